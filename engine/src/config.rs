@@ -1,0 +1,56 @@
+//! What is chosen when a database is opened.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use crate::disk::{Disk, RealDisk};
+
+/// The logging protocol (`--protocol`).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum ProtocolKind {
+    /// No log at all: nothing survives the process.
+    None,
+    /// One log, one LSN.
+    Serial,
+    /// Parallel logs ordered by LSN vectors.
+    #[default]
+    Taurus,
+}
+
+/// See the fields; [`Config::new`] gives the defaults.
+#[derive(Clone)]
+pub struct Config {
+    /// The data directory: manifest, lock file and, unless `log_directories` says otherwise, the logs.
+    pub data_directory: PathBuf,
+    /// Directories of the logs; log i lives in directory i modulo their number. Empty: `<data>/logs`.
+    pub log_directories: Vec<PathBuf>,
+    pub protocol: ProtocolKind,
+    /// Number of logs of the next incarnation (Taurus only).
+    pub logs: usize,
+    /// Size of one segment file, a multiple of 4096.
+    pub segment_bytes: u64,
+    /// Size of one log's buffer in memory, a power of two.
+    pub log_buffer_bytes: usize,
+    /// Workers that replay; 0 means one for each core.
+    pub recovery_workers: usize,
+    /// The only door to files.
+    pub disk: Arc<dyn Disk>,
+    /// Called now and then during recovery.
+    pub on_recovery_progress: Option<Arc<dyn Fn(&crate::recovery::RecoveryProgress) + Send + Sync>>,
+}
+
+impl Config {
+    pub fn new(data_directory: impl Into<PathBuf>) -> Config {
+        Config {
+            data_directory: data_directory.into(),
+            log_directories: Vec::new(),
+            protocol: ProtocolKind::default(),
+            logs: 2,
+            segment_bytes: 64 << 20,
+            log_buffer_bytes: 16 << 20,
+            recovery_workers: 0,
+            disk: Arc::new(RealDisk),
+            on_recovery_progress: None,
+        }
+    }
+}

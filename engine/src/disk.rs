@@ -1,0 +1,82 @@
+//! The only door to files, so that a simulator can lose, tear, delay or fail every byte.
+//!
+//! Assumptions about the media: a sector of [`SECTOR_BYTES`] is the unit of tearing; a write that has not been
+//! followed by a successful sync (or was not made with [`File::write_durable`]) may be lost, kept, or kept in part, in any order; a
+//! rename is atomic, and durable after [`Disk::sync_directory`]. A failed sync means that the state of the file
+//! is unknown: it is never retried (pitfall 9).
+
+use std::io;
+use std::path::Path;
+
+/// Writes and their offsets are multiples of this.
+pub const SECTOR_BYTES: usize = 4096;
+
+/// A file system.
+pub trait Disk: Send + Sync {
+    fn create_directory(&self, path: &Path) -> io::Result<()>;
+    /// File names in a directory, in no order.
+    fn list(&self, directory: &Path) -> io::Result<Vec<String>>;
+    fn exists(&self, path: &Path) -> bool;
+    /// Creates the file; it must not exist.
+    fn create(&self, path: &Path) -> io::Result<Box<dyn File>>;
+    /// Opens an existing file for reading and writing.
+    fn open(&self, path: &Path) -> io::Result<Box<dyn File>>;
+    /// Opens an existing file for reading only.
+    fn open_read(&self, path: &Path) -> io::Result<Box<dyn File>>;
+    fn rename(&self, from: &Path, to: &Path) -> io::Result<()>;
+    fn remove(&self, path: &Path) -> io::Result<()>;
+    /// Makes creations, renames and removals in the directory durable.
+    fn sync_directory(&self, directory: &Path) -> io::Result<()>;
+    /// Takes an exclusive lock that ends with the returned guard or with the process; `WouldBlock` if another
+    /// process holds it.
+    fn lock(&self, path: &Path) -> io::Result<Box<dyn Send + Sync>>;
+}
+
+/// An open file. All offsets in bytes.
+pub trait File: Send + Sync {
+    /// Reads up to `buffer.len()` bytes; fewer only at the end of the file.
+    fn read_at(&self, offset: u64, buffer: &mut [u8]) -> io::Result<usize>;
+    /// Writes all of `bytes`, not durably.
+    fn write_at(&self, offset: u64, bytes: &[u8]) -> io::Result<()>;
+    /// Writes whole sectors from a sector-aligned buffer and returns when they are durable.
+    fn write_durable(&self, offset: u64, bytes: &[u8]) -> io::Result<()>;
+    /// Makes the file's content and length durable.
+    fn sync(&self) -> io::Result<()>;
+    fn len(&self) -> io::Result<u64>;
+}
+
+/// The operating system's files.
+pub struct RealDisk;
+
+impl Disk for RealDisk {
+    fn create_directory(&self, path: &Path) -> io::Result<()> {
+        std::fs::create_dir_all(path)
+    }
+    fn list(&self, _directory: &Path) -> io::Result<Vec<String>> {
+        Ok(Vec::new())
+    }
+    fn exists(&self, path: &Path) -> bool {
+        path.exists()
+    }
+    fn create(&self, _path: &Path) -> io::Result<Box<dyn File>> {
+        Err(io::ErrorKind::Unsupported.into())
+    }
+    fn open(&self, _path: &Path) -> io::Result<Box<dyn File>> {
+        Err(io::ErrorKind::Unsupported.into())
+    }
+    fn open_read(&self, _path: &Path) -> io::Result<Box<dyn File>> {
+        Err(io::ErrorKind::Unsupported.into())
+    }
+    fn rename(&self, from: &Path, to: &Path) -> io::Result<()> {
+        std::fs::rename(from, to)
+    }
+    fn remove(&self, path: &Path) -> io::Result<()> {
+        std::fs::remove_file(path)
+    }
+    fn sync_directory(&self, _directory: &Path) -> io::Result<()> {
+        Ok(())
+    }
+    fn lock(&self, _path: &Path) -> io::Result<Box<dyn Send + Sync>> {
+        Ok(Box::new(()))
+    }
+}

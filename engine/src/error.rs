@@ -1,0 +1,243 @@
+//! Errors, classified by what the caller can do about them.
+//!
+//! * [`Error::Abort`]: the transaction met a conflict; running it again may succeed.
+//! * [`Error::Input`]: the user's fault (bad value, missing table, broken constraint); carries a SQLSTATE.
+//! * [`Error::Fatal`]: I/O failure or corruption. The database is poisoned; nothing is acknowledged any more.
+//!
+//! SQLSTATE codes are those of PostgreSQL's appendix A, because clients act on them.
+
+use std::fmt;
+use std::sync::Arc;
+
+/// The result of every fallible engine function.
+pub type Result<T> = std::result::Result<T, Error>;
+
+/// A five-character SQLSTATE code.
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+pub struct SqlState(pub &'static str);
+
+impl fmt::Debug for SqlState {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.0)
+    }
+}
+
+impl fmt::Display for SqlState {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.0)
+    }
+}
+
+/// The SQLSTATE codes Hyades reports, by PostgreSQL's condition names.
+pub mod sqlstate {
+    use super::SqlState;
+
+    macro_rules! codes {
+        ($($name:ident = $code:literal;)*) => { $(pub const $name: SqlState = SqlState($code);)* };
+    }
+    codes! {
+        PROTOCOL_VIOLATION = "08P01";
+        FEATURE_NOT_SUPPORTED = "0A000";
+        CARDINALITY_VIOLATION = "21000";
+        STRING_DATA_RIGHT_TRUNCATION = "22001";
+        NUMERIC_VALUE_OUT_OF_RANGE = "22003";
+        INVALID_DATETIME_FORMAT = "22007";
+        DATETIME_FIELD_OVERFLOW = "22008";
+        DIVISION_BY_ZERO = "22012";
+        INVALID_ARGUMENT_FOR_LOG = "2201E";
+        INVALID_ARGUMENT_FOR_POWER = "2201F";
+        INVALID_ROW_COUNT_IN_LIMIT_CLAUSE = "2201W";
+        INVALID_ROW_COUNT_IN_OFFSET_CLAUSE = "2201X";
+        CHARACTER_NOT_IN_REPERTOIRE = "22021";
+        INVALID_PARAMETER_VALUE = "22023";
+        INVALID_TEXT_REPRESENTATION = "22P02";
+        INVALID_BINARY_REPRESENTATION = "22P03";
+        BAD_COPY_FILE_FORMAT = "22P04";
+        NOT_NULL_VIOLATION = "23502";
+        FOREIGN_KEY_VIOLATION = "23503";
+        UNIQUE_VIOLATION = "23505";
+        ACTIVE_SQL_TRANSACTION = "25001";
+        NO_ACTIVE_SQL_TRANSACTION = "25P01";
+        IN_FAILED_SQL_TRANSACTION = "25P02";
+        READ_ONLY_SQL_TRANSACTION = "25006";
+        INVALID_SQL_STATEMENT_NAME = "26000";
+        INVALID_AUTHORIZATION = "28000";
+        INVALID_PASSWORD = "28P01";
+        DEPENDENT_OBJECTS_STILL_EXIST = "2BP01";
+        INVALID_CURSOR_NAME = "34000";
+        INVALID_CATALOG_NAME = "3D000";
+        INVALID_SAVEPOINT = "3B001";
+        SERIALIZATION_FAILURE = "40001";
+        DEADLOCK_DETECTED = "40P01";
+        SYNTAX_ERROR = "42601";
+        DUPLICATE_COLUMN = "42701";
+        AMBIGUOUS_COLUMN = "42702";
+        UNDEFINED_COLUMN = "42703";
+        UNDEFINED_OBJECT = "42704";
+        AMBIGUOUS_FUNCTION = "42725";
+        GROUPING_ERROR = "42803";
+        DATATYPE_MISMATCH = "42804";
+        WRONG_OBJECT_TYPE = "42809";
+        CANNOT_COERCE = "42846";
+        UNDEFINED_FUNCTION = "42883";
+        UNDEFINED_TABLE = "42P01";
+        UNDEFINED_PARAMETER = "42P02";
+        DUPLICATE_PREPARED_STATEMENT = "42P05";
+        DUPLICATE_TABLE = "42P07";
+        INVALID_COLUMN_REFERENCE = "42P10";
+        INVALID_TABLE_DEFINITION = "42P16";
+        INDETERMINATE_DATATYPE = "42P18";
+        DISK_FULL = "53100";
+        OUT_OF_MEMORY = "53200";
+        TOO_MANY_CONNECTIONS = "53300";
+        PROGRAM_LIMIT_EXCEEDED = "54000";
+        STATEMENT_TOO_COMPLEX = "54001";
+        OBJECT_NOT_IN_PREREQUISITE_STATE = "55000";
+        CANT_CHANGE_RUNTIME_PARAM = "55P02";
+        LOCK_NOT_AVAILABLE = "55P03";
+        QUERY_CANCELED = "57014";
+        ADMIN_SHUTDOWN = "57P01";
+        CANNOT_CONNECT_NOW = "57P03";
+        IO_ERROR = "58030";
+        UNDEFINED_FILE = "58P01";
+        INTERNAL_ERROR = "XX000";
+        DATA_CORRUPTED = "XX001";
+    }
+}
+
+/// Why the whole statement or transaction may be run again.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Abort {
+    /// This transaction closed a cycle of waits (40P01).
+    Deadlock,
+    /// The optimistic check of another concurrency control failed (40001).
+    Serialization,
+    /// A table changed between compilation and execution: compile the statement again, then run it. Never
+    /// reaches a client.
+    StalePlan,
+}
+
+/// A mistake in what the user asked for; every field is what PostgreSQL would put in its ErrorResponse.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct InputError {
+    pub state: SqlState,
+    pub message: String,
+    pub detail: Option<String>,
+    pub hint: Option<String>,
+    /// 1-based character position in the statement text.
+    pub position: Option<u32>,
+    pub table: Option<String>,
+    pub column: Option<String>,
+    pub constraint: Option<String>,
+}
+
+/// What ended the database's ability to acknowledge anything.
+#[derive(Clone, Debug)]
+pub struct FatalError {
+    pub state: SqlState,
+    pub message: String,
+}
+
+/// See the module head for the three classes.
+#[derive(Clone, Debug)]
+pub enum Error {
+    Abort(Abort),
+    Input(Box<InputError>),
+    Fatal(Arc<FatalError>),
+}
+
+impl Error {
+    /// A user error with nothing but a code and a sentence; refine it with the `with_` methods.
+    pub fn input(state: SqlState, message: impl Into<String>) -> Error {
+        Error::Input(Box::new(InputError {
+            state,
+            message: message.into(),
+            detail: None,
+            hint: None,
+            position: None,
+            table: None,
+            column: None,
+            constraint: None,
+        }))
+    }
+
+    pub fn fatal(state: SqlState, message: impl Into<String>) -> Error {
+        Error::Fatal(Arc::new(FatalError { state, message: message.into() }))
+    }
+
+    /// The operating system refused an operation on a file.
+    pub fn io(what: impl fmt::Display, error: &std::io::Error) -> Error {
+        let state = match error.raw_os_error() {
+            Some(28) => sqlstate::DISK_FULL,
+            _ => sqlstate::IO_ERROR,
+        };
+        Error::fatal(state, format!("{what}: {error}"))
+    }
+
+    /// Bytes on disk that no crash can explain.
+    pub fn corrupt(message: impl Into<String>) -> Error {
+        Error::fatal(sqlstate::DATA_CORRUPTED, message)
+    }
+
+    fn edit(mut self, change: impl FnOnce(&mut InputError)) -> Error {
+        if let Error::Input(input) = &mut self {
+            change(input);
+        }
+        self
+    }
+
+    #[must_use]
+    pub fn with_detail(self, detail: impl Into<String>) -> Error {
+        self.edit(|input| input.detail = Some(detail.into()))
+    }
+
+    #[must_use]
+    pub fn with_hint(self, hint: impl Into<String>) -> Error {
+        self.edit(|input| input.hint = Some(hint.into()))
+    }
+
+    #[must_use]
+    pub fn with_position(self, position: u32) -> Error {
+        self.edit(|input| input.position = Some(position))
+    }
+
+    #[must_use]
+    pub fn with_table(self, table: impl Into<String>) -> Error {
+        self.edit(|input| input.table = Some(table.into()))
+    }
+
+    #[must_use]
+    pub fn with_column(self, column: impl Into<String>) -> Error {
+        self.edit(|input| input.column = Some(column.into()))
+    }
+
+    #[must_use]
+    pub fn with_constraint(self, constraint: impl Into<String>) -> Error {
+        self.edit(|input| input.constraint = Some(constraint.into()))
+    }
+
+    pub fn sqlstate(&self) -> SqlState {
+        match self {
+            Error::Abort(Abort::Deadlock) => sqlstate::DEADLOCK_DETECTED,
+            Error::Abort(Abort::Serialization | Abort::StalePlan) => sqlstate::SERIALIZATION_FAILURE,
+            Error::Input(input) => input.state,
+            Error::Fatal(fatal) => fatal.state,
+        }
+    }
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Error::Abort(Abort::Deadlock) => f.write_str("deadlock detected"),
+            Error::Abort(Abort::Serialization) => {
+                f.write_str("could not serialize access due to concurrent update")
+            }
+            Error::Abort(Abort::StalePlan) => f.write_str("a table changed while the statement was prepared"),
+            Error::Input(input) => f.write_str(&input.message),
+            Error::Fatal(fatal) => f.write_str(&fatal.message),
+        }
+    }
+}
+
+impl std::error::Error for Error {}

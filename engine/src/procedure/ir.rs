@@ -1,0 +1,244 @@
+//! The procedure IR: everything a client asks for compiles to this, and nothing else reaches the data.
+//!
+//! A [`Procedure`] is a flat list of [`Instruction`]s over three kinds of slots, all numbered from 0 and private to one run
+//! (a [`Frame`](super::frame::Frame)):
+//!
+//! * **registers** hold a [`Value`] each; parameters arrive in the first ones;
+//! * **row slots** hold a copy of one stored row, filled by reads and scans, read by [`Expr::Column`];
+//! * **cursors** hold the position of a scan.
+//!
+//! A run may stop before any data instruction to wait for another transaction and later resume at that same instruction,
+//! so an instruction either happens wholly or not at all.
+//!
+//! Expressions are typed by the compiler: both sides of an operator have the same type (it inserted [`Expr::Cast`]s),
+//! and evaluation follows PostgreSQL, NULLs included.
+
+use std::sync::Arc;
+
+use crate::storage::table::Table;
+use crate::value::function::Function;
+use crate::value::{SqlType, Value};
+
+/// A register number.
+pub type Register = u16;
+/// A row slot number.
+pub type RowSlot = u16;
+/// A cursor number.
+pub type CursorSlot = u16;
+/// An index into [`Procedure::tables`].
+pub type TableIndex = u16;
+/// An index into [`Procedure::code`].
+pub type Label = u32;
+
+/// A compiled procedure, immutable and shared by all sessions.
+#[derive(Debug)]
+pub struct Procedure {
+    /// For EXPLAIN and messages.
+    pub name: String,
+    /// Types of the parameters, which arrive in registers `0..parameters.len()`.
+    pub parameters: Vec<SqlType>,
+    pub registers: u16,
+    pub rows: u16,
+    pub cursors: u16,
+    pub tables: Vec<TableReference>,
+    pub code: Vec<Instruction>,
+    /// Types of the values of every [`Instruction::Emit`].
+    pub output: Vec<SqlType>,
+}
+
+/// A table and the version of its definition that the procedure was compiled against; if it has changed, running answers
+/// [`Abort::StalePlan`](crate::error::Abort::StalePlan).
+#[derive(Clone, Debug)]
+pub struct TableReference {
+    pub table: Arc<Table>,
+    pub version: u64,
+}
+
+/// Why a row is read: decides its lock.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Intent {
+    Read,
+    /// The row will be updated or deleted, or is SELECTed FOR UPDATE.
+    Write,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Direction {
+    Forward,
+    Backward,
+}
+
+/// One end of a scan: a prefix of the primary key's columns, already of the columns' types. A NULL in it makes the scan
+/// empty.
+#[derive(Clone, Debug)]
+pub enum ScanBound {
+    Unbounded,
+    Included(Vec<Expr>),
+    Excluded(Vec<Expr>),
+}
+
+#[derive(Clone, Debug)]
+pub struct ScanRange {
+    pub lower: ScanBound,
+    pub upper: ScanBound,
+}
+
+#[derive(Clone, Debug)]
+pub enum Instruction {
+    Evaluate {
+        expr: Expr,
+        into: Register,
+    },
+    Jump {
+        to: Label,
+    },
+    /// Jumps when the condition is false or NULL.
+    JumpUnless {
+        condition: Expr,
+        to: Label,
+    },
+    /// Reads the row with this full primary key into `row`, or jumps to `absent`. A NULL key value is absent.
+    ReadPoint {
+        table: TableIndex,
+        key: Vec<Expr>,
+        row: RowSlot,
+        intent: Intent,
+        absent: Label,
+    },
+    /// Positions `cursor` before the first row of the range. A table whose index is a hash, and a table without a primary
+    /// key, is scanned whole and in no order.
+    OpenScan {
+        cursor: CursorSlot,
+        table: TableIndex,
+        range: ScanRange,
+        direction: Direction,
+        intent: Intent,
+    },
+    /// Copies the next row of the scan into `row`, or jumps to `end`. A scan does not see rows inserted behind its back by
+    /// its own procedure at keys it has passed.
+    NextRow {
+        cursor: CursorSlot,
+        row: RowSlot,
+        end: Label,
+    },
+    /// Inserts a row of one value per column, of the columns' types. NOT NULL, the primary key's uniqueness and lengths are
+    /// checked here. The new row also lands in `row`.
+    Insert {
+        table: TableIndex,
+        values: Vec<Expr>,
+        row: RowSlot,
+    },
+    /// Like `Insert`, but jumps to `duplicate` instead of failing when the primary key exists.
+    InsertOr {
+        table: TableIndex,
+        values: Vec<Expr>,
+        row: RowSlot,
+        duplicate: Label,
+    },
+    /// Sets columns of the row last read into `row` with [`Intent::Write`]; all expressions see the old row; `row` then holds
+    /// the new one. A changed primary key is a delete and an insert.
+    Update {
+        table: TableIndex,
+        row: RowSlot,
+        set: Vec<(u16, Expr)>,
+    },
+    /// Deletes the row last read into `row` with [`Intent::Write`]; `row` keeps its old content.
+    Delete {
+        table: TableIndex,
+        row: RowSlot,
+    },
+    /// Hands one result row to the caller.
+    Emit {
+        values: Vec<Expr>,
+    },
+    /// Adds one to the run's count of affected rows.
+    CountRow,
+    /// Fails with this SQLSTATE and message.
+    Raise {
+        state: &'static str,
+        message: Expr,
+    },
+    /// Ends the run. Running off the end of the code does the same.
+    Return,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum BinaryOperator {
+    Add,
+    Subtract,
+    Multiply,
+    Divide,
+    Modulo,
+    /// `^`, always double precision or numeric.
+    Power,
+    Concat,
+    BitAnd,
+    BitOr,
+    BitXor,
+    ShiftLeft,
+    ShiftRight,
+    Equal,
+    NotEqual,
+    Less,
+    LessEqual,
+    Greater,
+    GreaterEqual,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum UnaryOperator {
+    Negate,
+    BitNot,
+}
+
+#[derive(Clone, Debug)]
+pub enum Expr {
+    Const(Value),
+    Register(Register),
+    /// A column of a row slot.
+    Column {
+        row: RowSlot,
+        column: u16,
+    },
+    Unary {
+        operator: UnaryOperator,
+        operand: Box<Expr>,
+    },
+    Binary {
+        operator: BinaryOperator,
+        left: Box<Expr>,
+        right: Box<Expr>,
+    },
+    And(Box<Expr>, Box<Expr>),
+    Or(Box<Expr>, Box<Expr>),
+    Not(Box<Expr>),
+    IsNull(Box<Expr>),
+    /// IS NOT DISTINCT FROM.
+    NotDistinct(Box<Expr>, Box<Expr>),
+    /// The first condition that is true gives the result; else `otherwise`.
+    Case {
+        branches: Vec<(Expr, Expr)>,
+        otherwise: Box<Expr>,
+    },
+    Coalesce(Vec<Expr>),
+    /// `operand IN (list)`, with SQL's three values.
+    InList {
+        operand: Box<Expr>,
+        list: Vec<Expr>,
+    },
+    Like {
+        operand: Box<Expr>,
+        pattern: Box<Expr>,
+        case_insensitive: bool,
+    },
+    /// An explicit (`::`) or inserted conversion. `explicit` truncates over-long strings silently, as PostgreSQL does.
+    Cast {
+        operand: Box<Expr>,
+        to: SqlType,
+        explicit: bool,
+    },
+    Call {
+        function: Function,
+        arguments: Vec<Expr>,
+    },
+}

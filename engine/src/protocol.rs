@@ -1,0 +1,121 @@
+//! What a logging protocol decides, behind one trait.
+//!
+//! A protocol says what is remembered for a tuple that is in use, what a transaction collects while it runs, what
+//! its log record looks like, when it is durable, and how its logs are replayed. Execution knows none of that; it
+//! calls the methods below in this order:
+//!
+//! ```text
+//! begin -> acquired* -> log_commit (or read_only_commit) -> released* -> durability
+//! ```
+//!
+//! The trait is bound once, at `open`, and erased once per transaction, never per row. A protocol never imports
+//! another protocol.
+
+use crate::error::Result;
+use crate::log::durable::Durability;
+use crate::ticket::Ticket;
+
+/// The strength of an access, in the modes of multi-granularity locking. On a row only `Read` and `Write` occur,
+/// on a gap `Read` and `IntentWrite`, on a table all four. Two accesses conflict, and therefore order each other,
+/// unless [`AccessMode::is_compatible`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum AccessMode {
+    IntentRead,
+    IntentWrite,
+    Read,
+    Write,
+}
+
+impl AccessMode {
+    /// The compatibility matrix of Gray's multi-granularity locking, without SIX.
+    pub fn is_compatible(self, other: AccessMode) -> bool {
+        use AccessMode::{IntentRead, IntentWrite, Read, Write};
+        match (self, other) {
+            (Write, _) | (_, Write) => false,
+            (IntentRead, _) | (_, IntentRead) => true,
+            (Read, Read) | (IntentWrite, IntentWrite) => true,
+            (Read, IntentWrite) | (IntentWrite, Read) => false,
+        }
+    }
+
+    /// The weakest mode at least as strong as both.
+    #[must_use]
+    pub fn join(self, other: AccessMode) -> AccessMode {
+        use AccessMode::{IntentRead, Write};
+        match (self, other) {
+            (a, b) if a == b => a,
+            (IntentRead, b) => b,
+            (a, IntentRead) => a,
+            _ => Write,
+        }
+    }
+
+    /// Whether holding `self` makes asking for `other` needless.
+    pub fn covers(self, other: AccessMode) -> bool {
+        self.join(other) == self
+    }
+}
+
+/// What became of an attempt to append a transaction's log record.
+pub enum Append<Token> {
+    Done(Token),
+    /// The log buffer is full: nothing was reserved. Wait, then call again.
+    Wait(Ticket),
+}
+
+/// The transaction's changes, encoded by `log::record`, ready to be copied into a log buffer.
+pub struct CommitPayload<'a> {
+    /// Encoded operations (see `log::record`).
+    pub operations: &'a [u8],
+    /// Schema changes are barriers: ordered after everything appended to any log so far (pitfall 29).
+    pub is_barrier: bool,
+}
+
+/// See the module head. `Sync`, because every worker calls it at once.
+pub trait Protocol: Send + Sync + 'static {
+    /// Kept in the lock table for a tuple, gap or table stripe that is in use or not yet durable.
+    type TupleMeta: Send + 'static;
+    /// What a running transaction has collected (Taurus: T.LV).
+    type Dependencies: Send + 'static;
+    /// What durability waits for (an LSN, an LSN vector, an epoch ...).
+    type CommitToken: Clone + Send + 'static;
+
+    /// What an absent tuple reads as (pitfall 19: the same monotone floor that [`Protocol::can_evict`] uses).
+    fn new_tuple_meta(&self) -> Self::TupleMeta;
+
+    /// Whether forgetting `meta` loses no dependency. Called under the latch of the tuple's bucket, when nobody
+    /// holds the tuple or waits for it.
+    fn can_evict(&self, meta: &Self::TupleMeta) -> bool;
+
+    fn new_dependencies(&self) -> Self::Dependencies;
+
+    /// Makes `dependencies` those of a transaction that has touched nothing.
+    fn begin(&self, dependencies: &mut Self::Dependencies);
+
+    /// The transaction has obtained the tuple in this mode: collect what it now depends on. Called under the
+    /// latch of the tuple's bucket.
+    fn acquired(&self, mode: AccessMode, meta: &Self::TupleMeta, dependencies: &mut Self::Dependencies);
+
+    /// The transaction with this token is about to give the tuple up: leave the trace that later conflicting
+    /// accesses must follow. Called under the latch of the tuple's bucket, before the lock is visibly free
+    /// (pitfall 3). `wrote`: the transaction appended a log record; readers that did not leave no trace.
+    fn released(&self, mode: AccessMode, meta: &mut Self::TupleMeta, token: &Self::CommitToken, wrote: bool);
+
+    /// Appends the transaction's log record: freezes its dependencies, reserves, fills, publishes (pitfall 2). All locks are still
+    /// held. `worker` numbers the calling worker (0-based, below `MAX_WORKERS`); it chooses the log.
+    /// An error means that nothing was reserved (out of log space: `DISK_FULL`) or that the database is poisoned.
+    /// A large transaction keeps its progress in `dependencies`: after `Wait` call again with the same payload.
+    fn log_commit(
+        &self,
+        worker: usize,
+        dependencies: &mut Self::Dependencies,
+        payload: &CommitPayload<'_>,
+    ) -> Result<Append<Self::CommitToken>>;
+
+    /// The token of a transaction that wrote nothing or was rolled back: what it has seen must be durable before
+    /// its answer goes out (pitfall 7).
+    fn read_only_commit(&self, dependencies: &Self::Dependencies) -> Self::CommitToken;
+
+    /// A handle to wait for the token.
+    fn durability(&self, token: &Self::CommitToken) -> Durability;
+}

@@ -1,0 +1,2 @@
+//! Storage: rows, records, tables and their indexes.
+pub mod table;

@@ -1,0 +1,118 @@
+//! Tickets: waiting made explicit.
+//!
+//! The engine starts no runtime and blocks no thread on another transaction. Whatever must wait returns a
+//! [`Ticket`]; the caller either blocks on it ([`Ticket::wait`], an embedded call) or awaits it (it is a
+//! `Future`, a connection task of the server), then steps on. A ticket fires once. Dropping it forgets the wait
+//! but does not cancel what was asked for: cancelling is the business of whoever issued the ticket.
+
+use std::future::Future;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::task::{Context, Poll, Wake, Waker};
+use std::thread::Thread;
+
+use parking_lot::Mutex;
+
+#[derive(Default)]
+struct State {
+    fired: AtomicBool,
+    waker: Mutex<Option<Waker>>,
+}
+
+/// The waiting side.
+#[derive(Clone)]
+pub struct Ticket(Arc<State>);
+
+/// The firing side. Dropping it fires too, so that nobody waits for something that can no longer happen.
+pub struct Signal(Arc<State>);
+
+/// A new pair; the ticket is not ready.
+pub fn ticket() -> (Ticket, Signal) {
+    let state = Arc::new(State::default());
+    (Ticket(Arc::clone(&state)), Signal(state))
+}
+
+impl Ticket {
+    pub fn is_ready(&self) -> bool {
+        self.0.fired.load(Ordering::Acquire)
+    }
+
+    /// Blocks the calling thread until the ticket fires.
+    pub fn wait(self) {
+        block_on(self);
+    }
+}
+
+impl Future for Ticket {
+    type Output = ();
+
+    fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<()> {
+        if self.is_ready() {
+            return Poll::Ready(());
+        }
+        *self.0.waker.lock() = Some(context.waker().clone());
+        // The signal may have fired between the first look and the waker's arrival.
+        if self.is_ready() { Poll::Ready(()) } else { Poll::Pending }
+    }
+}
+
+impl Signal {
+    /// Fires the ticket and wakes its waiter.
+    pub fn fire(self) {
+        drop(self);
+    }
+}
+
+impl Drop for Signal {
+    fn drop(&mut self) {
+        self.0.fired.store(true, Ordering::Release);
+        if let Some(waker) = self.0.waker.lock().take() {
+            waker.wake();
+        }
+    }
+}
+
+/// Drives one future on the calling thread, parked while it waits: the blocking door for embedded callers.
+pub fn block_on<F: Future>(future: F) -> F::Output {
+    struct Unpark(Thread);
+    impl Wake for Unpark {
+        fn wake(self: Arc<Self>) {
+            self.0.unpark();
+        }
+    }
+    let waker = Waker::from(Arc::new(Unpark(std::thread::current())));
+    let mut context = Context::from_waker(&waker);
+    let mut future = std::pin::pin!(future);
+    loop {
+        match future.as_mut().poll(&mut context) {
+            Poll::Ready(output) => return output,
+            Poll::Pending => std::thread::park(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_waiting_thread_is_released_by_the_signal() {
+        let (ticket, signal) = ticket();
+        assert!(!ticket.is_ready());
+        let waiter = std::thread::spawn({
+            let ticket = ticket.clone();
+            move || ticket.wait()
+        });
+        signal.fire();
+        waiter.join().expect("the waiter returns");
+        assert!(ticket.is_ready());
+    }
+
+    #[test]
+    fn a_dropped_signal_releases_its_waiter() {
+        let (ticket, signal) = ticket();
+        drop(signal);
+        ticket.wait();
+    }
+}
