@@ -52,19 +52,102 @@ pub struct TableDefinition {
     pub columns: Vec<ColumnDefinition>,
     /// Without one, rows are kept under a hidden 64-bit row number.
     pub primary_key: Option<PrimaryKey>,
+    /// Changed only through [`CatalogChange::AddForeignKey`] and [`CatalogChange::DropForeignKey`], as is `referenced_by`.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub foreign_keys: Vec<ForeignKey>,
+    /// Tables with a foreign key to this one, once for each such key. It stands here so that statements on this table become
+    /// stale when they must begin to look for referencing rows.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub referenced_by: Vec<TableId>,
+}
+
+/// Every row whose columns are not NULL names a row of the parent table.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ForeignKey {
+    /// Constraint name, unique among those of its table.
+    pub name: String,
+    /// The referencing columns, in the order of the constraint.
+    pub columns: Vec<u16>,
+    /// Another table; its primary key is referenced.
+    pub parent: TableId,
+    /// The column of the parent that each of `columns` names: the parent's primary key in any order.
+    pub parent_columns: Vec<u16>,
+}
+
+impl ForeignKey {
+    /// The referencing columns in the order of the parent's primary key; `None` unless it is just that key that is referenced.
+    pub fn columns_in_key_order(&self, parent: &TableDefinition) -> Option<Vec<u16>> {
+        let key = &parent.primary_key.as_ref()?.columns;
+        if key.len() != self.parent_columns.len() || key.len() != self.columns.len() {
+            return None;
+        }
+        let place = |wanted: &u16| self.parent_columns.iter().position(|column| column == wanted);
+        key.iter().map(|column| place(column).map(|at| self.columns[at])).collect()
+    }
 }
 
 /// One schema change.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub enum CatalogChange {
-    CreateTable { id: TableId, definition: TableDefinition },
-    DropTable { id: TableId },
-    Truncate { id: TableId },
-    AddPrimaryKey { id: TableId, primary_key: PrimaryKey },
+    CreateTable {
+        id: TableId,
+        definition: TableDefinition,
+    },
+    DropTable {
+        id: TableId,
+    },
+    Truncate {
+        id: TableId,
+    },
+    AddPrimaryKey {
+        id: TableId,
+        primary_key: PrimaryKey,
+    },
+    AddForeignKey {
+        id: TableId,
+        foreign_key: ForeignKey,
+    },
+    /// Names the constraint.
+    DropForeignKey {
+        id: TableId,
+        name: String,
+    },
 }
 
 impl TableDefinition {
     pub fn column_index(&self, name: &str) -> Option<usize> {
         self.columns.iter().position(|column| column.name == name)
+    }
+
+    pub fn foreign_key(&self, name: &str) -> Option<&ForeignKey> {
+        self.foreign_keys.iter().find(|foreign_key| foreign_key.name == name)
+    }
+
+    /// The definitions of a child table (this one) and its parent once the foreign key is there.
+    pub fn add_foreign_key(
+        &self,
+        parent: &TableDefinition,
+        id: TableId,
+        foreign_key: &ForeignKey,
+    ) -> (TableDefinition, TableDefinition) {
+        let (mut child, mut parent) = (self.clone(), parent.clone());
+        child.foreign_keys.push(foreign_key.clone());
+        parent.referenced_by.push(id);
+        (child, parent)
+    }
+
+    /// The definitions of a child table (this one) and its parent without the foreign key of this name.
+    pub fn drop_foreign_key(
+        &self,
+        parent: &TableDefinition,
+        id: TableId,
+        name: &str,
+    ) -> (TableDefinition, TableDefinition) {
+        let (mut child, mut parent) = (self.clone(), parent.clone());
+        child.foreign_keys.retain(|foreign_key| foreign_key.name != name);
+        if let Some(at) = parent.referenced_by.iter().position(|child| *child == id) {
+            parent.referenced_by.remove(at);
+        }
+        (child, parent)
     }
 }

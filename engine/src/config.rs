@@ -36,7 +36,7 @@ pub struct Config {
     /// The only door to files.
     pub disk: Arc<dyn Disk>,
     /// Called now and then during recovery.
-    pub on_recovery_progress: Option<Arc<dyn Fn(&crate::recovery::RecoveryProgress) + Send + Sync>>,
+    pub on_recovery_progress: Option<crate::recovery::OnRecoveryProgress>,
 }
 
 impl Config {

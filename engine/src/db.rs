@@ -1,34 +1,37 @@
-//! The engine as everything above it sees it: [`Engine`] and [`Worker`], object-safe, and `open`, the only list of protocols.
+//! The engine as everything above it sees it: [`Engine`] and [`Worker`], object-safe, and [`open`], the only list of protocols.
+//!
+//! A [`Worker`] drives one transaction at a time through its life: it runs procedures in it, appends its log record, releases its
+//! locks (precommitted), and hands out the [`Durability`] that the answer must wait for. What is generic over the protocol ends
+//! in this file; each call of a worker is one virtual call, and nothing virtual happens per row.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+use parking_lot::Mutex;
 
 use crate::catalog::{CatalogChange, TableId, TableName};
-use crate::error::Result;
+use crate::config::{Config, ProtocolKind};
+use crate::disk::SECTOR_BYTES;
+use crate::error::{Error, Result, sqlstate};
+use crate::log::Logs;
 use crate::log::durable::Durability;
+use crate::log::manifest::lock_data_directory;
+use crate::log::record::MAX_LOGS;
 use crate::procedure::frame::{Environment, Frame, RowSink};
+use crate::procedure::interpret::Run;
+use crate::protocol::none::NoLog;
+use crate::protocol::serial::Serial;
+use crate::protocol::taurus::Taurus;
+use crate::protocol::{Append, Protocol};
+use crate::recovery::{Recovered, RecoveryReport, recover};
+use crate::storage::catalog::Catalog;
 use crate::storage::table::Table;
-use crate::ticket::Ticket;
+use crate::txn::Transaction;
+use crate::txn::two_phase_locking::{Purger, TwoPhaseLocking};
 
-/// Why a call came back before it was done.
-pub enum Interrupt {
-    /// Await the ticket, then make the same call again.
-    Wait(Ticket),
-    /// The transaction must be rolled back (or to a savepoint).
-    Failed(crate::Error),
-}
-
-impl From<crate::Error> for Interrupt {
-    fn from(error: crate::Error) -> Interrupt {
-        Interrupt::Failed(error)
-    }
-}
-
-/// The result of a call that may have to wait.
-pub type Flow<T> = std::result::Result<T, Interrupt>;
-
-/// A position in a transaction to which it can be rolled back.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Savepoint(pub usize);
+pub use crate::txn::{Flow, Interrupt, Savepoint};
 
 /// One open database.
 pub trait Engine: Send + Sync {
@@ -38,10 +41,10 @@ pub trait Engine: Send + Sync {
     fn table(&self, name: &TableName) -> Option<Arc<Table>>;
     /// All committed tables, by name.
     fn tables(&self) -> Vec<Arc<Table>>;
-    /// Writes out and syncs what is buffered, stops the loggers. Workers that still run get a fatal error afterwards.
+    /// Writes out and syncs what is buffered, stops the loggers. Transactions that try to commit afterwards fail.
     fn shutdown(&self) -> Result<()>;
     /// What recovery found when the database was opened.
-    fn recovery_report(&self) -> &crate::recovery::RecoveryReport;
+    fn recovery_report(&self) -> &RecoveryReport;
 }
 
 /// Runs one transaction at a time.
@@ -49,7 +52,8 @@ pub trait Worker: Send {
     /// Starts a transaction. None may be open.
     fn begin(&mut self);
     fn in_transaction(&self) -> bool;
-    /// Runs the frame's procedure until it returns. Emitted rows go to `sink`, which must not wait for a client: locks are held.
+    /// Runs the frame's procedure from where it stands until it returns. Emitted rows go to `sink`, which must not wait
+    /// for a client: locks are held.
     fn run(&mut self, frame: &mut Frame, environment: &mut Environment, sink: &mut dyn RowSink) -> Flow<()>;
     /// Changes the schema inside the transaction.
     fn change_catalog(&mut self, change: CatalogChange) -> Flow<()>;
@@ -61,11 +65,255 @@ pub trait Worker: Send {
     /// A table id never used before, for [`CatalogChange::CreateTable`].
     fn new_table_id(&self) -> TableId;
     fn savepoint(&self) -> Savepoint;
-    /// Undoes everything since the savepoint; locks are kept.
+    /// Undoes everything since the savepoint; locks are kept. Also withdraws a pending wait.
     fn rollback_to(&mut self, savepoint: Savepoint);
     /// Precommits: appends the log record and releases the locks. The answer may go out when the returned handle is durable.
     /// On `Failed` the transaction is still open and must be rolled back.
     fn commit(&mut self) -> Flow<Durability>;
     /// Undoes everything. Also withdraws a pending wait. The answer may go out when the returned handle is durable (pitfall 7).
     fn rollback(&mut self) -> Durability;
+}
+
+/// Opens or creates the database in `config.data_directory`: recovers what its logs hold, begins a new incarnation, and starts the
+/// protocol. Nothing is written before everything that is there has been understood.
+pub fn open(config: Config) -> Result<Arc<dyn Engine>> {
+    check(&config)?;
+    let disk = &config.disk;
+    let directory_lock = lock_data_directory(disk, &config.data_directory)?;
+    let catalog = Arc::new(Catalog::new());
+    let Recovered { mut manifest, report } = recover(&config, &catalog)?;
+    match config.protocol {
+        ProtocolKind::None => {
+            manifest.store(disk.as_ref(), &config.data_directory)?;
+            start(NoLog, catalog, report, directory_lock)
+        }
+        ProtocolKind::Serial => {
+            start(Serial::new(Logs::start(&config, &mut manifest)?), catalog, report, directory_lock)
+        }
+        ProtocolKind::Taurus => {
+            start(Taurus::new(Logs::start(&config, &mut manifest)?), catalog, report, directory_lock)
+        }
+    }
+}
+
+fn start<P: Protocol>(
+    protocol: P,
+    catalog: Arc<Catalog>,
+    report: RecoveryReport,
+    directory_lock: Box<dyn Send + Sync>,
+) -> Result<Arc<dyn Engine>> {
+    Ok(Arc::new(Database::new(Arc::new(protocol), catalog, report, directory_lock)?))
+}
+
+/// Refuses settings that make no sense, before anything is touched.
+fn check(config: &Config) -> Result<()> {
+    let refuse = |message: String| Err(Error::input(sqlstate::INVALID_PARAMETER_VALUE, message));
+    if config.protocol == ProtocolKind::Taurus && !(1..=MAX_LOGS).contains(&config.logs) {
+        return refuse(format!("the number of logs must be between 1 and {MAX_LOGS}, not {}", config.logs));
+    }
+    let sector = SECTOR_BYTES as u64;
+    if config.segment_bytes < 64 * sector || !config.segment_bytes.is_multiple_of(sector) {
+        return refuse(format!(
+            "the segment size must be a multiple of {sector} bytes and at least {}",
+            64 * sector
+        ));
+    }
+    if !config.log_buffer_bytes.is_power_of_two() || config.log_buffer_bytes < 1 << 16 {
+        return refuse("the log buffer size must be a power of two and at least 64 KiB".to_owned());
+    }
+    Ok(())
+}
+
+/// The database behind [`Engine`].
+struct Database<P: Protocol> {
+    protocol: Arc<P>,
+    catalog: Arc<Catalog>,
+    control: Arc<TwoPhaseLocking<P>>,
+    report: RecoveryReport,
+    janitor: Mutex<Option<Janitor>>,
+    next_worker: AtomicUsize,
+    is_shut_down: AtomicBool,
+    /// Released when the last user of the database is gone.
+    _directory_lock: Box<dyn Send + Sync>,
+}
+
+/// The thread that purges tombstones.
+struct Janitor {
+    stop: Arc<AtomicBool>,
+    thread: JoinHandle<()>,
+}
+
+/// Pause of the janitor when it has nothing to do.
+const JANITOR_PAUSE: Duration = Duration::from_millis(20);
+/// Keys the janitor tries in one go.
+const JANITOR_BATCH: usize = 1024;
+
+impl Janitor {
+    fn start<P: Protocol>(control: &Arc<TwoPhaseLocking<P>>) -> Result<Janitor> {
+        let stop = Arc::new(AtomicBool::new(false));
+        let mut purger = Purger::new(control);
+        let stopped = Arc::clone(&stop);
+        let work = move || {
+            while !stopped.load(Ordering::Acquire) {
+                let (removed, _) = purger.run(JANITOR_BATCH);
+                if removed < JANITOR_BATCH / 2 {
+                    std::thread::park_timeout(JANITOR_PAUSE);
+                }
+            }
+        };
+        let thread = std::thread::Builder::new()
+            .name("hyades-janitor".to_owned())
+            .spawn(work)
+            .map_err(|error| Error::io("cannot start the janitor thread", &error))?;
+        Ok(Janitor { stop, thread })
+    }
+
+    fn stop(self) {
+        self.stop.store(true, Ordering::Release);
+        self.thread.thread().unpark();
+        if self.thread.join().is_err() {
+            tracing::error!("the janitor thread panicked");
+        }
+    }
+}
+
+impl<P: Protocol> Database<P> {
+    fn new(
+        protocol: Arc<P>,
+        catalog: Arc<Catalog>,
+        report: RecoveryReport,
+        directory_lock: Box<dyn Send + Sync>,
+    ) -> Result<Database<P>> {
+        let control = Arc::new(TwoPhaseLocking::new(Arc::clone(&protocol), Arc::clone(&catalog)));
+        let janitor = Mutex::new(Some(Janitor::start(&control)?));
+        Ok(Database {
+            protocol,
+            catalog,
+            control,
+            report,
+            janitor,
+            next_worker: AtomicUsize::new(0),
+            is_shut_down: AtomicBool::new(false),
+            _directory_lock: directory_lock,
+        })
+    }
+}
+
+impl<P: Protocol> Engine for Database<P> {
+    fn worker(&self) -> Box<dyn Worker> {
+        Box::new(DatabaseWorker {
+            protocol: Arc::clone(&self.protocol),
+            transaction: self.control.transaction(),
+            number: self.next_worker.fetch_add(1, Ordering::Relaxed),
+            is_open: false,
+        })
+    }
+
+    fn table(&self, name: &TableName) -> Option<Arc<Table>> {
+        self.catalog.by_name(name)
+    }
+
+    fn tables(&self) -> Vec<Arc<Table>> {
+        self.catalog.tables()
+    }
+
+    fn shutdown(&self) -> Result<()> {
+        if self.is_shut_down.swap(true, Ordering::AcqRel) {
+            return Ok(());
+        }
+        if let Some(janitor) = self.janitor.lock().take() {
+            janitor.stop();
+        }
+        self.protocol.shutdown()
+    }
+
+    fn recovery_report(&self) -> &RecoveryReport {
+        &self.report
+    }
+}
+
+impl<P: Protocol> Drop for Database<P> {
+    fn drop(&mut self) {
+        if let Err(error) = self.shutdown() {
+            tracing::error!(%error, "the database did not shut down cleanly");
+        }
+    }
+}
+
+/// The worker behind [`Worker`].
+struct DatabaseWorker<P: Protocol, T: Transaction<P>> {
+    protocol: Arc<P>,
+    transaction: T,
+    /// Chooses the log, so that sessions are spread evenly.
+    number: usize,
+    is_open: bool,
+}
+
+impl<P: Protocol, T: Transaction<P>> Worker for DatabaseWorker<P, T> {
+    fn begin(&mut self) {
+        assert!(!self.is_open, "a worker runs one transaction at a time");
+        self.transaction.begin();
+        self.is_open = true;
+    }
+
+    fn in_transaction(&self) -> bool {
+        self.is_open
+    }
+
+    fn run(&mut self, frame: &mut Frame, environment: &mut Environment, sink: &mut dyn RowSink) -> Flow<()> {
+        assert!(self.is_open, "a procedure runs inside a transaction");
+        Run::new(&mut self.transaction, frame, environment, sink).resume()
+    }
+
+    fn change_catalog(&mut self, change: CatalogChange) -> Flow<()> {
+        self.transaction.change_catalog(change)
+    }
+
+    fn table(&self, name: &TableName) -> Option<Arc<Table>> {
+        self.transaction.table(name)
+    }
+
+    fn tables(&self) -> Vec<Arc<Table>> {
+        self.transaction.tables()
+    }
+
+    fn lock_table(&mut self, table: &Arc<Table>) -> Flow<()> {
+        self.transaction.lock_table(table)
+    }
+
+    fn new_table_id(&self) -> TableId {
+        self.transaction.new_table_id()
+    }
+
+    fn savepoint(&self) -> Savepoint {
+        self.transaction.savepoint()
+    }
+
+    fn rollback_to(&mut self, savepoint: Savepoint) {
+        self.transaction.rollback_to(savepoint);
+    }
+
+    fn commit(&mut self) -> Flow<Durability> {
+        assert!(self.is_open, "only an open transaction commits");
+        let token = match self.transaction.commit_payload() {
+            None => self.protocol.read_only_commit(self.transaction.dependencies()),
+            Some((payload, dependencies)) => {
+                let protocol = &self.protocol;
+                match protocol.log_commit(self.number, dependencies, &payload)? {
+                    Append::Done(token) => token,
+                    Append::Wait(ticket) => return Err(Interrupt::Wait(ticket)),
+                }
+            }
+        };
+        self.transaction.precommit(&token);
+        self.is_open = false;
+        Ok(self.protocol.durability(&token))
+    }
+
+    fn rollback(&mut self) -> Durability {
+        let token = self.protocol.read_only_commit(self.transaction.dependencies());
+        self.transaction.rollback(&token);
+        self.is_open = false;
+        self.protocol.durability(&token)
+    }
 }

@@ -5,8 +5,19 @@
 //! rename is atomic, and durable after [`Disk::sync_directory`]. A failed sync means that the state of the file
 //! is unknown: it is never retried (pitfall 9).
 
+mod aligned;
+mod real;
+
+#[cfg(all(test, not(loom)))]
+pub(crate) mod memory;
+#[cfg(all(test, not(loom)))]
+mod tests;
+
 use std::io;
 use std::path::Path;
+
+pub use aligned::AlignedBuffer;
+pub use real::RealDisk;
 
 /// Writes and their offsets are multiples of this.
 pub const SECTOR_BYTES: usize = 4096;
@@ -38,45 +49,18 @@ pub trait File: Send + Sync {
     fn read_at(&self, offset: u64, buffer: &mut [u8]) -> io::Result<usize>;
     /// Writes all of `bytes`, not durably.
     fn write_at(&self, offset: u64, bytes: &[u8]) -> io::Result<()>;
-    /// Writes whole sectors from a sector-aligned buffer and returns when they are durable.
+    /// Writes whole sectors from a sector-aligned buffer ([`AlignedBuffer`]) and returns when they are durable.
     fn write_durable(&self, offset: u64, bytes: &[u8]) -> io::Result<()>;
     /// Makes the file's content and length durable.
     fn sync(&self) -> io::Result<()>;
     fn len(&self) -> io::Result<u64>;
-}
-
-/// The operating system's files.
-pub struct RealDisk;
-
-impl Disk for RealDisk {
-    fn create_directory(&self, path: &Path) -> io::Result<()> {
-        std::fs::create_dir_all(path)
+    /// Whether the file has no content.
+    fn is_empty(&self) -> io::Result<bool> {
+        Ok(self.len()? == 0)
     }
-    fn list(&self, _directory: &Path) -> io::Result<Vec<String>> {
-        Ok(Vec::new())
-    }
-    fn exists(&self, path: &Path) -> bool {
-        path.exists()
-    }
-    fn create(&self, _path: &Path) -> io::Result<Box<dyn File>> {
-        Err(io::ErrorKind::Unsupported.into())
-    }
-    fn open(&self, _path: &Path) -> io::Result<Box<dyn File>> {
-        Err(io::ErrorKind::Unsupported.into())
-    }
-    fn open_read(&self, _path: &Path) -> io::Result<Box<dyn File>> {
-        Err(io::ErrorKind::Unsupported.into())
-    }
-    fn rename(&self, from: &Path, to: &Path) -> io::Result<()> {
-        std::fs::rename(from, to)
-    }
-    fn remove(&self, path: &Path) -> io::Result<()> {
-        std::fs::remove_file(path)
-    }
-    fn sync_directory(&self, _directory: &Path) -> io::Result<()> {
+    /// Gives back the space behind the first `bytes`. An implementation may keep it.
+    fn truncate(&self, bytes: u64) -> io::Result<()> {
+        let _ = bytes;
         Ok(())
-    }
-    fn lock(&self, _path: &Path) -> io::Result<Box<dyn Send + Sync>> {
-        Ok(Box::new(()))
     }
 }

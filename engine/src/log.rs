@@ -1,2 +1,229 @@
-//! Logs: bytes of records (`record`), buffers in memory (`buffer`), files (`store`), the manifest, durable positions (`durable`).
+//! Logs: how transactions become durable.
+//!
+//! Submodules, in reading order: `record` (the bytes of log records), `buffer` (one log in memory: reserve, fill,
+//! publish), `store` (blocks and segment files), `manifest` (which logs count), `durable` (who waits for what),
+//! `logger` (the thread that writes one log), `preparer` (files ahead of need).
+//!
+//! [`Logs`] is all of them at work for one incarnation: a buffer and a logger thread for each log, one
+//! [`DurableWatch`]. The protocols append through it.
+//!
+//! ```text
+//!   worker --append--> buffer --logger: block, durable write--> segment file
+//!                         \--advance--> DurableWatch --wakes--> answers
+//! ```
+//!
+//! An anchor (paper: LPLV) is a log record with durable positions of all logs. A logger publishes it to those who
+//! compress LSN vectors only after its append (pitfall 18). The *floor*, the element-wise minimum of all logs' published
+//! anchors, is what an absent tuple reads as (pitfall 19): it is at most any log's anchor, so it costs no bytes.
+
+pub mod append;
+pub mod buffer;
 pub mod durable;
+mod logger;
+pub mod manifest;
+mod preparer;
+pub mod record;
+pub mod store;
+
+#[cfg(all(test, not(loom)))]
+mod tests;
+
+use std::ops::Deref;
+use std::sync::Arc;
+use std::thread::JoinHandle;
+
+use crossbeam_utils::CachePadded;
+use parking_lot::Mutex;
+
+pub use append::{Append, AppendProgress};
+use buffer::{LogBuffer, LogBufferReader};
+use durable::DurableWatch;
+use logger::Logger;
+use manifest::Manifest;
+use preparer::Preparer;
+use store::segment::SegmentSupply;
+use store::writer::FileLogStore;
+
+use crate::config::Config;
+use crate::error::{Error, FatalError, Result, sqlstate};
+use crate::lsn::Lsn;
+use crate::sync::{AtomicBool, AtomicU64, Ordering};
+
+/// One log while the database runs.
+pub(crate) struct Log {
+    pub(crate) buffer: Arc<LogBuffer>,
+    supply: Arc<SegmentSupply>,
+    /// The last published anchor; entries are raised one by one, which is safe because each only grows.
+    anchor: CachePadded<Box<[AtomicU64]>>,
+}
+
+/// The logs of the running incarnation.
+pub struct Logs {
+    logs: Box<[Log]>,
+    watch: Arc<DurableWatch>,
+    /// Element-wise minimum of all published anchors.
+    floor: CachePadded<Box<[AtomicU64]>>,
+    next_fragmented: AtomicU64,
+    is_stopping: AtomicBool,
+    threads: Mutex<Vec<JoinHandle<()>>>,
+    preparer: Arc<Preparer>,
+}
+
+/// Keeps the logger threads running; stops them when dropped.
+pub struct RunningLogs(Arc<Logs>);
+
+impl Deref for RunningLogs {
+    type Target = Arc<Logs>;
+
+    fn deref(&self) -> &Arc<Logs> {
+        &self.0
+    }
+}
+
+impl Drop for RunningLogs {
+    fn drop(&mut self) {
+        // A failure has been reported to everybody who waited.
+        let _ = self.0.shutdown();
+    }
+}
+
+impl Logs {
+    /// Starts a new incarnation with the logs that `config` asks for: creates their first segments, makes the manifest
+    /// durable with the new incarnation (and the frozen ends that recovery entered), then starts the loggers
+    /// (pitfall 15). The configured protocol must have logs.
+    pub fn start(config: &Config, manifest: &mut Manifest) -> Result<RunningLogs> {
+        let incarnation = manifest.plan_incarnation(config);
+        assert!(incarnation.logs > 0, "this protocol has no logs");
+        let disk = &config.disk;
+        if manifest.incarnations.is_empty() {
+            // The database's name must outlive a crash before its first files carry it: only so can the next start tell that the
+            // remains of this one are its own.
+            disk.create_directory(&config.data_directory)
+                .map_err(|error| Error::io("could not create the data directory", &error))?;
+            manifest.store(disk.as_ref(), &config.data_directory)?;
+        }
+        let mut logs = Vec::new();
+        let mut readers = Vec::new();
+        for log in 0..incarnation.logs {
+            let directory = incarnation.log_directory(&config.data_directory, log);
+            let identity = manifest.identity(incarnation.number, log);
+            let (buffer, reader) = LogBuffer::new(config.log_buffer_bytes);
+            let supply = SegmentSupply::new(disk, directory, identity, config.segment_bytes, &buffer);
+            supply.prepare_first()?;
+            let anchor = CachePadded::new((0..incarnation.logs).map(|_| AtomicU64::new(0)).collect());
+            logs.push(Log { buffer, supply: Arc::new(supply), anchor });
+            readers.push(reader);
+        }
+        manifest.incarnations.push(incarnation);
+        manifest.store(disk.as_ref(), &config.data_directory)?;
+        Logs::launch(logs, readers)
+    }
+
+    fn launch(logs: Vec<Log>, readers: Vec<LogBufferReader>) -> Result<RunningLogs> {
+        let supplies = logs.iter().map(|log| Arc::clone(&log.supply)).collect();
+        let running = RunningLogs(Arc::new(Logs {
+            watch: DurableWatch::new(logs.len()),
+            floor: CachePadded::new(logs.iter().map(|_| AtomicU64::new(0)).collect()),
+            logs: logs.into_boxed_slice(),
+            next_fragmented: AtomicU64::new(0),
+            is_stopping: AtomicBool::new(false),
+            threads: Mutex::new(Vec::new()),
+            preparer: Arc::new(Preparer::new(supplies)),
+        }));
+        let spawn = |name: String, run: Box<dyn FnOnce() + Send>| {
+            let thread = crate::sync::spawn(name, run)
+                .map_err(|error| Error::io("could not start a thread for the log", &error))?;
+            running.threads.lock().push(thread);
+            Ok::<(), Error>(())
+        };
+        for (log, reader) in readers.into_iter().enumerate() {
+            let store = FileLogStore::new(&running.logs[log].supply, &running.preparer);
+            let logger = Logger::new(Arc::clone(&running), log, reader, Box::new(store));
+            spawn(format!("log-{log}"), Box::new(move || logger.run()))?;
+        }
+        let preparer = Arc::clone(&running.preparer);
+        spawn("log-preparer".to_owned(), Box::new(move || preparer.run()))?;
+        Ok(running)
+    }
+
+    /// Number of logs.
+    pub fn count(&self) -> usize {
+        self.logs.len()
+    }
+
+    pub fn watch(&self) -> &Arc<DurableWatch> {
+        &self.watch
+    }
+
+    pub(crate) fn log(&self, log: usize) -> &Log {
+        &self.logs[log]
+    }
+
+    /// The end of everything reserved in a log so far.
+    #[inline]
+    pub fn reserved(&self, log: usize) -> Lsn {
+        self.logs[log].buffer.reserved()
+    }
+
+    /// What an absent tuple's LSN vector reads as, and what may be forgotten (pitfall 19). Monotone.
+    #[inline]
+    pub fn floor(&self, log: usize) -> Lsn {
+        Lsn(self.floor[log].load(Ordering::Acquire))
+    }
+
+    /// Entry `of` of the last anchor published by `log`.
+    #[inline]
+    pub fn anchor(&self, log: usize, of: usize) -> Lsn {
+        Lsn(self.logs[log].anchor[of].load(Ordering::Acquire))
+    }
+
+    /// The anchor stands in the buffer: compressors may use it, and the floor may follow.
+    fn publish_anchor(&self, log: usize, durable: &[u64]) {
+        for (entry, position) in self.logs[log].anchor.iter().zip(durable) {
+            entry.store(*position, Ordering::Release);
+        }
+        for (of, floor) in self.floor.iter().enumerate() {
+            let lowest = self.logs.iter().map(|log| log.anchor[of].load(Ordering::Acquire)).min();
+            floor.fetch_max(lowest.unwrap_or(0), Ordering::AcqRel);
+        }
+    }
+
+    /// Makes everything appended so far durable, stops the threads, gives unused disk space back. Whoever appends
+    /// afterwards gets a fatal error. Returns the failure that had poisoned the database before, if any.
+    pub fn shutdown(&self) -> Result<()> {
+        let mut threads = self.threads.lock();
+        let is_first = !self.is_stopping.swap(true, Ordering::SeqCst);
+        self.preparer.stop();
+        for log in &self.logs {
+            log.buffer.ring();
+        }
+        for thread in threads.drain(..) {
+            // A logger that panicked has poisoned the database on its way out.
+            let _ = thread.join();
+        }
+        drop(threads);
+        let outcome = match self.watch.failure() {
+            Some(failure) if failure.state != sqlstate::ADMIN_SHUTDOWN => {
+                Err(Error::Fatal(Arc::clone(failure)))
+            }
+            _ => Ok(()),
+        };
+        if is_first {
+            let message = "the database has been shut down".to_owned();
+            self.poison(Arc::new(FatalError { state: sqlstate::ADMIN_SHUTDOWN, message }));
+            for log in &self.logs {
+                log.supply.remove_unused();
+            }
+        }
+        outcome
+    }
+
+    /// Nothing is acknowledged any more; whoever waits learns it.
+    fn poison(&self, error: Arc<FatalError>) {
+        self.watch.poison(error);
+        for log in &self.logs {
+            log.buffer.close();
+            log.buffer.ring();
+        }
+    }
+}

@@ -1,4 +1,8 @@
-//! Procedures: the IR (`ir`), the state of a run (`frame`), what a procedure may do to data (`access`), the interpreter.
-pub mod access;
+//! Procedures: the IR (`ir`), the state of a run (`frame`), the value of an expression (`evaluate`), what a procedure may do to
+//! data (`access`), and the interpreter that puts it together (`interpret`).
+
+mod access;
+pub mod evaluate;
 pub mod frame;
+pub(crate) mod interpret;
 pub mod ir;

@@ -11,9 +11,14 @@
 //! The trait is bound once, at `open`, and erased once per transaction, never per row. A protocol never imports
 //! another protocol.
 
+pub mod none;
+pub mod serial;
+pub mod taurus;
+
 use crate::error::Result;
 use crate::log::durable::Durability;
-use crate::ticket::Ticket;
+
+pub use crate::log::Append;
 
 /// The strength of an access, in the modes of multi-granularity locking. On a row only `Read` and `Write` occur,
 /// on a gap `Read` and `IntentWrite`, on a table all four. Two accesses conflict, and therefore order each other,
@@ -56,13 +61,6 @@ impl AccessMode {
     }
 }
 
-/// What became of an attempt to append a transaction's log record.
-pub enum Append<Token> {
-    Done(Token),
-    /// The log buffer is full: nothing was reserved. Wait, then call again.
-    Wait(Ticket),
-}
-
 /// The transaction's changes, encoded by `log::record`, ready to be copied into a log buffer.
 pub struct CommitPayload<'a> {
     /// Encoded operations (see `log::record`).
@@ -73,6 +71,9 @@ pub struct CommitPayload<'a> {
 
 /// See the module head. `Sync`, because every worker calls it at once.
 pub trait Protocol: Send + Sync + 'static {
+    /// Whether a transaction's changes go to a log at all.
+    const WRITES_LOG: bool;
+
     /// Kept in the lock table for a tuple, gap or table stripe that is in use or not yet durable.
     type TupleMeta: Send + 'static;
     /// What a running transaction has collected (Taurus: T.LV).
@@ -118,4 +119,11 @@ pub trait Protocol: Send + Sync + 'static {
 
     /// A handle to wait for the token.
     fn durability(&self, token: &Self::CommitToken) -> Durability;
+
+    /// The name in the manifest and on the command line.
+    fn name(&self) -> &'static str;
+
+    /// Makes everything appended so far durable and stops the loggers. Later appends get a fatal error. Reports the
+    /// failure that had poisoned the database before, if any.
+    fn shutdown(&self) -> Result<()>;
 }

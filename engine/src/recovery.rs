@@ -1,10 +1,58 @@
-//! Recovery.
+//! Recovery: from what a crash left on disk to the state that was acknowledged.
+//!
+//! ```text
+//!   manifest -> incarnation 1 -> incarnation 2 -> ... -> last incarnation -> (new incarnation)
+//!               each: cut -> schedule -> replay              |
+//!               frozen ELV from the manifest       ELV from the files, frozen now
+//! ```
+//!
+//! **Cut** (`cut`): the logs are synced first (pitfall 16); the ELV is, per log, the end of the last whole record before the first hole. A
+//! hole below what an anchor calls durable is corruption (pitfall 14). Recovered are the records whose LV is covered by the ELV, each
+//! judged by itself and not as a prefix of its log (pitfall 8). For an incarnation that has ended, the ELV is the frozen one of the
+//! manifest: what lies beyond it never counts again (zombies, pitfall 15).
+//!
+//! **Schedule, replay** (`schedule`, `log_source`, `replay`): all logs at once, by several workers, each record after what it depends on.
+//! Zombies are passed as no-ops.
+//!
+//! **Verify**: all logs have been replayed to their end, every row fits its table.
+//!
+//! Recovery writes nothing (pitfall 17). Its result holds the manifest with the last ELV frozen; whoever opens the
+//! database adds the new incarnation, creates its files and stores the manifest *before* the first new log record or answer
+//! ([`crate::log::Logs::start`]). A crash before that leaves everything as it was.
+//!
+//! Reference: Taurus (VLDB 2020), section 3.3.
+
+mod cut;
+mod log_source;
+mod replay;
+mod schedule;
+mod verify;
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use crate::config::{Config, ProtocolKind};
+use crate::error::{Error, Result, sqlstate};
+use crate::log::manifest::{Incarnation, Manifest};
+use crate::log::store::{LogReader, parse_segment_name};
+use crate::lsn::{Lsn, LsnVector};
+use crate::storage::catalog::Catalog;
+
+use self::log_source::{LogSource, SourceOptions};
+use self::replay::Installer;
+use self::schedule::ScheduleOptions;
+
+pub use self::verify::state_hash;
+
 /// What recovery found, for the operator.
 #[derive(Clone, Debug, Default)]
 pub struct RecoveryReport {
+    /// Logs of the last incarnation that was replayed.
     pub logs: usize,
+    /// Incarnations that were replayed.
     pub incarnations: u64,
     pub transactions: u64,
+    /// Bytes of log records that count.
     pub log_bytes: u64,
     pub tables: usize,
     pub rows: u64,
@@ -20,4 +68,131 @@ pub struct RecoveryProgress {
     pub bytes_total: u64,
     pub transactions: u64,
     pub seconds: f64,
+}
+
+/// Called now and then while a recovery runs, by one of its threads, and once at the end of each incarnation.
+pub type OnRecoveryProgress = Arc<dyn Fn(&RecoveryProgress) + Send + Sync>;
+
+/// The outcome of [`recover`].
+pub struct Recovered {
+    /// With the ELV of the last incarnation frozen, not yet stored.
+    pub manifest: Manifest,
+    pub report: RecoveryReport,
+}
+
+/// Replays all logs into an empty catalog. The caller holds the lock on the data directory. Nothing is written.
+///
+/// Fails with `Fatal`: a missing or foreign file, another version, an I/O error, or bytes that no crash explains; the message names the
+/// file, the offset and the reason where there is one. What the catalog then holds is worth nothing.
+pub fn recover(config: &Config, catalog: &Arc<Catalog>) -> Result<Recovered> {
+    let started = crate::sync::now();
+    let loaded = Manifest::load(config.disk.as_ref(), &config.data_directory)?;
+    let mut manifest = loaded.unwrap_or_else(Manifest::create);
+    let workers = match config.recovery_workers {
+        0 => std::thread::available_parallelism().map_or(1, usize::from),
+        workers => workers,
+    };
+    check_log_directories(config, &manifest)?;
+    freeze_ends(config, &mut manifest, workers)?;
+
+    let mut report = RecoveryReport::default();
+    let totals = manifest.incarnations.iter().filter_map(Incarnation::frozen_end);
+    let bytes_total = totals.map(|end| end.entries().iter().sum::<u64>()).sum();
+    for incarnation in manifest.incarnations.iter().filter(|incarnation| incarnation.logs > 0) {
+        let installer = Installer {
+            catalog: Arc::clone(catalog),
+            on_progress: config.on_recovery_progress.clone(),
+            started,
+            before: RecoveryProgress {
+                bytes_done: report.log_bytes,
+                bytes_total,
+                transactions: report.transactions,
+                seconds: 0.0,
+            },
+        };
+        replay_incarnation(config, &manifest, incarnation, installer, workers, &mut report)?;
+    }
+    let tables = catalog.tables();
+    report.tables = tables.len();
+    report.rows = tables.iter().map(|table| table.row_count()).sum();
+    report.seconds = crate::sync::now().duration_since(started).as_secs_f64();
+    Ok(Recovered { manifest, report })
+}
+
+/// Refuses files that are no logs of ours before anything else looks at them.
+fn check_log_directories(config: &Config, manifest: &Manifest) -> Result<()> {
+    let newest = manifest.next_number();
+    for incarnation in &manifest.incarnations {
+        for log in 0..incarnation.logs {
+            let directory = incarnation.log_directory(&config.data_directory, log);
+            let names = match config.disk.list(&directory) {
+                Ok(names) => names,
+                Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
+                    return Err(Error::fatal(
+                        sqlstate::UNDEFINED_FILE,
+                        format!("log {log} is missing: there is no directory \"{}\"", directory.display()),
+                    ));
+                }
+                Err(error) => {
+                    let what = format!("could not read log directory \"{}\"", directory.display());
+                    return Err(Error::io(what, &error));
+                }
+            };
+            // Segments of the next incarnation are the traces of a start that was cut short.
+            let is_ours =
+                |name: &String| parse_segment_name(name).is_some_and(|(number, _)| number <= newest);
+            if let Some(foreign) = names.iter().find(|name| !is_ours(name)) {
+                return Err(Error::fatal(
+                    sqlstate::OBJECT_NOT_IN_PREREQUISITE_STATE,
+                    format!(
+                        "log directory \"{}\" holds \"{foreign}\", which is no log file of this database",
+                        directory.display()
+                    ),
+                ));
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Computes the ELV of every incarnation that has none yet: the one that was running when the crash came.
+fn freeze_ends(config: &Config, manifest: &mut Manifest, workers: usize) -> Result<()> {
+    for place in 0..manifest.incarnations.len() {
+        if manifest.incarnations[place].end.is_none() {
+            let end = cut::find_end(config, manifest, place, workers)?;
+            manifest.incarnations[place].freeze(&end);
+        }
+    }
+    Ok(())
+}
+
+fn replay_incarnation(
+    config: &Config,
+    manifest: &Manifest,
+    incarnation: &Incarnation,
+    installer: Installer,
+    workers: usize,
+    report: &mut RecoveryReport,
+) -> Result<()> {
+    let end = incarnation.frozen_end().unwrap_or_else(|| LsnVector::zero(incarnation.logs));
+    let is_serial = incarnation.protocol_kind()? == ProtocolKind::Serial;
+    let newest = manifest.incarnations.last();
+    let was_judged = newest.is_some_and(|newest| newest.number != incarnation.number);
+    let discarded = Arc::new(AtomicU64::new(0));
+    let mut sources = Vec::new();
+    for log in 0..incarnation.logs {
+        let directory = incarnation.log_directory(&config.data_directory, log);
+        let identity = manifest.identity(incarnation.number, log);
+        let reader = LogReader::open(&config.disk, &directory, identity, incarnation.first_segments[log])?;
+        let options =
+            SourceOptions { log, is_serial, end: end.clone(), discarded: Arc::clone(&discarded), was_judged };
+        sources.push((LogSource::new(reader, options), end.get(log).0));
+    }
+    let options = ScheduleOptions { workers, is_serial };
+    report.transactions += schedule::run(sources, Arc::new(installer), options)?;
+    report.discarded += discarded.load(Ordering::Relaxed);
+    report.logs = incarnation.logs;
+    report.incarnations += 1;
+    report.log_bytes += (0..incarnation.logs).map(|log| end.get(log)).map(|Lsn(bytes)| bytes).sum::<u64>();
+    Ok(())
 }

@@ -1,2 +1,18 @@
 //! Storage: rows, records, tables and their indexes.
+//!
+//! * `row`: the bytes of a row; `heap_bytes`: immutable byte strings on the heap;
+//! * `record`: the stable place of a row, found by key through an index;
+//! * `ordered_index`, `hash_index`: the two structures; `primary_index`: either of them behind key bytes; `scan_batch`: what a scan
+//!   carries from step to step;
+//! * `table`: a table and its exchangeable state; `catalog`: the set of tables, and schema changes.
+
+pub mod catalog;
+mod hash_index;
+mod heap_bytes;
+mod ordered_index;
+pub mod primary_index;
+pub mod record;
+pub mod row;
+mod row_count;
+pub mod scan_batch;
 pub mod table;

@@ -1,1 +1,195 @@
-//! Concurrency control.
+//! Transactions: what every concurrency control offers, and nothing of how it does it.
+//!
+//! [`Transaction`] is the seam. A procedure reads and writes through it; the worker (`db`) drives it from `begin` to
+//! the end. Whatever must wait for another transaction returns [`Interrupt::Wait`]; the caller repeats the same call
+//! once the ticket fires, and the call then happens wholly. Two-phase locking (`two_phase_locking`, over `lock_table`)
+//! is the first control; nothing outside this folder knows which one runs.
+//!
+//! Life of a transaction (docs/glossary.md has the words):
+//!
+//! ```text
+//! begin -> operations -> [append log record] -> precommitted: locks released -> durable -> acknowledged
+//!                 \-> undo -> locks released
+//! ```
+
+use std::sync::Arc;
+
+use crate::catalog::{CatalogChange, TableId, TableName};
+use crate::protocol::Protocol;
+use crate::storage::scan_batch::ScanBatch;
+use crate::storage::table::Table;
+use crate::ticket::Ticket;
+
+mod lock_table;
+pub mod two_phase_locking;
+
+/// Why a row is read: decides its lock.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Intent {
+    #[default]
+    Read,
+    /// The row will be updated or deleted, or is SELECTed FOR UPDATE.
+    Write,
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Direction {
+    #[default]
+    Forward,
+    Backward,
+}
+
+/// Why a call came back before it was done.
+pub enum Interrupt {
+    /// Await the ticket, then make the same call again.
+    Wait(Ticket),
+    /// The transaction must be rolled back (or to a savepoint).
+    Failed(crate::Error),
+}
+
+impl From<crate::Error> for Interrupt {
+    fn from(error: crate::Error) -> Interrupt {
+        Interrupt::Failed(error)
+    }
+}
+
+/// The result of a call that may have to wait.
+pub type Flow<T> = Result<T, Interrupt>;
+
+/// A position in a transaction to which it can be rolled back.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Savepoint(pub(crate) usize);
+
+/// A copy of a stored row and the primary key it was found under.
+#[derive(Clone, Debug, Default)]
+pub struct RowBuffer {
+    /// The row's bytes (see `storage::row`).
+    pub bytes: Vec<u8>,
+    /// The primary key in index order (see `value::key`).
+    pub key: Vec<u8>,
+}
+
+/// The keys of a scan in index order: at least `lower`, below `upper`.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct KeyRange {
+    pub lower: Option<Vec<u8>>,
+    pub upper: Option<Vec<u8>>,
+}
+
+impl KeyRange {
+    pub fn is_whole(&self) -> bool {
+        self.lower.is_none() && self.upper.is_none()
+    }
+
+    pub fn contains(&self, key: &[u8]) -> bool {
+        self.lower.as_ref().is_none_or(|lower| key >= lower.as_slice())
+            && self.upper.as_ref().is_none_or(|upper| key < upper.as_slice())
+    }
+}
+
+/// Where a scan stands. It outlives waits; the concurrency control keeps what it needs in it.
+#[derive(Default)]
+pub struct Cursor {
+    pub(crate) range: KeyRange,
+    pub(crate) direction: Direction,
+    pub(crate) intent: Intent,
+    /// The last key handed out, if `has_position`.
+    pub(crate) position: Vec<u8>,
+    pub(crate) has_position: bool,
+    pub(crate) is_finished: bool,
+    /// Rows are covered by a lock on the whole table.
+    pub(crate) is_table_locked: bool,
+    /// The far end of a backward scan is protected.
+    pub(crate) is_end_protected: bool,
+    pub(crate) is_fetched: bool,
+    pub(crate) batch: ScanBatch,
+    /// The next entry of the batch.
+    pub(crate) next: usize,
+}
+
+impl Cursor {
+    pub(crate) fn open(&mut self, range: KeyRange, direction: Direction, intent: Intent) {
+        self.range = range;
+        self.direction = direction;
+        self.intent = intent;
+        self.position.clear();
+        self.has_position = false;
+        self.is_finished = false;
+        self.is_table_locked = false;
+        self.is_end_protected = false;
+        self.is_fetched = false;
+        self.batch.clear();
+        self.next = 0;
+    }
+
+    /// Makes the scan empty from here on.
+    pub(crate) fn finish(&mut self) {
+        self.is_finished = true;
+    }
+}
+
+/// What became of an insert.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Insertion {
+    Done,
+    /// A row with this key exists; nothing was changed.
+    Duplicate,
+}
+
+/// One transaction under some concurrency control; reused for the next one after its end.
+pub trait Transaction<P: Protocol>: Send {
+    fn begin(&mut self);
+
+    /// Enters a table before its rows are touched: fails with `StalePlan` unless its definition still has this version.
+    fn enter(&mut self, table: &Arc<Table>, version: u64, intent: Intent) -> Flow<()>;
+
+    /// Copies the row under `key` into `row`; false if there is none (and there will be none until this transaction ends).
+    fn read_point(
+        &mut self,
+        table: &Arc<Table>,
+        key: &[u8],
+        intent: Intent,
+        row: &mut RowBuffer,
+    ) -> Flow<bool>;
+
+    fn open_scan(&mut self, table: &Arc<Table>, cursor: &mut Cursor) -> Flow<()>;
+
+    /// Copies the next row into `row`; false at the end. Nothing can appear in the range passed until this transaction
+    /// ends.
+    fn next_row(&mut self, table: &Arc<Table>, cursor: &mut Cursor, row: &mut RowBuffer) -> Flow<bool>;
+
+    fn insert(&mut self, table: &Arc<Table>, key: &[u8], row: &[u8]) -> Flow<Insertion>;
+
+    /// Replaces the row under `key`, which was read with [`Intent::Write`] in this transaction.
+    fn update(&mut self, table: &Arc<Table>, key: &[u8], row: &[u8]);
+
+    /// Deletes the row under `key`, which was read with [`Intent::Write`] in this transaction.
+    fn delete(&mut self, table: &Arc<Table>, key: &[u8]);
+
+    fn lock_table(&mut self, table: &Arc<Table>) -> Flow<()>;
+
+    fn change_catalog(&mut self, change: CatalogChange) -> Flow<()>;
+
+    /// The table of this name as this transaction sees it.
+    fn table(&self, name: &TableName) -> Option<Arc<Table>>;
+
+    fn tables(&self) -> Vec<Arc<Table>>;
+
+    fn new_table_id(&self) -> TableId;
+
+    fn savepoint(&self) -> Savepoint;
+
+    /// Undoes everything since the savepoint; locks are kept.
+    fn rollback_to(&mut self, savepoint: Savepoint);
+
+    /// The log payload of a transaction that wrote, with its dependencies; `None` if it wrote nothing.
+    fn commit_payload(&mut self) -> Option<(crate::protocol::CommitPayload<'_>, &mut P::Dependencies)>;
+
+    fn dependencies(&self) -> &P::Dependencies;
+
+    /// Leaves the traces of `token` and releases everything.
+    fn precommit(&mut self, token: &P::CommitToken);
+
+    /// Withdraws a pending wait, undoes everything, releases everything.
+    fn rollback(&mut self, token: &P::CommitToken);
+}

@@ -2,10 +2,27 @@
 //!
 //! [`SqlType`] is a column's or expression's type with its modifiers, [`Value`] one value of it. Submodules:
 //! * `text`: PostgreSQL's text form, in and out; `binary`: its binary wire form;
-//! * `arithmetic`, `compare`, `cast`, `function`: what expressions do, with PostgreSQL's results and errors;
+//! * `arithmetic`, `compare`, `cast`, `function`, `like`: what expressions do, with PostgreSQL's results and errors;
+//! * `numeric`, `datetime`: the decimal numbers and the calendar that those share;
 //! * `key`: order-preserving bytes for indexes.
+//!
+//! Invariants every producer of values keeps:
+//! 1. a `Numeric` has a scale of 0 to 16383 (PostgreSQL's display scale) and at most 131072 digits before its point;
+//! 2. `Text` holds no U+0000; the text of `char(n)` is padded with blanks to n characters;
+//! 3. `i32::MIN`/`i32::MAX` days and `i64::MIN`/`i64::MAX` microseconds are PostgreSQL's `-infinity`/`infinity`.
 
+pub mod arithmetic;
+pub mod binary;
+pub mod cast;
+pub mod compare;
+pub mod datetime;
 pub mod function;
+pub mod key;
+pub mod like;
+pub mod numeric;
+pub mod text;
+
+use std::borrow::Cow;
 
 use compact_str::CompactString;
 use serde::{Deserialize, Serialize};
@@ -26,7 +43,8 @@ pub enum SqlType {
     Text,
     /// `varchar` or `varchar(n)`, n in characters.
     Varchar(Option<u32>),
-    /// `char(n)`, n in characters, blank-padded.
+    /// `char(n)`, n in characters, blank-padded. `Char(0)` is PostgreSQL's `bpchar` without a length: of any length,
+    /// never padded or cut; it stands for "char of whatever length" in function signatures and parameter types.
     Char(u32),
     Bytea,
     Date,
@@ -60,8 +78,244 @@ pub enum Value {
     Uuid([u8; 16]),
 }
 
+const _: () = assert!(size_of::<Value>() <= 32);
+
+/// What PostgreSQL adds to a length to make a type modifier.
+const TYPE_MODIFIER_HEADER: i32 = 4;
+
+impl SqlType {
+    /// The name without modifiers, as PostgreSQL's `format_type` prints it and its messages use it.
+    pub fn base_name(self) -> &'static str {
+        match self {
+            SqlType::Boolean => "boolean",
+            SqlType::SmallInt => "smallint",
+            SqlType::Integer => "integer",
+            SqlType::BigInt => "bigint",
+            SqlType::Real => "real",
+            SqlType::DoublePrecision => "double precision",
+            SqlType::Numeric(_) => "numeric",
+            SqlType::Text => "text",
+            SqlType::Varchar(_) => "character varying",
+            SqlType::Char(_) => "character",
+            SqlType::Bytea => "bytea",
+            SqlType::Date => "date",
+            SqlType::Timestamp => "timestamp without time zone",
+            SqlType::TimestampTz => "timestamp with time zone",
+            SqlType::Uuid => "uuid",
+        }
+    }
+
+    /// The name with modifiers, as `format_type(oid, typmod)` prints it.
+    pub fn name(self) -> Cow<'static, str> {
+        match self {
+            SqlType::Numeric(Some((precision, scale))) => Cow::Owned(format!("numeric({precision},{scale})")),
+            SqlType::Varchar(Some(length)) => Cow::Owned(format!("character varying({length})")),
+            SqlType::Char(0) => Cow::Borrowed("bpchar"),
+            SqlType::Char(length) => Cow::Owned(format!("character({length})")),
+            other => Cow::Borrowed(other.base_name()),
+        }
+    }
+
+    /// `pg_type.typname`.
+    pub fn catalog_name(self) -> &'static str {
+        match self {
+            SqlType::Boolean => "bool",
+            SqlType::SmallInt => "int2",
+            SqlType::Integer => "int4",
+            SqlType::BigInt => "int8",
+            SqlType::Real => "float4",
+            SqlType::DoublePrecision => "float8",
+            SqlType::Numeric(_) => "numeric",
+            SqlType::Text => "text",
+            SqlType::Varchar(_) => "varchar",
+            SqlType::Char(_) => "bpchar",
+            SqlType::Bytea => "bytea",
+            SqlType::Date => "date",
+            SqlType::Timestamp => "timestamp",
+            SqlType::TimestampTz => "timestamptz",
+            SqlType::Uuid => "uuid",
+        }
+    }
+
+    /// `pg_type.oid`, fixed by PostgreSQL for ever.
+    pub fn oid(self) -> u32 {
+        match self {
+            SqlType::Boolean => 16,
+            SqlType::SmallInt => 21,
+            SqlType::Integer => 23,
+            SqlType::BigInt => 20,
+            SqlType::Real => 700,
+            SqlType::DoublePrecision => 701,
+            SqlType::Numeric(_) => 1700,
+            SqlType::Text => 25,
+            SqlType::Varchar(_) => 1043,
+            SqlType::Char(_) => 1042,
+            SqlType::Bytea => 17,
+            SqlType::Date => 1082,
+            SqlType::Timestamp => 1114,
+            SqlType::TimestampTz => 1184,
+            SqlType::Uuid => 2950,
+        }
+    }
+
+    /// `pg_type.typlen`: bytes of a fixed-width type, -1 for a variable one.
+    pub fn length_bytes(self) -> i16 {
+        match self {
+            SqlType::Boolean => 1,
+            SqlType::SmallInt => 2,
+            SqlType::Integer | SqlType::Real | SqlType::Date => 4,
+            SqlType::BigInt | SqlType::DoublePrecision | SqlType::Timestamp | SqlType::TimestampTz => 8,
+            SqlType::Uuid => 16,
+            SqlType::Numeric(_) | SqlType::Text | SqlType::Varchar(_) | SqlType::Char(_) | SqlType::Bytea => {
+                -1
+            }
+        }
+    }
+
+    /// `pg_attribute.atttypmod`: the modifiers in PostgreSQL's encoding, -1 for none.
+    pub fn type_modifier(self) -> i32 {
+        let of_length =
+            |length: u32| i32::try_from(length).map_or(-1, |length| length + TYPE_MODIFIER_HEADER);
+        match self {
+            SqlType::Numeric(Some((precision, scale))) => {
+                ((i32::from(precision) << 16) | (i32::from(scale) & 0x7ff)) + TYPE_MODIFIER_HEADER
+            }
+            SqlType::Varchar(Some(length)) => of_length(length),
+            SqlType::Char(length) if length > 0 => of_length(length),
+            _ => -1,
+        }
+    }
+
+    /// The type of this `pg_type.oid` and type modifier (-1 for none); None for a type Hyades does not have.
+    pub fn from_oid(oid: u32, type_modifier: i32) -> Option<SqlType> {
+        let length = u32::try_from(type_modifier - TYPE_MODIFIER_HEADER.min(type_modifier)).ok();
+        let length = length.filter(|_| type_modifier >= TYPE_MODIFIER_HEADER);
+        Some(match oid {
+            16 => SqlType::Boolean,
+            17 => SqlType::Bytea,
+            20 => SqlType::BigInt,
+            21 => SqlType::SmallInt,
+            23 => SqlType::Integer,
+            25 => SqlType::Text,
+            700 => SqlType::Real,
+            701 => SqlType::DoublePrecision,
+            1042 => SqlType::Char(length.unwrap_or(0)),
+            1043 => SqlType::Varchar(length),
+            1082 => SqlType::Date,
+            1114 => SqlType::Timestamp,
+            1184 => SqlType::TimestampTz,
+            1700 => SqlType::Numeric(length.map(|packed| {
+                let scale = (packed & 0x7ff) as i16;
+                (((packed >> 16) & 0xffff) as u16, (scale ^ 1024) - 1024)
+            })),
+            2950 => SqlType::Uuid,
+            _ => return None,
+        })
+    }
+
+    /// The same type without modifiers; `char(n)` becomes `Char(0)`.
+    #[must_use]
+    pub fn without_modifier(self) -> SqlType {
+        match self {
+            SqlType::Numeric(_) => SqlType::Numeric(None),
+            SqlType::Varchar(_) => SqlType::Varchar(None),
+            SqlType::Char(_) => SqlType::Char(0),
+            other => other,
+        }
+    }
+
+    /// The same type, modifiers aside.
+    pub fn is_same_base(self, other: SqlType) -> bool {
+        std::mem::discriminant(&self) == std::mem::discriminant(&other)
+    }
+
+    pub fn is_integer(self) -> bool {
+        matches!(self, SqlType::SmallInt | SqlType::Integer | SqlType::BigInt)
+    }
+
+    pub fn is_numeric(self) -> bool {
+        self.is_integer() || matches!(self, SqlType::Real | SqlType::DoublePrecision | SqlType::Numeric(_))
+    }
+
+    /// `text`, `varchar` or `char`.
+    pub fn is_text(self) -> bool {
+        matches!(self, SqlType::Text | SqlType::Varchar(_) | SqlType::Char(_))
+    }
+
+    /// `date`, `timestamp` or `timestamptz`.
+    pub fn is_datetime(self) -> bool {
+        matches!(self, SqlType::Date | SqlType::Timestamp | SqlType::TimestampTz)
+    }
+}
+
 impl Value {
     pub fn is_null(&self) -> bool {
         matches!(self, Value::Null)
     }
+
+    /// A `text` value.
+    pub fn text(text: impl Into<CompactString>) -> Value {
+        Value::Text(text.into())
+    }
+
+    /// A `numeric` value; see the module head for what it must keep.
+    pub fn numeric(number: BigDecimal) -> Value {
+        Value::Numeric(Box::new(number))
+    }
+
+    /// The type of the value, without modifiers; `Text` stands for all three text types. None for NULL.
+    pub fn sql_type(&self) -> Option<SqlType> {
+        Some(match self {
+            Value::Null => return None,
+            Value::Boolean(_) => SqlType::Boolean,
+            Value::SmallInt(_) => SqlType::SmallInt,
+            Value::Integer(_) => SqlType::Integer,
+            Value::BigInt(_) => SqlType::BigInt,
+            Value::Real(_) => SqlType::Real,
+            Value::Double(_) => SqlType::DoublePrecision,
+            Value::Numeric(_) => SqlType::Numeric(None),
+            Value::Text(_) => SqlType::Text,
+            Value::Bytea(_) => SqlType::Bytea,
+            Value::Date(_) => SqlType::Date,
+            Value::Timestamp(_) => SqlType::Timestamp,
+            Value::TimestampTz(_) => SqlType::TimestampTz,
+            Value::Uuid(_) => SqlType::Uuid,
+        })
+    }
+
+    /// Whether a column or parameter of this type can hold the value as it is (modifiers are not looked at). NULL fits all.
+    pub fn fits(&self, sql_type: SqlType) -> bool {
+        match self.sql_type() {
+            None => true,
+            Some(SqlType::Text) => sql_type.is_text(),
+            Some(own) => own.is_same_base(sql_type),
+        }
+    }
+
+    /// The value of a `smallint`, `integer` or `bigint`.
+    pub fn as_i64(&self) -> Option<i64> {
+        match *self {
+            Value::SmallInt(number) => Some(i64::from(number)),
+            Value::Integer(number) => Some(i64::from(number)),
+            Value::BigInt(number) => Some(number),
+            _ => None,
+        }
+    }
+
+    pub fn as_str(&self) -> Option<&str> {
+        match self {
+            Value::Text(text) => Some(text),
+            _ => None,
+        }
+    }
+
+    pub fn as_bool(&self) -> Option<bool> {
+        match *self {
+            Value::Boolean(truth) => Some(truth),
+            _ => None,
+        }
+    }
 }
+
+#[cfg(test)]
+pub(crate) mod tests;

@@ -1,1 +1,69 @@
-fn main() {}
+//! The `hyades` command.
+
+mod arguments;
+
+use std::io::{BufRead, IsTerminal};
+use std::process::ExitCode;
+
+use clap::Parser;
+use hyades_server::scram::Verifier;
+use hyades_server::serve::Sentence;
+use hyades_server::{logging, serve};
+use rustix::termios::{LocalModes, OptionalActions, tcgetattr, tcsetattr};
+
+use crate::arguments::{Arguments, Command};
+
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
+fn main() -> ExitCode {
+    let outcome = match Arguments::parse().command {
+        Command::Serve(arguments) => {
+            let (format, level) = arguments.log();
+            logging::start(format, level);
+            arguments.options().and_then(serve::run)
+        }
+        Command::Password { user } => print_user_line(&user),
+    };
+    match outcome {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(sentence) => {
+            eprintln!("hyades: {sentence}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn print_user_line(user: &str) -> Result<(), Sentence> {
+    if user.is_empty() || user.contains([':', '\n', '#']) {
+        return Err(
+            "a user's name must not be empty nor contain a colon, a number sign or a line break".to_owned()
+        );
+    }
+    let password = read_password().map_err(|error| format!("could not read a password: {error}"))?;
+    if password.is_empty() {
+        return Err("the password is empty".to_owned());
+    }
+    println!("{user}:{}", Verifier::of_password(&password));
+    Ok(())
+}
+
+/// One line of standard input; not echoed when that is a terminal.
+fn read_password() -> std::io::Result<String> {
+    let input = std::io::stdin();
+    let mut line = String::new();
+    if input.is_terminal() {
+        eprint!("Password: ");
+        let before = tcgetattr(&input)?;
+        let mut silent = before.clone();
+        silent.local_modes.remove(LocalModes::ECHO);
+        tcsetattr(&input, OptionalActions::Flush, &silent)?;
+        let read = input.lock().read_line(&mut line);
+        tcsetattr(&input, OptionalActions::Flush, &before)?;
+        eprintln!();
+        read?;
+    } else {
+        input.lock().read_line(&mut line)?;
+    }
+    Ok(line.trim_end_matches(['\r', '\n']).to_owned())
+}

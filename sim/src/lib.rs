@@ -1,1 +1,18 @@
-//! placeholder
+//! Development only: what the tests need to be harder on Hyades than the world is.
+//!
+//! Reading order: `disk` (a disk in memory that loses, tears, corrupts and refuses), `hand_written` (logs with every byte chosen by the test),
+//! `history` and `serializability` (recorded list-append histories and a checker of Adya's anomalies), `script` (seeded random
+//! transactions and the model that says which states may be found after a crash), `client` (the engine through its public door), `crash` (a script's
+//! life on a disk that dies, and what recovery must then find), `workload` (concurrent
+//! list-append sessions, before and after crashes).
+//!
+//! Everything random comes from a seed that the caller gives, so a failure is repeated by its seed.
+
+pub mod client;
+pub mod crash;
+pub mod disk;
+pub mod hand_written;
+pub mod history;
+pub mod script;
+pub mod serializability;
+pub mod workload;

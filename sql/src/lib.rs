@@ -1,8 +1,24 @@
-//! The embeddable Hyades database.
+//! The embeddable Hyades database: SQL compiled to procedures, sessions, a blocking API.
+//!
+//! Reading order: `statement` (text to statements), `bind` (names and types), `compile` (procedures), `plan` (what comes out),
+//! `executor` (what procedures cannot do), `session` (the conversation), `connection` (the blocking API).
+
+mod bind;
+mod compile;
+mod evaluation;
+mod executor;
+mod explain;
+mod expr;
+mod plan;
 pub mod session;
+mod settings;
+mod statement;
+#[cfg(test)]
+mod tests;
 
 pub use hyades_engine as engine;
 pub use hyades_engine::config::{Config, ProtocolKind};
 pub use hyades_engine::error::{Error, Result, sqlstate};
 pub use hyades_engine::value::{SqlType, Value};
 pub use session::{Database, Session};
+pub use settings::SERVER_VERSION;

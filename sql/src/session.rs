@@ -3,20 +3,62 @@
 //! A session never blocks: whatever must wait returns `Interrupt::Wait(ticket)`; await the ticket, then repeat the same call with
 //! the same arguments. It also never decides when an answer goes out: before sending anything to a client the caller awaits
 //! [`Session::pending_durability`] (architecture invariant 1).
+//!
+//! Files: `prepared` (compiled statements and their cache), `transaction` (the state machine), `run` (statements that run procedures),
+//! `schema` (DDL), `utility` (settings, EXPLAIN, PREPARE), `copy_in`, `copy_out`.
+//!
+//! The state machine is PostgreSQL's:
+//!
+//! ```text
+//!            statement              BEGIN
+//!   Idle ---------------> Implicit ----------> Block ------error-----> Failed
+//!    ^  <--end_implicit----  |                   |                       |
+//!    |  <-------error--------+                   |                       |
+//!    +--------------COMMIT or ROLLBACK-----------+----COMMIT, ROLLBACK---+   (COMMIT answers ROLLBACK)
+//!                                                 <--ROLLBACK TO---------
+//! ```
 
+mod copy_in;
+mod copy_out;
+mod foreign_key;
+mod prepared;
+mod run;
+mod schema;
+mod transaction;
+mod utility;
+
+use std::collections::HashMap;
 use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
+use std::sync::atomic::{AtomicBool, AtomicI32, AtomicI64, Ordering};
 
 use hyades_engine::config::Config;
-use hyades_engine::db::Flow;
+use hyades_engine::db::{Engine, Flow, Interrupt, Savepoint, Worker};
 use hyades_engine::error::{Error, Result};
 use hyades_engine::log::durable::Durability;
+use hyades_engine::procedure::frame::{Environment, Frame};
 use hyades_engine::recovery::RecoveryReport;
 use hyades_engine::value::{SqlType, Value};
 
+use crate::evaluation;
+use crate::settings::Settings;
+use crate::statement::split;
+use copy_in::CopyIn;
+pub use prepared::Prepared;
+use prepared::StatementCache;
+use run::Running;
+use transaction::State;
+
 /// An open database; clones share it.
 #[derive(Clone)]
-pub struct Database {}
+pub struct Database {
+    shared: Arc<Shared>,
+}
+
+struct Shared {
+    engine: Arc<dyn Engine>,
+    sessions: AtomicI32,
+    transactions: AtomicI64,
+}
 
 /// What a client says about itself when it connects.
 #[derive(Clone, Debug, Default)]
@@ -28,7 +70,7 @@ pub struct SessionOptions {
 }
 
 /// A column of a result.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ResultColumn {
     pub name: String,
     pub sql_type: SqlType,
@@ -37,7 +79,7 @@ pub struct ResultColumn {
 }
 
 /// What executing a statement will answer.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Response {
     /// An empty statement.
     Empty,
@@ -50,18 +92,6 @@ pub enum Response {
     CopyOut {
         columns: usize,
     },
-}
-
-/// A compiled statement; recompiles itself when a table changed.
-pub struct Prepared {}
-
-impl Prepared {
-    pub fn parameter_types(&self) -> &[SqlType] {
-        &[]
-    }
-    pub fn response(&self) -> &Response {
-        &Response::Empty
-    }
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -80,7 +110,7 @@ pub enum TransactionStatus {
 }
 
 /// A message beside the result.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Notice {
     /// NOTICE, WARNING ...
     pub severity: &'static str,
@@ -100,87 +130,216 @@ pub trait Output {
 }
 
 /// One client's conversation with a database.
-pub struct Session {}
+pub struct Session {
+    shared: Arc<Shared>,
+    worker: Box<dyn Worker>,
+    state: State,
+    settings: Settings,
+    environment: Environment,
+    /// What the answers since the last [`Session::pending_durability`] depend on.
+    durability: Durability,
+    /// Shown by `pg_backend_pid()`.
+    process: i32,
+    transaction_number: i64,
+    cache: StatementCache,
+    /// Statements of SQL's PREPARE.
+    named: HashMap<String, Arc<Prepared>>,
+    savepoints: Vec<(String, Savepoint)>,
+    /// Statements that have succeeded in the implicit transaction: then a conflict cannot be retried unseen.
+    implicit_statements: u32,
+    /// A statement that waits.
+    running: Option<Running>,
+    /// The prepared statement and values of the EXECUTE that waits.
+    executing: Option<(Arc<Prepared>, Vec<Value>)>,
+    copy: Option<Box<CopyIn>>,
+    spare_frame: Option<Frame>,
+}
 
 impl Database {
-    pub fn open(_config: Config) -> Result<Database> {
-        Ok(Database {})
+    /// Opens, or creates, the database in the configuration's data directory and recovers it.
+    ///
+    /// # Errors
+    /// Fatal ones for a directory that cannot be used: another version, a missing log, damage, I/O errors.
+    pub fn open(config: Config) -> Result<Database> {
+        Ok(Database::with_engine(hyades_engine::db::open(config)?))
     }
-    pub fn session(&self, _options: SessionOptions) -> Result<Session> {
-        Ok(Session {})
+
+    /// A database on an engine that is open already.
+    pub fn with_engine(engine: Arc<dyn Engine>) -> Database {
+        Database {
+            shared: Arc::new(Shared { engine, sessions: AtomicI32::new(0), transactions: AtomicI64::new(0) }),
+        }
     }
+
+    /// The engine below.
+    pub fn engine(&self) -> &Arc<dyn Engine> {
+        &self.shared.engine
+    }
+
+    /// Starts a conversation.
+    ///
+    /// # Errors
+    /// A startup parameter with a bad value.
+    pub fn session(&self, options: SessionOptions) -> Result<Session> {
+        let mut settings = Settings::new(&options.user);
+        for (name, value) in &options.parameters {
+            settings.set_initial(name, value)?;
+        }
+        let process = self.shared.sessions.fetch_add(1, Ordering::Relaxed).wrapping_add(1);
+        let mut environment = evaluation::environment(&options.user, &options.database);
+        environment.random = std::cell::RefCell::new(rand::make_rng());
+        environment.time_zone = settings.time_zone().clone();
+        Ok(Session {
+            shared: Arc::clone(&self.shared),
+            worker: self.shared.engine.worker(),
+            state: State::Idle,
+            settings,
+            environment,
+            durability: Durability::immediate(),
+            process,
+            transaction_number: 0,
+            cache: StatementCache::default(),
+            named: HashMap::new(),
+            savepoints: Vec::new(),
+            implicit_statements: 0,
+            running: None,
+            executing: None,
+            copy: None,
+            spare_frame: None,
+        })
+    }
+
+    /// What recovery found when the database was opened.
     pub fn recovery_report(&self) -> RecoveryReport {
-        RecoveryReport::default()
+        self.shared.engine.recovery_report().clone()
     }
+
     /// Writes out what is buffered and closes the database.
+    ///
+    /// # Errors
+    /// Fatal ones of the disk.
     pub fn shutdown(&self) -> Result<()> {
-        Ok(())
+        self.shared.engine.shutdown()
     }
 }
 
-#[allow(clippy::unused_self)]
 impl Session {
     /// Splits the text of a simple query at its semicolons; comments and quotes are understood. Statements that are empty are left
     /// out. Each comes with the 0-based character offset at which it starts, to be added to error positions.
+    ///
+    /// # Errors
+    /// 42601 for a quote or comment that does not end.
     pub fn split(&self, sql: &str) -> Result<Vec<(usize, String)>> {
-        Ok(vec![(0, sql.to_owned())])
+        split::split(sql)
     }
-    /// Compiles one statement. `parameter_types` may name the types of the first parameters.
-    pub fn prepare(&mut self, _sql: &str, _parameter_types: &[Option<SqlType>]) -> Flow<Arc<Prepared>> {
-        Ok(Arc::new(Prepared {}))
+
+    /// Compiles one statement. `parameter_types` may name the types of the first parameters. A failure fails the
+    /// transaction, as that of [`Session::execute`] does.
+    ///
+    /// # Errors
+    /// Those of syntax, names and types; 25P02 in a failed transaction.
+    pub fn prepare(&mut self, sql: &str, parameter_types: &[Option<SqlType>]) -> Flow<Arc<Prepared>> {
+        match self.prepare_cached(sql, parameter_types) {
+            Ok(prepared) => Ok(prepared),
+            Err(error) => {
+                self.fail_transaction();
+                Err(Interrupt::Failed(error))
+            }
+        }
     }
+
     /// Runs a statement. Outside BEGIN it runs in an implicit transaction, which lasts until [`Session::end_implicit`]. A
     /// conflict of a statement that stands alone is retried unseen. A failure has already rolled back what it must.
+    ///
+    /// # Errors
+    /// Everything a statement can fail with.
     pub fn execute(
         &mut self,
-        _statement: &Arc<Prepared>,
-        _parameters: &[Value],
-        _output: &mut dyn Output,
+        statement: &Arc<Prepared>,
+        parameters: &[Value],
+        output: &mut dyn Output,
     ) -> Flow<Completion> {
-        Ok(Completion::Tag(String::new()))
+        match self.execute_inner(statement, parameters, output) {
+            Err(Interrupt::Failed(error)) => {
+                self.running = None;
+                self.executing = None;
+                self.fail_transaction();
+                Err(Interrupt::Failed(error))
+            }
+            other => other,
+        }
     }
-    /// Data of COPY FROM STDIN, in chunks of any size.
-    pub fn copy_feed(&mut self, _bytes: &[u8]) -> Flow<()> {
-        Ok(())
-    }
-    pub fn copy_finish(&mut self) -> Flow<Completion> {
-        Ok(Completion::Tag(String::new()))
-    }
-    /// The client gave up its COPY.
-    pub fn copy_fail(&mut self, message: &str) -> Error {
-        Error::input(hyades_engine::error::sqlstate::QUERY_CANCELED, message)
-    }
+
     /// Commits the implicit transaction, if one is open: at Sync and at the end of a simple query.
+    ///
+    /// # Errors
+    /// Those of the commit; the transaction is rolled back then.
     pub fn end_implicit(&mut self) -> Flow<()> {
+        if self.state == State::Implicit {
+            self.commit_transaction()?;
+        }
         Ok(())
     }
-    /// Gives up a call that returned `Wait` (cancel, timeout, disconnect): withdraws the wait, fails the transaction with this
-    /// error and hands it back.
+
+    /// Gives up a call that returned `Wait` (cancel, timeout, disconnect), or reports an error that the caller met between calls:
+    /// withdraws the wait, fails the transaction with this error and hands it back.
     pub fn abandon(&mut self, error: Error) -> Error {
+        self.running = None;
+        self.executing = None;
+        self.copy = None;
+        self.fail_transaction();
         error
     }
-    /// The client is skipping messages until Sync after an error: rolls back an implicit transaction.
+
     pub fn transaction_status(&self) -> TransactionStatus {
-        TransactionStatus::Idle
+        match self.state {
+            State::Idle | State::Implicit => TransactionStatus::Idle,
+            State::Block => TransactionStatus::InTransaction,
+            State::Failed => TransactionStatus::Failed,
+        }
     }
-    /// What must be durable before the answers produced since the last call go out. Immediate under synchronous_commit=off.
+
+    /// What must be durable before the answers produced since the last call go out. Immediate under synchronous_commit=off
+    /// (then a crash can lose the transactions acknowledged last; see `settings`).
     pub fn pending_durability(&mut self) -> Durability {
-        Durability::immediate()
+        std::mem::replace(&mut self.durability, Durability::immediate())
     }
+
     /// Set to make a running statement fail with 57014.
     pub fn interrupt_flag(&self) -> Arc<AtomicBool> {
-        Arc::default()
+        Arc::clone(&self.environment.interrupt)
     }
+
     /// A setting's value as SHOW prints it.
-    pub fn setting(&self, _name: &str) -> Option<String> {
-        None
+    pub fn setting(&self, name: &str) -> Option<String> {
+        self.settings.get(name)
     }
+
     /// Reportable settings changed since the last call (for ParameterStatus).
     pub fn take_changed_settings(&mut self) -> Vec<(String, String)> {
-        Vec::new()
+        self.settings.take_changed()
     }
+
     /// The session's time zone, for text forms of timestamptz.
     pub fn time_zone(&self) -> jiff::tz::TimeZone {
-        jiff::tz::TimeZone::UTC
+        self.settings.time_zone().clone()
+    }
+
+    /// The number that `pg_backend_pid()` answers and a cancel request names.
+    pub fn process(&self) -> i32 {
+        self.process
+    }
+
+    /// Makes `pg_backend_pid()` answer this number, which the server gave the client.
+    pub fn set_process(&mut self, process: i32) {
+        self.process = process;
+    }
+}
+
+impl Drop for Session {
+    fn drop(&mut self) {
+        if self.worker.in_transaction() {
+            self.worker.rollback();
+        }
     }
 }

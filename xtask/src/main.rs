@@ -1,1 +1,71 @@
-fn main() {}
+//! Every developer command of Hyades: `cargo xtask ci|tidy|test|crash|bench|fuzz|loom`.
+//!
+//! Why here: a Rust program needs no shell dialect, is tested like the rest, and works from any directory of the checkout.
+//! One module per command; what several of them need stands in `tools` (processes, paths, statistics), `server` (starting and
+//! killing a database server, ours or PostgreSQL) and `pgbench` (running and reading the real pgbench).
+//!
+//! Invariant: no command changes a tracked file, except that `fuzz` may add to its own corpus (which git ignores).
+
+mod bench;
+mod ci;
+mod crash;
+mod fuzz;
+mod loom;
+mod pgbench;
+mod server;
+mod test;
+mod tidy;
+mod tools;
+
+use std::process::ExitCode;
+
+use clap::{Parser, Subcommand};
+
+/// Developer commands of Hyades.
+#[derive(Parser)]
+#[command(name = "cargo xtask", version)]
+struct CommandLine {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Subcommand)]
+enum Command {
+    /// Everything a change must pass: formatting, lints, tidy, tests.
+    Ci,
+    /// Checks limits, import directions and documents.
+    Tidy,
+    /// Runs all tests, then five crash rounds against the real server.
+    Test(test::Options),
+    /// Kills a server under load again and again and checks that nothing acknowledged is lost.
+    Crash(crash::Options),
+    /// Measures Hyades next to PostgreSQL.
+    Bench(bench::Options),
+    /// Feeds the decoders and the SQL entry with generated input.
+    Fuzz(fuzz::Options),
+    /// Checks small concurrent kernels under every interleaving.
+    Loom(loom::Options),
+    /// Times single durable writes of one sector (used by bench, which runs it in the chosen scheduling mode).
+    #[command(hide = true)]
+    SyncProbe(bench::sync_probe::Options),
+}
+
+fn main() -> ExitCode {
+    let outcome = match CommandLine::parse().command {
+        Command::Ci => ci::run(),
+        Command::Tidy => tidy::run(),
+        Command::Test(options) => test::run(&options),
+        Command::Crash(options) => crash::run(&options),
+        Command::Bench(options) => bench::run(&options),
+        Command::Fuzz(options) => fuzz::run(&options),
+        Command::Loom(options) => loom::run(&options),
+        Command::SyncProbe(options) => bench::sync_probe::run(&options),
+    };
+    match outcome {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("error: {error:#}");
+            ExitCode::FAILURE
+        }
+    }
+}

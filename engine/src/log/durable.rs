@@ -1,23 +1,223 @@
 //! Durable positions and those who wait for them.
-use crate::error::Result;
+//!
+//! Workers never block on a sync: a transaction releases its locks when it is precommitted, and its answer goes out
+//! when every log is durable up to the entries of its LSN vector. [`DurableWatch`] holds those positions (paper: PLV)
+//! and the waiters; [`Durability`] is what an answer carries.
+//!
+//! Waiters stand in one heap for each log, ordered by the position they need there, and only in the heap of the first
+//! log that does not cover them: an advance touches those it releases (or moves to the next log they need) and nobody
+//! else. A logger whose heap is empty pays one fence and one load.
+//!
+//! Invariants:
+//! 1. A position only grows, and only after everything below it is durable (pitfall 9).
+//! 2. No wake-up is lost: the waiter enters the heap and then looks at the position, the logger raises the position
+//!    and then looks at the heap, with a full fence between (checked by loom).
+//! 3. After poisoning no wait succeeds that had not succeeded before.
+
+mod wait_list;
+
+#[cfg(all(test, not(loom)))]
+mod tests;
+
 use std::future::Future;
 use std::pin::Pin;
+use std::sync::{Arc, OnceLock};
 use std::task::{Context, Poll};
 
-/// What an answer must wait for. Cheap to clone and to merge; resolves with a fatal error if the database is poisoned first.
-#[derive(Clone, Default)]
-pub struct Durability {}
+use crossbeam_utils::CachePadded;
+use wait_list::WaitList;
+
+use crate::error::{Error, FatalError, Result};
+use crate::lsn::{Lsn, LsnVector};
+use crate::sync::{AtomicU64, Ordering};
+use crate::ticket::{Signal, Ticket, ticket};
+
+struct Waiter {
+    needed: LsnVector,
+    /// Fires when dropped.
+    _signal: Signal,
+}
+
+/// The durable positions of all logs, and who waits for them.
+pub struct DurableWatch {
+    durable: Box<[CachePadded<AtomicU64>]>,
+    waiters: Box<[CachePadded<WaitList<Waiter>>]>,
+    poison: OnceLock<Arc<FatalError>>,
+}
+
+impl DurableWatch {
+    pub fn new(logs: usize) -> Arc<DurableWatch> {
+        Arc::new(DurableWatch {
+            durable: (0..logs).map(|_| CachePadded::new(AtomicU64::new(0))).collect(),
+            waiters: (0..logs).map(|_| CachePadded::default()).collect(),
+            poison: OnceLock::new(),
+        })
+    }
+
+    pub fn logs(&self) -> usize {
+        self.durable.len()
+    }
+
+    /// Up to where the log is durable.
+    #[inline]
+    pub fn durable(&self, log: usize) -> Lsn {
+        Lsn(self.durable[log].load(Ordering::Acquire))
+    }
+
+    /// Whether every log is durable up to the vector's entry.
+    #[inline]
+    pub fn covers(&self, vector: &LsnVector) -> bool {
+        self.first_uncovered(vector, 0).is_none()
+    }
+
+    fn first_uncovered(&self, vector: &LsnVector, from: usize) -> Option<usize> {
+        let entries = vector.entries().iter().zip(&self.durable).enumerate().skip(from);
+        entries
+            .filter(|(_, (needed, durable))| **needed > durable.load(Ordering::Acquire))
+            .map(|(log, _)| log)
+            .next()
+    }
+
+    /// Everything in `log` below `to` is durable. Only the log's logger calls this, after a successful sync.
+    pub fn advance(&self, log: usize, to: Lsn) {
+        if self.poison.get().is_some() {
+            return;
+        }
+        let before = self.durable[log].load(Ordering::Relaxed);
+        assert!(to.0 >= before, "durable position of log {log} would fall from {before} to {to}");
+        self.durable[log].store(to.0, Ordering::Release);
+        if self.waiters[log].may_have_waiters() {
+            self.release(log);
+        }
+    }
+
+    /// Nothing becomes durable any more: every wait that is not over fails with this error. The first error stays.
+    pub fn poison(&self, error: Arc<FatalError>) {
+        let _ = self.poison.set(error);
+        for list in &self.waiters {
+            drop(list.take_all());
+        }
+    }
+
+    /// Why the database is poisoned, if it is.
+    #[inline]
+    pub fn failure(&self) -> Option<&Arc<FatalError>> {
+        self.poison.get()
+    }
+
+    /// An error if the database is poisoned.
+    #[inline]
+    pub fn check(&self) -> Result<()> {
+        match self.failure() {
+            None => Ok(()),
+            Some(error) => Err(Error::Fatal(Arc::clone(error))),
+        }
+    }
+
+    /// A ticket that fires when the vector is covered or the database poisoned.
+    fn wait_for(&self, needed: &LsnVector) -> Ticket {
+        let (ticket, signal) = ticket();
+        if let Some(log) = self.first_uncovered(needed, 0) {
+            self.enter(log, Waiter { needed: needed.clone(), _signal: signal });
+        }
+        ticket
+    }
+
+    fn enter(&self, log: usize, waiter: Waiter) {
+        self.waiters[log].insert(waiter.needed.get(log).0, waiter);
+        if self.poison.get().is_some() {
+            drop(self.waiters[log].take_all());
+        }
+        // The position may have risen before the waiter was visible.
+        self.release(log);
+    }
+
+    /// Lets those go whom `log` no longer holds up; they may have to wait for a later log.
+    fn release(&self, log: usize) {
+        let mut log = log;
+        let mut released = self.waiters[log].take_up_to(|| self.durable[log].load(Ordering::Acquire));
+        // Earlier logs cover them for ever (invariant 1), so each waiter moves upwards at most once for each log.
+        let mut moved: Vec<(usize, Waiter)> = Vec::new();
+        loop {
+            for waiter in released.drain(..) {
+                if let Some(next) = self.first_uncovered(&waiter.needed, log + 1) {
+                    moved.push((next, waiter));
+                }
+            }
+            let Some((next, waiter)) = moved.pop() else {
+                return;
+            };
+            log = next;
+            self.waiters[log].insert(waiter.needed.get(log).0, waiter);
+            if self.poison.get().is_some() {
+                drop(self.waiters[log].take_all());
+            }
+            released = self.waiters[log].take_up_to(|| self.durable[log].load(Ordering::Acquire));
+        }
+    }
+}
+
+/// What an answer must wait for. Cheap to clone and to merge; resolves with a fatal error if the database is poisoned
+/// first.
+#[derive(Default)]
+pub struct Durability {
+    /// `None`: already durable.
+    watch: Option<Arc<DurableWatch>>,
+    needed: LsnVector,
+    /// Present once the future has been polled in vain.
+    ticket: Option<Ticket>,
+}
+
+impl Clone for Durability {
+    /// The copy waits on its own: a ticket wakes only one task.
+    fn clone(&self) -> Durability {
+        Durability { watch: self.watch.clone(), needed: self.needed.clone(), ticket: None }
+    }
+}
 
 impl Durability {
     /// Already durable.
     pub fn immediate() -> Durability {
-        Durability {}
+        Durability::default()
     }
+
+    /// Durable when `watch` covers `needed`.
+    pub fn new(watch: &Arc<DurableWatch>, needed: &LsnVector) -> Durability {
+        if watch.covers(needed) {
+            return Durability::default();
+        }
+        Durability { watch: Some(Arc::clone(watch)), needed: needed.clone(), ticket: None }
+    }
+
+    /// Durable when one log is durable up to `needed`.
+    pub fn in_log(watch: &Arc<DurableWatch>, log: usize, needed: Lsn) -> Durability {
+        if watch.durable(log) >= needed {
+            return Durability::default();
+        }
+        let mut vector = LsnVector::default();
+        vector.raise_entry(log, needed);
+        Durability { watch: Some(Arc::clone(watch)), needed: vector, ticket: None }
+    }
+
     pub fn is_durable(&self) -> bool {
-        true
+        self.watch.as_ref().is_none_or(|watch| watch.covers(&self.needed))
     }
-    /// Both must be durable.
-    pub fn merge(&mut self, _other: &Durability) {}
+
+    /// Both must be durable. They must be of the same database.
+    pub fn merge(&mut self, other: &Durability) {
+        let Some(others) = &other.watch else {
+            return;
+        };
+        match &self.watch {
+            None => *self = other.clone(),
+            Some(watch) => {
+                assert!(Arc::ptr_eq(watch, others), "durability of two databases cannot be merged");
+                self.needed.raise(other.needed.entries());
+                self.ticket = None;
+            }
+        }
+    }
+
     /// Blocks the calling thread.
     pub fn wait(self) -> Result<()> {
         crate::ticket::block_on(self)
@@ -26,7 +226,27 @@ impl Durability {
 
 impl Future for Durability {
     type Output = Result<()>;
-    fn poll(self: Pin<&mut Self>, _context: &mut Context<'_>) -> Poll<Result<()>> {
-        Poll::Ready(Ok(()))
+
+    fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Result<()>> {
+        let this = &mut *self;
+        let Some(watch) = &this.watch else {
+            return Poll::Ready(Ok(()));
+        };
+        loop {
+            if watch.covers(&this.needed) {
+                this.watch = None;
+                this.ticket = None;
+                return Poll::Ready(Ok(()));
+            }
+            if let Err(error) = watch.check() {
+                return Poll::Ready(Err(error));
+            }
+            let ticket = this.ticket.get_or_insert_with(|| watch.wait_for(&this.needed));
+            match Pin::new(ticket).poll(context) {
+                Poll::Pending => return Poll::Pending,
+                // Covered or poisoned: the next look says which.
+                Poll::Ready(()) => this.ticket = None,
+            }
+        }
     }
 }

@@ -1,4 +1,231 @@
-//! All that a procedure may do to data.
-/// The position of a scan.
+//! All that a procedure may do to data: from expressions and columns to keys and rows.
+//!
+//! The interpreter (`interpret`) decides what happens next; the transaction (`txn`) decides whether it may. In between this
+//! file turns key expressions into key bytes, values into rows, and a refused insert into the error a client expects.
+
+use std::sync::Arc;
+
+use crate::catalog::TableDefinition;
+use crate::error::{Error, Result, sqlstate};
+use crate::procedure::evaluate::{Context, evaluate};
+use crate::procedure::ir::{Expr, ScanBound, ScanRange, TableReference};
+use crate::protocol::Protocol;
+use crate::storage::row::RowLayout;
+use crate::storage::table::Table;
+use crate::txn::{Flow, Insertion, Intent, KeyRange, RowBuffer, Transaction};
+use crate::value::Value;
+use crate::value::key::{self, KeyLayout};
+
+/// Evaluates a full key or a prefix of one into `out`; false if a part of it is NULL.
+pub(super) fn build_key(
+    expressions: &[Expr],
+    layout: &KeyLayout,
+    context: &Context<'_>,
+    out: &mut Vec<u8>,
+) -> Result<bool> {
+    out.clear();
+    for (expression, sql_type) in expressions.iter().zip(layout.types()) {
+        let value = evaluate(expression, context)?;
+        if value.is_null() {
+            return Ok(false);
+        }
+        key::encode(&value, *sql_type, out);
+    }
+    Ok(true)
+}
+
+/// The key range of a scan; `None` if it is empty because a bound is NULL.
+pub(super) fn build_range(
+    range: &ScanRange,
+    layout: &KeyLayout,
+    context: &Context<'_>,
+) -> Result<Option<KeyRange>> {
+    let mut bounds = KeyRange::default();
+    let mut bytes = Vec::new();
+    match &range.lower {
+        ScanBound::Unbounded => {}
+        ScanBound::Included(prefix) | ScanBound::Excluded(prefix) => {
+            if !build_key(prefix, layout, context, &mut bytes)? {
+                return Ok(None);
+            }
+            if matches!(range.lower, ScanBound::Excluded(_)) && !key::successor(&mut bytes) {
+                return Ok(None);
+            }
+            bounds.lower = Some(std::mem::take(&mut bytes));
+        }
+    }
+    match &range.upper {
+        ScanBound::Unbounded => {}
+        ScanBound::Included(prefix) | ScanBound::Excluded(prefix) => {
+            if !build_key(prefix, layout, context, &mut bytes)? {
+                return Ok(None);
+            }
+            if matches!(range.upper, ScanBound::Excluded(_)) || key::successor(&mut bytes) {
+                bounds.upper = Some(bytes);
+            }
+        }
+    }
+    Ok(Some(bounds))
+}
+
+/// Buffers of one frame that writes reuse.
 #[derive(Default)]
-pub struct Cursor {}
+pub(crate) struct Scratch {
+    pub(super) key: Vec<u8>,
+    pub(super) row: Vec<u8>,
+    pub(super) values: Vec<Value>,
+    pub(super) set: Vec<(u16, Value)>,
+}
+
+/// Inserts `scratch.values`; the row lands in `row`. The key of a table without a primary key is drawn once and kept in
+/// `scratch.key`, so that a repeated call after a wait inserts the same row.
+pub(super) fn insert<P: Protocol>(
+    transaction: &mut impl Transaction<P>,
+    reference: &TableReference,
+    scratch: &mut Scratch,
+    row: &mut RowBuffer,
+) -> Flow<Insertion> {
+    check_not_null(&reference.definition, &reference.layout, &scratch.values)?;
+    transaction.enter(&reference.table, reference.version, Intent::Write)?;
+    row.bytes.clear();
+    reference.layout.encode(&scratch.values, &mut row.bytes);
+    key_of_row(reference, &row.bytes, &mut row.key);
+    transaction.insert(&reference.table, &row.key, &row.bytes)
+}
+
+/// The primary key of a row, or a new row number.
+fn key_of_row(reference: &TableReference, row: &[u8], out: &mut Vec<u8>) {
+    out.clear();
+    match &reference.definition.primary_key {
+        Some(primary_key) => {
+            reference.key_layout.encode_row(&reference.layout, row, &primary_key.columns, out);
+        }
+        None => out.extend_from_slice(&reference.table.new_row_number().to_be_bytes()),
+    }
+}
+
+/// Sets columns of the row in `row`, as computed in `scratch.set`; `row` then holds the new row and key.
+pub(super) fn update<P: Protocol>(
+    transaction: &mut impl Transaction<P>,
+    reference: &TableReference,
+    scratch: &mut Scratch,
+    row: &mut RowBuffer,
+) -> Flow<()> {
+    for (column, value) in &scratch.set {
+        if value.is_null() && !reference.definition.columns[usize::from(*column)].is_nullable {
+            let mut values = Vec::new();
+            reference.layout.values(&row.bytes, &mut values);
+            for (column, value) in &scratch.set {
+                values[usize::from(*column)] = value.clone();
+            }
+            return Err(null_violation(
+                &reference.definition,
+                &reference.layout,
+                usize::from(*column),
+                &values,
+            )
+            .into());
+        }
+    }
+    scratch.row.clear();
+    reference.layout.update(&row.bytes, &scratch.set, &mut scratch.row);
+    let moves = reference.definition.primary_key.as_ref().is_some_and(|primary_key| {
+        scratch.set.iter().any(|(column, _)| primary_key.columns.contains(column))
+    });
+    if moves {
+        key_of_row(reference, &scratch.row, &mut scratch.key);
+        if scratch.key != row.key {
+            if transaction.insert(&reference.table, &scratch.key, &scratch.row)? == Insertion::Duplicate {
+                return Err(duplicate_key(reference, &scratch.row).into());
+            }
+            transaction.delete(&reference.table, &row.key);
+            std::mem::swap(&mut row.key, &mut scratch.key);
+            std::mem::swap(&mut row.bytes, &mut scratch.row);
+            return Ok(());
+        }
+    }
+    transaction.update(&reference.table, &row.key, &scratch.row);
+    std::mem::swap(&mut row.bytes, &mut scratch.row);
+    Ok(())
+}
+
+fn check_not_null(definition: &TableDefinition, layout: &RowLayout, values: &[Value]) -> Result<()> {
+    for (column, value) in values.iter().enumerate() {
+        if value.is_null() && !definition.columns[column].is_nullable {
+            return Err(null_violation(definition, layout, column, values));
+        }
+    }
+    Ok(())
+}
+
+fn null_violation(
+    definition: &TableDefinition,
+    layout: &RowLayout,
+    column: usize,
+    values: &[Value],
+) -> Error {
+    let (table, column) = (&definition.name.name, &definition.columns[column].name);
+    let message =
+        format!("null value in column \"{column}\" of relation \"{table}\" violates not-null constraint");
+    Error::input(sqlstate::NOT_NULL_VIOLATION, message)
+        .with_detail(format!("Failing row contains ({}).", display_values(layout, values)))
+        .with_table(table)
+        .with_column(column)
+}
+
+/// The 23505 error for a row whose key exists.
+pub(super) fn duplicate_key(reference: &TableReference, row: &[u8]) -> Error {
+    let definition = &reference.definition;
+    let Some(primary_key) = &definition.primary_key else {
+        return Error::fatal(sqlstate::INTERNAL_ERROR, "a row number was given twice");
+    };
+    let names: Vec<&str> = primary_key
+        .columns
+        .iter()
+        .map(|column| definition.columns[usize::from(*column)].name.as_str())
+        .collect();
+    let values: Vec<String> = primary_key
+        .columns
+        .iter()
+        .map(|column| display(&reference.layout, *column, &reference.layout.value(row, *column)))
+        .collect();
+    let message = format!("duplicate key value violates unique constraint \"{}\"", primary_key.name);
+    Error::input(sqlstate::UNIQUE_VIOLATION, message)
+        .with_detail(format!("Key ({})=({}) already exists.", names.join(", "), values.join(", ")))
+        .with_table(&definition.name.name)
+        .with_constraint(&primary_key.name)
+}
+
+fn display_values(layout: &RowLayout, values: &[Value]) -> String {
+    let texts: Vec<String> =
+        values.iter().enumerate().map(|(column, value)| display(layout, column as u16, value)).collect();
+    texts.join(", ")
+}
+
+fn display(layout: &RowLayout, column: u16, value: &Value) -> String {
+    if value.is_null() {
+        return "null".to_owned();
+    }
+    let mut text = Vec::new();
+    crate::value::text::write(value, layout.column_type(column), &jiff::tz::TimeZone::UTC, &mut text);
+    String::from_utf8_lossy(&text).into_owned()
+}
+
+impl TableReference {
+    /// The table as it is defined now.
+    pub fn new(table: Arc<Table>) -> TableReference {
+        loop {
+            let version = table.version();
+            let state = table.shared_state();
+            if table.version() == version {
+                return TableReference {
+                    version,
+                    definition: Arc::clone(state.definition()),
+                    layout: Arc::new(state.layout().clone()),
+                    key_layout: Arc::new(state.key_layout().clone()),
+                    table,
+                };
+            }
+        }
+    }
+}

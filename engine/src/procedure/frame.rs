@@ -3,20 +3,16 @@
 //! A frame outlives waits: the interpreter leaves everything it needs in it and a later call resumes. Sessions reuse frames, so
 //! that a prepared statement allocates nothing once its buffers have grown.
 
+use std::cell::RefCell;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
-use super::ir::{Label, Procedure};
+use super::access::Scratch;
+use super::ir::{Instruction, Label, Procedure, RowSlot, TableIndex};
+use crate::storage::row::RowLayout;
+use crate::txn::Cursor;
+pub use crate::txn::RowBuffer;
 use crate::value::Value;
-
-/// A copy of a stored row and the primary key it was found under.
-#[derive(Clone, Debug, Default)]
-pub struct RowBuffer {
-    /// The row's bytes (see `storage::row`).
-    pub bytes: Vec<u8>,
-    /// The primary key in index order (see `value::key`).
-    pub key: Vec<u8>,
-}
 
 /// What expressions may ask about their surroundings; captured once per transaction or statement, so that replay can be
 /// given the same.
@@ -31,8 +27,23 @@ pub struct Environment {
     pub database: String,
     /// Set from another thread to make the run fail with 57014 (query canceled); looked at every few instructions.
     pub interrupt: Arc<AtomicBool>,
-    /// State of `random()`.
-    pub random: rand::rngs::SmallRng,
+    /// State of `random()` and `gen_random_uuid()`; in a cell, because expressions see the environment only shared.
+    pub random: RefCell<rand::rngs::SmallRng>,
+}
+
+impl Default for Environment {
+    /// Nobody, at the epoch, in UTC, with a fixed random seed.
+    fn default() -> Environment {
+        Environment {
+            transaction_time: 0,
+            statement_time: 0,
+            time_zone: jiff::tz::TimeZone::UTC,
+            user: String::new(),
+            database: String::new(),
+            interrupt: Arc::default(),
+            random: RefCell::new(rand::SeedableRng::seed_from_u64(0)),
+        }
+    }
 }
 
 /// Receives the rows that a procedure emits.
@@ -41,14 +52,94 @@ pub trait RowSink {
     fn row(&mut self, values: &mut [Value]) -> crate::Result<()>;
 }
 
+/// A cursor slot: a position in one of the procedure's tables.
+#[derive(Default)]
+pub(crate) struct CursorState {
+    pub(crate) table: usize,
+    pub(crate) position: Cursor,
+}
+
 /// See the module head.
 pub struct Frame {
     pub procedure: Arc<Procedure>,
+    /// Parameters first. Set them, then [`Frame::restart`].
     pub registers: Vec<Value>,
     pub rows: Vec<RowBuffer>,
+    /// Rows counted by [`Instruction::CountRow`].
     pub affected: u64,
     /// The next instruction.
     pub(crate) next: Label,
-    pub(crate) cursors: Vec<super::access::Cursor>,
+    pub(crate) cursors: Vec<CursorState>,
     pub(crate) emitted: Vec<Value>,
+    pub(crate) scratch: Scratch,
+    /// The layout of the table that each row slot is filled from.
+    pub(crate) layouts: Vec<Option<Arc<RowLayout>>>,
+}
+
+impl Frame {
+    /// A frame at the start of a procedure, all registers NULL.
+    pub fn new(procedure: Arc<Procedure>) -> Frame {
+        let mut frame = Frame {
+            registers: Vec::new(),
+            rows: Vec::new(),
+            affected: 0,
+            next: 0,
+            cursors: Vec::new(),
+            emitted: Vec::new(),
+            scratch: Scratch::default(),
+            layouts: Vec::new(),
+            procedure,
+        };
+        frame.fit();
+        frame
+    }
+
+    /// Back to the first instruction, for the next run; registers keep their values.
+    pub fn restart(&mut self) {
+        self.next = 0;
+        self.affected = 0;
+    }
+
+    /// To the start of a procedure, all registers NULL; keeps the buffers.
+    pub fn switch(&mut self, procedure: &Arc<Procedure>) {
+        self.registers.clear();
+        if Arc::ptr_eq(&self.procedure, procedure) {
+            self.registers.resize(usize::from(procedure.registers), Value::Null);
+        } else {
+            self.procedure = Arc::clone(procedure);
+            self.fit();
+        }
+        self.restart();
+    }
+
+    /// Gives every slot of the procedure its place.
+    fn fit(&mut self) {
+        let procedure = &self.procedure;
+        self.registers.resize(usize::from(procedure.registers), Value::Null);
+        self.rows.resize_with(usize::from(procedure.rows), RowBuffer::default);
+        self.cursors.resize_with(usize::from(procedure.cursors), CursorState::default);
+        self.layouts.clear();
+        self.layouts.resize(usize::from(procedure.rows), None);
+        for instruction in &procedure.code {
+            if let Some((table, row)) = filled_slot(procedure, instruction) {
+                let layout = Arc::clone(&procedure.tables[usize::from(table)].layout);
+                self.layouts[usize::from(row)] = Some(layout);
+            }
+        }
+    }
+}
+
+/// The row slot an instruction fills, with the table it comes from.
+fn filled_slot(procedure: &Procedure, instruction: &Instruction) -> Option<(TableIndex, RowSlot)> {
+    match instruction {
+        Instruction::ReadPoint { table, row, .. }
+        | Instruction::Insert { table, row, .. }
+        | Instruction::InsertOr { table, row, .. }
+        | Instruction::Update { table, row, .. } => Some((*table, *row)),
+        Instruction::NextRow { cursor, row, .. } => procedure.code.iter().find_map(|other| match other {
+            Instruction::OpenScan { cursor: opened, table, .. } if opened == cursor => Some((*table, *row)),
+            _ => None,
+        }),
+        _ => None,
+    }
 }

@@ -15,8 +15,11 @@
 
 use std::sync::Arc;
 
+use crate::catalog::TableDefinition;
+use crate::storage::row::RowLayout;
 use crate::storage::table::Table;
 use crate::value::function::Function;
+use crate::value::key::KeyLayout;
 use crate::value::{SqlType, Value};
 
 /// A register number.
@@ -52,21 +55,12 @@ pub struct Procedure {
 pub struct TableReference {
     pub table: Arc<Table>,
     pub version: u64,
+    pub definition: Arc<TableDefinition>,
+    pub layout: Arc<RowLayout>,
+    pub key_layout: Arc<KeyLayout>,
 }
 
-/// Why a row is read: decides its lock.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Intent {
-    Read,
-    /// The row will be updated or deleted, or is SELECTed FOR UPDATE.
-    Write,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Direction {
-    Forward,
-    Backward,
-}
+pub use crate::txn::{Direction, Intent};
 
 /// One end of a scan: a prefix of the primary key's columns, already of the columns' types. A NULL in it makes the scan
 /// empty.
@@ -158,8 +152,22 @@ pub enum Instruction {
         state: &'static str,
         message: Expr,
     },
+    /// Fails because a constraint is broken.
+    RaiseViolation(Box<Violation>),
     /// Ends the run. Running off the end of the code does the same.
     Return,
+}
+
+/// The error of [`Instruction::RaiseViolation`].
+#[derive(Clone, Debug)]
+pub struct Violation {
+    pub state: &'static str,
+    pub message: String,
+    /// A text; names the offending values.
+    pub detail: Expr,
+    /// The table that has the constraint.
+    pub table: String,
+    pub constraint: String,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -191,7 +199,7 @@ pub enum UnaryOperator {
     BitNot,
 }
 
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq)]
 pub enum Expr {
     Const(Value),
     Register(Register),

@@ -1,32 +1,313 @@
-//! A table.
-use crate::catalog::{TableDefinition, TableId};
-use std::sync::Arc;
+//! Tables: a stable [`Table`] that plans and locks refer to, and the [`TableState`] that TRUNCATE and ALTER TABLE exchange.
+//!
+//! A state is a definition, the layouts that follow from it, and the index with all rows. Schema changes never alter a state: they
+//! build a new one as a pure function of the old (`TableState::truncated`, `TableState::with_primary_key`) and
+//! exchange the two under the table's write lock; the old one stays in the undo list and goes back on rollback.
+//!
+//! Invariants:
+//! 1. A state reached under a guard stays readable while the guard lives: the table's own reference to an exchanged state is
+//!    dropped through the epoch.
+//! 2. `version` grows with every exchange for another definition and never takes a value twice, so a plan compiled inside a
+//!    transaction that was rolled back is not taken for a current one.
+//! 3. `row_count` counts records with a row, of uncommitted transactions too; whoever turns null into a row or back counts it.
+#![allow(unsafe_code)] // Reads the current state through an atomic pointer under an epoch guard.
 
-#[derive(Debug)]
+use std::fmt;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU64, Ordering};
+
+use crossbeam_epoch::Guard;
+
+use super::primary_index::PrimaryIndex;
+use super::row::RowLayout;
+use super::row_count::RowCount;
+use super::scan_batch::{ScanBatch, ScanDirection};
+use crate::catalog::{IndexKind, TableDefinition, TableId};
+use crate::error::{Error, Result};
+use crate::value::SqlType;
+use crate::value::key::KeyLayout;
+
+/// The hidden key of a table without a primary key is a row number of 8 bytes, big-endian.
+pub const ROW_NUMBER_BYTES: usize = 8;
+
+/// `next_row_number` before the first one was asked for.
+const NOT_YET_KNOWN: u64 = 0;
+
+/// Everything about a table that a schema change can exchange.
+pub struct TableState {
+    definition: Arc<TableDefinition>,
+    layout: RowLayout,
+    key_layout: KeyLayout,
+    key_columns: Box<[u16]>,
+    // Shared by states that differ only in what their definitions say about constraints.
+    index: Arc<PrimaryIndex>,
+    next_row_number: Arc<AtomicU64>,
+    row_count: Arc<RowCount>,
+}
+
+impl TableState {
+    /// A table without rows. Panics if the primary key names a column that does not exist (`storage::catalog` checks
+    /// definitions that come from outside).
+    pub fn new(definition: Arc<TableDefinition>) -> TableState {
+        let types: Vec<SqlType> = definition.columns.iter().map(|column| column.sql_type).collect();
+        let (key_columns, kind) = match &definition.primary_key {
+            Some(key) => (key.columns.clone(), key.index),
+            None => (Vec::new(), IndexKind::Ordered),
+        };
+        let key_types: Vec<SqlType> = key_columns.iter().map(|&column| types[usize::from(column)]).collect();
+        let key_layout = KeyLayout::new(&key_types);
+        let width = match definition.primary_key {
+            Some(_) => key_layout.fixed_width(),
+            None => Some(ROW_NUMBER_BYTES),
+        };
+        TableState {
+            layout: RowLayout::new(&types),
+            index: Arc::new(PrimaryIndex::new(kind, width)),
+            definition,
+            key_layout,
+            key_columns: key_columns.into(),
+            next_row_number: Arc::new(AtomicU64::new(NOT_YET_KNOWN)),
+            row_count: Arc::default(),
+        }
+    }
+
+    /// The same rows, not copied, under a definition with the same columns and primary key.
+    #[must_use]
+    pub fn with_definition(&self, definition: TableDefinition) -> TableState {
+        TableState {
+            definition: Arc::new(definition),
+            layout: self.layout.clone(),
+            key_layout: self.key_layout.clone(),
+            key_columns: self.key_columns.clone(),
+            index: Arc::clone(&self.index),
+            next_row_number: Arc::clone(&self.next_row_number),
+            row_count: Arc::clone(&self.row_count),
+        }
+    }
+
+    pub fn definition(&self) -> &Arc<TableDefinition> {
+        &self.definition
+    }
+
+    pub fn layout(&self) -> &RowLayout {
+        &self.layout
+    }
+
+    /// The layout of the primary key; of no columns in a table without one.
+    pub fn key_layout(&self) -> &KeyLayout {
+        &self.key_layout
+    }
+
+    /// The primary key's columns, in key order; none in a table without one.
+    pub fn key_columns(&self) -> &[u16] {
+        &self.key_columns
+    }
+
+    /// Whether rows are kept under row numbers because the table has no primary key.
+    pub fn has_hidden_key(&self) -> bool {
+        self.definition.primary_key.is_none()
+    }
+
+    pub fn index(&self) -> &PrimaryIndex {
+        &self.index
+    }
+
+    /// Replaces the content of `key` by the primary key of a row. Only for tables that have one.
+    pub fn encode_key(&self, row: &[u8], key: &mut Vec<u8>) {
+        key.clear();
+        self.key_layout.encode_row(&self.layout, row, &self.key_columns, key);
+    }
+
+    /// A row number never used before in this state, above all that recovery installed.
+    pub fn new_row_number(&self) -> u64 {
+        if self.next_row_number.load(Ordering::Acquire) == NOT_YET_KNOWN {
+            self.continue_row_numbers();
+        }
+        self.next_row_number.fetch_add(1, Ordering::Relaxed)
+    }
+
+    /// Looks for the largest number only when the first new one is wanted, so that replay need not keep count.
+    #[cold]
+    fn continue_row_numbers(&self) {
+        let guard = crossbeam_epoch::pin();
+        let mut batch = ScanBatch::new();
+        let page = self.index.scan(std::ops::Bound::Unbounded, ScanDirection::Backward, &mut batch, &guard);
+        let largest = page.iter().next().map_or(0, |(key, _)| row_number(key));
+        // Whoever comes first decides; nobody inserts under a number before it is decided.
+        let first = largest.saturating_add(1);
+        let _ =
+            self.next_row_number.compare_exchange(NOT_YET_KNOWN, first, Ordering::Release, Ordering::Relaxed);
+    }
+
+    /// Sets the row under a key to its state after a logged change, `None` for a deletion: what replay does, for every
+    /// protocol. The last of several calls for one key wins, so the caller orders them; calls for different keys may run at once.
+    ///
+    /// Fails on a key or row that this table cannot hold, which means a corrupt log.
+    pub fn install(&self, key: &[u8], row: Option<&[u8]>, guard: &Guard) -> Result<()> {
+        if !self.index.accepts_key(key) {
+            return Err(Error::corrupt(format!(
+                "a logged key of {} bytes does not fit table \"{}\"",
+                key.len(),
+                self.definition.name.name
+            )));
+        }
+        let Some(row) = row else {
+            if let Some(record) = self.index.get(key, guard)
+                && let Ok(Some(old)) = record.try_replace(None, guard)
+            {
+                old.retire(guard);
+                self.count_removed(1);
+            }
+            self.index.remove(key, guard);
+            return Ok(());
+        };
+        self.layout.check(row)?;
+        if self.has_hidden_key() && self.next_row_number.load(Ordering::Relaxed) != NOT_YET_KNOWN {
+            self.next_row_number.fetch_max(row_number(key).saturating_add(1), Ordering::Relaxed);
+        }
+        loop {
+            let (record, _) = self.index.get_or_insert(key, guard);
+            // Fails only when the record has just been removed: find or make the next one.
+            if let Ok(old) = record.try_replace(Some(row), guard) {
+                match old {
+                    Some(old) => old.retire(guard),
+                    None => self.count_added(1),
+                }
+                return Ok(());
+            }
+        }
+    }
+
+    /// Rows stored, uncommitted ones included.
+    pub fn row_count(&self) -> u64 {
+        self.row_count.sum()
+    }
+
+    /// Records that had no row have got one.
+    pub fn count_added(&self, rows: u64) {
+        self.row_count.add(rows as i64);
+    }
+
+    /// Records that had a row have lost it.
+    pub fn count_removed(&self, rows: u64) {
+        self.row_count.add(-(rows as i64));
+    }
+}
+
+/// The number in a hidden key.
+fn row_number(key: &[u8]) -> u64 {
+    key.try_into().map_or(0, u64::from_be_bytes)
+}
+
+impl fmt::Debug for TableState {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("TableState").field("definition", &self.definition).finish_non_exhaustive()
+    }
+}
+
+/// See the module head.
 pub struct Table {
     id: TableId,
-    definition: Arc<TableDefinition>,
+    /// From `Arc::into_raw`; one reference is the table's.
+    state: AtomicPtr<TableState>,
+    version: AtomicU64,
+    is_dropped: AtomicBool,
 }
 
 impl Table {
+    /// A table without rows; panics as [`TableState::new`].
     pub fn new(id: TableId, definition: TableDefinition) -> Table {
-        Table { id, definition: Arc::new(definition) }
+        let state = Arc::new(TableState::new(Arc::new(definition)));
+        Table {
+            id,
+            state: AtomicPtr::new(Arc::into_raw(state).cast_mut()),
+            version: AtomicU64::new(0),
+            is_dropped: AtomicBool::new(false),
+        }
     }
+
     pub fn id(&self) -> TableId {
         self.id
     }
-    pub fn definition(&self) -> Arc<TableDefinition> {
-        Arc::clone(&self.definition)
-    }
-    /// Changes with every change of the definition.
+
+    /// Changes with every change of the definition (not with TRUNCATE).
     pub fn version(&self) -> u64 {
-        0
+        self.version.load(Ordering::Acquire)
     }
+
+    pub fn definition(&self) -> Arc<TableDefinition> {
+        Arc::clone(self.state(&crossbeam_epoch::pin()).definition())
+    }
+
+    /// The current state.
+    pub fn state<'g>(&'g self, _guard: &'g Guard) -> &'g TableState {
+        // SAFETY: never null; the table's reference to whatever is read here is dropped only through the epoch (invariant 1).
+        unsafe { &*self.state.load(Ordering::Acquire) }
+    }
+
+    /// A reference to the current state that outlives a guard.
+    pub fn shared_state(&self) -> Arc<TableState> {
+        let _guard = crossbeam_epoch::pin();
+        let state = self.state.load(Ordering::Acquire);
+        // SAFETY: from `Arc::into_raw`, with at least the table's reference left while the guard lives.
+        unsafe {
+            Arc::increment_strong_count(state);
+            Arc::from_raw(state)
+        }
+    }
+
+    /// Exchanges the state and returns the old one, for the undo list. The caller holds the table's write lock.
+    pub fn replace_state(&self, new: Arc<TableState>, guard: &Guard) -> Arc<TableState> {
+        let definition = Arc::clone(&new.definition);
+        let old = self.state.swap(Arc::into_raw(new).cast_mut(), Ordering::AcqRel);
+        // SAFETY: from `Arc::into_raw`; this takes over the table's reference, which was one of its own.
+        let old = unsafe { Arc::from_raw(old) };
+        if !Arc::ptr_eq(&old.definition, &definition) {
+            self.version.fetch_add(1, Ordering::AcqRel);
+        }
+        let for_caller = Arc::clone(&old);
+        guard.defer(move || drop(old));
+        for_caller
+    }
+
     /// Rows stored, uncommitted ones included.
     pub fn row_count(&self) -> u64 {
-        0
+        self.state(&crossbeam_epoch::pin()).row_count()
     }
+
+    /// As [`TableState::new_row_number`].
+    pub fn new_row_number(&self) -> u64 {
+        self.state(&crossbeam_epoch::pin()).new_row_number()
+    }
+
+    /// As [`TableState::install`].
+    pub fn install(&self, key: &[u8], row: Option<&[u8]>, guard: &Guard) -> Result<()> {
+        self.state(guard).install(key, row, guard)
+    }
+
+    /// Set when a DROP TABLE commits or a CREATE TABLE is rolled back (under the table's write lock), so that plans that still
+    /// refer to the table are compiled again. For good.
+    pub fn mark_dropped(&self) {
+        self.is_dropped.store(true, Ordering::Release);
+    }
+
     pub fn is_dropped(&self) -> bool {
-        false
+        self.is_dropped.load(Ordering::Acquire)
     }
 }
+
+impl Drop for Table {
+    fn drop(&mut self) {
+        // SAFETY: `&mut self`: nobody reads through the table any more, and this is the table's own reference.
+        drop(unsafe { Arc::from_raw(*self.state.get_mut()) });
+    }
+}
+
+impl fmt::Debug for Table {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Table").field("id", &self.id).field("name", &self.definition().name).finish()
+    }
+}
+
+#[cfg(test)]
+pub(super) mod tests;

@@ -1,0 +1,108 @@
+//! How fast transfers over two logs are replayed, by 1 to 4 workers.
+//!
+//! `cargo run --release -p hyades-engine --example replay_speed`
+//!
+//! A million transfers are written by hand to a simulated disk, once over a million accounts and once over a thousand, and recovered
+//! from there; every replay must end in the same state. An example and no test, because what it says depends on the machine.
+
+use std::sync::Arc;
+
+use hyades_engine::config::{Config, ProtocolKind};
+use hyades_engine::recovery::{recover, state_hash};
+use hyades_engine::storage::catalog::Catalog;
+use hyades_sim::disk::SimulatedDisk;
+use hyades_sim::hand_written::{Change, HandWritten};
+
+/// The server's allocator.
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
+const ACCOUNTS: u64 = 1_000_000;
+const TRANSFERS: u64 = 1_000_000;
+/// A block is written, and an anchor follows, after so many transfers of one log: what a log collects during one sync.
+const GROUP: u64 = 500;
+
+/// A generator good enough to scatter keys (SplitMix64).
+struct Random(u64);
+
+impl Random {
+    fn next(&mut self, bound: u64) -> u64 {
+        self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
+        let mut mixed = self.0;
+        mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+        mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
+        (mixed ^ (mixed >> 31)) % bound
+    }
+}
+
+/// Transfers over two logs, with the dependencies that two-phase locking would find: the last writers of both accounts.
+fn write_transfers(hot_accounts: u64) -> HandWritten {
+    let disk = SimulatedDisk::new(1);
+    let (mut written, _) = HandWritten::open(&disk, ProtocolKind::Taurus, 2).expect("an empty disk");
+    let mut created = written.append(0, &[0, 0], &[Change::CreateTable]);
+    for first in (0..hot_accounts).step_by(1000) {
+        let load: Vec<Change> =
+            (first..first + 1000).map(|key| Change::Put { key: key as i64, value: 0 }).collect();
+        created = written.append(0, &[created, 0], &load);
+    }
+    written.sync_all();
+    let mut anchor = [written.end(0), written.end(1)];
+    let mut last_writer = vec![[0_u64; 2]; hot_accounts as usize];
+    let mut random = Random(42);
+    for number in 0..TRANSFERS {
+        let log = (number % 2) as usize;
+        let (from, to) = (random.next(hot_accounts), random.next(hot_accounts));
+        let mut vector = [created, 0];
+        for account in [from, to] {
+            for (entry, other) in vector.iter_mut().zip(last_writer[account as usize]) {
+                *entry = (*entry).max(other);
+            }
+        }
+        let amount = random.next(1000) as i64;
+        let puts =
+            [Change::Put { key: from as i64, value: -amount }, Change::Put { key: to as i64, value: amount }];
+        let end = written.append(log, &vector, &puts);
+        vector[log] = end;
+        last_writer[from as usize] = vector;
+        last_writer[to as usize] = vector;
+        if number % (2 * GROUP) == 2 * GROUP - 1 {
+            written.write(0);
+            written.write(1);
+            written.append_anchor(0, &anchor);
+            written.append_anchor(1, &anchor);
+            anchor = [written.end(0), written.end(1)];
+        }
+    }
+    written.sync_all();
+    written
+}
+
+/// On a machine with other work this says more than the wall's clock.
+fn processor_seconds() -> f64 {
+    let spent = rustix::time::clock_gettime(rustix::time::ClockId::ProcessCPUTime);
+    spent.tv_sec as f64 + spent.tv_nsec as f64 / 1e9
+}
+
+fn main() {
+    for hot_accounts in [ACCOUNTS, 1000] {
+        let written = write_transfers(hot_accounts);
+        let bytes = written.end(0) + written.end(1);
+        let mut hashes = Vec::new();
+        for workers in [1, 2, 2, 2, 4] {
+            let catalog = Arc::new(Catalog::new());
+            let config = Config { recovery_workers: workers, ..written.config.clone() };
+            let processor_before = processor_seconds();
+            let report = recover(&config, &catalog).expect("a sound log").report;
+            let processor = processor_seconds() - processor_before;
+            println!(
+                "{hot_accounts} accounts, {workers} workers: {:.2} s, {:.2} M transactions/s, {:.0} ns of processor and {} bytes each",
+                report.seconds,
+                report.transactions as f64 / report.seconds / 1e6,
+                processor * 1e9 / TRANSFERS as f64,
+                bytes / TRANSFERS
+            );
+            hashes.push(state_hash(&catalog).expect("sound rows"));
+        }
+        assert!(hashes.iter().all(|hash| *hash == hashes[0]));
+    }
+}

@@ -1,0 +1,172 @@
+//! The operating system's files.
+//!
+//! Durable writes go through a second descriptor opened with O_DIRECT and are made with RWF_DSYNC: one system call, no
+//! page cache, and, on sectors that already belong to the file, no metadata. Where the file system refuses O_DIRECT
+//! they are a buffered write and fdatasync. docs/decisions/2026-11-21-log-io.md has the figures behind the choice.
+
+use std::fs::{self, OpenOptions};
+use std::io::{self, IoSlice};
+use std::os::unix::fs::{FileExt, OpenOptionsExt};
+use std::path::Path;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use rustix::fs::{FlockOperation, OFlags};
+use rustix::io::{Errno, ReadWriteFlags};
+
+use super::{Disk, File, SECTOR_BYTES};
+
+/// The operating system's file system.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct RealDisk;
+
+struct RealFile {
+    buffered: fs::File,
+    direct: Option<fs::File>,
+    /// Direct writes were refused; they are not tried again.
+    is_direct_refused: AtomicBool,
+}
+
+impl RealDisk {
+    fn open_with(path: &Path, options: &OpenOptions, is_written: bool) -> io::Result<Box<dyn File>> {
+        let buffered = options.open(path)?;
+        let direct = if is_written {
+            let mut options = OpenOptions::new();
+            options.write(true).custom_flags(OFlags::DIRECT.bits() as i32);
+            // Refused with EINVAL where the file system has no direct I/O.
+            options.open(path).ok()
+        } else {
+            None
+        };
+        Ok(Box::new(RealFile { buffered, direct, is_direct_refused: AtomicBool::new(false) }))
+    }
+}
+
+impl Disk for RealDisk {
+    fn create_directory(&self, path: &Path) -> io::Result<()> {
+        fs::create_dir_all(path)
+    }
+
+    fn list(&self, directory: &Path) -> io::Result<Vec<String>> {
+        fs::read_dir(directory)?.map(|entry| Ok(entry?.file_name().to_string_lossy().into_owned())).collect()
+    }
+
+    fn exists(&self, path: &Path) -> bool {
+        path.exists()
+    }
+
+    fn create(&self, path: &Path) -> io::Result<Box<dyn File>> {
+        RealDisk::open_with(path, OpenOptions::new().read(true).write(true).create_new(true), true)
+    }
+
+    fn open(&self, path: &Path) -> io::Result<Box<dyn File>> {
+        RealDisk::open_with(path, OpenOptions::new().read(true).write(true), true)
+    }
+
+    fn open_read(&self, path: &Path) -> io::Result<Box<dyn File>> {
+        RealDisk::open_with(path, OpenOptions::new().read(true), false)
+    }
+
+    fn rename(&self, from: &Path, to: &Path) -> io::Result<()> {
+        fs::rename(from, to)
+    }
+
+    fn remove(&self, path: &Path) -> io::Result<()> {
+        fs::remove_file(path)
+    }
+
+    fn sync_directory(&self, directory: &Path) -> io::Result<()> {
+        fs::File::open(directory)?.sync_all()
+    }
+
+    fn lock(&self, path: &Path) -> io::Result<Box<dyn Send + Sync>> {
+        let file = OpenOptions::new().write(true).create(true).truncate(false).open(path)?;
+        rustix::fs::flock(&file, FlockOperation::NonBlockingLockExclusive)?;
+        Ok(Box::new(file))
+    }
+}
+
+impl RealFile {
+    /// The direct descriptor, if these bytes can go through it.
+    fn direct_for(&self, offset: u64, bytes: &[u8]) -> Option<&fs::File> {
+        let is_aligned = |value: usize| value.is_multiple_of(SECTOR_BYTES);
+        let fits =
+            is_aligned(bytes.as_ptr().addr()) && is_aligned(bytes.len()) && is_aligned(offset as usize);
+        let direct = self.direct.as_ref().filter(|_| fits)?;
+        (!self.is_direct_refused.load(Ordering::Relaxed)).then_some(direct)
+    }
+
+    /// Writes through the direct descriptor. `false`: refused before anything was written.
+    fn write_direct(
+        &self,
+        file: &fs::File,
+        offset: u64,
+        bytes: &[u8],
+        flags: ReadWriteFlags,
+    ) -> io::Result<bool> {
+        let mut written = 0;
+        while written < bytes.len() {
+            let rest = [IoSlice::new(&bytes[written..])];
+            match rustix::io::pwritev2(file, &rest, offset + written as u64, flags) {
+                Ok(0) => return Err(io::ErrorKind::WriteZero.into()),
+                Ok(count) => written += count,
+                Err(Errno::INTR) => {}
+                Err(Errno::INVAL | Errno::OPNOTSUPP) if written == 0 => {
+                    self.is_direct_refused.store(true, Ordering::Relaxed);
+                    return Ok(false);
+                }
+                Err(error) => return Err(error.into()),
+            }
+        }
+        Ok(true)
+    }
+}
+
+impl File for RealFile {
+    fn read_at(&self, offset: u64, buffer: &mut [u8]) -> io::Result<usize> {
+        let mut read = 0;
+        while read < buffer.len() {
+            match self.buffered.read_at(&mut buffer[read..], offset + read as u64) {
+                Ok(0) => break,
+                Ok(count) => read += count,
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(read)
+    }
+
+    fn write_at(&self, offset: u64, bytes: &[u8]) -> io::Result<()> {
+        if let Some(direct) = self.direct_for(offset, bytes)
+            && self.write_direct(direct, offset, bytes, ReadWriteFlags::empty())?
+        {
+            return Ok(());
+        }
+        self.buffered.write_all_at(bytes, offset)
+    }
+
+    fn write_durable(&self, offset: u64, bytes: &[u8]) -> io::Result<()> {
+        assert!(
+            offset.is_multiple_of(SECTOR_BYTES as u64) && bytes.len().is_multiple_of(SECTOR_BYTES),
+            "durable writes are whole sectors"
+        );
+        if let Some(direct) = self.direct_for(offset, bytes)
+            && self.write_direct(direct, offset, bytes, ReadWriteFlags::DSYNC)?
+        {
+            return Ok(());
+        }
+        self.buffered.write_all_at(bytes, offset)?;
+        self.buffered.sync_data()
+    }
+
+    fn sync(&self) -> io::Result<()> {
+        self.buffered.sync_all()
+    }
+
+    fn len(&self) -> io::Result<u64> {
+        Ok(self.buffered.metadata()?.len())
+    }
+
+    fn truncate(&self, bytes: u64) -> io::Result<()> {
+        self.buffered.set_len(bytes)
+    }
+}

@@ -1,0 +1,174 @@
+//! Appending a transaction to a log: in one record, or in fragments if it is large (pitfall 11).
+//!
+//! A protocol freezes what its record says, then calls [`Logs::append_commit`], which reserves, fills and publishes. An
+//! oversized payload goes through [`Logs::append_fragments`] first: all pieces but the last, which carries the commit
+//! flag and the LSN vector. A full buffer refuses before anything is reserved; what has been appended so far is kept in
+//! [`AppendProgress`], and the caller comes again. An abandoned series of fragments never gets a last one: replay drops
+//! it.
+
+use super::Logs;
+use super::buffer::{Refusal, Reservation};
+use super::record::{CommitHeader, encode_commit, encode_fragment};
+use crate::error::Result;
+use crate::lsn::Lsn;
+use crate::sync::Ordering;
+use crate::ticket::{Ticket, ticket};
+
+/// What became of an attempt to append a transaction's log record.
+pub enum Append<Token> {
+    Done(Token),
+    /// The log buffer is full: nothing was reserved. Wait, then call again.
+    Wait(Ticket),
+}
+
+/// The header of the largest record: fixed part, id, bitmap and one entry for each log.
+const MAX_HEADER_BYTES: usize = 8 + 10 * (2 + super::record::MAX_LOGS);
+
+/// How far a large transaction has come, and memory for headers. Belongs to one transaction at a time.
+#[derive(Debug, Default)]
+pub struct AppendProgress {
+    header: Vec<u8>,
+    fragmented: Option<Fragmented>,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Fragmented {
+    log: usize,
+    transaction: u64,
+    /// Bytes of the operations that stand in the log.
+    done: usize,
+}
+
+impl AppendProgress {
+    /// Forgets a transaction that was given up.
+    pub fn reset(&mut self) {
+        self.fragmented = None;
+    }
+
+    /// The log a transaction's record goes to: `preferred`, unless fragments of it stand elsewhere.
+    pub fn log(&self, preferred: usize) -> usize {
+        self.fragmented.map_or(preferred, |fragmented| fragmented.log)
+    }
+}
+
+/// What the record says besides the operations.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct CommitFields<'a> {
+    /// The pre-append LV; empty for a protocol without vectors.
+    pub vector: &'a [u64],
+    pub is_barrier: bool,
+}
+
+impl Logs {
+    /// Appends all but the last piece of `operations` to `log`; does nothing for a transaction of usual size.
+    #[inline]
+    pub fn append_fragments(
+        &self,
+        log: usize,
+        worker: usize,
+        progress: &mut AppendProgress,
+        operations: &[u8],
+    ) -> Result<Append<()>> {
+        let piece = self.log(log).buffer.max_record_bytes() - MAX_HEADER_BYTES;
+        if operations.len() <= piece {
+            return Ok(Append::Done(()));
+        }
+        self.append_pieces(log, worker, progress, operations, piece)
+    }
+
+    #[cold]
+    fn append_pieces(
+        &self,
+        log: usize,
+        worker: usize,
+        progress: &mut AppendProgress,
+        operations: &[u8],
+        piece: usize,
+    ) -> Result<Append<()>> {
+        let next = || self.next_fragmented.fetch_add(1, Ordering::Relaxed);
+        let state =
+            progress.fragmented.get_or_insert_with(|| Fragmented { log, transaction: next(), done: 0 });
+        while operations.len() - state.done > piece {
+            let body = &operations[state.done..state.done + piece];
+            let length = encode_fragment(&mut progress.header, state.transaction, body.len());
+            match self.reserve(log, worker, length)? {
+                Append::Wait(ticket) => return Ok(Append::Wait(ticket)),
+                Append::Done(mut reservation) => {
+                    reservation.write(&progress.header);
+                    reservation.write(body);
+                    reservation.publish();
+                    state.done += body.len();
+                }
+            }
+        }
+        Ok(Append::Done(()))
+    }
+
+    /// Appends the record that commits the transaction, with what [`Logs::append_fragments`] has left of the
+    /// operations. The vector is compressed against the log's anchor, read before reserving (paper, algorithm 5;
+    /// pitfall 2). Returns the record's LSN.
+    #[inline]
+    pub fn append_commit(
+        &self,
+        log: usize,
+        worker: usize,
+        progress: &mut AppendProgress,
+        commit: CommitFields<'_>,
+        operations: &[u8],
+    ) -> Result<Append<Lsn>> {
+        let done = progress.fragmented.map_or(0, |fragmented| fragmented.done);
+        let body = &operations[done..];
+        let header = CommitHeader {
+            fragment_of: progress.fragmented.map(|fragmented| fragmented.transaction),
+            is_barrier: commit.is_barrier,
+            vector: commit.vector,
+        };
+        let anchor = |of: usize| self.anchor(log, of).0;
+        let length = encode_commit(&mut progress.header, &header, anchor, body.len());
+        match self.reserve(log, worker, length)? {
+            Append::Wait(ticket) => Ok(Append::Wait(ticket)),
+            Append::Done(mut reservation) => {
+                reservation.write(&progress.header);
+                reservation.write(body);
+                progress.fragmented = None;
+                Ok(Append::Done(reservation.publish()))
+            }
+        }
+    }
+
+    /// A place in a log's buffer, or a reason to wait, or an error: the database is poisoned, or the disk is full.
+    #[inline]
+    pub(crate) fn reserve(
+        &self,
+        log: usize,
+        worker: usize,
+        length: usize,
+    ) -> Result<Append<Reservation<'_>>> {
+        self.watch.check()?;
+        match self.log(log).buffer.reserve(worker / self.count(), length) {
+            Ok(reservation) => Ok(Append::Done(reservation)),
+            Err(refusal) => self.wait_for_room(log, length, refusal),
+        }
+    }
+
+    #[cold]
+    fn wait_for_room(&self, log: usize, length: usize, refusal: Refusal) -> Result<Append<Reservation<'_>>> {
+        let log = self.log(log);
+        match refusal {
+            Refusal::Busy => {
+                // A slot is free as soon as its holder runs: try again at once.
+                let (ticket, signal) = ticket();
+                signal.fire();
+                Ok(Append::Wait(ticket))
+            }
+            Refusal::RingFull => Ok(Append::Wait(log.buffer.wait_for_room(length, || false))),
+            Refusal::NoDiskSpace => {
+                if let Some(failure) = log.supply.failure() {
+                    self.preparer.ring();
+                    return Err(failure);
+                }
+                Ok(Append::Wait(log.buffer.wait_for_room(length, || log.supply.failure().is_some())))
+            }
+        }
+    }
+}

@@ -1,0 +1,367 @@
+//! One log's buffer in memory: reserve by one atomic add, fill, publish (paper, section 3.2, algorithms 1 and 2).
+//!
+//! ```text
+//!        released                ready            reserved          released + capacity
+//!            |--- filled: logger ---|--- being filled ---|--- free ---|        (all modulo the ring's size)
+//! ```
+//!
+//! A worker claims a *slot*, checks that there is room, takes its place with one `fetch_add` on `reserved`, copies its
+//! record there, and gives the slot back. The slot holds a lower bound of the place being filled, or [`IDLE`]: the
+//! paper's pair allocatedLSN/filledLSN folded into one word, so that the logger reads both "together atomically". The
+//! logger may take everything below the smallest slot ([`LogBufferReader::ready`]).
+//!
+//! Nobody ever blocks with a reservation in hand. Room is checked *before* reserving, so several workers may pass the
+//! check at once; [`LogBuffer::slack_bytes`] keeps room for all of them: one small record for each slot, and one large
+//! one, because large records check and reserve under a mutex. Whoever finds no room gets a [`Ticket`].
+//!
+//! Two bounds limit reservations: the ring, and the *ceiling*, the position that the prepared disk space reaches.
+//! Padding makes the ceiling fall while the log is written; [`SPARE_SECTORS`] absorbs that.
+//!
+//! Invariants:
+//! 1. `released <= ready <= reserved <= released + capacity`; the last one is asserted before a byte is written.
+//! 2. A reservation that the logger counts in `reserved` shows in a slot until it is filled: the slot is written
+//!    before the `fetch_add` (AcqRel) that the logger's load (Acquire) reads.
+//! 3. Every reservation is filled: a guard that is dropped unpublished writes a filler (pitfall 6).
+#![allow(unsafe_code)] // The ring is written by many threads at disjoint places; see `memory` and the assertions here.
+
+mod memory;
+
+#[cfg(all(test, not(loom)))]
+mod tests;
+
+#[cfg(all(test, loom))]
+mod loom_tests;
+
+use std::sync::Arc;
+
+use crossbeam_utils::CachePadded;
+use memory::RingMemory;
+
+use super::record::{MAX_RECORD_BYTES, filler_header};
+use crate::disk::SECTOR_BYTES;
+use crate::lsn::Lsn;
+use crate::sync::{AtomicBool, AtomicI64, AtomicU64, AtomicUsize, Bell, Mutex, Ordering, fence};
+use crate::ticket::{Signal, Ticket, ticket};
+
+/// A slot in which nothing is being filled.
+const IDLE: u64 = u64::MAX;
+/// Reservations that can be in the making at once. It bounds threads inside [`LogBuffer::reserve`], not sessions.
+const SLOTS: usize = 64;
+/// The smallest ring.
+pub const MIN_BUFFER_BYTES: usize = 64 << 10;
+/// Up to this length a record needs no mutex.
+const MAX_SMALL_BYTES: usize = 4096;
+/// Longer transactions are fragmented.
+const MAX_LARGE_BYTES: usize = 1 << 20;
+/// Prepared sectors that reservations never count on. Once the ceiling refuses, the rest is flushed in at most one
+/// block for each slot that was still being filled, and one for each `MAX_BLOCK_BYTES` of ring or crossed segment;
+/// each wastes less than a sector.
+pub const SPARE_SECTORS: usize = SLOTS + 64;
+
+/// Why nothing was reserved.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Refusal {
+    /// The ring is full until the logger has written some of it.
+    RingFull,
+    /// The prepared disk space is used up.
+    NoDiskSpace,
+    /// All slots are in use; they are held for less than a microsecond of running time.
+    Busy,
+}
+
+/// The sizes that follow from the ring's.
+#[derive(Clone, Copy, Debug)]
+struct Shape {
+    capacity: usize,
+    slots: usize,
+    small_bytes: usize,
+    large_bytes: usize,
+}
+
+/// See the file head.
+pub struct LogBuffer {
+    memory: RingMemory,
+    shape: Shape,
+    /// The paper's logLSN.
+    reserved: CachePadded<AtomicU64>,
+    slots: Box<[CachePadded<AtomicU64>]>,
+    /// Slots from here on have never been used.
+    used_slots: CachePadded<AtomicUsize>,
+    limits: CachePadded<Limits>,
+    large: Mutex<()>,
+    waiters: Mutex<Vec<Signal>>,
+    bell: CachePadded<Bell>,
+}
+
+/// Written by the logger once for each block, read by every reservation.
+struct Limits {
+    released: AtomicU64,
+    ceiling: AtomicI64,
+    has_waiters: AtomicBool,
+    closed: AtomicBool,
+}
+
+impl LogBuffer {
+    /// A ring of `capacity_bytes`, rounded up to a power of two, and its only reader.
+    pub fn new(capacity_bytes: usize) -> (Arc<LogBuffer>, LogBufferReader) {
+        let capacity = capacity_bytes.max(MIN_BUFFER_BYTES).next_power_of_two();
+        let large_bytes = MAX_LARGE_BYTES.min(capacity / 8);
+        let small_bytes = MAX_SMALL_BYTES.min(capacity / 8 / SLOTS);
+        LogBuffer::with_shape(Shape { capacity, slots: SLOTS, small_bytes, large_bytes })
+    }
+
+    fn with_shape(shape: Shape) -> (Arc<LogBuffer>, LogBufferReader) {
+        assert!(shape.capacity.is_power_of_two() && shape.large_bytes <= MAX_RECORD_BYTES);
+        let buffer = Arc::new(LogBuffer {
+            memory: RingMemory::new(shape.capacity),
+            shape,
+            reserved: CachePadded::new(AtomicU64::new(0)),
+            slots: (0..shape.slots).map(|_| CachePadded::new(AtomicU64::new(IDLE))).collect(),
+            used_slots: CachePadded::new(AtomicUsize::new(0)),
+            limits: CachePadded::new(Limits {
+                released: AtomicU64::new(0),
+                ceiling: AtomicI64::new(-((SPARE_SECTORS * SECTOR_BYTES) as i64)),
+                has_waiters: AtomicBool::new(false),
+                closed: AtomicBool::new(false),
+            }),
+            large: Mutex::new(()),
+            waiters: Mutex::new(Vec::new()),
+            bell: CachePadded::default(),
+        });
+        let reader = LogBufferReader { buffer: Arc::clone(&buffer), position: 0, ready: 0 };
+        (buffer, reader)
+    }
+
+    /// The longest record that can be appended, a multiple of 8.
+    pub fn max_record_bytes(&self) -> usize {
+        self.shape.large_bytes
+    }
+
+    /// Room kept free for reservations that passed the check together.
+    pub fn slack_bytes(&self) -> usize {
+        self.shape.slots * self.shape.small_bytes + self.shape.large_bytes
+    }
+
+    pub fn capacity_bytes(&self) -> usize {
+        self.shape.capacity
+    }
+
+    /// The end of all reservations so far. Whatever a transaction can see was reserved below this (pitfall 2).
+    #[inline]
+    pub fn reserved(&self) -> Lsn {
+        Lsn(self.reserved.load(Ordering::Acquire))
+    }
+
+    /// Takes a place of `length` bytes, a multiple of 8 and at most [`LogBuffer::max_record_bytes`]. `hint` chooses
+    /// the slot: threads with different hints do not meet.
+    #[inline]
+    pub fn reserve(&self, hint: usize, length: usize) -> Result<Reservation<'_>, Refusal> {
+        assert!(
+            length.is_multiple_of(Lsn::ALIGNMENT as usize) && (8..=self.shape.large_bytes).contains(&length)
+        );
+        let slot = self.claim_slot(hint)?;
+        let one_at_a_time = (length > self.shape.small_bytes).then(|| self.large.lock());
+        if let Err(refusal) = self.check_room(length) {
+            self.give_back(slot);
+            return Err(refusal);
+        }
+        let start = self.reserved.fetch_add(length as u64, Ordering::AcqRel);
+        drop(one_at_a_time);
+        // Invariant 1. The Acquire load also orders our writes after the logger's reads of the same bytes.
+        let released = self.limits.released.load(Ordering::Acquire);
+        assert!(start + length as u64 <= released + self.shape.capacity as u64, "the log buffer overflows");
+        Ok(Reservation { buffer: self, slot, start, length, written: 0 })
+    }
+
+    /// Marks a slot with a lower bound of the place that is about to be reserved.
+    #[inline]
+    fn claim_slot(&self, hint: usize) -> Result<usize, Refusal> {
+        let slots = self.slots.len();
+        for step in 0..slots {
+            let slot = (hint + step) % slots;
+            if slot >= self.used_slots.load(Ordering::Relaxed) {
+                self.used_slots.fetch_max(slot + 1, Ordering::Relaxed);
+            }
+            let bound = self.reserved.load(Ordering::Relaxed);
+            // A logger that reads this mark instead of the IDLE before it still sees what the slot's last user filled.
+            if self.slots[slot].compare_exchange(IDLE, bound, Ordering::AcqRel, Ordering::Relaxed).is_ok() {
+                return Ok(slot);
+            }
+        }
+        Err(Refusal::Busy)
+    }
+
+    #[inline]
+    fn give_back(&self, slot: usize) {
+        self.slots[slot].store(IDLE, Ordering::Release);
+        self.bell.ring();
+    }
+
+    #[inline]
+    fn check_room(&self, length: usize) -> Result<(), Refusal> {
+        let wanted = self.reserved.load(Ordering::Relaxed) + (length + self.slack_bytes()) as u64;
+        if wanted > self.limits.released.load(Ordering::Acquire) + self.shape.capacity as u64 {
+            Err(Refusal::RingFull)
+        } else if wanted as i64 > self.limits.ceiling.load(Ordering::Relaxed) {
+            Err(Refusal::NoDiskSpace)
+        } else {
+            Ok(())
+        }
+    }
+
+    /// A ticket that fires when another attempt is worth while: there is room for `length` bytes, the buffer is
+    /// closed, or `is_decided` (asked once the ticket would be found).
+    pub fn wait_for_room(&self, length: usize, is_decided: impl Fn() -> bool) -> Ticket {
+        let (ticket, signal) = ticket();
+        self.waiters.lock().push(signal);
+        self.limits.has_waiters.store(true, Ordering::Relaxed);
+        fence(Ordering::SeqCst);
+        if self.check_room(length).is_ok() || self.is_closed() || is_decided() {
+            self.wake_waiters();
+        }
+        ticket
+    }
+
+    /// Fires all tickets: their owners try again.
+    pub fn wake_waiters(&self) {
+        let signals = {
+            let mut waiters = self.waiters.lock();
+            self.limits.has_waiters.store(false, Ordering::Relaxed);
+            std::mem::take(&mut *waiters)
+        };
+        drop(signals);
+    }
+
+    #[inline]
+    fn wake_waiters_if_any(&self) {
+        fence(Ordering::SeqCst);
+        if self.limits.has_waiters.load(Ordering::Relaxed) {
+            self.wake_waiters();
+        }
+    }
+
+    /// The disk has room for this many more bytes (negative: less, by padding).
+    pub fn move_ceiling(&self, bytes: i64) {
+        self.limits.ceiling.fetch_add(bytes, Ordering::Relaxed);
+        if bytes > 0 {
+            self.wake_waiters_if_any();
+        }
+    }
+
+    /// No logger reads the buffer any more: nobody needs to wait for it.
+    pub fn close(&self) {
+        self.limits.closed.store(true, Ordering::Release);
+        fence(Ordering::SeqCst);
+        self.wake_waiters();
+    }
+
+    pub fn is_closed(&self) -> bool {
+        self.limits.closed.load(Ordering::Acquire)
+    }
+
+    /// Wakes the logger for something else than a new record.
+    pub fn ring(&self) {
+        self.bell.ring();
+    }
+}
+
+/// A place in the log that must be filled.
+#[must_use]
+pub struct Reservation<'a> {
+    buffer: &'a LogBuffer,
+    slot: usize,
+    start: u64,
+    length: usize,
+    written: usize,
+}
+
+impl Reservation<'_> {
+    pub fn start(&self) -> Lsn {
+        Lsn(self.start)
+    }
+
+    /// The LSN of the record that fills the place.
+    pub fn end(&self) -> Lsn {
+        Lsn(self.start + self.length as u64)
+    }
+
+    /// Copies bytes behind those written so far.
+    #[inline]
+    pub fn write(&mut self, bytes: &[u8]) {
+        assert!(self.written + bytes.len() <= self.length, "more bytes than were reserved");
+        let position = self.start + self.written as u64;
+        // SAFETY: [start, start + length) was reserved by this guard alone (`fetch_add` hands out disjoint places) and
+        // does not overlap unreleased bytes (asserted in `reserve`); the logger reads it only after `give_back`.
+        unsafe { self.buffer.memory.write(position, bytes) };
+        self.written += bytes.len();
+    }
+
+    /// Makes the record visible to the logger; unwritten bytes at its end (padding) become zeroes.
+    #[inline]
+    pub fn publish(mut self) -> Lsn {
+        while self.written < self.length {
+            const ZEROES: [u8; 8] = [0; 8];
+            let missing = self.length - self.written;
+            self.write(&ZEROES[..missing.min(ZEROES.len())]);
+        }
+        let end = self.end();
+        self.buffer.give_back(self.slot);
+        std::mem::forget(self);
+        end
+    }
+}
+
+impl Drop for Reservation<'_> {
+    /// Pitfall 6: whatever was written becomes a filler.
+    fn drop(&mut self) {
+        self.written = 0;
+        self.write(&filler_header(self.length as u32));
+        self.buffer.give_back(self.slot);
+    }
+}
+
+/// The logger's side: only one exists for a buffer.
+pub struct LogBufferReader {
+    buffer: Arc<LogBuffer>,
+    position: u64,
+    ready: u64,
+}
+
+impl LogBufferReader {
+    /// Up to where the stream is filled and can be taken (algorithm 2's readyLSN).
+    pub fn ready(&mut self) -> Lsn {
+        let mut ready = self.buffer.reserved.load(Ordering::Acquire);
+        let used = self.buffer.used_slots.load(Ordering::Relaxed);
+        for slot in &self.buffer.slots[..used] {
+            ready = ready.min(slot.load(Ordering::Acquire));
+        }
+        // A slot may hold a bound from before our position, if its owner has yet to reserve.
+        self.ready = self.ready.max(ready);
+        Lsn(self.ready)
+    }
+
+    /// Up to where the stream has been taken.
+    pub fn position(&self) -> Lsn {
+        Lsn(self.position)
+    }
+
+    /// Takes the next `into.len()` bytes, which must be ready, and gives their room back.
+    pub fn take(&mut self, into: &mut [u8]) {
+        let end = self.position + into.len() as u64;
+        assert!(end <= self.ready, "only ready bytes can be taken");
+        // SAFETY: everything below `ready` was filled before its slot was given back (invariant 2), and nobody reserves
+        // the room again before `released` says so.
+        unsafe { self.buffer.memory.read(self.position, into) };
+        self.position = end;
+        self.buffer.limits.released.store(end, Ordering::Release);
+        self.buffer.wake_waiters_if_any();
+    }
+
+    /// Sleeps until the bell rings, unless something is ready or `has_work`.
+    pub fn sleep_unless(&mut self, has_work: impl Fn() -> bool) {
+        let buffer = Arc::clone(&self.buffer);
+        let position = self.position;
+        let reader = std::cell::RefCell::new(self);
+        buffer.bell.sleep_unless(|| reader.borrow_mut().ready().0 > position || has_work());
+    }
+}

@@ -1,0 +1,272 @@
+//! The manifest: which logs exist, and up to where each incarnation counts.
+//!
+//! An *incarnation* is one run between two starts. The recovered set is not a prefix of each log: transactions whose
+//! LSN vector is not covered by the end of all logs stand between acknowledged ones and must stay dead for ever, even
+//! when a later incarnation makes the logs longer (zombies, pitfall 15). So each incarnation has its own segment
+//! files, and at the next start its *frozen ELV* is written here, together with the new incarnation, before the first
+//! new log record or answer.
+//!
+//! The file `manifest` in the data directory is JSON, so that people can read it, and a line with its CRC32C. It is
+//! replaced as a whole: temporary file, sync, rename, sync of the directory. Everything unexpected is refused with a
+//! plain sentence, and nothing is touched: a damaged manifest, one of another version, a directory of something else.
+
+#[cfg(all(test, not(loom)))]
+mod tests;
+
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use serde::{Deserialize, Serialize};
+use uuid::Uuid;
+
+use super::record::MAX_LOGS;
+use super::store::LogIdentity;
+use crate::config::{Config, ProtocolKind};
+use crate::disk::Disk;
+use crate::error::{Error, Result, sqlstate};
+use crate::lsn::LsnVector;
+
+/// Version of the whole data directory: manifest, segment files and records.
+pub const FORMAT_VERSION: u32 = 1;
+
+const FILE: &str = "manifest";
+const TEMPORARY_FILE: &str = "manifest.new";
+const LOCK_FILE: &str = "lock";
+/// Where the logs live unless the configuration names other directories.
+pub const DEFAULT_LOG_DIRECTORY: &str = "logs";
+/// A manifest longer than this is not one.
+const MAX_BYTES: u64 = 256 << 20;
+/// What may stand in a data directory that has no manifest: the traces of a first start that was cut short.
+const HARMLESS: [&str; 4] = [TEMPORARY_FILE, LOCK_FILE, DEFAULT_LOG_DIRECTORY, "lost+found"];
+
+/// See the module head.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Manifest {
+    format_version: u32,
+    /// A UUID, in text.
+    database: String,
+    /// In order; the last one may be running.
+    pub incarnations: Vec<Incarnation>,
+}
+
+/// One run of the database between two starts.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Incarnation {
+    /// Counts from 1 and is never reused.
+    pub number: u64,
+    /// `serial` or `taurus`.
+    pub protocol: String,
+    pub logs: usize,
+    /// Log i lives in `log-<i>` of directory i modulo their number; relative ones start at the data directory.
+    pub directories: Vec<PathBuf>,
+    /// Sequence number of the first segment that still counts, for each log.
+    pub first_segments: Vec<u64>,
+    /// The frozen ELV: up to where each log counts. Absent while the incarnation runs, until the next recovery.
+    pub end: Option<Vec<u64>>,
+}
+
+impl Incarnation {
+    /// The directory of one log's segment files.
+    pub fn log_directory(&self, data_directory: &Path, log: usize) -> PathBuf {
+        let base = &self.directories[log % self.directories.len()];
+        data_directory.join(base).join(format!("log-{log}"))
+    }
+
+    pub fn protocol_kind(&self) -> Result<ProtocolKind> {
+        match self.protocol.as_str() {
+            "serial" => Ok(ProtocolKind::Serial),
+            "taurus" => Ok(ProtocolKind::Taurus),
+            other => Err(refused(format!("the logs were written by the unknown protocol \"{other}\""))),
+        }
+    }
+
+    /// The frozen ELV, if the incarnation has ended.
+    pub fn frozen_end(&self) -> Option<LsnVector> {
+        self.end.as_deref().map(LsnVector::from_slice)
+    }
+
+    /// Freezes the ELV: what this incarnation's logs hold beyond it never counts again.
+    pub fn freeze(&mut self, end: &LsnVector) {
+        self.end = Some((0..self.logs).map(|log| end.get(log).0).collect());
+    }
+}
+
+impl Manifest {
+    /// The manifest of a new, empty database.
+    pub fn create() -> Manifest {
+        let bytes: [u8; 16] = rand::random();
+        let database = uuid::Builder::from_random_bytes(bytes).into_uuid().to_string();
+        Manifest { format_version: FORMAT_VERSION, database, incarnations: Vec::new() }
+    }
+
+    /// Reads and checks the manifest; `None` if the directory is empty or does not exist.
+    pub fn load(disk: &dyn Disk, data_directory: &Path) -> Result<Option<Manifest>> {
+        let path = data_directory.join(FILE);
+        if !disk.exists(&path) {
+            return refuse_foreign_directory(disk, data_directory).map(|()| None);
+        }
+        let what =
+            |error: &io::Error| Error::io(format_args!("could not read \"{}\"", path.display()), error);
+        let file = disk.open_read(&path).map_err(|error| what(&error))?;
+        let length = file.len().map_err(|error| what(&error))?;
+        if length > MAX_BYTES {
+            return Err(damaged(&path, "it is too long"));
+        }
+        let mut bytes = vec![0; length as usize];
+        let read = file.read_at(0, &mut bytes).map_err(|error| what(&error))?;
+        decode(&path, &bytes[..read]).map(Some)
+    }
+
+    /// Replaces the manifest durably (pitfall 15).
+    pub fn store(&self, disk: &dyn Disk, data_directory: &Path) -> Result<()> {
+        let path = data_directory.join(FILE);
+        let temporary = data_directory.join(TEMPORARY_FILE);
+        let write = || -> io::Result<()> {
+            if disk.exists(&temporary) {
+                disk.remove(&temporary)?;
+            }
+            let file = disk.create(&temporary)?;
+            file.write_at(0, &encode(self)?)?;
+            file.sync()?;
+            drop(file);
+            disk.rename(&temporary, &path)?;
+            disk.sync_directory(data_directory)
+        };
+        write().map_err(|error| Error::io(format_args!("could not write \"{}\"", path.display()), &error))
+    }
+
+    pub fn database(&self) -> Uuid {
+        // Checked when the manifest was read.
+        Uuid::parse_str(&self.database).unwrap_or_default()
+    }
+
+    /// The identity of one log of one incarnation.
+    pub fn identity(&self, incarnation: u64, log: usize) -> LogIdentity {
+        LogIdentity { database: self.database(), incarnation, log: log as u32 }
+    }
+
+    pub fn next_number(&self) -> u64 {
+        self.incarnations.last().map_or(1, |last| last.number + 1)
+    }
+
+    /// The incarnation that a start with this configuration would begin. Not yet in the manifest.
+    pub fn plan_incarnation(&self, config: &Config) -> Incarnation {
+        let (protocol, logs) = match config.protocol {
+            ProtocolKind::None => ("none", 0),
+            ProtocolKind::Serial => ("serial", 1),
+            ProtocolKind::Taurus => ("taurus", config.logs.clamp(1, MAX_LOGS)),
+        };
+        let directories = if config.log_directories.is_empty() {
+            vec![PathBuf::from(DEFAULT_LOG_DIRECTORY)]
+        } else {
+            config.log_directories.clone()
+        };
+        let protocol = protocol.to_owned();
+        let first_segments = vec![1; logs];
+        Incarnation { number: self.next_number(), protocol, logs, directories, first_segments, end: None }
+    }
+
+    fn check(&self) -> std::result::Result<(), &'static str> {
+        if Uuid::parse_str(&self.database).is_err() {
+            return Err("it names no database");
+        }
+        let mut previous = 0;
+        for incarnation in &self.incarnations {
+            let logs = incarnation.logs;
+            if incarnation.number <= previous {
+                return Err("its incarnations are out of order");
+            }
+            if logs > MAX_LOGS || (logs > 0 && incarnation.directories.is_empty()) {
+                return Err("it describes impossible logs");
+            }
+            let ends = incarnation.end.as_ref().map_or(logs, Vec::len);
+            if incarnation.first_segments.len() != logs || ends != logs {
+                return Err("it does not describe all its logs");
+            }
+            previous = incarnation.number;
+        }
+        Ok(())
+    }
+}
+
+/// Takes the data directory for this process (creating it if needed); the guard gives it back.
+pub fn lock_data_directory(disk: &Arc<dyn Disk>, data_directory: &Path) -> Result<Box<dyn Send + Sync>> {
+    let name = data_directory.display();
+    disk.create_directory(data_directory)
+        .map_err(|error| Error::io(format_args!("could not create data directory \"{name}\""), &error))?;
+    if !disk.exists(&data_directory.join(FILE)) {
+        // Before the lock file is there: a directory that is not ours stays as it is.
+        refuse_foreign_directory(disk.as_ref(), data_directory)?;
+    }
+    disk.lock(&data_directory.join(LOCK_FILE)).map_err(|error| match error.kind() {
+        io::ErrorKind::WouldBlock => {
+            refused(format!("data directory \"{name}\" is in use by another process"))
+        }
+        _ => Error::io(format_args!("could not lock data directory \"{name}\""), &error),
+    })
+}
+
+fn encode(manifest: &Manifest) -> io::Result<Vec<u8>> {
+    let mut bytes = serde_json::to_vec_pretty(manifest)?;
+    bytes.push(b'\n');
+    let checksum = crc32c::crc32c(&bytes);
+    bytes.extend_from_slice(format!("crc32c {checksum:08x}\n").as_bytes());
+    Ok(bytes)
+}
+
+fn decode(path: &Path, bytes: &[u8]) -> Result<Manifest> {
+    const TRAILER_BYTES: usize = "crc32c 00000000\n".len();
+    let Some((json, trailer)) = bytes.len().checked_sub(TRAILER_BYTES).map(|middle| bytes.split_at(middle))
+    else {
+        return Err(damaged(path, "it is too short"));
+    };
+    if trailer != format!("crc32c {:08x}\n", crc32c::crc32c(json)).as_bytes() {
+        return Err(damaged(path, "its checksum is wrong"));
+    }
+    // The version first: another version may have other fields.
+    #[derive(Deserialize)]
+    struct Version {
+        format_version: u32,
+    }
+    match serde_json::from_slice::<Version>(json) {
+        Ok(Version { format_version: FORMAT_VERSION }) => {}
+        Ok(Version { format_version }) => {
+            return Err(refused(format!(
+                "\"{}\" has data format version {format_version}, this program reads version {FORMAT_VERSION}",
+                path.display()
+            )));
+        }
+        Err(_) => return Err(damaged(path, "it is not a manifest")),
+    }
+    let manifest: Manifest =
+        serde_json::from_slice(json).map_err(|_| damaged(path, "its fields are not understood"))?;
+    manifest.check().map_err(|reason| damaged(path, reason))?;
+    Ok(manifest)
+}
+
+fn refuse_foreign_directory(disk: &dyn Disk, data_directory: &Path) -> Result<()> {
+    let names = match disk.list(data_directory) {
+        Ok(names) => names,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
+        Err(error) => {
+            let what = format!("could not read data directory \"{}\"", data_directory.display());
+            return Err(Error::io(what, &error));
+        }
+    };
+    match names.iter().find(|name| !HARMLESS.contains(&name.as_str())) {
+        None => Ok(()),
+        Some(name) => Err(refused(format!(
+            "directory \"{}\" is not empty and holds no Hyades database (found \"{name}\", but no \"{FILE}\")",
+            data_directory.display()
+        ))),
+    }
+}
+
+fn refused(message: String) -> Error {
+    Error::fatal(sqlstate::OBJECT_NOT_IN_PREREQUISITE_STATE, message)
+}
+
+fn damaged(path: &Path, reason: &str) -> Error {
+    Error::corrupt(format!("manifest \"{}\" is damaged: {reason}", path.display()))
+}

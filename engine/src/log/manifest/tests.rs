@@ -1,0 +1,115 @@
+//! The manifest comes back as it went; everything else is refused, and nothing is touched.
+
+use super::*;
+use crate::disk::memory::MemoryDisk;
+
+fn data() -> PathBuf {
+    PathBuf::from("data")
+}
+
+fn stored() -> (MemoryDisk, Arc<dyn Disk>, Manifest) {
+    let (memory, disk) = MemoryDisk::shared();
+    let mut manifest = Manifest::create();
+    let mut config = Config::new(data());
+    config.logs = 3;
+    for _ in 0..2 {
+        let incarnation = manifest.plan_incarnation(&config);
+        manifest.incarnations.push(incarnation);
+    }
+    manifest.incarnations[0].freeze(&LsnVector::from_slice(&[8, 16]));
+    manifest.store(disk.as_ref(), &data()).expect("stored");
+    (memory, disk, manifest)
+}
+
+fn refusal(disk: &dyn Disk) -> String {
+    Manifest::load(disk, &data()).expect_err("refused").to_string()
+}
+
+/// Rewrites the JSON and gives it a right checksum.
+fn rewrite(memory: &MemoryDisk, from: &str, to: &str) {
+    memory.edit(&data().join(FILE), |bytes| {
+        let text = String::from_utf8(bytes.clone()).expect("text");
+        let json = text[..text.len() - "crc32c 00000000\n".len()].replace(from, to);
+        *bytes = format!("{json}crc32c {:08x}\n", crc32c::crc32c(json.as_bytes())).into_bytes();
+    });
+}
+
+#[test]
+fn it_comes_back_as_it_went() {
+    let (_, disk, manifest) = stored();
+    let loaded = Manifest::load(disk.as_ref(), &data()).expect("readable").expect("there");
+    assert_eq!(loaded, manifest);
+    assert_eq!(loaded.next_number(), 3);
+    assert_eq!(loaded.incarnations[0].frozen_end(), Some(LsnVector::from_slice(&[8, 16, 0])));
+    assert_eq!(loaded.incarnations[1].frozen_end(), None);
+    let directory = loaded.incarnations[0].log_directory(&data(), 2);
+    assert_eq!(directory, data().join("logs").join("log-2"));
+    assert!(!disk.exists(&data().join(TEMPORARY_FILE)));
+}
+
+#[test]
+fn logs_are_spread_over_the_directories() {
+    let mut config = Config::new(data());
+    config.log_directories = vec![PathBuf::from("/fast"), PathBuf::from("near")];
+    let incarnation = Manifest::create().plan_incarnation(&config);
+    assert_eq!(incarnation.log_directory(&data(), 0), PathBuf::from("/fast/log-0"));
+    assert_eq!(incarnation.log_directory(&data(), 1), data().join("near/log-1"));
+    assert_eq!(incarnation.protocol_kind().expect("known"), ProtocolKind::Taurus);
+}
+
+#[test]
+fn an_empty_directory_is_a_new_database_and_a_foreign_one_is_refused() {
+    let (_, disk) = MemoryDisk::shared();
+    assert_eq!(Manifest::load(disk.as_ref(), &data()).expect("empty"), None);
+    for name in [LOCK_FILE, TEMPORARY_FILE] {
+        disk.create(&data().join(name)).expect("created");
+    }
+    assert_eq!(Manifest::load(disk.as_ref(), &data()).expect("only traces of a first start"), None);
+    disk.create(&data().join("PG_VERSION")).expect("created");
+    let message = refusal(disk.as_ref());
+    assert!(message.contains("is not empty and holds no Hyades database (found \"PG_VERSION\""), "{message}");
+}
+
+#[test]
+fn any_flipped_bit_is_found() {
+    let (memory, disk, manifest) = stored();
+    let path = data().join(FILE);
+    let length = disk.open_read(&path).expect("there").len().expect("known");
+    for offset in (0..length as usize).step_by(7) {
+        memory.edit(&path, |bytes| bytes[offset] ^= 4);
+        assert!(refusal(disk.as_ref()).contains("is damaged"));
+        memory.edit(&path, |bytes| bytes[offset] ^= 4);
+    }
+    for length in [0, 3, 15, 40] {
+        memory.edit(&path, |bytes| bytes.truncate(length));
+        assert!(refusal(disk.as_ref()).contains("is damaged"));
+        manifest.store(disk.as_ref(), &data()).expect("stored");
+    }
+}
+
+#[test]
+fn another_version_and_impossible_content_are_refused() {
+    let (memory, disk, manifest) = stored();
+    rewrite(&memory, "\"format_version\": 1", "\"format_version\": 7, \"new_field\": 1");
+    assert!(refusal(disk.as_ref()).contains("has data format version 7, this program reads version 1"));
+    for (from, to) in [
+        ("\"logs\": 3", "\"logs\": 2"),
+        ("\"number\": 2", "\"number\": 1"),
+        ("\"database\": \"", "\"database\": \"x"),
+        ("\"incarnations\"", "\"incarnation\""),
+    ] {
+        manifest.store(disk.as_ref(), &data()).expect("stored");
+        rewrite(&memory, from, to);
+        assert!(refusal(disk.as_ref()).contains("is damaged"), "{to}");
+    }
+}
+
+#[test]
+fn a_data_directory_is_taken_once() {
+    let (_, disk) = MemoryDisk::shared();
+    let guard = lock_data_directory(&disk, &data()).expect("free");
+    let message = lock_data_directory(&disk, &data()).map(|_| ()).expect_err("taken").to_string();
+    assert_eq!(message, "data directory \"data\" is in use by another process");
+    drop(guard);
+    lock_data_directory(&disk, &data()).expect("free again");
+}

@@ -1,0 +1,336 @@
+//! The bytes of a log record: the only file, with its submodules, that knows them.
+//!
+//! A log's *record stream* is a sequence of records without gaps; where it lies in files is the business of
+//! `store`. Every record begins and ends at a multiple of [`Lsn::ALIGNMENT`]; numbers in the fixed header are
+//! little-endian, all others are LEB128 (`varint`), because most are small.
+//!
+//! ```text
+//!   0          4      5       6         7      8
+//!   +----------+------+-------+---------+------+-----------+---------------+--------------+-----------+
+//!   | length   | kind | flags | padding | zero | id        | LSN vector    | body         | padding   |
+//!   | u32      | u8   | u8    | u8      | u8   | fragments | commits only  |              | 0-7 bytes |
+//!   +----------+------+-------+---------+------+-----------+---------------+--------------+-----------+
+//! ```
+//!
+//! * `length`: of the whole record, a multiple of 8, so that the next record is found without decoding this one.
+//! * `kind`: transaction (1), fragment of a large transaction (2), anchor (3), filler (4). Zero is no kind: zeroes
+//!   never read as a record.
+//! * `flags`: 1 commit (the transaction is complete with this record; pitfall 11), 2 barrier (pitfall 29).
+//! * `padding`: unused bytes at the end; they fill up the alignment.
+//! * `id`: names the large transaction a fragment belongs to, unique in the log and incarnation.
+//! * `LSN vector`: the transaction's *pre-append* LV (pitfall 1), compressed (paper, algorithm 5): a bitmap of the
+//!   logs whose entry exceeds the last anchor before the record, then those entries divided by 8, absolute and not
+//!   relative to the anchor, so that a record that lands behind a newer anchor still decompresses upwards
+//!   (pitfall 18).
+//! * `body`: encoded operations (`operation`); for an anchor the number of logs and one durable position for each;
+//!   for a filler anything.
+//!
+//! Reading trusts nothing: every length is checked before use, memory is at most proportional to the input, and a
+//! [`Malformed`] names position and reason.
+
+pub mod operation;
+pub mod varint;
+
+#[cfg(all(test, not(loom)))]
+mod tests;
+
+use std::fmt;
+
+pub use operation::{Operation, Operations, OperationsWriter};
+use varint::{read_varint, write_varint};
+
+use crate::lsn::{Lsn, LsnVector};
+
+/// Version of everything in this file and below; segment headers carry it.
+pub const RECORD_FORMAT_VERSION: u32 = 1;
+/// Bytes of the fixed header.
+pub const HEADER_BYTES: usize = 8;
+/// No record is longer; a length beyond this is damage.
+pub const MAX_RECORD_BYTES: usize = 2 << 20;
+/// An LSN vector has at most this many entries (the bitmap is one u64).
+pub const MAX_LOGS: usize = 64;
+
+const KIND_TRANSACTION: u8 = 1;
+const KIND_FRAGMENT: u8 = 2;
+const KIND_ANCHOR: u8 = 3;
+const KIND_FILLER: u8 = 4;
+const FLAG_COMMIT: u8 = 1;
+const FLAG_BARRIER: u8 = 2;
+
+/// Bytes that are no log record although their checksum was right (or no operation, inside a record).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Malformed {
+    /// Offset in the bytes that were given to the reader.
+    pub offset: usize,
+    pub reason: &'static str,
+}
+
+impl fmt::Display for Malformed {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} (byte {})", self.reason, self.offset)
+    }
+}
+
+/// One decoded log record.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Record<'a> {
+    pub start: Lsn,
+    /// The record's LSN.
+    pub end: Lsn,
+    pub body: RecordBody<'a>,
+}
+
+/// What a log record says.
+#[derive(Clone, Debug, PartialEq)]
+pub enum RecordBody<'a> {
+    /// A whole transaction.
+    Transaction { commit: Commit<'a>, operations: &'a [u8] },
+    /// A piece of a large transaction: the pieces with one id, concatenated in log order, are its operations. The
+    /// last one carries `commit`; without it the transaction never happened.
+    Fragment { transaction: u64, commit: Option<Commit<'a>>, operations: &'a [u8] },
+    /// Every log was durable up to these positions when the record was appended (paper: LPLV).
+    Anchor(LsnVector),
+    /// Space that was reserved and not used.
+    Filler,
+}
+
+/// What a transaction's (last) record says besides its operations.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Commit<'a> {
+    pub vector: CompressedVector<'a>,
+    /// Ordered after everything that had been appended to any log.
+    pub is_barrier: bool,
+}
+
+/// A pre-append LSN vector without the entries that the last anchor covers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct CompressedVector<'a> {
+    bitmap: u64,
+    /// Checked: one varint for each bit.
+    entries: &'a [u8],
+}
+
+impl CompressedVector<'_> {
+    /// Whether nothing but the anchor counts.
+    pub fn is_empty(&self) -> bool {
+        self.bitmap == 0
+    }
+
+    /// Fills `into` with the whole vector (paper, algorithm 5, Decompress): `anchor` is the last anchor before the
+    /// record in its log, zeroes before the first. Fails if an entry names a log that the anchor does not have.
+    pub fn decompress(&self, anchor: &[u64], into: &mut LsnVector) -> Result<(), Malformed> {
+        if self.bitmap != 0 && self.bitmap.ilog2() as usize >= anchor.len() {
+            return Err(Malformed { offset: 0, reason: "an LSN vector names a log that does not exist" });
+        }
+        into.copy_from(anchor);
+        let (mut bits, mut offset) = (self.bitmap, 0);
+        while bits != 0 {
+            let log = bits.trailing_zeros() as usize;
+            bits &= bits - 1;
+            let entry = read_position(self.entries, &mut offset)?;
+            into.raise_entry(log, entry);
+        }
+        Ok(())
+    }
+}
+
+fn read_position(bytes: &[u8], offset: &mut usize) -> Result<Lsn, Malformed> {
+    let units = read_varint(bytes, offset)?;
+    match units.checked_mul(Lsn::ALIGNMENT) {
+        Some(position) => Ok(Lsn(position)),
+        None => Err(Malformed { offset: *offset, reason: "a log position is out of range" }),
+    }
+}
+
+/// The length of the record that begins at `bytes[0]`, `None` if fewer than [`HEADER_BYTES`] are there.
+pub fn record_length(bytes: &[u8]) -> Option<Result<usize, Malformed>> {
+    let length = u32::from_le_bytes(bytes.get(..HEADER_BYTES)?.first_chunk::<4>().copied()?) as usize;
+    if !(HEADER_BYTES..=MAX_RECORD_BYTES).contains(&length) || !length.is_multiple_of(Lsn::ALIGNMENT as usize)
+    {
+        return Some(Err(Malformed { offset: 0, reason: "a log record has an impossible length" }));
+    }
+    Some(Ok(length))
+}
+
+/// The records in a piece of the stream that begins at a record's start. Stops before a record that is not whole;
+/// [`Records::reached`] says where. After an error it yields nothing more.
+#[derive(Clone, Debug)]
+pub struct Records<'a> {
+    bytes: &'a [u8],
+    offset: usize,
+    start: u64,
+    failed: bool,
+}
+
+impl<'a> Records<'a> {
+    pub fn new(start: Lsn, bytes: &'a [u8]) -> Records<'a> {
+        Records { bytes, offset: 0, start: start.0, failed: false }
+    }
+
+    /// The start of the record that `next` would yield.
+    pub fn reached(&self) -> Lsn {
+        Lsn(self.start + self.offset as u64)
+    }
+}
+
+impl<'a> Iterator for Records<'a> {
+    type Item = Result<Record<'a>, Malformed>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        if self.failed {
+            return None;
+        }
+        let rest = &self.bytes[self.offset..];
+        let decoded = match record_length(rest)? {
+            Ok(length) => decode_body(rest.get(..length)?).map(|body| (length, body)),
+            Err(malformed) => Err(malformed),
+        };
+        match decoded {
+            Ok((length, body)) => {
+                let start = self.reached();
+                self.offset += length;
+                Some(Ok(Record { start, end: self.reached(), body }))
+            }
+            Err(malformed) => {
+                self.failed = true;
+                Some(Err(Malformed { offset: malformed.offset + self.offset, ..malformed }))
+            }
+        }
+    }
+}
+
+/// Decodes one whole record.
+fn decode_body(record: &[u8]) -> Result<RecordBody<'_>, Malformed> {
+    let (kind, flags, padding) = (record[4], record[5], record[6] as usize);
+    let malformed = |offset, reason| Err(Malformed { offset, reason });
+    if padding >= Lsn::ALIGNMENT as usize || HEADER_BYTES + padding > record.len() || record[7] != 0 {
+        return malformed(6, "a log record has an impossible header");
+    }
+    if flags & !(FLAG_COMMIT | FLAG_BARRIER) != 0 {
+        return malformed(5, "a log record has unknown flags");
+    }
+    let used = &record[..record.len() - padding];
+    let mut offset = HEADER_BYTES;
+    match kind {
+        KIND_TRANSACTION if flags & FLAG_COMMIT != 0 => {
+            let commit = decode_commit(used, flags, &mut offset)?;
+            Ok(RecordBody::Transaction { commit, operations: &used[offset..] })
+        }
+        KIND_FRAGMENT => {
+            let transaction = read_varint(used, &mut offset)?;
+            let commit =
+                if flags & FLAG_COMMIT != 0 { Some(decode_commit(used, flags, &mut offset)?) } else { None };
+            Ok(RecordBody::Fragment { transaction, commit, operations: &used[offset..] })
+        }
+        KIND_ANCHOR => decode_anchor(used, &mut offset).map(RecordBody::Anchor),
+        KIND_FILLER => Ok(RecordBody::Filler),
+        _ => malformed(4, "a log record is of unknown kind"),
+    }
+}
+
+fn decode_commit<'a>(used: &'a [u8], flags: u8, offset: &mut usize) -> Result<Commit<'a>, Malformed> {
+    let bitmap = read_varint(used, offset)?;
+    let first = *offset;
+    for _ in 0..bitmap.count_ones() {
+        read_position(used, offset)?;
+    }
+    let vector = CompressedVector { bitmap, entries: &used[first..*offset] };
+    Ok(Commit { vector, is_barrier: flags & FLAG_BARRIER != 0 })
+}
+
+fn decode_anchor(used: &[u8], offset: &mut usize) -> Result<LsnVector, Malformed> {
+    let logs = read_varint(used, offset)?;
+    if logs == 0 || logs > MAX_LOGS as u64 {
+        return Err(Malformed { offset: *offset, reason: "an anchor has an impossible number of logs" });
+    }
+    let mut vector = LsnVector::zero(logs as usize);
+    for log in 0..logs as usize {
+        vector.raise_entry(log, read_position(used, offset)?);
+    }
+    Ok(vector)
+}
+
+/// What stands before the body of a transaction's record.
+#[derive(Clone, Copy, Debug)]
+pub struct CommitHeader<'a> {
+    /// The id of a large transaction, whose last fragment this is.
+    pub fragment_of: Option<u64>,
+    pub is_barrier: bool,
+    /// The pre-append LV; empty for a protocol without vectors.
+    pub vector: &'a [u64],
+}
+
+/// Writes all that precedes the body of a committing record into `header` (which it clears), leaving out the
+/// entries of the vector that are at most `anchor(log)` (paper, algorithm 5, Compress). Returns the length of the
+/// whole record; after header and body it is filled up with anything.
+pub fn encode_commit(
+    header: &mut Vec<u8>,
+    commit: &CommitHeader<'_>,
+    anchor: impl Fn(usize) -> u64,
+    body_bytes: usize,
+) -> usize {
+    let kind = if commit.fragment_of.is_some() { KIND_FRAGMENT } else { KIND_TRANSACTION };
+    let flags = if commit.is_barrier { FLAG_COMMIT | FLAG_BARRIER } else { FLAG_COMMIT };
+    begin_record(header, kind, flags);
+    if let Some(transaction) = commit.fragment_of {
+        write_varint(header, transaction);
+    }
+    debug_assert!(commit.vector.len() <= MAX_LOGS);
+    let mut bitmap = 0_u64;
+    for (log, entry) in commit.vector.iter().enumerate() {
+        bitmap |= u64::from(*entry > anchor(log)) << log;
+    }
+    write_varint(header, bitmap);
+    while bitmap != 0 {
+        let log = bitmap.trailing_zeros() as usize;
+        bitmap &= bitmap - 1;
+        write_position(header, commit.vector[log]);
+    }
+    finish_header(header, body_bytes)
+}
+
+/// As [`encode_commit`], for a fragment that is not the last.
+pub fn encode_fragment(header: &mut Vec<u8>, transaction: u64, body_bytes: usize) -> usize {
+    begin_record(header, KIND_FRAGMENT, 0);
+    write_varint(header, transaction);
+    finish_header(header, body_bytes)
+}
+
+/// Writes a whole anchor, padding included, into `record` (which it clears).
+pub fn encode_anchor(record: &mut Vec<u8>, durable: &[u64]) {
+    begin_record(record, KIND_ANCHOR, 0);
+    write_varint(record, durable.len() as u64);
+    for position in durable {
+        write_position(record, *position);
+    }
+    let length = finish_header(record, 0);
+    record.resize(length, 0);
+}
+
+/// The header of a filler of `length` bytes, a multiple of 8.
+pub fn filler_header(length: u32) -> [u8; HEADER_BYTES] {
+    debug_assert!(length as usize >= HEADER_BYTES && length.is_multiple_of(Lsn::ALIGNMENT as u32));
+    let mut header = [0; HEADER_BYTES];
+    header[..4].copy_from_slice(&length.to_le_bytes());
+    header[4] = KIND_FILLER;
+    header
+}
+
+fn begin_record(header: &mut Vec<u8>, kind: u8, flags: u8) {
+    header.clear();
+    header.extend_from_slice(&[0, 0, 0, 0, kind, flags, 0, 0]);
+}
+
+fn write_position(into: &mut Vec<u8>, position: u64) {
+    debug_assert!(position.is_multiple_of(Lsn::ALIGNMENT), "log positions are aligned");
+    write_varint(into, position / Lsn::ALIGNMENT);
+}
+
+fn finish_header(header: &mut [u8], body_bytes: usize) -> usize {
+    let used = header.len() + body_bytes;
+    let length = used.next_multiple_of(Lsn::ALIGNMENT as usize);
+    assert!(length <= MAX_RECORD_BYTES, "a log record of {length} bytes must be fragmented");
+    header[..4].copy_from_slice(&(length as u32).to_le_bytes());
+    header[6] = (length - used) as u8;
+    length
+}

@@ -1,0 +1,159 @@
+//! What a data-logged transaction did: after-images, in the order of its commit.
+//!
+//! ```text
+//!   put      | table * 4 + 1 | key bytes | key | row bytes | row |
+//!   delete   | table * 4 + 2 | key bytes | key |
+//!   catalog  | 3             | JSON bytes | CatalogChange as JSON |
+//! ```
+//!
+//! All numbers are varints. Keys and rows are the bytes that storage keeps; a schema change is JSON, so that a log
+//! explains itself.
+
+use super::Malformed;
+use super::varint::{read_varint, write_varint};
+use crate::catalog::{CatalogChange, TableId};
+
+const TAG_BITS: u32 = 2;
+const TAG_MASK: u64 = (1 << TAG_BITS) - 1;
+const TAG_PUT: u64 = 1;
+const TAG_DELETE: u64 = 2;
+const TAG_CATALOG: u64 = 3;
+
+/// One change; keys and rows point into the log record.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Operation<'a> {
+    /// The row with this key is now this one.
+    Put {
+        table: TableId,
+        key: &'a [u8],
+        row: &'a [u8],
+    },
+    /// No row has this key any more.
+    Delete {
+        table: TableId,
+        key: &'a [u8],
+    },
+    Catalog(Box<CatalogChange>),
+}
+
+/// Encodes operations; keeps its memory from one transaction to the next.
+#[derive(Clone, Debug, Default)]
+pub struct OperationsWriter {
+    bytes: Vec<u8>,
+}
+
+impl OperationsWriter {
+    pub fn new() -> OperationsWriter {
+        OperationsWriter::default()
+    }
+
+    /// Forgets the operations, keeps the memory.
+    pub fn clear(&mut self) {
+        self.bytes.clear();
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.bytes.is_empty()
+    }
+
+    /// Bytes so far; a position for [`OperationsWriter::truncate`].
+    pub fn len(&self) -> usize {
+        self.bytes.len()
+    }
+
+    /// Forgets what was written since the writer had this length.
+    pub fn truncate(&mut self, length: usize) {
+        self.bytes.truncate(length);
+    }
+
+    pub fn as_bytes(&self) -> &[u8] {
+        &self.bytes
+    }
+
+    #[inline]
+    pub fn put(&mut self, table: TableId, key: &[u8], row: &[u8]) {
+        self.bytes.reserve(key.len() + row.len() + 16);
+        write_varint(&mut self.bytes, u64::from(table.0) << TAG_BITS | TAG_PUT);
+        self.write_bytes(key);
+        self.write_bytes(row);
+    }
+
+    #[inline]
+    pub fn delete(&mut self, table: TableId, key: &[u8]) {
+        write_varint(&mut self.bytes, u64::from(table.0) << TAG_BITS | TAG_DELETE);
+        self.write_bytes(key);
+    }
+
+    pub fn change_catalog(&mut self, change: &CatalogChange) -> crate::Result<()> {
+        let json = serde_json::to_vec(change).map_err(|error| {
+            crate::Error::input(crate::error::sqlstate::INTERNAL_ERROR, format!("schema change: {error}"))
+        })?;
+        write_varint(&mut self.bytes, TAG_CATALOG);
+        self.write_bytes(&json);
+        Ok(())
+    }
+
+    #[inline]
+    fn write_bytes(&mut self, bytes: &[u8]) {
+        write_varint(&mut self.bytes, bytes.len() as u64);
+        self.bytes.extend_from_slice(bytes);
+    }
+}
+
+/// Decodes operations one by one; after an error it yields nothing more.
+#[derive(Clone, Debug)]
+pub struct Operations<'a> {
+    bytes: &'a [u8],
+    offset: usize,
+}
+
+impl<'a> Operations<'a> {
+    pub fn new(bytes: &'a [u8]) -> Operations<'a> {
+        Operations { bytes, offset: 0 }
+    }
+
+    fn read_bytes(&mut self) -> Result<&'a [u8], Malformed> {
+        let start = self.offset;
+        let length = read_varint(self.bytes, &mut self.offset)?;
+        let rest = &self.bytes[self.offset..];
+        match usize::try_from(length).ok().and_then(|length| rest.get(..length)) {
+            Some(bytes) => {
+                self.offset += bytes.len();
+                Ok(bytes)
+            }
+            None => Err(Malformed { offset: start, reason: "a key or row is longer than its record" }),
+        }
+    }
+
+    fn read_operation(&mut self) -> Result<Operation<'a>, Malformed> {
+        let start = self.offset;
+        let head = read_varint(self.bytes, &mut self.offset)?;
+        let Ok(table) = u32::try_from(head >> TAG_BITS).map(TableId) else {
+            return Err(Malformed { offset: start, reason: "a table number is out of range" });
+        };
+        match head & TAG_MASK {
+            TAG_PUT => Ok(Operation::Put { table, key: self.read_bytes()?, row: self.read_bytes()? }),
+            TAG_DELETE => Ok(Operation::Delete { table, key: self.read_bytes()? }),
+            TAG_CATALOG if head == TAG_CATALOG => match serde_json::from_slice(self.read_bytes()?) {
+                Ok(change) => Ok(Operation::Catalog(Box::new(change))),
+                Err(_) => Err(Malformed { offset: start, reason: "a schema change is not understood" }),
+            },
+            _ => Err(Malformed { offset: start, reason: "an operation is of unknown kind" }),
+        }
+    }
+}
+
+impl<'a> Iterator for Operations<'a> {
+    type Item = Result<Operation<'a>, Malformed>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        if self.offset >= self.bytes.len() {
+            return None;
+        }
+        let operation = self.read_operation();
+        if operation.is_err() {
+            self.offset = self.bytes.len();
+        }
+        Some(operation)
+    }
+}

@@ -1,0 +1,44 @@
+//! LEB128: seven bits for each byte, low bits first, the top bit says that more follow.
+
+use super::Malformed;
+
+/// A u64 takes at most this many bytes.
+pub const MAX_VARINT_BYTES: usize = 10;
+
+#[inline]
+pub fn write_varint(into: &mut Vec<u8>, mut value: u64) {
+    while value >= 0x80 {
+        into.push(value as u8 | 0x80);
+        value >>= 7;
+    }
+    into.push(value as u8);
+}
+
+/// Reads the number at `offset` and steps over it.
+#[inline]
+pub fn read_varint(bytes: &[u8], offset: &mut usize) -> Result<u64, Malformed> {
+    match bytes.get(*offset) {
+        Some(byte) if *byte < 0x80 => {
+            *offset += 1;
+            Ok(u64::from(*byte))
+        }
+        _ => read_long_varint(bytes, offset),
+    }
+}
+
+fn read_long_varint(bytes: &[u8], offset: &mut usize) -> Result<u64, Malformed> {
+    let start = *offset;
+    let mut value = 0_u64;
+    for (index, byte) in bytes.iter().skip(start).take(MAX_VARINT_BYTES).enumerate() {
+        let bits = u64::from(byte & 0x7f);
+        if index == MAX_VARINT_BYTES - 1 && bits > 1 {
+            break;
+        }
+        value |= bits << (7 * index);
+        if *byte < 0x80 {
+            *offset = start + index + 1;
+            return Ok(value);
+        }
+    }
+    Err(Malformed { offset: start, reason: "a number is cut off or too large" })
+}

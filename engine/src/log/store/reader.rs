@@ -1,0 +1,451 @@
+//! Reads one log of one incarnation back, and says precisely why it ended.
+//!
+//! Blocks are written one after the other, each only after its predecessor was durable. So a crash leaves whole
+//! blocks, then at most one torn one, then prepared zeroes. Every stop is exactly one of the rows of this table:
+//!
+//! | at the expected place stands | behind it | verdict |
+//! |---|---|---|
+//! | zeroes, the end of the file, an unused or missing segment | nothing valid | [`Tail::Clean`] |
+//! | anything else that is no block of this log | nothing valid | [`Tail::Torn`] |
+//! | no block of this log | a valid block or used segment | [`Tail::Hole`]: no crash explains it |
+//! | a block whose checksum is right, but whose records are not | | an error at once |
+//! | a file of another database or version, a missing first segment | | an error at once |
+//!
+//! Recovery then calls [`LogEnd::check`] with the largest position that any anchor calls durable: an end below that
+//! is corruption too (pitfall 14). Memory is bounded: one window and one chunk.
+
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use super::block::{
+    BLOCK_HEADER_BYTES, MAX_BLOCK_BYTES, SegmentHeader, SegmentHeaderError, block_bytes, check_block,
+    decode_block_header,
+};
+use super::{LogIdentity, segment_path};
+use crate::disk::{Disk, File, SECTOR_BYTES};
+use crate::error::{Error, Result, sqlstate};
+use crate::log::record::{Records, record_length};
+use crate::lsn::Lsn;
+
+const WINDOW_BYTES: usize = 4 * MAX_BLOCK_BYTES;
+/// A chunk is handed out when it has this many bytes.
+const CHUNK_BYTES: usize = 512 << 10;
+
+/// Whole log records in stream order.
+#[derive(Clone, Debug, Default)]
+pub struct Chunk {
+    pub start: Lsn,
+    pub bytes: Vec<u8>,
+}
+
+impl Chunk {
+    pub fn records(&self) -> Records<'_> {
+        Records::new(self.start, &self.bytes)
+    }
+
+    pub fn end(&self) -> Lsn {
+        Lsn(self.start.0 + self.bytes.len() as u64)
+    }
+}
+
+/// What stands where the next block should.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Tail {
+    /// Nothing: the log ends here.
+    Clean,
+    /// The remains of a write that did not complete.
+    Torn(&'static str),
+    /// Something invalid, and a valid block or segment behind it, whose stream position is given.
+    Hole(&'static str, Lsn),
+}
+
+/// Where and why a log ends.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LogEnd {
+    /// The end of the valid bytes.
+    pub position: Lsn,
+    /// The end of the last whole record: this log's entry of the ELV.
+    pub whole_records: Lsn,
+    /// The file and the offset in it where the next block should stand.
+    pub path: PathBuf,
+    pub offset: u64,
+    pub tail: Tail,
+}
+
+impl LogEnd {
+    /// Whether a crash can explain this end, when the log is known to have been durable up to `durable`.
+    pub fn check(&self, durable: Lsn) -> Result<()> {
+        let place = format!("log file \"{}\" is damaged at byte {}", self.path.display(), self.offset);
+        match self.tail {
+            Tail::Hole(reason, next) => Err(Error::corrupt(format!(
+                "{place}: {reason}, although the log goes on behind it (position {next})"
+            ))),
+            _ if self.position >= durable => Ok(()),
+            Tail::Torn(reason) => Err(Error::corrupt(format!(
+                "{place}: {reason}, although the log was durable up to position {durable} (it ends at {})",
+                self.position
+            ))),
+            Tail::Clean => Err(Error::corrupt(format!(
+                "{place}: the log ends at position {}, although it was durable up to {durable}",
+                self.position
+            ))),
+        }
+    }
+}
+
+/// Syncs all segments of one log, so that what is read afterwards would survive a power cut (pitfall 16).
+pub fn sync_log(disk: &dyn Disk, directory: &Path, incarnation: u64, first_segment: u64) -> Result<()> {
+    for sequence in first_segment.. {
+        let path = segment_path(directory, incarnation, sequence);
+        if !disk.exists(&path) {
+            break;
+        }
+        let sync = || disk.open_read(&path)?.sync();
+        sync().map_err(|error| Error::io(format_args!("could not sync \"{}\"", path.display()), &error))?;
+    }
+    disk.sync_directory(directory)
+        .map_err(|error| Error::io(format_args!("could not sync \"{}\"", directory.display()), &error))
+}
+
+struct Segment {
+    file: Box<dyn File>,
+    path: PathBuf,
+    sequence: u64,
+    segment_bytes: u64,
+    /// Where the next block should stand.
+    offset: u64,
+}
+
+/// See the module head.
+pub struct LogReader {
+    disk: Arc<dyn Disk>,
+    directory: PathBuf,
+    identity: LogIdentity,
+    segment: Segment,
+    /// Bytes of the current file from `window_offset` on.
+    window: Vec<u8>,
+    window_offset: u64,
+    /// The end of the valid bytes so far.
+    position: u64,
+    /// Bytes from `chunk_start` on, of which the first `whole` are whole records.
+    pending: Vec<u8>,
+    chunk_start: u64,
+    whole: usize,
+    end: Option<LogEnd>,
+}
+
+impl LogReader {
+    /// Opens a log at its first segment. A missing or foreign one is an error: segments exist before the manifest
+    /// names them.
+    pub fn open(
+        disk: &Arc<dyn Disk>,
+        directory: &Path,
+        identity: LogIdentity,
+        first_segment: u64,
+    ) -> Result<LogReader> {
+        let path = segment_path(directory, identity.incarnation, first_segment);
+        if !disk.exists(&path) {
+            return Err(Error::fatal(
+                sqlstate::UNDEFINED_FILE,
+                format!(
+                    "log {} of incarnation {} is missing: there is no file \"{}\"",
+                    identity.log,
+                    identity.incarnation,
+                    path.display()
+                ),
+            ));
+        }
+        let opened = open_segment(disk.as_ref(), &path, &identity, first_segment, None)?;
+        let (segment, header) = match opened {
+            Ok(opened) => opened,
+            Err(SegmentHeaderError::Damaged(reason)) => return Err(foreign(&path, reason)),
+            Err(_) => return Err(foreign(&path, "its header is missing")),
+        };
+        Ok(LogReader {
+            disk: Arc::clone(disk),
+            directory: directory.to_owned(),
+            identity,
+            segment,
+            window: Vec::new(),
+            window_offset: 0,
+            position: header.position,
+            pending: Vec::new(),
+            chunk_start: header.position,
+            whole: 0,
+            end: None,
+        })
+    }
+
+    /// The next whole records; `None` at the end, and [`LogReader::end`] then says why.
+    pub fn next_chunk(&mut self) -> Result<Option<Chunk>> {
+        while self.end.is_none() && self.whole < CHUNK_BYTES {
+            self.read_block()?;
+            self.find_whole_records()?;
+        }
+        if self.whole == 0 {
+            return Ok(None);
+        }
+        let rest = self.pending.split_off(self.whole);
+        let bytes = std::mem::replace(&mut self.pending, rest);
+        let start = Lsn(self.chunk_start);
+        self.chunk_start += bytes.len() as u64;
+        self.whole = 0;
+        Ok(Some(Chunk { start, bytes }))
+    }
+
+    /// Where and why the log ended, once everything has been read.
+    pub fn end(&self) -> Option<&LogEnd> {
+        self.end.as_ref()
+    }
+
+    /// The end of what has been read so far.
+    pub fn position(&self) -> Lsn {
+        Lsn(self.position)
+    }
+
+    /// Bytes of all files of this log from here on, prepared space included: an upper bound of what will be read.
+    pub fn bytes_total(&self) -> u64 {
+        let mut total = 0;
+        for sequence in self.segment.sequence.. {
+            let path = segment_path(&self.directory, self.identity.incarnation, sequence);
+            if !self.disk.exists(&path) {
+                break;
+            }
+            total += self.disk.open_read(&path).and_then(|file| file.len()).unwrap_or(0);
+        }
+        total
+    }
+
+    /// Appends the next block's payload to `pending`, or sets `end`.
+    fn read_block(&mut self) -> Result<()> {
+        if self.segment.offset + SECTOR_BYTES as u64 > self.segment.segment_bytes {
+            return self.next_segment();
+        }
+        let identity = self.identity;
+        let bytes = self.view(self.segment.offset, BLOCK_HEADER_BYTES)?;
+        let header = match decode_block_header(bytes, &identity) {
+            Ok(header) => header,
+            Err(reason) => return self.finish_at_invalid_block(reason),
+        };
+        if header.position != self.position {
+            return self.finish_at_invalid_block("the block is of another position");
+        }
+        let length = BLOCK_HEADER_BYTES + header.payload_bytes;
+        let block = self.view(self.segment.offset, length)?;
+        if block.len() < length || !check_block(block) {
+            return self.finish_at_invalid_block("the checksum of the block is wrong");
+        }
+        let payload = self.segment.offset - self.window_offset + BLOCK_HEADER_BYTES as u64;
+        let payload = payload as usize..payload as usize + header.payload_bytes;
+        self.pending.extend_from_slice(&self.window[payload]);
+        self.position += header.payload_bytes as u64;
+        self.segment.offset += block_bytes(header.payload_bytes) as u64;
+        Ok(())
+    }
+
+    /// Steps into the next segment file, or ends the log if there is none in use.
+    fn next_segment(&mut self) -> Result<()> {
+        let sequence = self.segment.sequence + 1;
+        let path = segment_path(&self.directory, self.identity.incarnation, sequence);
+        let opened = if self.disk.exists(&path) {
+            open_segment(self.disk.as_ref(), &path, &self.identity, sequence, Some(self.position))?
+        } else {
+            Err(SegmentHeaderError::Unused)
+        };
+        match opened {
+            Ok((segment, _)) => {
+                self.segment = segment;
+                self.window.clear();
+                return Ok(());
+            }
+            Err(SegmentHeaderError::Unused) => self.finish(path, 0, Tail::Clean),
+            Err(SegmentHeaderError::Damaged(reason)) => {
+                let tail = match self.used_segment_behind(sequence)? {
+                    Some(next) => Tail::Hole(reason, next),
+                    None => Tail::Torn(reason),
+                };
+                self.finish(path, 0, tail);
+            }
+            Err(SegmentHeaderError::Version(..)) => self.finish(path, 0, Tail::Torn("unknown version")),
+        }
+        Ok(())
+    }
+
+    fn finish(&mut self, path: PathBuf, offset: u64, tail: Tail) {
+        let whole_records = Lsn(self.chunk_start + self.whole as u64);
+        self.end = Some(LogEnd { position: Lsn(self.position), whole_records, path, offset, tail });
+    }
+
+    /// The block at the current offset is not valid: decides which row of the table this is.
+    fn finish_at_invalid_block(&mut self, reason: &'static str) -> Result<()> {
+        let (offset, path) = (self.segment.offset, self.segment.path.clone());
+        let is_blank = self.view(offset, SECTOR_BYTES)?.iter().all(|byte| *byte == 0);
+        let behind = match self.valid_block_behind(offset)? {
+            Some(next) => Some(next),
+            None => self.used_segment_behind(self.segment.sequence)?,
+        };
+        let tail = match behind {
+            Some(next) if is_blank => Tail::Hole("a block is missing", next),
+            Some(next) => Tail::Hole(reason, next),
+            None if is_blank => Tail::Clean,
+            None => Tail::Torn(reason),
+        };
+        self.finish(path, offset, tail);
+        Ok(())
+    }
+
+    /// The position of any valid later block in the rest of this file.
+    fn valid_block_behind(&mut self, offset: u64) -> Result<Option<Lsn>> {
+        let identity = self.identity;
+        let mut offset = offset + SECTOR_BYTES as u64;
+        while offset < self.segment.segment_bytes {
+            let bytes = self.view(offset, MAX_BLOCK_BYTES)?;
+            if bytes.is_empty() {
+                break;
+            }
+            // Look at the whole window before asking for more of the file.
+            let sectors = (bytes.len() / SECTOR_BYTES).max(1);
+            let found = (0..sectors).find_map(|sector| {
+                let header = decode_block_header(&bytes[sector * SECTOR_BYTES..], &identity).ok()?;
+                Some((sector, header))
+            });
+            match found {
+                None => offset += (sectors * SECTOR_BYTES) as u64,
+                Some((sector, header)) => {
+                    offset += (sector * SECTOR_BYTES) as u64;
+                    let length = BLOCK_HEADER_BYTES + header.payload_bytes;
+                    let position = self.position;
+                    let block = self.view(offset, length)?;
+                    if header.position > position && block.len() == length && check_block(block) {
+                        return Ok(Some(Lsn(header.position)));
+                    }
+                    offset += SECTOR_BYTES as u64;
+                }
+            }
+        }
+        Ok(None)
+    }
+
+    /// The first position of any later segment that is in use.
+    fn used_segment_behind(&self, sequence: u64) -> Result<Option<Lsn>> {
+        for later in sequence + 1.. {
+            let path = segment_path(&self.directory, self.identity.incarnation, later);
+            if !self.disk.exists(&path) {
+                break;
+            }
+            if let Ok((_, header)) = open_segment(self.disk.as_ref(), &path, &self.identity, later, None)? {
+                return Ok(Some(Lsn(header.position)));
+            }
+        }
+        Ok(None)
+    }
+
+    /// Up to `length` bytes of the current file from `offset`; fewer at its end.
+    fn view(&mut self, offset: u64, length: usize) -> Result<&[u8]> {
+        let end_of_window = self.window_offset + self.window.len() as u64;
+        if offset < self.window_offset || offset + length as u64 > end_of_window {
+            self.move_window(offset)?;
+        }
+        let start = (offset - self.window_offset) as usize;
+        let end = (start + length).min(self.window.len());
+        Ok(self.window.get(start..end).unwrap_or(&[]))
+    }
+
+    /// Makes the window begin at `offset`, keeping the bytes it already has.
+    fn move_window(&mut self, offset: u64) -> Result<()> {
+        let kept = match offset.checked_sub(self.window_offset) {
+            Some(skipped) if skipped < self.window.len() as u64 => {
+                self.window.copy_within(skipped as usize.., 0);
+                self.window.len() - skipped as usize
+            }
+            _ => 0,
+        };
+        self.window.resize(WINDOW_BYTES, 0);
+        let read = self.segment.file.read_at(offset + kept as u64, &mut self.window[kept..]);
+        let read = read.map_err(|error| read_failed(&self.segment.path, &error))?;
+        self.window.truncate(kept + read);
+        self.window_offset = offset;
+        Ok(())
+    }
+
+    /// Moves `whole` to the end of the last whole record in `pending`.
+    fn find_whole_records(&mut self) -> Result<()> {
+        while let Some(length) = record_length(&self.pending[self.whole..]) {
+            let length = length.map_err(|malformed| {
+                let position = self.chunk_start + self.whole as u64;
+                let path = self.segment.path.display();
+                Error::corrupt(format!(
+                    "log file \"{path}\" is damaged: {} (position {position})",
+                    malformed.reason
+                ))
+            })?;
+            if self.pending.len() - self.whole < length {
+                break;
+            }
+            self.whole += length;
+        }
+        if let Some(end) = &mut self.end {
+            end.whole_records = Lsn(self.chunk_start + self.whole as u64);
+        }
+        Ok(())
+    }
+}
+
+type OpenedSegment = std::result::Result<(Segment, SegmentHeader), SegmentHeaderError>;
+
+/// Opens a segment file and checks its header. The outer error ends recovery; the inner one is for the caller to
+/// judge.
+fn open_segment(
+    disk: &dyn Disk,
+    path: &Path,
+    identity: &LogIdentity,
+    sequence: u64,
+    position: Option<u64>,
+) -> Result<OpenedSegment> {
+    let file = disk.open_read(path).map_err(|error| read_failed(path, &error))?;
+    let mut sector = vec![0; SECTOR_BYTES];
+    let read = file.read_at(0, &mut sector).map_err(|error| read_failed(path, &error))?;
+    if read == 0 {
+        return Ok(Err(SegmentHeaderError::Unused));
+    }
+    let header = match SegmentHeader::decode(&sector[..read]) {
+        Ok(header) => header,
+        Err(SegmentHeaderError::Version(store, record)) => {
+            return Err(Error::fatal(
+                sqlstate::OBJECT_NOT_IN_PREREQUISITE_STATE,
+                format!(
+                    "log file \"{}\" has log format version {store}.{record}, which this program does not read",
+                    path.display()
+                ),
+            ));
+        }
+        Err(other) => return Ok(Err(other)),
+    };
+    if header.identity.database != identity.database {
+        let owner = header.identity.database;
+        return Err(foreign(path, &format!("it belongs to another database ({owner})")));
+    }
+    if header.identity != *identity || header.sequence != sequence {
+        return Err(foreign(path, "it is another log's segment under this name"));
+    }
+    if position.is_some_and(|position| position != header.position) {
+        return Err(Error::corrupt(format!(
+            "log file \"{}\" begins at position {}, but the segment before it ends at {}",
+            path.display(),
+            header.position,
+            position.unwrap_or(0)
+        )));
+    }
+    let segment_bytes = header.segment_bytes;
+    let offset = SECTOR_BYTES as u64;
+    Ok(Ok((Segment { file, path: path.to_owned(), sequence, segment_bytes, offset }, header)))
+}
+
+fn foreign(path: &Path, reason: &str) -> Error {
+    Error::corrupt(format!("\"{}\" is not the log file it should be: {reason}", path.display()))
+}
+
+fn read_failed(path: &Path, error: &io::Error) -> Error {
+    Error::io(format_args!("could not read log file \"{}\"", path.display()), error)
+}

@@ -1,0 +1,275 @@
+//! Writing segments and reading them back, whole and damaged: every row of the table in `reader`.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use proptest::prelude::*;
+use uuid::Uuid;
+
+use super::block::{BLOCK_HEADER_BYTES, MAX_PAYLOAD_BYTES, block_bytes, decode_block_header};
+use super::segment::SegmentSupply;
+use super::writer::{BlockBuffer, FileLogStore, LogStore};
+use super::*;
+use crate::disk::memory::MemoryDisk;
+use crate::disk::{Disk, SECTOR_BYTES};
+use crate::error::{Error, Result, sqlstate};
+use crate::log::buffer::{LogBuffer, MIN_BUFFER_BYTES};
+use crate::log::preparer::Preparer;
+use crate::log::record::{RecordBody, filler_header};
+use crate::lsn::Lsn;
+
+const SECTOR: u64 = SECTOR_BYTES as u64;
+
+fn identity() -> LogIdentity {
+    LogIdentity { database: Uuid::from_u128(42), incarnation: 3, log: 1 }
+}
+
+fn directory() -> PathBuf {
+    PathBuf::from("logs/log-1")
+}
+
+struct Written {
+    disk: MemoryDisk,
+    shared: Arc<dyn Disk>,
+    store: FileLogStore,
+    block: BlockBuffer,
+    position: u64,
+}
+
+/// A log whose segments have room for four sectors each.
+fn new_log() -> Written {
+    let (disk, shared) = MemoryDisk::shared();
+    let (buffer, _reader) = LogBuffer::new(MIN_BUFFER_BYTES);
+    let supply = Arc::new(SegmentSupply::new(&shared, directory(), identity(), 5 * SECTOR, &buffer));
+    supply.prepare_first().expect("an empty disk");
+    let preparer = Arc::new(Preparer::new(vec![Arc::clone(&supply)]));
+    let store = FileLogStore::new(&supply, &preparer);
+    Written { disk, shared, store, block: BlockBuffer::default(), position: 0 }
+}
+
+impl Written {
+    /// Appends one filler record of `length` bytes in as many blocks as it takes, at most `payload` bytes in each.
+    fn append(&mut self, length: usize, payload: usize) {
+        let mut bytes = filler_header(length as u32).to_vec();
+        bytes.resize(length, 0xab);
+        let mut rest = &bytes[..];
+        while !rest.is_empty() {
+            let room = self.store.next_payload_bytes().expect("room");
+            let piece = rest.len().min(room).min(payload);
+            self.block.payload_mut(piece).copy_from_slice(&rest[..piece]);
+            self.store.append(&mut self.block, Lsn(self.position)).expect("written");
+            self.position += piece as u64;
+            rest = &rest[piece..];
+        }
+    }
+
+    fn path(&self, sequence: u64) -> PathBuf {
+        segment_path(&directory(), identity().incarnation, sequence)
+    }
+
+    fn open(&self) -> Result<LogReader> {
+        LogReader::open(&self.shared, &directory(), identity(), 1)
+    }
+
+    /// Record lengths, and the end.
+    fn read(&self) -> Result<(Vec<u64>, LogEnd)> {
+        let mut reader = self.open()?;
+        let mut lengths = Vec::new();
+        let mut position = Lsn::ZERO;
+        while let Some(chunk) = reader.next_chunk()? {
+            assert_eq!(chunk.start, position);
+            for record in chunk.records() {
+                let record = record.expect("well-formed");
+                assert_eq!(record.body, RecordBody::Filler);
+                lengths.push(record.end.0 - record.start.0);
+            }
+            position = chunk.end();
+        }
+        let end = reader.end().expect("it has ended").clone();
+        assert_eq!(end.whole_records, position);
+        Ok((lengths, end))
+    }
+
+    fn damage(&self, sequence: u64, offset: u64) {
+        self.disk.edit(&self.path(sequence), |bytes| bytes[offset as usize] ^= 0x10);
+    }
+}
+
+fn message(error: &Error) -> String {
+    assert!(matches!(error, Error::Fatal(_)), "{error:?}");
+    error.to_string()
+}
+
+#[test]
+fn records_cross_blocks_and_segments() {
+    let mut log = new_log();
+    let lengths = [16, 4000, 8, 9000, 40_000, 64];
+    for length in lengths {
+        log.append(length, 3000);
+    }
+    let (read, end) = log.read().expect("undamaged");
+    assert_eq!(read, lengths.map(|length| length as u64));
+    assert_eq!(end.position, Lsn(log.position));
+    assert_eq!(end.tail, Tail::Clean);
+    assert!(log.disk.exists(&log.path(4)), "several segments were used");
+    end.check(Lsn(log.position)).expect("all there");
+    assert!(end.check(Lsn(log.position + 8)).is_err(), "an anchor claims more");
+}
+
+#[test]
+fn an_empty_log_and_a_closed_one_end_cleanly() {
+    let mut log = new_log();
+    let (read, end) = log.read().expect("undamaged");
+    assert_eq!((read.len(), end.position, end.tail), (0, Lsn::ZERO, Tail::Clean));
+    log.append(16, 16);
+    let before = log.disk.used_bytes();
+    log.store.close();
+    assert!(log.disk.used_bytes() < before, "unused space was given back");
+    let (read, end) = log.read().expect("undamaged");
+    assert_eq!((read, end.tail), (vec![16], Tail::Clean));
+}
+
+#[test]
+fn a_torn_last_block_is_a_torn_tail() {
+    let mut log = new_log();
+    log.append(100 * 8, MAX_PAYLOAD_BYTES);
+    log.append(100 * 8, MAX_PAYLOAD_BYTES);
+    // Any damage in header or payload, and a block of which nothing arrived.
+    for offset in [0, 5, 10, 20, 35, 45, BLOCK_HEADER_BYTES as u64 + 700] {
+        log.damage(1, 2 * SECTOR + offset);
+        let (read, end) = log.read().expect("a crash explains it");
+        assert_eq!((read, end.position, end.offset), (vec![800], Lsn(800), 2 * SECTOR), "{offset}");
+        assert!(matches!(end.tail, Tail::Torn(_)), "{offset}: {:?}", end.tail);
+        end.check(Lsn(800)).expect("only what was not durable is lost");
+        let refused = message(&end.check(Lsn(808)).expect_err("it was durable"));
+        assert!(refused.contains("-00000001.segment\" is damaged at byte 8192"), "{refused}");
+        log.damage(1, 2 * SECTOR + offset);
+    }
+    log.disk.edit(&log.path(1), |bytes| bytes[2 * SECTOR_BYTES..].fill(0));
+    assert_eq!(log.read().expect("a crash explains it").1.tail, Tail::Clean);
+}
+
+#[test]
+fn a_record_cut_by_the_torn_tail_is_not_whole() {
+    let mut log = new_log();
+    log.append(64, 64);
+    log.append(6000, 4000);
+    log.damage(1, 3 * SECTOR);
+    let (read, end) = log.read().expect("a crash explains it");
+    assert_eq!((read, end.position, end.whole_records), (vec![64], Lsn(4064), Lsn(64)));
+}
+
+#[test]
+fn damage_before_valid_blocks_is_a_hole() {
+    let mut log = new_log();
+    for _ in 0..12 {
+        log.append(2000, MAX_PAYLOAD_BYTES);
+    }
+    // In a file that goes on, in the last block of a file, in a segment header, and a block that vanished.
+    for (sequence, offset) in [(1, SECTOR + 7), (1, 4 * SECTOR + 7), (2, 9), (2, 100)] {
+        log.damage(sequence, offset);
+        let (_, end) = log.read().expect("classified");
+        assert!(matches!(end.tail, Tail::Hole(..)), "{sequence} {offset}: {:?}", end.tail);
+        assert!(message(&end.check(Lsn::ZERO).expect_err("no crash")).contains("goes on behind it"));
+        log.damage(sequence, offset);
+    }
+    log.disk.edit(&log.path(1), |bytes| bytes[2 * SECTOR_BYTES..3 * SECTOR_BYTES].fill(0));
+    let (_, end) = log.read().expect("classified");
+    assert_eq!(end.tail, Tail::Hole("a block is missing", Lsn(4000)));
+}
+
+#[test]
+fn missing_foreign_and_future_files_are_refused() {
+    let mut log = new_log();
+    log.append(16, 16);
+    let refused = |identity: LogIdentity, first: u64| {
+        let opened = LogReader::open(&log.shared, &directory(), identity, first);
+        message(&opened.map(|_| ()).expect_err("refused"))
+    };
+    assert!(refused(identity(), 7).contains("log 1 of incarnation 3 is missing"));
+    let stranger = LogIdentity { database: Uuid::from_u128(43), ..identity() };
+    assert!(refused(stranger, 1).contains("belongs to another database"));
+    let other = LogIdentity { log: 0, ..identity() };
+    assert!(refused(other, 1).contains("another log's segment"));
+    log.disk.edit(&log.path(1), |bytes| {
+        bytes[12] = 9;
+        let checksum = crc32c::crc32c_append(crc32c::crc32c(&bytes[..8]), &bytes[12..SECTOR_BYTES]);
+        bytes[8..12].copy_from_slice(&checksum.to_le_bytes());
+    });
+    assert!(refused(identity(), 1).contains("log format version 9.1"));
+    log.disk.edit(&log.path(1), |bytes| bytes[..SECTOR_BYTES].fill(0));
+    assert!(refused(identity(), 1).contains("its header is missing"));
+}
+
+#[test]
+fn a_valid_block_with_impossible_records_is_corruption() {
+    let mut log = new_log();
+    log.block.payload_mut(16).copy_from_slice(&[0xff; 16]);
+    log.store.append(&mut log.block, Lsn::ZERO).expect("written");
+    let error = log.read().expect_err("no crash writes that");
+    assert_eq!(error.sqlstate(), sqlstate::DATA_CORRUPTED);
+}
+
+#[test]
+fn a_leftover_of_a_first_start_is_replaced_and_real_data_is_not() {
+    let mut log = new_log();
+    let (buffer, _reader) = LogBuffer::new(MIN_BUFFER_BYTES);
+    log.append(16, 16);
+    let again = SegmentSupply::new(&log.shared, directory(), identity(), 5 * SECTOR, &buffer);
+    assert!(message(&again.prepare_first().expect_err("data")).contains("manifest does not know of"));
+    log.disk.edit(&log.path(1), |bytes| bytes[SECTOR_BYTES..].fill(0));
+    again.prepare_first().expect("nothing was ever written to it");
+    let newer = LogIdentity { incarnation: 4, ..identity() };
+    let next = SegmentSupply::new(&log.shared, directory(), newer, 5 * SECTOR, &buffer);
+    next.prepare_first().expect("older incarnations may stand there");
+}
+
+#[test]
+fn segment_names_are_read_back() {
+    let path = segment_path(Path::new("x"), 12, 345);
+    assert_eq!(path, Path::new("x/00000012-00000345.segment"));
+    assert_eq!(parse_segment_name("00000012-00000345.segment"), Some((12, 345)));
+    assert_eq!(parse_segment_name("00000012.segment"), None);
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(40))]
+
+    #[test]
+    fn any_lengths_come_back(lengths in proptest::collection::vec(1_usize..3000, 1..30), payload in 8_usize..9000) {
+        let mut log = new_log();
+        let payload = payload / 8 * 8;
+        for length in &lengths {
+            log.append(length * 8, payload);
+        }
+        let (read, end) = log.read().expect("undamaged");
+        prop_assert_eq!(read, lengths.iter().map(|length| *length as u64 * 8).collect::<Vec<_>>());
+        prop_assert_eq!(end.tail, Tail::Clean);
+    }
+
+    #[test]
+    fn any_damage_is_found_or_harmless(
+        offset in any::<proptest::sample::Index>(),
+        bytes in proptest::collection::vec(any::<u8>(), 1..200),
+    ) {
+        let mut log = new_log();
+        for _ in 0..6 {
+            log.append(1600, 1600);
+        }
+        let whole = log.read().expect("undamaged").0;
+        let offset = offset.index(5 * SECTOR_BYTES - 200);
+        log.disk.edit(&log.path(1), |file| file[offset..offset + bytes.len()].copy_from_slice(&bytes));
+        // Never a panic, never wrong records: a prefix, or an error.
+        if let Ok((read, end)) = log.read() {
+            prop_assert!(whole.starts_with(&read));
+            prop_assert!(read.len() == whole.len() || end.check(Lsn(6 * 1600)).is_err());
+        }
+    }
+
+    #[test]
+    fn hostile_blocks_never_panic(bytes in proptest::collection::vec(any::<u8>(), 0..100)) {
+        let _ = decode_block_header(&bytes, &identity());
+        let _ = block::SegmentHeader::decode(&bytes);
+        prop_assert_eq!(block_bytes(bytes.len()) % SECTOR_BYTES, 0);
+    }
+}

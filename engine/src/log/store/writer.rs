@@ -1,0 +1,140 @@
+//! Appends blocks to a log, durably.
+//!
+//! [`LogStore`] is all that a logger asks for; other places for logs implement it. [`FileLogStore`] writes to segment
+//! files: one write for each block, to sectors that have never held content (pitfall 10), durable when it returns. The
+//! header of a segment is part of the write of its first block.
+
+use std::sync::Arc;
+
+use super::LogIdentity;
+use super::block::{
+    BLOCK_HEADER_BYTES, MAX_BLOCK_BYTES, MAX_PAYLOAD_BYTES, SegmentHeader, block_bytes, encode_block_header,
+};
+use super::segment::{PreparedSegment, SegmentSupply};
+use crate::disk::{AlignedBuffer, SECTOR_BYTES};
+use crate::error::{Error, Result};
+use crate::log::preparer::Preparer;
+use crate::lsn::Lsn;
+
+/// Where one log's blocks go.
+pub trait LogStore: Send {
+    /// Payload bytes that the next block may have, at least 1.
+    fn next_payload_bytes(&mut self) -> Result<usize>;
+    /// Writes a block and returns when it is durable. `position` is where its payload begins in the stream. After an
+    /// error the state is unknown: nothing may follow (pitfall 9).
+    fn append(&mut self, block: &mut BlockBuffer, position: Lsn) -> Result<Appended>;
+    /// The log has ended cleanly.
+    fn close(&mut self);
+}
+
+/// What an append took.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Appended {
+    /// Prepared bytes used, header and padding included.
+    pub store_bytes: u64,
+    /// The block is the first of a segment.
+    pub is_first_in_segment: bool,
+}
+
+/// Memory for one block, with room for a segment header before it.
+pub struct BlockBuffer {
+    bytes: AlignedBuffer,
+    payload_bytes: usize,
+}
+
+impl Default for BlockBuffer {
+    fn default() -> BlockBuffer {
+        BlockBuffer { bytes: AlignedBuffer::new(SECTOR_BYTES + MAX_BLOCK_BYTES), payload_bytes: 0 }
+    }
+}
+
+impl BlockBuffer {
+    /// Room for a payload of this length, at most [`MAX_PAYLOAD_BYTES`].
+    pub fn payload_mut(&mut self, payload_bytes: usize) -> &mut [u8] {
+        assert!((1..=MAX_PAYLOAD_BYTES).contains(&payload_bytes));
+        self.payload_bytes = payload_bytes;
+        let start = SECTOR_BYTES + BLOCK_HEADER_BYTES;
+        &mut self.bytes[start..start + payload_bytes]
+    }
+
+    /// The finished block, whole sectors; with the segment header before it if there is one.
+    fn seal(&mut self, identity: &LogIdentity, position: Lsn, segment: Option<&SegmentHeader>) -> &[u8] {
+        let length = block_bytes(self.payload_bytes);
+        let block = &mut self.bytes[SECTOR_BYTES..SECTOR_BYTES + length];
+        block[BLOCK_HEADER_BYTES + self.payload_bytes..].fill(0);
+        encode_block_header(block, identity, position.0, self.payload_bytes);
+        match segment {
+            None => &self.bytes[SECTOR_BYTES..SECTOR_BYTES + length],
+            Some(header) => {
+                header.encode(&mut self.bytes);
+                &self.bytes[..SECTOR_BYTES + length]
+            }
+        }
+    }
+}
+
+/// See the file head.
+pub(crate) struct FileLogStore {
+    supply: Arc<SegmentSupply>,
+    preparer: Arc<Preparer>,
+    current: Option<Current>,
+}
+
+struct Current {
+    segment: PreparedSegment,
+    /// Where the next block goes.
+    offset: u64,
+}
+
+impl FileLogStore {
+    pub(crate) fn new(supply: &Arc<SegmentSupply>, preparer: &Arc<Preparer>) -> FileLogStore {
+        FileLogStore { supply: Arc::clone(supply), preparer: Arc::clone(preparer), current: None }
+    }
+
+    /// The segment that has room for the next block.
+    fn current(&mut self) -> Result<&mut Current> {
+        let segment_bytes = self.supply.segment_bytes;
+        let is_full = |current: &Current| current.offset + SECTOR_BYTES as u64 > segment_bytes;
+        if self.current.as_ref().is_none_or(is_full) {
+            self.current = None;
+            let segment = self.supply.take()?;
+            self.preparer.ring();
+            self.current = Some(Current { segment, offset: SECTOR_BYTES as u64 });
+        }
+        self.current.as_mut().ok_or_else(|| Error::corrupt("a log has no current segment"))
+    }
+}
+
+impl LogStore for FileLogStore {
+    fn next_payload_bytes(&mut self) -> Result<usize> {
+        let segment_bytes = self.supply.segment_bytes;
+        let room = segment_bytes - self.current()?.offset;
+        Ok(room.min(MAX_BLOCK_BYTES as u64) as usize - BLOCK_HEADER_BYTES)
+    }
+
+    fn append(&mut self, block: &mut BlockBuffer, position: Lsn) -> Result<Appended> {
+        let (identity, segment_bytes) = (self.supply.identity, self.supply.segment_bytes);
+        let current = self.current()?;
+        let is_first_in_segment = current.offset == SECTOR_BYTES as u64;
+        let sequence = current.segment.sequence;
+        let header = SegmentHeader { identity, sequence, position: position.0, segment_bytes };
+        // The first segment got its header before the manifest named it.
+        let header = (is_first_in_segment && sequence > 1).then_some(&header);
+        let store_bytes = block_bytes(block.payload_bytes) as u64;
+        let bytes = block.seal(&identity, position, header);
+        let offset = if header.is_some() { 0 } else { current.offset };
+        current.segment.file.write_durable(offset, bytes).map_err(|error| {
+            let path = current.segment.path.display();
+            Error::io(format_args!("could not write log file \"{path}\" at byte {offset}"), &error)
+        })?;
+        current.offset += store_bytes;
+        Ok(Appended { store_bytes, is_first_in_segment })
+    }
+
+    fn close(&mut self) {
+        if let Some(current) = self.current.take() {
+            // Only space is at stake.
+            let _ = current.segment.file.truncate(current.offset);
+        }
+    }
+}

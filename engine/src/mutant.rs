@@ -1,0 +1,64 @@
+//! Known bugs, each of which can be put back to see that the tests catch it.
+//!
+//! Every variant is one entry of the list of pitfalls in docs/log-format.md. The switch is one process-wide
+//! atomic, because logger threads must see it too; without the feature `mutants` (and outside this crate's own
+//! tests) [`is_active`] is the constant `false` and the bugs are not in the binary. Tests that activate a mutant
+//! belong into their own process.
+
+/// A bug that implementers of these protocols made, or nearly made.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u8)]
+pub enum Mutant {
+    /// The stored LV contains the record's own end: replay waits for itself (pitfall 1).
+    OwnEndInStoredLv = 1,
+    /// The log position is reserved before the LV is final (pitfall 2).
+    ReserveBeforeFreeze,
+    /// A tuple's LV is raised only after its lock was free (pitfall 3).
+    ReleaseBeforeRaise,
+    /// Answers of read-only transactions do not wait for what they saw (pitfall 7).
+    ReadOnlyNoWait,
+    /// "T and the transactions after it are ignored": the cut is a prefix of each log (pitfall 8).
+    CommitInLogOrder,
+    /// Positions count as durable before the sync (pitfall 9).
+    DurableBeforeSync,
+    /// The cut of an earlier recovery is forgotten (pitfall 15).
+    ZombiesRevived,
+    /// The cut is computed before the logs are synced (pitfall 16).
+    NoSyncBeforeCut,
+    /// Tuple LVs are evicted by the durable vector and read as zero afterwards (pitfall 19).
+    ZeroTupleLv,
+    /// An idle replay worker holds back nothing, not even what the dispatcher has yet to hand out (pitfall 21).
+    IdleWorkerInfinity,
+    /// Point reads take no lock.
+    SkipRowLock,
+    /// Scans do not lock the gaps they pass: phantoms.
+    SkipGapLock,
+}
+
+#[cfg(any(test, feature = "mutants"))]
+mod switch {
+    use std::sync::atomic::{AtomicU8, Ordering};
+
+    static ACTIVE: AtomicU8 = AtomicU8::new(0);
+
+    /// Whether this bug is in at the moment.
+    #[inline]
+    pub fn is_active(mutant: super::Mutant) -> bool {
+        ACTIVE.load(Ordering::Relaxed) == mutant as u8
+    }
+
+    /// Puts one bug back, or none.
+    pub fn activate(mutant: Option<super::Mutant>) {
+        ACTIVE.store(mutant.map_or(0, |mutant| mutant as u8), Ordering::SeqCst);
+    }
+}
+
+#[cfg(any(test, feature = "mutants"))]
+pub use switch::{activate, is_active};
+
+/// Whether this bug is in at the moment: never, in this build.
+#[cfg(not(any(test, feature = "mutants")))]
+#[inline(always)]
+pub fn is_active(_mutant: Mutant) -> bool {
+    false
+}

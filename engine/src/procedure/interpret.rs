@@ -1,0 +1,259 @@
+//! The interpreter: runs a procedure inside a transaction, one instruction after the other.
+//!
+//! It keeps nothing on the stack that matters: the next instruction, registers, rows and cursors live in the [`Frame`]. When a
+//! data instruction must wait, the run returns and a later call begins with that same instruction, whose effect has not happened.
+
+use std::sync::atomic::Ordering;
+
+use super::access::{self, Scratch};
+use super::evaluate::{Context, condition, evaluate};
+use super::frame::{Environment, Frame, RowSink};
+use super::ir::{Instruction, Label, Procedure, RowSlot, TableReference, Violation};
+use crate::error::{Error, Result, SqlState, sqlstate};
+use crate::protocol::Protocol;
+use crate::txn::{Flow, Insertion, Transaction};
+use crate::value::Value;
+
+/// Instructions between two looks at the interrupt flag.
+const INTERRUPT_INTERVAL: u32 = 256;
+
+/// One run, from where the frame stands to the procedure's end.
+pub(crate) struct Run<'r, P: Protocol, T: Transaction<P>> {
+    transaction: &'r mut T,
+    frame: &'r mut Frame,
+    environment: &'r mut Environment,
+    sink: &'r mut dyn RowSink,
+    protocol: std::marker::PhantomData<P>,
+}
+
+/// Where to go on.
+enum Next {
+    Following,
+    Label(Label),
+    Return,
+}
+
+impl<'r, P: Protocol, T: Transaction<P>> Run<'r, P, T> {
+    pub(crate) fn new(
+        transaction: &'r mut T,
+        frame: &'r mut Frame,
+        environment: &'r mut Environment,
+        sink: &'r mut dyn RowSink,
+    ) -> Run<'r, P, T> {
+        Run { transaction, frame, environment, sink, protocol: std::marker::PhantomData }
+    }
+
+    /// Runs until the procedure returns, fails, or must wait.
+    pub(crate) fn resume(&mut self) -> Flow<()> {
+        let procedure = std::sync::Arc::clone(&self.frame.procedure);
+        let mut budget = INTERRUPT_INTERVAL;
+        while let Some(instruction) = procedure.code.get(self.frame.next as usize) {
+            budget -= 1;
+            if budget == 0 {
+                self.check_interrupt()?;
+                budget = INTERRUPT_INTERVAL;
+            }
+            match self.step(&procedure, instruction)? {
+                Next::Following => self.frame.next += 1,
+                Next::Label(label) => self.frame.next = label,
+                Next::Return => break,
+            }
+        }
+        self.frame.next = procedure.code.len() as Label;
+        Ok(())
+    }
+
+    fn check_interrupt(&self) -> Result<()> {
+        if self.environment.interrupt.swap(false, Ordering::Relaxed) {
+            let message = "canceling statement due to user request";
+            return Err(Error::input(sqlstate::QUERY_CANCELED, message));
+        }
+        Ok(())
+    }
+
+    fn step(&mut self, procedure: &Procedure, instruction: &Instruction) -> Flow<Next> {
+        match instruction {
+            Instruction::Evaluate { expr, into } => {
+                self.frame.registers[usize::from(*into)] =
+                    evaluate(expr, &context(self.frame, self.environment))?;
+            }
+            Instruction::Jump { to } => return Ok(Next::Label(*to)),
+            Instruction::JumpUnless { condition: test, to } => {
+                if !condition(test, &context(self.frame, self.environment))? {
+                    return Ok(Next::Label(*to));
+                }
+            }
+            Instruction::Emit { values } => self.emit(values)?,
+            Instruction::CountRow => self.frame.affected += 1,
+            Instruction::Raise { state, message } => return Err(self.raise(state, message)?.into()),
+            Instruction::RaiseViolation(violation) => return Err(self.violation(violation)?.into()),
+            Instruction::Return => return Ok(Next::Return),
+            data => return self.data_step(procedure, data),
+        }
+        Ok(Next::Following)
+    }
+
+    fn data_step(&mut self, procedure: &Procedure, instruction: &Instruction) -> Flow<Next> {
+        match instruction {
+            Instruction::ReadPoint { table, key, row, intent, absent } => {
+                let reference = &procedure.tables[usize::from(*table)];
+                let mut bytes = std::mem::take(&mut self.frame.scratch.key);
+                let is_complete = access::build_key(
+                    key,
+                    &reference.key_layout,
+                    &context(self.frame, self.environment),
+                    &mut bytes,
+                );
+                let found = match is_complete {
+                    Ok(true) => self.read_point(reference, &bytes, *intent, *row),
+                    Ok(false) => Ok(false),
+                    Err(error) => Err(error.into()),
+                };
+                self.frame.scratch.key = bytes;
+                Ok(if found? { Next::Following } else { Next::Label(*absent) })
+            }
+            Instruction::OpenScan { cursor, table, range, direction, intent } => {
+                let reference = &procedure.tables[usize::from(*table)];
+                self.transaction.enter(&reference.table, reference.version, *intent)?;
+                let range = access::build_range(
+                    range,
+                    &reference.key_layout,
+                    &context(self.frame, self.environment),
+                )?;
+                let cursor = &mut self.frame.cursors[usize::from(*cursor)];
+                cursor.table = usize::from(*table);
+                cursor.position.open(range.clone().unwrap_or_default(), *direction, *intent);
+                if range.is_none() {
+                    cursor.position.finish();
+                    return Ok(Next::Following);
+                }
+                self.transaction.open_scan(&reference.table, &mut cursor.position)?;
+                Ok(Next::Following)
+            }
+            Instruction::NextRow { cursor, row, end } => {
+                let Frame { cursors, rows, .. } = &mut *self.frame;
+                let cursor = &mut cursors[usize::from(*cursor)];
+                let reference = &procedure.tables[cursor.table];
+                let row = &mut rows[usize::from(*row)];
+                let found = self.transaction.next_row(&reference.table, &mut cursor.position, row)?;
+                Ok(if found { Next::Following } else { Next::Label(*end) })
+            }
+            write => self.write_step(procedure, write),
+        }
+    }
+
+    fn read_point(
+        &mut self,
+        reference: &TableReference,
+        key: &[u8],
+        intent: crate::txn::Intent,
+        row: RowSlot,
+    ) -> Flow<bool> {
+        self.transaction.enter(&reference.table, reference.version, intent)?;
+        let row = &mut self.frame.rows[usize::from(row)];
+        self.transaction.read_point(&reference.table, key, intent, row)
+    }
+
+    fn write_step(&mut self, procedure: &Procedure, instruction: &Instruction) -> Flow<Next> {
+        match instruction {
+            Instruction::Insert { table, values, row } => {
+                let reference = &procedure.tables[usize::from(*table)];
+                if self.insert(reference, values, *row)? == Insertion::Duplicate {
+                    let row = &self.frame.rows[usize::from(*row)];
+                    return Err(access::duplicate_key(reference, &row.bytes).into());
+                }
+            }
+            Instruction::InsertOr { table, values, row, duplicate } => {
+                let reference = &procedure.tables[usize::from(*table)];
+                if self.insert(reference, values, *row)? == Insertion::Duplicate {
+                    return Ok(Next::Label(*duplicate));
+                }
+            }
+            Instruction::Update { table, row, set } => {
+                let reference = &procedure.tables[usize::from(*table)];
+                let mut scratch = std::mem::take(&mut self.frame.scratch);
+                let result = self.update(reference, set, *row, &mut scratch);
+                self.frame.scratch = scratch;
+                result?;
+            }
+            Instruction::Delete { table, row } => {
+                let reference = &procedure.tables[usize::from(*table)];
+                self.transaction.delete(&reference.table, &self.frame.rows[usize::from(*row)].key);
+            }
+            other => unreachable!("{other:?} does not write"),
+        }
+        Ok(Next::Following)
+    }
+
+    fn insert(
+        &mut self,
+        reference: &TableReference,
+        values: &[super::ir::Expr],
+        row: RowSlot,
+    ) -> Flow<Insertion> {
+        let mut scratch = std::mem::take(&mut self.frame.scratch);
+        scratch.values.clear();
+        let context = context(self.frame, self.environment);
+        let evaluated = values.iter().try_for_each(|value| {
+            scratch.values.push(evaluate(value, &context)?);
+            Ok::<(), Error>(())
+        });
+        let result = match evaluated {
+            Ok(()) => {
+                let row = &mut self.frame.rows[usize::from(row)];
+                access::insert(self.transaction, reference, &mut scratch, row)
+            }
+            Err(error) => Err(error.into()),
+        };
+        self.frame.scratch = scratch;
+        result
+    }
+
+    fn update(
+        &mut self,
+        reference: &TableReference,
+        set: &[(u16, super::ir::Expr)],
+        row: RowSlot,
+        scratch: &mut Scratch,
+    ) -> Flow<()> {
+        scratch.set.clear();
+        let context = context(self.frame, self.environment);
+        for (column, value) in set {
+            scratch.set.push((*column, evaluate(value, &context)?));
+        }
+        let row = &mut self.frame.rows[usize::from(row)];
+        access::update(self.transaction, reference, scratch, row)
+    }
+
+    fn emit(&mut self, values: &[super::ir::Expr]) -> Result<()> {
+        let mut emitted = std::mem::take(&mut self.frame.emitted);
+        emitted.clear();
+        let context = context(self.frame, self.environment);
+        for value in values {
+            emitted.push(evaluate(value, &context)?);
+        }
+        let result = self.sink.row(&mut emitted);
+        self.frame.emitted = emitted;
+        result
+    }
+
+    fn raise(&self, state: &'static str, message: &super::ir::Expr) -> Result<Error> {
+        let message = match evaluate(message, &context(self.frame, self.environment))? {
+            Value::Text(text) => text.to_string(),
+            other => format!("{other:?}"),
+        };
+        Ok(Error::input(SqlState(state), message))
+    }
+
+    fn violation(&self, violation: &Violation) -> Result<Error> {
+        let detail = evaluate(&violation.detail, &context(self.frame, self.environment))?;
+        Ok(Error::input(SqlState(violation.state), &violation.message)
+            .with_detail(detail.as_str().unwrap_or_default())
+            .with_table(&violation.table)
+            .with_constraint(&violation.constraint))
+    }
+}
+
+fn context<'c>(frame: &'c Frame, environment: &'c Environment) -> Context<'c> {
+    Context { registers: &frame.registers, rows: &frame.rows, layouts: &frame.layouts, environment }
+}

@@ -1,0 +1,78 @@
+//! No logging: nothing survives the process. The yardstick for what durability costs.
+//!
+//! # Paper
+//! None; the baseline "no logging" of every evaluation.
+//!
+//! # Idea
+//! Do nothing, through the same calls as the others.
+//!
+//! # Log record
+//! There is none.
+//!
+//! # Invariants
+//! None.
+//!
+//! # Commit
+//! At once.
+//!
+//! # Durability
+//! None; every answer goes out at once.
+//!
+//! # Recovery
+//! What other protocols logged in earlier incarnations is read; runs under this one leave nothing.
+//!
+//! # Where we differ from the paper and why
+//! There is no paper.
+
+use super::{AccessMode, Append, CommitPayload, Protocol};
+use crate::error::Result;
+use crate::log::durable::Durability;
+
+/// See the file head.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct NoLog;
+
+impl Protocol for NoLog {
+    const WRITES_LOG: bool = false;
+
+    type TupleMeta = ();
+    type Dependencies = ();
+    type CommitToken = ();
+
+    fn new_tuple_meta(&self) {}
+
+    fn can_evict(&self, _meta: &()) -> bool {
+        true
+    }
+
+    fn new_dependencies(&self) {}
+
+    fn begin(&self, _dependencies: &mut ()) {}
+
+    fn acquired(&self, _mode: AccessMode, _meta: &(), _dependencies: &mut ()) {}
+
+    fn released(&self, _mode: AccessMode, _meta: &mut (), _token: &(), _wrote: bool) {}
+
+    fn log_commit(
+        &self,
+        _worker: usize,
+        _dependencies: &mut (),
+        _payload: &CommitPayload<'_>,
+    ) -> Result<Append<()>> {
+        Ok(Append::Done(()))
+    }
+
+    fn read_only_commit(&self, _dependencies: &()) {}
+
+    fn durability(&self, _token: &()) -> Durability {
+        Durability::immediate()
+    }
+
+    fn name(&self) -> &'static str {
+        "none"
+    }
+
+    fn shutdown(&self) -> Result<()> {
+        Ok(())
+    }
+}

@@ -1,0 +1,128 @@
+//! Serial logging: one log, one LSN; its order is the order of everything.
+//!
+//! # Paper
+//! The single-stream baseline of Taurus (section 2.1) with early lock release: the write-ahead log of most systems,
+//! after-images only.
+//!
+//! # Idea
+//! A transaction appends its log record before it releases a lock. Whoever sees its writes appends later, so a prefix
+//! of the log is closed under dependencies, and a position is all that durability needs.
+//!
+//! # Log record
+//! ```text
+//!   | header | LSN vector: empty bitmap (1 byte) | operations |
+//! ```
+//!
+//! # Invariants
+//! 1. A transaction reserves its place before it releases any lock (pitfall 2): the order of the log extends the order
+//!    of conflicts.
+//! 2. Every answer waits for a position at or behind the last log record its transaction could have seen (pitfall 7).
+//!
+//! # Commit
+//! Reserve, fill, publish; the token is the record's LSN. A transaction that wrote nothing takes the log's reserved end
+//! at its commit instead. That is right because whatever it saw was reserved before the writer's locks were released
+//! (invariant 1), hence before the reader got its own: the reserved end it loads is behind all of it. Nothing has to be
+//! remembered for tuples; the price is that a reader may wait for log records it never saw, at most one block more.
+//!
+//! # Durability
+//! The log is durable up to the token.
+//!
+//! # Recovery
+//! The log is cut after its last whole record, replayed in log order (per key, in parallel).
+//!
+//! # Where we differ from the paper and why
+//! * Early lock release, group commit and parallel replay are not in the paper's serial baseline; a baseline should be
+//!   tuned as well as what it is compared with.
+
+use std::sync::Arc;
+
+use super::{AccessMode, Append, CommitPayload, Protocol};
+use crate::error::Result;
+use crate::log::append::CommitFields;
+use crate::log::durable::Durability;
+use crate::log::{AppendProgress, Logs, RunningLogs};
+use crate::lsn::Lsn;
+use crate::mutant::{self, Mutant};
+
+/// The only log.
+const LOG: usize = 0;
+
+/// See the file head.
+pub struct Serial {
+    logs: RunningLogs,
+}
+
+impl Serial {
+    /// Takes over the logs of an incarnation that was started for this protocol.
+    pub fn new(running: RunningLogs) -> Serial {
+        assert_eq!(running.count(), 1, "serial logging has one log");
+        Serial { logs: running }
+    }
+
+    pub fn logs(&self) -> &Arc<Logs> {
+        &self.logs
+    }
+}
+
+impl Protocol for Serial {
+    const WRITES_LOG: bool = true;
+
+    type TupleMeta = ();
+    type Dependencies = AppendProgress;
+    type CommitToken = Lsn;
+
+    fn new_tuple_meta(&self) {}
+
+    fn can_evict(&self, _meta: &()) -> bool {
+        true
+    }
+
+    fn new_dependencies(&self) -> AppendProgress {
+        AppendProgress::default()
+    }
+
+    fn begin(&self, dependencies: &mut AppendProgress) {
+        dependencies.reset();
+    }
+
+    #[inline]
+    fn acquired(&self, _mode: AccessMode, _meta: &(), _dependencies: &mut AppendProgress) {}
+
+    #[inline]
+    fn released(&self, _mode: AccessMode, _meta: &mut (), _token: &Lsn, _wrote: bool) {}
+
+    fn log_commit(
+        &self,
+        worker: usize,
+        dependencies: &mut AppendProgress,
+        payload: &CommitPayload<'_>,
+    ) -> Result<Append<Lsn>> {
+        if let Append::Wait(ticket) =
+            self.logs.append_fragments(LOG, worker, dependencies, payload.operations)?
+        {
+            return Ok(Append::Wait(ticket));
+        }
+        // A barrier needs nothing: the log's order is total.
+        let fields = CommitFields { vector: &[], is_barrier: payload.is_barrier };
+        self.logs.append_commit(LOG, worker, dependencies, fields, payload.operations)
+    }
+
+    fn read_only_commit(&self, _dependencies: &AppendProgress) -> Lsn {
+        if mutant::is_active(Mutant::ReadOnlyNoWait) {
+            return Lsn::ZERO;
+        }
+        self.logs.reserved(LOG)
+    }
+
+    fn durability(&self, token: &Lsn) -> Durability {
+        Durability::in_log(self.logs.watch(), LOG, *token)
+    }
+
+    fn name(&self) -> &'static str {
+        "serial"
+    }
+
+    fn shutdown(&self) -> Result<()> {
+        self.logs.shutdown()
+    }
+}

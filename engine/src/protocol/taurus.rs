@@ -1,0 +1,302 @@
+//! Taurus: parallel logs ordered by LSN vectors.
+//!
+//! # Paper
+//! Xia, Yu, Pavlo, Devadas: "Taurus: Lightweight Parallel Logging for In-Memory Database Management Systems", VLDB 2020,
+//! algorithms 1, 2 and 5. Data logging.
+//!
+//! # Idea
+//! Each log counts its own positions (LSNs). A transaction collects an LSN vector (LV): for each log the position up to
+//! which it may depend on what stands there. The vectors travel through tuples: whoever releases a tuple leaves its LV
+//! there, whoever acquires it in a conflicting way raises its own by it. The log record carries the LV. A transaction is
+//! durable when every log is durable up to its entry, and it is replayed after everything its LV covers.
+//!
+//! # Log record
+//! ```text
+//!   | header | LSN vector: bitmap, entries above the log's last anchor (pre-append LV) | operations |
+//!   | header | anchor: durable position of every log |                      (appended by the loggers)
+//! ```
+//!
+//! # Invariants
+//! 1. The record holds the pre-append LV; the token and the tuples get the LV with the own end raised (pitfall 1).
+//! 2. The LV is final before the place is reserved, and the place reserved before a lock is released: every entry lies
+//!    before the own record in real time, so dependencies have no cycles (pitfall 2).
+//! 3. A tuple's LV is raised before its lock is visibly free (pitfall 3; the caller holds the bucket's latch).
+//! 4. An absent or empty tuple LV is at most the floor, and every LV is at least the floor when it is frozen. The
+//!    floor is the element-wise minimum of all published anchors, for evicting and for defaulting alike (pitfall 19).
+//! 5. The anchor that a record is compressed against was published before the record's place was reserved: the record
+//!    lands behind it and decompresses upwards (pitfall 18).
+//!
+//! # Commit
+//! Raise by the floor (a barrier also by the reserved ends of all logs, pitfall 29), compress, reserve, fill, publish.
+//! The log is the worker's number modulo the number of logs. A large transaction appends fragments first (pitfall 11).
+//! A transaction that wrote nothing appends nothing; its token is its LV (pitfall 7).
+//!
+//! # Durability
+//! Every log is durable up to the token's entry; nothing else counts, not the order inside a log (pitfall 8).
+//!
+//! # Recovery
+//! ELV = the end of the last whole record of each log. A record counts if its decompressed LV <= ELV; it is replayed
+//! when RLV covers its LV (see `recovery`).
+//!
+//! # Where we differ from the paper and why
+//! * Acknowledged and recovered by LV alone. Algorithm 1's "all transactions with smaller LSNs have committed" and
+//!   algorithm 3's "and transactions after it are ignored" would lose acknowledged transactions (pitfall 8).
+//! * Tuples have a third LV for intent writers, because our locks have four modes: a table's or a gap's intent writers
+//!   do not depend on each other, as readers do not.
+//! * A tuple LV that a writer replaces makes the other two needless: its LV covers them. They are emptied.
+//! * Data-logged readers leave no trace: after-images replay right in either order of a reader and a later writer
+//!   (section 2.2), and a reader's own durability never waits for those who come after. Command logging will (pitfall 22).
+//! * Defaulting happens once, when the LV is frozen, not for each absent tuple: the floor only grows, so one raise by
+//!   its latest value covers every default of the transaction.
+//! * Anchors are appended by the logger just before a block, not by a timer; the paper's delta (evict later than PLV) is
+//!   the distance between the floor and the durable positions.
+
+#[cfg(all(test, not(loom)))]
+mod tests;
+
+use std::sync::Arc;
+
+use super::{AccessMode, Append, CommitPayload, Protocol};
+use crate::error::Result;
+use crate::log::append::CommitFields;
+use crate::log::durable::Durability;
+use crate::log::{AppendProgress, Logs, RunningLogs};
+use crate::lsn::{Lsn, LsnVector};
+use crate::mutant::{self, Mutant};
+
+/// See the file head.
+pub struct Taurus {
+    logs: RunningLogs,
+}
+
+/// What is kept for a tuple, gap or table stripe. An empty vector means: at most the floor.
+#[derive(Clone, Debug, Default)]
+pub struct TupleVectors {
+    /// Readers that conflict with later writers. Left empty by data logging.
+    read: LsnVector,
+    /// Intent writers (row writers under a table, inserters into a gap).
+    intent: LsnVector,
+    write: LsnVector,
+}
+
+/// T.LV, and how far a large transaction's append has come.
+#[derive(Debug, Default)]
+pub struct Dependencies {
+    vector: LsnVector,
+    progress: AppendProgress,
+}
+
+impl Dependencies {
+    /// T.LV as collected so far.
+    pub fn vector(&self) -> &LsnVector {
+        &self.vector
+    }
+}
+
+impl Taurus {
+    /// Takes over the logs of an incarnation that was started for this protocol.
+    pub fn new(running: RunningLogs) -> Taurus {
+        Taurus { logs: running }
+    }
+
+    pub fn logs(&self) -> &Arc<Logs> {
+        &self.logs
+    }
+
+    /// Whether the floor covers the vector.
+    #[inline]
+    fn is_below_floor(&self, vector: &LsnVector) -> bool {
+        let bound = |log| {
+            if mutant::is_active(Mutant::ZeroTupleLv) {
+                self.logs.watch().durable(log)
+            } else {
+                self.logs.floor(log)
+            }
+        };
+        vector.entries().iter().enumerate().all(|(log, entry)| *entry <= bound(log).0)
+    }
+
+    /// Makes the LV final (invariants 2 and 4).
+    #[inline]
+    fn freeze(&self, dependencies: &mut Dependencies, is_barrier: bool) {
+        for log in 0..self.logs.count() {
+            if !mutant::is_active(Mutant::ZeroTupleLv) {
+                dependencies.vector.raise_entry(log, self.logs.floor(log));
+            }
+            if is_barrier {
+                dependencies.vector.raise_entry(log, self.logs.reserved(log));
+            }
+        }
+    }
+
+    /// The paper's order turned round: the place first, then the LV (pitfall 2). The place is as large as any LV needs
+    /// and filled up with a filler.
+    #[cfg(any(test, feature = "mutants"))]
+    fn append_before_freezing(
+        &self,
+        log: usize,
+        worker: usize,
+        dependencies: &mut Dependencies,
+        payload: &CommitPayload<'_>,
+    ) -> Result<Append<LsnVector>> {
+        use crate::log::record::{CommitHeader, encode_commit, filler_header};
+        let room = (payload.operations.len() + 32 + 10 * self.logs.count()).next_multiple_of(8);
+        let mut place = match self.logs.reserve(log, worker, room)? {
+            Append::Done(place) => place,
+            Append::Wait(ticket) => return Ok(Append::Wait(ticket)),
+        };
+        self.freeze(dependencies, payload.is_barrier);
+        let vector = dependencies.vector.entries();
+        let commit = CommitHeader { fragment_of: None, is_barrier: payload.is_barrier, vector };
+        let anchor = |of| self.logs.anchor(log, of).0;
+        let mut header = Vec::new();
+        let length = encode_commit(&mut header, &commit, anchor, payload.operations.len());
+        place.write(&header);
+        place.write(payload.operations);
+        place.write(&[0; 8][..length - header.len() - payload.operations.len()]);
+        if room > length {
+            place.write(&filler_header((room - length) as u32));
+        }
+        // The LSN is that of the record, not of the filler behind it.
+        let end = Lsn(place.start().0 + length as u64);
+        place.publish();
+        let mut token = dependencies.vector.clone();
+        token.raise_entry(log, end);
+        Ok(Append::Done(token))
+    }
+
+    #[cfg(not(any(test, feature = "mutants")))]
+    fn append_before_freezing(
+        &self,
+        _log: usize,
+        _worker: usize,
+        _dependencies: &mut Dependencies,
+        _payload: &CommitPayload<'_>,
+    ) -> Result<Append<LsnVector>> {
+        Err(crate::Error::input(crate::error::sqlstate::INTERNAL_ERROR, "this build has no mutants"))
+    }
+}
+
+impl Protocol for Taurus {
+    const WRITES_LOG: bool = true;
+
+    type TupleMeta = TupleVectors;
+    type Dependencies = Dependencies;
+    type CommitToken = LsnVector;
+
+    #[inline]
+    fn new_tuple_meta(&self) -> TupleVectors {
+        TupleVectors::default()
+    }
+
+    #[inline]
+    fn can_evict(&self, meta: &TupleVectors) -> bool {
+        self.is_below_floor(&meta.write)
+            && self.is_below_floor(&meta.intent)
+            && self.is_below_floor(&meta.read)
+    }
+
+    fn new_dependencies(&self) -> Dependencies {
+        Dependencies::default()
+    }
+
+    #[inline]
+    fn begin(&self, dependencies: &mut Dependencies) {
+        dependencies.vector.reset(self.logs.count());
+        dependencies.progress.reset();
+    }
+
+    /// Raises T.LV by the LVs of all earlier conflicting accesses (algorithm 1, lines 3 to 5; four modes).
+    #[inline]
+    fn acquired(&self, mode: AccessMode, meta: &TupleVectors, dependencies: &mut Dependencies) {
+        let vector = &mut dependencies.vector;
+        // Invariant 4: an empty vector is covered by the floor, which `freeze` brings in.
+        vector.raise(meta.write.entries());
+        if matches!(mode, AccessMode::Read | AccessMode::Write) {
+            vector.raise(meta.intent.entries());
+        }
+        if matches!(mode, AccessMode::IntentWrite | AccessMode::Write) {
+            vector.raise(meta.read.entries());
+        }
+    }
+
+    /// Leaves the token for later conflicting accesses (algorithm 1, lines 13 to 16).
+    #[inline]
+    fn released(&self, mode: AccessMode, meta: &mut TupleVectors, token: &LsnVector, wrote: bool) {
+        // A transaction without a log record cannot be lost, so nobody needs to follow it.
+        if !wrote {
+            return;
+        }
+        match mode {
+            AccessMode::IntentRead | AccessMode::Read => {}
+            AccessMode::IntentWrite => meta.intent.raise(token.entries()),
+            AccessMode::Write => {
+                debug_assert!(
+                    mutant::is_active(Mutant::ReleaseBeforeRaise)
+                        || meta.write.is_covered_by(token.entries()),
+                    "a writer's LV covers its predecessors"
+                );
+                meta.write.copy_from(token.entries());
+                meta.intent.clear();
+                meta.read.clear();
+            }
+        }
+    }
+
+    fn log_commit(
+        &self,
+        worker: usize,
+        dependencies: &mut Dependencies,
+        payload: &CommitPayload<'_>,
+    ) -> Result<Append<LsnVector>> {
+        let log = dependencies.progress.log(worker % self.logs.count());
+        // The bug is shown by records of usual size; it knows no fragments.
+        if mutant::is_active(Mutant::ReserveBeforeFreeze) && payload.operations.len() <= 4096 {
+            return self.append_before_freezing(log, worker, dependencies, payload);
+        }
+        let fragments =
+            self.logs.append_fragments(log, worker, &mut dependencies.progress, payload.operations)?;
+        if let Append::Wait(ticket) = fragments {
+            return Ok(Append::Wait(ticket));
+        }
+        self.freeze(dependencies, payload.is_barrier);
+        if mutant::is_active(Mutant::OwnEndInStoredLv) {
+            // A place inside the record, which is not reserved yet.
+            let inside = self.logs.reserved(log).0 + Lsn::ALIGNMENT;
+            dependencies.vector.raise_entry(log, Lsn(inside));
+        }
+        let vector = dependencies.vector.entries();
+        let fields = CommitFields { vector, is_barrier: payload.is_barrier };
+        let operations = payload.operations;
+        match self.logs.append_commit(log, worker, &mut dependencies.progress, fields, operations)? {
+            Append::Wait(ticket) => Ok(Append::Wait(ticket)),
+            Append::Done(end) => {
+                // Invariant 1.
+                let mut token = dependencies.vector.clone();
+                token.raise_entry(log, end);
+                Ok(Append::Done(token))
+            }
+        }
+    }
+
+    #[inline]
+    fn read_only_commit(&self, dependencies: &Dependencies) -> LsnVector {
+        if mutant::is_active(Mutant::ReadOnlyNoWait) {
+            return LsnVector::default();
+        }
+        dependencies.vector.clone()
+    }
+
+    #[inline]
+    fn durability(&self, token: &LsnVector) -> Durability {
+        Durability::new(self.logs.watch(), token)
+    }
+
+    fn name(&self) -> &'static str {
+        "taurus"
+    }
+
+    fn shutdown(&self) -> Result<()> {
+        self.logs.shutdown()
+    }
+}

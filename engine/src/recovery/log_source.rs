@@ -1,0 +1,229 @@
+//! One log as the schedule sees it: batches of transactions that count, with their whole pre-append LVs.
+//!
+//! Judged here, record by record (pitfall 8): a transaction is recovered if its end and its LV are covered by the ELV; all others
+//! are zombies, counted and passed. Anchors decompress the vectors behind them, fragments are put together until the last one, which carries
+//! the LV (pitfall 11).
+//!
+//! Chunks are handed out in small batches, so that several workers find work near the front of one log.
+//!
+//! Memory: the chunks that batches still point into, and the unfinished large transactions.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use super::schedule::{Batch, BatchBytes, BatchEntry, Source};
+use crate::error::{Error, Result};
+use crate::log::record::{Commit, Malformed, RecordBody, Records};
+use crate::log::store::{Chunk, LogReader};
+use crate::lsn::{Lsn, LsnVector};
+use crate::mutant::{self, Mutant};
+
+/// A batch ends with the record that reaches this many bytes.
+const BATCH_BYTES: u64 = 32 << 10;
+
+pub(super) struct SourceOptions {
+    pub(super) log: usize,
+    /// Without LSN vectors: each record depends on all before it.
+    pub(super) is_serial: bool,
+    /// The ELV.
+    pub(super) end: LsnVector,
+    /// Counts zombies.
+    pub(super) discarded: Arc<AtomicU64>,
+    /// An earlier recovery has judged this incarnation.
+    pub(super) was_judged: bool,
+}
+
+struct SharedChunk {
+    start: Lsn,
+    bytes: Arc<Vec<u8>>,
+}
+
+impl SharedChunk {
+    fn end(&self) -> Lsn {
+        Lsn(self.start.0 + self.bytes.len() as u64)
+    }
+}
+
+pub(super) struct LogSource {
+    reader: LogReader,
+    options: SourceOptions,
+    /// The chunk at hand and the position of its next record.
+    chunk: Option<SharedChunk>,
+    position: Lsn,
+    /// The last anchor, lowered to the ELV.
+    anchor: LsnVector,
+    /// Where in the batch's vectors the anchor stands, once a record needed it.
+    anchor_place: Option<usize>,
+    vector: LsnVector,
+    fragments: HashMap<u64, Vec<u8>>,
+    /// Only with a mutant: a zombie was seen.
+    is_cut_off: bool,
+}
+
+impl LogSource {
+    pub(super) fn new(reader: LogReader, options: SourceOptions) -> LogSource {
+        LogSource {
+            reader,
+            chunk: None,
+            position: Lsn::ZERO,
+            anchor: LsnVector::zero(options.end.len()),
+            anchor_place: None,
+            vector: LsnVector::zero(options.end.len()),
+            fragments: HashMap::new(),
+            is_cut_off: false,
+            options,
+        }
+    }
+
+    /// Takes over the next records of the chunk, up to the ELV.
+    fn take_records(&mut self, chunk: &SharedChunk, batch: &mut Batch) -> Result<()> {
+        let limit = self.options.end.get(self.options.log);
+        let first = self.position;
+        let offset = (first.0 - chunk.start.0) as usize;
+        let origin = chunk.bytes.as_ptr() as usize;
+        self.anchor_place = None;
+        if !self.options.is_serial {
+            batch.floor.extend_from_slice(self.anchor.entries());
+        }
+        for record in Records::new(first, &chunk.bytes[offset..]) {
+            let record = record.map_err(|malformed| self.damaged(first, &malformed))?;
+            if record.end > limit {
+                let reason = "the position up to which the manifest lets it count is inside a log record";
+                return Err(self.damaged(record.start, &Malformed { offset: 0, reason }));
+            }
+            self.position = record.end;
+            match record.body {
+                RecordBody::Transaction { commit, operations } => {
+                    let first = operations.as_ptr() as usize - origin;
+                    let operations = BatchBytes::InBatch(first..first + operations.len());
+                    self.add_transaction(record.start, record.end, &commit, operations, batch)?;
+                }
+                RecordBody::Fragment { transaction, commit: None, operations } => {
+                    self.fragments.entry(transaction).or_default().extend_from_slice(operations);
+                }
+                RecordBody::Fragment { transaction, commit: Some(commit), operations } => {
+                    let mut whole = self.fragments.remove(&transaction).unwrap_or_default();
+                    whole.extend_from_slice(operations);
+                    let operations = BatchBytes::Assembled(whole.into_boxed_slice());
+                    self.add_transaction(record.start, record.end, &commit, operations, batch)?;
+                }
+                RecordBody::Anchor(anchor) => {
+                    self.anchor.copy_from(anchor.entries());
+                    self.anchor.lower(self.options.end.entries());
+                    self.anchor_place = None;
+                }
+                RecordBody::Filler => {}
+            }
+            if record.end.0 - first.0 >= BATCH_BYTES || record.end == limit {
+                break;
+            }
+        }
+        batch.end = self.position.0;
+        batch.bytes = Arc::clone(&chunk.bytes);
+        Ok(())
+    }
+
+    fn add_transaction(
+        &mut self,
+        start: Lsn,
+        end: Lsn,
+        commit: &Commit<'_>,
+        operations: BatchBytes,
+        batch: &mut Batch,
+    ) -> Result<()> {
+        let vector = if self.options.is_serial {
+            batch.vectors.push(start.0);
+            batch.vectors.len() - 1
+        } else if commit.vector.is_empty() {
+            self.place_anchor(batch)
+        } else {
+            let anchor = self.anchor.entries();
+            let decompressed = commit.vector.decompress(anchor, &mut self.vector);
+            decompressed.map_err(|malformed| self.damaged(start, &malformed))?;
+            self.revive_zombies();
+            if !self.is_recovered() {
+                self.options.discarded.fetch_add(1, Ordering::Relaxed);
+                return Ok(());
+            }
+            batch.vectors.extend_from_slice(self.vector.entries());
+            batch.vectors.len() - self.vector.len()
+        };
+        if self.is_cut_off {
+            self.options.discarded.fetch_add(1, Ordering::Relaxed);
+            return Ok(());
+        }
+        if batch.vectors[vector + self.own_entry()] > start.0 {
+            let reason = "a transaction depends on what was appended after it";
+            return Err(self.damaged(start, &Malformed { offset: 0, reason }));
+        }
+        batch.entries.push(BatchEntry { start: start.0, end: end.0, vector, operations });
+        Ok(())
+    }
+
+    fn own_entry(&self) -> usize {
+        if self.options.is_serial { 0 } else { self.options.log }
+    }
+
+    /// Vectors that say nothing but the anchor share one copy of it.
+    fn place_anchor(&mut self, batch: &mut Batch) -> usize {
+        *self.anchor_place.get_or_insert_with(|| {
+            batch.vectors.extend_from_slice(self.anchor.entries());
+            batch.vectors.len() - self.anchor.len()
+        })
+    }
+
+    /// Whether all that the transaction depends on survived.
+    fn is_recovered(&mut self) -> bool {
+        let is_recovered = self.vector.is_covered_by(self.options.end.entries());
+        if !is_recovered && mutant::is_active(Mutant::CommitInLogOrder) {
+            self.is_cut_off = true;
+        }
+        is_recovered
+    }
+
+    /// The bug of pitfall 15: as if what was appended after the first recovery had made every log long enough.
+    fn revive_zombies(&mut self) {
+        if self.options.was_judged && mutant::is_active(Mutant::ZombiesRevived) {
+            self.vector.lower(self.options.end.entries());
+        }
+    }
+
+    fn next_chunk(&mut self) -> Result<SharedChunk> {
+        if let Some(Chunk { start, bytes }) = self.reader.next_chunk()? {
+            return Ok(SharedChunk { start, bytes: Arc::new(bytes) });
+        }
+        // The files were longer when the ELV was frozen.
+        if let Some(end) = self.reader.end() {
+            end.check(self.options.end.get(self.options.log))?;
+        }
+        let reason = "it is shorter than the manifest says";
+        Err(self.damaged(self.reader.position(), &Malformed { offset: 0, reason }))
+    }
+
+    fn damaged(&self, start: Lsn, malformed: &Malformed) -> Error {
+        Error::corrupt(format!(
+            "log {} is damaged: {} (position {})",
+            self.options.log,
+            malformed.reason,
+            start.0 + malformed.offset as u64
+        ))
+    }
+}
+
+impl Source for LogSource {
+    fn fill(&mut self, batch: &mut Batch) -> Result<bool> {
+        if self.position >= self.options.end.get(self.options.log) {
+            let unfinished = std::mem::take(&mut self.fragments).len() as u64;
+            self.options.discarded.fetch_add(unfinished, Ordering::Relaxed);
+            return Ok(false);
+        }
+        let chunk = match self.chunk.take().filter(|chunk| chunk.end() > self.position) {
+            Some(chunk) => chunk,
+            None => self.next_chunk()?,
+        };
+        self.take_records(&chunk, batch)?;
+        self.chunk = Some(chunk);
+        Ok(true)
+    }
+}

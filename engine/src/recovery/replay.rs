@@ -1,0 +1,100 @@
+//! Replaying a transaction: its after-images are installed, its schema changes applied.
+//!
+//! The order is the schedule's business. Rows go through [`Table::install`], schema changes through [`Catalog::apply`], the same for every
+//! protocol. No locks and no undo: nothing else runs, and conflicting transactions never replay at the same time.
+
+use std::sync::Arc;
+use std::time::Instant;
+
+use crossbeam_epoch as epoch;
+
+use super::schedule::Replay;
+use super::{OnRecoveryProgress, RecoveryProgress};
+use crate::catalog::TableId;
+use crate::error::{Error, Result};
+use crate::log::record::{Operation, Operations};
+use crate::storage::catalog::Catalog;
+use crate::storage::table::Table;
+
+pub(super) struct Installer {
+    pub(super) catalog: Arc<Catalog>,
+    pub(super) on_progress: Option<OnRecoveryProgress>,
+    pub(super) started: Instant,
+    /// What earlier incarnations have contributed.
+    pub(super) before: RecoveryProgress,
+}
+
+/// The tables a worker has met, most recent first: few, and looked up for every row.
+#[derive(Default)]
+pub(super) struct RecentTables(Vec<Arc<Table>>);
+
+/// Beyond this many, searching costs more than asking the catalog.
+const RECENT_TABLES: usize = 16;
+
+impl RecentTables {
+    fn find(&mut self, catalog: &Catalog, id: TableId) -> Option<&Table> {
+        let mut place = match self.0.iter().position(|table| table.id() == id) {
+            // Nothing may change a table behind its drop: the catalog will say that it does not exist.
+            Some(place) if self.0[place].is_dropped() => {
+                self.0[place] = catalog.by_id(id)?;
+                place
+            }
+            Some(place) => place,
+            None => {
+                self.0.truncate(RECENT_TABLES - 1);
+                self.0.push(catalog.by_id(id)?);
+                self.0.len() - 1
+            }
+        };
+        if place > 0 {
+            self.0.swap(place, place - 1);
+            place -= 1;
+        }
+        self.0.get(place).map(Arc::as_ref)
+    }
+}
+
+impl Replay for Installer {
+    type Scratch = RecentTables;
+
+    fn replay(&self, tables: &mut RecentTables, log: usize, end: u64, operations: &[u8]) -> Result<()> {
+        let guard = epoch::pin();
+        for operation in Operations::new(operations) {
+            let operation = operation.map_err(|malformed| {
+                Error::corrupt(format!(
+                    "log {log} is damaged: {} (in the record that ends at position {end})",
+                    malformed.reason
+                ))
+            })?;
+            let (table, key, row) = match operation {
+                Operation::Put { table, key, row } => (table, key, Some(row)),
+                Operation::Delete { table, key } => (table, key, None),
+                Operation::Catalog(change) => {
+                    self.catalog.apply(&change, &guard)?;
+                    continue;
+                }
+            };
+            match tables.find(&self.catalog, table) {
+                Some(table) => table.install(key, row, &guard)?,
+                None => {
+                    return Err(Error::corrupt(format!(
+                        "log {log} changes table {}, which does not exist (in the record that ends at position {end})",
+                        table.0
+                    )));
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn on_progress(&self, bytes_done: u64, transactions: u64) {
+        if let Some(on_progress) = &self.on_progress {
+            on_progress(&RecoveryProgress {
+                bytes_done: self.before.bytes_done + bytes_done,
+                bytes_total: self.before.bytes_total,
+                transactions: self.before.transactions + transactions,
+                seconds: crate::sync::now().duration_since(self.started).as_secs_f64(),
+            });
+        }
+    }
+}

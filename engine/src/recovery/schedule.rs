@@ -1,0 +1,643 @@
+//! Parallel replay: all logs of one incarnation, by any number of workers, each record after all that it depends on.
+//!
+//! ```text
+//!   log 0 --fill--> batch --pass--> ready? --yes--> replay --------------------> window 0 --> watermark 0 (RLV[0])
+//!   log 1 --fill--> batch --pass-->   |                                          window 1 --> watermark 1 (RLV[1])
+//!                                     no: park in the window of its log, and wait at the watermark of ONE log that blocks it
+//!                                                                                     |
+//!              watermark passes the position: look at the other logs; covered? replay | not: wait at the next one
+//! ```
+//!
+//! A worker takes the next batch of the log that is furthest behind and that nobody works on, and passes through it in log order. A record
+//! whose pre-append LV is covered by the watermarks is replayed at once; the others are copied out and parked. Every [`PUBLISH_RECORDS`]
+//! records the worker publishes its progress, and then replays whatever that set free. Decoding a batch holds the log's
+//! source, replaying it does not, so that several workers can serve one log.
+//!
+//! Most waiting is for anchors: a vector whose entries were left out reads as the last anchor, so nothing in a log can be replayed before
+//! the other logs have come as far as its anchor says. A batch whose *floor* (the anchor it begins under) is not covered is therefore
+//! held as a whole, with its log, until it is: one entry in a wait list instead of hundreds of copied records.
+//!
+//! Why nothing waits for ever (pitfalls 2, 21): every entry of a stored LV precedes the record's own reservation in real
+//! time, so among the first unfinished records of all logs the one reserved first depends on nothing unfinished. It
+//! is inside its log's window, so it is parked and woken, or in a batch that a worker passes through, or it can be handed out; a held batch
+//! waits for no more than each of its records does.
+//!
+//! Invariants:
+//! 1. A record is replayed once, and only when every entry of its pre-append LV is at most that log's watermark (or, for its own log, lies
+//!    in the finished beginning of the batch at hand).
+//! 2. A watermark never stands beyond an unfinished record of its log.
+//! 3. A worker sleeps only with empty hands: what it has taken from a wait list it replays or hands on first.
+//!
+//! Reference: Taurus (VLDB 2020), section 3.3, algorithms 3 and 4; its pools are replaced by wait lists.
+
+mod idle;
+#[cfg(all(test, not(loom)))]
+mod tests;
+mod watermark;
+mod window;
+
+use std::ops::Range;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use crossbeam_utils::CachePadded;
+use parking_lot::Mutex;
+use smallvec::SmallVec;
+
+use self::idle::{Idle, Woken};
+use self::watermark::Watermark;
+use self::window::{OpenSlot, SlotNumber, Window};
+use crate::error::{Error, Result, sqlstate};
+use crate::sync::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
+
+/// A worker publishes its progress after so many records: often enough for others to go on, seldom enough to cost nothing.
+const PUBLISH_RECORDS: usize = 16;
+/// A log with so many blocked records, or bytes of them, hands out no more until half of them are finished. Few, because looking further
+/// ahead costs more (copies, wait lists that leave the processor's caches) than it finds.
+const WINDOW_RECORDS: usize = 1024;
+const WINDOW_BYTES: usize = 16 << 20;
+/// Woken records beyond this many are handed to sleeping workers.
+const SHARED_FROM: usize = 32;
+/// Progress is reported at most so often.
+const PROGRESS_INTERVAL: Duration = Duration::from_millis(200);
+
+/// One transaction in a [`Batch`].
+#[derive(Clone, Debug)]
+pub(crate) struct BatchEntry {
+    /// Where its (last) log record begins and ends.
+    pub(crate) start: u64,
+    pub(crate) end: u64,
+    /// Where in the batch's `vectors` its pre-append LV begins.
+    pub(crate) vector: usize,
+    pub(crate) operations: BatchBytes,
+}
+
+/// Where a transaction's operations are.
+#[derive(Clone, Debug)]
+pub(crate) enum BatchBytes {
+    /// In the batch's `bytes`.
+    InBatch(Range<usize>),
+    /// Put together from fragments.
+    Assembled(Box<[u8]>),
+}
+
+/// Consecutive records of one log. What is not to be replayed (zombies, anchors, fillers, unfinished fragments) has no entry and is passed.
+#[derive(Debug, Default)]
+pub(crate) struct Batch {
+    pub(crate) end: u64,
+    /// Every record's LV is at least this; empty for zeroes.
+    pub(crate) floor: SmallVec<[u64; 4]>,
+    /// Shared with other batches of the same chunk.
+    pub(crate) bytes: Arc<Vec<u8>>,
+    pub(crate) entries: Vec<BatchEntry>,
+    /// LSN vectors, as many entries each as there are logs; entries may share one.
+    pub(crate) vectors: Vec<u64>,
+}
+
+/// Where one log's records come from.
+pub(crate) trait Source: Send + 'static {
+    /// Fills the batch with the next records; false at the end of the log.
+    fn fill(&mut self, batch: &mut Batch) -> Result<bool>;
+}
+
+/// What replaying means.
+pub(crate) trait Replay: Send + Sync + 'static {
+    /// What one worker keeps between records.
+    type Scratch: Default;
+
+    /// Installs the transaction whose record ends at this position of this log.
+    fn replay(&self, scratch: &mut Self::Scratch, log: usize, end: u64, operations: &[u8]) -> Result<()>;
+
+    /// Called now and then by one worker, and once at the end, with bytes of the stream handed out and transactions replayed so far.
+    fn on_progress(&self, bytes_done: u64, transactions: u64) {
+        let _ = (bytes_done, transactions);
+    }
+}
+
+/// How a schedule runs.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct ScheduleOptions {
+    pub(crate) workers: usize,
+    /// Each record depends on all before it in its log: more than one batch of a log at a time is in vain.
+    pub(crate) is_serial: bool,
+}
+
+/// A blocked record, copied out of its batch.
+struct Parked {
+    log: usize,
+    slot: SlotNumber,
+    start: u64,
+    end: u64,
+    vector: SmallVec<[u64; 4]>,
+    operations: Box<[u8]>,
+}
+
+/// Who waits at a watermark.
+enum Waiter {
+    Record(Box<Parked>),
+    /// The held batch of this log.
+    HeldBatch(usize),
+}
+
+/// A record whose vector is covered.
+struct ReadyRecord(Box<Parked>);
+
+/// A batch that its log's worker could not begin.
+struct HeldBatch {
+    batch: Batch,
+    slot: OpenSlot,
+}
+
+struct Log<S> {
+    source: Mutex<S>,
+    /// Where the log counts to, for choosing the one that is furthest behind.
+    end: u64,
+    handed_out: AtomicU64,
+    in_flight: AtomicUsize,
+    is_exhausted: AtomicBool,
+    window: CachePadded<Mutex<Window>>,
+    is_full: AtomicBool,
+    held: Mutex<Option<HeldBatch>>,
+    /// A batch is held: nothing may be handed out before it.
+    is_held: AtomicBool,
+    /// The held batch may be taken.
+    is_released: AtomicBool,
+    watermark: CachePadded<Watermark<Waiter>>,
+}
+
+struct Schedule<S, R> {
+    logs: Vec<Log<S>>,
+    replay: Arc<R>,
+    options: ScheduleOptions,
+    /// Records that can be replayed by anybody.
+    ready: Mutex<Vec<ReadyRecord>>,
+    ready_count: AtomicUsize,
+    idle: Idle,
+    transactions: AtomicU64,
+    has_failed: AtomicBool,
+    error: Mutex<Option<Error>>,
+    reported: Mutex<Instant>,
+}
+
+/// What one worker owns.
+struct Worker<R: Replay> {
+    scratch: R::Scratch,
+    /// Watermarks as last seen: covered by these is covered.
+    seen: Vec<u64>,
+    /// Records taken from wait lists, covered, to be replayed before anything else.
+    ready: Vec<ReadyRecord>,
+    /// Records of the batch at hand that are blocked and not yet parked: entry and blocking log.
+    blocked: Vec<(usize, usize)>,
+    woken: Vec<Waiter>,
+    transactions: u64,
+}
+
+impl<R: Replay> Worker<R> {
+    fn new(logs: usize) -> Worker<R> {
+        Worker {
+            scratch: R::Scratch::default(),
+            seen: vec![0; logs],
+            ready: Vec::new(),
+            blocked: Vec::new(),
+            woken: Vec::new(),
+            transactions: 0,
+        }
+    }
+}
+
+/// A batch on its way through a worker.
+struct Pass<'a> {
+    log: usize,
+    slot: SlotNumber,
+    batch: &'a Batch,
+    /// The end of the last record that was finished or set aside.
+    position: u64,
+    /// Whether everything in the log before `position` is finished: then it covers dependencies on the own log.
+    is_contiguous: bool,
+}
+
+/// Replays all logs (their sources, and where each ends) and returns the number of transactions.
+pub(crate) fn run<S: Source, R: Replay>(
+    sources: Vec<(S, u64)>,
+    replay: Arc<R>,
+    options: ScheduleOptions,
+) -> Result<u64> {
+    let workers = options.workers.max(1);
+    let logs = sources.into_iter().map(|(source, end)| Log {
+        source: Mutex::new(source),
+        end,
+        handed_out: AtomicU64::new(0),
+        in_flight: AtomicUsize::new(0),
+        is_exhausted: AtomicBool::new(false),
+        window: CachePadded::new(Mutex::new(Window::default())),
+        is_full: AtomicBool::new(false),
+        held: Mutex::new(None),
+        is_held: AtomicBool::new(false),
+        is_released: AtomicBool::new(false),
+        watermark: CachePadded::new(Watermark::new()),
+    });
+    let logs: Vec<Log<S>> = logs.collect();
+    for log in &logs {
+        log.watermark.raise(log.window.lock().advance(), &mut Vec::new());
+    }
+    let schedule = Arc::new(Schedule {
+        logs,
+        replay,
+        options,
+        ready: Mutex::new(Vec::new()),
+        ready_count: AtomicUsize::new(0),
+        idle: Idle::new(workers),
+        transactions: AtomicU64::new(0),
+        has_failed: AtomicBool::new(false),
+        error: Mutex::new(None),
+        reported: Mutex::new(crate::sync::now()),
+    });
+    let mut threads = Vec::new();
+    for number in 1..workers {
+        let shared = Arc::clone(&schedule);
+        let name = format!("hyades-replay-{number}");
+        match crate::sync::spawn(name, move || shared.work()) {
+            Ok(thread) => threads.push(thread),
+            Err(error) => return Err(schedule.fail(Error::io("could not start a replay thread", &error))),
+        }
+    }
+    schedule.work();
+    for thread in threads {
+        if thread.join().is_err() {
+            return Err(Error::fatal(sqlstate::INTERNAL_ERROR, "a replay thread panicked"));
+        }
+    }
+    schedule.conclude()
+}
+
+impl<S: Source, R: Replay> Schedule<S, R> {
+    /// One worker's whole life.
+    fn work(&self) {
+        // If this worker panics, the others must not wait for it.
+        struct StopOnPanic<'a>(&'a Idle, &'a AtomicBool);
+        impl Drop for StopOnPanic<'_> {
+            fn drop(&mut self) {
+                if std::thread::panicking() {
+                    self.1.store(true, Ordering::Release);
+                    self.0.stop();
+                }
+            }
+        }
+        let _guard = StopOnPanic(&self.idle, &self.has_failed);
+        let mut worker = Worker::<R>::new(self.logs.len());
+        let mut batch = Batch::default();
+        loop {
+            match self.step(&mut worker, &mut batch) {
+                Ok(true) => {}
+                Ok(false) => {
+                    if self.idle.sleep(|| self.has_work()) == Woken::Over {
+                        break;
+                    }
+                }
+                Err(error) => {
+                    self.fail(error);
+                    break;
+                }
+            }
+        }
+        self.transactions.fetch_add(worker.transactions, Ordering::Relaxed);
+    }
+
+    /// Stops all workers; the first error is the one that counts.
+    fn fail(&self, error: Error) -> Error {
+        let error = self.error.lock().get_or_insert(error).clone();
+        self.has_failed.store(true, Ordering::Release);
+        self.idle.stop();
+        error
+    }
+
+    /// Does one piece of work; false if there was none.
+    fn step(&self, worker: &mut Worker<R>, batch: &mut Batch) -> Result<bool> {
+        if self.has_failed.load(Ordering::Acquire) {
+            return Ok(false);
+        }
+        if self.take_shared(worker) {
+            self.run_ready(worker)?;
+            return Ok(true);
+        }
+        let Some((log, slot)) = self.take_batch(worker, batch)? else { return Ok(false) };
+        self.pass(worker, log, slot, batch)?;
+        self.logs[log].in_flight.fetch_sub(1, Ordering::Relaxed);
+        self.idle.announce();
+        self.report_progress(worker);
+        Ok(true)
+    }
+
+    fn has_work(&self) -> bool {
+        !self.has_failed.load(Ordering::Acquire)
+            && (self.ready_count.load(Ordering::Relaxed) > 0 || self.logs.iter().any(|log| self.is_open(log)))
+    }
+
+    /// Whether a batch of this log may be handed out.
+    fn is_open(&self, log: &Log<S>) -> bool {
+        if log.is_held.load(Ordering::Relaxed) {
+            return log.is_released.load(Ordering::Relaxed);
+        }
+        let is_busy = self.options.is_serial && log.in_flight.load(Ordering::Relaxed) > 0;
+        !is_busy && !log.is_exhausted.load(Ordering::Relaxed) && !log.is_full.load(Ordering::Relaxed)
+    }
+
+    /// Takes the next batch of the log that is furthest behind, of one that nobody works on if possible.
+    fn take_batch(&self, worker: &mut Worker<R>, batch: &mut Batch) -> Result<Option<(usize, OpenSlot)>> {
+        let mut candidates: SmallVec<[(f64, usize); 8]> = SmallVec::new();
+        for (number, log) in self.logs.iter().enumerate().filter(|(_, log)| self.is_open(log)) {
+            candidates.push((log.handed_out.load(Ordering::Relaxed) as f64 / log.end.max(1) as f64, number));
+        }
+        candidates.sort_by(|one, other| one.0.total_cmp(&other.0));
+        for may_share in [false, true] {
+            for (_, number) in &candidates {
+                let log = &self.logs[*number];
+                let source = match may_share {
+                    // Whoever holds the source is about to hand out a batch: waiting for it is short.
+                    true => Some(log.source.lock()),
+                    false => log.source.try_lock().filter(|_| log.in_flight.load(Ordering::Relaxed) == 0),
+                };
+                if let Some(mut source) = source
+                    && self.is_open(log)
+                    && let Some(slot) = self.fill(worker, *number, &mut *source, batch)?
+                {
+                    log.in_flight.fetch_add(1, Ordering::Relaxed);
+                    return Ok(Some((*number, slot)));
+                }
+            }
+        }
+        Ok(None)
+    }
+
+    /// Called with the log's source locked: slots are opened in log order, and at most one batch is held.
+    fn fill(
+        &self,
+        worker: &mut Worker<R>,
+        number: usize,
+        source: &mut S,
+        batch: &mut Batch,
+    ) -> Result<Option<OpenSlot>> {
+        let log = &self.logs[number];
+        if log.is_held.load(Ordering::Relaxed) {
+            let held = log.held.lock().take();
+            log.is_released.store(false, Ordering::Relaxed);
+            log.is_held.store(false, Ordering::Relaxed);
+            return Ok(held.map(|held| {
+                *batch = held.batch;
+                held.slot
+            }));
+        }
+        batch.floor.clear();
+        batch.entries.clear();
+        batch.vectors.clear();
+        if !source.fill(batch)? {
+            log.is_exhausted.store(true, Ordering::Relaxed);
+            return Ok(None);
+        }
+        let slot = log.window.lock().open(batch.end);
+        log.handed_out.store(batch.end, Ordering::Relaxed);
+        let Some(blocking) = self.blocking_log(worker, &batch.floor, None) else { return Ok(Some(slot)) };
+        let floor = batch.floor.clone();
+        *log.held.lock() = Some(HeldBatch { batch: std::mem::take(batch), slot });
+        log.is_held.store(true, Ordering::Relaxed);
+        self.wait_for_floor(worker, blocking, number, &floor);
+        Ok(None)
+    }
+
+    /// Waits at one log after the other until one keeps the batch waiting, or releases it.
+    fn wait_for_floor(&self, worker: &mut Worker<R>, blocking: usize, log: usize, floor: &[u64]) {
+        let mut blocking = blocking;
+        while self.logs[blocking].watermark.park(floor[blocking], Waiter::HeldBatch(log)).is_some() {
+            match self.blocking_log(worker, floor, None) {
+                Some(next) => blocking = next,
+                None => {
+                    self.logs[log].is_released.store(true, Ordering::Relaxed);
+                    return self.idle.announce();
+                }
+            }
+        }
+    }
+
+    /// One watermark has passed the floor of a held batch.
+    fn examine_held(&self, worker: &mut Worker<R>, log: usize) {
+        let floor = self.logs[log].held.lock().as_ref().map(|held| held.batch.floor.clone());
+        let Some(floor) = floor else { return };
+        match self.blocking_log(worker, &floor, None) {
+            Some(blocking) => self.wait_for_floor(worker, blocking, log, &floor),
+            None => {
+                self.logs[log].is_released.store(true, Ordering::Relaxed);
+                self.idle.announce();
+            }
+        }
+    }
+
+    /// Replays or sets aside each record of the batch, in log order.
+    fn pass(&self, worker: &mut Worker<R>, log: usize, slot: OpenSlot, batch: &Batch) -> Result<()> {
+        let is_contiguous = self.logs[log].watermark.position() >= slot.start;
+        let mut pass = Pass { log, slot: slot.number, batch, position: slot.start, is_contiguous };
+        let logs = self.logs.len();
+        for (number, entry) in batch.entries.iter().enumerate() {
+            let vector = &batch.vectors[entry.vector..entry.vector + logs];
+            match self.blocking_log(worker, vector, Some(&pass)) {
+                None => {
+                    self.replay.replay(&mut worker.scratch, log, entry.end, batch.operations(entry))?;
+                    worker.transactions += 1;
+                }
+                Some(blocking) => {
+                    worker.blocked.push((number, blocking));
+                    pass.is_contiguous = false;
+                }
+            }
+            pass.position = entry.end;
+            if number % PUBLISH_RECORDS == PUBLISH_RECORDS - 1 {
+                self.publish(worker, &mut pass)?;
+                if self.has_failed.load(Ordering::Relaxed) {
+                    return Ok(());
+                }
+            }
+        }
+        pass.position = batch.end;
+        self.publish(worker, &mut pass)
+    }
+
+    /// The first log whose watermark does not cover the vector.
+    fn blocking_log(&self, worker: &mut Worker<R>, vector: &[u64], pass: Option<&Pass<'_>>) -> Option<usize> {
+        for (log, needed) in vector.iter().enumerate() {
+            if *needed <= worker.seen[log] {
+                continue;
+            }
+            if let Some(pass) = pass
+                && pass.log == log
+                && pass.is_contiguous
+                && *needed <= pass.position
+            {
+                continue;
+            }
+            worker.seen[log] = self.logs[log].watermark.position();
+            if *needed > worker.seen[log] {
+                return Some(log);
+            }
+        }
+        None
+    }
+
+    /// Tells the window how far the pass has come, parks what is blocked, replays what that sets free.
+    fn publish(&self, worker: &mut Worker<R>, pass: &mut Pass<'_>) -> Result<()> {
+        let log = &self.logs[pass.log];
+        let watermark = {
+            let mut window = log.window.lock();
+            for (number, _) in &worker.blocked {
+                let entry = &pass.batch.entries[*number];
+                window.park(pass.slot, entry.start, pass.batch.operations(entry).len());
+            }
+            window.pass(pass.slot, pass.position);
+            let is_full = window.parked_records() >= WINDOW_RECORDS || window.parked_bytes() >= WINDOW_BYTES;
+            log.is_full.store(is_full, Ordering::Relaxed);
+            window.advance()
+        };
+        pass.is_contiguous = watermark >= pass.position;
+        log.watermark.raise(watermark, &mut worker.woken);
+        for (number, blocking) in std::mem::take(&mut worker.blocked) {
+            let parked = self.copy_out(pass, number);
+            self.wait_at(worker, blocking, parked);
+        }
+        self.examine_woken(worker);
+        self.run_ready(worker)
+    }
+
+    fn copy_out(&self, pass: &Pass<'_>, number: usize) -> Box<Parked> {
+        let entry = &pass.batch.entries[number];
+        let vector = &pass.batch.vectors[entry.vector..entry.vector + self.logs.len()];
+        Box::new(Parked {
+            log: pass.log,
+            slot: pass.slot,
+            start: entry.start,
+            end: entry.end,
+            vector: SmallVec::from_slice(vector),
+            operations: pass.batch.operations(entry).into(),
+        })
+    }
+
+    /// Parks the record at one log after the other until one keeps it, or makes it ready.
+    fn wait_at(&self, worker: &mut Worker<R>, blocking: usize, parked: Box<Parked>) {
+        let mut blocking = blocking;
+        let mut parked = parked;
+        loop {
+            let needed = parked.vector[blocking];
+            match self.logs[blocking].watermark.park(needed, Waiter::Record(parked)) {
+                Some(Waiter::Record(returned)) => parked = returned,
+                _ => return,
+            }
+            match self.blocking_log(worker, &parked.vector, None) {
+                None => return worker.ready.push(ReadyRecord(parked)),
+                Some(next) => blocking = next,
+            }
+        }
+    }
+
+    /// Looks at the other logs of those whom one watermark has set free.
+    fn examine_woken(&self, worker: &mut Worker<R>) {
+        while let Some(waiter) = worker.woken.pop() {
+            match waiter {
+                Waiter::HeldBatch(log) => self.examine_held(worker, log),
+                Waiter::Record(parked) => match self.blocking_log(worker, &parked.vector, None) {
+                    None => worker.ready.push(ReadyRecord(parked)),
+                    Some(blocking) => self.wait_at(worker, blocking, parked),
+                },
+            }
+        }
+    }
+
+    /// Replays the ready records, and those that they set free in turn.
+    fn run_ready(&self, worker: &mut Worker<R>) -> Result<()> {
+        while let Some(ReadyRecord(parked)) = worker.ready.pop() {
+            if worker.ready.len() >= SHARED_FROM && self.idle.has_sleepers() {
+                self.share(worker);
+            }
+            self.replay.replay(&mut worker.scratch, parked.log, parked.end, &parked.operations)?;
+            worker.transactions += 1;
+            let log = &self.logs[parked.log];
+            let (watermark, was_full) = {
+                let mut window = log.window.lock();
+                window.finish(parked.slot, parked.start);
+                let is_full = window.parked_records() >= WINDOW_RECORDS / 2
+                    || window.parked_bytes() >= WINDOW_BYTES / 2;
+                let was_full = !is_full && log.is_full.load(Ordering::Relaxed);
+                if was_full {
+                    log.is_full.store(false, Ordering::Relaxed);
+                }
+                (window.advance(), was_full)
+            };
+            if was_full {
+                self.idle.announce();
+            }
+            log.watermark.raise(watermark, &mut worker.woken);
+            self.examine_woken(worker);
+        }
+        Ok(())
+    }
+
+    /// Hands half of the ready records to whoever sleeps.
+    fn share(&self, worker: &mut Worker<R>) {
+        let mut ready = self.ready.lock();
+        ready.extend(worker.ready.drain(..worker.ready.len() / 2));
+        self.ready_count.store(ready.len(), Ordering::Relaxed);
+        drop(ready);
+        self.idle.announce();
+    }
+
+    fn take_shared(&self, worker: &mut Worker<R>) -> bool {
+        if self.ready_count.load(Ordering::Relaxed) == 0 {
+            return false;
+        }
+        let mut ready = self.ready.lock();
+        let kept = ready.len().saturating_sub(SHARED_FROM);
+        worker.ready.extend(ready.drain(kept..));
+        self.ready_count.store(ready.len(), Ordering::Relaxed);
+        !worker.ready.is_empty()
+    }
+
+    fn report_progress(&self, worker: &mut Worker<R>) {
+        let transactions = std::mem::take(&mut worker.transactions);
+        let transactions = self.transactions.fetch_add(transactions, Ordering::Relaxed) + transactions;
+        let now = crate::sync::now();
+        {
+            let mut reported = self.reported.lock();
+            if now.duration_since(*reported) < PROGRESS_INTERVAL {
+                return;
+            }
+            *reported = now;
+        }
+        let bytes_done = self.logs.iter().map(|log| log.handed_out.load(Ordering::Relaxed)).sum();
+        self.replay.on_progress(bytes_done, transactions);
+    }
+
+    /// The result, when all workers have gone.
+    fn conclude(&self) -> Result<u64> {
+        if let Some(error) = self.error.lock().take() {
+            return Err(error);
+        }
+        for (number, log) in self.logs.iter().enumerate() {
+            let position = log.watermark.position();
+            if position < log.handed_out.load(Ordering::Relaxed) || !log.is_exhausted.load(Ordering::Relaxed)
+            {
+                return Err(Error::corrupt(format!(
+                    "log records wait for each other in a circle: log {number} cannot be replayed beyond position {position}"
+                )));
+            }
+        }
+        let transactions = self.transactions.load(Ordering::Relaxed);
+        let bytes_done = self.logs.iter().map(|log| log.handed_out.load(Ordering::Relaxed)).sum();
+        self.replay.on_progress(bytes_done, transactions);
+        Ok(transactions)
+    }
+}
+
+impl Batch {
+    fn operations<'a>(&'a self, entry: &'a BatchEntry) -> &'a [u8] {
+        match &entry.operations {
+            BatchBytes::InBatch(range) => &self.bytes[range.clone()],
+            BatchBytes::Assembled(bytes) => bytes,
+        }
+    }
+}

@@ -1,0 +1,152 @@
+//! Where replay workers sleep when there is nothing to do, without a wake-up ever being lost.
+//!
+//! A worker that found nothing registers as a sleeper, looks once more, and only then sleeps. Whoever makes work available does so
+//! first and looks for sleepers afterwards; a sequentially consistent fence stands between both on either side, so that one of the two
+//! sees the other (checked under loom). When nobody sleeps, announcing work costs a fence and a load.
+//!
+//! The last worker to register knows that nobody works any more. If nothing is left to be found then, nothing ever will be: either
+//! all is done, or the records wait for each other in a circle, which only damaged logs do.
+
+use crate::sync::{AtomicUsize, Mutex, Ordering, Thread, current, fence, park};
+
+/// What a worker does after [`Idle::sleep`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Woken {
+    /// Look again.
+    Again,
+    /// All workers found nothing: there is no more to do.
+    Over,
+}
+
+#[derive(Default)]
+struct State {
+    sleepers: Vec<Thread>,
+    /// Counts announcements; a sleeper waits for it to change.
+    announcements: u64,
+    is_over: bool,
+}
+
+impl State {
+    fn wake_all(&mut self) {
+        self.announcements += 1;
+        for sleeper in self.sleepers.drain(..) {
+            sleeper.unpark();
+        }
+    }
+}
+
+pub(crate) struct Idle {
+    workers: usize,
+    /// How many sleepers the state holds, readable without the lock.
+    sleepers: AtomicUsize,
+    state: Mutex<State>,
+}
+
+impl Idle {
+    pub(crate) fn new(workers: usize) -> Idle {
+        Idle { workers, sleepers: AtomicUsize::new(0), state: Mutex::new(State::default()) }
+    }
+
+    /// Whether somebody would be glad to get work.
+    pub(crate) fn has_sleepers(&self) -> bool {
+        self.sleepers.load(Ordering::Relaxed) > 0
+    }
+
+    /// Call after work was made available.
+    pub(crate) fn announce(&self) {
+        fence(Ordering::SeqCst);
+        if self.has_sleepers() {
+            let mut state = self.state.lock();
+            self.sleepers.store(0, Ordering::Relaxed);
+            state.wake_all();
+        }
+    }
+
+    /// Ends all sleep for good.
+    pub(crate) fn stop(&self) {
+        let mut state = self.state.lock();
+        state.is_over = true;
+        self.sleepers.store(0, Ordering::Relaxed);
+        state.wake_all();
+    }
+
+    /// Sleeps until work is announced. `has_work` is asked again after the worker has registered.
+    pub(crate) fn sleep(&self, has_work: impl Fn() -> bool) -> Woken {
+        let announced = {
+            let mut state = self.state.lock();
+            if state.is_over {
+                return Woken::Over;
+            }
+            // Registered for the others to see before the last look.
+            self.sleepers.store(state.sleepers.len() + 1, Ordering::Relaxed);
+            fence(Ordering::SeqCst);
+            if has_work() {
+                self.sleepers.store(state.sleepers.len(), Ordering::Relaxed);
+                return Woken::Again;
+            }
+            if state.sleepers.len() + 1 == self.workers {
+                // Nobody is left who could announce anything.
+                state.is_over = true;
+                self.sleepers.store(0, Ordering::Relaxed);
+                state.wake_all();
+                return Woken::Over;
+            }
+            state.sleepers.push(current());
+            state.announcements
+        };
+        loop {
+            park();
+            let state = self.state.lock();
+            if state.is_over {
+                return Woken::Over;
+            }
+            if state.announcements != announced {
+                return Woken::Again;
+            }
+        }
+    }
+}
+
+#[cfg(all(test, not(loom)))]
+mod tests {
+    use super::{Idle, Woken};
+
+    #[test]
+    fn the_last_worker_that_finds_nothing_ends_it() {
+        let idle = std::sync::Arc::new(Idle::new(2));
+        assert_eq!(idle.sleep(|| true), Woken::Again);
+        let other = std::thread::spawn({
+            let idle = std::sync::Arc::clone(&idle);
+            move || idle.sleep(|| false)
+        });
+        assert_eq!(idle.sleep(|| false), Woken::Over);
+        assert_eq!(other.join().unwrap(), Woken::Over);
+        assert_eq!(idle.sleep(|| true), Woken::Over);
+    }
+}
+
+#[cfg(all(test, loom))]
+mod loom_tests {
+    use super::{Idle, Woken};
+    use crate::sync::{Arc, AtomicBool, Ordering};
+
+    #[test]
+    fn loom_no_announcement_is_slept_through() {
+        loom::model(|| {
+            // Three workers, of whom the third is busy all the time: nobody may conclude that it is over.
+            let idle = Arc::new(Idle::new(3));
+            let work = Arc::new(AtomicBool::new(false));
+            let announcer = loom::thread::spawn({
+                let (idle, work) = (Arc::clone(&idle), Arc::clone(&work));
+                move || {
+                    work.store(true, Ordering::Relaxed);
+                    idle.announce();
+                }
+            });
+            while !work.load(Ordering::Relaxed) {
+                assert_eq!(idle.sleep(|| work.load(Ordering::Relaxed)), Woken::Again);
+            }
+            announcer.join().unwrap();
+        });
+    }
+}

@@ -1,0 +1,223 @@
+//! Synthetic logs with known dependencies: every record must be replayed once, after all that it depends on.
+
+use std::collections::HashMap;
+
+use rand::rngs::StdRng;
+use rand::{RngExt, SeedableRng};
+
+use super::*;
+
+/// Bytes of a record in the synthetic logs.
+const RECORD: u64 = 16;
+
+#[derive(Clone, Debug)]
+struct SyntheticRecord {
+    end: u64,
+    vector: Vec<u64>,
+}
+
+/// Hands out a log in batches of a fixed number of records.
+struct SyntheticSource {
+    records: std::vec::IntoIter<SyntheticRecord>,
+    batch_records: usize,
+}
+
+impl Source for SyntheticSource {
+    fn fill(&mut self, batch: &mut Batch) -> Result<bool> {
+        let mut count = 0;
+        for record in self.records.by_ref().take(self.batch_records) {
+            let vector = batch.vectors.len();
+            batch.vectors.extend_from_slice(&record.vector);
+            batch.end = record.end;
+            // The operations carry the vector, for the checker.
+            let operations: Vec<u8> = record.vector.iter().flat_map(|entry| entry.to_le_bytes()).collect();
+            let operations = BatchBytes::Assembled(operations.into_boxed_slice());
+            batch.entries.push(BatchEntry {
+                start: record.end - RECORD,
+                end: record.end,
+                vector,
+                operations,
+            });
+            count += 1;
+        }
+        Ok(count > 0)
+    }
+}
+
+/// Checks the order: keeps which records are done, and whether everything before a position is.
+#[derive(Default)]
+struct Checker {
+    done: Mutex<HashMap<(usize, u64), ()>>,
+    prefix: Mutex<Vec<u64>>,
+}
+
+impl Replay for Checker {
+    type Scratch = ();
+
+    fn replay(&self, (): &mut (), log: usize, end: u64, operations: &[u8]) -> Result<()> {
+        let vector =
+            operations.chunks_exact(8).map(|entry| u64::from_le_bytes(entry.try_into().expect("8 bytes")));
+        {
+            let done = self.done.lock();
+            let mut prefix = self.prefix.lock();
+            for (log, needed) in vector.enumerate() {
+                if prefix.len() <= log {
+                    prefix.resize(log + 1, 0);
+                }
+                while done.contains_key(&(log, prefix[log] + RECORD)) {
+                    prefix[log] += RECORD;
+                }
+                assert!(prefix[log] >= needed, "log {log} is replayed to {}, needed {needed}", prefix[log]);
+            }
+        }
+        if end.is_multiple_of(64) {
+            std::thread::yield_now();
+        }
+        assert!(self.done.lock().insert((log, end), ()).is_none(), "replayed twice");
+        Ok(())
+    }
+}
+
+/// Logs as a run of real transactions would write them: each record's vector names positions reserved before it.
+fn random_logs(seed: u64, logs: usize, records: usize, reach: u64) -> Vec<Vec<SyntheticRecord>> {
+    let mut random = StdRng::seed_from_u64(seed);
+    let mut written: Vec<Vec<SyntheticRecord>> = vec![Vec::new(); logs];
+    for _ in 0..records {
+        let vector: Vec<u64> = written
+            .iter()
+            .map(|log| {
+                let end = log.len() as u64;
+                let back = random.random_range(0..=reach.min(end));
+                if random.random_bool(0.3) {
+                    (end - back) * RECORD
+                } else {
+                    end.saturating_sub(2 * reach) * RECORD
+                }
+            })
+            .collect();
+        let log = random.random_range(0..logs);
+        let end = (written[log].len() as u64 + 1) * RECORD;
+        written[log].push(SyntheticRecord { end, vector });
+    }
+    written
+}
+
+fn run_logs(
+    logs: Vec<Vec<SyntheticRecord>>,
+    batch_records: usize,
+    options: ScheduleOptions,
+) -> (Result<u64>, Arc<Checker>) {
+    let checker = Arc::new(Checker::default());
+    let sources = logs.into_iter().map(|records| {
+        let end = records.last().map_or(0, |record| record.end);
+        (SyntheticSource { records: records.into_iter(), batch_records }, end)
+    });
+    let result = run(sources.collect(), Arc::clone(&checker), options);
+    (result, checker)
+}
+
+#[test]
+fn every_record_is_replayed_once_and_after_what_it_depends_on() {
+    for seed in 0..40 {
+        let logs = 1 + seed as usize % 5;
+        let reach = [0, 1, 3, 50][seed as usize % 4];
+        let written = random_logs(seed, logs, 600, reach);
+        let batch_records = [1, 7, 100, 1000][seed as usize / 4 % 4];
+        let workers = 1 + seed as usize % 6;
+        let options = ScheduleOptions { workers, is_serial: false };
+        let (result, checker) = run_logs(written, batch_records, options);
+        assert_eq!(result.unwrap(), 600, "seed {seed}");
+        assert_eq!(checker.done.lock().len(), 600);
+    }
+}
+
+#[test]
+fn a_serial_log_is_replayed_in_its_order() {
+    let records =
+        (0..500).map(|number| SyntheticRecord { end: (number + 1) * RECORD, vector: vec![number * RECORD] });
+    let options = ScheduleOptions { workers: 4, is_serial: true };
+    let (result, _) = run_logs(vec![records.collect()], 9, options);
+    assert_eq!(result.unwrap(), 500);
+}
+
+#[test]
+fn a_chain_that_zigzags_between_logs_gets_through() {
+    // Record n of each log depends on record n of the log before and on record n - 1 of its own.
+    let logs = 3;
+    let written: Vec<Vec<SyntheticRecord>> = (0..logs)
+        .map(|log| {
+            let record = |number: u64| {
+                let mut vector = vec![number * RECORD; logs];
+                vector[..log].fill((number + 1) * RECORD);
+                SyntheticRecord { end: (number + 1) * RECORD, vector }
+            };
+            (0..300).map(record).collect()
+        })
+        .collect();
+    for workers in [1, 2, 5] {
+        let options = ScheduleOptions { workers, is_serial: false };
+        let (result, _) = run_logs(written.clone(), 13, options);
+        assert_eq!(result.unwrap(), 900);
+    }
+}
+
+#[test]
+fn a_log_far_ahead_is_bounded_by_its_window() {
+    // All of log 1 depends on the end of log 0, whose batches are small.
+    let count = WINDOW_RECORDS as u64 + 5000;
+    let first: Vec<SyntheticRecord> =
+        (0..2000).map(|number| SyntheticRecord { end: (number + 1) * RECORD, vector: vec![0, 0] }).collect();
+    let second: Vec<SyntheticRecord> = (0..count)
+        .map(|number| SyntheticRecord { end: (number + 1) * RECORD, vector: vec![2000 * RECORD, 0] })
+        .collect();
+    let checker = Arc::new(Counter::default());
+    let sources = vec![
+        (SyntheticSource { records: first.into_iter(), batch_records: 1 }, u64::MAX),
+        (SyntheticSource { records: second.into_iter(), batch_records: 1000 }, count * RECORD),
+    ];
+    let options = ScheduleOptions { workers: 3, is_serial: false };
+    assert_eq!(run(sources, Arc::clone(&checker), options).unwrap(), 2000 + count);
+    assert_eq!(checker.0.load(Ordering::Relaxed), 2000 + count);
+}
+
+#[derive(Default)]
+struct Counter(AtomicU64);
+
+impl Replay for Counter {
+    type Scratch = ();
+    fn replay(&self, (): &mut (), _: usize, _: u64, _: &[u8]) -> Result<()> {
+        self.0.fetch_add(1, Ordering::Relaxed);
+        Ok(())
+    }
+}
+
+#[test]
+fn records_that_wait_for_each_other_are_corruption_not_a_hang() {
+    let record = |vector: [u64; 2]| SyntheticRecord { end: RECORD, vector: vector.to_vec() };
+    for workers in [1, 3] {
+        let logs = vec![vec![record([0, RECORD])], vec![record([RECORD, 0])]];
+        let (result, _) = run_logs(logs, 4, ScheduleOptions { workers, is_serial: false });
+        assert!(result.unwrap_err().to_string().contains("in a circle"));
+    }
+}
+
+struct Failing;
+
+impl Replay for Failing {
+    type Scratch = ();
+    fn replay(&self, (): &mut (), log: usize, end: u64, _: &[u8]) -> Result<()> {
+        if log == 1 && end == 50 * RECORD { Err(Error::corrupt("no such table")) } else { Ok(()) }
+    }
+}
+
+#[test]
+fn the_first_error_stops_all_workers() {
+    let written = random_logs(3, 3, 3000, 3);
+    let sources = written.into_iter().map(|records| {
+        let end = records.last().map_or(0, |record| record.end);
+        (SyntheticSource { records: records.into_iter(), batch_records: 10 }, end)
+    });
+    let options = ScheduleOptions { workers: 3, is_serial: false };
+    let error = run(sources.collect(), Arc::new(Failing), options).unwrap_err();
+    assert_eq!(error.to_string(), "no such table");
+}

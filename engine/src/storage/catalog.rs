@@ -1,0 +1,349 @@
+//! The catalog: which tables exist, and the schema changes.
+//!
+//! [`Catalog`] holds the *committed* tables as an immutable snapshot that a change copies and exchanges: looking a table up costs a
+//! reference count, and schema changes are rare. What a running transaction has changed is its own business until it commits;
+//! the pieces it needs stand apart:
+//!
+//! | change | inside the transaction (table write-locked) | undo | commit |
+//! |---|---|---|---|
+//! | CreateTable | [`Table::new`], kept private | [`Table::mark_dropped`] | [`Catalog::add`] |
+//! | DropTable | its name is gone, for itself | forget that | [`Catalog::remove`] |
+//! | Truncate | [`TableState::truncated`], [`Table::replace_state`] | `replace_state` with the old | nothing |
+//! | AddPrimaryKey | [`TableState::with_primary_key`], `replace_state` | `replace_state` with the old | nothing |
+//! | Add, DropForeignKey | [`TableState::with_definition`] of both tables, `replace_state` | the same | nothing |
+//!
+//! Replay does all of it at once by [`Catalog::apply`], through the same functions.
+//!
+//! Invariants: a table id is given out once, also across restarts (every id that replay meets raises the counter); names are
+//! unique.
+
+use std::collections::HashMap;
+use std::ops::Bound;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
+
+use crossbeam_epoch::Guard;
+use jiff::tz::TimeZone;
+use parking_lot::RwLock;
+
+use super::scan_batch::{ScanBatch, ScanDirection};
+use super::table::{Table, TableState};
+use crate::catalog::{CatalogChange, ForeignKey, PrimaryKey, TableDefinition, TableId, TableName};
+use crate::error::{Error, Result, sqlstate};
+use crate::value::text;
+
+/// Ids below this one are left to system tables.
+const FIRST_TABLE_ID: u32 = 16_384;
+
+/// See the module head.
+pub struct Catalog {
+    tables: RwLock<Arc<Snapshot>>,
+    next_table_id: AtomicU32,
+}
+
+#[derive(Clone, Default)]
+struct Snapshot {
+    by_id: HashMap<TableId, Arc<Table>>,
+    by_name: HashMap<TableName, Arc<Table>>,
+}
+
+impl Default for Catalog {
+    fn default() -> Catalog {
+        Catalog::new()
+    }
+}
+
+impl Catalog {
+    /// No tables.
+    pub fn new() -> Catalog {
+        Catalog { tables: RwLock::default(), next_table_id: AtomicU32::new(FIRST_TABLE_ID) }
+    }
+
+    /// A table id never used before.
+    pub fn new_table_id(&self) -> TableId {
+        TableId(self.next_table_id.fetch_add(1, Ordering::Relaxed))
+    }
+
+    /// Keeps ids up to this one from being given out; for ids read from logs and checkpoints.
+    pub fn reserve_table_id(&self, id: TableId) {
+        self.next_table_id.fetch_max(id.0.saturating_add(1), Ordering::Relaxed);
+    }
+
+    fn snapshot(&self) -> Arc<Snapshot> {
+        Arc::clone(&self.tables.read())
+    }
+
+    pub fn by_id(&self, id: TableId) -> Option<Arc<Table>> {
+        self.tables.read().by_id.get(&id).map(Arc::clone)
+    }
+
+    pub fn by_name(&self, name: &TableName) -> Option<Arc<Table>> {
+        self.tables.read().by_name.get(name).map(Arc::clone)
+    }
+
+    /// All committed tables, ordered by schema and name.
+    pub fn tables(&self) -> Vec<Arc<Table>> {
+        let snapshot = self.snapshot();
+        let mut tables: Vec<(&TableName, &Arc<Table>)> = snapshot.by_name.iter().collect();
+        tables.sort_unstable_by_key(|(name, _)| *name);
+        tables.into_iter().map(|(_, table)| Arc::clone(table)).collect()
+    }
+
+    /// Publishes a new table. 42P07 if the name is taken.
+    pub fn add(&self, table: Arc<Table>) -> Result<()> {
+        let name = table.definition().name.clone();
+        let mut tables = self.tables.write();
+        if tables.by_name.contains_key(&name) {
+            return Err(duplicate_table(&name));
+        }
+        if tables.by_id.contains_key(&table.id()) {
+            return Err(Error::corrupt(format!("table id {} is used twice", table.id().0)));
+        }
+        self.reserve_table_id(table.id());
+        let snapshot = Arc::make_mut(&mut tables);
+        snapshot.by_id.insert(table.id(), Arc::clone(&table));
+        snapshot.by_name.insert(name, table);
+        Ok(())
+    }
+
+    /// Takes a table out and marks it dropped; its rows go when the last plan and transaction have let go of it.
+    pub fn remove(&self, id: TableId) -> Option<Arc<Table>> {
+        let mut tables = self.tables.write();
+        let table = tables.by_id.get(&id).map(Arc::clone)?;
+        table.mark_dropped();
+        let snapshot = Arc::make_mut(&mut tables);
+        snapshot.by_id.remove(&id);
+        snapshot.by_name.remove(&table.definition().name);
+        Some(table)
+    }
+
+    /// Applies a committed change: what replay does. Schema changes are barriers, so nothing else replays meanwhile.
+    ///
+    /// Any failure means that the log and the state it is replayed on do not belong together.
+    pub fn apply(&self, change: &CatalogChange, guard: &Guard) -> Result<()> {
+        match change {
+            CatalogChange::CreateTable { id, definition } => {
+                check_definition(definition)?;
+                self.add(Arc::new(Table::new(*id, definition.clone()))).map_err(corrupt)
+            }
+            CatalogChange::DropTable { id } => self.existing(*id).map(|table| {
+                self.remove(table.id());
+            }),
+            CatalogChange::Truncate { id } => {
+                let table = self.existing(*id)?;
+                let state = table.state(guard).truncated();
+                table.replace_state(Arc::new(state), guard);
+                Ok(())
+            }
+            CatalogChange::AddPrimaryKey { id, primary_key } => {
+                let table = self.existing(*id)?;
+                let state = table.state(guard).with_primary_key(primary_key, guard).map_err(corrupt)?;
+                table.replace_state(Arc::new(state), guard);
+                Ok(())
+            }
+            CatalogChange::AddForeignKey { id, foreign_key } => {
+                let (child, parent) = (self.existing(*id)?, self.existing(foreign_key.parent)?);
+                let definitions = child.definition().add_foreign_key(&parent.definition(), *id, foreign_key);
+                replace_definitions((&child, &parent), definitions, guard);
+                Ok(())
+            }
+            CatalogChange::DropForeignKey { id, name } => {
+                let child = self.existing(*id)?;
+                let definition = child.definition();
+                let foreign_key = definition.foreign_key(name).ok_or_else(|| {
+                    Error::corrupt(format!("the log drops foreign key \"{name}\", which does not exist"))
+                })?;
+                let parent = self.existing(foreign_key.parent)?;
+                let definitions = definition.drop_foreign_key(&parent.definition(), *id, name);
+                replace_definitions((&child, &parent), definitions, guard);
+                Ok(())
+            }
+        }
+    }
+
+    fn existing(&self, id: TableId) -> Result<Arc<Table>> {
+        self.by_id(id)
+            .ok_or_else(|| Error::corrupt(format!("the log changes table {}, which does not exist", id.0)))
+    }
+}
+
+fn replace_definitions(
+    (child, parent): (&Table, &Table),
+    (child_definition, parent_definition): (TableDefinition, TableDefinition),
+    guard: &Guard,
+) {
+    for (table, definition) in [(child, child_definition), (parent, parent_definition)] {
+        let state = table.state(guard).with_definition(definition);
+        table.replace_state(Arc::new(state), guard);
+    }
+}
+
+/// A user error cannot happen while replaying what was once committed.
+fn corrupt(error: Error) -> Error {
+    match error {
+        Error::Input(input) => Error::corrupt(format!("a logged schema change fails: {}", input.message)),
+        other => other,
+    }
+}
+
+/// `relation "t" already exists`.
+pub fn duplicate_table(name: &TableName) -> Error {
+    Error::input(sqlstate::DUPLICATE_TABLE, format!("relation \"{}\" already exists", name.name))
+}
+
+/// Whether a definition from a log makes sense.
+fn check_definition(definition: &TableDefinition) -> Result<()> {
+    let columns = definition.columns.len();
+    let key_columns = definition.primary_key.iter().flat_map(|key| &key.columns);
+    if columns > usize::from(u16::MAX)
+        || key_columns.into_iter().any(|&column| usize::from(column) >= columns)
+    {
+        return Err(Error::corrupt(format!(
+            "the logged definition of \"{}\" is inconsistent",
+            definition.name.name
+        )));
+    }
+    Ok(())
+}
+
+impl TableState {
+    /// The same table without rows.
+    #[must_use]
+    pub fn truncated(&self) -> TableState {
+        TableState::new(Arc::clone(self.definition()))
+    }
+
+    /// The same rows under a primary key, whose columns become NOT NULL. The caller holds the table's write lock, so that no row
+    /// changes meanwhile.
+    ///
+    /// Errors, as PostgreSQL's: 42P16 if there is a primary key already, 42703 if a column does not exist, 23502 if a key
+    /// column contains NULL, 23505 if two rows have the same key.
+    pub fn with_primary_key(&self, primary_key: &PrimaryKey, guard: &Guard) -> Result<TableState> {
+        let definition = self.definition_with_key(primary_key)?;
+        self.check_not_null(primary_key, guard)?;
+        let new = TableState::new(Arc::new(definition));
+        let mut key = Vec::new();
+        self.for_each_row(guard, |row| {
+            new.encode_key(row, &mut key);
+            let (record, inserted) = new.index().get_or_insert(&key, guard);
+            if !inserted {
+                return Err(self.duplicate_key(primary_key, row));
+            }
+            record.replace(Some(row), guard);
+            new.count_added(1);
+            Ok(())
+        })?;
+        Ok(new)
+    }
+
+    fn definition_with_key(&self, primary_key: &PrimaryKey) -> Result<TableDefinition> {
+        let table = &self.definition().name.name;
+        if self.definition().primary_key.is_some() {
+            return Err(Error::input(
+                sqlstate::INVALID_TABLE_DEFINITION,
+                format!("multiple primary keys for table \"{table}\" are not allowed"),
+            ));
+        }
+        let mut definition = TableDefinition::clone(self.definition());
+        for &column in &primary_key.columns {
+            let column = definition.columns.get_mut(usize::from(column)).ok_or_else(|| {
+                Error::input(
+                    sqlstate::UNDEFINED_COLUMN,
+                    format!("column number {column} of relation \"{table}\" does not exist"),
+                )
+            })?;
+            column.is_nullable = false;
+        }
+        definition.primary_key = Some(primary_key.clone());
+        Ok(definition)
+    }
+
+    /// Before any key is compared, as PostgreSQL does it.
+    fn check_not_null(&self, primary_key: &PrimaryKey, guard: &Guard) -> Result<()> {
+        self.for_each_row(guard, |row| {
+            let null = primary_key.columns.iter().find(|&&column| self.layout().is_null(row, column));
+            null.map_or(Ok(()), |&column| {
+                let table = &self.definition().name.name;
+                let column = &self.definition().columns[usize::from(column)].name;
+                let message = format!("column \"{column}\" of relation \"{table}\" contains null values");
+                Err(Error::input(sqlstate::NOT_NULL_VIOLATION, message).with_table(table).with_column(column))
+            })
+        })
+    }
+
+    fn duplicate_key(&self, primary_key: &PrimaryKey, row: &[u8]) -> Error {
+        let message = format!("could not create unique index \"{}\"", primary_key.name);
+        Error::input(sqlstate::UNIQUE_VIOLATION, message)
+            .with_detail(format!(
+                "{} is duplicated.",
+                self.describe_key(&primary_key.columns, row, &TimeZone::UTC)
+            ))
+            .with_table(&self.definition().name.name)
+            .with_constraint(&primary_key.name)
+    }
+
+    /// Fails with PostgreSQL's 23503 if a row of this table names no row of `parent`. The caller holds locks on both tables.
+    pub fn check_foreign_key(
+        &self,
+        foreign_key: &ForeignKey,
+        parent: &TableState,
+        guard: &Guard,
+    ) -> Result<()> {
+        let Some(columns) = foreign_key.columns_in_key_order(parent.definition()) else {
+            return Err(Error::input(sqlstate::INTERNAL_ERROR, "a foreign key references no primary key"));
+        };
+        let mut key = Vec::new();
+        self.for_each_row(guard, |row| {
+            if columns.iter().any(|&column| self.layout().is_null(row, column)) {
+                return Ok(());
+            }
+            key.clear();
+            parent.key_layout().encode_row(self.layout(), row, &columns, &mut key);
+            if parent.index().get(&key, guard).is_some_and(|record| record.has_row()) {
+                return Ok(());
+            }
+            let (child, name) = (&self.definition().name.name, &foreign_key.name);
+            let message =
+                format!("insert or update on table \"{child}\" violates foreign key constraint \"{name}\"");
+            let key = self.describe_key(&foreign_key.columns, row, &TimeZone::UTC);
+            let parent = &parent.definition().name.name;
+            Err(Error::input(sqlstate::FOREIGN_KEY_VIOLATION, message)
+                .with_detail(format!("{key} is not present in table \"{parent}\"."))
+                .with_table(child)
+                .with_constraint(name))
+        })
+    }
+
+    /// `Key (a, b)=(1, x)`, as PostgreSQL's details of unique violations begin.
+    pub fn describe_key(&self, columns: &[u16], row: &[u8], time_zone: &TimeZone) -> String {
+        let names: Vec<&str> =
+            columns.iter().map(|&column| &*self.definition().columns[usize::from(column)].name).collect();
+        let values: Vec<_> = columns
+            .iter()
+            .map(|&column| text::format(&self.layout().value(row, column), time_zone))
+            .collect();
+        format!("Key ({})=({})", names.join(", "), values.join(", "))
+    }
+
+    /// Every row, in the order of the index. The caller keeps writers away.
+    pub fn for_each_row(&self, guard: &Guard, mut see: impl FnMut(&[u8]) -> Result<()>) -> Result<()> {
+        let mut batch = ScanBatch::new();
+        let mut last: Option<Vec<u8>> = None;
+        loop {
+            let from = last.as_deref().map_or(Bound::Unbounded, Bound::Excluded);
+            let page = self.index().scan(from, ScanDirection::Forward, &mut batch, guard);
+            for (_, record) in page.iter() {
+                record.row(guard).map_or(Ok(()), &mut see)?;
+            }
+            if batch.reaches_end() {
+                return Ok(());
+            }
+            let key = last.get_or_insert_default();
+            key.clear();
+            key.extend_from_slice(batch.last_key().unwrap_or_default());
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,185 @@
+//! The ordered index: a B+-tree from keys to records, synchronised by optimistic lock coupling.
+//!
+//! Why an own tree: serializable range scans need to know whether keys have come or gone in what they read, so scans hand out
+//! the versions of the leaves they saw ([`ScanBatch`]); no published crate exposes them.
+//!
+//! Algorithm. Every node carries a [`VersionLock`]. A descent writes nothing: at each node it notes the version, finds the child,
+//! notes the child's version, and checks its own once more; when a check fails it begins again at the root. Writers descend the
+//! same way and lock only what they change, by turning a noted version into the lock, which fails if the node has changed:
+//! * insert: the leaf; a full leaf also its parent, to split. Full inner nodes are split on the way down, so a parent always has room;
+//! * remove: the leaf; when its last key goes, also the chain of only children above it, which is unlinked as a whole.
+//!
+//! Locks are taken from the root downwards and never waited for while holding another (taking one is a try), so there
+//! is no deadlock. Nodes have no sibling pointers: a scan goes on by descending to the fence key of the leaf it has left.
+//!
+//! Invariants:
+//! 1. The keys below child i of an inner node are in [s_i, s_i+1); every key is in exactly one leaf.
+//! 2. Only the leaf of an empty tree is empty, so queue-like use (insert right, delete left) leaves nothing behind. Leaves are
+//!    not merged otherwise.
+//! 3. Keys and nodes are freed through the epoch, and a pointer is followed only after a check that it was linked while this thread
+//!    has been pinned.
+//! 4. `removals` grows before a record or leaf is unlinked: while it stands still, every record and leaf found earlier is alive.
+//!
+//! Memory: a leaf entry takes a key slot (8, 16 or 16 bytes) and a pointer (8); a leaf holds 63 entries and is between half and
+//! completely full after inserts, completely full after ascending ones.
+//!
+//! Reference: Leis, Haubenschild, Neumann, "Optimistic Lock Coupling", IEEE Data Engineering Bulletin 42(1), 2019; Leis, Scheibner, Kemper,
+//! Neumann, "The ART of Practical Synchronization", DaMoN 2016.
+#![allow(unsafe_code)] // Reads nodes that writers change at the same time and that are reclaimed through the epoch.
+
+mod insert;
+pub(super) mod key;
+pub(super) mod node;
+mod remove;
+mod scan;
+pub(super) mod version_lock;
+
+use std::sync::atomic::{AtomicPtr, AtomicU64, Ordering};
+
+use crossbeam_epoch::Guard;
+use crossbeam_utils::Backoff;
+
+use self::key::IndexKey;
+use self::node::Node;
+use self::version_lock::{Restart, VersionLock};
+use super::record::Record;
+use super::scan_batch::new_index_id;
+
+/// Keys of one leaf, and children of one inner node: with narrow keys a node is exactly 1 KiB.
+const NODE_CAPACITY: usize = 63;
+
+/// See the module head. `CAPACITY` is small in tests, so that few keys make a deep tree.
+pub(super) struct OrderedIndex<K: IndexKey, const CAPACITY: usize = NODE_CAPACITY> {
+    /// Guards `root` as a node's lock guards its pointers.
+    root_lock: VersionLock,
+    root: AtomicPtr<Node<K, CAPACITY>>,
+    /// Bytes of a packed key.
+    width: usize,
+    id: u64,
+    removals: AtomicU64,
+}
+
+/// A node reached by a descent, and the version at which it was the right one.
+struct Place<'g, K: IndexKey, const CAPACITY: usize> {
+    node: &'g Node<K, CAPACITY>,
+    version: u64,
+}
+
+impl<K: IndexKey, const CAPACITY: usize> Clone for Place<'_, K, CAPACITY> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<K: IndexKey, const CAPACITY: usize> Copy for Place<'_, K, CAPACITY> {}
+
+impl<K: IndexKey, const CAPACITY: usize> OrderedIndex<K, CAPACITY> {
+    /// An empty index. `width` is the length in bytes of packed keys; byte strings ignore it.
+    pub(super) fn new(width: usize) -> OrderedIndex<K, CAPACITY> {
+        OrderedIndex {
+            root_lock: VersionLock::default(),
+            root: AtomicPtr::new(Box::into_raw(Node::new(true))),
+            width,
+            id: new_index_id(),
+            removals: AtomicU64::new(0),
+        }
+    }
+
+    pub(super) fn width(&self) -> usize {
+        self.width
+    }
+
+    pub(super) fn id(&self) -> u64 {
+        self.id
+    }
+
+    /// Grows before anything is unlinked (invariant 4).
+    pub(super) fn removals(&self) -> u64 {
+        self.removals.load(Ordering::SeqCst)
+    }
+
+    /// The record under a key.
+    pub(super) fn get<'g>(&'g self, probe: K::Probe<'_>, guard: &'g Guard) -> Option<&'g Record> {
+        retry(|| self.try_get(probe, guard))
+    }
+
+    fn try_get<'g>(&'g self, probe: K::Probe<'_>, guard: &'g Guard) -> Result<Option<&'g Record>, Restart> {
+        let (mut place, _) = self.root_place(guard)?;
+        while !place.node.is_leaf {
+            // SAFETY: reached by this descent, under the guard.
+            let index = unsafe { place.node.child_of(probe, place.version) }?;
+            place = self.child_place(place, index, guard)?;
+        }
+        let Place { node: leaf, version } = place;
+        // SAFETY: as above; the record is returned only while the guard lives.
+        unsafe {
+            let position = leaf.lower_bound(probe, version)?;
+            if leaf.holds(position, probe, version)? {
+                return Ok(Some(leaf.record(position, version)?));
+            }
+        }
+        leaf.lock.check(version)?;
+        Ok(None)
+    }
+
+    /// Where every descent begins, with the version of the root pointer.
+    #[inline]
+    fn root_place<'g>(&'g self, _guard: &'g Guard) -> Result<(Place<'g, K, CAPACITY>, u64), Restart> {
+        let root_version = self.root_lock.read()?;
+        let root = self.root.load(Ordering::Relaxed);
+        // SAFETY: never null. As for children: followed after the check that it was linked while the guard has been pinned.
+        let node = unsafe {
+            self.root_lock.check(root_version)?;
+            &*root
+        };
+        let version = node.lock.read()?;
+        // As in `child_place`: had the root been split in between, it would now be only the left half.
+        self.root_lock.check(root_version)?;
+        Ok((Place { node, version }, root_version))
+    }
+
+    /// One step down.
+    #[inline]
+    fn child_place<'g>(
+        &'g self,
+        parent: Place<'g, K, CAPACITY>,
+        index: usize,
+        _guard: &'g Guard,
+    ) -> Result<Place<'g, K, CAPACITY>, Restart> {
+        // SAFETY: the parent is an inner node reached under the guard, which outlives the result.
+        let node = unsafe { parent.node.child(index, parent.version) }?;
+        let version = node.lock.read()?;
+        // Only now is it sure that the child had not been split between its being found and its version being noted.
+        parent.node.lock.check(parent.version)?;
+        Ok(Place { node, version })
+    }
+}
+
+/// Repeats an optimistic operation until no writer comes in between.
+fn retry<T>(mut attempt: impl FnMut() -> Result<T, Restart>) -> T {
+    if let Ok(done) = attempt() {
+        return done;
+    }
+    let backoff = Backoff::new();
+    loop {
+        if let Ok(done) = attempt() {
+            return done;
+        }
+        backoff.snooze();
+    }
+}
+
+impl<K: IndexKey, const CAPACITY: usize> Drop for OrderedIndex<K, CAPACITY> {
+    fn drop(&mut self) {
+        // SAFETY: `&mut self`, and references to records borrow the index, so nobody reads the tree; what has been unlinked
+        // from it belongs to the epoch and is not reachable from the root.
+        unsafe { Node::free_tree(*self.root.get_mut()) };
+    }
+}
+
+#[cfg(test)]
+mod hesitant_key;
+#[cfg(test)]
+mod stress_tests;
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,327 @@
+//! Key kinds of the ordered index: how a key stands in a node's slot and is compared there.
+//!
+//! Keys arrive as memcomparable byte strings (`value::key`). Those of a fixed width up to 8 or 16 bytes are packed into
+//! `u64` or `u128`, loaded big-endian so that the order of the numbers is the order of the bytes; a comparison is then one or
+//! two instructions and touches no other memory. All others live on the heap, with their first eight bytes
+//! repeated in the slot, so that most comparisons are decided without following the pointer ("poor man's normalized keys",
+//! Graefe, "Modern B-Tree Techniques", 2011, section 2.4).
+//!
+//! Slots are read while a writer may be changing them. A number read torn is harmless: the caller checks the node's version
+//! before it believes anything. A pointer is different, following a stale one would touch freed memory; so
+//! [`IndexKey::read`] checks the version between loading and following it.
+#![allow(unsafe_code)] // Follows pointers to heap keys that are reclaimed through the epoch.
+
+use std::cmp::Ordering as Order;
+use std::ops::Bound;
+use std::ptr::null_mut;
+use std::sync::atomic::{AtomicPtr, AtomicU64, Ordering};
+
+use crossbeam_epoch::Guard;
+
+use super::version_lock::{Restart, VersionLock};
+use crate::storage::heap_bytes::HeapBytes;
+
+/// A node's lock and the version a reader has noted.
+#[derive(Clone, Copy)]
+pub(in crate::storage) struct Snapshot<'g> {
+    pub(super) lock: &'g VersionLock,
+    pub(super) version: u64,
+}
+
+impl Snapshot<'_> {
+    #[inline]
+    pub(super) fn check(&self) -> Result<(), Restart> {
+        self.lock.check(self.version)
+    }
+}
+
+/// See the module head.
+pub(in crate::storage) trait IndexKey: Copy + 'static {
+    /// A key in hand: a number, or bytes that live as long as the guard or the caller's buffer.
+    type Probe<'a>: Copy;
+    /// Whether comparing looks at nothing but the slot.
+    const IS_PACKED: bool;
+    /// A key's place in a node.
+    type Slot: Default + Send + Sync;
+
+    /// A key from its bytes, which for packed keys are `width` many.
+    fn probe(bytes: &[u8]) -> Self::Probe<'_>;
+
+    /// The lower bound of a scan, for bytes of any length.
+    fn lower(bound: Bound<&[u8]>, width: usize) -> Bound<Self::Probe<'_>>;
+
+    /// The upper bound of a scan, for bytes of any length.
+    fn upper(bound: Bound<&[u8]>, width: usize) -> Bound<Self::Probe<'_>>;
+
+    /// Appends the key's bytes.
+    fn append(probe: Self::Probe<'_>, width: usize, into: &mut Vec<u8>);
+
+    /// How the key in the slot compares to `probe`.
+    ///
+    /// # Safety
+    /// The slot belongs to the node of `snapshot`, which was reached while the calling thread has been pinned.
+    unsafe fn compare(
+        slot: &Self::Slot,
+        probe: Self::Probe<'_>,
+        snapshot: Snapshot<'_>,
+    ) -> Result<Order, Restart>;
+
+    /// The key in the slot.
+    ///
+    /// # Safety
+    /// As for [`IndexKey::compare`]; `guard` is what pins the thread.
+    unsafe fn read<'g>(
+        slot: &Self::Slot,
+        snapshot: Snapshot<'_>,
+        guard: &'g Guard,
+    ) -> Result<Self::Probe<'g>, Restart>;
+
+    /// Fills a slot with a copy of the key. The slot's node is locked or private, its old content has been moved away.
+    fn store(slot: &Self::Slot, probe: Self::Probe<'_>);
+
+    /// Copies the words of a slot; the content then belongs to `to`.
+    fn relocate(from: &Self::Slot, to: &Self::Slot);
+
+    /// Fills `slot` with a key that is above `left` and not above `right`.
+    ///
+    /// # Safety
+    /// `left` and `right` hold keys, with `left` below `right`, in nodes the caller has locked.
+    unsafe fn store_separator(slot: &Self::Slot, left: &Self::Slot, right: &Self::Slot);
+
+    /// Gives the content to the epoch.
+    ///
+    /// # Safety
+    /// The slot holds a key and is not reachable any more, or is overwritten before its node is unlocked.
+    unsafe fn retire(slot: &Self::Slot, guard: &Guard);
+
+    /// Frees the content at once.
+    ///
+    /// # Safety
+    /// As for [`IndexKey::retire`], and no reader is left.
+    unsafe fn free(slot: &Self::Slot);
+}
+
+/// The first `SIZE` bytes, padded with zeroes: as a big-endian number they compare as the bytes do, except that equality must
+/// look further.
+pub(in crate::storage) fn padded<const SIZE: usize>(bytes: &[u8]) -> [u8; SIZE] {
+    let mut padded = [0; SIZE];
+    let length = bytes.len().min(SIZE);
+    padded[..length].copy_from_slice(&bytes[..length]);
+    padded
+}
+
+/// A byte string of any length as a bound on strings of exactly `width` bytes: its beginning, and how its length compares.
+fn fit(bytes: &[u8], width: usize) -> (&[u8], Order) {
+    (&bytes[..bytes.len().min(width)], bytes.len().cmp(&width))
+}
+
+macro_rules! packed_key {
+    ($number:ty, $slot:ty, $load:expr, $store:expr) => {
+        impl IndexKey for $number {
+            const IS_PACKED: bool = true;
+            type Probe<'a> = $number;
+            type Slot = $slot;
+
+            fn probe(bytes: &[u8]) -> $number {
+                <$number>::from_be_bytes(padded(bytes))
+            }
+
+            fn lower(bound: Bound<&[u8]>, width: usize) -> Bound<$number> {
+                let (Bound::Included(bytes) | Bound::Excluded(bytes)) = bound else {
+                    return Bound::Unbounded;
+                };
+                let (cut, length) = fit(bytes, width);
+                let number = <$number>::from_be_bytes(padded(cut));
+                match (length, bound) {
+                    // A shorter string stands just before all that begin with it, a longer one just behind its beginning.
+                    (Order::Less, _) | (Order::Equal, Bound::Included(_)) => Bound::Included(number),
+                    _ => Bound::Excluded(number),
+                }
+            }
+
+            fn upper(bound: Bound<&[u8]>, width: usize) -> Bound<$number> {
+                let (Bound::Included(bytes) | Bound::Excluded(bytes)) = bound else {
+                    return Bound::Unbounded;
+                };
+                let (cut, length) = fit(bytes, width);
+                let number = <$number>::from_be_bytes(padded(cut));
+                match (length, bound) {
+                    (Order::Greater, _) | (Order::Equal, Bound::Included(_)) => Bound::Included(number),
+                    _ => Bound::Excluded(number),
+                }
+            }
+
+            fn append(probe: $number, width: usize, into: &mut Vec<u8>) {
+                into.extend_from_slice(&probe.to_be_bytes()[..width]);
+            }
+
+            #[inline]
+            unsafe fn compare(slot: &$slot, probe: $number, _: Snapshot<'_>) -> Result<Order, Restart> {
+                Ok($load(slot).cmp(&probe))
+            }
+
+            #[inline]
+            unsafe fn read(slot: &$slot, _: Snapshot<'_>, _: &Guard) -> Result<$number, Restart> {
+                Ok($load(slot))
+            }
+
+            #[inline]
+            fn store(slot: &$slot, probe: $number) {
+                $store(slot, probe);
+            }
+
+            #[inline]
+            fn relocate(from: &$slot, to: &$slot) {
+                $store(to, $load(from));
+            }
+
+            unsafe fn store_separator(slot: &$slot, _left: &$slot, right: &$slot) {
+                $store(slot, $load(right));
+            }
+
+            unsafe fn retire(_: &$slot, _: &Guard) {}
+
+            unsafe fn free(_: &$slot) {}
+        }
+    };
+}
+
+packed_key!(u64, AtomicU64, |slot: &AtomicU64| slot.load(Ordering::Relaxed), |slot: &AtomicU64, key: u64| {
+    slot.store(key, Ordering::Relaxed)
+});
+
+packed_key!(
+    u128,
+    [AtomicU64; 2],
+    |slot: &[AtomicU64; 2]| {
+        u128::from(slot[0].load(Ordering::Relaxed)) << 64 | u128::from(slot[1].load(Ordering::Relaxed))
+    },
+    |slot: &[AtomicU64; 2], key: u128| {
+        slot[0].store((key >> 64) as u64, Ordering::Relaxed);
+        slot[1].store(key as u64, Ordering::Relaxed);
+    }
+);
+
+/// Marks an index whose keys are byte strings of any length.
+#[derive(Clone, Copy)]
+pub(in crate::storage) struct ByteString;
+
+/// A byte string and its first eight bytes.
+#[derive(Clone, Copy)]
+pub(in crate::storage) struct ByteProbe<'a> {
+    head: u64,
+    bytes: &'a [u8],
+}
+
+impl<'a> ByteProbe<'a> {
+    fn new(bytes: &'a [u8]) -> ByteProbe<'a> {
+        ByteProbe { head: u64::from_be_bytes(padded(bytes)), bytes }
+    }
+}
+
+/// The first eight bytes and a pointer to all of them.
+#[derive(Default)]
+pub(in crate::storage) struct ByteSlot {
+    head: AtomicU64,
+    bytes: AtomicPtr<u32>,
+}
+
+impl ByteSlot {
+    fn handle(&self) -> Option<HeapBytes> {
+        // SAFETY: slots store only null and pointers of `HeapBytes`.
+        unsafe { HeapBytes::from_pointer(self.bytes.load(Ordering::Relaxed)) }
+    }
+
+    /// # Safety
+    /// As for [`IndexKey::compare`]: the result lives while the calling thread stays pinned.
+    unsafe fn follow<'g>(&self, snapshot: Snapshot<'_>) -> Result<&'g [u8], Restart> {
+        let handle = self.handle();
+        // Only a pointer that was in the node at the noted version may be followed: it was linked while this thread was
+        // pinned, so it cannot have been freed.
+        snapshot.check()?;
+        // A slot in use holds a pointer; null can only be seen by reading beyond what was checked.
+        let handle = handle.ok_or(Restart)?;
+        // SAFETY: just argued.
+        Ok(unsafe { handle.bytes() })
+    }
+}
+
+impl IndexKey for ByteString {
+    const IS_PACKED: bool = false;
+    type Probe<'a> = ByteProbe<'a>;
+    type Slot = ByteSlot;
+
+    fn probe(bytes: &[u8]) -> ByteProbe<'_> {
+        ByteProbe::new(bytes)
+    }
+
+    fn lower(bound: Bound<&[u8]>, _width: usize) -> Bound<ByteProbe<'_>> {
+        bound.map(ByteProbe::new)
+    }
+
+    fn upper(bound: Bound<&[u8]>, _width: usize) -> Bound<ByteProbe<'_>> {
+        bound.map(ByteProbe::new)
+    }
+
+    fn append(probe: ByteProbe<'_>, _width: usize, into: &mut Vec<u8>) {
+        into.extend_from_slice(probe.bytes);
+    }
+
+    #[inline]
+    unsafe fn compare(
+        slot: &ByteSlot,
+        probe: ByteProbe<'_>,
+        snapshot: Snapshot<'_>,
+    ) -> Result<Order, Restart> {
+        match slot.head.load(Ordering::Relaxed).cmp(&probe.head) {
+            // SAFETY: passed on to the caller.
+            Order::Equal => Ok(unsafe { slot.follow(snapshot) }?.cmp(probe.bytes)),
+            decided => Ok(decided),
+        }
+    }
+
+    unsafe fn read<'g>(
+        slot: &ByteSlot,
+        snapshot: Snapshot<'_>,
+        _guard: &'g Guard,
+    ) -> Result<ByteProbe<'g>, Restart> {
+        // SAFETY: passed on to the caller; `_guard` is the pin.
+        Ok(ByteProbe::new(unsafe { slot.follow(snapshot) }?))
+    }
+
+    fn store(slot: &ByteSlot, probe: ByteProbe<'_>) {
+        slot.head.store(probe.head, Ordering::Relaxed);
+        slot.bytes.store(HeapBytes::new(probe.bytes).as_pointer(), Ordering::Relaxed);
+    }
+
+    fn relocate(from: &ByteSlot, to: &ByteSlot) {
+        to.head.store(from.head.load(Ordering::Relaxed), Ordering::Relaxed);
+        to.bytes.store(from.bytes.load(Ordering::Relaxed), Ordering::Relaxed);
+    }
+
+    /// The shortest such key, so that inner nodes stay small (suffix truncation).
+    unsafe fn store_separator(slot: &ByteSlot, left: &ByteSlot, right: &ByteSlot) {
+        let (Some(left), Some(right)) = (left.handle(), right.handle()) else {
+            unreachable!("slots in use hold keys");
+        };
+        // SAFETY: both nodes are locked by the caller, so their keys cannot be retired now.
+        let (left, right) = unsafe { (left.bytes(), right.bytes()) };
+        let common = left.iter().zip(right).take_while(|(a, b)| a == b).count();
+        ByteString::store(slot, ByteProbe::new(&right[..right.len().min(common + 1)]));
+    }
+
+    unsafe fn retire(slot: &ByteSlot, guard: &Guard) {
+        if let Some(bytes) = slot.handle() {
+            // SAFETY: passed on to the caller.
+            unsafe { bytes.retire(guard) };
+        }
+    }
+
+    unsafe fn free(slot: &ByteSlot) {
+        if let Some(bytes) = slot.handle() {
+            slot.bytes.store(null_mut(), Ordering::Relaxed);
+            // SAFETY: passed on to the caller.
+            unsafe { bytes.free() };
+        }
+    }
+}

@@ -1,0 +1,342 @@
+//! A node of the ordered index, and what is done to one node at a time.
+//!
+//! Leaves and inner nodes have the same shape, an array of keys next to an array of pointers:
+//!
+//! ```text
+//!              position    0        1        2      ... count-1
+//! leaf         keys        k0       k1       k2             (k0 < k1 < ...)
+//!              pointers    record   record   record
+//! inner node   keys        unused   s1       s2
+//!              pointers    child    child    child          (child i holds keys in [s_i, s_i+1))
+//! ```
+//!
+//! Invariants: `is_leaf` never changes; `count` is at most `CAPACITY`; an inner node has at least one child; positions at or
+//! beyond `count` (and key 0 of an inner node) hold leftovers that nobody may follow.
+//!
+//! Methods named `..._locked` ask that the node is locked by the caller or not yet linked. The others race with writers and are
+//! believed only after the snapshot's check.
+#![allow(unsafe_code)] // Nodes are shared through raw pointers and reclaimed through the epoch.
+
+use std::array::from_fn;
+use std::cmp::Ordering as Order;
+use std::ptr::{NonNull, null_mut};
+use std::sync::atomic::{AtomicPtr, AtomicU16, Ordering};
+
+use crossbeam_epoch::Guard;
+
+use super::key::{IndexKey, Snapshot};
+use super::version_lock::{Restart, VersionLock};
+use crate::storage::record::Record;
+
+/// Narrow keys in a cache line.
+const LINE: usize = 8;
+
+/// See the module head.
+pub(super) struct Node<K: IndexKey, const CAPACITY: usize> {
+    pub(super) lock: VersionLock,
+    count: AtomicU16,
+    /// One behind the position of the last insert into this leaf; recognises ascending runs.
+    run: AtomicU16,
+    pub(super) is_leaf: bool,
+    keys: [K::Slot; CAPACITY],
+    pointers: [AtomicPtr<()>; CAPACITY],
+}
+
+impl<K: IndexKey, const CAPACITY: usize> Node<K, CAPACITY> {
+    pub(super) fn new(is_leaf: bool) -> Box<Node<K, CAPACITY>> {
+        const { assert!(CAPACITY >= 4 && CAPACITY <= u16::MAX as usize, "splits leave both halves in use") };
+        Box::new(Node {
+            lock: VersionLock::default(),
+            count: AtomicU16::new(0),
+            run: AtomicU16::new(0),
+            is_leaf,
+            keys: from_fn(|_| K::Slot::default()),
+            pointers: from_fn(|_| AtomicPtr::new(null_mut())),
+        })
+    }
+
+    pub(super) fn count(&self) -> usize {
+        usize::from(self.count.load(Ordering::Relaxed)).min(CAPACITY)
+    }
+
+    fn set_count(&self, count: usize) {
+        self.count.store(count as u16, Ordering::Relaxed);
+    }
+
+    pub(super) fn is_full(&self) -> bool {
+        self.count() == CAPACITY
+    }
+
+    pub(super) fn snapshot(&self, version: u64) -> Snapshot<'_> {
+        Snapshot { lock: &self.lock, version }
+    }
+
+    /// The first position in `from..count` whose key is not below `probe` (`or_equal`: is above `probe`).
+    ///
+    /// Packed keys are searched by counting: first the last key of every cache line, then the keys of one line. That is more
+    /// comparisons than bisection, but the loads do not wait for each other, so a cold node costs one miss instead of four.
+    ///
+    /// # Safety
+    /// The node was reached while the calling thread has been pinned, and `version` read since.
+    #[inline]
+    unsafe fn search(
+        &self,
+        from: usize,
+        probe: K::Probe<'_>,
+        or_equal: bool,
+        version: u64,
+    ) -> Result<usize, Restart> {
+        let snapshot = self.snapshot(version);
+        let goes_right = |position: usize| {
+            // SAFETY: passed on to the caller.
+            let order = unsafe { K::compare(&self.keys[position], probe, snapshot) }?;
+            Ok(order == Order::Less || (or_equal && order == Order::Equal))
+        };
+        let count = self.count();
+        if K::IS_PACKED {
+            let mut low = from;
+            for last_of_line in (from + LINE - 1..count).step_by(LINE) {
+                low += LINE * usize::from(goes_right(last_of_line)?);
+            }
+            let mut position = low;
+            for in_line in low..count.min(low + LINE) {
+                position += usize::from(goes_right(in_line)?);
+            }
+            return Ok(position);
+        }
+        let (mut low, mut high) = (from, count);
+        while low < high {
+            let middle = low.midpoint(high);
+            if goes_right(middle)? { low = middle + 1 } else { high = middle }
+        }
+        Ok(low)
+    }
+
+    /// In a leaf: the first position whose key is at least `probe`.
+    ///
+    /// # Safety
+    /// As for [`Node::search`].
+    #[inline]
+    pub(super) unsafe fn lower_bound(&self, probe: K::Probe<'_>, version: u64) -> Result<usize, Restart> {
+        // SAFETY: passed on to the caller.
+        unsafe { self.search(0, probe, false, version) }
+    }
+
+    /// In a leaf: the first position whose key is above `probe`.
+    ///
+    /// # Safety
+    /// As for [`Node::search`].
+    #[inline]
+    pub(super) unsafe fn upper_bound(&self, probe: K::Probe<'_>, version: u64) -> Result<usize, Restart> {
+        // SAFETY: passed on to the caller.
+        unsafe { self.search(0, probe, true, version) }
+    }
+
+    /// In an inner node: the child that holds `probe`.
+    ///
+    /// # Safety
+    /// As for [`Node::search`].
+    #[inline]
+    pub(super) unsafe fn child_of(&self, probe: K::Probe<'_>, version: u64) -> Result<usize, Restart> {
+        // SAFETY: passed on to the caller.
+        Ok(unsafe { self.search(1, probe, true, version) }? - 1)
+    }
+
+    /// In an inner node: the child that holds the largest keys below `probe`.
+    ///
+    /// # Safety
+    /// As for [`Node::search`].
+    #[inline]
+    pub(super) unsafe fn child_below(&self, probe: K::Probe<'_>, version: u64) -> Result<usize, Restart> {
+        // SAFETY: passed on to the caller.
+        Ok(unsafe { self.search(1, probe, false, version) }? - 1)
+    }
+
+    /// In a leaf: whether the key at `position` is `probe`.
+    ///
+    /// # Safety
+    /// As for [`Node::search`].
+    #[inline]
+    pub(super) unsafe fn holds(
+        &self,
+        position: usize,
+        probe: K::Probe<'_>,
+        version: u64,
+    ) -> Result<bool, Restart> {
+        if position >= self.count() {
+            return Ok(false);
+        }
+        // SAFETY: passed on to the caller.
+        let order = unsafe { K::compare(&self.keys[position], probe, self.snapshot(version)) }?;
+        Ok(order == Order::Equal)
+    }
+
+    /// The key at `position`.
+    ///
+    /// # Safety
+    /// As for [`Node::search`]; `guard` is the pin.
+    pub(super) unsafe fn key<'g>(
+        &self,
+        position: usize,
+        version: u64,
+        guard: &'g Guard,
+    ) -> Result<K::Probe<'g>, Restart> {
+        let slot = self.keys.get(position).ok_or(Restart)?;
+        // SAFETY: passed on to the caller.
+        unsafe { K::read(slot, self.snapshot(version), guard) }
+    }
+
+    /// The child at `position`.
+    ///
+    /// # Safety
+    /// As for [`Node::search`], and this is an inner node; the result lives while the calling thread stays pinned.
+    #[inline]
+    pub(super) unsafe fn child<'g>(
+        &self,
+        position: usize,
+        version: u64,
+    ) -> Result<&'g Node<K, CAPACITY>, Restart> {
+        let pointer = self.pointers.get(position).ok_or(Restart)?.load(Ordering::Relaxed);
+        // Followed only once it is known to have been linked while this thread was pinned.
+        self.lock.check(version)?;
+        // SAFETY: linked at that version, so initialised (its writer's unlock was a Release) and not yet freed; children of
+        // inner nodes are nodes.
+        NonNull::new(pointer.cast()).map(|child| unsafe { child.as_ref() }).ok_or(Restart)
+    }
+
+    /// The record at `position`.
+    ///
+    /// # Safety
+    /// As for [`Node::search`], and this is a leaf; the result lives while the calling thread stays pinned.
+    #[inline]
+    pub(super) unsafe fn record<'g>(&self, position: usize, version: u64) -> Result<&'g Record, Restart> {
+        let pointer = self.pointers.get(position).ok_or(Restart)?.load(Ordering::Relaxed);
+        self.lock.check(version)?;
+        // SAFETY: as for `child`; pointers of leaves are records.
+        NonNull::new(pointer.cast()).map(|record| unsafe { record.as_ref() }).ok_or(Restart)
+    }
+
+    /// Where to cut a full leaf that shall take a key at `position`: the first position that moves to the right.
+    ///
+    /// Ascending inserts, at the right edge of the tree or behind the previous insert into this leaf, leave everything to their
+    /// left behind and so leave full leaves; others cut in the middle.
+    pub(super) fn cut_locked(&self, position: usize, is_right_edge: bool) -> usize {
+        let continues_run = usize::from(self.run.load(Ordering::Relaxed)) == position && position > 0;
+        if continues_run || (is_right_edge && position == CAPACITY) { position } else { CAPACITY / 2 }
+    }
+
+    /// Makes room at `position` and fills it. The node is not full.
+    pub(super) fn insert_locked(&self, position: usize, key: K::Probe<'_>, pointer: *mut ()) {
+        self.open_locked(position);
+        K::store(&self.keys[position], key);
+        self.pointers[position].store(pointer, Ordering::Relaxed);
+        self.run.store(position as u16 + 1, Ordering::Relaxed);
+    }
+
+    /// As [`Node::insert_locked`], taking over the content of `separator`.
+    pub(super) fn adopt_locked(&self, position: usize, separator: &K::Slot, child: *mut Node<K, CAPACITY>) {
+        self.open_locked(position);
+        K::relocate(separator, &self.keys[position]);
+        self.pointers[position].store(child.cast(), Ordering::Relaxed);
+    }
+
+    fn open_locked(&self, position: usize) {
+        let count = self.count();
+        assert!(count < CAPACITY && position <= count, "there is room for one more");
+        for to in (position + 1..=count).rev() {
+            self.copy_pair_locked(to - 1, self, to);
+        }
+        self.set_count(count + 1);
+    }
+
+    fn copy_pair_locked(&self, from: usize, into: &Node<K, CAPACITY>, to: usize) {
+        K::relocate(&self.keys[from], &into.keys[to]);
+        into.pointers[to].store(self.pointers[from].load(Ordering::Relaxed), Ordering::Relaxed);
+    }
+
+    /// Moves everything from `cut` on into `right`, which is new and empty.
+    pub(super) fn move_tail_locked(&self, cut: usize, right: &Node<K, CAPACITY>) {
+        let count = self.count();
+        for from in cut..count {
+            self.copy_pair_locked(from, right, from - cut);
+        }
+        right.set_count(count - cut);
+        self.set_count(cut);
+        self.run.store(0, Ordering::Relaxed);
+    }
+
+    /// The key slot at `position`, whatever it holds.
+    pub(super) fn slot_locked(&self, position: usize) -> &K::Slot {
+        &self.keys[position]
+    }
+
+    pub(super) fn pointer_locked(&self, position: usize) -> *mut () {
+        self.pointers[position].load(Ordering::Relaxed)
+    }
+
+    /// Takes the pair at `position` out and gives its key to the epoch. In an inner node the range of the child falls to its
+    /// left neighbour, or to the right one if it was the first.
+    ///
+    /// # Safety
+    /// The node is locked by the caller.
+    pub(super) unsafe fn remove_locked(&self, position: usize, guard: &Guard) {
+        let count = self.count();
+        // The first child of an inner node has no key of its own: its right neighbour's becomes the unused key 0.
+        let key = if self.is_leaf { position } else { position.max(1) };
+        if key < count {
+            // SAFETY: in use until now; overwritten or put out of use before the lock is released.
+            unsafe { K::retire(&self.keys[key], guard) };
+        }
+        for to in position..count - 1 {
+            self.copy_pair_locked(to + 1, self, to);
+        }
+        self.set_count(count - 1);
+        self.run.store(0, Ordering::Relaxed);
+    }
+
+    /// Frees this node and everything below it.
+    ///
+    /// # Safety
+    /// `node` came from `Box::into_raw`, and nobody else can reach it or anything below it.
+    pub(super) unsafe fn free_tree(node: *mut Node<K, CAPACITY>) {
+        // SAFETY: owned by the caller's promise; likewise all keys in use, records and children.
+        unsafe {
+            let node = Box::from_raw(node);
+            let first_key = usize::from(!node.is_leaf);
+            for position in 0..node.count() {
+                if position >= first_key {
+                    K::free(&node.keys[position]);
+                }
+                let pointer = node.pointer_locked(position);
+                if node.is_leaf {
+                    drop(Box::from_raw(pointer.cast::<Record>()));
+                } else {
+                    Node::free_tree(pointer.cast::<Node<K, CAPACITY>>());
+                }
+            }
+        }
+    }
+}
+
+/// Frees a node (not its content) or a record when every thread pinned now has moved on.
+///
+/// # Safety
+/// The pointer came from `Box::into_raw` and has been unlinked by the caller.
+pub(in crate::storage) unsafe fn retire<T: Send + 'static>(unlinked: *mut T, guard: &Guard) {
+    let unlinked = Unlinked(unlinked);
+    // SAFETY: unlinked, so only threads pinned now can still read it; they are waited for.
+    unsafe { guard.defer_unchecked(move || unlinked.free()) };
+}
+
+/// Lets the pointer cross to whichever thread runs the deferred free.
+struct Unlinked<T>(*mut T);
+
+// SAFETY: nodes and records own nothing that is bound to a thread.
+unsafe impl<T: Send> Send for Unlinked<T> {}
+
+impl<T> Unlinked<T> {
+    fn free(self) {
+        // SAFETY: made only by `retire`, whose deferral guarantees that no reader is left.
+        drop(unsafe { Box::from_raw(self.0) });
+    }
+}

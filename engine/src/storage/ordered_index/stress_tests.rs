@@ -1,0 +1,335 @@
+//! Concurrent behaviour, for every key kind, on trees of tiny nodes so that splits and unlinks are the rule.
+//!
+//! Each writer changes keys of its own and compares every answer with its own map, while scanners check what must hold whatever
+//! the writers do. Rows carry their key, so that freed memory read by mistake shows.
+
+use std::collections::BTreeSet;
+use std::ops::Bound;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Barrier};
+use std::thread;
+
+use crossbeam_epoch::{Guard, pin};
+use rand::rngs::SmallRng;
+use rand::{RngExt, SeedableRng};
+
+use super::OrderedIndex;
+use super::hesitant_key::Hesitant;
+use super::key::{ByteString, IndexKey};
+use super::tests::{check_shape, collect};
+use crate::storage::record::Record;
+use crate::storage::scan_batch::{ScanBatch, ScanDirection};
+
+type SmallIndex<K> = OrderedIndex<K, 4>;
+
+const WRITERS: u32 = 3;
+const KEYS: u32 = 240;
+
+/// Writers make at least this many changes, and go on until every scanner has made its rounds.
+const STEPS: usize = if cfg!(debug_assertions) { 5_000 } else { 200_000 };
+const ROUNDS: usize = if cfg!(debug_assertions) { 120 } else { 4_000 };
+
+/// Keys that are multiples of this are put in at the start and stay.
+const STABLE: u32 = 5;
+
+/// How a key kind spells a number, in the order of the numbers.
+trait Spelling: IndexKey {
+    const WIDTH: usize;
+    fn spell(number: u32) -> Vec<u8>;
+}
+
+impl Spelling for u64 {
+    const WIDTH: usize = 4;
+    fn spell(number: u32) -> Vec<u8> {
+        number.to_be_bytes().to_vec()
+    }
+}
+
+impl Spelling for u128 {
+    const WIDTH: usize = 12;
+    /// The lower half of the number stands in the second word of the slot.
+    fn spell(number: u32) -> Vec<u8> {
+        let mut bytes = vec![0; 12];
+        bytes[4..8].copy_from_slice(&(number / 16).to_be_bytes());
+        bytes[8..].copy_from_slice(&(number % 16).to_be_bytes());
+        bytes
+    }
+}
+
+impl Spelling for ByteString {
+    const WIDTH: usize = 0;
+    /// Neighbours share their first eight bytes, so that comparisons follow the pointers.
+    fn spell(number: u32) -> Vec<u8> {
+        let mut bytes = format!("{:08}", number / 50).into_bytes();
+        bytes.extend_from_slice(format!("{:04}", number % 50).as_bytes());
+        bytes
+    }
+}
+
+impl Spelling for Hesitant {
+    const WIDTH: usize = 4;
+    fn spell(number: u32) -> Vec<u8> {
+        number.to_be_bytes().to_vec()
+    }
+}
+
+/// Puts a row with the key's own bytes under the key.
+fn insert<'g, K: IndexKey>(index: &'g SmallIndex<K>, key: &[u8], guard: &'g Guard) -> bool {
+    let (record, inserted) = index.get_or_insert(K::probe(key), guard);
+    record.replace(Some(key), guard);
+    inserted
+}
+
+fn remove<K: IndexKey>(index: &SmallIndex<K>, key: &[u8], guard: &Guard) -> bool {
+    if let Some(record) = index.get(K::probe(key), guard)
+        && let Some(old) = record.replace(None, guard)
+    {
+        assert_eq!(old.bytes(), key);
+        old.retire(guard);
+    }
+    index.remove(K::probe(key), guard)
+}
+
+fn check_row(key: &[u8], record: &Record, guard: &Guard) {
+    if let Some(row) = record.row(guard) {
+        assert_eq!(row, key, "a record holds the row of another key");
+    }
+}
+
+/// Changes the keys that are `own` modulo the number of writers, except the stable ones; returns those it left in.
+fn write<K: Spelling>(index: &SmallIndex<K>, own: u32, scanners: &AtomicUsize) -> BTreeSet<Vec<u8>> {
+    let mut random = SmallRng::seed_from_u64(u64::from(own));
+    let mut model = BTreeSet::new();
+    let mut steps = 0;
+    while steps < STEPS || scanners.load(Ordering::Acquire) > 0 {
+        steps += 1;
+        let number = random.random_range(0..KEYS / WRITERS) * WRITERS + own;
+        if number.is_multiple_of(STABLE) {
+            continue;
+        }
+        let key = K::spell(number);
+        let guard = pin();
+        match random.random_range(0..5) {
+            0 | 1 => assert_eq!(insert(index, &key, &guard), model.insert(key)),
+            2 | 3 => assert_eq!(remove(index, &key, &guard), model.remove(&key)),
+            _ => {
+                let record = index.get(K::probe(&key), &guard);
+                assert_eq!(record.is_some(), model.contains(&key));
+                record.inspect(|record| check_row(&key, record, &guard));
+            }
+        }
+    }
+    model
+}
+
+/// Scans the whole index again and again.
+fn scan<K: Spelling>(index: &SmallIndex<K>, direction: ScanDirection) {
+    let stable: Vec<Vec<u8>> = (0..KEYS).step_by(STABLE as usize).map(K::spell).collect();
+    for _ in 0..ROUNDS {
+        let guard = pin();
+        let mut keys = collect(index, Bound::Unbounded, direction, &guard);
+        if direction == ScanDirection::Backward {
+            keys.reverse();
+        }
+        assert!(keys.is_sorted_by(|a, b| a < b), "a scan repeats or reorders keys");
+        keys.retain(|key| stable.binary_search(key).is_ok());
+        assert_eq!(keys, stable, "a scan misses keys that were present throughout");
+    }
+}
+
+/// Goes to every stable key, and from every key to the next one.
+fn look<K: Spelling>(index: &SmallIndex<K>) {
+    let spelled: Vec<Vec<u8>> = (0..KEYS).map(K::spell).collect();
+    let mut next = Vec::new();
+    for _ in 0..ROUNDS {
+        for number in 0..(KEYS - STABLE) as usize {
+            let guard = pin();
+            let stable = &spelled[(number / STABLE as usize + 1) * STABLE as usize];
+            let record = index.get(K::probe(stable), &guard).expect("a stable key stays");
+            check_row(stable, record, &guard);
+            next.clear();
+            let after = Bound::Excluded(&spelled[number][..]);
+            let found = index.next_key_after(K::lower(after, K::WIDTH), &mut next, &guard);
+            let is_between = spelled[number] < next && next <= *stable;
+            assert!(found && is_between, "the next key is at most the next stable one");
+        }
+    }
+}
+
+fn run<K: Spelling>() {
+    let index = Arc::new(SmallIndex::<K>::new(K::WIDTH));
+    let guard = pin();
+    for number in (0..KEYS).step_by(STABLE as usize) {
+        insert(&index, &K::spell(number), &guard);
+    }
+    drop(guard);
+    let scanners: [fn(&SmallIndex<K>); 3] =
+        [|index| scan(index, ScanDirection::Forward), |index| scan(index, ScanDirection::Backward), look];
+    let active = Arc::new(AtomicUsize::new(scanners.len()));
+    let scanners = scanners.map(|scanner| {
+        let (index, active) = (Arc::clone(&index), Countdown(Arc::clone(&active)));
+        thread::spawn(move || {
+            scanner(&index);
+            drop(active);
+        })
+    });
+    let writers: Vec<_> = (0..WRITERS)
+        .map(|own| {
+            let (index, active) = (Arc::clone(&index), Arc::clone(&active));
+            thread::spawn(move || write(&index, own, &active))
+        })
+        .collect();
+    let mut expected: BTreeSet<Vec<u8>> = (0..KEYS).step_by(STABLE as usize).map(K::spell).collect();
+    for writer in writers {
+        expected.extend(writer.join().expect("a writer failed"));
+    }
+    scanners.into_iter().for_each(|scanner| scanner.join().expect("a scanner failed"));
+    let guard = pin();
+    let found = collect(&index, Bound::Unbounded, ScanDirection::Forward, &guard);
+    assert_eq!(found, expected.into_iter().collect::<Vec<_>>());
+    check_shape(&index, &guard);
+}
+
+/// Counts a scanner out, also one that panics, so that the writers end.
+struct Countdown(Arc<AtomicUsize>);
+
+impl Drop for Countdown {
+    fn drop(&mut self) {
+        self.0.fetch_sub(1, Ordering::Release);
+    }
+}
+
+#[test]
+fn writers_and_scanners_of_narrow_keys_agree() {
+    run::<u64>();
+}
+
+#[test]
+fn writers_and_scanners_of_wide_keys_agree() {
+    run::<u128>();
+}
+
+#[test]
+fn writers_and_scanners_of_byte_strings_agree() {
+    run::<ByteString>();
+}
+
+#[test]
+fn writers_and_scanners_that_lose_their_core_anywhere_agree() {
+    run::<Hesitant>();
+}
+
+/// The root splits often only in young trees.
+#[test]
+fn young_trees_lose_no_key() {
+    for _ in 0..ROUNDS {
+        let index = Arc::new(SmallIndex::<Hesitant>::new(4));
+        let start = Arc::new(Barrier::new(WRITERS as usize));
+        let writers: Vec<_> = (0..WRITERS)
+            .map(|own| {
+                let (index, start) = (Arc::clone(&index), Arc::clone(&start));
+                thread::spawn(move || {
+                    start.wait();
+                    for number in (own..KEYS / 4).step_by(WRITERS as usize) {
+                        assert!(insert(&index, &Hesitant::spell(number), &pin()));
+                        for earlier in (own..=number).step_by(WRITERS as usize) {
+                            assert!(index.get(u64::from(earlier) << 32, &pin()).is_some());
+                        }
+                    }
+                })
+            })
+            .collect();
+        writers.into_iter().for_each(|writer| writer.join().expect("a writer failed"));
+        let keys = collect(&index, Bound::Unbounded, ScanDirection::Forward, &pin());
+        assert_eq!(keys, (0..KEYS / 4).map(Hesitant::spell).collect::<Vec<_>>());
+    }
+}
+
+/// A writer moves one key to and fro between two leaves, inserting before it removes: every picture of both leaves at one moment
+/// holds it.
+#[test]
+fn a_batch_is_one_picture() {
+    let index = Arc::new(SmallIndex::<Hesitant>::new(8));
+    let places = [40_u64, 80];
+    // Ascending inserts fill the first leaf, 10 to 40, and cut at 80; from then on neither leaf outgrows four keys.
+    for key in [10, 20, 30, places[0], places[1], 90, 95] {
+        index.get_or_insert(key, &pin());
+    }
+    assert!(index.remove(places[1], &pin()));
+    let active = Arc::new(AtomicUsize::new(1));
+    let scanner = Countdown(Arc::clone(&active));
+    let writer = thread::spawn({
+        let index = Arc::clone(&index);
+        move || {
+            let mut moves = 0;
+            while active.load(Ordering::Acquire) > 0 {
+                let guard = pin();
+                index.get_or_insert(places[(moves + 1) % 2], &guard);
+                assert!(index.remove(places[moves % 2], &guard));
+                moves += 1;
+            }
+            moves
+        }
+    });
+    let (mut batch, mut next) = (ScanBatch::new(), Vec::new());
+    let is_place = |key: &[u8]| places.iter().any(|place| place.to_be_bytes() == key);
+    for _ in 0..ROUNDS * 20 {
+        let guard = pin();
+        index.scan(Bound::Included(39), ScanDirection::Forward, &mut batch, &guard);
+        assert!(is_place(batch.key(0)), "forward: {:?}", batch.key(0));
+        index.scan(Bound::Included(81), ScanDirection::Backward, &mut batch, &guard);
+        assert!(is_place(batch.key(0)), "backward: {:?}", batch.key(0));
+        next.clear();
+        assert!(index.next_key_after(Bound::Excluded(39), &mut next, &guard));
+        assert!(is_place(&next), "next: {next:?}");
+    }
+    drop(scanner);
+    assert!(writer.join().expect("the writer failed") > 0);
+}
+
+/// Batches outlive their guard: what `is_alive` lets through is still linked, and its rows are whole.
+#[test]
+fn a_batch_kept_across_pins_is_read_only_while_alive() {
+    let index = Arc::new(SmallIndex::<u64>::new(4));
+    for number in 0..KEYS {
+        insert(&index, &u64::spell(number), &pin());
+    }
+    let active = Arc::new(AtomicUsize::new(1));
+    let scanner = Countdown(Arc::clone(&active));
+    let writer = thread::spawn({
+        let index = Arc::clone(&index);
+        move || {
+            let mut random = SmallRng::seed_from_u64(5);
+            while active.load(Ordering::Acquire) > 0 {
+                let key = u64::spell(random.random_range(0..KEYS));
+                let guard = pin();
+                if random.random_range(0..64) == 0 {
+                    remove(&index, &key, &guard);
+                } else {
+                    insert(&index, &key, &guard);
+                }
+                guard.flush();
+            }
+        }
+    });
+    let mut batch = ScanBatch::new();
+    let (mut resumed, mut refused) = (0, 0);
+    // Both happen for sure: a scan that nothing interrupts is resumed, and one that waits for a removal is not.
+    while (resumed < ROUNDS || refused < ROUNDS) && !writer.is_finished() {
+        index.scan(Bound::Unbounded, ScanDirection::Forward, &mut batch, &pin());
+        for _ in 0..200 {
+            let guard = pin();
+            if !batch.is_alive(index.id(), index.removals()) {
+                refused += 1;
+                break;
+            }
+            // SAFETY: alive, checked under this guard.
+            let page = unsafe { batch.page(&guard) };
+            page.iter().for_each(|(key, record)| check_row(key, record, &guard));
+            resumed += 1;
+        }
+    }
+    drop(scanner);
+    writer.join().expect("the writer failed");
+    assert!(resumed >= ROUNDS && refused >= ROUNDS, "{resumed} resumed, {refused} refused");
+}

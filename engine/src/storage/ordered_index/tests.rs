@@ -1,0 +1,227 @@
+//! Sequential behaviour against a `BTreeMap`, for every key kind, on trees of tiny nodes.
+
+use std::collections::BTreeMap;
+use std::ops::Bound;
+
+use crossbeam_epoch::{Guard, pin};
+use proptest::prelude::*;
+
+use super::OrderedIndex;
+use super::key::{ByteString, IndexKey};
+use super::node::Node;
+use crate::storage::record::Record;
+use crate::storage::scan_batch::{ScanBatch, ScanDirection};
+
+/// Nodes of four entries: a few dozen keys make a tree of several levels.
+type SmallIndex<K> = OrderedIndex<K, 4>;
+
+#[derive(Clone, Debug)]
+enum Step {
+    Insert(u16),
+    Remove(u16),
+    Get(u16),
+    Next(u16),
+    Scan { from: u16, is_included: bool, is_forward: bool },
+}
+
+fn steps() -> impl Strategy<Value = Vec<Step>> {
+    let key = 0_u16..60;
+    let step = prop_oneof![
+        4 => key.clone().prop_map(Step::Insert),
+        3 => key.clone().prop_map(Step::Remove),
+        1 => key.clone().prop_map(Step::Get),
+        1 => key.clone().prop_map(Step::Next),
+        1 => (key, any::<bool>(), any::<bool>()).prop_map(|(from, is_included, is_forward)| Step::Scan {
+            from,
+            is_included,
+            is_forward
+        }),
+    ];
+    prop::collection::vec(step, 1..300)
+}
+
+/// Everything from a bound on, by as many steps as it takes.
+pub(super) fn collect<K: IndexKey, const CAPACITY: usize>(
+    index: &OrderedIndex<K, CAPACITY>,
+    from: Bound<&[u8]>,
+    direction: ScanDirection,
+    guard: &Guard,
+) -> Vec<Vec<u8>> {
+    let mut keys: Vec<Vec<u8>> = Vec::new();
+    let mut batch = ScanBatch::new();
+    let mut last: Option<Vec<u8>> = None;
+    loop {
+        let from = last.as_deref().map_or(from, Bound::Excluded);
+        let probe = match direction {
+            ScanDirection::Forward => K::lower(from, index.width()),
+            ScanDirection::Backward => K::upper(from, index.width()),
+        };
+        index.scan(probe, direction, &mut batch, guard);
+        keys.extend((0..batch.len()).map(|position| batch.key(position).to_vec()));
+        if batch.reaches_end() {
+            return keys;
+        }
+        last = batch.last_key().map(<[u8]>::to_vec);
+        assert!(last.is_some(), "only the end of the index yields an empty batch");
+    }
+}
+
+fn check_scan<K: IndexKey>(
+    index: &SmallIndex<K>,
+    model: &BTreeMap<Vec<u8>, ()>,
+    from: Bound<&[u8]>,
+    is_forward: bool,
+    guard: &Guard,
+) {
+    let (found, expected): (_, Vec<Vec<u8>>) = if is_forward {
+        let range = model.range::<[u8], _>((from, Bound::Unbounded));
+        (collect(index, from, ScanDirection::Forward, guard), range.map(|(key, ())| key.clone()).collect())
+    } else {
+        let range = model.range::<[u8], _>((Bound::Unbounded, from)).rev();
+        (collect(index, from, ScanDirection::Backward, guard), range.map(|(key, ())| key.clone()).collect())
+    };
+    assert_eq!(found, expected);
+}
+
+fn run<K: IndexKey>(width: usize, steps: &[Step], bytes_of: impl Fn(u16) -> Vec<u8>) {
+    let index = SmallIndex::<K>::new(width);
+    let mut model = BTreeMap::new();
+    let guard = pin();
+    for step in steps {
+        match *step {
+            Step::Insert(key) => {
+                let key = bytes_of(key);
+                let (record, inserted) = index.get_or_insert(K::probe(&key), &guard);
+                assert_eq!(inserted, model.insert(key.clone(), ()).is_none());
+                record.replace(Some(&key), &guard);
+            }
+            Step::Remove(key) => {
+                let key = bytes_of(key);
+                let exists = model.remove(&key).is_some();
+                let record = index.get(K::probe(&key), &guard);
+                if let Some(record) = record {
+                    assert!(!index.remove(K::probe(&key), &guard), "a record with a row stays");
+                    record.replace(None, &guard);
+                }
+                assert_eq!(index.remove(K::probe(&key), &guard), exists);
+                assert!(record.is_none_or(Record::is_removed), "whoever still holds the record must see");
+            }
+            Step::Get(key) => {
+                let key = bytes_of(key);
+                let row = index.get(K::probe(&key), &guard).map(|record| record.row(&guard));
+                assert_eq!(row, model.get(&key).map(|()| Some(&key[..])));
+            }
+            Step::Next(key) => {
+                let key = bytes_of(key);
+                let mut next = Vec::new();
+                let after = Bound::Excluded(&key[..]);
+                let found = index.next_key_after(K::lower(after, width), &mut next, &guard);
+                let expected = model.range::<[u8], _>((after, Bound::Unbounded)).next().map(|(key, ())| key);
+                assert_eq!(found.then_some(&next), expected);
+            }
+            Step::Scan { from, is_included, is_forward } => {
+                let from = bytes_of(from);
+                let from = if is_included { Bound::Included(&from[..]) } else { Bound::Excluded(&from[..]) };
+                check_scan(&index, &model, from, is_forward, &guard);
+            }
+        }
+        check_shape(&index, &guard);
+    }
+    check_scan(&index, &model, Bound::Unbounded, true, &guard);
+    check_scan(&index, &model, Bound::Unbounded, false, &guard);
+}
+
+/// Invariants 1 and 2 of the tree's head, on a tree at rest.
+pub(super) fn check_shape<K: IndexKey, const CAPACITY: usize>(
+    index: &OrderedIndex<K, CAPACITY>,
+    guard: &Guard,
+) {
+    let root = index.root_place(guard).expect("nobody writes").0.node;
+    let is_empty = collect(index, Bound::Unbounded, ScanDirection::Forward, guard).is_empty();
+    assert!(is_empty || leaves(root).iter().all(|&count| count > 0), "an empty leaf is left behind");
+}
+
+/// The number of keys in each leaf, left to right.
+pub(super) fn leaves<K: IndexKey, const CAPACITY: usize>(node: &Node<K, CAPACITY>) -> Vec<usize> {
+    if node.is_leaf {
+        return vec![node.count()];
+    }
+    assert!(node.count() > 0, "an inner node has children");
+    let version = node.lock.read().expect("linked");
+    (0..node.count())
+        .flat_map(|position| {
+            // SAFETY: nobody else uses the tree, and the caller is pinned.
+            leaves(unsafe { node.child(position, version) }.expect("nobody writes"))
+        })
+        .collect()
+}
+
+/// Byte strings of many lengths, with long common beginnings; in an order of their own.
+fn byte_key(key: u16) -> Vec<u8> {
+    let mut bytes = vec![b'a' + (key % 3) as u8; usize::from(key % 20)];
+    bytes.extend_from_slice(&key.to_be_bytes());
+    bytes
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 64, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn packed_narrow_keys_behave_as_a_map(steps in steps()) {
+        run::<u64>(2, &steps, |key| key.to_be_bytes().to_vec());
+    }
+
+    #[test]
+    fn packed_wide_keys_behave_as_a_map(steps in steps()) {
+        run::<u128>(12, &steps, |key| {
+            let mut bytes = vec![7; 12];
+            bytes[6..8].copy_from_slice(&(key / 7).to_be_bytes());
+            bytes[10..].copy_from_slice(&(key % 7).to_be_bytes());
+            bytes
+        });
+    }
+
+    #[test]
+    fn byte_strings_behave_as_a_map(steps in steps()) {
+        run::<ByteString>(0, &steps, byte_key);
+    }
+}
+
+#[test]
+fn ascending_inserts_leave_full_leaves() {
+    let index = SmallIndex::<u64>::new(8);
+    let guard = pin();
+    for key in 0_u64..1000 {
+        index.get_or_insert(key, &guard);
+    }
+    let counts = leaves(index.root_place(&guard).expect("nobody writes").0.node);
+    assert_eq!(counts.len(), 250);
+    assert!(counts.iter().all(|&count| count == 4));
+}
+
+#[test]
+fn ascending_runs_inside_the_tree_leave_full_leaves() {
+    let index = OrderedIndex::<u64, 16>::new(8);
+    let guard = pin();
+    for round in 0..1000 {
+        for group in 0_u64..4 {
+            index.get_or_insert(group << 32 | round, &guard);
+        }
+    }
+    let counts = leaves(index.root_place(&guard).expect("nobody writes").0.node);
+    assert!(counts.len() < 4000 / 12, "{} leaves for 4000 keys", counts.len());
+}
+
+#[test]
+fn a_queue_leaves_nothing_behind() {
+    let index = SmallIndex::<ByteString>::new(0);
+    let guard = pin();
+    for key in 0_u64..2000 {
+        index.get_or_insert(ByteString::probe(&key.to_be_bytes()), &guard);
+        if key >= 10 {
+            assert!(index.remove(ByteString::probe(&(key - 10).to_be_bytes()), &guard));
+        }
+        check_shape(&index, &guard);
+    }
+    assert!(leaves(index.root_place(&guard).expect("nobody writes").0.node).len() <= 5);
+}

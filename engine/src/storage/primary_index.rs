@@ -1,0 +1,204 @@
+//! A table's primary index: memcomparable key bytes in and out, whatever structure and key packing is inside.
+//!
+//! Keys of a fixed width up to 8 or 16 bytes are packed into numbers, the others are kept as byte strings. Bounds of scans
+//! may be byte strings of any length (a prefix of the key's columns, say), compared byte by byte with the keys.
+//!
+//! The same operations mean the same on every kind, except that a hash index ([`PrimaryIndex::is_ordered`] is false) scans in
+//! an order of its own and knows no next key.
+//!
+//! References to records live as long as both the guard and the index; the guard must come from [`crossbeam_epoch::pin`].
+#![allow(unsafe_code)] // Turns a batch into a page of records under the conditions of `scan_batch`.
+
+use std::ops::Bound;
+
+use crossbeam_epoch::Guard;
+
+use super::hash_index::HashIndex;
+use super::ordered_index::OrderedIndex;
+use super::ordered_index::key::{ByteString, IndexKey};
+use super::record::Record;
+use super::scan_batch::{ScanBatch, ScanDirection, ScanPage};
+use crate::catalog::IndexKind;
+
+/// See the module head.
+pub struct PrimaryIndex {
+    kind: Kind,
+    /// Length of every key, where all have the same.
+    fixed_width: Option<usize>,
+}
+
+enum Kind {
+    OrderedNarrow(OrderedIndex<u64>),
+    OrderedWide(OrderedIndex<u128>),
+    OrderedBytes(OrderedIndex<ByteString>),
+    HashNarrow(HashIndex<u64>),
+    HashWide(HashIndex<u128>),
+    HashBytes(HashIndex<Box<[u8]>>),
+}
+
+/// Runs one expression on whatever ordered index, another on whatever hash index is inside.
+macro_rules! on_index {
+    ($index:expr, ordered $ordered:ident => $on_ordered:expr, hash $hash:ident => $on_hash:expr) => {
+        match &$index.kind {
+            Kind::OrderedNarrow($ordered) => $on_ordered,
+            Kind::OrderedWide($ordered) => $on_ordered,
+            Kind::OrderedBytes($ordered) => $on_ordered,
+            Kind::HashNarrow($hash) => $on_hash,
+            Kind::HashWide($hash) => $on_hash,
+            Kind::HashBytes($hash) => $on_hash,
+        }
+    };
+}
+
+impl PrimaryIndex {
+    /// An empty index for keys of `fixed_width` bytes, or of any length.
+    pub fn new(kind: IndexKind, fixed_width: Option<usize>) -> PrimaryIndex {
+        let kind = match (kind, fixed_width) {
+            (IndexKind::Ordered, Some(width @ 0..=8)) => Kind::OrderedNarrow(OrderedIndex::new(width)),
+            (IndexKind::Ordered, Some(width @ 9..=16)) => Kind::OrderedWide(OrderedIndex::new(width)),
+            (IndexKind::Ordered, _) => Kind::OrderedBytes(OrderedIndex::new(0)),
+            (IndexKind::Hash, Some(width @ 0..=8)) => Kind::HashNarrow(HashIndex::new(width)),
+            (IndexKind::Hash, Some(width @ 9..=16)) => Kind::HashWide(HashIndex::new(width)),
+            (IndexKind::Hash, _) => Kind::HashBytes(HashIndex::new(0)),
+        };
+        PrimaryIndex { kind, fixed_width }
+    }
+
+    /// Whether scans follow the order of the keys and can be bounded.
+    pub fn is_ordered(&self) -> bool {
+        on_index!(self, ordered _index => true, hash _index => false)
+    }
+
+    /// Whether keys of this length can stand in the index; to be asked of keys that come from a log.
+    pub fn accepts_key(&self, key: &[u8]) -> bool {
+        self.fixed_width.is_none_or(|width| key.len() == width)
+    }
+
+    /// The record under a key, which may be without a row.
+    pub fn get<'g>(&'g self, key: &[u8], guard: &'g Guard) -> Option<&'g Record> {
+        if !self.accepts_key(key) {
+            return None;
+        }
+        on_index!(
+            self,
+            ordered index => index.get(probe(index, key), guard),
+            hash index => index.get(key, guard)
+        )
+    }
+
+    /// The record under a key, and whether it was made by this call (without a row). Panics unless the index accepts the key.
+    ///
+    /// A concurrent [`PrimaryIndex::remove`] may close the record before the caller has put a row into it (then
+    /// [`Record::try_replace`] fails). Callers that hold the row's write lock are safe: only rows that nobody locks are purged.
+    pub fn get_or_insert<'g>(&'g self, key: &[u8], guard: &'g Guard) -> (&'g Record, bool) {
+        assert!(self.accepts_key(key), "a key of {} bytes is none of this index", key.len());
+        on_index!(
+            self,
+            ordered index => index.get_or_insert(probe(index, key), guard),
+            hash index => index.get_or_insert(key, guard)
+        )
+    }
+
+    /// Removes a key whose record has no row. False if there is no such key or its record has a row.
+    pub fn remove(&self, key: &[u8], guard: &Guard) -> bool {
+        if !self.accepts_key(key) {
+            return false;
+        }
+        on_index!(
+            self,
+            ordered index => index.remove(probe(index, key), guard),
+            hash index => index.remove(key, guard)
+        )
+    }
+
+    /// Refills `batch` with the keys that follow `from` in the direction of the scan: at most those of one leaf or shard, at least
+    /// one unless the index ends. To go on, call again from the last key (excluded). A hash index ignores the direction.
+    ///
+    /// The result is a consistent picture of the covered interval at one moment during the call.
+    pub fn scan<'g>(
+        &'g self,
+        from: Bound<&[u8]>,
+        direction: ScanDirection,
+        batch: &'g mut ScanBatch,
+        guard: &'g Guard,
+    ) -> ScanPage<'g> {
+        on_index!(
+            self,
+            ordered index => index.scan(bound(index, from, direction), direction, batch, guard),
+            hash index => index.scan(from, batch)
+        );
+        // SAFETY: filled just now under this guard.
+        unsafe { batch.page(guard) }
+    }
+
+    /// The records of a batch filled under an earlier guard; `None` when something has been removed from the index since (or the
+    /// batch is of another index): scan again from the last key used.
+    pub fn resume<'g>(&'g self, batch: &'g ScanBatch, guard: &'g Guard) -> Option<ScanPage<'g>> {
+        // SAFETY: alive, checked under this guard.
+        self.is_alive(batch).then(|| unsafe { batch.page(guard) })
+    }
+
+    /// Whether the keys in the interval that the batch covers are still the same. May say no without need, when keys have been
+    /// removed elsewhere in the index.
+    pub fn validate(&self, batch: &ScanBatch, _guard: &Guard) -> bool {
+        // SAFETY: alive, checked under the guard.
+        self.is_alive(batch) && unsafe { batch.is_unchanged() }
+    }
+
+    fn is_alive(&self, batch: &ScanBatch) -> bool {
+        on_index!(
+            self,
+            ordered index => batch.is_alive(index.id(), index.removals()),
+            hash index => batch.is_alive(index.id(), index.removals())
+        )
+    }
+
+    /// Replaces the content of `next` by the smallest key above `key` (of any length). False at the end, and on a hash index.
+    pub fn next_key_after(&self, key: &[u8], next: &mut Vec<u8>, guard: &Guard) -> bool {
+        next.clear();
+        on_index!(
+            self,
+            ordered index => {
+                index.next_key_after(bound(index, Bound::Excluded(key), ScanDirection::Forward), next, guard)
+            },
+            hash _index => false
+        )
+    }
+
+    /// Bytes per row beyond the row's own, as a planning figure: 8 for the record, 4 for the row's length, and the index
+    /// entry (16 bytes with narrow keys, 24 otherwise) in nodes or hash tables that are three quarters full. On top come what the
+    /// allocator adds to two allocations (8 to 24 bytes each; three with keys that are not packed) and the bytes of such keys.
+    pub fn overhead_bytes_per_row(&self) -> usize {
+        const RECORD_BYTES: usize = 8;
+        const LENGTH_BYTES: usize = 4;
+        RECORD_BYTES
+            + LENGTH_BYTES
+            + match &self.kind {
+                Kind::OrderedNarrow(_) => 22,
+                Kind::OrderedWide(_) => 33,
+                Kind::OrderedBytes(_) => 33 + LENGTH_BYTES,
+                Kind::HashNarrow(_) => 26,
+                Kind::HashWide(_) => 50,
+                Kind::HashBytes(_) => 38,
+            }
+    }
+}
+
+/// The key in the index's own form.
+fn probe<'a, K: IndexKey>(_: &OrderedIndex<K>, key: &'a [u8]) -> K::Probe<'a> {
+    K::probe(key)
+}
+
+fn bound<'a, K: IndexKey>(
+    index: &OrderedIndex<K>,
+    from: Bound<&'a [u8]>,
+    direction: ScanDirection,
+) -> Bound<K::Probe<'a>> {
+    match direction {
+        ScanDirection::Forward => K::lower(from, index.width()),
+        ScanDirection::Backward => K::upper(from, index.width()),
+    }
+}
+
+#[cfg(test)]
+mod tests;

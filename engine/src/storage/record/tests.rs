@@ -1,0 +1,93 @@
+//! What a record does with its row, alone and under racing writers.
+
+use std::sync::Arc;
+use std::thread;
+
+use crossbeam_epoch::pin;
+
+use super::{OldRow, Record, Removed};
+
+#[test]
+fn a_row_is_replaced_and_put_back() {
+    let record = Record::new();
+    let guard = pin();
+    assert_eq!(record.row(&guard), None);
+    assert!(record.replace(Some(b"one"), &guard).is_none());
+    let first = record.row(&guard);
+    let old = record.replace(Some(b"two"), &guard);
+    assert_eq!(old.as_ref().map(OldRow::bytes), Some(&b"one"[..]));
+    assert_eq!((first, record.row(&guard)), (Some(&b"one"[..]), Some(&b"two"[..])));
+    record.restore(old, &guard);
+    assert_eq!(record.row(&guard), Some(&b"one"[..]));
+    let old = record.replace(None, &guard);
+    assert!(!record.has_row());
+    record.restore(old, &guard);
+    record.restore(None, &guard);
+    assert_eq!(record.row(&guard), None);
+}
+
+#[test]
+fn an_empty_row_is_a_row() {
+    let record = Record::new();
+    let guard = pin();
+    record.replace(Some(b""), &guard);
+    assert_eq!(record.row(&guard), Some(&b""[..]));
+}
+
+#[test]
+fn only_a_record_without_a_row_closes_and_then_takes_none() {
+    let record = Record::new();
+    let guard = pin();
+    record.replace(Some(b"row"), &guard);
+    assert!(!record.try_close());
+    record.replace(None, &guard);
+    assert!(record.try_close() && record.is_removed());
+    assert!(matches!(record.try_replace(Some(b"late"), &guard), Err(Removed)));
+    assert_eq!(record.row(&guard), None);
+}
+
+#[test]
+fn a_reader_keeps_its_row_while_it_is_pinned() {
+    let record = Record::new();
+    let guard = pin();
+    record.replace(Some(&[7; 100]), &guard);
+    let row = record.row(&guard).expect("there is a row");
+    thread::scope(|scope| {
+        scope.spawn(|| {
+            for number in 0..2000_u32 {
+                let guard = pin();
+                // Half are retired, half dropped.
+                match record.replace(Some(&number.to_le_bytes()), &guard) {
+                    Some(old) if number % 2 == 0 => old.retire(&guard),
+                    old => drop(old),
+                }
+            }
+        });
+    });
+    assert!(row.iter().all(|&byte| byte == 7));
+}
+
+#[test]
+fn racing_writers_neither_lose_nor_share_a_row() {
+    let record = Arc::new(Record::new());
+    let writers: Vec<_> = (0..3_u64)
+        .map(|writer| {
+            let record = Arc::clone(&record);
+            thread::spawn(move || {
+                let mut taken = Vec::new();
+                for step in 0..3000_u64 {
+                    let guard = pin();
+                    let row = (writer << 32 | step).to_be_bytes();
+                    taken.extend(record.replace(Some(&row), &guard));
+                }
+                taken.iter().map(|old| old.bytes().to_vec()).collect::<Vec<_>>()
+            })
+        })
+        .collect();
+    let mut rows: Vec<Vec<u8>> =
+        writers.into_iter().flat_map(|writer| writer.join().expect("a writer failed")).collect();
+    rows.extend(record.row(&pin()).map(<[u8]>::to_vec));
+    rows.sort_unstable();
+    rows.dedup();
+    assert_eq!(rows.len(), 9000);
+}

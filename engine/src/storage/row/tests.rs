@@ -1,0 +1,180 @@
+//! Rows: what goes in comes out, and what was not written by us is refused.
+
+use proptest::prelude::*;
+
+use super::RowLayout;
+use crate::value::tests::{any_row, any_value, is_identical};
+use crate::value::{BigDecimal, SqlType, Value};
+
+fn encode(types: &[SqlType], values: &[Value]) -> (RowLayout, Vec<u8>) {
+    let layout = RowLayout::new(types);
+    let mut row = Vec::new();
+    layout.encode(values, &mut row);
+    (layout, row)
+}
+
+/// The layout is a format: these bytes may not change without a new version of the log.
+#[test]
+fn the_bytes_are_as_documented() {
+    let types =
+        [SqlType::Integer, SqlType::Text, SqlType::SmallInt, SqlType::Char(4), SqlType::Numeric(None)];
+    let number = Value::numeric(BigDecimal::new((-258).into(), 2));
+    let values = [Value::Integer(1), Value::text("hé"), Value::Null, Value::text("ab  "), number];
+    let (layout, row) = encode(&types, &values);
+    let expected = [
+        &[1, 0, 0, 0][..],
+        &[22, 0, 0, 0],
+        &[0, 0],
+        &[24, 0, 0, 0],
+        &[28, 0, 0, 0],
+        &[0b0000_0100],
+        "hé".as_bytes(),
+        b"ab",
+        &[2, 0x80, 2, 1],
+    ];
+    assert_eq!(row, expected.concat());
+    assert_eq!(layout.header_bytes(), 19);
+    assert_eq!(layout.column_count(), 5);
+}
+
+#[test]
+fn a_row_of_pgbench_accounts_is_17_bytes() {
+    let types = [SqlType::Integer, SqlType::Integer, SqlType::Integer, SqlType::Char(84)];
+    let blanks = " ".repeat(84);
+    let values = [Value::Integer(1), Value::Integer(1), Value::Integer(0), Value::text(blanks.as_str())];
+    let (layout, row) = encode(&types, &values);
+    assert_eq!(row.len(), 17);
+    assert_eq!(layout.value(&row, 3), Value::text(blanks));
+}
+
+#[test]
+fn padding_counts_characters() {
+    let (layout, row) = encode(
+        &[SqlType::Char(3), SqlType::Char(70)],
+        &[Value::text("é  "), Value::text("漢".to_owned() + &" ".repeat(69))],
+    );
+    assert_eq!(layout.value(&row, 0), Value::text("é  "));
+    assert_eq!(layout.value(&row, 1).as_str().map(|text| text.chars().count()), Some(70));
+}
+
+#[test]
+fn encode_and_update_append() {
+    let layout = RowLayout::new(&[SqlType::Text, SqlType::Integer]);
+    let mut out = b"before".to_vec();
+    layout.encode(&[Value::text("x"), Value::Integer(5)], &mut out);
+    let first = out[6..].to_vec();
+    assert_eq!(layout.value(&first, 0), Value::text("x"));
+    let mut out = b"before".to_vec();
+    layout.update(&first, &[(0, Value::text("longer")), (1, Value::Null)], &mut out);
+    assert!(layout.check(&out[6..]).is_ok());
+    assert_eq!(layout.value(&out[6..], 0), Value::text("longer"));
+    assert!(layout.is_null(&out[6..], 1));
+}
+
+#[test]
+fn a_table_without_columns_has_empty_rows() {
+    let (layout, row) = encode(&[], &[]);
+    assert!(row.is_empty() && layout.check(&row).is_ok() && layout.check(&[0]).is_err());
+}
+
+#[test]
+fn foreign_bytes_are_refused() {
+    let types = [SqlType::Boolean, SqlType::Text, SqlType::Numeric(None), SqlType::Char(2)];
+    let values = [Value::Boolean(true), Value::text("ab"), Value::numeric(5.into()), Value::text("x ")];
+    let (layout, row) = encode(&types, &values);
+    assert!(layout.check(&row).is_ok());
+    let broken = |change: &dyn Fn(&mut Vec<u8>)| {
+        let mut row = row.clone();
+        change(&mut row);
+        let error = layout.check(&row).expect_err("must be refused");
+        assert_eq!(error.sqlstate().0, "XX001");
+    };
+    broken(&|row| row.truncate(3));
+    broken(&|row| row.push(0));
+    broken(&|row| row[0] = 2);
+    broken(&|row| row[1] = 200);
+    broken(&|row| row[1] = 1);
+    broken(&|row| row[13] |= 0x10);
+    broken(&|row| row[13] |= 0x01);
+    broken(&|row| row[13] |= 0x02);
+    broken(&|row| row[14] = 0xff);
+    broken(&|row| row[14] = 0);
+    // A numeric with a zero high byte, with a scale beyond all limits, and a negative zero.
+    broken(&|row| row[18] = 0);
+    broken(&|row| row[17] = 0x7f);
+    broken(&|row| *row.last_mut().unwrap() = b' ');
+}
+
+proptest! {
+    #[test]
+    fn values_survive((types, values) in any_row()) {
+        let (layout, row) = encode(&types, &values);
+        prop_assert!(layout.check(&row).is_ok());
+        let mut read = Vec::new();
+        layout.values(&row, &mut read);
+        for (number, (read, value)) in read.iter().zip(&values).enumerate() {
+            prop_assert!(is_identical(read, value), "{read:?} {value:?}");
+            prop_assert_eq!(layout.is_null(&row, number as u16), value.is_null());
+            prop_assert_eq!(layout.bytes(&row, number as u16).is_none(), value.is_null());
+        }
+        let mut again = Vec::new();
+        layout.encode(&read, &mut again);
+        prop_assert_eq!(again, row);
+    }
+
+    /// An update is the same as encoding the new values.
+    #[test]
+    fn an_update_changes_what_it_sets(
+        ((types, old), changes) in any_row().prop_flat_map(|(types, old)| {
+            let changes: Vec<_> = types.iter().map(|sql_type| {
+                prop_oneof![
+                    2 => Just(None),
+                    1 => any_value(*sql_type).prop_map(Some),
+                    1 => Just(Some(Value::Null)),
+                ]
+            }).collect();
+            (Just((types, old)), changes)
+        }),
+        is_backwards in any::<bool>(),
+    ) {
+        let (layout, row) = encode(&types, &old);
+        let mut new = old.clone();
+        let mut set = Vec::new();
+        for (number, change) in changes.into_iter().enumerate() {
+            if let Some(value) = change {
+                new[number] = value.clone();
+                set.push((number as u16, value));
+            }
+        }
+        if is_backwards {
+            set.reverse();
+        }
+        let mut updated = Vec::new();
+        layout.update(&row, &set, &mut updated);
+        prop_assert_eq!(updated, encode(&types, &new).1);
+    }
+
+    /// Damage is either found, or harmless: reading never panics, and what is read encodes to the same bytes.
+    #[test]
+    fn damaged_rows_never_panic(
+        (types, values) in any_row(),
+        damage in prop::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 1..4),
+        cut in prop::option::of(any::<prop::sample::Index>()),
+    ) {
+        let (layout, mut row) = encode(&types, &values);
+        for (index, byte) in damage {
+            let at = index.index(row.len());
+            row[at] = byte;
+        }
+        if let Some(cut) = cut {
+            row.truncate(cut.index(row.len() + 1));
+        }
+        if layout.check(&row).is_ok() {
+            let mut read = Vec::new();
+            layout.values(&row, &mut read);
+            let mut again = Vec::new();
+            layout.encode(&read, &mut again);
+            prop_assert_eq!(again, row);
+        }
+    }
+}

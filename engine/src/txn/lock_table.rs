@@ -1,0 +1,404 @@
+//! The lock table: who holds which resource in which mode, who waits, and what the protocol remembers of it.
+//!
+//! A resource is a 64-bit hash of what it stands for (a row's key, the gap before a key, a stripe of a table; see
+//! [`Resource`]). Two things that hash alike share a lock: a needless conflict, never a missed one. Only resources
+//! in use have an entry, and those whose trace (`TupleMeta`) the protocol cannot forget yet: the paper's "tuple LVs
+//! only for active tuples" (Taurus, section 4.1) is the lifetime of these entries.
+//!
+//! **Granting.** Modes are those of multi-granularity locking ([`AccessMode`]). A request is granted at once when it
+//! is compatible with every other holder and nobody waits; an upgrade passes the queue. Otherwise it joins a FIFO
+//! queue and its caller gets a ticket. Whoever releases grants from the head of the queue, so a resumed caller finds
+//! its lock held.
+//!
+//! **Deadlock.** A wait is entered under one global mutex, and the request that would close a cycle of the waits-for
+//! graph is refused instead (40P01). The graph is read from the entries, one bucket latch at a time; that is sound
+//! because no new wait can appear while the mutex is held, and a transaction that waits gives nothing up.
+//!
+//! **Invariants.**
+//! 1. Two grants of one entry by different transactions are compatible.
+//! 2. `acquired` and `released` of the protocol run under the entry's latch, `released` before the grant disappears
+//!    (pitfall 3).
+//! 3. An entry is dropped only without holders and waiters, and when the protocol agrees (pitfall 19).
+//! 4. Latch order: waits-for mutex, then one bucket; never two buckets.
+
+use std::collections::HashMap;
+
+use crossbeam_utils::CachePadded;
+use parking_lot::{Mutex, MutexGuard};
+use smallvec::SmallVec;
+
+use crate::mutant::{self, Mutant};
+use crate::protocol::{AccessMode, Protocol};
+use crate::ticket::{Signal, Ticket, ticket};
+
+/// A lockable thing, as a 64-bit hash.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) struct Resource(pub(crate) u64);
+
+/// Identifies a transaction while it runs: worker number in the upper half, a counter in the lower.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) struct TransactionId(pub(crate) u64);
+
+/// What became of a request.
+pub(crate) enum Acquired {
+    /// Held, and it was not held before: release it later.
+    New(AccessMode),
+    /// Held already, perhaps in a stronger mode now.
+    Held(AccessMode),
+    Wait(Ticket),
+    Deadlock,
+}
+
+/// Whether the holder has seen its grant yet. A grant made while its transaction waited is fresh until the
+/// transaction resumes and collects its dependencies.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Freshness {
+    Seen,
+    FreshNew,
+    FreshUpgrade,
+}
+
+struct Grant {
+    transaction: TransactionId,
+    mode: AccessMode,
+    freshness: Freshness,
+}
+
+struct Waiter {
+    transaction: TransactionId,
+    /// The mode it will hold, joined with what it holds already.
+    mode: AccessMode,
+    is_upgrade: bool,
+    signal: Signal,
+}
+
+struct Entry<M> {
+    resource: Resource,
+    meta: M,
+    granted: SmallVec<[Grant; 2]>,
+    waiting: Vec<Waiter>,
+}
+
+impl<M> Entry<M> {
+    fn is_idle(&self) -> bool {
+        self.granted.is_empty() && self.waiting.is_empty()
+    }
+
+    fn is_grantable(&self, transaction: TransactionId, mode: AccessMode) -> bool {
+        self.granted.iter().all(|grant| grant.transaction == transaction || grant.mode.is_compatible(mode))
+    }
+
+    /// Grants from the head of the queue as far as possible; the signals are fired after the latch is dropped.
+    fn grant_waiters(&mut self, fired: &mut SmallVec<[Signal; 2]>) {
+        while let Some(first) = self.waiting.first() {
+            if !self.is_grantable(first.transaction, first.mode) {
+                return;
+            }
+            let waiter = self.waiting.remove(0);
+            match self.granted.iter_mut().find(|grant| grant.transaction == waiter.transaction) {
+                Some(grant) => {
+                    grant.mode = waiter.mode;
+                    if grant.freshness == Freshness::Seen {
+                        grant.freshness = Freshness::FreshUpgrade;
+                    }
+                }
+                None => self.granted.push(Grant {
+                    transaction: waiter.transaction,
+                    mode: waiter.mode,
+                    freshness: Freshness::FreshNew,
+                }),
+            }
+            fired.push(waiter.signal);
+        }
+    }
+
+    /// Those that `transaction`, queued here, waits for: conflicting holders and everybody ahead in the queue.
+    fn blockers(&self, transaction: TransactionId) -> SmallVec<[TransactionId; 4]> {
+        let mut blockers = SmallVec::new();
+        let Some(place) = self.waiting.iter().position(|waiter| waiter.transaction == transaction) else {
+            return blockers;
+        };
+        let mode = self.waiting[place].mode;
+        for grant in &self.granted {
+            if grant.transaction != transaction && !grant.mode.is_compatible(mode) {
+                blockers.push(grant.transaction);
+            }
+        }
+        blockers.extend(self.waiting[..place].iter().map(|waiter| waiter.transaction));
+        blockers
+    }
+}
+
+type Bucket<M> = Vec<Entry<M>>;
+
+/// On a cache line of its own, so that neighbours do not slow each other down.
+type PaddedBucket<M> = CachePadded<Mutex<Bucket<M>>>;
+
+/// From this many entries on, a bucket is swept before one is added.
+const SWEEP_ENTRIES: usize = 4;
+
+/// See the module head.
+pub(crate) struct LockTable<P: Protocol> {
+    buckets: Box<[PaddedBucket<P::TupleMeta>]>,
+    /// What each waiting transaction waits for; entries may be stale, the bucket decides.
+    waits: Mutex<HashMap<TransactionId, Resource>>,
+}
+
+impl<P: Protocol> LockTable<P> {
+    /// `buckets` is a power of two.
+    pub(crate) fn new(buckets: usize) -> LockTable<P> {
+        assert!(buckets.is_power_of_two(), "the bucket number is taken from bits of a hash");
+        LockTable {
+            buckets: (0..buckets).map(|_| CachePadded::new(Mutex::new(Vec::new()))).collect(),
+            waits: Mutex::new(HashMap::new()),
+        }
+    }
+
+    fn bucket(&self, resource: Resource) -> MutexGuard<'_, Bucket<P::TupleMeta>> {
+        let mask = self.buckets.len() - 1;
+        self.buckets[(resource.0 >> 20) as usize & mask].lock()
+    }
+
+    fn entry<'b>(
+        bucket: &'b mut Bucket<P::TupleMeta>,
+        resource: Resource,
+        protocol: &P,
+    ) -> &'b mut Entry<P::TupleMeta> {
+        let place = match bucket.iter().position(|entry| entry.resource == resource) {
+            Some(place) => place,
+            None => {
+                if bucket.len() >= SWEEP_ENTRIES {
+                    bucket.retain(|entry| !(entry.is_idle() && protocol.can_evict(&entry.meta)));
+                }
+                bucket.push(Entry {
+                    resource,
+                    meta: protocol.new_tuple_meta(),
+                    granted: SmallVec::new(),
+                    waiting: Vec::new(),
+                });
+                bucket.len() - 1
+            }
+        };
+        &mut bucket[place]
+    }
+
+    /// Asks for `resource` in `mode`. After `Wait`, ask again with the same arguments once the ticket fires.
+    pub(crate) fn acquire(
+        &self,
+        protocol: &P,
+        dependencies: &mut P::Dependencies,
+        transaction: TransactionId,
+        resource: Resource,
+        mode: AccessMode,
+    ) -> Acquired {
+        {
+            let mut bucket = self.bucket(resource);
+            let entry = Self::entry(&mut bucket, resource, protocol);
+            if let Some(answer) = Self::try_grant(entry, protocol, dependencies, transaction, mode) {
+                return answer;
+            }
+        }
+        self.wait(protocol, dependencies, transaction, resource, mode)
+    }
+
+    /// Like [`LockTable::acquire`], but gives up instead of waiting.
+    pub(crate) fn try_acquire(
+        &self,
+        protocol: &P,
+        dependencies: &mut P::Dependencies,
+        transaction: TransactionId,
+        resource: Resource,
+        mode: AccessMode,
+    ) -> Option<Acquired> {
+        let mut bucket = self.bucket(resource);
+        let entry = Self::entry(&mut bucket, resource, protocol);
+        Self::try_grant(entry, protocol, dependencies, transaction, mode)
+    }
+
+    fn try_grant(
+        entry: &mut Entry<P::TupleMeta>,
+        protocol: &P,
+        dependencies: &mut P::Dependencies,
+        transaction: TransactionId,
+        mode: AccessMode,
+    ) -> Option<Acquired> {
+        let Some(place) = entry.granted.iter().position(|grant| grant.transaction == transaction) else {
+            if !entry.waiting.is_empty() || !entry.is_grantable(transaction, mode) {
+                return None;
+            }
+            entry.granted.push(Grant { transaction, mode, freshness: Freshness::Seen });
+            protocol.acquired(mode, &entry.meta, dependencies);
+            return Some(Acquired::New(mode));
+        };
+        let held = entry.granted[place].mode;
+        let freshness = entry.granted[place].freshness;
+        let joined = held.join(mode);
+        if joined != held && !entry.is_grantable(transaction, joined) {
+            return None;
+        }
+        if joined != held || freshness != Freshness::Seen {
+            entry.granted[place].mode = joined;
+            entry.granted[place].freshness = Freshness::Seen;
+            protocol.acquired(joined, &entry.meta, dependencies);
+        }
+        Some(if freshness == Freshness::FreshNew { Acquired::New(joined) } else { Acquired::Held(joined) })
+    }
+
+    /// The slow path: enqueues and looks for a cycle, under the waits-for mutex.
+    fn wait(
+        &self,
+        protocol: &P,
+        dependencies: &mut P::Dependencies,
+        transaction: TransactionId,
+        resource: Resource,
+        mode: AccessMode,
+    ) -> Acquired {
+        let mut waits = self.waits.lock();
+        let answer = {
+            let mut bucket = self.bucket(resource);
+            let entry = Self::entry(&mut bucket, resource, protocol);
+            if let Some(answer) = Self::try_grant(entry, protocol, dependencies, transaction, mode) {
+                return answer;
+            }
+            let held = entry.granted.iter().find(|grant| grant.transaction == transaction);
+            let (answer, signal) = ticket();
+            let waiter = Waiter {
+                transaction,
+                mode: held.map_or(mode, |grant| grant.mode.join(mode)),
+                is_upgrade: held.is_some(),
+                signal,
+            };
+            let place = if waiter.is_upgrade {
+                entry.waiting.iter().take_while(|other| other.is_upgrade).count()
+            } else {
+                entry.waiting.len()
+            };
+            entry.waiting.insert(place, waiter);
+            answer
+        };
+        waits.insert(transaction, resource);
+        if self.closes_cycle(&waits, transaction) {
+            waits.remove(&transaction);
+            drop(waits);
+            self.withdraw(transaction, resource);
+            return Acquired::Deadlock;
+        }
+        Acquired::Wait(answer)
+    }
+
+    /// Depth-first search from `start` through the waits-for graph.
+    fn closes_cycle(&self, waits: &HashMap<TransactionId, Resource>, start: TransactionId) -> bool {
+        let mut stack: SmallVec<[TransactionId; 16]> = SmallVec::from_slice(&[start]);
+        let mut seen: Vec<TransactionId> = Vec::new();
+        while let Some(transaction) = stack.pop() {
+            let Some(&resource) = waits.get(&transaction) else { continue };
+            let bucket = self.bucket(resource);
+            let Some(entry) = bucket.iter().find(|entry| entry.resource == resource) else { continue };
+            for blocker in entry.blockers(transaction) {
+                if blocker == start {
+                    return true;
+                }
+                if !seen.contains(&blocker) {
+                    seen.push(blocker);
+                    stack.push(blocker);
+                }
+            }
+        }
+        false
+    }
+
+    /// Gives up a wait, or a grant that arrived while nobody looked.
+    pub(crate) fn withdraw(&self, transaction: TransactionId, resource: Resource) {
+        let mut fired = SmallVec::new();
+        let mut bucket = self.bucket(resource);
+        if let Some(entry) = bucket.iter_mut().find(|entry| entry.resource == resource) {
+            entry.waiting.retain(|waiter| waiter.transaction != transaction);
+            entry.granted.retain(|grant| {
+                !(grant.transaction == transaction && grant.freshness == Freshness::FreshNew)
+            });
+            entry.grant_waiters(&mut fired);
+        }
+        drop(bucket);
+        drop(fired);
+    }
+
+    /// Settles a wait whose caller now wants something else: true if the resource was granted meanwhile, and is held from now
+    /// on; otherwise the wait is withdrawn.
+    pub(crate) fn claim(
+        &self,
+        protocol: &P,
+        dependencies: &mut P::Dependencies,
+        transaction: TransactionId,
+        resource: Resource,
+    ) -> bool {
+        let mut bucket = self.bucket(resource);
+        let entry = Self::entry(&mut bucket, resource, protocol);
+        if let Some(grant) = entry.granted.iter_mut().find(|grant| grant.transaction == transaction)
+            && grant.freshness == Freshness::FreshNew
+        {
+            grant.freshness = Freshness::Seen;
+            protocol.acquired(grant.mode, &entry.meta, dependencies);
+            return true;
+        }
+        drop(bucket);
+        self.withdraw(transaction, resource);
+        false
+    }
+
+    /// Gives up a held resource. `leave_trace` lets the protocol mark the entry first.
+    pub(crate) fn release(
+        &self,
+        protocol: &P,
+        transaction: TransactionId,
+        resource: Resource,
+        leave_trace: impl Fn(AccessMode, &mut P::TupleMeta),
+    ) {
+        let trace_late = mutant::is_active(Mutant::ReleaseBeforeRaise);
+        let mut fired = SmallVec::new();
+        let mut bucket = self.bucket(resource);
+        let Some(place) = bucket.iter().position(|entry| entry.resource == resource) else { return };
+        let entry = &mut bucket[place];
+        let Some(grant) = entry.granted.iter().position(|grant| grant.transaction == transaction) else {
+            return;
+        };
+        let mode = entry.granted[grant].mode;
+        if !trace_late {
+            leave_trace(mode, &mut entry.meta);
+        }
+        entry.granted.swap_remove(grant);
+        if !entry.waiting.is_empty() {
+            entry.grant_waiters(&mut fired);
+        } else if entry.granted.is_empty() && protocol.can_evict(&entry.meta) {
+            bucket.swap_remove(place);
+        }
+        drop(bucket);
+        drop(fired);
+        if trace_late {
+            // Long enough for the next owner to be woken.
+            std::thread::sleep(std::time::Duration::from_micros(200));
+            leave_trace(mode, &mut Self::entry(&mut self.bucket(resource), resource, protocol).meta);
+        }
+    }
+
+    /// Whether the protocol could forget the resource.
+    pub(crate) fn is_forgettable(&self, protocol: &P, resource: Resource) -> bool {
+        let bucket = self.bucket(resource);
+        bucket
+            .iter()
+            .find(|entry| entry.resource == resource)
+            .is_none_or(|entry| protocol.can_evict(&entry.meta))
+    }
+
+    /// A transaction that has waited has ended.
+    pub(crate) fn forget_waits(&self, transaction: TransactionId) {
+        self.waits.lock().remove(&transaction);
+    }
+
+    #[cfg(test)]
+    pub(crate) fn entries(&self) -> usize {
+        self.buckets.iter().map(|bucket| bucket.lock().len()).sum()
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,203 @@
+//! The lock table alone, under a protocol that counts what it is told.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use super::*;
+use crate::error::Result;
+use crate::log::durable::Durability;
+use crate::protocol::{Append, CommitPayload};
+
+/// A tuple remembers the highest token left on it; a transaction collects the highest it met.
+#[derive(Default)]
+struct Counting {
+    keeps_everything: AtomicBool,
+}
+
+impl Protocol for Counting {
+    const WRITES_LOG: bool = false;
+    type TupleMeta = u64;
+    type Dependencies = u64;
+    type CommitToken = u64;
+
+    fn new_tuple_meta(&self) -> u64 {
+        0
+    }
+    fn can_evict(&self, _meta: &u64) -> bool {
+        !self.keeps_everything.load(Ordering::Relaxed)
+    }
+    fn new_dependencies(&self) -> u64 {
+        0
+    }
+    fn begin(&self, dependencies: &mut u64) {
+        *dependencies = 0;
+    }
+    fn acquired(&self, _mode: AccessMode, meta: &u64, dependencies: &mut u64) {
+        *dependencies = (*dependencies).max(*meta);
+    }
+    fn released(&self, mode: AccessMode, meta: &mut u64, token: &u64, _wrote: bool) {
+        if mode == AccessMode::Write {
+            *meta = (*meta).max(*token);
+        }
+    }
+    fn log_commit(&self, _: usize, dependencies: &mut u64, _: &CommitPayload<'_>) -> Result<Append<u64>> {
+        Ok(Append::Done(*dependencies + 1))
+    }
+    fn read_only_commit(&self, dependencies: &u64) -> u64 {
+        *dependencies
+    }
+    fn durability(&self, _token: &u64) -> Durability {
+        Durability::immediate()
+    }
+    fn name(&self) -> &'static str {
+        "counting"
+    }
+    fn shutdown(&self) -> Result<()> {
+        Ok(())
+    }
+}
+
+struct Fixture {
+    protocol: Counting,
+    table: LockTable<Counting>,
+    dependencies: u64,
+}
+
+impl Fixture {
+    fn new() -> Fixture {
+        Fixture { protocol: Counting::default(), table: LockTable::new(4), dependencies: 0 }
+    }
+
+    fn acquire(&mut self, transaction: u64, resource: u64, mode: AccessMode) -> Acquired {
+        self.dependencies = 0;
+        let transaction = TransactionId(transaction);
+        self.table.acquire(&self.protocol, &mut self.dependencies, transaction, Resource(resource), mode)
+    }
+
+    fn release(&self, transaction: u64, resource: u64, token: u64) {
+        let protocol = &self.protocol;
+        self.table.release(protocol, TransactionId(transaction), Resource(resource), |mode, meta| {
+            protocol.released(mode, meta, &token, true);
+        });
+    }
+}
+
+fn must_wait(acquired: Acquired) -> Ticket {
+    match acquired {
+        Acquired::Wait(ticket) => ticket,
+        _ => panic!("the request should have waited"),
+    }
+}
+
+#[test]
+fn every_pair_of_modes_follows_the_matrix() {
+    use AccessMode::{IntentRead, IntentWrite, Read, Write};
+    for held in [IntentRead, IntentWrite, Read, Write] {
+        for asked in [IntentRead, IntentWrite, Read, Write] {
+            let mut fixture = Fixture::new();
+            assert!(matches!(fixture.acquire(1, 7, held), Acquired::New(mode) if mode == held));
+            let granted = matches!(fixture.acquire(2, 7, asked), Acquired::New(_));
+            assert_eq!(granted, held.is_compatible(asked), "{held:?} then {asked:?}");
+        }
+    }
+}
+
+#[test]
+fn a_grant_after_a_wait_collects_what_the_releaser_left() {
+    let mut fixture = Fixture::new();
+    fixture.acquire(1, 7, AccessMode::Write);
+    let ticket = must_wait(fixture.acquire(2, 7, AccessMode::Write));
+    fixture.release(1, 7, 42);
+    assert!(ticket.is_ready());
+    assert!(matches!(fixture.acquire(2, 7, AccessMode::Write), Acquired::New(AccessMode::Write)));
+    assert_eq!(fixture.dependencies, 42);
+}
+
+#[test]
+fn entries_go_when_nobody_needs_them() {
+    let mut fixture = Fixture::new();
+    fixture.acquire(1, 7, AccessMode::Write);
+    fixture.release(1, 7, 42);
+    assert_eq!(fixture.table.entries(), 0);
+    fixture.protocol.keeps_everything.store(true, Ordering::Relaxed);
+    for resource in 0..100 {
+        fixture.acquire(1, resource, AccessMode::Write);
+        fixture.release(1, resource, 42);
+    }
+    assert_eq!(fixture.table.entries(), 100);
+    fixture.protocol.keeps_everything.store(false, Ordering::Relaxed);
+    for resource in 100..104 {
+        fixture.acquire(1, resource << 20, AccessMode::Write);
+    }
+    assert!(fixture.table.entries() < 100, "a full bucket is swept");
+}
+
+#[test]
+fn waiters_are_served_in_order_and_upgrades_first() {
+    let mut fixture = Fixture::new();
+    fixture.acquire(1, 7, AccessMode::Read);
+    fixture.acquire(2, 7, AccessMode::Read);
+    let writer = must_wait(fixture.acquire(3, 7, AccessMode::Write));
+    let reader = must_wait(fixture.acquire(4, 7, AccessMode::Read));
+    let upgrade = must_wait(fixture.acquire(1, 7, AccessMode::Write));
+    fixture.release(2, 7, 1);
+    assert!(upgrade.is_ready() && !writer.is_ready() && !reader.is_ready());
+    assert!(matches!(fixture.acquire(1, 7, AccessMode::Write), Acquired::Held(AccessMode::Write)));
+    fixture.release(1, 7, 2);
+    assert!(writer.is_ready() && !reader.is_ready());
+    assert!(matches!(fixture.acquire(3, 7, AccessMode::Write), Acquired::New(_)));
+    fixture.release(3, 7, 3);
+    assert!(reader.is_ready());
+}
+
+#[test]
+fn a_cycle_through_the_queue_is_a_deadlock() {
+    let mut fixture = Fixture::new();
+    fixture.acquire(1, 7, AccessMode::Read);
+    fixture.acquire(2, 8, AccessMode::Write);
+    // 2 waits for 1; 3 waits only because 2 stands before it; 1 waits for 3's resource: no cycle yet.
+    must_wait(fixture.acquire(2, 7, AccessMode::Write));
+    fixture.acquire(3, 9, AccessMode::Write);
+    must_wait(fixture.acquire(3, 7, AccessMode::Read));
+    assert!(matches!(fixture.acquire(1, 9, AccessMode::Write), Acquired::Deadlock));
+}
+
+#[test]
+fn many_threads_exclude_each_other() {
+    use std::sync::Arc;
+    use std::sync::atomic::AtomicU64;
+    let table: Arc<(Counting, LockTable<Counting>)> = Arc::new((Counting::default(), LockTable::new(4)));
+    let inside = Arc::new(AtomicU64::new(0));
+    let threads: Vec<_> = (1..=4u64)
+        .map(|thread| {
+            let (shared, inside) = (Arc::clone(&table), Arc::clone(&inside));
+            std::thread::spawn(move || {
+                for round in 0..2000u64 {
+                    let transaction = TransactionId(thread << 32 | round);
+                    let mut dependencies = 0;
+                    loop {
+                        let (protocol, table) = &*shared;
+                        match table.acquire(
+                            protocol,
+                            &mut dependencies,
+                            transaction,
+                            Resource(7),
+                            AccessMode::Write,
+                        ) {
+                            Acquired::Wait(ticket) => ticket.wait(),
+                            Acquired::Deadlock => panic!("one resource cannot deadlock"),
+                            Acquired::New(_) | Acquired::Held(_) => break,
+                        }
+                    }
+                    assert_eq!(inside.fetch_add(1, Ordering::SeqCst), 0);
+                    inside.fetch_sub(1, Ordering::SeqCst);
+                    shared.1.release(&shared.0, transaction, Resource(7), |_, _| {});
+                    shared.1.forget_waits(transaction);
+                }
+            })
+        })
+        .collect();
+    for thread in threads {
+        thread.join().expect("no panic");
+    }
+    assert_eq!(table.1.entries(), 0);
+}

@@ -1,0 +1,520 @@
+//! Strict two-phase locking, serializable.
+//!
+//! **What is locked.** A transaction takes an intent lock on every table it enters and a row lock on every key it reads or
+//! writes, present or absent. Range scans also lock the *gap before* each key they pass and the gap before the first
+//! key beyond the range (next-key locking), so that nothing can appear in a range that was read; inserts ask for the gap they land
+//! in. Scans without bounds, and scans of tables that have no order, lock the table instead. All locks are held until the
+//! log record has been appended (early lock release: not until it is durable).
+//!
+//! ```text
+//! resource          modes                      taken by
+//! row (table, key)  Read, Write                point reads, scans; updates, deletes, inserts
+//! gap (table, key)  Read, IntentWrite          scans; inserts below `key`
+//! gap (table, end)  Read, IntentWrite          scans that reach the end; inserts behind the last key
+//! table stripe      IntentRead, IntentWrite    everybody, on the stripe of its worker
+//!                   Read, Write                whole-table scans, bulk loads, DDL: on all stripes
+//! name              Write                      CREATE and DROP TABLE
+//! ```
+//!
+//! **An insert** locks its row and the gap before the next key, puts an empty record under its key, and looks whether that next key
+//! is still the next. A scanner that comes later meets the key and waits for its row; one that came earlier holds the gap.
+//!
+//! **Writes are installed at once**, the previous row kept in an undo list; the lock hides them. A delete leaves a record
+//! without a row (a tombstone), so its key still separates gaps; `purge` removes it later.
+//!
+//! **Invariants.**
+//! 1. Nothing is read, written or found absent without a lock that lasts to the end of the transaction.
+//! 2. A record leaves its index only through `purge`, when nobody holds or awaits its row and gap.
+//! 3. A call that returns `Wait` has changed nothing that another transaction could see.
+//!
+//! Reference: Gray and Reuter, "Transaction Processing" (1993), sections 7.8 and 8; Mohan, "ARIES/KVL" (1990).
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use crossbeam_epoch::{self as epoch, Guard};
+
+use crate::catalog::{CatalogChange, TableId, TableName};
+use crate::error::{Abort, Error};
+use crate::log::record::OperationsWriter;
+use crate::mutant::{self, Mutant};
+use crate::protocol::{AccessMode, CommitPayload, Protocol};
+use crate::storage::catalog::Catalog;
+use crate::storage::record::{OldRow, Record};
+use crate::storage::table::{Table, TableState};
+use crate::txn::lock_table::{Acquired, LockTable, TransactionId};
+use crate::txn::{Cursor, Flow, Insertion, Intent, Interrupt, RowBuffer, Savepoint, Transaction};
+
+mod catalog_change;
+mod purge;
+mod resource;
+mod scan;
+
+pub(crate) use purge::Purger;
+use resource::Resource;
+
+/// Buckets of the lock table.
+const LOCK_BUCKETS: usize = 1 << 14;
+/// A worker remembers this many tables before it forgets those it does not use.
+const REMEMBERED_TABLES: usize = 64;
+
+/// Buffers beyond this size are given back when the transaction that needed them ends.
+const KEPT_BYTES: usize = 1 << 20;
+
+/// What all transactions of one database share.
+pub struct TwoPhaseLocking<P: Protocol> {
+    protocol: Arc<P>,
+    catalog: Arc<Catalog>,
+    locks: LockTable<P>,
+    purge: purge::Queue,
+    next_worker: AtomicU64,
+}
+
+impl<P: Protocol> TwoPhaseLocking<P> {
+    pub fn new(protocol: Arc<P>, catalog: Arc<Catalog>) -> TwoPhaseLocking<P> {
+        TwoPhaseLocking {
+            protocol,
+            catalog,
+            locks: LockTable::new(LOCK_BUCKETS),
+            purge: purge::Queue::default(),
+            next_worker: AtomicU64::new(1),
+        }
+    }
+
+    pub fn transaction(self: &Arc<Self>) -> LockingTransaction<P> {
+        let worker = self.next_worker.fetch_add(1, Ordering::Relaxed);
+        LockingTransaction {
+            dependencies: self.protocol.new_dependencies(),
+            shared: Arc::clone(self),
+            worker,
+            id: TransactionId(worker << 32),
+            tables: Vec::new(),
+            held: Vec::new(),
+            pending: None,
+            has_waited: false,
+            undo: Vec::new(),
+            keys: Vec::new(),
+            payload: OperationsWriter::default(),
+            changes_catalog: false,
+            names: Vec::new(),
+            purgeable: Vec::new(),
+        }
+    }
+}
+
+/// A table this worker has met; `mode` is what the running transaction holds of it.
+struct TableUse {
+    table: Arc<Table>,
+    mode: Option<AccessMode>,
+}
+
+/// One thing to take back, with the lengths that the transaction's lists had before it.
+struct Undo {
+    payload_bytes: usize,
+    key_bytes: usize,
+    names: usize,
+    action: UndoAction,
+}
+
+enum UndoAction {
+    /// Put `old` back under the key that starts at `key_bytes` and ends at `key_end`.
+    Row { table: usize, key_end: usize, old: Option<OldRow> },
+    /// Put the table's former definition and rows back.
+    State { table: Arc<Table>, old: Arc<TableState> },
+    /// Only the list of names changed.
+    Name,
+}
+
+/// See the module head.
+pub struct LockingTransaction<P: Protocol> {
+    shared: Arc<TwoPhaseLocking<P>>,
+    worker: u64,
+    id: TransactionId,
+    dependencies: P::Dependencies,
+    tables: Vec<TableUse>,
+    held: Vec<Resource>,
+    /// The resource it waits for.
+    pending: Option<Resource>,
+    has_waited: bool,
+    undo: Vec<Undo>,
+    /// Keys of the undo list, one behind the other.
+    keys: Vec<u8>,
+    payload: OperationsWriter,
+    changes_catalog: bool,
+    /// Tables created (`Some`) and dropped (`None`) by this transaction, the latest last.
+    names: Vec<(TableName, Option<Arc<Table>>)>,
+    /// Records it has left empty.
+    purgeable: Vec<purge::PurgeableKey>,
+}
+
+/// The smallest key above `key`.
+fn next_key(table: &Table, key: &[u8]) -> Option<Vec<u8>> {
+    let guard = epoch::pin();
+    let mut next = Vec::new();
+    table.state(&guard).index().next_key_after(key, &mut next, &guard).then_some(next)
+}
+
+/// Exchanges the row under `key`, which the caller has locked, and keeps the table's count.
+fn replace_row(table: &Table, key: &[u8], row: Option<&[u8]>, guard: &Guard) -> Option<OldRow> {
+    let state = table.state(guard);
+    let record = match state.index().get(key, guard) {
+        Some(record) => record,
+        None if row.is_none() => return None,
+        None => state.index().get_or_insert(key, guard).0,
+    };
+    let old = record.replace(row, guard);
+    match (&old, row) {
+        (None, Some(_)) => state.count_added(1),
+        (Some(_), None) => state.count_removed(1),
+        _ => {}
+    }
+    old
+}
+
+/// Puts a row back that [`replace_row`] took out.
+fn restore_row(table: &Table, key: &[u8], old: Option<OldRow>, guard: &Guard) {
+    let state = table.state(guard);
+    let Some(record) = state.index().get(key, guard) else { return };
+    match (&old, record.has_row()) {
+        (Some(_), false) => state.count_added(1),
+        (None, true) => state.count_removed(1),
+        _ => {}
+    }
+    record.restore(old, guard);
+}
+
+fn row_mode(intent: Intent) -> AccessMode {
+    match intent {
+        Intent::Read => AccessMode::Read,
+        Intent::Write => AccessMode::Write,
+    }
+}
+
+impl<P: Protocol> LockingTransaction<P> {
+    /// Locks a resource until the end of the transaction; answers the mode now held.
+    fn lock(&mut self, resource: Resource, mode: AccessMode) -> Flow<AccessMode> {
+        let shared = &*self.shared;
+        if let Some(other) = self.pending.take_if(|pending| *pending != resource) {
+            // The index changed while this transaction waited, and now something else comes next.
+            if shared.locks.claim(&shared.protocol, &mut self.dependencies, self.id, other) {
+                self.held.push(other);
+            }
+        }
+        match shared.locks.acquire(&shared.protocol, &mut self.dependencies, self.id, resource, mode) {
+            Acquired::New(mode) => {
+                self.held.push(resource);
+                self.pending = None;
+                Ok(mode)
+            }
+            Acquired::Held(mode) => {
+                self.pending = None;
+                Ok(mode)
+            }
+            Acquired::Wait(ticket) => {
+                self.pending = Some(resource);
+                self.has_waited = true;
+                Err(Interrupt::Wait(ticket))
+            }
+            Acquired::Deadlock => {
+                self.pending = None;
+                Err(Interrupt::Failed(Error::Abort(Abort::Deadlock)))
+            }
+        }
+    }
+
+    fn table_place(&mut self, table: &Arc<Table>) -> usize {
+        match self.tables.iter().position(|used| Arc::ptr_eq(&used.table, table)) {
+            Some(place) => place,
+            None => {
+                self.tables.push(TableUse { table: Arc::clone(table), mode: None });
+                self.tables.len() - 1
+            }
+        }
+    }
+
+    fn table_mode(&self, table: &Arc<Table>) -> Option<AccessMode> {
+        self.tables.iter().find(|used| Arc::ptr_eq(&used.table, table)).and_then(|used| used.mode)
+    }
+
+    /// Whether the lock on the whole table makes row locks needless.
+    fn covers_rows(&self, table: &Arc<Table>, intent: Intent) -> bool {
+        self.table_mode(table).is_some_and(|mode| mode.covers(row_mode(intent)))
+    }
+
+    /// Locks the table in at least this mode: an intent on the worker's stripe, a whole-table mode on all.
+    fn lock_table_in(&mut self, table: &Arc<Table>, mode: AccessMode) -> Flow<()> {
+        let place = self.table_place(table);
+        let wanted = self.tables[place].mode.map_or(mode, |held| held.join(mode));
+        if self.tables[place].mode == Some(wanted) {
+            return Ok(());
+        }
+        match wanted {
+            AccessMode::IntentRead | AccessMode::IntentWrite => {
+                self.lock(Resource::table_stripe(table.id(), self.worker), wanted)?;
+            }
+            AccessMode::Read | AccessMode::Write => {
+                for stripe in 0..resource::TABLE_STRIPES {
+                    self.lock(Resource::table_stripe(table.id(), stripe), wanted)?;
+                }
+            }
+        }
+        self.tables[place].mode = Some(wanted);
+        Ok(())
+    }
+
+    /// Notes what to put back under `key` and what to write to the log, after the row was replaced.
+    fn note_write(&mut self, table: &Arc<Table>, key: &[u8], row: Option<&[u8]>, old: Option<OldRow>) {
+        let place = self.table_place(table);
+        let (payload_bytes, key_bytes) = (self.payload.len(), self.keys.len());
+        self.keys.extend_from_slice(key);
+        if P::WRITES_LOG {
+            match row {
+                Some(row) => self.payload.put(table.id(), key, row),
+                None => self.payload.delete(table.id(), key),
+            }
+        }
+        self.undo.push(Undo {
+            payload_bytes,
+            key_bytes,
+            names: self.names.len(),
+            action: UndoAction::Row { table: place, key_end: self.keys.len(), old },
+        });
+    }
+
+    /// Puts an empty record under `key` into an ordered index, with the gap locked that it divides. See the module head.
+    ///
+    /// The gap is locked first, so that a transaction that must wait leaves nothing behind which the one it waits for could run
+    /// into; the record comes second; and if another key slipped in between, it goes again.
+    fn insert_key(&mut self, table: &Arc<Table>, key: &[u8]) -> Flow<()> {
+        loop {
+            let next = next_key(table, key);
+            let held = self.lock(Resource::gap(table.id(), next.as_deref()), AccessMode::IntentWrite)?;
+            if held.covers(AccessMode::Read) {
+                // This transaction has read the range; the part below `key` gets a gap of its own.
+                self.lock(Resource::gap(table.id(), Some(key)), AccessMode::Read)?;
+            }
+            let guard = epoch::pin();
+            let index = table.state(&guard).index();
+            index.get_or_insert(key, &guard);
+            if next_key(table, key) == next {
+                return Ok(());
+            }
+            index.remove(key, &guard);
+        }
+    }
+
+    fn undo_to(&mut self, length: usize) {
+        let guard = epoch::pin();
+        while self.undo.len() > length {
+            let Some(undo) = self.undo.pop() else { return };
+            match undo.action {
+                UndoAction::Row { table, key_end, old } => {
+                    let table = &self.tables[table].table;
+                    let key = &self.keys[undo.key_bytes..key_end];
+                    restore_row(table, key, old, &guard);
+                    self.purgeable.push((Arc::clone(table), key.into()));
+                }
+                UndoAction::State { table, old } => {
+                    table.replace_state(old, &guard);
+                }
+                UndoAction::Name => {}
+            }
+            self.payload.truncate(undo.payload_bytes);
+            self.keys.truncate(undo.key_bytes);
+            // Cached plans may still refer to a table that has never come to be.
+            for table in self.names.drain(undo.names..).filter_map(|(_, created)| created) {
+                table.mark_dropped();
+            }
+        }
+    }
+
+    /// Releases everything and forgets the transaction.
+    fn end(&mut self, token: &P::CommitToken, wrote: bool) {
+        let shared = &*self.shared;
+        for resource in self.held.drain(..) {
+            shared.locks.release(&shared.protocol, self.id, resource, |mode, meta| {
+                shared.protocol.released(mode, meta, token, wrote);
+            });
+        }
+        if std::mem::take(&mut self.has_waited) {
+            shared.locks.forget_waits(self.id);
+        }
+        shared.purge.push_all(&mut self.purgeable);
+        for used in &mut self.tables {
+            used.mode = None;
+        }
+        self.names.clear();
+        self.changes_catalog = false;
+        if self.payload.len() + self.keys.len() > KEPT_BYTES {
+            self.payload = OperationsWriter::default();
+            self.keys = Vec::new();
+            self.undo = Vec::new();
+            self.held = Vec::new();
+        }
+        self.payload.clear();
+        self.keys.clear();
+    }
+}
+
+impl<P: Protocol> Transaction<P> for LockingTransaction<P> {
+    fn begin(&mut self) {
+        self.id.0 += 1;
+        self.shared.protocol.begin(&mut self.dependencies);
+        if self.tables.len() > REMEMBERED_TABLES || self.tables.iter().any(|used| used.table.is_dropped()) {
+            self.tables.clear();
+        }
+    }
+
+    fn enter(&mut self, table: &Arc<Table>, version: u64, intent: Intent) -> Flow<()> {
+        let mode = match intent {
+            Intent::Read => AccessMode::IntentRead,
+            Intent::Write => AccessMode::IntentWrite,
+        };
+        self.lock_table_in(table, mode)?;
+        if table.version() != version || table.is_dropped() || self.has_dropped(table) {
+            return Err(Error::Abort(Abort::StalePlan).into());
+        }
+        Ok(())
+    }
+
+    fn read_point(
+        &mut self,
+        table: &Arc<Table>,
+        key: &[u8],
+        intent: Intent,
+        row: &mut RowBuffer,
+    ) -> Flow<bool> {
+        let is_skipped = intent == Intent::Read && mutant::is_active(Mutant::SkipRowLock);
+        if !self.covers_rows(table, intent) && !is_skipped {
+            self.lock(Resource::row(table.id(), key), row_mode(intent))?;
+        }
+        Ok(scan::copy_row(table, key, row))
+    }
+
+    fn open_scan(&mut self, table: &Arc<Table>, cursor: &mut Cursor) -> Flow<()> {
+        self.start_scan(table, cursor)
+    }
+
+    fn next_row(&mut self, table: &Arc<Table>, cursor: &mut Cursor, row: &mut RowBuffer) -> Flow<bool> {
+        self.continue_scan(table, cursor, row)
+    }
+
+    fn insert(&mut self, table: &Arc<Table>, key: &[u8], row: &[u8]) -> Flow<Insertion> {
+        let (has_primary_key, is_ordered) = {
+            let guard = epoch::pin();
+            let state = table.state(&guard);
+            (!state.has_hidden_key(), state.index().is_ordered())
+        };
+        let is_covered = !has_primary_key || self.covers_rows(table, Intent::Write);
+        if !is_covered {
+            self.lock(Resource::row(table.id(), key), AccessMode::Write)?;
+        }
+        let has_record = {
+            let guard = epoch::pin();
+            let record = table.state(&guard).index().get(key, &guard);
+            if record.is_some_and(Record::has_row) {
+                return Ok(Insertion::Duplicate);
+            }
+            record.is_some()
+        };
+        // A record without a row already separates its gaps, and scanners have locked its row.
+        if !has_record && !is_covered && is_ordered {
+            self.insert_key(table, key)?;
+        }
+        let old = replace_row(table, key, Some(row), &epoch::pin());
+        self.note_write(table, key, Some(row), old);
+        Ok(Insertion::Done)
+    }
+
+    fn update(&mut self, table: &Arc<Table>, key: &[u8], row: &[u8]) {
+        let old = replace_row(table, key, Some(row), &epoch::pin());
+        self.note_write(table, key, Some(row), old);
+    }
+
+    fn delete(&mut self, table: &Arc<Table>, key: &[u8]) {
+        let old = replace_row(table, key, None, &epoch::pin());
+        self.purgeable.push((Arc::clone(table), key.into()));
+        self.note_write(table, key, None, old);
+    }
+
+    fn lock_table(&mut self, table: &Arc<Table>) -> Flow<()> {
+        self.lock_table_in(table, AccessMode::Write)
+    }
+
+    fn change_catalog(&mut self, change: CatalogChange) -> Flow<()> {
+        self.apply_catalog_change(change)
+    }
+
+    fn table(&self, name: &TableName) -> Option<Arc<Table>> {
+        match self.names.iter().rev().find(|(changed, _)| changed == name) {
+            Some((_, table)) => table.clone(),
+            None => self.shared.catalog.by_name(name),
+        }
+    }
+
+    fn tables(&self) -> Vec<Arc<Table>> {
+        let mut tables = self.shared.catalog.tables();
+        for (name, change) in &self.names {
+            tables.retain(|table| table.definition().name != *name);
+            tables.extend(change.clone());
+        }
+        tables
+    }
+
+    fn new_table_id(&self) -> TableId {
+        self.shared.catalog.new_table_id()
+    }
+
+    fn savepoint(&self) -> Savepoint {
+        Savepoint(self.undo.len())
+    }
+
+    fn rollback_to(&mut self, savepoint: Savepoint) {
+        if let Some(resource) = self.pending.take() {
+            self.shared.locks.withdraw(self.id, resource);
+        }
+        self.undo_to(savepoint.0);
+    }
+
+    fn commit_payload(&mut self) -> Option<(CommitPayload<'_>, &mut P::Dependencies)> {
+        if self.undo.is_empty() {
+            return None;
+        }
+        let payload = CommitPayload { operations: self.payload.as_bytes(), is_barrier: self.changes_catalog };
+        Some((payload, &mut self.dependencies))
+    }
+
+    fn dependencies(&self) -> &P::Dependencies {
+        &self.dependencies
+    }
+
+    fn precommit(&mut self, token: &P::CommitToken) {
+        let wrote = !self.undo.is_empty();
+        self.publish_names();
+        let guard = epoch::pin();
+        for undo in self.undo.drain(..) {
+            if let UndoAction::Row { old: Some(old), .. } = undo.action {
+                old.retire(&guard);
+            }
+        }
+        drop(guard);
+        self.end(token, wrote);
+    }
+
+    fn rollback(&mut self, token: &P::CommitToken) {
+        if let Some(resource) = self.pending.take() {
+            self.shared.locks.withdraw(self.id, resource);
+        }
+        self.undo_to(0);
+        self.end(token, false);
+    }
+}
+
+impl<P: Protocol> Drop for LockingTransaction<P> {
+    fn drop(&mut self) {
+        if !self.held.is_empty() || self.pending.is_some() || !self.undo.is_empty() {
+            let token = self.shared.protocol.read_only_commit(&self.dependencies);
+            self.rollback(&token);
+        }
+    }
+}

@@ -1,0 +1,53 @@
+//! Names of lockable things: hashes of (kind, table, key).
+
+use std::hash::{BuildHasher, Hasher};
+
+use foldhash::fast::FixedState;
+
+use crate::catalog::{TableId, TableName};
+pub(super) use crate::txn::lock_table::Resource;
+
+/// A table's lock is split into this many stripes, so that workers that only announce their intent do not meet.
+pub(super) const TABLE_STRIPES: u64 = 16;
+
+#[derive(Clone, Copy)]
+enum Kind {
+    Row = 1,
+    Gap = 2,
+    End = 3,
+    Table = 4,
+    Name = 5,
+}
+
+fn hash(kind: Kind, table: TableId, bytes: &[u8]) -> Resource {
+    // The seed only has to be the same for all lock tables of a process.
+    let mut hasher = FixedState::with_seed(0x4879_6164_6573).build_hasher();
+    hasher.write_u64((kind as u64) << 32 | u64::from(table.0));
+    hasher.write(bytes);
+    Resource(hasher.finish())
+}
+
+impl Resource {
+    pub(super) fn row(table: TableId, key: &[u8]) -> Resource {
+        hash(Kind::Row, table, key)
+    }
+
+    /// The gap before `key`, or behind the last key.
+    pub(super) fn gap(table: TableId, key: Option<&[u8]>) -> Resource {
+        match key {
+            Some(key) => hash(Kind::Gap, table, key),
+            None => hash(Kind::End, table, &[]),
+        }
+    }
+
+    pub(super) fn table_stripe(table: TableId, worker: u64) -> Resource {
+        hash(Kind::Table, table, &[(worker % TABLE_STRIPES) as u8])
+    }
+
+    pub(super) fn name(name: &TableName) -> Resource {
+        let mut bytes = name.schema.clone().into_bytes();
+        bytes.push(0);
+        bytes.extend_from_slice(name.name.as_bytes());
+        hash(Kind::Name, TableId(0), &bytes)
+    }
+}

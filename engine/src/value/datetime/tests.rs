@@ -1,0 +1,72 @@
+//! The calendar and time zones. Texts are in the table taken from PostgreSQL.
+
+use jiff::tz::TimeZone;
+use proptest::prelude::*;
+
+use super::{
+    CivilDate, DATE_INFINITY, MICROSECONDS_PER_HOUR, TIMESTAMP_INFINITY, civil_from_days, date_to_timestamp,
+    days_from_civil, local_to_utc, month_days, named_time_zone, parse_timestamp, timestamp_to_date,
+    utc_to_local,
+};
+
+#[test]
+fn known_days() {
+    assert_eq!(days_from_civil(2000, 1, 1), 0);
+    assert_eq!(days_from_civil(1970, 1, 1), -10_957);
+    assert_eq!(civil_from_days(-2_451_545), CivilDate { year: -4713, month: 11, day: 24 });
+    assert_eq!(days_from_civil(5_874_897, 12, 31), 2_145_031_948);
+    assert_eq!((month_days(1900, 2), month_days(2000, 2), month_days(-4, 2)), (28, 29, 29));
+}
+
+#[test]
+fn infinities_pass_through() {
+    assert_eq!(date_to_timestamp(DATE_INFINITY).unwrap(), TIMESTAMP_INFINITY);
+    assert_eq!(timestamp_to_date(TIMESTAMP_INFINITY), DATE_INFINITY);
+    assert_eq!(local_to_utc(TIMESTAMP_INFINITY, &TimeZone::UTC).unwrap(), TIMESTAMP_INFINITY);
+    assert_eq!(date_to_timestamp(200_000_000).unwrap_err().to_string(), "date out of range for timestamp");
+}
+
+/// In spring 02:30 does not exist and counts as 03:30 summer time; in autumn it happens twice and is the second.
+#[test]
+fn hours_that_change() {
+    let berlin = TimeZone::get("Europe/Berlin").unwrap();
+    let offset = |local: &str| {
+        let local = parse_timestamp(local).unwrap();
+        (local - local_to_utc(local, &berlin).unwrap()) / MICROSECONDS_PER_HOUR
+    };
+    assert_eq!(offset("2024-03-31 01:59"), 1);
+    assert_eq!(offset("2024-03-31 02:30"), 1);
+    assert_eq!(offset("2024-03-31 03:00"), 2);
+    assert_eq!(offset("2024-10-27 02:30"), 1);
+    assert_eq!(offset("2024-10-27 01:59"), 2);
+    assert_eq!(offset("202024-07-01 00:00"), 2);
+}
+
+#[test]
+fn zones_by_name() {
+    assert!(named_time_zone("europe/BERLIN").is_ok());
+    assert_eq!(named_time_zone("PST").unwrap().to_offset(jiff::Timestamp::UNIX_EPOCH).seconds(), -8 * 3600);
+    let error = named_time_zone("Mars/Base").unwrap_err();
+    let message = "time zone \"Mars/Base\" not recognized".to_owned();
+    assert_eq!((error.sqlstate().0, error.to_string()), ("22023", message));
+}
+
+proptest! {
+    #[test]
+    fn days_and_dates_agree(days in -2_451_545_i64..2_145_031_949) {
+        let date = civil_from_days(days);
+        prop_assert_eq!(days_from_civil(date.year, date.month, date.day), days);
+        prop_assert!(date.day >= 1 && date.day <= month_days(date.year, date.month));
+    }
+
+    #[test]
+    fn instants_survive_their_local_time(
+        instant in -211_000_000_000_000_000_i64..9_223_000_000_000_000_000,
+        zone in prop::sample::select(vec!["UTC", "Asia/Tokyo", "Europe/Berlin", "America/New_York"]),
+    ) {
+        let tz = TimeZone::get(zone).unwrap();
+        let back = local_to_utc(utc_to_local(instant, &tz).unwrap(), &tz).unwrap();
+        // Where clocks go back (never by more than hours), a local time stands for two instants.
+        prop_assert!((back - instant).abs() <= 2 * MICROSECONDS_PER_HOUR);
+    }
+}

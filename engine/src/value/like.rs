@@ -1,0 +1,123 @@
+//! The LIKE matcher.
+//!
+//! `%` matches any string, `_` any one character, a backslash makes the next character plain; ESCAPE with another character
+//! is a rewrite of the pattern ([`escape`]), as in PostgreSQL. Matching is greedy with one point of return, the last `%`: when
+//! a mismatch occurs, an earlier `%` can never help where the last one cannot. So the time is at most pattern times text, and
+//! nothing recurses.
+
+use compact_str::CompactString;
+
+use crate::error::{Error, Result, SqlState};
+
+/// Not among the engine's general codes: only LIKE has it.
+const INVALID_ESCAPE_SEQUENCE: SqlState = SqlState("22025");
+
+/// Whether the text matches the pattern. A pattern that ends in a lone backslash is an error if the match gets there.
+pub fn matches(text: &str, pattern: &str) -> Result<bool> {
+    let (text, pattern) = (text.as_bytes(), pattern.as_bytes());
+    let (mut t, mut p) = (0, 0);
+    // Where to go on after a mismatch: behind the last '%', one character of text further.
+    let mut retry: Option<(usize, usize)> = None;
+    loop {
+        let step = match pattern.get(p) {
+            Some(b'%') => {
+                p += 1;
+                if p == pattern.len() {
+                    return Ok(true);
+                }
+                retry = Some((t, p));
+                continue;
+            }
+            None if t == text.len() => return Ok(true),
+            None => None,
+            Some(b'_') if t < text.len() => Some((t + character_bytes(text[t]), p + 1)),
+            Some(b'_') => None,
+            Some(b'\\') => match pattern.get(p + 1) {
+                None if t == text.len() => return Ok(false),
+                None => {
+                    return Err(Error::input(
+                        INVALID_ESCAPE_SEQUENCE,
+                        "LIKE pattern must not end with escape character",
+                    ));
+                }
+                Some(plain) => (text.get(t) == Some(plain)).then_some((t + 1, p + 2)),
+            },
+            Some(plain) => (text.get(t) == Some(plain)).then_some((t + 1, p + 1)),
+        };
+        if let Some((next_text, next_pattern)) = step {
+            (t, p) = (next_text, next_pattern);
+            continue;
+        }
+        match retry {
+            Some((from, behind)) if from < text.len() => {
+                let from = from + character_bytes(text[from]);
+                retry = Some((from, behind));
+                (t, p) = (from, behind);
+            }
+            _ => return Ok(false),
+        }
+    }
+}
+
+/// ILIKE: both sides in lower case.
+pub fn matches_ignoring_case(text: &str, pattern: &str) -> Result<bool> {
+    matches(&lower(text), &lower(pattern))
+}
+
+/// Lower case, character by character (no character becomes two, as in PostgreSQL's libc locales).
+pub(crate) fn lower(text: &str) -> CompactString {
+    // The one character that becomes two, I with a dot, loses its dot.
+    text.chars().map(|character| character.to_lowercase().next().unwrap_or(character)).collect()
+}
+
+/// The only character of a case mapping; the original where there are several.
+pub(crate) fn single(mut mapped: impl Iterator<Item = char>, original: char) -> char {
+    match (mapped.next(), mapped.next()) {
+        (Some(only), None) => only,
+        _ => original,
+    }
+}
+
+/// Length of the UTF-8 character that starts with this byte.
+fn character_bytes(first: u8) -> usize {
+    match first {
+        0..=0x7f => 1,
+        0xf0.. => 4,
+        0xe0.. => 3,
+        _ => 2,
+    }
+}
+
+/// Rewrites a pattern whose escape character is `character` (empty: none) into one that uses the backslash.
+pub fn escape(pattern: &str, character: &str) -> Result<CompactString> {
+    let mut characters = character.chars();
+    let escape = match (characters.next(), characters.next()) {
+        (Some('\\'), None) => return Ok(pattern.into()),
+        (only, None) => only,
+        _ => {
+            return Err(Error::input(INVALID_ESCAPE_SEQUENCE, "invalid escape string")
+                .with_hint("Escape string must be empty or one character."));
+        }
+    };
+    let mut result = CompactString::with_capacity(pattern.len());
+    let mut is_escaped = false;
+    for character in pattern.chars() {
+        if Some(character) == escape && !is_escaped {
+            result.push('\\');
+            is_escaped = true;
+        } else if character == '\\' {
+            if !is_escaped {
+                result.push('\\');
+            }
+            result.push('\\');
+            is_escaped = false;
+        } else {
+            result.push(character);
+            is_escaped = false;
+        }
+    }
+    Ok(result)
+}
+
+#[cfg(test)]
+mod tests;

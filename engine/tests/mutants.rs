@@ -1,0 +1,234 @@
+//! Puts known bugs back into the logs and Taurus, and sees that a check notices each.
+//!
+//! Its own process, because the switch is process-wide: `cargo test -p hyades-engine --features mutants --test mutants`.
+//! Bugs whose damage shows only after a crash (pitfalls 8, 15, 16, 21) or in a race of the lock table (pitfall 3) are the business of the
+//! crash suites.
+
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+
+use hyades_engine::config::Config;
+use hyades_engine::disk::{Disk, File, RealDisk};
+use hyades_engine::log::Logs;
+use hyades_engine::log::manifest::Manifest;
+use hyades_engine::log::record::RecordBody;
+use hyades_engine::log::store::LogReader;
+use hyades_engine::lsn::{Lsn, LsnVector};
+use hyades_engine::mutant::{Mutant, activate};
+use hyades_engine::protocol::taurus::{Dependencies, Taurus, TupleVectors};
+use hyades_engine::protocol::{AccessMode, Append, CommitPayload, Protocol};
+use parking_lot::{Condvar, Mutex};
+
+/// The real disk, with durable writes that can be made to hang.
+#[derive(Clone, Default)]
+struct HoldingDisk(Arc<(Mutex<bool>, Condvar)>);
+
+struct HoldingFile(Box<dyn File>, HoldingDisk);
+
+impl HoldingDisk {
+    fn hold(&self, is_held: bool) {
+        *self.0.0.lock() = is_held;
+        self.0.1.notify_all();
+    }
+
+    fn wrap(&self, file: Box<dyn File>) -> Box<dyn File> {
+        Box::new(HoldingFile(file, self.clone()))
+    }
+}
+
+impl Disk for HoldingDisk {
+    fn create_directory(&self, path: &Path) -> io::Result<()> {
+        RealDisk.create_directory(path)
+    }
+    fn list(&self, directory: &Path) -> io::Result<Vec<String>> {
+        RealDisk.list(directory)
+    }
+    fn exists(&self, path: &Path) -> bool {
+        RealDisk.exists(path)
+    }
+    fn create(&self, path: &Path) -> io::Result<Box<dyn File>> {
+        RealDisk.create(path).map(|file| self.wrap(file))
+    }
+    fn open(&self, path: &Path) -> io::Result<Box<dyn File>> {
+        RealDisk.open(path).map(|file| self.wrap(file))
+    }
+    fn open_read(&self, path: &Path) -> io::Result<Box<dyn File>> {
+        RealDisk.open_read(path)
+    }
+    fn rename(&self, from: &Path, to: &Path) -> io::Result<()> {
+        RealDisk.rename(from, to)
+    }
+    fn remove(&self, path: &Path) -> io::Result<()> {
+        RealDisk.remove(path)
+    }
+    fn sync_directory(&self, directory: &Path) -> io::Result<()> {
+        RealDisk.sync_directory(directory)
+    }
+    fn lock(&self, path: &Path) -> io::Result<Box<dyn Send + Sync>> {
+        RealDisk.lock(path)
+    }
+}
+
+impl File for HoldingFile {
+    fn read_at(&self, offset: u64, buffer: &mut [u8]) -> io::Result<usize> {
+        self.0.read_at(offset, buffer)
+    }
+    fn write_at(&self, offset: u64, bytes: &[u8]) -> io::Result<()> {
+        self.0.write_at(offset, bytes)
+    }
+    fn write_durable(&self, offset: u64, bytes: &[u8]) -> io::Result<()> {
+        let (lock, released) = &*self.1.0;
+        let mut is_held = lock.lock();
+        while *is_held {
+            released.wait(&mut is_held);
+        }
+        drop(is_held);
+        self.0.write_durable(offset, bytes)
+    }
+    fn sync(&self) -> io::Result<()> {
+        self.0.sync()
+    }
+    fn len(&self) -> io::Result<u64> {
+        self.0.len()
+    }
+}
+
+struct Fixture {
+    disk: HoldingDisk,
+    data: PathBuf,
+    manifest: Manifest,
+    taurus: Taurus,
+}
+
+impl Drop for Fixture {
+    fn drop(&mut self) {
+        self.disk.hold(false);
+        let _ = self.taurus.shutdown();
+        let _ = std::fs::remove_dir_all(&self.data);
+    }
+}
+
+fn fixture() -> Fixture {
+    let disk = HoldingDisk::default();
+    let data = std::env::temp_dir().join(format!("hyades-mutants-{}", std::process::id()));
+    let mut config = Config::new(&data);
+    config.disk = Arc::new(disk.clone());
+    config.log_buffer_bytes = 64 << 10;
+    config.segment_bytes = 1 << 20;
+    std::fs::create_dir_all(&data).expect("a directory");
+    let mut manifest = Manifest::create();
+    let taurus = Taurus::new(Logs::start(&config, &mut manifest).expect("started"));
+    Fixture { disk, data, manifest, taurus }
+}
+
+impl Fixture {
+    fn begin(&self) -> Dependencies {
+        let mut dependencies = self.taurus.new_dependencies();
+        self.taurus.begin(&mut dependencies);
+        dependencies
+    }
+
+    fn commit(&self, worker: usize, mut dependencies: Dependencies, is_barrier: bool) -> LsnVector {
+        let payload = CommitPayload { operations: &[7; 64], is_barrier };
+        loop {
+            match self.taurus.log_commit(worker, &mut dependencies, &payload).expect("room comes") {
+                Append::Done(token) => return token,
+                Append::Wait(ticket) => ticket.wait(),
+            }
+        }
+    }
+
+    fn write(&self, worker: usize, tuple: &mut TupleVectors) -> LsnVector {
+        let mut dependencies = self.begin();
+        self.taurus.acquired(AccessMode::Write, tuple, &mut dependencies);
+        let token = self.commit(worker, dependencies, false);
+        self.taurus.released(AccessMode::Write, tuple, &token, true);
+        token
+    }
+
+    /// Start and LV of the last transaction in a log, once the logs have been shut down.
+    fn last_record(&self, log: usize) -> (Lsn, LsnVector) {
+        self.taurus.shutdown().expect("nothing failed");
+        let incarnation = self.manifest.incarnations.last().expect("one");
+        let disk: Arc<dyn Disk> = Arc::new(self.disk.clone());
+        let directory = incarnation.log_directory(&self.data, log);
+        let identity = self.manifest.identity(incarnation.number, log);
+        let mut reader = LogReader::open(&disk, &directory, identity, 1).expect("a log");
+        let (mut last, mut anchor) = ((Lsn::ZERO, LsnVector::default()), vec![0; incarnation.logs]);
+        while let Some(chunk) = reader.next_chunk().expect("undamaged") {
+            for record in chunk.records().map(|record| record.expect("well-formed")) {
+                match record.body {
+                    RecordBody::Anchor(vector) => anchor = vector.entries().to_vec(),
+                    RecordBody::Transaction { commit, .. } => {
+                        last.0 = record.start;
+                        commit.vector.decompress(&anchor, &mut last.1).expect("it fits");
+                    }
+                    _ => {}
+                }
+            }
+        }
+        last
+    }
+}
+
+/// Pitfalls 1 and 2: a record depends on nothing behind its own start.
+fn records_depend_on_earlier_places(is_barrier: bool) -> bool {
+    let fixture = fixture();
+    fixture.commit(0, fixture.begin(), false);
+    fixture.commit(0, fixture.begin(), is_barrier);
+    let (start, vector) = fixture.last_record(0);
+    vector.get(0) <= start
+}
+
+/// Pitfall 7: a reader's answer waits for what it saw.
+fn readers_wait() -> bool {
+    let fixture = fixture();
+    fixture.disk.hold(true);
+    let mut tuple = fixture.taurus.new_tuple_meta();
+    fixture.write(0, &mut tuple);
+    let mut reader = fixture.begin();
+    fixture.taurus.acquired(AccessMode::Read, &tuple, &mut reader);
+    !fixture.taurus.durability(&fixture.taurus.read_only_commit(&reader)).is_durable()
+}
+
+/// Pitfall 9: nothing is durable before its write has returned.
+fn writes_come_before_acknowledgements() -> bool {
+    let fixture = fixture();
+    fixture.disk.hold(true);
+    let token = fixture.write(0, &mut fixture.taurus.new_tuple_meta());
+    std::thread::sleep(Duration::from_millis(50));
+    !fixture.taurus.durability(&token).is_durable()
+}
+
+/// Pitfall 19: whoever meets a forgotten tuple still follows its last writer.
+fn forgotten_tuples_are_followed() -> bool {
+    let fixture = fixture();
+    let mut tuple = fixture.taurus.new_tuple_meta();
+    let token = fixture.write(0, &mut tuple);
+    fixture.taurus.durability(&token).wait().expect("durable");
+    if fixture.taurus.can_evict(&tuple) {
+        tuple = fixture.taurus.new_tuple_meta();
+    }
+    fixture.write(1, &mut tuple);
+    token.is_covered_by(fixture.last_record(1).1.entries())
+}
+
+#[test]
+fn every_mutant_is_caught() {
+    let checks: [(Mutant, fn() -> bool); 5] = [
+        (Mutant::OwnEndInStoredLv, || records_depend_on_earlier_places(false)),
+        (Mutant::ReserveBeforeFreeze, || records_depend_on_earlier_places(true)),
+        (Mutant::ReadOnlyNoWait, readers_wait),
+        (Mutant::DurableBeforeSync, writes_come_before_acknowledgements),
+        (Mutant::ZeroTupleLv, forgotten_tuples_are_followed),
+    ];
+    for (mutant, check) in checks {
+        activate(None);
+        assert!(check(), "{mutant:?}: the check fails without the bug");
+        activate(Some(mutant));
+        assert!(!check(), "{mutant:?} was not caught");
+    }
+    activate(None);
+}

@@ -1,0 +1,182 @@
+//! The command line of `hyades`.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use clap::{Args, Parser, Subcommand, ValueEnum};
+use hyades::{Config, ProtocolKind};
+use hyades_server::connection::Limits;
+use hyades_server::logging::LogFormat;
+use hyades_server::scram::Verifier;
+use hyades_server::serve::{AuthenticationKind, Options, Sentence};
+use hyades_server::users::{DEFAULT_USER, PASSWORD_VARIABLE, Users};
+use tracing_subscriber::filter::LevelFilter;
+
+const VERSION: &str = concat!(env!("CARGO_PKG_VERSION"), " (commit ", env!("HYADES_COMMIT"), ")");
+
+/// Hyades, an in-memory transactional SQL database with parallel logs.
+#[derive(Parser)]
+#[command(name = "hyades", version = VERSION)]
+pub(crate) struct Arguments {
+    #[command(subcommand)]
+    pub(crate) command: Command,
+}
+
+#[derive(Subcommand)]
+pub(crate) enum Command {
+    /// Serve a database to PostgreSQL clients.
+    Serve(Box<ServeArguments>),
+    /// Read a password from standard input and print a line for --user-file.
+    Password {
+        /// The user whose password it is.
+        #[arg(long)]
+        user: String,
+    },
+}
+
+#[derive(Clone, Copy, ValueEnum)]
+enum Protocol {
+    /// Parallel logs ordered by LSN vectors.
+    Taurus,
+    /// One log.
+    Serial,
+    /// No log: nothing survives the process.
+    None,
+}
+
+#[derive(Clone, Copy, ValueEnum)]
+enum Authentication {
+    /// Let in everybody.
+    Trust,
+    /// Passwords, by SCRAM-SHA-256.
+    Scram,
+}
+
+#[derive(Clone, Copy, ValueEnum)]
+enum Format {
+    Text,
+    Json,
+}
+
+#[derive(Args)]
+pub(crate) struct ServeArguments {
+    /// Data directory; created if it does not exist.
+    #[arg(long, default_value = "./data")]
+    data: PathBuf,
+    /// Address to listen on (host:port, port 0 takes a free one); may be repeated.
+    #[arg(long, default_value = "127.0.0.1:5433")]
+    listen: Vec<String>,
+    /// Also listen on a Unix socket in this directory.
+    #[arg(long, value_name = "DIR")]
+    socket: Option<PathBuf>,
+    /// Logging protocol.
+    #[arg(long, value_enum, default_value = "taurus")]
+    protocol: Protocol,
+    /// Number of parallel logs (taurus).
+    #[arg(long, default_value_t = 2, value_parser = clap::value_parser!(u16).range(1..=256))]
+    logs: u16,
+    /// Directory for logs; may be repeated, the logs take turns [default: logs in the data directory].
+    #[arg(long, value_name = "DIR")]
+    log_dir: Vec<PathBuf>,
+    /// Size of a log segment file.
+    #[arg(long, value_name = "MIB", default_value_t = 64, value_parser = clap::value_parser!(u32).range(1..=16_384))]
+    segment_mib: u32,
+    /// Memory buffer of each log, a power of two.
+    #[arg(long, value_name = "MIB", default_value_t = 16, value_parser = power_of_two)]
+    log_buffer_mib: usize,
+    /// Threads that replay the logs at start; 0 means one for each core.
+    #[arg(long, default_value_t = 0)]
+    recovery_workers: usize,
+    /// Threads that run sessions; 0 means one for each core.
+    #[arg(long, default_value_t = 0)]
+    workers: usize,
+    /// How clients prove who they are [default: scram if there are users; else trust, on loopback addresses only].
+    #[arg(long, value_enum)]
+    auth: Option<Authentication>,
+    /// File of `user:verifier` lines as `hyades password` prints them. The environment variable HYADES_PASSWORD sets the
+    /// password of the user hyades.
+    #[arg(long, value_name = "FILE")]
+    user_file: Option<PathBuf>,
+    /// Clients served at the same time.
+    #[arg(long, default_value_t = 200, value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
+    max_connections: u32,
+    /// How long open transactions may take to finish at shutdown.
+    #[arg(long, value_name = "SECONDS", default_value_t = 10)]
+    drain_seconds: u64,
+    /// The largest message accepted from a client.
+    #[arg(long, value_name = "MIB", default_value_t = 64, value_parser = clap::value_parser!(u32).range(1..=1024))]
+    message_limit_mib: u32,
+    /// The largest result held for one connection.
+    #[arg(long, value_name = "MIB", default_value_t = 1024, value_parser = clap::value_parser!(u32).range(1..=2047))]
+    result_limit_mib: u32,
+    /// Form of the log on standard error.
+    #[arg(long, value_enum, default_value = "text")]
+    log_format: Format,
+    /// error, warn, info or debug.
+    #[arg(long, default_value = "info")]
+    log_level: LevelFilter,
+}
+
+fn power_of_two(text: &str) -> Result<usize, String> {
+    match text.parse::<usize>() {
+        Ok(size) if size.is_power_of_two() && size <= 4096 => Ok(size),
+        _ => Err("must be a power of two up to 4096".to_owned()),
+    }
+}
+
+impl ServeArguments {
+    pub(crate) fn log(&self) -> (LogFormat, LevelFilter) {
+        let format = match self.log_format {
+            Format::Text => LogFormat::Text,
+            Format::Json => LogFormat::Json,
+        };
+        (format, self.log_level)
+    }
+
+    pub(crate) fn options(self) -> Result<Options, Sentence> {
+        let users = self.users()?;
+        let mut config = Config::new(self.data);
+        config.log_directories = self.log_dir;
+        config.protocol = match self.protocol {
+            Protocol::Taurus => ProtocolKind::Taurus,
+            Protocol::Serial => ProtocolKind::Serial,
+            Protocol::None => ProtocolKind::None,
+        };
+        config.logs = usize::from(self.logs);
+        config.segment_bytes = u64::from(self.segment_mib) << 20;
+        config.log_buffer_bytes = self.log_buffer_mib << 20;
+        config.recovery_workers = self.recovery_workers;
+        Ok(Options {
+            config,
+            listen: self.listen,
+            socket_directory: self.socket,
+            authentication: self.auth.map(|authentication| match authentication {
+                Authentication::Trust => AuthenticationKind::Trust,
+                Authentication::Scram => AuthenticationKind::Scram,
+            }),
+            users,
+            max_connections: self.max_connections as usize,
+            drain: Duration::from_secs(self.drain_seconds),
+            limits: Limits {
+                message_bytes: (self.message_limit_mib as usize) << 20,
+                result_bytes: (self.result_limit_mib as usize) << 20,
+            },
+            workers: self.workers,
+        })
+    }
+
+    fn users(&self) -> Result<Users, Sentence> {
+        let mut users = match &self.user_file {
+            Some(path) => Users::read(path)?,
+            None => Users::default(),
+        };
+        if let Some(password) = std::env::var_os(PASSWORD_VARIABLE) {
+            let password = password
+                .to_str()
+                .filter(|password| !password.is_empty())
+                .ok_or(format!("{PASSWORD_VARIABLE} is empty or not UTF-8"))?;
+            users.insert(DEFAULT_USER, Verifier::of_password(password));
+        }
+        Ok(users)
+    }
+}

@@ -1,0 +1,516 @@
+//! One client's conversation, from its first query to its end.
+//!
+//! ```text
+//!        +--> receive ---> process every whole message ---> await durability ---> one write --+
+//!        +------------------------------------------------------------------------------------+
+//! ```
+//! Sessions run in place on the connection's task. Answers collect in one buffer; before it is written the task
+//! awaits [`Session::pending_durability`], so nothing leaves that a crash could undo, and a whole batch of
+//! pipelined messages costs one wait and one write.
+//!
+//! * [`handshake`]: before there is a session; [`stream`]: the socket;
+//! * [`extended`]: Parse, Bind, Describe, Execute, Close, Sync; [`simple`]: Query; [`copy`]: data of COPY FROM STDIN;
+//! * [`execute`]: running a statement and buffering its rows; [`wait`]: waiting for a ticket.
+//!
+//! Invariants:
+//! 1. Bytes are written only after the durability of the answers they hold (architecture invariant 1).
+//! 2. While a statement runs, the socket is not written: results are in memory, a slow client holds no locks but
+//!    those of a transaction that it keeps open itself.
+//! 3. After an error of the extended protocol, messages are skipped until Sync; after every Query and every Sync
+//!    exactly one ReadyForQuery is sent.
+//! 4. However a connection ends, its session is dropped, which rolls back its transaction.
+
+mod copy;
+mod execute;
+mod extended;
+pub mod handshake;
+mod settings;
+mod simple;
+pub mod stream;
+mod wait;
+
+use std::collections::VecDeque;
+use std::future::{Future, poll_fn};
+use std::io;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+use hyades::session::{SessionOptions, TransactionStatus};
+use hyades::{Database, Error, Session, sqlstate};
+use jiff::tz::TimeZone;
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::runtime::Handle;
+
+use self::extended::{Portals, Statements};
+use self::settings::Timeouts;
+use self::stream::{ClientStream, DetachedStream};
+use crate::codec::backend::{self, Severity};
+use crate::codec::frontend::{Frame, Message, decode, frame};
+use crate::codec::startup::Startup;
+use crate::registry::{Phase, Registration};
+
+/// Bytes asked of the socket at once.
+const READ_BYTES: usize = 16 << 10;
+/// Buffers larger than this are given back when they are empty.
+const KEPT_BUFFER_BYTES: usize = 256 << 10;
+/// Answers beyond this are sent at the next Sync without looking for more messages first.
+const SEND_BYTES: usize = 256 << 10;
+/// Messages handled in a row before other tasks get a turn.
+const MESSAGES_PER_TURN: u32 = 256;
+
+/// What bounds the memory of one connection.
+#[derive(Clone, Copy, Debug)]
+pub struct Limits {
+    /// The largest message a client may send.
+    pub message_bytes: usize,
+    /// The largest amount of answers held back at a time.
+    pub result_bytes: usize,
+}
+
+/// A client on its way to a worker.
+pub struct Handover {
+    pub stream: DetachedStream,
+    pub client: Client,
+}
+
+/// All that a worker needs to know of a client.
+pub struct Client {
+    pub startup: Startup,
+    pub registration: Registration,
+    pub unread: Vec<u8>,
+    pub limits: Limits,
+    /// The runtime whose timers run even when all workers compute.
+    pub timers: Handle,
+}
+
+/// Which messages make sense now.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Mode {
+    Ready,
+    /// After an error of the extended protocol.
+    SkipToSync,
+    /// COPY FROM STDIN runs.
+    CopyIn {
+        simple: bool,
+    },
+}
+
+/// Answers held back until they are durable.
+#[derive(Default)]
+struct Answers {
+    bytes: Vec<u8>,
+    /// The client waits for them.
+    due: bool,
+    /// ReadyForQuery messages among them.
+    ready: usize,
+}
+
+struct Connection<'a> {
+    stream: &'a mut ClientStream,
+    session: Session,
+    registration: Registration,
+    limits: Limits,
+    timers: Handle,
+    input: Vec<u8>,
+    /// The other half of a pair of input buffers: one is being processed while the next fills.
+    spare_input: Vec<u8>,
+    answers: Answers,
+    statements: Statements,
+    portals: Portals,
+    mode: Mode,
+    /// Statements of a simple query that are still to run.
+    remaining: VecDeque<(usize, String)>,
+    time_zone: TimeZone,
+    timeouts: Timeouts,
+    closing: bool,
+    /// Where the answers of the open implicit transaction begin: they are taken back if it cannot be committed.
+    implicit_start: Option<usize>,
+    /// The last statement that was not prepared took long: the next may as well.
+    slow_texts: bool,
+}
+
+/// Serves a client until one side ends it. A panic ends this client only.
+pub async fn serve(database: Database, handover: Handover) {
+    let Handover { stream, client } = handover;
+    let mut stream = match stream.attach() {
+        Ok(stream) => stream,
+        Err(error) => {
+            tracing::warn!(%error, "a connection was lost on its way to the workers");
+            return;
+        }
+    };
+    let process_id = client.registration.control().process_id;
+    let Startup { user, database: name, .. } = &client.startup;
+    tracing::debug!(process_id, user, database = name, "client connected");
+    let conversation = async {
+        match Connection::open(&database, &mut stream, client).await? {
+            Some(connection) => connection.run().await,
+            None => Ok(()),
+        }
+    };
+    match survive(conversation).await {
+        Some(Ok(())) => tracing::debug!(process_id, "client disconnected"),
+        Some(Err(error)) => tracing::debug!(process_id, %error, "client lost"),
+        None => {
+            let error = Error::input(sqlstate::INTERNAL_ERROR, "internal error, see the server's log");
+            let mut out = Vec::new();
+            backend::error_response(&mut out, Severity::Fatal, &error, 0);
+            // The client may be gone as well; there is nobody left to tell.
+            let _ = stream.try_write(&out);
+            tracing::error!(process_id, "a panic ended the connection");
+        }
+    }
+}
+
+/// Runs a future to its end; `None` if it panicked. The panic itself is reported by the panic hook.
+async fn survive<F: Future>(future: F) -> Option<F::Output> {
+    let mut future = Box::pin(future);
+    let output = poll_fn(|context| match catch_unwind(AssertUnwindSafe(|| future.as_mut().poll(context))) {
+        Ok(poll) => poll.map(Some),
+        Err(_) => std::task::Poll::Ready(None),
+    })
+    .await;
+    // Dropping what panicked may panic again.
+    let dropped = catch_unwind(AssertUnwindSafe(|| drop(future)));
+    output.filter(|_| dropped.is_ok())
+}
+
+impl<'a> Connection<'a> {
+    /// Opens the session; `None` if it was refused, which the client has been told.
+    async fn open(
+        database: &Database,
+        stream: &'a mut ClientStream,
+        client: Client,
+    ) -> io::Result<Option<Connection<'a>>> {
+        let Client { startup, registration, unread, limits, timers } = client;
+        let options =
+            SessionOptions { user: startup.user, database: startup.database, parameters: startup.parameters };
+        let mut session = match database.session(options) {
+            Ok(session) => session,
+            Err(error) => {
+                let mut out = Vec::new();
+                backend::error_response(&mut out, Severity::Fatal, &error, 0);
+                stream.write_all(&out).await?;
+                return Ok(None);
+            }
+        };
+        registration.control().attach(session.interrupt_flag());
+        session.set_process(registration.control().process_id);
+        let mut answers = Answers::default();
+        settings::report_all(&mut answers.bytes, &mut session);
+        let control = registration.control();
+        backend::backend_key_data(&mut answers.bytes, control.process_id, control.secret);
+        let mut connection = Connection {
+            stream,
+            time_zone: session.time_zone(),
+            timeouts: Timeouts::of(&session),
+            session,
+            registration,
+            limits,
+            timers,
+            input: unread,
+            spare_input: Vec::new(),
+            answers,
+            statements: Statements::default(),
+            portals: Portals::default(),
+            mode: Mode::Ready,
+            remaining: VecDeque::new(),
+            closing: false,
+            implicit_start: None,
+            slow_texts: false,
+        };
+        connection.ready();
+        Ok(Some(connection))
+    }
+
+    async fn run(mut self) -> io::Result<()> {
+        loop {
+            self.process_input().await?;
+            if self.answers.due {
+                self.send().await?;
+            }
+            if self.closing || !self.receive().await? {
+                return Ok(());
+            }
+        }
+    }
+
+    /// Handles every whole message received so far.
+    async fn process_input(&mut self) -> io::Result<()> {
+        let batch = std::mem::replace(&mut self.input, std::mem::take(&mut self.spare_input));
+        let mut position = 0;
+        let mut turn = 0;
+        if self.mode == Mode::Ready {
+            // A cancel that came while nothing ran must not hit what runs next.
+            self.registration.control().take_cancel();
+        }
+        // Looked at after the mark was taken: set_phase marks first and the mark is gone now.
+        if self.registration.registry().phase() == Phase::Terminating {
+            let error = self.session.abandon(wait::shutdown_error());
+            self.end_with(&error);
+        }
+        while !self.closing {
+            match frame(&batch[position..], self.limits.message_bytes) {
+                Ok(None) => break,
+                Ok(Some(frame)) => {
+                    position += frame.size_bytes();
+                    self.handle(frame).await?;
+                }
+                Err(error) => self.end_with(&error.into()),
+            }
+            turn += 1;
+            if turn % MESSAGES_PER_TURN == 0 {
+                tokio::task::yield_now().await;
+            }
+        }
+        self.put_back(batch, position);
+        Ok(())
+    }
+
+    /// Makes what is left of a processed batch, then what was read ahead meanwhile, the input again.
+    fn put_back(&mut self, mut batch: Vec<u8>, processed: usize) {
+        batch.drain(..processed);
+        batch.append(&mut self.input);
+        if batch.is_empty() && batch.capacity() > KEPT_BUFFER_BYTES {
+            batch = Vec::new();
+        }
+        self.spare_input = std::mem::replace(&mut self.input, batch);
+        if self.spare_input.capacity() > KEPT_BUFFER_BYTES {
+            self.spare_input = Vec::new();
+        }
+    }
+
+    async fn handle(&mut self, frame: Frame<'_>) -> io::Result<()> {
+        match (self.mode, frame.kind) {
+            (Mode::CopyIn { simple }, _) => {
+                self.handle_in_copy(frame, simple).await;
+                return Ok(());
+            }
+            (Mode::SkipToSync, b'S' | b'X') | (Mode::Ready, _) => self.mode = Mode::Ready,
+            (Mode::SkipToSync, _) => return Ok(()),
+        }
+        let outcome = match decode(frame) {
+            Ok(message) => self.dispatch(message).await,
+            Err(error) => {
+                let error = self.session.abandon(error);
+                match frame.kind {
+                    b'Q' | b'F' | b'S' => self.end_query(Err(error), 0).await,
+                    _ => self.skip_after(&error),
+                }
+                Ok(())
+            }
+        };
+        if let Err(error) = outcome {
+            self.skip_after(&error);
+        }
+        if self.answers.ready > 0 && self.answers.bytes.len() > SEND_BYTES {
+            self.send().await?;
+        }
+        Ok(())
+    }
+
+    /// An error is one of the extended protocol; Query and Sync report their own.
+    async fn dispatch(&mut self, message: Message<'_>) -> hyades::Result<()> {
+        match message {
+            Message::Query(sql) => self.simple_query(sql).await,
+            Message::Parse { name, query, parameter_types } => {
+                return self.parse(name, query, parameter_types).await;
+            }
+            Message::Bind(bind) => return self.bind(&bind),
+            Message::Describe { target, name } => return self.describe(target, name),
+            Message::Execute { portal, max_rows } => return self.execute(portal, max_rows).await,
+            Message::Close { target, name } => self.close(target, name),
+            Message::Sync => self.sync().await,
+            Message::Flush => self.answers.due = true,
+            Message::Terminate => self.closing = true,
+            // Left over from a COPY that failed.
+            Message::CopyData(_) | Message::CopyDone | Message::CopyFail(_) => {}
+            Message::FunctionCall => {
+                let message = "function calls through the protocol are not supported";
+                let error = self.session.abandon(Error::input(sqlstate::FEATURE_NOT_SUPPORTED, message));
+                self.end_query(Err(error), 0).await;
+            }
+            Message::Password(_) => {
+                let message = "invalid frontend message type 112";
+                self.end_with(&Error::input(sqlstate::PROTOCOL_VIOLATION, message));
+            }
+        }
+        Ok(())
+    }
+
+    /// Reports an error of the extended protocol.
+    fn skip_after(&mut self, error: &Error) {
+        self.report(error, 0);
+        self.mode = Mode::SkipToSync;
+    }
+
+    /// Appends an error; `position_offset` leads from the statement to the text the client sent.
+    fn report(&mut self, error: &Error, position_offset: usize) {
+        if let Error::Fatal(fatal) = error {
+            tracing::error!(state = fatal.state.0, "{}", fatal.message);
+        }
+        let severity = if self.closing { Severity::Fatal } else { Severity::Error };
+        backend::error_response(&mut self.answers.bytes, severity, error, position_offset);
+        self.answers.due = true;
+    }
+
+    /// Reports an error and ends the connection.
+    fn end_with(&mut self, error: &Error) {
+        self.closing = true;
+        self.report(error, 0);
+    }
+
+    /// Remembers where a statement's answers begin, if it may open an implicit transaction.
+    fn begin_answers(&mut self) {
+        if self.implicit_start.is_none() && self.session.transaction_status() == TransactionStatus::Idle {
+            self.implicit_start = Some(self.answers.bytes.len());
+        }
+    }
+
+    /// Commits the implicit transaction. If that fails nothing of it was done, so nothing of it is answered.
+    async fn commit_implicit(&mut self) {
+        if let Err(error) = self.complete(Session::end_implicit).await {
+            self.answers.bytes.truncate(self.implicit_start.unwrap_or(usize::MAX));
+            self.report(&error, 0);
+        }
+        self.implicit_start = None;
+    }
+
+    /// ReadyForQuery, with the settings that changed.
+    fn ready(&mut self) {
+        if self.closing {
+            return;
+        }
+        for (name, value) in self.session.take_changed_settings() {
+            backend::parameter_status(&mut self.answers.bytes, &name, &value);
+            if name == "TimeZone" {
+                self.time_zone = self.session.time_zone();
+            }
+        }
+        let status = self.session.transaction_status();
+        if status == TransactionStatus::Idle {
+            self.portals.clear();
+        }
+        backend::ready_for_query(&mut self.answers.bytes, status);
+        self.answers.due = true;
+        self.answers.ready += 1;
+    }
+
+    /// Awaits durability, then writes all answers.
+    async fn send(&mut self) -> io::Result<()> {
+        let durability = self.session.pending_durability();
+        if !durability.is_durable()
+            && let Err(error) = durability.await
+        {
+            self.withhold(&error);
+        }
+        let bytes = std::mem::take(&mut self.answers.bytes);
+        let sent = self.write(&bytes).await;
+        self.answers = Answers { bytes, due: false, ready: 0 };
+        self.implicit_start = self.implicit_start.map(|_| 0);
+        self.answers.bytes.clear();
+        self.answers.bytes.shrink_to(KEPT_BUFFER_BYTES);
+        sent
+    }
+
+    /// The answers will never be durable: the client gets the reason in their place.
+    fn withhold(&mut self, error: &Error) {
+        self.answers.bytes.clear();
+        let ready = std::mem::take(&mut self.answers.ready);
+        match (ready, self.mode) {
+            (0, Mode::Ready) => self.skip_after(error),
+            (0, Mode::SkipToSync) => self.report(error, 0),
+            (1, Mode::Ready) => {
+                self.report(error, 0);
+                self.ready();
+            }
+            // Several answers at once: the client could not tell which ones are missing.
+            _ => self.end_with(error),
+        }
+    }
+
+    async fn write(&mut self, bytes: &[u8]) -> io::Result<()> {
+        let mut written = match self.stream.try_write(bytes) {
+            Ok(count) => count,
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock => 0,
+            Err(error) => return Err(error),
+        };
+        while written < bytes.len() {
+            tokio::select! {
+                count = self.stream.write(&bytes[written..]) => match count? {
+                    0 => return Err(io::ErrorKind::WriteZero.into()),
+                    count => written += count,
+                },
+                () = self.registration.control().wake.notified() => {
+                    if self.registration.registry().phase() == Phase::Terminating {
+                        return Err(io::ErrorKind::ConnectionAborted.into());
+                    }
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Waits for bytes from the client; false when the conversation is over.
+    async fn receive(&mut self) -> io::Result<bool> {
+        let status = self.session.transaction_status();
+        let patience = self.timeouts.idle_in_transaction.filter(|_| status != TransactionStatus::Idle);
+        let deadline = patience.map(|patience| tokio::time::Instant::now() + patience);
+        loop {
+            if let Some(error) = self.must_leave(status) {
+                self.end_with(&error);
+                self.send().await?;
+                return Ok(false);
+            }
+            if self.input.capacity() - self.input.len() < READ_BYTES / 4 {
+                self.input.reserve(READ_BYTES);
+            }
+            tokio::select! {
+                biased;
+                count = self.stream.read_buf(&mut self.input) => return Ok(count? > 0),
+                () = self.registration.control().wake.notified() => {}
+                () = settings::until(deadline), if deadline.is_some() => {
+                    let error = self.session.abandon(settings::idle_in_transaction_error());
+                    self.end_with(&error);
+                    self.send().await?;
+                    return Ok(false);
+                }
+            }
+        }
+    }
+
+    /// Whether a shutdown ends this connection now that it waits for its client.
+    fn must_leave(&mut self, status: TransactionStatus) -> Option<Error> {
+        let idle = status == TransactionStatus::Idle && self.mode == Mode::Ready;
+        match self.registration.registry().phase() {
+            Phase::Starting | Phase::Serving => None,
+            Phase::Draining if !idle => None,
+            Phase::Draining | Phase::Terminating => Some(self.session.abandon(wait::shutdown_error())),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn a_panic_is_survived_wherever_it_happens() {
+        struct PanicsWhenDropped;
+        impl Drop for PanicsWhenDropped {
+            fn drop(&mut self) {
+                panic!("in drop");
+            }
+        }
+        assert_eq!(survive(async { 7 }).await, Some(7));
+        let late = async {
+            tokio::task::yield_now().await;
+            panic!("after a wait");
+        };
+        assert_eq!(survive::<std::pin::Pin<Box<dyn Future<Output = ()>>>>(Box::pin(late)).await, None);
+        let dropped = async {
+            let _guard = PanicsWhenDropped;
+            7
+        };
+        assert_eq!(survive(dropped).await, None);
+    }
+}

@@ -1,0 +1,68 @@
+//! Data of COPY FROM STDIN.
+//!
+//! Flush and Sync are ignored meanwhile, as PostgreSQL does for clients that send them right after Execute. Any other
+//! message than data, done and fail ends the COPY with an error.
+
+use hyades::session::Completion;
+use hyades::{Error, sqlstate};
+
+use super::{Connection, Mode};
+use crate::codec::backend;
+use crate::codec::frontend::{Frame, Message, decode};
+
+impl Connection<'_> {
+    pub(super) async fn handle_in_copy(&mut self, frame: Frame<'_>, simple: bool) {
+        let message = match decode(frame) {
+            Ok(message) => message,
+            Err(error) => {
+                self.session.copy_fail(&error.to_string());
+                return self.fail_copy(&error, simple).await;
+            }
+        };
+        match message {
+            Message::CopyData(bytes) => {
+                if let Err(error) = self.complete(|session| session.copy_feed(bytes)).await {
+                    self.fail_copy(&error, simple).await;
+                }
+            }
+            Message::CopyDone => match self.complete(hyades::Session::copy_finish).await {
+                Ok(completion) => self.end_copy(&completion, simple).await,
+                Err(error) => self.fail_copy(&error, simple).await,
+            },
+            Message::CopyFail(reason) => {
+                let error = self.session.copy_fail(&format!("COPY from stdin failed: {reason}"));
+                self.fail_copy(&error, simple).await;
+            }
+            Message::Sync | Message::Flush => {}
+            Message::Terminate => self.closing = true,
+            _ => {
+                let message = format!("unexpected message type 0x{:02X} during COPY from stdin", frame.kind);
+                self.session.copy_fail(&message);
+                let error = Error::input(sqlstate::PROTOCOL_VIOLATION, message);
+                self.fail_copy(&error, simple).await;
+            }
+        }
+    }
+
+    async fn end_copy(&mut self, completion: &Completion, simple: bool) {
+        self.mode = Mode::Ready;
+        let tag = match completion {
+            Completion::Tag(tag) => tag.as_str(),
+            // A COPY does not begin another.
+            Completion::CopyIn => "COPY",
+        };
+        backend::command_complete(&mut self.answers.bytes, tag);
+        if simple {
+            self.run_remaining().await;
+        }
+    }
+
+    async fn fail_copy(&mut self, error: &Error, simple: bool) {
+        if simple {
+            self.mode = Mode::Ready;
+            self.end_query(Err(error.clone()), 0).await;
+        } else {
+            self.skip_after(error);
+        }
+    }
+}

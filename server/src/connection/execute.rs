@@ -1,0 +1,301 @@
+//! Running a statement: its rows are encoded as they come and stay in the answer buffer.
+//!
+//! A portal with a row limit is run to its end as well, because nothing may wait for a client while locks are held; the
+//! rows beyond the limit move to the portal and are handed out by the following Executes. As in PostgreSQL a
+//! portal is suspended whenever the limit was reached, even if no row is left.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use hyades::session::{Completion, Notice, Output, Response, ResultColumn, TransactionStatus};
+use hyades::{Error, Result, Value, sqlstate};
+use jiff::tz::TimeZone;
+
+use super::extended::{Portal, Progress, format_of};
+use super::{Connection, Mode};
+use crate::codec::backend;
+use crate::codec::frontend::Format;
+
+/// Where a statement's rows go; rebuilt each time its call is repeated.
+struct ResultSink<'a> {
+    out: &'a mut Vec<u8>,
+    columns: &'a [ResultColumn],
+    formats: &'a [Format],
+    time_zone: &'a TimeZone,
+    /// Where the statement's own answers begin.
+    start: usize,
+    rows: u64,
+    limit_bytes: usize,
+}
+
+impl ResultSink<'_> {
+    fn check_limit(&mut self, before: usize) -> Result<()> {
+        if self.out.len() <= self.limit_bytes {
+            return Ok(());
+        }
+        self.out.truncate(before);
+        let limit_mib = self.limit_bytes >> 20;
+        Err(Error::input(sqlstate::OUT_OF_MEMORY, "out of memory")
+            .with_detail(format!("The results held for this connection would exceed {limit_mib} MiB."))
+            .with_hint("Fetch the result in parts, or raise --result-limit-mib."))
+    }
+}
+
+impl Output for ResultSink<'_> {
+    fn row(&mut self, values: &mut [Value]) -> Result<()> {
+        let before = self.out.len();
+        let format = |index| format_of(self.formats, index);
+        backend::data_row(self.out, values, self.columns, format, self.time_zone);
+        self.rows += 1;
+        self.check_limit(before)
+    }
+
+    fn copy_data(&mut self, bytes: &[u8]) -> Result<()> {
+        let before = self.out.len();
+        backend::copy_data(self.out, bytes);
+        self.check_limit(before)
+    }
+
+    fn notice(&mut self, notice: Notice) {
+        backend::notice_response(self.out, &notice);
+    }
+
+    fn restart(&mut self) {
+        self.out.truncate(self.start);
+        self.rows = 0;
+    }
+}
+
+/// A statement that has run.
+pub(super) struct Finished {
+    pub(super) completion: Completion,
+    /// DataRow messages among the answers.
+    rows: u64,
+    /// Where they begin.
+    rows_start: usize,
+}
+
+impl Connection<'_> {
+    /// Runs a portal's statement to its end. On an error its answers are taken back.
+    pub(super) async fn run_statement(&mut self, portal: &Portal) -> Result<Finished> {
+        let Some(statement) = &portal.statement else {
+            return Err(Error::input(sqlstate::INTERNAL_ERROR, "a portal without a statement was run"));
+        };
+        if self.session.transaction_status() != TransactionStatus::Failed
+            && let Some(name) = &statement.deallocates
+            && self.statements.deallocate(name)
+        {
+            let completion = Completion::Tag("DEALLOCATE".to_owned());
+            return Ok(Finished { completion, rows: 0, rows_start: self.answers.bytes.len() });
+        }
+        let prepared = &statement.prepared;
+        let _timer = self.start_timer();
+        let start = self.answers.bytes.len();
+        let columns = match prepared.response() {
+            Response::Rows(columns) => &columns[..],
+            Response::CopyOut { columns } => {
+                backend::copy_out_response(&mut self.answers.bytes, *columns);
+                &[]
+            }
+            _ => &[],
+        };
+        let rows_start = self.answers.bytes.len();
+        let before = self.session.transaction_status();
+        let mut rows = 0;
+        loop {
+            let mut sink = ResultSink {
+                out: &mut self.answers.bytes,
+                columns,
+                formats: &portal.result_formats,
+                time_zone: &self.time_zone,
+                start: rows_start,
+                rows,
+                limit_bytes: self.limits.result_bytes,
+            };
+            let session = &mut self.session;
+            let outcome = without_blocking(&statement.slow, || {
+                session.execute(prepared, &portal.parameters, &mut sink)
+            });
+            rows = sink.rows;
+            match outcome {
+                Ok(completion) => {
+                    self.after_statement(&completion, before);
+                    return Ok(Finished { completion, rows, rows_start });
+                }
+                Err(interrupt) => {
+                    if let Err(error) = self.settle(interrupt).await {
+                        self.answers.bytes.truncate(start);
+                        return Err(error);
+                    }
+                }
+            }
+        }
+    }
+
+    fn after_statement(&mut self, completion: &Completion, before: TransactionStatus) {
+        if let Completion::Tag(tag) = completion {
+            self.note_completion(tag);
+        }
+        let idle = self.session.transaction_status() == TransactionStatus::Idle;
+        if !idle {
+            // BEGIN: from here on COMMIT answers for what was done.
+            self.implicit_start = None;
+        } else if before != TransactionStatus::Idle {
+            self.portals.clear();
+        }
+    }
+
+    pub(super) async fn execute(&mut self, name: &str, max_rows: i32) -> Result<()> {
+        let mut portal = match self.portals.take(name) {
+            Ok(portal) => portal,
+            Err(error) => return Err(self.session.abandon(error)),
+        };
+        let outcome = self.execute_portal(&mut portal, name, max_rows).await;
+        self.portals.put_back(name, portal);
+        outcome
+    }
+
+    async fn execute_portal(&mut self, portal: &mut Portal, name: &str, max_rows: i32) -> Result<()> {
+        // Zero and less ask for all rows.
+        let limit = u64::try_from(max_rows).ok().filter(|limit| *limit > 0);
+        let response = portal.statement.as_ref().map(|statement| statement.prepared.response());
+        let returns_rows = matches!(response, Some(Response::Rows(_)));
+        match &portal.progress {
+            Progress::Bound => {}
+            Progress::Suspended { .. } => {
+                self.hand_out(portal, limit);
+                return Ok(());
+            }
+            Progress::Done { tag } if returns_rows => {
+                backend::command_complete(&mut self.answers.bytes, &tag_of_part(tag, 0));
+                return Ok(());
+            }
+            Progress::Done { .. } => {
+                let message = format!("portal \"{name}\" cannot be run anymore");
+                let error = Error::input(sqlstate::OBJECT_NOT_IN_PREREQUISITE_STATE, message);
+                return Err(self.session.abandon(error));
+            }
+        }
+        self.begin_answers();
+        match response {
+            Some(Response::Empty) => {
+                backend::empty_query_response(&mut self.answers.bytes);
+                return Ok(());
+            }
+            Some(Response::CopyIn { columns }) => {
+                let columns = *columns;
+                let finished = self.run_statement(portal).await?;
+                portal.progress = Progress::Done { tag: String::new() };
+                self.finish_statement(&finished, columns, false);
+                return Ok(());
+            }
+            _ => {}
+        }
+        let finished = self.run_statement(portal).await?;
+        match (limit, &finished.completion) {
+            (Some(limit), Completion::Tag(tag)) if returns_rows && finished.rows >= limit => {
+                let rows = self.answers.bytes.split_off(finished.rows_start);
+                portal.progress = Progress::Suspended { rows, position: 0, tag: tag.clone() };
+                self.hand_out(portal, Some(limit));
+            }
+            _ => {
+                self.finish_statement(&finished, 0, false);
+                if let Completion::Tag(tag) = finished.completion {
+                    portal.progress = Progress::Done { tag };
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Completes a statement that has run, or begins its COPY.
+    pub(super) fn finish_statement(&mut self, finished: &Finished, copy_columns: usize, simple: bool) {
+        let out = &mut self.answers.bytes;
+        match &finished.completion {
+            Completion::Tag(tag) => {
+                if tag.starts_with("COPY") {
+                    backend::copy_done(out);
+                }
+                backend::command_complete(out, tag);
+            }
+            Completion::CopyIn => {
+                backend::copy_in_response(out, copy_columns);
+                self.answers.due = true;
+                self.mode = Mode::CopyIn { simple };
+            }
+        }
+    }
+
+    /// Sends the next rows of a suspended portal.
+    fn hand_out(&mut self, portal: &mut Portal, limit: Option<u64>) {
+        let Progress::Suspended { rows, position, tag } = &mut portal.progress else {
+            return;
+        };
+        let (end, count) = prefix_of_rows(&rows[*position..], limit.unwrap_or(u64::MAX));
+        self.answers.bytes.extend_from_slice(&rows[*position..*position + end]);
+        *position += end;
+        if limit.is_some_and(|limit| count >= limit) {
+            backend::portal_suspended(&mut self.answers.bytes);
+            return;
+        }
+        backend::command_complete(&mut self.answers.bytes, &tag_of_part(tag, count));
+        portal.progress = Progress::Done { tag: std::mem::take(tag) };
+    }
+}
+
+/// Statements above this are slow. The coarse clock steps every 1 to 10 ms, so less could not be told from nothing.
+const SLOW: Duration = Duration::from_millis(20);
+
+fn coarse_now() -> Duration {
+    // Monotonic clocks do not run backwards nor below zero.
+    rustix::time::clock_gettime(rustix::time::ClockId::MonotonicCoarse).try_into().unwrap_or_default()
+}
+
+/// Computes in place, and notes whether that took long. A statement that did so before hands its worker's other connections to
+/// another thread first; that costs a wake-up, too much for short statements.
+fn without_blocking<T>(slow: &AtomicBool, compute: impl FnOnce() -> T) -> T {
+    let start = coarse_now();
+    let was_slow = slow.load(Ordering::Relaxed);
+    let value = if was_slow { tokio::task::block_in_place(compute) } else { compute() };
+    let is_slow = coarse_now().saturating_sub(start) > SLOW;
+    if is_slow != was_slow {
+        slow.store(is_slow, Ordering::Relaxed);
+    }
+    value
+}
+
+/// The bytes that hold the first `limit` rows (with notices between them), and how many rows there are.
+fn prefix_of_rows(messages: &[u8], limit: u64) -> (usize, u64) {
+    let (mut end, mut count) = (0, 0);
+    while count < limit {
+        let Some([kind, length @ ..]) = messages.get(end..).and_then(|rest| rest.first_chunk::<5>()) else {
+            break;
+        };
+        count += u64::from(*kind == b'D');
+        end += 1 + u32::from_be_bytes(*length) as usize;
+    }
+    (end, count)
+}
+
+/// SELECT counts the rows of one Execute; other commands count what they did.
+fn tag_of_part(tag: &str, rows: u64) -> std::borrow::Cow<'_, str> {
+    if tag.starts_with("SELECT ") { format!("SELECT {rows}").into() } else { tag.into() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rows_are_counted_past_notices() {
+        let row = [b'D', 0, 0, 0, 6, 0, 0];
+        let notice = [b'N', 0, 0, 0, 5, 0];
+        let messages = [&row[..], &notice, &row, &row].concat();
+        assert_eq!(prefix_of_rows(&messages, 1), (7, 1));
+        assert_eq!(prefix_of_rows(&messages, 2), (20, 2));
+        assert_eq!(prefix_of_rows(&messages, 3), (27, 3));
+        assert_eq!(prefix_of_rows(&messages, 9), (27, 3));
+        assert_eq!(tag_of_part("SELECT 3", 2), "SELECT 2");
+        assert_eq!(tag_of_part("INSERT 0 3", 2), "INSERT 0 3");
+    }
+}

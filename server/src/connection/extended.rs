@@ -1,0 +1,387 @@
+//! The extended protocol: prepared statements and portals.
+//!
+//! Errors found here, before the session sees them, are passed through [`Session::abandon`], because they fail the
+//! transaction like any other error. The unnamed statement and portal are kept apart from the named ones: drivers use them
+//! for nearly everything, and their buffers are used again.
+//!
+//! [`Session::abandon`]: hyades::Session::abandon
+
+use std::collections::HashMap;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+
+use foldhash::fast::RandomState;
+use hyades::engine::error::SqlState;
+use hyades::engine::value::{binary, text};
+use hyades::session::{Prepared, Response};
+use hyades::{Error, Result, SqlType, Value, sqlstate};
+use jiff::tz::TimeZone;
+
+use super::Connection;
+use crate::codec::backend;
+use crate::codec::frontend::{Bind, Format, Target, TypeIds};
+use crate::codec::types::{Declared, declared};
+
+const DUPLICATE_CURSOR: SqlState = SqlState("42P03");
+
+/// A prepared statement of this connection.
+pub(super) struct Statement {
+    pub(super) prepared: Arc<Prepared>,
+    /// An execution took long.
+    pub(super) slow: AtomicBool,
+    /// The statement that it deallocates.
+    pub(super) deallocates: Option<String>,
+}
+
+impl Statement {
+    pub(super) fn new(prepared: Arc<Prepared>, slow: bool) -> Arc<Statement> {
+        let deallocates = deallocated_name(prepared.text());
+        Arc::new(Statement { prepared, slow: AtomicBool::new(slow), deallocates })
+    }
+}
+
+/// The name in `DEALLOCATE [PREPARE] name`. In PostgreSQL the statements of Parse and of PREPARE share their names, and drivers
+/// deallocate by SQL what they prepared by Parse.
+fn deallocated_name(sql: &str) -> Option<String> {
+    let mut words = sql.split_ascii_whitespace();
+    words.next().filter(|word| word.eq_ignore_ascii_case("deallocate"))?;
+    let mut name = words.next()?;
+    if name.eq_ignore_ascii_case("prepare") {
+        name = words.next()?;
+    }
+    let name = name.trim_end_matches(';');
+    match name.strip_prefix('"').and_then(|name| name.strip_suffix('"')) {
+        _ if words.next().is_some() => None,
+        Some(quoted) => Some(quoted.replace("\"\"", "\"")),
+        None => Some(name.to_ascii_lowercase()).filter(|name| name != "all"),
+    }
+}
+
+#[derive(Default)]
+pub(super) struct Statements {
+    unnamed: Option<Arc<Statement>>,
+    named: HashMap<String, Arc<Statement>, RandomState>,
+    /// Reused by each Parse.
+    parameter_types: Vec<Option<SqlType>>,
+}
+
+impl Statements {
+    fn get(&self, name: &str) -> Result<&Arc<Statement>> {
+        let found = if name.is_empty() { self.unnamed.as_ref() } else { self.named.get(name) };
+        found.ok_or_else(|| {
+            let message = if name.is_empty() {
+                "unnamed prepared statement does not exist".to_owned()
+            } else {
+                format!("prepared statement \"{name}\" does not exist")
+            };
+            Error::input(sqlstate::INVALID_SQL_STATEMENT_NAME, message)
+        })
+    }
+
+    fn insert(&mut self, name: &str, prepared: Arc<Prepared>) {
+        let statement = Statement::new(prepared, false);
+        if name.is_empty() {
+            self.unnamed = Some(statement);
+        } else {
+            self.named.insert(name.to_owned(), statement);
+        }
+    }
+
+    fn remove(&mut self, name: &str) {
+        if name.is_empty() {
+            self.unnamed = None;
+        } else {
+            self.named.remove(name);
+        }
+    }
+
+    /// Removes a statement made by Parse; false if there is none of this name.
+    pub(super) fn deallocate(&mut self, name: &str) -> bool {
+        self.named.remove(name).is_some()
+    }
+
+    pub(super) fn remove_unnamed(&mut self) {
+        self.unnamed = None;
+    }
+
+    pub(super) fn clear(&mut self) {
+        self.unnamed = None;
+        self.named.clear();
+    }
+}
+
+/// How far a portal has come.
+#[derive(Default)]
+pub(super) enum Progress {
+    #[default]
+    Bound,
+    /// Its rows are here; `position` bytes of them have been sent.
+    Suspended {
+        rows: Vec<u8>,
+        position: usize,
+        tag: String,
+    },
+    Done {
+        tag: String,
+    },
+}
+
+/// A statement with its parameters.
+#[derive(Default)]
+pub(super) struct Portal {
+    /// `None` when the portal does not exist but its buffers wait for the next.
+    pub(super) statement: Option<Arc<Statement>>,
+    pub(super) parameters: Vec<Value>,
+    pub(super) result_formats: Vec<Format>,
+    pub(super) progress: Progress,
+}
+
+#[derive(Default)]
+pub(super) struct Portals {
+    unnamed: Portal,
+    named: HashMap<String, Portal, RandomState>,
+}
+
+impl Portals {
+    fn get(&self, name: &str) -> Result<&Portal> {
+        let found = if name.is_empty() { Some(&self.unnamed) } else { self.named.get(name) };
+        found.filter(|portal| portal.statement.is_some()).ok_or_else(|| no_portal(name))
+    }
+
+    /// Takes a portal out while it runs.
+    pub(super) fn take(&mut self, name: &str) -> Result<Portal> {
+        let portal = if name.is_empty() {
+            std::mem::take(&mut self.unnamed)
+        } else {
+            self.named.get_mut(name).map(std::mem::take).unwrap_or_default()
+        };
+        if portal.statement.is_some() { Ok(portal) } else { Err(no_portal(name)) }
+    }
+
+    /// Puts it back, unless the end of its transaction has closed it meanwhile.
+    pub(super) fn put_back(&mut self, name: &str, portal: Portal) {
+        if name.is_empty() {
+            self.unnamed = portal;
+        } else if let Some(place) = self.named.get_mut(name) {
+            *place = portal;
+        }
+    }
+
+    fn remove(&mut self, name: &str) {
+        if name.is_empty() {
+            self.unnamed.close();
+        } else {
+            self.named.remove(name);
+        }
+    }
+
+    /// Portals live no longer than their transaction.
+    pub(super) fn clear(&mut self) {
+        self.unnamed.close();
+        if !self.named.is_empty() {
+            self.named.clear();
+        }
+    }
+}
+
+impl Portal {
+    fn close(&mut self) {
+        self.statement = None;
+        self.parameters.clear();
+        self.progress = Progress::Bound;
+    }
+
+    fn bind(&mut self, statement: Arc<Statement>, bind: &Bind<'_>, time_zone: &TimeZone) -> Result<()> {
+        self.close();
+        let types = statement.prepared.parameter_types();
+        let columns = match statement.prepared.response() {
+            Response::Rows(columns) => columns.len(),
+            _ => 0,
+        };
+        check_counts(bind, types.len(), columns)?;
+        self.result_formats.clear();
+        self.result_formats.extend(bind.result_formats.iter());
+        for (index, (bytes, sql_type)) in bind.parameters.iter().zip(types).enumerate() {
+            self.parameters.push(match bytes {
+                Some(bytes) => parameter(bytes, *sql_type, bind.parameter_formats.of(index), time_zone)?,
+                None => Value::Null,
+            });
+        }
+        self.statement = Some(statement);
+        Ok(())
+    }
+}
+
+fn parameter(bytes: &[u8], sql_type: SqlType, format: Format, time_zone: &TimeZone) -> Result<Value> {
+    match format {
+        Format::Binary => binary::read(bytes, sql_type),
+        Format::Text => {
+            let text = std::str::from_utf8(bytes).map_err(|error| binary::invalid_utf8(bytes, error))?;
+            text::parse(text, sql_type, time_zone)
+        }
+    }
+}
+
+fn no_portal(name: &str) -> Error {
+    Error::input(sqlstate::INVALID_CURSOR_NAME, format!("portal \"{name}\" does not exist"))
+}
+
+fn check_counts(bind: &Bind<'_>, types: usize, columns: usize) -> Result<()> {
+    let violation = |message| Err(Error::input(sqlstate::PROTOCOL_VIOLATION, message));
+    let (parameters, formats) = (bind.parameters.len(), bind.parameter_formats.len());
+    if formats > 1 && formats != parameters {
+        return violation(format!(
+            "bind message has {formats} parameter formats but {parameters} parameters"
+        ));
+    }
+    if parameters != types {
+        let name = bind.statement;
+        return violation(format!(
+            "bind message supplies {parameters} parameters, but prepared statement \"{name}\" requires {types}"
+        ));
+    }
+    let formats = bind.result_formats.len();
+    if formats > 1 && formats != columns {
+        return violation(format!(
+            "bind message has {formats} result formats but query has {columns} columns"
+        ));
+    }
+    Ok(())
+}
+
+/// The format of a column, by the codes of a Bind: none, one for all, or one each.
+pub(super) fn format_of(formats: &[Format], index: usize) -> Format {
+    match formats {
+        [all] => *all,
+        formats => formats.get(index).copied().unwrap_or_default(),
+    }
+}
+
+impl Connection<'_> {
+    pub(super) async fn parse(&mut self, name: &str, query: &str, types: TypeIds<'_>) -> Result<()> {
+        let mut parameter_types = std::mem::take(&mut self.statements.parameter_types);
+        let prepared = match self.check_parse(name, types, &mut parameter_types) {
+            Ok(()) => self.complete(|session| session.prepare(query, &parameter_types)).await,
+            Err(error) => Err(self.session.abandon(error)),
+        };
+        self.statements.parameter_types = parameter_types;
+        self.statements.insert(name, prepared?);
+        backend::parse_complete(&mut self.answers.bytes);
+        Ok(())
+    }
+
+    fn check_parse(
+        &mut self,
+        name: &str,
+        types: TypeIds<'_>,
+        parameter_types: &mut Vec<Option<SqlType>>,
+    ) -> Result<()> {
+        if name.is_empty() {
+            self.statements.remove_unnamed();
+        } else if self.statements.named.contains_key(name) {
+            let message = format!("prepared statement \"{name}\" already exists");
+            return Err(Error::input(sqlstate::DUPLICATE_PREPARED_STATEMENT, message));
+        }
+        parameter_types.clear();
+        for object_id in types.iter() {
+            parameter_types.push(match declared(object_id) {
+                Declared::Inferred => None,
+                Declared::Type(sql_type) => Some(sql_type),
+                Declared::Unsupported => {
+                    let message = format!("parameters of the type with OID {object_id} are not supported");
+                    return Err(Error::input(sqlstate::FEATURE_NOT_SUPPORTED, message));
+                }
+            });
+        }
+        Ok(())
+    }
+
+    pub(super) fn bind(&mut self, bind: &Bind<'_>) -> Result<()> {
+        match self.try_bind(bind) {
+            Ok(()) => {
+                backend::bind_complete(&mut self.answers.bytes);
+                Ok(())
+            }
+            Err(error) => Err(self.session.abandon(error)),
+        }
+    }
+
+    fn try_bind(&mut self, bind: &Bind<'_>) -> Result<()> {
+        let statement = Arc::clone(self.statements.get(bind.statement)?);
+        if bind.portal.is_empty() {
+            return self.portals.unnamed.bind(statement, bind, &self.time_zone);
+        }
+        if self.portals.named.contains_key(bind.portal) {
+            let message = format!("cursor \"{}\" already exists", bind.portal);
+            return Err(Error::input(DUPLICATE_CURSOR, message));
+        }
+        let mut portal = Portal::default();
+        portal.bind(statement, bind, &self.time_zone)?;
+        self.portals.named.insert(bind.portal.to_owned(), portal);
+        Ok(())
+    }
+
+    pub(super) fn describe(&mut self, target: Target, name: &str) -> Result<()> {
+        match self.try_describe(target, name) {
+            Ok(()) => Ok(()),
+            Err(error) => Err(self.session.abandon(error)),
+        }
+    }
+
+    fn try_describe(&mut self, target: Target, name: &str) -> Result<()> {
+        let out = &mut self.answers.bytes;
+        let (statement, formats) = match target {
+            Target::Statement => {
+                let statement = self.statements.get(name)?;
+                backend::parameter_description(out, statement.prepared.parameter_types());
+                (statement, &[][..])
+            }
+            Target::Portal => {
+                let portal = self.portals.get(name)?;
+                let statement = portal.statement.as_ref().ok_or_else(|| no_portal(name))?;
+                (statement, &portal.result_formats[..])
+            }
+        };
+        match statement.prepared.response() {
+            Response::Rows(columns) => {
+                backend::row_description(out, columns, |index| format_of(formats, index));
+            }
+            _ => backend::no_data(out),
+        }
+        Ok(())
+    }
+
+    pub(super) fn close(&mut self, target: Target, name: &str) {
+        match target {
+            Target::Statement => self.statements.remove(name),
+            Target::Portal => self.portals.remove(name),
+        }
+        backend::close_complete(&mut self.answers.bytes);
+    }
+
+    /// Ends the implicit transaction and the batch.
+    pub(super) async fn sync(&mut self) {
+        self.commit_implicit().await;
+        self.ready();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::deallocated_name;
+
+    #[test]
+    fn the_deallocated_name_is_read() {
+        for (sql, expected) in [
+            ("DEALLOCATE a1", Some("a1")),
+            ("deallocate prepare A1;", Some("a1")),
+            ("DEALLOCATE \"_pg3_0\"", Some("_pg3_0")),
+            ("DEALLOCATE ALL", None),
+            ("deallocate", None),
+            ("deallocate a b", None),
+            ("select 1", None),
+        ] {
+            assert_eq!(deallocated_name(sql).as_deref(), expected, "{sql}");
+        }
+    }
+}

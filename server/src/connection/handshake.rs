@@ -1,0 +1,221 @@
+//! From an accepted socket to an authenticated client, before any session exists.
+//!
+//! ```text
+//! SSLRequest, GSSENCRequest -> 'N' (at most once each), again
+//! CancelRequest             -> obeyed, closed without a word
+//! Startup                   -> refused while starting up or shutting down (57P03)
+//!                              trust: nothing more; scram: SASL exchange
+//!                              too many connections (53300)
+//! ```
+//! This runs on the listening thread, not on the workers: a cancel request must get through when all workers are
+//! busy with the statements it wants to stop. The whole conversation is bounded in time by the caller and in memory by
+//! the limits on startup packets and on SASL messages.
+
+use std::io;
+use std::sync::Arc;
+
+use hyades::engine::error::SqlState;
+use hyades::{Error, sqlstate};
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+
+use super::stream::ClientStream;
+use crate::codec::backend::{self, Severity};
+use crate::codec::frontend::{self, Message};
+use crate::codec::startup::{self, PROTOCOL_VERSION, Packet, Startup};
+use crate::registry::{Phase, Registration, Registry};
+use crate::scram::{self, Exchange};
+use crate::users::Users;
+
+/// How clients prove who they are.
+pub enum Authentication {
+    /// They do not.
+    Trust,
+    Scram {
+        users: Users,
+        /// Keeps the salts of unknown users stable while the server runs.
+        secret: [u8; 32],
+    },
+}
+
+/// What the listening thread knows.
+pub struct Gate {
+    pub registry: Arc<Registry>,
+    pub authentication: Authentication,
+}
+
+/// A client that got in.
+pub struct Guest {
+    pub stream: ClientStream,
+    pub startup: Startup,
+    pub registration: Registration,
+    /// Bytes that came behind the handshake.
+    pub unread: Vec<u8>,
+}
+
+const PASSWORD_MESSAGE_LIMIT_BYTES: usize = 2048;
+
+/// Why a client is turned away; `None` when there is nothing to say to it.
+type Refusal = Option<Error>;
+
+struct Conversation {
+    stream: ClientStream,
+    input: Vec<u8>,
+}
+
+impl Gate {
+    /// Leads a client in; `None` if it was turned away or only wanted to cancel.
+    pub async fn admit(&self, stream: ClientStream) -> io::Result<Option<Guest>> {
+        let mut conversation = Conversation { stream, input: Vec::new() };
+        match self.converse(&mut conversation).await? {
+            Ok((startup, registration)) => {
+                let Conversation { stream, input: unread } = conversation;
+                Ok(Some(Guest { stream, startup, registration, unread }))
+            }
+            Err(None) => Ok(None),
+            Err(Some(error)) => {
+                tracing::debug!(%error, "client refused");
+                let mut out = Vec::new();
+                backend::error_response(&mut out, Severity::Fatal, &error, 0);
+                conversation.stream.write_all(&out).await?;
+                conversation.stream.shutdown().await?;
+                Ok(None)
+            }
+        }
+    }
+
+    async fn converse(
+        &self,
+        conversation: &mut Conversation,
+    ) -> io::Result<Result<(Startup, Registration), Refusal>> {
+        let startup = match self.startup(conversation).await? {
+            Ok(startup) => startup,
+            Err(refusal) => return Ok(Err(refusal)),
+        };
+        if let Some(sentence) = match self.registry.phase() {
+            Phase::Starting => Some("the database system is starting up"),
+            Phase::Serving => None,
+            Phase::Draining | Phase::Terminating => Some("the database system is shutting down"),
+        } {
+            return Ok(Err(refuse(sqlstate::CANNOT_CONNECT_NOW, sentence)));
+        }
+        if let Err(refusal) = self.authenticate(conversation, &startup).await? {
+            return Ok(Err(refusal));
+        }
+        Ok(match self.registry.register() {
+            Some(registration) => Ok((startup, registration)),
+            None => Err(refuse(sqlstate::TOO_MANY_CONNECTIONS, "sorry, too many clients already")),
+        })
+    }
+
+    async fn startup(&self, conversation: &mut Conversation) -> io::Result<Result<Startup, Refusal>> {
+        // One refusal of TLS, one of GSS, then the real thing.
+        for _ in 0..3 {
+            let packet = loop {
+                match startup::packet(&conversation.input) {
+                    Ok(Some((packet, size_bytes))) => {
+                        conversation.input.drain(..size_bytes);
+                        break packet;
+                    }
+                    Ok(None) => conversation.receive().await?,
+                    Err(error) => return Ok(Err(Some(error.into()))),
+                }
+            };
+            match packet {
+                Packet::SslRequest | Packet::GssEncryptionRequest => {
+                    conversation.stream.write_all(b"N").await?;
+                }
+                Packet::Cancel { process_id, secret } => {
+                    self.registry.cancel(process_id, &secret);
+                    return Ok(Err(None));
+                }
+                Packet::Startup(startup) => return Ok(Ok(startup)),
+            }
+        }
+        Ok(Err(refuse(sqlstate::PROTOCOL_VIOLATION, "too many encryption requests")))
+    }
+
+    async fn authenticate(
+        &self,
+        conversation: &mut Conversation,
+        startup: &Startup,
+    ) -> io::Result<Result<(), Refusal>> {
+        let mut out = Vec::new();
+        if startup.minor_version > 0 || !startup.protocol_options.is_empty() {
+            backend::negotiate_protocol_version(&mut out, PROTOCOL_VERSION, &startup.protocol_options);
+        }
+        if let Authentication::Scram { users, secret } = &self.authentication {
+            let mut exchange = Exchange::new(&startup.user, users.verifier(&startup.user), secret);
+            backend::authentication_sasl(&mut out, &[scram::MECHANISM]);
+            let first = match conversation.ask(&mut out).await?.and_then(|body| initial_response(&body)) {
+                Ok(message) => message,
+                Err(error) => return Ok(Err(Some(error))),
+            };
+            match exchange.first(&first) {
+                Ok(answer) => backend::authentication_sasl_continue(&mut out, &answer),
+                Err(error) => return Ok(Err(Some(error))),
+            }
+            match conversation.ask(&mut out).await?.and_then(|body| exchange.finish(&body)) {
+                Ok(answer) => backend::authentication_sasl_final(&mut out, &answer),
+                Err(error) => return Ok(Err(Some(error))),
+            }
+        }
+        backend::authentication_ok(&mut out);
+        conversation.stream.write_all(&out).await?;
+        Ok(Ok(()))
+    }
+}
+
+fn refuse(state: SqlState, sentence: &str) -> Refusal {
+    Some(Error::input(state, sentence))
+}
+
+/// SASLInitialResponse: mechanism, length, message.
+fn initial_response(body: &[u8]) -> hyades::Result<Vec<u8>> {
+    let mut reader = crate::codec::reader::Reader::new(body);
+    if reader.string()? != scram::MECHANISM {
+        let message = "client selected an invalid SASL authentication mechanism";
+        return Err(Error::input(sqlstate::PROTOCOL_VIOLATION, message));
+    }
+    let length = reader.i32()?;
+    let message = reader.take(usize::try_from(length).unwrap_or(0))?.to_vec();
+    reader.finish()?;
+    Ok(message)
+}
+
+impl Conversation {
+    /// Reads more; an end of the stream is an error here.
+    async fn receive(&mut self) -> io::Result<()> {
+        match self.stream.read_buf(&mut self.input).await? {
+            0 => Err(io::ErrorKind::UnexpectedEof.into()),
+            _ => Ok(()),
+        }
+    }
+
+    /// Sends `out`, empties it, and gives the body of the password message that answers it.
+    async fn ask(&mut self, out: &mut Vec<u8>) -> io::Result<hyades::Result<Vec<u8>>> {
+        self.stream.write_all(out).await?;
+        out.clear();
+        loop {
+            let frame = match frontend::frame(&self.input, PASSWORD_MESSAGE_LIMIT_BYTES) {
+                Ok(Some(frame)) => frame,
+                Ok(None) => {
+                    self.receive().await?;
+                    continue;
+                }
+                Err(error) => return Ok(Err(error.into())),
+            };
+            let size_bytes = frame.size_bytes();
+            let body = match frontend::decode(frame) {
+                Ok(Message::Password(body)) => Ok(body.to_vec()),
+                Ok(Message::Terminate) => return Err(io::ErrorKind::UnexpectedEof.into()),
+                Ok(_) => {
+                    let message = format!("expected SASL response, got message type {}", frame.kind);
+                    Err(Error::input(sqlstate::PROTOCOL_VIOLATION, message))
+                }
+                Err(error) => Err(error),
+            };
+            self.input.drain(..size_bytes);
+            return Ok(body);
+        }
+    }
+}

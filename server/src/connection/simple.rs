@@ -1,0 +1,118 @@
+//! The simple protocol: a text of one or more statements, answered in text format.
+//!
+//! The statements share an implicit transaction, which ends with the text. The first error ends the text. A COPY FROM
+//! STDIN interrupts it: the statements behind it wait in `remaining` until the data has come.
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
+use hyades::Result;
+use hyades::session::Response;
+
+use super::extended::{Portal, Statement};
+use super::{Connection, Mode};
+use crate::codec::backend;
+use crate::codec::frontend::Format;
+
+/// The text without its last semicolon, if there is no other: then it is certainly one statement, and needs no splitting.
+fn single_statement(sql: &str) -> Option<&str> {
+    let trimmed = sql.trim_ascii_end();
+    let statement = trimmed.strip_suffix(';').unwrap_or(trimmed);
+    memchr::memchr(b';', statement.as_bytes()).is_none().then_some(statement)
+}
+
+impl Connection<'_> {
+    pub(super) async fn simple_query(&mut self, sql: &str) {
+        self.statements.remove_unnamed();
+        self.remaining.clear();
+        if let Some(statement) = single_statement(sql) {
+            let outcome = self.run_simple(statement).await;
+            return self.end_query(outcome, 0).await;
+        }
+        match self.session.split(sql) {
+            Ok(statements) if statements.is_empty() => {
+                backend::empty_query_response(&mut self.answers.bytes);
+                self.ready();
+            }
+            Ok(statements) => {
+                self.remaining = VecDeque::from(statements);
+                self.run_remaining().await;
+            }
+            Err(error) => {
+                let error = self.session.abandon(error);
+                self.end_query(Err(error), 0).await;
+            }
+        }
+    }
+
+    /// Runs what is left of a simple query, up to its end, an error, or a COPY FROM STDIN.
+    pub(super) async fn run_remaining(&mut self) {
+        while let Some((offset, sql)) = self.remaining.pop_front() {
+            let outcome = self.run_simple(&sql).await;
+            if outcome.is_err() || self.mode != Mode::Ready {
+                return self.end_query(outcome, offset).await;
+            }
+        }
+        self.end_query(Ok(()), 0).await;
+    }
+
+    /// Ends a simple query, unless a COPY has interrupted it.
+    pub(super) async fn end_query(&mut self, outcome: Result<()>, position_offset: usize) {
+        if let Err(error) = outcome {
+            self.remaining.clear();
+            self.report(&error, position_offset);
+        } else if self.mode != Mode::Ready {
+            return;
+        }
+        self.mode = Mode::Ready;
+        self.commit_implicit().await;
+        self.ready();
+    }
+
+    async fn run_simple(&mut self, sql: &str) -> Result<()> {
+        self.begin_answers();
+        let prepared = self.complete(|session| session.prepare(sql, &[])).await?;
+        let start = self.answers.bytes.len();
+        let out = &mut self.answers.bytes;
+        let mut copy_columns = 0;
+        match prepared.response() {
+            Response::Empty => {
+                backend::empty_query_response(out);
+                return Ok(());
+            }
+            Response::Rows(columns) => backend::row_description(out, columns, |_| Format::Text),
+            Response::CopyIn { columns } => copy_columns = *columns,
+            Response::NoData | Response::CopyOut { .. } => {}
+        }
+        let statement = Statement::new(prepared, self.slow_texts);
+        let portal = Portal { statement: Some(Arc::clone(&statement)), ..Portal::default() };
+        let outcome = self.run_statement(&portal).await;
+        self.slow_texts = statement.slow.load(Ordering::Relaxed);
+        match outcome {
+            Ok(finished) => {
+                self.finish_statement(&finished, copy_columns, true);
+                Ok(())
+            }
+            Err(error) => {
+                self.answers.bytes.truncate(start);
+                Err(error)
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_a_text_without_inner_semicolons_is_taken_whole() {
+        assert_eq!(single_statement("select 1"), Some("select 1"));
+        assert_eq!(single_statement("select 1 ;\n"), Some("select 1 "));
+        assert_eq!(single_statement(";"), Some(""));
+        assert_eq!(single_statement("select 1; select 2"), None);
+        assert_eq!(single_statement("select ';' "), None);
+        assert_eq!(single_statement("select 1;;"), None);
+    }
+}

@@ -1,0 +1,147 @@
+//! Waiting for a ticket, and everything that may end the wait before the ticket fires.
+//!
+//! | what happens                         | what the statement gets                        |
+//! |--------------------------------------|------------------------------------------------|
+//! | the ticket fires                     | its call is repeated                           |
+//! | a cancel request, statement_timeout  | 57014                                          |
+//! | lock_timeout                         | 55P03                                          |
+//! | the client closes its side           | rolled back, the connection ends               |
+//! | shutdown after the time for draining | 57P01, the connection ends                     |
+//!
+//! A ticket that has fired already means "let others run": the task goes to the end of its worker's queue.
+//!
+//! To see that the client is gone, the wait reads: what a client pipelines meanwhile goes to the input buffer. When
+//! that is full the socket is asked now and then instead.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use hyades::engine::db::{Flow, Interrupt};
+use hyades::engine::ticket::Ticket;
+use hyades::{Error, Session, sqlstate};
+use tokio::io::AsyncReadExt;
+use tokio::task::AbortHandle;
+use tokio::time::Instant;
+
+use super::{Connection, READ_BYTES, settings};
+use crate::registry::{CancelReason, Control, Phase};
+
+/// Input read ahead at most while a statement waits.
+const READ_AHEAD_LIMIT_BYTES: usize = 1 << 20;
+/// How often a socket that is not read is asked whether its client is still there.
+const HANG_UP_CHECK_INTERVAL: Duration = Duration::from_millis(500);
+
+pub(super) fn shutdown_error() -> Error {
+    Error::input(sqlstate::ADMIN_SHUTDOWN, "terminating connection due to administrator command")
+}
+
+fn cancel_error(reason: CancelReason) -> Error {
+    let message = match reason {
+        CancelReason::StatementTimeout => "canceling statement due to statement timeout",
+        CancelReason::None | CancelReason::User => "canceling statement due to user request",
+    };
+    Error::input(sqlstate::QUERY_CANCELED, message)
+}
+
+/// Cancels the statement when its time is up, unless dropped before.
+pub(super) struct StatementTimer(AbortHandle);
+
+impl Drop for StatementTimer {
+    fn drop(&mut self) {
+        self.0.abort();
+    }
+}
+
+impl Connection<'_> {
+    /// Repeats a call of the session until it is done or has failed.
+    pub(super) async fn complete<T>(
+        &mut self,
+        mut call: impl FnMut(&mut Session) -> Flow<T>,
+    ) -> hyades::Result<T> {
+        loop {
+            match call(&mut self.session) {
+                Ok(value) => return Ok(value),
+                Err(interrupt) => self.settle(interrupt).await?,
+            }
+        }
+    }
+
+    /// `Ok` asks for the call to be repeated.
+    pub(super) async fn settle(&mut self, interrupt: Interrupt) -> hyades::Result<()> {
+        match interrupt {
+            Interrupt::Wait(ticket) => match self.wait(ticket).await {
+                Ok(()) => Ok(()),
+                Err(error) => Err(self.session.abandon(error)),
+            },
+            Interrupt::Failed(error) => Err(self.explain(error)),
+        }
+    }
+
+    /// A running statement only knows that it was interrupted; this says by whom.
+    fn explain(&mut self, error: Error) -> Error {
+        if error.sqlstate() == sqlstate::QUERY_CANCELED { self.stop_reason().unwrap_or(error) } else { error }
+    }
+
+    /// Why the statement must stop, if it must.
+    fn stop_reason(&mut self) -> Option<Error> {
+        let reason = self.registration.control().take_cancel();
+        if self.registration.registry().phase() == Phase::Terminating {
+            self.closing = true;
+            return Some(shutdown_error());
+        }
+        (reason != CancelReason::None).then(|| cancel_error(reason))
+    }
+
+    async fn wait(&mut self, mut ticket: Ticket) -> hyades::Result<()> {
+        if ticket.is_ready() {
+            // A long statement stepped back to let others run.
+            tokio::task::yield_now().await;
+        }
+        let deadline = self.timeouts.lock.map(|patience| Instant::now() + patience);
+        loop {
+            if let Some(error) = self.stop_reason() {
+                return Err(error);
+            }
+            let reads = self.input.len() < READ_AHEAD_LIMIT_BYTES;
+            if reads {
+                self.input.reserve(READ_BYTES / 4);
+            }
+            tokio::select! {
+                biased;
+                () = &mut ticket => return Ok(()),
+                () = self.registration.control().wake.notified() => {}
+                count = self.stream.read_buf(&mut self.input), if reads => {
+                    if !matches!(count, Ok(1..)) {
+                        return Err(self.vanished());
+                    }
+                }
+                () = tokio::time::sleep(HANG_UP_CHECK_INTERVAL), if !reads => {
+                    if self.stream.hung_up() {
+                        return Err(self.vanished());
+                    }
+                }
+                () = settings::until(deadline), if deadline.is_some() => {
+                    let message = "canceling statement due to lock timeout";
+                    return Err(Error::input(sqlstate::LOCK_NOT_AVAILABLE, message));
+                }
+            }
+        }
+    }
+
+    fn vanished(&mut self) -> Error {
+        self.closing = true;
+        Error::input(sqlstate::QUERY_CANCELED, "connection to client lost")
+    }
+
+    /// Starts the clock of statement_timeout, if it is set.
+    pub(super) fn start_timer(&self) -> Option<StatementTimer> {
+        let patience = self.timeouts.statement?;
+        let control = Arc::clone(self.registration.control());
+        Some(StatementTimer(self.timers.spawn(expire(patience, control)).abort_handle()))
+    }
+}
+
+async fn expire(patience: Duration, control: Arc<Control>) {
+    tokio::time::sleep(patience).await;
+    control.cancel(CancelReason::StatementTimeout);
+}

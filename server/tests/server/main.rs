@@ -1,0 +1,14 @@
+//! The real binary, driven by psql, by tokio-postgres, and by bytes written by hand.
+//!
+//! Every test starts its own server on a free port with its own data directory. psql must be installed.
+
+#![allow(clippy::unwrap_used)] // clippy exempts functions marked as tests, not the helpers between them
+
+mod drivers;
+mod foreign_keys;
+mod hostile;
+mod lifecycle;
+mod process;
+mod psql;
+mod raw;
+mod wire;

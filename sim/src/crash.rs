@@ -1,0 +1,358 @@
+//! The lives of a database on a disk that dies: run a script until the power is cut, recover, compare with the model, go on.
+//!
+//! Used by the crash-point tests and by the search for mutants. The script's transactions run one after the other, each in its session,
+//! nearly never waiting for durability; some also store a text that is larger than a log record may be, so that
+//! fragments, full buffers and new segments are met ([`ballast`]).
+//!
+//! Acknowledged is what had become durable by the end: a durable position never falls, so whatever a client could have
+//! seen at any time counts. Loggers are threads and no two runs are the same: nothing here depends on the number of an operation.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::ops::Range;
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{RecvTimeoutError, channel};
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+use hyades_engine::Result;
+use hyades_engine::catalog::{IndexKind, TableName};
+use hyades_engine::config::{Config, ProtocolKind};
+use hyades_engine::db::{Engine, open};
+use hyades_engine::log::durable::Durability;
+use hyades_engine::recovery::{recover, state_hash};
+use hyades_engine::storage::catalog::Catalog;
+use rand::rngs::StdRng;
+use rand::{RngExt, SeedableRng};
+
+use crate::client::{Client, create_tables};
+use crate::disk::SimulatedDisk;
+use crate::script::{Recovered, Script, ScriptOptions, Step, check_recovered};
+
+/// The data directory on every simulated disk.
+pub const DATA: &str = "/data";
+/// Transactions before the first crash, and after it.
+pub const FIRST: usize = 200;
+const SECOND: usize = 40;
+/// Every so many transactions, one has ballast.
+const BALLAST_EVERY: usize = 7;
+const MOST_BALLAST_BYTES: usize = 56 << 10;
+
+/// How the database under test is opened.
+#[derive(Clone, Copy, Debug)]
+pub struct Scenario {
+    pub protocol: ProtocolKind,
+    pub logs: usize,
+}
+
+impl Scenario {
+    pub fn taurus(logs: usize) -> Scenario {
+        Scenario { protocol: ProtocolKind::Taurus, logs }
+    }
+
+    /// The smallest segments and buffers there are, so that their ends are met.
+    pub fn config(self, disk: &SimulatedDisk) -> Config {
+        Config {
+            protocol: self.protocol,
+            logs: self.logs,
+            segment_bytes: 64 * 4096,
+            log_buffer_bytes: 1 << 16,
+            recovery_workers: 2,
+            disk: Arc::new(disk.clone()),
+            ..Config::new(Path::new(DATA))
+        }
+    }
+
+    pub fn open(self, disk: &SimulatedDisk) -> Result<Arc<dyn Engine>> {
+        open(self.config(disk))
+    }
+}
+
+/// The text that this transaction stores under its own number, if it has one. A log record holds 8 KiB of it.
+pub fn ballast(number: usize) -> Option<String> {
+    if number % BALLAST_EVERY != 3 {
+        return None;
+    }
+    let length = number.wrapping_mul(7_919_317) % MOST_BALLAST_BYTES;
+    Some(format!("{number} ").repeat(1 + length / 4))
+}
+
+/// Runs a script's transactions, each in its session.
+pub struct Life {
+    clients: Vec<Client>,
+    waiting: Vec<(usize, Durability)>,
+    random: StdRng,
+}
+
+impl Life {
+    /// Creates the tables if they are missing.
+    pub fn begin(engine: &dyn Engine, seed: u64) -> Result<Life> {
+        let exists = engine.table(&TableName { schema: "public".into(), name: "ledger".into() }).is_some();
+        if !exists {
+            create_tables(engine, IndexKind::Ordered)?;
+        }
+        let sessions = 0..ScriptOptions::default().sessions;
+        let clients = sessions.map(|_| Client::new(engine)).collect::<Result<Vec<_>>>()?;
+        Ok(Life { clients, waiting: Vec::new(), random: StdRng::seed_from_u64(seed) })
+    }
+
+    /// Until the end of the range or the first error.
+    pub fn run(&mut self, script: &Script, range: Range<usize>) -> Result<()> {
+        for number in range {
+            let durability = self.run_one(script, number)?;
+            self.expect(number, &durability);
+            if self.random.random_bool(0.15) {
+                durability.wait()?;
+            }
+        }
+        Ok(())
+    }
+
+    /// The transaction's answer may go out when the handle is durable: [`Life::acknowledged`] will look.
+    pub fn expect(&mut self, number: usize, durability: &Durability) {
+        self.waiting.push((number, durability.clone()));
+    }
+
+    /// Runs one transaction; its answer must wait for the handle.
+    pub fn run_one(&mut self, script: &Script, number: usize) -> Result<Durability> {
+        let transaction = &script.transactions[number];
+        let client = &mut self.clients[transaction.session];
+        client.begin();
+        let mut work = || -> Result<()> {
+            for step in &transaction.steps {
+                match *step {
+                    Step::Read { key } => client.get_number(key).map(drop)?,
+                    Step::Put { key, value } => client.put_number(key, value)?,
+                    Step::Add { key, amount } => client.add_number(key, amount)?,
+                    Step::Delete { key } => client.delete_number(key)?,
+                }
+            }
+            if !transaction.is_writing() {
+                return Ok(());
+            }
+            if let Some(text) = ballast(number) {
+                client.put_text(number as u64, &text)?;
+            }
+            client.note(number as u64)
+        };
+        match work() {
+            Ok(()) if transaction.is_rolled_back => Ok(client.rollback()),
+            Ok(()) => client.commit().inspect_err(|_| drop(client.rollback())),
+            Err(error) => {
+                client.rollback();
+                Err(error)
+            }
+        }
+    }
+
+    /// The transactions whose answers may have gone out; those of the others never will.
+    pub fn acknowledged(self) -> BTreeSet<usize> {
+        self.waiting.into_iter().filter_map(|(number, wait)| wait.wait().ok().map(|()| number)).collect()
+    }
+}
+
+/// Holds now this log back and now that, a fraction of a millisecond each, until it is dropped: between logs that are equally fast
+/// nearly nothing is ever lost with what it depends on.
+pub struct Laggard {
+    stop: Arc<AtomicBool>,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl Laggard {
+    pub fn start(disk: &SimulatedDisk, logs: usize, seed: u64) -> Laggard {
+        let stop = Arc::new(AtomicBool::new(false));
+        let (stopped, disk) = (Arc::clone(&stop), disk.clone());
+        let thread = std::thread::spawn(move || {
+            let mut random = StdRng::seed_from_u64(seed);
+            while !stopped.load(Ordering::Acquire) && !disk.has_crashed() {
+                let log = random.random_range(0..logs);
+                disk.hold_writes_under(Some(&Path::new(DATA).join(format!("logs/log-{log}"))));
+                std::thread::sleep(Duration::from_micros(random.random_range(100..800)));
+                disk.hold_writes_under(None);
+                std::thread::sleep(Duration::from_micros(random.random_range(1..200)));
+            }
+        });
+        Laggard { stop, thread: Some(thread) }
+    }
+}
+
+impl Drop for Laggard {
+    fn drop(&mut self) {
+        self.stop.store(true, Ordering::Release);
+        // It has nothing to panic about, and holds nothing back when it ends.
+        let _ = self.thread.take().map(JoinHandle::join);
+    }
+}
+
+/// Opens the disk, runs a part of the script until its end or the crash, and returns what was acknowledged.
+pub fn live(
+    disk: &SimulatedDisk,
+    scenario: Scenario,
+    script: &Script,
+    range: Range<usize>,
+    seed: u64,
+) -> std::result::Result<BTreeSet<usize>, String> {
+    let unless_crashed = |what: &str, result: Result<()>| match result {
+        Err(error) if !disk.has_crashed() => Err(format!("{what}: {error}")),
+        _ => Ok(()),
+    };
+    let engine = match scenario.open(disk) {
+        Ok(engine) => engine,
+        Err(error) => return unless_crashed("does not open", Err(error)).map(|()| BTreeSet::new()),
+    };
+    let mut life = match Life::begin(&*engine, seed) {
+        Ok(life) => life,
+        Err(error) => return unless_crashed("does not begin", Err(error)).map(|()| BTreeSet::new()),
+    };
+    // Half of the lives: with equal logs, more is written before the power goes.
+    let laggard = seed.is_multiple_of(2).then(|| Laggard::start(disk, scenario.logs, seed));
+    unless_crashed("does not run", life.run(script, range))?;
+    drop(laggard);
+    let acknowledged = life.acknowledged();
+    unless_crashed("does not stop", engine.shutdown())?;
+    Ok(acknowledged)
+}
+
+/// What a database holds.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub struct Observed {
+    pub ledger: BTreeSet<usize>,
+    pub rows: BTreeMap<u64, i64>,
+    pub texts: BTreeMap<usize, String>,
+}
+
+impl Observed {
+    /// Reads everything in one transaction and waits until the answer may go out.
+    pub fn read(engine: &dyn Engine) -> Result<Observed> {
+        if engine.tables().is_empty() {
+            return Ok(Observed::default());
+        }
+        let mut client = Client::new(engine)?;
+        client.begin();
+        let observed = Observed {
+            ledger: client.ledger()?.into_iter().map(|number| number as usize).collect(),
+            rows: client.numbers()?.into_iter().collect(),
+            texts: client.texts()?.into_iter().map(|(number, text)| (number as usize, text)).collect(),
+        };
+        client.commit()?.wait()?;
+        Ok(observed)
+    }
+
+    /// Whether this may be found after a crash (see [`crate::script`]), large transactions wholly or not at all.
+    pub fn check(&self, script: &Script, acknowledged: &BTreeSet<usize>) -> std::result::Result<(), String> {
+        check_recovered(script, &Recovered { acknowledged, ledger: &self.ledger, rows: &self.rows })?;
+        let texts = self.ledger.iter().filter_map(|number| Some((*number, ballast(*number)?)));
+        if self.texts == texts.collect() {
+            return Ok(());
+        }
+        let numbers: Vec<usize> = self.texts.keys().copied().collect();
+        Err(format!("the texts of {numbers:?} are there, or not whole, and the ledger is {:?}", self.ledger))
+    }
+}
+
+/// Recovers, reads, and judges. Returns the transactions that are there.
+pub fn recover_and_check(
+    disk: &SimulatedDisk,
+    scenario: Scenario,
+    script: &Script,
+    acknowledged: &BTreeSet<usize>,
+) -> std::result::Result<BTreeSet<usize>, String> {
+    let engine = scenario.open(disk).map_err(|error| format!("does not open: {error}"))?;
+    let observed = Observed::read(&*engine).map_err(|error| format!("cannot be read: {error}"))?;
+    engine.shutdown().map_err(|error| format!("does not stop: {error}"))?;
+    observed.check(script, acknowledged)?;
+    Ok(observed.ledger)
+}
+
+/// The hash of the state that recovery alone finds, without beginning anything.
+pub fn recovered_hash(disk: &SimulatedDisk, scenario: Scenario) -> std::result::Result<u64, String> {
+    let catalog = Arc::new(Catalog::new());
+    recover(&scenario.config(disk), &catalog).map_err(|error| format!("does not recover: {error}"))?;
+    state_hash(&catalog).map_err(|error| error.to_string())
+}
+
+/// The script as it is known after a crash: what is not there now never comes back (pitfall 15).
+#[must_use]
+pub fn without_the_lost(script: &Script, lived: usize, ledger: &BTreeSet<usize>) -> Script {
+    let mut script = script.clone();
+    for (number, transaction) in script.transactions[..lived].iter_mut().enumerate() {
+        transaction.is_rolled_back |= !ledger.contains(&number);
+    }
+    script
+}
+
+/// A script for [`try_point`].
+pub fn script(seed: u64) -> Script {
+    Script::generate(seed, &ScriptOptions { transactions: FIRST + SECOND, ..ScriptOptions::default() })
+}
+
+/// The disk that the next start finds: after a power cut, a kill, or a power cut and another inside recovery. What a start has shown
+/// after a kill counts as acknowledged: it must survive the power cut that follows (pitfall 16).
+fn next_disk(
+    disk: &SimulatedDisk,
+    scenario: Scenario,
+    script: &Script,
+    acknowledged: &mut BTreeSet<usize>,
+    point: u64,
+) -> std::result::Result<SimulatedDisk, String> {
+    match point % 3 {
+        0 => Ok(disk.after_power_cut(point)),
+        1 => {
+            let killed = disk.after_process_kill(point);
+            let shown = recover_and_check(&killed, scenario, script, acknowledged);
+            acknowledged.extend(shown.map_err(|error| format!("{error}, after a kill"))?);
+            Ok(killed.after_power_cut(point))
+        }
+        _ => {
+            let found = disk.after_power_cut(point);
+            found.crash_at(point / 3 % 40);
+            drop(scenario.open(&found));
+            Ok(found.after_power_cut(point + 1))
+        }
+    }
+}
+
+/// One crash point: the power goes at this operation of the first life. Returns whether that life reached it, or what is wrong with what
+/// was found.
+pub fn try_point(scenario: Scenario, script: &Script, point: u64) -> std::result::Result<bool, String> {
+    let disk = SimulatedDisk::new(point);
+    disk.crash_at(point);
+    let mut acknowledged = live(&disk, scenario, script, 0..FIRST, point)?;
+    let reached = disk.has_crashed();
+    let first = |error: String| format!("{error} ({})", disk.describe_operation(point).unwrap_or_default());
+
+    let found = next_disk(&disk, scenario, script, &mut acknowledged, point).map_err(first)?;
+    let hashes = [recovered_hash(&found, scenario), recovered_hash(&found, scenario)];
+    if hashes[0] != hashes[1] {
+        return Err(first(format!("two recoveries find different states: {hashes:?}")));
+    }
+    let ledger = recover_and_check(&found, scenario, script, &acknowledged).map_err(first)?;
+    if recovered_hash(&found, scenario) != hashes[0] {
+        return Err(first("a start without work changes the state".to_owned()));
+    }
+
+    let script = without_the_lost(script, FIRST, &ledger);
+    found.crash_at(found.operations() + 20 + point * 7 % 90);
+    let mut acknowledged = live(&found, scenario, &script, FIRST..FIRST + SECOND, point)?;
+    acknowledged.extend(&ledger);
+    let found = found.after_power_cut(point);
+    let second = |error| format!("{error}, after the second crash");
+    recover_and_check(&found, scenario, &script, &acknowledged).map_err(second).map_err(first)?;
+    Ok(reached)
+}
+
+/// Runs the work in a thread of its own and gives up waiting after the limit: a test then fails instead of hanging.
+pub fn within<T: Send + 'static>(
+    limit: Duration,
+    work: impl FnOnce() -> std::result::Result<T, String> + Send + 'static,
+) -> std::result::Result<T, String> {
+    let (sender, receiver) = channel();
+    // Nobody listens any more if the limit has passed.
+    std::thread::spawn(move || drop(sender.send(work())));
+    match receiver.recv_timeout(limit) {
+        Ok(result) => result,
+        Err(RecvTimeoutError::Timeout) => Err(format!("hangs (more than {} s)", limit.as_secs())),
+        Err(RecvTimeoutError::Disconnected) => Err("panics".to_owned()),
+    }
+}

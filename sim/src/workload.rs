@@ -1,0 +1,144 @@
+//! Concurrent list-append transactions, recorded for the checker; also on a disk that dies under them.
+//!
+//! Point reads, appends that insert or update, and range scans in both directions (absent keys read as empty lists, so phantoms
+//! show as cycles).
+//!
+//! Across a crash the history goes on: outcomes that no client has learned are unknown, and the first transaction after the
+//! recovery reads all lists. So the checker demands that what was acknowledged is in the lists, that whoever is there has all his appends
+//! there, and that no answered read saw what is gone.
+
+use std::sync::Arc;
+
+use hyades_engine::catalog::IndexKind;
+use hyades_engine::db::Engine;
+use hyades_engine::procedure::ir::Direction;
+use hyades_engine::{Error, Result};
+use rand::rngs::StdRng;
+use rand::{RngExt, SeedableRng};
+
+use crate::client::{Client, create_tables};
+use crate::crash::{Laggard, Scenario};
+use crate::disk::SimulatedDisk;
+use crate::history::{Outcome, Recorder, Recording};
+use crate::serializability::{CheckOptions, CheckReport, check, explain};
+
+/// Few keys, so that the sessions meet.
+pub const KEYS: u64 = 10;
+/// Sessions, each in a thread of its own.
+pub const SESSIONS: u32 = 4;
+/// Transactions of one session in a life that ends with a crash; more than it lives to see, mostly.
+const TRANSACTIONS: u32 = 60;
+
+fn steps(
+    client: &mut Client,
+    recording: &mut Recording<'_>,
+    recorder: &Recorder,
+    random: &mut StdRng,
+) -> Result<()> {
+    for _ in 0..random.random_range(1..=4) {
+        let key = random.random_range(0..KEYS);
+        match random.random_range(0..10) {
+            0..4 => {
+                let list = client.get_list(key)?;
+                recording.read(key, list);
+            }
+            4..9 => {
+                let element = recorder.new_element();
+                client.append_list(key, element)?;
+                recording.append(key, element);
+            }
+            _ => {
+                let direction =
+                    if random.random_bool(0.5) { Direction::Forward } else { Direction::Backward };
+                let end = (key + 4).min(KEYS);
+                let found = client.scan_lists(key, end, direction)?;
+                for key in key..end {
+                    let list = found.iter().find(|(at, _)| *at == key).map(|(_, list)| list.clone());
+                    recording.read(key, list.unwrap_or_default());
+                }
+            }
+        }
+        if random.random_bool(0.3) {
+            std::thread::yield_now();
+        }
+    }
+    Ok(())
+}
+
+/// One session's transactions, until the database dies.
+fn session(engine: &dyn Engine, recorder: &Recorder, session: u32, transactions: u32, seed: u64) {
+    let mut random = StdRng::seed_from_u64(seed.wrapping_mul(1000) + u64::from(session));
+    let Ok(mut client) = Client::new(engine) else { return };
+    for _ in 0..transactions {
+        let mut recording = recorder.begin(session);
+        client.begin();
+        let is_kept =
+            steps(&mut client, &mut recording, recorder, &mut random).is_ok() && random.random_bool(0.95);
+        if !is_kept {
+            let answer = client.rollback();
+            recording.end(Outcome::Aborted);
+            if answer.wait().is_err() {
+                return;
+            }
+            continue;
+        }
+        let answer = client.commit().inspect_err(|_| drop(client.rollback()));
+        // Without an answer the recording ends as unknown.
+        if answer.and_then(|durability| durability.wait()).is_err() {
+            return;
+        }
+        recording.end(Outcome::Committed);
+    }
+}
+
+/// Runs all sessions to their end, or to that of the database.
+pub fn run(engine: &Arc<dyn Engine>, recorder: &Arc<Recorder>, transactions: u32, seed: u64) {
+    let threads: Vec<_> = (0..SESSIONS)
+        .map(|number| {
+            let (engine, recorder) = (Arc::clone(engine), Arc::clone(recorder));
+            std::thread::spawn(move || session(&*engine, &recorder, number, transactions, seed))
+        })
+        .collect();
+    for thread in threads {
+        if let Err(panic) = thread.join() {
+            std::panic::resume_unwind(panic);
+        }
+    }
+}
+
+/// Reads all lists in one transaction.
+pub fn read_all(engine: &dyn Engine, recorder: &Recorder) -> Result<()> {
+    let mut client = Client::new(engine)?;
+    let mut recording = recorder.begin(SESSIONS);
+    client.begin();
+    for key in 0..KEYS {
+        recording.read(key, client.get_list(key)?);
+    }
+    client.commit()?.wait()?;
+    recording.end(Outcome::Committed);
+    Ok(())
+}
+
+/// Three lives with one history: the power goes in the first two, at an operation drawn from the seed; the third only reads.
+pub fn crash_twice(scenario: Scenario, seed: u64) -> std::result::Result<CheckReport, String> {
+    let named = |what: &'static str| move |error: Error| format!("{what}: {error}");
+    let mut random = StdRng::seed_from_u64(seed);
+    let recorder = Arc::new(Recorder::default());
+    let mut disk = SimulatedDisk::new(seed);
+    let engine = scenario.open(&disk).map_err(named("does not open"))?;
+    create_tables(&*engine, IndexKind::Ordered).map_err(named("cannot create tables"))?;
+    drop(engine);
+    for life in 0..2 {
+        let engine = scenario.open(&disk).map_err(named("does not open"))?;
+        read_all(&*engine, &recorder).map_err(named("cannot be read"))?;
+        disk.crash_at(disk.operations() + random.random_range(1..120));
+        let laggard = seed.is_multiple_of(2).then(|| Laggard::start(&disk, scenario.logs, seed));
+        run(&engine, &recorder, TRANSACTIONS, seed * 2 + life);
+        drop(laggard);
+        drop(engine);
+        disk = disk.after_power_cut(seed);
+    }
+    let engine = scenario.open(&disk).map_err(named("does not open"))?;
+    read_all(&*engine, &recorder).map_err(named("cannot be read"))?;
+    check(&recorder.history(), CheckOptions { real_time: true }).map_err(|anomalies| explain(&anomalies))
+}

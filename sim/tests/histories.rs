@@ -1,0 +1,77 @@
+//! Concurrent list-append transactions through the engine, judged by the history checker, also across crashes.
+//!
+//! The same workload with row or gap locks skipped on purpose must be caught.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use hyades_engine::catalog::IndexKind;
+use hyades_engine::config::{Config, ProtocolKind};
+use hyades_engine::db::{self, Engine};
+use hyades_engine::mutant::{self, Mutant};
+use hyades_sim::client;
+use hyades_sim::crash::{Scenario, within};
+use hyades_sim::disk::SimulatedDisk;
+use hyades_sim::history::{History, Recorder};
+use hyades_sim::serializability::{CheckOptions, check, explain};
+use hyades_sim::workload;
+
+fn open(protocol: ProtocolKind, index: IndexKind) -> Arc<dyn Engine> {
+    let mut config = Config::new("/db");
+    config.disk = Arc::new(SimulatedDisk::new(1));
+    config.protocol = protocol;
+    config.segment_bytes = 1 << 20;
+    config.log_buffer_bytes = 1 << 20;
+    let engine = db::open(config).expect("opens");
+    client::create_tables(&*engine, index).expect("tables");
+    engine
+}
+
+fn record(protocol: ProtocolKind, index: IndexKind, transactions: u32, seed: u64) -> History {
+    let engine = open(protocol, index);
+    let recorder = Arc::new(Recorder::default());
+    workload::run(&engine, &recorder, transactions, seed);
+    recorder.history()
+}
+
+fn assert_serializable(protocol: ProtocolKind, index: IndexKind) {
+    for seed in 0..3 {
+        let history = record(protocol, index, 400, seed);
+        match check(&history, CheckOptions { real_time: true }) {
+            Ok(report) => assert!(report.edges > 500, "the sessions hardly met: {report:?}"),
+            Err(anomalies) => panic!("seed {seed}: {}", explain(&anomalies)),
+        }
+    }
+}
+
+fn assert_serializable_across_crashes(scenario: Scenario, seeds: u64) {
+    let mut edges = 0;
+    for seed in 0..seeds {
+        match within(Duration::from_secs(60), move || workload::crash_twice(scenario, seed)) {
+            Ok(report) => edges += report.edges,
+            Err(error) => panic!("seed {seed}, {scenario:?}: {error}"),
+        }
+    }
+    assert!(edges as u64 > 100 * seeds, "only {edges} dependencies in {seeds} histories");
+    println!("{scenario:?}: {seeds} histories with two crashes each, {edges} dependencies");
+}
+
+#[test]
+fn histories_are_strictly_serializable() {
+    assert_serializable(ProtocolKind::Taurus, IndexKind::Ordered);
+    assert_serializable(ProtocolKind::Taurus, IndexKind::Hash);
+    assert_serializable(ProtocolKind::Serial, IndexKind::Ordered);
+    assert_serializable(ProtocolKind::None, IndexKind::Ordered);
+    assert_serializable_across_crashes(Scenario::taurus(2), 60);
+    assert_serializable_across_crashes(Scenario { protocol: ProtocolKind::Serial, logs: 1 }, 10);
+    // In the same test, because mutants are active for the whole process.
+    for mutant in [Mutant::SkipRowLock, Mutant::SkipGapLock] {
+        mutant::activate(Some(mutant));
+        let caught = (0..20).any(|seed| {
+            let history = record(ProtocolKind::None, IndexKind::Ordered, 300, seed);
+            check(&history, CheckOptions::default()).is_err()
+        });
+        mutant::activate(None);
+        assert!(caught, "{mutant:?} was not caught");
+    }
+}

@@ -1,0 +1,270 @@
+//! Binding: from sqlparser's tree to typed expressions of the procedure IR.
+//!
+//! Names become columns of row slots, registers or functions; types are inferred as PostgreSQL does (documentation, chapter 10):
+//! a literal in quotes, NULL and a parameter without a declared type are *unknown* until an operator, function, column or
+//! clause gives them one ([`Class`]). Files: `expression` (the walk), `operator`, `call` (functions, aggregates), `coerce`
+//! (conversions), `scope` (names in FROM), `types` (type names).
+//!
+//! Every error carries the position in the statement's text that PostgreSQL's would.
+
+pub(crate) mod aggregate;
+pub(crate) mod call;
+pub(crate) mod coerce;
+pub(crate) mod expression;
+pub(crate) mod operator;
+pub(crate) mod scope;
+pub(crate) mod session_call;
+pub(crate) mod special;
+pub(crate) mod types;
+
+use std::sync::Arc;
+
+use hyades_engine::catalog::{TableId, TableName};
+use hyades_engine::error::{Error, Result, sqlstate};
+use hyades_engine::procedure::ir::{Expr, Register, RowSlot};
+use hyades_engine::storage::table::Table;
+use hyades_engine::value::SqlType;
+use sqlparser::ast::{self, Spanned};
+use sqlparser::tokenizer::Location;
+
+use crate::statement::query;
+use aggregate::{Aggregate, AggregateMode};
+use scope::Scope;
+use session_call::SessionCall;
+
+/// Registers from here on are placeholders for results of aggregates and for group keys, until the stages behind the procedure are
+/// laid out (`compile::stage`).
+pub(crate) const AGGREGATE_PLACEHOLDER: Register = 0xe000;
+pub(crate) const GROUP_PLACEHOLDER: Register = 0xf000;
+
+/// Where something stands in the statement's text.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Place {
+    Unknown,
+    At(Location),
+    /// At the operator that follows the operand ending here.
+    OperatorAfter(Location),
+    /// At the type behind the `::` or AS that follows the operand ending here.
+    TypeAfter(Location),
+    /// At the word CAST before the operand that begins here.
+    CastBefore(Location),
+}
+
+/// Where an expression begins. A long chain of operators leans to the left; sqlparser's own answer would recurse along it.
+pub(crate) fn start_of(expr: &ast::Expr) -> Location {
+    let mut rest = expr;
+    loop {
+        rest = match rest {
+            ast::Expr::BinaryOp { left, .. } => left,
+            ast::Expr::Nested(inner)
+            | ast::Expr::IsNull(inner)
+            | ast::Expr::IsNotNull(inner)
+            | ast::Expr::UnaryOp { expr: inner, .. }
+            | ast::Expr::Cast { expr: inner, .. }
+            | ast::Expr::Between { expr: inner, .. }
+            | ast::Expr::InList { expr: inner, .. }
+            | ast::Expr::Like { expr: inner, .. } => inner,
+            other => return other.span().start,
+        };
+    }
+}
+
+/// Where an expression ends, a closing parenthesis aside.
+pub(crate) fn end_of(expr: &ast::Expr) -> Location {
+    let mut rest = expr;
+    loop {
+        rest = match rest {
+            ast::Expr::BinaryOp { right, .. } => right,
+            ast::Expr::Nested(inner) | ast::Expr::UnaryOp { expr: inner, .. } => inner,
+            ast::Expr::Between { high, .. } => high,
+            ast::Expr::Like { pattern, .. } => pattern,
+            other => return other.span().end,
+        };
+    }
+}
+
+impl Place {
+    pub(crate) fn of_expr(expr: &ast::Expr) -> Place {
+        Place::at(start_of(expr))
+    }
+
+    pub(crate) fn of(node: &impl Spanned) -> Place {
+        Place::at(node.span().start)
+    }
+
+    pub(crate) fn at(location: Location) -> Place {
+        if location.line == 0 { Place::Unknown } else { Place::At(location) }
+    }
+}
+
+/// What is known of an expression's type.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) enum Class {
+    Typed(SqlType),
+    /// A literal in quotes.
+    Literal(String),
+    Null,
+    /// A parameter nobody has given a type yet.
+    Parameter(u16),
+}
+
+/// A bound expression. `expr` is meaningful for `Typed` and `Parameter`; others get one when they get a type.
+#[derive(Clone, Debug)]
+pub(crate) struct Bound {
+    pub(crate) expr: Expr,
+    pub(crate) class: Class,
+    pub(crate) place: Place,
+}
+
+impl Bound {
+    pub(crate) fn typed(expr: Expr, sql_type: SqlType, place: Place) -> Bound {
+        Bound { expr, class: Class::Typed(sql_type), place }
+    }
+
+    pub(crate) fn known_type(&self) -> Option<SqlType> {
+        match self.class {
+            Class::Typed(sql_type) => Some(sql_type),
+            _ => None,
+        }
+    }
+
+    /// The type's name for messages.
+    pub(crate) fn type_name(&self) -> &'static str {
+        self.known_type().map_or("unknown", SqlType::base_name)
+    }
+}
+
+/// The tables a statement can see.
+pub(crate) trait Tables {
+    fn table(&self, name: &TableName) -> Option<Arc<Table>>;
+    fn by_id(&self, id: TableId) -> Option<Arc<Table>>;
+}
+
+/// What binding needs to know of its surroundings.
+#[derive(Clone, Copy)]
+pub(crate) struct BindContext<'a> {
+    pub(crate) tables: &'a dyn Tables,
+    /// For literals of `timestamptz`.
+    pub(crate) time_zone: &'a jiff::tz::TimeZone,
+    pub(crate) user: &'a str,
+    pub(crate) database: &'a str,
+}
+
+/// See the module head.
+pub(crate) struct Binder<'a> {
+    pub(crate) sql: &'a str,
+    pub(crate) context: BindContext<'a>,
+    /// Declared or inferred types of `$1`, `$2` ...
+    pub(crate) parameter_types: Vec<Option<SqlType>>,
+    pub(crate) scope: Scope,
+    pub(crate) aggregates: Vec<Aggregate>,
+    pub(crate) aggregate_mode: AggregateMode,
+    pub(crate) session_calls: Vec<SessionCall>,
+    /// Where columns were named, to point at one that is not grouped.
+    pub(crate) column_places: Vec<(RowSlot, u16, Place)>,
+    registers: u32,
+    depth: usize,
+}
+
+/// Deepest nesting of an expression; leaves room for the casts that binding adds.
+const DEEPEST_EXPRESSION: usize = hyades_engine::procedure::evaluate::MAXIMUM_DEPTH - 20;
+
+impl<'a> Binder<'a> {
+    /// `declared` gives the types of the first parameters; `parameters` is the largest `$n` of the text.
+    pub(crate) fn new(
+        sql: &'a str,
+        context: BindContext<'a>,
+        declared: &[Option<SqlType>],
+        parameters: u16,
+    ) -> Result<Binder<'a>> {
+        let mut parameter_types = declared.to_vec();
+        if parameter_types.len() < usize::from(parameters) {
+            parameter_types.resize(usize::from(parameters), None);
+        }
+        if parameter_types.len() >= usize::from(AGGREGATE_PLACEHOLDER) / 2 {
+            return Err(Error::input(
+                sqlstate::PROGRAM_LIMIT_EXCEEDED,
+                format!("a statement cannot have {} parameters", parameter_types.len()),
+            ));
+        }
+        let registers = u32::try_from(parameter_types.len()).unwrap_or(u32::MAX);
+        Ok(Binder {
+            sql,
+            context,
+            parameter_types,
+            scope: Scope::default(),
+            aggregates: Vec::new(),
+            aggregate_mode: AggregateMode::Forbidden("in this context"),
+            session_calls: Vec::new(),
+            column_places: Vec::new(),
+            registers,
+            depth: 0,
+        })
+    }
+
+    /// A register nobody else uses.
+    pub(crate) fn new_register(&mut self) -> Result<Register> {
+        let register = self.registers;
+        self.registers += 1;
+        match u16::try_from(register) {
+            Ok(register) if register < AGGREGATE_PLACEHOLDER => Ok(register),
+            _ => {
+                Err(Error::input(sqlstate::PROGRAM_LIMIT_EXCEEDED, "the statement needs too many registers"))
+            }
+        }
+    }
+
+    /// How many registers are taken.
+    pub(crate) fn register_count(&self) -> u16 {
+        u16::try_from(self.registers).unwrap_or(u16::MAX)
+    }
+
+    /// The types of all parameters, or which one has none.
+    pub(crate) fn finished_parameters(&self) -> Result<Vec<SqlType>> {
+        self.parameter_types
+            .iter()
+            .enumerate()
+            .map(|(number, sql_type)| {
+                sql_type.ok_or_else(|| {
+                    Error::input(
+                        sqlstate::INDETERMINATE_DATATYPE,
+                        format!("could not determine data type of parameter ${}", number + 1),
+                    )
+                })
+            })
+            .collect()
+    }
+
+    /// Adds the position to an error that has none.
+    pub(crate) fn place(&self, error: Error, place: Place) -> Error {
+        if matches!(&error, Error::Input(input) if input.position.is_some()) {
+            return error;
+        }
+        let position = match place {
+            Place::Unknown => None,
+            Place::At(location) => query::position(self.sql, location),
+            Place::OperatorAfter(end) => query::token_position(self.sql, end, 0),
+            Place::CastBefore(start) => query::cast_position(self.sql, start),
+            Place::TypeAfter(end) => query::token_position(self.sql, end, 1),
+        };
+        match position {
+            Some(position) => error.with_position(position),
+            None => error,
+        }
+    }
+
+    /// An error at a place.
+    pub(crate) fn fail<T>(
+        &self,
+        state: hyades_engine::error::SqlState,
+        message: impl Into<String>,
+        place: Place,
+    ) -> Result<T> {
+        Err(self.place(Error::input(state, message), place))
+    }
+
+    /// Something PostgreSQL can and Hyades cannot yet.
+    pub(crate) fn unsupported<T>(&self, what: &str, place: Place) -> Result<T> {
+        self.fail(sqlstate::FEATURE_NOT_SUPPORTED, format!("{what} not supported yet"), place)
+    }
+}

@@ -1,0 +1,200 @@
+//! Function calls: overloads are chosen as PostgreSQL chooses them (documentation, section 10.3).
+
+use hyades_engine::error::{Error, Result, sqlstate};
+use hyades_engine::procedure::ir::Expr;
+use hyades_engine::value::SqlType;
+use hyades_engine::value::function::{Signature, TypePattern, lookup};
+use sqlparser::ast::{Function, FunctionArg, FunctionArgExpr, FunctionArguments};
+
+use super::coerce::{Category, category, is_implicit};
+use super::scope::{fold, parts};
+use super::{Binder, Bound, Class, Place};
+use crate::evaluation;
+
+/// How well an overload fits.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct Fit {
+    exact: usize,
+    /// Preferred types among the arguments that need a conversion.
+    preferred: usize,
+    /// Unknown arguments that would become text.
+    strings: usize,
+}
+
+/// The argument pattern at a position, the last one repeated for a variadic function.
+fn pattern(signature: &Signature, at: usize) -> TypePattern {
+    signature.arguments[at.min(signature.arguments.len() - 1)]
+}
+
+fn has_arity(signature: &Signature, arguments: usize) -> bool {
+    if signature.is_variadic {
+        arguments >= signature.arguments.len()
+    } else {
+        arguments == signature.arguments.len()
+    }
+}
+
+fn fit(signature: &Signature, arguments: &[Bound]) -> Option<Fit> {
+    let mut fit = Fit { exact: 0, preferred: 0, strings: 0 };
+    for (at, argument) in arguments.iter().enumerate() {
+        let wanted = match pattern(signature, at) {
+            TypePattern::Any | TypePattern::Common => continue,
+            TypePattern::Exact(wanted) => wanted,
+        };
+        let is_preferred = matches!(wanted, SqlType::DoublePrecision | SqlType::Text | SqlType::TimestampTz);
+        match argument.known_type() {
+            // varchar is as good as text for functions: it has none of its own.
+            Some(own)
+                if own.is_same_base(wanted)
+                    || (wanted == SqlType::Text && matches!(own, SqlType::Varchar(_))) =>
+            {
+                fit.exact += 1;
+            }
+            Some(own) if is_implicit(own, wanted) => fit.preferred += usize::from(is_preferred),
+            Some(_) => return None,
+            None => {
+                fit.preferred += usize::from(is_preferred);
+                fit.strings += usize::from(category(wanted) == Category::String);
+            }
+        }
+    }
+    Some(fit)
+}
+
+impl Binder<'_> {
+    pub(crate) fn no_function(&self, name: &str, arguments: &str, place: Place) -> Error {
+        let error =
+            Error::input(sqlstate::UNDEFINED_FUNCTION, format!("function {name}({arguments}) does not exist"))
+                .with_hint(
+                    "No function matches the given name and argument types. You might need to add explicit type casts.",
+                );
+        self.place(error, place)
+    }
+
+    /// A call as it stands in the text: an aggregate, a function of the session, or one of the catalogue.
+    pub(crate) fn call(&mut self, call: &Function) -> Result<Bound> {
+        let idents = parts(&call.name)?;
+        let place = idents.first().map_or(Place::Unknown, |ident| Place::at(ident.span.start));
+        let name = match idents.as_slice() {
+            [name] => fold(name),
+            [schema, name] if fold(schema) == "pg_catalog" => fold(name),
+            _ => {
+                let shown = call.name.to_string().to_ascii_lowercase();
+                return Err(self.no_function(&shown, "...", place));
+            }
+        };
+        if let Some(aggregate) = self.try_aggregate(&name, call, place)? {
+            return Ok(aggregate);
+        }
+        if call.over.is_some() {
+            return self.unsupported("window functions are", place);
+        }
+        let arguments = self.arguments(&call.args, &name, place)?;
+        self.call_of(&name, arguments, place)
+    }
+
+    fn arguments(&mut self, arguments: &FunctionArguments, name: &str, place: Place) -> Result<Vec<Bound>> {
+        match arguments {
+            FunctionArguments::None => Ok(Vec::new()),
+            FunctionArguments::Subquery(_) => self.unsupported("subqueries are", place),
+            FunctionArguments::List(list) => list
+                .args
+                .iter()
+                .map(|argument| match argument {
+                    FunctionArg::Unnamed(FunctionArgExpr::Expr(argument)) => self.expression(argument),
+                    FunctionArg::Unnamed(_) => Err(self.no_function(name, "*", place)),
+                    FunctionArg::Named { .. } | FunctionArg::ExprNamed { .. } => {
+                        self.unsupported("named arguments are", place)
+                    }
+                })
+                .collect(),
+        }
+    }
+
+    /// A call with bound arguments.
+    pub(crate) fn call_of(&mut self, name: &str, arguments: Vec<Bound>, place: Place) -> Result<Bound> {
+        if let Some(bound) = self.try_session_call(name, &arguments, place)? {
+            return Ok(bound);
+        }
+        if matches!(name, "generate_series" | "unnest" | "generate_subscripts") {
+            return self.unsupported("set-returning functions in the select list are", place);
+        }
+        if name == "coalesce" && !arguments.is_empty() {
+            return self.coalesce(arguments, place);
+        }
+        let shown: Vec<&str> = arguments.iter().map(Bound::type_name).collect();
+        let shown = shown.join(", ");
+        let signature = self.choose(name, &arguments, &shown, place)?;
+        let common = self.common_argument(signature, &arguments, name)?;
+        let mut coerced = Vec::with_capacity(arguments.len());
+        for (at, argument) in arguments.into_iter().enumerate() {
+            let expr = match pattern(signature, at) {
+                TypePattern::Exact(wanted) => self.coerce(argument, wanted)?,
+                TypePattern::Common => self.coerce(argument, common)?,
+                TypePattern::Any => match argument.known_type() {
+                    // Text forms are made by the function itself; a literal of no type is text.
+                    Some(_) => argument.expr,
+                    None => self.coerce(argument, SqlType::Text)?,
+                },
+            };
+            coerced.push(expr);
+        }
+        let result = match signature.result {
+            TypePattern::Exact(result) => result,
+            TypePattern::Common | TypePattern::Any => common,
+        };
+        let expr = Expr::Call { function: signature.function, arguments: coerced };
+        Ok(Bound::typed(evaluation::fold_if_constant(expr), result, place))
+    }
+
+    fn common_argument(&self, signature: &Signature, arguments: &[Bound], name: &str) -> Result<SqlType> {
+        let marked = arguments
+            .iter()
+            .enumerate()
+            .filter(|(at, _)| pattern(signature, *at) == TypePattern::Common)
+            .map(|(_, argument)| argument);
+        if signature.arguments.contains(&TypePattern::Common) {
+            return self.common_type(marked, &name.to_ascii_uppercase());
+        }
+        Ok(SqlType::Text)
+    }
+
+    /// The best overload.
+    fn choose(
+        &self,
+        name: &str,
+        arguments: &[Bound],
+        shown: &str,
+        place: Place,
+    ) -> Result<&'static Signature> {
+        let mut best: Option<(&'static Signature, Fit)> = None;
+        let mut is_tied = false;
+        for signature in lookup(name).iter().filter(|signature| has_arity(signature, arguments.len())) {
+            let Some(fit) = fit(signature, arguments) else { continue };
+            let rank = |fit: Fit| (fit.exact, fit.strings, fit.preferred);
+            match best {
+                Some((_, known)) if rank(fit) < rank(known) => {}
+                Some((_, known)) if rank(fit) == rank(known) => is_tied = true,
+                _ => {
+                    best = Some((signature, fit));
+                    is_tied = false;
+                }
+            }
+        }
+        let has_unknown = arguments.iter().any(|argument| !matches!(argument.class, Class::Typed(_)));
+        match best {
+            Some((signature, _)) if !is_tied || !has_unknown => Ok(signature),
+            Some(_) => {
+                let error = Error::input(
+                    sqlstate::AMBIGUOUS_FUNCTION,
+                    format!("function {name}({shown}) is not unique"),
+                )
+                .with_hint(
+                    "Could not choose a best candidate function. You might need to add explicit type casts.",
+                );
+                Err(self.place(error, place))
+            }
+            None => Err(self.no_function(name, shown, place)),
+        }
+    }
+}

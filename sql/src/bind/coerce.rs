@@ -1,0 +1,195 @@
+//! Conversions between types: which are allowed where, and the common type of several expressions.
+//!
+//! Reference: PostgreSQL's documentation, chapter 10 (type conversion), and the rows of pg_cast for the types Hyades has.
+
+use hyades_engine::error::{Error, Result, sqlstate};
+use hyades_engine::procedure::ir::Expr;
+use hyades_engine::value::cast::allowed;
+use hyades_engine::value::function::Function;
+use hyades_engine::value::{SqlType, Value};
+
+use super::{Binder, Bound, Class, Place};
+use crate::evaluation;
+
+pub(crate) use hyades_engine::value::cast::CastContext as Context;
+
+/// PostgreSQL's type categories.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Category {
+    Boolean,
+    Numeric,
+    String,
+    DateTime,
+    Bytea,
+    Uuid,
+}
+
+pub(crate) fn category(sql_type: SqlType) -> Category {
+    match sql_type {
+        SqlType::Boolean => Category::Boolean,
+        SqlType::SmallInt
+        | SqlType::Integer
+        | SqlType::BigInt
+        | SqlType::Real
+        | SqlType::DoublePrecision
+        | SqlType::Numeric(_) => Category::Numeric,
+        SqlType::Text | SqlType::Varchar(_) | SqlType::Char(_) => Category::String,
+        SqlType::Date | SqlType::Timestamp | SqlType::TimestampTz => Category::DateTime,
+        SqlType::Bytea => Category::Bytea,
+        SqlType::Uuid => Category::Uuid,
+    }
+}
+
+/// The preferred type of its category.
+fn is_preferred(sql_type: SqlType) -> bool {
+    matches!(sql_type, SqlType::Boolean | SqlType::DoublePrecision | SqlType::Text | SqlType::TimestampTz)
+}
+
+pub(crate) fn is_implicit(from: SqlType, to: SqlType) -> bool {
+    allowed(from, to) == Some(Context::Implicit)
+}
+
+/// Wraps an expression in a cast unless it is needless, and folds constants.
+pub(crate) fn cast(expr: Expr, from: SqlType, to: SqlType, is_explicit: bool) -> Result<Expr> {
+    let is_relabel = from == to
+        || (to == to.without_modifier() && from.is_same_base(to) && !matches!(to, SqlType::Char(_)))
+        || (to == SqlType::Char(0) && matches!(from, SqlType::Char(_)))
+        || (matches!(to, SqlType::Text | SqlType::Varchar(None))
+            && matches!(from, SqlType::Text | SqlType::Varchar(_)));
+    if is_relabel {
+        return Ok(expr);
+    }
+    if matches!(from, SqlType::Char(_)) && matches!(to, SqlType::Text | SqlType::Varchar(_)) {
+        // Blanks at the end are no part of the text (see the function's own comment).
+        let stripped = Expr::Call { function: Function::CharToText, arguments: vec![expr] };
+        return cast(evaluation::fold_if_constant(stripped), SqlType::Text, to, is_explicit);
+    }
+    let is_constant = matches!(expr, Expr::Const(_));
+    let cast = Expr::Cast { operand: Box::new(expr), to, explicit: is_explicit };
+    if is_constant && evaluation::is_immutable_cast(from, to) {
+        return evaluation::fold(cast);
+    }
+    Ok(cast)
+}
+
+impl Binder<'_> {
+    /// Converts to this type where the context allows it; `Ok(None)` where it does not.
+    pub(crate) fn try_coerce(&mut self, bound: Bound, to: SqlType, context: Context) -> Result<Option<Expr>> {
+        let is_explicit = context == Context::Explicit;
+        match bound.class {
+            Class::Null => Ok(Some(Expr::Const(Value::Null))),
+            Class::Literal(ref text) => {
+                let base = to.without_modifier();
+                let value = evaluation::parse_text(text, base, self.context.time_zone)
+                    .map_err(|error| self.place(error, bound.place))?;
+                cast(Expr::Const(value), base, to, is_explicit).map(Some)
+            }
+            Class::Parameter(number) => {
+                let base = to.without_modifier();
+                self.parameter_types[usize::from(number)] = Some(base);
+                cast(bound.expr, base, to, is_explicit).map(Some)
+            }
+            Class::Typed(from) => match allowed(from, to) {
+                Some(weakest) if weakest <= context => cast(bound.expr, from, to, is_explicit).map(Some),
+                _ => Ok(None),
+            },
+        }
+    }
+
+    /// Converts implicitly to a type chosen so that this is possible.
+    pub(crate) fn coerce(&mut self, bound: Bound, to: SqlType) -> Result<Expr> {
+        let from = bound.type_name();
+        let place = bound.place;
+        match self.try_coerce(bound, to, Context::Implicit)? {
+            Some(expr) => Ok(expr),
+            None => {
+                let message = format!("cannot cast type {from} to {}", to.base_name());
+                Err(self.place(Error::input(sqlstate::CANNOT_COERCE, message), place))
+            }
+        }
+    }
+
+    /// CAST and `::`.
+    ///
+    /// `cast_place` is that of the conversion.
+    pub(crate) fn coerce_explicitly(
+        &mut self,
+        bound: Bound,
+        to: SqlType,
+        cast_place: Place,
+    ) -> Result<Bound> {
+        let from = bound.type_name();
+        let place = bound.place;
+        match self.try_coerce(bound, to, Context::Explicit)? {
+            Some(expr) => Ok(Bound { expr, class: Class::Typed(to), place }),
+            None => {
+                let message = format!("cannot cast type {from} to {}", to.base_name());
+                Err(self.place(Error::input(sqlstate::CANNOT_COERCE, message), cast_place))
+            }
+        }
+    }
+
+    /// Converts to a column's type as INSERT, UPDATE and DEFAULT do.
+    pub(crate) fn assign(&mut self, bound: Bound, to: SqlType, column: &str) -> Result<Expr> {
+        let from = bound.type_name();
+        let place = bound.place;
+        match self.try_coerce(bound, to, Context::Assignment)? {
+            Some(expr) => Ok(expr),
+            None => {
+                let message = format!(
+                    "column \"{column}\" is of type {} but expression is of type {from}",
+                    to.base_name()
+                );
+                let error = Error::input(sqlstate::DATATYPE_MISMATCH, message)
+                    .with_hint("You will need to rewrite or cast the expression.");
+                Err(self.place(error, place))
+            }
+        }
+    }
+
+    /// A condition: `what` names the clause for the message (`WHERE`, `AND`).
+    pub(crate) fn condition(&mut self, bound: Bound, what: &str) -> Result<Expr> {
+        let from = bound.type_name();
+        let place = bound.place;
+        let is_boolean_like = !matches!(bound.class, Class::Typed(sql_type) if sql_type != SqlType::Boolean);
+        if is_boolean_like && let Some(expr) = self.try_coerce(bound, SqlType::Boolean, Context::Implicit)? {
+            return Ok(expr);
+        }
+        let message = format!("argument of {what} must be type boolean, not type {from}");
+        Err(self.place(Error::input(sqlstate::DATATYPE_MISMATCH, message), place))
+    }
+
+    /// The type all of these can become (UNION, CASE, COALESCE, VALUES, IN). `what` names the construct for the message.
+    pub(crate) fn common_type<'b>(
+        &self,
+        items: impl IntoIterator<Item = &'b Bound>,
+        what: &str,
+    ) -> Result<SqlType> {
+        let mut chosen: Option<SqlType> = None;
+        for item in items {
+            let Class::Typed(sql_type) = item.class else { continue };
+            let Some(current) = chosen else {
+                chosen = Some(sql_type);
+                continue;
+            };
+            if current == sql_type {
+                continue;
+            }
+            if category(current) != category(sql_type) {
+                let message = format!(
+                    "{what} types {} and {} cannot be matched",
+                    current.base_name(),
+                    sql_type.base_name()
+                );
+                return Err(self.place(Error::input(sqlstate::DATATYPE_MISMATCH, message), item.place));
+            }
+            let takes_over = !is_preferred(current)
+                && is_implicit(current, sql_type)
+                && (!is_implicit(sql_type, current) || is_preferred(sql_type));
+            let winner = if takes_over && !current.is_same_base(sql_type) { sql_type } else { current };
+            // Different lengths leave the type without a length.
+            chosen = Some(winner.without_modifier());
+        }
+        Ok(chosen.unwrap_or(SqlType::Text))
+    }
+}

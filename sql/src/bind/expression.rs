@@ -1,0 +1,472 @@
+//! The walk over sqlparser's expressions.
+
+use hyades_engine::error::{Error, Result, sqlstate};
+use hyades_engine::procedure::evaluate::MAXIMUM_DEPTH;
+use hyades_engine::procedure::ir::{BinaryOperator, Expr};
+use hyades_engine::value::{SqlType, Value};
+use sqlparser::ast;
+
+use super::operator::from_ast;
+use super::{Binder, Bound, Class, DEEPEST_EXPRESSION, Place, end_of, start_of, types};
+use crate::evaluation;
+use crate::expr;
+use crate::statement::split::too_deep;
+
+/// Stack kept free for the deepest leaf, and what is added when less is left.
+const RED_ZONE_BYTES: usize = 128 << 10;
+const STACK_SEGMENT_BYTES: usize = 2 << 20;
+
+impl Binder<'_> {
+    /// Binds an expression. Nesting is bounded, and the stack grows with it.
+    pub(crate) fn expression(&mut self, node: &ast::Expr) -> Result<Bound> {
+        if self.depth >= DEEPEST_EXPRESSION {
+            return Err(too_deep());
+        }
+        self.depth += 1;
+        let bound = stacker::maybe_grow(RED_ZONE_BYTES, STACK_SEGMENT_BYTES, || self.expression_inner(node));
+        self.depth -= 1;
+        let bound = bound?;
+        if self.depth == 0 && expr::depth_exceeds(&bound.expr, MAXIMUM_DEPTH) {
+            return Err(too_deep());
+        }
+        Ok(bound)
+    }
+
+    /// Binds a condition of a clause.
+    pub(crate) fn condition_of(&mut self, expr: &ast::Expr, clause: &str) -> Result<Expr> {
+        let bound = self.expression(expr)?;
+        self.condition(bound, clause)
+    }
+
+    fn expression_inner(&mut self, expr: &ast::Expr) -> Result<Bound> {
+        use ast::Expr as Ast;
+        match expr {
+            Ast::Identifier(ident) => self.identifier(ident),
+            Ast::CompoundIdentifier(idents) => self.qualified_column(idents),
+            Ast::Value(value) => self.literal(value),
+            Ast::Nested(inner) => self.expression(inner),
+            Ast::BinaryOp { left, op, right } => self.binary_op(left, op, right),
+            Ast::UnaryOp { op: ast::UnaryOperator::Not, expr: inner } => {
+                let condition = self.condition_of(inner, "NOT")?;
+                Ok(boolean(Expr::Not(Box::new(condition)), Place::of_expr(expr)))
+            }
+            // The sign belongs to the number when its type is chosen: -2147483648 is an integer.
+            Ast::UnaryOp { op: ast::UnaryOperator::Minus, expr: inner } if digits_of(inner).is_some() => {
+                let digits = digits_of(inner).unwrap_or_default();
+                self.number(&format!("-{digits}"), Place::of_expr(inner))
+            }
+            Ast::UnaryOp { op, expr: inner } => {
+                let operand = self.expression(inner)?;
+                let place = operand.place;
+                self.unary(op, operand, place)
+            }
+            Ast::Cast {
+                kind: kind @ (ast::CastKind::Cast | ast::CastKind::DoubleColon),
+                expr: inner,
+                data_type,
+                ..
+            } => {
+                let end = end_of(inner);
+                let to =
+                    types::resolve(data_type).map_err(|error| self.place(error, Place::TypeAfter(end)))?;
+                let bound = self.expression(inner)?;
+                let is_infix = *kind == ast::CastKind::DoubleColon;
+                let start = start_of(inner);
+                let place = if is_infix { Place::OperatorAfter(end) } else { Place::CastBefore(start) };
+                self.coerce_explicitly(bound, to, place)
+            }
+            Ast::TypedString(typed) => {
+                let place = Place::of(&typed.value);
+                let to = types::resolve(&typed.data_type).map_err(|error| self.place(error, place))?;
+                let bound = self.literal(&typed.value)?;
+                self.coerce_explicitly(bound, to, place)
+            }
+            Ast::IsNull(inner) => self.is_null(inner, false),
+            Ast::IsNotNull(inner) => self.is_null(inner, true),
+            Ast::IsTrue(inner) => self.is_truth(inner, Some(true), false),
+            Ast::IsNotTrue(inner) => self.is_truth(inner, Some(true), true),
+            Ast::IsFalse(inner) => self.is_truth(inner, Some(false), false),
+            Ast::IsNotFalse(inner) => self.is_truth(inner, Some(false), true),
+            Ast::IsUnknown(inner) => self.is_truth(inner, None, false),
+            Ast::IsNotUnknown(inner) => self.is_truth(inner, None, true),
+            Ast::IsDistinctFrom(left, right) => self.distinct(left, right, true),
+            Ast::IsNotDistinctFrom(left, right) => self.distinct(left, right, false),
+            Ast::Between { expr: inner, negated, low, high } => self.between(inner, low, high, *negated),
+            Ast::InList { expr: inner, list, negated } => self.in_list(inner, list, *negated),
+            Ast::Function(call) => self.call(call),
+            Ast::Case { operand, conditions, else_result, .. } => {
+                self.case(operand.as_deref(), conditions, else_result.as_deref(), Place::of_expr(expr))
+            }
+            other => self.special(other),
+        }
+    }
+
+    fn identifier(&mut self, ident: &ast::Ident) -> Result<Bound> {
+        if ident.quote_style.is_none() {
+            let name = ident.value.to_ascii_lowercase();
+            let place = Place::at(ident.span.start);
+            match name.as_str() {
+                "current_schema" | "current_role" | "current_user" | "session_user" | "user"
+                | "current_catalog" | "current_date" | "current_timestamp" | "localtimestamp" => {
+                    return self.call_of(&name, Vec::new(), place);
+                }
+                "default" => {
+                    return self.fail(
+                        sqlstate::SYNTAX_ERROR,
+                        "DEFAULT is not allowed in this context",
+                        place,
+                    );
+                }
+                _ => {}
+            }
+        }
+        self.column(ident)
+    }
+
+    fn literal(&mut self, literal: &ast::ValueWithSpan) -> Result<Bound> {
+        use ast::Value as Ast;
+        let place = Place::at(literal.span.start);
+        let unknown = |text: &str| Bound {
+            expr: Expr::Const(Value::Null),
+            class: Class::Literal(text.to_owned()),
+            place,
+        };
+        Ok(match &literal.value {
+            Ast::Number(digits, _) => self.number(digits, place)?,
+            Ast::SingleQuotedString(text)
+            | Ast::EscapedStringLiteral(text)
+            | Ast::UnicodeStringLiteral(text)
+            | Ast::NationalStringLiteral(text) => unknown(text),
+            Ast::DollarQuotedString(quoted) => unknown(&quoted.value),
+            Ast::Boolean(truth) => Bound::typed(Expr::Const(Value::Boolean(*truth)), SqlType::Boolean, place),
+            Ast::Null => Bound { expr: Expr::Const(Value::Null), class: Class::Null, place },
+            Ast::Placeholder(name) => self.parameter(name, place)?,
+            Ast::HexStringLiteral(_) | Ast::SingleQuotedByteStringLiteral(_) => {
+                return self.unsupported("bit strings are", place);
+            }
+            other => {
+                let message = format!("syntax error at or near \"{other}\"");
+                return self.fail(sqlstate::SYNTAX_ERROR, message, place);
+            }
+        })
+    }
+
+    /// An integer literal is of the smallest of int4, int8, numeric that holds it.
+    fn number(&mut self, digits: &str, place: Place) -> Result<Bound> {
+        if digits.trim_start_matches('-').bytes().all(|digit| digit.is_ascii_digit()) {
+            if let Ok(number) = digits.parse::<i32>() {
+                return Ok(Bound::typed(Expr::Const(Value::Integer(number)), SqlType::Integer, place));
+            }
+            if let Ok(number) = digits.parse::<i64>() {
+                return Ok(Bound::typed(Expr::Const(Value::BigInt(number)), SqlType::BigInt, place));
+            }
+        }
+        let sql_type = SqlType::Numeric(None);
+        let value = evaluation::parse_text(digits, sql_type, self.context.time_zone)
+            .map_err(|error| self.place(error, place))?;
+        Ok(Bound::typed(Expr::Const(value), sql_type, place))
+    }
+
+    fn parameter(&mut self, name: &str, place: Place) -> Result<Bound> {
+        let number: Option<u16> = name.strip_prefix('$').and_then(|digits| digits.parse().ok());
+        let index = number.and_then(|number| number.checked_sub(1));
+        let Some(index) = index.filter(|index| usize::from(*index) < self.parameter_types.len()) else {
+            return self.fail(sqlstate::UNDEFINED_PARAMETER, format!("there is no parameter {name}"), place);
+        };
+        let expr = Expr::Register(index);
+        Ok(match self.parameter_types[usize::from(index)] {
+            Some(sql_type) => Bound::typed(expr, sql_type, place),
+            None => Bound { expr, class: Class::Parameter(index), place },
+        })
+    }
+
+    fn binary_op(&mut self, left: &ast::Expr, op: &ast::BinaryOperator, right: &ast::Expr) -> Result<Bound> {
+        use ast::BinaryOperator as Ast;
+        match op {
+            Ast::And | Ast::Or => return self.chain(left, op, right),
+            Ast::PGLikeMatch => return self.like(left, right, None, (false, false)),
+            Ast::PGNotLikeMatch => return self.like(left, right, None, (true, false)),
+            Ast::PGILikeMatch => return self.like(left, right, None, (false, true)),
+            Ast::PGNotILikeMatch => return self.like(left, right, None, (true, true)),
+            Ast::PGCustomBinaryOperator(parts) => {
+                if let Some(op) = parts.last().and_then(|symbol| custom_operator(symbol)) {
+                    return self.binary_op(left, &op, right);
+                }
+            }
+            _ => {}
+        }
+        let place = Place::OperatorAfter(end_of(left));
+        let Some(operator) = from_ast(op) else {
+            return self.fail(
+                sqlstate::FEATURE_NOT_SUPPORTED,
+                format!("operator {op} is not supported yet"),
+                place,
+            );
+        };
+        if matches!(left, ast::Expr::Tuple(_)) || matches!(right, ast::Expr::Tuple(_)) {
+            return self.row_comparison(left, operator, right, place);
+        }
+        let left = self.expression(left)?;
+        let right = self.expression(right)?;
+        self.binary(operator, left, right, place)
+    }
+
+    /// A chain of ANDs or ORs, which the parser nests to the left, as a balanced tree.
+    fn chain(&mut self, left: &ast::Expr, op: &ast::BinaryOperator, right: &ast::Expr) -> Result<Bound> {
+        let is_and = *op == ast::BinaryOperator::And;
+        let clause = if is_and { "AND" } else { "OR" };
+        let mut operands = vec![right];
+        let mut rest = left;
+        while let ast::Expr::BinaryOp { left, op: next, right } = rest
+            && next == op
+        {
+            operands.push(right);
+            rest = left;
+        }
+        operands.push(rest);
+        let place = Place::of_expr(rest);
+        let conditions = operands
+            .into_iter()
+            .rev()
+            .map(|operand| self.condition_of(operand, clause))
+            .collect::<Result<Vec<Expr>>>()?;
+        let joined = expr::balanced(conditions, if is_and { Expr::And } else { Expr::Or });
+        Ok(boolean(joined.unwrap_or(Expr::Const(Value::Boolean(is_and))), place))
+    }
+
+    /// `(a, b) = (1, 2)`: only equality is made of columns one by one.
+    fn row_comparison(
+        &mut self,
+        left: &ast::Expr,
+        operator: BinaryOperator,
+        right: &ast::Expr,
+        place: Place,
+    ) -> Result<Bound> {
+        let (ast::Expr::Tuple(left), ast::Expr::Tuple(right)) = (left, right) else {
+            return self.unsupported("rows as values are", place);
+        };
+        if left.len() != right.len() {
+            return self.fail(sqlstate::SYNTAX_ERROR, "unequal number of entries in row expressions", place);
+        }
+        let is_equal = operator == BinaryOperator::Equal;
+        if !is_equal && operator != BinaryOperator::NotEqual {
+            return self.unsupported("comparing rows for order is", place);
+        }
+        let mut conditions = Vec::with_capacity(left.len());
+        for (left, right) in left.iter().zip(right) {
+            let left = self.expression(left)?;
+            let right = self.expression(right)?;
+            conditions.push(self.binary(operator, left, right, place)?.expr);
+        }
+        let joined = expr::balanced(conditions, if is_equal { Expr::And } else { Expr::Or });
+        Ok(boolean(joined.unwrap_or(Expr::Const(Value::Boolean(is_equal))), place))
+    }
+
+    fn is_null(&mut self, inner: &ast::Expr, is_negated: bool) -> Result<Bound> {
+        let bound = self.expression(inner)?;
+        let place = bound.place;
+        let expr = match bound.class {
+            // A parameter that is only tested for NULL gets no type from that (42P18 unless another use gives it one).
+            Class::Typed(_) | Class::Parameter(_) => bound.expr,
+            _ => self.coerce(bound, SqlType::Text)?,
+        };
+        let test = Expr::IsNull(Box::new(expr));
+        Ok(boolean(if is_negated { Expr::Not(Box::new(test)) } else { test }, place))
+    }
+
+    /// IS [NOT] TRUE, FALSE, UNKNOWN.
+    fn is_truth(&mut self, inner: &ast::Expr, wanted: Option<bool>, is_negated: bool) -> Result<Bound> {
+        let clause = match (wanted, is_negated) {
+            (Some(true), false) => "IS TRUE",
+            (Some(true), true) => "IS NOT TRUE",
+            (Some(false), false) => "IS FALSE",
+            (Some(false), true) => "IS NOT FALSE",
+            (None, false) => "IS UNKNOWN",
+            (None, true) => "IS NOT UNKNOWN",
+        };
+        let place = Place::of_expr(inner);
+        let condition = Box::new(self.condition_of(inner, clause)?);
+        let test = match wanted {
+            Some(truth) => Expr::NotDistinct(condition, Box::new(Expr::Const(Value::Boolean(truth)))),
+            None => Expr::IsNull(condition),
+        };
+        Ok(boolean(if is_negated { Expr::Not(Box::new(test)) } else { test }, place))
+    }
+
+    fn distinct(&mut self, left: &ast::Expr, right: &ast::Expr, is_distinct: bool) -> Result<Bound> {
+        let place = Place::OperatorAfter(end_of(left));
+        let left = self.expression(left)?;
+        let right = self.expression(right)?;
+        let (left, right, _) = self.operands(BinaryOperator::Equal, left, right, place)?;
+        let test = Expr::NotDistinct(Box::new(left), Box::new(right));
+        Ok(boolean(if is_distinct { Expr::Not(Box::new(test)) } else { test }, place))
+    }
+
+    fn between(
+        &mut self,
+        inner: &ast::Expr,
+        low: &ast::Expr,
+        high: &ast::Expr,
+        is_negated: bool,
+    ) -> Result<Bound> {
+        let place = Place::OperatorAfter(end_of(inner));
+        let operand = self.expression(inner)?;
+        let low = self.expression(low)?;
+        // A parameter that got its type from the first comparison has it in the second.
+        let above = self.binary(BinaryOperator::GreaterEqual, operand.clone(), low, place)?;
+        let operand = if operand.known_type().is_none() { self.expression(inner)? } else { operand };
+        let high = self.expression(high)?;
+        let below = self.binary(BinaryOperator::LessEqual, operand, high, place)?;
+        let test = Expr::And(Box::new(above.expr), Box::new(below.expr));
+        Ok(boolean(if is_negated { Expr::Not(Box::new(test)) } else { test }, Place::of_expr(inner)))
+    }
+
+    fn in_list(&mut self, inner: &ast::Expr, list: &[ast::Expr], is_negated: bool) -> Result<Bound> {
+        let place = Place::OperatorAfter(end_of(inner));
+        let operand = self.expression(inner)?;
+        let mut items = Vec::with_capacity(list.len() + 1);
+        for item in list {
+            items.push(self.expression(item)?);
+        }
+        // Like PostgreSQL, find one type for all; failing that there is no operator for some pair.
+        let all = std::iter::once(&operand).chain(&items);
+        let common = match self.common_type(all, "IN") {
+            Ok(common) => common,
+            Err(_) => {
+                for item in items {
+                    self.binary(BinaryOperator::Equal, operand.clone(), item, place)?;
+                }
+                return self.fail(sqlstate::DATATYPE_MISMATCH, "IN types cannot be matched", place);
+            }
+        };
+        // Strings are compared as text, `char(n)` without its trailing blanks.
+        let common = if common.is_text() { SqlType::Text } else { common.without_modifier() };
+        let is_char = matches!(operand.class, Class::Typed(SqlType::Char(_)));
+        let operand = self.coerce(operand, common)?;
+        let list = items
+            .into_iter()
+            .map(|item| {
+                if is_char && item.known_type().is_none() {
+                    let padded = self.coerce(item, SqlType::Char(0))?;
+                    return super::coerce::cast(padded, SqlType::Char(0), common, false);
+                }
+                self.coerce(item, common)
+            })
+            .collect::<Result<Vec<Expr>>>()?;
+        let test = Expr::InList { operand: Box::new(operand), list };
+        Ok(boolean(if is_negated { Expr::Not(Box::new(test)) } else { test }, Place::of_expr(inner)))
+    }
+
+    fn case(
+        &mut self,
+        operand: Option<&ast::Expr>,
+        conditions: &[ast::CaseWhen],
+        otherwise: Option<&ast::Expr>,
+        place: Place,
+    ) -> Result<Bound> {
+        let mut tests = Vec::with_capacity(conditions.len());
+        let mut results = Vec::with_capacity(conditions.len() + 1);
+        for when in conditions {
+            let test = match operand {
+                None => self.condition_of(&when.condition, "CASE/WHEN")?,
+                Some(operand) => {
+                    let place = Place::of_expr(&when.condition);
+                    let left = self.expression(operand)?;
+                    let right = self.expression(&when.condition)?;
+                    self.binary(BinaryOperator::Equal, left, right, place)?.expr
+                }
+            };
+            tests.push(test);
+            results.push(self.expression(&when.result)?);
+        }
+        results.push(match otherwise {
+            Some(otherwise) => self.expression(otherwise)?,
+            None => Bound { expr: Expr::Const(Value::Null), class: Class::Null, place },
+        });
+        // PostgreSQL looks at ELSE first.
+        let common = self.common_type(results.iter().rev().take(1).chain(results.iter()), "CASE")?;
+        let mut coerced =
+            results.into_iter().map(|result| self.coerce(result, common)).collect::<Result<Vec<Expr>>>()?;
+        let otherwise = coerced.pop().unwrap_or(Expr::Const(Value::Null));
+        let branches = tests.into_iter().zip(coerced).collect();
+        let case = Expr::Case { branches, otherwise: Box::new(otherwise) };
+        Ok(Bound::typed(case, common, place))
+    }
+
+    /// COALESCE, with the type all arguments share.
+    pub(crate) fn coalesce(&mut self, arguments: Vec<Bound>, place: Place) -> Result<Bound> {
+        let common = self.common_type(&arguments, "COALESCE")?;
+        let items =
+            arguments.into_iter().map(|item| self.coerce(item, common)).collect::<Result<Vec<Expr>>>()?;
+        Ok(Bound::typed(Expr::Coalesce(items), common, place))
+    }
+
+    /// An output column or VALUES item of unknown type is text.
+    pub(crate) fn known_or_text(&mut self, bound: Bound) -> Result<(Expr, SqlType)> {
+        match bound.class {
+            Class::Typed(sql_type) => Ok((bound.expr, sql_type)),
+            _ => Ok((self.coerce(bound, SqlType::Text)?, SqlType::Text)),
+        }
+    }
+
+    /// An expression that may not read any column, of this type: LIMIT, arguments of a function in FROM.
+    pub(crate) fn columnless(&mut self, expr: &ast::Expr, to: SqlType, clause: &str) -> Result<Expr> {
+        let scope = std::mem::take(&mut self.scope);
+        let mode = std::mem::replace(
+            &mut self.aggregate_mode,
+            super::aggregate::AggregateMode::Forbidden("in this context"),
+        );
+        let bound = self.expression(expr);
+        self.scope = scope;
+        self.aggregate_mode = mode;
+        let bound = match bound {
+            Err(Error::Input(input)) if input.state == sqlstate::UNDEFINED_COLUMN => {
+                let message = format!("argument of {clause} must not contain variables");
+                let error = Error::input(sqlstate::INVALID_COLUMN_REFERENCE, message);
+                return Err(input.position.into_iter().fold(error, Error::with_position));
+            }
+            other => other?,
+        };
+        let from = bound.type_name();
+        let place = bound.place;
+        match self.try_coerce(bound, to, super::coerce::Context::Assignment)? {
+            Some(expr) => Ok(expr),
+            None => {
+                let message =
+                    format!("argument of {clause} must be type {}, not type {from}", to.base_name());
+                self.fail(sqlstate::DATATYPE_MISMATCH, message, place)
+            }
+        }
+    }
+}
+
+pub(crate) fn boolean(expr: Expr, place: Place) -> Bound {
+    Bound::typed(evaluation::fold_if_constant(expr), SqlType::Boolean, place)
+}
+
+fn digits_of(expr: &ast::Expr) -> Option<&str> {
+    match expr {
+        ast::Expr::Value(ast::ValueWithSpan { value: ast::Value::Number(digits, _), .. }) => Some(digits),
+        _ => None,
+    }
+}
+
+/// `OPERATOR(pg_catalog.=)`.
+fn custom_operator(symbol: &str) -> Option<ast::BinaryOperator> {
+    use ast::BinaryOperator as Ast;
+    Some(match symbol {
+        "=" => Ast::Eq,
+        "<>" => Ast::NotEq,
+        "<" => Ast::Lt,
+        "<=" => Ast::LtEq,
+        ">" => Ast::Gt,
+        ">=" => Ast::GtEq,
+        "+" => Ast::Plus,
+        "-" => Ast::Minus,
+        "*" => Ast::Multiply,
+        "/" => Ast::Divide,
+        "~~" => Ast::PGLikeMatch,
+        "!~~" => Ast::PGNotLikeMatch,
+        _ => return None,
+    })
+}

@@ -1,0 +1,293 @@
+//! Operators: which one is meant, on which types, with which result.
+//!
+//! PostgreSQL resolves an operator by searching pg_operator; the types Hyades has are few enough for rules:
+//! an unknown literal or parameter takes the type of the other side; numbers meet in the wider type (an integer or numeric beside
+//! a `real` in `double precision`); dates and timestamps meet in the wider one; everything else must be equal.
+
+use hyades_engine::error::{Error, Result, sqlstate};
+use hyades_engine::procedure::ir::{BinaryOperator, Expr, UnaryOperator};
+use hyades_engine::value::SqlType;
+use sqlparser::ast;
+
+use super::coerce::{Category, cast, category};
+use super::{Binder, Bound, Class, Place};
+use crate::evaluation;
+
+/// Shown in messages.
+pub(crate) fn symbol(operator: BinaryOperator) -> &'static str {
+    match operator {
+        BinaryOperator::Add => "+",
+        BinaryOperator::Subtract => "-",
+        BinaryOperator::Multiply => "*",
+        BinaryOperator::Divide => "/",
+        BinaryOperator::Modulo => "%",
+        BinaryOperator::Power => "^",
+        BinaryOperator::Concat => "||",
+        BinaryOperator::BitAnd => "&",
+        BinaryOperator::BitOr => "|",
+        BinaryOperator::BitXor => "#",
+        BinaryOperator::ShiftLeft => "<<",
+        BinaryOperator::ShiftRight => ">>",
+        BinaryOperator::Equal => "=",
+        BinaryOperator::NotEqual => "<>",
+        BinaryOperator::Less => "<",
+        BinaryOperator::LessEqual => "<=",
+        BinaryOperator::Greater => ">",
+        BinaryOperator::GreaterEqual => ">=",
+    }
+}
+
+/// The operator of the text, if it is one of the IR's.
+pub(crate) fn from_ast(operator: &ast::BinaryOperator) -> Option<BinaryOperator> {
+    use ast::BinaryOperator as Ast;
+    Some(match operator {
+        Ast::Plus => BinaryOperator::Add,
+        Ast::Minus => BinaryOperator::Subtract,
+        Ast::Multiply => BinaryOperator::Multiply,
+        Ast::Divide => BinaryOperator::Divide,
+        Ast::Modulo => BinaryOperator::Modulo,
+        Ast::PGExp => BinaryOperator::Power,
+        Ast::StringConcat => BinaryOperator::Concat,
+        Ast::BitwiseAnd => BinaryOperator::BitAnd,
+        Ast::BitwiseOr => BinaryOperator::BitOr,
+        Ast::PGBitwiseXor => BinaryOperator::BitXor,
+        Ast::PGBitwiseShiftLeft => BinaryOperator::ShiftLeft,
+        Ast::PGBitwiseShiftRight => BinaryOperator::ShiftRight,
+        Ast::Eq => BinaryOperator::Equal,
+        Ast::NotEq => BinaryOperator::NotEqual,
+        Ast::Lt => BinaryOperator::Less,
+        Ast::LtEq => BinaryOperator::LessEqual,
+        Ast::Gt => BinaryOperator::Greater,
+        Ast::GtEq => BinaryOperator::GreaterEqual,
+        _ => return None,
+    })
+}
+
+pub(crate) fn is_comparison(operator: BinaryOperator) -> bool {
+    use BinaryOperator::{Equal, Greater, GreaterEqual, Less, LessEqual, NotEqual};
+    matches!(operator, Equal | NotEqual | Less | LessEqual | Greater | GreaterEqual)
+}
+
+/// The operator with its sides exchanged.
+pub(crate) fn mirrored(operator: BinaryOperator) -> BinaryOperator {
+    match operator {
+        BinaryOperator::Less => BinaryOperator::Greater,
+        BinaryOperator::LessEqual => BinaryOperator::GreaterEqual,
+        BinaryOperator::Greater => BinaryOperator::Less,
+        BinaryOperator::GreaterEqual => BinaryOperator::LessEqual,
+        other => other,
+    }
+}
+
+/// Types of both sides and the result.
+struct Signature {
+    left: SqlType,
+    right: SqlType,
+    result: SqlType,
+}
+
+impl Signature {
+    fn same(sql_type: SqlType) -> Option<Signature> {
+        Some(Signature { left: sql_type, right: sql_type, result: sql_type })
+    }
+}
+
+/// The type in which two numbers meet.
+pub(crate) fn common_number(left: SqlType, right: SqlType) -> SqlType {
+    use SqlType::{BigInt, DoublePrecision, Integer, Numeric, Real, SmallInt};
+    match (left.without_modifier(), right.without_modifier()) {
+        (a, b) if a == b => a,
+        (DoublePrecision | Real, _) | (_, DoublePrecision | Real) => DoublePrecision,
+        (Numeric(_), _) | (_, Numeric(_)) => Numeric(None),
+        (BigInt, _) | (_, BigInt) => BigInt,
+        (Integer, _) | (_, Integer) => Integer,
+        _ => SmallInt,
+    }
+}
+
+fn comparison_type(left: SqlType, right: SqlType) -> Option<SqlType> {
+    if category(left) != category(right) {
+        return None;
+    }
+    Some(match category(left) {
+        Category::Numeric => common_number(left, right),
+        // Two `char(n)` compare as text without trailing blanks, which is what their cast to text makes of them.
+        Category::String => SqlType::Text,
+        Category::DateTime => match (left, right) {
+            (a, b) if a == b => a,
+            (SqlType::TimestampTz, _) | (_, SqlType::TimestampTz) => SqlType::TimestampTz,
+            _ => SqlType::Timestamp,
+        },
+        Category::Boolean | Category::Bytea | Category::Uuid => left,
+    })
+}
+
+fn signature(operator: BinaryOperator, left: SqlType, right: SqlType) -> Option<Signature> {
+    use BinaryOperator as Op;
+    if is_comparison(operator) {
+        let operand = comparison_type(left, right)?;
+        return Some(Signature { left: operand, right: operand, result: SqlType::Boolean });
+    }
+    let are_numbers = left.is_numeric() && right.is_numeric();
+    match operator {
+        Op::Add | Op::Subtract | Op::Multiply | Op::Divide if are_numbers => {
+            Signature::same(common_number(left, right))
+        }
+        Op::Modulo if are_numbers => {
+            let common = common_number(left, right);
+            (!matches!(common, SqlType::Real | SqlType::DoublePrecision)).then_some(())?;
+            Signature::same(common)
+        }
+        Op::Power if are_numbers => {
+            let is_numeric = matches!(common_number(left, right), SqlType::Numeric(_));
+            Signature::same(if is_numeric { SqlType::Numeric(None) } else { SqlType::DoublePrecision })
+        }
+        Op::Add if left == SqlType::Date && matches!(right, SqlType::Integer | SqlType::SmallInt) => {
+            Some(Signature { left, right: SqlType::Integer, result: SqlType::Date })
+        }
+        Op::Add if right == SqlType::Date && matches!(left, SqlType::Integer | SqlType::SmallInt) => {
+            Some(Signature { left: SqlType::Integer, right, result: SqlType::Date })
+        }
+        Op::Subtract if left == SqlType::Date && matches!(right, SqlType::Integer | SqlType::SmallInt) => {
+            Some(Signature { left, right: SqlType::Integer, result: SqlType::Date })
+        }
+        Op::Subtract if left == SqlType::Date && right == SqlType::Date => {
+            Some(Signature { left, right, result: SqlType::Integer })
+        }
+        Op::BitAnd | Op::BitOr | Op::BitXor if left.is_integer() && right.is_integer() => {
+            Signature::same(common_number(left, right))
+        }
+        Op::ShiftLeft | Op::ShiftRight
+            if left.is_integer() && matches!(right, SqlType::Integer | SqlType::SmallInt) =>
+        {
+            Some(Signature { left, right: SqlType::Integer, result: left })
+        }
+        Op::Concat if left == SqlType::Bytea && right == SqlType::Bytea => Signature::same(SqlType::Bytea),
+        Op::Concat if left.is_text() || right.is_text() => Signature::same(SqlType::Text),
+        _ => None,
+    }
+}
+
+/// What an unknown side becomes beside a side of this type.
+fn type_beside(operator: BinaryOperator, known: SqlType) -> SqlType {
+    match operator {
+        BinaryOperator::Concat if known != SqlType::Bytea => SqlType::Text,
+        BinaryOperator::ShiftLeft | BinaryOperator::ShiftRight => SqlType::Integer,
+        BinaryOperator::Power if known.is_integer() => SqlType::DoublePrecision,
+        BinaryOperator::Add if known == SqlType::Date => SqlType::Integer,
+        _ => match known.without_modifier() {
+            SqlType::Varchar(_) => SqlType::Text,
+            other => other,
+        },
+    }
+}
+
+impl Binder<'_> {
+    fn no_operator(&self, shown: &str, place: Place) -> Error {
+        let error = Error::input(sqlstate::UNDEFINED_FUNCTION, format!("operator does not exist: {shown}"))
+            .with_hint(
+                "No operator matches the given name and argument types. You might need to add explicit type casts.",
+            );
+        self.place(error, place)
+    }
+
+    fn ambiguous_operator(&self, shown: &str, place: Place) -> Error {
+        let error = Error::input(sqlstate::AMBIGUOUS_FUNCTION, format!("operator is not unique: {shown}"))
+            .with_hint(
+                "Could not choose a best candidate operator. You might need to add explicit type casts.",
+            );
+        self.place(error, place)
+    }
+
+    /// Both sides of a binary operator in the types it works on, and the type of its result. `place` is the operator's.
+    pub(crate) fn operands(
+        &mut self,
+        operator: BinaryOperator,
+        left: Bound,
+        right: Bound,
+        place: Place,
+    ) -> Result<(Expr, Expr, SqlType)> {
+        let shown = format!("{} {} {}", left.type_name(), symbol(operator), right.type_name());
+        let (left_type, right_type) = match (left.known_type(), right.known_type()) {
+            (Some(left_type), Some(right_type)) => (left_type, right_type),
+            (Some(left_type), None) => (left_type, type_beside(operator, left_type)),
+            (None, Some(right_type)) => (type_beside(operator, right_type), right_type),
+            (None, None) if is_comparison(operator) || operator == BinaryOperator::Concat => {
+                (SqlType::Text, SqlType::Text)
+            }
+            (None, None) => return Err(self.ambiguous_operator(&shown, place)),
+        };
+        let Some(signature) = signature(operator, left_type, right_type) else {
+            return Err(self.no_operator(&shown, place));
+        };
+        let is_concat = operator == BinaryOperator::Concat && signature.result == SqlType::Text;
+        let left = self.operand(left, left_type, signature.left, is_concat)?;
+        let right = self.operand(right, right_type, signature.right, is_concat)?;
+        Ok((left, right, signature.result))
+    }
+
+    /// One side: `beside` is its own type, or what it becomes when it has none; `to` is what the operator wants.
+    fn operand(&mut self, side: Bound, beside: SqlType, to: SqlType, is_concat: bool) -> Result<Expr> {
+        if side.known_type().is_none() {
+            let expr = self.coerce(side, beside)?;
+            return cast(expr, beside, to, false);
+        }
+        // `||` takes anything beside a text.
+        if is_concat {
+            Ok(self.coerce_explicitly(side, to, Place::Unknown)?.expr)
+        } else {
+            self.coerce(side, to)
+        }
+    }
+
+    /// A binary operator of the IR on two bound sides. `place` is the operator's.
+    pub(crate) fn binary(
+        &mut self,
+        operator: BinaryOperator,
+        left: Bound,
+        right: Bound,
+        place: Place,
+    ) -> Result<Bound> {
+        // The place of the whole is where it begins; errors of the operator itself point at the operator.
+        let start = left.place;
+        let (left, right, result) = self.operands(operator, left, right, place)?;
+        let expr = Expr::Binary { operator, left: Box::new(left), right: Box::new(right) };
+        Ok(Bound::typed(evaluation::fold_if_constant(expr), result, start))
+    }
+
+    /// `-x`, `+x`, `~x`.
+    pub(crate) fn unary(
+        &mut self,
+        operator: &ast::UnaryOperator,
+        operand: Bound,
+        place: Place,
+    ) -> Result<Bound> {
+        let ir = match operator {
+            ast::UnaryOperator::Minus => Some(UnaryOperator::Negate),
+            ast::UnaryOperator::Plus => None,
+            ast::UnaryOperator::BitwiseNot => Some(UnaryOperator::BitNot),
+            other => {
+                let message = format!("operator {other} is not supported yet");
+                return Err(self.place(Error::input(sqlstate::FEATURE_NOT_SUPPORTED, message), place));
+            }
+        };
+        let shown = format!("{operator} {}", operand.type_name());
+        let Some(sql_type) = operand.known_type() else {
+            return Err(self.ambiguous_operator(&shown, place));
+        };
+        let is_fitting = match ir {
+            Some(UnaryOperator::BitNot) => sql_type.is_integer(),
+            _ => sql_type.is_numeric(),
+        };
+        if !is_fitting {
+            return Err(self.no_operator(&shown, place));
+        }
+        let Some(operator) = ir else { return Ok(operand) };
+        let expr = Expr::Unary { operator, operand: Box::new(operand.expr) };
+        Ok(Bound {
+            expr: evaluation::fold_if_constant(expr),
+            class: Class::Typed(sql_type.without_modifier()),
+            place,
+        })
+    }
+}

@@ -1,0 +1,250 @@
+//! The names that FROM makes visible.
+
+use std::sync::Arc;
+
+use hyades_engine::catalog::TableName;
+use hyades_engine::error::{Error, Result, sqlstate};
+use hyades_engine::procedure::ir::{Expr, Register, RowSlot};
+use hyades_engine::storage::table::Table;
+use hyades_engine::value::SqlType;
+use sqlparser::ast::{Ident, ObjectName, ObjectNamePart};
+
+use super::{Binder, Bound, Place};
+
+/// The schema that unqualified names mean.
+pub(crate) const DEFAULT_SCHEMA: &str = "public";
+
+/// What stands behind a relation's columns.
+#[derive(Clone, Debug)]
+pub(crate) enum RelationKind {
+    /// A stored row.
+    Table { table: Arc<Table>, row: RowSlot },
+    /// Registers, one for each column.
+    Registers(Vec<Register>),
+}
+
+/// One item of FROM.
+#[derive(Clone, Debug)]
+pub(crate) struct Relation {
+    /// The alias, or the table's own name.
+    pub(crate) name: String,
+    pub(crate) columns: Vec<(String, SqlType)>,
+    pub(crate) kind: RelationKind,
+    /// Only `name.column` finds it (`excluded`).
+    pub(crate) is_qualified_only: bool,
+}
+
+impl Relation {
+    /// A table under its own name or an alias, read through a row slot.
+    pub(crate) fn table(table: &Arc<Table>, alias: Option<String>, row: RowSlot) -> Relation {
+        let definition = table.definition();
+        Relation {
+            name: alias.unwrap_or_else(|| definition.name.name.clone()),
+            columns: definition.columns.iter().map(|column| (column.name.clone(), column.sql_type)).collect(),
+            kind: RelationKind::Table { table: Arc::clone(table), row },
+            is_qualified_only: false,
+        }
+    }
+
+    /// The expression that reads a column.
+    pub(crate) fn column(&self, column: usize) -> Expr {
+        match &self.kind {
+            RelationKind::Table { row, .. } => {
+                Expr::Column { row: *row, column: u16::try_from(column).unwrap_or(u16::MAX) }
+            }
+            RelationKind::Registers(registers) => Expr::Register(registers[column]),
+        }
+    }
+}
+
+/// All items of FROM, in order.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Scope {
+    pub(crate) relations: Vec<Relation>,
+}
+
+impl Scope {
+    pub(crate) fn of(relation: Relation) -> Scope {
+        Scope { relations: vec![relation] }
+    }
+
+    /// The table behind a row slot.
+    pub(crate) fn table_of(&self, wanted: RowSlot) -> Option<&Arc<Table>> {
+        self.relations.iter().find_map(|relation| match &relation.kind {
+            RelationKind::Table { table, row } if *row == wanted => Some(table),
+            _ => None,
+        })
+    }
+}
+
+/// The words that PostgreSQL reserves.
+const RESERVED_WORDS: &str = "\
+    all analyse analyze and any array as asc asymmetric both case cast check collate column constraint \
+    create default deferrable desc distinct do else end except false fetch for foreign from grant group \
+    having in initially intersect into lateral leading limit not null offset on only or order placing \
+    primary references returning select some symmetric table then to trailing true union unique using \
+    variadic when where window with user";
+
+/// Whether PostgreSQL reserves the word, so that it names nothing without quotes.
+fn is_reserved(word: &str) -> bool {
+    RESERVED_WORDS.split_ascii_whitespace().any(|reserved| word.eq_ignore_ascii_case(reserved))
+}
+
+/// An identifier as it is stored.
+pub(crate) fn fold(ident: &Ident) -> String {
+    if ident.quote_style.is_some() { ident.value.clone() } else { ident.value.to_ascii_lowercase() }
+}
+
+/// The identifiers of a dotted name.
+pub(crate) fn parts(name: &ObjectName) -> Result<Vec<&Ident>> {
+    name.0
+        .iter()
+        .map(|part| match part {
+            ObjectNamePart::Identifier(ident) => Ok(ident),
+            ObjectNamePart::Function(_) => {
+                Err(Error::input(sqlstate::SYNTAX_ERROR, format!("\"{name}\" is not a name")))
+            }
+        })
+        .collect()
+}
+
+impl Binder<'_> {
+    /// Schema and name, the default schema filled in.
+    pub(crate) fn table_name(&self, name: &ObjectName) -> Result<(TableName, Place)> {
+        let idents = parts(name)?;
+        let place = idents.first().map_or(Place::Unknown, |ident| Place::at(ident.span.start));
+        idents.iter().try_for_each(|ident| self.refuse_reserved(ident))?;
+        let folded: Vec<String> = idents.iter().map(|ident| fold(ident)).collect();
+        let name = match folded.as_slice() {
+            [name] => TableName { schema: DEFAULT_SCHEMA.to_owned(), name: name.clone() },
+            [schema, name] => TableName { schema: schema.clone(), name: name.clone() },
+            [database, schema, name] if database == self.context.database => {
+                TableName { schema: schema.clone(), name: name.clone() }
+            }
+            _ => {
+                let message =
+                    format!("cross-database references are not implemented: \"{}\"", folded.join("."));
+                return self.fail(sqlstate::FEATURE_NOT_SUPPORTED, message, place);
+            }
+        };
+        Ok((name, place))
+    }
+
+    /// sqlparser takes some of PostgreSQL's reserved words for names.
+    pub(crate) fn refuse_reserved(&self, ident: &Ident) -> Result<()> {
+        if ident.quote_style.is_some() || !is_reserved(&ident.value) {
+            return Ok(());
+        }
+        let message = format!("syntax error at or near \"{}\"", ident.value);
+        self.fail(sqlstate::SYNTAX_ERROR, message, Place::at(ident.span.start))
+    }
+
+    /// The table of this name, or 42P01.
+    pub(crate) fn table(&self, name: &ObjectName) -> Result<Arc<Table>> {
+        let (table_name, place) = self.table_name(name)?;
+        match self.context.tables.table(&table_name) {
+            Some(table) => Ok(table),
+            None => {
+                let shown = if name.0.len() > 1 {
+                    format!("{}.{}", table_name.schema, table_name.name)
+                } else {
+                    table_name.name
+                };
+                self.fail(sqlstate::UNDEFINED_TABLE, format!("relation \"{shown}\" does not exist"), place)
+            }
+        }
+    }
+
+    /// `column`.
+    pub(crate) fn column(&mut self, ident: &Ident) -> Result<Bound> {
+        let name = fold(ident);
+        let place = Place::at(ident.span.start);
+        match self.find_column(&name, place)? {
+            Some(bound) => Ok(bound),
+            None => {
+                self.refuse_reserved(ident)?;
+                self.fail(sqlstate::UNDEFINED_COLUMN, format!("column \"{name}\" does not exist"), place)
+            }
+        }
+    }
+
+    /// The column of this name, if there is one; 42702 if there are several.
+    pub(crate) fn find_column(&mut self, name: &str, place: Place) -> Result<Option<Bound>> {
+        let mut found = None;
+        for (at, relation) in self.scope.relations.iter().enumerate() {
+            if relation.is_qualified_only {
+                continue;
+            }
+            for (column, (column_name, _)) in relation.columns.iter().enumerate() {
+                if column_name == name {
+                    if found.is_some() {
+                        let message = format!("column reference \"{name}\" is ambiguous");
+                        return self.fail(sqlstate::AMBIGUOUS_COLUMN, message, place);
+                    }
+                    found = Some((at, column));
+                }
+            }
+        }
+        Ok(found.map(|(relation, column)| self.column_of(relation, column, place)))
+    }
+
+    /// `table.column` or `schema.table.column`.
+    pub(crate) fn qualified_column(&mut self, idents: &[Ident]) -> Result<Bound> {
+        let place = idents.first().map_or(Place::Unknown, |ident| Place::at(ident.span.start));
+        let folded: Vec<String> = idents.iter().map(fold).collect();
+        let (table, column) = match folded.as_slice() {
+            [table, column] | [_, table, column] => (table, column),
+            _ => {
+                let message =
+                    format!("improper qualified name (too many dotted names): {}", folded.join("."));
+                return self.fail(sqlstate::SYNTAX_ERROR, message, place);
+            }
+        };
+        let relation = self.relation(table, place)?;
+        let found = self.scope.relations[relation].columns.iter().position(|(name, _)| name == column);
+        match found {
+            Some(found) => Ok(self.column_of(relation, found, place)),
+            None => {
+                let message = format!("column {table}.{column} does not exist");
+                self.fail(sqlstate::UNDEFINED_COLUMN, message, place)
+            }
+        }
+    }
+
+    /// The number of the relation of this name.
+    pub(crate) fn relation(&self, name: &str, place: Place) -> Result<usize> {
+        match self.scope.relations.iter().position(|relation| relation.name == name) {
+            Some(found) => Ok(found),
+            None => {
+                let hidden = self.scope.relations.iter().find(|relation| match &relation.kind {
+                    RelationKind::Table { table, .. } => table.definition().name.name == name,
+                    RelationKind::Registers(_) => false,
+                });
+                let error = match hidden {
+                    Some(relation) => Error::input(
+                        sqlstate::UNDEFINED_TABLE,
+                        format!("invalid reference to FROM-clause entry for table \"{name}\""),
+                    )
+                    .with_hint(format!(
+                        "Perhaps you meant to reference the table alias \"{}\".",
+                        relation.name
+                    )),
+                    None => Error::input(
+                        sqlstate::UNDEFINED_TABLE,
+                        format!("missing FROM-clause entry for table \"{name}\""),
+                    ),
+                };
+                Err(self.place(error, place))
+            }
+        }
+    }
+
+    pub(crate) fn column_of(&mut self, relation: usize, column: usize, place: Place) -> Bound {
+        let relation = &self.scope.relations[relation];
+        let expr = relation.column(column);
+        if let Expr::Column { row, column } = expr {
+            self.column_places.push((row, column, place));
+        }
+        Bound::typed(expr, relation.columns[column].1, place)
+    }
+}

@@ -1,0 +1,158 @@
+//! Constructs with a grammar of their own: LIKE, EXTRACT, SUBSTRING, TRIM, POSITION, AT TIME ZONE, COALESCE and the like; and clear
+//! refusals for what is missing.
+
+use hyades_engine::error::{Error, Result, sqlstate};
+use hyades_engine::procedure::ir::Expr;
+use hyades_engine::value::SqlType;
+use hyades_engine::value::function::Function;
+use sqlparser::ast::{self, TrimWhereField};
+
+use super::expression::boolean;
+use super::{Binder, Bound, Class, Place, end_of};
+use crate::evaluation;
+
+impl Binder<'_> {
+    pub(crate) fn special(&mut self, expr: &ast::Expr) -> Result<Bound> {
+        use ast::Expr as Ast;
+        let place = Place::of_expr(expr);
+        match expr {
+            Ast::Like { negated, any: false, expr: operand, pattern, escape_char } => {
+                self.like(operand, pattern, escape_char.as_ref(), (*negated, false))
+            }
+            Ast::ILike { negated, any: false, expr: operand, pattern, escape_char } => {
+                self.like(operand, pattern, escape_char.as_ref(), (*negated, true))
+            }
+            Ast::Extract { field, expr: from, .. } => {
+                let field = field.to_string().to_ascii_lowercase();
+                let field = self.text_literal(field.trim_matches('\''), place);
+                let from = self.expression(from)?;
+                self.call_of("extract", vec![field, from], place)
+            }
+            Ast::Ceil { expr: inner, .. } => self.call_on("ceil", &[inner], place),
+            Ast::Floor { expr: inner, .. } => self.call_on("floor", &[inner], place),
+            Ast::Position { expr: part, r#in } => self.call_on("position", &[r#in, part], place),
+            Ast::Substring { expr: inner, substring_from, substring_for, .. } => {
+                self.substring(inner, substring_from.as_deref(), substring_for.as_deref(), place)
+            }
+            Ast::Trim { trim_where, trim_what, expr: inner, trim_characters } => {
+                let name = match trim_where {
+                    Some(TrimWhereField::Leading) => "ltrim",
+                    Some(TrimWhereField::Trailing) => "rtrim",
+                    Some(TrimWhereField::Both) | None => "btrim",
+                };
+                let mut arguments: Vec<&ast::Expr> = vec![inner];
+                arguments.extend(trim_what.as_deref());
+                arguments.extend(trim_characters.iter().flatten());
+                self.call_on(name, &arguments, place)
+            }
+            Ast::AtTimeZone { timestamp, time_zone } => {
+                self.call_on("timezone", &[time_zone, timestamp], place)
+            }
+            Ast::Collate { expr: inner, collation } => {
+                let name = collation.to_string().replace('"', "").to_ascii_lowercase();
+                let base = name.strip_prefix("pg_catalog.").unwrap_or(&name);
+                if matches!(base, "default" | "c" | "posix" | "ucs_basic") {
+                    return self.expression(inner);
+                }
+                self.unsupported("collations other than \"C\" are", place)
+            }
+            other => self.refuse(other, place),
+        }
+    }
+
+    fn refuse(&mut self, expr: &ast::Expr, place: Place) -> Result<Bound> {
+        use ast::Expr as Ast;
+        let what = match expr {
+            Ast::Subquery(_) | Ast::Exists { .. } | Ast::InSubquery { .. } => "subqueries are",
+            Ast::SimilarTo { .. } => "SIMILAR TO is",
+            Ast::RLike { .. } => "regular expressions are",
+            Ast::AnyOp { .. } | Ast::AllOp { .. } => "ANY and ALL are",
+            Ast::Array(_) | Ast::CompoundFieldAccess { .. } => "arrays are",
+            Ast::Interval(_) => "type interval is",
+            Ast::Tuple(_) => "rows as values are",
+            Ast::Overlay { .. } => "OVERLAY is",
+            Ast::JsonAccess { .. } => "type json is",
+            Ast::GroupingSets(_) | Ast::Cube(_) | Ast::Rollup(_) => "grouping sets are",
+            other => {
+                let message = format!("{other} is not supported yet");
+                return self.fail(sqlstate::FEATURE_NOT_SUPPORTED, message, place);
+            }
+        };
+        self.unsupported(what, place)
+    }
+
+    fn text_literal(&self, text: &str, place: Place) -> Bound {
+        Bound {
+            expr: Expr::Const(hyades_engine::value::Value::Null),
+            class: Class::Literal(text.to_owned()),
+            place,
+        }
+    }
+
+    fn call_on(&mut self, name: &str, arguments: &[&ast::Expr], place: Place) -> Result<Bound> {
+        let bound = arguments.iter().map(|argument| self.expression(argument)).collect::<Result<Vec<_>>>()?;
+        self.call_of(name, bound, place)
+    }
+
+    fn substring(
+        &mut self,
+        inner: &ast::Expr,
+        from: Option<&ast::Expr>,
+        length: Option<&ast::Expr>,
+        place: Place,
+    ) -> Result<Bound> {
+        let mut arguments = vec![self.expression(inner)?];
+        arguments.push(match from {
+            Some(from) => self.expression(from)?,
+            None => {
+                Bound::typed(Expr::Const(hyades_engine::value::Value::Integer(1)), SqlType::Integer, place)
+            }
+        });
+        if let Some(length) = length {
+            arguments.push(self.expression(length)?);
+        }
+        self.call_of("substring", arguments, place)
+    }
+
+    /// LIKE and ILIKE; `(is_negated, is_case_insensitive)`.
+    pub(crate) fn like(
+        &mut self,
+        operand: &ast::Expr,
+        pattern: &ast::Expr,
+        escape: Option<&ast::ValueWithSpan>,
+        (is_negated, case_insensitive): (bool, bool),
+    ) -> Result<Bound> {
+        let place = Place::OperatorAfter(end_of(operand));
+        let bound = self.expression(operand)?;
+        let pattern = self.expression(pattern)?;
+        let symbol = match (is_negated, case_insensitive) {
+            (false, false) => "~~",
+            (true, false) => "!~~",
+            (false, true) => "~~*",
+            (true, true) => "!~~*",
+        };
+        let shown = format!("{} {symbol} {}", bound.type_name(), pattern.type_name());
+        let are_text = [&bound, &pattern].iter().all(|side| side.known_type().is_none_or(SqlType::is_text));
+        if !are_text {
+            let error =
+                Error::input(sqlstate::UNDEFINED_FUNCTION, format!("operator does not exist: {shown}")).with_hint(
+                    "No operator matches the given name and argument types. You might need to add explicit type casts.",
+                );
+            return Err(self.place(error, place));
+        }
+        // A `char(n)` is matched with its blanks, as by PostgreSQL's bpcharlike.
+        let operand = match bound.class {
+            Class::Typed(SqlType::Char(_)) => bound.expr,
+            _ => self.coerce(bound, SqlType::Text)?,
+        };
+        let mut pattern = self.coerce(pattern, SqlType::Text)?;
+        if let Some(escape) = escape {
+            let escape = self.expression(&ast::Expr::Value(escape.clone()))?;
+            let escape = self.coerce(escape, SqlType::Text)?;
+            let rewritten = Expr::Call { function: Function::LikeEscape, arguments: vec![pattern, escape] };
+            pattern = evaluation::fold_if_constant(rewritten);
+        }
+        let test = Expr::Like { operand: Box::new(operand), pattern: Box::new(pattern), case_insensitive };
+        Ok(boolean(if is_negated { Expr::Not(Box::new(test)) } else { test }, place))
+    }
+}

@@ -1,0 +1,171 @@
+//! Type names of SQL text to [`SqlType`].
+
+use hyades_engine::error::{Error, Result, sqlstate};
+use hyades_engine::value::SqlType;
+use sqlparser::ast::{CharacterLength, DataType, ExactNumberInfo, TimezoneInfo};
+
+/// PostgreSQL's limit on n in `char(n)` and `varchar(n)`.
+const LONGEST_CHARACTER_TYPE: u64 = 10_485_760;
+
+fn unsupported<T>(name: &str) -> Result<T> {
+    Err(Error::input(sqlstate::FEATURE_NOT_SUPPORTED, format!("type {name} is not supported yet")))
+}
+
+/// The type a column or a cast names.
+pub(crate) fn resolve(data_type: &DataType) -> Result<SqlType> {
+    Ok(match data_type {
+        DataType::Boolean | DataType::Bool => SqlType::Boolean,
+        DataType::SmallInt(None) | DataType::Int2(None) => SqlType::SmallInt,
+        DataType::Int(None) | DataType::Integer(None) | DataType::Int4(None) => SqlType::Integer,
+        DataType::BigInt(None) | DataType::Int8(None) => SqlType::BigInt,
+        DataType::Real | DataType::Float4 => SqlType::Real,
+        DataType::DoublePrecision | DataType::Float8 => SqlType::DoublePrecision,
+        DataType::Float(info) => float(info)?,
+        DataType::Numeric(info) | DataType::Decimal(info) | DataType::Dec(info) => numeric(info)?,
+        DataType::Text => SqlType::Text,
+        DataType::Varchar(length) | DataType::CharacterVarying(length) | DataType::CharVarying(length) => {
+            SqlType::Varchar(character_length(length.as_ref(), "varchar")?)
+        }
+        DataType::Char(length) | DataType::Character(length) => {
+            SqlType::Char(character_length(length.as_ref(), "char")?.unwrap_or(1))
+        }
+        DataType::Bytea => SqlType::Bytea,
+        DataType::Date => SqlType::Date,
+        DataType::Timestamp(precision, zone) => timestamp(*precision, zone)?,
+        DataType::Uuid => SqlType::Uuid,
+        DataType::Custom(name, modifiers) => custom(&name.to_string(), modifiers)?,
+        DataType::Array(_) => return unsupported("array"),
+        other => return unsupported(&other.to_string().to_lowercase()),
+    })
+}
+
+/// Names that sqlparser does not know as types.
+fn custom(name: &str, modifiers: &[String]) -> Result<SqlType> {
+    let folded = name.to_ascii_lowercase().replace('"', "");
+    let base = folded.strip_prefix("pg_catalog.").unwrap_or(&folded);
+    let length = || -> Result<Option<u32>> {
+        let Some(text) = modifiers.first() else { return Ok(None) };
+        let length = text.parse().map_err(|_| {
+            Error::input(sqlstate::INVALID_PARAMETER_VALUE, format!("invalid type modifier: \"{text}\""))
+        })?;
+        checked_length(length, base).map(Some)
+    };
+    Ok(match base {
+        "bool" => SqlType::Boolean,
+        "int2" => SqlType::SmallInt,
+        "int4" => SqlType::Integer,
+        "int8" => SqlType::BigInt,
+        "float4" => SqlType::Real,
+        "float8" => SqlType::DoublePrecision,
+        "numeric" => SqlType::Numeric(None),
+        "text" => SqlType::Text,
+        "varchar" => SqlType::Varchar(length()?),
+        "bpchar" => SqlType::Char(length()?.unwrap_or(0)),
+        "bytea" => SqlType::Bytea,
+        "date" => SqlType::Date,
+        "timestamp" => SqlType::Timestamp,
+        "timestamptz" => SqlType::TimestampTz,
+        "uuid" => SqlType::Uuid,
+        "serial" | "bigserial" | "smallserial" | "serial4" | "serial8" | "serial2" => {
+            return Err(Error::input(
+                sqlstate::FEATURE_NOT_SUPPORTED,
+                format!("type {base} is not supported yet: Hyades has no sequences"),
+            )
+            .with_hint("Use integer or bigint and give the values."));
+        }
+        "json" | "jsonb" | "interval" | "time" | "timetz" | "money" | "inet" | "cidr" | "macaddr" | "xml"
+        | "oid" | "name" | "regclass" | "regtype" | "regproc" | "point" | "tsvector" | "tsquery" | "bit"
+        | "varbit" | "refcursor" | "void" | "record" | "hstore" | "citext" | "char" => {
+            return unsupported(base);
+        }
+        _ => {
+            return Err(Error::input(
+                sqlstate::UNDEFINED_OBJECT,
+                format!("type \"{folded}\" does not exist"),
+            ));
+        }
+    })
+}
+
+fn float(info: &ExactNumberInfo) -> Result<SqlType> {
+    match info {
+        ExactNumberInfo::None => Ok(SqlType::DoublePrecision),
+        ExactNumberInfo::Precision(0) => Err(Error::input(
+            sqlstate::INVALID_PARAMETER_VALUE,
+            "precision for type float must be at least 1 bit",
+        )),
+        ExactNumberInfo::Precision(1..=24) => Ok(SqlType::Real),
+        ExactNumberInfo::Precision(25..=53) => Ok(SqlType::DoublePrecision),
+        _ => Err(Error::input(
+            sqlstate::INVALID_PARAMETER_VALUE,
+            "precision for type float must be less than 54 bits",
+        )),
+    }
+}
+
+fn numeric(info: &ExactNumberInfo) -> Result<SqlType> {
+    let (precision, scale) = match info {
+        ExactNumberInfo::None => return Ok(SqlType::Numeric(None)),
+        ExactNumberInfo::Precision(precision) => (*precision, 0),
+        ExactNumberInfo::PrecisionAndScale(precision, scale) => (*precision, *scale),
+    };
+    let precision = u16::try_from(precision).ok().filter(|precision| (1..=1000).contains(precision));
+    let Some(precision) = precision else {
+        return Err(Error::input(
+            sqlstate::INVALID_PARAMETER_VALUE,
+            format!("NUMERIC precision {} must be between 1 and 1000", precision_text(info)),
+        ));
+    };
+    match i16::try_from(scale).ok().filter(|scale| (-1000..=1000).contains(scale)) {
+        Some(scale) => Ok(SqlType::Numeric(Some((precision, scale)))),
+        None => Err(Error::input(
+            sqlstate::INVALID_PARAMETER_VALUE,
+            format!("NUMERIC scale {scale} must be between -1000 and 1000"),
+        )),
+    }
+}
+
+fn precision_text(info: &ExactNumberInfo) -> String {
+    match info {
+        ExactNumberInfo::None => String::new(),
+        ExactNumberInfo::Precision(precision) | ExactNumberInfo::PrecisionAndScale(precision, _) => {
+            precision.to_string()
+        }
+    }
+}
+
+fn checked_length(length: u64, name: &str) -> Result<u32> {
+    if length == 0 {
+        return Err(Error::input(
+            sqlstate::INVALID_PARAMETER_VALUE,
+            format!("length for type {name} must be at least 1"),
+        ));
+    }
+    match u32::try_from(length) {
+        Ok(short) if length <= LONGEST_CHARACTER_TYPE => Ok(short),
+        _ => Err(Error::input(
+            sqlstate::INVALID_PARAMETER_VALUE,
+            format!("length for type {name} cannot exceed {LONGEST_CHARACTER_TYPE}"),
+        )),
+    }
+}
+
+fn character_length(length: Option<&CharacterLength>, name: &str) -> Result<Option<u32>> {
+    match length {
+        None | Some(CharacterLength::Max) => Ok(None),
+        Some(CharacterLength::IntegerLength { length, .. }) => checked_length(*length, name).map(Some),
+    }
+}
+
+fn timestamp(precision: Option<u64>, zone: &TimezoneInfo) -> Result<SqlType> {
+    if precision.is_some_and(|precision| precision != 6) {
+        return Err(Error::input(
+            sqlstate::FEATURE_NOT_SUPPORTED,
+            "timestamps with a precision other than 6 are not supported yet",
+        ));
+    }
+    Ok(match zone {
+        TimezoneInfo::None | TimezoneInfo::WithoutTimeZone => SqlType::Timestamp,
+        TimezoneInfo::WithTimeZone | TimezoneInfo::Tz => SqlType::TimestampTz,
+    })
+}

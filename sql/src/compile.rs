@@ -1,0 +1,152 @@
+//! Compiling: from a parsed statement to a [`Plan`].
+//!
+//! Files by clause: `select` (the query), `from` and `loops` (nested loops over FROM), `access` (how a table is read), `stages` (what
+//! the executor does behind the procedure), `output` (select list, RETURNING), `insert`, `change` (UPDATE and DELETE), `copy`,
+//! `foreign_key` (the checks that changes carry), `schema` (DDL), `utility` (everything that runs no procedure), `code` (the assembler).
+
+pub(crate) mod access;
+pub(crate) mod change;
+pub(crate) mod code;
+pub(crate) mod copy;
+pub(crate) mod explained;
+pub(crate) mod foreign_key;
+pub(crate) mod from;
+pub(crate) mod insert;
+pub(crate) mod loops;
+pub(crate) mod output;
+pub(crate) mod schema;
+pub(crate) mod select;
+pub(crate) mod stages;
+pub(crate) mod utility;
+
+use std::sync::Arc;
+
+use hyades_engine::error::{Error, Result, sqlstate};
+use hyades_engine::procedure::ir::Procedure;
+use hyades_engine::value::SqlType;
+use sqlparser::ast;
+
+use crate::bind::{BindContext, Binder};
+use crate::explain::PlanNode;
+use crate::plan::{Action, Plan, RunPlan, Tag};
+use crate::session::{Response, ResultColumn};
+use crate::statement::{self, Statement, split};
+use code::Code;
+
+/// Compiles the statement of a text. `declared` gives the types of the first parameters where the client said them.
+pub(crate) fn compile(sql: &str, context: BindContext<'_>, declared: &[Option<SqlType>]) -> Result<Plan> {
+    let survey = split::survey(sql)?;
+    let statement = statement::parse(sql)?;
+    let mut compiler = Compiler::new(sql, context, declared, survey.parameters)?;
+    compiler.statement(&statement)
+}
+
+/// Compiles one statement.
+pub(crate) struct Compiler<'a> {
+    pub(crate) binder: Binder<'a>,
+    pub(crate) code: Code,
+    /// In INSERT ... SELECT the columns that the select list fills: their types go to literals and parameters of no type.
+    pub(crate) output_hints: Vec<(SqlType, String)>,
+}
+
+impl<'a> Compiler<'a> {
+    pub(crate) fn new(
+        sql: &'a str,
+        context: BindContext<'a>,
+        declared: &[Option<SqlType>],
+        parameters: u16,
+    ) -> Result<Compiler<'a>> {
+        let binder = Binder::new(sql, context, declared, parameters)?;
+        Ok(Compiler { binder, code: Code::default(), output_hints: Vec::new() })
+    }
+
+    pub(crate) fn statement(&mut self, statement: &Statement) -> Result<Plan> {
+        match statement {
+            Statement::Query(query) => self.query_statement(query),
+            Statement::Copy(copy) => self.copy(copy),
+            Statement::Explain { is_analyze, is_json, body, body_offset } => {
+                self.explain(*is_analyze, *is_json, body, *body_offset)
+            }
+            other => self.utility(other),
+        }
+    }
+
+    fn query_statement(&mut self, query: &ast::Statement) -> Result<Plan> {
+        match query {
+            ast::Statement::Query(query) => {
+                let compiled = self.query(query)?;
+                let is_read_only = query.locks.is_empty();
+                self.plan(compiled, "SELECT", is_read_only)
+            }
+            ast::Statement::Insert(insert) => {
+                let compiled = self.insert(insert)?;
+                self.plan(compiled, "INSERT", false)
+            }
+            ast::Statement::Update(update) => {
+                let compiled = self.update(update)?;
+                self.plan(compiled, "UPDATE", false)
+            }
+            ast::Statement::Delete(delete) => {
+                let compiled = self.delete(delete)?;
+                self.plan(compiled, "DELETE", false)
+            }
+            other => self.schema(other),
+        }
+    }
+
+    fn plan(&mut self, compiled: CompiledQuery, command: &'static str, is_read_only: bool) -> Result<Plan> {
+        let response = match compiled.columns {
+            Some(columns) => Response::Rows(columns),
+            None => Response::NoData,
+        };
+        Ok(Plan {
+            parameters: self.binder.finished_parameters()?,
+            response,
+            action: Action::Run(Box::new(compiled.run)),
+            command,
+            is_read_only,
+        })
+    }
+
+    /// The procedure assembled so far.
+    pub(crate) fn finish_code(&mut self, name: &str, output: Vec<SqlType>) -> Result<Arc<Procedure>> {
+        let parameters = self.binder.finished_parameters()?;
+        let registers = self.binder.register_count();
+        std::mem::take(&mut self.code).finish(name, parameters, registers, output)
+    }
+
+    /// A plan of one procedure that emits the answer.
+    pub(crate) fn direct_run(&mut self, source: Arc<Procedure>, tag: Tag, explain: PlanNode) -> RunPlan {
+        RunPlan {
+            session_calls: std::mem::take(&mut self.binder.session_calls),
+            source,
+            stages: None,
+            apply: None,
+            tag,
+            explain,
+        }
+    }
+}
+
+/// A query or change, compiled.
+pub(crate) struct CompiledQuery {
+    pub(crate) run: RunPlan,
+    /// `None`: it answers no rows.
+    pub(crate) columns: Option<Vec<ResultColumn>>,
+}
+
+/// An error in a text that is part of a larger one: moves its position.
+pub(crate) fn shifted(error: Error, offset: u32) -> Error {
+    match &error {
+        Error::Input(input) => match input.position {
+            Some(position) => error.clone().with_position(position + offset),
+            None => error,
+        },
+        _ => error,
+    }
+}
+
+/// Refuses what Hyades lacks.
+pub(crate) fn unsupported<T>(sentence: impl Into<String>) -> Result<T> {
+    Err(Error::input(sqlstate::FEATURE_NOT_SUPPORTED, sentence))
+}

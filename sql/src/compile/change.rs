@@ -1,0 +1,260 @@
+//! UPDATE and DELETE.
+//!
+//! The rows are found with intent to write and changed where they are found. Only an UPDATE that changes the primary key while it
+//! scans collects the keys first: otherwise it could meet the rows it has moved ahead of itself (the Halloween problem).
+
+use std::sync::Arc;
+
+use hyades_engine::error::{Result, sqlstate};
+use hyades_engine::procedure::ir::{Expr, Instruction, Intent, Register, RowSlot};
+use hyades_engine::storage::table::Table;
+use hyades_engine::value::SqlType;
+use sqlparser::ast::{self, AssignmentTarget, FromTable, TableFactor, TableWithJoins};
+
+use super::access::Access;
+use super::from::{Item, Level, Source};
+use super::insert::is_default;
+use super::loops::Absent;
+use super::output::OutputColumn;
+use super::{CompiledQuery, Compiler};
+use crate::bind::Place;
+use crate::bind::aggregate::AggregateMode;
+use crate::bind::scope::{Relation, Scope, fold};
+use crate::explain::PlanNode;
+use crate::expr;
+use crate::plan::{RunPlan, Tag};
+
+/// The table being changed.
+struct Changed {
+    table: Arc<Table>,
+    row: RowSlot,
+    levels: Vec<Level>,
+    constant: Vec<Expr>,
+    outputs: Option<Vec<OutputColumn>>,
+    label: String,
+}
+
+impl Compiler<'_> {
+    fn changed(
+        &mut self,
+        target: &TableWithJoins,
+        selection: Option<&ast::Expr>,
+        returning: Option<&Vec<ast::SelectItem>>,
+    ) -> Result<Changed> {
+        let TableFactor::Table { name, alias, .. } = &target.relation else {
+            return self.binder.unsupported("changing something other than a table is", Place::Unknown);
+        };
+        if !target.joins.is_empty() {
+            return self.binder.unsupported("joins in UPDATE and DELETE are", Place::Unknown);
+        }
+        let table = self.binder.table(name)?;
+        let row = self.code.new_row()?;
+        let relation = Relation::table(&table, alias.as_ref().map(|alias| fold(&alias.name)), row);
+        let own_name = table.definition().name.name.clone();
+        let label =
+            if relation.name == own_name { own_name } else { format!("{own_name} {}", relation.name) };
+        self.binder.scope = Scope::of(relation);
+        let mut conditions = Vec::new();
+        if let Some(selection) = selection {
+            self.binder.aggregate_mode = AggregateMode::Forbidden("in WHERE");
+            let condition = self.binder.condition_of(selection, "WHERE")?;
+            expr::conjuncts(condition, &mut conditions);
+        }
+        self.binder.aggregate_mode = AggregateMode::Forbidden("in RETURNING");
+        let outputs = match returning {
+            Some(items) => Some(self.outputs(items)?),
+            None => None,
+        };
+        let item = Item {
+            source: Source::Table { table: Arc::clone(&table), row },
+            left_join: None,
+            label: label.clone(),
+        };
+        let (levels, constant) = self.levels(vec![item], conditions, Intent::Write);
+        Ok(Changed { table, row, levels, constant, outputs, label })
+    }
+
+    pub(crate) fn update(&mut self, update: &ast::Update) -> Result<CompiledQuery> {
+        if update.from.is_some() {
+            return self.binder.unsupported("UPDATE ... FROM is", Place::Unknown);
+        }
+        let changed = self.changed(&update.table, update.selection.as_ref(), update.returning.as_ref())?;
+        self.binder.aggregate_mode = AggregateMode::Forbidden("in UPDATE");
+        let set = self.assignments(&update.assignments, &changed.table)?;
+        let definition = changed.table.definition();
+        let key_columns = definition.primary_key.as_ref().map(|key| key.columns.clone()).unwrap_or_default();
+        let is_moving = set.iter().any(|(column, _)| key_columns.contains(column));
+        let is_point =
+            matches!(changed.levels.first().map(|level| &level.choice.access), Some(Access::Point { .. }));
+        if is_moving && !is_point {
+            return self.collect_then_update(changed, set, &key_columns);
+        }
+        self.change(changed, Tag::Update, "Update", |table, row| Instruction::Update {
+            table,
+            row,
+            set: set.clone(),
+        })
+    }
+
+    pub(crate) fn delete(&mut self, delete: &ast::Delete) -> Result<CompiledQuery> {
+        let (FromTable::WithFromKeyword(from) | FromTable::WithoutKeyword(from)) = &delete.from;
+        if delete.using.is_some() {
+            return self.binder.unsupported("DELETE ... USING is", Place::Unknown);
+        }
+        let [target] = from.as_slice() else {
+            return self.binder.unsupported("DELETE from several tables is", Place::Unknown);
+        };
+        let changed = self.changed(target, delete.selection.as_ref(), delete.returning.as_ref())?;
+        self.change(changed, Tag::Delete, "Delete", |table, row| Instruction::Delete { table, row })
+    }
+
+    /// Changes each row where it is found.
+    fn change(
+        &mut self,
+        changed: Changed,
+        tag: Tag,
+        verb: &str,
+        instruction: impl Fn(u16, RowSlot) -> Instruction,
+    ) -> Result<CompiledQuery> {
+        let columns = changed.outputs.as_ref().map(|outputs| self.result_columns(outputs));
+        let explain = self.explain_levels(&changed.levels);
+        let explain = PlanNode::new(format!("{verb} on {}", changed.label)).over(explain);
+        let table = self.code.table(&changed.table)?;
+        let end = self.code.label();
+        self.check(&changed.constant, end, &Absent::default());
+        self.loops(&changed.levels, end, &Absent::default(), &mut |compiler, _, _| {
+            compiler.write(instruction(table, changed.row))?;
+            compiler.code.push(Instruction::CountRow);
+            compiler.emit_outputs(changed.outputs.as_deref());
+            Ok(())
+        })?;
+        self.code.place(end);
+        let source = self.finish_code(&verb.to_ascii_lowercase(), types(changed.outputs.as_deref()))?;
+        let run = self.direct_run(source, tag, explain);
+        Ok(CompiledQuery { run, columns })
+    }
+
+    fn emit_outputs(&mut self, outputs: Option<&[OutputColumn]>) {
+        if let Some(outputs) = outputs {
+            let values = outputs.iter().map(|output| output.expr.clone()).collect();
+            self.code.push(Instruction::Emit { values });
+        }
+    }
+
+    /// First procedure: lock the rows, emit their keys. Second: update the row of a key.
+    fn collect_then_update(
+        &mut self,
+        changed: Changed,
+        set: Vec<(u16, Expr)>,
+        key_columns: &[u16],
+    ) -> Result<CompiledQuery> {
+        let columns = changed.outputs.as_ref().map(|outputs| self.result_columns(outputs));
+        let explain =
+            PlanNode::new(format!("Update on {}", changed.label)).over(self.explain_levels(&changed.levels));
+        let definition = changed.table.definition();
+        // The second procedure gets the parameters too: they come first, the key behind them.
+        let own_parameters = self.binder.finished_parameters()?;
+        let mut values: Vec<Expr> = (0..).zip(&own_parameters).map(|(at, _)| Expr::Register(at)).collect();
+        let mut value_types = own_parameters.clone();
+        // Registers of the session's calls have values only in the first procedure.
+        let calls: Vec<Register> = self.binder.session_calls.iter().map(|call| call.into).collect();
+        if set.iter().any(|(_, value)| expr::reads(value, RowSlot::MAX, &calls)) {
+            return self.binder.unsupported("functions of the session in this UPDATE are", Place::Unknown);
+        }
+        for column in key_columns {
+            values.push(Expr::Column { row: changed.row, column: *column });
+            value_types.push(definition.columns[usize::from(*column)].sql_type);
+        }
+        let end = self.code.label();
+        self.check(&changed.constant, end, &Absent::default());
+        self.loops(&changed.levels, end, &Absent::default(), &mut |compiler, _, _| {
+            compiler.code.push(Instruction::Emit { values: values.clone() });
+            Ok(())
+        })?;
+        self.code.place(end);
+        let source = self.finish_code("update", value_types.clone())?;
+        let mut inner = Compiler::new(self.binder.sql, self.binder.context, &[], 0)?;
+        inner.binder.parameter_types = value_types.into_iter().map(Some).collect();
+        for _ in 0..inner.binder.parameter_types.len() {
+            inner.binder.new_register()?;
+        }
+        while inner.code.new_row()? < changed.row {}
+        let table = inner.code.table(&changed.table)?;
+        let first_key = Register::try_from(own_parameters.len()).unwrap_or(Register::MAX);
+        let key = (first_key..).zip(key_columns).map(|(register, _)| Expr::Register(register)).collect();
+        let end = inner.code.label();
+        let row = changed.row;
+        inner.code.push(Instruction::ReadPoint { table, key, row, intent: Intent::Write, absent: end });
+        inner.refuse_moving(table, &set)?;
+        inner.write(Instruction::Update { table, row, set })?;
+        inner.code.push(Instruction::CountRow);
+        inner.emit_outputs(changed.outputs.as_deref());
+        inner.code.place(end);
+        let apply = inner.finish_code("update", types(changed.outputs.as_deref()))?;
+        let run = RunPlan { apply: Some(apply), ..self.direct_run(source, Tag::Update, explain) };
+        Ok(CompiledQuery { run, columns })
+    }
+
+    /// SET of UPDATE and of ON CONFLICT: column numbers and their new values.
+    pub(crate) fn assignments(
+        &mut self,
+        assignments: &[ast::Assignment],
+        table: &Arc<Table>,
+    ) -> Result<Vec<(u16, Expr)>> {
+        let definition = table.definition();
+        let mut defaults = None;
+        let mut set: Vec<(u16, Expr)> = Vec::with_capacity(assignments.len());
+        for assignment in assignments {
+            let pairs: Vec<(&ast::ObjectName, &ast::Expr)> = match (&assignment.target, &assignment.value) {
+                (AssignmentTarget::ColumnName(name), value) => vec![(name, value)],
+                (AssignmentTarget::Tuple(names), ast::Expr::Tuple(values)) => {
+                    if names.len() != values.len() {
+                        let message = "number of columns does not match number of values";
+                        return self.binder.fail(sqlstate::SYNTAX_ERROR, message, Place::Unknown);
+                    }
+                    names.iter().zip(values).collect()
+                }
+                (AssignmentTarget::Tuple(_), _) => {
+                    return self
+                        .binder
+                        .unsupported("assigning a query to several columns is", Place::Unknown);
+                }
+            };
+            for (name, value) in pairs {
+                let place = Place::of(name);
+                let column_name =
+                    name.0.last().and_then(|part| part.as_ident()).map(fold).unwrap_or_default();
+                let Some(at) = definition.column_index(&column_name) else {
+                    let message = format!(
+                        "column \"{column_name}\" of relation \"{}\" does not exist",
+                        definition.name.name
+                    );
+                    return self.binder.fail(sqlstate::UNDEFINED_COLUMN, message, place);
+                };
+                let number = u16::try_from(at).unwrap_or(u16::MAX);
+                if set.iter().any(|(known, _)| *known == number) {
+                    let message = format!("multiple assignments to same column \"{column_name}\"");
+                    return self.binder.fail(sqlstate::SYNTAX_ERROR, message, Place::Unknown);
+                }
+                let value = if is_default(value) {
+                    if defaults.is_none() {
+                        defaults = Some(self.binder.defaults(table)?);
+                    }
+                    defaults
+                        .as_ref()
+                        .map(|defaults| defaults[at].clone())
+                        .unwrap_or(Expr::Const(hyades_engine::value::Value::Null))
+                } else {
+                    let bound = self.binder.expression(value)?;
+                    self.binder.assign(bound, definition.columns[at].sql_type, &column_name)?
+                };
+                set.push((number, value));
+            }
+        }
+        Ok(set)
+    }
+}
+
+fn types(outputs: Option<&[OutputColumn]>) -> Vec<SqlType> {
+    outputs.unwrap_or_default().iter().map(|output| output.sql_type).collect()
+}

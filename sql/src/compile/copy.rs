@@ -1,0 +1,142 @@
+//! COPY: the insert procedure of COPY FROM, the query of COPY TO.
+
+use std::sync::Arc;
+
+use hyades_engine::error::{Result, sqlstate};
+use hyades_engine::storage::table::Table;
+use hyades_engine::value::SqlType;
+use sqlparser::ast;
+
+use super::{CompiledQuery, Compiler, shifted};
+use crate::bind::Place;
+use crate::plan::{Action, CopyInPlan, CopyOutPlan, Plan, Tag};
+use crate::session::Response;
+use crate::statement::copy::ForceQuote;
+use crate::statement::{CopyOptions, CopySource, CopyStatement, QualifiedName, Statement, query};
+
+impl Compiler<'_> {
+    pub(crate) fn copy(&mut self, copy: &CopyStatement) -> Result<Plan> {
+        match &copy.source {
+            CopySource::Table { name, columns } if copy.is_from => self.copy_in(name, columns, &copy.options),
+            CopySource::Table { name, columns } => {
+                let table = self.named_table(name)?;
+                let numbers = self.copied_columns(&table, columns)?;
+                let text = select_text(name, &table, &numbers);
+                self.copy_out(&text, 0, &copy.options)
+            }
+            CopySource::Query { text, offset } => self.copy_out(text, *offset, &copy.options),
+        }
+    }
+
+    /// The table of a name that this front parsed itself.
+    pub(crate) fn named_table(&self, name: &QualifiedName) -> Result<Arc<Table>> {
+        match self.binder.context.tables.table(&super::utility::table_name(name)) {
+            Some(table) => Ok(table),
+            None => Err(super::utility::no_table(name)),
+        }
+    }
+
+    fn copied_columns(&self, table: &Arc<Table>, columns: &[(String, u32)]) -> Result<Vec<usize>> {
+        let definition = table.definition();
+        if columns.is_empty() {
+            return Ok((0..definition.columns.len()).collect());
+        }
+        let mut numbers = Vec::with_capacity(columns.len());
+        for (name, _) in columns {
+            let Some(at) = definition.column_index(name) else {
+                let message =
+                    format!("column \"{name}\" of relation \"{}\" does not exist", definition.name.name);
+                return self.binder.fail(sqlstate::UNDEFINED_COLUMN, message, Place::Unknown);
+            };
+            if numbers.contains(&at) {
+                let message = format!("column \"{name}\" specified more than once");
+                return self.binder.fail(sqlstate::DUPLICATE_COLUMN, message, Place::Unknown);
+            }
+            numbers.push(at);
+        }
+        Ok(numbers)
+    }
+
+    fn copy_in(
+        &mut self,
+        name: &QualifiedName,
+        columns: &[(String, u32)],
+        options: &CopyOptions,
+    ) -> Result<Plan> {
+        let table = self.named_table(name)?;
+        let numbers = self.copied_columns(&table, columns)?;
+        let definition = table.definition();
+        let insert = self.insert_procedure(&table, &numbers)?;
+        let columns = numbers
+            .iter()
+            .map(|at| (definition.columns[*at].name.clone(), definition.columns[*at].sql_type))
+            .collect();
+        Ok(Plan {
+            parameters: Vec::new(),
+            response: Response::CopyIn { columns: numbers.len() },
+            action: Action::CopyIn(Box::new(CopyInPlan { table, columns, options: options.clone(), insert })),
+            command: "COPY FROM",
+            is_read_only: false,
+        })
+    }
+
+    fn copy_out(&mut self, text: &str, offset: u32, options: &CopyOptions) -> Result<Plan> {
+        let mut inner = Compiler::new(text, self.binder.context, &[], 0)?;
+        let compiled = inner.copied_query(text).map_err(|error| shifted(error, offset))?;
+        let Some(columns) = compiled.columns else {
+            return self.binder.fail(
+                sqlstate::FEATURE_NOT_SUPPORTED,
+                "COPY query must have a RETURNING clause",
+                Place::Unknown,
+            );
+        };
+        let columns: Vec<(String, SqlType)> =
+            columns.into_iter().map(|column| (column.name, column.sql_type)).collect();
+        let force_quote = columns
+            .iter()
+            .map(|(name, _)| match &options.force_quote {
+                ForceQuote::None => false,
+                ForceQuote::All => true,
+                ForceQuote::Columns(names) => names.contains(name),
+            })
+            .collect();
+        let is_read_only = compiled.run.tag == Tag::Select;
+        Ok(Plan {
+            parameters: Vec::new(),
+            response: Response::CopyOut { columns: columns.len() },
+            action: Action::CopyOut(Box::new(CopyOutPlan {
+                run: compiled.run,
+                columns,
+                options: options.clone(),
+                force_quote,
+            })),
+            command: "COPY TO",
+            is_read_only,
+        })
+    }
+
+    fn copied_query(&mut self, text: &str) -> Result<CompiledQuery> {
+        let Statement::Query(statement) = query::parse(text)? else {
+            return self.binder.unsupported("COPY of this statement is", Place::Unknown);
+        };
+        match statement.as_ref() {
+            ast::Statement::Query(query) => self.query(query),
+            ast::Statement::Insert(insert) => self.insert(insert),
+            ast::Statement::Update(update) => self.update(update),
+            ast::Statement::Delete(delete) => self.delete(delete),
+            _ => self.binder.unsupported("COPY of this statement is", Place::Unknown),
+        }
+    }
+}
+
+fn quoted(name: &str) -> String {
+    format!("\"{}\"", name.replace('"', "\"\""))
+}
+
+/// COPY t (a, b) TO is COPY (SELECT a, b FROM t) TO.
+fn select_text(name: &QualifiedName, table: &Arc<Table>, numbers: &[usize]) -> String {
+    let definition = table.definition();
+    let columns: Vec<String> = numbers.iter().map(|at| quoted(&definition.columns[*at].name)).collect();
+    let schema = name.schema.as_deref().map_or_else(String::new, |schema| format!("{}.", quoted(schema)));
+    format!("select {} from {schema}{}", columns.join(", "), quoted(&name.name))
+}

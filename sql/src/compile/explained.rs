@@ -1,0 +1,144 @@
+//! Describes compiled loops and changes for EXPLAIN.
+
+use hyades_engine::error::Result;
+use hyades_engine::procedure::ir::Direction;
+
+use super::access::Access;
+use super::from::{Level, Source};
+use super::select::{BoundDistinct, BoundSelect, OrderTarget};
+use super::{Compiler, shifted, unsupported};
+use crate::explain::{Names, PlanNode};
+use crate::plan::{Action, Plan};
+use crate::session::{Response, ResultColumn};
+use hyades_engine::value::SqlType;
+
+impl Compiler<'_> {
+    /// EXPLAIN of the statement in `body`.
+    pub(crate) fn explain(
+        &mut self,
+        is_analyze: bool,
+        is_json: bool,
+        body: &str,
+        body_offset: u32,
+    ) -> Result<Plan> {
+        if is_analyze {
+            return unsupported("EXPLAIN ANALYZE is not supported yet");
+        }
+        let declared = self.binder.parameter_types.clone();
+        let plan = super::compile(body, self.binder.context, &declared)
+            .map_err(|error| shifted(error, body_offset))?;
+        let node = match plan.action {
+            Action::Run(run) => run.explain,
+            _ => PlanNode::new("Utility Statement"),
+        };
+        let lines = if is_json { vec![node.json_text()] } else { node.lines() };
+        let column = ResultColumn { name: "QUERY PLAN".to_owned(), sql_type: SqlType::Text, source: None };
+        Ok(Plan {
+            parameters: plan.parameters,
+            response: Response::Rows(vec![column]),
+            action: Action::Explain(lines),
+            command: "EXPLAIN",
+            is_read_only: true,
+        })
+    }
+
+    fn names(&self) -> Names<'_> {
+        Names { scope: &self.binder.scope, is_qualified: self.binder.scope.relations.len() > 1 }
+    }
+
+    fn explain_level(&self, level: &Level) -> PlanNode {
+        let names = self.names();
+        let steering = names.conditions(&level.choice.steering);
+        let filter = names.conditions(&level.choice.filter);
+        let node = match &level.source {
+            Source::Series(_) => PlanNode::new(
+                format!("Function Scan on generate_series {}", level.label)
+                    .replace("generate_series generate_series", "generate_series"),
+            ),
+            Source::Table { table, .. } => {
+                let definition = table.definition();
+                match (&definition.primary_key, &level.choice.access) {
+                    (Some(key), Access::Point { .. } | Access::PointList { .. }) => {
+                        PlanNode::new(format!("Index Scan using {} on {}", key.name, level.label))
+                            .with("Index Cond", steering)
+                    }
+                    (Some(key), Access::Scan { direction, .. })
+                        if !level.choice.steering.is_empty() || *direction == Direction::Backward =>
+                    {
+                        let backward = if *direction == Direction::Backward { " Backward" } else { "" };
+                        PlanNode::new(format!("Index Scan{backward} using {} on {}", key.name, level.label))
+                            .with("Index Cond", steering)
+                    }
+                    _ => PlanNode::new(format!("Seq Scan on {}", level.label)),
+                }
+            }
+        };
+        node.with("Filter", filter)
+    }
+
+    /// The nested loops of a query or change.
+    pub(crate) fn explain_levels(&self, levels: &[Level]) -> PlanNode {
+        let Some((first, rest)) = levels.split_first() else { return PlanNode::new("Result") };
+        let mut node = self.explain_level(first);
+        for level in rest {
+            let title = if level.is_left_join { "Nested Loop Left Join" } else { "Nested Loop" };
+            node = PlanNode::new(title)
+                .with("Filter", self.names().conditions(&level.after))
+                .over(node)
+                .over(self.explain_level(level));
+        }
+        node
+    }
+
+    /// The whole plan of a SELECT. `is_direct`: the procedure does it all.
+    pub(crate) fn explain_select(&self, bound: &BoundSelect, is_direct: bool) -> PlanNode {
+        let names = self.names();
+        let mut node =
+            self.explain_levels(&bound.levels).with("One-Time Filter", names.conditions(&bound.constant));
+        if bound.is_grouped(self.binder.aggregates.len()) {
+            let title = if bound.group.is_some() { "HashAggregate" } else { "Aggregate" };
+            let keys = bound.group.as_ref().map(|keys| {
+                let keys: Vec<String> = keys.iter().map(|(key, _)| names.expr(key)).collect();
+                keys.join(", ")
+            });
+            node = PlanNode::new(title).with("Group Key", keys).over(node);
+        }
+        if matches!(bound.distinct, BoundDistinct::Rows) {
+            let keys: Vec<String> = bound.outputs.iter().map(|output| names.expr(&output.expr)).collect();
+            node = PlanNode::new("HashAggregate").with("Group Key", Some(keys.join(", "))).over(node);
+        }
+        if !bound.order.is_empty() && !is_direct {
+            let keys: Vec<String> = bound
+                .order
+                .iter()
+                .map(|order| {
+                    let expr = match &order.target {
+                        OrderTarget::Output(at) => &bound.outputs[*at].expr,
+                        OrderTarget::Expression(expr) => expr,
+                    };
+                    let shown = match &order.target {
+                        OrderTarget::Output(at) if super::select::is_aggregate(expr) => {
+                            bound.outputs[*at].name.clone()
+                        }
+                        _ => names.expr(expr),
+                    };
+                    let direction = if order.is_descending { " DESC" } else { "" };
+                    let nulls = match (order.is_descending, order.nulls_first) {
+                        (false, true) => " NULLS FIRST",
+                        (true, false) => " NULLS LAST",
+                        _ => "",
+                    };
+                    format!("{shown}{direction}{nulls}")
+                })
+                .collect();
+            node = PlanNode::new("Sort").with("Sort Key", Some(keys.join(", "))).over(node);
+        }
+        if matches!(bound.distinct, BoundDistinct::On(_)) {
+            node = PlanNode::new("Unique").over(node);
+        }
+        if bound.limits.limit.is_some() || bound.limits.offset.is_some() {
+            node = PlanNode::new("Limit").over(node);
+        }
+        node
+    }
+}

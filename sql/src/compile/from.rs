@@ -1,0 +1,313 @@
+//! FROM: from its items to *levels* of nested loops.
+//!
+//! Each level finds the rows of one relation, given those of the levels before it. Inner joins may be reordered: at each step the
+//! relation with the best access comes next. A left join keeps its place; when nothing was found the rest runs once more with the
+//! relation's columns NULL. There is no hash join yet: a join without a usable key costs the product of both sides.
+
+use std::sync::Arc;
+
+use hyades_engine::error::{Result, sqlstate};
+use hyades_engine::procedure::ir::{Expr, Intent, Register, RowSlot};
+use hyades_engine::storage::table::Table;
+use hyades_engine::value::SqlType;
+use sqlparser::ast::{
+    FunctionArg, FunctionArgExpr, JoinConstraint, JoinOperator, ObjectName, TableAlias, TableFactor,
+    TableFunctionArgs, TableWithJoins,
+};
+
+use super::Compiler;
+use super::access::{self, Choice};
+use crate::bind::Place;
+use crate::bind::scope::{Relation, RelationKind, fold};
+use crate::expr;
+
+/// Left joins in one query; each doubles the code.
+const MOST_LEFT_JOINS: usize = 6;
+
+/// `generate_series(start, stop, step)`: the current value is in `current`.
+#[derive(Clone, Debug)]
+pub(crate) struct Series {
+    pub(crate) start: Expr,
+    pub(crate) stop: Expr,
+    pub(crate) step: Expr,
+    pub(crate) sql_type: SqlType,
+    pub(crate) current: Register,
+}
+
+#[derive(Clone, Debug)]
+pub(crate) enum Source {
+    Table { table: Arc<Table>, row: RowSlot },
+    Series(Series),
+}
+
+/// A relation of FROM before its place among the loops is known.
+#[derive(Clone, Debug)]
+pub(crate) struct Item {
+    pub(crate) source: Source,
+    /// The condition of a left join whose right side this is.
+    pub(crate) left_join: Option<Vec<Expr>>,
+    pub(crate) label: String,
+}
+
+/// One loop.
+#[derive(Clone, Debug)]
+pub(crate) struct Level {
+    pub(crate) source: Source,
+    pub(crate) choice: Choice,
+    pub(crate) is_left_join: bool,
+    /// For a left join: conditions of WHERE, checked also when nothing was found.
+    pub(crate) after: Vec<Expr>,
+    pub(crate) intent: Intent,
+    /// `table` or `table alias`, for EXPLAIN.
+    pub(crate) label: String,
+}
+
+impl Compiler<'_> {
+    /// Binds FROM: fills the scope and answers its items and the conditions of its inner joins.
+    pub(crate) fn from(&mut self, from: &[TableWithJoins]) -> Result<(Vec<Item>, Vec<Expr>)> {
+        let mut items = Vec::new();
+        let mut conditions = Vec::new();
+        for joined in from {
+            items.push(self.factor(&joined.relation)?);
+            for join in &joined.joins {
+                let (is_left, constraint) = match &join.join_operator {
+                    JoinOperator::Join(constraint) | JoinOperator::Inner(constraint) => (false, constraint),
+                    JoinOperator::Left(constraint) | JoinOperator::LeftOuter(constraint) => {
+                        (true, constraint)
+                    }
+                    JoinOperator::CrossJoin(_) => (false, &JoinConstraint::None),
+                    JoinOperator::Right(_) | JoinOperator::RightOuter(_) => {
+                        return self.binder.unsupported("RIGHT JOIN is", Place::Unknown);
+                    }
+                    JoinOperator::FullOuter(_) => {
+                        return self.binder.unsupported("FULL JOIN is", Place::Unknown);
+                    }
+                    _ => return self.binder.unsupported("this kind of join is", Place::Unknown),
+                };
+                let mut item = self.factor(&join.relation)?;
+                let mut on = Vec::new();
+                match constraint {
+                    JoinConstraint::None => {}
+                    JoinConstraint::On(condition) => {
+                        let condition = self.binder.condition_of(condition, "JOIN/ON")?;
+                        expr::conjuncts(condition, &mut on);
+                    }
+                    JoinConstraint::Using(_) => {
+                        return self.binder.unsupported("JOIN ... USING is", Place::Unknown);
+                    }
+                    JoinConstraint::Natural => {
+                        return self.binder.unsupported("NATURAL JOIN is", Place::Unknown);
+                    }
+                }
+                if is_left {
+                    item.left_join = Some(on);
+                } else {
+                    conditions.append(&mut on);
+                }
+                items.push(item);
+            }
+        }
+        if items.iter().filter(|item| item.left_join.is_some()).count() > MOST_LEFT_JOINS {
+            return self.binder.unsupported("more than six left joins are", Place::Unknown);
+        }
+        Ok((items, conditions))
+    }
+
+    fn factor(&mut self, factor: &TableFactor) -> Result<Item> {
+        match factor {
+            TableFactor::Table { name, alias, args: None, sample: None, .. } => {
+                self.table_item(name, alias.as_ref())
+            }
+            TableFactor::Table {
+                name,
+                alias,
+                args: Some(TableFunctionArgs { args, .. }),
+                with_ordinality,
+                ..
+            }
+            | TableFactor::Function { name, args, alias, with_ordinality, .. } => {
+                if *with_ordinality {
+                    return self.binder.unsupported("WITH ORDINALITY is", Place::of(name));
+                }
+                self.series_item(name, args, alias.as_ref())
+            }
+            TableFactor::Derived { .. } => self.binder.unsupported("subqueries in FROM are", Place::Unknown),
+            TableFactor::UNNEST { .. } => self.binder.unsupported("UNNEST is", Place::Unknown),
+            TableFactor::NestedJoin { .. } => {
+                self.binder.unsupported("joins in parentheses are", Place::Unknown)
+            }
+            _ => self.binder.unsupported("this item of FROM is", Place::Unknown),
+        }
+    }
+
+    fn add_relation(
+        &mut self,
+        mut relation: Relation,
+        alias: Option<&TableAlias>,
+        place: Place,
+    ) -> Result<()> {
+        if let Some(alias) = alias {
+            let renamed = alias.columns.len();
+            if renamed > relation.columns.len() {
+                let message = format!(
+                    "table \"{}\" has {} columns available but {renamed} columns specified",
+                    relation.name,
+                    relation.columns.len()
+                );
+                return self.binder.fail(sqlstate::INVALID_COLUMN_REFERENCE, message, place);
+            }
+            for (column, alias) in relation.columns.iter_mut().zip(&alias.columns) {
+                column.0 = fold(&alias.name);
+            }
+        }
+        if self.binder.scope.relations.iter().any(|known| known.name == relation.name) {
+            let message = format!("table name \"{}\" specified more than once", relation.name);
+            return self.binder.fail(sqlstate::DUPLICATE_ALIAS, message, Place::Unknown);
+        }
+        self.binder.scope.relations.push(relation);
+        Ok(())
+    }
+
+    fn table_item(&mut self, name: &ObjectName, alias: Option<&TableAlias>) -> Result<Item> {
+        let table = self.binder.table(name)?;
+        let row = self.code.new_row()?;
+        let relation = Relation::table(&table, alias.map(|alias| fold(&alias.name)), row);
+        let own_name = table.definition().name.name.clone();
+        let label =
+            if relation.name == own_name { own_name } else { format!("{own_name} {}", relation.name) };
+        self.add_relation(relation, alias, Place::of(name))?;
+        Ok(Item { source: Source::Table { table, row }, left_join: None, label })
+    }
+
+    fn series_item(
+        &mut self,
+        name: &ObjectName,
+        arguments: &[FunctionArg],
+        alias: Option<&TableAlias>,
+    ) -> Result<Item> {
+        let place = Place::of(name);
+        let shown = name.to_string().to_ascii_lowercase();
+        if shown.strip_prefix("pg_catalog.").unwrap_or(&shown) != "generate_series" {
+            return self.binder.unsupported(&format!("function {shown} in FROM is"), place);
+        }
+        let mut bound = Vec::new();
+        let scope = std::mem::take(&mut self.binder.scope);
+        for argument in arguments {
+            let FunctionArg::Unnamed(FunctionArgExpr::Expr(argument)) = argument else {
+                return Err(self.binder.no_function(&shown, "*", place));
+            };
+            bound.push(self.binder.expression(argument)?);
+        }
+        self.binder.scope = scope;
+        let types: Vec<&str> = bound.iter().map(crate::bind::Bound::type_name).collect();
+        let types = types.join(", ");
+        let sql_type = match self.binder.common_type(&bound, "generate_series") {
+            Ok(SqlType::SmallInt | SqlType::Integer) => SqlType::Integer,
+            Ok(SqlType::BigInt) => SqlType::BigInt,
+            Ok(SqlType::Text) if bound.iter().all(|item| item.known_type().is_none()) => SqlType::Integer,
+            Ok(SqlType::Numeric(_)) => {
+                return self.binder.unsupported("generate_series of numeric is", place);
+            }
+            Ok(SqlType::Date | SqlType::Timestamp | SqlType::TimestampTz) => {
+                return self.binder.unsupported("generate_series of timestamps is", place);
+            }
+            _ => return Err(self.binder.no_function(&shown, &types, place)),
+        };
+        if !(2..=3).contains(&bound.len()) {
+            return Err(self.binder.no_function(&shown, &types, place));
+        }
+        let mut values =
+            bound.into_iter().map(|item| self.binder.coerce(item, sql_type)).collect::<Result<Vec<_>>>()?;
+        let step = if values.len() == 3 { values.pop() } else { None };
+        let (Some(stop), Some(start)) = (values.pop(), values.pop()) else {
+            return Err(self.binder.no_function(&shown, &types, place));
+        };
+        let one = if sql_type == SqlType::Integer {
+            hyades_engine::value::Value::Integer(1)
+        } else {
+            hyades_engine::value::Value::BigInt(1)
+        };
+        let current = self.binder.new_register()?;
+        let own_name = alias.map_or_else(|| "generate_series".to_owned(), |alias| fold(&alias.name));
+        let relation = Relation {
+            name: own_name.clone(),
+            // An alias of the function is also the name of its only column.
+            columns: vec![(own_name.clone(), sql_type)],
+            kind: RelationKind::Registers(vec![current]),
+            is_qualified_only: false,
+        };
+        self.add_relation(relation, alias, place)?;
+        let series = Series { start, stop, step: step.unwrap_or(Expr::Const(one)), sql_type, current };
+        Ok(Item { source: Source::Series(series), left_join: None, label: own_name })
+    }
+
+    /// Orders the items into loops and gives each condition to the first loop that can check it.
+    pub(crate) fn levels(
+        &mut self,
+        items: Vec<Item>,
+        conditions: Vec<Expr>,
+        intent: Intent,
+    ) -> (Vec<Level>, Vec<Expr>) {
+        let mut remaining: Vec<Item> = items;
+        let mut pending = conditions;
+        let mut levels: Vec<Level> = Vec::new();
+        let constant: Vec<Expr> =
+            take(&mut pending, |condition| depends_on(condition, &remaining).is_empty());
+        while !remaining.is_empty() {
+            let next = pick(&remaining, &pending, intent);
+            let item = remaining.remove(next);
+            let level = place(item, &remaining, &mut pending, intent);
+            levels.push(level);
+        }
+        (levels, constant)
+    }
+}
+
+fn reads_item(condition: &Expr, item: &Item) -> bool {
+    match &item.source {
+        Source::Table { row, .. } => expr::reads(condition, *row, &[]),
+        Source::Series(series) => expr::reads(condition, RowSlot::MAX, &[series.current]),
+    }
+}
+
+/// Which of the items the condition reads.
+fn depends_on(condition: &Expr, items: &[Item]) -> Vec<usize> {
+    (0..items.len()).filter(|at| reads_item(condition, &items[*at])).collect()
+}
+
+fn take(pending: &mut Vec<Expr>, mut wanted: impl FnMut(&Expr) -> bool) -> Vec<Expr> {
+    let (taken, kept) = std::mem::take(pending).into_iter().partition(|condition| wanted(condition));
+    *pending = kept;
+    taken
+}
+
+/// The item to loop over next. A left join and what stands behind it keep their order.
+fn pick(remaining: &[Item], pending: &[Expr], intent: Intent) -> usize {
+    let movable = remaining.iter().position(|item| item.left_join.is_some()).unwrap_or(remaining.len());
+    let rank_of = |at: usize| {
+        let others: Vec<Item> =
+            remaining.iter().enumerate().filter(|(o, _)| *o != at).map(|(_, item)| item.clone()).collect();
+        let mut pending = pending.to_vec();
+        place(remaining[at].clone(), &others, &mut pending, intent).choice.rank()
+    };
+    if movable <= 1 {
+        return 0;
+    }
+    (0..movable).min_by_key(|at| (rank_of(*at), *at)).unwrap_or(0)
+}
+
+/// Makes an item a loop: takes the conditions it can check and chooses its access.
+fn place(item: Item, remaining: &[Item], pending: &mut Vec<Expr>, intent: Intent) -> Level {
+    let own = take(pending, |condition| depends_on(condition, remaining).is_empty());
+    let is_left_join = item.left_join.is_some();
+    let (conditions, after) = match item.left_join.clone() {
+        Some(on) => (on, own),
+        None => (own, Vec::new()),
+    };
+    let is_known = |value: &Expr| !reads_item(value, &item) && depends_on(value, remaining).is_empty();
+    let choice = match &item.source {
+        Source::Table { table, row } => access::choose(table, *row, &conditions, &is_known),
+        Source::Series(_) => access::unsteered(&conditions),
+    };
+    Level { source: item.source, choice, is_left_join, after, intent, label: item.label }
+}

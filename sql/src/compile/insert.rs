@@ -1,0 +1,506 @@
+//! INSERT.
+//!
+//! Rows of VALUES become one Insert instruction each; a SELECT becomes the loops with the Insert innermost, unless it reads the
+//! table it fills or needs the executor: then its rows are collected first and inserted by a second procedure.
+//! ON CONFLICT works on the primary key, the only unique constraint there is.
+
+use std::sync::Arc;
+
+use hyades_engine::error::{Error, Result, sqlstate};
+use hyades_engine::procedure::ir::{
+    Expr, Instruction, Intent, Label, Procedure, Register, RowSlot, TableIndex,
+};
+use hyades_engine::storage::table::Table;
+use hyades_engine::value::{SqlType, Value};
+use sqlparser::ast::{self, ConflictTarget, OnConflictAction, OnInsert, SetExpr, TableObject};
+
+use super::from::Source;
+use super::loops::Absent;
+use super::output::OutputColumn;
+use super::select::{BoundDistinct, BoundSelect};
+use super::{CompiledQuery, Compiler};
+use crate::bind::aggregate::AggregateMode;
+use crate::bind::coerce::Context;
+use crate::bind::scope::{Relation, RelationKind, Scope, fold};
+use crate::bind::{Binder, Bound, Class, Place};
+use crate::explain::PlanNode;
+use crate::plan::{RunPlan, Tag};
+use crate::session::ResultColumn;
+use crate::statement::query::{parse_expression, words_position};
+
+/// What happens when the primary key exists.
+enum Conflict {
+    Fail,
+    Nothing,
+    Update { set: Vec<(u16, Expr)>, condition: Option<Expr> },
+}
+
+/// The target of an INSERT while it is compiled.
+struct Target {
+    table: Arc<Table>,
+    row: RowSlot,
+    /// Which table column each given value goes to, and where it is named.
+    columns: Vec<usize>,
+    column_places: Vec<Place>,
+    /// Of every table column, what it gets when not given.
+    defaults: Vec<Expr>,
+    conflict: Conflict,
+    /// With ON CONFLICT DO UPDATE the new row's values stand here, for `excluded`.
+    excluded: Option<Vec<Register>>,
+    outputs: Option<Vec<OutputColumn>>,
+}
+
+impl Compiler<'_> {
+    pub(crate) fn insert(&mut self, insert: &ast::Insert) -> Result<CompiledQuery> {
+        let TableObject::TableName(name) = &insert.table else {
+            return self.binder.unsupported("this target of INSERT is", Place::Unknown);
+        };
+        let table = self.binder.table(name)?;
+        let target = self.insert_target(insert, table)?;
+        let columns = target.outputs.as_ref().map(|outputs| self.returned(&target, outputs));
+        let label = target.table.definition().name.name.clone();
+        let run = match insert.source.as_deref() {
+            None => self.insert_rows(&target, &[Vec::new()], &label)?,
+            Some(query) => match query.body.as_ref() {
+                SetExpr::Values(values) if query.order_by.is_none() && query.limit_clause.is_none() => {
+                    self.insert_values(&target, values, &label)?
+                }
+                _ => self.insert_select(target, query, &label)?,
+            },
+        };
+        Ok(CompiledQuery { run, columns })
+    }
+
+    fn insert_target(&mut self, insert: &ast::Insert, table: Arc<Table>) -> Result<Target> {
+        let definition = table.definition();
+        let mut columns = Vec::with_capacity(insert.columns.len());
+        let column_places: Vec<Place> = insert.columns.iter().map(Place::of).collect();
+        for (name, place) in insert.columns.iter().zip(column_places.clone()) {
+            let column = name.0.last().and_then(|part| part.as_ident()).map(fold).unwrap_or_default();
+            let Some(at) = definition.column_index(&column) else {
+                let message =
+                    format!("column \"{column}\" of relation \"{}\" does not exist", definition.name.name);
+                return self.binder.fail(sqlstate::UNDEFINED_COLUMN, message, place);
+            };
+            if columns.contains(&at) {
+                let message = format!("column \"{column}\" specified more than once");
+                return self.binder.fail(sqlstate::DUPLICATE_COLUMN, message, place);
+            }
+            columns.push(at);
+        }
+        let defaults = self.binder.defaults(&table)?;
+        let row = self.code.new_row()?;
+        let alias = insert.table_alias.as_ref().map(|alias| fold(&alias.alias));
+        self.binder.scope = Scope::of(Relation::table(&table, alias, row));
+        let mut excluded = None;
+        let conflict = match &insert.on {
+            None => Conflict::Fail,
+            Some(OnInsert::OnConflict(on)) => self.conflict(on, &table, &mut excluded)?,
+            Some(_) => {
+                return self.binder.fail(
+                    sqlstate::SYNTAX_ERROR,
+                    "syntax error at or near \"DUPLICATE\"",
+                    Place::Unknown,
+                );
+            }
+        };
+        self.binder.scope.relations.truncate(1);
+        self.binder.aggregate_mode = AggregateMode::Forbidden("in RETURNING");
+        let outputs = match &insert.returning {
+            Some(items) => Some(self.outputs(items)?),
+            None => None,
+        };
+        Ok(Target { table, row, columns, column_places, defaults, conflict, excluded, outputs })
+    }
+
+    fn conflict(
+        &mut self,
+        on: &ast::OnConflict,
+        table: &Arc<Table>,
+        excluded: &mut Option<Vec<Register>>,
+    ) -> Result<Conflict> {
+        let definition = table.definition();
+        let key = definition.primary_key.as_ref();
+        let matches_key = match &on.conflict_target {
+            None => matches!(on.action, OnConflictAction::DoNothing),
+            Some(ConflictTarget::Columns(idents)) => {
+                let mut wanted: Vec<usize> = Vec::new();
+                for ident in idents {
+                    let name = fold(ident);
+                    let Some(at) = definition.column_index(&name) else {
+                        let place = Place::at(ident.span.start);
+                        let message = format!("column \"{name}\" does not exist");
+                        return self.binder.fail(sqlstate::UNDEFINED_COLUMN, message, place);
+                    };
+                    wanted.push(at);
+                }
+                let mut have: Vec<usize> = key
+                    .map(|key| key.columns.iter().map(|at| usize::from(*at)).collect())
+                    .unwrap_or_default();
+                wanted.sort_unstable();
+                wanted.dedup();
+                have.sort_unstable();
+                wanted == have
+            }
+            Some(ConflictTarget::OnConstraint(name)) => {
+                let name = name.0.last().and_then(|part| part.as_ident()).map(fold).unwrap_or_default();
+                if key.is_none_or(|key| key.name != name) {
+                    let message = format!(
+                        "constraint \"{name}\" for table \"{}\" does not exist",
+                        definition.name.name
+                    );
+                    return self.binder.fail(sqlstate::UNDEFINED_OBJECT, message, Place::Unknown);
+                }
+                true
+            }
+        };
+        if !matches_key {
+            return Err(self.no_arbiter(on));
+        }
+        let OnConflictAction::DoUpdate(update) = &on.action else { return Ok(Conflict::Nothing) };
+        let registers = (0..definition.columns.len())
+            .map(|_| self.binder.new_register())
+            .collect::<Result<Vec<Register>>>()?;
+        let columns =
+            definition.columns.iter().map(|column| (column.name.clone(), column.sql_type)).collect();
+        self.binder.scope.relations.push(Relation {
+            name: "excluded".to_owned(),
+            columns,
+            kind: RelationKind::Registers(registers.clone()),
+            is_qualified_only: true,
+        });
+        *excluded = Some(registers);
+        self.binder.aggregate_mode = AggregateMode::Forbidden("in UPDATE");
+        let set = self.assignments(&update.assignments, table)?;
+        let condition = match &update.selection {
+            Some(selection) => Some(self.binder.condition_of(selection, "WHERE")?),
+            None => None,
+        };
+        Ok(Conflict::Update { set, condition })
+    }
+
+    /// ON CONFLICT names no constraint.
+    fn no_arbiter(&self, on: &ast::OnConflict) -> Error {
+        if on.conflict_target.is_some() {
+            return Error::input(
+                sqlstate::INVALID_COLUMN_REFERENCE,
+                "there is no unique or exclusion constraint matching the ON CONFLICT specification",
+            );
+        }
+        let error = Error::input(
+            sqlstate::SYNTAX_ERROR,
+            "ON CONFLICT DO UPDATE requires inference specification or constraint name",
+        )
+        .with_hint("For example, ON CONFLICT (column_name).");
+        match words_position(self.binder.sql, &["on", "conflict"], 0) {
+            Some(position) => error.with_position(position),
+            None => error,
+        }
+    }
+
+    fn returned(&self, target: &Target, outputs: &[OutputColumn]) -> Vec<ResultColumn> {
+        let mut columns = self.result_columns(outputs);
+        for (column, output) in columns.iter_mut().zip(outputs) {
+            if let Expr::Column { column: number, .. } = output.expr {
+                column.source = Some((target.table.id().0, i16::try_from(number + 1).unwrap_or(i16::MAX)));
+            }
+        }
+        columns
+    }
+
+    /// The columns that `width` given values go to, or why that is the wrong number of them.
+    fn value_columns(&self, target: &Target, width: usize, place: Place) -> Result<Vec<usize>> {
+        let named = target.columns.len();
+        let room = value_room(target);
+        if width > room {
+            let message = "INSERT has more expressions than target columns";
+            return self.binder.fail(sqlstate::SYNTAX_ERROR, message, place);
+        }
+        if named > width {
+            let message = "INSERT has more target columns than expressions";
+            let place = target.column_places.get(width).copied().unwrap_or(Place::Unknown);
+            return self.binder.fail(sqlstate::SYNTAX_ERROR, message, place);
+        }
+        Ok(if named == 0 { (0..width).collect() } else { target.columns.clone() })
+    }
+
+    fn insert_values(&mut self, target: &Target, values: &ast::Values, label: &str) -> Result<RunPlan> {
+        self.binder.scope = Scope::default();
+        self.binder.aggregate_mode = AggregateMode::Forbidden("in VALUES");
+        let definition = target.table.definition();
+        let mut rows = Vec::with_capacity(values.rows.len());
+        let width = values.rows.first().map_or(0, |row| row.content.len());
+        for row in &values.rows {
+            let place_of = |at: usize| row.content.get(at).map_or(Place::Unknown, Place::of_expr);
+            if row.content.len() != width {
+                let message = "VALUES lists must all be the same length";
+                return self.binder.fail(sqlstate::SYNTAX_ERROR, message, place_of(0));
+            }
+            let columns = self.value_columns(target, width, place_of(value_room(target).min(width)))?;
+            let mut given = Vec::with_capacity(width);
+            for (item, at) in row.content.iter().zip(&columns) {
+                let column = &definition.columns[*at];
+                given.push((*at, self.value_or_default(item, target, *at, column.sql_type, &column.name)?));
+            }
+            rows.push(given);
+        }
+        self.insert_rows(target, &rows, label)
+    }
+
+    fn value_or_default(
+        &mut self,
+        item: &ast::Expr,
+        target: &Target,
+        at: usize,
+        sql_type: SqlType,
+        name: &str,
+    ) -> Result<Expr> {
+        if is_default(item) {
+            return Ok(target.defaults[at].clone());
+        }
+        let bound = self.binder.expression(item)?;
+        self.binder.assign(bound, sql_type, name)
+    }
+
+    /// Rows of (column, value); what is not given gets its default.
+    fn insert_rows(&mut self, target: &Target, rows: &[Vec<(usize, Expr)>], label: &str) -> Result<RunPlan> {
+        let table = self.code.table(&target.table)?;
+        for row in rows {
+            let mut values = target.defaults.clone();
+            for (at, value) in row {
+                values[*at] = value.clone();
+            }
+            let next = self.code.label();
+            self.insert_one(target, table, values, next)?;
+            self.code.place(next);
+        }
+        let types = output_types(target);
+        let source = self.finish_code("insert", types)?;
+        let child = if rows.len() > 1 {
+            PlanNode::new("Values Scan on \"*VALUES*\"")
+        } else {
+            PlanNode::new("Result")
+        };
+        Ok(self.direct_run(source, Tag::Insert, PlanNode::new(format!("Insert on {label}")).over(child)))
+    }
+
+    /// Inserts one row and answers it; goes to `next` when there is nothing to do.
+    fn insert_one(
+        &mut self,
+        target: &Target,
+        table: TableIndex,
+        values: Vec<Expr>,
+        next: Label,
+    ) -> Result<()> {
+        let row = target.row;
+        match &target.conflict {
+            Conflict::Fail => self.write(Instruction::Insert { table, values, row })?,
+            Conflict::Nothing => {
+                self.write(Instruction::InsertOr { table, values, row, duplicate: next })?;
+            }
+            Conflict::Update { set, condition } => {
+                self.upsert(target, table, values, next, (set, condition.as_ref()))?;
+            }
+        }
+        self.code.push(Instruction::CountRow);
+        if let Some(outputs) = &target.outputs {
+            let values = outputs.iter().map(|output| output.expr.clone()).collect();
+            self.code.push(Instruction::Emit { values });
+        }
+        Ok(())
+    }
+
+    /// Insert, or update the row that is there. If it is gone when it is to be updated, insert again.
+    fn upsert(
+        &mut self,
+        target: &Target,
+        table: TableIndex,
+        values: Vec<Expr>,
+        next: Label,
+        (set, condition): (&[(u16, Expr)], Option<&Expr>),
+    ) -> Result<()> {
+        self.refuse_moving(table, set)?;
+        let row = target.row;
+        let registers = target.excluded.clone().unwrap_or_default();
+        for (register, value) in registers.iter().zip(values) {
+            self.code.evaluate(*register, value);
+        }
+        let values: Vec<Expr> = registers.iter().map(|register| Expr::Register(*register)).collect();
+        let key_columns =
+            target.table.definition().primary_key.as_ref().map(|key| key.columns.clone()).unwrap_or_default();
+        let key = key_columns.iter().map(|at| values[usize::from(*at)].clone()).collect();
+        let (again, duplicate, done) = (self.code.label(), self.code.label(), self.code.label());
+        self.code.place(again);
+        self.write(Instruction::InsertOr { table, values, row, duplicate })?;
+        self.code.jump(done);
+        self.code.place(duplicate);
+        self.code.push(Instruction::ReadPoint { table, key, row, intent: Intent::Write, absent: again });
+        if let Some(condition) = condition {
+            self.code.jump_unless(condition.clone(), next);
+        }
+        self.write(Instruction::Update { table, row, set: set.to_vec() })?;
+        self.code.place(done);
+        Ok(())
+    }
+
+    fn insert_select(&mut self, target: Target, query: &ast::Query, label: &str) -> Result<RunPlan> {
+        self.binder.scope = Scope::default();
+        self.binder.aggregate_mode = AggregateMode::Allowed;
+        let definition = target.table.definition();
+        let hinted: Vec<usize> = if target.columns.is_empty() {
+            (0..definition.columns.len()).collect()
+        } else {
+            target.columns.clone()
+        };
+        let hint = |at: usize| (definition.columns[at].sql_type, definition.columns[at].name.clone());
+        self.output_hints = hinted.into_iter().map(hint).collect();
+        let mut bound = self.bind_query(query)?;
+        self.output_hints.clear();
+        let extra = bound.outputs.get(value_room(&target)).or(bound.outputs.last());
+        let place = extra.map_or(Place::Unknown, |output| output.place);
+        let columns = self.value_columns(&target, bound.outputs.len(), place)?;
+        // Values get the columns' types where they come from.
+        for (output, at) in bound.outputs.iter_mut().zip(&columns) {
+            let column = &definition.columns[*at];
+            let value = Bound::typed(output.expr.clone(), output.sql_type, output.place);
+            output.expr = self.binder.assign(value, column.sql_type, &column.name)?;
+            output.sql_type = column.sql_type;
+        }
+        let reads_target = bound.levels.iter().any(
+            |level| matches!(&level.source, Source::Table { table, .. } if Arc::ptr_eq(table, &target.table)),
+        );
+        let is_simple = !bound.is_grouped(self.binder.aggregates.len())
+            && matches!(bound.distinct, BoundDistinct::No)
+            && bound.order.is_empty()
+            && bound.limits.limit.is_none()
+            && bound.limits.offset.is_none();
+        if reads_target || !is_simple {
+            return self.collect_then_insert(&target, bound, &columns, label);
+        }
+        let child = self.explain_select(&bound, true);
+        let table = self.code.table(&target.table)?;
+        let end = self.code.label();
+        self.check(&bound.constant, end, &Absent::default());
+        self.loops(&bound.levels, end, &Absent::default(), &mut |compiler, next, absent| {
+            let mut values = target.defaults.clone();
+            for (output, at) in bound.outputs.iter().zip(&columns) {
+                values[*at] = absent.apply(&output.expr);
+            }
+            compiler.insert_one(&target, table, values, next)
+        })?;
+        self.code.place(end);
+        let source = self.finish_code("insert", output_types(&target))?;
+        Ok(self.direct_run(source, Tag::Insert, PlanNode::new(format!("Insert on {label}")).over(child)))
+    }
+
+    fn collect_then_insert(
+        &mut self,
+        target: &Target,
+        bound: BoundSelect,
+        columns: &[usize],
+        label: &str,
+    ) -> Result<RunPlan> {
+        let types: Vec<SqlType> = bound.outputs.iter().map(|output| output.sql_type).collect();
+        let mut run = self.select_run(bound)?;
+        let apply = self.insert_of_row(target, columns, types)?;
+        run.apply = Some(apply);
+        run.tag = Tag::Insert;
+        run.explain = PlanNode::new(format!("Insert on {label}")).over(run.explain);
+        Ok(run)
+    }
+
+    /// A procedure that inserts the row given as its parameters.
+    fn insert_of_row(
+        &mut self,
+        target: &Target,
+        columns: &[usize],
+        types: Vec<SqlType>,
+    ) -> Result<Arc<Procedure>> {
+        let mut inner = Compiler::new(self.binder.sql, self.binder.context, &[], 0)?;
+        let shift = u16::try_from(types.len()).unwrap_or(u16::MAX);
+        if target.excluded.is_some() {
+            return self.binder.unsupported(
+                "ON CONFLICT DO UPDATE with a query that reads the same table, sorts or groups is",
+                Place::Unknown,
+            );
+        }
+        inner.binder.parameter_types = types.into_iter().map(Some).collect();
+        for _ in 0..shift {
+            inner.binder.new_register()?;
+        }
+        while inner.code.new_row()? < target.row {}
+        let mut values = target.defaults.clone();
+        for (register, at) in (0u16..).zip(columns) {
+            values[*at] = Expr::Register(register);
+        }
+        let table = inner.code.table(&target.table)?;
+        let end = inner.code.label();
+        inner.insert_one(target, table, values, end)?;
+        inner.code.place(end);
+        inner.finish_code("insert", output_types(target))
+    }
+
+    /// A procedure that inserts given columns, for COPY.
+    pub(crate) fn insert_procedure(
+        &mut self,
+        table: &Arc<Table>,
+        columns: &[usize],
+    ) -> Result<Arc<Procedure>> {
+        let definition = table.definition();
+        let target = Target {
+            table: Arc::clone(table),
+            row: 0,
+            columns: columns.to_vec(),
+            column_places: Vec::new(),
+            defaults: self.binder.defaults(table)?,
+            conflict: Conflict::Fail,
+            excluded: None,
+            outputs: None,
+        };
+        let types = columns.iter().map(|at| definition.columns[*at].sql_type).collect();
+        self.insert_of_row(&target, columns, types)
+    }
+}
+
+/// How many values it takes.
+fn value_room(target: &Target) -> usize {
+    if target.columns.is_empty() { target.defaults.len() } else { target.columns.len() }
+}
+
+fn output_types(target: &Target) -> Vec<SqlType> {
+    target.outputs.iter().flatten().map(|output| output.sql_type).collect()
+}
+
+/// DEFAULT in the place of a value.
+pub(crate) fn is_default(expr: &ast::Expr) -> bool {
+    matches!(expr, ast::Expr::Identifier(ident)
+        if ident.quote_style.is_none() && ident.value.eq_ignore_ascii_case("default"))
+}
+
+impl Binder<'_> {
+    /// What each column of a table gets when no value is given.
+    pub(crate) fn defaults(&mut self, table: &Arc<Table>) -> Result<Vec<Expr>> {
+        let definition = table.definition();
+        let scope = std::mem::take(&mut self.scope);
+        let mut defaults = Vec::with_capacity(definition.columns.len());
+        for column in &definition.columns {
+            let Some(text) = &column.default else {
+                defaults.push(Expr::Const(Value::Null));
+                continue;
+            };
+            let parsed = parse_expression(text)?;
+            let bound = self.expression(&parsed)?;
+            let is_fitting = matches!(bound.class, Class::Typed(_) | Class::Literal(_) | Class::Null);
+            let coerced = self.try_coerce(bound, column.sql_type, Context::Assignment)?;
+            match coerced {
+                Some(expr) if is_fitting => defaults.push(expr),
+                _ => {
+                    let message = format!("the default of column \"{}\" has the wrong type", column.name);
+                    return self.fail(sqlstate::DATATYPE_MISMATCH, message, Place::Unknown);
+                }
+            }
+        }
+        self.scope = scope;
+        Ok(defaults)
+    }
+}

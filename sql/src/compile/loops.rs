@@ -1,0 +1,224 @@
+//! The code of nested loops.
+
+use hyades_engine::error::{Result, sqlstate};
+use hyades_engine::procedure::ir::{BinaryOperator, Expr, Instruction, Intent, Label, RowSlot, TableIndex};
+use hyades_engine::value::{SqlType, Value};
+
+use super::Compiler;
+use super::access::Access;
+use super::from::{Level, Series, Source};
+use crate::evaluation;
+use crate::expr;
+
+/// What runs for each combination of rows: gets the label that leads to the next one, and the row slots and registers that are
+/// absent (the far sides of left joins that found nothing).
+pub(crate) type Body<'b> = dyn FnMut(&mut Compiler<'_>, Label, &Absent) -> Result<()> + 'b;
+
+/// Which relations have no row in this copy of the body.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Absent {
+    rows: Vec<RowSlot>,
+}
+
+impl Absent {
+    /// The expression with the absent relations' columns replaced by NULL.
+    pub(crate) fn apply(&self, expr: &Expr) -> Expr {
+        let mut copy = expr.clone();
+        if !self.rows.is_empty() {
+            expr::replace(&mut copy, &mut |part| match part {
+                Expr::Column { row, .. } if self.rows.contains(row) => Some(Expr::Const(Value::Null)),
+                _ => None,
+            });
+        }
+        copy
+    }
+}
+
+impl Compiler<'_> {
+    /// Emits the loops and, innermost, the body. Afterwards the code continues when all rows have been seen.
+    pub(crate) fn loops(
+        &mut self,
+        levels: &[Level],
+        next: Label,
+        absent: &Absent,
+        body: &mut Body<'_>,
+    ) -> Result<()> {
+        let Some((level, inner)) = levels.split_first() else { return body(self, next, absent) };
+        if !level.is_left_join {
+            let end = self.code.label();
+            self.level(level, end, absent, &mut |compiler, next| compiler.loops(inner, next, absent, body))?;
+            self.code.place(end);
+            return Ok(());
+        }
+        let found = self.binder.new_register()?;
+        let truth = |truth: bool| Expr::Const(Value::Boolean(truth));
+        self.code.evaluate(found, truth(false));
+        let end = self.code.label();
+        self.level(level, end, absent, &mut |compiler, next| {
+            compiler.code.evaluate(found, truth(true));
+            compiler.check(&level.after, next, absent);
+            compiler.loops(inner, next, absent, body)
+        })?;
+        self.code.place(end);
+        self.code.jump_unless(Expr::Not(Box::new(Expr::Register(found))), next);
+        let mut without = absent.clone();
+        if let Source::Table { row, .. } = &level.source {
+            without.rows.push(*row);
+        }
+        self.check(&level.after, next, &without);
+        self.loops(inner, next, &without, body)
+    }
+
+    /// Goes on only where all conditions are true.
+    pub(crate) fn check(&mut self, conditions: &[Expr], otherwise: Label, absent: &Absent) {
+        for condition in conditions {
+            self.code.jump_unless(absent.apply(condition), otherwise);
+        }
+    }
+
+    fn level(
+        &mut self,
+        level: &Level,
+        end: Label,
+        absent: &Absent,
+        inner: &mut dyn FnMut(&mut Compiler<'_>, Label) -> Result<()>,
+    ) -> Result<()> {
+        let filter = &level.choice.filter;
+        match &level.source {
+            Source::Series(series) => self.series(series, filter, end, absent, inner),
+            Source::Table { table, row } => {
+                let (row, intent) = (*row, level.intent);
+                let table = self.code.table(table)?;
+                match &level.choice.access {
+                    Access::Point { key } => {
+                        let key = key.iter().map(|part| absent.apply(part)).collect();
+                        self.code.push(Instruction::ReadPoint { table, key, row, intent, absent: end });
+                        self.check(filter, end, absent);
+                        inner(self, end)
+                    }
+                    Access::PointList { before, items } => {
+                        let before: Vec<Expr> = before.iter().map(|part| absent.apply(part)).collect();
+                        self.point_list(&before, items, (table, row, intent), end, &mut |compiler, next| {
+                            compiler.check(filter, next, absent);
+                            inner(compiler, next)
+                        })
+                    }
+                    Access::Scan { range, direction } => {
+                        let cursor = self.code.new_cursor()?;
+                        let again = self.code.label();
+                        let (range, direction) = (range.clone(), *direction);
+                        self.code.push(Instruction::OpenScan { cursor, table, range, direction, intent });
+                        self.code.place(again);
+                        self.code.push(Instruction::NextRow { cursor, row, end });
+                        self.check(filter, again, absent);
+                        inner(self, again)?;
+                        self.code.jump(again);
+                        Ok(())
+                    }
+                }
+            }
+        }
+    }
+
+    /// Reads key after key: a counter chooses the item.
+    fn point_list(
+        &mut self,
+        before: &[Expr],
+        items: &[Expr],
+        (table, row, intent): (TableIndex, RowSlot, Intent),
+        end: Label,
+        inner: &mut dyn FnMut(&mut Compiler<'_>, Label) -> Result<()>,
+    ) -> Result<()> {
+        let counter = self.binder.new_register()?;
+        let item = self.binder.new_register()?;
+        let number = |number: usize| Expr::Const(Value::Integer(i32::try_from(number).unwrap_or(i32::MAX)));
+        let count = || Box::new(Expr::Register(counter));
+        let compare = |operator, right| Expr::Binary { operator, left: count(), right: Box::new(right) };
+        self.code.evaluate(counter, number(0));
+        let again = self.code.label();
+        self.code.place(again);
+        self.code.jump_unless(compare(BinaryOperator::Less, number(items.len())), end);
+        let branches = items
+            .iter()
+            .enumerate()
+            .map(|(at, item)| (compare(BinaryOperator::Equal, number(at)), item.clone()))
+            .collect();
+        self.code.evaluate(item, Expr::Case { branches, otherwise: Box::new(Expr::Const(Value::Null)) });
+        self.code.evaluate(counter, compare(BinaryOperator::Add, number(1)));
+        let mut key = before.to_vec();
+        key.push(Expr::Register(item));
+        self.code.push(Instruction::ReadPoint { table, key, row, intent, absent: again });
+        inner(self, again)?;
+        self.code.jump(again);
+        Ok(())
+    }
+
+    /// `current` runs from start to stop. The step is added only when the result will be used, so that the last value of
+    /// the type does not overflow.
+    fn series(
+        &mut self,
+        series: &Series,
+        filter: &[Expr],
+        end: Label,
+        absent: &Absent,
+        inner: &mut dyn FnMut(&mut Compiler<'_>, Label) -> Result<()>,
+    ) -> Result<()> {
+        let stop = self.binder.new_register()?;
+        let step = self.binder.new_register()?;
+        let last = self.binder.new_register()?;
+        let register = |register| Box::new(Expr::Register(register));
+        let binary = |operator, left, right| Expr::Binary { operator, left, right };
+        let constant = |number: i64| {
+            Box::new(Expr::Const(if series.sql_type == SqlType::Integer {
+                Value::Integer(i32::try_from(number).unwrap_or(i32::MAX))
+            } else {
+                Value::BigInt(number)
+            }))
+        };
+        let (minimum, maximum) = if series.sql_type == SqlType::Integer {
+            (i64::from(i32::MIN), i64::from(i32::MAX))
+        } else {
+            (i64::MIN, i64::MAX)
+        };
+        self.code.evaluate(series.current, series.start.clone());
+        self.code.evaluate(stop, series.stop.clone());
+        self.code.evaluate(step, series.step.clone());
+        let is_positive = binary(BinaryOperator::Greater, register(step), constant(0));
+        if !matches!(series.step, Expr::Const(_)) || evaluation::is_zero(&series.step) {
+            let valid = self.code.label();
+            self.code.jump_unless(binary(BinaryOperator::Equal, register(step), constant(0)), valid);
+            self.code.push(Instruction::Raise {
+                state: sqlstate::INVALID_PARAMETER_VALUE.0,
+                message: Expr::Const(Value::text("step size cannot equal zero")),
+            });
+            self.code.place(valid);
+        }
+        // The last value from which a step stays within the type.
+        let reach = |bound| binary(BinaryOperator::Subtract, constant(bound), register(step));
+        let either = |forward, backward| Expr::Case {
+            branches: vec![(is_positive.clone(), forward)],
+            otherwise: Box::new(backward),
+        };
+        self.code.evaluate(last, either(reach(maximum), reach(minimum)));
+        let within = |bound| {
+            either(
+                binary(BinaryOperator::LessEqual, register(series.current), register(bound)),
+                binary(BinaryOperator::GreaterEqual, register(series.current), register(bound)),
+            )
+        };
+        let again = self.code.label();
+        let advance = self.code.label();
+        self.code.place(again);
+        self.code.jump_unless(within(stop), end);
+        // A NULL step or bound makes the series empty; `within(stop)` has seen the bound.
+        self.code.jump_unless(Expr::Not(Box::new(Expr::IsNull(register(step)))), end);
+        self.check(filter, advance, absent);
+        inner(self, advance)?;
+        self.code.place(advance);
+        self.code.jump_unless(within(last), end);
+        self.code
+            .evaluate(series.current, binary(BinaryOperator::Add, register(series.current), register(step)));
+        self.code.jump(again);
+        Ok(())
+    }
+}

@@ -1,0 +1,168 @@
+//! The select list and RETURNING: expansion of `*`, names of columns.
+
+use hyades_engine::error::{Result, sqlstate};
+use hyades_engine::procedure::ir::Expr;
+use hyades_engine::value::SqlType;
+use sqlparser::ast::{self, SelectItem, SelectItemQualifiedWildcardKind, TrimWhereField};
+
+use super::Compiler;
+use crate::bind::scope::{fold, parts};
+use crate::bind::{Bound, Place, types};
+use crate::session::ResultColumn;
+
+/// A column of the answer.
+#[derive(Clone, Debug)]
+pub(crate) struct OutputColumn {
+    pub(crate) name: String,
+    pub(crate) expr: Expr,
+    pub(crate) sql_type: SqlType,
+    pub(crate) place: Place,
+    /// Range in `Binder::column_places` of the columns it names.
+    pub(crate) column_places: (usize, usize),
+}
+
+/// The name PostgreSQL gives to an expression (`FigureColname`), and how sure it is of it.
+fn figure_name(expr: &ast::Expr) -> Option<(String, bool)> {
+    use ast::Expr as Ast;
+    let sure = |name: &str| Some((name.to_owned(), true));
+    match expr {
+        Ast::Identifier(ident) => Some((fold(ident), true)),
+        Ast::CompoundIdentifier(idents) => idents.last().map(|ident| (fold(ident), true)),
+        Ast::Nested(inner) | Ast::Collate { expr: inner, .. } => figure_name(inner),
+        Ast::Function(call) => {
+            let idents = parts(&call.name).ok()?;
+            Some((fold(idents.last()?), true))
+        }
+        Ast::Cast { expr: inner, data_type, .. } => match figure_name(inner) {
+            Some((name, true)) => Some((name, true)),
+            _ => types::resolve(data_type).ok().map(|to| (to.catalog_name().to_owned(), false)),
+        },
+        Ast::TypedString(typed) => {
+            types::resolve(&typed.data_type).ok().map(|to| (to.catalog_name().to_owned(), false))
+        }
+        Ast::Case { else_result, .. } => match else_result.as_deref().and_then(figure_name) {
+            Some((name, true)) => Some((name, true)),
+            _ => Some(("case".to_owned(), false)),
+        },
+        Ast::Extract { .. } => sure("extract"),
+        Ast::Ceil { .. } => sure("ceil"),
+        Ast::Floor { .. } => sure("floor"),
+        Ast::Position { .. } => sure("position"),
+        Ast::Substring { .. } => sure("substring"),
+        Ast::Trim { trim_where: Some(TrimWhereField::Leading), .. } => sure("ltrim"),
+        Ast::Trim { trim_where: Some(TrimWhereField::Trailing), .. } => sure("rtrim"),
+        Ast::Trim { .. } => sure("btrim"),
+        Ast::AtTimeZone { .. } => sure("timezone"),
+        Ast::Exists { .. } => sure("exists"),
+        _ => None,
+    }
+}
+
+fn column_name(expr: &ast::Expr) -> String {
+    figure_name(expr).map_or_else(|| "?column?".to_owned(), |(name, _)| name)
+}
+
+impl Compiler<'_> {
+    /// Binds a select list.
+    pub(crate) fn outputs(&mut self, items: &[SelectItem]) -> Result<Vec<OutputColumn>> {
+        let mut outputs = Vec::with_capacity(items.len());
+        for item in items {
+            match item {
+                SelectItem::UnnamedExpr(expr) => {
+                    outputs.push(self.output(expr, column_name(expr), outputs.len())?);
+                }
+                SelectItem::ExprWithAlias { expr, alias } => {
+                    outputs.push(self.output(expr, fold(alias), outputs.len())?);
+                }
+                SelectItem::Wildcard(options) => {
+                    self.refuse_wildcard_options(options)?;
+                    self.wildcard(None, &mut outputs)?;
+                }
+                SelectItem::QualifiedWildcard(SelectItemQualifiedWildcardKind::ObjectName(name), options) => {
+                    self.refuse_wildcard_options(options)?;
+                    let idents = parts(name)?;
+                    let place = Place::of(name);
+                    let relation = idents.last().map(|ident| fold(ident)).unwrap_or_default();
+                    let relation = self.binder.relation(&relation, place)?;
+                    self.wildcard(Some(relation), &mut outputs)?;
+                }
+                _ => return self.binder.unsupported("this item of a select list is", Place::Unknown),
+            }
+        }
+        Ok(outputs)
+    }
+
+    fn output(&mut self, expr: &ast::Expr, name: String, at: usize) -> Result<OutputColumn> {
+        let first = self.binder.column_places.len();
+        let bound = self.binder.expression(expr)?;
+        let place = bound.place;
+        let (expr, sql_type) = match self.output_hints.get(at).cloned() {
+            Some((wanted, column)) if bound.known_type().is_none() => {
+                (self.binder.assign(bound, wanted, &column)?, wanted)
+            }
+            _ => self.binder.known_or_text(bound)?,
+        };
+        let column_places = (first, self.binder.column_places.len());
+        Ok(OutputColumn { name, expr, sql_type, place, column_places })
+    }
+
+    /// `*` takes no alias and nothing else that other databases put behind it.
+    fn refuse_wildcard_options(&self, options: &ast::WildcardAdditionalOptions) -> Result<()> {
+        if let Some(alias) = &options.opt_alias {
+            let message = format!("syntax error at or near \"{}\"", alias.value);
+            return self.binder.fail(sqlstate::SYNTAX_ERROR, message, Place::at(alias.span.start));
+        }
+        let has_more = options.opt_ilike.is_some()
+            || options.opt_exclude.is_some()
+            || options.opt_except.is_some()
+            || options.opt_replace.is_some()
+            || options.opt_rename.is_some();
+        if has_more {
+            return self.binder.unsupported("options behind * are", Place::Unknown);
+        }
+        Ok(())
+    }
+
+    fn wildcard(&mut self, only: Option<usize>, outputs: &mut Vec<OutputColumn>) -> Result<()> {
+        if self.binder.scope.relations.is_empty() {
+            return self.binder.fail(
+                sqlstate::SYNTAX_ERROR,
+                "SELECT * with no tables specified is not valid",
+                Place::Unknown,
+            );
+        }
+        for relation in 0..self.binder.scope.relations.len() {
+            let is_hidden = self.binder.scope.relations[relation].is_qualified_only;
+            if only.is_some_and(|only| only != relation) || (only.is_none() && is_hidden) {
+                continue;
+            }
+            for column in 0..self.binder.scope.relations[relation].columns.len() {
+                let name = self.binder.scope.relations[relation].columns[column].0.clone();
+                let first = self.binder.column_places.len();
+                let Bound { expr, place, class } = self.binder.column_of(relation, column, Place::Unknown);
+                let crate::bind::Class::Typed(sql_type) = class else { continue };
+                let column_places = (first, self.binder.column_places.len());
+                outputs.push(OutputColumn { name, expr, sql_type, place, column_places });
+            }
+        }
+        Ok(())
+    }
+
+    /// The description of the answer.
+    pub(crate) fn result_columns(&self, outputs: &[OutputColumn]) -> Vec<ResultColumn> {
+        outputs
+            .iter()
+            .map(|output| {
+                let source = match &output.expr {
+                    Expr::Column { row, column } => self
+                        .binder
+                        .scope
+                        .table_of(*row)
+                        .map(|table| (table.id().0, i16::try_from(*column + 1).unwrap_or(i16::MAX))),
+                    _ => None,
+                };
+                ResultColumn { name: output.name.clone(), sql_type: output.sql_type, source }
+            })
+            .collect()
+    }
+}

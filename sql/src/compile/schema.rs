@@ -1,0 +1,364 @@
+//! DDL: CREATE TABLE, DROP TABLE, TRUNCATE, ALTER TABLE ... ADD PRIMARY KEY and FOREIGN KEY.
+
+use hyades_engine::catalog::{ColumnDefinition, IndexKind, PrimaryKey, TableDefinition};
+use hyades_engine::error::{Error, Result, sqlstate};
+use hyades_engine::value::SqlType;
+use sqlparser::ast::{
+    self, AlterTableOperation, ColumnOption, CreateTableOptions, HiveDistributionStyle, ObjectType,
+    SqlOption, TableConstraint,
+};
+
+use super::{Compiler, unsupported};
+use crate::bind::aggregate::AggregateMode;
+use crate::bind::coerce::Context;
+use crate::bind::scope::{DEFAULT_SCHEMA, fold, parts};
+use crate::bind::{Place, types};
+use crate::plan::{Action, Plan, SchemaCommand};
+use crate::session::Response;
+use crate::statement::QualifiedName;
+use crate::statement::query::words_position;
+
+/// PostgreSQL's limit.
+const MOST_COLUMNS: usize = 1600;
+const MOST_KEY_COLUMNS: usize = 32;
+
+impl Compiler<'_> {
+    pub(crate) fn schema(&mut self, statement: &ast::Statement) -> Result<Plan> {
+        let (command, schema) = match statement {
+            ast::Statement::CreateTable(create) => ("CREATE TABLE", self.create_table(create)?),
+            ast::Statement::Drop { object_type: ObjectType::Table, if_exists, names, cascade, .. } => {
+                let tables = self.qualified_names(names)?;
+                let (if_exists, cascades) = (*if_exists, *cascade);
+                ("DROP TABLE", SchemaCommand::Drop { tables, if_exists, cascades })
+            }
+            ast::Statement::Truncate(truncate) => ("TRUNCATE TABLE", self.truncate(truncate)?),
+            ast::Statement::AlterTable(alter) => ("ALTER TABLE", self.alter(alter)?),
+            other => return refuse(other),
+        };
+        Ok(Plan {
+            parameters: self.binder.finished_parameters()?,
+            response: Response::NoData,
+            action: Action::Schema(schema),
+            command,
+            is_read_only: false,
+        })
+    }
+
+    pub(super) fn name(&self, name: &ast::ObjectName) -> Result<QualifiedName> {
+        let idents = parts(name)?;
+        let (table, _) = self.binder.table_name(name)?;
+        let schema = (idents.len() > 1).then_some(table.schema);
+        Ok(QualifiedName { schema, name: table.name })
+    }
+
+    fn qualified_names(&self, names: &[ast::ObjectName]) -> Result<Vec<QualifiedName>> {
+        names.iter().map(|name| self.name(name)).collect()
+    }
+
+    fn truncate(&self, truncate: &ast::Truncate) -> Result<SchemaCommand> {
+        let tables =
+            truncate.table_names.iter().map(|target| self.name(&target.name)).collect::<Result<Vec<_>>>()?;
+        let cascades = matches!(truncate.cascade, Some(ast::CascadeOption::Cascade));
+        Ok(SchemaCommand::Truncate { tables, cascades })
+    }
+
+    fn create_table(&mut self, create: &ast::CreateTable) -> Result<SchemaCommand> {
+        refuse_table_kinds(create)?;
+        let name = self.name(&create.name)?;
+        let schema = name.schema.clone().unwrap_or_else(|| DEFAULT_SCHEMA.to_owned());
+        if schema != DEFAULT_SCHEMA {
+            return self.no_schema(&schema, &create.name);
+        }
+        let mut definition = TableDefinition {
+            name: hyades_engine::catalog::TableName { schema, name: name.name.clone() },
+            columns: Vec::new(),
+            primary_key: None,
+            foreign_keys: Vec::new(),
+            referenced_by: Vec::new(),
+        };
+        if create.columns.len() > MOST_COLUMNS {
+            return self.binder.fail(
+                sqlstate::TOO_MANY_COLUMNS,
+                format!("tables can have at most {MOST_COLUMNS} columns"),
+                Place::Unknown,
+            );
+        }
+        let mut keys: Vec<(Option<String>, Vec<String>)> = Vec::new();
+        for column in &create.columns {
+            let column_name = fold(&column.name);
+            if definition.column_index(&column_name).is_some() {
+                let message = format!("column \"{column_name}\" specified more than once");
+                return self.binder.fail(sqlstate::DUPLICATE_COLUMN, message, Place::Unknown);
+            }
+            let column = self.column_definition(column, &mut keys)?;
+            definition.columns.push(column);
+        }
+        let mut foreign_keys = self.column_foreign_keys(create)?;
+        for constraint in &create.constraints {
+            match constraint {
+                TableConstraint::ForeignKey(key) => foreign_keys.push(self.foreign_key(key)?),
+                other => keys.push(self.table_constraint(other)?),
+            }
+        }
+        let index = self.table_options(create)?;
+        // Points at the words PRIMARY KEY; a name before them would be the better place.
+        let place_at = |error: Error, number: usize| match words_position(
+            self.binder.sql,
+            &["primary", "key"],
+            number,
+        ) {
+            Some(position) => error.with_position(position),
+            None => error,
+        };
+        if keys.len() > 1 {
+            let message =
+                format!("multiple primary keys for table \"{}\" are not allowed", definition.name.name);
+            return Err(place_at(Error::input(sqlstate::INVALID_TABLE_DEFINITION, message), 1));
+        }
+        if let Some((constraint, columns)) = keys.pop() {
+            let key =
+                primary_key(&definition, constraint, &columns, index).map_err(|error| place_at(error, 0))?;
+            for column in &key.columns {
+                definition.columns[usize::from(*column)].is_nullable = false;
+            }
+            definition.primary_key = Some(key);
+        }
+        Ok(SchemaCommand::Create { definition, if_not_exists: create.if_not_exists, foreign_keys })
+    }
+
+    fn no_schema<T>(&self, schema: &str, name: &ast::ObjectName) -> Result<T> {
+        if schema == "pg_catalog" {
+            let message = format!("permission denied to create \"{name}\"");
+            return Err(Error::input(sqlstate::INSUFFICIENT_PRIVILEGE, message)
+                .with_detail("System catalog modifications are currently disallowed."));
+        }
+        let message = format!("schema \"{schema}\" does not exist");
+        self.binder.fail(sqlstate::INVALID_SCHEMA_NAME, message, Place::of(name))
+    }
+
+    fn column_definition(
+        &mut self,
+        column: &ast::ColumnDef,
+        keys: &mut Vec<(Option<String>, Vec<String>)>,
+    ) -> Result<ColumnDefinition> {
+        let name = fold(&column.name);
+        let place = Place::OperatorAfter(column.name.span.end);
+        let sql_type = types::resolve(&column.data_type).map_err(|error| self.binder.place(error, place))?;
+        let mut definition =
+            ColumnDefinition { name: name.clone(), sql_type, is_nullable: true, default: None };
+        for option in &column.options {
+            let constraint = option.name.as_ref().map(fold);
+            match &option.option {
+                ColumnOption::Null => {}
+                ColumnOption::NotNull => definition.is_nullable = false,
+                ColumnOption::Default(expr) => {
+                    definition.default = self.default_text(expr, sql_type, &name)?;
+                }
+                ColumnOption::PrimaryKey(key) => {
+                    let constraint = constraint.or_else(|| key.name.as_ref().map(fold));
+                    keys.push((constraint, vec![name.clone()]));
+                }
+                ColumnOption::Unique(_) => return unsupported(UNIQUE),
+                ColumnOption::ForeignKey(_) => {}
+                ColumnOption::Check(_) => return unsupported(CHECK),
+                ColumnOption::Generated { .. } | ColumnOption::Identity(_) => {
+                    return unsupported("generated and identity columns are not supported yet");
+                }
+                ColumnOption::Collation(collation) => {
+                    let collation = collation.to_string().replace('"', "").to_ascii_lowercase();
+                    if !matches!(collation.trim_start_matches("pg_catalog."), "c" | "posix" | "default") {
+                        return unsupported("collations other than \"C\" are not supported yet");
+                    }
+                }
+                other => return unsupported(format!("column option {other} is not supported yet")),
+            }
+        }
+        Ok(definition)
+    }
+
+    /// Checks a DEFAULT and answers its text; `None` for NULL.
+    fn default_text(&mut self, expr: &ast::Expr, sql_type: SqlType, column: &str) -> Result<Option<String>> {
+        self.binder.aggregate_mode = AggregateMode::Forbidden("in DEFAULT expressions");
+        let bound = self.binder.expression(expr).map_err(|error| match &error {
+            Error::Input(input) if input.state == sqlstate::UNDEFINED_COLUMN => {
+                let message = "cannot use column reference in DEFAULT expression";
+                let place = Place::of_expr(expr);
+                self.binder.place(Error::input(sqlstate::FEATURE_NOT_SUPPORTED, message), place)
+            }
+            _ => error,
+        })?;
+        let from = bound.type_name();
+        if self.binder.try_coerce(bound, sql_type, Context::Assignment)?.is_none() {
+            let message = format!(
+                "column \"{column}\" is of type {} but default expression is of type {from}",
+                sql_type.base_name()
+            );
+            return Err(Error::input(sqlstate::DATATYPE_MISMATCH, message)
+                .with_hint("You will need to rewrite or cast the expression."));
+        }
+        let is_null = matches!(expr, ast::Expr::Value(value) if matches!(value.value, ast::Value::Null));
+        Ok((!is_null).then(|| expr.to_string()))
+    }
+
+    fn table_constraint(&self, constraint: &TableConstraint) -> Result<(Option<String>, Vec<String>)> {
+        match constraint {
+            TableConstraint::PrimaryKey(key) => {
+                let columns = key
+                    .columns
+                    .iter()
+                    .map(|column| match &column.column.expr {
+                        ast::Expr::Identifier(ident) => Ok(fold(ident)),
+                        other => self.binder.fail(
+                            sqlstate::SYNTAX_ERROR,
+                            format!("syntax error at or near \"{other}\""),
+                            Place::of_expr(other),
+                        ),
+                    })
+                    .collect::<Result<Vec<String>>>()?;
+                Ok((key.name.as_ref().map(fold), columns))
+            }
+            TableConstraint::Unique(_) | TableConstraint::UniqueUsingIndex(_) => unsupported(UNIQUE),
+            TableConstraint::Check(_) => unsupported(CHECK),
+            other => unsupported(format!("table constraint {other} is not supported yet")),
+        }
+    }
+
+    /// WITH (...): the kind of the primary index; `fillfactor` and its like mean nothing in memory.
+    fn table_options(&self, create: &ast::CreateTable) -> Result<IndexKind> {
+        let (CreateTableOptions::With(options) | CreateTableOptions::Plain(options)) = &create.table_options
+        else {
+            return Ok(IndexKind::Ordered);
+        };
+        let mut index = IndexKind::Ordered;
+        for option in options {
+            let (key, value) = match option {
+                SqlOption::KeyValue { key, value } => (fold(key), value.to_string()),
+                SqlOption::Ident(ident) => (fold(ident), String::new()),
+                SqlOption::TableSpace(_) => continue,
+                other => return unsupported(format!("table option {other} is not supported yet")),
+            };
+            match key.as_str() {
+                "fillfactor" | "parallel_workers" | "user_catalog_table" | "oids" | "tablespace" => {}
+                _ if key.starts_with("autovacuum_") || key.starts_with("toast") => {}
+                "primary_index" => {
+                    index = match value.trim_matches(['\'', '"']).to_ascii_lowercase().as_str() {
+                        "hash" => IndexKind::Hash,
+                        "ordered" | "btree" => IndexKind::Ordered,
+                        other => {
+                            return Err(Error::input(
+                                sqlstate::INVALID_PARAMETER_VALUE,
+                                format!("invalid value for option \"primary_index\": {other}"),
+                            )
+                            .with_hint("It is ordered or hash."));
+                        }
+                    };
+                }
+                _ => {
+                    return Err(Error::input(
+                        sqlstate::INVALID_PARAMETER_VALUE,
+                        format!("unrecognized parameter \"{key}\""),
+                    ));
+                }
+            }
+        }
+        Ok(index)
+    }
+
+    fn alter(&self, alter: &ast::AlterTable) -> Result<SchemaCommand> {
+        let table = self.name(&alter.name)?;
+        let [operation] = alter.operations.as_slice() else {
+            return unsupported("several actions in one ALTER TABLE are not supported yet");
+        };
+        let AlterTableOperation::AddConstraint { constraint, not_valid } = operation else {
+            return unsupported(format!("ALTER TABLE ... {} is not supported yet", action_name(operation)));
+        };
+        if let TableConstraint::ForeignKey(key) = constraint {
+            if *not_valid {
+                return unsupported("NOT VALID constraints are not supported yet");
+            }
+            let foreign_key = self.foreign_key(key)?;
+            return Ok(SchemaCommand::AddForeignKey { table, if_exists: alter.if_exists, foreign_key });
+        }
+        let (name, columns) = self.table_constraint(constraint)?;
+        // Column numbers are found when it runs, against the table of that moment.
+        let primary_key =
+            PrimaryKey { name: name.unwrap_or_default(), columns: Vec::new(), index: IndexKind::Ordered };
+        Ok(SchemaCommand::AddPrimaryKey { table, if_exists: alter.if_exists, primary_key, columns })
+    }
+}
+
+const UNIQUE: &str = "UNIQUE constraints are not supported yet, only PRIMARY KEY";
+const CHECK: &str = "CHECK constraints are not supported yet";
+
+fn refuse_table_kinds(create: &ast::CreateTable) -> Result<()> {
+    let refusals = [
+        (create.temporary, "temporary tables are not supported yet"),
+        (
+            create.external || create.or_replace || create.dynamic,
+            "this form of CREATE TABLE is not supported",
+        ),
+        (create.query.is_some(), "CREATE TABLE AS is not supported yet"),
+        (create.like.is_some(), "CREATE TABLE ... LIKE is not supported yet"),
+        (create.inherits.is_some(), "table inheritance is not supported yet"),
+        (
+            create.partition_by.is_some()
+                || create.partition_of.is_some()
+                || !matches!(create.hive_distribution, HiveDistributionStyle::NONE),
+            "partitioned tables are not supported yet",
+        ),
+        (create.on_commit.is_some(), "ON COMMIT is not supported yet"),
+    ];
+    for (is_there, sentence) in refusals {
+        if is_there {
+            return unsupported(sentence);
+        }
+    }
+    Ok(())
+}
+
+/// The primary key on these columns; its name is made up if none was given.
+pub(crate) fn primary_key(
+    definition: &TableDefinition,
+    name: Option<String>,
+    columns: &[String],
+    index: IndexKind,
+) -> Result<PrimaryKey> {
+    let mut numbers: Vec<u16> = Vec::with_capacity(columns.len());
+    for column in columns {
+        let at = definition.column_index(column).and_then(|at| u16::try_from(at).ok());
+        let Some(at) = at else {
+            return Err(Error::input(
+                sqlstate::UNDEFINED_COLUMN,
+                format!("column \"{column}\" named in key does not exist"),
+            ));
+        };
+        if numbers.contains(&at) {
+            return Err(Error::input(
+                sqlstate::DUPLICATE_COLUMN,
+                format!("column \"{column}\" appears twice in primary key constraint"),
+            ));
+        }
+        numbers.push(at);
+    }
+    if numbers.len() > MOST_KEY_COLUMNS {
+        return Err(Error::input(
+            sqlstate::TOO_MANY_COLUMNS,
+            format!("cannot use more than {MOST_KEY_COLUMNS} columns in an index"),
+        ));
+    }
+    let name = name.unwrap_or_else(|| format!("{}_pkey", definition.name.name));
+    Ok(PrimaryKey { name, columns: numbers, index })
+}
+
+fn action_name(operation: &AlterTableOperation) -> String {
+    let shown = operation.to_string();
+    let words: Vec<&str> = shown.split_whitespace().take(2).collect();
+    words.join(" ").to_ascii_uppercase()
+}
+
+fn refuse<T>(statement: &ast::Statement) -> Result<T> {
+    let shown = statement.to_string();
+    let is_plain = |word: &&str| word.chars().all(|character| character.is_ascii_alphabetic());
+    let words: Vec<&str> = shown.split_whitespace().take(2).take_while(is_plain).collect();
+    unsupported(format!("{} is not supported yet", words.join(" ").to_ascii_uppercase()))
+}

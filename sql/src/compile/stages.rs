@@ -1,0 +1,303 @@
+//! SELECTs that the executor finishes: grouping, DISTINCT, sorting.
+//!
+//! The procedure emits, for each row, the values that the stages take: with grouping the keys, the arguments of the aggregates and their
+//! filters; without, the answer's columns and what else is sorted by.
+
+use hyades_engine::error::{Result, sqlstate};
+use hyades_engine::procedure::ir::{Expr, Instruction, Register};
+use hyades_engine::value::SqlType;
+
+use super::Compiler;
+use super::loops::Absent;
+use super::select::{BoundDistinct, BoundSelect, OrderTarget};
+use crate::bind::aggregate::Aggregate;
+use crate::bind::{AGGREGATE_PLACEHOLDER, GROUP_PLACEHOLDER, Place};
+use crate::expr;
+use crate::plan::{AggregateCall, AggregateStage, Distinct, RunPlan, SortKey, Stages, Tag};
+
+/// Values that a row carries between stages, and their types.
+#[derive(Default)]
+struct Carried {
+    exprs: Vec<Expr>,
+    types: Vec<SqlType>,
+}
+
+impl Carried {
+    fn add(&mut self, expr: Expr, sql_type: SqlType) -> usize {
+        self.exprs.push(expr);
+        self.types.push(sql_type);
+        self.exprs.len() - 1
+    }
+}
+
+impl Compiler<'_> {
+    pub(crate) fn staged_select(&mut self, mut bound: BoundSelect) -> Result<RunPlan> {
+        let explain = self.explain_select(&bound, false);
+        let aggregates = std::mem::take(&mut self.binder.aggregates);
+        let is_grouped = bound.is_grouped(aggregates.len());
+        let group = if is_grouped { Some(self.group_keys(&mut bound)?) } else { None };
+        // What the answer's stage computes from a row: the columns, then what else is sorted by.
+        let width = bound.outputs.len();
+        let mut answer = Carried::default();
+        for output in &bound.outputs {
+            answer.add(output.expr.clone(), output.sql_type);
+        }
+        let sort = sort_keys(&bound, &mut answer);
+        let distinct = self.distinct_stage(&bound, width, &mut answer)?;
+        let base = self.binder.register_count();
+        let mut stages = Stages {
+            base,
+            distinct,
+            sort,
+            limit: bound.limits.limit.clone(),
+            offset: bound.limits.offset.clone(),
+            width,
+            ..Stages::default()
+        };
+        let emitted = match group {
+            None => answer,
+            Some(keys) => {
+                let mut emitted = Carried::default();
+                stages.aggregate =
+                    Some(aggregate_stage(&keys, &aggregates, bound.group.is_some(), &mut emitted));
+                let results = |register: Register| placeholder(register, base, keys.len());
+                stages.having = bound.having.clone().map(|having| renumbered(having, &results));
+                let project = answer.exprs.into_iter().map(|expr| renumbered(expr, &results)).collect();
+                stages.project = Some(project);
+                emitted
+            }
+        };
+        let end = self.code.label();
+        self.check(&bound.constant, end, &Absent::default());
+        self.loops(&bound.levels, end, &Absent::default(), &mut |compiler, _, absent| {
+            let values = emitted.exprs.iter().map(|value| absent.apply(value)).collect();
+            compiler.code.push(Instruction::Emit { values });
+            Ok(())
+        })?;
+        self.code.place(end);
+        let source = self.finish_code("select", emitted.types)?;
+        let mut run = self.direct_run(source, Tag::Select, explain);
+        run.stages = Some(stages);
+        Ok(run)
+    }
+
+    /// The keys of the groups; replaces them in the other clauses and refuses columns that are neither keys nor aggregated.
+    fn group_keys(&mut self, bound: &mut BoundSelect) -> Result<Vec<(Expr, SqlType)>> {
+        let mut keys = bound.group.clone().unwrap_or_default();
+        self.add_dependent_keys(bound, &mut keys);
+        let replace_keys = |expr: &mut Expr| {
+            expr::replace(expr, &mut |part| {
+                let is_key = !matches!(part, Expr::Const(_));
+                let at = keys.iter().position(|(key, _)| is_key && key == part)?;
+                Some(Expr::Register(GROUP_PLACEHOLDER + Register::try_from(at).ok()?))
+            });
+        };
+        for output in &mut bound.outputs {
+            replace_keys(&mut output.expr);
+        }
+        for order in &mut bound.order {
+            if let OrderTarget::Expression(expr) = &mut order.target {
+                replace_keys(expr);
+            }
+        }
+        if let Some(having) = &mut bound.having {
+            replace_keys(having);
+        }
+        for output in &bound.outputs {
+            self.refuse_ungrouped(&output.expr, output.column_places)?;
+        }
+        if let Some(having) = &bound.having {
+            self.refuse_ungrouped(having, bound.having_places)?;
+        }
+        for order in &bound.order {
+            if let OrderTarget::Expression(expr) = &order.target {
+                self.refuse_ungrouped(expr, order.column_places)?;
+            }
+        }
+        Ok(keys)
+    }
+
+    /// Whoever groups by a primary key may name the table's other columns: they become keys too.
+    fn add_dependent_keys(&self, bound: &BoundSelect, keys: &mut Vec<(Expr, SqlType)>) {
+        for level in &bound.levels {
+            let super::from::Source::Table { table, row } = &level.source else { continue };
+            let definition = table.definition();
+            let Some(primary_key) = &definition.primary_key else { continue };
+            let column = |column: u16| Expr::Column { row: *row, column };
+            let is_key = |keys: &[(Expr, SqlType)], expr: &Expr| keys.iter().any(|(key, _)| key == expr);
+            if !primary_key.columns.iter().all(|key| is_key(keys, &column(*key))) {
+                continue;
+            }
+            for (number, defined) in definition.columns.iter().enumerate() {
+                let expr = column(u16::try_from(number).unwrap_or(u16::MAX));
+                let is_used =
+                    bound.outputs.iter().any(|output| expr::any(&output.expr, &|part| *part == expr))
+                        || bound.having.iter().any(|having| expr::any(having, &|part| *part == expr))
+                        || bound.order.iter().any(|order| match &order.target {
+                            OrderTarget::Expression(order) => expr::any(order, &|part| *part == expr),
+                            OrderTarget::Output(_) => false,
+                        });
+                if is_used && !is_key(keys, &expr) {
+                    keys.push((expr, defined.sql_type));
+                }
+            }
+        }
+    }
+
+    fn refuse_ungrouped(&self, expr: &Expr, places: (usize, usize)) -> Result<()> {
+        let mut ungrouped: Option<Expr> = None;
+        let is_free = |part: &Expr| match part {
+            Expr::Column { .. } => true,
+            Expr::Register(register) => self.binder.scope.relations.iter().any(|relation| {
+                matches!(&relation.kind, crate::bind::scope::RelationKind::Registers(registers)
+                    if registers.contains(register))
+            }),
+            _ => false,
+        };
+        find(expr, &is_free, &mut ungrouped);
+        let Some(found) = ungrouped else { return Ok(()) };
+        let mut place = Place::Unknown;
+        if let Expr::Column { row, column } = &found {
+            let named = &self.binder.column_places[places.0..places.1];
+            place = named
+                .iter()
+                .find(|(its_row, its_column, _)| its_row == row && its_column == column)
+                .map_or(Place::Unknown, |(_, _, place)| *place);
+        }
+        let shown = crate::explain::Names { scope: &self.binder.scope, is_qualified: true }.expr(&found);
+        let message = format!(
+            "column \"{shown}\" must appear in the GROUP BY clause or be used in an aggregate function"
+        );
+        self.binder.fail(sqlstate::GROUPING_ERROR, message, place)
+    }
+
+    fn distinct_stage(
+        &mut self,
+        bound: &BoundSelect,
+        width: usize,
+        answer: &mut Carried,
+    ) -> Result<Distinct> {
+        match &bound.distinct {
+            BoundDistinct::No => Ok(Distinct::No),
+            BoundDistinct::Rows => {
+                for order in &bound.order {
+                    if matches!(order.target, OrderTarget::Expression(_)) {
+                        return self.binder.fail(
+                            sqlstate::INVALID_COLUMN_REFERENCE,
+                            "for SELECT DISTINCT, ORDER BY expressions must appear in select list",
+                            order.place,
+                        );
+                    }
+                }
+                Ok(Distinct::Rows(width))
+            }
+            BoundDistinct::On(targets) => {
+                let mut columns = Vec::with_capacity(targets.len());
+                for (target, sql_type) in targets {
+                    columns.push(match target {
+                        OrderTarget::Output(at) => *at,
+                        OrderTarget::Expression(expr) => {
+                            let known = answer.exprs.iter().position(|carried| carried == expr);
+                            known.unwrap_or_else(|| answer.add(expr.clone(), *sql_type))
+                        }
+                    });
+                }
+                let leading: Vec<usize> =
+                    sort_values(bound, answer).into_iter().take(columns.len()).collect();
+                if !leading.is_empty() && !leading.iter().all(|value| columns.contains(value)) {
+                    return self.binder.fail(
+                        sqlstate::INVALID_COLUMN_REFERENCE,
+                        "SELECT DISTINCT ON expressions must match initial ORDER BY expressions",
+                        bound.order.first().map_or(Place::Unknown, |order| order.place),
+                    );
+                }
+                Ok(Distinct::On(columns))
+            }
+        }
+    }
+}
+
+fn find(expr: &Expr, wanted: &dyn Fn(&Expr) -> bool, found: &mut Option<Expr>) {
+    if found.is_some() {
+        return;
+    }
+    if wanted(expr) {
+        *found = Some(expr.clone());
+        return;
+    }
+    expr::for_each_part(expr, &mut |part| find(part, wanted, found));
+}
+
+/// Where the keys of ORDER BY stand among the carried values.
+fn sort_values(bound: &BoundSelect, answer: &Carried) -> Vec<usize> {
+    bound
+        .order
+        .iter()
+        .filter_map(|order| match &order.target {
+            OrderTarget::Output(at) => Some(*at),
+            OrderTarget::Expression(expr) => answer.exprs.iter().position(|carried| carried == expr),
+        })
+        .collect()
+}
+
+fn sort_keys(bound: &BoundSelect, answer: &mut Carried) -> Vec<SortKey> {
+    bound
+        .order
+        .iter()
+        .map(|order| {
+            let value = match &order.target {
+                OrderTarget::Output(at) => *at,
+                OrderTarget::Expression(expr) => answer.add(expr.clone(), order.sql_type),
+            };
+            SortKey {
+                value,
+                is_descending: order.is_descending,
+                nulls_first: order.nulls_first,
+                is_char: matches!(order.sql_type, SqlType::Char(_)),
+            }
+        })
+        .collect()
+}
+
+/// Lays out what the procedure emits for the aggregates.
+fn aggregate_stage(
+    keys: &[(Expr, SqlType)],
+    aggregates: &[Aggregate],
+    is_grouped: bool,
+    emitted: &mut Carried,
+) -> AggregateStage {
+    for (key, sql_type) in keys {
+        emitted.add(key.clone(), *sql_type);
+    }
+    let calls = aggregates
+        .iter()
+        .map(|aggregate| AggregateCall {
+            kind: aggregate.kind,
+            argument: aggregate
+                .argument
+                .as_ref()
+                .map(|argument| emitted.add(argument.clone(), aggregate.argument_type)),
+            argument_type: aggregate.argument_type,
+            filter: aggregate.filter.as_ref().map(|filter| emitted.add(filter.clone(), SqlType::Boolean)),
+            is_distinct: aggregate.is_distinct,
+        })
+        .collect();
+    AggregateStage { keys: keys.len(), is_grouped, calls }
+}
+
+/// The register in which a placeholder's value will be: group keys first, then results.
+fn placeholder(register: Register, base: Register, keys: usize) -> Option<Register> {
+    let keys = Register::try_from(keys).ok()?;
+    if register >= GROUP_PLACEHOLDER {
+        return Some(base + (register - GROUP_PLACEHOLDER));
+    }
+    (register >= AGGREGATE_PLACEHOLDER).then(|| base + keys + (register - AGGREGATE_PLACEHOLDER))
+}
+
+fn renumbered(mut expr: Expr, to: &dyn Fn(Register) -> Option<Register>) -> Expr {
+    expr::replace(&mut expr, &mut |part| match part {
+        Expr::Register(register) => to(*register).map(Expr::Register),
+        _ => None,
+    });
+    expr
+}

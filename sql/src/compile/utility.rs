@@ -1,0 +1,122 @@
+//! Statements that run no procedure.
+
+use hyades_engine::catalog::TableName;
+use hyades_engine::error::{Error, Result, sqlstate};
+use hyades_engine::value::SqlType;
+use sqlparser::ast::Expr as AstExpr;
+
+use super::Compiler;
+use crate::bind::scope::DEFAULT_SCHEMA;
+use crate::bind::types;
+use crate::plan::{Action, Plan, SettingsCommand, TransactionCommand};
+use crate::session::{Response, ResultColumn};
+use crate::statement::{QualifiedName, Statement, query};
+
+/// Schema and name, the default schema filled in.
+pub(crate) fn table_name(name: &QualifiedName) -> TableName {
+    TableName {
+        schema: name.schema.clone().unwrap_or_else(|| DEFAULT_SCHEMA.to_owned()),
+        name: name.name.clone(),
+    }
+}
+
+/// 42P01. PostgreSQL gives no position for commands that are not queries.
+pub(crate) fn no_table(name: &QualifiedName) -> Error {
+    let shown = match &name.schema {
+        Some(schema) => format!("{schema}.{}", name.name),
+        None => name.name.clone(),
+    };
+    Error::input(sqlstate::UNDEFINED_TABLE, format!("relation \"{shown}\" does not exist"))
+}
+
+fn text_column(name: &str) -> ResultColumn {
+    ResultColumn { name: name.to_owned(), sql_type: SqlType::Text, source: None }
+}
+
+impl Compiler<'_> {
+    fn simple(&self, command: &'static str, action: Action) -> Plan {
+        Plan { parameters: Vec::new(), response: Response::NoData, action, command, is_read_only: true }
+    }
+
+    pub(crate) fn utility(&mut self, statement: &Statement) -> Result<Plan> {
+        use TransactionCommand as Transaction;
+        let transaction = |command, transaction| Ok(self.simple(command, Action::Transaction(transaction)));
+        match statement {
+            Statement::Begin { modes, is_start } => {
+                let command = if *is_start { "START TRANSACTION" } else { "BEGIN" };
+                transaction(command, Transaction::Begin(modes.clone()))
+            }
+            Statement::Commit => transaction("COMMIT", Transaction::Commit),
+            Statement::Rollback => transaction("ROLLBACK", Transaction::Rollback),
+            Statement::Savepoint(name) => transaction("SAVEPOINT", Transaction::Savepoint(name.clone())),
+            Statement::Release(name) => transaction("RELEASE", Transaction::Release(name.clone())),
+            Statement::RollbackTo(name) => transaction("ROLLBACK", Transaction::RollbackTo(name.clone())),
+            Statement::SetTransaction(modes) => transaction("SET", Transaction::Set(modes.clone())),
+            Statement::SetSessionCharacteristics(modes) => {
+                Ok(self.settings("SET", SettingsCommand::SetCharacteristics(modes.clone())))
+            }
+            Statement::Set { name, value, scope } => {
+                let command =
+                    SettingsCommand::Set { name: name.clone(), value: value.clone(), scope: *scope };
+                Ok(self.settings("SET", command))
+            }
+            Statement::Show(name) => Ok(self.show(name.clone())),
+            Statement::Reset(name) => Ok(self.settings("RESET", SettingsCommand::Reset(name.clone()))),
+            Statement::DiscardAll => Ok(self.settings("DISCARD ALL", SettingsCommand::DiscardAll)),
+            Statement::Maintenance { tag, tables, refused_in_block } => {
+                for table in tables {
+                    if self.binder.context.tables.table(&table_name(table)).is_none() {
+                        return Err(no_table(table));
+                    }
+                }
+                Ok(self.simple(tag, Action::Maintenance { tag, refused_in_block: *refused_in_block }))
+            }
+            Statement::Prepare { name, types, body } => self.prepare(name, types, body),
+            Statement::Execute { name, arguments } => self.execute(name, arguments),
+            Statement::Deallocate(name) => Ok(self.simple("DEALLOCATE", Action::Deallocate(name.clone()))),
+            _ => Ok(Plan { response: Response::Empty, ..self.simple("", Action::Empty) }),
+        }
+    }
+
+    fn settings(&self, command: &'static str, settings: SettingsCommand) -> Plan {
+        self.simple(command, Action::Settings(settings))
+    }
+
+    fn show(&self, name: Option<String>) -> Plan {
+        let columns = match &name {
+            Some(name) => vec![text_column(crate::settings::shown_name(name))],
+            None => vec![text_column("name"), text_column("setting"), text_column("description")],
+        };
+        Plan { response: Response::Rows(columns), ..self.settings("SHOW", SettingsCommand::Show(name)) }
+    }
+
+    fn prepare(&self, name: &str, names: &[String], body: &str) -> Result<Plan> {
+        let mut declared = Vec::with_capacity(names.len());
+        for name in names {
+            declared.push(if name.eq_ignore_ascii_case("unknown") {
+                None
+            } else {
+                Some(types::resolve(&query::parse_type(name)?)?)
+            });
+        }
+        let action = Action::Prepare { name: name.to_owned(), types: declared, body: body.to_owned() };
+        Ok(self.simple("PREPARE", action))
+    }
+
+    /// The arguments are bound when the prepared statement's parameter types are known; here they must only be constants.
+    fn execute(&mut self, name: &str, arguments: &str) -> Result<Plan> {
+        let mut bound = Vec::new();
+        if !arguments.is_empty() {
+            let parsed = match query::parse_expression(arguments)? {
+                AstExpr::Tuple(items) => items,
+                AstExpr::Nested(item) => vec![*item],
+                other => vec![other],
+            };
+            for argument in &parsed {
+                let argument = self.binder.expression(argument)?;
+                bound.push(self.binder.known_or_text(argument)?.0);
+            }
+        }
+        Ok(self.simple("EXECUTE", Action::Execute { name: name.to_owned(), arguments: bound }))
+    }
+}

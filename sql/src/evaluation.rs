@@ -1,0 +1,89 @@
+//! Evaluation outside procedures: literals and constants at compile time.
+//!
+//! Folding never raises an error that the statement might not meet when it runs: `CASE WHEN false THEN 1/0 END` compiles. Only what is
+//! immutable is folded; what depends on the session's time zone or the clock is left to run time.
+
+use std::cell::RefCell;
+use std::cmp::Ordering;
+use std::sync::{Arc, LazyLock};
+
+use hyades_engine::error::Result;
+use hyades_engine::procedure::evaluate::{self, Context};
+use hyades_engine::procedure::frame::Environment;
+use hyades_engine::procedure::ir::Expr;
+use hyades_engine::value::function::Volatility;
+use hyades_engine::value::{SqlType, Value, compare, text};
+use jiff::tz::TimeZone;
+use rand::SeedableRng;
+
+use crate::expr;
+
+/// Reads a literal.
+pub(crate) fn parse_text(literal: &str, sql_type: SqlType, time_zone: &TimeZone) -> Result<Value> {
+    text::parse(literal, sql_type, time_zone)
+}
+
+/// The order of ORDER BY.
+pub(crate) fn total_order(left: &Value, right: &Value) -> Ordering {
+    compare::total(left, right)
+}
+
+/// An environment to run procedures in.
+pub(crate) fn environment(user: &str, database: &str) -> Environment {
+    Environment {
+        transaction_time: 0,
+        statement_time: 0,
+        time_zone: TimeZone::UTC,
+        user: user.to_owned(),
+        database: database.to_owned(),
+        interrupt: Arc::default(),
+        random: RefCell::new(rand::rngs::SmallRng::seed_from_u64(0)),
+    }
+}
+
+/// Evaluates an expression over registers.
+pub(crate) fn evaluate(expr: &Expr, registers: &[Value], environment: &Environment) -> Result<Value> {
+    evaluate::evaluate(expr, &Context { registers, rows: &[], layouts: &[], environment })
+}
+
+/// Whether the result depends on the operand alone, not on the session's time zone.
+pub(crate) fn is_immutable_cast(from: SqlType, to: SqlType) -> bool {
+    let is_zoned = |sql_type| sql_type == SqlType::TimestampTz;
+    let is_plain = |sql_type: SqlType| !sql_type.is_text() && !sql_type.is_datetime();
+    // Reading or printing a date depends on settings too ('today').
+    let is_readable = |one: SqlType, other: SqlType| !one.is_text() || is_plain(other) || other.is_text();
+    !is_zoned(from) && !is_zoned(to) && is_readable(from, to) && is_readable(to, from)
+}
+
+thread_local! {
+    /// For constants, which look at none of it.
+    static NOWHERE: LazyLock<Environment> = LazyLock::new(|| environment("", ""));
+}
+
+/// Computes an expression of constants; the error is the statement's.
+pub(crate) fn fold(expr: Expr) -> Result<Expr> {
+    NOWHERE.with(|environment| evaluate(&expr, &[], environment)).map(Expr::Const)
+}
+
+/// Computes an expression if all its parts are constants and it is immutable; leaves it alone if that fails.
+pub(crate) fn fold_if_constant(expr: Expr) -> Expr {
+    let mut are_constant = true;
+    expr::for_each_part(&expr, &mut |part| are_constant &= matches!(part, Expr::Const(_)));
+    let is_immutable = match &expr {
+        Expr::Call { function, .. } => function.volatility() == Volatility::Immutable,
+        Expr::Const(_) | Expr::Register(_) | Expr::Column { .. } | Expr::Cast { .. } => false,
+        _ => true,
+    };
+    if !are_constant || !is_immutable {
+        return expr;
+    }
+    match NOWHERE.with(|environment| evaluate(&expr, &[], environment)) {
+        Ok(value) => Expr::Const(value),
+        Err(_) => expr,
+    }
+}
+
+/// Whether a constant is the number zero or NULL.
+pub(crate) fn is_zero(expr: &Expr) -> bool {
+    matches!(expr, Expr::Const(value) if value.is_null() || value.as_i64() == Some(0))
+}

@@ -1,0 +1,192 @@
+//! What a statement compiles to: a [`Plan`].
+//!
+//! Most statements are one procedure that emits its answer ([`RunPlan`]). Where procedures do not suffice (aggregates, sorting,
+//! DISTINCT), [`Stages`] of the executor stand between the procedure's rows and the answer; where rows must be collected before they
+//! may change (an UPDATE that moves rows along the scanned key, INSERT ... SELECT into the same table), a second procedure is applied
+//! to each collected row.
+
+use std::sync::Arc;
+
+use hyades_engine::catalog::{PrimaryKey, TableDefinition};
+use hyades_engine::procedure::ir::{Expr, Procedure, Register};
+use hyades_engine::storage::table::Table;
+use hyades_engine::value::SqlType;
+
+use crate::bind::aggregate::AggregateKind;
+use crate::bind::session_call::SessionCall;
+use crate::explain::PlanNode;
+use crate::session::Response;
+use crate::statement::{CopyOptions, IsolationModes, QualifiedName, SetValue, SettingScope};
+
+/// A compiled statement.
+#[derive(Debug)]
+pub(crate) struct Plan {
+    pub(crate) parameters: Vec<SqlType>,
+    pub(crate) response: Response,
+    pub(crate) action: Action,
+    /// The command's name, for messages (`cannot execute UPDATE in a read-only transaction`).
+    pub(crate) command: &'static str,
+    pub(crate) is_read_only: bool,
+}
+
+#[derive(Debug)]
+pub(crate) enum Action {
+    Empty,
+    Run(Box<RunPlan>),
+    /// Ready lines.
+    Explain(Vec<String>),
+    Transaction(TransactionCommand),
+    Settings(SettingsCommand),
+    Maintenance {
+        tag: &'static str,
+        refused_in_block: Option<&'static str>,
+    },
+    Schema(SchemaCommand),
+    CopyIn(Box<CopyInPlan>),
+    CopyOut(Box<CopyOutPlan>),
+    Prepare {
+        name: String,
+        types: Vec<Option<SqlType>>,
+        body: String,
+    },
+    Execute {
+        name: String,
+        arguments: Vec<Expr>,
+    },
+    Deallocate(Option<String>),
+}
+
+#[derive(Debug)]
+pub(crate) enum TransactionCommand {
+    Begin(IsolationModes),
+    Commit,
+    Rollback,
+    Savepoint(String),
+    Release(String),
+    RollbackTo(String),
+    Set(IsolationModes),
+}
+
+#[derive(Debug)]
+pub(crate) enum SettingsCommand {
+    Set { name: String, value: SetValue, scope: SettingScope },
+    Show(Option<String>),
+    Reset(Option<String>),
+    SetCharacteristics(IsolationModes),
+    DiscardAll,
+}
+
+#[derive(Debug)]
+pub(crate) enum SchemaCommand {
+    Create { definition: TableDefinition, if_not_exists: bool, foreign_keys: Vec<WantedForeignKey> },
+    Drop { tables: Vec<QualifiedName>, if_exists: bool, cascades: bool },
+    Truncate { tables: Vec<QualifiedName>, cascades: bool },
+    AddForeignKey { table: QualifiedName, if_exists: bool, foreign_key: WantedForeignKey },
+    AddPrimaryKey { table: QualifiedName, if_exists: bool, primary_key: PrimaryKey, columns: Vec<String> },
+}
+
+/// A foreign key as written; tables and columns are looked up when the statement runs.
+#[derive(Clone, Debug)]
+pub(crate) struct WantedForeignKey {
+    pub(crate) name: Option<String>,
+    pub(crate) columns: Vec<String>,
+    pub(crate) parent: QualifiedName,
+    /// Empty: the parent's primary key.
+    pub(crate) parent_columns: Vec<String>,
+}
+
+/// What the command tag counts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Tag {
+    Select,
+    Insert,
+    Update,
+    Delete,
+}
+
+#[derive(Debug)]
+pub(crate) struct RunPlan {
+    pub(crate) session_calls: Vec<SessionCall>,
+    pub(crate) source: Arc<Procedure>,
+    pub(crate) stages: Option<Stages>,
+    /// Run once for each row that comes out of the source (and stages); its parameters are the row's values.
+    pub(crate) apply: Option<Arc<Procedure>>,
+    pub(crate) tag: Tag,
+    pub(crate) explain: PlanNode,
+}
+
+/// What happens to the rows of a procedure on their way to the answer, in this order. Expressions see the parameters in the first
+/// registers and the row's values from `base` on.
+#[derive(Debug, Default)]
+pub(crate) struct Stages {
+    pub(crate) base: Register,
+    pub(crate) aggregate: Option<AggregateStage>,
+    /// Rows for which it is not true are dropped (HAVING).
+    pub(crate) having: Option<Expr>,
+    /// What becomes of a row; `None`: it stays as it is.
+    pub(crate) project: Option<Vec<Expr>>,
+    pub(crate) distinct: Distinct,
+    pub(crate) sort: Vec<SortKey>,
+    pub(crate) limit: Option<Expr>,
+    pub(crate) offset: Option<Expr>,
+    /// How many of the values are answered; the rest served sorting only.
+    pub(crate) width: usize,
+}
+
+#[derive(Debug, Default, PartialEq, Eq)]
+pub(crate) enum Distinct {
+    #[default]
+    No,
+    /// Equal in the first values.
+    Rows(usize),
+    /// DISTINCT ON: the first row after sorting for each value of these.
+    On(Vec<usize>),
+}
+
+#[derive(Debug)]
+pub(crate) struct AggregateStage {
+    /// The first values of a row are the keys of its group.
+    pub(crate) keys: usize,
+    /// Without GROUP BY there is one group, even of no rows.
+    pub(crate) is_grouped: bool,
+    pub(crate) calls: Vec<AggregateCall>,
+}
+
+/// An aggregate over values of the rows.
+#[derive(Debug)]
+pub(crate) struct AggregateCall {
+    pub(crate) kind: AggregateKind,
+    /// The value it takes.
+    pub(crate) argument: Option<usize>,
+    pub(crate) argument_type: SqlType,
+    /// The value that must be true.
+    pub(crate) filter: Option<usize>,
+    pub(crate) is_distinct: bool,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct SortKey {
+    pub(crate) value: usize,
+    pub(crate) is_descending: bool,
+    pub(crate) nulls_first: bool,
+    pub(crate) is_char: bool,
+}
+
+#[derive(Debug)]
+pub(crate) struct CopyInPlan {
+    pub(crate) table: Arc<Table>,
+    /// The columns of the data.
+    pub(crate) columns: Vec<(String, SqlType)>,
+    pub(crate) options: CopyOptions,
+    /// Inserts one row given the columns' values as parameters.
+    pub(crate) insert: Arc<Procedure>,
+}
+
+#[derive(Debug)]
+pub(crate) struct CopyOutPlan {
+    pub(crate) run: RunPlan,
+    pub(crate) columns: Vec<(String, SqlType)>,
+    pub(crate) options: CopyOptions,
+    /// Of each column, whether its values are always quoted (CSV).
+    pub(crate) force_quote: Vec<bool>,
+}

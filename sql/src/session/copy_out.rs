@@ -1,0 +1,131 @@
+//! COPY TO STDOUT: rows as lines of text or CSV.
+
+use hyades_engine::error::Result;
+use hyades_engine::value::{SqlType, Value, text};
+use jiff::tz::TimeZone;
+
+use super::Output;
+use crate::plan::CopyOutPlan;
+use crate::statement::{CopyFormat, CopyOptions};
+
+/// Writes lines, each handed on as a chunk of its own: clients are promised one CopyData message for each row. See the
+/// documentation of COPY for both formats.
+pub(super) struct CopyWriter {
+    options: CopyOptions,
+    types: Vec<SqlType>,
+    force_quote: Vec<bool>,
+    time_zone: TimeZone,
+    line: Vec<u8>,
+    field: Vec<u8>,
+    header: Option<Vec<String>>,
+}
+
+impl CopyWriter {
+    pub(super) fn new(plan: &CopyOutPlan, time_zone: &TimeZone) -> CopyWriter {
+        let names = || plan.columns.iter().map(|(name, _)| name.clone()).collect();
+        CopyWriter {
+            options: plan.options.clone(),
+            types: plan.columns.iter().map(|(_, sql_type)| *sql_type).collect(),
+            force_quote: plan.force_quote.clone(),
+            time_zone: time_zone.clone(),
+            line: Vec::new(),
+            field: Vec::new(),
+            header: plan.options.has_header.then(names),
+        }
+    }
+
+    pub(super) fn row(&mut self, values: &mut [Value], output: &mut dyn Output) -> Result<()> {
+        self.write_header(output)?;
+        for (at, value) in values.iter().enumerate() {
+            if at > 0 {
+                self.line.push(self.options.delimiter);
+            }
+            if value.is_null() {
+                self.line.extend_from_slice(self.options.null.as_bytes());
+                continue;
+            }
+            self.field.clear();
+            text::write(value, self.types[at], &self.time_zone, &mut self.field);
+            match self.options.format {
+                CopyFormat::Text => escape_text(&self.field, self.options.delimiter, &mut self.line),
+                CopyFormat::Csv => {
+                    let is_only = values.len() == 1;
+                    let quotes = self.force_quote.get(at).copied().unwrap_or(false);
+                    quote_csv(&self.field, &self.options, quotes, is_only, &mut self.line);
+                }
+            }
+        }
+        self.end_line(output)
+    }
+
+    fn end_line(&mut self, output: &mut dyn Output) -> Result<()> {
+        self.line.push(b'\n');
+        let handed_on = output.copy_data(&self.line);
+        self.line.clear();
+        handed_on
+    }
+
+    fn write_header(&mut self, output: &mut dyn Output) -> Result<()> {
+        let Some(names) = self.header.take() else { return Ok(()) };
+        for (at, name) in names.iter().enumerate() {
+            if at > 0 {
+                self.line.push(self.options.delimiter);
+            }
+            match self.options.format {
+                CopyFormat::Text => escape_text(name.as_bytes(), self.options.delimiter, &mut self.line),
+                CopyFormat::Csv => {
+                    quote_csv(name.as_bytes(), &self.options, false, names.len() == 1, &mut self.line);
+                }
+            }
+        }
+        self.end_line(output)
+    }
+
+    /// Writes the header of a result without rows.
+    pub(super) fn finish(&mut self, output: &mut dyn Output) -> Result<()> {
+        self.write_header(output)
+    }
+}
+
+/// Text format: backslash escapes for what would be misread.
+fn escape_text(field: &[u8], delimiter: u8, out: &mut Vec<u8>) {
+    for byte in field {
+        let letter = match byte {
+            0x08 => b'b',
+            0x0c => b'f',
+            b'\n' => b'n',
+            b'\r' => b'r',
+            b'\t' => b't',
+            0x0b => b'v',
+            b'\\' => b'\\',
+            byte if *byte == delimiter => delimiter,
+            byte => {
+                out.push(*byte);
+                continue;
+            }
+        };
+        out.extend_from_slice(&[b'\\', letter]);
+    }
+}
+
+/// CSV: quotes around what would be misread.
+fn quote_csv(field: &[u8], options: &CopyOptions, is_forced: bool, is_only: bool, out: &mut Vec<u8>) {
+    let is_special =
+        |byte: &u8| *byte == options.delimiter || *byte == options.quote || matches!(byte, b'\n' | b'\r');
+    let needs_quotes = is_forced
+        || field == options.null.as_bytes()
+        || (is_only && field == b"\\.")
+        || field.iter().any(is_special);
+    if !needs_quotes {
+        out.extend_from_slice(field);
+        return;
+    }
+    out.push(options.quote);
+    for byte in field {
+        if *byte == options.quote || *byte == options.escape {
+            out.push(options.escape);
+        }
+        out.push(*byte);
+    }
+    out.push(options.quote);
+}

@@ -1,0 +1,278 @@
+//! Foreign keys in DDL: what CREATE, ALTER, DROP and TRUNCATE mean for the tables at the other end.
+//!
+//! Everything here looks at definitions that are not locked yet. The engine looks again under the locks and answers
+//! `StalePlan` if something has changed, and the statement starts anew; only TRUNCATE, of which the engine sees one table at a time, is
+//! looked at again here ([`Session::is_truncation_whole`]).
+//!
+//! Reference for checks, their order and messages: PostgreSQL's ATAddForeignKeyConstraint, heap_truncate_check_FKs, and
+//! reportDependentObjects.
+
+use std::sync::Arc;
+
+use hyades_engine::catalog::{CatalogChange, ForeignKey, TableDefinition, TableId};
+use hyades_engine::error::{Error, Result, sqlstate};
+use hyades_engine::storage::table::Table;
+use hyades_engine::value::SqlType;
+
+use super::schema::note;
+use super::{Output, Session};
+use crate::compile::unsupported;
+use crate::compile::utility::{no_table, table_name};
+use crate::plan::WantedForeignKey;
+
+fn column_of(definition: &TableDefinition, name: &str) -> Result<u16> {
+    let at = definition.column_index(name).and_then(|at| u16::try_from(at).ok());
+    at.ok_or_else(|| {
+        let message = format!("column \"{name}\" referenced in foreign key constraint does not exist");
+        Error::input(sqlstate::UNDEFINED_COLUMN, message)
+    })
+}
+
+fn columns_of(definition: &TableDefinition, names: &[String]) -> Result<Vec<u16>> {
+    names.iter().map(|name| column_of(definition, name)).collect()
+}
+
+fn is_name_taken(definition: &TableDefinition, name: &str) -> bool {
+    definition.foreign_key(name).is_some()
+        || definition.primary_key.as_ref().is_some_and(|key| key.name == name)
+}
+
+/// `table_column_column_fkey`, with a number behind it if that is taken.
+fn made_up_name(definition: &TableDefinition, columns: &[String]) -> String {
+    let base = format!("{}_{}_fkey", definition.name.name, columns.join("_"));
+    let numbered = (1u32..).map(|number| format!("{base}{number}"));
+    let mut names = std::iter::once(base.clone()).chain(numbered);
+    names.find(|name| !is_name_taken(definition, name)).unwrap_or(base)
+}
+
+/// The columns of the parent's primary key that the foreign key names.
+fn parent_columns(parent: &TableDefinition, wanted: &WantedForeignKey) -> Result<Vec<u16>> {
+    let table = &parent.name.name;
+    let key = parent.primary_key.as_ref().map(|key| &key.columns);
+    if wanted.parent_columns.is_empty() {
+        return key.cloned().ok_or_else(|| {
+            let message = format!("there is no primary key for referenced table \"{table}\"");
+            Error::input(sqlstate::UNDEFINED_OBJECT, message)
+        });
+    }
+    let columns = columns_of(parent, &wanted.parent_columns)?;
+    let sorted = |columns: &[u16]| {
+        let mut columns = columns.to_vec();
+        columns.sort_unstable();
+        columns
+    };
+    let in_order = sorted(&columns);
+    if in_order.windows(2).any(|pair| pair[0] == pair[1]) {
+        let message = "foreign key referenced-columns list must not contain duplicates";
+        return Err(Error::input(sqlstate::INVALID_FOREIGN_KEY, message));
+    }
+    if key.is_none_or(|key| sorted(key) != in_order) {
+        let message =
+            format!("there is no unique constraint matching given keys for referenced table \"{table}\"");
+        return Err(Error::input(sqlstate::INVALID_FOREIGN_KEY, message));
+    }
+    Ok(columns)
+}
+
+/// Equal values of both types have equal keys.
+fn is_same_key_type(child: SqlType, parent: SqlType) -> bool {
+    let is_text = |sql_type| matches!(sql_type, SqlType::Text | SqlType::Varchar(_));
+    child == parent || (is_text(child) && is_text(parent))
+}
+
+fn check_types(
+    name: &str,
+    child: (&TableDefinition, &[u16]),
+    parent: (&TableDefinition, &[u16]),
+) -> Result<()> {
+    for (column, parent_column) in child.1.iter().zip(parent.1) {
+        let column = &child.0.columns[usize::from(*column)];
+        let parent_column = &parent.0.columns[usize::from(*parent_column)];
+        let types = (column.sql_type, parent_column.sql_type);
+        if is_same_key_type(types.0, types.1) {
+            continue;
+        }
+        let are_both = |is: fn(SqlType) -> bool| is(types.0) && is(types.1);
+        let is_comparable = are_both(SqlType::is_numeric)
+            || are_both(SqlType::is_integer)
+            || are_both(SqlType::is_text)
+            || are_both(SqlType::is_datetime)
+            || types.0.is_same_base(types.1);
+        if is_comparable {
+            return unsupported("foreign keys between columns of different types are not supported yet");
+        }
+        let detail = format!(
+            "Key columns \"{}\" and \"{}\" are of incompatible types: {} and {}.",
+            column.name,
+            parent_column.name,
+            types.0.base_name(),
+            types.1.base_name()
+        );
+        let message = format!("foreign key constraint \"{name}\" cannot be implemented");
+        return Err(Error::input(sqlstate::DATATYPE_MISMATCH, message).with_detail(detail));
+    }
+    Ok(())
+}
+
+fn resolve(child: &TableDefinition, parent: &Arc<Table>, wanted: &WantedForeignKey) -> Result<ForeignKey> {
+    let definition = parent.definition();
+    let columns = columns_of(child, &wanted.columns)?;
+    let parent_columns = parent_columns(&definition, wanted)?;
+    if columns.len() != parent_columns.len() {
+        let message = "number of referencing and referenced columns for foreign key disagree";
+        return Err(Error::input(sqlstate::INVALID_FOREIGN_KEY, message));
+    }
+    let name = wanted.name.clone().unwrap_or_else(|| made_up_name(child, &wanted.columns));
+    check_types(&name, (child, &columns), (&definition, &parent_columns))?;
+    Ok(ForeignKey { name, columns, parent: parent.id(), parent_columns })
+}
+
+fn unique_children(definition: &TableDefinition) -> Vec<TableId> {
+    let mut children = definition.referenced_by.clone();
+    children.sort_unstable();
+    children.dedup();
+    children
+}
+
+impl Session {
+    fn foreign_key(&self, child: &TableDefinition, wanted: &WantedForeignKey) -> Result<ForeignKey> {
+        if let Some(name) = wanted.name.as_ref().filter(|name| is_name_taken(child, name)) {
+            let table = &child.name.name;
+            let message = format!("constraint \"{name}\" for relation \"{table}\" already exists");
+            return Err(Error::input(sqlstate::DUPLICATE_OBJECT, message));
+        }
+        let parent = table_name(&wanted.parent);
+        if parent == child.name {
+            return unsupported("foreign keys of a table to itself are not supported yet");
+        }
+        let parent = self.table(&parent).ok_or_else(|| no_table(&wanted.parent))?;
+        resolve(child, &parent, wanted)
+    }
+
+    /// CREATE TABLE: the table, then its foreign keys.
+    pub(super) fn created(
+        &self,
+        definition: &TableDefinition,
+        foreign_keys: &[WantedForeignKey],
+    ) -> Result<Vec<CatalogChange>> {
+        let id = self.worker.new_table_id();
+        let mut changes = vec![CatalogChange::CreateTable { id, definition: definition.clone() }];
+        let mut known = definition.clone();
+        for wanted in foreign_keys {
+            let foreign_key = self.foreign_key(&known, wanted)?;
+            known.foreign_keys.push(foreign_key.clone());
+            changes.push(CatalogChange::AddForeignKey { id, foreign_key });
+        }
+        Ok(changes)
+    }
+
+    pub(super) fn added_foreign_key(
+        &self,
+        table: &Arc<Table>,
+        wanted: &WantedForeignKey,
+    ) -> Result<Vec<CatalogChange>> {
+        let foreign_key = self.foreign_key(&table.definition(), wanted)?;
+        Ok(vec![CatalogChange::AddForeignKey { id: table.id(), foreign_key }])
+    }
+
+    /// DROP TABLE: first the foreign keys from and to the tables, then the tables.
+    pub(super) fn dropped(
+        &self,
+        tables: &[Arc<Table>],
+        cascades: bool,
+        output: &mut dyn Output,
+    ) -> Result<Vec<CatalogChange>> {
+        let is_dropped = |id: TableId| tables.iter().any(|table| table.id() == id);
+        let mut changes = Vec::new();
+        let mut dependents: Vec<(String, String, String)> = Vec::new();
+        for table in tables {
+            let definition = table.definition();
+            for foreign_key in &definition.foreign_keys {
+                let name = foreign_key.name.clone();
+                changes.push(CatalogChange::DropForeignKey { id: table.id(), name });
+            }
+            let children = unique_children(&definition).into_iter().filter(|child| !is_dropped(*child));
+            for child in children.filter_map(|child| self.table_by_id(child)) {
+                let child_definition = child.definition();
+                let keys = child_definition.foreign_keys.iter();
+                for foreign_key in keys.filter(|key| key.parent == table.id()) {
+                    let name = foreign_key.name.clone();
+                    let child_name = child_definition.name.name.clone();
+                    dependents.push((name.clone(), child_name, definition.name.name.clone()));
+                    changes.push(CatalogChange::DropForeignKey { id: child.id(), name });
+                }
+            }
+        }
+        changes.extend(tables.iter().map(|table| CatalogChange::DropTable { id: table.id() }));
+        match dependents.as_slice() {
+            [] => {}
+            _ if !cascades => return Err(depended_upon(tables, &dependents)),
+            [(name, child, _)] => {
+                note(output, "00000", format!("drop cascades to constraint {name} on table {child}"));
+            }
+            several => note(output, "00000", format!("drop cascades to {} other objects", several.len())),
+        }
+        Ok(changes)
+    }
+
+    /// TRUNCATE: no table may be emptied under rows that refer to it.
+    pub(super) fn truncated(
+        &self,
+        mut tables: Vec<Arc<Table>>,
+        cascades: bool,
+        output: &mut dyn Output,
+    ) -> Result<Vec<CatalogChange>> {
+        let mut at = 0;
+        while at < tables.len() {
+            let definition = tables[at].definition();
+            for id in unique_children(&definition) {
+                if tables.iter().any(|table| table.id() == id) {
+                    continue;
+                }
+                let Some(child) = self.table_by_id(id) else { continue };
+                let name = child.definition().name.name.clone();
+                if !cascades {
+                    let message = "cannot truncate a table referenced in a foreign key constraint";
+                    return Err(Error::input(sqlstate::FEATURE_NOT_SUPPORTED, message)
+                        .with_detail(format!("Table \"{name}\" references \"{}\".", definition.name.name))
+                        .with_hint(format!(
+                            "Truncate table \"{name}\" at the same time, or use TRUNCATE ... CASCADE."
+                        )));
+                }
+                note(output, "00000", format!("truncate cascades to table \"{name}\""));
+                tables.push(child);
+            }
+            at += 1;
+        }
+        Ok(tables.iter().map(|table| CatalogChange::Truncate { id: table.id() }).collect())
+    }
+
+    /// Whether the tables truncated, all locked by now, include those that refer to them.
+    pub(super) fn is_truncation_whole(&self, changes: &[CatalogChange]) -> bool {
+        let is_truncated = |id: &TableId| changes.contains(&CatalogChange::Truncate { id: *id });
+        changes.iter().all(|change| match change {
+            CatalogChange::Truncate { id } => {
+                let table = self.table_by_id(*id);
+                table.is_none_or(|table| table.definition().referenced_by.iter().all(is_truncated))
+            }
+            _ => true,
+        })
+    }
+}
+
+fn depended_upon(tables: &[Arc<Table>], dependents: &[(String, String, String)]) -> Error {
+    let message = match tables {
+        [table] => {
+            let name = &table.definition().name.name;
+            format!("cannot drop table {name} because other objects depend on it")
+        }
+        _ => "cannot drop desired object(s) because other objects depend on them".to_owned(),
+    };
+    let details: Vec<String> = dependents
+        .iter()
+        .map(|(name, child, parent)| format!("constraint {name} on table {child} depends on table {parent}"))
+        .collect();
+    Error::input(sqlstate::DEPENDENT_OBJECTS_STILL_EXIST, message)
+        .with_detail(details.join("\n"))
+        .with_hint("Use DROP ... CASCADE to drop the dependent objects too.")
+}

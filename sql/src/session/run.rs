@@ -1,0 +1,358 @@
+//! Running procedures: queries and changes.
+//!
+//! A statement in progress is a [`Running`]; it survives waits. A conflict makes the statement run again: always when its plan is stale,
+//! and after rolling back when it is alone in its transaction.
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
+use hyades_engine::db::{Flow, Interrupt, Savepoint};
+use hyades_engine::error::{Abort, Error, Result, sqlstate};
+use hyades_engine::procedure::frame::{Frame, RowSink};
+use hyades_engine::value::{Value, text};
+
+use super::copy_out::CopyWriter;
+use super::transaction::State;
+use super::{Completion, Output, Prepared, Session};
+use crate::bind::session_call::{SessionCall, SessionFunction};
+use crate::evaluation;
+use crate::executor::{Row, StageState};
+use crate::plan::{Action, Plan, RunPlan, Stages, Tag};
+use crate::session::schema::SchemaRun;
+
+/// A statement in progress.
+pub(super) enum Running {
+    Query(Box<QueryRun>),
+    Schema(SchemaRun),
+}
+
+pub(super) struct QueryRun {
+    plan: Arc<Plan>,
+    frame: Frame,
+    /// The second procedure runs, over these rows.
+    applying: Option<VecDeque<Row>>,
+    stage: Option<StageState>,
+    collected: Vec<Row>,
+    copy: Option<CopyWriter>,
+    /// Rows answered.
+    rows: u64,
+    /// Rows affected by procedures that have ended.
+    affected: u64,
+    savepoint: Savepoint,
+}
+
+/// Hands the procedure's rows on.
+struct Direct<'a> {
+    output: &'a mut dyn Output,
+    copy: Option<&'a mut CopyWriter>,
+    rows: &'a mut u64,
+}
+
+impl RowSink for Direct<'_> {
+    fn row(&mut self, values: &mut [Value]) -> Result<()> {
+        *self.rows += 1;
+        match &mut self.copy {
+            None => self.output.row(values),
+            Some(copy) => copy.row(values, self.output),
+        }
+    }
+}
+
+struct ToStages<'a> {
+    stages: &'a Stages,
+    state: &'a mut StageState,
+}
+
+impl RowSink for ToStages<'_> {
+    fn row(&mut self, values: &mut [Value]) -> Result<()> {
+        self.state.feed(self.stages, values)
+    }
+}
+
+struct Collect<'a>(&'a mut Vec<Row>);
+
+impl RowSink for Collect<'_> {
+    fn row(&mut self, values: &mut [Value]) -> Result<()> {
+        self.0.push(values.iter_mut().map(std::mem::take).collect());
+        Ok(())
+    }
+}
+
+/// The part of a plan that runs procedures.
+fn run_plan(plan: &Plan) -> Result<&RunPlan> {
+    match &plan.action {
+        Action::Run(run) => Ok(run),
+        Action::CopyOut(copy) => Ok(&copy.run),
+        _ => Err(Error::input(sqlstate::INTERNAL_ERROR, "the statement runs no procedure")),
+    }
+}
+
+fn command_tag(tag: Tag, rows: u64, affected: u64) -> String {
+    let (word, count) = match tag {
+        Tag::Select => ("SELECT ", rows),
+        Tag::Insert => ("INSERT 0 ", affected),
+        Tag::Update => ("UPDATE ", affected),
+        Tag::Delete => ("DELETE ", affected),
+    };
+    let mut bytes = Vec::with_capacity(24);
+    bytes.extend_from_slice(word.as_bytes());
+    text::write_integer(i64::try_from(count).unwrap_or(i64::MAX), &mut bytes);
+    String::from_utf8(bytes).unwrap_or_default()
+}
+
+impl Session {
+    pub(super) fn execute_inner(
+        &mut self,
+        statement: &Arc<Prepared>,
+        parameters: &[Value],
+        output: &mut dyn Output,
+    ) -> Flow<Completion> {
+        if let Some((prepared, values)) = self.executing.take() {
+            return self.execute_prepared(prepared, values, output);
+        }
+        match self.running.take() {
+            Some(Running::Query(run)) => return self.continue_query(statement, parameters, *run, output),
+            Some(Running::Schema(run)) => return self.continue_schema(statement, run, output),
+            None => {}
+        }
+        let plan = statement.plan();
+        self.check_state(&plan)?;
+        self.copy = None;
+        match &plan.action {
+            Action::Empty => Ok(Completion::Tag(String::new())),
+            Action::Run(_) | Action::CopyOut(_) => {
+                self.open_transaction()?;
+                let run = self.start_query(plan, parameters)?;
+                self.continue_query(statement, parameters, run, output)
+            }
+            Action::Transaction(command) => self.transaction_command(command, plan.command, output),
+            Action::Settings(command) => self.settings_command(command, output),
+            Action::Schema(command) => {
+                self.open_transaction()?;
+                let run = self.start_schema(command, output)?;
+                self.continue_schema(statement, run, output)
+            }
+            Action::CopyIn(_) => {
+                self.open_transaction()?;
+                self.start_copy_in(statement, plan)
+            }
+            Action::Execute { name, arguments } => self.execute_named(name, arguments, output),
+            _ => self.utility_command(&plan, output),
+        }
+    }
+
+    fn start_query(&mut self, plan: Arc<Plan>, parameters: &[Value]) -> Result<QueryRun> {
+        let run = run_plan(&plan)?;
+        if parameters.is_empty() && !plan.parameters.is_empty() {
+            return Err(Error::input(sqlstate::UNDEFINED_PARAMETER, "there is no parameter $1"));
+        }
+        if parameters.len() != plan.parameters.len() {
+            return Err(Error::input(
+                sqlstate::PROTOCOL_VIOLATION,
+                format!(
+                    "bind message supplies {} parameters, but prepared statement \"\" requires {}",
+                    parameters.len(),
+                    plan.parameters.len()
+                ),
+            ));
+        }
+        let mut frame = match self.spare_frame.take() {
+            Some(mut frame) => {
+                frame.switch(&run.source);
+                frame
+            }
+            None => Frame::new(Arc::clone(&run.source)),
+        };
+        for (register, value) in frame.registers.iter_mut().zip(parameters) {
+            register.clone_from(value);
+        }
+        for call in &run.session_calls {
+            let value = self.session_call(call, &frame.registers)?;
+            frame.registers[usize::from(call.into)] = value;
+        }
+        let stage = run.stages.as_ref().map(|stages| StageState::new(stages, &frame.registers));
+        let copy = match &plan.action {
+            Action::CopyOut(copy) => Some(CopyWriter::new(copy, self.settings.time_zone())),
+            _ => None,
+        };
+        Ok(QueryRun {
+            frame,
+            applying: None,
+            stage,
+            collected: Vec::new(),
+            copy,
+            rows: 0,
+            affected: 0,
+            savepoint: self.worker.savepoint(),
+            plan,
+        })
+    }
+
+    fn session_call(&mut self, call: &SessionCall, registers: &[Value]) -> Result<Value> {
+        let arguments = call
+            .arguments
+            .iter()
+            .map(|argument| evaluation::evaluate(argument, registers, &self.environment))
+            .collect::<Result<Vec<Value>>>()?;
+        match (call.function, arguments.as_slice()) {
+            (SessionFunction::BackendProcess, _) => Ok(Value::Integer(self.process)),
+            (SessionFunction::CurrentTransaction, _) => Ok(Value::BigInt(self.current_transaction())),
+            (SessionFunction::CurrentSetting, [Value::Text(name), rest @ ..]) => {
+                let missing_is_null = rest.first().and_then(Value::as_bool) == Some(true);
+                match self.settings.show(name) {
+                    Ok((_, value)) => Ok(Value::text(value)),
+                    Err(_) if missing_is_null => Ok(Value::Null),
+                    Err(error) => Err(error),
+                }
+            }
+            (SessionFunction::SetConfig, [Value::Text(name), value, is_local]) => {
+                let new = self.settings.set(name, value.as_str(), is_local.as_bool() == Some(true))?;
+                self.refresh_environment();
+                Ok(Value::text(new))
+            }
+            _ => Ok(Value::Null),
+        }
+    }
+
+    /// Steps on until the statement is done, fails or waits.
+    fn continue_query(
+        &mut self,
+        statement: &Arc<Prepared>,
+        parameters: &[Value],
+        mut run: QueryRun,
+        output: &mut dyn Output,
+    ) -> Flow<Completion> {
+        loop {
+            match self.step(&mut run, output) {
+                Ok(()) => {
+                    self.implicit_statements += 1;
+                    let completion = finish(&mut run, output)?;
+                    self.spare_frame = Some(run.frame);
+                    return Ok(Completion::Tag(completion));
+                }
+                Err(Interrupt::Wait(ticket)) => {
+                    self.running = Some(Running::Query(Box::new(run)));
+                    return Err(Interrupt::Wait(ticket));
+                }
+                Err(Interrupt::Failed(Error::Abort(abort))) if self.may_retry(abort) => {
+                    let plan = self.undo_for_retry(statement, abort, run.savepoint, output)?;
+                    run = self.start_query(plan.unwrap_or(run.plan), parameters)?;
+                }
+                Err(failed) => return Err(failed),
+            }
+        }
+    }
+
+    /// Whether a conflict can be hidden from the client.
+    pub(super) fn may_retry(&self, abort: Abort) -> bool {
+        let is_alone = self.state == State::Implicit && self.implicit_statements == 0;
+        abort == Abort::StalePlan || is_alone
+    }
+
+    /// Takes back what the statement did, so that it can run again; a stale plan is compiled anew.
+    pub(super) fn undo_for_retry(
+        &mut self,
+        statement: &Arc<Prepared>,
+        abort: Abort,
+        savepoint: Savepoint,
+        output: &mut dyn Output,
+    ) -> Result<Option<Arc<Plan>>> {
+        output.restart();
+        if self.environment.interrupt.load(Ordering::Relaxed) {
+            return Err(Error::input(sqlstate::QUERY_CANCELED, "canceling statement due to user request"));
+        }
+        if abort == Abort::StalePlan {
+            self.worker.rollback_to(savepoint);
+            return self.recompile(statement).map(Some);
+        }
+        // Nothing of this attempt is told to anybody: its durability does not matter.
+        drop(self.worker.rollback());
+        self.begin();
+        Ok(None)
+    }
+
+    fn step(&mut self, run: &mut QueryRun, output: &mut dyn Output) -> Flow<()> {
+        let plan = Arc::clone(&run.plan);
+        let parts = run_plan(&plan)?;
+        if run.applying.is_none() {
+            self.run_source(parts, run, output)?;
+            run.affected += run.frame.affected;
+            let Some(rows) = self.staged_rows(parts, run)? else { return Ok(()) };
+            if parts.apply.is_none() {
+                for mut row in rows {
+                    direct(run, output).row(&mut row)?;
+                }
+                return Ok(());
+            }
+            run.applying = Some(VecDeque::from(rows));
+            self.next_applied(parts, run);
+        }
+        loop {
+            if run.applying.as_ref().is_none_or(VecDeque::is_empty) {
+                return Ok(());
+            }
+            let mut sink = Direct { output: &mut *output, copy: run.copy.as_mut(), rows: &mut run.rows };
+            self.worker.run(&mut run.frame, &mut self.environment, &mut sink)?;
+            run.affected += run.frame.affected;
+            if let Some(rows) = &mut run.applying {
+                rows.pop_front();
+            }
+            self.next_applied(parts, run);
+        }
+    }
+
+    /// Runs the first procedure to its end.
+    fn run_source(&mut self, parts: &RunPlan, run: &mut QueryRun, output: &mut dyn Output) -> Flow<()> {
+        let QueryRun { frame, stage, collected, copy, rows, .. } = run;
+        match (&parts.stages, stage) {
+            (Some(stages), Some(state)) => {
+                self.worker.run(frame, &mut self.environment, &mut ToStages { stages, state })
+            }
+            _ if parts.apply.is_some() => {
+                self.worker.run(frame, &mut self.environment, &mut Collect(collected))
+            }
+            _ => {
+                let mut sink = Direct { output, copy: copy.as_mut(), rows };
+                self.worker.run(frame, &mut self.environment, &mut sink)
+            }
+        }
+    }
+
+    /// The rows that the first procedure has left to be answered or applied; `None` when it answered them itself.
+    fn staged_rows(&mut self, parts: &RunPlan, run: &mut QueryRun) -> Result<Option<Vec<Row>>> {
+        match (&parts.stages, &mut run.stage) {
+            (Some(stages), Some(state)) => state.finish(stages, &self.environment).map(Some),
+            _ if parts.apply.is_some() => Ok(Some(std::mem::take(&mut run.collected))),
+            _ => Ok(None),
+        }
+    }
+
+    /// Points the frame at the second procedure for the row in front.
+    fn next_applied(&mut self, parts: &RunPlan, run: &mut QueryRun) {
+        let (Some(apply), Some(row)) = (&parts.apply, run.applying.as_mut().and_then(VecDeque::front_mut))
+        else {
+            return;
+        };
+        run.frame.switch(apply);
+        for (register, value) in run.frame.registers.iter_mut().zip(row) {
+            *register = std::mem::take(value);
+        }
+    }
+}
+
+fn direct<'a>(run: &'a mut QueryRun, output: &'a mut dyn Output) -> Direct<'a> {
+    Direct { output, copy: run.copy.as_mut(), rows: &mut run.rows }
+}
+
+/// The command tag of a statement that is done.
+fn finish(run: &mut QueryRun, output: &mut dyn Output) -> Result<String> {
+    let plan = Arc::clone(&run.plan);
+    match &mut run.copy {
+        None => Ok(command_tag(run_plan(&plan)?.tag, run.rows, run.affected)),
+        Some(copy) => {
+            copy.finish(output)?;
+            Ok(format!("COPY {}", run.rows))
+        }
+    }
+}

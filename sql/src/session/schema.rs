@@ -1,0 +1,170 @@
+//! Running DDL: names are looked up, then the changes are made one by one; each may wait for the table.
+
+use std::sync::Arc;
+
+use hyades_engine::catalog::{CatalogChange, PrimaryKey};
+use hyades_engine::db::{Flow, Interrupt, Savepoint};
+use hyades_engine::error::{Abort, Error, Result, sqlstate};
+use hyades_engine::storage::table::Table;
+
+use super::run::Running;
+use super::{Completion, Notice, Output, Prepared, Session};
+use crate::compile::schema::primary_key;
+use crate::compile::utility::{no_table, table_name};
+use crate::plan::{Action, Plan, SchemaCommand};
+use crate::statement::QualifiedName;
+
+/// DDL in progress.
+pub(super) struct SchemaRun {
+    changes: Vec<CatalogChange>,
+    done: usize,
+    savepoint: Savepoint,
+}
+
+pub(super) fn note(output: &mut dyn Output, state: &'static str, message: String) {
+    output.notice(Notice { severity: "NOTICE", state, message });
+}
+
+fn shown(name: &QualifiedName) -> String {
+    name.name.clone()
+}
+
+impl Session {
+    pub(super) fn start_schema(
+        &mut self,
+        command: &SchemaCommand,
+        output: &mut dyn Output,
+    ) -> Result<SchemaRun> {
+        let savepoint = self.worker.savepoint();
+        let changes = self.changes(command, output)?;
+        Ok(SchemaRun { changes, done: 0, savepoint })
+    }
+
+    fn changes(&mut self, command: &SchemaCommand, output: &mut dyn Output) -> Result<Vec<CatalogChange>> {
+        match command {
+            SchemaCommand::Create { definition, if_not_exists, foreign_keys } => {
+                let name = &definition.name.name;
+                if self.table(&definition.name).is_some() {
+                    let message = format!("relation \"{name}\" already exists");
+                    if !*if_not_exists {
+                        return Err(Error::input(sqlstate::DUPLICATE_TABLE, message));
+                    }
+                    note(output, "42P07", format!("{message}, skipping"));
+                    return Ok(Vec::new());
+                }
+                self.created(definition, foreign_keys)
+            }
+            SchemaCommand::Drop { tables, if_exists, cascades } => {
+                let mut dropped: Vec<Arc<Table>> = Vec::with_capacity(tables.len());
+                for name in tables {
+                    match self.table(&table_name(name)) {
+                        Some(table) => {
+                            if !dropped.iter().any(|known| known.id() == table.id()) {
+                                dropped.push(table);
+                            }
+                        }
+                        None if *if_exists => {
+                            let message = format!("table \"{}\" does not exist, skipping", shown(name));
+                            note(output, "00000", message);
+                        }
+                        None => {
+                            let message = format!("table \"{}\" does not exist", shown(name));
+                            return Err(Error::input(sqlstate::UNDEFINED_TABLE, message));
+                        }
+                    }
+                }
+                self.dropped(&dropped, *cascades, output)
+            }
+            SchemaCommand::Truncate { tables, cascades } => {
+                let tables = tables
+                    .iter()
+                    .map(|name| self.table(&table_name(name)).ok_or_else(|| no_table(name)))
+                    .collect::<Result<Vec<_>>>()?;
+                self.truncated(tables, *cascades, output)
+            }
+            SchemaCommand::AddForeignKey { table: name, if_exists, foreign_key } => {
+                match self.table(&table_name(name)) {
+                    Some(table) => self.added_foreign_key(&table, foreign_key),
+                    None if *if_exists => {
+                        let message = format!("relation \"{}\" does not exist, skipping", shown(name));
+                        note(output, "00000", message);
+                        Ok(Vec::new())
+                    }
+                    None => Err(no_table(name)),
+                }
+            }
+            SchemaCommand::AddPrimaryKey { table, if_exists, primary_key, columns } => {
+                self.added_key(table, *if_exists, primary_key, columns, output)
+            }
+        }
+    }
+
+    fn added_key(
+        &self,
+        name: &QualifiedName,
+        if_exists: bool,
+        wanted: &PrimaryKey,
+        columns: &[String],
+        output: &mut dyn Output,
+    ) -> Result<Vec<CatalogChange>> {
+        let Some(table) = self.table(&table_name(name)) else {
+            if if_exists {
+                note(output, "00000", format!("relation \"{}\" does not exist, skipping", shown(name)));
+                return Ok(Vec::new());
+            }
+            return Err(no_table(name));
+        };
+        let definition = table.definition();
+        if let Some(missing) = columns.iter().find(|column| definition.column_index(column).is_none()) {
+            return Err(Error::input(
+                sqlstate::UNDEFINED_COLUMN,
+                format!("column \"{missing}\" of relation \"{}\" does not exist", definition.name.name),
+            ));
+        }
+        if definition.primary_key.is_some() {
+            return Err(Error::input(
+                sqlstate::INVALID_TABLE_DEFINITION,
+                format!("multiple primary keys for table \"{}\" are not allowed", definition.name.name),
+            ));
+        }
+        let constraint = (!wanted.name.is_empty()).then(|| wanted.name.clone());
+        let key = primary_key(&definition, constraint, columns, wanted.index)?;
+        Ok(vec![CatalogChange::AddPrimaryKey { id: table.id(), primary_key: key }])
+    }
+
+    pub(super) fn continue_schema(
+        &mut self,
+        statement: &Arc<Prepared>,
+        mut run: SchemaRun,
+        output: &mut dyn Output,
+    ) -> Flow<Completion> {
+        loop {
+            let outcome = match run.changes.get(run.done) {
+                Some(change) => self.worker.change_catalog(change.clone()),
+                None if self.is_truncation_whole(&run.changes) => break,
+                None => Err(Interrupt::Failed(Error::Abort(Abort::StalePlan))),
+            };
+            match outcome {
+                Ok(()) => run.done += 1,
+                Err(Interrupt::Wait(ticket)) => {
+                    self.running = Some(Running::Schema(run));
+                    return Err(Interrupt::Wait(ticket));
+                }
+                Err(Interrupt::Failed(Error::Abort(abort))) if self.may_retry(abort) => {
+                    let plan = self
+                        .undo_for_retry(statement, abort, run.savepoint, output)?
+                        .unwrap_or_else(|| statement.plan());
+                    let Action::Schema(command) = &plan.action else { break };
+                    run = self.start_schema(command, output)?;
+                }
+                Err(failed) => return Err(failed),
+            }
+        }
+        self.implicit_statements += 1;
+        Ok(Completion::Tag(command_of(&statement.plan()).to_owned()))
+    }
+}
+
+fn command_of(plan: &Plan) -> &'static str {
+    plan.command
+}

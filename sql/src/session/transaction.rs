@@ -1,0 +1,292 @@
+//! The transaction state machine and its commands.
+
+use std::sync::atomic::Ordering;
+
+use hyades_engine::db::{Flow, Interrupt};
+use hyades_engine::error::{Error, Result, sqlstate};
+use hyades_engine::log::durable::Durability;
+use hyades_engine::value::function::now_us;
+
+use super::{Completion, Notice, Output, Session};
+use crate::plan::{Action, Plan, TransactionCommand};
+use crate::statement::IsolationModes;
+
+/// See the diagram in the module above.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum State {
+    Idle,
+    Implicit,
+    Block,
+    /// A statement of the block failed. Without savepoints the worker has rolled back already.
+    Failed,
+}
+
+pub(super) fn tag(tag: &str) -> Flow<Completion> {
+    Ok(Completion::Tag(tag.to_owned()))
+}
+
+pub(super) fn warn(output: &mut dyn Output, state: &'static str, message: impl Into<String>) {
+    output.notice(Notice { severity: "WARNING", state, message: message.into() });
+}
+
+pub(super) fn failed<T>(state: hyades_engine::error::SqlState, message: impl Into<String>) -> Flow<T> {
+    Err(Interrupt::Failed(Error::input(state, message)))
+}
+
+fn aborted() -> Error {
+    Error::input(
+        sqlstate::IN_FAILED_SQL_TRANSACTION,
+        "current transaction is aborted, commands ignored until end of transaction block",
+    )
+}
+
+impl Session {
+    /// Makes sure that a transaction is open; refuses in a failed one.
+    pub(super) fn open_transaction(&mut self) -> Result<()> {
+        match self.state {
+            State::Idle => {
+                self.begin();
+                self.state = State::Implicit;
+                self.implicit_statements = 0;
+                Ok(())
+            }
+            State::Implicit | State::Block => {
+                self.environment.statement_time = now_us();
+                Ok(())
+            }
+            State::Failed => Err(aborted()),
+        }
+    }
+
+    pub(super) fn begin(&mut self) {
+        self.worker.begin();
+        let now = now_us();
+        self.environment.transaction_time = now;
+        self.environment.statement_time = now;
+        self.transaction_number = 0;
+    }
+
+    /// The number that `txid_current()` answers: given out when first asked for.
+    pub(super) fn current_transaction(&mut self) -> i64 {
+        if self.transaction_number == 0 {
+            self.transaction_number = self.shared.transactions.fetch_add(1, Ordering::Relaxed) + 1;
+        }
+        self.transaction_number
+    }
+
+    fn note_durability(&mut self, durability: &Durability) {
+        if self.settings.is_commit_synchronous() {
+            self.durability.merge(durability);
+        }
+    }
+
+    /// Whatever the statement did is undone; a block stays open, failed.
+    pub(super) fn fail_transaction(&mut self) {
+        match self.state {
+            State::Idle | State::Failed => {}
+            State::Implicit => {
+                self.roll_back();
+                self.state = State::Idle;
+            }
+            State::Block => {
+                match self.savepoints.last() {
+                    // ROLLBACK TO may still revive it, so it is kept open.
+                    Some((_, savepoint)) => {
+                        let savepoint = *savepoint;
+                        self.worker.rollback_to(savepoint);
+                    }
+                    None => {
+                        let durability = self.worker.rollback();
+                        self.note_durability(&durability);
+                    }
+                }
+                self.state = State::Failed;
+            }
+        }
+    }
+
+    /// Ends the worker's transaction, if it has one, and what goes with it.
+    fn roll_back(&mut self) {
+        if self.worker.in_transaction() {
+            let durability = self.worker.rollback();
+            self.note_durability(&durability);
+        }
+        self.end(false);
+    }
+
+    fn end(&mut self, is_committed: bool) {
+        self.savepoints.clear();
+        self.settings.end_transaction(is_committed);
+        self.refresh_environment();
+    }
+
+    /// The environment follows the settings.
+    pub(super) fn refresh_environment(&mut self) {
+        if self.settings.take_zone_changed() {
+            self.environment.time_zone = self.settings.time_zone().clone();
+            // Literals of timestamptz were read in the old zone.
+            self.cache.clear();
+        }
+    }
+
+    /// Commits the implicit transaction or the block.
+    pub(super) fn commit_transaction(&mut self) -> Flow<()> {
+        match self.worker.commit() {
+            Ok(durability) => {
+                // The setting of this moment counts, before a SET LOCAL ends.
+                self.note_durability(&durability);
+                self.state = State::Idle;
+                self.end(true);
+                Ok(())
+            }
+            Err(Interrupt::Wait(ticket)) => Err(Interrupt::Wait(ticket)),
+            Err(Interrupt::Failed(error)) => {
+                self.roll_back();
+                self.state = State::Idle;
+                Err(Interrupt::Failed(error))
+            }
+        }
+    }
+
+    /// A failed transaction takes only what ends or revives it.
+    pub(super) fn check_failed(&self, plan: &Plan) -> Result<()> {
+        use TransactionCommand::{Commit, Rollback, RollbackTo};
+        let ends_it =
+            matches!(plan.action, Action::Empty | Action::Transaction(Commit | Rollback | RollbackTo(_)));
+        if self.state == State::Failed && !ends_it { Err(aborted()) } else { Ok(()) }
+    }
+
+    /// In a failed transaction only syntax errors are told; whatever else is wrong, the transaction is.
+    pub(super) fn check_failed_error(&self, error: &Error) -> Result<()> {
+        let is_syntax = error.sqlstate() == sqlstate::SYNTAX_ERROR;
+        if self.state == State::Failed && !is_syntax { Err(aborted()) } else { Ok(()) }
+    }
+
+    /// Whether the statement may run in this state at all.
+    pub(super) fn check_state(&self, plan: &Plan) -> Result<()> {
+        self.check_failed(plan)?;
+        if !plan.is_read_only && self.settings.is_read_only() {
+            return Err(Error::input(
+                sqlstate::READ_ONLY_SQL_TRANSACTION,
+                format!("cannot execute {} in a read-only transaction", plan.command),
+            ));
+        }
+        Ok(())
+    }
+
+    pub(super) fn transaction_command(
+        &mut self,
+        command: &TransactionCommand,
+        command_name: &str,
+        output: &mut dyn Output,
+    ) -> Flow<Completion> {
+        match command {
+            TransactionCommand::Begin(modes) => {
+                match self.state {
+                    State::Idle => self.begin(),
+                    State::Implicit => {}
+                    State::Block | State::Failed => {
+                        warn(output, "25001", "there is already a transaction in progress");
+                    }
+                }
+                self.state = State::Block;
+                self.set_modes(modes);
+                tag(command_name)
+            }
+            TransactionCommand::Commit => self.commit(output),
+            TransactionCommand::Rollback => {
+                if matches!(self.state, State::Idle | State::Implicit) {
+                    warn(output, "25P01", "there is no transaction in progress");
+                }
+                if self.state != State::Idle {
+                    self.roll_back();
+                }
+                self.state = State::Idle;
+                tag("ROLLBACK")
+            }
+            TransactionCommand::Savepoint(name) => {
+                self.need_block("SAVEPOINT")?;
+                self.savepoints.push((name.clone(), self.worker.savepoint()));
+                tag("SAVEPOINT")
+            }
+            TransactionCommand::Release(name) => {
+                self.need_block("RELEASE SAVEPOINT")?;
+                let at = self.savepoint(name)?;
+                self.savepoints.truncate(at);
+                tag("RELEASE")
+            }
+            TransactionCommand::RollbackTo(name) => {
+                self.need_block("ROLLBACK TO SAVEPOINT")?;
+                let at = self.savepoint(name)?;
+                let savepoint = self.savepoints[at].1;
+                self.worker.rollback_to(savepoint);
+                // The savepoint itself stays.
+                self.savepoints.truncate(at + 1);
+                self.state = State::Block;
+                tag("ROLLBACK")
+            }
+            TransactionCommand::Set(modes) => {
+                if self.state == State::Block {
+                    self.set_modes(modes);
+                } else {
+                    warn(output, "25P01", "SET TRANSACTION can only be used in transaction blocks");
+                }
+                tag("SET")
+            }
+        }
+    }
+
+    fn commit(&mut self, output: &mut dyn Output) -> Flow<Completion> {
+        match self.state {
+            State::Idle => {
+                warn(output, "25P01", "there is no transaction in progress");
+                tag("COMMIT")
+            }
+            State::Implicit => {
+                self.commit_transaction()?;
+                warn(output, "25P01", "there is no transaction in progress");
+                tag("COMMIT")
+            }
+            State::Block => {
+                self.commit_transaction()?;
+                tag("COMMIT")
+            }
+            State::Failed => {
+                self.roll_back();
+                self.state = State::Idle;
+                tag("ROLLBACK")
+            }
+        }
+    }
+
+    fn need_block(&self, command: &str) -> Result<()> {
+        if matches!(self.state, State::Block | State::Failed) {
+            return Ok(());
+        }
+        Err(Error::input(
+            sqlstate::NO_ACTIVE_SQL_TRANSACTION,
+            format!("{command} can only be used in transaction blocks"),
+        ))
+    }
+
+    fn savepoint(&self, name: &str) -> Result<usize> {
+        self.savepoints.iter().rposition(|(known, _)| known == name).ok_or_else(|| {
+            Error::input(sqlstate::INVALID_SAVEPOINT, format!("savepoint \"{name}\" does not exist"))
+        })
+    }
+
+    /// The modes of this transaction; they end with it.
+    fn set_modes(&mut self, modes: &IsolationModes) {
+        let flag = |flag: bool| if flag { "on" } else { "off" }.to_owned();
+        let settings = [
+            ("transaction_isolation", modes.level.map(str::to_owned)),
+            ("transaction_read_only", modes.read_only.map(flag)),
+            ("transaction_deferrable", modes.deferrable.map(flag)),
+        ];
+        for (name, value) in settings {
+            if let Some(value) = value {
+                self.settings.set_for_transaction(name, value);
+            }
+        }
+    }
+}

@@ -1,0 +1,184 @@
+//! Settings, EXPLAIN, maintenance commands, SQL's PREPARE and EXECUTE.
+
+use std::sync::Arc;
+
+use hyades_engine::db::{Flow, Interrupt};
+use hyades_engine::error::{Error, Result, sqlstate};
+use hyades_engine::procedure::ir::Expr;
+use hyades_engine::value::{Value, cast};
+
+use super::transaction::{State, failed, tag, warn};
+use super::{Completion, Output, Prepared, Session};
+use crate::evaluation;
+use crate::plan::{Action, Plan, SettingsCommand};
+use crate::statement::{SetValue, SettingScope};
+
+impl Session {
+    pub(super) fn utility_command(&mut self, plan: &Plan, output: &mut dyn Output) -> Flow<Completion> {
+        match &plan.action {
+            Action::Explain(lines) => {
+                for line in lines {
+                    output.row(&mut [Value::text(line.as_str())])?;
+                }
+                tag("EXPLAIN")
+            }
+            Action::Maintenance { tag: name, refused_in_block } => {
+                if let Some(command) = refused_in_block
+                    && self.state == State::Block
+                {
+                    let message = format!("{command} cannot run inside a transaction block");
+                    return failed(sqlstate::ACTIVE_SQL_TRANSACTION, message);
+                }
+                tag(name)
+            }
+            Action::Prepare { name, types, body } => {
+                if self.named.contains_key(name) {
+                    let message = format!("prepared statement \"{name}\" already exists");
+                    return failed(sqlstate::DUPLICATE_PREPARED_STATEMENT, message);
+                }
+                let prepared = self.prepare_cached(body, types)?;
+                self.named.insert(name.clone(), prepared);
+                tag("PREPARE")
+            }
+            Action::Deallocate(None) => {
+                self.named.clear();
+                tag("DEALLOCATE ALL")
+            }
+            Action::Deallocate(Some(name)) => {
+                self.named(name)?;
+                self.named.remove(name);
+                tag("DEALLOCATE")
+            }
+            _ => failed(sqlstate::INTERNAL_ERROR, "the statement has no action"),
+        }
+    }
+
+    pub(super) fn settings_command(
+        &mut self,
+        command: &SettingsCommand,
+        output: &mut dyn Output,
+    ) -> Flow<Completion> {
+        self.open_transaction()?;
+        match command {
+            SettingsCommand::Set { name, value, scope } => {
+                if *scope == SettingScope::Local && self.state != State::Block {
+                    warn(output, "25P01", "SET LOCAL can only be used in transaction blocks");
+                }
+                let value = match value {
+                    SetValue::Default => None,
+                    SetValue::Text(text) => Some(text.as_str()),
+                };
+                self.settings.set(name, value, *scope == SettingScope::Local)?;
+                self.refresh_environment();
+                tag("SET")
+            }
+            SettingsCommand::Show(Some(name)) => {
+                let (_, value) = self.settings.show(name)?;
+                output.row(&mut [Value::text(value)])?;
+                tag("SHOW")
+            }
+            SettingsCommand::Show(None) => {
+                for shown in self.settings.show_all() {
+                    output.row(&mut [
+                        Value::text(shown.name),
+                        Value::text(shown.value),
+                        Value::text(shown.description),
+                    ])?;
+                }
+                tag("SHOW")
+            }
+            SettingsCommand::Reset(name) => {
+                match name {
+                    Some(name) => {
+                        self.settings.set(name, None, false)?;
+                    }
+                    None => self.settings.reset_all(),
+                }
+                self.refresh_environment();
+                tag("RESET")
+            }
+            SettingsCommand::SetCharacteristics(modes) => {
+                let flag = |flag: bool| if flag { "on" } else { "off" };
+                let settings = [
+                    ("default_transaction_isolation", modes.level),
+                    ("default_transaction_read_only", modes.read_only.map(flag)),
+                    ("default_transaction_deferrable", modes.deferrable.map(flag)),
+                ];
+                for (name, value) in settings {
+                    if value.is_some() {
+                        self.settings.set(name, value, false)?;
+                    }
+                }
+                tag("SET")
+            }
+            SettingsCommand::DiscardAll => {
+                if self.state == State::Block {
+                    let message = "DISCARD ALL cannot run inside a transaction block";
+                    return failed(sqlstate::ACTIVE_SQL_TRANSACTION, message);
+                }
+                self.discard_all();
+                tag("DISCARD ALL")
+            }
+        }
+    }
+
+    fn discard_all(&mut self) {
+        self.named.clear();
+        self.cache.clear();
+        self.settings.reset_all();
+        self.refresh_environment();
+    }
+
+    /// EXECUTE: the arguments become parameters of the prepared statement.
+    pub(super) fn execute_named(
+        &mut self,
+        name: &str,
+        arguments: &[Expr],
+        output: &mut dyn Output,
+    ) -> Flow<Completion> {
+        let prepared = Arc::clone(self.named(name)?);
+        let types = prepared.parameter_types();
+        if types.len() != arguments.len() {
+            let error = Error::input(
+                sqlstate::SYNTAX_ERROR,
+                format!("wrong number of parameters for prepared statement \"{name}\""),
+            )
+            .with_detail(format!(
+                "Expected {} parameters but got {}.",
+                types.len(),
+                arguments.len()
+            ));
+            return Err(error.into());
+        }
+        let mut values = Vec::with_capacity(arguments.len());
+        for (argument, sql_type) in arguments.iter().zip(types) {
+            let value = evaluation::evaluate(argument, &[], &self.environment)?;
+            values.push(self.as_parameter(value, *sql_type)?);
+        }
+        self.execute_prepared(prepared, values, output)
+    }
+
+    /// Runs the statement of an EXECUTE; keeps it while it waits.
+    pub(super) fn execute_prepared(
+        &mut self,
+        prepared: Arc<Prepared>,
+        values: Vec<Value>,
+        output: &mut dyn Output,
+    ) -> Flow<Completion> {
+        let outcome = self.execute_inner(&prepared, &values, output);
+        if matches!(outcome, Err(Interrupt::Wait(_))) {
+            self.executing = Some((prepared, values));
+        }
+        outcome
+    }
+
+    fn as_parameter(&self, value: Value, sql_type: hyades_engine::value::SqlType) -> Result<Value> {
+        if value.fits(sql_type) {
+            return Ok(value);
+        }
+        if let Value::Text(text) = &value {
+            return evaluation::parse_text(text, sql_type, self.settings.time_zone());
+        }
+        cast::cast(value, sql_type, false, self.settings.time_zone())
+    }
+}

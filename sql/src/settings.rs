@@ -1,0 +1,686 @@
+//! Session settings: SHOW, SET, RESET.
+//!
+//! A setting has a kind that says which values it takes, a default, and perhaps a transaction-local or not yet committed value.
+//! SET is transactional as in PostgreSQL: a rollback restores what the transaction changed, SET LOCAL ends with the
+//! transaction either way. For that the first change in a transaction remembers the value from before.
+//!
+//! What a value may change here: `TimeZone`, `synchronous_commit`, the transaction defaults, `statement_timeout` (enforced by the
+//! server). The others are kept for SHOW, because clients set and read them.
+//!
+//! `synchronous_commit = off`: the answer to COMMIT goes out before the log is durable. A crash of the process or the machine
+//! can then lose the transactions acknowledged within the last moments (those not yet synced by the loggers), always a
+//! dependency-closed set: what is recovered is still consistent. Nothing else is weakened.
+
+use std::collections::HashMap;
+
+use hyades_engine::error::{Error, Result, sqlstate};
+use jiff::tz::TimeZone;
+
+/// Which values a setting takes.
+#[derive(Clone, Copy, Debug)]
+enum Kind {
+    Text,
+    Boolean,
+    Integer {
+        minimum: i64,
+        maximum: i64,
+    },
+    /// Milliseconds; units are understood, shown as PostgreSQL shows them.
+    Milliseconds,
+    /// Kilobytes; units are understood.
+    Kilobytes,
+    Real,
+    Choice(&'static [&'static str]),
+    TimeZone,
+    DateStyle,
+    Encoding,
+    /// Cannot be changed.
+    Internal,
+}
+
+struct Definition {
+    /// As shown: `TimeZone`.
+    name: &'static str,
+    kind: Kind,
+    default: &'static str,
+    /// Told to the client with ParameterStatus when it changes.
+    is_reported: bool,
+    description: &'static str,
+}
+
+const fn define(
+    name: &'static str,
+    kind: Kind,
+    default: &'static str,
+    description: &'static str,
+) -> Definition {
+    Definition { name, kind, default, is_reported: false, description }
+}
+
+const fn report(
+    name: &'static str,
+    kind: Kind,
+    default: &'static str,
+    description: &'static str,
+) -> Definition {
+    Definition { name, kind, default, is_reported: true, description }
+}
+
+const LEVELS: Kind = Kind::Choice(&["serializable", "repeatable read", "read committed", "read uncommitted"]);
+const MESSAGE_LEVELS: Kind = Kind::Choice(&[
+    "debug5", "debug4", "debug3", "debug2", "debug1", "log", "notice", "warning", "error", "info", "fatal",
+    "panic",
+]);
+
+/// The version that clients parse; its leading number decides which catalog queries they send.
+pub const SERVER_VERSION: &str = concat!("15.0 (Hyades ", env!("CARGO_PKG_VERSION"), ")");
+
+/// Sorted by lower-case name: SHOW ALL prints this order, lookups search it.
+static DEFINITIONS: &[Definition] = &[
+    report(
+        "application_name",
+        Kind::Text,
+        "",
+        "Sets the application name to be reported in statistics and logs.",
+    ),
+    define(
+        "backslash_quote",
+        Kind::Choice(&["safe_encoding", "on", "off"]),
+        "safe_encoding",
+        "Sets whether \"\\'\" is allowed in string literals.",
+    ),
+    define("bytea_output", Kind::Choice(&["hex"]), "hex", "Sets the output format for bytea."),
+    define(
+        "check_function_bodies",
+        Kind::Boolean,
+        "on",
+        "Check routine bodies during CREATE FUNCTION and CREATE PROCEDURE.",
+    ),
+    report("client_encoding", Kind::Encoding, "UTF8", "Sets the client's character set encoding."),
+    define(
+        "client_min_messages",
+        MESSAGE_LEVELS,
+        "notice",
+        "Sets the message levels that are sent to the client.",
+    ),
+    report("DateStyle", Kind::DateStyle, "ISO, MDY", "Sets the display format for date and time values."),
+    define(
+        "deadlock_timeout",
+        Kind::Milliseconds,
+        "1s",
+        "Sets the time to wait on a lock before checking for deadlock.",
+    ),
+    define(
+        "default_tablespace",
+        Kind::Text,
+        "",
+        "Sets the default tablespace to create tables and indexes in.",
+    ),
+    define(
+        "default_transaction_deferrable",
+        Kind::Boolean,
+        "off",
+        "Sets the default deferrable status of new transactions.",
+    ),
+    define(
+        "default_transaction_isolation",
+        LEVELS,
+        "serializable",
+        "Sets the transaction isolation level of each new transaction.",
+    ),
+    report(
+        "default_transaction_read_only",
+        Kind::Boolean,
+        "off",
+        "Sets the default read-only status of new transactions.",
+    ),
+    define("enable_hashjoin", Kind::Boolean, "on", "Enables the planner's use of hash join plans."),
+    define("enable_indexscan", Kind::Boolean, "on", "Enables the planner's use of index-scan plans."),
+    define("enable_mergejoin", Kind::Boolean, "on", "Enables the planner's use of merge join plans."),
+    define("enable_nestloop", Kind::Boolean, "on", "Enables the planner's use of nested-loop join plans."),
+    define("enable_seqscan", Kind::Boolean, "on", "Enables the planner's use of sequential-scan plans."),
+    define(
+        "escape_string_warning",
+        Kind::Boolean,
+        "on",
+        "Warn about backslash escapes in ordinary string literals.",
+    ),
+    define(
+        "extra_float_digits",
+        Kind::Integer { minimum: -15, maximum: 3 },
+        "1",
+        "Sets the number of digits displayed for floating-point values.",
+    ),
+    define("geqo", Kind::Boolean, "on", "Enables genetic query optimization."),
+    define(
+        "idle_in_transaction_session_timeout",
+        Kind::Milliseconds,
+        "0",
+        "Sets the maximum allowed idle time between queries, when in a transaction.",
+    ),
+    define(
+        "idle_session_timeout",
+        Kind::Milliseconds,
+        "0",
+        "Sets the maximum allowed idle time between queries, when not in a transaction.",
+    ),
+    report("in_hot_standby", Kind::Internal, "off", "Shows whether hot standby is currently active."),
+    report("integer_datetimes", Kind::Internal, "on", "Shows whether datetimes are integer based."),
+    report(
+        "IntervalStyle",
+        Kind::Choice(&["postgres", "postgres_verbose", "sql_standard", "iso_8601"]),
+        "postgres",
+        "Sets the display format for interval values.",
+    ),
+    report("is_superuser", Kind::Internal, "on", "Shows whether the current user is a superuser."),
+    define("jit", Kind::Boolean, "off", "Allow JIT compilation."),
+    define("lc_collate", Kind::Internal, "C", "Shows the collation order locale."),
+    define("lc_ctype", Kind::Internal, "C", "Shows the character classification and case conversion locale."),
+    define("lc_messages", Kind::Text, "C", "Sets the language in which messages are displayed."),
+    define("lc_monetary", Kind::Text, "C", "Sets the locale for formatting monetary amounts."),
+    define("lc_numeric", Kind::Text, "C", "Sets the locale for formatting numbers."),
+    define("lc_time", Kind::Text, "C", "Sets the locale for formatting date and time values."),
+    define(
+        "lock_timeout",
+        Kind::Milliseconds,
+        "0",
+        "Sets the maximum allowed duration of any wait for a lock.",
+    ),
+    define(
+        "log_statement",
+        Kind::Choice(&["none", "ddl", "mod", "all"]),
+        "none",
+        "Sets the type of statements logged.",
+    ),
+    define(
+        "maintenance_work_mem",
+        Kind::Kilobytes,
+        "64MB",
+        "Sets the maximum memory to be used for maintenance operations.",
+    ),
+    define("max_identifier_length", Kind::Internal, "63", "Shows the maximum identifier length."),
+    define("max_index_keys", Kind::Internal, "32", "Shows the maximum number of index keys."),
+    define(
+        "random_page_cost",
+        Kind::Real,
+        "4",
+        "Sets the planner's estimate of the cost of a nonsequentially fetched disk page.",
+    ),
+    define("role", Kind::Text, "none", "Sets the current role."),
+    define("row_security", Kind::Boolean, "on", "Enable row security."),
+    define(
+        "search_path",
+        Kind::Text,
+        "\"$user\", public",
+        "Sets the schema search order for names that are not schema-qualified.",
+    ),
+    report("server_encoding", Kind::Internal, "UTF8", "Shows the server (database) character set encoding."),
+    report("server_version", Kind::Internal, SERVER_VERSION, "Shows the server version."),
+    define("server_version_num", Kind::Internal, "150000", "Shows the server version as an integer."),
+    report("session_authorization", Kind::Text, "", "Sets the session user name."),
+    define("ssl", Kind::Internal, "off", "Enables SSL connections."),
+    report(
+        "standard_conforming_strings",
+        Kind::Choice(&["on"]),
+        "on",
+        "Causes '...' strings to treat backslashes literally.",
+    ),
+    define(
+        "statement_timeout",
+        Kind::Milliseconds,
+        "0",
+        "Sets the maximum allowed duration of any statement.",
+    ),
+    define(
+        "synchronous_commit",
+        Kind::Choice(&["local", "remote_write", "remote_apply", "on", "off"]),
+        "on",
+        "Sets the current transaction's synchronization level.",
+    ),
+    define("synchronize_seqscans", Kind::Boolean, "on", "Enable synchronized sequential scans."),
+    define(
+        "tcp_keepalives_idle",
+        Kind::Integer { minimum: 0, maximum: 2_147_483_647 },
+        "0",
+        "Time between issuing TCP keepalives.",
+    ),
+    define(
+        "temp_buffers",
+        Kind::Kilobytes,
+        "8MB",
+        "Sets the maximum number of temporary buffers used by each session.",
+    ),
+    report(
+        "TimeZone",
+        Kind::TimeZone,
+        "UTC",
+        "Sets the time zone for displaying and interpreting time stamps.",
+    ),
+    define(
+        "transaction_deferrable",
+        Kind::Boolean,
+        "off",
+        "Whether to defer a read-only serializable transaction until it can be executed with no possible serialization failures.",
+    ),
+    define(
+        "transaction_isolation",
+        LEVELS,
+        "serializable",
+        "Sets the current transaction's isolation level.",
+    ),
+    define("transaction_read_only", Kind::Boolean, "off", "Sets the current transaction's read-only status."),
+    define("wal_level", Kind::Internal, "replica", "Sets the level of information written to the WAL."),
+    define("work_mem", Kind::Kilobytes, "4MB", "Sets the maximum memory to be used for query workspaces."),
+    define(
+        "xmloption",
+        Kind::Choice(&["content", "document"]),
+        "content",
+        "Sets whether XML data in implicit parsing and serialization operations is to be considered as documents or content fragments.",
+    ),
+];
+
+/// One line of SHOW ALL.
+pub(crate) struct Shown {
+    pub(crate) name: String,
+    pub(crate) value: String,
+    pub(crate) description: &'static str,
+}
+
+/// The settings of one session. Keys are lower-case names.
+#[derive(Debug)]
+pub(crate) struct Settings {
+    /// What differs from the definition's default.
+    values: HashMap<String, String>,
+    /// What RESET goes back to, where it is not the definition's default: the startup parameters.
+    initial: HashMap<String, String>,
+    /// What a rollback of the current transaction restores.
+    before: Vec<(String, Option<String>)>,
+    /// What the end of the current transaction restores: SET LOCAL.
+    local: Vec<(String, Option<String>)>,
+    changed: Vec<String>,
+    time_zone: TimeZone,
+    synchronous_commit: bool,
+    read_only: bool,
+    zone_changed: bool,
+}
+
+fn definition(lower: &str) -> Option<&'static Definition> {
+    DEFINITIONS.iter().find(|definition| definition.name.eq_ignore_ascii_case(lower))
+}
+
+/// The setting's name as SHOW heads its column.
+pub(crate) fn shown_name(name: &str) -> &str {
+    definition(name).map_or(name, |definition| definition.name)
+}
+
+impl Settings {
+    pub(crate) fn new(user: &str) -> Settings {
+        let mut settings = Settings {
+            values: HashMap::new(),
+            initial: HashMap::new(),
+            before: Vec::new(),
+            local: Vec::new(),
+            changed: DEFINITIONS
+                .iter()
+                .filter(|definition| definition.is_reported)
+                .map(|definition| definition.name.to_ascii_lowercase())
+                .collect(),
+            time_zone: TimeZone::UTC,
+            synchronous_commit: true,
+            read_only: false,
+            zone_changed: false,
+        };
+        settings.initial.insert("session_authorization".to_owned(), user.to_owned());
+        settings
+    }
+
+    /// Applies a startup parameter. Unknown names are kept, bad values refused.
+    pub(crate) fn set_initial(&mut self, name: &str, value: &str) -> Result<()> {
+        let lower = name.to_ascii_lowercase();
+        let value = match definition(&lower) {
+            Some(Definition { kind: Kind::Internal, .. }) => return Err(cannot_change(&lower)),
+            Some(definition) => checked(definition, value)?,
+            None => value.to_owned(),
+        };
+        self.initial.insert(lower.clone(), value);
+        self.note_change(&lower);
+        self.refresh(&lower);
+        Ok(())
+    }
+
+    /// The value as SHOW prints it.
+    pub(crate) fn get(&self, name: &str) -> Option<String> {
+        let lower = name.to_ascii_lowercase();
+        if let Some(value) = self.values.get(&lower).or_else(|| self.initial.get(&lower)) {
+            return Some(value.clone());
+        }
+        match lower.as_str() {
+            // A transaction's modes are the defaults unless it says otherwise.
+            "transaction_isolation" => self.get("default_transaction_isolation"),
+            "transaction_read_only" => self.get("default_transaction_read_only"),
+            "transaction_deferrable" => self.get("default_transaction_deferrable"),
+            _ => definition(&lower).map(|definition| definition.default.to_owned()),
+        }
+    }
+
+    /// The value, or PostgreSQL's error.
+    pub(crate) fn show(&self, name: &str) -> Result<(String, String)> {
+        let value = self.get(name).ok_or_else(|| unknown(name))?;
+        let shown = definition(name).map_or_else(|| name.to_owned(), |definition| definition.name.to_owned());
+        Ok((shown, value))
+    }
+
+    pub(crate) fn show_all(&self) -> Vec<Shown> {
+        DEFINITIONS
+            .iter()
+            .map(|definition| Shown {
+                name: definition.name.to_owned(),
+                value: self.get(definition.name).unwrap_or_default(),
+                description: definition.description,
+            })
+            .collect()
+    }
+
+    pub(crate) fn get_flag(&self, name: &str) -> bool {
+        self.get(name).as_deref() == Some("on")
+    }
+
+    /// Whether the time zone was set since the last call.
+    pub(crate) fn take_zone_changed(&mut self) -> bool {
+        std::mem::take(&mut self.zone_changed)
+    }
+
+    pub(crate) fn time_zone(&self) -> &TimeZone {
+        &self.time_zone
+    }
+
+    /// Whether the current transaction, or the next one, may only read.
+    pub(crate) fn is_read_only(&self) -> bool {
+        self.read_only
+    }
+
+    /// Whether answers wait until their transaction is durable.
+    pub(crate) fn is_commit_synchronous(&self) -> bool {
+        self.synchronous_commit
+    }
+
+    /// SET. `None` is DEFAULT. Answers the new value.
+    pub(crate) fn set(&mut self, name: &str, value: Option<&str>, is_local: bool) -> Result<String> {
+        let lower = name.to_ascii_lowercase();
+        let new = match (definition(&lower), value) {
+            (Some(Definition { kind: Kind::Internal, .. }), _) => return Err(cannot_change(&lower)),
+            (Some(definition), Some(value)) => Some(checked(definition, value)?),
+            (None, Some(value)) if lower.contains('.') => Some(value.to_owned()),
+            (None, _) if !lower.contains('.') && !self.initial.contains_key(&lower) => {
+                return Err(unknown(name));
+            }
+            (None, Some(value)) => Some(value.to_owned()),
+            (_, None) => None,
+        };
+        if lower == "session_authorization" || lower == "role" {
+            self.check_role(&lower, new.as_deref())?;
+        }
+        let old = self.values.get(&lower).cloned();
+        let undo = if is_local { &mut self.local } else { &mut self.before };
+        if !undo.iter().any(|(known, _)| *known == lower) {
+            undo.push((lower.clone(), old));
+        }
+        if !is_local {
+            // A later SET overrides an earlier SET LOCAL also after the transaction.
+            self.local.retain(|(known, _)| *known != lower);
+        }
+        self.put(lower.clone(), new);
+        Ok(self.get(&lower).unwrap_or_default())
+    }
+
+    fn check_role(&self, lower: &str, value: Option<&str>) -> Result<()> {
+        let user = self.initial.get("session_authorization").map_or("", String::as_str);
+        match value {
+            None => Ok(()),
+            Some(value) if value == user || value == "default" || (lower == "role" && value == "none") => {
+                Ok(())
+            }
+            Some(value) => Err(Error::input(
+                sqlstate::INVALID_PARAMETER_VALUE,
+                format!("role \"{value}\" does not exist"),
+            )),
+        }
+    }
+
+    /// RESET ALL.
+    pub(crate) fn reset_all(&mut self) {
+        let names: Vec<String> = self.values.keys().cloned().collect();
+        for name in names {
+            if !name.starts_with("transaction_") {
+                // Every name in `values` was accepted before, so its default is too.
+                let _ = self.set(&name, None, false);
+            }
+        }
+    }
+
+    /// The transaction ended.
+    pub(crate) fn end_transaction(&mut self, is_committed: bool) {
+        if self.before.is_empty() && self.local.is_empty() {
+            return;
+        }
+        for (name, value) in std::mem::take(&mut self.local) {
+            self.put(name, value);
+        }
+        let before = std::mem::take(&mut self.before);
+        if !is_committed {
+            for (name, value) in before {
+                self.put(name, value);
+            }
+        }
+    }
+
+    /// A mode of the transaction, which ends with it.
+    pub(crate) fn set_for_transaction(&mut self, name: &str, value: String) {
+        if !self.local.iter().any(|(known, _)| known == name) {
+            self.local.push((name.to_owned(), self.values.get(name).cloned()));
+        }
+        self.put(name.to_owned(), Some(value));
+    }
+
+    fn put(&mut self, lower: String, value: Option<String>) {
+        self.note_change(&lower);
+        match value {
+            Some(value) => self.values.insert(lower.clone(), value),
+            None => self.values.remove(&lower),
+        };
+        self.refresh(&lower);
+    }
+
+    /// Values that are needed for every statement are kept ready.
+    fn refresh(&mut self, lower: &str) {
+        match lower {
+            "timezone" => {
+                let name = self.get(lower).unwrap_or_default();
+                self.time_zone = parse_time_zone(&name).map_or(TimeZone::UTC, |(zone, _)| zone);
+                self.zone_changed = true;
+            }
+            "synchronous_commit" => self.synchronous_commit = self.get(lower).as_deref() != Some("off"),
+            "transaction_read_only" | "default_transaction_read_only" => {
+                self.read_only = self.get_flag("transaction_read_only");
+            }
+            _ => {}
+        }
+    }
+
+    fn note_change(&mut self, lower: &str) {
+        let is_reported = definition(lower).is_some_and(|definition| definition.is_reported);
+        if is_reported && !self.changed.iter().any(|known| known == lower) {
+            self.changed.push(lower.to_owned());
+        }
+    }
+
+    /// Reported settings changed since the last call.
+    pub(crate) fn take_changed(&mut self) -> Vec<(String, String)> {
+        if self.changed.is_empty() {
+            return Vec::new();
+        }
+        std::mem::take(&mut self.changed)
+            .into_iter()
+            .filter_map(|lower| {
+                let definition = definition(&lower)?;
+                Some((definition.name.to_owned(), self.get(&lower)?))
+            })
+            .collect()
+    }
+}
+
+fn unknown(name: &str) -> Error {
+    Error::input(sqlstate::UNDEFINED_OBJECT, format!("unrecognized configuration parameter \"{name}\""))
+}
+
+fn cannot_change(name: &str) -> Error {
+    let name = definition(name).map_or(name, |definition| definition.name);
+    Error::input(sqlstate::CANT_CHANGE_RUNTIME_PARAM, format!("parameter \"{name}\" cannot be changed"))
+}
+
+fn invalid(definition: &Definition, value: &str) -> Error {
+    Error::input(
+        sqlstate::INVALID_PARAMETER_VALUE,
+        format!("invalid value for parameter \"{}\": \"{value}\"", definition.name),
+    )
+}
+
+/// A boolean as PostgreSQL reads it: any unique prefix of true, false, yes, no, on, off, or 1, 0.
+fn parse_boolean(value: &str) -> Option<bool> {
+    let lower = value.trim().to_ascii_lowercase();
+    if lower.is_empty() {
+        return None;
+    }
+    if lower == "1" || lower == "on" || "true".starts_with(&lower) || "yes".starts_with(&lower) {
+        return Some(true);
+    }
+    if lower == "0" || "false".starts_with(&lower) || "no".starts_with(&lower) {
+        return Some(false);
+    }
+    (lower.len() > 1 && "off".starts_with(&lower)).then_some(false)
+}
+
+/// Checks a value and brings it into the form in which it is shown.
+fn checked(definition: &Definition, value: &str) -> Result<String> {
+    let wrong = || invalid(definition, value);
+    match definition.kind {
+        Kind::Text => Ok(value.to_owned()),
+        Kind::Internal => Err(cannot_change(definition.name)),
+        Kind::Boolean => {
+            let flag = parse_boolean(value).ok_or_else(|| {
+                Error::input(
+                    sqlstate::INVALID_PARAMETER_VALUE,
+                    format!("parameter \"{}\" requires a Boolean value", definition.name),
+                )
+            })?;
+            Ok(if flag { "on" } else { "off" }.to_owned())
+        }
+        Kind::Integer { minimum, maximum } => {
+            let number: i64 = value.trim().parse().map_err(|_| wrong())?;
+            if !(minimum..=maximum).contains(&number) {
+                return Err(Error::input(
+                    sqlstate::INVALID_PARAMETER_VALUE,
+                    format!(
+                        "{number} is outside the valid range for parameter \"{}\" ({minimum} .. {maximum})",
+                        definition.name
+                    ),
+                ));
+            }
+            Ok(number.to_string())
+        }
+        Kind::Milliseconds => with_unit(value, &TIME_UNITS).ok_or_else(wrong),
+        Kind::Kilobytes => with_unit(value, &MEMORY_UNITS).ok_or_else(wrong),
+        Kind::Real => value.trim().parse::<f64>().map(|number| number.to_string()).map_err(|_| wrong()),
+        Kind::Choice(choices) => choice(definition, choices, value),
+        Kind::TimeZone => parse_time_zone(value).map(|(_, name)| name).ok_or_else(wrong),
+        Kind::DateStyle => date_style(value).ok_or_else(wrong),
+        Kind::Encoding => encoding(definition, value),
+    }
+}
+
+fn choice(definition: &Definition, choices: &[&str], value: &str) -> Result<String> {
+    let lower = value.trim().to_ascii_lowercase();
+    if let Some(found) = choices.iter().find(|choice| **choice == lower) {
+        return Ok((*found).to_owned());
+    }
+    // A choice of on and off also takes other spellings of booleans.
+    if let Some(flag) = parse_boolean(&lower) {
+        let word = if flag { "on" } else { "off" };
+        if choices.contains(&word) {
+            return Ok(word.to_owned());
+        }
+    }
+    Err(invalid(definition, value).with_hint(format!("Available values: {}.", choices.join(", "))))
+}
+
+fn encoding(definition: &Definition, value: &str) -> Result<String> {
+    let folded: String = value.chars().filter(char::is_ascii_alphanumeric).collect::<String>().to_lowercase();
+    match folded.as_str() {
+        "utf8" | "unicode" => Ok("UTF8".to_owned()),
+        "sqlascii" => Ok("SQL_ASCII".to_owned()),
+        _ => Err(invalid(definition, value).with_detail("Only UTF8 is supported.")),
+    }
+}
+
+/// Names of units and how many of the base unit they are, largest first.
+type Units = [(&'static str, i64); 5];
+const TIME_UNITS: Units = [("d", 86_400_000), ("h", 3_600_000), ("min", 60_000), ("s", 1000), ("ms", 1)];
+const MEMORY_UNITS: Units = [("TB", 1 << 30), ("GB", 1 << 20), ("MB", 1 << 10), ("kB", 1), ("B", 0)];
+
+fn with_unit(value: &str, units: &Units) -> Option<String> {
+    let value = value.trim();
+    let digits_end = value.find(|c: char| !c.is_ascii_digit()).unwrap_or(value.len());
+    let number: i64 = value[..digits_end].parse().ok()?;
+    let unit = value[digits_end..].trim();
+    let factor =
+        if unit.is_empty() { 1 } else { units.iter().find(|(name, factor)| *name == unit && *factor > 0)?.1 };
+    let base = number.checked_mul(factor)?;
+    if base == 0 {
+        return Some("0".to_owned());
+    }
+    let (name, factor) = units.iter().find(|(_, factor)| *factor > 0 && base % factor == 0)?;
+    Some(format!("{}{name}", base / factor))
+}
+
+/// Only ISO output is produced; the field order is kept for SHOW and for reading dates.
+fn date_style(value: &str) -> Option<String> {
+    let mut order = "MDY";
+    for part in value.split(',') {
+        match part.trim().to_ascii_lowercase().as_str() {
+            "iso" | "default" => {}
+            "mdy" | "us" | "noneuro" | "noneuropean" => order = "MDY",
+            "dmy" | "euro" | "european" => order = "DMY",
+            "ymd" => order = "YMD",
+            _ => return None,
+        }
+    }
+    Some(format!("ISO, {order}"))
+}
+
+/// A zone by IANA name, or an offset in hours (positive is east, as in SET TIME ZONE 2).
+pub(crate) fn parse_time_zone(value: &str) -> Option<(TimeZone, String)> {
+    let value = value.trim();
+    if matches!(value.to_ascii_lowercase().as_str(), "utc" | "gmt" | "z" | "zulu" | "default") {
+        let name = if value.eq_ignore_ascii_case("gmt") { "GMT" } else { "UTC" };
+        return Some((TimeZone::UTC, name.to_owned()));
+    }
+    if let Ok(hours) = value.parse::<f64>() {
+        if hours.abs() > 24.0 {
+            return None;
+        }
+        // The bound above keeps the product far inside i32.
+        #[allow(clippy::cast_possible_truncation)]
+        let seconds = (hours * 3600.0).round() as i32;
+        let offset = jiff::tz::Offset::from_seconds(seconds).ok()?;
+        let shown = format!("<{0:+03}>{1:+03}", seconds / 3600, -(seconds / 3600));
+        return Some((TimeZone::fixed(offset), shown));
+    }
+    if let Some(rest) = value.strip_prefix('<') {
+        // The form shown for a numeric zone, read back: `<+02>-02`.
+        let (hours, _) = rest.split_once('>')?;
+        return parse_time_zone(hours.strip_prefix('+').unwrap_or(hours));
+    }
+    let zone = TimeZone::get(value).ok()?;
+    let name = zone.iana_name().unwrap_or(value).to_owned();
+    Some((zone, name))
+}

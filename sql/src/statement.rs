@@ -1,0 +1,111 @@
+//! The statement front: from text to a [`Statement`].
+//!
+//! The first keyword decides. Transaction control, settings, COPY, maintenance and prepared statements have few words and
+//! PostgreSQL forms that sqlparser lacks, so they are parsed here (`control`, `copy`); the rest goes through sqlparser (`query`),
+//! whose errors are turned into PostgreSQL's `syntax error at or near`.
+
+pub(crate) mod control;
+pub(crate) mod copy;
+mod dialect;
+pub(crate) mod lexer;
+pub(crate) mod query;
+pub(crate) mod split;
+
+use hyades_engine::error::{Error, Result, sqlstate};
+
+pub(crate) use control::{IsolationModes, SetValue, SettingScope};
+pub(crate) use copy::{CopyFormat, CopyOptions, CopySource, CopyStatement};
+
+use lexer::TokenKind;
+
+/// A possibly qualified name.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct QualifiedName {
+    pub(crate) schema: Option<String>,
+    pub(crate) name: String,
+}
+
+/// One parsed statement.
+#[derive(Clone, Debug)]
+pub(crate) enum Statement {
+    Empty,
+    Begin {
+        modes: IsolationModes,
+        /// START TRANSACTION, which answers so.
+        is_start: bool,
+    },
+    Commit,
+    Rollback,
+    Savepoint(String),
+    Release(String),
+    RollbackTo(String),
+    SetTransaction(IsolationModes),
+    SetSessionCharacteristics(IsolationModes),
+    Set {
+        name: String,
+        value: SetValue,
+        scope: SettingScope,
+    },
+    Show(Option<String>),
+    Reset(Option<String>),
+    /// Accepted and without effect. The tables must exist.
+    Maintenance {
+        tag: &'static str,
+        tables: Vec<QualifiedName>,
+        refused_in_block: Option<&'static str>,
+    },
+    DiscardAll,
+    Prepare {
+        name: String,
+        types: Vec<String>,
+        body: String,
+    },
+    Execute {
+        name: String,
+        /// The arguments' text, a list in parentheses, or empty.
+        arguments: String,
+    },
+    Deallocate(Option<String>),
+    Copy(Box<CopyStatement>),
+    Explain {
+        is_analyze: bool,
+        is_json: bool,
+        body: String,
+        body_offset: u32,
+    },
+    Query(Box<sqlparser::ast::Statement>),
+}
+
+/// Parses one statement; a semicolon may end it, nothing may follow that.
+pub(crate) fn parse(sql: &str) -> Result<Statement> {
+    let mut lexer = lexer::Lexer::new(sql);
+    let mut first = lexer.next()?;
+    while first.is_symbol(";") {
+        first = lexer.next()?;
+    }
+    match first.kind {
+        TokenKind::End => return Ok(Statement::Empty),
+        TokenKind::Word => {}
+        TokenKind::Symbol if first.text == "(" => return query::parse(sql),
+        _ => return Err(lexer::syntax_error(sql, &first)),
+    }
+    let word = first.text.to_ascii_lowercase();
+    match word.as_str() {
+        // Other databases have no need for this FROM, and sqlparser knows them all.
+        "delete" => match lexer.next()? {
+            next if next.is_word("from") => query::parse(sql),
+            next => Err(lexer::syntax_error(sql, &next)),
+        },
+        "create" => match lexer.next()? {
+            next if next.is_word("unlogged") => {
+                Err(Error::input(sqlstate::FEATURE_NOT_SUPPORTED, "unlogged tables are not supported yet"))
+            }
+            _ => query::parse(sql),
+        },
+        "select" | "insert" | "update" | "with" | "values" | "table" | "drop" | "alter" | "truncate" => {
+            query::parse(sql)
+        }
+        "copy" => copy::parse(sql),
+        _ => control::parse(sql, &word),
+    }
+}

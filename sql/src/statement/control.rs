@@ -1,0 +1,602 @@
+//! Statements of few words: transaction control, settings, maintenance, prepared statements, EXPLAIN.
+//!
+//! A hand-written descent over the tokens; every refusal is PostgreSQL's `syntax error at or near`.
+
+use hyades_engine::error::{Error, Result, sqlstate};
+
+use super::lexer::{
+    Lexer, Token, TokenKind, character_position, identifier_value, string_value, syntax_error,
+};
+use super::{QualifiedName, Statement};
+
+/// What BEGIN and SET TRANSACTION may say. All isolation levels run as serializable; the level is kept for SHOW.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct IsolationModes {
+    pub(crate) level: Option<&'static str>,
+    pub(crate) read_only: Option<bool>,
+    pub(crate) deferrable: Option<bool>,
+}
+
+/// The right side of SET.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum SetValue {
+    Default,
+    /// One or more values, joined as PostgreSQL joins lists.
+    Text(String),
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum SettingScope {
+    Session,
+    /// Until the end of the transaction.
+    Local,
+}
+
+/// A position in the tokens of a statement.
+pub(crate) struct Tokens<'a> {
+    pub(crate) sql: &'a str,
+    tokens: Vec<Token<'a>>,
+    at: usize,
+}
+
+impl<'a> Tokens<'a> {
+    pub(crate) fn new(sql: &'a str) -> Result<Tokens<'a>> {
+        let mut lexer = Lexer::new(sql);
+        let mut tokens = Vec::new();
+        loop {
+            let token = lexer.next()?;
+            tokens.push(token);
+            if token.kind == TokenKind::End {
+                return Ok(Tokens { sql, tokens, at: 0 });
+            }
+        }
+    }
+
+    pub(crate) fn peek(&self) -> Token<'a> {
+        self.peek_at(0)
+    }
+
+    pub(crate) fn peek_at(&self, ahead: usize) -> Token<'a> {
+        self.tokens[(self.at + ahead).min(self.tokens.len() - 1)]
+    }
+
+    pub(crate) fn next(&mut self) -> Token<'a> {
+        let token = self.peek();
+        self.at = (self.at + 1).min(self.tokens.len() - 1);
+        token
+    }
+
+    pub(crate) fn error<T>(&self) -> Result<T> {
+        Err(syntax_error(self.sql, &self.peek()))
+    }
+
+    pub(crate) fn accept(&mut self, word: &str) -> bool {
+        let is_next = self.peek().is_word(word);
+        if is_next {
+            self.next();
+        }
+        is_next
+    }
+
+    pub(crate) fn accept_symbol(&mut self, symbol: &str) -> bool {
+        let is_next = self.peek().is_symbol(symbol);
+        if is_next {
+            self.next();
+        }
+        is_next
+    }
+
+    pub(crate) fn expect(&mut self, word: &str) -> Result<()> {
+        if self.accept(word) { Ok(()) } else { self.error() }
+    }
+
+    pub(crate) fn expect_symbol(&mut self, symbol: &str) -> Result<()> {
+        if self.accept_symbol(symbol) { Ok(()) } else { self.error() }
+    }
+
+    pub(crate) fn identifier(&mut self) -> Result<String> {
+        match self.peek().kind {
+            TokenKind::Word | TokenKind::QuotedIdentifier => Ok(identifier_value(&self.next())),
+            _ => self.error(),
+        }
+    }
+
+    pub(crate) fn string(&mut self) -> Result<String> {
+        match self.peek().kind {
+            TokenKind::String => Ok(string_value(self.next().text)),
+            _ => self.error(),
+        }
+    }
+
+    pub(crate) fn qualified_name(&mut self) -> Result<QualifiedName> {
+        let first = self.identifier()?;
+        if self.accept_symbol(".") {
+            let name = self.identifier()?;
+            return Ok(QualifiedName { schema: Some(first), name });
+        }
+        Ok(QualifiedName { schema: None, name: first })
+    }
+
+    /// Only semicolons may be left.
+    pub(crate) fn end(&mut self) -> Result<()> {
+        while self.accept_symbol(";") {}
+        if self.peek().kind == TokenKind::End { Ok(()) } else { self.error() }
+    }
+
+    /// The text from the next token on, without the semicolon, and its 0-based character offset.
+    fn rest(&self) -> (String, u32) {
+        let start = self.peek().start;
+        let text = self.sql[start..].trim_end().trim_end_matches(';');
+        (text.to_owned(), character_position(self.sql, start) - 1)
+    }
+}
+
+fn unsupported<T>(sentence: impl Into<String>) -> Result<T> {
+    Err(Error::input(sqlstate::FEATURE_NOT_SUPPORTED, sentence))
+}
+
+/// Parses a statement that begins with this (lower-case) word.
+pub(crate) fn parse(sql: &str, first: &str) -> Result<Statement> {
+    let mut tokens = Tokens::new(sql)?;
+    while tokens.accept_symbol(";") {}
+    let start = tokens.at;
+    tokens.next();
+    let statement = match first {
+        "begin" | "start" => begin(&mut tokens, first == "start")?,
+        "commit" | "end" => commit(&mut tokens)?,
+        "rollback" | "abort" => rollback(&mut tokens, first == "abort")?,
+        "savepoint" => Statement::Savepoint(tokens.identifier()?),
+        "release" => {
+            tokens.accept("savepoint");
+            Statement::Release(tokens.identifier()?)
+        }
+        "set" => set(&mut tokens)?,
+        "show" => show(&mut tokens)?,
+        "reset" => reset(&mut tokens)?,
+        "vacuum" => vacuum(&mut tokens)?,
+        "analyze" | "analyse" => analyze(&mut tokens)?,
+        "checkpoint" => maintenance("CHECKPOINT", Vec::new(), None),
+        "discard" => discard(&mut tokens)?,
+        "close" => {
+            tokens.expect("all")?;
+            maintenance("CLOSE CURSOR ALL", Vec::new(), None)
+        }
+        "unlisten" => {
+            if !tokens.accept_symbol("*") {
+                tokens.identifier()?;
+            }
+            maintenance("UNLISTEN", Vec::new(), None)
+        }
+        "prepare" => return prepare(&mut tokens),
+        "execute" => execute(&mut tokens)?,
+        "deallocate" => {
+            tokens.accept("prepare");
+            let name = tokens.identifier()?;
+            Statement::Deallocate((name != "all").then_some(name))
+        }
+        "explain" => return explain(&mut tokens),
+        _ => {
+            tokens.at = start;
+            return unknown(&tokens, first);
+        }
+    };
+    tokens.end()?;
+    Ok(statement)
+}
+
+/// A statement of PostgreSQL that is missing here, or no statement at all.
+fn unknown<T>(tokens: &Tokens<'_>, first: &str) -> Result<T> {
+    const MISSING: [&str; 19] = [
+        "call", "cluster", "comment", "declare", "do", "fetch", "grant", "import", "listen", "load", "lock",
+        "merge", "move", "notify", "reassign", "refresh", "reindex", "revoke", "security",
+    ];
+    if MISSING.contains(&first) {
+        return unsupported(format!("{} is not supported yet", first.to_ascii_uppercase()));
+    }
+    tokens.error()
+}
+
+fn maintenance(
+    tag: &'static str,
+    tables: Vec<QualifiedName>,
+    refused_in_block: Option<&'static str>,
+) -> Statement {
+    Statement::Maintenance { tag, tables, refused_in_block }
+}
+
+fn work(tokens: &mut Tokens<'_>) {
+    if !tokens.accept("work") {
+        tokens.accept("transaction");
+    }
+}
+
+fn begin(tokens: &mut Tokens<'_>, is_start: bool) -> Result<Statement> {
+    if is_start {
+        tokens.expect("transaction")?;
+    } else {
+        work(tokens);
+    }
+    Ok(Statement::Begin { modes: modes(tokens, false)?, is_start })
+}
+
+fn modes(tokens: &mut Tokens<'_>, needs_one: bool) -> Result<IsolationModes> {
+    let mut modes = IsolationModes::default();
+    let mut needs_another = needs_one;
+    loop {
+        if tokens.accept("isolation") {
+            tokens.expect("level")?;
+            modes.level = Some(isolation_level(tokens)?);
+        } else if tokens.accept("read") {
+            if tokens.accept("only") {
+                modes.read_only = Some(true);
+            } else {
+                tokens.expect("write")?;
+                modes.read_only = Some(false);
+            }
+        } else if tokens.accept("deferrable") {
+            modes.deferrable = Some(true);
+        } else if tokens.accept("not") {
+            tokens.expect("deferrable")?;
+            modes.deferrable = Some(false);
+        } else if needs_another {
+            return tokens.error();
+        } else {
+            return Ok(modes);
+        }
+        needs_another = tokens.accept_symbol(",");
+    }
+}
+
+fn isolation_level(tokens: &mut Tokens<'_>) -> Result<&'static str> {
+    if tokens.accept("serializable") {
+        return Ok("serializable");
+    }
+    if tokens.accept("repeatable") {
+        tokens.expect("read")?;
+        return Ok("repeatable read");
+    }
+    tokens.expect("read")?;
+    if tokens.accept("committed") {
+        return Ok("read committed");
+    }
+    tokens.expect("uncommitted")?;
+    Ok("read uncommitted")
+}
+
+fn chain(tokens: &mut Tokens<'_>) -> Result<()> {
+    if tokens.accept("and") {
+        let is_refused = tokens.accept("no");
+        tokens.expect("chain")?;
+        if !is_refused {
+            return unsupported("AND CHAIN is not supported yet");
+        }
+    }
+    Ok(())
+}
+
+fn commit(tokens: &mut Tokens<'_>) -> Result<Statement> {
+    if tokens.accept("prepared") {
+        return unsupported("two-phase commit is not supported yet");
+    }
+    work(tokens);
+    chain(tokens)?;
+    Ok(Statement::Commit)
+}
+
+fn rollback(tokens: &mut Tokens<'_>, is_abort: bool) -> Result<Statement> {
+    if tokens.accept("prepared") {
+        return unsupported("two-phase commit is not supported yet");
+    }
+    work(tokens);
+    if !is_abort && tokens.accept("to") {
+        tokens.accept("savepoint");
+        return Ok(Statement::RollbackTo(tokens.identifier()?));
+    }
+    chain(tokens)?;
+    Ok(Statement::Rollback)
+}
+
+fn set(tokens: &mut Tokens<'_>) -> Result<Statement> {
+    let mut scope = SettingScope::Session;
+    if tokens.peek().is_word("session") && !is_assignment(tokens.peek_at(1)) {
+        tokens.next();
+        if tokens.accept("characteristics") {
+            tokens.expect("as")?;
+            tokens.expect("transaction")?;
+            return Ok(Statement::SetSessionCharacteristics(modes(tokens, true)?));
+        }
+    } else if tokens.peek().is_word("local") && !is_assignment(tokens.peek_at(1)) {
+        tokens.next();
+        scope = SettingScope::Local;
+    }
+    if tokens.peek().is_word("transaction") && !is_assignment(tokens.peek_at(1)) {
+        tokens.next();
+        return Ok(Statement::SetTransaction(modes(tokens, true)?));
+    }
+    if tokens.accept("constraints") {
+        while !matches!(tokens.peek().kind, TokenKind::End) && !tokens.peek().is_symbol(";") {
+            tokens.next();
+        }
+        return Ok(maintenance("SET CONSTRAINTS", Vec::new(), None));
+    }
+    let (name, value) = set_target(tokens)?;
+    Ok(Statement::Set { name, value, scope })
+}
+
+fn is_assignment(token: Token<'_>) -> bool {
+    token.is_symbol("=") || token.is_word("to")
+}
+
+fn set_target(tokens: &mut Tokens<'_>) -> Result<(String, SetValue)> {
+    if tokens.peek().is_word("time") && tokens.peek_at(1).is_word("zone") {
+        tokens.next();
+        tokens.next();
+        if tokens.accept("local") {
+            return Ok(("timezone".to_owned(), SetValue::Default));
+        }
+        return Ok(("timezone".to_owned(), set_value(tokens)?));
+    }
+    if tokens.accept("names") {
+        return Ok(("client_encoding".to_owned(), set_value(tokens)?));
+    }
+    if tokens.peek().is_word("schema") && tokens.peek_at(1).kind == TokenKind::String {
+        tokens.next();
+        return Ok(("search_path".to_owned(), set_value(tokens)?));
+    }
+    if tokens.peek().is_word("role") && !is_assignment(tokens.peek_at(1)) {
+        tokens.next();
+        return Ok(("role".to_owned(), set_value(tokens)?));
+    }
+    if tokens.peek().is_word("authorization") {
+        tokens.next();
+        return Ok(("session_authorization".to_owned(), set_value(tokens)?));
+    }
+    let name = setting_name(tokens)?;
+    if !tokens.accept("to") {
+        tokens.expect_symbol("=")?;
+    }
+    Ok((name, set_value(tokens)?))
+}
+
+fn setting_name(tokens: &mut Tokens<'_>) -> Result<String> {
+    let mut name = tokens.identifier()?;
+    while tokens.accept_symbol(".") {
+        name.push('.');
+        name.push_str(&tokens.identifier()?);
+    }
+    Ok(name)
+}
+
+fn set_value(tokens: &mut Tokens<'_>) -> Result<SetValue> {
+    if tokens.accept("default") {
+        return Ok(SetValue::Default);
+    }
+    let mut values = Vec::new();
+    loop {
+        let sign = if tokens.accept_symbol("-") {
+            "-"
+        } else {
+            tokens.accept_symbol("+");
+            ""
+        };
+        let token = tokens.peek();
+        values.push(match token.kind {
+            TokenKind::Number => format!("{sign}{}", token.text),
+            TokenKind::String if sign.is_empty() => string_value(token.text),
+            TokenKind::Word | TokenKind::QuotedIdentifier if sign.is_empty() => identifier_value(&token),
+            _ => return tokens.error(),
+        });
+        tokens.next();
+        if !tokens.accept_symbol(",") {
+            return Ok(SetValue::Text(values.join(", ")));
+        }
+    }
+}
+
+fn named_setting(tokens: &mut Tokens<'_>) -> Result<Option<String>> {
+    if tokens.accept("all") {
+        return Ok(None);
+    }
+    if tokens.accept("time") {
+        tokens.expect("zone")?;
+        return Ok(Some("timezone".to_owned()));
+    }
+    if tokens.peek().is_word("transaction") && tokens.peek_at(1).is_word("isolation") {
+        tokens.next();
+        tokens.next();
+        tokens.expect("level")?;
+        return Ok(Some("transaction_isolation".to_owned()));
+    }
+    if tokens.peek().is_word("session") && tokens.peek_at(1).is_word("authorization") {
+        tokens.next();
+        tokens.next();
+        return Ok(Some("session_authorization".to_owned()));
+    }
+    setting_name(tokens).map(Some)
+}
+
+fn show(tokens: &mut Tokens<'_>) -> Result<Statement> {
+    Ok(Statement::Show(named_setting(tokens)?))
+}
+
+fn reset(tokens: &mut Tokens<'_>) -> Result<Statement> {
+    Ok(Statement::Reset(named_setting(tokens)?))
+}
+
+/// Skips a list of options in parentheses.
+fn skip_options(tokens: &mut Tokens<'_>) -> Result<()> {
+    let mut depth = 0usize;
+    loop {
+        if tokens.peek().kind == TokenKind::End {
+            return tokens.error();
+        }
+        let token = tokens.next();
+        if token.is_symbol("(") {
+            depth += 1;
+        } else if token.is_symbol(")") {
+            depth -= 1;
+            if depth == 0 {
+                return Ok(());
+            }
+        }
+    }
+}
+
+fn table_list(tokens: &mut Tokens<'_>) -> Result<Vec<QualifiedName>> {
+    let mut tables = Vec::new();
+    if tokens.peek().kind == TokenKind::End || tokens.peek().is_symbol(";") {
+        return Ok(tables);
+    }
+    loop {
+        tables.push(tokens.qualified_name()?);
+        if tokens.peek().is_symbol("(") {
+            skip_options(tokens)?;
+        }
+        if !tokens.accept_symbol(",") {
+            return Ok(tables);
+        }
+    }
+}
+
+fn vacuum(tokens: &mut Tokens<'_>) -> Result<Statement> {
+    if tokens.peek().is_symbol("(") {
+        skip_options(tokens)?;
+    } else {
+        tokens.accept("full");
+        tokens.accept("freeze");
+        tokens.accept("verbose");
+        if !tokens.accept("analyze") {
+            tokens.accept("analyse");
+        }
+    }
+    Ok(maintenance("VACUUM", table_list(tokens)?, Some("VACUUM")))
+}
+
+fn analyze(tokens: &mut Tokens<'_>) -> Result<Statement> {
+    if tokens.peek().is_symbol("(") {
+        skip_options(tokens)?;
+    } else {
+        tokens.accept("verbose");
+    }
+    Ok(maintenance("ANALYZE", table_list(tokens)?, None))
+}
+
+fn discard(tokens: &mut Tokens<'_>) -> Result<Statement> {
+    if tokens.accept("all") {
+        return Ok(Statement::DiscardAll);
+    }
+    for (word, tag) in [
+        ("plans", "DISCARD PLANS"),
+        ("sequences", "DISCARD SEQUENCES"),
+        ("temp", "DISCARD TEMP"),
+        ("temporary", "DISCARD TEMP"),
+    ] {
+        if tokens.accept(word) {
+            return Ok(maintenance(tag, Vec::new(), None));
+        }
+    }
+    tokens.error()
+}
+
+fn prepare(tokens: &mut Tokens<'_>) -> Result<Statement> {
+    if tokens.peek().is_word("transaction") && tokens.peek_at(1).kind == TokenKind::String {
+        return unsupported("two-phase commit is not supported yet");
+    }
+    let name = tokens.identifier()?;
+    let mut types = Vec::new();
+    if tokens.accept_symbol("(") {
+        loop {
+            types.push(type_text(tokens)?);
+            if !tokens.accept_symbol(",") {
+                break;
+            }
+        }
+        tokens.expect_symbol(")")?;
+    }
+    tokens.expect("as")?;
+    let (body, _) = tokens.rest();
+    Ok(Statement::Prepare { name, types, body })
+}
+
+/// The text of a type name, up to the comma or parenthesis that ends it.
+fn type_text(tokens: &mut Tokens<'_>) -> Result<String> {
+    let start = tokens.peek().start;
+    let mut end = start;
+    loop {
+        let token = tokens.peek();
+        match token.kind {
+            TokenKind::Word | TokenKind::QuotedIdentifier => end = tokens.next().end(),
+            TokenKind::Symbol if token.text == "." => end = tokens.next().end(),
+            TokenKind::Symbol if token.text == "(" => {
+                skip_options(tokens)?;
+                end = tokens.peek().start;
+            }
+            _ if end == start => return tokens.error(),
+            _ => return Ok(tokens.sql[start..end].trim_end().to_owned()),
+        }
+    }
+}
+
+fn execute(tokens: &mut Tokens<'_>) -> Result<Statement> {
+    let name = tokens.identifier()?;
+    let mut arguments = String::new();
+    if tokens.peek().is_symbol("(") {
+        let start = tokens.peek().start;
+        skip_options(tokens)?;
+        arguments = tokens.sql[start..tokens.peek().start].trim_end().to_owned();
+    }
+    Ok(Statement::Execute { name, arguments })
+}
+
+fn explain(tokens: &mut Tokens<'_>) -> Result<Statement> {
+    let mut is_analyze = false;
+    let mut is_json = false;
+    if tokens.peek().is_symbol("(") && !tokens.peek_at(1).is_word("select") {
+        tokens.next();
+        loop {
+            let position = character_position(tokens.sql, tokens.peek().start);
+            let option = tokens.identifier()?;
+            let value = match tokens.peek() {
+                token if token.is_symbol(",") || token.is_symbol(")") => String::from("on"),
+                _ => tokens.next().text.to_ascii_lowercase(),
+            };
+            let is_on = !matches!(value.as_str(), "off" | "false" | "0");
+            match option.as_str() {
+                "analyze" | "analyse" => is_analyze = is_on,
+                "format" => match value.as_str() {
+                    "text" => is_json = false,
+                    "json" => is_json = true,
+                    "xml" | "yaml" => {
+                        return unsupported(format!("EXPLAIN (FORMAT {value}) is not supported yet"));
+                    }
+                    _ => {
+                        return Err(Error::input(
+                            sqlstate::INVALID_PARAMETER_VALUE,
+                            format!("unrecognized value for EXPLAIN option \"format\": \"{value}\""),
+                        ));
+                    }
+                },
+                "verbose" | "costs" | "settings" | "buffers" | "wal" | "timing" | "summary" => {}
+                _ => {
+                    return Err(Error::input(
+                        sqlstate::SYNTAX_ERROR,
+                        format!("unrecognized EXPLAIN option \"{option}\""),
+                    )
+                    .with_position(position));
+                }
+            }
+            if !tokens.accept_symbol(",") {
+                break;
+            }
+        }
+        tokens.expect_symbol(")")?;
+    } else {
+        is_analyze = tokens.accept("analyze") || tokens.accept("analyse");
+        tokens.accept("verbose");
+    }
+    if tokens.peek().kind == TokenKind::End || tokens.peek().is_symbol(";") {
+        return tokens.error();
+    }
+    let (body, body_offset) = tokens.rest();
+    Ok(Statement::Explain { is_analyze, is_json, body, body_offset })
+}

@@ -1,0 +1,91 @@
+//! PostgreSQL's dialect for sqlparser, with what its own one lacks here.
+//!
+//! * sqlparser reads a function's argument twice in its PostgreSQL dialect (first as the name in `f(name => value)`), which takes
+//!   time exponential in the nesting of calls; names of arguments are identifiers here, as in PostgreSQL.
+//! * When CASE, CAST and their like cannot be read, sqlparser tries them again as names, exponential again, and reports
+//!   the second failure; they stay what they are here.
+//! * `*` has no alias.
+
+use std::any::TypeId;
+
+use sqlparser::dialect::{Dialect, PostgreSqlDialect, Precedence};
+use sqlparser::keywords::Keyword;
+use sqlparser::parser::{Parser, ParserError};
+
+/// See the module head.
+#[derive(Debug)]
+pub(super) struct HyadesDialect;
+
+const BASE: PostgreSqlDialect = PostgreSqlDialect {};
+
+/// Passes flags through to PostgreSQL's dialect.
+macro_rules! as_postgresql {
+    ($($flag:ident),* $(,)?) => {
+        $(fn $flag(&self) -> bool {
+            BASE.$flag()
+        })*
+    };
+}
+
+impl Dialect for HyadesDialect {
+    fn dialect(&self) -> TypeId {
+        BASE.dialect()
+    }
+
+    fn identifier_quote_style(&self, identifier: &str) -> Option<char> {
+        BASE.identifier_quote_style(identifier)
+    }
+
+    fn is_delimited_identifier_start(&self, character: char) -> bool {
+        BASE.is_delimited_identifier_start(character)
+    }
+
+    fn is_identifier_start(&self, character: char) -> bool {
+        BASE.is_identifier_start(character)
+    }
+
+    fn is_identifier_part(&self, character: char) -> bool {
+        BASE.is_identifier_part(character)
+    }
+
+    fn is_custom_operator_part(&self, character: char) -> bool {
+        BASE.is_custom_operator_part(character)
+    }
+
+    fn get_next_precedence(&self, parser: &Parser<'_>) -> Option<Result<u8, ParserError>> {
+        BASE.get_next_precedence(parser)
+    }
+
+    fn prec_value(&self, precedence: Precedence) -> u8 {
+        BASE.prec_value(precedence)
+    }
+
+    fn is_reserved_for_identifier(&self, _keyword: Keyword) -> bool {
+        true
+    }
+
+    as_postgresql!(
+        supports_unicode_string_literal,
+        supports_filter_during_aggregation,
+        supports_group_by_expr,
+        allow_extract_custom,
+        allow_extract_single_quotes,
+        supports_create_index_with_clause,
+        supports_explain_with_utility_options,
+        supports_listen_notify,
+        supports_bitwise_shift_operators,
+        supports_comment_on,
+        supports_load_extension,
+        supports_empty_projections,
+        supports_nested_comments,
+        supports_string_escape_constant,
+        supports_array_typedef_with_brackets,
+        supports_set_names,
+        supports_alter_column_type_using,
+        supports_notnull_operator,
+        supports_interval_options,
+        supports_insert_table_alias,
+        supports_create_table_like_parenthesized,
+        supports_comma_separated_trim,
+    );
+}

@@ -1,0 +1,152 @@
+//! The statements that sqlparser parses, with its errors turned into PostgreSQL's.
+
+use hyades_engine::error::{Error, Result};
+use sqlparser::parser::{Parser, ParserError};
+use sqlparser::tokenizer::{Location, Token, Tokenizer, TokenizerError};
+
+use super::Statement;
+use super::dialect::HyadesDialect;
+use super::lexer::{Lexer, TokenKind, character_position, syntax_error};
+use super::split::too_deep;
+
+/// How deep parentheses and subqueries may nest: sqlparser's own default. It tries some forms anew on every level, so the time
+/// for malformed text can grow exponentially with the depth that is allowed.
+const RECURSION_LIMIT: usize = 50;
+
+/// Parses one statement; a semicolon may end it, nothing may follow that.
+pub(crate) fn parse(sql: &str) -> Result<Statement> {
+    let statement = with_parser(sql, |parser| {
+        while parser.consume_token(&Token::SemiColon) {}
+        let statement = parser.parse_statement()?;
+        while parser.consume_token(&Token::SemiColon) {}
+        Ok(statement)
+    })?;
+    Ok(Statement::Query(Box::new(statement)))
+}
+
+/// Parses one expression (a column default, an argument).
+pub(crate) fn parse_expression(sql: &str) -> Result<sqlparser::ast::Expr> {
+    with_parser(sql, |parser| parser.parse_expr())
+}
+
+/// Parses a type name.
+pub(crate) fn parse_type(sql: &str) -> Result<sqlparser::ast::DataType> {
+    with_parser(sql, |parser| parser.parse_data_type())
+}
+
+fn with_parser<T>(
+    sql: &str,
+    parse: impl FnOnce(&mut Parser<'_>) -> std::result::Result<T, ParserError>,
+) -> Result<T> {
+    let dialect = HyadesDialect;
+    let tokens = Tokenizer::new(&dialect, sql)
+        .tokenize_with_location()
+        .map_err(|error| tokenizer_error(sql, &error))?;
+    let mut parser =
+        Parser::new(&dialect).with_recursion_limit(RECURSION_LIMIT).with_tokens_with_locations(tokens);
+    let outcome = parse(&mut parser);
+    let next = parser.peek_token();
+    match outcome {
+        Ok(value) if next.token == Token::EOF => Ok(value),
+        Ok(_) => Err(error_at(sql, Some(next.span.start))),
+        Err(ParserError::RecursionLimitExceeded) => Err(too_deep()),
+        Err(ParserError::ParserError(message) | ParserError::TokenizerError(message)) => {
+            let location = message_location(&message);
+            if location.is_none() && !message.contains("found: EOF") && next.token != Token::EOF {
+                return Err(error_at(sql, Some(next.span.start)));
+            }
+            Err(error_at(sql, location))
+        }
+    }
+}
+
+fn tokenizer_error(sql: &str, error: &TokenizerError) -> Error {
+    // What is left open was found by the own lexer already (`split::survey`), with PostgreSQL's words.
+    error_at(sql, Some(error.location))
+}
+
+/// sqlparser ends its messages with ` at Line: 1, Column: 8`.
+fn message_location(message: &str) -> Option<Location> {
+    let (_, place) = message.rsplit_once(" at Line: ")?;
+    let (line, column) = place.split_once(", Column: ")?;
+    let digits: String = column.chars().take_while(char::is_ascii_digit).collect();
+    Some(Location { line: line.parse().ok()?, column: digits.parse().ok()? })
+}
+
+/// The syntax error at the token that stands here; at the end of the input without a location.
+fn error_at(sql: &str, location: Option<Location>) -> Error {
+    let start = location.filter(|location| location.line > 0).map_or(sql.len(), |at| byte_offset(sql, at));
+    match Lexer::starting_at(sql, start).next() {
+        Ok(token) => syntax_error(sql, &token),
+        Err(error) => error,
+    }
+}
+
+/// The byte offset of a line and column, both counted from 1, columns in characters.
+pub(crate) fn byte_offset(sql: &str, location: Location) -> usize {
+    let mut line_start = 0;
+    for _ in 1..location.line {
+        match sql[line_start..].find('\n') {
+            Some(length) => line_start += length + 1,
+            None => return sql.len(),
+        }
+    }
+    let column = usize::try_from(location.column.saturating_sub(1)).unwrap_or(usize::MAX);
+    sql[line_start..].char_indices().nth(column).map_or(sql.len(), |(at, _)| line_start + at)
+}
+
+/// The 1-based character position of a line and column; `None` for an unknown place.
+pub(crate) fn position(sql: &str, location: Location) -> Option<u32> {
+    (location.line > 0).then(|| character_position(sql, byte_offset(sql, location)))
+}
+
+/// The position of a token that follows the operand ending here: the next one, or the one `skipped` tokens behind it.
+pub(crate) fn token_position(sql: &str, operand_end: Location, skipped: usize) -> Option<u32> {
+    if operand_end.line == 0 {
+        return None;
+    }
+    let mut lexer = Lexer::starting_at(sql, byte_offset(sql, operand_end));
+    let mut to_skip = skipped;
+    loop {
+        let token = lexer.next().ok()?;
+        if token.is_symbol(")") {
+            continue;
+        }
+        if to_skip == 0 {
+            return Some(character_position(sql, token.start));
+        }
+        to_skip -= 1;
+    }
+}
+
+/// The position of the last word CAST before the operand that begins here.
+pub(crate) fn cast_position(sql: &str, operand_start: Location) -> Option<u32> {
+    let end = byte_offset(sql, operand_start);
+    let mut lexer = Lexer::starting_at(sql, 0);
+    let mut found = None;
+    loop {
+        let token = lexer.next().ok()?;
+        if token.start >= end || token.text.is_empty() {
+            return found.map(|start| character_position(sql, start));
+        }
+        if token.is_word("cast") {
+            found = Some(token.start);
+        }
+    }
+}
+
+/// The position of these words in a row, the `skipped` first occurrences left out.
+pub(crate) fn words_position(sql: &str, words: &[&str], skipped: usize) -> Option<u32> {
+    let mut lexer = Lexer::starting_at(sql, 0);
+    let mut tokens = Vec::new();
+    while let Ok(token) = lexer.next()
+        && token.kind != TokenKind::End
+    {
+        tokens.push(token);
+    }
+    let is_here = |window: &&[super::lexer::Token<'_>]| {
+        window.iter().zip(words).all(|(token, word)| token.is_word(word))
+    };
+    let found = tokens.windows(words.len()).filter(is_here).nth(skipped)?;
+    Some(character_position(sql, found.first()?.start))
+}

@@ -1,0 +1,144 @@
+//! What can be learned from a query string before it is parsed: where its statements end, and limits on what is given to the parser.
+
+use hyades_engine::error::{Error, Result, sqlstate};
+
+use super::lexer::{Lexer, Token, TokenKind, character_position};
+
+/// Longest chain of operators within one list item that is given to the recursive parser, binder and evaluator.
+const LONGEST_OPERATOR_CHAIN: usize = 3_000;
+/// PostgreSQL's limit on parameters.
+const LARGEST_PARAMETER: u32 = 65_535;
+
+/// Cuts a query string behind its semicolons. Empty statements are left out. Each statement comes with the 0-based character
+/// offset at which its text starts, and keeps its semicolon, because PostgreSQL's `syntax error at or near ";"` shows it.
+pub(crate) fn split(sql: &str) -> Result<Vec<(usize, String)>> {
+    let mut statements = Vec::new();
+    let mut lexer = Lexer::new(sql);
+    let mut start = None;
+    let mut last_end = 0;
+    let mut take = |start: Option<usize>, end: usize| {
+        if let Some(start) = start {
+            let offset = character_position(sql, start) as usize - 1;
+            statements.push((offset, sql[start..end].to_owned()));
+        }
+    };
+    loop {
+        let token = lexer.next()?;
+        match token.kind {
+            TokenKind::End => {
+                take(start, last_end);
+                return Ok(statements);
+            }
+            TokenKind::Symbol if token.text == ";" => {
+                take(start.take(), token.end());
+            }
+            _ => {
+                start = start.or(Some(token.start));
+                last_end = token.end();
+            }
+        }
+    }
+}
+
+/// What one look over the tokens of a statement tells.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub(crate) struct Survey {
+    /// The largest `$n`.
+    pub(crate) parameters: u16,
+}
+
+/// Looks over a statement once: finds the largest parameter and refuses what would exhaust a stack.
+pub(crate) fn survey(sql: &str) -> Result<Survey> {
+    let mut lexer = Lexer::new(sql);
+    let mut result = Survey::default();
+    // Operators seen since the last comma, for each open parenthesis.
+    let mut chains = vec![0usize];
+    let mut costly = Costly::default();
+    loop {
+        let token = lexer.next()?;
+        costly.see(&token)?;
+        match token.kind {
+            TokenKind::End => return Ok(result),
+            TokenKind::Parameter => {
+                let number: u32 = token.text[1..].parse().unwrap_or(u32::MAX);
+                if number == 0 || number > LARGEST_PARAMETER {
+                    return Err(Error::input(
+                        sqlstate::UNDEFINED_PARAMETER,
+                        format!("there is no parameter {}", token.text),
+                    )
+                    .with_position(character_position(sql, token.start)));
+                }
+                result.parameters = result.parameters.max(u16::try_from(number).unwrap_or(u16::MAX));
+            }
+            TokenKind::Symbol => match token.text {
+                "(" => chains.push(0),
+                ")" => {
+                    if chains.len() > 1 {
+                        chains.pop();
+                    }
+                }
+                "," => count(&mut chains, true)?,
+                "." => {}
+                _ => count(&mut chains, false)?,
+            },
+            TokenKind::Word if is_operator_word(token.text) => count(&mut chains, false)?,
+            _ => {}
+        }
+    }
+}
+
+/// How deep calls may nest that sqlparser reads twice on every level.
+const DEEPEST_COSTLY: usize = 8;
+
+/// Watches the nesting of calls whose parsing takes time exponential in it.
+#[derive(Default)]
+struct Costly {
+    /// For each open parenthesis, whether it opens such a call.
+    open: Vec<bool>,
+    depth: usize,
+    is_after_name: bool,
+}
+
+impl Costly {
+    fn see(&mut self, token: &Token<'_>) -> Result<()> {
+        if token.is_symbol("(") {
+            self.open.push(self.is_after_name);
+            self.depth += usize::from(self.is_after_name);
+        } else if token.is_symbol(")") && self.open.pop() == Some(true) {
+            self.depth -= 1;
+        }
+        let is_name = token.kind == TokenKind::Word
+            && COSTLY_NAMES.iter().any(|name| token.text.eq_ignore_ascii_case(name));
+        // `interval interval ...` nests without parentheses.
+        self.depth += usize::from(self.is_after_name && is_name);
+        self.is_after_name = is_name;
+        if self.depth > DEEPEST_COSTLY { Err(too_deep()) } else { Ok(()) }
+    }
+}
+
+const COSTLY_NAMES: [&str; 2] = ["position", "interval"];
+
+fn is_operator_word(word: &str) -> bool {
+    [
+        "and", "or", "not", "is", "isnull", "notnull", "like", "ilike", "in", "between", "collate", "case",
+        "at", "union",
+    ]
+    .iter()
+    .any(|operator| word.eq_ignore_ascii_case(operator))
+}
+
+fn count(chains: &mut [usize], resets: bool) -> Result<()> {
+    if let Some(chain) = chains.last_mut() {
+        *chain = if resets { 0 } else { *chain + 1 };
+        if *chain > LONGEST_OPERATOR_CHAIN {
+            return Err(too_deep());
+        }
+    }
+    Ok(())
+}
+
+/// The expression nests deeper than the stack allows.
+pub(crate) fn too_deep() -> Error {
+    Error::input(sqlstate::STATEMENT_TOO_COMPLEX, "stack depth limit exceeded")
+        .with_hint("Write the expression with fewer operators, or nest it less deeply.")
+}

@@ -1,0 +1,121 @@
+//! The engine under these tests: the real one, without logs, on a simulated disk, and with trouble made on purpose.
+//!
+//! A single session never waits by itself; [`Trouble`] makes a worker wait every second time, which the answers to a client must
+//! not show.
+
+use std::sync::Arc;
+
+use hyades_engine::catalog::{CatalogChange, TableId, TableName};
+use hyades_engine::config::{Config, ProtocolKind};
+use hyades_engine::db::{Engine, Flow, Interrupt, Savepoint, Worker, open};
+use hyades_engine::error::Result;
+use hyades_engine::log::durable::Durability;
+use hyades_engine::procedure::frame::{Environment, Frame, RowSink};
+use hyades_engine::recovery::RecoveryReport;
+use hyades_engine::storage::table::Table;
+use hyades_engine::ticket::ticket;
+use hyades_sim::disk::SimulatedDisk;
+
+/// What goes wrong on purpose.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) enum Trouble {
+    #[default]
+    None,
+    /// Every second call must wait.
+    Waits,
+}
+
+pub(crate) struct TestEngine {
+    trouble: Trouble,
+    inner: Arc<dyn Engine>,
+}
+
+struct TestWorker {
+    trouble: Trouble,
+    calls: u64,
+    inner: Box<dyn Worker>,
+}
+
+impl TestEngine {
+    pub(crate) fn with(trouble: Trouble) -> TestEngine {
+        let config = Config {
+            protocol: ProtocolKind::None,
+            disk: Arc::new(SimulatedDisk::new(1)),
+            ..Config::new("/data")
+        };
+        TestEngine { trouble, inner: open(config).expect("an empty disk") }
+    }
+}
+
+impl Engine for TestEngine {
+    fn worker(&self) -> Box<dyn Worker> {
+        Box::new(TestWorker { trouble: self.trouble, calls: 0, inner: self.inner.worker() })
+    }
+    fn table(&self, name: &TableName) -> Option<Arc<Table>> {
+        self.inner.table(name)
+    }
+    fn tables(&self) -> Vec<Arc<Table>> {
+        self.inner.tables()
+    }
+    fn shutdown(&self) -> Result<()> {
+        self.inner.shutdown()
+    }
+    fn recovery_report(&self) -> &RecoveryReport {
+        self.inner.recovery_report()
+    }
+}
+
+impl TestWorker {
+    fn wait(&mut self) -> Flow<()> {
+        self.calls += 1;
+        if self.trouble == Trouble::Waits && self.calls % 2 == 1 {
+            let (ticket, signal) = ticket();
+            signal.fire();
+            return Err(Interrupt::Wait(ticket));
+        }
+        Ok(())
+    }
+}
+
+impl Worker for TestWorker {
+    fn begin(&mut self) {
+        self.inner.begin();
+    }
+    fn in_transaction(&self) -> bool {
+        self.inner.in_transaction()
+    }
+    fn run(&mut self, frame: &mut Frame, environment: &mut Environment, sink: &mut dyn RowSink) -> Flow<()> {
+        self.wait()?;
+        self.inner.run(frame, environment, sink)
+    }
+    fn change_catalog(&mut self, change: CatalogChange) -> Flow<()> {
+        self.wait()?;
+        self.inner.change_catalog(change)
+    }
+    fn table(&self, name: &TableName) -> Option<Arc<Table>> {
+        self.inner.table(name)
+    }
+    fn tables(&self) -> Vec<Arc<Table>> {
+        self.inner.tables()
+    }
+    fn lock_table(&mut self, table: &Arc<Table>) -> Flow<()> {
+        self.wait()?;
+        self.inner.lock_table(table)
+    }
+    fn new_table_id(&self) -> TableId {
+        self.inner.new_table_id()
+    }
+    fn savepoint(&self) -> Savepoint {
+        self.inner.savepoint()
+    }
+    fn rollback_to(&mut self, savepoint: Savepoint) {
+        self.inner.rollback_to(savepoint);
+    }
+    fn commit(&mut self) -> Flow<Durability> {
+        self.wait()?;
+        self.inner.commit()
+    }
+    fn rollback(&mut self) -> Durability {
+        self.inner.rollback()
+    }
+}

@@ -1,0 +1,369 @@
+//! Golden scripts: `tests/scripts/*.sql`, each with the answers of a real PostgreSQL 15 beside it (`*.expected`).
+//!
+//! A script is a list of statements, each ending with a semicolon at the end of a line; a COPY FROM STDIN is followed by its data up to
+//! `\.`. The answers are recorded through psql by
+//!
+//! ```text
+//! HYADES_RECORD_PSQL="-h /run/postgresql -U me -d scratch" cargo test -p hyades scripts_answer
+//! ```
+//!
+//! and hold, for each statement: columns with their types, rows, command tag, notices, and errors with SQLSTATE, position and hint.
+//! A script `*.own.sql` has answers that are Hyades' own (EXPLAIN, refusals): they are written when missing and reviewed by hand.
+
+use std::fmt::Write as _;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::Arc;
+
+use hyades_engine::db::{Flow, Interrupt};
+use hyades_engine::error::Error;
+use hyades_engine::value::{Value, text};
+
+use super::engine::{TestEngine, Trouble};
+use crate::session::{Completion, Database, Notice, Output, Response, Session, SessionOptions};
+
+/// One statement and the data that follows it.
+struct Step {
+    sql: String,
+    data: Option<String>,
+}
+
+fn steps(script: &str) -> Vec<Step> {
+    let mut steps = Vec::new();
+    let mut lines = script.lines();
+    let mut sql = String::new();
+    while let Some(line) = lines.next() {
+        if sql.is_empty() && (line.trim().is_empty() || line.starts_with("--")) {
+            continue;
+        }
+        if !sql.is_empty() {
+            sql.push('\n');
+        }
+        sql.push_str(line);
+        let statement = sql.trim_end();
+        if !statement.ends_with(';') {
+            continue;
+        }
+        let lower = statement.to_lowercase();
+        let data = (lower.starts_with("copy") && lower.contains("from stdin")).then(|| {
+            let rows = lines.by_ref().take_while(|line| *line != "\\.");
+            rows.fold(String::new(), |data, line| data + line + "\n")
+        });
+        steps.push(Step { sql: statement.to_owned(), data });
+        sql.clear();
+    }
+    steps
+}
+
+/// Writes answers in the form of the expected files.
+#[derive(Default)]
+struct Answer {
+    text: String,
+    types: Vec<hyades_engine::value::SqlType>,
+    rows: usize,
+}
+
+impl Output for Answer {
+    fn row(&mut self, values: &mut [Value]) -> hyades_engine::Result<()> {
+        self.rows += 1;
+        let zone = jiff::tz::TimeZone::UTC;
+        let fields: Vec<String> = values
+            .iter()
+            .zip(&self.types)
+            .map(|(value, sql_type)| {
+                if value.is_null() {
+                    return "NULL".to_owned();
+                }
+                let mut bytes = Vec::new();
+                text::write(value, *sql_type, &zone, &mut bytes);
+                String::from_utf8(bytes).expect("text is UTF-8")
+            })
+            .collect();
+        writeln!(self.text, "{}", fields.join("|")).expect("writing to a string");
+        Ok(())
+    }
+    fn copy_data(&mut self, bytes: &[u8]) -> hyades_engine::Result<()> {
+        self.text.push_str(std::str::from_utf8(bytes).expect("text is UTF-8"));
+        Ok(())
+    }
+    fn notice(&mut self, notice: Notice) {
+        writeln!(self.text, "{}: {}", notice.severity, notice.message).expect("writing to a string");
+    }
+    fn restart(&mut self) {
+        self.text.clear();
+        self.rows = 0;
+    }
+}
+
+/// Repeats a call until it no longer waits.
+fn done<T>(mut call: impl FnMut() -> Flow<T>) -> Result<T, Error> {
+    loop {
+        match call() {
+            Ok(value) => return Ok(value),
+            Err(Interrupt::Failed(error)) => return Err(error),
+            Err(Interrupt::Wait(ticket)) => ticket.wait(),
+        }
+    }
+}
+
+fn run_step(session: &mut Session, step: &Step) -> Result<String, (String, Error)> {
+    let mut answer = Answer::default();
+    let prepared = done(|| session.prepare(&step.sql, &[])).map_err(|error| (String::new(), error))?;
+    let mut head = String::new();
+    if let Response::Rows(columns) = prepared.response() {
+        // psql cannot describe an EXECUTE.
+        let is_execute = step.sql.starts_with("execute");
+        let shown: Vec<String> = columns
+            .iter()
+            .map(|column| match is_execute {
+                true => column.name.clone(),
+                false => format!("{}:{}", column.name, column.sql_type.name()),
+            })
+            .collect();
+        head = format!("{}\n", shown.join("|"));
+        answer.types = columns.iter().map(|column| column.sql_type).collect();
+    }
+    let outcome =
+        done(|| session.execute(&prepared, &[], &mut answer)).and_then(|completion| match completion {
+            Completion::Tag(tag) => Ok(tag),
+            Completion::CopyIn => {
+                let data = step.data.as_deref().unwrap_or_default();
+                for chunk in data.as_bytes().chunks(7) {
+                    done(|| session.copy_feed(chunk))?;
+                }
+                match done(|| session.copy_finish())? {
+                    Completion::Tag(tag) => Ok(tag),
+                    Completion::CopyIn => panic!("COPY does not end"),
+                }
+            }
+        });
+    match outcome {
+        Ok(tag) => {
+            let mut text = head + &answer.text;
+            if matches!(prepared.response(), Response::Rows(_)) {
+                let plural = if answer.rows == 1 { "" } else { "s" };
+                writeln!(text, "({} row{plural})", answer.rows).expect("writing to a string");
+            }
+            // psql prints no tag behind rows and data.
+            let is_silent = match prepared.response() {
+                Response::Rows(_) => ["SELECT", "SHOW", "EXPLAIN"].iter().any(|word| tag.starts_with(word)),
+                Response::CopyOut { .. } => true,
+                _ => false,
+            };
+            if !is_silent {
+                writeln!(text, "{tag}").expect("writing to a string");
+            }
+            Ok(text)
+        }
+        Err(error) => Err((answer.text.lines().filter(|line| line.starts_with("NOTICE")).collect(), error)),
+    }
+}
+
+fn shown_error(error: &Error) -> String {
+    let Error::Input(input) = error else { return format!("ERROR {}: {error}\n", error.sqlstate()) };
+    let place = input.position.map_or_else(String::new, |position| format!(" at {position}"));
+    let mut text = format!("ERROR {}{place}: {}\n", input.state, input.message);
+    if let Some(hint) = &input.hint {
+        writeln!(text, "HINT: {hint}").expect("writing to a string");
+    }
+    text
+}
+
+fn run_script(script: &str, trouble: Trouble) -> String {
+    let database = Database::with_engine(Arc::new(TestEngine::with(trouble)));
+    let options =
+        SessionOptions { user: "hyades".to_owned(), database: "hyades".to_owned(), parameters: Vec::new() };
+    let mut session = database.session(options).expect("a session");
+    let mut text = String::new();
+    for step in steps(script) {
+        writeln!(text, "> {}", step.sql).expect("writing to a string");
+        let outcome = run_step(&mut session, &step);
+        let ended = done(|| session.end_implicit());
+        match outcome {
+            Ok(answer) => text.push_str(&answer),
+            Err((notices, error)) => {
+                text.push_str(&notices);
+                text.push_str(&shown_error(&error));
+            }
+        }
+        if let Err(error) = ended {
+            text.push_str(&shown_error(&error));
+        }
+        text.push('\n');
+    }
+    text
+}
+
+fn scripts() -> Vec<PathBuf> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/scripts");
+    let mut found: Vec<PathBuf> = std::fs::read_dir(folder)
+        .expect("the scripts are there")
+        .map(|entry| entry.expect("a readable entry").path())
+        .filter(|path| path.extension().is_some_and(|extension| extension == "sql"))
+        .collect();
+    found.sort();
+    found
+}
+
+#[test]
+fn scripts_answer_as_postgresql_does() {
+    record_scripts();
+    check_scripts(Trouble::None);
+}
+
+#[test]
+fn waits_change_no_answer() {
+    check_scripts(Trouble::Waits);
+}
+
+/// Asks PostgreSQL anew, if the environment says how to reach it.
+fn record_scripts() {
+    let Ok(arguments) = std::env::var("HYADES_RECORD_PSQL") else { return };
+    let only = std::env::var("HYADES_SCRIPT").unwrap_or_default();
+    for path in scripts() {
+        let name = path.to_string_lossy();
+        if !name.ends_with(".own.sql") && name.contains(&only) {
+            record(&path, &arguments);
+        }
+    }
+}
+
+fn check_scripts(trouble: Trouble) {
+    let only = std::env::var("HYADES_SCRIPT").unwrap_or_default();
+    let mut wrong = String::new();
+    for path in scripts() {
+        if !path.to_string_lossy().contains(&only) {
+            continue;
+        }
+        let script = std::fs::read_to_string(&path).expect("a readable script");
+        let answer = run_script(&script, trouble);
+        let expected_path = path.with_extension("expected");
+        let Ok(expected) = std::fs::read_to_string(&expected_path) else {
+            assert!(path.to_string_lossy().ends_with(".own.sql"), "{} is not recorded", path.display());
+            std::fs::write(&expected_path, answer).expect("a writable folder");
+            continue;
+        };
+        let got: Vec<&str> = answer.split("\n> ").collect();
+        let want: Vec<&str> = expected.split("\n> ").collect();
+        for (got, want) in got.iter().zip(&want) {
+            if got != want {
+                writeln!(wrong, "{}:\n--- PostgreSQL\n{want}\n--- Hyades\n{got}\n", path.display())
+                    .expect("writing to a string");
+            }
+        }
+        assert_eq!(got.len(), want.len(), "{}", path.display());
+    }
+    assert!(wrong.is_empty(), "\n{wrong}");
+}
+
+/// Turns psql's verbose error into one line: `ERROR 42703 at 8: message`.
+fn recorded_error(lines: &[&str], sql: &str) -> String {
+    let mut text = String::new();
+    let mut position = None;
+    for (at, line) in lines.iter().enumerate() {
+        let Some(rest) = line.strip_prefix("LINE ") else { continue };
+        let Some((number, _)) = rest.split_once(": ") else { continue };
+        let number: usize = number.parse().unwrap_or(1);
+        let prefix = "LINE ".len() + rest.split_once(": ").map_or(0, |(number, _)| number.len()) + 2;
+        let caret = lines.get(at + 1).map_or(0, |line| line.chars().take_while(|c| *c != '^').count());
+        let before: usize = sql.lines().take(number - 1).map(|line| line.chars().count() + 1).sum();
+        position = Some(before + caret + 1 - prefix);
+    }
+    for line in lines {
+        if let Some(rest) = line.strip_prefix("ERROR:  ") {
+            let (state, message) = rest.split_once(": ").unwrap_or((rest, ""));
+            let place = position.map_or_else(String::new, |position| format!(" at {position}"));
+            writeln!(text, "ERROR {state}{place}: {message}").expect("writing to a string");
+        } else if let Some(hint) = line.strip_prefix("HINT:  ") {
+            writeln!(text, "HINT: {hint}").expect("writing to a string");
+        } else if let Some(rest) = line.strip_prefix("NOTICE:  ").or(line.strip_prefix("WARNING:  ")) {
+            let severity = line.split(':').next().unwrap_or_default();
+            let message = rest.split_once(": ").map_or(rest, |(_, message)| message);
+            writeln!(text, "{severity}: {message}").expect("writing to a string");
+        }
+    }
+    text
+}
+
+fn psql_input(steps: &[Step]) -> String {
+    let mut input = String::from(
+        "\\set VERBOSITY verbose\n\\pset null NULL\nset timezone = 'UTC';\n\\echo @@\n\\warn @@\n",
+    );
+    for step in steps {
+        writeln!(input, "{}", step.sql).expect("writing to a string");
+        if let Some(data) = &step.data {
+            writeln!(input, "{data}\\.").expect("writing to a string");
+        }
+        input.push_str("\\echo @@\n\\warn @@\n");
+        let lower = step.sql.to_lowercase();
+        if ["select", "values", "show"].iter().any(|word| lower.starts_with(word))
+            || lower.contains("returning")
+        {
+            writeln!(input, "{} \\gdesc", step.sql.trim_end_matches(';')).expect("writing to a string");
+        }
+        input.push_str("\\echo @@\n\\warn @@\n");
+    }
+    input
+}
+
+fn record(path: &Path, arguments: &str) {
+    let steps = steps(&std::fs::read_to_string(path).expect("a readable script"));
+    let input = std::env::temp_dir().join("hyades-golden.psql");
+    std::fs::write(&input, psql_input(&steps)).expect("a writable folder");
+    let output = Command::new("psql")
+        .args(arguments.split_whitespace())
+        .args(["-X", "-A", "-F", "|", "-f"])
+        .arg(&input)
+        .env("PGAPPNAME", "")
+        .env("PGOPTIONS", "-c client_min_messages=notice -c default_transaction_isolation=serializable")
+        .output()
+        .expect("psql runs");
+    let stdout = String::from_utf8(output.stdout).expect("UTF-8");
+    let stderr = String::from_utf8(output.stderr).expect("UTF-8");
+    let stdout: Vec<&str> = stdout.split("@@\n").skip(1).collect();
+    let stderr: Vec<&str> = stderr.split("@@\n").skip(1).collect();
+    let mut text = String::new();
+    for (at, step) in steps.iter().enumerate() {
+        let (out, types, err) = (stdout[at * 2], stdout[at * 2 + 1], stderr[at * 2]);
+        writeln!(text, "> {}", step.sql).expect("writing to a string");
+        let error_lines: Vec<&str> = err
+            .lines()
+            .map(|line| match (line.starts_with("psql:"), line.find(": ")) {
+                (true, Some(end)) => &line[end + 2..],
+                _ => line,
+            })
+            .collect();
+        let errors = recorded_error(&error_lines, &step.sql);
+        let notices: String = errors
+            .lines()
+            .filter(|line| !line.starts_with("ERROR") && !line.starts_with("HINT"))
+            .map(|line| format!("{line}\n"))
+            .collect();
+        let errors: String = errors
+            .lines()
+            .filter(|line| line.starts_with("ERROR") || line.starts_with("HINT"))
+            .map(|line| format!("{line}\n"))
+            .collect();
+        let columns: Vec<String> = types
+            .lines()
+            .skip(1)
+            .filter(|line| !line.starts_with('('))
+            .map(|line| line.replacen('|', ":", 1))
+            .collect();
+        let mut lines = out.lines();
+        if !columns.is_empty() && errors.is_empty() {
+            lines.next();
+            writeln!(text, "{}", columns.join("|")).expect("writing to a string");
+        }
+        if errors.is_empty() {
+            text.push_str(&notices);
+            for line in lines {
+                writeln!(text, "{line}").expect("writing to a string");
+            }
+        } else {
+            text.push_str(&errors);
+        }
+        text.push('\n');
+    }
+    std::fs::write(path.with_extension("expected"), text).expect("a writable folder");
+}

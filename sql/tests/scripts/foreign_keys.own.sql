@@ -1,0 +1,15 @@
+create table p (id int primary key);
+create table c (id int references p on delete cascade);
+create table c (id int references p on delete set null);
+create table c (id int references p deferrable initially deferred);
+create table c (id bigint references p);
+create table c (id int primary key, up int references c);
+create table c (id int primary key, p_id int references p);
+alter table c add foreign key (p_id) references p not valid;
+insert into p values (1), (2);
+insert into c values (1, 1);
+update p set id = id + 10;
+update p set id = id where id in (1, 2);
+insert into p values (1) on conflict (id) do update set id = 3;
+explain delete from p where id = 1;
+explain insert into c values (2, 1);

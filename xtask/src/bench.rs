@@ -1,0 +1,139 @@
+//! `cargo xtask bench`: measures Hyades next to PostgreSQL, in one run and one scheduling mode.
+//!
+//! Both servers stand side by side, on the same device, durable, reached over TCP on this machine; the real pgbench loads one at a
+//! time, alternating A B A B, so that a slow minute of the machine hits both. A comparison is the median of the ratios of
+//! neighbouring runs; every figure comes with its smallest and largest value. What needs no wire is measured by the program
+//! `hyades-bench` in its own process, taurus and none alternating in the same way.
+//!
+//! Scheduling: on a machine without kernel preemption a thread that waits for a sync is woken late while others compute.
+//! `--realtime` runs servers, clients and probe under `chrt -r 10`, all of them, or none. Figures of different modes do not
+//! compare.
+
+mod in_process;
+pub(crate) mod sync_probe;
+mod table;
+mod wire;
+
+use std::path::PathBuf;
+
+use anyhow::{Context, Result};
+use serde_json::json;
+
+use crate::tools;
+use table::Line;
+
+#[derive(clap::Args, Clone)]
+pub(crate) struct Options {
+    /// Measurements of each figure, for each system.
+    #[arg(long, default_value_t = 5)]
+    rounds: usize,
+    /// Length of one measurement.
+    #[arg(long, default_value_t = 10)]
+    seconds: u64,
+    /// pgbench's scale factor. 10 makes the figures comparable with earlier ones; with 64 clients on its 10 branches, both
+    /// systems meet the same waits for rows.
+    #[arg(long, default_value_t = 10)]
+    scale: u32,
+    /// Runs everything that is measured under `chrt -r 10` (needs the right to do so).
+    #[arg(long)]
+    realtime: bool,
+    /// Only figures whose name contains this; may repeat.
+    #[arg(long)]
+    only: Vec<String>,
+    /// Measures PostgreSQL against itself: how far from 1 are the ratios of two equal systems?
+    #[arg(long)]
+    self_check: bool,
+    /// Prints JSON instead of the table.
+    #[arg(long)]
+    json: bool,
+    /// Where to put the databases, on the device to measure; a temporary directory if left out.
+    #[arg(long)]
+    directory: Option<PathBuf>,
+}
+
+impl Options {
+    fn wants(&self, name: &str) -> bool {
+        self.only.is_empty() || self.only.iter().any(|part| name.contains(part.as_str()))
+    }
+
+    /// Put before every command that is measured.
+    fn prefix(&self) -> Vec<String> {
+        if self.realtime { ["chrt", "-r", "10"].map(str::to_owned).to_vec() } else { Vec::new() }
+    }
+}
+
+/// What a report must say about where it was measured.
+struct Setting {
+    commit: String,
+    cores: usize,
+    load_average: String,
+    scheduling: &'static str,
+}
+
+impl Setting {
+    fn now(options: &Options) -> Setting {
+        let mut git = std::process::Command::new("git");
+        git.args(["describe", "--always", "--dirty"]).current_dir(tools::repository_root());
+        let load = std::fs::read_to_string("/proc/loadavg").unwrap_or_default();
+        Setting {
+            commit: tools::output_of(&mut git)
+                .map_or_else(|_| "unknown".to_owned(), |text| text.trim().to_owned()),
+            cores: std::thread::available_parallelism().map_or(0, usize::from),
+            load_average: load.split(' ').next().unwrap_or("unknown").to_owned(),
+            scheduling: if options.realtime { "realtime (chrt -r 10)" } else { "plain" },
+        }
+    }
+}
+
+pub(crate) fn run(options: &Options) -> Result<()> {
+    if !options.self_check {
+        let packages = ["--package", "hyades-server", "--package", "hyades-bench"];
+        tools::run(tools::cargo().args(["build", "--quiet", "--release"]).args(packages))?;
+    }
+    // Before anything runs: a machine that is busy already gives figures that mean little.
+    let setting = Setting::now(options);
+    let directory = match &options.directory {
+        Some(directory) => {
+            std::fs::create_dir_all(directory)?;
+            tempfile::tempdir_in(directory)?
+        }
+        None => tempfile::tempdir()?,
+    };
+    tools::open_to_all(directory.path())?;
+    let mut lines = wire::measure(options, directory.path()).context("over the wire")?;
+    if !options.self_check {
+        lines.extend(in_process::measure(options, directory.path()).context("in process")?);
+    }
+    print(options, &setting, &lines);
+    Ok(())
+}
+
+fn print(options: &Options, setting: &Setting, lines: &[Line]) {
+    let Setting { commit, cores, load_average, scheduling } = setting;
+    if options.json {
+        let figures: Vec<serde_json::Value> = lines.iter().map(Line::to_json).collect();
+        let report = json!({
+            "commit": commit,
+            "cores": cores,
+            "load_average_at_start": load_average,
+            "scheduling": scheduling,
+            "rounds": options.rounds,
+            "seconds": options.seconds,
+            "scale": options.scale,
+            "figures": figures,
+        });
+        println!("{report:#}");
+        return;
+    }
+    println!(
+        "commit {commit}, {cores} cores, load average {load_average} at the start, scheduling {scheduling}"
+    );
+    println!(
+        "median [min .. max] of {} measurements of {} s each; pgbench scale {}",
+        options.rounds, options.seconds, options.scale
+    );
+    if options.self_check {
+        println!("self-check: both sides are PostgreSQL");
+    }
+    println!("{}", table::render(lines));
+}

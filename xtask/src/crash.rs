@@ -1,0 +1,269 @@
+//! `cargo xtask crash`: kills a real server under load, again and again, and checks that nothing acknowledged is lost.
+//!
+//! A round: eight ledger clients ([`ledger`]) and the real pgbench with eight more run TPC-B; at a random moment the server gets
+//! SIGKILL; in half of the rounds it is started and killed again at a random moment of its recovery; then it is started for good
+//! and everything is compared with what the clients know ([`verify`]). After some rounds the database is replaced by a fresh one,
+//! so that recovery from many incarnations and from few are both met; before that, an idle kill must change nothing at all.
+//!
+//! What a round proves:
+//! 1. every acknowledged transaction is there, exactly once, with the values it was sent with;
+//! 2. nothing is there that was rolled back or never committed;
+//! 3. an outcome that the client did not learn is decided once: what a recovery has shown stays, what it has not never appears;
+//! 4. what an answered read has shown is there (architecture invariant 1 holds for reads too);
+//! 5. TPC-B's four sums agree, those of pgbench's own transactions included, so every transaction is there wholly or not at all.
+//!
+//! SIGKILL leaves the page cache alone: what a power cut would lose is the business of the simulated disk (docs/testing.md), on which the
+//! power is cut at every single operation before the first round.
+
+mod ledger;
+mod load;
+mod summary;
+mod verify;
+
+use std::path::PathBuf;
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, Result, bail};
+use clap::ValueEnum;
+use rand::rngs::StdRng;
+use rand::{RngExt, SeedableRng};
+
+use crate::server::{Hyades, Instance, PostgreSql, System};
+use crate::{pgbench, tools};
+use ledger::Ledger;
+use summary::{RoundReport, Summary};
+
+/// A recovery that takes longer than this has failed.
+const RECOVERY_LIMIT: Duration = Duration::from_secs(120);
+
+#[derive(clap::Args, Clone)]
+pub(crate) struct Options {
+    #[arg(long, default_value_t = 200)]
+    rounds: u32,
+    /// The same seed draws the same moments; the machine's own timing still differs.
+    #[arg(long)]
+    seed: Option<u64>,
+    #[arg(long, value_enum, default_value_t = Protocol::Taurus)]
+    protocol: Protocol,
+    /// Number of logs (taurus); the server's default if left out.
+    #[arg(long)]
+    logs: Option<usize>,
+    /// A hyades binary; built in the test profile if left out.
+    #[arg(long)]
+    server: Option<PathBuf>,
+    /// Run against another database, to check the harness itself.
+    #[arg(long, value_enum)]
+    peer: Option<Peer>,
+    /// `name=value` for the peer. `synchronous_commit=off` makes PostgreSQL acknowledge early: the harness must then fail.
+    #[arg(long)]
+    peer_setting: Vec<String>,
+    /// Rounds until the database is replaced by a fresh one.
+    #[arg(long, default_value_t = 20)]
+    rounds_per_database: u32,
+    /// Longest time under load, in milliseconds.
+    #[arg(long, default_value_t = 1500)]
+    longest_load_ms: u64,
+    /// Where to put the databases; a temporary directory if left out.
+    #[arg(long)]
+    directory: Option<PathBuf>,
+    /// Leave out the simulated power cuts, which come first.
+    #[arg(long)]
+    no_power_cuts: bool,
+}
+
+#[derive(Clone, Copy, ValueEnum)]
+enum Protocol {
+    Taurus,
+    Serial,
+}
+
+#[derive(Clone, Copy, ValueEnum)]
+enum Peer {
+    Postgres,
+}
+
+impl Options {
+    /// The defaults, with this many rounds.
+    pub(crate) fn for_rounds(rounds: u32) -> Options {
+        Options {
+            rounds,
+            seed: None,
+            protocol: Protocol::Taurus,
+            logs: None,
+            server: None,
+            peer: None,
+            peer_setting: Vec::new(),
+            rounds_per_database: 20,
+            longest_load_ms: 1500,
+            directory: None,
+            // The tests have made them.
+            no_power_cuts: true,
+        }
+    }
+
+    fn system(&self) -> Result<System> {
+        if let Some(Peer::Postgres) = self.peer {
+            return Ok(System::PostgreSql(PostgreSql { settings: self.peer_setting.clone() }));
+        }
+        let binary = match &self.server {
+            Some(binary) => std::path::absolute(binary)?,
+            None => {
+                tools::run(tools::cargo().args(["build", "--quiet", "--package", "hyades-server"]))?;
+                tools::target_directory().join("debug").join("hyades")
+            }
+        };
+        let protocol = match self.protocol {
+            Protocol::Taurus => "taurus",
+            Protocol::Serial => "serial",
+        };
+        Ok(System::Hyades(Hyades { binary, protocol: protocol.to_owned(), logs: self.logs }))
+    }
+}
+
+/// Cuts the simulated power at every operation, where the tests try every few only.
+fn cut_everywhere() -> Result<()> {
+    println!("crash: power cuts at every operation");
+    let arguments = ["test", "--package", "hyades-sim", "--test", "crash_points", "--", "--nocapture"];
+    tools::run(tools::cargo().env("HYADES_CRASH_POINTS", "all").args(arguments))
+}
+
+pub(crate) fn run(options: &Options) -> Result<()> {
+    if options.peer.is_none() && !options.no_power_cuts {
+        cut_everywhere()?;
+    }
+    let system = options.system()?;
+    let seed = options.seed.unwrap_or_else(rand::random);
+    println!("crash: {} rounds against {}, seed {seed}", options.rounds, system.name());
+    let directory = match &options.directory {
+        Some(directory) => {
+            std::fs::create_dir_all(directory)?;
+            tempfile::tempdir_in(directory)?
+        }
+        None => tempfile::tempdir()?,
+    };
+    tools::open_to_all(directory.path())?;
+    let mut harness = Harness {
+        options: options.clone(),
+        system,
+        directory: directory.path().to_path_buf(),
+        random: StdRng::seed_from_u64(seed),
+        last_recovery: Duration::from_millis(200),
+        summary: Summary::default(),
+    };
+    let outcome = harness.all_rounds();
+    println!("{}", harness.summary);
+    if let Err(error) = outcome {
+        let kept = directory.keep();
+        let again = format!("--seed {seed}");
+        return Err(
+            error.context(format!("crash: failed ({again}); data and logs are kept in {}", kept.display()))
+        );
+    }
+    Ok(())
+}
+
+struct Harness {
+    options: Options,
+    system: System,
+    directory: PathBuf,
+    random: StdRng,
+    /// How long the last recovery took: the scale on which the next one is killed.
+    last_recovery: Duration,
+    summary: Summary,
+}
+
+impl Harness {
+    fn all_rounds(&mut self) -> Result<()> {
+        let mut done = 0;
+        for number in 0.. {
+            let rounds = (self.options.rounds - done).min(self.options.rounds_per_database.max(1));
+            if rounds == 0 {
+                break;
+            }
+            let directory = self.directory.join(format!("database-{number}"));
+            let instance = Instance::create(self.system.clone(), directory.clone(), Vec::new())?;
+            self.rounds_of_one_database(&instance, done, rounds)?;
+            std::fs::remove_dir_all(&directory)
+                .with_context(|| format!("cannot remove {}", directory.display()))?;
+            done += rounds;
+        }
+        Ok(())
+    }
+
+    fn rounds_of_one_database(&mut self, instance: &Instance, first: u32, rounds: u32) -> Result<()> {
+        let (mut server, _) = instance.start_ready(RECOVERY_LIMIT)?;
+        pgbench::initialize(instance, 1)?;
+        let mut ledger = Ledger::default();
+        ledger::create_tables(&mut instance.connect()?)?;
+        for round in first..first + rounds {
+            let outcome = self.round(instance, &mut server, &mut ledger);
+            let report = outcome.map_err(|error| {
+                anyhow::anyhow!(
+                    "round {}: {error:#}\nthe server's last lines:\n{}",
+                    round + 1,
+                    server.log_tail()
+                )
+            })?;
+            println!("round {:>4}/{}  {report}", round + 1, self.options.rounds);
+            self.summary.add(&report);
+        }
+        self.idle_kill(instance, &mut server).context("an idle kill")
+    }
+
+    /// One round; `server` is the running one before and after.
+    fn round(
+        &mut self,
+        instance: &Instance,
+        server: &mut crate::server::RunningServer,
+        ledger: &mut Ledger,
+    ) -> Result<RoundReport> {
+        let mut report = RoundReport::default();
+        let load = load::Load::start(instance, ledger, self.random.random())?;
+        // Short times are as likely as long ones: the first transactions after a start are the interesting ones.
+        let fraction: f64 = self.random.random::<f64>().powi(2);
+        report.load_ms = 20 + (fraction * self.options.longest_load_ms as f64) as u64;
+        std::thread::sleep(Duration::from_millis(report.load_ms));
+        let load = load.expect_running(server)?;
+        server.kill()?;
+        let outcomes = load.finish()?;
+        report.acknowledged = ledger.add(&outcomes);
+        report.retries = outcomes.iter().map(|outcome| outcome.retries).sum();
+        if self.random.random_bool(0.5) {
+            report.second_kill = Some(self.kill_during_recovery(instance)?);
+        }
+        let (next, took) = instance.start_ready(RECOVERY_LIMIT)?;
+        *server = next;
+        self.last_recovery = took;
+        report.recovery = took;
+        report.verified = verify::compare(instance, ledger)?;
+        Ok(report)
+    }
+
+    /// Starts the server and kills it within the time that recovery takes, or a little later.
+    fn kill_during_recovery(&mut self, instance: &Instance) -> Result<summary::SecondKill> {
+        let limit = self.last_recovery.mul_f64(self.random.random_range(0.0..1.2));
+        let mut server = instance.start()?;
+        let ready = instance.wait_ready(&mut server, limit)?;
+        let rest = limit.saturating_sub(server.started().elapsed());
+        std::thread::sleep(rest);
+        let after = server.started().elapsed();
+        server.kill()?;
+        Ok(summary::SecondKill { after, was_recovering: ready.is_none() })
+    }
+
+    /// Recovering twice changes nothing: the content before and after a kill without load is the same.
+    fn idle_kill(&mut self, instance: &Instance, server: &mut crate::server::RunningServer) -> Result<()> {
+        let start = Instant::now();
+        let before = verify::content_hash(instance)?;
+        server.kill()?;
+        let (next, _) = instance.start_ready(RECOVERY_LIMIT)?;
+        *server = next;
+        let after = verify::content_hash(instance)?;
+        server.kill()?;
+        if before != after {
+            bail!("the tables differ before and after a recovery: {before:016x?} and {after:016x?}");
+        }
+        println!("idle kill: all tables as before ({:.1} s)", start.elapsed().as_secs_f64());
+        Ok(())
+    }
+}

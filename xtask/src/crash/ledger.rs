@@ -1,0 +1,105 @@
+//! What the clients know: which transactions were acknowledged, refused, or left without an answer.
+//!
+//! pgbench cannot tell which of its transactions were acknowledged, so clients of our own run the same transaction and mark each
+//! one: the pair (client, sequence number), never used twice, goes into a table of ours in the same transaction, and becomes
+//! *acknowledged* only after COMMIT has returned.
+//!
+//! Decision table for a marker:
+//!
+//! ```text
+//! what the client saw                                    | must be found after recovery
+//! -------------------------------------------------------+-------------------------------------
+//! COMMIT returned                                        | once, with its value
+//! ROLLBACK sent, an error, or COMMIT never sent          | never
+//! COMMIT sent, no answer                                 | undecided; as the first recovery says
+//! ```
+
+use std::collections::HashMap;
+
+use anyhow::{Context, Result};
+use postgres::Client;
+
+/// Ledger clients; pgbench brings as many again.
+pub(super) const CLIENTS: usize = 8;
+
+/// Client and sequence number.
+pub(super) type Marker = (i32, i64);
+
+/// What one client did in one round; one that only read leaves all but `seen` at its default.
+#[derive(Debug, Default)]
+pub(super) struct Outcome {
+    pub(super) client: usize,
+    pub(super) acknowledged: Vec<(Marker, i32)>,
+    /// COMMIT was sent and not answered; at most one.
+    pub(super) undecided: Option<(Marker, i32)>,
+    /// The first sequence number not used.
+    pub(super) next_sequence: i64,
+    /// Transactions that a conflict ended and that were begun again.
+    pub(super) retries: u64,
+    /// The highest counter of each client that this one has read with an answer.
+    pub(super) seen: [i64; CLIENTS],
+}
+
+/// All that the clients of one database know.
+#[derive(Debug, Default)]
+pub(super) struct Ledger {
+    /// Marker to the delta that was sent with it.
+    pub(super) acknowledged: HashMap<Marker, i32>,
+    pub(super) undecided: HashMap<Marker, i32>,
+    pub(super) next_sequence: [i64; CLIENTS],
+    pub(super) seen: [i64; CLIENTS],
+}
+
+impl Ledger {
+    /// Takes in what the clients did; returns how many acknowledgements are new.
+    pub(super) fn add(&mut self, outcomes: &[Outcome]) -> u64 {
+        let before = self.acknowledged.len();
+        for outcome in outcomes {
+            self.acknowledged.extend(outcome.acknowledged.iter().copied());
+            self.undecided.extend(outcome.undecided);
+            let next = &mut self.next_sequence[outcome.client];
+            *next = (*next).max(outcome.next_sequence);
+            for (seen, new) in self.seen.iter_mut().zip(outcome.seen) {
+                *seen = (*seen).max(new);
+            }
+        }
+        (self.acknowledged.len() - before) as u64
+    }
+}
+
+/// The tables of the ledger, beside pgbench's.
+pub(super) fn create_tables(client: &mut Client) -> Result<()> {
+    // No primary key: a marker that were replayed twice would be found twice.
+    client
+        .batch_execute(
+            "create table crash_ledger (client int not null, sequence bigint not null, delta int not null)",
+        )
+        .context("create table crash_ledger")?;
+    client
+        .batch_execute("create table crash_counter (client int primary key, sequence bigint not null)")
+        .context("create table crash_counter")?;
+    for number in 0..CLIENTS {
+        client.batch_execute(&format!("insert into crash_counter values ({number}, 0)"))?;
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn outcomes_accumulate() {
+        let mut ledger = Ledger::default();
+        let mut outcome = Outcome { client: 2, next_sequence: 3, ..Outcome::default() };
+        outcome.acknowledged = vec![((2, 1), 10)];
+        outcome.undecided = Some(((2, 2), 20));
+        outcome.seen[5] = 7;
+        assert_eq!(ledger.add(&[outcome]), 1);
+        assert_eq!(ledger.next_sequence[2], 3);
+        assert_eq!(ledger.seen[5], 7);
+        assert_eq!(ledger.add(&[Outcome { client: 2, next_sequence: 3, ..Outcome::default() }]), 0);
+        assert_eq!(ledger.seen[5], 7);
+        assert_eq!(ledger.undecided.len(), 1);
+    }
+}

@@ -1,0 +1,91 @@
+//! What a round, and the whole run, report.
+
+use std::fmt;
+use std::time::Duration;
+
+use super::verify::Verified;
+use crate::tools::Spread;
+
+/// A kill during recovery.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct SecondKill {
+    /// After the start of the process.
+    pub(super) after: Duration,
+    /// It had not answered a query yet.
+    pub(super) was_recovering: bool,
+}
+
+#[derive(Clone, Debug, Default)]
+pub(super) struct RoundReport {
+    pub(super) load_ms: u64,
+    /// By this round's clients, pgbench's not counted.
+    pub(super) acknowledged: u64,
+    pub(super) retries: u64,
+    pub(super) second_kill: Option<SecondKill>,
+    /// From the start of the process to its first answer.
+    pub(super) recovery: Duration,
+    pub(super) verified: Verified,
+}
+
+impl fmt::Display for RoundReport {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Verified { markers, undecided_found, undecided_absent } = self.verified;
+        write!(f, "killed after {:>4} ms, {:>5} acknowledged", self.load_ms, self.acknowledged)?;
+        if let Some(SecondKill { after, was_recovering }) = self.second_kill {
+            let state = if was_recovering { "recovering" } else { "ready" };
+            write!(f, ", killed again after {} ms ({state})", after.as_millis())?;
+        }
+        write!(f, ", back in {} ms: {markers} there, lost 0", self.recovery.as_millis())?;
+        if undecided_found + undecided_absent > 0 {
+            write!(f, ", {undecided_found} of {} unanswered happened", undecided_found + undecided_absent)?;
+        }
+        Ok(())
+    }
+}
+
+#[derive(Default)]
+pub(super) struct Summary {
+    rounds: u64,
+    acknowledged: u64,
+    retries: u64,
+    undecided_found: u64,
+    undecided_absent: u64,
+    second_kills: u64,
+    second_kills_recovering: u64,
+    recovery_ms: Vec<f64>,
+}
+
+impl Summary {
+    pub(super) fn add(&mut self, report: &RoundReport) {
+        self.rounds += 1;
+        self.acknowledged += report.acknowledged;
+        self.retries += report.retries;
+        self.undecided_found += report.verified.undecided_found;
+        self.undecided_absent += report.verified.undecided_absent;
+        if let Some(second) = report.second_kill {
+            self.second_kills += 1;
+            self.second_kills_recovering += u64::from(second.was_recovering);
+        }
+        self.recovery_ms.push(report.recovery.as_secs_f64() * 1e3);
+    }
+}
+
+/// Only rounds that were verified are counted, so nothing of what is counted is lost.
+impl fmt::Display for Summary {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let undecided = self.undecided_found + self.undecided_absent;
+        writeln!(f, "crash: {} rounds passed", self.rounds)?;
+        writeln!(f, "  acknowledged  {} transactions, all recovered, lost=0", self.acknowledged)?;
+        writeln!(f, "  unanswered    {undecided} transactions, of which {} happened", self.undecided_found)?;
+        writeln!(f, "  conflicts     {} transactions begun again", self.retries)?;
+        write!(
+            f,
+            "  killed again  {} times, of which {} before the first answer",
+            self.second_kills, self.second_kills_recovering
+        )?;
+        if let Some(Spread { median, minimum, maximum }) = Spread::of(&self.recovery_ms) {
+            write!(f, "\n  back in       median {median:.0} ms [{minimum:.0} .. {maximum:.0}]")?;
+        }
+        Ok(())
+    }
+}

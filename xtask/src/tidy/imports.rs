@@ -1,0 +1,228 @@
+//! Who may use whom: between crates (read from the `Cargo.toml` files) and between the modules of the engine (read from paths
+//! that start with `crate::` or `super::`).
+//!
+//! The two tables below are ARCHITECTURE.md's direction in a form that a machine can check. A file of tests (`tests.rs`, or
+//! anything below a directory `tests`) may use every module of its crate: it is built only for tests.
+
+use std::path::Path;
+
+use anyhow::{Context, Result};
+
+use super::Problem;
+use super::source::{Source, is_word, line_of};
+
+/// Crates by directory: its package, and the workspace packages it may depend on.
+const CRATES: &[(&str, &str, &[&str])] = &[
+    ("engine", "hyades-engine", &[]),
+    ("sql", "hyades", &["hyades-engine"]),
+    ("server", "hyades-server", &["hyades", "hyades-engine"]),
+    ("bench", "hyades-bench", &["hyades", "hyades-engine"]),
+    ("sim", "hyades-sim", &["hyades", "hyades-engine"]),
+    ("xtask", "xtask", &[]),
+];
+
+/// Tests may use this package from every crate; nothing else may.
+const SIMULATOR: &str = "hyades-sim";
+
+/// Modules of the engine, lower ones last: db -> procedure, protocol -> txn -> storage; log below protocol.
+/// Each with the modules it must not use.
+const FORBIDDEN_MODULES: &[(&str, &[&str])] = &[
+    ("procedure", &["db", "recovery"]),
+    ("protocol", &["db", "procedure", "storage", "txn"]),
+    ("txn", &["db", "recovery", "procedure::interpret"]),
+    ("storage", &["db", "log", "procedure", "protocol", "recovery", "txn"]),
+    ("log", &["db", "procedure", "protocol", "recovery", "storage", "txn"]),
+    ("value", &["db", "log", "protocol", "recovery", "txn"]),
+];
+
+const ENGINE_SOURCES: &str = "engine/src/";
+
+pub(super) fn check_crates(root: &Path, problems: &mut Vec<Problem>) -> Result<()> {
+    let workspace = read_manifest(&root.join("Cargo.toml"))?;
+    let members =
+        workspace.get("workspace").and_then(|table| table.get("members")).and_then(|list| list.as_array());
+    for member in members.into_iter().flatten().filter_map(|member| member.as_str()) {
+        if !CRATES.iter().any(|(directory, _, _)| *directory == member) {
+            let message =
+                format!("crate `{member}` has no place in xtask/src/tidy/imports.rs: add what it may use");
+            problems.push(Problem::new("Cargo.toml", 1, message));
+        }
+    }
+    for (directory, _, allowed) in CRATES {
+        let file = format!("{directory}/Cargo.toml");
+        let manifest = read_manifest(&root.join(&file))?;
+        check_manifest(&file, &manifest, allowed, problems);
+    }
+    Ok(())
+}
+
+fn read_manifest(path: &Path) -> Result<toml::Table> {
+    let text = std::fs::read_to_string(path).with_context(|| format!("cannot read {}", path.display()))?;
+    text.parse().with_context(|| format!("cannot parse {}", path.display()))
+}
+
+fn check_manifest(file: &str, manifest: &toml::Table, allowed: &[&str], problems: &mut Vec<Problem>) {
+    let own: Vec<&str> = CRATES.iter().map(|(_, package, _)| *package).collect();
+    for (section, name) in dependencies(manifest) {
+        let is_for_tests = section == "dev-dependencies";
+        let is_allowed = allowed.contains(&name.as_str()) || (is_for_tests && name == SIMULATOR);
+        if own.contains(&name.as_str()) && !is_allowed {
+            let message = format!(
+                "[{section}] names {name}: the direction is server, bench -> sql -> engine (ARCHITECTURE.md)"
+            );
+            problems.push(Problem::new(file, 1, message));
+        }
+    }
+}
+
+/// Section and name of every dependency, those of single targets included.
+fn dependencies(manifest: &toml::Table) -> Vec<(&'static str, String)> {
+    let mut found = Vec::new();
+    let targets = manifest.get("target").and_then(|target| target.as_table());
+    let per_target =
+        targets.into_iter().flat_map(|table| table.values()).filter_map(|value| value.as_table());
+    for table in std::iter::once(manifest).chain(per_target) {
+        for section in ["dependencies", "dev-dependencies", "build-dependencies"] {
+            let names = table.get(section).and_then(|names| names.as_table());
+            found
+                .extend(names.into_iter().flat_map(|names| names.keys()).map(|name| (section, name.clone())));
+        }
+    }
+    found
+}
+
+pub(super) fn check_modules(file: &str, source: &Source, files: &[String], problems: &mut Vec<Problem>) {
+    let Some(module) = engine_module(file) else { return };
+    if module.iter().any(|part| part == "tests") {
+        return;
+    }
+    for (line, path) in used_paths(source, &module) {
+        if let Some(reason) = objection(&module, &path, files) {
+            let message = format!("uses crate::{}: {reason}", path.join("::"));
+            problems.push(Problem::new(file, line, message));
+        }
+    }
+}
+
+/// `engine/src/log/buffer.rs` is `[log, buffer]`.
+fn engine_module(file: &str) -> Option<Vec<String>> {
+    let path = file.strip_prefix(ENGINE_SOURCES)?.strip_suffix(".rs")?;
+    Some(path.split('/').map(str::to_owned).collect())
+}
+
+/// Why `module` must not use `path`, both as parts below the crate.
+fn objection(module: &[String], path: &[String], files: &[String]) -> Option<String> {
+    let top = module.first()?;
+    let forbidden = FORBIDDEN_MODULES.iter().find(|(name, _)| name == top).map_or(&[][..], |(_, list)| *list);
+    let matches =
+        |rule: &&&str| rule.split("::").zip(path).filter(|(a, b)| a == b).count() == rule.split("::").count();
+    if let Some(rule) = forbidden.iter().find(matches) {
+        return Some(format!(
+            "`{top}` must not use `{rule}` (the order of the layers is in ARCHITECTURE.md)"
+        ));
+    }
+    let names_protocol = path.len() > 1 && path[0] == "protocol" && is_protocol(&path[1], files);
+    if names_protocol && top != "db" && module.get(1) != path.get(1) {
+        return Some(
+            "only db.rs names a protocol, and a protocol never another one: move what they share".to_owned(),
+        );
+    }
+    None
+}
+
+fn is_protocol(name: &str, files: &[String]) -> bool {
+    files.iter().any(|file| *file == format!("{ENGINE_SOURCES}protocol/{name}.rs"))
+}
+
+/// Every path below the crate that the code names, with its line.
+fn used_paths(source: &Source, module: &[String]) -> Vec<(usize, Vec<String>)> {
+    let code = &source.code;
+    let mut found = Vec::new();
+    let mut at = 0;
+    while at < code.len() {
+        if !is_word(code[at]) {
+            at += 1;
+            continue;
+        }
+        let start = at;
+        let mut word = take_word(code, &mut at);
+        let continues_path = start >= 2 && code[start - 2..start] == [':', ':'];
+        if continues_path || !matches!(word.as_str(), "crate" | "super") || !take_separator(code, &mut at) {
+            continue;
+        }
+        let mut base = if word == "crate" { Vec::new() } else { parent(module) };
+        // super::super::
+        loop {
+            let before = at;
+            word = take_word(code, &mut at);
+            if word != "super" || !take_separator(code, &mut at) {
+                at = before;
+                break;
+            }
+            base = parent(&base);
+        }
+        let line = line_of(code, start);
+        let mut paths = Vec::new();
+        take_tree(code, &mut at, base, &mut paths);
+        found.extend(paths.into_iter().map(|path| (line, path)));
+    }
+    found
+}
+
+fn parent(module: &[String]) -> Vec<String> {
+    module[..module.len().saturating_sub(1)].to_vec()
+}
+
+fn take_word(code: &[char], at: &mut usize) -> String {
+    let start = *at;
+    while *at < code.len() && is_word(code[*at]) {
+        *at += 1;
+    }
+    code[start..*at].iter().collect()
+}
+
+fn take_separator(code: &[char], at: &mut usize) -> bool {
+    let is_separator = code[*at..].starts_with(&[':', ':']);
+    *at += if is_separator { 2 } else { 0 };
+    is_separator
+}
+
+fn skip_space(code: &[char], at: &mut usize) {
+    while *at < code.len() && code[*at].is_whitespace() {
+        *at += 1;
+    }
+}
+
+/// Reads a path or a tree of `{...}` after its prefix and adds every leaf.
+fn take_tree(code: &[char], at: &mut usize, mut prefix: Vec<String>, paths: &mut Vec<Vec<String>>) {
+    loop {
+        if code.get(*at) == Some(&'{') {
+            *at += 1;
+            loop {
+                skip_space(code, at);
+                match code.get(*at) {
+                    None => return,
+                    Some('}') => {
+                        *at += 1;
+                        return;
+                    }
+                    Some(&c) if is_word(c) || c == '{' => take_tree(code, at, prefix.clone(), paths),
+                    Some(_) => *at += 1,
+                }
+            }
+        }
+        let word = take_word(code, at);
+        if word.is_empty() {
+            paths.push(prefix);
+            return;
+        }
+        prefix.push(word);
+        if !take_separator(code, at) {
+            paths.push(prefix);
+            return;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

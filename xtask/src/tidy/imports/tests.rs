@@ -1,0 +1,84 @@
+//! The import rules, each broken once.
+
+use super::*;
+
+fn objections(file: &str, text: &str) -> Vec<String> {
+    let files: Vec<String> =
+        ["serial", "taurus"].iter().map(|name| format!("engine/src/protocol/{name}.rs")).collect();
+    let mut problems = Vec::new();
+    check_modules(file, &Source::scan(text), &files, &mut problems);
+    problems.iter().map(ToString::to_string).collect()
+}
+
+#[test]
+fn trees_of_imports_are_read() {
+    let text = "use crate::{a, b::{self, c as d, e::*}, f::g};\nlet x = crate::h::I::new();\nuse super::super::j::K;\n";
+    let module = ["log".to_owned(), "store".to_owned()];
+    let paths: Vec<String> = used_paths(&Source::scan(text), &module)
+        .iter()
+        .map(|(line, path)| format!("{line} {}", path.join("::")))
+        .collect();
+    for expected in ["1 a", "1 b::self", "1 b::c", "1 b::e", "1 f::g", "2 h::I::new", "3 j::K"] {
+        assert!(paths.iter().any(|path| path == expected), "{expected} is missing in {paths:?}");
+    }
+}
+
+#[test]
+fn lower_layers_do_not_use_higher_ones() {
+    for (file, text) in [
+        ("engine/src/storage/row.rs", "use crate::txn::Transaction;"),
+        ("engine/src/storage.rs", "fn f(x: crate::log::record::Kind) {}"),
+        ("engine/src/log/store.rs", "use crate::{error::Result, protocol::Protocol};"),
+        ("engine/src/log/store.rs", "use super::super::db::Engine;"),
+        ("engine/src/txn/undo.rs", "use crate::procedure::interpret;"),
+        ("engine/src/protocol/serial.rs", "use crate::txn::Lock;"),
+    ] {
+        assert_eq!(objections(file, text).len(), 1, "{file}: {text}");
+    }
+}
+
+#[test]
+fn the_allowed_direction_passes() {
+    for (file, text) in [
+        ("engine/src/db.rs", "use crate::{protocol::taurus::Taurus, txn, storage, procedure::interpret};"),
+        ("engine/src/txn/undo.rs", "use crate::storage::table::Table; use crate::procedure::ir::Intent;"),
+        (
+            "engine/src/protocol/taurus.rs",
+            "use super::{Append, Protocol}; use crate::log::buffer::LogBuffer;",
+        ),
+        ("engine/src/storage/tests.rs", "use crate::db::open;"),
+        ("engine/src/storage/row.rs", "// use crate::txn::X;\nlet s = \"crate::txn::X\";"),
+        ("sql/src/session.rs", "use crate::db::x;"),
+    ] {
+        assert_eq!(objections(file, text), Vec::<String>::new(), "{file}: {text}");
+    }
+}
+
+#[test]
+fn protocols_do_not_know_each_other() {
+    assert_eq!(objections("engine/src/protocol/taurus.rs", "use super::serial::Serial;").len(), 1);
+    assert_eq!(objections("engine/src/protocol/taurus.rs", "use crate::protocol::serial::Serial;").len(), 1);
+    assert_eq!(objections("engine/src/txn.rs", "use crate::protocol::taurus::Taurus;").len(), 1);
+    assert!(objections("engine/src/protocol/taurus/anchor.rs", "use crate::protocol::taurus::X;").is_empty());
+}
+
+#[test]
+fn crates_keep_their_direction() {
+    let check = |text: &str, allowed: &[&str]| {
+        let mut problems = Vec::new();
+        check_manifest("x/Cargo.toml", &text.parse().expect("valid TOML"), allowed, &mut problems);
+        problems.len()
+    };
+    assert_eq!(check("[dependencies]\nhyades.workspace = true\nclap = \"4\"", &["hyades"]), 0);
+    assert_eq!(check("[dependencies]\nhyades.workspace = true", &[]), 1);
+    assert_eq!(check("[dependencies]\nhyades-sim.workspace = true", &[]), 1);
+    assert_eq!(check("[dev-dependencies]\nhyades-sim.workspace = true", &[]), 0);
+    assert_eq!(check("[target.'cfg(loom)'.dependencies]\nhyades-server = \"1\"", &[]), 1);
+}
+
+#[test]
+fn the_crates_of_this_checkout_are_all_known() {
+    let mut problems = Vec::new();
+    check_crates(&crate::tools::repository_root(), &mut problems).expect("manifests can be read");
+    assert!(problems.is_empty(), "{problems:?}");
+}

@@ -1,0 +1,196 @@
+//! Limits of a Rust file: it explains itself, is short, has short functions, and holds nothing unfinished.
+
+use super::Problem;
+use super::source::{Source, is_word, line_of};
+
+/// Lines of a file, documentation and tests included.
+const FILE_LINES: usize = 800;
+/// Lines of a protocol's file: a reader must be able to hold it.
+const PROTOCOL_LINES: usize = 700;
+/// From the line of `fn` to the line of the closing brace.
+const FUNCTION_LINES: usize = 70;
+
+/// What may not stand in code, and what to do instead.
+const UNFINISHED: &[(&str, &str)] = &[
+    ("todo!", "write it or return an error"),
+    ("unimplemented!", "write it or return an error"),
+    ("dbg!", "remove it or use tracing"),
+    ("#[ignore", "make the test fast enough to run, or delete it"),
+];
+
+pub(super) fn check(file: &str, text: &str, source: &Source, problems: &mut Vec<Problem>) {
+    if !text.starts_with("//!") {
+        let message = "no `//!` at the top: say what the file is, why it is here, and its invariants";
+        problems.push(Problem::new(file, 1, message));
+    }
+    let limit = if is_protocol(file) { PROTOCOL_LINES } else { FILE_LINES };
+    let lines = text.lines().count();
+    if lines > limit {
+        let message = format!("{lines} lines, the limit is {limit}: split it by responsibility");
+        problems.push(Problem::new(file, limit + 1, message));
+    }
+    for (name, first, last) in functions(&source.code) {
+        let lines = last - first + 1;
+        if lines > FUNCTION_LINES {
+            let message = format!("fn {name} has {lines} lines, the limit is {FUNCTION_LINES}: split it");
+            problems.push(Problem::new(file, first, message));
+        }
+    }
+    check_words(file, source, problems);
+}
+
+fn is_protocol(file: &str) -> bool {
+    file.starts_with("engine/src/protocol/")
+}
+
+fn check_words(file: &str, source: &Source, problems: &mut Vec<Problem>) {
+    for (index, line) in source.code_lines().iter().enumerate() {
+        for (word, remedy) in UNFINISHED {
+            if contains_word(line, word) {
+                problems.push(Problem::new(file, index + 1, format!("`{word}` in code: {remedy}")));
+            }
+        }
+    }
+    for (index, line) in source.comment_lines().iter().enumerate() {
+        for word in ["TODO", "FIXME"] {
+            if contains_word(line, word) && !has_reason(line, word) {
+                let message = format!(
+                    "{word} without a reason: do it, or write {word}(docs/<file>.md) and say there why"
+                );
+                problems.push(Problem::new(file, index + 1, message));
+            }
+        }
+    }
+}
+
+fn contains_word(line: &str, word: &str) -> bool {
+    line.match_indices(word).any(|(at, _)| {
+        let before = line[..at].chars().next_back();
+        let after = line[at + word.len()..].chars().next();
+        let last = word.chars().next_back();
+        !(before.is_some_and(is_word) || last.is_some_and(is_word) && after.is_some_and(is_word))
+    })
+}
+
+/// Whether the word is followed by the document that gives the reason.
+fn has_reason(line: &str, word: &str) -> bool {
+    line.split(word).skip(1).all(|rest| rest.starts_with("(docs/"))
+}
+
+/// Every function with a body: its name, first and last line.
+fn functions(code: &[char]) -> Vec<(String, usize, usize)> {
+    let mut found = Vec::new();
+    let mut at = 0;
+    while let Some(start) = next_word(code, at, "fn") {
+        at = start + 2;
+        let name: String = code[at..]
+            .iter()
+            .skip_while(|c| c.is_whitespace())
+            .take_while(|&&c| is_word(c) || c == '#')
+            .collect();
+        // A function pointer type has no name.
+        if name.is_empty() {
+            continue;
+        }
+        if let Some(open) = body_start(code, at) {
+            let close = matching_brace(code, open);
+            found.push((name, line_of(code, start), line_of(code, close)));
+        }
+    }
+    found
+}
+
+fn next_word(code: &[char], from: usize, word: &str) -> Option<usize> {
+    let word: Vec<char> = word.chars().collect();
+    (from..code.len().saturating_sub(word.len())).find(|&i| {
+        code[i..i + word.len()] == word[..]
+            && (i == 0 || !is_word(code[i - 1]))
+            && !is_word(code[i + word.len()])
+    })
+}
+
+/// The `{` of a function's body, or `None` for a declaration that ends in `;`.
+fn body_start(code: &[char], from: usize) -> Option<usize> {
+    let mut depth = 0_i32;
+    for (i, &c) in code.iter().enumerate().skip(from) {
+        match c {
+            '(' | '[' => depth += 1,
+            ')' | ']' => depth -= 1,
+            ';' if depth == 0 => return None,
+            '{' if depth == 0 => return Some(i),
+            _ => {}
+        }
+    }
+    None
+}
+
+/// The position of the brace that closes the one at `open`; the end of the file when there is none.
+fn matching_brace(code: &[char], open: usize) -> usize {
+    let mut depth = 0_i32;
+    for (i, &c) in code.iter().enumerate().skip(open) {
+        match c {
+            '{' => depth += 1,
+            '}' => depth -= 1,
+            _ => {}
+        }
+        if depth == 0 {
+            return i;
+        }
+    }
+    code.len()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn problems_of(file: &str, text: &str) -> Vec<String> {
+        let mut problems = Vec::new();
+        check(file, text, &Source::scan(text), &mut problems);
+        problems.iter().map(ToString::to_string).collect()
+    }
+
+    #[test]
+    fn functions_are_measured_from_name_to_closing_brace() {
+        let text = "impl T {\n  fn a(&self, f: fn(u8) -> [u8; 2]) -> u8\n  where\n    T: Sized,\n  {\n    \
+                    \"}\".len();\n    '}'; // }\n  }\n  fn declared(x: [u8; 4]);\n  fn b() {}\n}\n";
+        let code = Source::scan(text).code;
+        assert_eq!(functions(&code), vec![("a".to_owned(), 2, 8), ("b".to_owned(), 10, 10)]);
+    }
+
+    #[test]
+    fn a_long_function_is_named() {
+        let text = format!("//! head\nfn long() {{\n{}}}\n", "    x();\n".repeat(69));
+        let problems = problems_of("a.rs", &text);
+        assert_eq!(problems.len(), 1, "{problems:?}");
+        assert!(problems[0].starts_with("a.rs:2: fn long has 71 lines"), "{problems:?}");
+        let text = format!("//! head\nfn long() {{\n{}}}\n", "    x();\n".repeat(68));
+        assert!(problems_of("a.rs", &text).is_empty());
+    }
+
+    #[test]
+    fn files_have_a_head_and_a_limit() {
+        assert_eq!(problems_of("a.rs", "fn f() {}\n").len(), 1);
+        let text = format!("//! head\n{}", "\n".repeat(750));
+        assert!(problems_of("a.rs", &text).is_empty());
+        assert_eq!(problems_of("engine/src/protocol/x.rs", &text).len(), 1);
+    }
+
+    #[test]
+    fn unfinished_code_is_found_only_in_code() {
+        assert!(problems_of("a.rs", "//! about todo!() and #[ignore]\nlet s = \"dbg!(\";\n").is_empty());
+        for word in ["todo!()", "unimplemented!()", "dbg!(x)", "#[ignore]", "#[ignore = \"slow\"]"] {
+            assert_eq!(problems_of("a.rs", &format!("//! head\n{word}\n")).len(), 1, "{word}");
+        }
+        assert!(problems_of("a.rs", "//! head\nmy_dbg!(x)\n").is_empty());
+    }
+
+    #[test]
+    fn a_reminder_needs_a_reason() {
+        let reminder = ["TO", "DO"].concat();
+        assert_eq!(problems_of("a.rs", &format!("//! head\n// {reminder}: later\n")).len(), 1);
+        assert!(
+            problems_of("a.rs", &format!("//! head\n// {reminder}(docs/testing.md): later\n")).is_empty()
+        );
+    }
+}
