@@ -1,7 +1,12 @@
-//! Hyades workloads and their drivers.
+//! Workloads in process: what the engine does when no wire and no SQL stand before it.
 //!
-//! `transfer`: moves money between accounts through one engine procedure, counts durable acknowledgements, then recovers
-//! the database and compares its state. The binary `hyades-bench` is its command line.
+//! Reading order: [`accounts`] (the table and its procedures), [`client`] (running a procedure to its end from a thread that may
+//! block), [`transfer`] (the measured workload), [`replay`] (measuring a restart).
+//!
+//! What counts (docs/testing.md): a transaction counts when it is durable; every thread drains before its clock stops; the money in
+//! the bank is counted afterwards, so a run that lost an update is no measurement.
 
-pub mod driver;
+pub mod accounts;
+pub mod client;
+pub mod replay;
 pub mod transfer;

@@ -1,193 +1,197 @@
-//! `hyades-bench`: workloads inside the process, without a wire. See `hyades-bench --help`.
+//! `hyades-bench`: one measurement per call, printed as a sentence or as one line of JSON.
+//!
+//! A process for each measurement, so that no run inherits another one's memory. `cargo xtask bench` calls it and draws conclusions.
 
 use std::path::PathBuf;
 use std::process::ExitCode;
+use std::time::Duration;
 
-use clap::{Parser, Subcommand, ValueEnum};
-use hyades_bench::transfer::{self, Outcome};
-use hyades_engine::Result;
+use clap::{Args, Parser, Subcommand, ValueEnum};
+use hyades_bench::{accounts, replay, transfer};
 use hyades_engine::catalog::IndexKind;
-use hyades_engine::config::ProtocolKind;
-use hyades_engine::error::Error;
+use hyades_engine::config::{Config, ProtocolKind};
+use hyades_engine::db;
+use hyades_engine::error::Result;
 use serde_json::json;
 
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
+/// Measures Hyades in process.
 #[derive(Parser)]
-#[command(name = "hyades-bench", about = "Measures the Hyades engine inside one process")]
-struct Arguments {
+#[command(name = "hyades-bench", version)]
+struct CommandLine {
     #[command(subcommand)]
     command: Command,
 }
 
 #[derive(Subcommand)]
 enum Command {
-    /// Moves money between accounts; counts durable acknowledgements, then recovers and compares the states.
-    Transfer(TransferArguments),
+    /// Durable transfers between random accounts, per second.
+    Transfer {
+        #[command(flatten)]
+        common: Common,
+        /// Length of the measurement.
+        #[arg(long, default_value_t = 5)]
+        seconds: u64,
+        /// Length of the same work before it, which nobody counts.
+        #[arg(long, default_value_t = 1)]
+        warm_up_seconds: u64,
+    },
+    /// Replays the logs of so many transfers, and compares the state before and after.
+    Replay {
+        #[command(flatten)]
+        common: Common,
+        #[arg(long, default_value_t = 5_000_000)]
+        transactions: u64,
+    },
 }
 
-#[derive(clap::Args)]
-struct TransferArguments {
-    /// Protocols to run, interleaved round by round; ratios are against the first.
-    #[arg(long, value_delimiter = ',', default_value = "taurus")]
-    protocol: Vec<Protocol>,
-    #[arg(long, default_value_t = 2)]
-    workers: usize,
+#[derive(Args)]
+struct Common {
+    #[arg(long, default_value_t = 2, value_parser = clap::value_parser!(u64).range(1..))]
+    workers: u64,
     #[arg(long, default_value_t = 2)]
     logs: usize,
-    #[arg(long, default_value_t = 1_000_000)]
+    #[arg(long, value_enum, default_value_t = Protocol::Taurus)]
+    protocol: Protocol,
+    #[arg(long, default_value_t = 1_000_000, value_parser = clap::value_parser!(u64).range(2..))]
     accounts: u64,
-    /// Seconds of each run.
-    #[arg(long, default_value_t = 5.0)]
-    seconds: f64,
-    #[arg(long, default_value_t = 5)]
-    rounds: usize,
-    #[arg(long, default_value = "hash")]
+    #[arg(long, value_enum, default_value_t = Index::Ordered)]
     index: Index,
-    /// Where the databases of the runs go (each is removed after its run).
+    #[arg(long, default_value_t = 1)]
+    seed: u64,
+    /// An empty directory on the device to measure.
     #[arg(long)]
-    directory: Option<PathBuf>,
-    /// Prints one JSON object instead of text.
+    directory: PathBuf,
+    /// Prints one line of JSON.
     #[arg(long)]
     json: bool,
 }
 
-#[derive(Clone, Copy, Debug, ValueEnum)]
+#[derive(Clone, Copy, ValueEnum)]
 enum Protocol {
     None,
     Serial,
     Taurus,
 }
 
-#[derive(Clone, Copy, Debug, ValueEnum)]
+#[derive(Clone, Copy, ValueEnum)]
 enum Index {
-    Hash,
     Ordered,
+    Hash,
 }
 
-impl Protocol {
-    fn kind(self) -> ProtocolKind {
-        match self {
+impl Common {
+    fn config(&self) -> Config {
+        let mut config = Config::new(&self.directory);
+        config.protocol = match self.protocol {
             Protocol::None => ProtocolKind::None,
             Protocol::Serial => ProtocolKind::Serial,
             Protocol::Taurus => ProtocolKind::Taurus,
+        };
+        config.logs = self.logs;
+        config.recovery_workers = self.workers as usize;
+        config
+    }
+
+    fn index(&self) -> IndexKind {
+        match self.index {
+            Index::Ordered => IndexKind::Ordered,
+            Index::Hash => IndexKind::Hash,
+        }
+    }
+
+    fn protocol_name(&self) -> &'static str {
+        match self.protocol {
+            Protocol::None => "none",
+            Protocol::Serial => "serial",
+            Protocol::Taurus => "taurus",
         }
     }
 }
 
-/// All rounds of one protocol.
-#[derive(Default)]
-struct Series {
-    rates: Vec<f64>,
-    p50_us: Vec<f64>,
-    p99_us: Vec<f64>,
-    replay_rates: Vec<f64>,
-    bytes: Vec<f64>,
-    retries: u64,
-}
-
-impl Series {
-    fn add(&mut self, outcome: &Outcome) {
-        self.rates.push(outcome.figures.rate());
-        self.p50_us.push(outcome.figures.latency_us.value_at_quantile(0.5) as f64);
-        self.p99_us.push(outcome.figures.latency_us.value_at_quantile(0.99) as f64);
-        self.retries += outcome.figures.retries;
-        self.replay_rates.extend(outcome.replay.as_ref().map(transfer::Replay::rate));
-        self.bytes.push(outcome.log_bytes_per_transaction);
-    }
-
-    fn json(&self) -> serde_json::Value {
-        json!({
-            "transactions_per_s": spread(&self.rates),
-            "latency_p50_us": spread(&self.p50_us),
-            "latency_p99_us": spread(&self.p99_us),
-            "replay_transactions_per_s": spread(&self.replay_rates),
-            "log_bytes_per_transaction": spread(&self.bytes),
-            "retries": self.retries,
-        })
-    }
-}
-
-/// Median, least and most.
-fn spread(values: &[f64]) -> serde_json::Value {
-    if values.is_empty() {
-        return serde_json::Value::Null;
-    }
-    let mut sorted = values.to_vec();
-    sorted.sort_by(f64::total_cmp);
-    json!({ "median": sorted[sorted.len() / 2], "min": sorted[0], "max": sorted[sorted.len() - 1] })
-}
-
-fn show(values: &[f64]) -> String {
-    let value = |name: &str| spread(values)[name].as_f64().unwrap_or(0.0);
-    if values.is_empty() {
-        return "-".to_owned();
-    }
-    format!("{:.0} [{:.0} .. {:.0}]", value("median"), value("min"), value("max"))
-}
-
 fn main() -> ExitCode {
-    let Command::Transfer(arguments) = Arguments::parse().command;
-    match run(&arguments) {
+    let outcome = match CommandLine::parse().command {
+        Command::Transfer { common, seconds, warm_up_seconds } => {
+            measure_transfer(&common, Duration::from_secs(seconds), Duration::from_secs(warm_up_seconds))
+        }
+        Command::Replay { common, transactions } => measure_replay(&common, transactions),
+    };
+    match outcome {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
-            eprintln!("hyades-bench: {error}");
+            eprintln!("error: {error}");
             ExitCode::FAILURE
         }
     }
 }
 
-fn run(arguments: &TransferArguments) -> Result<()> {
-    let root = arguments.directory.clone().unwrap_or_else(std::env::temp_dir);
-    let mut series: Vec<Series> = arguments.protocol.iter().map(|_| Series::default()).collect();
-    for round in 0..arguments.rounds {
-        for (protocol, series) in arguments.protocol.iter().zip(&mut series) {
-            let directory = root.join(format!("hyades-bench-{}-{round}-{protocol:?}", std::process::id()));
-            let options = transfer::Options {
-                protocol: protocol.kind(),
-                index: match arguments.index {
-                    Index::Hash => IndexKind::Hash,
-                    Index::Ordered => IndexKind::Ordered,
-                },
-                logs: arguments.logs,
-                workers: arguments.workers,
-                accounts: arguments.accounts,
-                seconds: arguments.seconds,
-            };
-            let outcome = transfer::run(&options, &directory);
-            if let Err(error) = std::fs::remove_dir_all(&directory) {
-                return Err(Error::io(format!("cannot remove {}", directory.display()), &error));
-            }
-            let outcome = outcome?;
-            series.add(&outcome);
-            if !arguments.json {
-                eprintln!("round {} {protocol:?}: {:.0} transactions/s", round + 1, outcome.figures.rate());
-            }
-        }
-    }
-    report(arguments, &series);
+fn measure_transfer(common: &Common, length: Duration, warm_up: Duration) -> Result<()> {
+    let engine = db::open(common.config())?;
+    let table = accounts::create(&engine, common.accounts, common.index())?;
+    let run = |length, seed| {
+        transfer::run(&engine, common.accounts, common.workers, transfer::Until::Elapsed(length), seed)
+    };
+    run(warm_up, common.seed.wrapping_add(1))?;
+    let outcome = run(length, common.seed)?;
+    transfer::check(&accounts::audit(&engine, &table)?, common.accounts)?;
+    engine.shutdown()?;
+    let report = json!({
+        "workload": "transfer",
+        "protocol": common.protocol_name(),
+        "workers": common.workers,
+        "logs": common.logs,
+        "accounts": common.accounts,
+        "transactions": outcome.transactions,
+        "retries": outcome.retries,
+        "seconds": outcome.seconds,
+        "per_second": outcome.per_second(),
+    });
+    print(common, &report);
     Ok(())
 }
 
-fn report(arguments: &TransferArguments, series: &[Series]) {
-    if arguments.json {
-        let protocols: serde_json::Map<String, serde_json::Value> = arguments
-            .protocol
-            .iter()
-            .zip(series)
-            .map(|(protocol, series)| (format!("{protocol:?}").to_lowercase(), series.json()))
-            .collect();
-        println!("{}", serde_json::Value::Object(protocols));
+fn measure_replay(common: &Common, transactions: u64) -> Result<()> {
+    let plan = replay::Plan {
+        accounts: common.accounts,
+        transactions,
+        workers: common.workers,
+        index: common.index(),
+    };
+    let outcome = replay::run(&common.config(), &plan, common.seed)?;
+    let report = json!({
+        "workload": "replay",
+        "protocol": common.protocol_name(),
+        "workers": common.workers,
+        "logs": common.logs,
+        "accounts": common.accounts,
+        "transactions": outcome.transfers,
+        "seconds": outcome.seconds,
+        "per_second": outcome.per_second(),
+        "log_bytes": outcome.log_bytes,
+        "state_matches": outcome.state_matches(),
+    });
+    print(common, &report);
+    Ok(())
+}
+
+fn print(common: &Common, report: &serde_json::Value) {
+    if common.json {
+        println!("{report}");
         return;
     }
-    for (protocol, one) in arguments.protocol.iter().zip(series) {
-        let ratios: Vec<f64> =
-            one.rates.iter().zip(&series[0].rates).map(|(rate, base)| 100.0 * rate / base).collect();
-        println!("{protocol:?}: durable transactions/s {}", show(&one.rates));
-        println!("  percent of {:?}, round by round: {}", arguments.protocol[0], show(&ratios));
-        println!("  latency to durable, us: median {}, p99 {}", show(&one.p50_us), show(&one.p99_us));
-        println!("  log bytes per transaction {}, retries {}", show(&one.bytes), one.retries);
-        println!("  replay, transactions/s {}", show(&one.replay_rates));
+    println!(
+        "{} with {}, {} workers, {} logs: {} transactions in {:.2} s, {:.0}/s",
+        report["workload"].as_str().unwrap_or_default(),
+        common.protocol_name(),
+        common.workers,
+        common.logs,
+        report["transactions"],
+        report["seconds"].as_f64().unwrap_or_default(),
+        report["per_second"].as_f64().unwrap_or_default(),
+    );
+    if report["state_matches"] == json!(false) {
+        println!("the state after the restart is not the state before");
     }
 }
