@@ -122,7 +122,7 @@ pub struct Notice {
 /// the durability of the answer is known.
 pub trait Output {
     fn row(&mut self, values: &mut [Value]) -> Result<()>;
-    /// One chunk of COPY TO data.
+    /// One line of COPY TO data.
     fn copy_data(&mut self, bytes: &[u8]) -> Result<()>;
     fn notice(&mut self, notice: Notice);
     /// Forget the rows of the statement that is running: it is being retried unseen.

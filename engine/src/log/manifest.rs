@@ -190,9 +190,13 @@ impl Manifest {
     }
 }
 
-/// Takes the data directory for this process (creating it if needed); the guard gives it back.
+/// Takes the data directory for this process (creating it if needed); the guard gives it back. A directory that is somebody
+/// else's is refused before even the lock file is put there.
 pub fn lock_data_directory(disk: &Arc<dyn Disk>, data_directory: &Path) -> Result<Box<dyn Send + Sync>> {
     let name = data_directory.display();
+    if !disk.exists(&data_directory.join(FILE)) {
+        refuse_foreign_directory(disk.as_ref(), data_directory)?;
+    }
     disk.create_directory(data_directory)
         .map_err(|error| Error::io(format_args!("could not create data directory \"{name}\""), &error))?;
     if !disk.exists(&data_directory.join(FILE)) {

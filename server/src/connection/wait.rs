@@ -108,7 +108,8 @@ impl Connection<'_> {
             }
             tokio::select! {
                 biased;
-                () = &mut ticket => return Ok(()),
+                // Whoever let go may have been told to end by the same shutdown.
+                () = &mut ticket => return self.stop_reason().map_or(Ok(()), Err),
                 () = self.registration.control().wake.notified() => {}
                 count = self.stream.read_buf(&mut self.input), if reads => {
                     if !matches!(count, Ok(1..)) {

@@ -11,7 +11,7 @@ mod lines;
 
 use std::sync::Arc;
 
-use hyades_engine::db::{Flow, Interrupt};
+use hyades_engine::db::{Flow, Interrupt, Savepoint};
 use hyades_engine::error::{Abort, Error, Result, sqlstate};
 use hyades_engine::procedure::frame::{Frame, RowSink};
 use hyades_engine::value::{Value, text};
@@ -27,6 +27,7 @@ pub(super) struct CopyIn {
     statement: Arc<Prepared>,
     plan: Arc<Plan>,
     lines: Lines,
+    savepoint: Savepoint,
     /// The text of the row in the frame, to be read again if the table changed before the first row.
     line: Vec<u8>,
     /// The current chunk has been taken; the call that brought it is being repeated after a wait.
@@ -74,6 +75,7 @@ impl Session {
         self.copy = Some(Box::new(CopyIn {
             statement: Arc::clone(statement),
             line: Vec::new(),
+            savepoint: self.worker.savepoint(),
             lines: Lines::new(&copy.options),
             is_taken: false,
             is_row_pending: false,
@@ -157,6 +159,7 @@ impl Session {
                     Ok(()) => {}
                     // From the first row on the table is locked against changes.
                     Err(Interrupt::Failed(Error::Abort(Abort::StalePlan))) if copy.rows == 0 => {
+                        self.worker.rollback_to(copy.savepoint);
                         plan = self.recompile(&copy.statement)?;
                         copy.plan = Arc::clone(&plan);
                         let line = std::mem::take(&mut copy.line);

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use hyades_engine::catalog::{CatalogChange, TableId, TableName};
 use hyades_engine::config::{Config, ProtocolKind};
 use hyades_engine::db::{Engine, Flow, Interrupt, Savepoint, Worker, open};
-use hyades_engine::error::Result;
+use hyades_engine::error::{Abort, Error, Result};
 use hyades_engine::log::durable::Durability;
 use hyades_engine::procedure::frame::{Environment, Frame, RowSink};
 use hyades_engine::recovery::RecoveryReport;
@@ -23,6 +23,8 @@ pub(crate) enum Trouble {
     None,
     /// Every second call must wait.
     Waits,
+    /// The first run of each transaction ends with a stale plan, after it has done its work.
+    StalePlans,
 }
 
 pub(crate) struct TestEngine {
@@ -33,6 +35,7 @@ pub(crate) struct TestEngine {
 struct TestWorker {
     trouble: Trouble,
     calls: u64,
+    was_stale: bool,
     inner: Box<dyn Worker>,
 }
 
@@ -49,7 +52,7 @@ impl TestEngine {
 
 impl Engine for TestEngine {
     fn worker(&self) -> Box<dyn Worker> {
-        Box::new(TestWorker { trouble: self.trouble, calls: 0, inner: self.inner.worker() })
+        Box::new(TestWorker { trouble: self.trouble, calls: 0, was_stale: false, inner: self.inner.worker() })
     }
     fn table(&self, name: &TableName) -> Option<Arc<Table>> {
         self.inner.table(name)
@@ -79,6 +82,7 @@ impl TestWorker {
 
 impl Worker for TestWorker {
     fn begin(&mut self) {
+        self.was_stale = false;
         self.inner.begin();
     }
     fn in_transaction(&self) -> bool {
@@ -86,7 +90,12 @@ impl Worker for TestWorker {
     }
     fn run(&mut self, frame: &mut Frame, environment: &mut Environment, sink: &mut dyn RowSink) -> Flow<()> {
         self.wait()?;
-        self.inner.run(frame, environment, sink)
+        self.inner.run(frame, environment, sink)?;
+        if self.trouble == Trouble::StalePlans && !self.was_stale {
+            self.was_stale = true;
+            return Err(Error::Abort(Abort::StalePlan).into());
+        }
+        Ok(())
     }
     fn change_catalog(&mut self, change: CatalogChange) -> Flow<()> {
         self.wait()?;

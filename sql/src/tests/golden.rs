@@ -216,6 +216,11 @@ fn waits_change_no_answer() {
     check_scripts(Trouble::Waits);
 }
 
+#[test]
+fn stale_plans_change_no_answer() {
+    check_scripts(Trouble::StalePlans);
+}
+
 /// Asks PostgreSQL anew, if the environment says how to reach it.
 fn record_scripts() {
     let Ok(arguments) = std::env::var("HYADES_RECORD_PSQL") else { return };
