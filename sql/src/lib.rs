@@ -5,6 +5,7 @@
 
 mod bind;
 mod compile;
+pub mod connection;
 mod evaluation;
 mod executor;
 mod explain;
@@ -16,6 +17,7 @@ mod statement;
 #[cfg(test)]
 mod tests;
 
+pub use connection::{Connection, Transaction};
 pub use hyades_engine as engine;
 pub use hyades_engine::config::{Config, ProtocolKind};
 pub use hyades_engine::error::{Error, Result, sqlstate};

@@ -1,5 +1,6 @@
 //! Tests of the crate as a whole.
 
+mod connection;
 mod engine;
 mod golden;
 mod limits;

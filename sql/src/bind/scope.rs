@@ -113,7 +113,6 @@ impl Binder<'_> {
     pub(crate) fn table_name(&self, name: &ObjectName) -> Result<(TableName, Place)> {
         let idents = parts(name)?;
         let place = idents.first().map_or(Place::Unknown, |ident| Place::at(ident.span.start));
-        idents.iter().try_for_each(|ident| self.refuse_reserved(ident))?;
         let folded: Vec<String> = idents.iter().map(|ident| fold(ident)).collect();
         let name = match folded.as_slice() {
             [name] => TableName { schema: DEFAULT_SCHEMA.to_owned(), name: name.clone() },
@@ -145,6 +144,8 @@ impl Binder<'_> {
         match self.context.tables.table(&table_name) {
             Some(table) => Ok(table),
             None => {
+                // Looked at only now, because this runs for every statement.
+                parts(name)?.into_iter().try_for_each(|ident| self.refuse_reserved(ident))?;
                 let shown = if name.0.len() > 1 {
                     format!("{}.{}", table_name.schema, table_name.name)
                 } else {

@@ -46,6 +46,7 @@ impl Compiler<'_> {
 
     pub(super) fn name(&self, name: &ast::ObjectName) -> Result<QualifiedName> {
         let idents = parts(name)?;
+        idents.iter().try_for_each(|ident| self.binder.refuse_reserved(ident))?;
         let (table, _) = self.binder.table_name(name)?;
         let schema = (idents.len() > 1).then_some(table.schema);
         Ok(QualifiedName { schema, name: table.name })

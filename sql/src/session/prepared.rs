@@ -1,6 +1,7 @@
 //! Compiled statements and their cache.
 
 use std::collections::HashMap;
+use std::hash::BuildHasher;
 use std::sync::Arc;
 
 use hyades_engine::catalog::{TableId, TableName};
@@ -48,11 +49,22 @@ impl Prepared {
     }
 }
 
-/// The statements of a session by text and declared parameter types.
-#[derive(Default)]
+/// Slots of the memory for texts seen once.
+const SEEN_SLOTS: usize = 512;
+
+/// The statements of a session by text and declared parameter types. A text is kept when it comes the second time: simple queries
+/// with their values in the text are never worth keeping.
 pub(super) struct StatementCache {
     by_text: HashMap<String, Vec<CachedStatement>>,
     count: usize,
+    /// Hashes of texts, each in the slot of its low bits.
+    seen: Vec<u64>,
+}
+
+impl Default for StatementCache {
+    fn default() -> StatementCache {
+        StatementCache { by_text: HashMap::new(), count: 0, seen: vec![0; SEEN_SLOTS] }
+    }
 }
 
 struct CachedStatement {
@@ -73,6 +85,11 @@ impl StatementCache {
 
     fn put(&mut self, prepared: &Arc<Prepared>, declared: &[Option<SqlType>]) {
         if prepared.text.len() > LONGEST_CACHED_BYTES {
+            return;
+        }
+        let hash = self.by_text.hasher().hash_one(&prepared.text);
+        let slot = usize::try_from(hash % SEEN_SLOTS as u64).unwrap_or(0);
+        if std::mem::replace(&mut self.seen[slot], hash) != hash {
             return;
         }
         if self.count >= MOST_CACHED {

@@ -172,6 +172,22 @@ impl Session {
         outcome
     }
 
+    /// Brings values to the types of a statement's parameters.
+    pub(crate) fn fitted_parameters(&self, prepared: &Prepared, values: &[Value]) -> Result<Vec<Value>> {
+        let types = prepared.parameter_types();
+        if types.len() != values.len() {
+            return Err(Error::input(
+                sqlstate::PROTOCOL_VIOLATION,
+                format!("{} values were given for {} parameters", values.len(), types.len()),
+            ));
+        }
+        values
+            .iter()
+            .zip(types)
+            .map(|(value, sql_type)| self.as_parameter(value.clone(), *sql_type))
+            .collect()
+    }
+
     fn as_parameter(&self, value: Value, sql_type: hyades_engine::value::SqlType) -> Result<Value> {
         if value.fits(sql_type) {
             return Ok(value);

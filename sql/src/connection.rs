@@ -1,0 +1,243 @@
+//! The embedded database: a blocking connection for programs that have no server in between.
+//!
+//! A [`Connection`] is a [`Session`] whose waits block the calling thread: for rows that other transactions hold, and for the
+//! durability of what it answers. Results come whole.
+//!
+//! ```no_run
+//! use hyades::{Config, Database, Value};
+//!
+//! # fn main() -> hyades::Result<()> {
+//! let database = Database::open(Config::new("./data"))?;
+//! let mut connection = database.connect()?;
+//! connection.execute("create table if not exists accounts (id int primary key, balance bigint not null)", &[])?;
+//! connection.execute("insert into accounts values ($1, $2), (2, 0)", &[Value::Integer(1), Value::BigInt(100)])?;
+//!
+//! // Runs again if it meets a conflict; what it returns is durable when it returns.
+//! let left = connection.transaction(|transaction| {
+//!     let amount = Value::BigInt(30);
+//!     transaction.execute("update accounts set balance = balance - $1 where id = 1", &[amount.clone()])?;
+//!     transaction.execute("update accounts set balance = balance + $1 where id = 2", &[amount])?;
+//!     let rows = transaction.query("select balance from accounts where id = $1", &[Value::Integer(1)])?;
+//!     Ok(rows[0][0].clone())
+//! })?;
+//! assert_eq!(left, Value::BigInt(70));
+//! database.shutdown()
+//! # }
+//! ```
+
+use std::sync::Arc;
+
+use hyades_engine::db::{Flow, Interrupt};
+use hyades_engine::error::{Error, Result, sqlstate};
+use hyades_engine::value::Value;
+
+use crate::session::{Completion, Database, Notice, Output, Prepared, Session, SessionOptions};
+
+/// A blocking connection. See the module head.
+pub struct Connection {
+    session: Session,
+}
+
+/// A transaction of a [`Connection`]; see [`Connection::transaction`].
+pub struct Transaction<'c> {
+    session: &'c mut Session,
+    /// A statement met a conflict: the whole must run again, whatever the body makes of it.
+    is_aborted: bool,
+}
+
+/// Collects a result.
+#[derive(Default)]
+struct Rows(Vec<Vec<Value>>);
+
+impl Output for Rows {
+    fn row(&mut self, values: &mut [Value]) -> Result<()> {
+        self.0.push(values.iter_mut().map(std::mem::take).collect());
+        Ok(())
+    }
+    fn copy_data(&mut self, bytes: &[u8]) -> Result<()> {
+        self.0.push(vec![Value::Bytea(bytes.into())]);
+        Ok(())
+    }
+    fn notice(&mut self, notice: Notice) {
+        tracing::debug!(severity = notice.severity, state = notice.state, "{}", notice.message);
+    }
+    fn restart(&mut self) {
+        self.0.clear();
+    }
+}
+
+/// Repeats a call of the session until it no longer waits.
+fn wait<T>(session: &mut Session, mut call: impl FnMut(&mut Session) -> Flow<T>) -> Result<T> {
+    loop {
+        match call(session) {
+            Ok(value) => return Ok(value),
+            Err(Interrupt::Wait(ticket)) => ticket.wait(),
+            Err(Interrupt::Failed(error)) => return Err(error),
+        }
+    }
+}
+
+/// The number at the end of a command tag.
+fn count_of(tag: &str) -> u64 {
+    tag.rsplit(' ').next().and_then(|count| count.parse().ok()).unwrap_or(0)
+}
+
+fn run_prepared(
+    session: &mut Session,
+    prepared: &Arc<Prepared>,
+    parameters: &[Value],
+    rows: &mut Rows,
+) -> Result<String> {
+    let parameters = match session.fitted_parameters(prepared, parameters) {
+        Ok(parameters) => parameters,
+        Err(error) => return Err(session.abandon(error)),
+    };
+    match wait(session, |session| session.execute(prepared, &parameters, rows))? {
+        Completion::Tag(tag) => Ok(tag),
+        Completion::CopyIn => {
+            let message = "COPY FROM STDIN needs a Session: feed it with copy_feed";
+            Err(session.abandon(Error::input(sqlstate::FEATURE_NOT_SUPPORTED, message)))
+        }
+    }
+}
+
+fn run(session: &mut Session, sql: &str, parameters: &[Value], rows: &mut Rows) -> Result<String> {
+    let prepared = wait(session, |session| session.prepare(sql, &[]))?;
+    run_prepared(session, &prepared, parameters, rows)
+}
+
+/// Waits until the outcome, an error too, may be told (architecture invariant 1).
+fn settled<T>(session: &mut Session, outcome: Result<T>) -> Result<T> {
+    let ended = match outcome {
+        Ok(value) => wait(session, Session::end_implicit).map(|()| value),
+        Err(error) => Err(error),
+    };
+    session.pending_durability().wait()?;
+    ended
+}
+
+impl Database {
+    /// A blocking connection.
+    ///
+    /// # Errors
+    /// As [`Database::session`].
+    pub fn connect(&self) -> Result<Connection> {
+        let options = SessionOptions {
+            user: "hyades".to_owned(),
+            database: "hyades".to_owned(),
+            parameters: Vec::new(),
+        };
+        Ok(Connection { session: self.session(options)? })
+    }
+}
+
+impl Connection {
+    /// The session below, for what needs more: COPY, parameter types, cancelling.
+    pub fn session(&mut self) -> &mut Session {
+        &mut self.session
+    }
+
+    /// Runs one statement; answers how many rows it affected (or returned). Outside of a transaction its effect is durable when
+    /// this returns.
+    ///
+    /// # Errors
+    /// Those of the statement; nothing has happened then.
+    pub fn execute(&mut self, sql: &str, parameters: &[Value]) -> Result<u64> {
+        let outcome = run(&mut self.session, sql, parameters, &mut Rows::default());
+        settled(&mut self.session, outcome).map(|tag| count_of(&tag))
+    }
+
+    /// Runs one statement and answers its rows.
+    ///
+    /// # Errors
+    /// Those of the statement; nothing has happened then.
+    pub fn query(&mut self, sql: &str, parameters: &[Value]) -> Result<Vec<Vec<Value>>> {
+        let mut rows = Rows::default();
+        let outcome = run(&mut self.session, sql, parameters, &mut rows);
+        settled(&mut self.session, outcome).map(|_| rows.0)
+    }
+
+    /// Compiles a statement to be run often.
+    ///
+    /// # Errors
+    /// Those of syntax, names and types.
+    pub fn prepare(&mut self, sql: &str) -> Result<Arc<Prepared>> {
+        let outcome = wait(&mut self.session, |session| session.prepare(sql, &[]));
+        settled(&mut self.session, outcome)
+    }
+
+    /// As [`Connection::query`], of a compiled statement.
+    ///
+    /// # Errors
+    /// Those of the statement; nothing has happened then.
+    pub fn query_prepared(
+        &mut self,
+        prepared: &Arc<Prepared>,
+        parameters: &[Value],
+    ) -> Result<Vec<Vec<Value>>> {
+        let mut rows = Rows::default();
+        let outcome = run_prepared(&mut self.session, prepared, parameters, &mut rows);
+        settled(&mut self.session, outcome).map(|_| rows.0)
+    }
+
+    /// Runs `body` in a transaction and commits it, or rolls it back if `body` fails. A conflict with another transaction runs
+    /// `body` again from the start, so it should do nothing outside the database that must not happen twice. The commit is
+    /// durable when this returns.
+    ///
+    /// # Errors
+    /// That of `body` or of the commit; the transaction has been rolled back then.
+    pub fn transaction<T>(&mut self, mut body: impl FnMut(&mut Transaction<'_>) -> Result<T>) -> Result<T> {
+        loop {
+            run(&mut self.session, "begin", &[], &mut Rows::default())?;
+            let mut transaction = Transaction { session: &mut self.session, is_aborted: false };
+            let mut outcome = body(&mut transaction);
+            let mut is_aborted = transaction.is_aborted || matches!(outcome, Err(Error::Abort(_)));
+            let end = if is_aborted || outcome.is_err() { "rollback" } else { "commit" };
+            match run(&mut self.session, end, &[], &mut Rows::default()) {
+                Ok(tag) if end == "commit" && tag != "COMMIT" => {
+                    // The body passed over the failure of a statement.
+                    outcome = Err(Error::input(
+                        sqlstate::IN_FAILED_SQL_TRANSACTION,
+                        "a statement of the transaction failed, so it was rolled back",
+                    ));
+                }
+                Ok(_) => {}
+                Err(Error::Abort(_)) => is_aborted = true,
+                Err(error) => outcome = Err(error),
+            }
+            if is_aborted {
+                // Nobody is told of this attempt.
+                self.session.pending_durability();
+                continue;
+            }
+            self.session.pending_durability().wait()?;
+            return outcome;
+        }
+    }
+}
+
+impl Transaction<'_> {
+    /// As [`Connection::execute`]; durable with the transaction.
+    ///
+    /// # Errors
+    /// Those of the statement; the transaction has failed then.
+    pub fn execute(&mut self, sql: &str, parameters: &[Value]) -> Result<u64> {
+        let outcome = run(self.session, sql, parameters, &mut Rows::default());
+        self.noted(outcome).map(|tag| count_of(&tag))
+    }
+
+    /// As [`Connection::query`]. The answer is provisional until the transaction commits.
+    ///
+    /// # Errors
+    /// Those of the statement; the transaction has failed then.
+    pub fn query(&mut self, sql: &str, parameters: &[Value]) -> Result<Vec<Vec<Value>>> {
+        let mut rows = Rows::default();
+        let outcome = run(self.session, sql, parameters, &mut rows);
+        self.noted(outcome).map(|_| rows.0)
+    }
+
+    fn noted<T>(&mut self, outcome: Result<T>) -> Result<T> {
+        self.is_aborted |= matches!(outcome, Err(Error::Abort(_)));
+        outcome
+    }
+}
