@@ -65,8 +65,9 @@ pub trait Worker: Send {
     /// A table id never used before, for [`CatalogChange::CreateTable`].
     fn new_table_id(&self) -> TableId;
     fn savepoint(&self) -> Savepoint;
-    /// Undoes everything since the savepoint; locks are kept. Also withdraws a pending wait.
-    fn rollback_to(&mut self, savepoint: Savepoint);
+    /// Undoes everything since the savepoint; locks are kept. Also withdraws a pending wait. An error answer may go out when the
+    /// returned handle is durable (pitfall 7): it tells of what the transaction has seen.
+    fn rollback_to(&mut self, savepoint: Savepoint) -> Durability;
     /// Precommits: appends the log record and releases the locks. The answer may go out when the returned handle is durable.
     /// On `Failed` the transaction is still open and must be rolled back.
     fn commit(&mut self) -> Flow<Durability>;
@@ -289,8 +290,9 @@ impl<P: Protocol, T: Transaction<P>> Worker for DatabaseWorker<P, T> {
         self.transaction.savepoint()
     }
 
-    fn rollback_to(&mut self, savepoint: Savepoint) {
+    fn rollback_to(&mut self, savepoint: Savepoint) -> Durability {
         self.transaction.rollback_to(savepoint);
+        self.protocol.durability(&self.protocol.read_only_commit(self.transaction.dependencies()))
     }
 
     fn commit(&mut self) -> Flow<Durability> {

@@ -189,10 +189,35 @@ fn rollback_restores_rows_inserts_and_deletes() {
         writer.delete_number(1).unwrap();
         writer.delete_number(2).unwrap();
         assert_eq!(writer.numbers().unwrap(), vec![(3, 3)]);
-        writer.worker().rollback_to(savepoint);
+        writer.worker().rollback_to(savepoint).wait().unwrap();
         assert_eq!(writer.numbers().unwrap(), vec![(1, 100), (2, 2), (3, 3)]);
         writer.rollback();
         let [mut reader] = clients(&engine);
         assert_eq!(reader.numbers().unwrap(), vec![(1, 1), (2, 2)]);
     }
+}
+
+/// An error inside a block with savepoints is answered while the transaction stays open; the answer tells of rows that may not be
+/// durable yet (pitfall 7).
+#[test]
+fn what_a_rollback_to_a_savepoint_has_seen_must_be_durable() {
+    let disk = SimulatedDisk::new(1);
+    let mut config = Config::new("/db");
+    config.disk = Arc::new(disk.clone());
+    config.segment_bytes = 1 << 20;
+    config.log_buffer_bytes = 1 << 18;
+    let engine = db::open(config).expect("opens");
+    client::create_tables(&*engine, IndexKind::Ordered).expect("tables");
+    disk.hold_writes_under(Some(std::path::Path::new("/db")));
+    let [mut writer, mut reader] = clients(&engine);
+    writer.put_number(1, 11).unwrap();
+    let written = writer.commit().unwrap();
+    let savepoint = reader.worker().savepoint();
+    assert_eq!(reader.get_number(1).unwrap(), Some(11));
+    let seen = reader.worker().rollback_to(savepoint);
+    assert!(!written.is_durable());
+    assert!(!seen.is_durable(), "the reader has seen a row that a crash may still take back");
+    disk.hold_writes_under(None);
+    written.wait().unwrap();
+    seen.wait().unwrap();
 }

@@ -159,7 +159,7 @@ impl Session {
                     Ok(()) => {}
                     // From the first row on the table is locked against changes.
                     Err(Interrupt::Failed(Error::Abort(Abort::StalePlan))) if copy.rows == 0 => {
-                        self.worker.rollback_to(copy.savepoint);
+                        drop(self.worker.rollback_to(copy.savepoint));
                         plan = self.recompile(&copy.statement)?;
                         copy.plan = Arc::clone(&plan);
                         let line = std::mem::take(&mut copy.line);

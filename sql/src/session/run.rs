@@ -263,7 +263,8 @@ impl Session {
             return Err(Error::input(sqlstate::QUERY_CANCELED, "canceling statement due to user request"));
         }
         if abort == Abort::StalePlan {
-            self.worker.rollback_to(savepoint);
+            // Nothing of this attempt is told to anybody.
+            drop(self.worker.rollback_to(savepoint));
             return self.recompile(statement).map(Some);
         }
         // Nothing of this attempt is told to anybody: its durability does not matter.

@@ -92,8 +92,8 @@ impl Session {
                 match self.savepoints.last() {
                     // ROLLBACK TO may still revive it, so it is kept open.
                     Some((_, savepoint)) => {
-                        let savepoint = *savepoint;
-                        self.worker.rollback_to(savepoint);
+                        let durability = self.worker.rollback_to(*savepoint);
+                        self.note_durability(&durability);
                     }
                     None => {
                         let durability = self.worker.rollback();
@@ -219,7 +219,8 @@ impl Session {
                 self.need_block("ROLLBACK TO SAVEPOINT")?;
                 let at = self.savepoint(name)?;
                 let savepoint = self.savepoints[at].1;
-                self.worker.rollback_to(savepoint);
+                // A provisional answer, like that of every statement of the block.
+                drop(self.worker.rollback_to(savepoint));
                 // The savepoint itself stays.
                 self.savepoints.truncate(at + 1);
                 self.state = State::Block;

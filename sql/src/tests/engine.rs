@@ -117,8 +117,8 @@ impl Worker for TestWorker {
     fn savepoint(&self) -> Savepoint {
         self.inner.savepoint()
     }
-    fn rollback_to(&mut self, savepoint: Savepoint) {
-        self.inner.rollback_to(savepoint);
+    fn rollback_to(&mut self, savepoint: Savepoint) -> Durability {
+        self.inner.rollback_to(savepoint)
     }
     fn commit(&mut self) -> Flow<Durability> {
         self.wait()?;
