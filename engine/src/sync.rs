@@ -14,8 +14,10 @@ mod imp {
 #[cfg(loom)]
 mod imp {
     pub(crate) use loom::cell::UnsafeCell;
+    #[cfg(test)]
+    pub(crate) use loom::sync::Arc;
+    pub(crate) use loom::sync::MutexGuard;
     pub(crate) use loom::sync::atomic::{AtomicBool, AtomicI64, AtomicU64, AtomicUsize, Ordering, fence};
-    pub(crate) use loom::sync::{Arc, MutexGuard};
     pub(crate) use loom::thread::{Thread, current, park};
 
     /// loom's mutex with parking_lot's interface: no poisoning.

@@ -7,19 +7,28 @@ use anyhow::Result;
 
 use crate::tools;
 
+/// Deeper searches find little more and take much longer.
+const PREEMPTIONS: u32 = 3;
+
 #[derive(clap::Args)]
 pub(crate) struct Options {
     /// Only models whose name contains this.
     filter: Option<String>,
     /// How many times a model may switch threads where it need not; 0 means without bound.
-    #[arg(long, default_value_t = 3)]
+    #[arg(long, default_value_t = PREEMPTIONS)]
     preemptions: u32,
+}
+
+impl Default for Options {
+    fn default() -> Options {
+        Options { filter: None, preemptions: PREEMPTIONS }
+    }
 }
 
 pub(crate) fn run(options: &Options) -> Result<()> {
     let mut command = tools::cargo();
     command
-        .args(["test", "--package", "hyades-engine", "--release", "--lib", "--"])
+        .args(["test", "--package", "hyades-engine", "--quiet", "--lib", "--"])
         .arg(options.filter.as_deref().unwrap_or("loom"))
         .env("RUSTFLAGS", "--cfg loom")
         .env("CARGO_TARGET_DIR", tools::target_directory().join("loom"));

@@ -31,7 +31,7 @@ struct CommandLine {
 
 #[derive(Subcommand)]
 enum Command {
-    /// Everything a change must pass: formatting, lints, tidy, tests.
+    /// Everything a change must pass: formatting, lints, tidy, loom models, tests.
     Ci,
     /// Checks limits, import directions and documents.
     Tidy,
