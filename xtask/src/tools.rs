@@ -9,7 +9,10 @@ use anyhow::{Context, Result, bail};
 
 /// The root of the checkout.
 pub(crate) fn repository_root() -> PathBuf {
-    let manifest = Path::new(env!("CARGO_MANIFEST_DIR"));
+    // Cargo sets it for what it runs. The path of the build may be another clone's: they can share a build cache.
+    let manifest =
+        std::env::var_os("CARGO_MANIFEST_DIR").unwrap_or_else(|| env!("CARGO_MANIFEST_DIR").into());
+    let manifest = Path::new(&manifest);
     manifest.parent().unwrap_or(manifest).to_path_buf()
 }
 
