@@ -77,8 +77,8 @@ pub(crate) struct Scratch {
     pub(super) set: Vec<(u16, Value)>,
 }
 
-/// Inserts `scratch.values`; the row lands in `row`. The key of a table without a primary key is drawn once and kept in
-/// `scratch.key`, so that a repeated call after a wait inserts the same row.
+/// Inserts `scratch.values`; the row lands in `row`. The key of a table without a primary key is drawn after the table was entered:
+/// behind that point such an insert never waits, so no number is drawn in vain.
 pub(super) fn insert<P: Protocol>(
     transaction: &mut impl Transaction<P>,
     reference: &TableReference,

@@ -191,14 +191,10 @@ impl<P: Protocol> LockTable<P> {
         resource: Resource,
         mode: AccessMode,
     ) -> Acquired {
-        {
-            let mut bucket = self.bucket(resource);
-            let entry = Self::entry(&mut bucket, resource, protocol);
-            if let Some(answer) = Self::try_grant(entry, protocol, dependencies, transaction, mode) {
-                return answer;
-            }
+        match self.try_acquire(protocol, dependencies, transaction, resource, mode) {
+            Some(answer) => answer,
+            None => self.wait(protocol, dependencies, transaction, resource, mode),
         }
-        self.wait(protocol, dependencies, transaction, resource, mode)
     }
 
     /// Like [`LockTable::acquire`], but gives up instead of waiting.
