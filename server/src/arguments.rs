@@ -6,6 +6,7 @@ use std::time::Duration;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use hyades::{Config, ProtocolKind};
 use hyades_server::connection::Limits;
+use hyades_server::log_command::LogCommand;
 use hyades_server::logging::LogFormat;
 use hyades_server::scram::Verifier;
 use hyades_server::serve::{AuthenticationKind, Options, Sentence};
@@ -26,6 +27,9 @@ pub(crate) struct Arguments {
 pub(crate) enum Command {
     /// Serve a database to PostgreSQL clients.
     Serve(Box<ServeArguments>),
+    /// Look at the logs of a database, running or not.
+    #[command(subcommand)]
+    Log(LogCommand),
     /// Read a password from standard input and print a line for --user-file.
     Password {
         /// The user whose password it is.
