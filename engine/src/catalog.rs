@@ -1,4 +1,4 @@
-//! Table definitions and changes to them.
+//! Definitions of tables and routines, and changes to them.
 //!
 //! A [`CatalogChange`] is what DDL compiles to, what the log carries (as JSON, so that a log explains itself) and what replay
 //! applies: one path for all three.
@@ -7,11 +7,15 @@ use serde::{Deserialize, Serialize};
 
 use crate::value::SqlType;
 
+mod routine;
+
+pub use routine::{ParameterMode, Returns, RoutineDefinition, RoutineId, RoutineKind, RoutineParameter};
+
 /// Identifies a table for ever; never reused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct TableId(pub u32);
 
-/// Schema and table name, both as stored (folded to lower case unless quoted).
+/// Schema and name of a table or routine, both as stored (folded to lower case unless quoted).
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct TableName {
     pub schema: String,
@@ -111,6 +115,16 @@ pub enum CatalogChange {
     DropForeignKey {
         id: TableId,
         name: String,
+    },
+    /// CREATE [OR REPLACE] PROCEDURE or FUNCTION: always a new id, which takes the place of the one it replaces.
+    CreateRoutine {
+        id: RoutineId,
+        definition: RoutineDefinition,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        replaces: Option<RoutineId>,
+    },
+    DropRoutine {
+        id: RoutineId,
     },
 }
 

@@ -4,6 +4,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use crate::disk::{Disk, RealDisk};
+use crate::procedure::routine::RoutineCompiler;
 
 /// The logging protocol (`--protocol`).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -37,6 +38,8 @@ pub struct Config {
     pub disk: Arc<dyn Disk>,
     /// Called now and then during recovery.
     pub on_recovery_progress: Option<crate::recovery::OnRecoveryProgress>,
+    /// Compiles routines, for sessions and to replay logged calls. Given by the SQL front end.
+    pub routine_compiler: Option<Arc<dyn RoutineCompiler>>,
 }
 
 impl Config {
@@ -51,6 +54,7 @@ impl Config {
             recovery_workers: 0,
             disk: Arc::new(RealDisk),
             on_recovery_progress: None,
+            routine_compiler: None,
         }
     }
 }

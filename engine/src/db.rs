@@ -11,7 +11,7 @@ use std::time::Duration;
 
 use parking_lot::Mutex;
 
-use crate::catalog::{CatalogChange, TableId, TableName};
+use crate::catalog::{CatalogChange, RoutineId, TableId, TableName};
 use crate::config::{Config, ProtocolKind};
 use crate::disk::SECTOR_BYTES;
 use crate::error::{Error, Result, sqlstate};
@@ -21,12 +21,15 @@ use crate::log::manifest::lock_data_directory;
 use crate::log::record::MAX_LOGS;
 use crate::procedure::frame::{Environment, Frame, RowSink};
 use crate::procedure::interpret::Run;
+use crate::procedure::ir::Procedure;
+use crate::procedure::routine::RoutineCompiler;
 use crate::protocol::none::NoLog;
 use crate::protocol::serial::Serial;
 use crate::protocol::taurus::Taurus;
 use crate::protocol::{Append, Protocol};
 use crate::recovery::{Recovered, RecoveryReport, recover};
-use crate::storage::catalog::Catalog;
+use crate::storage::catalog::{Catalog, CatalogView};
+use crate::storage::routine::Routine;
 use crate::storage::table::Table;
 use crate::txn::Transaction;
 use crate::txn::two_phase_locking::{Purger, TwoPhaseLocking};
@@ -41,6 +44,8 @@ pub trait Engine: Send + Sync {
     fn table(&self, name: &TableName) -> Option<Arc<Table>>;
     /// All committed tables, by name.
     fn tables(&self) -> Vec<Arc<Table>>;
+    /// All committed routines, by name.
+    fn routines(&self) -> Vec<Arc<Routine>>;
     /// Writes out and syncs what is buffered, stops the loggers. Transactions that try to commit afterwards fail.
     fn shutdown(&self) -> Result<()>;
     /// What recovery found when the database was opened.
@@ -60,11 +65,22 @@ pub trait Worker: Send {
     /// The table of this name as this transaction sees it (its own uncommitted schema changes included).
     fn table(&self, name: &TableName) -> Option<Arc<Table>>;
     fn tables(&self) -> Vec<Arc<Table>>;
+    /// The routine with this id as this transaction sees it.
+    fn routine(&self, id: RoutineId) -> Option<Arc<Routine>>;
+    /// The routines of this name as this transaction sees them.
+    fn routines_named(&self, name: &TableName) -> Vec<Arc<Routine>>;
+    fn routines(&self) -> Vec<Arc<Routine>>;
+    /// The routine compiled for what this transaction sees; compiled anew only after the catalog has changed.
+    fn procedure(&self, routine: &Routine) -> Result<Arc<Procedure>>;
+    /// Tables and routines as this transaction sees them, for a compiler.
+    fn catalog_view(&self) -> &dyn CatalogView;
     /// Locks a whole table, for bulk loads: row locks are then skipped.
     fn lock_table(&mut self, table: &Arc<Table>) -> Flow<()>;
     /// A table id never used before, for [`CatalogChange::CreateTable`].
     fn new_table_id(&self) -> TableId;
-    fn savepoint(&self) -> Savepoint;
+    /// A routine id never used before, for [`CatalogChange::CreateRoutine`].
+    fn new_routine_id(&self) -> RoutineId;
+    fn savepoint(&mut self) -> Savepoint;
     /// Undoes everything since the savepoint; locks are kept. Also withdraws a pending wait. An error answer may go out when the
     /// returned handle is durable (pitfall 7): it tells of what the transaction has seen.
     fn rollback_to(&mut self, savepoint: Savepoint) -> Durability;
@@ -86,13 +102,15 @@ pub fn open(config: Config) -> Result<Arc<dyn Engine>> {
     match config.protocol {
         ProtocolKind::None => {
             manifest.store(disk.as_ref(), &config.data_directory)?;
-            start(NoLog, catalog, report, directory_lock)
+            start(NoLog, catalog, &config, report, directory_lock)
         }
         ProtocolKind::Serial => {
-            start(Serial::new(Logs::start(&config, &mut manifest)?), catalog, report, directory_lock)
+            let protocol = Serial::new(Logs::start(&config, &mut manifest)?);
+            start(protocol, catalog, &config, report, directory_lock)
         }
         ProtocolKind::Taurus => {
-            start(Taurus::new(Logs::start(&config, &mut manifest)?), catalog, report, directory_lock)
+            let protocol = Taurus::new(Logs::start(&config, &mut manifest)?);
+            start(protocol, catalog, &config, report, directory_lock)
         }
     }
 }
@@ -100,10 +118,12 @@ pub fn open(config: Config) -> Result<Arc<dyn Engine>> {
 fn start<P: Protocol>(
     protocol: P,
     catalog: Arc<Catalog>,
+    config: &Config,
     report: RecoveryReport,
     directory_lock: Box<dyn Send + Sync>,
 ) -> Result<Arc<dyn Engine>> {
-    Ok(Arc::new(Database::new(Arc::new(protocol), catalog, report, directory_lock)?))
+    let compiler = config.routine_compiler.clone();
+    Ok(Arc::new(Database::new(Arc::new(protocol), catalog, compiler, report, directory_lock)?))
 }
 
 /// Refuses settings that make no sense, before anything is touched.
@@ -130,6 +150,7 @@ struct Database<P: Protocol> {
     protocol: Arc<P>,
     catalog: Arc<Catalog>,
     control: Arc<TwoPhaseLocking<P>>,
+    compiler: Option<Arc<dyn RoutineCompiler>>,
     report: RecoveryReport,
     janitor: Mutex<Option<Janitor>>,
     next_worker: AtomicUsize,
@@ -182,6 +203,7 @@ impl<P: Protocol> Database<P> {
     fn new(
         protocol: Arc<P>,
         catalog: Arc<Catalog>,
+        compiler: Option<Arc<dyn RoutineCompiler>>,
         report: RecoveryReport,
         directory_lock: Box<dyn Send + Sync>,
     ) -> Result<Database<P>> {
@@ -191,6 +213,7 @@ impl<P: Protocol> Database<P> {
             protocol,
             catalog,
             control,
+            compiler,
             report,
             janitor,
             next_worker: AtomicUsize::new(0),
@@ -205,6 +228,7 @@ impl<P: Protocol> Engine for Database<P> {
         Box::new(DatabaseWorker {
             protocol: Arc::clone(&self.protocol),
             transaction: self.control.transaction(),
+            compiler: self.compiler.clone(),
             number: self.next_worker.fetch_add(1, Ordering::Relaxed),
             is_open: false,
         })
@@ -216,6 +240,10 @@ impl<P: Protocol> Engine for Database<P> {
 
     fn tables(&self) -> Vec<Arc<Table>> {
         self.catalog.tables()
+    }
+
+    fn routines(&self) -> Vec<Arc<Routine>> {
+        self.catalog.routines()
     }
 
     fn shutdown(&self) -> Result<()> {
@@ -245,6 +273,7 @@ impl<P: Protocol> Drop for Database<P> {
 struct DatabaseWorker<P: Protocol, T: Transaction<P>> {
     protocol: Arc<P>,
     transaction: T,
+    compiler: Option<Arc<dyn RoutineCompiler>>,
     /// Chooses the log, so that sessions are spread evenly.
     number: usize,
     is_open: bool,
@@ -278,6 +307,26 @@ impl<P: Protocol, T: Transaction<P>> Worker for DatabaseWorker<P, T> {
         self.transaction.tables()
     }
 
+    fn routine(&self, id: RoutineId) -> Option<Arc<Routine>> {
+        self.transaction.routine(id)
+    }
+
+    fn routines_named(&self, name: &TableName) -> Vec<Arc<Routine>> {
+        self.transaction.routines_named(name)
+    }
+
+    fn routines(&self) -> Vec<Arc<Routine>> {
+        self.transaction.routines()
+    }
+
+    fn procedure(&self, routine: &Routine) -> Result<Arc<Procedure>> {
+        routine.procedure(self.compiler.as_deref(), &self.transaction)
+    }
+
+    fn catalog_view(&self) -> &dyn CatalogView {
+        &self.transaction
+    }
+
     fn lock_table(&mut self, table: &Arc<Table>) -> Flow<()> {
         self.transaction.lock_table(table)
     }
@@ -286,7 +335,11 @@ impl<P: Protocol, T: Transaction<P>> Worker for DatabaseWorker<P, T> {
         self.transaction.new_table_id()
     }
 
-    fn savepoint(&self) -> Savepoint {
+    fn new_routine_id(&self) -> RoutineId {
+        self.transaction.new_routine_id()
+    }
+
+    fn savepoint(&mut self) -> Savepoint {
         self.transaction.savepoint()
     }
 

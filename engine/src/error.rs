@@ -74,6 +74,7 @@ pub mod sqlstate {
         SYNTAX_ERROR = "42601";
         DUPLICATE_COLUMN = "42701";
         DUPLICATE_OBJECT = "42710";
+        DUPLICATE_FUNCTION = "42723";
         DUPLICATE_ALIAS = "42712";
         AMBIGUOUS_COLUMN = "42702";
         UNDEFINED_COLUMN = "42703";

@@ -1,8 +1,9 @@
 //! Procedures: the IR (`ir`), the state of a run (`frame`), the value of an expression (`evaluate`), what a procedure may do to
-//! data (`access`), and the interpreter that puts it together (`interpret`).
+//! data (`access`), and the interpreter that puts it together (`interpret`); `routine` gets from a stored routine to its procedure.
 
 mod access;
 pub mod evaluate;
 pub mod frame;
 pub(crate) mod interpret;
 pub mod ir;
+pub mod routine;

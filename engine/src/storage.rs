@@ -4,7 +4,8 @@
 //! * `record`: the stable place of a row, found by key through an index;
 //! * `ordered_index`, `hash_index`: the two structures; `primary_index`: either of them behind key bytes; `scan_batch`: what a scan
 //!   carries from step to step;
-//! * `table`: a table and its exchangeable state; `catalog`: the set of tables, and schema changes.
+//! * `table`: a table and its exchangeable state; `routine`: a stored procedure or function; `catalog`: the set of all of
+//!   them, and schema changes.
 
 pub mod catalog;
 mod hash_index;
@@ -12,6 +13,7 @@ mod heap_bytes;
 mod ordered_index;
 pub mod primary_index;
 pub mod record;
+pub mod routine;
 pub mod row;
 mod row_count;
 pub mod scan_batch;

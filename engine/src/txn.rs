@@ -1,7 +1,7 @@
 //! Transactions: what every concurrency control offers, and nothing of how it does it.
 //!
-//! [`Transaction`] is the seam. A procedure reads and writes through it; the worker (`db`) drives it from `begin` to
-//! the end. Whatever must wait for another transaction returns [`Interrupt::Wait`]; the caller repeats the same call
+//! [`Access`] and [`Transaction`] are the seam. A procedure reads and writes through the first; the worker (`db`) drives
+//! the second from `begin` to the end. Whatever must wait for another transaction returns [`Interrupt::Wait`]; the caller repeats the same call
 //! once the ticket fires, and the call then happens wholly. Two-phase locking (`two_phase_locking`, over `lock_table`)
 //! is the first control; nothing outside this folder knows which one runs.
 //!
@@ -14,8 +14,10 @@
 
 use std::sync::Arc;
 
-use crate::catalog::{CatalogChange, TableId, TableName};
+use crate::catalog::{CatalogChange, RoutineId, TableId};
 use crate::protocol::Protocol;
+use crate::storage::catalog::CatalogView;
+use crate::storage::routine::Routine;
 use crate::storage::scan_batch::ScanBatch;
 use crate::storage::table::Table;
 use crate::ticket::Ticket;
@@ -136,10 +138,9 @@ pub enum Insertion {
     Duplicate,
 }
 
-/// One transaction under some concurrency control; reused for the next one after its end.
-pub trait Transaction<P: Protocol>: Send {
-    fn begin(&mut self);
-
+/// What a procedure may do to data: the interpreter needs nothing else. A transaction offers it, and so does replay, which runs
+/// procedures again without locks and logs.
+pub trait Access: Send {
     /// Enters a table before its rows are touched: fails with `StalePlan` unless its definition still has this version.
     fn enter(&mut self, table: &Arc<Table>, version: u64, intent: Intent) -> Flow<()>;
 
@@ -166,21 +167,32 @@ pub trait Transaction<P: Protocol>: Send {
     /// Deletes the row under `key`, which was read with [`Intent::Write`] in this transaction.
     fn delete(&mut self, table: &Arc<Table>, key: &[u8]);
 
+    /// The key of a new row in a table without a primary key.
+    fn new_row_number(&mut self, table: &Arc<Table>) -> Flow<u64>;
+
+    fn savepoint(&mut self) -> Savepoint;
+
+    /// Undoes everything since the savepoint; locks are kept. Also withdraws a pending wait.
+    fn rollback_to(&mut self, savepoint: Savepoint);
+}
+
+/// One transaction under some concurrency control; reused for the next one after its end.
+pub trait Transaction<P: Protocol>: Access + CatalogView {
+    fn begin(&mut self);
+
     fn lock_table(&mut self, table: &Arc<Table>) -> Flow<()>;
 
     fn change_catalog(&mut self, change: CatalogChange) -> Flow<()>;
 
-    /// The table of this name as this transaction sees it.
-    fn table(&self, name: &TableName) -> Option<Arc<Table>>;
-
+    /// All tables as this transaction sees them.
     fn tables(&self) -> Vec<Arc<Table>>;
+
+    /// All routines as this transaction sees them.
+    fn routines(&self) -> Vec<Arc<Routine>>;
 
     fn new_table_id(&self) -> TableId;
 
-    fn savepoint(&self) -> Savepoint;
-
-    /// Undoes everything since the savepoint; locks are kept.
-    fn rollback_to(&mut self, savepoint: Savepoint);
+    fn new_routine_id(&self) -> RoutineId;
 
     /// The log payload of a transaction that wrote, with its dependencies; `None` if it wrote nothing.
     fn commit_payload(&mut self) -> Option<(crate::protocol::CommitPayload<'_>, &mut P::Dependencies)>;

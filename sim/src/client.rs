@@ -13,7 +13,8 @@ use hyades_engine::error::sqlstate;
 use hyades_engine::log::durable::Durability;
 use hyades_engine::procedure::frame::{Environment, Frame, RowSink};
 use hyades_engine::procedure::ir::{
-    BinaryOperator, Direction, Expr, Instruction, Intent, Procedure, ScanBound, ScanRange, TableReference,
+    BinaryOperator, Direction, Expr, Instruction, Intent, Procedure, Replayability, ScanBound, ScanRange,
+    TableReference,
 };
 use hyades_engine::storage::table::Table;
 use hyades_engine::value::{SqlType, Value};
@@ -102,6 +103,7 @@ fn procedure(
         tables: vec![TableReference::new(Arc::clone(table))],
         code,
         output: Vec::new(),
+        replay: Replayability::default(),
     })
 }
 

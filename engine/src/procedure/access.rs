@@ -9,10 +9,9 @@ use crate::catalog::TableDefinition;
 use crate::error::{Error, Result, sqlstate};
 use crate::procedure::evaluate::{Context, evaluate};
 use crate::procedure::ir::{Expr, ScanBound, ScanRange, TableReference};
-use crate::protocol::Protocol;
 use crate::storage::row::RowLayout;
 use crate::storage::table::Table;
-use crate::txn::{Flow, Insertion, Intent, KeyRange, RowBuffer, Transaction};
+use crate::txn::{Access, Flow, Insertion, Intent, KeyRange, RowBuffer};
 use crate::value::Value;
 use crate::value::key::{self, KeyLayout};
 
@@ -79,8 +78,8 @@ pub(crate) struct Scratch {
 
 /// Inserts `scratch.values`; the row lands in `row`. The key of a table without a primary key is drawn after the table was entered:
 /// behind that point such an insert never waits, so no number is drawn in vain.
-pub(super) fn insert<P: Protocol>(
-    transaction: &mut impl Transaction<P>,
+pub(super) fn insert(
+    transaction: &mut impl Access,
     reference: &TableReference,
     scratch: &mut Scratch,
     row: &mut RowBuffer,
@@ -89,24 +88,28 @@ pub(super) fn insert<P: Protocol>(
     transaction.enter(&reference.table, reference.version, Intent::Write)?;
     row.bytes.clear();
     reference.layout.encode(&scratch.values, &mut row.bytes);
-    key_of_row(reference, &row.bytes, &mut row.key);
+    match reference.definition.primary_key {
+        Some(_) => key_of_row(reference, &row.bytes, &mut row.key),
+        None => {
+            let number = transaction.new_row_number(&reference.table)?;
+            row.key.clear();
+            row.key.extend_from_slice(&number.to_be_bytes());
+        }
+    }
     transaction.insert(&reference.table, &row.key, &row.bytes)
 }
 
-/// The primary key of a row, or a new row number.
+/// The primary key of a row; empty in a table without one.
 fn key_of_row(reference: &TableReference, row: &[u8], out: &mut Vec<u8>) {
     out.clear();
-    match &reference.definition.primary_key {
-        Some(primary_key) => {
-            reference.key_layout.encode_row(&reference.layout, row, &primary_key.columns, out);
-        }
-        None => out.extend_from_slice(&reference.table.new_row_number().to_be_bytes()),
+    if let Some(primary_key) = &reference.definition.primary_key {
+        reference.key_layout.encode_row(&reference.layout, row, &primary_key.columns, out);
     }
 }
 
 /// Sets columns of the row in `row`, as computed in `scratch.set`; `row` then holds the new row and key.
-pub(super) fn update<P: Protocol>(
-    transaction: &mut impl Transaction<P>,
+pub(super) fn update(
+    transaction: &mut impl Access,
     reference: &TableReference,
     scratch: &mut Scratch,
     row: &mut RowBuffer,

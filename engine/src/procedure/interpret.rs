@@ -10,20 +10,18 @@ use super::evaluate::{Context, condition, evaluate};
 use super::frame::{Environment, Frame, RowSink};
 use super::ir::{Instruction, Label, Procedure, RowSlot, TableReference, Violation};
 use crate::error::{Error, Result, SqlState, sqlstate};
-use crate::protocol::Protocol;
-use crate::txn::{Flow, Insertion, Transaction};
+use crate::txn::{Access, Flow, Insertion};
 use crate::value::Value;
 
 /// Instructions between two looks at the interrupt flag.
 const INTERRUPT_INTERVAL: u32 = 256;
 
 /// One run, from where the frame stands to the procedure's end.
-pub(crate) struct Run<'r, P: Protocol, T: Transaction<P>> {
+pub(crate) struct Run<'r, T: Access> {
     transaction: &'r mut T,
     frame: &'r mut Frame,
     environment: &'r mut Environment,
     sink: &'r mut dyn RowSink,
-    protocol: std::marker::PhantomData<P>,
 }
 
 /// Where to go on.
@@ -33,14 +31,14 @@ enum Next {
     Return,
 }
 
-impl<'r, P: Protocol, T: Transaction<P>> Run<'r, P, T> {
+impl<'r, T: Access> Run<'r, T> {
     pub(crate) fn new(
         transaction: &'r mut T,
         frame: &'r mut Frame,
         environment: &'r mut Environment,
         sink: &'r mut dyn RowSink,
-    ) -> Run<'r, P, T> {
-        Run { transaction, frame, environment, sink, protocol: std::marker::PhantomData }
+    ) -> Run<'r, T> {
+        Run { transaction, frame, environment, sink }
     }
 
     /// Runs until the procedure returns, fails, or must wait.

@@ -13,6 +13,7 @@
 //! Expressions are typed by the compiler: both sides of an operator have the same type (it inserted [`Expr::Cast`]s),
 //! and evaluation follows PostgreSQL, NULLs included.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
 use crate::catalog::TableDefinition;
@@ -47,6 +48,36 @@ pub struct Procedure {
     pub code: Vec<Instruction>,
     /// Types of the values of every [`Instruction::Emit`].
     pub output: Vec<SqlType>,
+    /// Whether a command record may stand for a run of it.
+    pub replay: Replayability,
+}
+
+/// What the compiler vouches for: whether a run can be repeated from a log record that holds only the call.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Replayability {
+    /// The same arguments, captured values and state give the same run. The record captures what is said to be used.
+    Deterministic {
+        /// `now()` and `statement_timestamp()`; a procedure that asks for the time of day while it runs is not deterministic.
+        uses_clock: bool,
+        /// `random()`, `gen_random_uuid()`.
+        uses_random: bool,
+        /// User, database or time zone.
+        uses_identity: bool,
+    },
+    /// Must be logged as data, for this reason.
+    Unknown(Cow<'static, str>),
+}
+
+impl Replayability {
+    /// Deterministic, and nothing to capture.
+    pub const PURE: Replayability =
+        Replayability::Deterministic { uses_clock: false, uses_random: false, uses_identity: false };
+}
+
+impl Default for Replayability {
+    fn default() -> Replayability {
+        Replayability::Unknown(Cow::Borrowed("it is a statement, not a call"))
+    }
 }
 
 /// A table and the version of its definition that the procedure was compiled against; if it has changed, running answers

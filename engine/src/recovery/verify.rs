@@ -13,11 +13,15 @@ use crate::storage::catalog::Catalog;
 use crate::storage::scan_batch::{ScanBatch, ScanDirection};
 use crate::storage::table::Table;
 
-/// A hash of all committed tables, keys and rows. Nothing may change meanwhile. Only good for comparing within one version of this program.
+/// A hash of all committed tables, keys, rows and routines. Nothing may change meanwhile. Only good for comparing within one version of this program.
 pub fn state_hash(catalog: &Catalog) -> Result<u64> {
     let mut sum = 0_u64;
     for table in catalog.tables() {
         sum = sum.wrapping_add(table_hash(&table)?);
+    }
+    let hashes = foldhash::quality::FixedState::default();
+    for routine in catalog.routines() {
+        sum = sum.wrapping_add(hashes.hash_one(format!("{:?} {:?}", routine.id, routine.definition)));
     }
     Ok(sum)
 }

@@ -1,4 +1,4 @@
-//! The catalog: which tables exist, and the schema changes.
+//! The catalog: which tables and routines exist, and the schema changes.
 //!
 //! [`Catalog`] holds the *committed* tables as an immutable snapshot that a change copies and exchanges: looking a table up costs a
 //! reference count, and schema changes are rare. What a running transaction has changed is its own business until it commits;
@@ -11,40 +11,82 @@
 //! | Truncate | [`TableState::truncated`], [`Table::replace_state`] | `replace_state` with the old | nothing |
 //! | AddPrimaryKey | [`TableState::with_primary_key`], `replace_state` | `replace_state` with the old | nothing |
 //! | Add, DropForeignKey | [`TableState::with_definition`] of both tables, `replace_state` | the same | nothing |
+//! | CreateRoutine | [`Routine::new`], kept private | [`Routine::mark_dropped`] | [`Catalog::add_routine`] |
+//! | DropRoutine | it is gone, for itself | forget that | [`Catalog::remove_routine`] |
 //!
 //! Replay does all of it at once by [`Catalog::apply`], through the same functions.
 //!
-//! Invariants: a table id is given out once, also across restarts (every id that replay meets raises the counter); names are
-//! unique.
+//! Invariants:
+//! 1. A table or routine id is given out once, also across restarts (every id that replay meets raises the counter).
+//! 2. Names are unique, those of routines together with the types of their inputs.
+//! 3. `version` grows with every committed change that can alter what source text means: all but TRUNCATE.
 
 use std::collections::HashMap;
 use std::ops::Bound;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
 use crossbeam_epoch::Guard;
 use jiff::tz::TimeZone;
 use parking_lot::RwLock;
 
+use super::routine::Routine;
 use super::scan_batch::{ScanBatch, ScanDirection};
 use super::table::{Table, TableState};
-use crate::catalog::{CatalogChange, ForeignKey, PrimaryKey, TableDefinition, TableId, TableName};
+use crate::catalog::{CatalogChange, ForeignKey, PrimaryKey, RoutineId, TableDefinition, TableId, TableName};
 use crate::error::{Error, Result, sqlstate};
 use crate::value::text;
 
-/// Ids below this one are left to system tables.
-const FIRST_TABLE_ID: u32 = 16_384;
+mod routines;
+
+pub use routines::duplicate_routine;
+
+/// Ids below this one are left to system tables and functions.
+const FIRST_ID: u32 = 16_384;
 
 /// See the module head.
 pub struct Catalog {
     tables: RwLock<Arc<Snapshot>>,
     next_table_id: AtomicU32,
+    next_routine_id: AtomicU32,
+    version: AtomicU64,
+}
+
+/// Tables and routines as somebody sees them: everybody ([`Catalog`]), a running transaction with its own changes, or replay.
+pub trait CatalogView {
+    /// The table of this name.
+    fn table(&self, name: &TableName) -> Option<Arc<Table>>;
+    fn routine(&self, id: RoutineId) -> Option<Arc<Routine>>;
+    /// The routines of this name, which differ in the types of their inputs.
+    fn routines_named(&self, name: &TableName) -> Vec<Arc<Routine>>;
+    /// Which version of the committed catalog this is; `None` if the transaction has changed something itself.
+    fn catalog_version(&self) -> Option<u64>;
+}
+
+impl CatalogView for Catalog {
+    fn table(&self, name: &TableName) -> Option<Arc<Table>> {
+        self.by_name(name)
+    }
+
+    fn routine(&self, id: RoutineId) -> Option<Arc<Routine>> {
+        self.tables.read().routines.get(&id).map(Arc::clone)
+    }
+
+    fn routines_named(&self, name: &TableName) -> Vec<Arc<Routine>> {
+        self.tables.read().routines_by_name.get(name).cloned().unwrap_or_default()
+    }
+
+    fn catalog_version(&self) -> Option<u64> {
+        Some(self.version())
+    }
 }
 
 #[derive(Clone, Default)]
 struct Snapshot {
     by_id: HashMap<TableId, Arc<Table>>,
     by_name: HashMap<TableName, Arc<Table>>,
+    routines: HashMap<RoutineId, Arc<Routine>>,
+    routines_by_name: HashMap<TableName, Vec<Arc<Routine>>>,
 }
 
 impl Default for Catalog {
@@ -56,7 +98,22 @@ impl Default for Catalog {
 impl Catalog {
     /// No tables.
     pub fn new() -> Catalog {
-        Catalog { tables: RwLock::default(), next_table_id: AtomicU32::new(FIRST_TABLE_ID) }
+        Catalog {
+            tables: RwLock::default(),
+            next_table_id: AtomicU32::new(FIRST_ID),
+            next_routine_id: AtomicU32::new(FIRST_ID),
+            version: AtomicU64::new(0),
+        }
+    }
+
+    /// See invariant 3.
+    pub fn version(&self) -> u64 {
+        self.version.load(Ordering::Acquire)
+    }
+
+    /// A change is published; whoever publishes still holds its locks.
+    pub fn count_change(&self) {
+        self.version.fetch_add(1, Ordering::AcqRel);
     }
 
     /// A table id never used before.
@@ -103,6 +160,7 @@ impl Catalog {
         let snapshot = Arc::make_mut(&mut tables);
         snapshot.by_id.insert(table.id(), Arc::clone(&table));
         snapshot.by_name.insert(name, table);
+        self.count_change();
         Ok(())
     }
 
@@ -114,6 +172,7 @@ impl Catalog {
         let snapshot = Arc::make_mut(&mut tables);
         snapshot.by_id.remove(&id);
         snapshot.by_name.remove(&table.definition().name);
+        self.count_change();
         Some(table)
     }
 
@@ -121,6 +180,7 @@ impl Catalog {
     ///
     /// Any failure means that the log and the state it is replayed on do not belong together.
     pub fn apply(&self, change: &CatalogChange, guard: &Guard) -> Result<()> {
+        self.count_change();
         match change {
             CatalogChange::CreateTable { id, definition } => {
                 check_definition(definition)?;
@@ -158,6 +218,10 @@ impl Catalog {
                 replace_definitions((&child, &parent), definitions, guard);
                 Ok(())
             }
+            CatalogChange::CreateRoutine { id, definition, replaces } => {
+                self.apply_create_routine(*id, definition, *replaces)
+            }
+            CatalogChange::DropRoutine { id } => self.apply_drop_routine(*id),
         }
     }
 

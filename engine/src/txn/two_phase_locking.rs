@@ -13,7 +13,9 @@
 //! gap (table, end)  Read, IntentWrite          scans that reach the end; inserts behind the last key
 //! table stripe      IntentRead, IntentWrite    everybody, on the stripe of its worker
 //!                   Read, Write                whole-table scans, bulk loads, DDL: on all stripes
-//! name              Write                      CREATE and DROP TABLE
+//! name              Write                      CREATE and DROP of tables and routines
+//! catalog stripe    Read                       calls logged as commands, on the stripe of their worker
+//!                   IntentWrite                schema changes other than TRUNCATE: on all stripes
 //! ```
 //!
 //! **An insert** locks its row and the gap before the next key, puts an empty record under its key, and looks whether that next key
@@ -34,16 +36,17 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use crossbeam_epoch::{self as epoch, Guard};
 
-use crate::catalog::{CatalogChange, TableId, TableName};
+use crate::catalog::{CatalogChange, RoutineId, TableId, TableName};
 use crate::error::{Abort, Error};
 use crate::log::record::OperationsWriter;
 use crate::mutant::{self, Mutant};
 use crate::protocol::{AccessMode, CommitPayload, Protocol};
 use crate::storage::catalog::Catalog;
 use crate::storage::record::{OldRow, Record};
+use crate::storage::routine::Routine;
 use crate::storage::table::{Table, TableState};
 use crate::txn::lock_table::{Acquired, LockTable, TransactionId};
-use crate::txn::{Cursor, Flow, Insertion, Intent, Interrupt, RowBuffer, Savepoint, Transaction};
+use crate::txn::{Access, Cursor, Flow, Insertion, Intent, Interrupt, RowBuffer, Savepoint, Transaction};
 
 mod catalog_change;
 mod purge;
@@ -125,6 +128,14 @@ enum UndoAction {
     Name,
 }
 
+/// What a transaction has done to the names that all see; see `catalog_change`.
+enum NameChange {
+    CreatedTable(TableName, Arc<Table>),
+    DroppedTable(TableName),
+    CreatedRoutine { routine: Arc<Routine>, replaces: Option<RoutineId> },
+    DroppedRoutine(RoutineId),
+}
+
 /// See the module head.
 pub struct LockingTransaction<P: Protocol> {
     shared: Arc<TwoPhaseLocking<P>>,
@@ -141,8 +152,8 @@ pub struct LockingTransaction<P: Protocol> {
     keys: Vec<u8>,
     payload: OperationsWriter,
     changes_catalog: bool,
-    /// Tables created (`Some`) and dropped (`None`) by this transaction, the latest last.
-    names: Vec<(TableName, Option<Arc<Table>>)>,
+    /// Tables and routines created and dropped by this transaction, the latest last.
+    names: Vec<NameChange>,
     /// Records it has left empty.
     purgeable: Vec<purge::PurgeableKey>,
 }
@@ -321,10 +332,8 @@ impl<P: Protocol> LockingTransaction<P> {
             }
             self.payload.truncate(undo.payload_bytes);
             self.keys.truncate(undo.key_bytes);
-            // Cached plans may still refer to a table that has never come to be.
-            for table in self.names.drain(undo.names..).filter_map(|(_, created)| created) {
-                table.mark_dropped();
-            }
+            // Cached plans may still refer to what has never come to be.
+            self.names.drain(undo.names..).for_each(NameChange::forget);
         }
     }
 
@@ -356,15 +365,7 @@ impl<P: Protocol> LockingTransaction<P> {
     }
 }
 
-impl<P: Protocol> Transaction<P> for LockingTransaction<P> {
-    fn begin(&mut self) {
-        self.id.0 += 1;
-        self.shared.protocol.begin(&mut self.dependencies);
-        if self.tables.len() > REMEMBERED_TABLES || self.tables.iter().any(|used| used.table.is_dropped()) {
-            self.tables.clear();
-        }
-    }
-
+impl<P: Protocol> Access for LockingTransaction<P> {
     fn enter(&mut self, table: &Arc<Table>, version: u64, intent: Intent) -> Flow<()> {
         let mode = match intent {
             Intent::Read => AccessMode::IntentRead,
@@ -437,35 +438,11 @@ impl<P: Protocol> Transaction<P> for LockingTransaction<P> {
         self.note_write(table, key, None, old);
     }
 
-    fn lock_table(&mut self, table: &Arc<Table>) -> Flow<()> {
-        self.lock_table_in(table, AccessMode::Write)
+    fn new_row_number(&mut self, table: &Arc<Table>) -> Flow<u64> {
+        Ok(table.new_row_number())
     }
 
-    fn change_catalog(&mut self, change: CatalogChange) -> Flow<()> {
-        self.apply_catalog_change(change)
-    }
-
-    fn table(&self, name: &TableName) -> Option<Arc<Table>> {
-        match self.names.iter().rev().find(|(changed, _)| changed == name) {
-            Some((_, table)) => table.clone(),
-            None => self.shared.catalog.by_name(name),
-        }
-    }
-
-    fn tables(&self) -> Vec<Arc<Table>> {
-        let mut tables = self.shared.catalog.tables();
-        for (name, change) in &self.names {
-            tables.retain(|table| table.definition().name != *name);
-            tables.extend(change.clone());
-        }
-        tables
-    }
-
-    fn new_table_id(&self) -> TableId {
-        self.shared.catalog.new_table_id()
-    }
-
-    fn savepoint(&self) -> Savepoint {
+    fn savepoint(&mut self) -> Savepoint {
         Savepoint(self.undo.len())
     }
 
@@ -474,6 +451,40 @@ impl<P: Protocol> Transaction<P> for LockingTransaction<P> {
             self.shared.locks.withdraw(self.id, resource);
         }
         self.undo_to(savepoint.0);
+    }
+}
+
+impl<P: Protocol> Transaction<P> for LockingTransaction<P> {
+    fn begin(&mut self) {
+        self.id.0 += 1;
+        self.shared.protocol.begin(&mut self.dependencies);
+        if self.tables.len() > REMEMBERED_TABLES || self.tables.iter().any(|used| used.table.is_dropped()) {
+            self.tables.clear();
+        }
+    }
+
+    fn lock_table(&mut self, table: &Arc<Table>) -> Flow<()> {
+        self.lock_table_in(table, AccessMode::Write)
+    }
+
+    fn change_catalog(&mut self, change: CatalogChange) -> Flow<()> {
+        self.apply_catalog_change(change)
+    }
+
+    fn tables(&self) -> Vec<Arc<Table>> {
+        self.visible_tables()
+    }
+
+    fn routines(&self) -> Vec<Arc<Routine>> {
+        self.visible_routines()
+    }
+
+    fn new_table_id(&self) -> TableId {
+        self.shared.catalog.new_table_id()
+    }
+
+    fn new_routine_id(&self) -> RoutineId {
+        self.shared.catalog.new_routine_id()
     }
 
     fn commit_payload(&mut self) -> Option<(CommitPayload<'_>, &mut P::Dependencies)> {

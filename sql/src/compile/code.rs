@@ -5,7 +5,8 @@ use std::sync::Arc;
 use hyades_engine::catalog::{TableDefinition, TableId};
 use hyades_engine::error::{Error, Result, sqlstate};
 use hyades_engine::procedure::ir::{
-    CursorSlot, Expr, Instruction, Label, Procedure, Register, RowSlot, TableIndex, TableReference,
+    CursorSlot, Expr, Instruction, Label, Procedure, Register, Replayability, RowSlot, TableIndex,
+    TableReference,
 };
 use hyades_engine::storage::table::Table;
 use hyades_engine::value::SqlType;
@@ -124,6 +125,7 @@ impl Code {
             tables: self.tables,
             code: self.instructions,
             output,
+            replay: Replayability::default(),
         }))
     }
 }

@@ -5,13 +5,16 @@
 
 use std::sync::Arc;
 
-use hyades_engine::catalog::{CatalogChange, TableId, TableName};
+use hyades_engine::catalog::{CatalogChange, RoutineId, TableId, TableName};
 use hyades_engine::config::{Config, ProtocolKind};
 use hyades_engine::db::{Engine, Flow, Interrupt, Savepoint, Worker, open};
 use hyades_engine::error::{Abort, Error, Result};
 use hyades_engine::log::durable::Durability;
 use hyades_engine::procedure::frame::{Environment, Frame, RowSink};
+use hyades_engine::procedure::ir::Procedure;
+use hyades_engine::procedure::routine::CatalogView;
 use hyades_engine::recovery::RecoveryReport;
+use hyades_engine::storage::routine::Routine;
 use hyades_engine::storage::table::Table;
 use hyades_engine::ticket::ticket;
 use hyades_sim::disk::SimulatedDisk;
@@ -60,6 +63,9 @@ impl Engine for TestEngine {
     fn tables(&self) -> Vec<Arc<Table>> {
         self.inner.tables()
     }
+    fn routines(&self) -> Vec<Arc<Routine>> {
+        self.inner.routines()
+    }
     fn shutdown(&self) -> Result<()> {
         self.inner.shutdown()
     }
@@ -107,6 +113,21 @@ impl Worker for TestWorker {
     fn tables(&self) -> Vec<Arc<Table>> {
         self.inner.tables()
     }
+    fn routine(&self, id: RoutineId) -> Option<Arc<Routine>> {
+        self.inner.routine(id)
+    }
+    fn routines_named(&self, name: &TableName) -> Vec<Arc<Routine>> {
+        self.inner.routines_named(name)
+    }
+    fn routines(&self) -> Vec<Arc<Routine>> {
+        self.inner.routines()
+    }
+    fn procedure(&self, routine: &Routine) -> Result<Arc<Procedure>> {
+        self.inner.procedure(routine)
+    }
+    fn catalog_view(&self) -> &dyn CatalogView {
+        self.inner.catalog_view()
+    }
     fn lock_table(&mut self, table: &Arc<Table>) -> Flow<()> {
         self.wait()?;
         self.inner.lock_table(table)
@@ -114,7 +135,10 @@ impl Worker for TestWorker {
     fn new_table_id(&self) -> TableId {
         self.inner.new_table_id()
     }
-    fn savepoint(&self) -> Savepoint {
+    fn new_routine_id(&self) -> RoutineId {
+        self.inner.new_routine_id()
+    }
+    fn savepoint(&mut self) -> Savepoint {
         self.inner.savepoint()
     }
     fn rollback_to(&mut self, savepoint: Savepoint) -> Durability {

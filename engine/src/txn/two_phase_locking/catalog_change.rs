@@ -8,17 +8,23 @@ use std::sync::Arc;
 
 use crossbeam_epoch as epoch;
 
-use super::resource::Resource;
-use super::{LockingTransaction, Undo, UndoAction};
-use crate::catalog::{CatalogChange, ForeignKey, TableDefinition, TableId, TableName};
+use super::resource::{Resource, TABLE_STRIPES};
+use super::{LockingTransaction, NameChange, Undo, UndoAction};
+use crate::catalog::{
+    CatalogChange, ForeignKey, RoutineDefinition, RoutineId, TableDefinition, TableId, TableName,
+};
 use crate::error::{Abort, Error, sqlstate};
 use crate::protocol::{AccessMode, Protocol};
-use crate::storage::catalog::duplicate_table;
+use crate::storage::catalog::{CatalogView, duplicate_routine, duplicate_table};
+use crate::storage::routine::Routine;
 use crate::storage::table::{Table, TableState};
-use crate::txn::{Flow, Interrupt, Transaction};
+use crate::txn::{Flow, Interrupt};
 
 impl<P: Protocol> LockingTransaction<P> {
     pub(super) fn apply_catalog_change(&mut self, change: CatalogChange) -> Flow<()> {
+        if !matches!(change, CatalogChange::Truncate { .. }) {
+            self.lock_catalog()?;
+        }
         match &change {
             CatalogChange::CreateTable { id, definition } => self.create_table(*id, definition, &change),
             CatalogChange::DropTable { id } => self.drop_table(*id, &change),
@@ -40,7 +46,55 @@ impl<P: Protocol> LockingTransaction<P> {
                 self.add_foreign_key(*id, foreign_key, &change)
             }
             CatalogChange::DropForeignKey { id, name } => self.drop_foreign_key(*id, name, &change),
+            CatalogChange::CreateRoutine { id, definition, replaces } => {
+                self.create_routine(*id, definition, *replaces, &change)
+            }
+            CatalogChange::DropRoutine { id } => self.drop_routine(*id, &change),
         }
+    }
+
+    /// Keeps away the transactions that are logged as commands: what the source of a routine means must be the same when they run and
+    /// when they replay. Schema changes do not keep each other away.
+    fn lock_catalog(&mut self) -> Flow<()> {
+        for stripe in 0..TABLE_STRIPES {
+            self.lock(Resource::catalog_stripe(stripe), AccessMode::IntentWrite)?;
+        }
+        Ok(())
+    }
+
+    fn create_routine(
+        &mut self,
+        id: RoutineId,
+        definition: &RoutineDefinition,
+        replaces: Option<RoutineId>,
+        change: &CatalogChange,
+    ) -> Flow<()> {
+        self.lock(Resource::routine_name(&definition.name), AccessMode::Write)?;
+        let named = self.routines_named(&definition.name);
+        let existing = named.iter().find(|other| other.definition.is_same_routine(definition));
+        match (existing, replaces) {
+            (None, None) => {}
+            (Some(existing), Some(replaced)) if existing.id == replaced => {}
+            (Some(_), None) => return Err(duplicate_routine(definition).into()),
+            // What the caller wanted to replace is no longer there, or no longer the same: it looks again.
+            (_, Some(_)) => return Err(Error::Abort(Abort::StalePlan).into()),
+        }
+        self.note_change(UndoAction::Name, change)?;
+        let routine = Arc::new(Routine::new(id, definition.clone()));
+        self.names.push(NameChange::CreatedRoutine { routine, replaces });
+        Ok(())
+    }
+
+    fn drop_routine(&mut self, id: RoutineId, change: &CatalogChange) -> Flow<()> {
+        let stale = || Interrupt::Failed(Error::Abort(Abort::StalePlan));
+        let routine = self.routine(id).ok_or_else(stale)?;
+        self.lock(Resource::routine_name(&routine.definition.name), AccessMode::Write)?;
+        if self.routine(id).is_none() {
+            return Err(stale());
+        }
+        self.note_change(UndoAction::Name, change)?;
+        self.names.push(NameChange::DroppedRoutine(id));
+        Ok(())
     }
 
     /// What the caller found out about the tables may have changed until they were locked: then it must look again.
@@ -113,7 +167,7 @@ impl<P: Protocol> LockingTransaction<P> {
         let table = Arc::new(Table::new(id, definition.clone()));
         self.lock_table_in(&table, AccessMode::Write)?;
         self.note_change(UndoAction::Name, change)?;
-        self.names.push((definition.name.clone(), Some(table)));
+        self.names.push(NameChange::CreatedTable(definition.name.clone(), table));
         Ok(())
     }
 
@@ -131,7 +185,7 @@ impl<P: Protocol> LockingTransaction<P> {
             return Err(Error::Abort(Abort::StalePlan).into());
         }
         self.note_change(UndoAction::Name, change)?;
-        self.names.push((name, None));
+        self.names.push(NameChange::DroppedTable(name));
         Ok(())
     }
 
@@ -141,12 +195,15 @@ impl<P: Protocol> LockingTransaction<P> {
             return false;
         }
         let definition = table.definition();
-        let latest = self.names.iter().rev().find(|(name, _)| *name == definition.name);
-        latest.is_some_and(|(_, now)| now.as_ref().is_none_or(|now| !Arc::ptr_eq(now, table)))
+        let latest = self.names.iter().rev().find_map(|change| change.of_table(&definition.name));
+        latest.is_some_and(|now| now.is_none_or(|now| !Arc::ptr_eq(now, table)))
     }
 
     fn table_by_id(&self, id: TableId) -> Result<Arc<Table>, Error> {
-        let own = self.names.iter().rev().filter_map(|(_, table)| table.clone());
+        let own = self.names.iter().rev().filter_map(|change| match change {
+            NameChange::CreatedTable(_, table) => Some(Arc::clone(table)),
+            _ => None,
+        });
         own.chain(self.shared.catalog.by_id(id))
             .find(|table| table.id() == id && !table.is_dropped())
             .ok_or_else(|| Error::input(sqlstate::UNDEFINED_TABLE, format!("table {} does not exist", id.0)))
@@ -171,23 +228,126 @@ impl<P: Protocol> LockingTransaction<P> {
         Ok(())
     }
 
-    /// Makes the transaction's new and dropped tables everybody's. Its locks are still held, those on the names included, so
-    /// nobody can have taken a name in between.
+    /// Makes the transaction's new and dropped tables and routines everybody's. Its locks are still held, those on the names included,
+    /// so nobody can have taken a name in between.
     pub(super) fn publish_names(&mut self) {
-        let names = std::mem::take(&mut self.names);
-        for (name, change) in names {
-            match change {
-                Some(table) => {
-                    if let Err(error) = self.shared.catalog.add(table) {
-                        tracing::error!(%error, "a table could not be published");
+        if !self.changes_catalog {
+            return;
+        }
+        let catalog = &self.shared.catalog;
+        for change in self.names.drain(..) {
+            let published = match change {
+                NameChange::CreatedTable(_, table) => catalog.add(table),
+                NameChange::DroppedTable(name) => {
+                    if let Some(table) = catalog.by_name(&name) {
+                        catalog.remove(table.id());
                     }
+                    Ok(())
                 }
-                None => {
-                    if let Some(table) = self.shared.catalog.by_name(&name) {
-                        self.shared.catalog.remove(table.id());
-                    }
+                NameChange::CreatedRoutine { routine, replaces } => catalog.add_routine(routine, replaces),
+                NameChange::DroppedRoutine(id) => {
+                    catalog.remove_routine(id);
+                    Ok(())
                 }
+            };
+            if let Err(error) = published {
+                tracing::error!(%error, "a table or routine could not be published");
             }
+        }
+        // Definitions may have changed under their names.
+        catalog.count_change();
+    }
+
+    pub(super) fn visible_tables(&self) -> Vec<Arc<Table>> {
+        let mut tables = self.shared.catalog.tables();
+        for change in &self.names {
+            if let NameChange::CreatedTable(name, _) | NameChange::DroppedTable(name) = change {
+                tables.retain(|table| table.definition().name != *name);
+            }
+            if let NameChange::CreatedTable(_, table) = change {
+                tables.push(Arc::clone(table));
+            }
+        }
+        tables
+    }
+
+    pub(super) fn visible_routines(&self) -> Vec<Arc<Routine>> {
+        self.with_own_routines(self.shared.catalog.routines())
+    }
+
+    /// What this transaction has made of these routines, and all that it has created.
+    fn with_own_routines(&self, mut routines: Vec<Arc<Routine>>) -> Vec<Arc<Routine>> {
+        for change in &self.names {
+            match change {
+                NameChange::CreatedRoutine { routine, replaces } => {
+                    routines.retain(|other| Some(other.id) != *replaces);
+                    routines.push(Arc::clone(routine));
+                }
+                NameChange::DroppedRoutine(id) => routines.retain(|other| other.id != *id),
+                NameChange::CreatedTable(..) | NameChange::DroppedTable(_) => {}
+            }
+        }
+        routines
+    }
+}
+
+impl<P: Protocol> CatalogView for LockingTransaction<P> {
+    fn table(&self, name: &TableName) -> Option<Arc<Table>> {
+        match self.names.iter().rev().find_map(|change| change.of_table(name)) {
+            Some(table) => table.map(Arc::clone),
+            None => self.shared.catalog.by_name(name),
+        }
+    }
+
+    fn routine(&self, id: RoutineId) -> Option<Arc<Routine>> {
+        for change in self.names.iter().rev() {
+            match change {
+                NameChange::CreatedRoutine { routine, .. } if routine.id == id => {
+                    return Some(Arc::clone(routine));
+                }
+                NameChange::CreatedRoutine { replaces: Some(gone), .. }
+                | NameChange::DroppedRoutine(gone)
+                    if *gone == id =>
+                {
+                    return None;
+                }
+                _ => {}
+            }
+        }
+        self.shared.catalog.routine(id)
+    }
+
+    fn routines_named(&self, name: &TableName) -> Vec<Arc<Routine>> {
+        let routines = self.shared.catalog.routines_named(name);
+        if self.names.is_empty() {
+            return routines;
+        }
+        let mut routines = self.with_own_routines(routines);
+        routines.retain(|routine| routine.definition.name == *name);
+        routines
+    }
+
+    fn catalog_version(&self) -> Option<u64> {
+        (!self.changes_catalog).then(|| self.shared.catalog.version())
+    }
+}
+
+impl NameChange {
+    /// What has become of the table of this name: `Some(None)` if it was dropped.
+    fn of_table(&self, name: &TableName) -> Option<Option<&Arc<Table>>> {
+        match self {
+            NameChange::CreatedTable(created, table) if created == name => Some(Some(table)),
+            NameChange::DroppedTable(dropped) if dropped == name => Some(None),
+            _ => None,
+        }
+    }
+
+    /// It was rolled back.
+    pub(super) fn forget(self) {
+        match self {
+            NameChange::CreatedTable(_, table) => table.mark_dropped(),
+            NameChange::CreatedRoutine { routine, .. } => routine.mark_dropped(),
+            NameChange::DroppedTable(_) | NameChange::DroppedRoutine(_) => {}
         }
     }
 }

@@ -17,6 +17,8 @@ enum Kind {
     End = 3,
     Table = 4,
     Name = 5,
+    Catalog = 6,
+    RoutineName = 7,
 }
 
 fn hash(kind: Kind, table: TableId, bytes: &[u8]) -> Resource {
@@ -44,10 +46,23 @@ impl Resource {
         hash(Kind::Table, table, &[(worker % TABLE_STRIPES) as u8])
     }
 
-    pub(super) fn name(name: &TableName) -> Resource {
-        let mut bytes = name.schema.clone().into_bytes();
-        bytes.push(0);
-        bytes.extend_from_slice(name.name.as_bytes());
-        hash(Kind::Name, TableId(0), &bytes)
+    /// Held by those who rely on what names mean, and by those who change it.
+    pub(super) fn catalog_stripe(worker: u64) -> Resource {
+        hash(Kind::Catalog, TableId(0), &[(worker % TABLE_STRIPES) as u8])
     }
+
+    pub(super) fn name(name: &TableName) -> Resource {
+        named(Kind::Name, name)
+    }
+
+    pub(super) fn routine_name(name: &TableName) -> Resource {
+        named(Kind::RoutineName, name)
+    }
+}
+
+fn named(kind: Kind, name: &TableName) -> Resource {
+    let mut bytes = name.schema.clone().into_bytes();
+    bytes.push(0);
+    bytes.extend_from_slice(name.name.as_bytes());
+    hash(kind, TableId(0), &bytes)
 }

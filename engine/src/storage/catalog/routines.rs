@@ -1,0 +1,113 @@
+//! The routines of the catalog, and the changes to them, as `storage::catalog` does it for tables.
+
+use std::sync::Arc;
+
+use super::{Catalog, CatalogView, corrupt};
+use crate::catalog::{RoutineDefinition, RoutineId, TableName};
+use crate::error::{Error, Result, sqlstate};
+use crate::storage::routine::Routine;
+
+impl Catalog {
+    /// A routine id never used before.
+    pub fn new_routine_id(&self) -> RoutineId {
+        RoutineId(self.next_routine_id.fetch_add(1, std::sync::atomic::Ordering::Relaxed))
+    }
+
+    /// Keeps ids up to this one from being given out; for ids read from logs and checkpoints.
+    pub fn reserve_routine_id(&self, id: RoutineId) {
+        self.next_routine_id.fetch_max(id.0.saturating_add(1), std::sync::atomic::Ordering::Relaxed);
+    }
+
+    /// All committed routines, ordered by schema, name and id.
+    pub fn routines(&self) -> Vec<Arc<Routine>> {
+        let snapshot = self.snapshot();
+        let mut routines: Vec<Arc<Routine>> = snapshot.routines.values().map(Arc::clone).collect();
+        routines.sort_unstable_by(|one, other| {
+            (&one.definition.name, one.id).cmp(&(&other.definition.name, other.id))
+        });
+        routines
+    }
+
+    /// Publishes a new routine in place of the one it replaces. 42723 if another one has its name and input types.
+    pub fn add_routine(&self, routine: Arc<Routine>, replaces: Option<RoutineId>) -> Result<()> {
+        let mut snapshot = self.tables.write();
+        let named = snapshot.routines_by_name.get(&routine.definition.name);
+        let existing = named.into_iter().flatten().find(|other| {
+            Some(other.id) != replaces && other.definition.is_same_routine(&routine.definition)
+        });
+        if existing.is_some() {
+            return Err(duplicate_routine(&routine.definition));
+        }
+        if snapshot.routines.contains_key(&routine.id) {
+            return Err(Error::corrupt(format!("routine id {} is used twice", routine.id.0)));
+        }
+        self.reserve_routine_id(routine.id);
+        let snapshot = Arc::make_mut(&mut snapshot);
+        if let Some(replaced) = replaces {
+            snapshot.remove_routine(replaced);
+        }
+        snapshot
+            .routines_by_name
+            .entry(routine.definition.name.clone())
+            .or_default()
+            .push(Arc::clone(&routine));
+        snapshot.routines.insert(routine.id, routine);
+        self.count_change();
+        Ok(())
+    }
+
+    /// Takes a routine out and marks it dropped; whoever runs it now may go on.
+    pub fn remove_routine(&self, id: RoutineId) -> Option<Arc<Routine>> {
+        let mut snapshot = self.tables.write();
+        if !snapshot.routines.contains_key(&id) {
+            return None;
+        }
+        let removed = Arc::make_mut(&mut snapshot).remove_routine(id);
+        self.count_change();
+        removed
+    }
+
+    pub(super) fn apply_create_routine(
+        &self,
+        id: RoutineId,
+        definition: &RoutineDefinition,
+        replaces: Option<RoutineId>,
+    ) -> Result<()> {
+        if let Some(replaced) = replaces {
+            self.existing_routine(replaced)?;
+        }
+        self.add_routine(Arc::new(Routine::new(id, definition.clone())), replaces).map_err(corrupt)
+    }
+
+    pub(super) fn apply_drop_routine(&self, id: RoutineId) -> Result<()> {
+        self.existing_routine(id)?;
+        self.remove_routine(id);
+        Ok(())
+    }
+
+    fn existing_routine(&self, id: RoutineId) -> Result<Arc<Routine>> {
+        CatalogView::routine(self, id)
+            .ok_or_else(|| Error::corrupt(format!("the log changes routine {}, which does not exist", id.0)))
+    }
+}
+
+impl super::Snapshot {
+    fn remove_routine(&mut self, id: RoutineId) -> Option<Arc<Routine>> {
+        let routine = self.routines.remove(&id)?;
+        routine.mark_dropped();
+        let name: &TableName = &routine.definition.name;
+        if let Some(named) = self.routines_by_name.get_mut(name) {
+            named.retain(|other| other.id != id);
+            if named.is_empty() {
+                self.routines_by_name.remove(name);
+            }
+        }
+        Some(routine)
+    }
+}
+
+/// `function "f" already exists with same argument types`, as PostgreSQL says it of procedures too.
+pub fn duplicate_routine(definition: &RoutineDefinition) -> Error {
+    let message = format!("function \"{}\" already exists with same argument types", definition.name.name);
+    Error::input(sqlstate::DUPLICATE_FUNCTION, message)
+}
