@@ -32,11 +32,11 @@ DECLARE
 BEGIN
     SELECT spouse_name INTO STRICT dst FROM spouse WHERE name = src;
     IF dst IS NOT NULL THEN
-        SELECT value INTO STRICT src_value FROM current_account WHERE name = src;
+        SELECT value INTO STRICT src_value FROM current_account WHERE name = src FOR UPDATE;
         UPDATE current_account SET value = src_value - amount WHERE name = src;
-        SELECT value INTO STRICT dst_value FROM current_account WHERE name = dst;
+        SELECT value INTO STRICT dst_value FROM current_account WHERE name = dst FOR UPDATE;
         UPDATE current_account SET value = dst_value + amount WHERE name = dst;
-        SELECT value INTO STRICT bonus FROM saving_account WHERE name = src;
+        SELECT value INTO STRICT bonus FROM saving_account WHERE name = src FOR UPDATE;
         UPDATE saving_account SET value = bonus + 100 WHERE name = src;
     END IF;
 END
@@ -48,10 +48,10 @@ DECLARE
     tmp bigint;
     bonus bigint;
 BEGIN
-    SELECT value INTO STRICT tmp FROM current_account WHERE name = src;
+    SELECT value INTO STRICT tmp FROM current_account WHERE name = src FOR UPDATE;
     UPDATE current_account SET value = tmp + amount WHERE name = src;
     IF tmp + amount > 1000000 THEN
-        SELECT value INTO STRICT bonus FROM saving_account WHERE name = src;
+        SELECT value INTO STRICT bonus FROM saving_account WHERE name = src FOR UPDATE;
         UPDATE saving_account SET value = bonus + tmp / 50 WHERE name = src;
         UPDATE nation_stats SET large_deposits = large_deposits + 1 WHERE nation = src_nation;
     END IF;

@@ -50,7 +50,7 @@ DECLARE
     saved bigint;
 BEGIN
     SELECT customer INTO STRICT id FROM account WHERE name = owner;
-    SELECT balance INTO STRICT saved FROM savings WHERE customer = id;
+    SELECT balance INTO STRICT saved FROM savings WHERE customer = id FOR UPDATE;
     IF saved + amount < 0 THEN
         RAISE EXCEPTION 'savings would become negative' USING ERRCODE = '23514';
     END IF;
@@ -68,8 +68,8 @@ DECLARE
 BEGIN
     SELECT customer INTO STRICT giver_id FROM account WHERE name = giver;
     SELECT customer INTO STRICT taker_id FROM account WHERE name = taker;
-    SELECT balance INTO STRICT saved FROM savings WHERE customer = giver_id;
-    SELECT balance INTO STRICT checked FROM checking WHERE customer = giver_id;
+    SELECT balance INTO STRICT saved FROM savings WHERE customer = giver_id FOR UPDATE;
+    SELECT balance INTO STRICT checked FROM checking WHERE customer = giver_id FOR UPDATE;
     UPDATE savings SET balance = 0 WHERE customer = giver_id;
     UPDATE checking SET balance = 0 WHERE customer = giver_id;
     UPDATE checking SET balance = balance + saved + checked WHERE customer = taker_id;
@@ -85,7 +85,7 @@ DECLARE
 BEGIN
     SELECT customer INTO STRICT id FROM account WHERE name = owner;
     SELECT balance INTO STRICT saved FROM savings WHERE customer = id;
-    SELECT balance INTO STRICT checked FROM checking WHERE customer = id;
+    SELECT balance INTO STRICT checked FROM checking WHERE customer = id FOR UPDATE;
     IF saved + checked < amount THEN
         -- The penalty for an overdraft is one dollar.
         UPDATE checking SET balance = checked - amount - 100 WHERE customer = id;
@@ -104,7 +104,7 @@ DECLARE
 BEGIN
     SELECT customer INTO STRICT giver_id FROM account WHERE name = giver;
     SELECT customer INTO STRICT taker_id FROM account WHERE name = taker;
-    SELECT balance INTO STRICT checked FROM checking WHERE customer = giver_id;
+    SELECT balance INTO STRICT checked FROM checking WHERE customer = giver_id FOR UPDATE;
     IF checked < amount THEN
         RAISE EXCEPTION 'not enough money' USING ERRCODE = '23514';
     END IF;

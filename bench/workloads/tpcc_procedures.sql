@@ -2,6 +2,7 @@
 --
 -- What a terminal would show comes back in INOUT parameters; line by line output (items of an order) is left out.
 -- New-Order of an unused item raises P0002, which is the rollback of clause 2.4.1.4.
+-- FOR UPDATE says early what will be written, so that two transactions do not both read a row and then wait for each other.
 
 CREATE PROCEDURE tpcc_new_order(
     w integer, d integer, c integer, items integer[], suppliers smallint[], quantities smallint[],
@@ -14,7 +15,7 @@ DECLARE
     order_id integer;
     discount integer;
     all_local integer := 1;
-    item integer;
+    ordered_item integer;
     supplier integer;
     quantity integer;
     price bigint;
@@ -38,10 +39,10 @@ BEGIN
     INSERT INTO new_order (no_w_id, no_d_id, no_o_id) VALUES (w, d, order_id);
     total := 0;
     FOR i IN 1 .. lines LOOP
-        item := items[i];
+        ordered_item := items[i];
         supplier := suppliers[i];
         quantity := quantities[i];
-        SELECT i_price INTO price FROM item WHERE i_id = item;
+        SELECT i_price INTO price FROM item WHERE i_id = ordered_item;
         IF NOT FOUND THEN
             RAISE EXCEPTION 'Item number is not valid' USING ERRCODE = 'P0002';
         END IF;
@@ -50,7 +51,7 @@ BEGIN
                       WHEN 5 THEN s_dist_05 WHEN 6 THEN s_dist_06 WHEN 7 THEN s_dist_07 WHEN 8 THEN s_dist_08
                       WHEN 9 THEN s_dist_09 ELSE s_dist_10 END
             INTO STRICT stocked, dist_info
-            FROM stock WHERE s_w_id = supplier AND s_i_id = item;
+            FROM stock WHERE s_w_id = supplier AND s_i_id = ordered_item FOR UPDATE;
         IF stocked >= quantity + 10 THEN
             stocked := stocked - quantity;
         ELSE
@@ -59,12 +60,12 @@ BEGIN
         UPDATE stock
             SET s_quantity = stocked, s_ytd = s_ytd + quantity, s_order_cnt = s_order_cnt + 1,
                 s_remote_cnt = s_remote_cnt + CASE WHEN supplier = w THEN 0 ELSE 1 END
-            WHERE s_w_id = supplier AND s_i_id = item;
+            WHERE s_w_id = supplier AND s_i_id = ordered_item;
         amount := quantity * price;
         total := total + amount;
         INSERT INTO order_line (ol_w_id, ol_d_id, ol_o_id, ol_number, ol_i_id, ol_supply_w_id, ol_delivery_d,
                                 ol_quantity, ol_amount, ol_dist_info)
-            VALUES (w, d, order_id, i, item, supplier, NULL, quantity, amount, dist_info);
+            VALUES (w, d, order_id, i, ordered_item, supplier, NULL, quantity, amount, dist_info);
     END LOOP;
     total := total * (10000 - discount) / 10000 * (10000 + warehouse_tax + district_tax) / 10000;
 END
@@ -154,7 +155,8 @@ DECLARE
 BEGIN
     skipped := 0;
     FOR d IN 1 .. 10 LOOP
-        SELECT no_o_id INTO order_id FROM new_order WHERE no_w_id = w AND no_d_id = d ORDER BY no_o_id LIMIT 1;
+        SELECT no_o_id INTO order_id FROM new_order WHERE no_w_id = w AND no_d_id = d ORDER BY no_o_id LIMIT 1
+            FOR UPDATE;
         IF NOT FOUND THEN
             skipped := skipped + 1;
             CONTINUE;

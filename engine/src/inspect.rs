@@ -83,7 +83,14 @@ impl Inspection {
     /// # Errors
     /// A directory that does not exist, is no database, or is one of another version.
     pub fn open(data_directory: &Path) -> Result<Inspection> {
-        let disk: Arc<dyn Disk> = Arc::new(RealDisk);
+        Inspection::open_on(Arc::new(RealDisk), data_directory)
+    }
+
+    /// As [`Inspection::open`], on other files than the operating system's.
+    ///
+    /// # Errors
+    /// As [`Inspection::open`].
+    pub fn open_on(disk: Arc<dyn Disk>, data_directory: &Path) -> Result<Inspection> {
         match Manifest::load(disk.as_ref(), data_directory)? {
             Some(manifest) => Ok(Inspection { disk, data_directory: data_directory.to_owned(), manifest }),
             None => {

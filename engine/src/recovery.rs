@@ -42,7 +42,7 @@ use self::log_source::{LogSource, SourceOptions};
 use self::replay::Installer;
 use self::schedule::ScheduleOptions;
 
-pub use self::verify::state_hash;
+pub use self::verify::{state_hash, tables_hash};
 
 /// What recovery found, for the operator.
 #[derive(Clone, Debug, Default)]
@@ -57,8 +57,21 @@ pub struct RecoveryReport {
     pub tables: usize,
     pub rows: u64,
     pub seconds: f64,
+    /// Part of `seconds`: finding the ends of the logs of the incarnation that crashed.
+    pub cut_seconds: f64,
+    /// The incarnations one by one, in their order.
+    pub replayed: Vec<ReplayedIncarnation>,
     /// Transactions found in a log that had not become durable with all they depend on.
     pub discarded: u64,
+}
+
+/// What the replay of one incarnation did.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct ReplayedIncarnation {
+    pub number: u64,
+    pub transactions: u64,
+    pub log_bytes: u64,
+    pub seconds: f64,
 }
 
 /// Where recovery stands.
@@ -95,7 +108,8 @@ pub fn recover(config: &Config, catalog: &Arc<Catalog>) -> Result<Recovered> {
     check_log_directories(config, &manifest)?;
     freeze_ends(config, &mut manifest, workers)?;
 
-    let mut report = RecoveryReport::default();
+    let cut_seconds = crate::sync::now().duration_since(started).as_secs_f64();
+    let mut report = RecoveryReport { cut_seconds, ..RecoveryReport::default() };
     let totals = manifest.incarnations.iter().filter_map(Incarnation::frozen_end);
     let bytes_total = totals.map(|end| end.entries().iter().sum::<u64>()).sum();
     for incarnation in manifest.incarnations.iter().filter(|incarnation| incarnation.logs > 0) {
@@ -174,6 +188,7 @@ fn replay_incarnation(
     workers: usize,
     report: &mut RecoveryReport,
 ) -> Result<()> {
+    let begun = crate::sync::now();
     let end = incarnation.frozen_end().unwrap_or_else(|| LsnVector::zero(incarnation.logs));
     let is_serial = incarnation.protocol_kind()? == ProtocolKind::Serial;
     let newest = manifest.incarnations.last();
@@ -189,10 +204,19 @@ fn replay_incarnation(
         sources.push((LogSource::new(reader, options), end.get(log).0));
     }
     let options = ScheduleOptions { workers, is_serial };
-    report.transactions += schedule::run(sources, Arc::new(installer), options)?;
+    let transactions = schedule::run(sources, Arc::new(installer), options)?;
+    let log_bytes = (0..incarnation.logs).map(|log| end.get(log)).map(|Lsn(bytes)| bytes).sum::<u64>();
+    report.transactions += transactions;
     report.discarded += discarded.load(Ordering::Relaxed);
     report.logs = incarnation.logs;
     report.incarnations += 1;
-    report.log_bytes += (0..incarnation.logs).map(|log| end.get(log)).map(|Lsn(bytes)| bytes).sum::<u64>();
+    report.log_bytes += log_bytes;
+    let seconds = crate::sync::now().duration_since(begun).as_secs_f64();
+    report.replayed.push(ReplayedIncarnation {
+        number: incarnation.number,
+        transactions,
+        log_bytes,
+        seconds,
+    });
     Ok(())
 }

@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use hyades::{Config, ProtocolKind};
+use hyades_bench::command::BenchArguments;
 use hyades_server::connection::Limits;
 use hyades_server::log_command::LogCommand;
 use hyades_server::logging::LogFormat;
@@ -27,6 +28,8 @@ pub(crate) struct Arguments {
 pub(crate) enum Command {
     /// Serve a database to PostgreSQL clients.
     Serve(Box<ServeArguments>),
+    /// Measure a workload, in this process or over the wire; compare protocols in one run.
+    Bench(Box<BenchArguments>),
     /// Look at the logs of a database, running or not.
     #[command(subcommand)]
     Log(LogCommand),

@@ -23,6 +23,9 @@ fn main() -> ExitCode {
             logging::start(format, level);
             arguments.options().and_then(serve::run)
         }
+        Command::Bench(arguments) => {
+            hyades_bench::command::run(&arguments).map_err(|error| format!("{error:#}"))
+        }
         Command::Log(command) => log_command::run(&command),
         Command::Password { user } => print_user_line(&user),
     };
