@@ -12,6 +12,7 @@ use crate::compare;
 use crate::device::{DeviceKind, Written};
 use crate::drive::{self, NewCaller, Plan};
 use crate::instance::{self, Figures, Instance, Logging, ProgressLine, Recovered, Setting, Variant};
+use crate::ledger;
 use crate::report;
 use crate::target::wire::WireConnection;
 use crate::target::{Caller, Connection};
@@ -117,6 +118,14 @@ pub struct BenchArguments {
     /// With --connect: the tables and procedures are there already.
     #[arg(long, requires = "connect")]
     no_load: bool,
+    /// With --connect: run until the time is over or the server goes away, and write to this file what the clients know to have
+    /// happened, for --verify. Calls are made as fast as they are answered; there are no figures.
+    #[arg(long, value_name = "FILE", requires = "connect")]
+    ledger: Option<PathBuf>,
+    /// With --connect: run nothing; check the workload's conditions, and that everything acknowledged in this ledger is there and
+    /// nothing that nobody asked for. The ledger is then made ready for the next run.
+    #[arg(long, value_name = "FILE", requires = "connect", conflicts_with = "ledger")]
+    verify: Option<PathBuf>,
     /// Do not crash and recover at the end.
     #[arg(long)]
     no_crash: bool,
@@ -348,6 +357,9 @@ fn run_one(
 }
 
 fn run_connected(arguments: &BenchArguments, workload: &dyn Workload, url: &str) -> Result<()> {
+    if let Some(path) = &arguments.verify {
+        return ledger::verify(workload, url, path);
+    }
     let mut progress = ProgressLine::new(format!("{} over the wire", workload.name()));
     let mut connection = WireConnection::new(url)?;
     if !arguments.no_load {
@@ -358,13 +370,19 @@ fn run_connected(arguments: &BenchArguments, workload: &dyn Workload, url: &str)
         workload.load(&mut connection).with_context(|| format!("loading {}", workload.name()))?;
     }
     let (target, calls, logging) = (url.to_owned(), workload.calls(), arguments.logging);
-    let new_caller: NewCaller<'_> = Box::new(move || {
+    let new_wire_caller = move || {
         let mut connection = WireConnection::new(&target)?;
         if let Some(logging) = logging {
             connection.script(&format!("SET hyades.logging = '{}'", logging.name()))?;
         }
-        Ok(Box::new(connection.into_caller(calls)?) as Box<dyn Caller>)
-    });
+        connection.into_caller(calls)
+    };
+    if let Some(path) = &arguments.ledger {
+        let plan =
+            ledger::Plan { workers: arguments.workers, length: arguments.length(), seed: arguments.seed };
+        return ledger::run(workload, connection, &new_wire_caller, plan, path);
+    }
+    let new_caller: NewCaller<'_> = Box::new(move || Ok(Box::new(new_wire_caller()?) as Box<dyn Caller>));
     let plan = |length, seed| Plan { workers: arguments.workers, in_flight: 1, length, seed };
     let warm_up = plan(Duration::from_secs(arguments.warm_up_seconds), arguments.seed + 1);
     if arguments.warm_up_seconds > 0 {

@@ -2,7 +2,8 @@
 //!
 //! Reading order: [`workload`] (what is run), [`target`] (a database in this process or a server), [`device`] (simulated disks),
 //! [`drive`] (workers with unacknowledged transactions in flight), [`instance`] (open, load, measure, crash, recover), [`command`]
-//! (`hyades bench`), [`compare`] (several variants in one run), [`report`] (the page of a report).
+//! (`hyades bench`), [`ledger`] (what
+//! clients know, for tests that kill the server), [`compare`] (several variants in one run), [`report`] (the page of a report).
 //!
 //! The older measurement without SQL stands beside it: [`accounts`] (a table and procedures in the IR), [`client`], [`transfer`] and
 //! [`replay`], behind the small binary `hyades-bench` that `cargo xtask bench` calls.
@@ -18,6 +19,7 @@ pub mod device;
 pub mod drive;
 pub mod generator;
 pub mod instance;
+pub mod ledger;
 pub mod replay;
 pub mod report;
 pub mod target;

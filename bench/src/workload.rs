@@ -47,6 +47,17 @@ pub enum Parameter {
     SmallInts,
 }
 
+/// How to find a call's effect in the tables.
+#[derive(Clone, Copy, Debug)]
+pub struct Trace {
+    /// Place in [`Workload::calls`].
+    pub call: usize,
+    /// A query of whole numbers, with one row for each call there has ever been.
+    pub found: &'static str,
+    /// The row of a call.
+    pub expected: fn(&[Argument]) -> Vec<i64>,
+}
+
 /// The calls of one worker.
 pub trait Calls: Send {
     /// Fills in the next call; keeps the request's memory.
@@ -72,6 +83,10 @@ pub trait Workload: Send + Sync {
     fn stream(&self, worker: u64, workers: u64, seed: u64) -> Box<dyn Calls>;
     /// Looks for what must not be.
     fn check(&self, connection: &mut dyn Connection) -> Result<Vec<Violation>>;
+    /// Calls whose effect can be told from that of every other call; see [`crate::ledger`].
+    fn traces(&self) -> &'static [Trace] {
+        &[]
+    }
     /// A caller that passes by SQL, for workloads that were asked for one.
     fn native_caller(&self, _engine: &Arc<dyn Engine>) -> Result<Option<Box<dyn Caller>>> {
         Ok(None)

@@ -18,6 +18,7 @@
 mod ledger;
 mod load;
 mod summary;
+mod tpcc;
 mod verify;
 
 use std::path::PathBuf;
@@ -66,6 +67,10 @@ pub(crate) struct Options {
     /// Where to put the databases; a temporary directory if left out.
     #[arg(long)]
     directory: Option<PathBuf>,
+    /// TPC-C instead of the ledger: all five transactions as procedures, in turns command-logged and data-logged, under serial and
+    /// taurus; see docs/testing.md.
+    #[arg(long)]
+    tpcc: bool,
     /// Leave out the simulated power cuts, which come first.
     #[arg(long)]
     no_power_cuts: bool,
@@ -96,6 +101,7 @@ impl Options {
             rounds_per_database: 20,
             longest_load_ms: 1500,
             directory: None,
+            tpcc: false,
             // The tests have made them.
             no_power_cuts: true,
         }
@@ -128,6 +134,9 @@ fn cut_everywhere() -> Result<()> {
 }
 
 pub(crate) fn run(options: &Options) -> Result<()> {
+    if options.tpcc {
+        return tpcc::run(options);
+    }
     if options.peer.is_none() && !options.no_power_cuts {
         cut_everywhere()?;
     }

@@ -9,7 +9,7 @@ pub mod load;
 
 use anyhow::Result;
 
-use super::{Call, Calls, Connection, Parameter, Violation, Workload};
+use super::{Argument, Call, Calls, Connection, Parameter, Trace, Violation, Workload};
 
 /// How much there is of everything; [`Scale::SPEC`] is clause 1.2.1.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -124,6 +124,34 @@ const CALLS: &[Call] = &[
     },
 ];
 
+/// An order and a payment leave a row each; a delivery does not.
+const TRACES: &[Trace] = &[
+    Trace {
+        call: NEW_ORDER,
+        found: "SELECT o_w_id, o_d_id, o_c_id, o_ol_cnt FROM orders",
+        expected: |arguments| {
+            let lines = match &arguments[3] {
+                Argument::Integers(items) => items.len() as i64,
+                _ => 0,
+            };
+            vec![whole(&arguments[0]), whole(&arguments[1]), whole(&arguments[2]), lines]
+        },
+    },
+    Trace {
+        call: PAYMENT,
+        found: "SELECT h_w_id, h_d_id, h_c_w_id, h_c_d_id, h_amount FROM history",
+        expected: |arguments| [0, 1, 2, 3, 5].iter().map(|place: &usize| whole(&arguments[*place])).collect(),
+    },
+];
+
+fn whole(argument: &Argument) -> i64 {
+    match argument {
+        Argument::Integer(number) => i64::from(*number),
+        Argument::BigInt(number) => *number,
+        _ => 0,
+    }
+}
+
 impl Workload for Tpcc {
     fn name(&self) -> &'static str {
         "tpcc"
@@ -146,6 +174,10 @@ impl Workload for Tpcc {
 
     fn stream(&self, worker: u64, workers: u64, seed: u64) -> Box<dyn Calls> {
         Box::new(input::Terminals::new(self, worker, workers, seed))
+    }
+
+    fn traces(&self) -> &'static [Trace] {
+        TRACES
     }
 
     fn check(&self, connection: &mut dyn Connection) -> Result<Vec<Violation>> {

@@ -4,8 +4,9 @@ use std::io::Write;
 use std::ops::ControlFlow;
 
 use clap::{Args, ValueEnum};
-use hyades_engine::inspect::EntryBody;
 use hyades_engine::inspect::graph::{Bounds, Graph, Node, Weight};
+use hyades_engine::inspect::{EntryBody, Inspection};
+use hyades_engine::log::manifest::Incarnation;
 use serde_json::json;
 
 use super::{Common, Failure, warning};
@@ -59,33 +60,7 @@ impl Cost {
 pub(super) fn run(arguments: &GraphArguments, out: &mut dyn Write) -> Result<(), Failure> {
     let inspection = arguments.common.open()?;
     let incarnation = arguments.common.incarnation(&inspection)?;
-    let is_serial = incarnation.protocol == "serial";
-    let ends = inspection.ends(incarnation)?;
-    let limit = arguments.limit.unwrap_or(if arguments.dot { 200 } else { 1_000_000 });
-    let each = limit.div_ceil(incarnation.logs.max(1) as u64);
-    let mut graph = Graph::new(incarnation.logs, is_serial);
-    let mut without_keys = 0_u64;
-    for log in 0..incarnation.logs {
-        let mut left = each;
-        inspection.read(incarnation, log, |entry| {
-            let EntryBody::Transaction(transaction) = &entry.body else {
-                return Ok(ControlFlow::Continue(()));
-            };
-            let is_recovered =
-                entry.end <= ends.get(log) && (is_serial || transaction.vector.is_covered_by(ends.entries()));
-            if entry.end.0 <= arguments.from || !is_recovered {
-                return Ok(ControlFlow::Continue(()));
-            }
-            if left == 0 {
-                return Ok(ControlFlow::Break(()));
-            }
-            left -= 1;
-            let node = Node::new(entry.start, entry.end, transaction, arguments.cost.weight());
-            without_keys += u64::from(!node.knows_keys);
-            graph.push(log, node);
-            Ok(ControlFlow::Continue(()))
-        })?;
-    }
+    let (graph, without_keys) = read(arguments, &inspection, incarnation)?;
     if graph.is_empty() {
         return Err(Failure::Sentence("there is no transaction in this range of the logs".to_owned()));
     }
@@ -127,12 +102,57 @@ pub(super) fn run(arguments: &GraphArguments, out: &mut dyn Write) -> Result<(),
         incarnation.logs,
         arguments.cost.unit()
     )?;
+    print(&graph, &rows, without_keys, out)
+}
+
+/// The transactions that count in the chosen range, and how many of them do not say which keys they write.
+fn read(
+    arguments: &GraphArguments,
+    inspection: &Inspection,
+    incarnation: &Incarnation,
+) -> Result<(Graph, u64), Failure> {
+    let is_serial = incarnation.protocol == "serial";
+    let ends = inspection.ends(incarnation)?;
+    let limit = arguments.limit.unwrap_or(if arguments.dot { 200 } else { 1_000_000 });
+    let each = limit.div_ceil(incarnation.logs.max(1) as u64);
+    let mut graph = Graph::new(incarnation.logs, is_serial);
+    let mut without_keys = 0_u64;
+    for log in 0..incarnation.logs {
+        let mut left = each;
+        inspection.read(incarnation, log, |entry| {
+            let EntryBody::Transaction(transaction) = &entry.body else {
+                return Ok(ControlFlow::Continue(()));
+            };
+            let is_recovered =
+                entry.end <= ends.get(log) && (is_serial || transaction.vector.is_covered_by(ends.entries()));
+            if entry.end.0 <= arguments.from || !is_recovered {
+                return Ok(ControlFlow::Continue(()));
+            }
+            if left == 0 {
+                return Ok(ControlFlow::Break(()));
+            }
+            left -= 1;
+            let node = Node::new(entry.start, entry.end, transaction, arguments.cost.weight());
+            without_keys += u64::from(!node.knows_keys);
+            graph.push(log, node);
+            Ok(ControlFlow::Continue(()))
+        })?;
+    }
+    Ok((graph, without_keys))
+}
+
+fn print(
+    graph: &Graph,
+    rows: &[(&str, Bounds, &str)],
+    without_keys: u64,
+    out: &mut dyn Write,
+) -> Result<(), Failure> {
     writeln!(out, "{:<9} {:>12} {:>12} {:>12}", "order", "work", "span", "parallelism")?;
     for (name, bounds, meaning) in rows {
         let parallelism = bounds.parallelism();
         writeln!(out, "{name:<9} {:>12} {:>12} {parallelism:>12.2}  {meaning}", bounds.work, bounds.span)?;
     }
-    if is_serial {
+    if graph.is_serial() {
         writeln!(out, "the log is serial: it has no LSN vectors, so the LV order is the serial one")?;
     }
     if without_keys > 0 {
