@@ -169,6 +169,11 @@ impl Frame {
         *self = outermost;
     }
 
+    /// Whether no instruction has been executed since the last restart.
+    pub fn is_at_start(&self) -> bool {
+        self.next == 0
+    }
+
     /// To the start of a procedure, all registers NULL; keeps the buffers.
     pub fn switch(&mut self, procedure: &Arc<Procedure>) {
         self.unwind();

@@ -92,6 +92,8 @@ struct Snapshot {
     by_name: HashMap<TableName, Arc<Table>>,
     routines: HashMap<RoutineId, Arc<Routine>>,
     routines_by_name: HashMap<TableName, Vec<Arc<Routine>>>,
+    /// What routines that are gone were called, for messages.
+    former_routines: HashMap<RoutineId, String>,
 }
 
 impl Default for Catalog {
