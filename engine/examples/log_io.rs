@@ -22,7 +22,7 @@ use hyades_engine::log::manifest::Manifest;
 use hyades_engine::lsn::LsnVector;
 use hyades_engine::protocol::serial::Serial;
 use hyades_engine::protocol::taurus::Taurus;
-use hyades_engine::protocol::{AccessMode, Append, CommitPayload, Protocol};
+use hyades_engine::protocol::{AccessMode, Append, CommitPayload, Protocol, Trace};
 use rustix::fs::OFlags;
 
 const FILE_BYTES: u64 = 256 << 20;
@@ -181,7 +181,7 @@ fn run_worker<P: Protocol>(protocol: &P, worker: usize, done: &AtomicU64) -> hya
             }
         };
         for tuple in chosen {
-            protocol.released(AccessMode::Write, &mut tuples[tuple], &token, true);
+            protocol.released(AccessMode::Write, &mut tuples[tuple], &token, Trace::Data);
         }
         waiting.push_back(protocol.durability(&token));
         while waiting.front().is_some_and(Durability::is_durable) {

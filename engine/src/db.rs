@@ -33,7 +33,12 @@ use crate::storage::routine::Routine;
 use crate::storage::table::Table;
 use crate::txn::Transaction;
 use crate::txn::two_phase_locking::{Purger, TwoPhaseLocking};
+use crate::value::Value;
 
+mod call;
+
+use self::call::{Call, choose, encode_head};
+pub use self::call::{Logging, LoggingChoice};
 pub use crate::txn::{Flow, Interrupt, Savepoint};
 
 /// One open database.
@@ -57,6 +62,18 @@ pub trait Worker: Send {
     /// Starts a transaction. None may be open.
     fn begin(&mut self);
     fn in_transaction(&self) -> bool;
+    /// How a call of this routine would be logged if it were a transaction of its own.
+    fn logging_choice(&self, routine: &Routine, logging: Logging) -> LoggingChoice;
+    /// Declares that the transaction just begun will be one run of the routine's procedure ([`Worker::procedure`]) with these arguments in its
+    /// first registers, in this environment, and commit; so it may be logged as that call. If something else happens in the
+    /// transaction, it is logged as data after all. May give the environment another random state.
+    fn begin_call(
+        &mut self,
+        routine: &Arc<Routine>,
+        arguments: &[Value],
+        environment: &Environment,
+        logging: Logging,
+    ) -> LoggingChoice;
     /// Runs the frame's procedure from where it stands until it returns. Emitted rows go to `sink`, which must not wait
     /// for a client: locks are held.
     fn run(&mut self, frame: &mut Frame, environment: &mut Environment, sink: &mut dyn RowSink) -> Flow<()>;
@@ -231,6 +248,8 @@ impl<P: Protocol> Engine for Database<P> {
             compiler: self.compiler.clone(),
             number: self.next_worker.fetch_add(1, Ordering::Relaxed),
             is_open: false,
+            call: None,
+            head: Vec::new(),
         })
     }
 
@@ -277,6 +296,16 @@ struct DatabaseWorker<P: Protocol, T: Transaction<P>> {
     /// Chooses the log, so that sessions are spread evenly.
     number: usize,
     is_open: bool,
+    /// The call that the open transaction is, and the bytes that its log record begins with.
+    call: Option<Call>,
+    head: Vec<u8>,
+}
+
+impl<P: Protocol, T: Transaction<P>> DatabaseWorker<P, T> {
+    fn log_as_data(&mut self) {
+        self.call = None;
+        self.transaction.log_as_data();
+    }
 }
 
 impl<P: Protocol, T: Transaction<P>> Worker for DatabaseWorker<P, T> {
@@ -284,6 +313,39 @@ impl<P: Protocol, T: Transaction<P>> Worker for DatabaseWorker<P, T> {
         assert!(!self.is_open, "a worker runs one transaction at a time");
         self.transaction.begin();
         self.is_open = true;
+        self.call = None;
+    }
+
+    fn logging_choice(&self, routine: &Routine, logging: Logging) -> LoggingChoice {
+        match self.procedure(routine) {
+            Ok(procedure) => choose(logging, P::LOGS_COMMANDS, &procedure),
+            Err(error) => LoggingChoice::Data(error.to_string().into()),
+        }
+    }
+
+    fn begin_call(
+        &mut self,
+        routine: &Arc<Routine>,
+        arguments: &[Value],
+        environment: &Environment,
+        logging: Logging,
+    ) -> LoggingChoice {
+        assert!(self.is_open, "a call is a transaction");
+        let choice = self.logging_choice(routine, logging);
+        if choice != LoggingChoice::Command {
+            return choice;
+        }
+        let begun =
+            self.procedure(routine).map_err(|_| "the routine does not compile").and_then(|procedure| {
+                let from = encode_head(&mut self.head, routine, &procedure.replay, arguments, environment)?;
+                self.transaction.begin_command(routine, &procedure, &self.head)?;
+                Ok(Call::new(procedure, from))
+            });
+        match begun {
+            Ok(call) => self.call = Some(call),
+            Err(reason) => return LoggingChoice::Data(reason.into()),
+        }
+        LoggingChoice::Command
     }
 
     fn in_transaction(&self) -> bool {
@@ -292,10 +354,25 @@ impl<P: Protocol, T: Transaction<P>> Worker for DatabaseWorker<P, T> {
 
     fn run(&mut self, frame: &mut Frame, environment: &mut Environment, sink: &mut dyn RowSink) -> Flow<()> {
         assert!(self.is_open, "a procedure runs inside a transaction");
-        Run::new(&mut self.transaction, frame, environment, sink).resume()
+        if let Some(call) = &mut self.call
+            && !call.admits(frame, &self.head)
+        {
+            self.log_as_data();
+        }
+        let outcome = Run::new(&mut self.transaction, frame, environment, sink).resume();
+        if let Some(call) = &mut self.call {
+            match outcome {
+                Ok(()) => call.has_returned = true,
+                Err(Interrupt::Wait(_)) => {}
+                // What follows is not the call any more: rolled back in part, perhaps, and then committed.
+                Err(Interrupt::Failed(_)) => self.log_as_data(),
+            }
+        }
+        outcome
     }
 
     fn change_catalog(&mut self, change: CatalogChange) -> Flow<()> {
+        self.log_as_data();
         self.transaction.change_catalog(change)
     }
 
@@ -328,6 +405,7 @@ impl<P: Protocol, T: Transaction<P>> Worker for DatabaseWorker<P, T> {
     }
 
     fn lock_table(&mut self, table: &Arc<Table>) -> Flow<()> {
+        self.log_as_data();
         self.transaction.lock_table(table)
     }
 
@@ -344,12 +422,16 @@ impl<P: Protocol, T: Transaction<P>> Worker for DatabaseWorker<P, T> {
     }
 
     fn rollback_to(&mut self, savepoint: Savepoint) -> Durability {
+        self.log_as_data();
         self.transaction.rollback_to(savepoint);
         self.protocol.durability(&self.protocol.read_only_commit(self.transaction.dependencies()))
     }
 
     fn commit(&mut self) -> Flow<Durability> {
         assert!(self.is_open, "only an open transaction commits");
+        if self.call.as_ref().is_some_and(|call| !call.has_returned) {
+            self.log_as_data();
+        }
         let token = match self.transaction.commit_payload() {
             None => self.protocol.read_only_commit(self.transaction.dependencies()),
             Some((payload, dependencies)) => {

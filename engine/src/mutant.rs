@@ -33,6 +33,14 @@ pub enum Mutant {
     SkipRowLock,
     /// Scans do not lock the gaps they pass: phantoms.
     SkipGapLock,
+    /// Command-logged readers leave no readLV (pitfall 22).
+    NoReadLv,
+    /// An insert divides a gap without the LVs of those who found it empty (pitfall 23).
+    NoGapLv,
+    /// Replay of a call has its own clock and random numbers (pitfall 26).
+    NothingCaptured,
+    /// Schema changes are ordered with nothing (pitfall 29).
+    NoBarrier,
 }
 
 #[cfg(any(test, feature = "mutants"))]

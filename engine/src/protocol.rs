@@ -61,6 +61,17 @@ impl AccessMode {
     }
 }
 
+/// What a transaction that gives up its locks has left in a log: decides which traces it leaves in the lock table.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Trace {
+    /// Nothing: it only read, or was rolled back. Nobody needs to follow it, for it cannot be lost.
+    None,
+    /// What it wrote. What it read does not matter to replay.
+    Data,
+    /// The call that it was: replay reads again what it read, so whoever overwrites that must follow (pitfall 22).
+    Command,
+}
+
 /// The transaction's changes, encoded by `log::record`, ready to be copied into a log buffer.
 pub struct CommitPayload<'a> {
     /// Encoded operations (see `log::record`).
@@ -73,6 +84,8 @@ pub struct CommitPayload<'a> {
 pub trait Protocol: Send + Sync + 'static {
     /// Whether a transaction's changes go to a log at all.
     const WRITES_LOG: bool;
+    /// Whether a log record may hold a call in place of changes.
+    const LOGS_COMMANDS: bool;
 
     /// Kept in the lock table for a tuple, gap or table stripe that is in use or not yet durable.
     type TupleMeta: Send + 'static;
@@ -99,8 +112,15 @@ pub trait Protocol: Send + Sync + 'static {
 
     /// The transaction with this token is about to give the tuple up: leave the trace that later conflicting
     /// accesses must follow. Called under the latch of the tuple's bucket, before the lock is visibly free
-    /// (pitfall 3). `wrote`: the transaction appended a log record; readers that did not leave no trace.
-    fn released(&self, mode: AccessMode, meta: &mut Self::TupleMeta, token: &Self::CommitToken, wrote: bool);
+    /// (pitfall 3).
+    fn released(&self, mode: AccessMode, meta: &mut Self::TupleMeta, token: &Self::CommitToken, trace: Trace);
+
+    /// What those who come to one half of a gap must follow after the gap was divided (pitfall 23): the traces of whoever relied
+    /// on its emptiness. `None` if there is nothing that a new tuple would not have. Called under the latch of the gap's bucket.
+    fn divided(&self, gap: &Self::TupleMeta) -> Option<Self::TupleMeta>;
+
+    /// Gives a new gap what [`Protocol::divided`] found in the one it was part of. Called under the latch of its bucket.
+    fn inherit(&self, gap: &mut Self::TupleMeta, from: &Self::TupleMeta);
 
     /// Appends the transaction's log record: freezes its dependencies, reserves, fills, publishes (pitfall 2). All locks are still
     /// held. `worker` numbers the calling worker (0-based, below `MAX_WORKERS`); it chooses the log.

@@ -22,6 +22,7 @@
 //!
 //! Reference: Taurus (VLDB 2020), section 3.3.
 
+mod command;
 mod cut;
 mod log_source;
 mod replay;
@@ -115,6 +116,7 @@ pub fn recover(config: &Config, catalog: &Arc<Catalog>) -> Result<Recovered> {
     for incarnation in manifest.incarnations.iter().filter(|incarnation| incarnation.logs > 0) {
         let installer = Installer {
             catalog: Arc::clone(catalog),
+            compiler: config.routine_compiler.clone(),
             on_progress: config.on_recovery_progress.clone(),
             started,
             before: RecoveryProgress {

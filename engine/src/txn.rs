@@ -15,6 +15,7 @@
 use std::sync::Arc;
 
 use crate::catalog::{CatalogChange, RoutineId, TableId};
+use crate::procedure::ir::Procedure;
 use crate::protocol::Protocol;
 use crate::storage::catalog::CatalogView;
 use crate::storage::routine::Routine;
@@ -22,7 +23,10 @@ use crate::storage::scan_batch::ScanBatch;
 use crate::storage::table::Table;
 use crate::ticket::Ticket;
 
+mod cursor;
 mod lock_table;
+pub(crate) mod replay;
+mod rows;
 pub mod two_phase_locking;
 
 /// Why a row is read: decides its lock.
@@ -179,6 +183,18 @@ pub trait Access: Send {
 /// One transaction under some concurrency control; reused for the next one after its end.
 pub trait Transaction<P: Protocol>: Access + CatalogView {
     fn begin(&mut self);
+
+    /// Declares that the transaction will be one run of this procedure, compiled from this routine, and is to be logged as the call
+    /// whose head (see `log::record::command`) this is. The error says why it will be logged as data instead.
+    fn begin_command(
+        &mut self,
+        routine: &Routine,
+        procedure: &Arc<Procedure>,
+        head: &[u8],
+    ) -> Result<(), &'static str>;
+
+    /// Takes that back: something else happens in the transaction. Does nothing to one that is logged as data.
+    fn log_as_data(&mut self);
 
     fn lock_table(&mut self, table: &Arc<Table>) -> Flow<()>;
 

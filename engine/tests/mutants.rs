@@ -18,7 +18,7 @@ use hyades_engine::log::store::LogReader;
 use hyades_engine::lsn::{Lsn, LsnVector};
 use hyades_engine::mutant::{Mutant, activate};
 use hyades_engine::protocol::taurus::{Dependencies, Taurus, TupleVectors};
-use hyades_engine::protocol::{AccessMode, Append, CommitPayload, Protocol};
+use hyades_engine::protocol::{AccessMode, Append, CommitPayload, Protocol, Trace};
 use parking_lot::{Condvar, Mutex};
 
 /// The real disk, with durable writes that can be made to hang.
@@ -144,7 +144,7 @@ impl Fixture {
         let mut dependencies = self.begin();
         self.taurus.acquired(AccessMode::Write, tuple, &mut dependencies);
         let token = self.commit(worker, dependencies, false);
-        self.taurus.released(AccessMode::Write, tuple, &token, true);
+        self.taurus.released(AccessMode::Write, tuple, &token, Trace::Data);
         token
     }
 

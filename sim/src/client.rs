@@ -8,13 +8,12 @@ use std::sync::Arc;
 use hyades_engine::catalog::{
     CatalogChange, ColumnDefinition, IndexKind, PrimaryKey, TableDefinition, TableName,
 };
-use hyades_engine::db::{Engine, Flow, Interrupt, Worker};
-use hyades_engine::error::sqlstate;
+use hyades_engine::db::{Engine, Flow, Interrupt, Logging, LoggingChoice, Worker};
+use hyades_engine::error::{Abort, sqlstate};
 use hyades_engine::log::durable::Durability;
 use hyades_engine::procedure::frame::{Environment, Frame, RowSink};
 use hyades_engine::procedure::ir::{
-    BinaryOperator, Direction, Expr, Instruction, Intent, Procedure, Replayability, ScanBound, ScanRange,
-    TableReference,
+    BinaryOperator, Direction, Expr, Instruction, Intent, Procedure, ScanBound, ScanRange, TableReference,
 };
 use hyades_engine::storage::table::Table;
 use hyades_engine::value::{SqlType, Value};
@@ -102,8 +101,7 @@ fn procedure(
         cursors: 1,
         tables: vec![TableReference::new(Arc::clone(table))],
         code,
-        output: Vec::new(),
-        replay: Replayability::default(),
+        ..Procedure::default()
     })
 }
 
@@ -249,6 +247,51 @@ impl Client {
 
     fn run(&mut self, operation: Operation, arguments: &[Value]) -> Result<Vec<Vec<Value>>> {
         blocking(|| self.attempt(operation, arguments))
+    }
+
+    /// Calls a routine as a transaction of its own, logged as wished if that is possible; ends it unless it failed.
+    pub fn call(
+        &mut self,
+        name: &str,
+        arguments: &[Value],
+        logging: Logging,
+    ) -> Result<(LoggingChoice, Durability)> {
+        self.worker.begin();
+        let outcome = self.call_inside(name, arguments, logging);
+        let outcome = outcome.and_then(|choice| Ok((choice, blocking(|| self.worker.commit())?)));
+        outcome.inspect_err(|_| drop(self.worker.rollback()))
+    }
+
+    /// As [`Client::call`], in a transaction that has just begun and goes on.
+    pub fn call_inside(
+        &mut self,
+        name: &str,
+        arguments: &[Value],
+        logging: Logging,
+    ) -> Result<LoggingChoice> {
+        loop {
+            let routines = self.worker.routines_named(&table_name(name));
+            let missing = || Error::input(sqlstate::UNDEFINED_FUNCTION, format!("no routine {name}"));
+            let routine = routines.first().ok_or_else(missing)?;
+            let procedure = self.worker.procedure(routine)?;
+            let mut frame = Frame::new(procedure);
+            frame.registers[..arguments.len()].clone_from_slice(arguments);
+            let choice = self.worker.begin_call(routine, arguments, &self.environment, logging);
+            let (worker, environment) = (&mut self.worker, &mut self.environment);
+            match blocking(|| worker.run(&mut frame, environment, &mut Rows::default())) {
+                Ok(()) => return Ok(choice),
+                Err(Error::Abort(Abort::StalePlan)) => {
+                    drop(self.worker.rollback());
+                    self.worker.begin();
+                }
+                Err(error) => return Err(error),
+            }
+        }
+    }
+
+    /// What procedures may ask about their surroundings.
+    pub fn environment(&mut self) -> &mut Environment {
+        &mut self.environment
     }
 
     pub fn get_number(&mut self, key: u64) -> Result<Option<i64>> {

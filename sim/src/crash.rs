@@ -19,15 +19,17 @@ use std::time::Duration;
 use hyades_engine::Result;
 use hyades_engine::catalog::{IndexKind, TableName};
 use hyades_engine::config::{Config, ProtocolKind};
-use hyades_engine::db::{Engine, open};
+use hyades_engine::db::{Engine, Logging, LoggingChoice, open};
 use hyades_engine::log::durable::Durability;
 use hyades_engine::recovery::{recover, state_hash};
 use hyades_engine::storage::catalog::Catalog;
+use hyades_engine::value::Value;
 use rand::rngs::StdRng;
 use rand::{RngExt, SeedableRng};
 
-use crate::client::{Client, create_tables};
+use crate::client::{Client, big, create_tables};
 use crate::disk::SimulatedDisk;
+use crate::routines::{TestCompiler, create_routines};
 use crate::script::{Recovered, Script, ScriptOptions, Step, check_recovered};
 
 /// The data directory on every simulated disk.
@@ -44,11 +46,46 @@ const MOST_BALLAST_BYTES: usize = 56 << 10;
 pub struct Scenario {
     pub protocol: ProtocolKind,
     pub logs: usize,
+    pub calls: Calls,
+}
+
+/// Which transactions of a script are calls of one routine, and how those are logged.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Calls {
+    /// None: several statements each.
+    #[default]
+    Never,
+    /// All; logged as commands.
+    Commands,
+    /// All; logged as data.
+    Data,
+    /// Half of them commands, a quarter each data and statements.
+    Mixed,
+}
+
+impl Calls {
+    /// How the transaction of this number is logged, if it is a call.
+    fn logging(self, number: usize) -> Option<Logging> {
+        match (self, number.wrapping_mul(7_919) / 13 % 4) {
+            (Calls::Never, _) | (Calls::Mixed, 0) => None,
+            (Calls::Data, _) | (Calls::Mixed, 1) => Some(Logging::Data),
+            (Calls::Commands | Calls::Mixed, _) => Some(Logging::Command),
+        }
+    }
 }
 
 impl Scenario {
     pub fn taurus(logs: usize) -> Scenario {
-        Scenario { protocol: ProtocolKind::Taurus, logs }
+        Scenario { protocol: ProtocolKind::Taurus, logs, calls: Calls::Never }
+    }
+
+    pub fn serial() -> Scenario {
+        Scenario { protocol: ProtocolKind::Serial, ..Scenario::taurus(1) }
+    }
+
+    #[must_use]
+    pub fn with(self, calls: Calls) -> Scenario {
+        Scenario { calls, ..self }
     }
 
     /// The smallest segments and buffers there are, so that their ends are met.
@@ -60,6 +97,7 @@ impl Scenario {
             log_buffer_bytes: 1 << 16,
             recovery_workers: 2,
             disk: Arc::new(disk.clone()),
+            routine_compiler: Some(Arc::new(TestCompiler)),
             ..Config::new(Path::new(DATA))
         }
     }
@@ -83,18 +121,23 @@ pub struct Life {
     clients: Vec<Client>,
     waiting: Vec<(usize, Durability)>,
     random: StdRng,
+    calls: Calls,
 }
 
 impl Life {
-    /// Creates the tables if they are missing.
+    /// Creates the tables and routines if they are missing.
     pub fn begin(engine: &dyn Engine, seed: u64) -> Result<Life> {
         let exists = engine.table(&TableName { schema: "public".into(), name: "ledger".into() }).is_some();
         if !exists {
             create_tables(engine, IndexKind::Ordered)?;
         }
+        if engine.routines().is_empty() {
+            create_routines(engine)?;
+        }
         let sessions = 0..ScriptOptions::default().sessions;
         let clients = sessions.map(|_| Client::new(engine)).collect::<Result<Vec<_>>>()?;
-        Ok(Life { clients, waiting: Vec::new(), random: StdRng::seed_from_u64(seed) })
+        let random = StdRng::seed_from_u64(seed);
+        Ok(Life { clients, waiting: Vec::new(), random, calls: Calls::Never })
     }
 
     /// Until the end of the range or the first error.
@@ -119,6 +162,9 @@ impl Life {
         let transaction = &script.transactions[number];
         let client = &mut self.clients[transaction.session];
         client.begin();
+        if let Some(logging) = self.calls.logging(number) {
+            return run_as_call(client, script, number, logging);
+        }
         let mut work = || -> Result<()> {
             for step in &transaction.steps {
                 match *step {
@@ -150,6 +196,32 @@ impl Life {
     pub fn acknowledged(self) -> BTreeSet<usize> {
         self.waiting.into_iter().filter_map(|(number, wait)| wait.wait().ok().map(|()| number)).collect()
     }
+}
+
+/// The whole transaction as one call.
+fn run_as_call(client: &mut Client, script: &Script, number: usize, logging: Logging) -> Result<Durability> {
+    let transaction = &script.transactions[number];
+    let mut arguments = vec![big(number as i64)];
+    for step in &transaction.steps {
+        arguments.extend(match *step {
+            Step::Read { key } => [0, key as i64, 0].map(big),
+            Step::Put { key, value } => [1, key as i64, value].map(big),
+            Step::Add { key, amount } => [2, key as i64, amount].map(big),
+            Step::Delete { key } => [3, key as i64, 0].map(big),
+        });
+    }
+    while arguments.len() < 13 {
+        arguments.extend([4, 0, 0].map(big));
+    }
+    arguments.push(big(i64::from(transaction.is_writing())));
+    arguments.push(ballast(number).map_or(Value::Null, Value::text));
+    let choice =
+        client.call_inside("script", &arguments, logging).inspect_err(|_| drop(client.rollback()))?;
+    assert_eq!(choice == LoggingChoice::Command, logging == Logging::Command, "{choice:?}");
+    if transaction.is_rolled_back {
+        return Ok(client.rollback());
+    }
+    client.commit().inspect_err(|_| drop(client.rollback()))
 }
 
 /// Holds now this log back and now that, a fraction of a millisecond each, until it is dropped: between logs that are equally fast
@@ -202,7 +274,7 @@ pub fn live(
         Err(error) => return unless_crashed("does not open", Err(error)).map(|()| BTreeSet::new()),
     };
     let mut life = match Life::begin(&*engine, seed) {
-        Ok(life) => life,
+        Ok(life) => Life { calls: scenario.calls, ..life },
         Err(error) => return unless_crashed("does not begin", Err(error)).map(|()| BTreeSet::new()),
     };
     // Half of the lives: with equal logs, more is written before the power goes.

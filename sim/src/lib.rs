@@ -2,7 +2,8 @@
 //!
 //! Reading order: `disk` (a disk in memory that loses, tears, corrupts and refuses), `hand_written` (logs with every byte chosen by the test),
 //! `history` and `serializability` (recorded list-append histories and a checker of Adya's anomalies), `script` (seeded random
-//! transactions and the model that says which states may be found after a crash), `client` (the engine through its public door), `crash` (a script's
+//! transactions and the model that says which states may be found after a crash), `client` (the engine through its public door), `routines` (calls, logged as
+//! commands or as data), `crash` (a script's
 //! life on a disk that dies, and what recovery must then find), `workload` (concurrent
 //! list-append sessions, before and after crashes).
 //!
@@ -13,6 +14,7 @@ pub mod crash;
 pub mod disk;
 pub mod hand_written;
 pub mod history;
+pub mod routines;
 pub mod script;
 pub mod serializability;
 pub mod workload;

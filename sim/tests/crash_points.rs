@@ -11,8 +11,9 @@
 
 use std::time::Duration;
 
-use hyades_engine::config::ProtocolKind;
-use hyades_sim::crash::{FIRST, Scenario, ballast, live, recover_and_check, script, try_point, within};
+use hyades_sim::crash::{
+    Calls, FIRST, Scenario, ballast, live, recover_and_check, script, try_point, within,
+};
 use hyades_sim::disk::SimulatedDisk;
 
 /// One crash point takes a few hundredths of a second.
@@ -48,7 +49,7 @@ fn try_points(scenario: Scenario, stride: u64) {
 
 #[test]
 fn serial() {
-    try_points(Scenario { protocol: ProtocolKind::Serial, logs: 1 }, 1);
+    try_points(Scenario::serial(), 1);
 }
 
 #[test]
@@ -100,7 +101,7 @@ fn try_openings(scenario: Scenario, seed: u64, stride: u64) -> Result<u64, Strin
 #[test]
 fn openings_are_cut_too() {
     for (scenario, seed) in [
-        (Scenario { protocol: ProtocolKind::Serial, logs: 1 }, 1),
+        (Scenario::serial(), 1),
         (Scenario::taurus(2), 2),
         (Scenario::taurus(2), 30),
         (Scenario::taurus(4), 47),
@@ -128,4 +129,25 @@ fn the_script_reaches_segments_and_fragments() {
             acknowledged.iter().filter_map(|number| ballast(*number)).filter(|text| text.len() > 8 << 10);
         assert!(large.count() > 10);
     }
+}
+
+#[test]
+fn serial_with_commands() {
+    try_points(Scenario::serial().with(Calls::Mixed), 2);
+}
+
+#[test]
+fn taurus_with_one_log_and_commands() {
+    try_points(Scenario::taurus(1).with(Calls::Commands), 2);
+}
+
+#[test]
+fn taurus_with_two_logs_and_commands() {
+    try_points(Scenario::taurus(2).with(Calls::Mixed), 1);
+    try_points(Scenario::taurus(2).with(Calls::Commands), 2);
+}
+
+#[test]
+fn taurus_with_four_logs_and_commands() {
+    try_points(Scenario::taurus(4).with(Calls::Mixed), 3);
 }

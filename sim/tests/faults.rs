@@ -4,7 +4,6 @@ use std::collections::BTreeSet;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use hyades_engine::config::ProtocolKind;
 use hyades_engine::error::{Error, Result, sqlstate};
 use hyades_sim::crash::{Life, Observed, Scenario, live, recover_and_check, recovered_hash, within};
 use hyades_sim::disk::{PowerCut, SimulatedDisk};
@@ -16,7 +15,7 @@ const LIMIT: Duration = Duration::from_secs(60);
 const TRANSACTIONS: usize = 400;
 
 fn scenarios() -> [Scenario; 3] {
-    [Scenario { protocol: ProtocolKind::Serial, logs: 1 }, Scenario::taurus(2), Scenario::taurus(4)]
+    [Scenario::serial(), Scenario::taurus(2), Scenario::taurus(4)]
 }
 
 fn script(seed: u64) -> Script {

@@ -63,7 +63,7 @@ fn histories_are_strictly_serializable() {
     assert_serializable(ProtocolKind::Serial, IndexKind::Ordered);
     assert_serializable(ProtocolKind::None, IndexKind::Ordered);
     assert_serializable_across_crashes(Scenario::taurus(2), 60);
-    assert_serializable_across_crashes(Scenario { protocol: ProtocolKind::Serial, logs: 1 }, 10);
+    assert_serializable_across_crashes(Scenario::serial(), 10);
     // In the same test, because mutants are active for the whole process.
     for mutant in [Mutant::SkipRowLock, Mutant::SkipGapLock] {
         mutant::activate(Some(mutant));

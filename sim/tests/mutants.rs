@@ -8,19 +8,29 @@
 //! | 15 zombies revived | one log held back, and a second crash | `engine/tests/recovery_mutants.rs` |
 //! | 16 no sync before the cut | crash points: what a start has shown is gone | `engine/tests/recovery_mutants.rs` |
 //! | 19 tuple LVs read as zero, 21 idle workers hold back nothing | a late writer and his early successor, replayed | `engine/tests/mutants.rs` (19), `engine/tests/recovery_mutants.rs` (21) |
+//! | 22 no readLV, 23 gaps divided without LVs | calls in log 1, then a writer in log 0 that overtakes them in replay | |
+//! | 26 nothing captured, 29 schema changes are no barriers | calls in log 1, and a replacement of their routine in log 0 | |
 //!
 //! One test, because the switch is for the whole process. Every search passes without a bug first.
 
 use std::collections::BTreeSet;
 use std::path::Path;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use hyades_engine::catalog::IndexKind;
+use hyades_engine::config::Config;
+use hyades_engine::db::{Engine, Logging};
 use hyades_engine::error::Error;
 use hyades_engine::mutant::{Mutant, activate};
+use hyades_engine::recovery::recover;
+use hyades_engine::storage::catalog::Catalog;
+use hyades_sim::client::{Client, big, create_tables};
 use hyades_sim::crash::{
-    DATA, Life, Scenario, live, recover_and_check, script, try_point, within, without_the_lost,
+    DATA, Life, Observed, Scenario, live, recover_and_check, script, try_point, within, without_the_lost,
 };
 use hyades_sim::disk::{PowerCut, SimulatedDisk};
+use hyades_sim::routines::{create_routines, replace_routine};
 use hyades_sim::script::{Script, ScriptTransaction, Step};
 use hyades_sim::workload;
 
@@ -45,9 +55,9 @@ fn crashed_history(attempt: u64) -> Outcome {
     workload::crash_twice(Scenario::taurus(2), attempt).map(drop)
 }
 
-/// Sessions 0 and 2 append to log 1, sessions 1 and 3 to log 0: the tables were created by worker 0.
-const IN_LOG_0: usize = 1;
-const IN_LOG_1: usize = 0;
+/// Sessions 0 and 2 append to log 0, sessions 1 and 3 to log 1: workers 0 and 1 have created tables and routines.
+const IN_LOG_0: usize = 0;
+const IN_LOG_1: usize = 1;
 
 fn transaction(session: usize, step: Step) -> ScriptTransaction {
     ScriptTransaction { session, steps: vec![step], is_rolled_back: false }
@@ -140,6 +150,87 @@ fn late_writer_and_early_successor(attempt: u64) -> Outcome {
     Ok(())
 }
 
+/// Calls in log 1, then something in log 0 that must not overtake them: replayed by one worker, log 0 comes first wherever it may. Nothing
+/// becomes durable meanwhile, so no floor stands in for what the lock table remembers.
+fn overtaken(attempt: u64, work: impl FnOnce(&dyn Engine, [&mut Client; 2]) -> Result<(), Error>) -> Outcome {
+    let scenario = Scenario::taurus(2);
+    let disk = SimulatedDisk::new(attempt);
+    let engine = scenario.open(&disk).map_err(as_text)?;
+    create_tables(&*engine, IndexKind::Ordered).map_err(as_text)?;
+    create_routines(&*engine).map_err(as_text)?;
+    // Workers 2 and 3.
+    let mut in_log_0 = Client::new(&*engine).map_err(as_text)?;
+    let mut in_log_1 = Client::new(&*engine).map_err(as_text)?;
+    for key in 0..CALLS {
+        in_log_0.begin();
+        in_log_0.put_number(key * 10, 1).map_err(as_text)?;
+        in_log_0.commit().and_then(|durability| durability.wait()).map_err(as_text)?;
+    }
+    disk.hold_writes_under(Some(&Path::new(DATA).join("logs")));
+    let worked = work(&*engine, [&mut in_log_0, &mut in_log_1]);
+    disk.hold_writes_under(None);
+    worked.map_err(as_text)?;
+    let before = Observed::read(&*engine).map_err(as_text)?;
+    engine.shutdown().map_err(as_text)?;
+    drop((engine, in_log_0, in_log_1));
+    for recovery_workers in [1, 2] {
+        let config = Config { recovery_workers, ..scenario.config(&disk) };
+        recover(&config, &Arc::new(Catalog::new())).map(drop).map_err(as_text)?;
+    }
+    let engine = scenario.open(&disk).map_err(as_text)?;
+    let after = Observed::read(&*engine).map_err(as_text)?;
+    if before == after { Ok(()) } else { Err(format!("before {before:?}, after {after:?}")) }
+}
+
+const CALLS: u64 = 100;
+
+fn command(client: &mut Client, name: &str, arguments: [u64; 3]) -> Result<(), Error> {
+    let arguments = arguments.map(|argument| big(argument as i64));
+    let parameters = if name == "surroundings" { 1 } else { 3 };
+    client.call(name, &arguments[..parameters], Logging::Command).map(drop)
+}
+
+fn put(client: &mut Client, key: u64) -> Result<(), Error> {
+    client.begin();
+    client.put_number(key, 2)?;
+    client.commit().map(drop)
+}
+
+/// Who overwrites what calls have read follows them, whether he is logged as data or as a call.
+fn readers_are_followed(attempt: u64) -> Outcome {
+    overtaken(attempt, |_, [in_log_0, in_log_1]| {
+        (0..CALLS).try_for_each(|key| command(in_log_1, "copy", [key * 10, 5_000 + key, 1]))?;
+        (0..CALLS).try_for_each(|key| match key % 2 {
+            0 => put(in_log_0, key * 10),
+            _ => command(in_log_0, "copy", [6_000, key * 10, 7]),
+        })
+    })
+}
+
+/// Calls have found nothing between two keys; one insert divides the gap, another lands in the part that is new.
+fn divided_gaps_are_followed(attempt: u64) -> Outcome {
+    overtaken(attempt, |_, [in_log_0, in_log_1]| {
+        (0..CALLS).try_for_each(|key| command(in_log_1, "sum", [2_000, 3_000, 5_000 + key]))?;
+        put(in_log_1, 2_500)?;
+        put(in_log_0, 2_250)
+    })
+}
+
+fn surroundings_are_captured(attempt: u64) -> Outcome {
+    overtaken(attempt, |_, [_, in_log_1]| {
+        in_log_1.environment().transaction_time = 1 + attempt as i64;
+        command(in_log_1, "surroundings", [7, 0, 0])
+    })
+}
+
+fn schema_changes_are_barriers(attempt: u64) -> Outcome {
+    overtaken(attempt, |engine, [_, in_log_1]| {
+        (0..CALLS).try_for_each(|key| command(in_log_1, "copy", [key * 10, 5_000 + key, 1]))?;
+        // Worker 4.
+        replace_routine(engine, "copy", 3, "copy twice").map(drop)
+    })
+}
+
 /// Which step of the search found something, and what.
 fn search(step: Search, attempts: u64) -> Option<(u64, String)> {
     (0..attempts).find_map(|attempt| Some((attempt, within(LIMIT, move || step(attempt)).err()?)))
@@ -147,7 +238,7 @@ fn search(step: Search, attempts: u64) -> Option<(u64, String)> {
 
 #[test]
 fn every_mutant_is_found() {
-    let searches: [(Mutant, Search, u64); 10] = [
+    let searches: [(Mutant, Search, u64); 14] = [
         (Mutant::OwnEndInStoredLv, crash_point, 10),
         (Mutant::ReserveBeforeFreeze, crash_point, 10),
         (Mutant::ReleaseBeforeRaise, crashed_history, 100),
@@ -158,8 +249,22 @@ fn every_mutant_is_found() {
         (Mutant::NoSyncBeforeCut, crash_point, 100),
         (Mutant::ZeroTupleLv, late_writer_and_early_successor, 20),
         (Mutant::IdleWorkerInfinity, late_writer_and_early_successor, 20),
+        (Mutant::NoReadLv, readers_are_followed, 10),
+        (Mutant::NoGapLv, divided_gaps_are_followed, 10),
+        (Mutant::NothingCaptured, surroundings_are_captured, 1),
+        (Mutant::NoBarrier, schema_changes_are_barriers, 10),
     ];
-    for step in [crash_point, crashed_history, held_log, late_writer_and_early_successor] as [Search; 4] {
+    for step in [
+        crash_point,
+        crashed_history,
+        held_log,
+        late_writer_and_early_successor,
+        readers_are_followed,
+        divided_gaps_are_followed,
+        surroundings_are_captured,
+        schema_changes_are_barriers,
+    ] as [Search; 8]
+    {
         assert_eq!(search(step, 10), None, "a search must find nothing without a bug");
     }
     for (mutant, step, attempts) in searches {

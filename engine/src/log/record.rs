@@ -22,12 +22,14 @@
 //!   logs whose entry exceeds the last anchor before the record, then those entries divided by 8, absolute and not
 //!   relative to the anchor, so that a record that lands behind a newer anchor still decompresses upwards
 //!   (pitfall 18).
-//! * `body`: encoded operations (`operation`); for an anchor the number of logs and one durable position for each;
+//! * `body`: encoded operations (`operation`), or a call (`command`); for an anchor the number of logs and one durable position for each;
 //!   for a filler anything.
 //!
 //! Reading trusts nothing: every length is checked before use, memory is at most proportional to the input, and a
 //! [`Malformed`] names position and reason.
 
+mod argument;
+pub mod command;
 pub mod operation;
 pub mod varint;
 
@@ -36,13 +38,16 @@ mod tests;
 
 use std::fmt;
 
+pub use command::Command;
 pub use operation::{Operation, Operations, OperationsWriter};
 use varint::{read_varint, write_varint};
 
 use crate::lsn::{Lsn, LsnVector};
 
-/// Version of everything in this file and below; segment headers carry it.
-pub const RECORD_FORMAT_VERSION: u32 = 1;
+/// Version of everything in this file and below; segment headers carry it. 2 added calls (`command`), and changed nothing else.
+pub const RECORD_FORMAT_VERSION: u32 = 2;
+/// Older logs than this are not understood.
+pub const OLDEST_RECORD_FORMAT_VERSION: u32 = 1;
 /// Bytes of the fixed header.
 pub const HEADER_BYTES: usize = 8;
 /// No record is longer; a length beyond this is damage.

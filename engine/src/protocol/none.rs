@@ -24,7 +24,7 @@
 //! # Where we differ from the paper and why
 //! There is no paper.
 
-use super::{AccessMode, Append, CommitPayload, Protocol};
+use super::{AccessMode, Append, CommitPayload, Protocol, Trace};
 use crate::error::Result;
 use crate::log::durable::Durability;
 
@@ -34,6 +34,7 @@ pub struct NoLog;
 
 impl Protocol for NoLog {
     const WRITES_LOG: bool = false;
+    const LOGS_COMMANDS: bool = false;
 
     type TupleMeta = ();
     type Dependencies = ();
@@ -51,7 +52,13 @@ impl Protocol for NoLog {
 
     fn acquired(&self, _mode: AccessMode, _meta: &(), _dependencies: &mut ()) {}
 
-    fn released(&self, _mode: AccessMode, _meta: &mut (), _token: &(), _wrote: bool) {}
+    fn released(&self, _mode: AccessMode, _meta: &mut (), _token: &(), _trace: Trace) {}
+
+    fn divided(&self, _gap: &()) -> Option<()> {
+        None
+    }
+
+    fn inherit(&self, _gap: &mut (), _from: &()) {}
 
     fn log_commit(
         &self,

@@ -2,7 +2,7 @@
 //!
 //! # Paper
 //! The single-stream baseline of Taurus (section 2.1) with early lock release: the write-ahead log of most systems,
-//! after-images only.
+//! and with command logging the calls themselves.
 //!
 //! # Idea
 //! A transaction appends its log record before it releases a lock. Whoever sees its writes appends later, so a prefix
@@ -28,7 +28,8 @@
 //! The log is durable up to the token.
 //!
 //! # Recovery
-//! The log is cut after its last whole record, replayed in log order (per key, in parallel).
+//! The log is cut after its last whole record, replayed in log order. Calls replay in that order too: it extends the order of
+//! conflicts, those of a reader with a later writer included, because readers hold their locks until they have appended.
 //!
 //! # Where we differ from the paper and why
 //! * Early lock release, group commit and parallel replay are not in the paper's serial baseline; a baseline should be
@@ -36,7 +37,7 @@
 
 use std::sync::Arc;
 
-use super::{AccessMode, Append, CommitPayload, Protocol};
+use super::{AccessMode, Append, CommitPayload, Protocol, Trace};
 use crate::error::Result;
 use crate::log::append::CommitFields;
 use crate::log::durable::Durability;
@@ -66,6 +67,7 @@ impl Serial {
 
 impl Protocol for Serial {
     const WRITES_LOG: bool = true;
+    const LOGS_COMMANDS: bool = true;
 
     type TupleMeta = ();
     type Dependencies = AppendProgress;
@@ -89,7 +91,13 @@ impl Protocol for Serial {
     fn acquired(&self, _mode: AccessMode, _meta: &(), _dependencies: &mut AppendProgress) {}
 
     #[inline]
-    fn released(&self, _mode: AccessMode, _meta: &mut (), _token: &Lsn, _wrote: bool) {}
+    fn released(&self, _mode: AccessMode, _meta: &mut (), _token: &Lsn, _trace: Trace) {}
+
+    fn divided(&self, _gap: &()) -> Option<()> {
+        None
+    }
+
+    fn inherit(&self, _gap: &mut (), _from: &()) {}
 
     fn log_commit(
         &self,

@@ -2,7 +2,7 @@
 //!
 //! # Paper
 //! Xia, Yu, Pavlo, Devadas: "Taurus: Lightweight Parallel Logging for In-Memory Database Management Systems", VLDB 2020,
-//! algorithms 1, 2 and 5. Data logging.
+//! algorithms 1, 2 and 5. Data and command logging, mixed at will.
 //!
 //! # Idea
 //! Each log counts its own positions (LSNs). A transaction collects an LSN vector (LV): for each log the position up to
@@ -44,8 +44,12 @@
 //! * Tuples have a third LV for intent writers, because our locks have four modes: a table's or a gap's intent writers
 //!   do not depend on each other, as readers do not.
 //! * A tuple LV that a writer replaces makes the other two needless: its LV covers them. They are emptied.
-//! * Data-logged readers leave no trace: after-images replay right in either order of a reader and a later writer
-//!   (section 2.2), and a reader's own durability never waits for those who come after. Command logging will (pitfall 22).
+//! * Only command-logged readers leave a trace (readLV), every writer follows it (pitfall 22): after-images replay right in
+//!   either order of a reader and a later writer (section 2.2), a call would read the later write.
+//! * A command-logged reader of a row leaves the trace of an intent on its table's stripe: only whole-table accesses conflict with
+//!   it. They follow readers a little more often than they must (a scan of the whole table follows them too).
+//! * The traces of a gap are copied to its new part before an insert divides it (pitfall 23); the paper's index protocol (section 3.4)
+//!   scans twice instead and says nothing of the readers of what is absent.
 //! * Defaulting happens once, when the LV is frozen, not for each absent tuple: the floor only grows, so one raise by
 //!   its latest value covers every default of the transaction.
 //! * Anchors are appended by the logger just before a block, not by a timer; the paper's delta (evict later than PLV) is
@@ -56,7 +60,7 @@ mod tests;
 
 use std::sync::Arc;
 
-use super::{AccessMode, Append, CommitPayload, Protocol};
+use super::{AccessMode, Append, CommitPayload, Protocol, Trace};
 use crate::error::Result;
 use crate::log::append::CommitFields;
 use crate::log::durable::Durability;
@@ -72,9 +76,9 @@ pub struct Taurus {
 /// What is kept for a tuple, gap or table stripe. An empty vector means: at most the floor.
 #[derive(Clone, Debug, Default)]
 pub struct TupleVectors {
-    /// Readers that conflict with later writers. Left empty by data logging.
+    /// Readers that conflict with later writers: command-logged ones.
     read: LsnVector,
-    /// Intent writers (row writers under a table, inserters into a gap).
+    /// Intents: row writers under a table, inserters into a gap; command-logged row readers under a table.
     intent: LsnVector,
     write: LsnVector,
 }
@@ -123,7 +127,7 @@ impl Taurus {
             if !mutant::is_active(Mutant::ZeroTupleLv) {
                 dependencies.vector.raise_entry(log, self.logs.floor(log));
             }
-            if is_barrier {
+            if is_barrier && !mutant::is_active(Mutant::NoBarrier) {
                 dependencies.vector.raise_entry(log, self.logs.reserved(log));
             }
         }
@@ -179,6 +183,7 @@ impl Taurus {
 
 impl Protocol for Taurus {
     const WRITES_LOG: bool = true;
+    const LOGS_COMMANDS: bool = true;
 
     type TupleMeta = TupleVectors;
     type Dependencies = Dependencies;
@@ -222,12 +227,14 @@ impl Protocol for Taurus {
 
     /// Leaves the token for later conflicting accesses (algorithm 1, lines 13 to 16).
     #[inline]
-    fn released(&self, mode: AccessMode, meta: &mut TupleVectors, token: &LsnVector, wrote: bool) {
-        // A transaction without a log record cannot be lost, so nobody needs to follow it.
-        if !wrote {
+    fn released(&self, mode: AccessMode, meta: &mut TupleVectors, token: &LsnVector, trace: Trace) {
+        if trace == Trace::None {
             return;
         }
+        let reads_again = trace == Trace::Command && !mutant::is_active(Mutant::NoReadLv);
         match mode {
+            AccessMode::IntentRead if reads_again => meta.intent.raise(token.entries()),
+            AccessMode::Read if reads_again => meta.read.raise(token.entries()),
             AccessMode::IntentRead | AccessMode::Read => {}
             AccessMode::IntentWrite => meta.intent.raise(token.entries()),
             AccessMode::Write => {
@@ -241,6 +248,21 @@ impl Protocol for Taurus {
                 meta.read.clear();
             }
         }
+    }
+
+    /// Readers of the whole gap relied on both parts being empty. A writer of the gap has read it and inserted.
+    fn divided(&self, gap: &TupleVectors) -> Option<TupleVectors> {
+        if self.is_below_floor(&gap.read) && self.is_below_floor(&gap.write) {
+            return None;
+        }
+        let mut part = TupleVectors::default();
+        part.read.raise(gap.read.entries());
+        part.read.raise(gap.write.entries());
+        Some(part)
+    }
+
+    fn inherit(&self, gap: &mut TupleVectors, from: &TupleVectors) {
+        gap.read.raise(from.read.entries());
     }
 
     fn log_commit(

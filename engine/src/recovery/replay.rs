@@ -1,4 +1,4 @@
-//! Replaying a transaction: its after-images are installed, its schema changes applied.
+//! Replaying a transaction: its after-images are installed, its schema changes applied, its call run again (`command`).
 //!
 //! The order is the schedule's business. Rows go through [`Table::install`], schema changes through [`Catalog::apply`], the same for every
 //! protocol. No locks and no undo: nothing else runs, and conflicting transactions never replay at the same time.
@@ -8,16 +8,19 @@ use std::time::Instant;
 
 use crossbeam_epoch as epoch;
 
+use super::command::{CommandReplay, Place};
 use super::schedule::Replay;
 use super::{OnRecoveryProgress, RecoveryProgress};
 use crate::catalog::TableId;
 use crate::error::{Error, Result};
-use crate::log::record::{Operation, Operations};
+use crate::log::record::{Command, Operation, Operations};
+use crate::procedure::routine::RoutineCompiler;
 use crate::storage::catalog::Catalog;
 use crate::storage::table::Table;
 
 pub(super) struct Installer {
     pub(super) catalog: Arc<Catalog>,
+    pub(super) compiler: Option<Arc<dyn RoutineCompiler>>,
     pub(super) on_progress: Option<OnRecoveryProgress>,
     pub(super) started: Instant,
     /// What earlier incarnations have contributed.
@@ -54,24 +57,35 @@ impl RecentTables {
     }
 }
 
-impl Replay for Installer {
-    type Scratch = RecentTables;
+/// What one worker keeps between records.
+#[derive(Default)]
+pub(super) struct Scratch {
+    tables: RecentTables,
+    commands: CommandReplay,
+}
 
-    fn replay(&self, tables: &mut RecentTables, log: usize, end: u64, operations: &[u8]) -> Result<()> {
+impl Replay for Installer {
+    type Scratch = Scratch;
+
+    fn replay(&self, scratch: &mut Scratch, log: usize, end: u64, operations: &[u8]) -> Result<()> {
+        let place = Place { log, end };
+        if let Some(command) = Command::of(operations) {
+            let command = command.map_err(|malformed| place.corrupt(malformed.reason))?;
+            return scratch.commands.replay(&self.catalog, self.compiler.as_deref(), &command, place);
+        }
+        let tables = &mut scratch.tables;
         let guard = epoch::pin();
         for operation in Operations::new(operations) {
-            let operation = operation.map_err(|malformed| {
-                Error::corrupt(format!(
-                    "log {log} is damaged: {} (in the record that ends at position {end})",
-                    malformed.reason
-                ))
-            })?;
+            let operation = operation.map_err(|malformed| place.corrupt(malformed.reason))?;
             let (table, key, row) = match operation {
                 Operation::Put { table, key, row } => (table, key, Some(row)),
                 Operation::Delete { table, key } => (table, key, None),
                 Operation::Catalog(change) => {
                     self.catalog.apply(&change, &guard)?;
                     continue;
+                }
+                Operation::Command(_) => {
+                    return Err(place.corrupt("a call stands among changes"));
                 }
             };
             match tables.find(&self.catalog, table) {

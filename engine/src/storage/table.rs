@@ -310,4 +310,4 @@ impl fmt::Debug for Table {
 }
 
 #[cfg(test)]
-pub(super) mod tests;
+pub(crate) mod tests;

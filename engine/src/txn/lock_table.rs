@@ -376,6 +376,19 @@ impl<P: Protocol> LockTable<P> {
         }
     }
 
+    /// Gives `part` the traces of the gap `whole`, which it is about to be divided from. The caller holds `whole` in a mode that keeps
+    /// readers away, so none is missed; `part` is not to be found yet.
+    pub(crate) fn divide(&self, protocol: &P, whole: Resource, part: Resource) {
+        let traces = {
+            let bucket = self.bucket(whole);
+            let entry = bucket.iter().find(|entry| entry.resource == whole);
+            entry.and_then(|entry| protocol.divided(&entry.meta))
+        };
+        if let Some(traces) = traces {
+            protocol.inherit(&mut Self::entry(&mut self.bucket(part), part, protocol).meta, &traces);
+        }
+    }
+
     /// Whether the protocol could forget the resource.
     pub(crate) fn is_forgettable(&self, protocol: &P, resource: Resource) -> bool {
         let bucket = self.bucket(resource);

@@ -32,27 +32,33 @@
 //! Reference: Gray and Reuter, "Transaction Processing" (1993), sections 7.8 and 8; Mohan, "ARIES/KVL" (1990).
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
-use crossbeam_epoch::{self as epoch, Guard};
+use crossbeam_epoch as epoch;
 
 use crate::catalog::{CatalogChange, RoutineId, TableId, TableName};
 use crate::error::{Abort, Error};
 use crate::log::record::OperationsWriter;
+use crate::log::record::command::WriteSetHash;
 use crate::mutant::{self, Mutant};
-use crate::protocol::{AccessMode, CommitPayload, Protocol};
+use crate::procedure::ir::Procedure;
+use crate::protocol::{AccessMode, CommitPayload, Protocol, Trace};
 use crate::storage::catalog::Catalog;
 use crate::storage::record::{OldRow, Record};
 use crate::storage::routine::Routine;
 use crate::storage::table::{Table, TableState};
+use crate::txn::cursor;
 use crate::txn::lock_table::{Acquired, LockTable, TransactionId};
+use crate::txn::rows::{next_key, replace_row, restore_row};
 use crate::txn::{Access, Cursor, Flow, Insertion, Intent, Interrupt, RowBuffer, Savepoint, Transaction};
 
 mod catalog_change;
+mod command;
 mod purge;
 mod resource;
 mod scan;
 
+use command::CommandHead;
 pub(crate) use purge::Purger;
 use resource::Resource;
 
@@ -71,6 +77,8 @@ pub struct TwoPhaseLocking<P: Protocol> {
     locks: LockTable<P>,
     purge: purge::Queue,
     next_worker: AtomicU64,
+    /// A call was logged as a command: gaps may have traces of readers. Never taken back.
+    has_commands: AtomicBool,
 }
 
 impl<P: Protocol> TwoPhaseLocking<P> {
@@ -81,6 +89,7 @@ impl<P: Protocol> TwoPhaseLocking<P> {
             locks: LockTable::new(LOCK_BUCKETS),
             purge: purge::Queue::default(),
             next_worker: AtomicU64::new(1),
+            has_commands: AtomicBool::new(false),
         }
     }
 
@@ -98,6 +107,9 @@ impl<P: Protocol> TwoPhaseLocking<P> {
             undo: Vec::new(),
             keys: Vec::new(),
             payload: OperationsWriter::default(),
+            command: None,
+            write_set: WriteSetHash::default(),
+            row_numbers: Vec::new(),
             changes_catalog: false,
             names: Vec::new(),
             purgeable: Vec::new(),
@@ -114,6 +126,7 @@ struct TableUse {
 /// One thing to take back, with the lengths that the transaction's lists had before it.
 struct Undo {
     payload_bytes: usize,
+    write_set: WriteSetHash,
     key_bytes: usize,
     names: usize,
     action: UndoAction,
@@ -151,47 +164,17 @@ pub struct LockingTransaction<P: Protocol> {
     /// Keys of the undo list, one behind the other.
     keys: Vec<u8>,
     payload: OperationsWriter,
+    /// What it is logged as; see `command`.
+    command: Option<CommandHead>,
+    /// Of everything written, while it is to be logged as a command.
+    write_set: WriteSetHash,
+    /// Row numbers drawn, as above.
+    row_numbers: Vec<u64>,
     changes_catalog: bool,
     /// Tables and routines created and dropped by this transaction, the latest last.
     names: Vec<NameChange>,
     /// Records it has left empty.
     purgeable: Vec<purge::PurgeableKey>,
-}
-
-/// The smallest key above `key`.
-fn next_key(table: &Table, key: &[u8]) -> Option<Vec<u8>> {
-    let guard = epoch::pin();
-    let mut next = Vec::new();
-    table.state(&guard).index().next_key_after(key, &mut next, &guard).then_some(next)
-}
-
-/// Exchanges the row under `key`, which the caller has locked, and keeps the table's count.
-fn replace_row(table: &Table, key: &[u8], row: Option<&[u8]>, guard: &Guard) -> Option<OldRow> {
-    let state = table.state(guard);
-    let record = match state.index().get(key, guard) {
-        Some(record) => record,
-        None if row.is_none() => return None,
-        None => state.index().get_or_insert(key, guard).0,
-    };
-    let old = record.replace(row, guard);
-    match (&old, row) {
-        (None, Some(_)) => state.count_added(1),
-        (Some(_), None) => state.count_removed(1),
-        _ => {}
-    }
-    old
-}
-
-/// Puts a row back that [`replace_row`] took out.
-fn restore_row(table: &Table, key: &[u8], old: Option<OldRow>, guard: &Guard) {
-    let state = table.state(guard);
-    let Some(record) = state.index().get(key, guard) else { return };
-    match (&old, record.has_row()) {
-        (Some(_), false) => state.count_added(1),
-        (None, true) => state.count_removed(1),
-        _ => {}
-    }
-    record.restore(old, guard);
 }
 
 fn row_mode(intent: Intent) -> AccessMode {
@@ -277,8 +260,11 @@ impl<P: Protocol> LockingTransaction<P> {
     fn note_write(&mut self, table: &Arc<Table>, key: &[u8], row: Option<&[u8]>, old: Option<OldRow>) {
         let place = self.table_place(table);
         let (payload_bytes, key_bytes) = (self.payload.len(), self.keys.len());
+        let write_set = self.write_set;
         self.keys.extend_from_slice(key);
-        if P::WRITES_LOG {
+        if self.command.is_some() {
+            self.write_set.add(table.id(), key, row);
+        } else if P::WRITES_LOG {
             match row {
                 Some(row) => self.payload.put(table.id(), key, row),
                 None => self.payload.delete(table.id(), key),
@@ -286,6 +272,7 @@ impl<P: Protocol> LockingTransaction<P> {
         }
         self.undo.push(Undo {
             payload_bytes,
+            write_set,
             key_bytes,
             names: self.names.len(),
             action: UndoAction::Row { table: place, key_end: self.keys.len(), old },
@@ -304,6 +291,7 @@ impl<P: Protocol> LockingTransaction<P> {
                 // This transaction has read the range; the part below `key` gets a gap of its own.
                 self.lock(Resource::gap(table.id(), Some(key)), AccessMode::Read)?;
             }
+            self.divide_gap(table, next.as_deref(), key);
             let guard = epoch::pin();
             let index = table.state(&guard).index();
             index.get_or_insert(key, &guard);
@@ -311,6 +299,15 @@ impl<P: Protocol> LockingTransaction<P> {
                 return Ok(());
             }
             index.remove(key, &guard);
+        }
+    }
+
+    /// A new key is about to divide the gap before `next`: those who found it empty must be followed in both parts (pitfall 23).
+    fn divide_gap(&self, table: &Table, next: Option<&[u8]>, key: &[u8]) {
+        let shared = &*self.shared;
+        if shared.has_commands.load(Ordering::Relaxed) && !mutant::is_active(Mutant::NoGapLv) {
+            let (whole, part) = (Resource::gap(table.id(), next), Resource::gap(table.id(), Some(key)));
+            shared.locks.divide(&shared.protocol, whole, part);
         }
     }
 
@@ -331,6 +328,7 @@ impl<P: Protocol> LockingTransaction<P> {
                 UndoAction::Name => {}
             }
             self.payload.truncate(undo.payload_bytes);
+            self.write_set = undo.write_set;
             self.keys.truncate(undo.key_bytes);
             // Cached plans may still refer to what has never come to be.
             self.names.drain(undo.names..).for_each(NameChange::forget);
@@ -338,11 +336,11 @@ impl<P: Protocol> LockingTransaction<P> {
     }
 
     /// Releases everything and forgets the transaction.
-    fn end(&mut self, token: &P::CommitToken, wrote: bool) {
+    fn end(&mut self, token: &P::CommitToken, trace: Trace) {
         let shared = &*self.shared;
         for resource in self.held.drain(..) {
             shared.locks.release(&shared.protocol, self.id, resource, |mode, meta| {
-                shared.protocol.released(mode, meta, token, wrote);
+                shared.protocol.released(mode, meta, token, trace);
             });
         }
         if std::mem::take(&mut self.has_waited) {
@@ -362,6 +360,9 @@ impl<P: Protocol> LockingTransaction<P> {
         }
         self.payload.clear();
         self.keys.clear();
+        self.command = None;
+        self.write_set = WriteSetHash::default();
+        self.row_numbers.clear();
     }
 }
 
@@ -389,7 +390,7 @@ impl<P: Protocol> Access for LockingTransaction<P> {
         if !self.covers_rows(table, intent) && !is_skipped {
             self.lock(Resource::row(table.id(), key), row_mode(intent))?;
         }
-        Ok(scan::copy_row(table, key, row))
+        Ok(cursor::copy_row(table, key, row))
     }
 
     fn open_scan(&mut self, table: &Arc<Table>, cursor: &mut Cursor) -> Flow<()> {
@@ -419,8 +420,12 @@ impl<P: Protocol> Access for LockingTransaction<P> {
             record.is_some()
         };
         // A record without a row already separates its gaps, and scanners have locked its row.
-        if !has_record && !is_covered && is_ordered {
-            self.insert_key(table, key)?;
+        if !has_record && is_ordered && has_primary_key {
+            if is_covered {
+                self.divide_gap_under_table_lock(table, key);
+            } else {
+                self.insert_key(table, key)?;
+            }
         }
         let old = replace_row(table, key, Some(row), &epoch::pin());
         self.note_write(table, key, Some(row), old);
@@ -439,7 +444,11 @@ impl<P: Protocol> Access for LockingTransaction<P> {
     }
 
     fn new_row_number(&mut self, table: &Arc<Table>) -> Flow<u64> {
-        Ok(table.new_row_number())
+        let number = table.new_row_number();
+        if self.command.is_some() {
+            self.row_numbers.push(number);
+        }
+        Ok(number)
     }
 
     fn savepoint(&mut self) -> Savepoint {
@@ -463,11 +472,25 @@ impl<P: Protocol> Transaction<P> for LockingTransaction<P> {
         }
     }
 
+    fn begin_command(
+        &mut self,
+        routine: &Routine,
+        procedure: &Arc<Procedure>,
+        head: &[u8],
+    ) -> Result<(), &'static str> {
+        self.try_command(routine, procedure, head)
+    }
+
+    fn log_as_data(&mut self) {
+        self.give_up_command();
+    }
+
     fn lock_table(&mut self, table: &Arc<Table>) -> Flow<()> {
         self.lock_table_in(table, AccessMode::Write)
     }
 
     fn change_catalog(&mut self, change: CatalogChange) -> Flow<()> {
+        self.give_up_command();
         self.apply_catalog_change(change)
     }
 
@@ -491,6 +514,9 @@ impl<P: Protocol> Transaction<P> for LockingTransaction<P> {
         if self.undo.is_empty() {
             return None;
         }
+        if let Some(command) = &self.command {
+            self.payload.finish_command(command.bytes, &self.row_numbers, self.write_set);
+        }
         let payload = CommitPayload { operations: self.payload.as_bytes(), is_barrier: self.changes_catalog };
         Some((payload, &mut self.dependencies))
     }
@@ -500,7 +526,11 @@ impl<P: Protocol> Transaction<P> for LockingTransaction<P> {
     }
 
     fn precommit(&mut self, token: &P::CommitToken) {
-        let wrote = !self.undo.is_empty();
+        let trace = match (self.undo.is_empty(), &self.command) {
+            (true, _) => Trace::None,
+            (false, None) => Trace::Data,
+            (false, Some(_)) => Trace::Command,
+        };
         self.publish_names();
         let guard = epoch::pin();
         for undo in self.undo.drain(..) {
@@ -509,7 +539,7 @@ impl<P: Protocol> Transaction<P> for LockingTransaction<P> {
             }
         }
         drop(guard);
-        self.end(token, wrote);
+        self.end(token, trace);
     }
 
     fn rollback(&mut self, token: &P::CommitToken) {
@@ -517,7 +547,7 @@ impl<P: Protocol> Transaction<P> for LockingTransaction<P> {
             self.shared.locks.withdraw(self.id, resource);
         }
         self.undo_to(0);
-        self.end(token, false);
+        self.end(token, Trace::None);
     }
 }
 

@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use hyades_engine::catalog::{CatalogChange, RoutineId, TableId, TableName};
 use hyades_engine::config::{Config, ProtocolKind};
-use hyades_engine::db::{Engine, Flow, Interrupt, Savepoint, Worker, open};
+use hyades_engine::db::{Engine, Flow, Interrupt, Logging, LoggingChoice, Savepoint, Worker, open};
 use hyades_engine::error::{Abort, Error, Result};
 use hyades_engine::log::durable::Durability;
 use hyades_engine::procedure::frame::{Environment, Frame, RowSink};
@@ -17,6 +17,7 @@ use hyades_engine::recovery::RecoveryReport;
 use hyades_engine::storage::routine::Routine;
 use hyades_engine::storage::table::Table;
 use hyades_engine::ticket::ticket;
+use hyades_engine::value::Value;
 use hyades_sim::disk::SimulatedDisk;
 
 /// What goes wrong on purpose.
@@ -47,6 +48,7 @@ impl TestEngine {
         let config = Config {
             protocol: ProtocolKind::None,
             disk: Arc::new(SimulatedDisk::new(1)),
+            routine_compiler: Some(crate::routine_compiler()),
             ..Config::new("/data")
         };
         TestEngine { trouble, inner: open(config).expect("an empty disk") }
@@ -93,6 +95,18 @@ impl Worker for TestWorker {
     }
     fn in_transaction(&self) -> bool {
         self.inner.in_transaction()
+    }
+    fn logging_choice(&self, routine: &Routine, logging: Logging) -> LoggingChoice {
+        self.inner.logging_choice(routine, logging)
+    }
+    fn begin_call(
+        &mut self,
+        routine: &Arc<Routine>,
+        arguments: &[Value],
+        environment: &Environment,
+        logging: Logging,
+    ) -> LoggingChoice {
+        self.inner.begin_call(routine, arguments, environment, logging)
     }
     fn run(&mut self, frame: &mut Frame, environment: &mut Environment, sink: &mut dyn RowSink) -> Flow<()> {
         self.wait()?;

@@ -1,15 +1,17 @@
-//! What a data-logged transaction did: after-images, in the order of its commit.
+//! What a transaction did: after-images, in the order of its commit, or the one call that it was.
 //!
 //! ```text
 //!   put      | table * 4 + 1 | key bytes | key | row bytes | row |
 //!   delete   | table * 4 + 2 | key bytes | key |
 //!   catalog  | 3             | JSON bytes | CatalogChange as JSON |
+//!   command  | 4             | see `command`; nothing else stands in its record |
 //! ```
 //!
 //! All numbers are varints. Keys and rows are the bytes that storage keeps; a schema change is JSON, so that a log
 //! explains itself.
 
 use super::Malformed;
+use super::command::{COMMAND_HEAD, Command, WriteSetHash, finish_command};
 use super::varint::{read_varint, write_varint};
 use crate::catalog::{CatalogChange, TableId};
 
@@ -34,6 +36,8 @@ pub enum Operation<'a> {
         key: &'a [u8],
     },
     Catalog(Box<CatalogChange>),
+    /// The whole transaction was this call.
+    Command(Command<'a>),
 }
 
 /// Encodes operations; keeps its memory from one transaction to the next.
@@ -93,6 +97,18 @@ impl OperationsWriter {
         Ok(())
     }
 
+    /// A call takes the place of all operations: its head (see `command`).
+    pub fn begin_command(&mut self, head: &[u8]) {
+        self.bytes.clear();
+        self.bytes.extend_from_slice(head);
+    }
+
+    /// Completes a call whose head has this length; may be called again.
+    pub fn finish_command(&mut self, head_bytes: usize, row_numbers: &[u64], write_set: WriteSetHash) {
+        self.bytes.truncate(head_bytes);
+        finish_command(&mut self.bytes, row_numbers, write_set);
+    }
+
     #[inline]
     fn write_bytes(&mut self, bytes: &[u8]) {
         write_varint(&mut self.bytes, bytes.len() as u64);
@@ -138,6 +154,7 @@ impl<'a> Operations<'a> {
                 Ok(change) => Ok(Operation::Catalog(Box::new(change))),
                 Err(_) => Err(Malformed { offset: start, reason: "a schema change is not understood" }),
             },
+            _ if head == COMMAND_HEAD => Command::read(self.bytes, &mut self.offset).map(Operation::Command),
             _ => Err(Malformed { offset: start, reason: "an operation is of unknown kind" }),
         }
     }

@@ -14,6 +14,17 @@ pub fn write_varint(into: &mut Vec<u8>, mut value: u64) {
     into.push(value as u8);
 }
 
+/// Small numbers of either sign become small ones without.
+#[inline]
+pub fn zigzag(value: i64) -> u64 {
+    ((value << 1) ^ (value >> 63)) as u64
+}
+
+#[inline]
+pub fn unzigzag(value: u64) -> i64 {
+    (value >> 1) as i64 ^ -((value & 1) as i64)
+}
+
 /// Reads the number at `offset` and steps over it.
 #[inline]
 pub fn read_varint(bytes: &[u8], offset: &mut usize) -> Result<u64, Malformed> {

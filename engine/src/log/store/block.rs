@@ -22,7 +22,7 @@ use uuid::Uuid;
 
 use super::LogIdentity;
 use crate::disk::SECTOR_BYTES;
-use crate::log::record::RECORD_FORMAT_VERSION;
+use crate::log::record::{OLDEST_RECORD_FORMAT_VERSION, RECORD_FORMAT_VERSION};
 
 /// Version of the layouts in this file.
 pub const STORE_FORMAT_VERSION: u32 = 1;
@@ -119,7 +119,8 @@ impl SegmentHeader {
             return Err(Damaged("the checksum of the segment header is wrong"));
         }
         let versions = (u32_at(sector, 12), u32_at(sector, 16));
-        if versions != (STORE_FORMAT_VERSION, RECORD_FORMAT_VERSION) {
+        let is_known = OLDEST_RECORD_FORMAT_VERSION..=RECORD_FORMAT_VERSION;
+        if versions.0 != STORE_FORMAT_VERSION || !is_known.contains(&versions.1) {
             return Err(Version(versions.0, versions.1));
         }
         let identity = LogIdentity {

@@ -49,7 +49,7 @@ impl Fixture {
         self.taurus.begin(&mut dependencies);
         self.taurus.acquired(mode, meta, &mut dependencies);
         let token = self.commit(worker, &mut dependencies, false);
-        self.taurus.released(mode, meta, &token, true);
+        self.taurus.released(mode, meta, &token, Trace::Data);
         token
     }
 
@@ -155,7 +155,7 @@ fn a_transaction_without_a_record_leaves_no_trace_but_waits_for_what_it_saw() {
     let token = fixture.touch(0, Write, &mut meta);
     let seen = fixture.dependencies(Read, &meta);
     let mut rolled_back = meta.clone();
-    fixture.taurus.released(Write, &mut rolled_back, &LsnVector::from_slice(&[1 << 40]), false);
+    fixture.taurus.released(Write, &mut rolled_back, &LsnVector::from_slice(&[1 << 40]), Trace::None);
     assert_eq!(fixture.dependencies(Read, &rolled_back), seen);
     let durability = fixture.taurus.durability(&seen);
     assert!(!durability.is_durable(), "what it saw is not durable (pitfall 7)");

@@ -67,6 +67,11 @@ impl Catalog {
         removed
     }
 
+    /// What a routine was called that has been dropped or replaced since the database was opened.
+    pub fn former_routine(&self, id: RoutineId) -> Option<String> {
+        self.tables.read().former_routines.get(&id).cloned()
+    }
+
     pub(super) fn apply_create_routine(
         &self,
         id: RoutineId,
@@ -94,6 +99,8 @@ impl Catalog {
 impl super::Snapshot {
     fn remove_routine(&mut self, id: RoutineId) -> Option<Arc<Routine>> {
         let routine = self.routines.remove(&id)?;
+        let definition = &routine.definition;
+        self.former_routines.insert(id, format!("{} {}", definition.kind.word(), definition.signature()));
         routine.mark_dropped();
         let name: &TableName = &routine.definition.name;
         if let Some(named) = self.routines_by_name.get_mut(name) {

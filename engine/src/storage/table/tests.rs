@@ -11,7 +11,7 @@ use crate::error::Error;
 use crate::value::{SqlType, Value};
 
 /// `create table t (a integer, b text)`, with a primary key on these columns unless they are none.
-pub(in crate::storage) fn definition(key: &[u16], index: IndexKind) -> TableDefinition {
+pub(crate) fn definition(key: &[u16], index: IndexKind) -> TableDefinition {
     let column = |name: &str, sql_type| ColumnDefinition {
         name: name.into(),
         sql_type,
@@ -32,7 +32,7 @@ pub(in crate::storage) fn definition(key: &[u16], index: IndexKind) -> TableDefi
 }
 
 /// The row of `(a, b)`; `None` stands for NULL.
-pub(in crate::storage) fn row(state: &TableState, a: Option<i32>, b: &str) -> Vec<u8> {
+pub(crate) fn row(state: &TableState, a: Option<i32>, b: &str) -> Vec<u8> {
     let values = [a.map_or(Value::Null, Value::Integer), Value::Text(b.into())];
     let mut row = Vec::new();
     state.layout().encode(&values, &mut row);
@@ -40,7 +40,7 @@ pub(in crate::storage) fn row(state: &TableState, a: Option<i32>, b: &str) -> Ve
 }
 
 /// Puts `(a, b)` under its key, or under a new row number.
-pub(in crate::storage) fn install(table: &Table, a: Option<i32>, b: &str) {
+pub(crate) fn install(table: &Table, a: Option<i32>, b: &str) {
     let guard = pin();
     let state = table.state(&guard);
     let row = row(state, a, b);
@@ -54,7 +54,7 @@ pub(in crate::storage) fn install(table: &Table, a: Option<i32>, b: &str) {
 }
 
 /// All `a`, in the order of the index.
-pub(in crate::storage) fn numbers(state: &TableState) -> Vec<Value> {
+pub(crate) fn numbers(state: &TableState) -> Vec<Value> {
     let mut numbers = Vec::new();
     let collected = state.for_each_row(&pin(), |row| {
         numbers.push(state.layout().value(row, 0));

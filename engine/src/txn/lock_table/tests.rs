@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use super::*;
 use crate::error::Result;
 use crate::log::durable::Durability;
-use crate::protocol::{Append, CommitPayload};
+use crate::protocol::{Append, CommitPayload, Trace};
 
 /// A tuple remembers the highest token left on it; a transaction collects the highest it met.
 #[derive(Default)]
@@ -15,6 +15,7 @@ struct Counting {
 
 impl Protocol for Counting {
     const WRITES_LOG: bool = false;
+    const LOGS_COMMANDS: bool = false;
     type TupleMeta = u64;
     type Dependencies = u64;
     type CommitToken = u64;
@@ -34,10 +35,16 @@ impl Protocol for Counting {
     fn acquired(&self, _mode: AccessMode, meta: &u64, dependencies: &mut u64) {
         *dependencies = (*dependencies).max(*meta);
     }
-    fn released(&self, mode: AccessMode, meta: &mut u64, token: &u64, _wrote: bool) {
+    fn released(&self, mode: AccessMode, meta: &mut u64, token: &u64, _trace: Trace) {
         if mode == AccessMode::Write {
             *meta = (*meta).max(*token);
         }
+    }
+    fn divided(&self, gap: &u64) -> Option<u64> {
+        (*gap > 0).then_some(*gap)
+    }
+    fn inherit(&self, gap: &mut u64, from: &u64) {
+        *gap = (*gap).max(*from);
     }
     fn log_commit(&self, _: usize, dependencies: &mut u64, _: &CommitPayload<'_>) -> Result<Append<u64>> {
         Ok(Append::Done(*dependencies + 1))
@@ -76,7 +83,7 @@ impl Fixture {
     fn release(&self, transaction: u64, resource: u64, token: u64) {
         let protocol = &self.protocol;
         self.table.release(protocol, TransactionId(transaction), Resource(resource), |mode, meta| {
-            protocol.released(mode, meta, &token, true);
+            protocol.released(mode, meta, &token, Trace::Data);
         });
     }
 }

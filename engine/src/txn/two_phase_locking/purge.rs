@@ -13,7 +13,7 @@ use parking_lot::Mutex;
 
 use super::resource::Resource;
 use super::{LockingTransaction, TwoPhaseLocking};
-use crate::protocol::{AccessMode, Protocol};
+use crate::protocol::{AccessMode, Protocol, Trace};
 use crate::storage::table::Table;
 use crate::txn::Transaction;
 use crate::txn::lock_table::Acquired;
@@ -94,11 +94,11 @@ impl<P: Protocol> LockingTransaction<P> {
                 true
             };
         let token = self.shared.protocol.read_only_commit(&self.dependencies);
-        self.end(&token, false);
+        self.end(&token, Trace::None);
         is_done
     }
 
-    fn lock_without_waiting(&mut self, resource: Resource, mode: AccessMode) -> bool {
+    pub(super) fn lock_without_waiting(&mut self, resource: Resource, mode: AccessMode) -> bool {
         let shared = &*self.shared;
         match shared.locks.try_acquire(&shared.protocol, &mut self.dependencies, self.id, resource, mode) {
             Some(Acquired::New(_)) => {

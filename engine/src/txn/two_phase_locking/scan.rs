@@ -8,7 +8,6 @@
 //! Looking again is cheap: the batch of keys that the index handed out knows whether a key has come or gone since in the interval
 //! it covers. If so, the batch is fetched anew from the position.
 
-use std::ops::Bound;
 use std::sync::Arc;
 
 use crossbeam_epoch as epoch;
@@ -17,97 +16,21 @@ use super::resource::Resource;
 use super::{LockingTransaction, row_mode};
 use crate::mutant::{self, Mutant};
 use crate::protocol::{AccessMode, Protocol};
-use crate::storage::scan_batch::{ScanBatch, ScanDirection};
 use crate::storage::table::Table;
+use crate::txn::cursor::{first_key_from, next_undisturbed};
 use crate::txn::{Cursor, Direction, Flow, Intent, KeyRange, RowBuffer};
-
-/// Copies the row under `key`, which is protected by a lock; false if there is none.
-pub(super) fn copy_row(table: &Table, key: &[u8], row: &mut RowBuffer) -> bool {
-    let guard = epoch::pin();
-    let record = table.state(&guard).index().get(key, &guard);
-    let Some(bytes) = record.and_then(|record| record.row(&guard)) else { return false };
-    fill(row, key, bytes);
-    true
-}
-
-fn fill(row: &mut RowBuffer, key: &[u8], bytes: &[u8]) {
-    row.bytes.clear();
-    row.bytes.extend_from_slice(bytes);
-    row.key.clear();
-    row.key.extend_from_slice(key);
-}
-
-/// Fetches the next batch behind the cursor's position.
-fn fetch(table: &Table, cursor: &mut Cursor) {
-    let (from, direction) = match cursor.direction {
-        Direction::Forward => {
-            (cursor.range.lower.as_deref().map_or(Bound::Unbounded, Bound::Included), ScanDirection::Forward)
-        }
-        Direction::Backward => {
-            (cursor.range.upper.as_deref().map_or(Bound::Unbounded, Bound::Excluded), ScanDirection::Backward)
-        }
-    };
-    let from = if cursor.has_position { Bound::Excluded(cursor.position.as_slice()) } else { from };
-    let guard = epoch::pin();
-    table.state(&guard).index().scan(from, direction, &mut cursor.batch, &guard);
-    cursor.is_fetched = true;
-    cursor.next = 0;
-}
-
-impl Cursor {
-    /// Makes sure that the next key in scan order, beyond the range perhaps, stands at `next` of the batch; false at the end of
-    /// the index.
-    fn has_next(&mut self, table: &Table) -> bool {
-        if !self.is_fetched || (self.next >= self.batch.len() && !self.batch.reaches_end()) {
-            fetch(table, self);
-        }
-        self.next < self.batch.len()
-    }
-
-    fn next_key(&self) -> &[u8] {
-        self.batch.key(self.next)
-    }
-
-    fn step(&mut self) {
-        self.position.clear();
-        self.position.extend_from_slice(self.batch.key(self.next));
-        self.has_position = true;
-        self.next += 1;
-    }
-
-    fn is_beyond(&self, key: &[u8]) -> bool {
-        match self.direction {
-            Direction::Forward => self.range.upper.as_deref().is_some_and(|upper| key >= upper),
-            Direction::Backward => self.range.lower.as_deref().is_some_and(|lower| key < lower),
-        }
-    }
-
-    /// Whether the keys of the batch are still all there are. If not, the batch is forgotten.
-    fn is_still_valid(&mut self, table: &Table) -> bool {
-        let guard = epoch::pin();
-        self.is_fetched = table.state(&guard).index().validate(&self.batch, &guard);
-        self.is_fetched
-    }
-
-    /// Copies the next row of the batch, found under an earlier guard perhaps.
-    fn copy_next(&self, table: &Table, row: &mut RowBuffer) -> bool {
-        let guard = epoch::pin();
-        let Some(page) = table.state(&guard).index().resume(&self.batch, &guard) else {
-            return copy_row(table, self.next_key(), row);
-        };
-        let Some(bytes) = page.record(self.next).row(&guard) else { return false };
-        fill(row, page.key(self.next), bytes);
-        true
-    }
-}
 
 impl<P: Protocol> LockingTransaction<P> {
     pub(super) fn start_scan(&mut self, table: &Arc<Table>, cursor: &mut Cursor) -> Flow<()> {
-        let is_ordered = {
+        let (is_ordered, has_order) = {
             let guard = epoch::pin();
             let state = table.state(&guard);
-            !state.has_hidden_key() && state.index().is_ordered()
+            (!state.has_hidden_key() && state.index().is_ordered(), state.index().is_ordered())
         };
+        if !has_order {
+            // The rows come in an order that replay cannot repeat (pitfall 26).
+            self.give_up_command();
+        }
         if !is_ordered {
             // The keys come in no order, so no bound ends the scan; the procedure filters.
             cursor.range = KeyRange::default();
@@ -129,7 +52,7 @@ impl<P: Protocol> LockingTransaction<P> {
             return Ok(false);
         }
         if cursor.is_table_locked {
-            return Ok(next_under_table_lock(table, cursor, row));
+            return Ok(next_undisturbed(table, cursor, row));
         }
         if cursor.direction == Direction::Backward && !cursor.is_end_protected {
             self.protect_upper_end(table, cursor)?;
@@ -187,26 +110,4 @@ impl<P: Protocol> LockingTransaction<P> {
             locked = Some(beyond);
         }
     }
-}
-
-/// The smallest key that is at least `key`.
-fn first_key_from(table: &Table, key: &[u8]) -> Option<Vec<u8>> {
-    let guard = epoch::pin();
-    let mut batch = ScanBatch::new();
-    let index = table.state(&guard).index();
-    let page = index.scan(Bound::Included(key), ScanDirection::Forward, &mut batch, &guard);
-    (!page.is_empty()).then(|| page.key(0).to_vec())
-}
-
-/// The next row of a table that is locked as a whole: no key needs a lock, and records stay where they are.
-fn next_under_table_lock(table: &Table, cursor: &mut Cursor, row: &mut RowBuffer) -> bool {
-    while cursor.has_next(table) && !cursor.is_beyond(cursor.next_key()) {
-        let found = cursor.copy_next(table, row);
-        cursor.step();
-        if found {
-            return true;
-        }
-    }
-    cursor.finish();
-    false
 }

@@ -1,0 +1,125 @@
+//! A call of a routine as a transaction: logged as the call (a command) or as what it wrote (data).
+//!
+//! | logged as | when |
+//! |---|---|
+//! | command | the transaction is this one call, its compiler vouches that a run can be repeated, no schema change is under way |
+//! | data | everything else; also when something else happens in the transaction after all |
+//!
+//! `Logging::Auto` and `Logging::Command` choose alike: a command wherever that is right. They differ for what comes later, when
+//! `Auto` may weigh costs. Nothing is ever logged as a command that could not be replayed.
+
+use std::borrow::Cow;
+use std::sync::Arc;
+
+use rand::{RngExt, SeedableRng};
+
+use crate::log::record::command::{
+    Captured, CapturedClock, CapturedIdentity, write_arguments, write_command_head,
+};
+use crate::procedure::frame::{Environment, Frame};
+use crate::procedure::ir::{Procedure, Replayability};
+use crate::storage::routine::Routine;
+use crate::value::Value;
+
+/// How calls are to be logged (`hyades.logging`).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Logging {
+    #[default]
+    Auto,
+    Command,
+    Data,
+}
+
+/// How a call is logged.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum LoggingChoice {
+    Command,
+    /// With the reason, half a sentence for EXPLAIN.
+    Data(Cow<'static, str>),
+}
+
+impl LoggingChoice {
+    fn data(reason: &'static str) -> LoggingChoice {
+        LoggingChoice::Data(Cow::Borrowed(reason))
+    }
+}
+
+/// The call that a worker's transaction is, while nothing else has happened in it.
+pub(super) struct Call {
+    procedure: Arc<Procedure>,
+    /// Where the encoded arguments begin in the worker's `head`.
+    arguments_from: usize,
+    has_begun: bool,
+    pub(super) has_returned: bool,
+}
+
+impl Call {
+    pub(super) fn new(procedure: Arc<Procedure>, arguments_from: usize) -> Call {
+        Call { procedure, arguments_from, has_begun: false, has_returned: false }
+    }
+
+    /// Whether running this frame is (still) the one run that the call is.
+    pub(super) fn admits(&mut self, frame: &Frame, head: &[u8]) -> bool {
+        if self.has_returned || !Arc::ptr_eq(&self.procedure, &frame.procedure) {
+            return false;
+        }
+        if self.has_begun {
+            return true;
+        }
+        self.has_begun = true;
+        let arguments = frame.registers.get(..self.procedure.parameters.len());
+        let mut encoded = Vec::with_capacity(head.len() - self.arguments_from);
+        arguments.is_some_and(|arguments| {
+            write_arguments(&mut encoded, arguments);
+            frame.is_at_start() && encoded == head[self.arguments_from..]
+        })
+    }
+}
+
+/// Whether a compiled routine may be logged as a command, apart from what else happens.
+pub(super) fn choose(logging: Logging, logs_commands: bool, procedure: &Procedure) -> LoggingChoice {
+    if logging == Logging::Data {
+        return LoggingChoice::data("hyades.logging is data");
+    }
+    if !logs_commands {
+        return LoggingChoice::data("the protocol writes no log");
+    }
+    match &procedure.replay {
+        Replayability::Deterministic { .. } => LoggingChoice::Command,
+        Replayability::Unknown(reason) => LoggingChoice::Data(reason.clone()),
+    }
+}
+
+/// Encodes all that is known of a call before it runs and returns where its arguments begin. Gives the environment a random state that
+/// the record tells. The error says why the surroundings cannot be captured.
+pub(super) fn encode_head(
+    head: &mut Vec<u8>,
+    routine: &Routine,
+    replay: &Replayability,
+    arguments: &[Value],
+    environment: &Environment,
+) -> Result<usize, &'static str> {
+    let Replayability::Deterministic { uses_clock, uses_random, uses_identity } = *replay else {
+        return Err("nobody vouches for it");
+    };
+    let mut captured = Captured::default();
+    if uses_clock {
+        let Environment { transaction_time, statement_time, .. } = *environment;
+        captured.clock = Some(CapturedClock { transaction_time, statement_time });
+    }
+    if uses_random {
+        let seed = environment.random.borrow_mut().random::<u64>();
+        environment.random.replace(rand::rngs::SmallRng::seed_from_u64(seed));
+        captured.random_seed = Some(seed);
+    }
+    if uses_identity {
+        let time_zone = environment.time_zone.iana_name().ok_or("the session's time zone has no name")?;
+        let (user, database) = (environment.user.as_str(), environment.database.as_str());
+        captured.identity = Some(CapturedIdentity { user, database, time_zone });
+    }
+    head.clear();
+    write_command_head(head, routine.id, routine.version_hash(), &captured);
+    let arguments_from = head.len();
+    write_arguments(head, arguments);
+    Ok(arguments_from)
+}

@@ -1,0 +1,186 @@
+//! Replaying a logged call: its routine's procedure runs again, through the same interpreter, on the rows as they stand.
+//!
+//! The routine is the one that the record names by id. Schema changes are barriers and are ordered with every logged call, so when the
+//! record's turn comes the catalog is as it was when the call ran, and its source compiles to the same procedure. What the
+//! call saw of its surroundings comes from the record (pitfall 26).
+//!
+//! A replay that fails, must wait, or writes anything else than the call did has *diverged*: the state would be wrong from here on,
+//! so recovery stops and names routine, log and position.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use jiff::tz::TimeZone;
+use rand::SeedableRng;
+use rand::rngs::SmallRng;
+
+use crate::catalog::RoutineId;
+use crate::error::{Error, Result, sqlstate};
+use crate::log::record::Command;
+use crate::log::record::command::Captured;
+use crate::mutant::{self, Mutant};
+use crate::procedure::frame::{Environment, Frame, RowSink};
+use crate::procedure::interpret::Run;
+use crate::procedure::ir::Procedure;
+use crate::procedure::routine::RoutineCompiler;
+use crate::storage::catalog::{Catalog, CatalogView};
+use crate::storage::routine::Routine;
+use crate::txn::Interrupt;
+use crate::txn::replay::ReplayAccess;
+use crate::value::Value;
+
+/// What one worker keeps between calls.
+#[derive(Default)]
+pub(super) struct CommandReplay {
+    access: ReplayAccess,
+    environment: Environment,
+    arguments: Vec<Value>,
+    frames: HashMap<RoutineId, Frame>,
+}
+
+/// Where a record stands, for messages.
+#[derive(Clone, Copy)]
+pub(super) struct Place {
+    pub(super) log: usize,
+    pub(super) end: u64,
+}
+
+/// Nobody waits for the rows of a replayed call.
+struct Nobody;
+
+impl RowSink for Nobody {
+    fn row(&mut self, _values: &mut [Value]) -> Result<()> {
+        Ok(())
+    }
+}
+
+impl CommandReplay {
+    pub(super) fn replay(
+        &mut self,
+        catalog: &Catalog,
+        compiler: Option<&dyn RoutineCompiler>,
+        command: &Command<'_>,
+        place: Place,
+    ) -> Result<()> {
+        let routine = find(catalog, command, place)?;
+        let procedure = compile(&routine, catalog, compiler, place)?;
+        let malformed = |malformed: crate::log::record::Malformed| place.corrupt(malformed.reason);
+        command.row_numbers_into(&mut self.access.row_numbers).map_err(malformed)?;
+        command.arguments_into(&mut self.arguments).map_err(malformed)?;
+        self.restore(&command.captured, place)?;
+        self.access.begin();
+        let frame = self.frames.entry(routine.id).or_insert_with(|| Frame::new(Arc::clone(&procedure)));
+        frame.switch(&procedure);
+        if self.arguments.len() > frame.registers.len() {
+            return Err(place.diverged(&routine, "it has more arguments than the routine takes"));
+        }
+        for (register, argument) in frame.registers.iter_mut().zip(self.arguments.drain(..)) {
+            *register = argument;
+        }
+        let outcome = Run::new(&mut self.access, frame, &mut self.environment, &mut Nobody).resume();
+        match outcome {
+            Ok(()) => {}
+            Err(Interrupt::Wait(_)) => return Err(place.diverged(&routine, "it waits")),
+            Err(Interrupt::Failed(error)) => {
+                return Err(place.diverged(&routine, &format!("it fails with \"{error}\"")));
+            }
+        }
+        if let Some(failure) = self.access.take_failure() {
+            return Err(place.diverged(&routine, &format!("it fails with \"{failure}\"")));
+        }
+        if self.access.write_set().0 != command.write_set_hash || !self.access.has_used_row_numbers() {
+            return Err(place.diverged(&routine, "it writes something else than it did when it ran"));
+        }
+        Ok(())
+    }
+
+    fn restore(&mut self, captured: &Captured<'_>, place: Place) -> Result<()> {
+        if mutant::is_active(Mutant::NothingCaptured) {
+            return Ok(());
+        }
+        if let Some(clock) = captured.clock {
+            self.environment.transaction_time = clock.transaction_time;
+            self.environment.statement_time = clock.statement_time;
+        }
+        if let Some(seed) = captured.random_seed {
+            self.environment.random.replace(SmallRng::seed_from_u64(seed));
+        }
+        if let Some(identity) = captured.identity {
+            if self.environment.user != identity.user {
+                self.environment.user = identity.user.to_owned();
+            }
+            if self.environment.database != identity.database {
+                self.environment.database = identity.database.to_owned();
+            }
+            if self.environment.time_zone.iana_name() != Some(identity.time_zone) {
+                self.environment.time_zone = TimeZone::get(identity.time_zone).map_err(|_| {
+                    place.corrupt(&format!("there is no time zone \"{}\" here", identity.time_zone))
+                })?;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// The routine that ran, in the version that ran.
+fn find(catalog: &Catalog, command: &Command<'_>, place: Place) -> Result<Arc<Routine>> {
+    let Some(routine) = catalog.routine(command.routine) else {
+        let number = command.routine.0;
+        return Err(place.corrupt(&match catalog.former_routine(command.routine) {
+            Some(name) => {
+                format!("it calls {name} (routine {number}), which has been dropped or replaced before")
+            }
+            None => format!("it calls routine {number}, which does not exist"),
+        }));
+    };
+    if routine.version_hash() != command.version_hash {
+        let definition = &routine.definition;
+        let message = format!(
+            "the log holds a call of {} {} that ran under another version of this program or of its source; it cannot be \
+             replayed ({place})",
+            definition.kind.word(),
+            definition.signature()
+        );
+        return Err(Error::fatal(sqlstate::OBJECT_NOT_IN_PREREQUISITE_STATE, message));
+    }
+    Ok(routine)
+}
+
+fn compile(
+    routine: &Routine,
+    catalog: &Catalog,
+    compiler: Option<&dyn RoutineCompiler>,
+    place: Place,
+) -> Result<Arc<Procedure>> {
+    let (kind, signature) = (routine.definition.kind.word(), routine.definition.signature());
+    if compiler.is_none() {
+        let message = format!(
+            "the log holds a call of {kind} {signature}, and this program has no compiler for routines to replay it with \
+             ({place})"
+        );
+        return Err(Error::fatal(sqlstate::OBJECT_NOT_IN_PREREQUISITE_STATE, message));
+    }
+    routine
+        .procedure(compiler, catalog)
+        .map_err(|error| place.diverged(routine, &format!("it does not compile: {error}")))
+}
+
+impl Place {
+    pub(super) fn corrupt(self, reason: &str) -> Error {
+        Error::corrupt(format!(
+            "log {} is damaged: {reason} (in the record that ends at position {})",
+            self.log, self.end
+        ))
+    }
+
+    fn diverged(self, routine: &Routine, how: &str) -> Error {
+        let (kind, signature) = (routine.definition.kind.word(), routine.definition.signature());
+        Error::corrupt(format!("the replay of {kind} {signature} has diverged: {how} ({self})"))
+    }
+}
+
+impl std::fmt::Display for Place {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "log {}, in the record that ends at position {}", self.log, self.end)
+    }
+}

@@ -1,0 +1,158 @@
+//! What a procedure does to data when a logged call is replayed: the same as in its transaction, without locks and without a log.
+//!
+//! Replay runs a call when everything it depends on is there and nothing that conflicts with it runs, so nothing needs to be locked and
+//! nothing ever waits. Rows go into their tables as those of data records do. What was written is hashed as it was when the call ran;
+//! keys of rows without a primary key are those that were drawn then.
+//!
+//! Only what follows a savepoint can be rolled back: a call that fails as a whole was never logged.
+
+use std::sync::Arc;
+
+use crossbeam_epoch as epoch;
+
+use super::cursor::{copy_row, next_undisturbed};
+use super::{Access, Cursor, Flow, Insertion, Intent, RowBuffer, Savepoint};
+use crate::error::{Abort, Error, sqlstate};
+use crate::log::record::command::WriteSetHash;
+use crate::storage::table::Table;
+
+/// See the module head.
+#[derive(Default)]
+pub(crate) struct ReplayAccess {
+    write_set: WriteSetHash,
+    /// Drawn when the call ran; those from `next_row_number` on are still to come.
+    pub(crate) row_numbers: Vec<u64>,
+    next_row_number: usize,
+    keeps_undo: bool,
+    undo: Vec<Undo>,
+    /// A row could not go where it should.
+    failure: Option<Error>,
+}
+
+struct Undo {
+    table: Arc<Table>,
+    key: Vec<u8>,
+    old: Option<Vec<u8>>,
+    write_set: WriteSetHash,
+}
+
+impl ReplayAccess {
+    /// Forgets the call before; the row numbers of the next are the caller's to set.
+    pub(crate) fn begin(&mut self) {
+        self.write_set = WriteSetHash::default();
+        self.next_row_number = 0;
+        self.keeps_undo = false;
+        self.undo.clear();
+        self.failure = None;
+    }
+
+    /// What went wrong where a procedure could not be told.
+    pub(crate) fn take_failure(&mut self) -> Option<Error> {
+        self.failure.take()
+    }
+
+    /// Of what has been written since [`ReplayAccess::begin`].
+    pub(crate) fn write_set(&self) -> WriteSetHash {
+        self.write_set
+    }
+
+    /// Whether every row number that the call drew was drawn again.
+    pub(crate) fn has_used_row_numbers(&self) -> bool {
+        self.next_row_number == self.row_numbers.len()
+    }
+
+    fn write(&mut self, table: &Arc<Table>, key: &[u8], row: Option<&[u8]>) -> Result<(), Error> {
+        let guard = epoch::pin();
+        if self.keeps_undo {
+            let record = table.state(&guard).index().get(key, &guard);
+            let old = record.and_then(|record| record.row(&guard)).map(<[u8]>::to_vec);
+            let (table, key) = (Arc::clone(table), key.to_vec());
+            self.undo.push(Undo { table, key, old, write_set: self.write_set });
+        }
+        self.write_set.add(table.id(), key, row);
+        table.install(key, row, &guard)
+    }
+}
+
+impl Access for ReplayAccess {
+    fn enter(&mut self, table: &Arc<Table>, version: u64, _intent: Intent) -> Flow<()> {
+        if table.version() != version || table.is_dropped() {
+            return Err(Error::Abort(Abort::StalePlan).into());
+        }
+        Ok(())
+    }
+
+    fn read_point(
+        &mut self,
+        table: &Arc<Table>,
+        key: &[u8],
+        _intent: Intent,
+        row: &mut RowBuffer,
+    ) -> Flow<bool> {
+        Ok(copy_row(table, key, row))
+    }
+
+    fn open_scan(&mut self, table: &Arc<Table>, cursor: &mut Cursor) -> Flow<()> {
+        let guard = epoch::pin();
+        let state = table.state(&guard);
+        if !state.index().is_ordered() {
+            let message = "it scans a table whose rows come in no order";
+            return Err(Error::input(sqlstate::INTERNAL_ERROR, message).into());
+        }
+        if state.has_hidden_key() {
+            // No bound of a procedure means a row number.
+            cursor.range = super::KeyRange::default();
+        }
+        Ok(())
+    }
+
+    fn next_row(&mut self, table: &Arc<Table>, cursor: &mut Cursor, row: &mut RowBuffer) -> Flow<bool> {
+        Ok(!cursor.is_finished && next_undisturbed(table, cursor, row))
+    }
+
+    fn insert(&mut self, table: &Arc<Table>, key: &[u8], row: &[u8]) -> Flow<Insertion> {
+        let exists = {
+            let guard = epoch::pin();
+            table.state(&guard).index().get(key, &guard).is_some_and(|record| record.has_row())
+        };
+        if exists {
+            return Ok(Insertion::Duplicate);
+        }
+        self.write(table, key, Some(row))?;
+        Ok(Insertion::Done)
+    }
+
+    fn update(&mut self, table: &Arc<Table>, key: &[u8], row: &[u8]) {
+        self.failure = self.write(table, key, Some(row)).err().or(self.failure.take());
+    }
+
+    fn delete(&mut self, table: &Arc<Table>, key: &[u8]) {
+        self.failure = self.write(table, key, None).err().or(self.failure.take());
+    }
+
+    fn new_row_number(&mut self, _table: &Arc<Table>) -> Flow<u64> {
+        let number = self.row_numbers.get(self.next_row_number).copied();
+        self.next_row_number += 1;
+        number.ok_or_else(|| {
+            Error::input(sqlstate::INTERNAL_ERROR, "it inserts more rows than it did when it ran").into()
+        })
+    }
+
+    fn savepoint(&mut self) -> Savepoint {
+        self.keeps_undo = true;
+        Savepoint(self.undo.len())
+    }
+
+    fn rollback_to(&mut self, savepoint: Savepoint) {
+        let guard = epoch::pin();
+        while self.undo.len() > savepoint.0 {
+            let Some(undo) = self.undo.pop() else { return };
+            let restored = undo.table.install(&undo.key, undo.old.as_deref(), &guard);
+            self.failure = restored.err().or(self.failure.take());
+            self.write_set = undo.write_set;
+        }
+    }
+}
+
+#[cfg(all(test, not(loom)))]
+mod tests;

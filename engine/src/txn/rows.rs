@@ -1,0 +1,42 @@
+//! Rows as transactions change them in place: found by key, exchanged, put back, with the table's count kept.
+
+use crossbeam_epoch::{self as epoch, Guard};
+
+use crate::storage::record::OldRow;
+use crate::storage::table::Table;
+
+/// The smallest key above `key`.
+pub(super) fn next_key(table: &Table, key: &[u8]) -> Option<Vec<u8>> {
+    let guard = epoch::pin();
+    let mut next = Vec::new();
+    table.state(&guard).index().next_key_after(key, &mut next, &guard).then_some(next)
+}
+
+/// Exchanges the row under `key`, which the caller has locked, and keeps the table's count.
+pub(super) fn replace_row(table: &Table, key: &[u8], row: Option<&[u8]>, guard: &Guard) -> Option<OldRow> {
+    let state = table.state(guard);
+    let record = match state.index().get(key, guard) {
+        Some(record) => record,
+        None if row.is_none() => return None,
+        None => state.index().get_or_insert(key, guard).0,
+    };
+    let old = record.replace(row, guard);
+    match (&old, row) {
+        (None, Some(_)) => state.count_added(1),
+        (Some(_), None) => state.count_removed(1),
+        _ => {}
+    }
+    old
+}
+
+/// Puts a row back that [`replace_row`] took out.
+pub(super) fn restore_row(table: &Table, key: &[u8], old: Option<OldRow>, guard: &Guard) {
+    let state = table.state(guard);
+    let Some(record) = state.index().get(key, guard) else { return };
+    match (&old, record.has_row()) {
+        (Some(_), false) => state.count_added(1),
+        (None, true) => state.count_removed(1),
+        _ => {}
+    }
+    record.restore(old, guard);
+}

@@ -1,0 +1,116 @@
+//! A transaction that is one call of a routine, to be logged as that call.
+//!
+//! While it runs, no after-images are collected: each row written goes into a hash (the replay of the call must come to the same)
+//! and, as ever, into the undo list. If anything else happens in the transaction, it is to be logged as data after all: the
+//! after-images are then made from the undo list, which knows what was written, in order, and what stood there before each write.
+//!
+//! The call holds a lock on the catalog, so that schema changes are ordered with it (pitfall 29): names in its source mean the same when it
+//! is replayed. It never waits for that lock: while a schema change is under way, calls are logged as data.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
+use crossbeam_epoch as epoch;
+
+use super::resource::Resource;
+use super::{LockingTransaction, UndoAction};
+use crate::mutant::{self, Mutant};
+use crate::procedure::ir::Procedure;
+use crate::protocol::{AccessMode, Protocol};
+use crate::storage::routine::Routine;
+use crate::storage::table::Table;
+use crate::txn::rows::next_key;
+
+/// The transaction's payload begins with so many bytes of a call.
+pub(super) struct CommandHead {
+    pub(super) bytes: usize,
+}
+
+impl<P: Protocol> LockingTransaction<P> {
+    pub(super) fn try_command(
+        &mut self,
+        routine: &Routine,
+        procedure: &Arc<Procedure>,
+        head: &[u8],
+    ) -> Result<(), &'static str> {
+        if !self.held.is_empty() || !self.undo.is_empty() || self.pending.is_some() {
+            return Err("something else has happened in the transaction before");
+        }
+        let stripe = Resource::catalog_stripe(self.worker);
+        let is_unordered = mutant::is_active(Mutant::NoBarrier);
+        if !is_unordered && !self.lock_without_waiting(stripe, AccessMode::Read) {
+            return Err("a schema change is under way");
+        }
+        if routine.is_dropped() {
+            return Err("the routine has been dropped or replaced");
+        }
+        let current = routine.compiled_procedure(self.shared.catalog.version());
+        if current.is_none_or(|current| !Arc::ptr_eq(&current, procedure)) {
+            return Err("the schema has changed since the routine was compiled");
+        }
+        self.shared.has_commands.store(true, Ordering::Relaxed);
+        self.payload.begin_command(head);
+        self.command = Some(CommandHead { bytes: head.len() });
+        Ok(())
+    }
+
+    /// Logs the transaction as data, from its beginning.
+    pub(super) fn give_up_command(&mut self) {
+        if self.command.take().is_none() {
+            return;
+        }
+        let mut payload = std::mem::take(&mut self.payload);
+        payload.clear();
+        let guard = epoch::pin();
+        for (number, next) in self.next_writes().into_iter().enumerate() {
+            self.undo[number].payload_bytes = payload.len();
+            let Some((table, key)) = self.row_written(number) else { continue };
+            // What a write left is what the next write of the same row found, or what stands there now.
+            let row = match next {
+                Some(next) => match &self.undo[next].action {
+                    UndoAction::Row { old, .. } => old.as_ref().map(|old| old.bytes()),
+                    UndoAction::State { .. } | UndoAction::Name => None,
+                },
+                None => {
+                    let record = table.state(&guard).index().get(key, &guard);
+                    record.and_then(|record| record.row(&guard))
+                }
+            };
+            match row {
+                Some(row) => payload.put(table.id(), key, row),
+                None => payload.delete(table.id(), key),
+            }
+        }
+        self.payload = payload;
+    }
+
+    fn row_written(&self, number: usize) -> Option<(&Arc<Table>, &[u8])> {
+        let undo = &self.undo[number];
+        match &undo.action {
+            UndoAction::Row { table, key_end, .. } => {
+                Some((&self.tables[*table].table, &self.keys[undo.key_bytes..*key_end]))
+            }
+            UndoAction::State { .. } | UndoAction::Name => None,
+        }
+    }
+
+    /// For each entry of the undo list, the next one of the same row.
+    fn next_writes(&self) -> Vec<Option<usize>> {
+        let mut latest = HashMap::new();
+        let mut next = vec![None; self.undo.len()];
+        for number in (0..self.undo.len()).rev() {
+            if let Some((table, key)) = self.row_written(number) {
+                next[number] = latest.insert((table.id(), key), number);
+            }
+        }
+        next
+    }
+
+    /// As `divide_gap`, for an insert that needs no lock on the gap because the table is locked.
+    pub(super) fn divide_gap_under_table_lock(&self, table: &Table, key: &[u8]) {
+        if self.shared.has_commands.load(Ordering::Relaxed) {
+            self.divide_gap(table, next_key(table, key).as_deref(), key);
+        }
+    }
+}

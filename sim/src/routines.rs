@@ -1,0 +1,309 @@
+//! Routines for tests: a compiler whose source is a name, and hand-written procedures behind the names.
+//!
+//! | source | parameters | does |
+//! |---|---|---|
+//! | `script` | number, four times (kind, key, value), text, writes | the steps of a scripted transaction (0 read, 1 put, 2 add, 3 delete, 4 none), then its text and, with what it read, its ledger entry |
+//! | `copy` | from, to, amount | sets `to` to what stands under `from` (0 if absent) plus the amount |
+//! | `sum` | from, to, into | sets `into` to number and sum of the rows in `from <= key < to` |
+//! | `remove` | key | deletes a row, if it is there |
+//! | `journal` | value | adds a row to a table without a primary key |
+//! | `surroundings` | key | sets the text under `key` to times, in the time zone, and chance |
+//! | `whole` | into | as `sum` over the whole table |
+//! | `fail` | key | writes, then fails |
+
+use hyades_engine::catalog::{
+    CatalogChange, ColumnDefinition, ParameterMode, PrimaryKey, Returns, RoutineDefinition, RoutineId,
+    RoutineKind, RoutineParameter, TableDefinition, TableName,
+};
+use hyades_engine::db::Engine;
+use hyades_engine::error::{Error, Result, sqlstate};
+use hyades_engine::procedure::ir::{
+    BinaryOperator, Direction, Expr, Instruction, Intent, Label, Procedure, Replayability, ScanBound,
+    ScanRange, TableReference,
+};
+use hyades_engine::procedure::routine::{CatalogView, RoutineCompiler};
+use hyades_engine::value::function::Function;
+use hyades_engine::value::{SqlType, Value};
+
+use crate::client::blocking;
+
+/// See the module head.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct TestCompiler;
+
+/// Every routine with the number of its bigint parameters.
+const ROUTINES: &[(&str, usize)] = &[
+    ("script", 14),
+    ("copy", 3),
+    ("sum", 3),
+    ("remove", 1),
+    ("journal", 1),
+    ("surroundings", 1),
+    ("whole", 1),
+    ("fail", 1),
+];
+
+const NUMBERS: u16 = 0;
+const LEDGER: u16 = 1;
+const LISTS: u16 = 2;
+const JOURNAL: u16 = 3;
+
+pub fn public(name: &str) -> TableName {
+    TableName { schema: "public".to_owned(), name: name.to_owned() }
+}
+
+/// A definition whose source is `body`.
+pub fn definition(name: &str, parameters: usize, body: &str) -> RoutineDefinition {
+    let parameter =
+        |sql_type| RoutineParameter { name: None, sql_type, mode: ParameterMode::In, default: None };
+    let mut parameters: Vec<_> = (0..parameters).map(|_| parameter(SqlType::BigInt)).collect();
+    if body == "script" {
+        // The text comes last, behind whether the transaction writes.
+        parameters.push(parameter(SqlType::Text));
+    }
+    RoutineDefinition {
+        name: public(name),
+        kind: RoutineKind::Procedure,
+        parameters,
+        returns: Returns::Nothing,
+        language: "test".to_owned(),
+        body: body.to_owned(),
+        is_strict: false,
+    }
+}
+
+/// Creates the journal and all routines, and waits until they are durable.
+pub fn create_routines(engine: &dyn Engine) -> Result<()> {
+    let mut worker = engine.worker();
+    worker.begin();
+    let journal = TableDefinition {
+        name: public("journal"),
+        columns: vec![ColumnDefinition {
+            name: "value".to_owned(),
+            sql_type: SqlType::BigInt,
+            is_nullable: false,
+            default: None,
+        }],
+        primary_key: None::<PrimaryKey>,
+        foreign_keys: Vec::new(),
+        referenced_by: Vec::new(),
+    };
+    let id = worker.new_table_id();
+    let change = CatalogChange::CreateTable { id, definition: journal };
+    blocking(|| worker.change_catalog(change.clone()))?;
+    for (name, parameters) in ROUTINES {
+        let id = worker.new_routine_id();
+        let definition = definition(name, *parameters, name);
+        let change = CatalogChange::CreateRoutine { id, definition, replaces: None };
+        blocking(|| worker.change_catalog(change.clone()))?;
+    }
+    blocking(|| worker.commit())?.wait()
+}
+
+/// Puts another source in the place of a routine's; the new id.
+pub fn replace_routine(engine: &dyn Engine, name: &str, parameters: usize, body: &str) -> Result<RoutineId> {
+    let mut worker = engine.worker();
+    worker.begin();
+    let replaces = worker.routines_named(&public(name)).first().map(|routine| routine.id);
+    let id = worker.new_routine_id();
+    let change =
+        CatalogChange::CreateRoutine { id, definition: definition(name, parameters, body), replaces };
+    blocking(|| worker.change_catalog(change.clone()))?;
+    // Not waited for: others build on it before it is durable.
+    blocking(|| worker.commit()).map(|_| id)
+}
+
+fn register(number: u16) -> Expr {
+    Expr::Register(number)
+}
+
+fn integer(number: i64) -> Expr {
+    Expr::Const(Value::BigInt(number))
+}
+
+fn column(row: u16, column: u16) -> Expr {
+    Expr::Column { row, column }
+}
+
+fn binary(operator: BinaryOperator, left: Expr, right: Expr) -> Expr {
+    Expr::Binary { operator, left: Box::new(left), right: Box::new(right) }
+}
+
+fn add(left: Expr, right: Expr) -> Expr {
+    binary(BinaryOperator::Add, left, right)
+}
+
+fn equal(left: Expr, right: i64) -> Expr {
+    binary(BinaryOperator::Equal, left, integer(right))
+}
+
+/// `into = into * 31 + value`, kept small.
+fn mix(into: u16, value: Expr) -> Instruction {
+    let product = binary(BinaryOperator::Multiply, register(into), integer(31));
+    let expr = binary(BinaryOperator::Modulo, add(product, value), integer(1_000_003));
+    Instruction::Evaluate { expr, into }
+}
+
+fn read(table: u16, key: Expr, intent: Intent, absent: Label) -> Instruction {
+    Instruction::ReadPoint { table, key: vec![key], row: table, intent, absent }
+}
+
+/// Inserts, or sets the present row's second column.
+fn upsert(code: &mut Vec<Instruction>, table: u16, key: Expr, value: Expr) {
+    let at = code.len() as Label;
+    code.extend([
+        read(table, key.clone(), Intent::Write, at + 3),
+        Instruction::Update { table, row: table, set: vec![(1, value.clone())] },
+        Instruction::Jump { to: at + 4 },
+        Instruction::Insert { table, values: vec![key, value], row: table },
+    ]);
+}
+
+fn script_step(code: &mut Vec<Instruction>, kind: u16, seen: u16) {
+    let (key, value) = (register(kind + 1), register(kind + 2));
+    let at = code.len() as Label;
+    let end = at + 13;
+    let writes = binary(BinaryOperator::LessEqual, register(kind), integer(2));
+    let combined = Expr::Case {
+        branches: vec![(equal(register(kind), 2), add(column(NUMBERS, 1), value.clone()))],
+        otherwise: Box::new(value.clone()),
+    };
+    code.extend([
+        Instruction::JumpUnless { condition: equal(register(kind), 0), to: at + 4 },
+        read(NUMBERS, key.clone(), Intent::Read, end),
+        mix(seen, column(NUMBERS, 1)),
+        Instruction::Jump { to: end },
+        Instruction::JumpUnless { condition: equal(register(kind), 3), to: at + 8 },
+        read(NUMBERS, key.clone(), Intent::Write, end),
+        Instruction::Delete { table: NUMBERS, row: NUMBERS },
+        Instruction::Jump { to: end },
+        Instruction::JumpUnless { condition: writes, to: end },
+        read(NUMBERS, key.clone(), Intent::Write, at + 12),
+        Instruction::Update { table: NUMBERS, row: NUMBERS, set: vec![(1, combined)] },
+        Instruction::Jump { to: end },
+        Instruction::Insert { table: NUMBERS, values: vec![key, value], row: NUMBERS },
+    ]);
+}
+
+fn script() -> Vec<Instruction> {
+    let (writes, text, seen) = (13, 14, 15);
+    let mut code = vec![Instruction::Evaluate { expr: integer(1), into: seen }];
+    for step in 0..4 {
+        script_step(&mut code, 1 + 3 * step, seen);
+    }
+    let at = code.len() as Label;
+    let has_text = Expr::Not(Box::new(Expr::IsNull(Box::new(register(text)))));
+    code.extend([
+        Instruction::JumpUnless { condition: equal(register(writes), 1), to: at + 4 },
+        Instruction::JumpUnless { condition: has_text, to: at + 3 },
+        Instruction::Insert { table: LISTS, values: vec![register(0), register(text)], row: LISTS },
+        Instruction::Insert { table: LEDGER, values: vec![register(0), register(seen)], row: LEDGER },
+    ]);
+    code
+}
+
+fn copy() -> Vec<Instruction> {
+    let mut code = vec![
+        Instruction::Evaluate { expr: integer(0), into: 3 },
+        read(NUMBERS, register(0), Intent::Read, 3),
+        Instruction::Evaluate { expr: column(NUMBERS, 1), into: 3 },
+    ];
+    upsert(&mut code, NUMBERS, register(1), add(register(3), register(2)));
+    code
+}
+
+fn sum(range: ScanRange, into: u16, seen: u16) -> Vec<Instruction> {
+    let open = Instruction::OpenScan {
+        cursor: 0,
+        table: NUMBERS,
+        range,
+        direction: Direction::Forward,
+        intent: Intent::Read,
+    };
+    let mut code = vec![
+        Instruction::Evaluate { expr: integer(7), into: seen },
+        open,
+        Instruction::NextRow { cursor: 0, row: NUMBERS, end: 6 },
+        mix(seen, column(NUMBERS, 0)),
+        mix(seen, column(NUMBERS, 1)),
+        Instruction::Jump { to: 2 },
+    ];
+    upsert(&mut code, NUMBERS, register(into), register(seen));
+    code
+}
+
+fn surroundings() -> Vec<Instruction> {
+    let call = |function| Expr::Call { function, arguments: Vec::new() };
+    let text = |expr| Expr::Cast { operand: Box::new(expr), to: SqlType::Text, explicit: true };
+    let concat = |left, right| binary(BinaryOperator::Concat, left, right);
+    let known = concat(
+        concat(text(call(Function::Now)), text(call(Function::StatementTimestamp))),
+        concat(text(call(Function::Random)), text(call(Function::GenRandomUuid))),
+    );
+    let mut code = Vec::new();
+    upsert(&mut code, LISTS, register(0), known);
+    code
+}
+
+fn code_of(body: &str) -> Option<Vec<Instruction>> {
+    Some(match body {
+        "script" => script(),
+        "copy" => copy(),
+        // Another version of the same routine, for replacements.
+        "copy twice" => {
+            let mut code = copy();
+            upsert(&mut code, NUMBERS, register(1), add(add(register(3), register(2)), integer(1000)));
+            code
+        }
+        "sum" => {
+            let bound = |number| vec![register(number)];
+            let range =
+                ScanRange { lower: ScanBound::Included(bound(0)), upper: ScanBound::Excluded(bound(1)) };
+            sum(range, 2, 3)
+        }
+        "whole" => sum(ScanRange { lower: ScanBound::Unbounded, upper: ScanBound::Unbounded }, 0, 1),
+        "remove" => vec![
+            read(NUMBERS, register(0), Intent::Write, 2),
+            Instruction::Delete { table: NUMBERS, row: NUMBERS },
+        ],
+        "journal" => vec![Instruction::Insert { table: JOURNAL, values: vec![register(0)], row: JOURNAL }],
+        "surroundings" => surroundings(),
+        "fail" => {
+            let mut code = Vec::new();
+            upsert(&mut code, NUMBERS, register(0), integer(-1));
+            let message = Expr::Const(Value::text("on purpose"));
+            code.push(Instruction::Raise { state: "P0001", message });
+            code
+        }
+        _ => return None,
+    })
+}
+
+impl RoutineCompiler for TestCompiler {
+    fn compile(&self, routine: &RoutineDefinition, catalog: &dyn CatalogView) -> Result<Procedure> {
+        let body = routine.body.as_str();
+        let unknown =
+            || Error::input(sqlstate::SYNTAX_ERROR, format!("no routine has the source \"{body}\""));
+        let code = code_of(body).ok_or_else(unknown)?;
+        let reference = |name: &str| {
+            let missing = || Error::input(sqlstate::UNDEFINED_TABLE, format!("no table {name}"));
+            catalog.table(&public(name)).map(TableReference::new).ok_or_else(missing)
+        };
+        let parameters: Vec<SqlType> = routine.inputs().map(|parameter| parameter.sql_type).collect();
+        let uses = body == "surroundings";
+        Ok(Procedure {
+            name: routine.name.name.clone(),
+            registers: parameters.len() as u16 + 2,
+            parameters,
+            rows: 4,
+            cursors: 1,
+            tables: ["numbers", "ledger", "lists", "journal"]
+                .into_iter()
+                .map(reference)
+                .collect::<Result<_>>()?,
+            code,
+            output: Vec::new(),
+            replay: Replayability::Deterministic { uses_clock: uses, uses_random: uses, uses_identity: uses },
+        })
+    }
+}
