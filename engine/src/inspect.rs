@@ -14,7 +14,7 @@ use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use crate::catalog::{CatalogChange, TableDefinition, TableId};
+use crate::catalog::{CatalogChange, RoutineDefinition, RoutineId, TableDefinition, TableId};
 use crate::config::ProtocolKind;
 use crate::disk::{Disk, RealDisk};
 use crate::error::{Error, Result, sqlstate};
@@ -191,39 +191,59 @@ impl Inspection {
         Ok(ends)
     }
 
-    /// The tables that the logs up to and including this incarnation have known, dropped ones too, by id.
-    pub fn tables(&self, last: &Incarnation) -> Result<HashMap<TableId, TableDefinition>> {
-        let mut tables = HashMap::new();
+    /// The tables and routines that the logs up to and including this incarnation have known, dropped ones too, by id.
+    pub fn schema(&self, last: &Incarnation) -> Result<Schema> {
+        let mut schema = Schema::default();
         for incarnation in self.manifest.incarnations.iter().filter(|one| one.number <= last.number) {
             for log in 0..incarnation.logs {
                 self.read(incarnation, log, |entry| {
                     if let EntryBody::Transaction(transaction) = &entry.body
                         && transaction.is_barrier
                     {
-                        learn_tables(transaction, &mut tables);
+                        schema.learn(transaction);
                     }
                     Ok(ControlFlow::Continue(()))
                 })?;
             }
         }
-        Ok(tables)
+        Ok(schema)
     }
 }
 
-fn learn_tables(transaction: &TransactionEntry<'_>, tables: &mut HashMap<TableId, TableDefinition>) {
-    for operation in transaction.operations().flatten() {
-        let Operation::Catalog(change) = operation else { continue };
-        match *change {
-            CatalogChange::CreateTable { id, definition } => {
-                tables.insert(id, definition);
-            }
-            CatalogChange::AddPrimaryKey { id, primary_key } => {
-                if let Some(definition) = tables.get_mut(&id) {
-                    definition.primary_key = Some(primary_key);
+/// What log records name by number.
+#[derive(Clone, Debug, Default)]
+pub struct Schema {
+    pub tables: HashMap<TableId, TableDefinition>,
+    pub routines: HashMap<RoutineId, RoutineDefinition>,
+}
+
+impl Schema {
+    fn learn(&mut self, transaction: &TransactionEntry<'_>) {
+        for operation in transaction.operations().flatten() {
+            let Operation::Catalog(change) = operation else { continue };
+            match *change {
+                CatalogChange::CreateTable { id, definition } => {
+                    self.tables.insert(id, definition);
                 }
+                CatalogChange::AddPrimaryKey { id, primary_key } => {
+                    if let Some(definition) = self.tables.get_mut(&id) {
+                        definition.primary_key = Some(primary_key);
+                    }
+                }
+                CatalogChange::CreateRoutine { id, definition, .. } => {
+                    self.routines.insert(id, definition);
+                }
+                // What remains does not change how rows are read.
+                _ => {}
             }
-            // What remains does not change how rows are read.
-            _ => {}
+        }
+    }
+
+    /// `public.transfer`, or its number where the logs do not tell.
+    pub fn routine_name(&self, id: RoutineId) -> String {
+        match self.routines.get(&id) {
+            Some(definition) => format!("{}.{}", definition.name.schema, definition.name.name),
+            None => format!("routine {}", id.0),
         }
     }
 }

@@ -20,6 +20,7 @@ use std::collections::HashMap;
 use std::hash::BuildHasher;
 
 use super::TransactionEntry;
+use crate::catalog::RoutineId;
 use crate::error::{Error, Result};
 use crate::log::record::Operation;
 use crate::lsn::{Lsn, LsnVector};
@@ -53,6 +54,8 @@ pub struct Node {
     pub is_barrier: bool,
     /// Whether its log record says which keys it writes.
     pub knows_keys: bool,
+    /// What a command-logged transaction called.
+    pub routine: Option<RoutineId>,
     keys: Vec<u64>,
 }
 
@@ -105,6 +108,7 @@ impl Node {
             operations: 0,
             is_barrier: transaction.is_barrier,
             knows_keys: true,
+            routine: None,
             keys: Vec::new(),
         };
         for operation in transaction.operations().flatten() {
@@ -114,6 +118,10 @@ impl Node {
                     node.keys.push(hashes.hash_one((table.0, key)));
                 }
                 Operation::Catalog(_) => node.knows_keys = false,
+                Operation::Command(command) => {
+                    node.knows_keys = false;
+                    node.routine = Some(command.routine);
+                }
             }
         }
         node.cost = match weight {
@@ -308,6 +316,7 @@ mod tests {
             operations: keys.len(),
             is_barrier: false,
             knows_keys: true,
+            routine: None,
             keys: keys.to_vec(),
         }
     }

@@ -1,7 +1,7 @@
 //! `hyades log dump`: the records of logs, one by one, for people and as JSON (one object for each line).
 //!
-//! Rows are shown with the names and types of their table, which stand in the logs themselves. To know them, all logs up to the
-//! incarnation are looked through first.
+//! Rows are shown with the names and types of their table, calls with the name of their routine; these stand in the logs themselves.
+//! To know them, all logs up to the incarnation are looked through first.
 
 use std::collections::HashMap;
 use std::fmt::Write as _;
@@ -10,8 +10,8 @@ use std::ops::ControlFlow;
 
 use clap::Args;
 use hyades_engine::catalog::{TableDefinition, TableId};
-use hyades_engine::inspect::{Entry, EntryBody, TransactionEntry};
-use hyades_engine::log::record::{Malformed, Operation};
+use hyades_engine::inspect::{Entry, EntryBody, Schema, TransactionEntry};
+use hyades_engine::log::record::{Command, Malformed, Operation};
 use hyades_engine::lsn::LsnVector;
 use hyades_engine::storage::row::RowLayout;
 use hyades_engine::value::{SqlType, Value, text};
@@ -59,7 +59,7 @@ impl KnownTable {
 
 /// One operation as it is shown.
 struct Shown {
-    /// `put`, `delete`, `schema` ...
+    /// `put`, `delete`, `schema`, `call`, `damaged`.
     kind: &'static str,
     table: Option<String>,
     /// The hidden key of a table without a primary key, or the key of a deleted row, in hexadecimal.
@@ -71,11 +71,24 @@ enum Content {
     None,
     /// Columns in their order, with their values.
     Row(Vec<(String, Json)>),
+    Call(Call),
     Other(Json),
+}
+
+/// A command-logged transaction as it is shown.
+struct Call {
+    routine: String,
+    version_hash: String,
+    arguments: Vec<Json>,
+    /// What the call saw of its surroundings: names and values.
+    captured: Vec<(String, Json)>,
+    row_numbers: Vec<u64>,
+    write_set_hash: String,
 }
 
 struct Printer {
     tables: HashMap<TableId, KnownTable>,
+    schema: Schema,
     ends: LsnVector,
     is_serial: bool,
     is_json: bool,
@@ -95,9 +108,10 @@ pub(super) fn run(arguments: &DumpArguments, out: &mut dyn Write) -> Result<(), 
             )));
         }
     };
-    let tables = inspection.tables(incarnation)?;
+    let schema = inspection.schema(incarnation)?;
     let printer = Printer {
-        tables: tables.iter().map(|(id, definition)| (*id, KnownTable::new(definition))).collect(),
+        tables: schema.tables.iter().map(|(id, definition)| (*id, KnownTable::new(definition))).collect(),
+        schema,
         ends: inspection.ends(incarnation)?,
         is_serial: incarnation.protocol == "serial",
         is_json: arguments.common.json,
@@ -223,13 +237,50 @@ impl Printer {
                 key: None,
                 content: serde_json::to_value(&*change).map_or(Content::None, Content::Other),
             },
-            Err(malformed) => Shown {
-                kind: "damaged",
-                table: None,
-                key: None,
-                content: Content::Other(json!(malformed.to_string())),
+            Ok(Operation::Command(command)) => match shown_call(&self.schema, &command) {
+                Ok(call) => Shown { kind: "call", table: None, key: None, content: Content::Call(call) },
+                Err(malformed) => Shown::damaged(&malformed),
             },
+            Err(malformed) => Shown::damaged(&malformed),
         }
+    }
+}
+
+fn shown_call(schema: &Schema, command: &Command<'_>) -> Result<Call, Malformed> {
+    let captured = &command.captured;
+    let mut seen = Vec::new();
+    if let Some(clock) = captured.clock {
+        let time = |microseconds| shown_value(&Value::TimestampTz(microseconds));
+        seen.push(("transaction_time".to_owned(), time(clock.transaction_time)));
+        seen.push(("statement_time".to_owned(), time(clock.statement_time)));
+    }
+    if let Some(seed) = captured.random_seed {
+        seen.push(("random_seed".to_owned(), json!(format!("{seed:016x}"))));
+    }
+    if let Some(identity) = captured.identity {
+        for (name, text) in
+            [("user", identity.user), ("database", identity.database), ("time_zone", identity.time_zone)]
+        {
+            seen.push((name.to_owned(), json!(text)));
+        }
+    }
+    let mut row_numbers = Vec::new();
+    command.row_numbers_into(&mut row_numbers)?;
+    Ok(Call {
+        routine: schema.routine_name(command.routine),
+        version_hash: format!("{:08x}", command.version_hash),
+        arguments: command.arguments()?.iter().map(shown_value).collect(),
+        captured: seen,
+        row_numbers,
+        write_set_hash: format!("{:016x}", command.write_set_hash),
+    })
+}
+
+/// As SQL prints it; null for NULL.
+fn shown_value(value: &Value) -> Json {
+    match value {
+        Value::Null => Json::Null,
+        value => json!(text::format(value, &TimeZone::UTC).as_str()),
     }
 }
 
@@ -250,16 +301,17 @@ fn shown_row(known: Option<&KnownTable>, row: &[u8]) -> Content {
         return Content::Other(json!(hexadecimal(row)));
     };
     let value = |(index, (name, _)): (usize, &(String, SqlType))| {
-        let value = match known.layout.value(row, index as u16) {
-            Value::Null => Json::Null,
-            value => json!(text::format(&value, &TimeZone::UTC).as_str()),
-        };
-        (name.clone(), value)
+        (name.clone(), shown_value(&known.layout.value(row, index as u16)))
     };
     Content::Row(known.columns.iter().enumerate().map(value).collect())
 }
 
 impl Shown {
+    fn damaged(malformed: &Malformed) -> Shown {
+        let content = Content::Other(json!(malformed.to_string()));
+        Shown { kind: "damaged", table: None, key: None, content }
+    }
+
     fn json(&self) -> Json {
         let mut object = json!({ "operation": self.kind });
         for (name, part) in [("table", &self.table), ("key", &self.key)] {
@@ -270,6 +322,14 @@ impl Shown {
         match &self.content {
             Content::None => {}
             Content::Row(columns) => object["content"] = Json::Object(columns.iter().cloned().collect()),
+            Content::Call(call) => {
+                object["routine"] = json!(call.routine);
+                object["version_hash"] = json!(call.version_hash);
+                object["arguments"] = json!(call.arguments);
+                object["captured"] = Json::Object(call.captured.iter().cloned().collect());
+                object["row_numbers"] = json!(call.row_numbers);
+                object["write_set_hash"] = json!(call.write_set_hash);
+            }
             Content::Other(content) => object["content"] = content.clone(),
         }
         object
@@ -281,12 +341,15 @@ impl Shown {
             text = text + " " + part;
         }
         match &self.content {
-            Content::Row(columns) => {
-                for (name, value) in columns {
-                    let value =
-                        value.as_str().map_or_else(|| "NULL".to_owned(), |value| format!("{value:?}"));
-                    text = text + " " + name + "=" + &value;
+            Content::Row(columns) => text += &named(columns),
+            Content::Call(call) => {
+                let arguments: Vec<String> = call.arguments.iter().map(quoted).collect();
+                text = text + " " + &call.routine + "(" + &arguments.join(", ") + ")";
+                text += &named(&call.captured);
+                if !call.row_numbers.is_empty() {
+                    text += &format!(" row_numbers={:?}", call.row_numbers);
                 }
+                text = text + " version=" + &call.version_hash + " wrote=" + &call.write_set_hash;
             }
             Content::Other(Json::String(content)) => text = text + " " + content,
             Content::Other(content) => text = text + " " + &content.to_string(),
@@ -294,4 +357,13 @@ impl Shown {
         }
         text
     }
+}
+
+/// ` name="value"` for each.
+fn named(columns: &[(String, Json)]) -> String {
+    columns.iter().map(|(name, value)| format!(" {name}={}", quoted(value))).collect()
+}
+
+fn quoted(value: &Json) -> String {
+    value.as_str().map_or_else(|| "NULL".to_owned(), |value| format!("{value:?}"))
 }

@@ -5,7 +5,7 @@ use std::ops::ControlFlow;
 
 use clap::{Args, ValueEnum};
 use hyades_engine::inspect::graph::{Bounds, Graph, Node, Weight};
-use hyades_engine::inspect::{EntryBody, Inspection};
+use hyades_engine::inspect::{EntryBody, Inspection, Schema};
 use hyades_engine::log::manifest::Incarnation;
 use serde_json::json;
 
@@ -65,7 +65,7 @@ pub(super) fn run(arguments: &GraphArguments, out: &mut dyn Write) -> Result<(),
         return Err(Failure::Sentence("there is no transaction in this range of the logs".to_owned()));
     }
     if arguments.dot {
-        return draw(&graph, out);
+        return draw(&graph, &inspection.schema(incarnation)?, out);
     }
     let orders = graph.orders()?;
     let rows = [
@@ -165,16 +165,22 @@ fn print(
     Ok(())
 }
 
-fn draw(graph: &Graph, out: &mut dyn Write) -> Result<(), Failure> {
+fn draw(graph: &Graph, schema: &Schema, out: &mut dyn Write) -> Result<(), Failure> {
     writeln!(out, "digraph log {{")?;
     writeln!(out, "  rankdir=LR; node [shape=box, fontname=\"monospace\"];")?;
     for place in graph.order()? {
         let node = graph.node(place);
         let style = if node.is_barrier { ", style=bold" } else { "" };
+        let what = match node.routine {
+            Some(routine) => schema.routine_name(routine),
+            None => format!("{} operations", node.operations),
+        };
+        // A name may hold quotes.
+        let what = what.replace('\\', "\\\\").replace('"', "\\\"");
         writeln!(
             out,
-            "  \"{}:{}\" [label=\"{}:{}\\n{} operations\"{style}];",
-            place.log, node.end, place.log, node.end, node.operations
+            "  \"{}:{}\" [label=\"{}:{}\\n{what}\"{style}];",
+            place.log, node.end, place.log, node.end
         )?;
     }
     for edge in graph.edges()? {

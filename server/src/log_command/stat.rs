@@ -1,10 +1,12 @@
 //! `hyades log stat`: what the logs of one incarnation consist of.
 
+use std::collections::BTreeMap;
 use std::io::Write;
 use std::ops::ControlFlow;
 
 use clap::Args;
-use hyades_engine::inspect::{EntryBody, Inspection, SegmentFiles, TransactionEntry};
+use hyades_engine::catalog::RoutineId;
+use hyades_engine::inspect::{EntryBody, Inspection, Schema, SegmentFiles, TransactionEntry};
 use hyades_engine::log::manifest::Incarnation;
 use hyades_engine::log::record::Operation;
 use hyades_engine::log::store::{LogEnd, Tail};
@@ -24,6 +26,8 @@ pub struct StatArguments {
 struct Kind {
     count: u64,
     bytes: u64,
+    /// Of the bytes, those of LSN vectors.
+    vector_bytes: u64,
 }
 
 impl Kind {
@@ -33,7 +37,13 @@ impl Kind {
     }
 
     fn json(self) -> serde_json::Value {
-        json!({ "count": self.count, "bytes": self.bytes })
+        json!({ "count": self.count, "bytes": self.bytes, "vector_bytes": self.vector_bytes })
+    }
+
+    /// Bytes of one, and of one's LSN vector.
+    fn each(self) -> (f64, f64) {
+        let count = self.count.max(1) as f64;
+        (self.bytes as f64 / count, self.vector_bytes as f64 / count)
     }
 }
 
@@ -45,6 +55,8 @@ struct LogStat {
     counts: Lsn,
     data: Kind,
     command: Kind,
+    /// The commands, by what they call.
+    calls: BTreeMap<RoutineId, Kind>,
     schema: Kind,
     fragment: Kind,
     anchor: Kind,
@@ -72,6 +84,7 @@ impl LogStat {
             counts: ends.get(log),
             data: Kind::default(),
             command: Kind::default(),
+            calls: BTreeMap::new(),
             schema: Kind::default(),
             fragment: Kind::default(),
             anchor: Kind::default(),
@@ -108,25 +121,35 @@ impl LogStat {
     fn add_transaction(&mut self, transaction: &TransactionEntry<'_>, bytes: u64) {
         self.vector_bytes += transaction.vector_bytes as u64;
         self.dependent += u64::from(transaction.vector_bytes > 1);
-        let mut kind = RecordKind::Data;
+        let mut kind = &mut self.data;
         for operation in transaction.operations().flatten() {
             match operation {
                 Operation::Put { .. } => self.puts += 1,
                 Operation::Delete { .. } => self.deletes += 1,
-                Operation::Catalog(_) => kind = RecordKind::Schema,
+                Operation::Catalog(_) => kind = &mut self.schema,
+                Operation::Command(command) => {
+                    let calls = self.calls.entry(command.routine).or_default();
+                    calls.add(bytes);
+                    calls.vector_bytes += transaction.vector_bytes as u64;
+                    kind = &mut self.command;
+                }
             }
         }
-        match kind {
-            RecordKind::Data => self.data.add(bytes),
-            RecordKind::Schema => self.schema.add(bytes),
-        }
+        kind.add(bytes);
+        kind.vector_bytes += transaction.vector_bytes as u64;
     }
 
     fn transactions(&self) -> u64 {
         self.data.count + self.command.count + self.schema.count
     }
 
-    fn json(&self) -> serde_json::Value {
+    fn json(&self, schema: &Schema) -> serde_json::Value {
+        let calls = self.calls.iter().map(|(routine, kind)| {
+            let mut call = kind.json();
+            call["routine"] = json!(schema.routine_name(*routine));
+            call["version"] = json!(routine.0);
+            call
+        });
         json!({
             "segments": self.files.count,
             "segment_bytes": self.files.bytes,
@@ -137,6 +160,7 @@ impl LogStat {
             "discarded": self.discarded,
             "data": self.data.json(),
             "command": self.command.json(),
+            "calls": calls.collect::<Vec<_>>(),
             "schema": self.schema.json(),
             "fragment": self.fragment.json(),
             "anchor": self.anchor.json(),
@@ -159,7 +183,7 @@ impl LogStat {
         }
     }
 
-    fn print(&self, log: usize, out: &mut dyn Write) -> std::io::Result<()> {
+    fn print(&self, log: usize, schema: &Schema, out: &mut dyn Write) -> std::io::Result<()> {
         let bytes = self.end.as_ref().map_or(0, |end| end.whole_records.0);
         writeln!(
             out,
@@ -178,12 +202,15 @@ impl LogStat {
             ("filler", self.filler),
         ];
         for (name, kind) in kinds.into_iter().filter(|(_, kind)| kind.count > 0) {
-            let each = kind.bytes as f64 / kind.count as f64;
+            let (each, _) = kind.each();
             writeln!(
                 out,
                 "  {name:<9} {:>12} records {:>15} bytes {each:>9.1} bytes each",
                 kind.count, kind.bytes
             )?;
+            if name == "command" {
+                self.print_calls(schema, out)?;
+            }
         }
         let transactions = self.transactions();
         if transactions > 0 {
@@ -201,12 +228,21 @@ impl LogStat {
         }
         writeln!(out, "  durable by its anchors: {:?}", self.durable.entries())
     }
-}
 
-/// What stands for a transaction.
-enum RecordKind {
-    Data,
-    Schema,
+    /// Versions of a routine are told apart by their numbers.
+    fn print_calls(&self, schema: &Schema, out: &mut dyn Write) -> std::io::Result<()> {
+        for (routine, kind) in &self.calls {
+            let (each, vector) = kind.each();
+            writeln!(
+                out,
+                "    {:<28} version {:<6} {:>12} calls {each:>9.1} bytes each, {vector:.2} of them LSN vectors",
+                schema.routine_name(*routine),
+                routine.0,
+                kind.count
+            )?;
+        }
+        Ok(())
+    }
 }
 
 pub(super) fn run(arguments: &StatArguments, out: &mut dyn Write) -> Result<(), Failure> {
@@ -217,6 +253,7 @@ pub(super) fn run(arguments: &StatArguments, out: &mut dyn Write) -> Result<(), 
     let logs = (0..incarnation.logs)
         .map(|log| LogStat::of(&inspection, incarnation, log, &ends))
         .collect::<Result<Vec<LogStat>, Failure>>()?;
+    let schema = inspection.schema(incarnation)?;
     let warning = warning(&inspection, incarnation);
     if arguments.common.json {
         let incarnations: Vec<serde_json::Value> = manifest
@@ -230,7 +267,7 @@ pub(super) fn run(arguments: &StatArguments, out: &mut dyn Write) -> Result<(), 
             "incarnation": incarnation.number,
             "is_in_use": inspection.is_in_use(),
             "warning": warning,
-            "logs": logs.iter().map(LogStat::json).collect::<Vec<_>>(),
+            "logs": logs.iter().map(|log| log.json(&schema)).collect::<Vec<_>>(),
         });
         writeln!(out, "{report:#}")?;
         return Ok(());
@@ -248,7 +285,7 @@ pub(super) fn run(arguments: &StatArguments, out: &mut dyn Write) -> Result<(), 
         writeln!(out, "note: {warning}")?;
     }
     for (log, stat) in logs.iter().enumerate() {
-        stat.print(log, out)?;
+        stat.print(log, &schema, out)?;
     }
     Ok(())
 }
