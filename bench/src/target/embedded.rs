@@ -2,11 +2,11 @@
 
 use std::sync::Arc;
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result};
 use hyades::session::{Completion, Notice, Output, Prepared, SessionOptions};
 use hyades::{Database, Error, Session, Value};
 use hyades_engine::db::{Flow, Interrupt};
-use hyades_engine::value::text;
+use hyades_engine::value::{ArrayElement, ArrayValue, text};
 
 use super::{Argument, Caller, Connection, Ended, fill_chunk, parse_number};
 use crate::workload::{Call, Request};
@@ -144,21 +144,27 @@ pub struct EmbeddedCaller {
     answer: Answer,
 }
 
-fn value(argument: &Argument) -> Result<Value> {
-    Ok(match argument {
+fn value(argument: &Argument) -> Value {
+    let array = |element, values| Value::Array(Box::new(ArrayValue { element, values }));
+    match argument {
         Argument::Null => Value::Null,
         Argument::Integer(number) => Value::Integer(*number),
         Argument::BigInt(number) => Value::BigInt(*number),
         Argument::Text(text) => Value::Text(text.clone()),
-        Argument::Integers(_) | Argument::SmallInts(_) => bail!("arrays cannot be passed yet"),
-    })
+        Argument::Integers(numbers) => {
+            array(ArrayElement::Integer, numbers.iter().map(|number| Value::Integer(*number)).collect())
+        }
+        Argument::SmallInts(numbers) => {
+            array(ArrayElement::SmallInt, numbers.iter().map(|number| Value::SmallInt(*number)).collect())
+        }
+    }
 }
 
 impl Caller for EmbeddedCaller {
     fn call(&mut self, request: &Request) -> Result<Ended> {
         self.values.clear();
         for argument in &request.arguments {
-            self.values.push(value(argument)?);
+            self.values.push(value(argument));
         }
         let (session, prepared) = (&mut self.session, &self.prepared[request.call]);
         self.answer.restarts = 0;
