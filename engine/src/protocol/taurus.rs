@@ -48,6 +48,8 @@
 //!   (section 2.2), and a reader's own durability never waits for those who come after. Command logging will (pitfall 22).
 //! * Defaulting happens once, when the LV is frozen, not for each absent tuple: the floor only grows, so one raise by
 //!   its latest value covers every default of the transaction.
+//! * A worker's transactions go to its own log only while that has enough to write; else to the first log that has little, so that few
+//!   transactions share a block (`Logs::choose`). LVs order them all the same.
 //! * Anchors are appended by the logger just before a block, not by a timer; the paper's delta (evict later than PLV) is
 //!   the distance between the floor and the durable positions.
 
@@ -72,11 +74,18 @@ pub struct Taurus {
 /// What is kept for a tuple, gap or table stripe. An empty vector means: at most the floor.
 #[derive(Clone, Debug, Default)]
 pub struct TupleVectors {
+    write: LsnVector,
+    /// Most tuples have none: kept apart, so that the lock table stays small.
+    shared: Option<Box<SharedVectors>>,
+}
+
+/// Of accesses that do not conflict with their like.
+#[derive(Clone, Debug, Default)]
+struct SharedVectors {
     /// Readers that conflict with later writers. Left empty by data logging.
     read: LsnVector,
     /// Intent writers (row writers under a table, inserters into a gap).
     intent: LsnVector,
-    write: LsnVector,
 }
 
 /// T.LV, and how far a large transaction's append has come.
@@ -192,8 +201,10 @@ impl Protocol for Taurus {
     #[inline]
     fn can_evict(&self, meta: &TupleVectors) -> bool {
         self.is_below_floor(&meta.write)
-            && self.is_below_floor(&meta.intent)
-            && self.is_below_floor(&meta.read)
+            && meta
+                .shared
+                .as_ref()
+                .is_none_or(|shared| self.is_below_floor(&shared.intent) && self.is_below_floor(&shared.read))
     }
 
     fn new_dependencies(&self) -> Dependencies {
@@ -212,11 +223,12 @@ impl Protocol for Taurus {
         let vector = &mut dependencies.vector;
         // Invariant 4: an empty vector is covered by the floor, which `freeze` brings in.
         vector.raise(meta.write.entries());
+        let Some(shared) = &meta.shared else { return };
         if matches!(mode, AccessMode::Read | AccessMode::Write) {
-            vector.raise(meta.intent.entries());
+            vector.raise(shared.intent.entries());
         }
         if matches!(mode, AccessMode::IntentWrite | AccessMode::Write) {
-            vector.raise(meta.read.entries());
+            vector.raise(shared.read.entries());
         }
     }
 
@@ -229,7 +241,7 @@ impl Protocol for Taurus {
         }
         match mode {
             AccessMode::IntentRead | AccessMode::Read => {}
-            AccessMode::IntentWrite => meta.intent.raise(token.entries()),
+            AccessMode::IntentWrite => meta.shared.get_or_insert_default().intent.raise(token.entries()),
             AccessMode::Write => {
                 debug_assert!(
                     mutant::is_active(Mutant::ReleaseBeforeRaise)
@@ -237,8 +249,7 @@ impl Protocol for Taurus {
                     "a writer's LV covers its predecessors"
                 );
                 meta.write.copy_from(token.entries());
-                meta.intent.clear();
-                meta.read.clear();
+                meta.shared = None;
             }
         }
     }
@@ -249,7 +260,7 @@ impl Protocol for Taurus {
         dependencies: &mut Dependencies,
         payload: &CommitPayload<'_>,
     ) -> Result<Append<LsnVector>> {
-        let log = dependencies.progress.log(worker % self.logs.count());
+        let log = dependencies.progress.log(self.logs.choose(worker));
         // The bug is shown by records of usual size; it knows no fragments.
         if mutant::is_active(Mutant::ReserveBeforeFreeze) && payload.operations.len() <= 4096 {
             return self.append_before_freezing(log, worker, dependencies, payload);
