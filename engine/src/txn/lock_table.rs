@@ -270,14 +270,15 @@ impl<P: Protocol> LockTable<P> {
         }
     }
 
-    /// Gives `part` the traces of the gap `whole`, which it is about to be divided from. The caller holds `whole` in a mode that keeps
-    /// readers away, so none is missed; `part` is not to be found yet.
-    pub(crate) fn divide(&self, protocol: &P, whole: Resource, part: Resource) {
+    /// Gives `parts` the traces of the gap `whole`, which is about to be divided. The caller holds `whole` in a mode that keeps
+    /// readers away, so none is missed; the parts are not to be found yet.
+    pub(crate) fn divide(&self, protocol: &P, whole: Resource, parts: [Resource; 2]) {
         let traces = {
             let bucket = self.bucket(whole);
             bucket.get(whole).and_then(|entry| protocol.divided(&entry.meta))
         };
-        if let Some(traces) = traces {
+        let Some(traces) = traces else { return };
+        for part in parts {
             protocol.inherit(&mut Self::entry(&mut self.bucket(part), part, protocol).meta, &traces);
         }
     }
