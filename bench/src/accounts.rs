@@ -12,8 +12,7 @@ use hyades_engine::db::Engine;
 use hyades_engine::error::{Error, Result, sqlstate};
 use hyades_engine::procedure::frame::Frame;
 use hyades_engine::procedure::ir::{
-    BinaryOperator, Direction, Expr, Instruction, Intent, Procedure, Replayability, ScanBound, ScanRange,
-    TableReference,
+    BinaryOperator, Direction, Expr, Instruction, Intent, Procedure, ScanBound, ScanRange, TableReference,
 };
 use hyades_engine::storage::table::Table;
 use hyades_engine::value::{SqlType, Value};
@@ -89,8 +88,7 @@ fn procedure(name: &str, table: &Arc<Table>, parameters: u16, code: Vec<Instruct
         cursors: 1,
         tables: vec![TableReference::new(Arc::clone(table))],
         code,
-        output: Vec::new(),
-        replay: Replayability::default(),
+        ..Procedure::default()
     }
 }
 

@@ -6,8 +6,11 @@
 //!
 //! SQLSTATE codes are those of PostgreSQL's appendix A, because clients act on them.
 
+use std::collections::BTreeSet;
 use std::fmt;
 use std::sync::Arc;
+
+use parking_lot::Mutex;
 
 /// The result of every fallible engine function.
 pub type Result<T> = std::result::Result<T, Error>;
@@ -15,6 +18,26 @@ pub type Result<T> = std::result::Result<T, Error>;
 /// A five-character SQLSTATE code.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 pub struct SqlState(pub &'static str);
+
+impl SqlState {
+    /// The code that RAISE makes of a text: the text, if it is one.
+    pub fn named(text: &str) -> SqlState {
+        /// Codes that programs have made up. A code is five letters or digits, so there are at most 60 million, and few in one program.
+        static KNOWN: Mutex<BTreeSet<&'static str>> = Mutex::new(BTreeSet::new());
+        let is_code =
+            text.len() == 5 && text.bytes().all(|byte| byte.is_ascii_digit() || byte.is_ascii_uppercase());
+        if !is_code {
+            return sqlstate::RAISE_EXCEPTION;
+        }
+        let mut known = KNOWN.lock();
+        if let Some(known) = known.get(text) {
+            return SqlState(known);
+        }
+        let kept: &'static str = Box::leak(text.to_owned().into_boxed_str());
+        known.insert(kept);
+        SqlState(kept)
+    }
+}
 
 impl fmt::Debug for SqlState {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -107,6 +130,19 @@ pub mod sqlstate {
         CANNOT_CONNECT_NOW = "57P03";
         IO_ERROR = "58030";
         UNDEFINED_FILE = "58P01";
+        SUCCESSFUL_COMPLETION = "00000";
+        WARNING = "01000";
+        CASE_NOT_FOUND = "20000";
+        NULL_VALUE_NOT_ALLOWED = "22004";
+        ARRAY_SUBSCRIPT_ERROR = "2202E";
+        FUNCTION_EXECUTED_NO_RETURN_STATEMENT = "2F005";
+        INVALID_PARAMETER_DEFINITION = "42P13";
+        INVALID_RECURSION = "42P19";
+        STACKED_DIAGNOSTICS = "0Z002";
+        RAISE_EXCEPTION = "P0001";
+        NO_DATA_FOUND = "P0002";
+        TOO_MANY_ROWS = "P0003";
+        ASSERT_FAILURE = "P0004";
         INTERNAL_ERROR = "XX000";
         DATA_CORRUPTED = "XX001";
     }
@@ -136,6 +172,24 @@ pub struct InputError {
     pub table: Option<String>,
     pub column: Option<String>,
     pub constraint: Option<String>,
+    /// Where in which routine, innermost first, a line each.
+    pub context: Option<String>,
+}
+
+impl InputError {
+    pub fn new(state: SqlState, message: impl Into<String>) -> InputError {
+        InputError {
+            state,
+            message: message.into(),
+            detail: None,
+            hint: None,
+            position: None,
+            table: None,
+            column: None,
+            constraint: None,
+            context: None,
+        }
+    }
 }
 
 /// What ended the database's ability to acknowledge anything.
@@ -156,16 +210,7 @@ pub enum Error {
 impl Error {
     /// A user error with nothing but a code and a sentence; refine it with the `with_` methods.
     pub fn input(state: SqlState, message: impl Into<String>) -> Error {
-        Error::Input(Box::new(InputError {
-            state,
-            message: message.into(),
-            detail: None,
-            hint: None,
-            position: None,
-            table: None,
-            column: None,
-            constraint: None,
-        }))
+        Error::Input(Box::new(InputError::new(state, message)))
     }
 
     pub fn fatal(state: SqlState, message: impl Into<String>) -> Error {
@@ -221,6 +266,11 @@ impl Error {
     #[must_use]
     pub fn with_constraint(self, constraint: impl Into<String>) -> Error {
         self.edit(|input| input.constraint = Some(constraint.into()))
+    }
+
+    #[must_use]
+    pub fn with_context(self, context: impl Into<String>) -> Error {
+        self.edit(|input| input.context = Some(context.into()))
     }
 
     pub fn sqlstate(&self) -> SqlState {

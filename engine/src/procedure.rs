@@ -1,7 +1,9 @@
 //! Procedures: the IR (`ir`), the state of a run (`frame`), the value of an expression (`evaluate`), what a procedure may do to
-//! data (`access`), and the interpreter that puts it together (`interpret`); `routine` gets from a stored routine to its procedure.
+//! data (`access`), and the interpreter that puts it together (`interpret`, with `control` for calls, loops and errors); `routine` gets
+//! from a stored routine to its procedure.
 
 mod access;
+mod control;
 pub mod evaluate;
 pub mod frame;
 pub(crate) mod interpret;

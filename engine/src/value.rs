@@ -12,6 +12,7 @@
 //! 3. `i32::MIN`/`i32::MAX` days and `i64::MIN`/`i64::MAX` microseconds are PostgreSQL's `-infinity`/`infinity`.
 
 pub mod arithmetic;
+pub mod array;
 pub mod binary;
 pub mod cast;
 pub mod compare;
@@ -26,6 +27,8 @@ use std::borrow::Cow;
 
 use compact_str::CompactString;
 use serde::{Deserialize, Serialize};
+
+pub use array::{ArrayElement, ArrayValue};
 
 pub use bigdecimal::BigDecimal;
 
@@ -51,6 +54,8 @@ pub enum SqlType {
     Timestamp,
     TimestampTz,
     Uuid,
+    /// One dimension; of parameters and variables, not of columns.
+    Array(ArrayElement),
 }
 
 /// One SQL value. Text of `char(n)` is held padded.
@@ -76,6 +81,7 @@ pub enum Value {
     /// Microseconds since 2000-01-01 00:00:00 UTC.
     TimestampTz(i64),
     Uuid([u8; 16]),
+    Array(Box<ArrayValue>),
 }
 
 const _: () = assert!(size_of::<Value>() <= 32);
@@ -102,6 +108,7 @@ impl SqlType {
             SqlType::Timestamp => "timestamp without time zone",
             SqlType::TimestampTz => "timestamp with time zone",
             SqlType::Uuid => "uuid",
+            SqlType::Array(element) => element.array_names().0,
         }
     }
 
@@ -134,6 +141,7 @@ impl SqlType {
             SqlType::Timestamp => "timestamp",
             SqlType::TimestampTz => "timestamptz",
             SqlType::Uuid => "uuid",
+            SqlType::Array(element) => element.array_names().1,
         }
     }
 
@@ -155,6 +163,7 @@ impl SqlType {
             SqlType::Timestamp => 1114,
             SqlType::TimestampTz => 1184,
             SqlType::Uuid => 2950,
+            SqlType::Array(element) => element.array_names().2,
         }
     }
 
@@ -166,9 +175,12 @@ impl SqlType {
             SqlType::Integer | SqlType::Real | SqlType::Date => 4,
             SqlType::BigInt | SqlType::DoublePrecision | SqlType::Timestamp | SqlType::TimestampTz => 8,
             SqlType::Uuid => 16,
-            SqlType::Numeric(_) | SqlType::Text | SqlType::Varchar(_) | SqlType::Char(_) | SqlType::Bytea => {
-                -1
-            }
+            SqlType::Numeric(_)
+            | SqlType::Text
+            | SqlType::Varchar(_)
+            | SqlType::Char(_)
+            | SqlType::Bytea
+            | SqlType::Array(_) => -1,
         }
     }
 
@@ -209,7 +221,7 @@ impl SqlType {
                 (((packed >> 16) & 0xffff) as u16, (scale ^ 1024) - 1024)
             })),
             2950 => SqlType::Uuid,
-            _ => return None,
+            _ => SqlType::Array(ArrayElement::of_array_oid(oid)?),
         })
     }
 
@@ -226,6 +238,9 @@ impl SqlType {
 
     /// The same type, modifiers aside.
     pub fn is_same_base(self, other: SqlType) -> bool {
+        if let (SqlType::Array(own), SqlType::Array(other)) = (self, other) {
+            return own == other;
+        }
         std::mem::discriminant(&self) == std::mem::discriminant(&other)
     }
 
@@ -280,6 +295,7 @@ impl Value {
             Value::Timestamp(_) => SqlType::Timestamp,
             Value::TimestampTz(_) => SqlType::TimestampTz,
             Value::Uuid(_) => SqlType::Uuid,
+            Value::Array(array) => SqlType::Array(array.element),
         })
     }
 

@@ -32,6 +32,7 @@ impl RoutineCompiler for Counter {
             code: vec![Instruction::Return],
             output: Vec::new(),
             replay: Replayability::PURE,
+            ..Procedure::default()
         })
     }
 }

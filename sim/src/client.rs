@@ -13,8 +13,7 @@ use hyades_engine::error::{Abort, sqlstate};
 use hyades_engine::log::durable::Durability;
 use hyades_engine::procedure::frame::{Environment, Frame, RowSink};
 use hyades_engine::procedure::ir::{
-    BinaryOperator, Direction, Expr, Instruction, Intent, Procedure, Replayability, ScanBound, ScanRange,
-    TableReference,
+    BinaryOperator, Direction, Expr, Instruction, Intent, Procedure, ScanBound, ScanRange, TableReference,
 };
 use hyades_engine::storage::table::Table;
 use hyades_engine::value::{SqlType, Value};
@@ -102,8 +101,7 @@ fn procedure(
         cursors: 1,
         tables: vec![TableReference::new(Arc::clone(table))],
         code,
-        output: Vec::new(),
-        replay: Replayability::default(),
+        ..Procedure::default()
     })
 }
 

@@ -3,34 +3,44 @@
 //! Names become columns of row slots, registers or functions; types are inferred as PostgreSQL does (documentation, chapter 10):
 //! a literal in quotes, NULL and a parameter without a declared type are *unknown* until an operator, function, column or
 //! clause gives them one ([`Class`]). Files: `expression` (the walk), `operator`, `call` (functions, aggregates), `coerce`
-//! (conversions), `scope` (names in FROM), `types` (type names).
+//! (conversions), `scope` (names in FROM), `variable` (those of a routine), `routine`
+//! (calls of routines), `array`, `types` (type names).
 //!
 //! Every error carries the position in the statement's text that PostgreSQL's would.
 
 pub(crate) mod aggregate;
+pub(crate) mod array;
 pub(crate) mod call;
 pub(crate) mod coerce;
 pub(crate) mod expression;
 pub(crate) mod operator;
+pub(crate) mod routine;
 pub(crate) mod scope;
 pub(crate) mod session_call;
 pub(crate) mod special;
 pub(crate) mod types;
+pub(crate) mod variable;
 
+use std::cell::{Cell, RefCell};
+use std::rc::Rc;
 use std::sync::Arc;
 
-use hyades_engine::catalog::{TableId, TableName};
+use hyades_engine::catalog::{RoutineDefinition, TableId, TableName};
 use hyades_engine::error::{Error, Result, sqlstate};
-use hyades_engine::procedure::ir::{Expr, Register, RowSlot};
+use hyades_engine::procedure::ir::{Expr, Procedure, Register, RowSlot};
+use hyades_engine::storage::routine::Routine;
 use hyades_engine::storage::table::Table;
 use hyades_engine::value::SqlType;
 use sqlparser::ast::{self, Spanned};
 use sqlparser::tokenizer::Location;
 
+use crate::compile::code::CalleeEntry;
+use crate::plpgsql::names::Names;
 use crate::statement::query;
 use aggregate::{Aggregate, AggregateMode};
 use scope::Scope;
 use session_call::SessionCall;
+use variable::{Captured, PendingSubquery};
 
 /// Registers from here on are placeholders for results of aggregates and for group keys, until the stages behind the procedure are
 /// laid out (`compile::stage`).
@@ -138,6 +148,8 @@ impl Bound {
 pub(crate) trait Tables {
     fn table(&self, name: &TableName) -> Option<Arc<Table>>;
     fn by_id(&self, id: TableId) -> Option<Arc<Table>>;
+    fn routines_named(&self, name: &TableName) -> Vec<Arc<Routine>>;
+    fn procedure(&self, routine: &Routine) -> Result<Arc<Procedure>>;
 }
 
 /// What binding needs to know of its surroundings.
@@ -162,7 +174,19 @@ pub(crate) struct Binder<'a> {
     pub(crate) session_calls: Vec<SessionCall>,
     /// Where columns were named, to point at one that is not grouped.
     pub(crate) column_places: Vec<(RowSlot, u16, Place)>,
-    registers: u32,
+    /// The next free register, shared with the code.
+    registers: Rc<Cell<u32>>,
+    /// The variables of the routine that is compiled.
+    pub(crate) names: Option<Names>,
+    /// Variables copied for a query that outlives its statement.
+    pub(crate) captured: Option<Captured>,
+    /// Values of subqueries, by the address of their node, and one that has none yet.
+    pub(crate) subqueries: Vec<(usize, Bound)>,
+    pub(crate) pending_subquery: Option<PendingSubquery>,
+    /// The routine that is compiled.
+    pub(crate) current: Option<Arc<RoutineDefinition>>,
+    /// Routines that the statement calls, shared with the code.
+    pub(crate) callees: Rc<RefCell<Vec<CalleeEntry>>>,
     depth: usize,
 }
 
@@ -197,15 +221,21 @@ impl<'a> Binder<'a> {
             aggregate_mode: AggregateMode::Forbidden("in this context"),
             session_calls: Vec::new(),
             column_places: Vec::new(),
-            registers,
+            registers: Rc::new(Cell::new(registers)),
+            names: None,
+            captured: None,
+            subqueries: Vec::new(),
+            pending_subquery: None,
+            current: None,
+            callees: Rc::default(),
             depth: 0,
         })
     }
 
     /// A register nobody else uses.
     pub(crate) fn new_register(&mut self) -> Result<Register> {
-        let register = self.registers;
-        self.registers += 1;
+        let register = self.registers.get();
+        self.registers.set(register + 1);
         match u16::try_from(register) {
             Ok(register) if register < AGGREGATE_PLACEHOLDER => Ok(register),
             _ => {
@@ -216,7 +246,12 @@ impl<'a> Binder<'a> {
 
     /// How many registers are taken.
     pub(crate) fn register_count(&self) -> u16 {
-        u16::try_from(self.registers).unwrap_or(u16::MAX)
+        u16::try_from(self.registers.get()).unwrap_or(u16::MAX)
+    }
+
+    /// The counter of registers.
+    pub(crate) fn registers(&self) -> Rc<Cell<u32>> {
+        Rc::clone(&self.registers)
     }
 
     /// The types of all parameters, or which one has none.

@@ -1,7 +1,7 @@
 //! Compiling: from a parsed statement to a [`Plan`].
 //!
 //! Files by clause: `select` (the query), `from` and `loops` (nested loops over FROM), `access` (how a table is read), `stages` (what
-//! the executor does behind the procedure), `output` (select list, RETURNING), `insert`, `change` (UPDATE and DELETE), `copy`,
+//! the executor does behind the procedure), `output` (select list, RETURNING), `rows` (where rows go), `insert`, `change` (UPDATE and DELETE), `copy`,
 //! `foreign_key` (the checks that changes carry), `schema` (DDL), `utility` (everything that runs no procedure), `code` (the assembler).
 
 pub(crate) mod access;
@@ -14,11 +14,14 @@ pub(crate) mod from;
 pub(crate) mod insert;
 pub(crate) mod loops;
 pub(crate) mod output;
+pub(crate) mod routine;
+pub(crate) mod rows;
 pub(crate) mod schema;
 pub(crate) mod select;
 pub(crate) mod stages;
 pub(crate) mod utility;
 
+use std::rc::Rc;
 use std::sync::Arc;
 
 use hyades_engine::error::{Error, Result, sqlstate};
@@ -32,6 +35,7 @@ use crate::plan::{Action, Plan, RunPlan, Tag};
 use crate::session::{Response, ResultColumn};
 use crate::statement::{self, Statement, split};
 use code::Code;
+use rows::{Nested, Sink};
 
 /// Compiles the statement of a text. `declared` gives the types of the first parameters where the client said them.
 pub(crate) fn compile(sql: &str, context: BindContext<'_>, declared: &[Option<SqlType>]) -> Result<Plan> {
@@ -47,6 +51,10 @@ pub(crate) struct Compiler<'a> {
     pub(crate) code: Code,
     /// In INSERT ... SELECT the columns that the select list fills: their types go to literals and parameters of no type.
     pub(crate) output_hints: Vec<(SqlType, String)>,
+    /// Where rows go.
+    pub(crate) sink: Sink,
+    /// In a routine: what is known of the statement that is compiled into it.
+    pub(crate) nested: Option<Nested>,
 }
 
 impl<'a> Compiler<'a> {
@@ -57,7 +65,8 @@ impl<'a> Compiler<'a> {
         parameters: u16,
     ) -> Result<Compiler<'a>> {
         let binder = Binder::new(sql, context, declared, parameters)?;
-        Ok(Compiler { binder, code: Code::default(), output_hints: Vec::new() })
+        let code = Code::new(binder.registers(), Rc::clone(&binder.callees));
+        Ok(Compiler { binder, code, output_hints: Vec::new(), sink: Sink::Answer, nested: None })
     }
 
     pub(crate) fn statement(&mut self, statement: &Statement) -> Result<Plan> {
@@ -67,6 +76,9 @@ impl<'a> Compiler<'a> {
             Statement::Explain { is_analyze, is_json, body, body_offset } => {
                 self.explain(*is_analyze, *is_json, body, *body_offset)
             }
+            Statement::CreateRoutine(create) => self.create_routine(create),
+            Statement::DropRoutine(drop) => self.drop_routine(drop),
+            Statement::Call => self.call(self.binder.sql),
             other => self.utility(other),
         }
     }
@@ -108,11 +120,18 @@ impl<'a> Compiler<'a> {
         })
     }
 
-    /// The procedure assembled so far.
+    /// The procedure assembled so far. In a routine the code goes on, and there is no procedure yet.
     pub(crate) fn finish_code(&mut self, name: &str, output: Vec<SqlType>) -> Result<Arc<Procedure>> {
+        if self.nested.is_some() {
+            return Ok(Arc::default());
+        }
         let parameters = self.binder.finished_parameters()?;
         let registers = self.binder.register_count();
-        std::mem::take(&mut self.code).finish(name, parameters, registers, output)
+        let code = std::mem::replace(
+            &mut self.code,
+            Code::new(self.binder.registers(), Rc::clone(&self.binder.callees)),
+        );
+        code.finish(name, parameters, registers, output).map(Arc::new)
     }
 
     /// A plan of one procedure that emits the answer.

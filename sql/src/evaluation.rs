@@ -71,7 +71,11 @@ pub(crate) fn fold_if_constant(expr: Expr) -> Expr {
     expr::for_each_part(&expr, &mut |part| are_constant &= matches!(part, Expr::Const(_)));
     let is_immutable = match &expr {
         Expr::Call { function, .. } => function.volatility() == Volatility::Immutable,
-        Expr::Const(_) | Expr::Register(_) | Expr::Column { .. } | Expr::Cast { .. } => false,
+        Expr::Const(_)
+        | Expr::Register(_)
+        | Expr::Column { .. }
+        | Expr::Cast { .. }
+        | Expr::Routine { .. } => false,
         _ => true,
     };
     if !are_constant || !is_immutable {

@@ -8,10 +8,11 @@ pub(crate) mod aggregate;
 
 use std::cmp::Ordering;
 use std::collections::HashSet;
+use std::sync::Arc;
 
 use hyades_engine::error::{Error, Result, SqlState, sqlstate};
 use hyades_engine::procedure::frame::Environment;
-use hyades_engine::procedure::ir::Expr;
+use hyades_engine::procedure::ir::{Expr, Stage, StageRun};
 use hyades_engine::value::{Value, compare, key};
 
 use crate::evaluation;
@@ -29,6 +30,28 @@ pub(crate) struct StageState {
     groups: Option<Groups>,
     rows: Vec<Row>,
     seen: HashSet<Vec<u8>>,
+}
+
+impl Stage for Stages {
+    fn start(&self, registers: &[Value]) -> Box<dyn StageRun> {
+        Box::new(Staged { stages: Arc::new(self.clone()), state: StageState::new(self, registers) })
+    }
+}
+
+/// A stage inside a routine.
+struct Staged {
+    stages: Arc<Stages>,
+    state: StageState,
+}
+
+impl StageRun for Staged {
+    fn feed(&mut self, values: &mut [Value]) -> Result<()> {
+        self.state.feed(&self.stages, values)
+    }
+
+    fn finish(&mut self, environment: &Environment) -> Result<Vec<Row>> {
+        self.state.finish(&self.stages, environment)
+    }
 }
 
 /// Values as bytes that are equal when SQL calls them not distinct.

@@ -183,6 +183,9 @@ impl Names<'_> {
             Expr::Call { function: hyades_engine::value::function::Function::CharToText, arguments } => {
                 format!("({})::text", self.list(arguments))
             }
+            Expr::Element { array, index } => format!("({})[{}]", self.expr(array), self.expr(index)),
+            Expr::Array { items, .. } => format!("ARRAY[{}]", self.list(items)),
+            Expr::Routine { callee, arguments } => format!("routine {callee}({})", self.list(arguments)),
             Expr::Call { function, arguments } => {
                 format!("{}({})", snake_case(&format!("{function:?}")), self.list(arguments))
             }

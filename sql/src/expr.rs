@@ -27,7 +27,14 @@ pub(crate) fn for_each_part<'e>(expr: &'e Expr, visit: &mut dyn FnMut(&'e Expr))
             }
             visit(otherwise);
         }
-        Expr::Coalesce(items) | Expr::Call { arguments: items, .. } => items.iter().for_each(visit),
+        Expr::Coalesce(items)
+        | Expr::Call { arguments: items, .. }
+        | Expr::Array { items, .. }
+        | Expr::Routine { arguments: items, .. } => items.iter().for_each(visit),
+        Expr::Element { array, index } => {
+            visit(array);
+            visit(index);
+        }
         Expr::InList { operand, list } => {
             visit(operand);
             list.iter().for_each(visit);
@@ -35,7 +42,7 @@ pub(crate) fn for_each_part<'e>(expr: &'e Expr, visit: &mut dyn FnMut(&'e Expr))
     }
 }
 
-fn for_each_part_mut(expr: &mut Expr, visit: &mut dyn FnMut(&mut Expr)) {
+pub(crate) fn for_each_part_mut(expr: &mut Expr, visit: &mut dyn FnMut(&mut Expr)) {
     match expr {
         Expr::Const(_) | Expr::Register(_) | Expr::Column { .. } => {}
         Expr::Unary { operand, .. } | Expr::Cast { operand, .. } => visit(operand),
@@ -58,7 +65,14 @@ fn for_each_part_mut(expr: &mut Expr, visit: &mut dyn FnMut(&mut Expr)) {
             }
             visit(otherwise);
         }
-        Expr::Coalesce(items) | Expr::Call { arguments: items, .. } => items.iter_mut().for_each(visit),
+        Expr::Coalesce(items)
+        | Expr::Call { arguments: items, .. }
+        | Expr::Array { items, .. }
+        | Expr::Routine { arguments: items, .. } => items.iter_mut().for_each(visit),
+        Expr::Element { array, index } => {
+            visit(array);
+            visit(index);
+        }
         Expr::InList { operand, list } => {
             visit(operand);
             list.iter_mut().for_each(visit);
@@ -102,10 +116,11 @@ pub(crate) fn reads(expr: &Expr, wanted: RowSlot, registers: &[Register]) -> boo
 
 /// Whether two evaluations may differ.
 pub(crate) fn is_volatile(expr: &Expr) -> bool {
-    any(
-        expr,
-        &|part| matches!(part, Expr::Call { function, .. } if function.volatility() == Volatility::Volatile),
-    )
+    any(expr, &|part| match part {
+        Expr::Call { function, .. } => function.volatility() == Volatility::Volatile,
+        Expr::Routine { .. } => true,
+        _ => false,
+    })
 }
 
 /// Replaces parts from the outside in: where `replace` answers an expression, that is taken as it is.

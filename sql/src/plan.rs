@@ -7,8 +7,9 @@
 
 use std::sync::Arc;
 
-use hyades_engine::catalog::{PrimaryKey, TableDefinition};
+use hyades_engine::catalog::{PrimaryKey, RoutineDefinition, RoutineKind, TableDefinition, TableName};
 use hyades_engine::procedure::ir::{Expr, Procedure, Register};
+use hyades_engine::storage::routine::Routine;
 use hyades_engine::storage::table::Table;
 use hyades_engine::value::SqlType;
 
@@ -33,6 +34,7 @@ pub(crate) struct Plan {
 pub(crate) enum Action {
     Empty,
     Run(Box<RunPlan>),
+    Call(Box<CallPlan>),
     /// Ready lines.
     Explain(Vec<String>),
     Transaction(TransactionCommand),
@@ -82,6 +84,8 @@ pub(crate) enum SchemaCommand {
     Drop { tables: Vec<QualifiedName>, if_exists: bool, cascades: bool },
     Truncate { tables: Vec<QualifiedName>, cascades: bool },
     AddForeignKey { table: QualifiedName, if_exists: bool, foreign_key: WantedForeignKey },
+    CreateRoutine { definition: Box<RoutineDefinition>, or_replace: bool },
+    DropRoutine { kind: Option<RoutineKind>, if_exists: bool, names: Vec<(TableName, Option<Vec<SqlType>>)> },
     AddPrimaryKey { table: QualifiedName, if_exists: bool, primary_key: PrimaryKey, columns: Vec<String> },
 }
 
@@ -93,6 +97,16 @@ pub(crate) struct WantedForeignKey {
     pub(crate) parent: QualifiedName,
     /// Empty: the parent's primary key.
     pub(crate) parent_columns: Vec<String>,
+}
+
+/// A CALL.
+#[derive(Debug)]
+pub(crate) struct CallPlan {
+    pub(crate) routine: Arc<Routine>,
+    pub(crate) procedure: Arc<Procedure>,
+    /// One for each input, of constants and parameters.
+    pub(crate) arguments: Vec<Expr>,
+    pub(crate) explain: PlanNode,
 }
 
 /// What the command tag counts.
@@ -117,7 +131,7 @@ pub(crate) struct RunPlan {
 
 /// What happens to the rows of a procedure on their way to the answer, in this order. Expressions see the parameters in the first
 /// registers and the row's values from `base` on.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct Stages {
     pub(crate) base: Register,
     pub(crate) aggregate: Option<AggregateStage>,
@@ -133,7 +147,7 @@ pub(crate) struct Stages {
     pub(crate) width: usize,
 }
 
-#[derive(Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) enum Distinct {
     #[default]
     No,
@@ -143,7 +157,7 @@ pub(crate) enum Distinct {
     On(Vec<usize>),
 }
 
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct AggregateStage {
     /// The first values of a row are the keys of its group.
     pub(crate) keys: usize,
@@ -153,7 +167,7 @@ pub(crate) struct AggregateStage {
 }
 
 /// An aggregate over values of the rows.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct AggregateCall {
     pub(crate) kind: AggregateKind,
     /// The value it takes.

@@ -4,7 +4,7 @@
 //! the same arguments. It also never decides when an answer goes out: before sending anything to a client the caller awaits
 //! [`Session::pending_durability`] (architecture invariant 1).
 //!
-//! Files: `prepared` (compiled statements and their cache), `transaction` (the state machine), `run` (statements that run procedures),
+//! Files: `prepared` (compiled statements and their cache), `transaction` (the state machine), `run` (statements that run procedures), `routine` (CALL),
 //! `schema` (DDL), `utility` (settings, EXPLAIN, PREPARE), `copy_in`, `copy_out`.
 //!
 //! The state machine is PostgreSQL's:
@@ -22,6 +22,7 @@ mod copy_in;
 mod copy_out;
 mod foreign_key;
 mod prepared;
+mod routine;
 mod run;
 mod schema;
 mod transaction;
@@ -36,6 +37,7 @@ use hyades_engine::db::{Engine, Flow, Interrupt, Savepoint, Worker};
 use hyades_engine::error::{Error, Result};
 use hyades_engine::log::durable::Durability;
 use hyades_engine::procedure::frame::{Environment, Frame};
+use hyades_engine::procedure::routine::RoutineCompiler;
 use hyades_engine::recovery::RecoveryReport;
 use hyades_engine::value::{SqlType, Value};
 
@@ -116,6 +118,19 @@ pub struct Notice {
     pub severity: &'static str,
     pub state: &'static str,
     pub message: String,
+    pub detail: Option<String>,
+    pub hint: Option<String>,
+}
+
+impl Notice {
+    pub(crate) fn new(severity: &'static str, state: &'static str, message: impl Into<String>) -> Notice {
+        Notice { severity, state, message: message.into(), detail: None, hint: None }
+    }
+}
+
+/// Compiles PL/pgSQL: an engine that is opened without [`Database::open`] needs it in its configuration to run routines.
+pub fn routine_compiler() -> Arc<dyn RoutineCompiler> {
+    Arc::new(routine::PlpgsqlCompiler)
 }
 
 /// Receives what a statement answers. Must not wait for a client: locks are held. Everything is kept back until
@@ -160,7 +175,8 @@ impl Database {
     ///
     /// # Errors
     /// Fatal ones for a directory that cannot be used: another version, a missing log, damage, I/O errors.
-    pub fn open(config: Config) -> Result<Database> {
+    pub fn open(mut config: Config) -> Result<Database> {
+        config.routine_compiler.get_or_insert_with(routine_compiler);
         Ok(Database::with_engine(hyades_engine::db::open(config)?))
     }
 

@@ -9,6 +9,7 @@ pub(crate) mod copy;
 mod dialect;
 pub(crate) mod lexer;
 pub(crate) mod query;
+pub(crate) mod routine;
 pub(crate) mod split;
 
 use hyades_engine::error::{Error, Result, sqlstate};
@@ -73,6 +74,9 @@ pub(crate) enum Statement {
         body: String,
         body_offset: u32,
     },
+    CreateRoutine(Box<routine::CreateRoutine>),
+    DropRoutine(routine::DropRoutine),
+    Call,
     Query(Box<sqlparser::ast::Statement>),
 }
 
@@ -100,9 +104,17 @@ pub(crate) fn parse(sql: &str) -> Result<Statement> {
             next if next.is_word("unlogged") => {
                 Err(Error::input(sqlstate::FEATURE_NOT_SUPPORTED, "unlogged tables are not supported yet"))
             }
-            _ => query::parse(sql),
+            _ => match routine::create(sql)? {
+                Some(create) => Ok(create),
+                None => query::parse(sql),
+            },
         },
-        "select" | "insert" | "update" | "with" | "values" | "table" | "drop" | "alter" | "truncate" => {
+        "drop" => match routine::drop_routine(sql)? {
+            Some(drop) => Ok(drop),
+            None => query::parse(sql),
+        },
+        "call" => query::parse_call(sql).map(|_| Statement::Call),
+        "select" | "insert" | "update" | "with" | "values" | "table" | "alter" | "truncate" => {
             query::parse(sql)
         }
         "copy" => copy::parse(sql),

@@ -27,7 +27,7 @@ use super::frame::{Environment, RowBuffer};
 use super::ir::{BinaryOperator, Expr};
 use crate::error::{Error, Result, sqlstate};
 use crate::storage::row::RowLayout;
-use crate::value::{SqlType, Value, arithmetic, cast, compare, function, like};
+use crate::value::{ArrayValue, SqlType, Value, arithmetic, cast, compare, function, like};
 
 /// Levels of nesting that the compiler lets an expression have.
 pub const MAXIMUM_DEPTH: usize = 500;
@@ -144,6 +144,14 @@ pub fn evaluate(expr: &Expr, context: &Context<'_>) -> Result<Value> {
         }
         Expr::Call { function, arguments } => call(*function, arguments, context),
         Expr::Case { branches, otherwise } => case(branches, otherwise, context),
+        Expr::Element { array, index } => element(array, index, context),
+        Expr::Array { element, items } => {
+            let values = items.iter().map(|item| evaluate(item, context)).collect::<Result<Vec<Value>>>()?;
+            Ok(Value::Array(Box::new(ArrayValue { element: *element, values })))
+        }
+        Expr::Routine { .. } => {
+            Err(Error::input(sqlstate::INTERNAL_ERROR, "a routine was called inside an expression"))
+        }
         Expr::Coalesce(candidates) => coalesce(candidates, context),
         Expr::And(..)
         | Expr::Or(..)
@@ -153,6 +161,14 @@ pub fn evaluate(expr: &Expr, context: &Context<'_>) -> Result<Value> {
         | Expr::InList { .. }
         | Expr::Like { .. } => Ok(truth(expr, context)?.map_or(Value::Null, Value::Boolean)),
     }
+}
+
+/// One value of an array, which is only looked at where it lies.
+fn element(array: &Expr, index: &Expr, context: &Context<'_>) -> Result<Value> {
+    let (array, index) = (operand(array, context)?, operand(index, context)?);
+    let (Value::Array(array), Some(index)) = (&*array, index.as_i64()) else { return Ok(Value::Null) };
+    let place = index.checked_sub(1).and_then(|place| usize::try_from(place).ok());
+    Ok(place.and_then(|place| array.values.get(place)).cloned().unwrap_or(Value::Null))
 }
 
 fn case(branches: &[(Expr, Expr)], otherwise: &Expr, context: &Context<'_>) -> Result<Value> {

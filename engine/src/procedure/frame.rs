@@ -8,10 +8,11 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use super::access::Scratch;
-use super::ir::{Instruction, Label, Procedure, RowSlot, TableIndex};
+use super::ir::{Instruction, Label, Procedure, RowSlot, Severity, SpoolSlot, StageRun, TableIndex};
+use crate::error::{Error, SqlState};
 use crate::storage::row::RowLayout;
-use crate::txn::Cursor;
 pub use crate::txn::RowBuffer;
+use crate::txn::{Cursor, Savepoint};
 use crate::value::Value;
 
 /// What expressions may ask about their surroundings; captured once per transaction or statement, so that replay can be
@@ -50,6 +51,41 @@ impl Default for Environment {
 pub trait RowSink {
     /// One result row. The values may be taken; an error ends the run.
     fn row(&mut self, values: &mut [Value]) -> crate::Result<()>;
+
+    /// A message beside the rows.
+    fn message(&mut self, _message: Message) {}
+}
+
+/// What RAISE tells the client without failing.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Message {
+    pub severity: Severity,
+    pub state: SqlState,
+    pub text: String,
+    pub detail: Option<String>,
+    pub hint: Option<String>,
+}
+
+/// Rows kept for later.
+#[derive(Default)]
+pub(crate) struct Spool {
+    pub(crate) rows: Vec<Vec<Value>>,
+    pub(crate) next: usize,
+}
+
+/// An exception block that has been entered.
+pub(crate) struct Handler {
+    pub(crate) label: Label,
+    pub(crate) savepoint: Savepoint,
+    /// Errors in hand when it was entered.
+    pub(crate) errors: usize,
+}
+
+/// The callers of the procedure that runs, the latest last, and frames to be used again.
+#[derive(Default)]
+pub(crate) struct Calls {
+    pub(crate) callers: Vec<Frame>,
+    pub(crate) spare: Vec<Frame>,
 }
 
 /// A cursor slot: a position in one of the procedure's tables.
@@ -74,6 +110,16 @@ pub struct Frame {
     pub(crate) scratch: Scratch,
     /// The layout of the table that each row slot is filled from.
     pub(crate) layouts: Vec<Option<Arc<RowLayout>>>,
+    pub(crate) spools: Vec<Spool>,
+    pub(crate) stages: Vec<Option<Box<dyn StageRun>>>,
+    pub(crate) handlers: Vec<Handler>,
+    /// Errors that handlers have in hand.
+    pub(crate) errors: Vec<Error>,
+    /// The error on its way has said already where it comes from.
+    pub(crate) is_rethrowing: bool,
+    /// The caller's spool that takes what is emitted.
+    pub(crate) emits_to: Option<SpoolSlot>,
+    pub(crate) calls: Option<Box<Calls>>,
 }
 
 impl Frame {
@@ -88,6 +134,13 @@ impl Frame {
             emitted: Vec::new(),
             scratch: Scratch::default(),
             layouts: Vec::new(),
+            spools: Vec::new(),
+            stages: Vec::new(),
+            handlers: Vec::new(),
+            errors: Vec::new(),
+            is_rethrowing: false,
+            emits_to: None,
+            calls: None,
             procedure,
         };
         frame.fit();
@@ -96,8 +149,24 @@ impl Frame {
 
     /// Back to the first instruction, for the next run; registers keep their values.
     pub fn restart(&mut self) {
+        self.unwind();
         self.next = 0;
         self.affected = 0;
+        self.handlers.clear();
+        self.errors.clear();
+        self.emits_to = None;
+    }
+
+    /// Back to the outermost procedure, when a run is given up in the middle of a call.
+    fn unwind(&mut self) {
+        let Some(calls) = &mut self.calls else { return };
+        if calls.callers.is_empty() {
+            return;
+        }
+        let mut outermost = calls.callers.swap_remove(0);
+        calls.callers.clear();
+        std::mem::swap(&mut self.calls, &mut outermost.calls);
+        *self = outermost;
     }
 
     /// Whether no instruction has been executed since the last restart.
@@ -107,6 +176,7 @@ impl Frame {
 
     /// To the start of a procedure, all registers NULL; keeps the buffers.
     pub fn switch(&mut self, procedure: &Arc<Procedure>) {
+        self.unwind();
         self.registers.clear();
         if Arc::ptr_eq(&self.procedure, procedure) {
             self.registers.resize(usize::from(procedure.registers), Value::Null);
@@ -123,6 +193,8 @@ impl Frame {
         self.registers.resize(usize::from(procedure.registers), Value::Null);
         self.rows.resize_with(usize::from(procedure.rows), RowBuffer::default);
         self.cursors.resize_with(usize::from(procedure.cursors), CursorState::default);
+        self.spools.resize_with(usize::from(procedure.spools), Spool::default);
+        self.stages.resize_with(procedure.stages.len(), || None);
         self.layouts.clear();
         self.layouts.resize(usize::from(procedure.rows), None);
         for instruction in &procedure.code {

@@ -10,7 +10,7 @@ use super::evaluate::{Context, condition, evaluate};
 use super::frame::{Environment, Frame, RowSink};
 use super::ir::{Instruction, Label, Procedure, RowSlot, TableReference, Violation};
 use crate::error::{Error, Result, SqlState, sqlstate};
-use crate::txn::{Access, Flow, Insertion};
+use crate::txn::{Access, Flow, Insertion, Interrupt};
 use crate::value::Value;
 
 /// Instructions between two looks at the interrupt flag.
@@ -18,17 +18,26 @@ const INTERRUPT_INTERVAL: u32 = 256;
 
 /// One run, from where the frame stands to the procedure's end.
 pub(crate) struct Run<'r, T: Access> {
-    transaction: &'r mut T,
-    frame: &'r mut Frame,
-    environment: &'r mut Environment,
-    sink: &'r mut dyn RowSink,
+    pub(super) transaction: &'r mut T,
+    /// Of the procedure that is active; its callers stand in it.
+    pub(super) frame: &'r mut Frame,
+    pub(super) environment: &'r mut Environment,
+    pub(super) sink: &'r mut dyn RowSink,
 }
 
 /// Where to go on.
-enum Next {
+pub(super) enum Next {
     Following,
     Label(Label),
+    /// In another procedure, whose frame is the active one now.
+    Call,
     Return,
+}
+
+/// Why an activation stopped.
+enum Exit {
+    Called,
+    Returned,
 }
 
 impl<'r, T: Access> Run<'r, T> {
@@ -41,8 +50,24 @@ impl<'r, T: Access> Run<'r, T> {
         Run { transaction, frame, environment, sink }
     }
 
-    /// Runs until the procedure returns, fails, or must wait.
+    /// Runs until the outermost procedure returns, fails, or must wait.
     pub(crate) fn resume(&mut self) -> Flow<()> {
+        loop {
+            match self.run_activation() {
+                Ok(Exit::Called) => {}
+                Ok(Exit::Returned) => {
+                    if !self.return_to_caller() {
+                        return Ok(());
+                    }
+                }
+                Err(Interrupt::Failed(error)) => self.handle(error)?,
+                Err(wait) => return Err(wait),
+            }
+        }
+    }
+
+    /// Runs the active procedure until it returns or calls another.
+    fn run_activation(&mut self) -> Flow<Exit> {
         let procedure = std::sync::Arc::clone(&self.frame.procedure);
         let mut budget = INTERRUPT_INTERVAL;
         while let Some(instruction) = procedure.code.get(self.frame.next as usize) {
@@ -54,11 +79,15 @@ impl<'r, T: Access> Run<'r, T> {
             match self.step(&procedure, instruction)? {
                 Next::Following => self.frame.next += 1,
                 Next::Label(label) => self.frame.next = label,
+                Next::Call => {
+                    self.check_interrupt()?;
+                    return Ok(Exit::Called);
+                }
                 Next::Return => break,
             }
         }
         self.frame.next = procedure.code.len() as Label;
-        Ok(())
+        Ok(Exit::Returned)
     }
 
     fn check_interrupt(&self) -> Result<()> {
@@ -86,7 +115,14 @@ impl<'r, T: Access> Run<'r, T> {
             Instruction::Raise { state, message } => return Err(self.raise(state, message)?.into()),
             Instruction::RaiseViolation(violation) => return Err(self.violation(violation)?.into()),
             Instruction::Return => return Ok(Next::Return),
-            data => return self.data_step(procedure, data),
+            Instruction::ReadPoint { .. }
+            | Instruction::OpenScan { .. }
+            | Instruction::NextRow { .. }
+            | Instruction::Insert { .. }
+            | Instruction::InsertOr { .. }
+            | Instruction::Update { .. }
+            | Instruction::Delete { .. } => return self.data_step(procedure, instruction),
+            control => return self.control_step(procedure, control),
         }
         Ok(Next::Following)
     }
@@ -230,9 +266,15 @@ impl<'r, T: Access> Run<'r, T> {
         for value in values {
             emitted.push(evaluate(value, &context)?);
         }
-        let result = self.sink.row(&mut emitted);
-        self.frame.emitted = emitted;
-        result
+        let Some(spool) = self.frame.emits_to else {
+            let result = self.sink.row(&mut emitted);
+            self.frame.emitted = emitted;
+            return result;
+        };
+        if let Some(caller) = self.frame.calls.as_mut().and_then(|calls| calls.callers.last_mut()) {
+            caller.spools[usize::from(spool)].rows.push(emitted);
+        }
+        Ok(())
     }
 
     fn raise(&self, state: &'static str, message: &super::ir::Expr) -> Result<Error> {
@@ -252,6 +294,6 @@ impl<'r, T: Access> Run<'r, T> {
     }
 }
 
-fn context<'c>(frame: &'c Frame, environment: &'c Environment) -> Context<'c> {
+pub(super) fn context<'c>(frame: &'c Frame, environment: &'c Environment) -> Context<'c> {
     Context { registers: &frame.registers, rows: &frame.rows, layouts: &frame.layouts, environment }
 }

@@ -17,11 +17,13 @@ use std::borrow::Cow;
 use std::sync::Arc;
 
 use crate::catalog::TableDefinition;
+use crate::error::SqlState;
+use crate::storage::routine::Routine;
 use crate::storage::row::RowLayout;
 use crate::storage::table::Table;
 use crate::value::function::Function;
 use crate::value::key::KeyLayout;
-use crate::value::{SqlType, Value};
+use crate::value::{ArrayElement, SqlType, Value};
 
 /// A register number.
 pub type Register = u16;
@@ -34,8 +36,15 @@ pub type TableIndex = u16;
 /// An index into [`Procedure::code`].
 pub type Label = u32;
 
+/// A spool number.
+pub type SpoolSlot = u16;
+/// An index into [`Procedure::stages`].
+pub type StageIndex = u16;
+/// An index into [`Procedure::callees`].
+pub type CalleeIndex = u16;
+
 /// A compiled procedure, immutable and shared by all sessions.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub struct Procedure {
     /// For EXPLAIN and messages.
     pub name: String,
@@ -50,6 +59,55 @@ pub struct Procedure {
     pub output: Vec<SqlType>,
     /// Whether a command record may stand for a run of it.
     pub replay: Replayability,
+    pub spools: u16,
+    pub stages: Vec<Arc<dyn Stage>>,
+    pub callees: Vec<Callee>,
+    /// Registers that a caller takes when the procedure returns: OUT parameters, or a function's value.
+    pub results: Vec<Register>,
+    /// Where the code of a statement begins, and what the statement is; by label. Empty for what has no body.
+    pub lines: Vec<Line>,
+}
+
+/// A statement of a routine's body, for the context of errors.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Line {
+    pub from: Label,
+    /// The line in the body, from 1.
+    pub line: u32,
+    /// `assignment`, `SQL statement` ...
+    pub kind: &'static str,
+}
+
+/// What an [`Instruction::Call`] calls.
+#[derive(Clone, Debug)]
+pub enum Callee {
+    /// The procedure that makes the call.
+    Current,
+    Procedure {
+        procedure: Arc<Procedure>,
+        /// What it was compiled from: when that is gone, so is this.
+        routine: Arc<Routine>,
+    },
+}
+
+/// What procedures cannot do to rows themselves (grouping, sorting): given by the front end.
+pub trait Stage: std::fmt::Debug + Send + Sync {
+    /// For one run of the query. `registers` are those of the frame now.
+    fn start(&self, registers: &[Value]) -> Box<dyn StageRun>;
+}
+
+/// One run of a [`Stage`].
+pub trait StageRun: Send {
+    /// Takes a row; the values may be taken.
+    ///
+    /// # Errors
+    /// The user's, as overflow in a sum.
+    fn feed(&mut self, values: &mut [Value]) -> crate::Result<()>;
+    /// All rows that come out.
+    ///
+    /// # Errors
+    /// The user's, as a negative LIMIT.
+    fn finish(&mut self, environment: &super::frame::Environment) -> crate::Result<Vec<Vec<Value>>>;
 }
 
 /// What the compiler vouches for: whether a run can be repeated from a log record that holds only the call.
@@ -185,6 +243,94 @@ pub enum Instruction {
     },
     /// Fails because a constraint is broken.
     RaiseViolation(Box<Violation>),
+    /// RAISE: a message to the client, or an error.
+    Report(Box<Report>),
+    /// Calls another procedure: its parameters get the values of `arguments`, and when it returns its results land in `into`. What
+    /// it emits goes to `rows`.
+    Call {
+        callee: CalleeIndex,
+        arguments: Vec<Expr>,
+        into: Vec<Register>,
+        rows: Option<SpoolSlot>,
+    },
+    /// Sets the count of affected rows to zero, before a statement of a body.
+    ResetCount,
+    /// Takes the count: whether it is above zero, and the count itself as a `bigint`.
+    TakeCount {
+        found: Option<Register>,
+        count: Option<Register>,
+    },
+    /// Empties a spool.
+    OpenSpool {
+        spool: SpoolSlot,
+    },
+    /// Appends a row to a spool.
+    Spool {
+        spool: SpoolSlot,
+        values: Vec<Expr>,
+    },
+    /// Takes the next row from a spool into `width` registers from `into` on, or jumps to `end`.
+    NextSpooled {
+        spool: SpoolSlot,
+        into: Register,
+        width: u16,
+        end: Label,
+    },
+    OpenStage {
+        stage: StageIndex,
+    },
+    /// Gives a row to a stage.
+    FeedStage {
+        stage: StageIndex,
+        values: Vec<Expr>,
+    },
+    /// Appends to the spool what the stage has made of its rows.
+    FinishStage {
+        stage: StageIndex,
+        spool: SpoolSlot,
+    },
+    /// From here to the matching [`Instruction::LeaveBlock`], an error undoes what has been done since and jumps to `handler`.
+    EnterBlock {
+        handler: Label,
+    },
+    LeaveBlock,
+    /// Jumps to `otherwise` unless the error in hand is one of these.
+    MatchError {
+        conditions: Vec<Condition>,
+        otherwise: Label,
+    },
+    /// A field of the error in hand, as text.
+    ErrorField {
+        field: ErrorField,
+        into: Register,
+    },
+    /// Fails with the error in hand.
+    Rethrow,
+    /// The error in hand has been dealt with.
+    ForgetError,
+    /// FOR over integers: `variable` becomes `counter`, or the loop ends because that is beyond `last`.
+    ForNext {
+        counter: Register,
+        last: Register,
+        variable: Register,
+        is_reverse: bool,
+        end: Label,
+    },
+    /// Adds `step` to `counter` (or takes it off) and jumps to `again`; to `end` if the next number would be none.
+    ForStep {
+        counter: Register,
+        step: Register,
+        is_reverse: bool,
+        again: Label,
+        end: Label,
+    },
+    /// `array[index] := value`, both of the right types; an array that is NULL becomes one.
+    SetElement {
+        array: Register,
+        element: ArrayElement,
+        index: Expr,
+        value: Expr,
+    },
     /// Ends the run. Running off the end of the code does the same.
     Return,
 }
@@ -199,6 +345,49 @@ pub struct Violation {
     /// The table that has the constraint.
     pub table: String,
     pub constraint: String,
+}
+
+/// What an exception handler catches.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Condition {
+    /// Everything but a cancelled query.
+    Others,
+    /// A SQLSTATE; one that ends in 000 stands for its class.
+    State(SqlState),
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ErrorField {
+    State,
+    Message,
+    Detail,
+    Hint,
+    Table,
+    Column,
+    Constraint,
+    Context,
+}
+
+/// How loud a [`Report`] is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Severity {
+    Debug,
+    Log,
+    Info,
+    Notice,
+    Warning,
+    /// An error.
+    Exception,
+}
+
+/// What RAISE reports. All expressions are texts.
+#[derive(Clone, Debug)]
+pub struct Report {
+    pub severity: Severity,
+    /// The SQLSTATE.
+    pub state: Expr,
+    pub message: Expr,
+    pub fields: Vec<(ErrorField, Expr)>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -278,6 +467,21 @@ pub enum Expr {
     },
     Call {
         function: Function,
+        arguments: Vec<Expr>,
+    },
+    /// `array[index]`; NULL outside the array.
+    Element {
+        array: Box<Expr>,
+        index: Box<Expr>,
+    },
+    /// `ARRAY[...]`.
+    Array {
+        element: ArrayElement,
+        items: Vec<Expr>,
+    },
+    /// A call of a routine. The compiler turns it into [`Instruction::Call`]; it never reaches the evaluator.
+    Routine {
+        callee: CalleeIndex,
         arguments: Vec<Expr>,
     },
 }

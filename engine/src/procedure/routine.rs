@@ -6,7 +6,7 @@
 
 use std::sync::Arc;
 
-use super::ir::Procedure;
+use super::ir::{Callee, Procedure};
 use crate::catalog::RoutineDefinition;
 use crate::error::{Error, Result, sqlstate};
 use crate::storage::routine::Routine;
@@ -56,8 +56,12 @@ impl Routine {
 }
 
 impl Procedure {
-    /// Whether its tables are still as they were when it was compiled.
+    /// Whether its tables, and those of what it calls, are still as they were when it was compiled.
     pub fn is_current(&self) -> bool {
         self.tables.iter().all(|used| used.table.version() == used.version && !used.table.is_dropped())
+            && self.callees.iter().all(|callee| match callee {
+                Callee::Current => true,
+                Callee::Procedure { procedure, routine } => !routine.is_dropped() && procedure.is_current(),
+            })
     }
 }

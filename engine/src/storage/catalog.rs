@@ -56,6 +56,7 @@ pub struct Catalog {
 pub trait CatalogView {
     /// The table of this name.
     fn table(&self, name: &TableName) -> Option<Arc<Table>>;
+    fn table_by_id(&self, id: TableId) -> Option<Arc<Table>>;
     fn routine(&self, id: RoutineId) -> Option<Arc<Routine>>;
     /// The routines of this name, which differ in the types of their inputs.
     fn routines_named(&self, name: &TableName) -> Vec<Arc<Routine>>;
@@ -66,6 +67,10 @@ pub trait CatalogView {
 impl CatalogView for Catalog {
     fn table(&self, name: &TableName) -> Option<Arc<Table>> {
         self.by_name(name)
+    }
+
+    fn table_by_id(&self, id: TableId) -> Option<Arc<Table>> {
+        self.by_id(id)
     }
 
     fn routine(&self, id: RoutineId) -> Option<Arc<Routine>> {

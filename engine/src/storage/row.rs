@@ -259,7 +259,7 @@ fn write_fixed(value: &Value, slot: &mut [u8]) {
         Value::Real(number) => slot.copy_from_slice(&number.to_le_bytes()),
         Value::Double(number) => slot.copy_from_slice(&number.to_le_bytes()),
         Value::Uuid(bytes) => slot.copy_from_slice(bytes),
-        Value::Numeric(_) | Value::Text(_) | Value::Bytea(_) => {
+        Value::Numeric(_) | Value::Text(_) | Value::Bytea(_) | Value::Array(_) => {
             unreachable!("a variable value for a fixed column: the compiler must have cast it")
         }
     }
@@ -324,6 +324,7 @@ fn read(sql_type: SqlType, bytes: &[u8]) -> Value {
         SqlType::Timestamp => Value::Timestamp(i64::from_le_bytes(array(bytes))),
         SqlType::TimestampTz => Value::TimestampTz(i64::from_le_bytes(array(bytes))),
         SqlType::Uuid => Value::Uuid(array(bytes)),
+        SqlType::Array(_) => unreachable!("no column holds arrays: CREATE TABLE refuses them"),
         SqlType::Numeric(_) => Value::numeric(read_numeric(bytes)),
         SqlType::Text | SqlType::Varchar(_) => Value::Text(text(bytes)),
         SqlType::Char(length) => {

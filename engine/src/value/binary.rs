@@ -69,6 +69,7 @@ pub fn read(bytes: &[u8], sql_type: SqlType) -> Result<Value> {
         SqlType::Timestamp => Value::Timestamp(read_timestamp(bytes)?),
         SqlType::TimestampTz => Value::TimestampTz(read_timestamp(bytes)?),
         SqlType::Uuid => Value::Uuid(array(bytes)?),
+        SqlType::Array(element) => super::array::read_binary(bytes, element)?,
     })
 }
 
@@ -157,6 +158,7 @@ pub fn write(value: &Value, out: &mut Vec<u8>) {
         Value::Text(text) => out.extend_from_slice(text.as_bytes()),
         Value::Bytea(bytes) => out.extend_from_slice(bytes),
         Value::Uuid(bytes) => out.extend_from_slice(bytes),
+        Value::Array(array) => super::array::write_binary(array, out),
     }
 }
 

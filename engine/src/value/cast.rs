@@ -13,7 +13,7 @@
 use compact_str::CompactString;
 use jiff::tz::TimeZone;
 
-use super::{SqlType, Value, arithmetic, datetime, numeric, text};
+use super::{ArrayValue, SqlType, Value, arithmetic, datetime, numeric, text};
 use crate::error::{Error, Result, sqlstate};
 use crate::storage::row::pad;
 
@@ -51,6 +51,7 @@ pub fn allowed(from: SqlType, to: SqlType) -> Option<CastContext> {
         return Some(if from < to { Implicit } else { Assignment });
     }
     match (from, to) {
+        (SqlType::Array(from), SqlType::Array(to)) => allowed(from.sql_type(), to.sql_type()),
         (SqlType::Boolean, SqlType::Integer) | (SqlType::Integer, SqlType::Boolean) => Some(Explicit),
         (SqlType::Date, SqlType::Timestamp | SqlType::TimestampTz)
         | (SqlType::Timestamp, SqlType::TimestampTz) => Some(Implicit),
@@ -91,6 +92,11 @@ pub fn cast(value: Value, to: SqlType, explicit: bool, tz: &TimeZone) -> Result<
             datetime_cast(&value, to, tz)
         }
         _ if value.fits(to) => Ok(value),
+        (Value::Array(array), SqlType::Array(element)) => {
+            let cast_one = |value: &Value| cast(value.clone(), element.sql_type(), explicit, tz);
+            let values = array.values.iter().map(cast_one).collect::<Result<Vec<Value>>>()?;
+            Ok(Value::Array(Box::new(ArrayValue { element, values })))
+        }
         _ => Err(cannot_cast(&value, to)),
     }
 }

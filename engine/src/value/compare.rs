@@ -27,8 +27,15 @@ pub fn total(left: &Value, right: &Value) -> Ordering {
         (Value::Real(a), Value::Real(b)) => float_order(f64::from(*a), f64::from(*b)),
         (Value::Bytea(a), Value::Bytea(b)) => a.cmp(b),
         (Value::Uuid(a), Value::Uuid(b)) => a.cmp(b),
+        (Value::Array(a), Value::Array(b)) => array_order(&a.values, &b.values),
         (a, b) => rank(a).cmp(&rank(b)),
     }
+}
+
+/// Element by element, NULL last; then by length.
+fn array_order(left: &[Value], right: &[Value]) -> Ordering {
+    let unequal = left.iter().zip(right).map(|(left, right)| total(left, right)).find(|order| order.is_ne());
+    unequal.unwrap_or_else(|| left.len().cmp(&right.len()))
 }
 
 fn float_order(left: f64, right: f64) -> Ordering {

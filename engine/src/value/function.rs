@@ -9,8 +9,9 @@
 //! `char(n)` operand that meets a `text` one, or a signature that wants `text`, in the latter; comparisons of two `char(n)`
 //! operands become comparisons of text when both are wrapped, which ignores trailing blanks as SQL wants.
 //!
-//! Function files: `catalog` (names and signatures), `math`, `string`, `time`.
+//! Function files: `array`, `catalog` (names and signatures), `math`, `string`, `time`.
 
+mod array;
 mod catalog;
 mod math;
 mod string;
@@ -116,6 +117,18 @@ pub enum Function {
     /// `AT TIME ZONE`.
     Timezone,
     IsFinite,
+    // Arrays
+    ArrayLength,
+    ArrayLower,
+    ArrayUpper,
+    Cardinality,
+    ArrayAppend,
+    ArrayPrepend,
+    ArrayConcat,
+    ArrayPosition,
+    ArrayFill,
+    /// `value = ANY (array)`.
+    EqualsAny,
     // Others
     GenRandomUuid,
 }
@@ -172,6 +185,12 @@ impl Function {
                 | Function::NullIf
                 | Function::Concat
                 | Function::ConcatWithSeparator
+                | Function::ArrayAppend
+                | Function::ArrayPrepend
+                | Function::ArrayConcat
+                | Function::ArrayPosition
+                | Function::ArrayFill
+                | Function::EqualsAny
         )
     }
 
@@ -225,6 +244,16 @@ pub fn call(function: Function, arguments: &[Value], environment: &Environment) 
         | Function::MakeDate
         | Function::Timezone
         | Function::IsFinite => time::call(function, arguments, environment),
+        Function::ArrayLength
+        | Function::ArrayLower
+        | Function::ArrayUpper
+        | Function::Cardinality
+        | Function::ArrayAppend
+        | Function::ArrayPrepend
+        | Function::ArrayConcat
+        | Function::ArrayPosition
+        | Function::ArrayFill
+        | Function::EqualsAny => array::call(function, arguments),
         Function::Concat | Function::ConcatWithSeparator => string::concat(function, arguments, environment),
         _ => match math::call(function, arguments) {
             Some(result) => result,

@@ -113,6 +113,14 @@ pub fn encode(value: &Value, sql_type: SqlType, out: &mut Vec<u8>) {
         }
         Value::Bytea(bytes) => encode_bytes(bytes, out),
         Value::Uuid(bytes) => out.extend_from_slice(bytes),
+        // Not in indexes: only for finding equal ones.
+        Value::Array(array) => {
+            for value in &array.values {
+                out.push(1 + u8::from(value.is_null()));
+                encode(value, array.element.sql_type(), out);
+            }
+            out.push(0);
+        }
     }
 }
 

@@ -10,7 +10,7 @@ mod float;
 use compact_str::CompactString;
 use jiff::tz::TimeZone;
 
-use super::{SqlType, Value, cast, datetime, numeric};
+use super::{SqlType, Value, array, cast, datetime, numeric};
 use crate::error::{Error, Result, SqlState, sqlstate};
 
 /// What C's `isspace` accepts.
@@ -70,6 +70,7 @@ pub fn parse(text: &str, sql_type: SqlType, tz: &TimeZone) -> Result<Value> {
         SqlType::Timestamp => datetime::parse_timestamp(text).map(Value::Timestamp),
         SqlType::TimestampTz => datetime::parse_timestamptz(text, tz).map(Value::TimestampTz),
         SqlType::Uuid => parse_uuid(text),
+        SqlType::Array(element) => array::parse(text, element, tz),
     }
 }
 
@@ -238,6 +239,7 @@ pub fn write(value: &Value, sql_type: SqlType, tz: &TimeZone, out: &mut Vec<u8>)
                 write_hexadecimal(&[*byte], out);
             }
         }
+        Value::Array(array) => array::write(array, tz, out),
     }
 }
 

@@ -262,6 +262,7 @@ fn put_details(body: &mut Vec<u8>, input: &InputError, position_offset: usize) {
         (b'D', &input.detail),
         (b'H', &input.hint),
         (b'P', &position),
+        (b'W', &input.context),
         (b't', &input.table),
         (b'c', &input.column),
         (b'n', &input.constraint),
@@ -279,6 +280,11 @@ pub fn notice_response(out: &mut Vec<u8>, notice: &Notice) {
         put_field(body, b'V', notice.severity);
         put_field(body, b'C', notice.state);
         put_field(body, b'M', &notice.message);
+        for (field, text) in [(b'D', &notice.detail), (b'H', &notice.hint)] {
+            if let Some(text) = text {
+                put_field(body, field, text);
+            }
+        }
         body.push(0);
     });
 }

@@ -78,6 +78,16 @@ impl Binder<'_> {
         let name = match idents.as_slice() {
             [name] => fold(name),
             [schema, name] if fold(schema) == "pg_catalog" => fold(name),
+            [schema, name] => {
+                let parts = [fold(schema), fold(name)];
+                let arguments = self.arguments(&call.args, &parts.join("."), place)?;
+                let shown: Vec<&str> = arguments.iter().map(Bound::type_name).collect();
+                let name = Self::routine_name(&parts);
+                return match self.try_routine(&name, &arguments, place)? {
+                    Some(bound) => Ok(bound),
+                    None => Err(self.no_function(&parts.join("."), &shown.join(", "), place)),
+                };
+            }
             _ => {
                 let shown = call.name.to_string().to_ascii_lowercase();
                 return Err(self.no_function(&shown, "...", place));
@@ -118,6 +128,15 @@ impl Binder<'_> {
         }
         if matches!(name, "generate_series" | "unnest" | "generate_subscripts") {
             return self.unsupported("set-returning functions in the select list are", place);
+        }
+        if let Some(bound) = self.try_array_call(name, &arguments, place)? {
+            return Ok(bound);
+        }
+        if lookup(name).is_empty()
+            && let Some(bound) =
+                self.try_routine(&Self::routine_name(&[name.to_owned()]), &arguments, place)?
+        {
+            return Ok(bound);
         }
         if name == "coalesce" && !arguments.is_empty() {
             return self.coalesce(arguments, place);

@@ -22,6 +22,7 @@ pub(crate) enum Category {
     DateTime,
     Bytea,
     Uuid,
+    Array,
 }
 
 pub(crate) fn category(sql_type: SqlType) -> Category {
@@ -37,6 +38,7 @@ pub(crate) fn category(sql_type: SqlType) -> Category {
         SqlType::Date | SqlType::Timestamp | SqlType::TimestampTz => Category::DateTime,
         SqlType::Bytea => Category::Bytea,
         SqlType::Uuid => Category::Uuid,
+        SqlType::Array(_) => Category::Array,
     }
 }
 
@@ -80,9 +82,20 @@ impl Binder<'_> {
             Class::Null => Ok(Some(Expr::Const(Value::Null))),
             Class::Literal(ref text) => {
                 let base = to.without_modifier();
-                let value = evaluation::parse_text(text, base, self.context.time_zone)
-                    .map_err(|error| self.place(error, bound.place))?;
-                cast(Expr::Const(value), base, to, is_explicit).map(Some)
+                let is_routine = self.names.is_some();
+                match evaluation::parse_text(text, base, self.context.time_zone) {
+                    Ok(value) if !is_routine || base != SqlType::TimestampTz => {
+                        cast(Expr::Const(value), base, to, is_explicit).map(Some)
+                    }
+                    // A routine is compiled for all sessions, and its errors come when it runs.
+                    _ if is_routine => {
+                        let text = Expr::Const(Value::text(text.as_str()));
+                        let read = Expr::Cast { operand: Box::new(text), to: base, explicit: is_explicit };
+                        cast(read, base, to, is_explicit).map(Some)
+                    }
+                    Ok(value) => cast(Expr::Const(value), base, to, is_explicit).map(Some),
+                    Err(error) => Err(self.place(error, bound.place)),
+                }
             }
             Class::Parameter(number) => {
                 let base = to.without_modifier();

@@ -170,6 +170,11 @@ impl Binder<'_> {
     fn parameter(&mut self, name: &str, place: Place) -> Result<Bound> {
         let number: Option<u16> = name.strip_prefix('$').and_then(|digits| digits.parse().ok());
         let index = number.and_then(|number| number.checked_sub(1));
+        if self.names.is_some()
+            && let Some(variable) = self.numbered_variable(index.map_or(usize::MAX, usize::from), place)?
+        {
+            return Ok(variable);
+        }
         let Some(index) = index.filter(|index| usize::from(*index) < self.parameter_types.len()) else {
             return self.fail(sqlstate::UNDEFINED_PARAMETER, format!("there is no parameter {name}"), place);
         };
@@ -208,6 +213,11 @@ impl Binder<'_> {
         }
         let left = self.expression(left)?;
         let right = self.expression(right)?;
+        if operator == BinaryOperator::Concat
+            && let Some(bound) = self.array_concat(left.clone(), right.clone(), place)?
+        {
+            return Ok(bound);
+        }
         self.binary(operator, left, right, place)
     }
 

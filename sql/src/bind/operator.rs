@@ -119,6 +119,8 @@ fn comparison_type(left: SqlType, right: SqlType) -> Option<SqlType> {
             _ => SqlType::Timestamp,
         },
         Category::Boolean | Category::Bytea | Category::Uuid => left,
+        Category::Array if left == right => left,
+        Category::Array => return None,
     })
 }
 

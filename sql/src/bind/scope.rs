@@ -160,9 +160,11 @@ impl Binder<'_> {
     pub(crate) fn column(&mut self, ident: &Ident) -> Result<Bound> {
         let name = fold(ident);
         let place = Place::at(ident.span.start);
-        match self.find_column(&name, place)? {
-            Some(bound) => Ok(bound),
-            None => {
+        let own = std::slice::from_ref(&name);
+        match (self.find_column(&name, place)?, self.variable(own, place)?) {
+            (Some(_), Some(_)) => Err(self.ambiguous_variable(&name, place)),
+            (Some(bound), None) | (None, Some(bound)) => Ok(bound),
+            (None, None) => {
                 self.refuse_reserved(ident)?;
                 self.fail(sqlstate::UNDEFINED_COLUMN, format!("column \"{name}\" does not exist"), place)
             }
@@ -193,6 +195,16 @@ impl Binder<'_> {
     pub(crate) fn qualified_column(&mut self, idents: &[Ident]) -> Result<Bound> {
         let place = idents.first().map_or(Place::Unknown, |ident| Place::at(ident.span.start));
         let folded: Vec<String> = idents.iter().map(fold).collect();
+        if let Some(variable) = self.variable(&folded, place)? {
+            let is_column = folded.len() == 2
+                && self.scope.relations.iter().any(|relation| {
+                    relation.name == folded[0] && relation.columns.iter().any(|(name, _)| *name == folded[1])
+                });
+            if is_column {
+                return Err(self.ambiguous_variable(&folded.join("."), place));
+            }
+            return Ok(variable);
+        }
         let (table, column) = match folded.as_slice() {
             [table, column] | [_, table, column] => (table, column),
             _ => {

@@ -56,6 +56,18 @@ impl Binder<'_> {
                 }
                 self.unsupported("collations other than \"C\" are", place)
             }
+            Ast::Subquery(query) => self.subquery(expr, query, false),
+            Ast::Exists { subquery, negated } => {
+                let bound = self.subquery(expr, subquery, true)?;
+                let test = if *negated { Expr::Not(Box::new(bound.expr)) } else { bound.expr };
+                Ok(boolean(test, place))
+            }
+            Ast::CompoundFieldAccess { root, access_chain } => self.subscript(root, access_chain),
+            Ast::Array(array) => self.array(&array.elem, place),
+            Ast::AnyOp { left, compare_op, right, .. } => {
+                let operator = Place::OperatorAfter(end_of(left));
+                self.equals_any(left, compare_op, right, operator)
+            }
             other => self.refuse(other, place),
         }
     }
@@ -63,11 +75,10 @@ impl Binder<'_> {
     fn refuse(&mut self, expr: &ast::Expr, place: Place) -> Result<Bound> {
         use ast::Expr as Ast;
         let what = match expr {
-            Ast::Subquery(_) | Ast::Exists { .. } | Ast::InSubquery { .. } => "subqueries are",
+            Ast::InSubquery { .. } => "subqueries are",
             Ast::SimilarTo { .. } => "SIMILAR TO is",
             Ast::RLike { .. } => "regular expressions are",
             Ast::AnyOp { .. } | Ast::AllOp { .. } => "ANY and ALL are",
-            Ast::Array(_) | Ast::CompoundFieldAccess { .. } => "arrays are",
             Ast::Interval(_) => "type interval is",
             Ast::Tuple(_) => "rows as values are",
             Ast::Overlay { .. } => "OVERLAY is",

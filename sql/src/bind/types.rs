@@ -1,8 +1,8 @@
 //! Type names of SQL text to [`SqlType`].
 
 use hyades_engine::error::{Error, Result, sqlstate};
-use hyades_engine::value::SqlType;
-use sqlparser::ast::{CharacterLength, DataType, ExactNumberInfo, TimezoneInfo};
+use hyades_engine::value::{ArrayElement, SqlType};
+use sqlparser::ast::{ArrayElemTypeDef, CharacterLength, DataType, ExactNumberInfo, TimezoneInfo};
 
 /// PostgreSQL's limit on n in `char(n)` and `varchar(n)`.
 const LONGEST_CHARACTER_TYPE: u64 = 10_485_760;
@@ -34,6 +34,13 @@ pub(crate) fn resolve(data_type: &DataType) -> Result<SqlType> {
         DataType::Timestamp(precision, zone) => timestamp(*precision, zone)?,
         DataType::Uuid => SqlType::Uuid,
         DataType::Custom(name, modifiers) => custom(&name.to_string(), modifiers)?,
+        DataType::Array(ArrayElemTypeDef::SquareBracket(element, _)) => {
+            let element = resolve(element)?;
+            match ArrayElement::of(element) {
+                Some(element) => SqlType::Array(element),
+                None => return unsupported(&format!("{}[]", element.base_name())),
+            }
+        }
         DataType::Array(_) => return unsupported("array"),
         other => return unsupported(&other.to_string().to_lowercase()),
     })

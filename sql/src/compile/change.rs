@@ -16,6 +16,8 @@ use super::from::{Item, Level, Source};
 use super::insert::is_default;
 use super::loops::Absent;
 use super::output::OutputColumn;
+use super::rows::Sink;
+use super::select::{described, is_single};
 use super::{CompiledQuery, Compiler};
 use crate::bind::Place;
 use crate::bind::aggregate::AggregateMode;
@@ -86,6 +88,9 @@ impl Compiler<'_> {
         let is_moving = set.iter().any(|(column, _)| key_columns.contains(column));
         let is_point =
             matches!(changed.levels.first().map(|level| &level.choice.access), Some(Access::Point { .. }));
+        if is_moving && !is_point && self.nested.is_some() {
+            return self.spool_then_update(&changed, &set, &key_columns);
+        }
         if is_moving && !is_point {
             return self.collect_then_update(changed, set, &key_columns);
         }
@@ -119,14 +124,16 @@ impl Compiler<'_> {
         let columns = changed.outputs.as_ref().map(|outputs| self.result_columns(outputs));
         let explain = self.explain_levels(&changed.levels);
         let explain = PlanNode::new(format!("{verb} on {}", changed.label)).over(explain);
+        if let Some(outputs) = &changed.outputs {
+            self.describe(described(outputs), is_single(&changed.levels))?;
+        }
         let table = self.code.table(&changed.table)?;
         let end = self.code.label();
         self.check(&changed.constant, end, &Absent::default());
         self.loops(&changed.levels, end, &Absent::default(), &mut |compiler, _, _| {
             compiler.write(instruction(table, changed.row))?;
             compiler.code.push(Instruction::CountRow);
-            compiler.emit_outputs(changed.outputs.as_deref());
-            Ok(())
+            compiler.emit_outputs(changed.outputs.as_deref())
         })?;
         self.code.place(end);
         let source = self.finish_code(&verb.to_ascii_lowercase(), types(changed.outputs.as_deref()))?;
@@ -134,10 +141,10 @@ impl Compiler<'_> {
         Ok(CompiledQuery { run, columns })
     }
 
-    fn emit_outputs(&mut self, outputs: Option<&[OutputColumn]>) {
-        if let Some(outputs) = outputs {
-            let values = outputs.iter().map(|output| output.expr.clone()).collect();
-            self.code.push(Instruction::Emit { values });
+    fn emit_outputs(&mut self, outputs: Option<&[OutputColumn]>) -> Result<()> {
+        match outputs {
+            Some(outputs) => self.emit(outputs.iter().map(|output| output.expr.clone()).collect()),
+            None => Ok(()),
         }
     }
 
@@ -188,11 +195,53 @@ impl Compiler<'_> {
         inner.refuse_moving(table, &set)?;
         inner.write(Instruction::Update { table, row, set })?;
         inner.code.push(Instruction::CountRow);
-        inner.emit_outputs(changed.outputs.as_deref());
+        inner.emit_outputs(changed.outputs.as_deref())?;
         inner.code.place(end);
         let apply = inner.finish_code("update", types(changed.outputs.as_deref()))?;
         let run = RunPlan { apply: Some(apply), ..self.direct_run(source, Tag::Update, explain) };
         Ok(CompiledQuery { run, columns })
+    }
+
+    /// In a routine: the keys go to a spool first, then the row of each is updated.
+    fn spool_then_update(
+        &mut self,
+        changed: &Changed,
+        set: &[(u16, Expr)],
+        key_columns: &[u16],
+    ) -> Result<CompiledQuery> {
+        let explain = PlanNode::new(format!("Update on {}", changed.label));
+        let spool = self.code.new_spool()?;
+        self.code.push(Instruction::OpenSpool { spool });
+        let row = changed.row;
+        let key: Vec<Expr> = key_columns.iter().map(|column| Expr::Column { row, column: *column }).collect();
+        let outer = std::mem::replace(&mut self.sink, Sink::Spool(spool));
+        let end = self.code.label();
+        self.check(&changed.constant, end, &Absent::default());
+        self.loops(&changed.levels, end, &Absent::default(), &mut |compiler, _, _| {
+            compiler.emit(key.clone())
+        })?;
+        self.code.place(end);
+        self.sink = outer;
+        if let Some(outputs) = &changed.outputs {
+            self.describe(described(outputs), false)?;
+        }
+        let table = self.code.table(&changed.table)?;
+        self.for_spooled(spool, key.len(), &mut |compiler, key, next| {
+            compiler.code.push(Instruction::ReadPoint {
+                table,
+                key,
+                row,
+                intent: Intent::Write,
+                absent: next,
+            });
+            compiler.refuse_moving(table, set)?;
+            compiler.write(Instruction::Update { table, row, set: set.to_vec() })?;
+            compiler.code.push(Instruction::CountRow);
+            compiler.emit_outputs(changed.outputs.as_deref())
+        })?;
+        let source = self.finish_code("update", Vec::new())?;
+        let columns = changed.outputs.as_ref().map(|outputs| self.result_columns(outputs));
+        Ok(CompiledQuery { run: self.direct_run(source, Tag::Update, explain), columns })
     }
 
     /// SET of UPDATE and of ON CONFLICT: column numbers and their new values.

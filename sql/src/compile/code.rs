@@ -1,15 +1,17 @@
 //! Assembles a procedure: instructions with labels that are placed later, tables, slots.
 
+use std::cell::{Cell, RefCell};
+use std::rc::Rc;
 use std::sync::Arc;
 
 use hyades_engine::catalog::{TableDefinition, TableId};
 use hyades_engine::error::{Error, Result, sqlstate};
 use hyades_engine::procedure::ir::{
-    CursorSlot, Expr, Instruction, Label, Procedure, Register, Replayability, RowSlot, TableIndex,
-    TableReference,
+    Callee, CalleeIndex, CursorSlot, Expr, Instruction, Label, Line, Procedure, Register, RowSlot, ScanBound,
+    SpoolSlot, Stage, StageIndex, TableIndex, TableReference,
 };
 use hyades_engine::storage::table::Table;
-use hyades_engine::value::SqlType;
+use hyades_engine::value::{SqlType, Value};
 
 /// A procedure under construction. Labels in instructions are numbers into `labels` until [`Code::finish`].
 #[derive(Default)]
@@ -19,8 +21,39 @@ pub(crate) struct Code {
     tables: Vec<TableReference>,
     rows: u16,
     cursors: u16,
+    /// The next free register, shared with the binder.
+    registers: Rc<Cell<u32>>,
+    spools: u16,
+    stages: Vec<Option<Arc<dyn Stage>>>,
+    /// Routines that are called, shared with the binder.
+    callees: Rc<RefCell<Vec<CalleeEntry>>>,
+    lines: Vec<Line>,
     /// Row slots for rows of which only the existence matters, shared by all checks of a table.
     check_rows: Vec<(TableIndex, RowSlot)>,
+}
+
+/// A routine that is called.
+#[derive(Clone, Debug)]
+pub(crate) struct CalleeEntry {
+    pub(crate) callee: Callee,
+    /// NULL for an argument gives NULL without a call.
+    pub(crate) is_strict: bool,
+}
+
+impl CalleeEntry {
+    pub(crate) fn is_same(&self, other: &CalleeEntry) -> bool {
+        match (&self.callee, &other.callee) {
+            (Callee::Current, Callee::Current) => true,
+            (Callee::Procedure { procedure: own, .. }, Callee::Procedure { procedure: other, .. }) => {
+                Arc::ptr_eq(own, other)
+            }
+            _ => false,
+        }
+    }
+}
+
+fn calls_routine(expr: &Expr) -> bool {
+    crate::expr::any(expr, &|part| matches!(part, Expr::Routine { .. }))
 }
 
 /// A label that stands nowhere yet.
@@ -31,6 +64,10 @@ fn too_large() -> Error {
 }
 
 impl Code {
+    pub(crate) fn new(registers: Rc<Cell<u32>>, callees: Rc<RefCell<Vec<CalleeEntry>>>) -> Code {
+        Code { registers, callees, ..Code::default() }
+    }
+
     pub(crate) fn label(&mut self) -> Label {
         self.labels.push(UNPLACED);
         Label::try_from(self.labels.len() - 1).unwrap_or(UNPLACED)
@@ -41,8 +78,160 @@ impl Code {
         self.labels[label as usize] = Label::try_from(self.instructions.len()).unwrap_or(UNPLACED);
     }
 
-    pub(crate) fn push(&mut self, instruction: Instruction) {
+    /// Appends an instruction. Calls of routines in its expressions become instructions in front of it.
+    pub(crate) fn push(&mut self, mut instruction: Instruction) {
+        if !self.callees.borrow().is_empty() {
+            self.lower(&mut instruction);
+        }
         self.instructions.push(instruction);
+    }
+
+    pub(crate) fn new_spool(&mut self) -> Result<SpoolSlot> {
+        self.spools = self.spools.checked_add(1).ok_or_else(too_large)?;
+        Ok(self.spools - 1)
+    }
+
+    /// A stage that is known later: see [`Code::set_stage`].
+    pub(crate) fn new_stage(&mut self) -> Result<StageIndex> {
+        self.stages.push(None);
+        StageIndex::try_from(self.stages.len() - 1).map_err(|_| too_large())
+    }
+
+    pub(crate) fn set_stage(&mut self, stage: StageIndex, meaning: Arc<dyn Stage>) {
+        self.stages[usize::from(stage)] = Some(meaning);
+    }
+
+    /// Keeps a place for instructions that are known only later.
+    pub(crate) fn reserve(&mut self) -> usize {
+        self.instructions.push(Instruction::Return);
+        self.instructions.len() - 1
+    }
+
+    /// Puts instructions into a reserved place. They must not jump.
+    pub(crate) fn fill(&mut self, place: usize, instructions: Vec<Instruction>) {
+        let added = Label::try_from(instructions.len()).unwrap_or(UNPLACED);
+        self.instructions.splice(place..=place, instructions);
+        let moved = |label: &mut Label| {
+            if *label as usize > place && *label != UNPLACED {
+                *label = *label - 1 + added;
+            }
+        };
+        self.labels.iter_mut().for_each(moved);
+        self.lines.iter_mut().for_each(|line| moved(&mut line.from));
+    }
+
+    /// The code that follows belongs to this line of a body.
+    pub(crate) fn line(&mut self, line: u32, kind: &'static str) {
+        let from = Label::try_from(self.instructions.len()).unwrap_or(UNPLACED);
+        if self.lines.last().is_some_and(|last| last.from == from) {
+            self.lines.pop();
+        }
+        self.lines.push(Line { from, line, kind });
+    }
+
+    pub(crate) fn instructions(&self) -> &[Instruction] {
+        &self.instructions
+    }
+
+    pub(crate) fn tables(&self) -> &[TableReference] {
+        &self.tables
+    }
+
+    fn new_register(&self) -> Register {
+        let register = self.registers.get();
+        self.registers.set(register + 1);
+        Register::try_from(register).unwrap_or(Register::MAX)
+    }
+
+    fn lower(&mut self, instruction: &mut Instruction) {
+        let mut has_call = false;
+        for_each_expr(instruction, &mut |part| has_call |= calls_routine(part));
+        if has_call {
+            for_each_expr(instruction, &mut |part| {
+                let whole = std::mem::replace(part, Expr::Const(Value::Null));
+                *part = self.lowered(whole);
+            });
+        }
+    }
+
+    /// The expression with its calls made before it. CASE, COALESCE, AND and OR still evaluate only what they need.
+    fn lowered(&mut self, expr: Expr) -> Expr {
+        if !calls_routine(&expr) {
+            return expr;
+        }
+        match expr {
+            Expr::Case { branches, otherwise } => self.lowered_case(branches, *otherwise),
+            Expr::Coalesce(items) => {
+                let (result, end) = (self.new_register(), self.label());
+                for item in items {
+                    let item = self.lowered(item);
+                    self.evaluate(result, item);
+                    self.jump_unless(Expr::IsNull(Box::new(Expr::Register(result))), end);
+                }
+                self.place(end);
+                Expr::Register(result)
+            }
+            Expr::And(left, right) => self.lowered_both(*left, *right, false),
+            Expr::Or(left, right) => self.lowered_both(*left, *right, true),
+            Expr::Routine { callee, arguments } => {
+                let arguments: Vec<Expr> =
+                    arguments.into_iter().map(|argument| self.lowered(argument)).collect();
+                self.lowered_call(callee, arguments)
+            }
+            mut other => {
+                crate::expr::for_each_part_mut(&mut other, &mut |part| {
+                    let whole = std::mem::replace(part, Expr::Const(Value::Null));
+                    *part = self.lowered(whole);
+                });
+                other
+            }
+        }
+    }
+
+    fn lowered_call(&mut self, callee: CalleeIndex, arguments: Vec<Expr>) -> Expr {
+        let result = self.new_register();
+        let end = self.label();
+        let is_strict = self.callees.borrow()[usize::from(callee)].is_strict;
+        if is_strict {
+            self.evaluate(result, Expr::Const(Value::Null));
+            for argument in &arguments {
+                self.jump_unless(Expr::Not(Box::new(Expr::IsNull(Box::new(argument.clone())))), end);
+            }
+        }
+        self.instructions.push(Instruction::Call { callee, arguments, into: vec![result], rows: None });
+        self.place(end);
+        Expr::Register(result)
+    }
+
+    fn lowered_case(&mut self, branches: Vec<(Expr, Expr)>, otherwise: Expr) -> Expr {
+        let (result, end) = (self.new_register(), self.label());
+        for (when, then) in branches {
+            let next = self.label();
+            let when = self.lowered(when);
+            self.jump_unless(when, next);
+            let then = self.lowered(then);
+            self.evaluate(result, then);
+            self.jump(end);
+            self.place(next);
+        }
+        let otherwise = self.lowered(otherwise);
+        self.evaluate(result, otherwise);
+        self.place(end);
+        Expr::Register(result)
+    }
+
+    /// AND (or OR) that stops when the left side is `decides`.
+    fn lowered_both(&mut self, left: Expr, right: Expr, decides: bool) -> Expr {
+        let (result, end) = (self.new_register(), self.label());
+        let left = self.lowered(left);
+        self.evaluate(result, left);
+        let own = || Box::new(Expr::Register(result));
+        let decided = Expr::NotDistinct(own(), Box::new(Expr::Const(Value::Boolean(decides))));
+        self.jump_unless(Expr::Not(Box::new(decided)), end);
+        let right = Box::new(self.lowered(right));
+        self.evaluate(result, if decides { Expr::Or(own(), right) } else { Expr::And(own(), right) });
+        self.place(end);
+        Expr::Register(result)
     }
 
     pub(crate) fn evaluate(&mut self, into: Register, expr: Expr) {
@@ -107,16 +296,18 @@ impl Code {
         parameters: Vec<SqlType>,
         registers: u16,
         output: Vec<SqlType>,
-    ) -> Result<Arc<Procedure>> {
+    ) -> Result<Procedure> {
         for instruction in &mut self.instructions {
-            if let Some(label) = label_of(instruction) {
+            let mut is_placed = true;
+            for_each_label(instruction, &mut |label| {
                 *label = self.labels[*label as usize];
-                if *label == UNPLACED {
-                    return Err(Error::input(sqlstate::INTERNAL_ERROR, "a jump leads nowhere"));
-                }
+                is_placed &= *label != UNPLACED;
+            });
+            if !is_placed {
+                return Err(Error::input(sqlstate::INTERNAL_ERROR, "a jump leads nowhere"));
             }
         }
-        Ok(Arc::new(Procedure {
+        Ok(Procedure {
             name: name.to_owned(),
             parameters,
             registers,
@@ -125,26 +316,63 @@ impl Code {
             tables: self.tables,
             code: self.instructions,
             output,
-            replay: Replayability::default(),
-        }))
+            spools: self.spools,
+            stages: self.stages.into_iter().flatten().collect(),
+            callees: self.callees.borrow().iter().map(|entry| entry.callee.clone()).collect(),
+            lines: self.lines,
+            ..Procedure::default()
+        })
     }
 }
 
-fn label_of(instruction: &mut Instruction) -> Option<&mut Label> {
+/// Calls `visit` on every label of an instruction.
+fn for_each_label(instruction: &mut Instruction, visit: &mut dyn FnMut(&mut Label)) {
     match instruction {
-        Instruction::Jump { to } | Instruction::JumpUnless { to, .. } => Some(to),
-        Instruction::ReadPoint { absent, .. } => Some(absent),
-        Instruction::NextRow { end, .. } => Some(end),
-        Instruction::InsertOr { duplicate, .. } => Some(duplicate),
-        Instruction::Evaluate { .. }
-        | Instruction::OpenScan { .. }
-        | Instruction::Insert { .. }
-        | Instruction::Update { .. }
-        | Instruction::Delete { .. }
-        | Instruction::Emit { .. }
-        | Instruction::CountRow
-        | Instruction::Raise { .. }
-        | Instruction::RaiseViolation(_)
-        | Instruction::Return => None,
+        Instruction::Jump { to } | Instruction::JumpUnless { to, .. } => visit(to),
+        Instruction::ReadPoint { absent, .. } => visit(absent),
+        Instruction::InsertOr { duplicate, .. } => visit(duplicate),
+        Instruction::NextRow { end, .. }
+        | Instruction::NextSpooled { end, .. }
+        | Instruction::ForNext { end, .. } => visit(end),
+        Instruction::ForStep { again, end, .. } => {
+            visit(again);
+            visit(end);
+        }
+        Instruction::EnterBlock { handler } => visit(handler),
+        Instruction::MatchError { otherwise, .. } => visit(otherwise),
+        _ => {}
+    }
+}
+
+/// Calls `visit` on every expression of an instruction, in the order of evaluation.
+pub(crate) fn for_each_expr(instruction: &mut Instruction, visit: &mut dyn FnMut(&mut Expr)) {
+    match instruction {
+        Instruction::Evaluate { expr, .. } | Instruction::JumpUnless { condition: expr, .. } => visit(expr),
+        Instruction::ReadPoint { key: values, .. }
+        | Instruction::Insert { values, .. }
+        | Instruction::InsertOr { values, .. }
+        | Instruction::Emit { values }
+        | Instruction::Spool { values, .. }
+        | Instruction::FeedStage { values, .. }
+        | Instruction::Call { arguments: values, .. } => values.iter_mut().for_each(visit),
+        Instruction::Update { set, .. } => set.iter_mut().for_each(|(_, value)| visit(value)),
+        Instruction::Raise { message, .. } => visit(message),
+        Instruction::SetElement { index, value, .. } => {
+            visit(index);
+            visit(value);
+        }
+        Instruction::Report(report) => {
+            visit(&mut report.state);
+            visit(&mut report.message);
+            report.fields.iter_mut().for_each(|(_, value)| visit(value));
+        }
+        Instruction::OpenScan { range, .. } => {
+            for bound in [&mut range.lower, &mut range.upper] {
+                if let ScanBound::Included(values) | ScanBound::Excluded(values) = bound {
+                    values.iter_mut().for_each(&mut *visit);
+                }
+            }
+        }
+        _ => {}
     }
 }

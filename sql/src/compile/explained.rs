@@ -29,6 +29,7 @@ impl Compiler<'_> {
             .map_err(|error| shifted(error, body_offset))?;
         let node = match plan.action {
             Action::Run(run) => run.explain,
+            Action::Call(call) => call.explain,
             _ => PlanNode::new("Utility Statement"),
         };
         let lines = if is_json { vec![node.json_text()] } else { node.lines() };

@@ -17,7 +17,8 @@ use sqlparser::ast::{self, ConflictTarget, OnConflictAction, OnInsert, SetExpr, 
 use super::from::Source;
 use super::loops::Absent;
 use super::output::OutputColumn;
-use super::select::{BoundDistinct, BoundSelect};
+use super::rows::Sink;
+use super::select::{BoundDistinct, BoundSelect, described};
 use super::{CompiledQuery, Compiler};
 use crate::bind::aggregate::AggregateMode;
 use crate::bind::coerce::Context;
@@ -264,6 +265,9 @@ impl Compiler<'_> {
 
     /// Rows of (column, value); what is not given gets its default.
     fn insert_rows(&mut self, target: &Target, rows: &[Vec<(usize, Expr)>], label: &str) -> Result<RunPlan> {
+        if let Some(outputs) = &target.outputs {
+            self.describe(described(outputs), rows.len() == 1)?;
+        }
         let table = self.code.table(&target.table)?;
         for row in rows {
             let mut values = target.defaults.clone();
@@ -304,8 +308,7 @@ impl Compiler<'_> {
         }
         self.code.push(Instruction::CountRow);
         if let Some(outputs) = &target.outputs {
-            let values = outputs.iter().map(|output| output.expr.clone()).collect();
-            self.code.push(Instruction::Emit { values });
+            self.emit(outputs.iter().map(|output| output.expr.clone()).collect())?;
         }
         Ok(())
     }
@@ -378,6 +381,9 @@ impl Compiler<'_> {
             return self.collect_then_insert(&target, bound, &columns, label);
         }
         let child = self.explain_select(&bound, true);
+        if let Some(outputs) = &target.outputs {
+            self.describe(described(outputs), false)?;
+        }
         let table = self.code.table(&target.table)?;
         let end = self.code.label();
         self.check(&bound.constant, end, &Absent::default());
@@ -400,6 +406,9 @@ impl Compiler<'_> {
         columns: &[usize],
         label: &str,
     ) -> Result<RunPlan> {
+        if self.nested.is_some() {
+            return self.spool_then_insert(target, bound, columns, label);
+        }
         let types: Vec<SqlType> = bound.outputs.iter().map(|output| output.sql_type).collect();
         let mut run = self.select_run(bound)?;
         let apply = self.insert_of_row(target, columns, types)?;
@@ -407,6 +416,35 @@ impl Compiler<'_> {
         run.tag = Tag::Insert;
         run.explain = PlanNode::new(format!("Insert on {label}")).over(run.explain);
         Ok(run)
+    }
+
+    /// In a routine: the rows go to a spool first, then each is inserted.
+    fn spool_then_insert(
+        &mut self,
+        target: &Target,
+        bound: BoundSelect,
+        columns: &[usize],
+        label: &str,
+    ) -> Result<RunPlan> {
+        let width = bound.outputs.len();
+        let spool = self.code.new_spool()?;
+        self.code.push(Instruction::OpenSpool { spool });
+        let outer = std::mem::replace(&mut self.sink, Sink::Spool(spool));
+        self.select_run(bound)?;
+        self.sink = outer;
+        if let Some(outputs) = &target.outputs {
+            self.describe(described(outputs), false)?;
+        }
+        let table = self.code.table(&target.table)?;
+        self.for_spooled(spool, width, &mut |compiler, row, next| {
+            let mut values = target.defaults.clone();
+            for (value, at) in row.into_iter().zip(columns) {
+                values[*at] = value;
+            }
+            compiler.insert_one(target, table, values, next)
+        })?;
+        let source = self.finish_code("insert", Vec::new())?;
+        Ok(self.direct_run(source, Tag::Insert, PlanNode::new(format!("Insert on {label}"))))
     }
 
     /// A procedure that inserts the row given as its parameters.

@@ -27,6 +27,9 @@ fn figure_name(expr: &ast::Expr) -> Option<(String, bool)> {
     let sure = |name: &str| Some((name.to_owned(), true));
     match expr {
         Ast::Identifier(ident) => Some((fold(ident), true)),
+        Ast::Array(_) => sure("array"),
+        // An element is named like its array.
+        Ast::CompoundFieldAccess { root, .. } => figure_name(root),
         Ast::CompoundIdentifier(idents) => idents.last().map(|ident| (fold(ident), true)),
         Ast::Nested(inner) | Ast::Collate { expr: inner, .. } => figure_name(inner),
         Ast::Function(call) => {

@@ -145,6 +145,9 @@ impl Compiler<'_> {
         let name = fold(&column.name);
         let place = Place::OperatorAfter(column.name.span.end);
         let sql_type = types::resolve(&column.data_type).map_err(|error| self.binder.place(error, place))?;
+        if matches!(sql_type, SqlType::Array(_)) {
+            return unsupported(format!("columns of type {} are not supported yet", sql_type.base_name()));
+        }
         let mut definition =
             ColumnDefinition { name: name.clone(), sql_type, is_nullable: true, default: None };
         for option in &column.options {

@@ -98,6 +98,7 @@ impl Compiler<'_> {
         let explain = self.explain_select(&bound, true);
         let types: Vec<SqlType> = bound.outputs.iter().map(|output| output.sql_type).collect();
         let values: Vec<Expr> = bound.outputs.iter().map(|output| output.expr.clone()).collect();
+        self.describe(described(&bound.outputs), is_single(&bound.levels))?;
         self.emit_rows(&bound, &values)?;
         let source = self.finish_code("select", types)?;
         Ok(self.direct_run(source, Tag::Select, explain))
@@ -110,8 +111,7 @@ impl Compiler<'_> {
         self.check(&bound.constant, end, &Absent::default());
         self.loops(&bound.levels, end, &Absent::default(), &mut |compiler, next, absent| {
             let values = values.iter().map(|value| absent.apply(value)).collect();
-            compiler.emit_limited(values, counters, next, end);
-            Ok(())
+            compiler.emit_limited(values, counters, next, end)
         })?;
         self.code.place(end);
         Ok(())
@@ -150,7 +150,7 @@ impl Compiler<'_> {
         (limit, offset): (Option<Register>, Option<Register>),
         next: Label,
         end: Label,
-    ) {
+    ) -> Result<()> {
         if let Some(offset) = offset {
             let emit = self.code.label();
             self.code.jump_unless(compare(offset, BinaryOperator::Greater, 0), emit);
@@ -158,11 +158,12 @@ impl Compiler<'_> {
             self.code.jump(next);
             self.code.place(emit);
         }
-        self.code.push(Instruction::Emit { values });
+        self.emit(values)?;
         if let Some(limit) = limit {
             self.code.evaluate(limit, minus_one(limit));
             self.code.jump_unless(has_room(limit), end);
         }
+        Ok(())
     }
 
     /// VALUES as a statement.
@@ -188,12 +189,15 @@ impl Compiler<'_> {
         let types = (0..width)
             .map(|column| self.binder.common_type(rows.iter().map(|row| &row[column]), "VALUES"))
             .collect::<Result<Vec<SqlType>>>()?;
+        let named = types.iter().enumerate();
+        let named = named.map(|(at, sql_type)| (format!("column{}", at + 1), *sql_type)).collect();
+        self.describe(named, rows.len() == 1)?;
         for row in rows {
             let mut values = Vec::with_capacity(width);
             for (item, sql_type) in row.into_iter().zip(&types) {
                 values.push(self.binder.coerce(item, *sql_type)?);
             }
-            self.code.push(Instruction::Emit { values });
+            self.emit(values)?;
         }
         let columns = types
             .iter()
@@ -457,6 +461,16 @@ impl Compiler<'_> {
         }
         Ok(limits)
     }
+}
+
+/// Names and types of the columns.
+pub(crate) fn described(outputs: &[OutputColumn]) -> Vec<(String, SqlType)> {
+    outputs.iter().map(|output| (output.name.clone(), output.sql_type)).collect()
+}
+
+/// Whether the loops find at most one combination of rows.
+pub(crate) fn is_single(levels: &[Level]) -> bool {
+    levels.iter().all(|level| matches!(level.choice.access, Access::Point { .. }))
 }
 
 fn ordinal(expression: &ast::Expr) -> Option<i64> {

@@ -3,17 +3,23 @@
 //! The procedure emits, for each row, the values that the stages take: with grouping the keys, the arguments of the aggregates and their
 //! filters; without, the answer's columns and what else is sorted by.
 
+use std::sync::Arc;
+
 use hyades_engine::error::{Result, sqlstate};
-use hyades_engine::procedure::ir::{Expr, Instruction, Register};
+use hyades_engine::procedure::ir::{Expr, Instruction, Label, Register, SpoolSlot, StageIndex};
 use hyades_engine::value::SqlType;
 
 use super::Compiler;
 use super::loops::Absent;
-use super::select::{BoundDistinct, BoundSelect, OrderTarget};
+use super::rows::Sink;
+use super::select::{BoundDistinct, BoundSelect, OrderTarget, described};
 use crate::bind::aggregate::Aggregate;
 use crate::bind::{AGGREGATE_PLACEHOLDER, GROUP_PLACEHOLDER, Place};
 use crate::expr;
 use crate::plan::{AggregateCall, AggregateStage, Distinct, RunPlan, SortKey, Stages, Tag};
+
+/// What runs for each row of a spool: gets its values and the label that leads to the next one.
+pub(crate) type SpooledBody<'b> = dyn FnMut(&mut Compiler<'_>, Vec<Expr>, Label) -> Result<()> + 'b;
 
 /// Values that a row carries between stages, and their types.
 #[derive(Default)]
@@ -67,18 +73,79 @@ impl Compiler<'_> {
                 emitted
             }
         };
+        self.refuse_staged_calls(&stages)?;
+        let outer = self.open_stage(&bound, is_grouped)?;
         let end = self.code.label();
         self.check(&bound.constant, end, &Absent::default());
         self.loops(&bound.levels, end, &Absent::default(), &mut |compiler, _, absent| {
             let values = emitted.exprs.iter().map(|value| absent.apply(value)).collect();
-            compiler.code.push(Instruction::Emit { values });
-            Ok(())
+            compiler.emit(values)
         })?;
         self.code.place(end);
+        if let Some((stage, outer)) = outer {
+            let width = stages.width;
+            self.code.set_stage(stage, Arc::new(stages));
+            self.close_stage(stage, outer, width)?;
+            let source = self.finish_code("select", emitted.types)?;
+            return Ok(self.direct_run(source, Tag::Select, explain));
+        }
         let source = self.finish_code("select", emitted.types)?;
         let mut run = self.direct_run(source, Tag::Select, explain);
         run.stages = Some(stages);
         Ok(run)
+    }
+
+    /// In a routine: the rows go to a stage of the procedure. Answers it and where its own rows will go.
+    fn open_stage(&mut self, bound: &BoundSelect, is_grouped: bool) -> Result<Option<(StageIndex, Sink)>> {
+        if self.nested.is_none() {
+            return Ok(None);
+        }
+        self.describe(described(&bound.outputs), is_grouped && bound.group.is_none())?;
+        let stage = self.code.new_stage()?;
+        self.code.push(Instruction::OpenStage { stage });
+        Ok(Some((stage, std::mem::replace(&mut self.sink, Sink::Stage(stage)))))
+    }
+
+    /// The stage's rows come out and go on.
+    fn close_stage(&mut self, stage: StageIndex, outer: Sink, width: usize) -> Result<()> {
+        self.sink = outer;
+        let spool = self.code.new_spool()?;
+        self.code.push(Instruction::OpenSpool { spool });
+        self.code.push(Instruction::FinishStage { stage, spool });
+        self.for_spooled(spool, width, &mut |compiler, values, _| compiler.emit(values))
+    }
+
+    /// Runs the code of `body` for each row of a spool, given its values and the label that leads to the next row.
+    pub(crate) fn for_spooled(
+        &mut self,
+        spool: SpoolSlot,
+        width: usize,
+        body: &mut SpooledBody<'_>,
+    ) -> Result<()> {
+        let registers = (0..width).map(|_| self.binder.new_register()).collect::<Result<Vec<Register>>>()?;
+        let (again, end) = (self.code.label(), self.code.label());
+        self.code.place(again);
+        self.code.push(Instruction::NextSpooled {
+            spool,
+            into: registers.first().copied().unwrap_or_default(),
+            width: Register::try_from(width).unwrap_or(Register::MAX),
+            end,
+        });
+        body(self, registers.into_iter().map(Expr::Register).collect(), again)?;
+        self.code.jump(again);
+        self.code.place(end);
+        Ok(())
+    }
+
+    /// Stages evaluate behind the procedure's back, where no routine can be called.
+    fn refuse_staged_calls(&self, stages: &Stages) -> Result<()> {
+        let exprs = stages.having.iter().chain(&stages.limit).chain(&stages.offset);
+        let mut exprs = exprs.chain(stages.project.iter().flatten());
+        if exprs.any(|expr| expr::any(expr, &|part| matches!(part, Expr::Routine { .. }))) {
+            let what = "functions of your own over groups, in HAVING, and in LIMIT of a query that sorts are";
+            return self.binder.unsupported(what, Place::Unknown);
+        }
+        Ok(())
     }
 
     /// The keys of the groups; replaces them in the other clauses and refuses columns that are neither keys nor aggregated.

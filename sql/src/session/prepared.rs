@@ -8,6 +8,7 @@ use hyades_engine::catalog::{TableId, TableName};
 use hyades_engine::db::{Engine, Worker};
 use hyades_engine::error::{Error, Result, sqlstate};
 use hyades_engine::procedure::ir::Procedure;
+use hyades_engine::storage::routine::Routine;
 use hyades_engine::storage::table::Table;
 use hyades_engine::value::SqlType;
 use parking_lot::Mutex;
@@ -113,23 +114,25 @@ impl Tables for VisibleTables<'_> {
         if self.worker.in_transaction() { self.worker.table(name) } else { self.engine.table(name) }
     }
 
+    fn routines_named(&self, name: &TableName) -> Vec<Arc<Routine>> {
+        self.worker.routines_named(name)
+    }
+
+    fn procedure(&self, routine: &Routine) -> Result<Arc<Procedure>> {
+        self.worker.procedure(routine)
+    }
+
     fn by_id(&self, id: TableId) -> Option<Arc<Table>> {
         let tables = if self.worker.in_transaction() { self.worker.tables() } else { self.engine.tables() };
         tables.into_iter().find(|table| table.id() == id)
     }
 }
 
-fn is_current(procedure: &Procedure) -> bool {
-    procedure
-        .tables
-        .iter()
-        .all(|reference| !reference.table.is_dropped() && reference.table.version() == reference.version)
-}
-
 /// Whether the plan still fits its tables; only where that is cheap to see and changes the answer's shape.
 fn is_fresh(plan: &Plan) -> bool {
     match &plan.action {
-        Action::Run(run) => is_current(&run.source) && run.apply.as_deref().is_none_or(is_current),
+        Action::Run(run) => run.source.is_current() && run.apply.as_deref().is_none_or(Procedure::is_current),
+        Action::Call(call) => !call.routine.is_dropped() && call.procedure.is_current(),
         Action::Empty | Action::Transaction(_) | Action::Settings(_) => true,
         _ => false,
     }

@@ -9,10 +9,11 @@ use std::sync::atomic::Ordering;
 
 use hyades_engine::db::{Flow, Interrupt, Savepoint};
 use hyades_engine::error::{Abort, Error, Result, sqlstate};
-use hyades_engine::procedure::frame::{Frame, RowSink};
+use hyades_engine::procedure::frame::{Frame, Message, RowSink};
 use hyades_engine::value::{Value, text};
 
 use super::copy_out::CopyWriter;
+use super::routine::{CallRun, notice_of};
 use super::transaction::State;
 use super::{Completion, Output, Prepared, Session};
 use crate::bind::session_call::{SessionCall, SessionFunction};
@@ -25,6 +26,7 @@ use crate::session::schema::SchemaRun;
 pub(super) enum Running {
     Query(Box<QueryRun>),
     Schema(SchemaRun),
+    Call(Box<CallRun>),
 }
 
 pub(super) struct QueryRun {
@@ -57,25 +59,45 @@ impl RowSink for Direct<'_> {
             Some(copy) => copy.row(values, self.output),
         }
     }
+
+    fn message(&mut self, message: Message) {
+        tell(message, self.output);
+    }
 }
 
 struct ToStages<'a> {
     stages: &'a Stages,
     state: &'a mut StageState,
+    output: &'a mut dyn Output,
 }
 
 impl RowSink for ToStages<'_> {
     fn row(&mut self, values: &mut [Value]) -> Result<()> {
         self.state.feed(self.stages, values)
     }
+
+    fn message(&mut self, message: Message) {
+        tell(message, self.output);
+    }
 }
 
-struct Collect<'a>(&'a mut Vec<Row>);
+struct Collect<'a>(&'a mut Vec<Row>, &'a mut dyn Output);
+
+/// Hands on what a routine says.
+fn tell(message: Message, output: &mut dyn Output) {
+    if let Some(notice) = notice_of(message) {
+        output.notice(notice);
+    }
+}
 
 impl RowSink for Collect<'_> {
     fn row(&mut self, values: &mut [Value]) -> Result<()> {
         self.0.push(values.iter_mut().map(std::mem::take).collect());
         Ok(())
+    }
+
+    fn message(&mut self, message: Message) {
+        tell(message, self.1);
     }
 }
 
@@ -86,6 +108,24 @@ fn run_plan(plan: &Plan) -> Result<&RunPlan> {
         Action::CopyOut(copy) => Ok(&copy.run),
         _ => Err(Error::input(sqlstate::INTERNAL_ERROR, "the statement runs no procedure")),
     }
+}
+
+/// Refuses a wrong number of values.
+pub(super) fn check_parameters(plan: &Plan, parameters: &[Value]) -> Result<()> {
+    if parameters.is_empty() && !plan.parameters.is_empty() {
+        return Err(Error::input(sqlstate::UNDEFINED_PARAMETER, "there is no parameter $1"));
+    }
+    if parameters.len() != plan.parameters.len() {
+        return Err(Error::input(
+            sqlstate::PROTOCOL_VIOLATION,
+            format!(
+                "bind message supplies {} parameters, but prepared statement \"\" requires {}",
+                parameters.len(),
+                plan.parameters.len()
+            ),
+        ));
+    }
+    Ok(())
 }
 
 fn command_tag(tag: Tag, rows: u64, affected: u64) -> String {
@@ -113,6 +153,7 @@ impl Session {
         }
         match self.running.take() {
             Some(Running::Query(run)) => return self.continue_query(statement, parameters, *run, output),
+            Some(Running::Call(run)) => return self.continue_call(statement, parameters, *run, output),
             Some(Running::Schema(run)) => return self.continue_schema(statement, run, output),
             None => {}
         }
@@ -125,6 +166,10 @@ impl Session {
                 self.open_transaction()?;
                 let run = self.start_query(plan, parameters)?;
                 self.continue_query(statement, parameters, run, output)
+            }
+            Action::Call(_) => {
+                self.open_transaction()?;
+                self.execute_call(statement, plan, parameters, output)
             }
             Action::Transaction(command) => self.transaction_command(command, plan.command, output),
             Action::Settings(command) => self.settings_command(command, output),
@@ -144,19 +189,7 @@ impl Session {
 
     fn start_query(&mut self, plan: Arc<Plan>, parameters: &[Value]) -> Result<QueryRun> {
         let run = run_plan(&plan)?;
-        if parameters.is_empty() && !plan.parameters.is_empty() {
-            return Err(Error::input(sqlstate::UNDEFINED_PARAMETER, "there is no parameter $1"));
-        }
-        if parameters.len() != plan.parameters.len() {
-            return Err(Error::input(
-                sqlstate::PROTOCOL_VIOLATION,
-                format!(
-                    "bind message supplies {} parameters, but prepared statement \"\" requires {}",
-                    parameters.len(),
-                    plan.parameters.len()
-                ),
-            ));
-        }
+        check_parameters(&plan, parameters)?;
         let mut frame = match self.spare_frame.take() {
             Some(mut frame) => {
                 frame.switch(&run.source);
@@ -308,10 +341,10 @@ impl Session {
         let QueryRun { frame, stage, collected, copy, rows, .. } = run;
         match (&parts.stages, stage) {
             (Some(stages), Some(state)) => {
-                self.worker.run(frame, &mut self.environment, &mut ToStages { stages, state })
+                self.worker.run(frame, &mut self.environment, &mut ToStages { stages, state, output })
             }
             _ if parts.apply.is_some() => {
-                self.worker.run(frame, &mut self.environment, &mut Collect(collected))
+                self.worker.run(frame, &mut self.environment, &mut Collect(collected, output))
             }
             _ => {
                 let mut sink = Direct { output, copy: copy.as_mut(), rows };

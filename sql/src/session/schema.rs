@@ -22,7 +22,7 @@ pub(super) struct SchemaRun {
 }
 
 pub(super) fn note(output: &mut dyn Output, state: &'static str, message: String) {
-    output.notice(Notice { severity: "NOTICE", state, message });
+    output.notice(Notice::new("NOTICE", state, message));
 }
 
 fn shown(name: &QualifiedName) -> String {
@@ -92,6 +92,12 @@ impl Session {
                     }
                     None => Err(no_table(name)),
                 }
+            }
+            SchemaCommand::CreateRoutine { definition, or_replace } => {
+                self.created_routine(definition, *or_replace)
+            }
+            SchemaCommand::DropRoutine { kind, if_exists, names } => {
+                self.dropped_routines(*kind, *if_exists, names, output)
             }
             SchemaCommand::AddPrimaryKey { table, if_exists, primary_key, columns } => {
                 self.added_key(table, *if_exists, primary_key, columns, output)

@@ -26,7 +26,7 @@ pub(super) fn tag(tag: &str) -> Flow<Completion> {
 }
 
 pub(super) fn warn(output: &mut dyn Output, state: &'static str, message: impl Into<String>) {
-    output.notice(Notice { severity: "WARNING", state, message: message.into() });
+    output.notice(Notice::new("WARNING", state, message));
 }
 
 pub(super) fn failed<T>(state: hyades_engine::error::SqlState, message: impl Into<String>) -> Flow<T> {

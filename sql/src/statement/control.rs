@@ -186,9 +186,9 @@ pub(crate) fn parse(sql: &str, first: &str) -> Result<Statement> {
 
 /// A statement of PostgreSQL that is missing here, or no statement at all.
 fn unknown<T>(tokens: &Tokens<'_>, first: &str) -> Result<T> {
-    const MISSING: [&str; 19] = [
-        "call", "cluster", "comment", "declare", "do", "fetch", "grant", "import", "listen", "load", "lock",
-        "merge", "move", "notify", "reassign", "refresh", "reindex", "revoke", "security",
+    const MISSING: [&str; 18] = [
+        "cluster", "comment", "declare", "do", "fetch", "grant", "import", "listen", "load", "lock", "merge",
+        "move", "notify", "reassign", "refresh", "reindex", "revoke", "security",
     ];
     if MISSING.contains(&first) {
         return unsupported(format!("{} is not supported yet", first.to_ascii_uppercase()));

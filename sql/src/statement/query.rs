@@ -1,6 +1,7 @@
 //! The statements that sqlparser parses, with its errors turned into PostgreSQL's.
 
-use hyades_engine::error::{Error, Result};
+use hyades_engine::error::{Error, Result, sqlstate};
+use sqlparser::ast::{Expr, FunctionArg, FunctionArgExpr, FunctionArguments, ObjectName};
 use sqlparser::parser::{Parser, ParserError};
 use sqlparser::tokenizer::{Location, Token, Tokenizer, TokenizerError};
 
@@ -25,8 +26,42 @@ pub(crate) fn parse(sql: &str) -> Result<Statement> {
 }
 
 /// Parses one expression (a column default, an argument).
-pub(crate) fn parse_expression(sql: &str) -> Result<sqlparser::ast::Expr> {
+pub(crate) fn parse_expression(sql: &str) -> Result<Expr> {
     with_parser(sql, |parser| parser.parse_expr())
+}
+
+/// `CALL name(arguments)`.
+#[derive(Clone, Debug)]
+pub(crate) struct CallSyntax {
+    pub(crate) name: ObjectName,
+    pub(crate) arguments: Vec<Expr>,
+}
+
+/// Parses a CALL; a semicolon may end it.
+pub(crate) fn parse_call(sql: &str) -> Result<CallSyntax> {
+    let statement = with_parser(sql, |parser| {
+        while parser.consume_token(&Token::SemiColon) {}
+        let statement = parser.parse_statement()?;
+        while parser.consume_token(&Token::SemiColon) {}
+        Ok(statement)
+    })?;
+    let refuse = |what: &str| {
+        Err(Error::input(sqlstate::FEATURE_NOT_SUPPORTED, format!("{what} in CALL are not supported yet")))
+    };
+    let sqlparser::ast::Statement::Call(call) = statement else { return refuse("other statements") };
+    let arguments = match call.args {
+        FunctionArguments::List(list) => list.args,
+        FunctionArguments::None => return Err(error_at(sql, None)),
+        FunctionArguments::Subquery(_) => return refuse("subqueries"),
+    };
+    let mut exprs = Vec::with_capacity(arguments.len());
+    for argument in arguments {
+        match argument {
+            FunctionArg::Unnamed(FunctionArgExpr::Expr(argument)) => exprs.push(argument),
+            _ => return refuse("named arguments"),
+        }
+    }
+    Ok(CallSyntax { name: call.name, arguments: exprs })
 }
 
 /// Parses a type name.

@@ -48,6 +48,7 @@ impl TestEngine {
         let config = Config {
             protocol: ProtocolKind::None,
             disk: Arc::new(SimulatedDisk::new(1)),
+            routine_compiler: Some(crate::routine_compiler()),
             ..Config::new("/data")
         };
         TestEngine { trouble, inner: open(config).expect("an empty disk") }

@@ -41,7 +41,8 @@ fn steps(script: &str) -> Vec<Step> {
         }
         sql.push_str(line);
         let statement = sql.trim_end();
-        if !statement.ends_with(';') {
+        let is_quoted = statement.starts_with("create") && statement.matches("$$").count() % 2 == 1;
+        if is_quoted || !statement.ends_with(';') {
             continue;
         }
         let lower = statement.to_lowercase();
@@ -146,7 +147,9 @@ fn run_step(session: &mut Session, step: &Step) -> Result<String, (String, Error
             }
             // psql prints no tag behind rows and data.
             let is_silent = match prepared.response() {
-                Response::Rows(_) => ["SELECT", "SHOW", "EXPLAIN"].iter().any(|word| tag.starts_with(word)),
+                Response::Rows(_) => {
+                    ["SELECT", "SHOW", "EXPLAIN", "CALL"].iter().any(|word| tag.starts_with(word))
+                }
                 Response::CopyOut { .. } => true,
                 _ => false,
             };
@@ -301,8 +304,8 @@ fn psql_input(steps: &[Step]) -> String {
         }
         input.push_str("\\echo @@\n\\warn @@\n");
         let lower = step.sql.to_lowercase();
-        if ["select", "values", "show"].iter().any(|word| lower.starts_with(word))
-            || lower.contains("returning")
+        if ["select", "values", "show", "call"].iter().any(|word| lower.starts_with(word))
+            || (lower.contains("returning") && !lower.starts_with("create"))
         {
             writeln!(input, "{} \\gdesc", step.sql.trim_end_matches(';')).expect("writing to a string");
         }

@@ -5,9 +5,10 @@
 //!   1 false, 2 true                 8 numeric: scale (zigzag), bytes, signed integer, low byte first
 //!   3 smallint, 4 integer,          9 text, 10 bytea: bytes, content
 //!   5 bigint: zigzag               11 date, 12 timestamp, 13 timestamptz: zigzag
-//!   6 real: 4 bytes
+//!   6 real: 4 bytes               15 array: oid of its type, elements, whether each has its type's byte, elements
 //! ```
 //!
+//! The elements of an array are written without their types' bytes, unless one of them is NULL or they are booleans.
 //! All other numbers are varints. What is read is the very value that was written: the scale of a numeric and the bits of a float count,
 //! because rows are made from them.
 
@@ -16,7 +17,7 @@ use compact_str::CompactString;
 
 use super::Malformed;
 use super::varint::{read_varint, unzigzag, write_varint, zigzag};
-use crate::value::{BigDecimal, Value};
+use crate::value::{ArrayElement, ArrayValue, BigDecimal, SqlType, Value};
 
 const NULL: u8 = 0;
 const FALSE: u8 = 1;
@@ -33,45 +34,70 @@ const DATE: u8 = 11;
 const TIMESTAMP: u8 = 12;
 const TIMESTAMP_TZ: u8 = 13;
 const UUID: u8 = 14;
+const ARRAY: u8 = 15;
 
 pub(super) fn write_argument(into: &mut Vec<u8>, value: &Value) {
-    let mut integer = |tag, number: i64| {
-        into.push(tag);
-        write_varint(into, zigzag(number));
-    };
+    into.push(tag_of(value));
+    write_content(into, value);
+}
+
+fn tag_of(value: &Value) -> u8 {
     match value {
-        Value::Null => into.push(NULL),
-        Value::Boolean(truth) => into.push(if *truth { TRUE } else { FALSE }),
-        Value::SmallInt(number) => integer(SMALL_INT, i64::from(*number)),
-        Value::Integer(number) => integer(INTEGER, i64::from(*number)),
-        Value::BigInt(number) => integer(BIG_INT, *number),
-        Value::Real(number) => {
-            into.push(REAL);
-            into.extend_from_slice(&number.to_le_bytes());
+        Value::Null => NULL,
+        Value::Boolean(truth) => {
+            if *truth {
+                TRUE
+            } else {
+                FALSE
+            }
         }
-        Value::Double(number) => {
-            into.push(DOUBLE);
-            into.extend_from_slice(&number.to_le_bytes());
-        }
+        Value::SmallInt(_) => SMALL_INT,
+        Value::Integer(_) => INTEGER,
+        Value::BigInt(_) => BIG_INT,
+        Value::Real(_) => REAL,
+        Value::Double(_) => DOUBLE,
+        Value::Numeric(_) => NUMERIC,
+        Value::Text(_) => TEXT,
+        Value::Bytea(_) => BYTEA,
+        Value::Date(_) => DATE,
+        Value::Timestamp(_) => TIMESTAMP,
+        Value::TimestampTz(_) => TIMESTAMP_TZ,
+        Value::Uuid(_) => UUID,
+        Value::Array(_) => ARRAY,
+    }
+}
+
+/// What stands behind the tag.
+fn write_content(into: &mut Vec<u8>, value: &Value) {
+    let integer = |into: &mut Vec<u8>, number: i64| write_varint(into, zigzag(number));
+    match value {
+        Value::Null | Value::Boolean(_) => {}
+        Value::SmallInt(number) => integer(into, i64::from(*number)),
+        Value::Integer(number) => integer(into, i64::from(*number)),
+        Value::BigInt(number) => integer(into, *number),
+        Value::Real(number) => into.extend_from_slice(&number.to_le_bytes()),
+        Value::Double(number) => into.extend_from_slice(&number.to_le_bytes()),
         Value::Numeric(number) => {
             let (digits, scale) = number.as_bigint_and_scale();
-            integer(NUMERIC, scale);
+            integer(into, scale);
             write_bytes(into, &digits.to_signed_bytes_le());
         }
-        Value::Text(text) => {
-            into.push(TEXT);
-            write_bytes(into, text.as_bytes());
-        }
-        Value::Bytea(bytes) => {
-            into.push(BYTEA);
-            write_bytes(into, bytes);
-        }
-        Value::Date(days) => integer(DATE, i64::from(*days)),
-        Value::Timestamp(microseconds) => integer(TIMESTAMP, *microseconds),
-        Value::TimestampTz(microseconds) => integer(TIMESTAMP_TZ, *microseconds),
-        Value::Uuid(bytes) => {
-            into.push(UUID);
-            into.extend_from_slice(bytes);
+        Value::Text(text) => write_bytes(into, text.as_bytes()),
+        Value::Bytea(bytes) => write_bytes(into, bytes),
+        Value::Date(days) => integer(into, i64::from(*days)),
+        Value::Timestamp(microseconds) | Value::TimestampTz(microseconds) => integer(into, *microseconds),
+        Value::Uuid(bytes) => into.extend_from_slice(bytes),
+        Value::Array(array) => {
+            write_varint(into, u64::from(SqlType::Array(array.element).oid()));
+            write_varint(into, array.values.len() as u64);
+            let is_tagged = array.values.iter().any(|value| tag_of(value) <= TRUE);
+            into.push(u8::from(is_tagged));
+            for value in &array.values {
+                if is_tagged {
+                    into.push(tag_of(value));
+                }
+                write_content(into, value);
+            }
         }
     }
 }
@@ -86,6 +112,63 @@ pub(super) fn read_argument(bytes: &[u8], offset: &mut usize) -> Result<Value, M
     let malformed = |reason| Malformed { offset: start, reason };
     let tag = *bytes.get(start).ok_or(malformed("an argument is missing"))?;
     *offset += 1;
+    if tag == ARRAY { read_array(bytes, offset) } else { read_content(tag, bytes, offset) }
+}
+
+/// Reads an array behind its tag.
+fn read_array(bytes: &[u8], offset: &mut usize) -> Result<Value, Malformed> {
+    let start = *offset;
+    let malformed = |reason| Malformed { offset: start, reason };
+    let oid = u32::try_from(read_varint(bytes, offset)?).ok().and_then(|oid| SqlType::from_oid(oid, -1));
+    let Some(SqlType::Array(element)) = oid else {
+        return Err(malformed("an array argument is of unknown type"));
+    };
+    let count = usize::try_from(read_varint(bytes, offset)?).unwrap_or(usize::MAX);
+    let is_tagged = *bytes.get(*offset).ok_or(malformed("an argument is missing"))? != 0;
+    *offset += 1;
+    // Every element takes a byte at least, so what is damaged asks for no more memory than there are bytes.
+    let mut values = Vec::with_capacity(count.min(bytes.len() - *offset));
+    let common = tag_of_element(element);
+    if count > 0 && !is_tagged && common == NULL {
+        return Err(malformed("the elements of an array argument have no types"));
+    }
+    for _ in 0..count {
+        let tag = match is_tagged {
+            true => {
+                let tag = *bytes.get(*offset).ok_or(malformed("an argument is missing"))?;
+                *offset += 1;
+                tag
+            }
+            false => common,
+        };
+        values.push(read_content(tag, bytes, offset)?);
+    }
+    Ok(Value::Array(Box::new(ArrayValue { element, values })))
+}
+
+/// What the elements are, where they have no tags of their own.
+fn tag_of_element(element: ArrayElement) -> u8 {
+    match element {
+        // Always tagged.
+        ArrayElement::Boolean => NULL,
+        ArrayElement::SmallInt => SMALL_INT,
+        ArrayElement::Integer => INTEGER,
+        ArrayElement::BigInt => BIG_INT,
+        ArrayElement::Real => REAL,
+        ArrayElement::DoublePrecision => DOUBLE,
+        ArrayElement::Numeric => NUMERIC,
+        ArrayElement::Text | ArrayElement::Varchar => TEXT,
+        ArrayElement::Date => DATE,
+        ArrayElement::Timestamp => TIMESTAMP,
+        ArrayElement::TimestampTz => TIMESTAMP_TZ,
+        ArrayElement::Uuid => UUID,
+    }
+}
+
+/// Reads what stands behind a tag that is no array's: there are no arrays of arrays.
+fn read_content(tag: u8, bytes: &[u8], offset: &mut usize) -> Result<Value, Malformed> {
+    let start = *offset;
+    let malformed = |reason| Malformed { offset: start, reason };
     let out_of_range = |_| malformed("an argument is out of its type's range");
     Ok(match tag {
         NULL => Value::Null,
@@ -133,4 +216,41 @@ fn read_bytes<'a>(bytes: &'a [u8], offset: &mut usize) -> Result<&'a [u8], Malfo
     let found = found.ok_or(Malformed { offset: start, reason: "an argument is cut off" })?;
     *offset += found.len();
     Ok(found)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn array(element: ArrayElement, values: &[Value]) -> Value {
+        Value::Array(Box::new(ArrayValue { element, values: values.to_vec() }))
+    }
+
+    #[test]
+    fn arrays_come_back_and_are_small() {
+        let numbers = array(ArrayElement::Integer, &[Value::Integer(1), Value::Integer(-70_000)]);
+        let with_null = array(ArrayElement::Text, &[Value::Text("a".into()), Value::Null]);
+        let booleans = array(ArrayElement::Boolean, &[Value::Boolean(true), Value::Boolean(false)]);
+        let empty = array(ArrayElement::Uuid, &[]);
+        for (value, length) in [(numbers, 9), (with_null, 9), (booleans, 7), (empty, 5)] {
+            let mut bytes = Vec::new();
+            write_argument(&mut bytes, &value);
+            assert_eq!(bytes.len(), length, "{value:?}");
+            let mut offset = 0;
+            assert_eq!(read_argument(&bytes, &mut offset).expect("well-formed"), value);
+            assert_eq!(offset, bytes.len());
+            for cut in 0..bytes.len() {
+                assert!(read_argument(&bytes[..cut], &mut 0).is_err(), "{value:?} cut at {cut}");
+            }
+        }
+    }
+
+    #[test]
+    fn an_array_that_claims_more_than_there_is_is_refused() {
+        let mut bytes = vec![ARRAY];
+        write_varint(&mut bytes, 1007);
+        write_varint(&mut bytes, u64::MAX);
+        bytes.extend([0, 1, 1]);
+        assert!(read_argument(&bytes, &mut 0).is_err());
+    }
 }

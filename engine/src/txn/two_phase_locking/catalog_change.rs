@@ -305,6 +305,10 @@ impl<P: Protocol> CatalogView for LockingTransaction<P> {
         }
     }
 
+    fn table_by_id(&self, id: TableId) -> Option<Arc<Table>> {
+        self.table_by_id(id).ok()
+    }
+
     fn routine(&self, id: RoutineId) -> Option<Arc<Routine>> {
         for change in self.names.iter().rev() {
             match change {

@@ -1,0 +1,191 @@
+//! Arrays in expressions: subscripts, `ARRAY[...]`, `= ANY (array)`, `||`, and their functions, whose types depend on the elements'.
+
+use hyades_engine::error::{Result, sqlstate};
+use hyades_engine::procedure::ir::{BinaryOperator, Expr};
+use hyades_engine::value::function::Function;
+use hyades_engine::value::{ArrayElement, SqlType};
+use sqlparser::ast::{self, AccessExpr, Subscript};
+
+use super::expression::boolean;
+use super::{Binder, Bound, Class, Place};
+use crate::evaluation;
+
+fn element_of(sql_type: SqlType) -> Option<ArrayElement> {
+    match sql_type {
+        SqlType::Array(element) => Some(element),
+        _ => None,
+    }
+}
+
+impl Binder<'_> {
+    /// `name[index]`.
+    pub(crate) fn subscript(&mut self, root: &ast::Expr, chain: &[AccessExpr]) -> Result<Bound> {
+        let place = Place::of_expr(root);
+        let mut idents = match root {
+            ast::Expr::Identifier(ident) => vec![ident.clone()],
+            ast::Expr::CompoundIdentifier(idents) => idents.clone(),
+            _ => Vec::new(),
+        };
+        let mut rest = chain;
+        while let [AccessExpr::Dot(ast::Expr::Identifier(ident)), behind @ ..] = rest
+            && !idents.is_empty()
+        {
+            idents.push(ident.clone());
+            rest = behind;
+        }
+        let array = match idents.as_slice() {
+            [] => self.expression(root)?,
+            [ident] => self.column(ident)?,
+            idents => self.qualified_column(idents)?,
+        };
+        let [AccessExpr::Subscript(Subscript::Index { index })] = rest else {
+            return self.unsupported("slices and arrays of several dimensions are", place);
+        };
+        let Some(element) = array.known_type().and_then(element_of) else {
+            let message = format!(
+                "cannot subscript type {} because it does not support subscripting",
+                array.type_name()
+            );
+            return self.fail(sqlstate::DATATYPE_MISMATCH, message, place);
+        };
+        let index = self.expression(index)?;
+        let index_place = index.place;
+        let Some(index) = self.try_coerce(index, SqlType::Integer, super::coerce::Context::Assignment)?
+        else {
+            let message = "array subscript must have type integer";
+            return self.fail(sqlstate::DATATYPE_MISMATCH, message, index_place);
+        };
+        let expr = Expr::Element { array: Box::new(array.expr), index: Box::new(index) };
+        Ok(Bound::typed(expr, element.sql_type(), place))
+    }
+
+    /// `ARRAY[...]`.
+    pub(crate) fn array(&mut self, items: &[ast::Expr], place: Place) -> Result<Bound> {
+        let items = items.iter().map(|item| self.expression(item)).collect::<Result<Vec<Bound>>>()?;
+        if items.is_empty() {
+            let error = hyades_engine::error::Error::input(
+                sqlstate::INDETERMINATE_DATATYPE,
+                "cannot determine type of empty array",
+            )
+            .with_hint("Explicitly cast to the desired type, for example ARRAY[]::integer[].");
+            return Err(self.place(error, place));
+        }
+        let common = self.common_type(&items, "ARRAY")?;
+        let Some(element) = ArrayElement::of(common) else {
+            return self.unsupported(&format!("arrays of {} are", common.base_name()), place);
+        };
+        let items = items.into_iter().map(|item| self.coerce(item, common)).collect::<Result<Vec<Expr>>>()?;
+        Ok(Bound::typed(Expr::Array { element, items }, SqlType::Array(element), place))
+    }
+
+    /// `value = ANY (array)`.
+    pub(crate) fn equals_any(
+        &mut self,
+        left: &ast::Expr,
+        operator: &ast::BinaryOperator,
+        right: &ast::Expr,
+        place: Place,
+    ) -> Result<Bound> {
+        if *operator != ast::BinaryOperator::Eq || matches!(right, ast::Expr::Subquery(_)) {
+            return self.unsupported("ANY other than = ANY (array) is", place);
+        }
+        let left = self.expression(left)?;
+        let right = self.expression(right)?;
+        let element = match (right.known_type().and_then(element_of), left.known_type()) {
+            (Some(element), _) => element,
+            (None, Some(sql_type)) if right.known_type().is_none() => match ArrayElement::of(sql_type) {
+                Some(element) => element,
+                None => return self.unsupported("ANY of this type is", place),
+            },
+            _ => {
+                let message = "op ANY/ALL (array) requires array on right side";
+                return self.fail(sqlstate::WRONG_OBJECT_TYPE, message, place);
+            }
+        };
+        let right = self.coerce(right, SqlType::Array(element))?;
+        let wanted = Bound::typed(Expr::Const(Default::default()), element.sql_type(), place);
+        let (left, _, _) = self.operands(BinaryOperator::Equal, left, wanted, place)?;
+        let expr = Expr::Call { function: Function::EqualsAny, arguments: vec![left, right] };
+        Ok(boolean(expr, place))
+    }
+
+    /// A function of arrays, if the name is one's.
+    pub(crate) fn try_array_call(
+        &mut self,
+        name: &str,
+        arguments: &[Bound],
+        place: Place,
+    ) -> Result<Option<Bound>> {
+        let function = match (name, arguments.len()) {
+            ("array_length", 2) => Function::ArrayLength,
+            ("array_lower", 2) => Function::ArrayLower,
+            ("array_upper", 2) => Function::ArrayUpper,
+            ("cardinality", 1) => Function::Cardinality,
+            ("array_append", 2) => Function::ArrayAppend,
+            ("array_prepend", 2) => Function::ArrayPrepend,
+            ("array_cat", 2) => Function::ArrayConcat,
+            ("array_position", 2) => Function::ArrayPosition,
+            ("array_fill", 2) => return self.array_fill(arguments, place).map(Some),
+            _ => return Ok(None),
+        };
+        let at = usize::from(function == Function::ArrayPrepend);
+        let Some(element) = arguments[at].known_type().and_then(element_of) else {
+            let types: Vec<&str> = arguments.iter().map(Bound::type_name).collect();
+            return Err(self.no_function(name, &types.join(", "), place));
+        };
+        let array = SqlType::Array(element);
+        let types: &[SqlType] = match function {
+            Function::Cardinality => &[array],
+            Function::ArrayAppend | Function::ArrayPosition => &[array, element.sql_type()],
+            Function::ArrayPrepend => &[element.sql_type(), array],
+            Function::ArrayConcat => &[array, array],
+            _ => &[array, SqlType::Integer],
+        };
+        let mut coerced = Vec::with_capacity(types.len());
+        for (argument, sql_type) in arguments.iter().zip(types) {
+            coerced.push(self.coerce(argument.clone(), *sql_type)?);
+        }
+        let result = match function {
+            Function::ArrayAppend | Function::ArrayPrepend | Function::ArrayConcat => array,
+            _ => SqlType::Integer,
+        };
+        let expr = Expr::Call { function, arguments: coerced };
+        Ok(Some(Bound::typed(evaluation::fold_if_constant(expr), result, place)))
+    }
+
+    /// `array_fill(value, ARRAY[length])`.
+    fn array_fill(&mut self, arguments: &[Bound], place: Place) -> Result<Bound> {
+        let element = arguments[0].known_type().and_then(ArrayElement::of);
+        let (Some(element), Expr::Array { items, .. }) = (element, &arguments[1].expr) else {
+            return self.unsupported("this form of array_fill is", place);
+        };
+        let [length] = items.as_slice() else {
+            return self.unsupported("arrays of several dimensions are", place);
+        };
+        let arguments = vec![arguments[0].expr.clone(), length.clone()];
+        let expr = Expr::Call { function: Function::ArrayFill, arguments };
+        Ok(Bound::typed(expr, SqlType::Array(element), place))
+    }
+
+    /// `||` where a side is an array.
+    pub(crate) fn array_concat(&mut self, left: Bound, right: Bound, place: Place) -> Result<Option<Bound>> {
+        let side = |bound: &Bound| bound.known_type().and_then(element_of);
+        let name = match (side(&left), side(&right)) {
+            (None, None) => return Ok(None),
+            (Some(_), Some(_)) => "array_cat",
+            (Some(_), None) if matches!(right.class, Class::Literal(_)) => "array_cat",
+            (None, Some(_)) if matches!(left.class, Class::Literal(_)) => "array_cat",
+            (Some(_), None) => "array_append",
+            (None, Some(_)) => "array_prepend",
+        };
+        // A literal beside an array is an array too.
+        let (left, right) = match (side(&left), side(&right), name) {
+            (None, Some(element), "array_cat") => {
+                let sql_type = SqlType::Array(element);
+                (Bound::typed(self.coerce(left, sql_type)?, sql_type, place), right)
+            }
+            _ => (left, right),
+        };
+        self.try_array_call(name, &[left, right], place)
+    }
+}

@@ -1,0 +1,253 @@
+//! Calls of procedures and functions of one's own: overloads, defaults, results.
+
+use std::sync::Arc;
+
+use hyades_engine::catalog::{Returns, RoutineDefinition, RoutineKind, TableName};
+use hyades_engine::error::{Error, Result, sqlstate};
+use hyades_engine::procedure::ir::{Callee, CalleeIndex, Expr};
+use hyades_engine::storage::routine::Routine;
+use hyades_engine::value::SqlType;
+
+use super::coerce::{Category, category, is_implicit};
+use super::scope::DEFAULT_SCHEMA;
+use super::{Binder, Bound, Class, Place};
+use crate::compile::code::CalleeEntry;
+use crate::statement::query::{CallSyntax, parse_expression};
+
+/// A routine that a call means.
+#[derive(Clone)]
+pub(crate) enum Chosen {
+    /// The one that is being compiled.
+    Current(Arc<RoutineDefinition>),
+    Stored(Arc<Routine>),
+}
+
+impl Chosen {
+    pub(crate) fn definition(&self) -> &RoutineDefinition {
+        match self {
+            Chosen::Current(definition) => definition,
+            Chosen::Stored(routine) => &routine.definition,
+        }
+    }
+}
+
+/// The types that a call gives: of a CALL also those of OUT parameters.
+fn wanted(definition: &RoutineDefinition, is_call: bool) -> Vec<(SqlType, Option<&String>)> {
+    definition
+        .parameters
+        .iter()
+        .filter(|parameter| is_call || parameter.mode.is_input())
+        .map(|parameter| (parameter.sql_type, parameter.default.as_ref()))
+        .collect()
+}
+
+/// How well the arguments fit, larger is better; `None`: not at all.
+fn fit(definition: &RoutineDefinition, arguments: &[Bound], is_call: bool) -> Option<(usize, usize, usize)> {
+    let wanted = wanted(definition, is_call);
+    if arguments.len() > wanted.len()
+        || wanted[arguments.len()..].iter().any(|(_, default)| default.is_none())
+    {
+        return None;
+    }
+    let mut fit = (0, 0, 0);
+    for (argument, (wanted, _)) in arguments.iter().zip(&wanted) {
+        let is_preferred = matches!(
+            wanted,
+            SqlType::DoublePrecision | SqlType::Text | SqlType::TimestampTz | SqlType::Boolean
+        );
+        match argument.known_type() {
+            Some(own) if own.is_same_base(*wanted) => fit.0 += 1,
+            Some(own) if is_implicit(own, *wanted) => fit.2 += usize::from(is_preferred),
+            Some(_) => return None,
+            None => {
+                fit.2 += usize::from(is_preferred);
+                fit.1 += usize::from(category(*wanted) == Category::String);
+            }
+        }
+    }
+    Some(fit)
+}
+
+/// The type of a function's value; `None` if it has none or several.
+pub(crate) fn value_type(definition: &RoutineDefinition) -> Option<SqlType> {
+    match &definition.returns {
+        Returns::Value(sql_type) => Some(*sql_type),
+        // PostgreSQL's void shows as an empty text.
+        Returns::Nothing => Some(SqlType::Text),
+        _ => None,
+    }
+}
+
+impl Binder<'_> {
+    fn candidates(&self, name: &TableName) -> Vec<Chosen> {
+        let mut candidates: Vec<Chosen> = Vec::new();
+        let current = self.current.as_ref().filter(|current| current.name == *name);
+        candidates.extend(current.cloned().map(Chosen::Current));
+        for routine in self.context.tables.routines_named(name) {
+            if current.is_none_or(|current| !current.is_same_routine(&routine.definition)) {
+                candidates.push(Chosen::Stored(routine));
+            }
+        }
+        candidates
+    }
+
+    /// The routine of this name that takes these arguments; `Ok(None)` if there is none of that name.
+    pub(crate) fn choose_routine(
+        &self,
+        name: &TableName,
+        arguments: &[Bound],
+        kind: RoutineKind,
+        place: Place,
+    ) -> Result<Option<Chosen>> {
+        let candidates = self.candidates(name);
+        if candidates.is_empty() {
+            return Ok(None);
+        }
+        let is_call = kind == RoutineKind::Procedure;
+        let shown: Vec<&str> = arguments.iter().map(Bound::type_name).collect();
+        let shown = format!("{}({})", name.name, shown.join(", "));
+        let mut best: Option<(Chosen, (usize, usize, usize))> = None;
+        let mut is_tied = false;
+        for candidate in candidates {
+            let Some(fit) = fit(candidate.definition(), arguments, is_call) else { continue };
+            match &best {
+                Some((_, known)) if fit < *known => {}
+                Some((_, known)) if fit == *known => is_tied = true,
+                _ => {
+                    best = Some((candidate, fit));
+                    is_tied = false;
+                }
+            }
+        }
+        let Some((chosen, _)) = best else { return Ok(None) };
+        if is_tied {
+            let error =
+                Error::input(sqlstate::AMBIGUOUS_FUNCTION, format!("{} {shown} is not unique", kind.word()))
+                    .with_hint(format!(
+                        "Could not choose a best candidate {}. You might need to add explicit type casts.",
+                        kind.word()
+                    ));
+            return Err(self.place(error, place));
+        }
+        match (chosen.definition().kind, kind) {
+            (RoutineKind::Function, RoutineKind::Procedure) => {
+                let error = Error::input(sqlstate::WRONG_OBJECT_TYPE, format!("{shown} is not a procedure"))
+                    .with_hint("To call a function, use SELECT.");
+                Err(self.place(error, place))
+            }
+            (RoutineKind::Procedure, RoutineKind::Function) => {
+                let error = Error::input(sqlstate::WRONG_OBJECT_TYPE, format!("{shown} is a procedure"))
+                    .with_hint("To call a procedure, use CALL.");
+                Err(self.place(error, place))
+            }
+            _ => Ok(Some(chosen)),
+        }
+    }
+
+    /// The arguments of a CALL.
+    pub(crate) fn call_arguments(&mut self, call: &CallSyntax) -> Result<Vec<Bound>> {
+        call.arguments.iter().map(|argument| self.expression(argument)).collect()
+    }
+
+    /// 42883 for a CALL.
+    pub(crate) fn no_procedure(&self, name: &str, arguments: &[Bound], place: Place) -> Error {
+        let shown: Vec<&str> = arguments.iter().map(Bound::type_name).collect();
+        let message = format!("procedure {name}({}) does not exist", shown.join(", "));
+        let error = Error::input(sqlstate::UNDEFINED_FUNCTION, message).with_hint(
+            "No procedure matches the given name and argument types. You might need to add explicit type casts.",
+        );
+        self.place(error, place)
+    }
+
+    /// The arguments as the routine takes them, defaults filled in.
+    pub(crate) fn routine_arguments(
+        &mut self,
+        chosen: &Chosen,
+        arguments: Vec<Bound>,
+        is_call: bool,
+    ) -> Result<Vec<Expr>> {
+        let definition = chosen.definition();
+        let mut given = arguments.into_iter();
+        let mut coerced = Vec::with_capacity(definition.parameters.len());
+        for parameter in &definition.parameters {
+            if !parameter.mode.is_input() {
+                if is_call {
+                    given.next();
+                }
+                continue;
+            }
+            let bound = match (given.next(), &parameter.default) {
+                (Some(given), _) => given,
+                (None, Some(default)) => self.default_argument(default)?,
+                (None, None) => continue,
+            };
+            coerced.push(self.coerce(bound, parameter.sql_type.without_modifier())?);
+        }
+        Ok(coerced)
+    }
+
+    fn default_argument(&mut self, default: &str) -> Result<Bound> {
+        let parsed = parse_expression(default)?;
+        let scope = std::mem::take(&mut self.scope);
+        let names = self.names.take();
+        let bound = self.expression(&parsed);
+        self.scope = scope;
+        self.names = names;
+        bound.map(|bound| Bound { place: Place::Unknown, ..bound })
+    }
+
+    /// The number by which code calls it.
+    pub(crate) fn callee(&mut self, chosen: &Chosen) -> Result<CalleeIndex> {
+        let callee = match chosen {
+            Chosen::Current(_) => Callee::Current,
+            Chosen::Stored(routine) => {
+                let procedure = self.context.tables.procedure(routine)?;
+                Callee::Procedure { procedure, routine: Arc::clone(routine) }
+            }
+        };
+        let entry = CalleeEntry { callee, is_strict: chosen.definition().is_strict };
+        let mut callees = self.callees.borrow_mut();
+        let known = callees.iter().position(|known| known.is_same(&entry));
+        let index = known.unwrap_or_else(|| {
+            callees.push(entry);
+            callees.len() - 1
+        });
+        CalleeIndex::try_from(index).map_err(|_| {
+            Error::input(sqlstate::STATEMENT_TOO_COMPLEX, "the statement calls too many routines")
+        })
+    }
+
+    /// A call of a function in an expression, if there is one of that name.
+    pub(crate) fn try_routine(
+        &mut self,
+        name: &TableName,
+        arguments: &[Bound],
+        place: Place,
+    ) -> Result<Option<Bound>> {
+        let Some(chosen) = self.choose_routine(name, arguments, RoutineKind::Function, place)? else {
+            return Ok(None);
+        };
+        let Some(result) = value_type(chosen.definition()) else {
+            let what = match chosen.definition().returns {
+                Returns::Record => "functions with several output parameters in expressions are",
+                _ => "set-returning functions outside of FROM are",
+            };
+            return self.unsupported(what, place);
+        };
+        let arguments = self.routine_arguments(&chosen, arguments.to_vec(), false)?;
+        let callee = self.callee(&chosen)?;
+        let expr = Expr::Routine { callee, arguments };
+        Ok(Some(Bound { expr, class: Class::Typed(result), place }))
+    }
+
+    /// A routine's name, the default schema filled in.
+    pub(crate) fn routine_name(parts: &[String]) -> TableName {
+        match parts {
+            [schema, name] => TableName { schema: schema.clone(), name: name.clone() },
+            _ => TableName {
+                schema: DEFAULT_SCHEMA.to_owned(),
+                name: parts.last().cloned().unwrap_or_default(),
+            },
+        }
+    }
+}

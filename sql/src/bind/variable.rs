@@ -1,0 +1,153 @@
+//! Variables of a routine as names in its SQL.
+
+use hyades_engine::error::{Error, Result, sqlstate};
+use hyades_engine::procedure::ir::{Expr, Register, RowSlot};
+use hyades_engine::value::SqlType;
+
+use sqlparser::ast;
+
+use super::aggregate::{Aggregate, AggregateMode};
+use super::scope::Scope;
+use super::{Binder, Bound, Place};
+use crate::plpgsql::names::Found;
+
+/// Variables that a query reads, and the registers to which they are copied before it begins: it must not see what the body of its
+/// loop makes of them.
+pub(crate) type Captured = Vec<(Register, Register)>;
+
+/// A subquery that binding an expression of a routine has come upon.
+pub(crate) struct PendingSubquery {
+    /// Where its node lies, which names it.
+    pub(crate) address: usize,
+    pub(crate) query: Box<ast::Query>,
+    pub(crate) is_exists: bool,
+}
+
+/// What belongs to one statement, put aside while another one is compiled in its middle.
+pub(crate) struct Saved<'a> {
+    sql: &'a str,
+    scope: Scope,
+    aggregates: Vec<Aggregate>,
+    aggregate_mode: AggregateMode,
+    column_places: Vec<(RowSlot, u16, Place)>,
+    captured: Option<Captured>,
+    subqueries: Vec<(usize, Bound)>,
+}
+
+impl<'a> Binder<'a> {
+    pub(crate) fn save(&mut self) -> Saved<'a> {
+        let forbidden = AggregateMode::Forbidden("in this context");
+        Saved {
+            sql: self.sql,
+            scope: std::mem::take(&mut self.scope),
+            aggregates: std::mem::take(&mut self.aggregates),
+            aggregate_mode: std::mem::replace(&mut self.aggregate_mode, forbidden),
+            column_places: std::mem::take(&mut self.column_places),
+            captured: self.captured.take(),
+            subqueries: std::mem::take(&mut self.subqueries),
+        }
+    }
+
+    pub(crate) fn restore(&mut self, saved: Saved<'a>) {
+        self.sql = saved.sql;
+        self.scope = saved.scope;
+        self.aggregates = saved.aggregates;
+        self.aggregate_mode = saved.aggregate_mode;
+        self.column_places = saved.column_places;
+        self.captured = saved.captured;
+        self.subqueries = saved.subqueries;
+    }
+}
+
+impl Binder<'_> {
+    /// A subquery in an expression of a routine: its value if it has been compiled, else it is noted.
+    pub(crate) fn subquery(
+        &mut self,
+        node: &ast::Expr,
+        query: &ast::Query,
+        is_exists: bool,
+    ) -> Result<Bound> {
+        let address = std::ptr::from_ref(node).addr();
+        let place = Place::of_expr(node);
+        if let Some((_, bound)) = self.subqueries.iter().find(|(known, _)| *known == address) {
+            return Ok(Bound { place, ..bound.clone() });
+        }
+        if self.names.is_none() || !self.scope.relations.is_empty() {
+            return self.unsupported("subqueries are", place);
+        }
+        self.pending_subquery = Some(PendingSubquery { address, query: Box::new(query.clone()), is_exists });
+        self.fail(sqlstate::INTERNAL_ERROR, "a subquery was not compiled", place)
+    }
+
+    /// The variable of this dotted name, if there is one.
+    pub(crate) fn variable(&mut self, parts: &[String], place: Place) -> Result<Option<Bound>> {
+        let Some(names) = &self.names else { return Ok(None) };
+        let Some(found) = names.find(parts) else { return Ok(None) };
+        match found {
+            Found::Scalar(scalar) => self.read_variable(scalar.register, scalar.sql_type, place).map(Some),
+            Found::Column(sql_type, register) => self.read_variable(register, sql_type, place).map(Some),
+            Found::Record(_) => {
+                let name = parts.join(".");
+                self.unsupported(&format!("record \"{name}\" as one value is"), place)
+            }
+            Found::NoColumn(record, column) => self.fail(
+                sqlstate::UNDEFINED_COLUMN,
+                format!("record \"{record}\" has no field \"{column}\""),
+                place,
+            ),
+            Found::Unassigned(record) => {
+                let error = Error::input(
+                    sqlstate::OBJECT_NOT_IN_PREREQUISITE_STATE,
+                    format!("record \"{record}\" is not assigned yet"),
+                )
+                .with_detail("The tuple structure of a not-yet-assigned record is indeterminate.");
+                Err(self.place(error, place))
+            }
+            Found::Unclear(record) => {
+                let what = format!(
+                    "record \"{record}\" has different columns on different paths to this place, which is"
+                );
+                self.unsupported(&what, place)
+            }
+        }
+    }
+
+    fn read_variable(&mut self, register: Register, sql_type: SqlType, place: Place) -> Result<Bound> {
+        let mut register = register;
+        if let Some(captured) = &self.captured {
+            let known = captured.iter().find(|(from, _)| *from == register).map(|(_, to)| *to);
+            register = match known {
+                Some(known) => known,
+                None => {
+                    let copy = self.new_register()?;
+                    if let Some(captured) = &mut self.captured {
+                        captured.push((register, copy));
+                    }
+                    copy
+                }
+            };
+        }
+        Ok(Bound::typed(Expr::Register(register), sql_type, place))
+    }
+
+    /// 42702, as PL/pgSQL says it.
+    pub(crate) fn ambiguous_variable(&self, name: &str, place: Place) -> Error {
+        let error =
+            Error::input(sqlstate::AMBIGUOUS_COLUMN, format!("column reference \"{name}\" is ambiguous"))
+                .with_detail("It could refer to either a PL/pgSQL variable or a table column.");
+        self.place(error, place)
+    }
+
+    /// `$n` in a body: the routine's parameter.
+    pub(crate) fn numbered_variable(&mut self, number: usize, place: Place) -> Result<Option<Bound>> {
+        let Some(names) = &self.names else { return Ok(None) };
+        match names.parameters.get(number) {
+            Some((register, sql_type)) => self.read_variable(*register, *sql_type, place).map(Some),
+            None => self.fail(
+                sqlstate::UNDEFINED_PARAMETER,
+                format!("there is no parameter ${}", number + 1),
+                place,
+            ),
+        }
+    }
+}

@@ -1,0 +1,343 @@
+//! CREATE and DROP of procedures and functions, and CALL.
+
+use std::sync::Arc;
+
+use hyades_engine::catalog::{
+    ParameterMode, Returns, RoutineDefinition, RoutineKind, RoutineParameter, TableName,
+};
+use hyades_engine::error::{Error, Result, sqlstate};
+use hyades_engine::procedure::ir::{Callee, Expr, Replayability};
+use hyades_engine::value::SqlType;
+
+use super::utility::table_name;
+use super::{Compiler, unsupported};
+use crate::bind::routine::Chosen;
+use crate::bind::scope::fold;
+use crate::bind::{Binder, Place, types};
+use crate::explain::PlanNode;
+use crate::expr;
+use crate::plan::{Action, CallPlan, Plan, SchemaCommand};
+use crate::plpgsql;
+use crate::session::{Response, ResultColumn};
+use crate::statement::query::{self, parse_call, parse_expression};
+use crate::statement::routine::{CreateRoutine, DropRoutine, WrittenParameter, WrittenReturns};
+
+/// PostgreSQL's limit.
+const MOST_PARAMETERS: usize = 100;
+
+impl Compiler<'_> {
+    pub(crate) fn create_routine(&mut self, create: &CreateRoutine) -> Result<Plan> {
+        let definition = self.routine_definition(create)?;
+        match definition.language.as_str() {
+            "plpgsql" => {}
+            "sql" | "c" | "internal" => {
+                return unsupported(format!("LANGUAGE {} is not supported yet", definition.language));
+            }
+            other => {
+                let message = format!("language \"{other}\" does not exist");
+                return Err(Error::input(sqlstate::UNDEFINED_OBJECT, message));
+            }
+        }
+        // Whatever is wrong with the body is said now.
+        plpgsql::routine::compile(&definition, self.binder.context.tables, create.body_offset)?;
+        let command = match create.kind {
+            RoutineKind::Procedure => "CREATE PROCEDURE",
+            RoutineKind::Function => "CREATE FUNCTION",
+        };
+        let or_replace = create.or_replace;
+        Ok(schema_plan(
+            command,
+            SchemaCommand::CreateRoutine { definition: Box::new(definition), or_replace },
+        ))
+    }
+
+    fn routine_definition(&mut self, create: &CreateRoutine) -> Result<RoutineDefinition> {
+        let parameters = self.written_parameters(&create.parameters)?;
+        let mut seen_default = false;
+        for (parameter, written) in parameters.iter().zip(&create.parameters) {
+            if parameter.mode == ParameterMode::Out {
+                if seen_default && create.kind == RoutineKind::Procedure {
+                    let message = "procedure OUT parameters cannot appear after one with a default value";
+                    return invalid(message, 0);
+                }
+                if parameter.default.is_some() {
+                    return invalid("only input parameters can have default values", written.position);
+                }
+                continue;
+            }
+            if seen_default && parameter.default.is_none() {
+                let message = "input parameters after one with a default value must also have defaults";
+                return invalid(message, written.position);
+            }
+            seen_default |= parameter.default.is_some();
+        }
+        let returns = self.written_returns(create, &parameters)?;
+        let mut known: Vec<&str> = Vec::new();
+        let columns = match &returns {
+            Returns::Table(columns) => columns.as_slice(),
+            _ => &[],
+        };
+        let named = parameters.iter().filter_map(|parameter| parameter.name.as_deref());
+        for name in named.chain(columns.iter().map(|(name, _)| name.as_str())) {
+            if known.contains(&name) {
+                return invalid(&format!("parameter name \"{name}\" used more than once"), 0);
+            }
+            known.push(name);
+        }
+        Ok(RoutineDefinition {
+            name: table_name(&create.name),
+            kind: create.kind,
+            parameters,
+            returns,
+            language: create.language.clone(),
+            body: create.body.clone(),
+            is_strict: create.is_strict,
+        })
+    }
+
+    pub(crate) fn written_parameters(
+        &mut self,
+        written: &[WrittenParameter],
+    ) -> Result<Vec<RoutineParameter>> {
+        if written.len() > MOST_PARAMETERS {
+            let message = format!("functions cannot have more than {MOST_PARAMETERS} arguments");
+            return Err(Error::input(sqlstate::TOO_MANY_COLUMNS, message));
+        }
+        written.iter().map(|written| self.written_parameter(written)).collect()
+    }
+
+    fn written_parameter(&mut self, written: &WrittenParameter) -> Result<RoutineParameter> {
+        let sql_type =
+            self.written_type(&written.type_name).map_err(|error| placed(error, written.position))?;
+        if let Some(default) = &written.default {
+            let parsed = parse_expression(default).map_err(|error| placed(error, written.position))?;
+            let bound = self.binder.expression(&parsed).map_err(|error| placed(error, written.position))?;
+            let from = bound.type_name();
+            if self.binder.try_coerce(bound, sql_type, crate::bind::coerce::Context::Assignment)?.is_none() {
+                let message =
+                    format!("argument of DEFAULT must be type {}, not type {from}", sql_type.base_name());
+                return Err(
+                    Error::input(sqlstate::DATATYPE_MISMATCH, message).with_position(written.position)
+                );
+            }
+        }
+        Ok(RoutineParameter {
+            name: written.name.clone(),
+            sql_type: sql_type.without_modifier(),
+            mode: written.mode,
+            default: written.default.clone(),
+        })
+    }
+
+    /// A type's name, `table.column%TYPE` too.
+    fn written_type(&self, name: &str) -> Result<SqlType> {
+        let Some((column, suffix)) = name.rsplit_once('%') else {
+            return query::parse_type(name).and_then(|parsed| types::resolve(&parsed));
+        };
+        let parts: Vec<String> = column.split('.').map(|part| part.trim().to_ascii_lowercase()).collect();
+        let (table, column) = match parts.as_slice() {
+            [table, column] => (Binder::routine_name(std::slice::from_ref(table)), column),
+            [schema, table, column] => (TableName { schema: schema.clone(), name: table.clone() }, column),
+            _ => return unsupported(format!("the type {name} is not supported yet")),
+        };
+        if !suffix.trim().eq_ignore_ascii_case("type") {
+            return unsupported(format!("the type {name} is not supported yet for a parameter"));
+        }
+        let Some(found) = self.binder.context.tables.table(&table) else {
+            let message = format!("relation \"{}\" does not exist", table.name);
+            return Err(Error::input(sqlstate::UNDEFINED_TABLE, message));
+        };
+        let definition = found.definition();
+        match definition.columns.iter().find(|known| known.name == *column) {
+            Some(column) => Ok(column.sql_type.without_modifier()),
+            None => {
+                let message = format!("column \"{column}\" of relation \"{}\" does not exist", table.name);
+                Err(Error::input(sqlstate::UNDEFINED_COLUMN, message))
+            }
+        }
+    }
+
+    fn written_returns(
+        &mut self,
+        create: &CreateRoutine,
+        parameters: &[RoutineParameter],
+    ) -> Result<Returns> {
+        let outputs: Vec<&RoutineParameter> =
+            parameters.iter().filter(|parameter| parameter.mode.is_output()).collect();
+        if create.kind == RoutineKind::Procedure {
+            return Ok(Returns::Nothing);
+        }
+        match &create.returns {
+            WrittenReturns::Unsaid => match outputs.as_slice() {
+                [] => invalid("function result type must be specified", 0),
+                [only] => Ok(Returns::Value(only.sql_type)),
+                _ => Ok(Returns::Record),
+            },
+            WrittenReturns::Table(columns) => {
+                if !outputs.is_empty() {
+                    return invalid("OUT and INOUT arguments aren't allowed in TABLE functions", 0);
+                }
+                let columns = self.written_parameters(columns)?;
+                let named = |column: RoutineParameter| (column.name.unwrap_or_default(), column.sql_type);
+                Ok(Returns::Table(columns.into_iter().map(named).collect()))
+            }
+            WrittenReturns::Type { name, is_set, position } => {
+                let word = name.trim().to_ascii_lowercase();
+                match (word.as_str(), is_set, outputs.as_slice()) {
+                    ("void", false, []) => Ok(Returns::Nothing),
+                    ("trigger" | "event_trigger", ..) => {
+                        unsupported("trigger functions are not supported yet")
+                    }
+                    ("record", false, [_, _, ..]) => Ok(Returns::Record),
+                    ("record", true, [_, _, ..]) => Ok(Returns::SetOfRecord),
+                    ("record", _, [only]) => {
+                        let message = format!(
+                            "function result type must be {} because of OUT parameters",
+                            only.sql_type.base_name()
+                        );
+                        invalid(&message, *position)
+                    }
+                    ("record", ..) => {
+                        unsupported("functions that return records of unknown columns are not supported yet")
+                    }
+                    _ => {
+                        let sql_type = self.written_type(name).map_err(|error| placed(error, *position))?;
+                        match outputs.as_slice() {
+                            [] => {}
+                            [only] if only.sql_type.is_same_base(sql_type) => {}
+                            [only] => {
+                                let message = format!(
+                                    "function result type must be {} because of OUT parameters",
+                                    only.sql_type.base_name()
+                                );
+                                return invalid(&message, *position);
+                            }
+                            _ => {
+                                let message = "function result type must be record because of OUT parameters";
+                                return invalid(message, *position);
+                            }
+                        }
+                        Ok(if *is_set { Returns::SetOf(sql_type) } else { Returns::Value(sql_type) })
+                    }
+                }
+            }
+        }
+    }
+
+    pub(crate) fn drop_routine(&mut self, drop: &DropRoutine) -> Result<Plan> {
+        let mut names = Vec::with_capacity(drop.names.len());
+        for (name, arguments) in &drop.names {
+            let types = match arguments {
+                None => None,
+                Some(written) => {
+                    let inputs = written.iter().filter(|written| written.mode.is_input());
+                    let types = inputs.map(|written| {
+                        let sql_type = self.written_type(&written.type_name);
+                        sql_type.map(SqlType::without_modifier)
+                    });
+                    Some(types.collect::<Result<Vec<SqlType>>>()?)
+                }
+            };
+            names.push((table_name(name), types));
+        }
+        let command = match drop.kind {
+            Some(RoutineKind::Procedure) => "DROP PROCEDURE",
+            Some(RoutineKind::Function) => "DROP FUNCTION",
+            None => "DROP ROUTINE",
+        };
+        let (kind, if_exists) = (drop.kind, drop.if_exists);
+        Ok(schema_plan(command, SchemaCommand::DropRoutine { kind, if_exists, names }))
+    }
+
+    /// CALL.
+    pub(crate) fn call(&mut self, sql: &str) -> Result<Plan> {
+        let call = parse_call(sql)?;
+        let idents = crate::bind::scope::parts(&call.name)?;
+        let parts: Vec<String> = idents.into_iter().map(fold).collect();
+        let place = Place::of(&call.name);
+        let name = Binder::routine_name(&parts);
+        let arguments = self.binder.call_arguments(&call)?;
+        let chosen = self.binder.choose_routine(&name, &arguments, RoutineKind::Procedure, place)?;
+        let Some(Chosen::Stored(routine)) = chosen else {
+            return Err(self.binder.no_procedure(&parts.join("."), &arguments, place));
+        };
+        let chosen = Chosen::Stored(Arc::clone(&routine));
+        let arguments = self.binder.routine_arguments(&chosen, arguments, true)?;
+        let calls_function =
+            |argument: &Expr| expr::any(argument, &|part| matches!(part, Expr::Routine { .. }));
+        if arguments.iter().any(calls_function) || !self.binder.session_calls.is_empty() {
+            return self
+                .binder
+                .unsupported("functions of your own or of the session as arguments of CALL are", place);
+        }
+        let callee = self.binder.callee(&chosen)?;
+        let procedure = match &self.binder.callees.borrow()[usize::from(callee)].callee {
+            Callee::Procedure { procedure, .. } => Arc::clone(procedure),
+            Callee::Current => return self.binder.unsupported("a routine outside of itself is", place),
+        };
+        let columns: Vec<ResultColumn> = routine
+            .definition
+            .parameters
+            .iter()
+            .filter(|parameter| parameter.mode.is_output())
+            .enumerate()
+            .map(|(at, parameter)| ResultColumn {
+                name: parameter.name.clone().unwrap_or_else(|| format!("column{}", at + 1)),
+                sql_type: parameter.sql_type,
+                source: None,
+            })
+            .collect();
+        let response = if columns.is_empty() { Response::NoData } else { Response::Rows(columns) };
+        let explain = explain_call(&routine.definition, &procedure.replay);
+        let call = CallPlan { routine, procedure, arguments, explain };
+        Ok(Plan {
+            parameters: self.binder.finished_parameters()?,
+            response,
+            action: Action::Call(Box::new(call)),
+            command: "CALL",
+            is_read_only: false,
+        })
+    }
+}
+
+/// How a call is logged, and why.
+fn explain_call(definition: &RoutineDefinition, replay: &Replayability) -> PlanNode {
+    let logging = match replay {
+        Replayability::Deterministic { uses_clock, uses_random, uses_identity } => {
+            let captured: Vec<&str> = [
+                (*uses_clock, "the time"),
+                (*uses_random, "the random seed"),
+                (*uses_identity, "user, database and time zone"),
+            ]
+            .into_iter()
+            .filter_map(|(is_used, what)| is_used.then_some(what))
+            .collect();
+            if captured.is_empty() {
+                "command (the same arguments give the same run)".to_owned()
+            } else {
+                format!("command (with {})", captured.join(", "))
+            }
+        }
+        Replayability::Unknown(why) => format!("data ({why})"),
+    };
+    PlanNode::new(format!("Call {}", definition.signature())).with("Logging", Some(logging))
+}
+
+fn schema_plan(command: &'static str, schema: SchemaCommand) -> Plan {
+    Plan {
+        parameters: Vec::new(),
+        response: Response::NoData,
+        action: Action::Schema(schema),
+        command,
+        is_read_only: false,
+    }
+}
+
+fn invalid<T>(message: &str, position: u32) -> Result<T> {
+    let error = Error::input(sqlstate::INVALID_PARAMETER_DEFINITION, message);
+    Err(if position > 0 { error.with_position(position) } else { error })
+}
+
+fn placed(error: Error, position: u32) -> Error {
+    error.with_position(position)
+}

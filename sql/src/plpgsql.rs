@@ -1,0 +1,43 @@
+//! PL/pgSQL: from the text of a routine to a procedure.
+//!
+//! `parse` makes a tree (`tree`) of the body and leaves the SQL in it as text. `routine` compiles the tree; each piece of SQL goes
+//! through the same binder and compiler as a statement of a client, with the routine's variables (`names`) as further names, and
+//! its code lands in the middle of the routine's own. So a routine is one procedure, and its variables are registers.
+//!
+//! Files: `routine` (the whole, blocks, variables), `control` (IF, CASE, loops), `query` (SQL in a body), `raise`, `exception`,
+//! `conditions` (names of SQLSTATEs),`replay` (whether a call may be logged as a command).
+
+pub(crate) mod conditions;
+mod control;
+mod exception;
+pub(crate) mod names;
+mod parse;
+mod parse_raise;
+mod query;
+mod raise;
+mod replay;
+pub(crate) mod routine;
+pub(crate) mod tree;
+
+/// A RAISE format cut at its placeholders; `%%` is a percent sign.
+pub(crate) fn raise_parts(format: &str) -> Vec<String> {
+    let mut parts = vec![String::new()];
+    let mut characters = format.chars().peekable();
+    while let Some(character) = characters.next() {
+        match character {
+            '%' if characters.peek() == Some(&'%') => {
+                characters.next();
+                if let Some(part) = parts.last_mut() {
+                    part.push('%');
+                }
+            }
+            '%' => parts.push(String::new()),
+            other => {
+                if let Some(part) = parts.last_mut() {
+                    part.push(other);
+                }
+            }
+        }
+    }
+    parts
+}

@@ -1,0 +1,146 @@
+//! The variables that a place in a routine can see.
+//!
+//! Names are looked up as PostgreSQL does: a name in SQL may be a column or a variable, and being both is an error. Blocks hide what
+//! lies around them; `label.variable` reaches it again. The routine's own name is the label of its parameters.
+//!
+//! A record's columns are known from the statement that last gave it a row, in the order of the text. Where paths with different
+//! columns meet, they are not known any more, and using them is refused when the routine is created.
+
+use hyades_engine::procedure::ir::Register;
+use hyades_engine::value::SqlType;
+
+/// A variable of one value.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Scalar {
+    pub(crate) register: Register,
+    pub(crate) sql_type: SqlType,
+    pub(crate) is_constant: bool,
+    pub(crate) is_not_null: bool,
+}
+
+/// The columns of a record or row: name, type, where.
+pub(crate) type Columns = Vec<(String, SqlType, Register)>;
+
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) enum RecordState {
+    /// Nothing has been assigned yet.
+    Unassigned,
+    Known(Columns),
+    /// Different paths have left different columns.
+    Unclear,
+}
+
+#[derive(Clone, Debug)]
+pub(crate) struct Record {
+    pub(crate) state: RecordState,
+    /// `%ROWTYPE`: the columns stay.
+    pub(crate) is_fixed: bool,
+}
+
+#[derive(Clone, Debug)]
+pub(crate) enum Variable {
+    Scalar(Scalar),
+    /// An index into [`Names::records`].
+    Record(usize),
+}
+
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Scope {
+    pub(crate) label: Option<String>,
+    pub(crate) variables: Vec<(String, Variable)>,
+}
+
+/// What a name turned out to be.
+#[derive(Clone, Debug)]
+pub(crate) enum Found {
+    Scalar(Scalar),
+    Record(usize),
+    /// A column of a record.
+    Column(SqlType, Register),
+    /// `record.column` where the record has no such column.
+    NoColumn(String, String),
+    Unassigned(String),
+    Unclear(String),
+}
+
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Names {
+    pub(crate) scopes: Vec<Scope>,
+    pub(crate) records: Vec<Record>,
+    /// Parameters in order, for `$1`.
+    pub(crate) parameters: Vec<(Register, SqlType)>,
+}
+
+impl Names {
+    pub(crate) fn add(&mut self, name: &str, variable: Variable) {
+        if let Some(scope) = self.scopes.last_mut() {
+            scope.variables.push((name.to_owned(), variable));
+        }
+    }
+
+    pub(crate) fn new_record(&mut self, state: RecordState, is_fixed: bool) -> usize {
+        self.records.push(Record { state, is_fixed });
+        self.records.len() - 1
+    }
+
+    fn variable(&self, name: &str) -> Option<&Variable> {
+        self.scopes.iter().rev().find_map(|scope| find(scope, name))
+    }
+
+    /// What the dotted name means, if its beginning is a variable or a label.
+    pub(crate) fn find(&self, parts: &[String]) -> Option<Found> {
+        if let Some(variable) = self.variable(parts.first()?) {
+            return self.member(parts[0].as_str(), variable, &parts[1..]);
+        }
+        let scope = self.scopes.iter().rev().find(|scope| scope.label.as_ref() == parts.first())?;
+        let variable = find(scope, parts.get(1)?)?;
+        self.member(parts[1].as_str(), variable, &parts[2..])
+    }
+
+    fn member(&self, name: &str, variable: &Variable, rest: &[String]) -> Option<Found> {
+        match (variable, rest) {
+            (Variable::Scalar(scalar), []) => Some(Found::Scalar(*scalar)),
+            (Variable::Scalar(_), _) => None,
+            (Variable::Record(record), []) => Some(Found::Record(*record)),
+            (Variable::Record(record), [column]) => Some(match &self.records[*record].state {
+                RecordState::Unassigned => Found::Unassigned(name.to_owned()),
+                RecordState::Unclear => Found::Unclear(name.to_owned()),
+                RecordState::Known(columns) => match columns.iter().find(|(known, ..)| known == column) {
+                    Some((_, sql_type, register)) => Found::Column(*sql_type, *register),
+                    None => Found::NoColumn(name.to_owned(), column.clone()),
+                },
+            }),
+            (Variable::Record(_), _) => None,
+        }
+    }
+
+    /// The states of all records, to compare where paths meet.
+    pub(crate) fn states(&self) -> Vec<RecordState> {
+        self.records.iter().map(|record| record.state.clone()).collect()
+    }
+
+    pub(crate) fn restore(&mut self, states: &[RecordState]) {
+        for (record, state) in self.records.iter_mut().zip(states) {
+            record.state = state.clone();
+        }
+    }
+
+    /// Another path with these states joins the current one.
+    pub(crate) fn join(&mut self, states: &[RecordState]) {
+        for (record, state) in self.records.iter_mut().zip(states) {
+            if record.state == *state {
+                continue;
+            }
+            record.state = match (&record.state, state) {
+                // On the path where nothing was assigned its columns are NULL here.
+                (RecordState::Unassigned, known @ RecordState::Known(_))
+                | (known @ RecordState::Known(_), RecordState::Unassigned) => known.clone(),
+                _ => RecordState::Unclear,
+            };
+        }
+    }
+}
+
+fn find<'s>(scope: &'s Scope, name: &str) -> Option<&'s Variable> {
+    scope.variables.iter().find(|(known, _)| known == name).map(|(_, variable)| variable)
+}

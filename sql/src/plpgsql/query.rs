@@ -1,0 +1,508 @@
+//! SQL in a body: statements, INTO, PERFORM, FOR over a query, RETURN NEXT and QUERY, CALL, subqueries.
+//!
+//! A FOR loop takes its rows as the scan finds them if its body neither changes data nor calls anything; otherwise the query runs
+//! first and its rows are kept, because the loop must not see what its own body does. Either way the query sees its variables as
+//! they were when the loop began.
+
+use hyades_engine::catalog::{ParameterMode, RoutineKind};
+use hyades_engine::error::{Error, Result, sqlstate};
+use hyades_engine::procedure::ir::{Expr, Instruction, Register};
+use hyades_engine::value::{SqlType, Value};
+use sqlparser::ast;
+
+use super::names::{Found, RecordState};
+use super::routine::{Destination, Routine};
+use super::tree::{Fragment, Into, Path, Statement};
+use crate::bind::scope::fold;
+use crate::bind::variable::PendingSubquery;
+use crate::bind::{Binder, Bound, Place};
+use crate::compile::rows::{Nested, Sink, Then, Wanted, report};
+use crate::statement::{self, query as parser};
+
+/// Whether it answers rows, and what it is.
+fn is_select(statement: &ast::Statement) -> bool {
+    matches!(statement, ast::Statement::Query(_))
+}
+
+fn has_returning(statement: &ast::Statement) -> bool {
+    match statement {
+        ast::Statement::Insert(insert) => insert.returning.is_some(),
+        ast::Statement::Update(update) => update.returning.is_some(),
+        ast::Statement::Delete(delete) => delete.returning.is_some(),
+        _ => true,
+    }
+}
+
+impl<'a> Routine<'a> {
+    fn parsed(&mut self, fragment: &'a Fragment) -> Result<ast::Statement> {
+        let parse = || {
+            statement::split::survey(&fragment.text)?;
+            statement::parse(&fragment.text)
+        };
+        match parse().map_err(|error| self.placed(error, fragment))? {
+            statement::Statement::Query(query) => Ok(*query),
+            _ => self.unsupported("this statement is", fragment.start),
+        }
+    }
+
+    /// Compiles a statement into the body; its rows go where `wanted` says.
+    fn nested(
+        &mut self,
+        fragment: &'a Fragment,
+        statement: &ast::Statement,
+        wanted: Wanted,
+        then: Then,
+    ) -> Result<Nested> {
+        let compile = |routine: &mut Routine<'a>| {
+            routine.begin(fragment)?;
+            routine.open(wanted, then);
+            routine.compiler.nested_statement(statement)
+        };
+        compile(self).map_err(|error| self.placed(error, fragment))?;
+        Ok(self.close())
+    }
+
+    fn open(&mut self, wanted: Wanted, then: Then) {
+        self.compiler.sink = Sink::Pending(wanted);
+        self.compiler.nested = Some(Nested { then, is_single: false, columns: Vec::new(), value: None });
+    }
+
+    fn close(&mut self) -> Nested {
+        self.compiler.sink = Sink::Answer;
+        self.compiler.nested.take().unwrap_or(Nested {
+            then: Then::Continue,
+            is_single: false,
+            columns: Vec::new(),
+            value: None,
+        })
+    }
+
+    /// Whether somebody asks how many rows there were.
+    fn counts(&self) -> bool {
+        self.found.is_some() || self.row_count.is_some()
+    }
+
+    fn reset_count(&mut self) {
+        if self.counts() {
+            self.compiler.code.push(Instruction::ResetCount);
+        }
+    }
+
+    fn take_count(&mut self) {
+        if self.counts() {
+            let (found, count) = (self.found, self.row_count);
+            self.compiler.code.push(Instruction::TakeCount { found, count });
+        }
+    }
+
+    fn set_found(&mut self, is_found: bool) {
+        if let Some(found) = self.found {
+            self.compiler.code.evaluate(found, Expr::Const(Value::Boolean(is_found)));
+        }
+        if let Some(count) = self.row_count {
+            self.compiler.code.evaluate(count, Expr::Const(Value::BigInt(i64::from(is_found))));
+        }
+    }
+
+    pub(super) fn sql(&mut self, text: &'a Fragment, into: Option<&'a Into>) -> Result<()> {
+        let statement = self.parsed(text)?;
+        match into {
+            Some(into) => self.into(text, &statement, into),
+            None if is_select(&statement) => {
+                let error = Error::input(sqlstate::SYNTAX_ERROR, "query has no destination for result data")
+                    .with_hint("If you want to discard the results of a SELECT, use PERFORM instead.")
+                    .with_position(1);
+                Err(self.placed(error, text))
+            }
+            None if has_returning(&statement) => {
+                let error = Error::input(sqlstate::SYNTAX_ERROR, "query has no destination for result data");
+                Err(self.placed(error.with_position(1), text))
+            }
+            None => {
+                self.reset_count();
+                self.nested(text, &statement, Wanted::Nothing, Then::Continue)?;
+                self.take_count();
+                Ok(())
+            }
+        }
+    }
+
+    /// The variables of INTO or of a FOR loop.
+    fn destinations(&mut self, targets: &[Path]) -> Result<(Wanted, Vec<(Register, String)>)> {
+        let mut slots = Vec::with_capacity(targets.len());
+        let mut not_null = Vec::new();
+        for target in targets {
+            match self.target(target)? {
+                Destination::Record(record) if targets.len() == 1 => {
+                    return Ok((Wanted::Record(record), Vec::new()));
+                }
+                Destination::Record(_) => {
+                    let message = "record variable cannot be part of multiple-item INTO list";
+                    return self.fail(sqlstate::SYNTAX_ERROR, message, target.start);
+                }
+                Destination::Scalar(scalar) => {
+                    slots.push((scalar.register, scalar.sql_type));
+                    if scalar.is_not_null {
+                        not_null.push((scalar.register, target.parts.join(".")));
+                    }
+                }
+            }
+        }
+        Ok((Wanted::Variables(slots), not_null))
+    }
+
+    fn slots_of(&mut self, wanted: &Wanted) -> Vec<Register> {
+        match wanted {
+            Wanted::Variables(slots) => slots.iter().map(|(register, _)| *register).collect(),
+            Wanted::Record(record) => match &self.names().records[*record].state {
+                RecordState::Known(columns) => columns.iter().map(|(.., register)| *register).collect(),
+                _ => Vec::new(),
+            },
+            _ => Vec::new(),
+        }
+    }
+
+    fn into(&mut self, text: &'a Fragment, statement: &ast::Statement, into: &'a Into) -> Result<()> {
+        if !has_returning(statement) {
+            let message = "INTO used with a command that cannot return data";
+            return self.fail(sqlstate::SYNTAX_ERROR, message, text.start);
+        }
+        let (wanted, not_null) = self.destinations(&into.targets)?;
+        let (found, none, end) =
+            (self.compiler.code.label(), self.compiler.code.label(), self.compiler.code.label());
+        let then = if is_select(statement) && !into.is_strict {
+            Then::Leave(found)
+        } else {
+            let flag = self.compiler.binder.new_register()?;
+            Then::Once { flag, done: found, is_subquery: false }
+        };
+        // What the statement reads of variables must not change while it looks for a second row.
+        self.compiler.binder.captured = matches!(then, Then::Once { .. }).then(Vec::new);
+        let place = self.compiler.code.reserve();
+        let nested = self.nested(text, statement, wanted.clone(), then)?;
+        self.copy_captured(place);
+        if let (Then::Once { flag, .. }, false) = (then, nested.is_single) {
+            self.compiler.code.jump_unless(Expr::Register(flag), none);
+            self.compiler.code.jump(found);
+        }
+        self.compiler.code.place(none);
+        if into.is_strict {
+            self.compiler.code.push(report(sqlstate::NO_DATA_FOUND, "query returned no rows", None));
+        } else {
+            for register in self.slots_of(&wanted) {
+                self.compiler.code.evaluate(register, Expr::Const(Value::Null));
+            }
+            self.set_found(false);
+            self.compiler.code.jump(end);
+        }
+        self.compiler.code.place(found);
+        self.set_found(true);
+        self.compiler.code.place(end);
+        for (register, name) in not_null {
+            self.refuse_null(register, &name);
+        }
+        Ok(())
+    }
+
+    /// Fills the reserved place with the copies of variables that the query reads.
+    fn copy_captured(&mut self, place: usize) {
+        let captured = self.compiler.binder.captured.take().unwrap_or_default();
+        let copies = captured
+            .into_iter()
+            .map(|(from, into)| Instruction::Evaluate { expr: Expr::Register(from), into })
+            .collect();
+        self.compiler.code.fill(place, copies);
+    }
+
+    pub(super) fn perform(&mut self, query: &'a Fragment) -> Result<()> {
+        let statement = self.parsed(query)?;
+        self.reset_count();
+        self.nested(query, &statement, Wanted::Nothing, Then::Continue)?;
+        self.take_count();
+        Ok(())
+    }
+
+    pub(super) fn return_next(&mut self, value: Option<&'a Fragment>, start: usize) -> Result<()> {
+        if !self.is_set() {
+            let message = "cannot use RETURN NEXT in a non-SETOF function";
+            return self.fail(sqlstate::DATATYPE_MISMATCH, message, start);
+        }
+        let types = self.returned_types();
+        let values = match (value, types.as_slice()) {
+            (None, [_, ..]) => match self.output_variables() {
+                Some(registers) => registers.into_iter().map(Expr::Register).collect(),
+                None => {
+                    return self.fail(sqlstate::SYNTAX_ERROR, "RETURN NEXT must have a parameter", start);
+                }
+            },
+            (Some(value), _) if self.output_variables().is_some() => {
+                let message = "RETURN NEXT cannot have a parameter in function with OUT parameters";
+                return self.fail(sqlstate::DATATYPE_MISMATCH, message, value.start);
+            }
+            (Some(value), [sql_type]) => vec![self.value(value, *sql_type)?],
+            _ => return self.unsupported("RETURN NEXT of this type is", start),
+        };
+        self.compiler.code.push(Instruction::Emit { values });
+        Ok(())
+    }
+
+    /// The variables that are the columns of a set-returning function.
+    fn output_variables(&mut self) -> Option<Vec<Register>> {
+        use hyades_engine::catalog::Returns;
+        let definition = std::sync::Arc::clone(&self.definition);
+        let names: Vec<String> = match &definition.returns {
+            Returns::Table(columns) => columns.iter().map(|(name, _)| name.clone()).collect(),
+            Returns::SetOfRecord => definition
+                .parameters
+                .iter()
+                .filter(|parameter| parameter.mode != ParameterMode::In)
+                .map(|parameter| parameter.name.clone().unwrap_or_default())
+                .collect(),
+            _ => return None,
+        };
+        let own = definition.name.name.clone();
+        let find = |name: String| match self.names().find(&[own.clone(), name]) {
+            Some(Found::Scalar(scalar)) => Some(scalar.register),
+            _ => None,
+        };
+        names.into_iter().map(find).collect()
+    }
+
+    pub(super) fn return_query(&mut self, query: &'a Fragment, start: usize) -> Result<()> {
+        if !self.is_set() {
+            let message = "cannot use RETURN QUERY in a non-SETOF function";
+            return self.fail(sqlstate::DATATYPE_MISMATCH, message, start);
+        }
+        let statement = self.parsed(query)?;
+        let types = self.returned_types();
+        self.reset_count();
+        self.nested(query, &statement, Wanted::Returned(types), Then::Continue)?;
+        self.take_count();
+        Ok(())
+    }
+
+    pub(super) fn for_query(
+        &mut self,
+        label: Option<&String>,
+        targets: &'a [Path],
+        query: &'a Fragment,
+        body: &'a [Statement],
+    ) -> Result<()> {
+        let statement = self.parsed(query)?;
+        let (wanted, _) = self.destinations(targets)?;
+        let flag = self.new_loop_flag()?;
+        match &statement {
+            ast::Statement::Query(select) if matches!(select.body.as_ref(), ast::SetExpr::Select(_)) => {
+                self.for_select(label, wanted, (query, select), body, flag)?;
+            }
+            _ => {
+                let spool = self.compiler.code.new_spool()?;
+                self.compiler.code.push(Instruction::OpenSpool { spool });
+                let nested = self.nested(query, &statement, Wanted::Spool(spool), Then::Continue)?;
+                self.for_spool(label, wanted, (spool, nested), body, flag)?;
+            }
+        }
+        self.take_loop_flag(flag);
+        Ok(())
+    }
+
+    /// Loops over rows that are kept already.
+    fn for_spool(
+        &mut self,
+        label: Option<&String>,
+        wanted: Wanted,
+        (spool, nested): (u16, Nested),
+        body: &'a [Statement],
+        flag: Option<Register>,
+    ) -> Result<()> {
+        let code = &mut self.compiler.code;
+        let (start, inside, resume, end) = (code.label(), code.label(), code.label(), code.label());
+        code.place(start);
+        self.open(wanted, Then::Body { body: inside, resume });
+        let columns = nested.columns;
+        let width = columns.len();
+        self.compiler.describe(columns, false)?;
+        self.compiler.for_spooled(spool, width, &mut |compiler, values, _| compiler.emit(values))?;
+        self.close();
+        self.compiler.code.jump(end);
+        self.compiler.code.place(inside);
+        self.set_loop_flag(flag);
+        let next = self.compiler.code.label();
+        self.loop_body(label, (end, next), body)?;
+        self.compiler.code.place(next);
+        self.compiler.code.jump(resume);
+        self.compiler.code.place(end);
+        Ok(())
+    }
+
+    /// The body is compiled first, because what it does decides how the query runs.
+    fn for_select(
+        &mut self,
+        label: Option<&String>,
+        wanted: Wanted,
+        (fragment, select): (&'a Fragment, &ast::Query),
+        body: &'a [Statement],
+        flag: Option<Register>,
+    ) -> Result<()> {
+        let code = &mut self.compiler.code;
+        let (inside, resume, start, end, next) =
+            (code.label(), code.label(), code.label(), code.label(), code.label());
+        self.begin(fragment)?;
+        self.compiler.binder.captured = Some(Vec::new());
+        let bound = self.compiler.bind_query(select).map_err(|error| self.placed(error, fragment))?;
+        let place = self.compiler.code.reserve();
+        self.copy_captured(place);
+        let columns = crate::compile::select::described(&bound.outputs);
+        if let Wanted::Record(record) = wanted {
+            self.compiler.record_slots(record, &columns)?;
+        }
+        let saved = self.compiler.binder.save();
+        self.compiler.code.jump(start);
+        self.compiler.code.place(inside);
+        let from = self.compiler.code.instructions().len();
+        self.set_loop_flag(flag);
+        self.loop_body(label, (end, next), body)?;
+        self.compiler.code.place(next);
+        self.compiler.code.jump(resume);
+        let is_quiet = self.compiler.code.instructions()[from..].iter().all(is_quiet);
+        self.compiler.binder.restore(saved);
+        self.compiler.code.place(start);
+        let can_stream = is_quiet && bound.levels.iter().all(|level| !level.is_left_join);
+        let then = Then::Body { body: inside, resume };
+        if can_stream {
+            self.open(wanted, then);
+            self.compiler.select_run(bound).map_err(|error| self.placed(error, fragment))?;
+            self.close();
+        } else {
+            let spool = self.compiler.code.new_spool()?;
+            self.compiler.code.push(Instruction::OpenSpool { spool });
+            self.open(Wanted::Spool(spool), Then::Continue);
+            self.compiler.select_run(bound).map_err(|error| self.placed(error, fragment))?;
+            self.close();
+            self.open(wanted, then);
+            let width = columns.len();
+            self.compiler.describe(columns, false)?;
+            self.compiler.for_spooled(spool, width, &mut |compiler, values, _| compiler.emit(values))?;
+            self.close();
+        }
+        self.compiler.code.place(end);
+        Ok(())
+    }
+
+    pub(super) fn call(&mut self, fragment: &'a Fragment) -> Result<()> {
+        self.call_inner(fragment).map_err(|error| match &error {
+            Error::Input(input) if input.position.is_some() => error,
+            _ => self.placed(error.with_position(1), fragment),
+        })
+    }
+
+    fn call_inner(&mut self, fragment: &'a Fragment) -> Result<()> {
+        self.begin(fragment)?;
+        let placed = |routine: &Routine<'a>, error| routine.placed(error, fragment);
+        let call = parser::parse_call(&fragment.text).map_err(|error| placed(self, error))?;
+        let arguments = self.compiler.binder.call_arguments(&call).map_err(|error| placed(self, error))?;
+        let parts: Vec<String> = crate::bind::scope::parts(&call.name)?.into_iter().map(fold).collect();
+        let name = Binder::routine_name(&parts);
+        let place = Place::of(&call.name);
+        let binder = &mut self.compiler.binder;
+        let chosen = binder
+            .choose_routine(&name, &arguments, RoutineKind::Procedure, place)
+            .and_then(|chosen| chosen.ok_or_else(|| binder.no_procedure(&parts.join("."), &arguments, place)))
+            .map_err(|error| placed(self, error))?;
+        let mut into = Vec::new();
+        let mut after = Vec::new();
+        for (at, parameter) in chosen.definition().parameters.iter().enumerate() {
+            if parameter.mode == ParameterMode::In {
+                continue;
+            }
+            let Some(argument) = call.arguments.get(at) else { continue };
+            let path = match argument {
+                ast::Expr::Identifier(ident) => vec![fold(ident)],
+                ast::Expr::CompoundIdentifier(idents) => idents.iter().map(fold).collect(),
+                _ => Vec::new(),
+            };
+            let path = Path { parts: path, start: fragment.start };
+            let Some(Found::Scalar(_) | Found::Column(..)) = self.names().find(&path.parts) else {
+                let shown = parameter.name.clone().unwrap_or_else(|| format!("${}", at + 1));
+                let message = format!(
+                    "procedure parameter \"{shown}\" is an output parameter but corresponding argument is not writable"
+                );
+                return self.fail(sqlstate::SYNTAX_ERROR, message, fragment.start);
+            };
+            let Destination::Scalar(scalar) = self.target(&path)? else { continue };
+            let from = parameter.sql_type.without_modifier();
+            if from.is_same_base(scalar.sql_type) && !scalar.is_not_null {
+                into.push(scalar.register);
+            } else {
+                let register = self.compiler.binder.new_register()?;
+                into.push(register);
+                let value = self.compiler.assigned(Expr::Register(register), from, scalar.sql_type)?;
+                after.push((scalar, value, path.parts.join(".")));
+            }
+        }
+        let values = self
+            .compiler
+            .binder
+            .routine_arguments(&chosen, arguments, true)
+            .map_err(|error| placed(self, error))?;
+        let callee = self.compiler.binder.callee(&chosen)?;
+        self.compiler.code.push(Instruction::Call { callee, arguments: values, into, rows: None });
+        for (scalar, value, name) in after {
+            self.compiler.code.evaluate(scalar.register, value);
+            if scalar.is_not_null {
+                self.refuse_null(scalar.register, &name);
+            }
+        }
+        Ok(())
+    }
+
+    /// A subquery that does not depend on the expression around it, run before that.
+    pub(super) fn subquery(&mut self, pending: &PendingSubquery) -> Result<Bound> {
+        let saved = self.compiler.binder.save();
+        let end = self.compiler.code.label();
+        let found = self.compiler.code.label();
+        let query = ast::Statement::Query(pending.query.clone());
+        let bound = if pending.is_exists {
+            let flag = self.compiler.binder.new_register()?;
+            self.open(Wanted::Variables(Vec::new()), Then::Leave(found));
+            self.compiler.nested_statement(&query)?;
+            self.close();
+            self.compiler.code.evaluate(flag, Expr::Const(Value::Boolean(false)));
+            self.compiler.code.jump(end);
+            self.compiler.code.place(found);
+            self.compiler.code.evaluate(flag, Expr::Const(Value::Boolean(true)));
+            Bound::typed(Expr::Register(flag), SqlType::Boolean, Place::Unknown)
+        } else {
+            let flag = self.compiler.binder.new_register()?;
+            self.open(Wanted::Value, Then::Once { flag, done: found, is_subquery: true });
+            self.compiler.nested_statement(&query)?;
+            let nested = self.close();
+            let (register, sql_type) = nested.value.unwrap_or((flag, SqlType::Boolean));
+            let none = self.compiler.code.label();
+            if !nested.is_single {
+                self.compiler.code.jump_unless(Expr::Register(flag), none);
+                self.compiler.code.jump(found);
+            }
+            self.compiler.code.place(none);
+            self.compiler.code.evaluate(register, Expr::Const(Value::Null));
+            self.compiler.code.place(found);
+            Bound::typed(Expr::Register(register), sql_type, Place::Unknown)
+        };
+        self.compiler.code.place(end);
+        self.compiler.binder.restore(saved);
+        Ok(bound)
+    }
+}
+
+/// Whether an instruction leaves data alone, so that a scan around it is not disturbed.
+fn is_quiet(instruction: &Instruction) -> bool {
+    !matches!(
+        instruction,
+        Instruction::Insert { .. }
+            | Instruction::InsertOr { .. }
+            | Instruction::Update { .. }
+            | Instruction::Delete { .. }
+            | Instruction::Call { .. }
+            | Instruction::EnterBlock { .. }
+    )
+}

@@ -1,0 +1,177 @@
+//! RAISE and ASSERT.
+
+use hyades_engine::error::{Error, Result, SqlState, sqlstate};
+use hyades_engine::procedure::ir::{BinaryOperator, ErrorField, Expr, Instruction, Report, Severity};
+use hyades_engine::value::{SqlType, Value};
+
+use super::conditions;
+use super::routine::Routine;
+use super::tree::{Fragment, Raise};
+use crate::compile::rows::report;
+
+fn text(text: &str) -> Expr {
+    Expr::Const(Value::text(text))
+}
+
+impl<'a> Routine<'a> {
+    pub(super) fn raise(&mut self, raise: &'a Raise, start: usize) -> Result<()> {
+        let is_bare = raise.format.is_none() && raise.condition.is_none() && raise.options.is_empty();
+        if is_bare && raise.level.is_empty() {
+            if self.handlers == 0 {
+                let message = "RAISE without parameters cannot be used outside an exception handler";
+                self.compiler.code.push(report(sqlstate::STACKED_DIAGNOSTICS, message, None));
+            } else {
+                self.compiler.code.push(Instruction::Rethrow);
+            }
+            return Ok(());
+        }
+        let severity = match raise.level.as_str() {
+            "debug" => Severity::Debug,
+            "log" => Severity::Log,
+            "info" => Severity::Info,
+            "notice" => Severity::Notice,
+            "warning" => Severity::Warning,
+            _ => Severity::Exception,
+        };
+        let default_state = match severity {
+            Severity::Exception => "P0001",
+            Severity::Warning => "01000",
+            _ => "00000",
+        };
+        let mut state = text(default_state);
+        let mut message = None;
+        if let Some((condition, at)) = &raise.condition {
+            let code = self.state_of(condition, *at)?;
+            state = text(code.0);
+            message = Some(text(condition));
+        }
+        if raise.format.is_some() {
+            message = Some(self.formatted(raise)?);
+        }
+        let mut fields = Vec::new();
+        let mut has_state = raise.condition.is_some();
+        for (name, value, at) in &raise.options {
+            let expr = self.raised_text(value)?;
+            let field = match name.as_str() {
+                "errcode" if has_state => return self.twice("ERRCODE", *at),
+                "errcode" => {
+                    has_state = true;
+                    state = self.state_expr(expr);
+                    continue;
+                }
+                "message" if message.is_some() => return self.twice("MESSAGE", *at),
+                "message" => {
+                    message = Some(expr);
+                    continue;
+                }
+                "detail" => ErrorField::Detail,
+                "hint" => ErrorField::Hint,
+                "table" => ErrorField::Table,
+                "column" => ErrorField::Column,
+                "constraint" => ErrorField::Constraint,
+                other => return self.unsupported(&format!("RAISE ... USING {other} is"), *at),
+            };
+            if fields.iter().any(|(known, _)| *known == field) {
+                return self.twice(&name.to_ascii_uppercase(), *at);
+            }
+            fields.push((field, expr));
+        }
+        if is_bare {
+            return self.fail(sqlstate::SYNTAX_ERROR, "syntax error at or near \";\"", start);
+        }
+        // Without a message PostgreSQL shows the code.
+        let message = message.unwrap_or_else(|| state.clone());
+        self.compiler.code.push(Instruction::Report(Box::new(Report { severity, state, message, fields })));
+        Ok(())
+    }
+
+    fn twice<T>(&self, option: &str, start: usize) -> Result<T> {
+        self.fail(sqlstate::SYNTAX_ERROR, format!("RAISE option already specified: {option}"), start)
+    }
+
+    fn raised_text(&mut self, value: &'a Fragment) -> Result<Expr> {
+        self.value(value, SqlType::Text)
+    }
+
+    /// A code that is known only when it is raised may be a condition's name too.
+    fn state_expr(&self, expr: Expr) -> Expr {
+        let known = match &expr {
+            Expr::Const(Value::Text(name)) => conditions::states(name).next(),
+            _ => None,
+        };
+        known.map_or(expr, |state| text(state.0))
+    }
+
+    /// The SQLSTATE that a condition's name, or a code, means.
+    fn state_of(&self, condition: &str, start: usize) -> Result<SqlState> {
+        if let Some(state) = conditions::states(condition).next() {
+            return Ok(state);
+        }
+        let is_code = condition.len() == 5
+            && condition.bytes().all(|byte| byte.is_ascii_digit() || byte.is_ascii_uppercase());
+        if is_code {
+            return Ok(SqlState::named(condition));
+        }
+        self.fail(
+            sqlstate::UNDEFINED_OBJECT,
+            format!("unrecognized exception condition \"{condition}\""),
+            start,
+        )
+    }
+
+    /// The format with its arguments; NULL shows as `<NULL>`.
+    fn formatted(&mut self, raise: &'a Raise) -> Result<Expr> {
+        let format = raise.format.as_ref().map_or("", |(format, _)| format.as_str());
+        let parts = super::raise_parts(format);
+        let mut message = text(parts.first().map_or("", String::as_str));
+        for (argument, part) in raise.arguments.iter().zip(&parts[1..]) {
+            let value = self.raised_text(argument)?;
+            let shown = Expr::Coalesce(vec![value, text("<NULL>")]);
+            message = concat(concat(message, shown), text(part));
+        }
+        Ok(message)
+    }
+
+    pub(super) fn assert(&mut self, condition: &'a Fragment, message: Option<&'a Fragment>) -> Result<()> {
+        let condition = self.value(condition, SqlType::Boolean)?;
+        let (wrong, end) = (self.compiler.code.label(), self.compiler.code.label());
+        self.compiler.code.jump_unless(condition, wrong);
+        self.compiler.code.jump(end);
+        self.compiler.code.place(wrong);
+        let message = match message {
+            Some(message) => {
+                let value = self.raised_text(message)?;
+                Expr::Coalesce(vec![value, text("assertion failed")])
+            }
+            None => text("assertion failed"),
+        };
+        self.compiler.code.push(Instruction::Report(Box::new(Report {
+            severity: Severity::Exception,
+            state: text(sqlstate::ASSERT_FAILURE.0),
+            message,
+            fields: Vec::new(),
+        })));
+        self.compiler.code.place(end);
+        Ok(())
+    }
+
+    /// The SQLSTATEs of a condition in EXCEPTION WHEN.
+    pub(super) fn condition_states(&self, name: &str, start: usize) -> Result<Vec<SqlState>> {
+        let states: Vec<SqlState> = conditions::states(name).collect();
+        if !states.is_empty() {
+            return Ok(states);
+        }
+        self.state_of(name, start).map(|state| vec![state]).map_err(|error| match error {
+            Error::Input(input) => Error::Input(input),
+            other => other,
+        })
+    }
+}
+
+fn concat(left: Expr, right: Expr) -> Expr {
+    match (&left, &right) {
+        (Expr::Const(Value::Text(a)), _) if a.is_empty() => right,
+        (_, Expr::Const(Value::Text(b))) if b.is_empty() => left,
+        _ => Expr::Binary { operator: BinaryOperator::Concat, left: Box::new(left), right: Box::new(right) },
+    }
+}

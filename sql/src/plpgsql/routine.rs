@@ -1,0 +1,649 @@
+//! A routine as a whole: parameters, blocks, variables, assignment, RETURN.
+//!
+//! Registers: what the caller gives comes first, then output parameters, then everything else as the text goes. A variable is
+//! a register for good; a block that is entered again sets its variables anew.
+
+use std::cell::RefCell;
+use std::sync::Arc;
+
+use hyades_engine::catalog::{ParameterMode, Returns, RoutineDefinition, RoutineKind, TableName};
+use hyades_engine::error::{Error, Result, SqlState, sqlstate};
+use hyades_engine::procedure::ir::{Expr, Instruction, Label, Procedure, Register};
+use hyades_engine::value::{SqlType, Value};
+
+use super::names::{Found, Names, RecordState, Scalar, Scope, Variable};
+use super::parse;
+use super::tree::{Block, Declaration, DeclarationKind, Fragment, Path, Statement, StatementKind, Target};
+use crate::bind::aggregate::AggregateMode;
+use crate::bind::scope::{DEFAULT_SCHEMA, Scope as Relations};
+use crate::bind::{BindContext, Bound, Tables, types};
+use crate::compile::rows::report;
+use crate::compile::{Compiler, shifted};
+use crate::statement::lexer::character_position;
+use crate::statement::{query, split};
+
+thread_local! {
+    /// Routines being compiled on this thread, to find those that call each other in a circle.
+    static COMPILING: RefCell<Vec<String>> = const { RefCell::new(Vec::new()) };
+}
+
+/// Where EXIT and CONTINUE lead.
+pub(super) struct Around {
+    pub(super) label: Option<String>,
+    pub(super) exit: Label,
+    /// None: a block.
+    pub(super) again: Option<Label>,
+    /// Exception blocks and handlers open outside of it.
+    pub(super) blocks: usize,
+    pub(super) handlers: usize,
+}
+
+/// Compiles one routine.
+pub(super) struct Routine<'a> {
+    pub(super) compiler: Compiler<'a>,
+    pub(super) definition: Arc<RoutineDefinition>,
+    body: &'a str,
+    /// Characters in front of the body in the text that errors point into.
+    offset: u32,
+    pub(super) around: Vec<Around>,
+    /// Exception blocks that are open here, and handlers.
+    pub(super) blocks: usize,
+    pub(super) handlers: usize,
+    /// FOUND and the row count, where the body asks for them.
+    pub(super) found: Option<Register>,
+    pub(super) row_count: Option<Register>,
+    /// A function's value.
+    result: Option<(Register, SqlType)>,
+}
+
+/// Compiles a routine's definition. Errors carry positions counted from `offset` characters before the body.
+pub(crate) fn compile(definition: &RoutineDefinition, tables: &dyn Tables, offset: u32) -> Result<Procedure> {
+    let signature = format!("{}.{}", definition.name.schema, definition.signature());
+    let is_circle = COMPILING.with_borrow(|compiling| compiling.contains(&signature));
+    if is_circle {
+        let message =
+            format!("{signature} and a routine that it calls call each other, which is not supported yet");
+        return Err(Error::input(sqlstate::FEATURE_NOT_SUPPORTED, message));
+    }
+    COMPILING.with_borrow_mut(|compiling| compiling.push(signature));
+    let procedure = compile_body(definition, tables, offset);
+    COMPILING.with_borrow_mut(|compiling| compiling.pop());
+    procedure
+}
+
+fn compile_body(definition: &RoutineDefinition, tables: &dyn Tables, offset: u32) -> Result<Procedure> {
+    let zone = jiff::tz::TimeZone::UTC;
+    let context = BindContext { tables, time_zone: &zone, user: "", database: "" };
+    let block = parse::parse(&definition.body).map_err(|error| shifted(error, offset))?;
+    let compiler = Compiler::new(&definition.body, context, &[], 0)?;
+    let mut routine = Routine {
+        compiler,
+        definition: Arc::new(definition.clone()),
+        body: &definition.body,
+        offset,
+        around: Vec::new(),
+        blocks: 0,
+        handlers: 0,
+        found: None,
+        row_count: None,
+        result: None,
+    };
+    let results = routine.parameters()?;
+    routine.block(&block)?;
+    routine.fall_off();
+    routine.finish(results)
+}
+
+/// Whether the word stands in the text; in a string or comment is as good.
+fn mentions(text: &str, word: &str) -> bool {
+    text.to_ascii_lowercase().contains(word)
+}
+
+impl<'a> Routine<'a> {
+    /// Gives parameters their registers; answers those of the results.
+    fn parameters(&mut self) -> Result<Vec<Register>> {
+        let definition = Arc::clone(&self.definition);
+        let mut names = Names::default();
+        names.scopes.push(Scope::default());
+        names.scopes.push(Scope { label: Some(definition.name.name.clone()), variables: Vec::new() });
+        let mut registers = vec![0; definition.parameters.len()];
+        for wants_input in [true, false] {
+            for (register, parameter) in registers.iter_mut().zip(&definition.parameters) {
+                if parameter.mode.is_input() == wants_input {
+                    *register = self.compiler.binder.new_register()?;
+                }
+            }
+        }
+        for (register, parameter) in registers.iter().zip(&definition.parameters) {
+            let sql_type = parameter.sql_type.without_modifier();
+            names.parameters.push((*register, sql_type));
+            let scalar = Scalar { register: *register, sql_type, is_constant: false, is_not_null: false };
+            if let Some(name) = &parameter.name {
+                names.add(name, Variable::Scalar(scalar));
+            }
+        }
+        let mut table_registers = Vec::new();
+        if let Returns::Table(columns) = &definition.returns {
+            for (name, sql_type) in columns {
+                let register = self.compiler.binder.new_register()?;
+                table_registers.push(register);
+                let sql_type = *sql_type;
+                names.add(
+                    name,
+                    Variable::Scalar(Scalar { register, sql_type, is_constant: false, is_not_null: false }),
+                );
+            }
+        }
+        let found = self.compiler.binder.new_register()?;
+        names.scopes[0].variables.push((
+            "found".to_owned(),
+            Variable::Scalar(Scalar {
+                register: found,
+                sql_type: SqlType::Boolean,
+                is_constant: false,
+                is_not_null: false,
+            }),
+        ));
+        self.compiler.binder.names = Some(names);
+        self.compiler.binder.current = Some(Arc::clone(&definition));
+        self.asked_for(found)?;
+        self.results(&definition, &registers)
+    }
+
+    /// FOUND and the row count are kept only where the body asks for them.
+    fn asked_for(&mut self, found: Register) -> Result<()> {
+        if mentions(self.body, "found") {
+            self.found = Some(found);
+            self.compiler.code.evaluate(found, Expr::Const(Value::Boolean(false)));
+        }
+        if mentions(self.body, "row_count") {
+            let count = self.compiler.binder.new_register()?;
+            self.compiler.code.evaluate(count, Expr::Const(Value::BigInt(0)));
+            self.row_count = Some(count);
+        }
+        Ok(())
+    }
+
+    /// The registers that a caller takes in the end.
+    fn results(&mut self, definition: &RoutineDefinition, registers: &[Register]) -> Result<Vec<Register>> {
+        let outputs = || {
+            let outputs = registers.iter().zip(&definition.parameters);
+            outputs.filter(|(_, parameter)| parameter.mode.is_output()).map(|(register, _)| *register)
+        };
+        Ok(match &definition.returns {
+            Returns::Value(sql_type) if definition.kind == RoutineKind::Function => {
+                let mut out = outputs();
+                let register = match (out.next(), out.next()) {
+                    (Some(only), None) => only,
+                    _ => {
+                        let register = self.compiler.binder.new_register()?;
+                        self.result = Some((register, *sql_type));
+                        register
+                    }
+                };
+                vec![register]
+            }
+            Returns::Nothing if definition.kind == RoutineKind::Function => {
+                let register = self.compiler.binder.new_register()?;
+                self.compiler.code.evaluate(register, Expr::Const(Value::text("")));
+                vec![register]
+            }
+            _ => outputs().collect(),
+        })
+    }
+
+    /// What happens at the end of the body.
+    fn fall_off(&mut self) {
+        if self.result.is_some() {
+            self.compiler.code.push(report(
+                sqlstate::FUNCTION_EXECUTED_NO_RETURN_STATEMENT,
+                "control reached end of function without RETURN",
+                None,
+            ));
+        }
+    }
+
+    fn finish(mut self, results: Vec<Register>) -> Result<Procedure> {
+        if !self.compiler.binder.session_calls.is_empty() {
+            let message = "functions that ask about the session are not supported yet in PL/pgSQL";
+            return Err(Error::input(sqlstate::FEATURE_NOT_SUPPORTED, message));
+        }
+        let replay = super::replay::judge(&self.compiler, self.definition.kind);
+        let parameters =
+            self.definition.inputs().map(|parameter| parameter.sql_type.without_modifier()).collect();
+        let output = self.returned_types();
+        let registers = self.compiler.binder.register_count();
+        let code = std::mem::take(&mut self.compiler.code);
+        let mut procedure = code.finish(&self.definition.signature(), parameters, registers, output)?;
+        procedure.results = results;
+        procedure.replay = replay;
+        Ok(procedure)
+    }
+
+    /// The columns of a set-returning function's rows.
+    pub(super) fn returned_types(&self) -> Vec<SqlType> {
+        match &self.definition.returns {
+            Returns::SetOf(sql_type) => vec![*sql_type],
+            Returns::Table(columns) => columns.iter().map(|(_, sql_type)| *sql_type).collect(),
+            Returns::SetOfRecord => self
+                .definition
+                .parameters
+                .iter()
+                .filter(|parameter| parameter.mode.is_output())
+                .map(|parameter| parameter.sql_type)
+                .collect(),
+            _ => Vec::new(),
+        }
+    }
+
+    pub(super) fn is_set(&self) -> bool {
+        matches!(self.definition.returns, Returns::SetOf(_) | Returns::Table(_) | Returns::SetOfRecord)
+    }
+
+    /// An error at a byte of the body.
+    pub(super) fn fail<T>(&self, state: SqlState, message: impl Into<String>, start: usize) -> Result<T> {
+        let position = self.offset + character_position(self.body, start);
+        Err(Error::input(state, message).with_position(position))
+    }
+
+    pub(super) fn unsupported<T>(&self, what: &str, start: usize) -> Result<T> {
+        self.fail(sqlstate::FEATURE_NOT_SUPPORTED, format!("{what} not supported yet in PL/pgSQL"), start)
+    }
+
+    /// An error inside a fragment, as one of the whole text.
+    pub(super) fn placed(&self, error: Error, fragment: &Fragment) -> Error {
+        shifted(error, self.offset + character_position(self.body, fragment.start) - 1)
+    }
+
+    /// Turns the binder to a fragment.
+    pub(super) fn begin(&mut self, fragment: &'a Fragment) -> Result<()> {
+        split::survey(&fragment.text)?;
+        let binder = &mut self.compiler.binder;
+        binder.sql = &fragment.text;
+        binder.scope = Relations::default();
+        binder.aggregates.clear();
+        binder.column_places.clear();
+        binder.aggregate_mode = AggregateMode::Forbidden("in this context");
+        Ok(())
+    }
+
+    pub(super) fn bind(&mut self, fragment: &'a Fragment) -> Result<Bound> {
+        self.bind_inner(fragment).map_err(|error| self.placed(error, fragment))
+    }
+
+    fn bind_inner(&mut self, fragment: &'a Fragment) -> Result<Bound> {
+        self.begin(fragment)?;
+        let parsed = query::parse_expression(&fragment.text)?;
+        // Each subquery that binding comes upon is compiled, and then binding begins again.
+        let bound = loop {
+            let bound = self.compiler.binder.expression(&parsed);
+            let Some(pending) = self.compiler.binder.pending_subquery.take() else { break bound };
+            let value = self.subquery(&pending)?;
+            self.compiler.binder.subqueries.push((pending.address, value));
+        };
+        self.compiler.binder.subqueries.clear();
+        bound
+    }
+
+    /// The value of an expression as a variable of this type takes it.
+    pub(super) fn value(&mut self, fragment: &'a Fragment, to: SqlType) -> Result<Expr> {
+        let bound = self.bind(fragment)?;
+        self.converted(bound, to).map_err(|error| self.placed(error, fragment))
+    }
+
+    pub(super) fn converted(&mut self, bound: Bound, to: SqlType) -> Result<Expr> {
+        use crate::bind::coerce::Context;
+        match bound.known_type() {
+            Some(from) => self.compiler.assigned(bound.expr, from, to),
+            None => {
+                let expr = self.compiler.binder.try_coerce(bound, to, Context::Assignment)?;
+                Ok(expr.unwrap_or(Expr::Const(Value::Null)))
+            }
+        }
+    }
+
+    pub(super) fn names(&mut self) -> &mut Names {
+        self.compiler.binder.names.get_or_insert_default()
+    }
+
+    pub(super) fn block(&mut self, block: &'a Block) -> Result<()> {
+        self.names().scopes.push(Scope { label: block.label.clone(), variables: Vec::new() });
+        for declaration in &block.declarations {
+            self.declare(declaration)?;
+        }
+        let exit = self.compiler.code.label();
+        self.around.push(Around {
+            label: block.label.clone(),
+            exit,
+            again: None,
+            blocks: self.blocks,
+            handlers: self.handlers,
+        });
+        if block.has_handlers {
+            self.guarded(block)?;
+        } else {
+            self.statements(&block.body)?;
+        }
+        self.around.pop();
+        self.compiler.code.place(exit);
+        self.names().scopes.pop();
+        Ok(())
+    }
+
+    fn declare(&mut self, declaration: &'a Declaration) -> Result<()> {
+        let is_known = self
+            .names()
+            .scopes
+            .last()
+            .is_some_and(|scope| scope.variables.iter().any(|(name, _)| *name == declaration.name));
+        if is_known {
+            let message = format!("duplicate declaration at or near \"{}\"", declaration.name);
+            return self.fail(sqlstate::SYNTAX_ERROR, message, declaration.start);
+        }
+        self.compiler.code.line(declaration.line, "statement block");
+        let DeclarationKind::Variable { type_name, is_constant, is_not_null, default } = &declaration.kind
+        else {
+            let DeclarationKind::Alias(path) = &declaration.kind else { return Ok(()) };
+            return self.alias(&declaration.name, path);
+        };
+        match self.declared_type(type_name)? {
+            Declared::Record(columns) => {
+                let is_fixed = columns.is_some();
+                let state = match columns {
+                    None => RecordState::Unassigned,
+                    Some(columns) => self.row_registers(columns)?,
+                };
+                if default.is_some() {
+                    return self.unsupported("defaults of records are", declaration.start);
+                }
+                let record = self.names().new_record(state, is_fixed);
+                self.names().add(&declaration.name, Variable::Record(record));
+            }
+            Declared::Scalar(sql_type) => {
+                let value = match default {
+                    Some(default) => self.value(default, sql_type)?,
+                    None => Expr::Const(Value::Null),
+                };
+                let register = self.compiler.binder.new_register()?;
+                self.compiler.code.evaluate(register, value);
+                if *is_not_null {
+                    self.refuse_null(register, &declaration.name);
+                }
+                let scalar =
+                    Scalar { register, sql_type, is_constant: *is_constant, is_not_null: *is_not_null };
+                self.names().add(&declaration.name, Variable::Scalar(scalar));
+            }
+        }
+        Ok(())
+    }
+
+    fn alias(&mut self, name: &str, path: &Path) -> Result<()> {
+        let number = path.parts[0].strip_prefix('$').and_then(|digits| digits.parse::<usize>().ok());
+        let variable = match number {
+            Some(number) => {
+                let parameter = self.names().parameters.get(number.wrapping_sub(1)).copied();
+                parameter.map(|(register, sql_type)| {
+                    Variable::Scalar(Scalar { register, sql_type, is_constant: false, is_not_null: false })
+                })
+            }
+            None => match self.names().find(&path.parts) {
+                Some(Found::Scalar(scalar)) => Some(Variable::Scalar(scalar)),
+                Some(Found::Record(record)) => Some(Variable::Record(record)),
+                _ => None,
+            },
+        };
+        match variable {
+            Some(variable) => {
+                self.names().add(name, variable);
+                Ok(())
+            }
+            None => self.fail(
+                sqlstate::UNDEFINED_OBJECT,
+                format!("variable \"{}\" does not exist", path.parts.join(".")),
+                path.start,
+            ),
+        }
+    }
+
+    fn row_registers(&mut self, columns: Vec<(String, SqlType)>) -> Result<RecordState> {
+        let mut known = Vec::with_capacity(columns.len());
+        for (name, sql_type) in columns {
+            let register = self.compiler.binder.new_register()?;
+            self.compiler.code.evaluate(register, Expr::Const(Value::Null));
+            known.push((name, sql_type, register));
+        }
+        Ok(RecordState::Known(known))
+    }
+
+    fn declared_type(&mut self, fragment: &Fragment) -> Result<Declared> {
+        let text = fragment.text.trim();
+        let lower = text.to_ascii_lowercase();
+        if lower == "record" {
+            return Ok(Declared::Record(None));
+        }
+        let without = |suffix: &str| {
+            let (name, behind) = text.rsplit_once('%')?;
+            behind.trim().eq_ignore_ascii_case(suffix).then(|| name.trim().to_owned())
+        };
+        if let Some(name) = without("rowtype") {
+            return match self.table_columns(&name) {
+                Some(columns) => Ok(Declared::Record(Some(columns))),
+                None => self.fail(
+                    sqlstate::UNDEFINED_TABLE,
+                    format!("relation \"{name}\" does not exist"),
+                    fragment.start,
+                ),
+            };
+        }
+        if let Some(name) = without("type") {
+            return self.copied_type(&name, fragment.start);
+        }
+        let resolved = query::parse_type(text).and_then(|parsed| types::resolve(&parsed));
+        match resolved {
+            Ok(sql_type) => Ok(Declared::Scalar(sql_type)),
+            Err(error) => match self.table_columns(text) {
+                Some(columns) => Ok(Declared::Record(Some(columns))),
+                None if error.sqlstate() == sqlstate::SYNTAX_ERROR => Err(self.placed(error, fragment)),
+                None => self.fail(error.sqlstate(), error.to_string(), fragment.start),
+            },
+        }
+    }
+
+    /// `variable%TYPE`, `table.column%TYPE`.
+    fn copied_type(&mut self, name: &str, start: usize) -> Result<Declared> {
+        let parts: Vec<String> = name.split('.').map(|part| part.trim().to_ascii_lowercase()).collect();
+        match self.names().find(&parts) {
+            Some(Found::Scalar(scalar)) => return Ok(Declared::Scalar(scalar.sql_type)),
+            Some(Found::Column(sql_type, _)) => return Ok(Declared::Scalar(sql_type)),
+            _ => {}
+        }
+        let [table @ .., column] = parts.as_slice() else { return self.no_type(name, start) };
+        let Some(columns) = self.table_columns(&table.join(".")) else { return self.no_type(name, start) };
+        match columns.into_iter().find(|(known, _)| known == column) {
+            Some((_, sql_type)) => Ok(Declared::Scalar(sql_type)),
+            None => self.fail(
+                sqlstate::UNDEFINED_COLUMN,
+                format!("column \"{column}\" of relation \"{}\" does not exist", table.join(".")),
+                start,
+            ),
+        }
+    }
+
+    fn no_type<T>(&self, name: &str, start: usize) -> Result<T> {
+        let message = match name.rsplit_once('.') {
+            Some((table, _)) => format!("relation \"{table}\" does not exist"),
+            None => format!("variable \"{name}\" does not exist"),
+        };
+        let state = if name.contains('.') { sqlstate::UNDEFINED_TABLE } else { sqlstate::UNDEFINED_OBJECT };
+        self.fail(state, message, start)
+    }
+
+    fn table_columns(&self, name: &str) -> Option<Vec<(String, SqlType)>> {
+        let folded = name.to_ascii_lowercase();
+        let (schema, name) = folded.split_once('.').unwrap_or((DEFAULT_SCHEMA, &folded));
+        let name = TableName { schema: schema.trim().to_owned(), name: name.trim().to_owned() };
+        let definition = self.compiler.binder.context.tables.table(&name)?.definition();
+        Some(definition.columns.iter().map(|column| (column.name.clone(), column.sql_type)).collect())
+    }
+
+    /// A variable that is to be assigned: where it is, or whose record it is.
+    pub(super) fn target(&mut self, path: &Path) -> Result<Destination> {
+        let shown = path.parts.join(".");
+        match self.names().find(&path.parts) {
+            Some(Found::Scalar(scalar)) if scalar.is_constant => {
+                self.fail(SqlState("22005"), format!("variable \"{shown}\" is declared CONSTANT"), path.start)
+            }
+            Some(Found::Scalar(scalar)) => Ok(Destination::Scalar(scalar)),
+            Some(Found::Column(sql_type, register)) => {
+                let (is_constant, is_not_null) = (false, false);
+                Ok(Destination::Scalar(Scalar { register, sql_type, is_constant, is_not_null }))
+            }
+            Some(Found::Record(record)) => Ok(Destination::Record(record)),
+            Some(Found::NoColumn(record, column)) => self.fail(
+                sqlstate::UNDEFINED_COLUMN,
+                format!("record \"{record}\" has no field \"{column}\""),
+                path.start,
+            ),
+            Some(Found::Unassigned(record)) => self.fail(
+                sqlstate::OBJECT_NOT_IN_PREREQUISITE_STATE,
+                format!("record \"{record}\" is not assigned yet"),
+                path.start,
+            ),
+            Some(Found::Unclear(record)) => {
+                let what = format!("record \"{record}\" has different columns on different paths, which is");
+                self.unsupported(&what, path.start)
+            }
+            None => {
+                self.fail(sqlstate::SYNTAX_ERROR, format!("\"{shown}\" is not a known variable"), path.start)
+            }
+        }
+    }
+
+    /// The check behind an assignment to a variable that must not be NULL.
+    pub(super) fn refuse_null(&mut self, register: Register, name: &str) {
+        let fine = self.compiler.code.label();
+        self.compiler.code.jump_unless(Expr::IsNull(Box::new(Expr::Register(register))), fine);
+        let message = format!("null value cannot be assigned to variable \"{name}\" declared NOT NULL");
+        self.compiler.code.push(report(sqlstate::NULL_VALUE_NOT_ALLOWED, &message, None));
+        self.compiler.code.place(fine);
+    }
+
+    pub(super) fn assign(&mut self, target: &'a Target, value: &'a Fragment) -> Result<()> {
+        let scalar = match self.target(&target.path)? {
+            Destination::Scalar(scalar) => scalar,
+            Destination::Record(record) => return self.assign_record(record, value),
+        };
+        let Some(index) = &target.index else {
+            let value = self.value(value, scalar.sql_type)?;
+            self.compiler.code.evaluate(scalar.register, value);
+            if scalar.is_not_null {
+                self.refuse_null(scalar.register, &target.path.parts.join("."));
+            }
+            return Ok(());
+        };
+        let SqlType::Array(element) = scalar.sql_type else {
+            let message = format!(
+                "cannot subscript type {} because it does not support subscripting",
+                scalar.sql_type.base_name()
+            );
+            return self.fail(sqlstate::DATATYPE_MISMATCH, message, target.path.start);
+        };
+        let index = self.value(index, SqlType::Integer)?;
+        let value = self.value(value, element.sql_type())?;
+        let array = scalar.register;
+        self.compiler.code.push(Instruction::SetElement { array, element, index, value });
+        Ok(())
+    }
+
+    /// `record := other_record`.
+    fn assign_record(&mut self, record: usize, value: &'a Fragment) -> Result<()> {
+        let parts: Vec<String> = value.text.split('.').map(|part| part.trim().to_ascii_lowercase()).collect();
+        let Some(Found::Record(other)) = self.names().find(&parts) else {
+            return self.unsupported("assigning anything but a record to a record is", value.start);
+        };
+        let RecordState::Known(columns) = self.names().records[other].state.clone() else {
+            return self.unsupported("assigning a record whose columns are not known is", value.start);
+        };
+        let named: Vec<(String, SqlType)> =
+            columns.iter().map(|(name, sql_type, _)| (name.clone(), *sql_type)).collect();
+        let slots = self.compiler.record_slots(record, &named)?;
+        let mut assigned = Vec::with_capacity(slots.len());
+        for ((to, to_type), (_, from_type, from)) in slots.into_iter().zip(columns) {
+            assigned.push((to, self.compiler.assigned(Expr::Register(from), from_type, to_type)?));
+        }
+        self.compiler.assign_all(assigned)
+    }
+
+    pub(super) fn returned(&mut self, value: Option<&'a Fragment>, start: usize) -> Result<()> {
+        match (self.result, value) {
+            (Some((register, sql_type)), Some(value)) => {
+                let value = self.value(value, sql_type)?;
+                self.compiler.code.evaluate(register, value);
+            }
+            (Some(_), None) => {
+                return self.fail(sqlstate::SYNTAX_ERROR, "missing expression at or near \";\"", start);
+            }
+            (None, None) => {}
+            (None, Some(value)) => {
+                let has_outputs = self.definition.parameters.iter().any(|p| p.mode != ParameterMode::In);
+                let place = match self.definition.kind {
+                    RoutineKind::Procedure => "a procedure",
+                    RoutineKind::Function if self.is_set() => "a function returning set",
+                    RoutineKind::Function if has_outputs => "a function with OUT parameters",
+                    RoutineKind::Function => "a function returning void",
+                };
+                let message = format!("RETURN cannot have a parameter in {}", place.trim_start_matches("a "));
+                let message = message.replace("in procedure", "in a procedure");
+                return self.fail(sqlstate::DATATYPE_MISMATCH, message, value.start);
+            }
+        }
+        self.compiler.code.push(Instruction::Return);
+        Ok(())
+    }
+
+    pub(super) fn statements(&mut self, statements: &'a [Statement]) -> Result<()> {
+        statements
+            .iter()
+            .try_for_each(|statement| stacker::maybe_grow(256 << 10, 2 << 20, || self.statement(statement)))
+    }
+}
+
+/// What a declaration's type is.
+enum Declared {
+    Scalar(SqlType),
+    /// `None`: RECORD.
+    Record(Option<Vec<(String, SqlType)>>),
+}
+
+/// What is assigned to.
+pub(super) enum Destination {
+    Scalar(Scalar),
+    Record(usize),
+}
+
+/// What a statement is called in the context of errors.
+pub(super) fn kind_name(kind: &StatementKind) -> &'static str {
+    match kind {
+        StatementKind::Block(_) => "statement block",
+        StatementKind::Assign { .. } => "assignment",
+        StatementKind::If { .. } => "IF",
+        StatementKind::Case { .. } => "CASE",
+        StatementKind::Loop { .. } => "LOOP",
+        StatementKind::While { .. } => "WHILE",
+        StatementKind::ForInteger { .. } => "FOR with integer loop variable",
+        StatementKind::ForQuery { .. } => "FOR over SELECT rows",
+        StatementKind::ForEach { .. } => "FOREACH over array",
+        StatementKind::Exit { is_continue: false, .. } => "EXIT",
+        StatementKind::Exit { .. } => "CONTINUE",
+        StatementKind::Return(_) => "RETURN",
+        StatementKind::ReturnNext(_) => "RETURN NEXT",
+        StatementKind::ReturnQuery(_) => "RETURN QUERY",
+        StatementKind::Raise(_) => "RAISE",
+        StatementKind::Assert { .. } => "ASSERT",
+        StatementKind::Perform(_) => "PERFORM",
+        StatementKind::Sql { .. } => "SQL statement",
+        StatementKind::Call(_) => "CALL",
+        StatementKind::GetDiagnostics { .. } => "GET DIAGNOSTICS",
+        StatementKind::Null => "NULL",
+    }
+}

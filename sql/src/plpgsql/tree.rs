@@ -1,0 +1,157 @@
+//! The syntax tree of a PL/pgSQL body. SQL in it stays text until it is compiled.
+
+/// A piece of SQL. `text` is as long as it was in the body: what does not belong to it (INTO) is blanked out, so that positions
+/// stay right.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Fragment {
+    pub(crate) text: String,
+    /// Where it begins in the body, in bytes.
+    pub(crate) start: usize,
+}
+
+/// `a`, `a.b`, `label.a.b`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Path {
+    pub(crate) parts: Vec<String>,
+    pub(crate) start: usize,
+}
+
+/// A variable, or an element of one that is an array.
+#[derive(Clone, Debug)]
+pub(crate) struct Target {
+    pub(crate) path: Path,
+    pub(crate) index: Option<Fragment>,
+}
+
+#[derive(Clone, Debug)]
+pub(crate) struct Block {
+    pub(crate) label: Option<String>,
+    pub(crate) declarations: Vec<Declaration>,
+    pub(crate) body: Vec<Statement>,
+    pub(crate) handlers: Vec<Handler>,
+    pub(crate) has_handlers: bool,
+}
+
+#[derive(Clone, Debug)]
+pub(crate) struct Declaration {
+    pub(crate) name: String,
+    pub(crate) start: usize,
+    pub(crate) line: u32,
+    pub(crate) kind: DeclarationKind,
+}
+
+#[derive(Clone, Debug)]
+pub(crate) enum DeclarationKind {
+    Variable {
+        type_name: Fragment,
+        is_constant: bool,
+        is_not_null: bool,
+        default: Option<Fragment>,
+    },
+    /// `name ALIAS FOR other`.
+    Alias(Path),
+}
+
+#[derive(Clone, Debug)]
+pub(crate) struct Handler {
+    pub(crate) conditions: Vec<(String, usize)>,
+    pub(crate) body: Vec<Statement>,
+}
+
+#[derive(Clone, Debug)]
+pub(crate) struct Statement {
+    pub(crate) line: u32,
+    pub(crate) start: usize,
+    pub(crate) kind: StatementKind,
+}
+
+/// INTO.
+#[derive(Clone, Debug)]
+pub(crate) struct Into {
+    pub(crate) targets: Vec<Path>,
+    pub(crate) is_strict: bool,
+}
+
+#[derive(Clone, Debug)]
+pub(crate) enum StatementKind {
+    Block(Block),
+    Assign {
+        target: Target,
+        value: Fragment,
+    },
+    If {
+        branches: Vec<(Fragment, Vec<Statement>)>,
+        otherwise: Vec<Statement>,
+    },
+    Case {
+        operand: Option<Fragment>,
+        branches: Vec<(Fragment, Vec<Statement>)>,
+        otherwise: Option<Vec<Statement>>,
+    },
+    Loop {
+        label: Option<String>,
+        body: Vec<Statement>,
+    },
+    While {
+        label: Option<String>,
+        condition: Fragment,
+        body: Vec<Statement>,
+    },
+    ForInteger {
+        label: Option<String>,
+        variable: String,
+        is_reverse: bool,
+        lower: Fragment,
+        upper: Fragment,
+        step: Option<Fragment>,
+        body: Vec<Statement>,
+    },
+    ForQuery {
+        label: Option<String>,
+        targets: Vec<Path>,
+        query: Fragment,
+        body: Vec<Statement>,
+    },
+    ForEach {
+        label: Option<String>,
+        target: Path,
+        array: Fragment,
+        body: Vec<Statement>,
+    },
+    Exit {
+        is_continue: bool,
+        label: Option<(String, usize)>,
+        condition: Option<Fragment>,
+    },
+    Return(Option<Fragment>),
+    ReturnNext(Option<Fragment>),
+    ReturnQuery(Fragment),
+    Raise(Raise),
+    Assert {
+        condition: Fragment,
+        message: Option<Fragment>,
+    },
+    Perform(Fragment),
+    Sql {
+        text: Fragment,
+        into: Option<Into>,
+    },
+    Call(Fragment),
+    GetDiagnostics {
+        is_stacked: bool,
+        items: Vec<(Path, String, usize)>,
+    },
+    Null,
+}
+
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Raise {
+    /// Lower case; empty: none was given.
+    pub(crate) level: String,
+    pub(crate) format: Option<(String, usize)>,
+    pub(crate) arguments: Vec<Fragment>,
+    /// A condition's name, or a SQLSTATE.
+    pub(crate) condition: Option<(String, usize)>,
+    /// Lower-case option names and their values.
+    pub(crate) options: Vec<(String, Fragment, usize)>,
+}

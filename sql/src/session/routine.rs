@@ -1,0 +1,262 @@
+//! Routines in a session: their compiler for the engine, changes to them, and CALL.
+
+use std::sync::Arc;
+
+use hyades_engine::catalog::{CatalogChange, RoutineDefinition, RoutineKind, TableId, TableName};
+use hyades_engine::db::{Flow, Interrupt, Savepoint};
+use hyades_engine::error::{Abort, Error, Result, sqlstate};
+use hyades_engine::procedure::frame::{Frame, Message, RowSink};
+use hyades_engine::procedure::ir::{Procedure, Severity};
+use hyades_engine::procedure::routine::{CatalogView, RoutineCompiler};
+use hyades_engine::storage::catalog::duplicate_routine;
+use hyades_engine::storage::routine::Routine;
+use hyades_engine::storage::table::Table;
+use hyades_engine::value::{SqlType, Value};
+
+use super::run::Running;
+use super::schema::note;
+use super::{Completion, Notice, Output, Prepared, Session};
+use crate::bind::Tables;
+use crate::evaluation;
+use crate::plan::{Action, CallPlan, Plan};
+use crate::plpgsql;
+
+/// Compiles routines for sessions and for replay.
+#[derive(Debug, Default)]
+pub(super) struct PlpgsqlCompiler;
+
+impl RoutineCompiler for PlpgsqlCompiler {
+    fn compile(&self, routine: &RoutineDefinition, catalog: &dyn CatalogView) -> Result<Procedure> {
+        plpgsql::routine::compile(routine, &CatalogTables { view: catalog, compiler: self }, 0)
+    }
+}
+
+/// What a catalog shows.
+struct CatalogTables<'a> {
+    view: &'a dyn CatalogView,
+    compiler: &'a dyn RoutineCompiler,
+}
+
+impl Tables for CatalogTables<'_> {
+    fn table(&self, name: &TableName) -> Option<Arc<Table>> {
+        self.view.table(name)
+    }
+
+    fn by_id(&self, id: TableId) -> Option<Arc<Table>> {
+        self.view.table_by_id(id)
+    }
+
+    fn routines_named(&self, name: &TableName) -> Vec<Arc<Routine>> {
+        self.view.routines_named(name)
+    }
+
+    fn procedure(&self, routine: &Routine) -> Result<Arc<Procedure>> {
+        routine.procedure(Some(self.compiler), self.view)
+    }
+}
+
+/// Hands on what a routine says.
+pub(super) fn notice_of(message: Message) -> Option<Notice> {
+    let severity = match message.severity {
+        // Below what clients get unless they ask for it.
+        Severity::Debug | Severity::Log => return None,
+        Severity::Info => "INFO",
+        Severity::Notice => "NOTICE",
+        Severity::Warning => "WARNING",
+        Severity::Exception => "ERROR",
+    };
+    Some(Notice {
+        severity,
+        state: message.state.0,
+        message: message.text,
+        detail: message.detail,
+        hint: message.hint,
+    })
+}
+
+/// A CALL in progress.
+pub(super) struct CallRun {
+    plan: Arc<Plan>,
+    frame: Frame,
+    savepoint: Savepoint,
+}
+
+struct CallSink<'a>(&'a mut dyn Output);
+
+impl RowSink for CallSink<'_> {
+    fn row(&mut self, values: &mut [Value]) -> Result<()> {
+        self.0.row(values)
+    }
+
+    fn message(&mut self, message: Message) {
+        if let Some(notice) = notice_of(message) {
+            self.0.notice(notice);
+        }
+    }
+}
+
+fn call_plan(plan: &Plan) -> Result<&CallPlan> {
+    match &plan.action {
+        Action::Call(call) => Ok(call),
+        _ => Err(Error::input(sqlstate::INTERNAL_ERROR, "the statement calls nothing")),
+    }
+}
+
+impl Session {
+    pub(super) fn start_call(&mut self, plan: Arc<Plan>, parameters: &[Value]) -> Flow<CallRun> {
+        super::run::check_parameters(&plan, parameters)?;
+        let call = call_plan(&plan)?;
+        let savepoint = self.worker.savepoint();
+        let procedure = if call.procedure.is_current() && !call.routine.is_dropped() {
+            Arc::clone(&call.procedure)
+        } else {
+            return Err(Error::Abort(Abort::StalePlan).into());
+        };
+        let mut frame = match self.spare_frame.take() {
+            Some(mut frame) => {
+                frame.switch(&procedure);
+                frame
+            }
+            None => Frame::new(procedure),
+        };
+        for (at, argument) in call.arguments.iter().enumerate() {
+            frame.registers[at] = evaluation::evaluate(argument, parameters, &self.environment)?;
+        }
+        Ok(CallRun { plan, frame, savepoint })
+    }
+
+    /// Starts a call, and again with a new plan when the old one does not fit any more.
+    pub(super) fn execute_call(
+        &mut self,
+        statement: &Arc<Prepared>,
+        plan: Arc<Plan>,
+        parameters: &[Value],
+        output: &mut dyn Output,
+    ) -> Flow<Completion> {
+        let mut plan = plan;
+        loop {
+            match self.start_call(Arc::clone(&plan), parameters) {
+                Ok(run) => return self.continue_call(statement, parameters, run, output),
+                Err(Interrupt::Failed(Error::Abort(Abort::StalePlan))) => plan = self.recompile(statement)?,
+                Err(other) => return Err(other),
+            }
+        }
+    }
+
+    pub(super) fn continue_call(
+        &mut self,
+        statement: &Arc<Prepared>,
+        parameters: &[Value],
+        mut run: CallRun,
+        output: &mut dyn Output,
+    ) -> Flow<Completion> {
+        match self.worker.run(&mut run.frame, &mut self.environment, &mut CallSink(output)) {
+            Ok(()) => {
+                self.implicit_statements += 1;
+                let procedure = Arc::clone(&run.frame.procedure);
+                if !procedure.results.is_empty() {
+                    let mut row: Vec<Value> = procedure
+                        .results
+                        .iter()
+                        .map(|result| std::mem::take(&mut run.frame.registers[usize::from(*result)]))
+                        .collect();
+                    output.row(&mut row)?;
+                }
+                self.spare_frame = Some(run.frame);
+                Ok(Completion::Tag("CALL".to_owned()))
+            }
+            Err(Interrupt::Wait(ticket)) => {
+                self.running = Some(Running::Call(Box::new(run)));
+                Err(Interrupt::Wait(ticket))
+            }
+            Err(Interrupt::Failed(Error::Abort(abort))) if self.may_retry(abort) => {
+                let plan = self.undo_for_retry(statement, abort, run.savepoint, output)?;
+                let plan = plan.unwrap_or(run.plan);
+                self.execute_call(statement, plan, parameters, output)
+            }
+            Err(failed) => Err(failed),
+        }
+    }
+
+    /// What CREATE of a routine changes.
+    pub(super) fn created_routine(
+        &mut self,
+        definition: &RoutineDefinition,
+        or_replace: bool,
+    ) -> Result<Vec<CatalogChange>> {
+        let known = self.worker.routines_named(&definition.name);
+        let existing = known.iter().find(|routine| routine.definition.is_same_routine(definition));
+        if let Some(existing) = existing {
+            let old = &existing.definition;
+            if !or_replace {
+                return Err(duplicate_routine(definition));
+            }
+            if old.kind != definition.kind {
+                return Err(Error::input(sqlstate::WRONG_OBJECT_TYPE, "cannot change routine kind")
+                    .with_detail(format!("\"{}\" is a {}.", old.name.name, old.kind.word())));
+            }
+            if old.returns != definition.returns {
+                let message = "cannot change return type of existing function";
+                return Err(Error::input(sqlstate::INVALID_PARAMETER_DEFINITION, message)
+                    .with_hint(format!("Use DROP FUNCTION {} first.", old.signature())));
+            }
+        }
+        let replaces = existing.map(|existing| existing.id);
+        let id = self.worker.new_routine_id();
+        Ok(vec![CatalogChange::CreateRoutine { id, definition: definition.clone(), replaces }])
+    }
+
+    /// What DROP of routines changes.
+    pub(super) fn dropped_routines(
+        &mut self,
+        kind: Option<RoutineKind>,
+        if_exists: bool,
+        names: &[(TableName, Option<Vec<SqlType>>)],
+        output: &mut dyn Output,
+    ) -> Result<Vec<CatalogChange>> {
+        let word = kind.map_or("routine", RoutineKind::word);
+        let mut changes = Vec::with_capacity(names.len());
+        for (name, types) in names {
+            let known = self.worker.routines_named(name);
+            let shown = match types {
+                Some(types) => {
+                    let types: Vec<&str> = types.iter().map(|sql_type| sql_type.base_name()).collect();
+                    format!("{}({})", name.name, types.join(", "))
+                }
+                None => format!("{}()", name.name),
+            };
+            let fitting: Vec<&Arc<Routine>> = known
+                .iter()
+                .filter(|routine| match types {
+                    Some(types) => routine.definition.identity() == *types,
+                    None => kind.is_none_or(|kind| routine.definition.kind == kind),
+                })
+                .collect();
+            match (fitting.as_slice(), types) {
+                ([only], _) if kind.is_some_and(|kind| only.definition.kind != kind) => {
+                    let message = format!("{} is not a {word}", only.definition.signature());
+                    return Err(Error::input(sqlstate::WRONG_OBJECT_TYPE, message));
+                }
+                ([only], _) => changes.push(CatalogChange::DropRoutine { id: only.id }),
+                ([], _) if if_exists => {
+                    note(output, "00000", format!("{word} {shown} does not exist, skipping"));
+                }
+                ([], Some(_)) => {
+                    let message = format!("{word} {shown} does not exist");
+                    return Err(Error::input(sqlstate::UNDEFINED_FUNCTION, message));
+                }
+                ([], None) => {
+                    let message = format!("could not find a {word} named \"{}\"", name.name);
+                    return Err(Error::input(sqlstate::UNDEFINED_FUNCTION, message));
+                }
+                _ => {
+                    let message = format!("{word} name \"{}\" is not unique", name.name);
+                    return Err(Error::input(sqlstate::AMBIGUOUS_FUNCTION, message).with_hint(format!(
+                        "Specify the argument list to select the {word} unambiguously."
+                    )));
+                }
+            }
+        }
+        Ok(changes)
+    }
+}

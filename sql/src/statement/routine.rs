@@ -1,0 +1,375 @@
+//! CREATE and DROP of procedures and functions.
+//!
+//! sqlparser reads these too, but without the places that errors in a body need, and with options PostgreSQL does not have.
+
+use hyades_engine::catalog::{ParameterMode, RoutineKind};
+use hyades_engine::error::{Error, Result, sqlstate};
+
+use super::control::Tokens;
+use super::lexer::{TokenKind, character_position, string_value};
+use super::{QualifiedName, Statement};
+
+/// A parameter as written; types are looked up when it is compiled.
+#[derive(Clone, Debug)]
+pub(crate) struct WrittenParameter {
+    pub(crate) name: Option<String>,
+    pub(crate) mode: ParameterMode,
+    pub(crate) type_name: String,
+    pub(crate) default: Option<String>,
+    /// Where it begins, a 1-based character position.
+    pub(crate) position: u32,
+}
+
+#[derive(Clone, Debug)]
+pub(crate) enum WrittenReturns {
+    /// A procedure, or a function with output parameters.
+    Unsaid,
+    Type {
+        name: String,
+        is_set: bool,
+        position: u32,
+    },
+    Table(Vec<WrittenParameter>),
+}
+
+#[derive(Clone, Debug)]
+pub(crate) struct CreateRoutine {
+    pub(crate) or_replace: bool,
+    pub(crate) kind: RoutineKind,
+    pub(crate) name: QualifiedName,
+    pub(crate) parameters: Vec<WrittenParameter>,
+    pub(crate) returns: WrittenReturns,
+    pub(crate) language: String,
+    pub(crate) body: String,
+    /// Characters in front of the body.
+    pub(crate) body_offset: u32,
+    pub(crate) is_strict: bool,
+}
+
+#[derive(Clone, Debug)]
+pub(crate) struct DropRoutine {
+    /// `None`: DROP ROUTINE.
+    pub(crate) kind: Option<RoutineKind>,
+    pub(crate) if_exists: bool,
+    /// Names, each with the types of its arguments if they were given.
+    pub(crate) names: Vec<(QualifiedName, Option<Vec<WrittenParameter>>)>,
+}
+
+fn unsupported<T>(what: &str) -> Result<T> {
+    Err(Error::input(sqlstate::FEATURE_NOT_SUPPORTED, format!("{what} not supported yet")))
+}
+
+/// `CREATE ...` if it creates a routine.
+pub(crate) fn create(sql: &str) -> Result<Option<Statement>> {
+    let mut tokens = Tokens::new(sql)?;
+    while tokens.accept_symbol(";") {}
+    tokens.expect("create")?;
+    let or_replace = tokens.peek().is_word("or") && tokens.peek_at(1).is_word("replace");
+    if or_replace {
+        tokens.next();
+        tokens.next();
+    }
+    let kind = if tokens.accept("procedure") {
+        RoutineKind::Procedure
+    } else if tokens.accept("function") {
+        RoutineKind::Function
+    } else {
+        return Ok(None);
+    };
+    let name = tokens.qualified_name()?;
+    let parameters = parameters(&mut tokens)?;
+    let mut create = CreateRoutine {
+        or_replace,
+        kind,
+        name,
+        parameters,
+        returns: WrittenReturns::Unsaid,
+        language: String::new(),
+        body: String::new(),
+        body_offset: 0,
+        is_strict: false,
+    };
+    let mut has_body = false;
+    while tokens.peek().kind != TokenKind::End && !tokens.peek().is_symbol(";") {
+        has_body |= option(&mut tokens, &mut create)?;
+    }
+    tokens.end()?;
+    if !has_body {
+        let message = "no function body specified";
+        return Err(Error::input(sqlstate::INVALID_PARAMETER_DEFINITION, message));
+    }
+    if create.language.is_empty() {
+        return Err(Error::input(sqlstate::INVALID_PARAMETER_DEFINITION, "no language specified"));
+    }
+    Ok(Some(Statement::CreateRoutine(Box::new(create))))
+}
+
+/// One option behind the parameters; true if it was the body.
+fn option(tokens: &mut Tokens<'_>, create: &mut CreateRoutine) -> Result<bool> {
+    let word = tokens.peek().text.to_ascii_lowercase();
+    if tokens.peek().kind != TokenKind::Word {
+        return tokens.error();
+    }
+    match word.as_str() {
+        "returns" => {
+            tokens.next();
+            returns(tokens, create)?;
+        }
+        "language" => {
+            tokens.next();
+            create.language = match tokens.peek().kind {
+                TokenKind::String => tokens.string()?.to_ascii_lowercase(),
+                _ => tokens.identifier()?,
+            };
+        }
+        "as" => {
+            body(tokens, create)?;
+            return Ok(true);
+        }
+        // What they promise to PostgreSQL's planner changes nothing here.
+        "immutable" | "stable" | "volatile" | "leakproof" => {
+            tokens.next();
+        }
+        "not" => {
+            tokens.next();
+            tokens.expect("leakproof")?;
+        }
+        "strict" => {
+            tokens.next();
+            create.is_strict = true;
+        }
+        "called" => {
+            for word in ["called", "on", "null", "input"] {
+                tokens.expect(word)?;
+            }
+        }
+        "cost" | "rows" | "parallel" => {
+            tokens.next();
+            tokens.next();
+        }
+        "external" | "security" => {
+            tokens.accept("external");
+            tokens.expect("security")?;
+            if tokens.accept("definer") {
+                return unsupported("SECURITY DEFINER is");
+            }
+            tokens.expect("invoker")?;
+        }
+        "set" | "window" | "transform" | "support" => {
+            return unsupported(&format!("{} for a routine is", word.to_ascii_uppercase()));
+        }
+        "begin" | "return" => return unsupported("bodies of standard SQL are"),
+        _ => return tokens.error(),
+    }
+    Ok(false)
+}
+
+/// `AS 'text'`.
+fn body(tokens: &mut Tokens<'_>, create: &mut CreateRoutine) -> Result<()> {
+    tokens.next();
+    let token = tokens.peek();
+    if token.kind != TokenKind::String {
+        return tokens.error();
+    }
+    create.body = string_value(token.text);
+    let opening = if token.text.starts_with('$') {
+        token.text[1..].find('$').map_or(0, |end| end + 2)
+    } else {
+        token.text.find('\'').map_or(0, |quote| quote + 1)
+    };
+    create.body_offset = character_position(tokens.sql, token.start + opening) - 1;
+    tokens.next();
+    if tokens.peek().is_symbol(",") {
+        return unsupported("functions in C are");
+    }
+    Ok(())
+}
+
+fn returns(tokens: &mut Tokens<'_>, create: &mut CreateRoutine) -> Result<()> {
+    let position = character_position(tokens.sql, tokens.peek().start);
+    if tokens.peek().is_word("null") && tokens.peek_at(1).is_word("on") {
+        for word in ["null", "on", "null", "input"] {
+            tokens.expect(word)?;
+        }
+        create.is_strict = true;
+        return Ok(());
+    }
+    if create.kind == RoutineKind::Procedure {
+        return Err(super::lexer::syntax_error(tokens.sql, &tokens.peek()));
+    }
+    if tokens.accept("table") {
+        create.returns = WrittenReturns::Table(parameters(tokens)?);
+        return Ok(());
+    }
+    let is_set = tokens.accept("setof");
+    let name = type_name(tokens)?;
+    create.returns = WrittenReturns::Type { name, is_set, position };
+    Ok(())
+}
+
+/// Words that continue a type's name.
+const TYPE_WORDS: [&str; 8] = ["precision", "varying", "with", "without", "time", "zone", "large", "array"];
+
+/// The text of a type's name.
+fn type_name(tokens: &mut Tokens<'_>) -> Result<String> {
+    let start = tokens.peek().start;
+    if !matches!(tokens.peek().kind, TokenKind::Word | TokenKind::QuotedIdentifier) {
+        return tokens.error();
+    }
+    let mut end = tokens.next().end();
+    loop {
+        let token = tokens.peek();
+        let continues = match token.kind {
+            TokenKind::Word => TYPE_WORDS.iter().any(|word| token.is_word(word)),
+            TokenKind::Symbol => matches!(token.text, "(" | "[" | "." | "%"),
+            _ => false,
+        };
+        if !continues {
+            return Ok(tokens.sql[start..end].to_owned());
+        }
+        tokens.next();
+        end = token.end();
+        match token.text {
+            "(" | "[" => {
+                let closing = if token.text == "(" { ")" } else { "]" };
+                while !tokens.peek().is_symbol(closing) {
+                    if tokens.peek().kind == TokenKind::End {
+                        return tokens.error();
+                    }
+                    tokens.next();
+                }
+                end = tokens.next().end();
+            }
+            "." | "%" => end = tokens.next().end(),
+            _ => {}
+        }
+    }
+}
+
+/// Whether the word begins a type of several words together with the next one.
+fn is_type_of_words(first: &str, second: &str) -> bool {
+    matches!(
+        (first.to_ascii_lowercase().as_str(), second.to_ascii_lowercase().as_str()),
+        ("double", "precision")
+            | ("character" | "char" | "bit", "varying")
+            | ("timestamp" | "time", "with" | "without")
+            | ("national", "character" | "char")
+    )
+}
+
+/// `(mode name type DEFAULT expression, ...)`.
+fn parameters(tokens: &mut Tokens<'_>) -> Result<Vec<WrittenParameter>> {
+    tokens.expect_symbol("(")?;
+    let mut parameters = Vec::new();
+    if tokens.accept_symbol(")") {
+        return Ok(parameters);
+    }
+    loop {
+        parameters.push(parameter(tokens)?);
+        if tokens.accept_symbol(")") {
+            return Ok(parameters);
+        }
+        tokens.expect_symbol(",")?;
+    }
+}
+
+fn parameter(tokens: &mut Tokens<'_>) -> Result<WrittenParameter> {
+    let position = character_position(tokens.sql, tokens.peek().start);
+    let mode = mode(tokens)?;
+    let (first, second) = (tokens.peek(), tokens.peek_at(1));
+    let is_named = matches!(second.kind, TokenKind::Word | TokenKind::QuotedIdentifier)
+        && !is_type_of_words(first.text, second.text)
+        && !second.is_word("default")
+        && !second.is_word("array");
+    let name = if is_named { Some(tokens.identifier()?) } else { None };
+    // `name mode type` is PostgreSQL's too.
+    let mode = match mode {
+        Some(mode) => mode,
+        None if name.is_some() => self::mode(tokens)?.unwrap_or_default(),
+        None => ParameterMode::In,
+    };
+    let type_name = type_name(tokens)?;
+    let default = if tokens.accept("default") || tokens.accept_symbol("=") || tokens.accept_symbol(":=") {
+        Some(default(tokens)?)
+    } else {
+        None
+    };
+    Ok(WrittenParameter { name, mode, type_name, default, position })
+}
+
+fn mode(tokens: &mut Tokens<'_>) -> Result<Option<ParameterMode>> {
+    // A word that is followed by nothing more is a type.
+    let is_mode = !matches!(tokens.peek_at(1).text, "," | ")");
+    if !is_mode {
+        return Ok(None);
+    }
+    if tokens.accept("in") {
+        return Ok(Some(if tokens.accept("out") { ParameterMode::InOut } else { ParameterMode::In }));
+    }
+    if tokens.accept("out") {
+        return Ok(Some(ParameterMode::Out));
+    }
+    if tokens.accept("inout") {
+        return Ok(Some(ParameterMode::InOut));
+    }
+    if tokens.peek().is_word("variadic") {
+        return unsupported("VARIADIC is");
+    }
+    Ok(None)
+}
+
+/// The text of a default, up to the comma or parenthesis behind it.
+fn default(tokens: &mut Tokens<'_>) -> Result<String> {
+    let start = tokens.peek().start;
+    let mut end = start;
+    let mut open = 0usize;
+    loop {
+        let token = tokens.peek();
+        match token.text {
+            _ if token.kind == TokenKind::End => return tokens.error(),
+            "," | ")" if open == 0 && token.kind == TokenKind::Symbol => break,
+            "(" | "[" if token.kind == TokenKind::Symbol => open += 1,
+            ")" | "]" if token.kind == TokenKind::Symbol => open = open.saturating_sub(1),
+            _ => {}
+        }
+        end = tokens.next().end();
+    }
+    if end == start {
+        return tokens.error();
+    }
+    Ok(tokens.sql[start..end].to_owned())
+}
+
+/// `DROP ...` if it drops routines.
+pub(crate) fn drop_routine(sql: &str) -> Result<Option<Statement>> {
+    let mut tokens = Tokens::new(sql)?;
+    while tokens.accept_symbol(";") {}
+    tokens.expect("drop")?;
+    let kind = if tokens.accept("procedure") {
+        Some(RoutineKind::Procedure)
+    } else if tokens.accept("function") {
+        Some(RoutineKind::Function)
+    } else if tokens.accept("routine") {
+        None
+    } else {
+        return Ok(None);
+    };
+    let if_exists = tokens.accept("if");
+    if if_exists {
+        tokens.expect("exists")?;
+    }
+    let mut names = Vec::new();
+    loop {
+        let name = tokens.qualified_name()?;
+        let arguments = if tokens.peek().is_symbol("(") { Some(parameters(&mut tokens)?) } else { None };
+        names.push((name, arguments));
+        if !tokens.accept_symbol(",") {
+            break;
+        }
+    }
+    if !tokens.accept("cascade") {
+        tokens.accept("restrict");
+    }
+    tokens.end()?;
+    Ok(Some(Statement::DropRoutine(DropRoutine { kind, if_exists, names })))
+}
