@@ -32,6 +32,9 @@ pub struct Config {
     pub segment_bytes: u64,
     /// Size of one log's buffer in memory, a power of two.
     pub log_buffer_bytes: usize,
+    /// While a worker's own log has fewer bytes than this to write, the worker appends to the first log of which that is true, so
+    /// that few transactions share a block. 0: always to its own log.
+    pub shared_block_bytes: u64,
     /// Workers that replay; 0 means one for each core.
     pub recovery_workers: usize,
     /// The only door to files.
@@ -51,6 +54,7 @@ impl Config {
             logs: 2,
             segment_bytes: 64 << 20,
             log_buffer_bytes: 16 << 20,
+            shared_block_bytes: 8 << 10,
             recovery_workers: 0,
             disk: Arc::new(RealDisk),
             on_recovery_progress: None,

@@ -91,6 +91,9 @@ pub(crate) struct ServeArguments {
     /// Memory buffer of each log, a power of two.
     #[arg(long, value_name = "MIB", default_value_t = 16, value_parser = power_of_two)]
     log_buffer_mib: usize,
+    /// Sessions share logs while there is less than this to write; 0: each always writes to its own log.
+    #[arg(long, value_name = "KIB", default_value_t = 8)]
+    shared_block_kib: u32,
     /// Threads that replay the logs at start; 0 means one for each core.
     #[arg(long, default_value_t = 0)]
     recovery_workers: usize,
@@ -152,6 +155,7 @@ impl ServeArguments {
         config.logs = usize::from(self.logs);
         config.segment_bytes = u64::from(self.segment_mib) << 20;
         config.log_buffer_bytes = self.log_buffer_mib << 20;
+        config.shared_block_bytes = u64::from(self.shared_block_kib) << 10;
         config.recovery_workers = self.recovery_workers;
         Ok(Options {
             config,

@@ -302,12 +302,14 @@ impl<P: Protocol> LockingTransaction<P> {
         }
     }
 
-    /// A new key is about to divide the gap before `next`: those who found it empty must be followed in both parts (pitfall 23).
+    /// A new key is about to divide the gap before `next`: those who found it empty must be followed in both parts, and at the key
+    /// itself, whose record stays behind if the insert is rolled back (pitfall 23).
     fn divide_gap(&self, table: &Table, next: Option<&[u8]>, key: &[u8]) {
         let shared = &*self.shared;
         if shared.has_commands.load(Ordering::Relaxed) && !mutant::is_active(Mutant::NoGapLv) {
-            let (whole, part) = (Resource::gap(table.id(), next), Resource::gap(table.id(), Some(key)));
-            shared.locks.divide(&shared.protocol, whole, part);
+            let whole = Resource::gap(table.id(), next);
+            let parts = [Resource::gap(table.id(), Some(key)), Resource::row(table.id(), key)];
+            shared.locks.divide(&shared.protocol, whole, parts);
         }
     }
 
