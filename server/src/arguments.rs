@@ -97,6 +97,9 @@ pub(crate) struct ServeArguments {
     /// Threads that replay the logs at start; 0 means one for each core.
     #[arg(long, default_value_t = 0)]
     recovery_workers: usize,
+    /// Log every call with its after-images, so that `hyades log verify --images` can compare both ways of replay.
+    #[arg(long, hide = true)]
+    command_images: bool,
     /// Threads that run sessions; 0 means one for each core.
     #[arg(long, default_value_t = 0)]
     workers: usize,
@@ -157,6 +160,7 @@ impl ServeArguments {
         config.log_buffer_bytes = self.log_buffer_mib << 20;
         config.shared_block_bytes = u64::from(self.shared_block_kib) << 10;
         config.recovery_workers = self.recovery_workers;
+        config.command_images = self.command_images;
         Ok(Options {
             config,
             listen: self.listen,

@@ -1,12 +1,13 @@
 //! `hyades log`: what stands in the logs of a database.
 //!
-//! [`stat`] counts, [`dump`] prints records one by one, [`graph`] tells how parallel a replay could be. All only look
+//! [`stat`] counts, [`dump`] prints records one by one, [`graph`] tells how parallel a replay could be, [`verify`] recovers in memory. All only look
 //! ([`hyades_engine::inspect`]): no file is written, no lock is taken, and a directory that a server has open may be looked at too.
 //! The last incarnation is then a moving target, and every output says so.
 
 pub mod dump;
 pub mod graph;
 pub mod stat;
+pub mod verify;
 
 use std::io::{self, BufWriter, Write};
 use std::path::PathBuf;
@@ -25,6 +26,8 @@ pub enum LogCommand {
     Dump(dump::DumpArguments),
     /// Work, span and parallelism of the dependency graph.
     Graph(graph::GraphArguments),
+    /// Recover in memory, and tell what a start would find.
+    Verify(verify::VerifyArguments),
 }
 
 /// What all of them take.
@@ -81,6 +84,7 @@ pub fn run(command: &LogCommand) -> Result<(), Sentence> {
         LogCommand::Stat(arguments) => stat::run(arguments, &mut out),
         LogCommand::Dump(arguments) => dump::run(arguments, &mut out),
         LogCommand::Graph(arguments) => graph::run(arguments, &mut out),
+        LogCommand::Verify(arguments) => verify::run(arguments, &mut out),
     };
     let outcome = outcome.and_then(|()| out.flush().map_err(Failure::from));
     match outcome {
