@@ -20,7 +20,7 @@ use crate::log::durable::Durability;
 use crate::log::manifest::lock_data_directory;
 use crate::log::record::MAX_LOGS;
 use crate::procedure::frame::{Environment, Frame, RowSink};
-use crate::procedure::interpret::Run;
+use crate::procedure::interpret;
 use crate::procedure::ir::Procedure;
 use crate::procedure::routine::RoutineCompiler;
 use crate::protocol::none::NoLog;
@@ -361,7 +361,7 @@ impl<P: Protocol, T: Transaction<P>> Worker for DatabaseWorker<P, T> {
         {
             self.log_as_data();
         }
-        let outcome = Run::new(&mut self.transaction, frame, environment, sink).resume();
+        let outcome = interpret::run(&mut self.transaction, frame, environment, sink);
         if let Some(call) = &mut self.call {
             match outcome {
                 Ok(()) => call.has_returned = true,

@@ -20,7 +20,7 @@ use crate::log::record::Command;
 use crate::log::record::command::Captured;
 use crate::mutant::{self, Mutant};
 use crate::procedure::frame::{Environment, Frame, RowSink};
-use crate::procedure::interpret::Run;
+use crate::procedure::interpret;
 use crate::procedure::ir::Procedure;
 use crate::procedure::routine::RoutineCompiler;
 use crate::storage::catalog::{Catalog, CatalogView};
@@ -77,7 +77,7 @@ impl CommandReplay {
         for (register, argument) in frame.registers.iter_mut().zip(self.arguments.drain(..)) {
             *register = argument;
         }
-        let outcome = Run::new(&mut self.access, frame, &mut self.environment, &mut Nobody).resume();
+        let outcome = interpret::run(&mut self.access, frame, &mut self.environment, &mut Nobody);
         match outcome {
             Ok(()) => {}
             Err(Interrupt::Wait(_)) => return Err(place.diverged(&routine, "it waits")),

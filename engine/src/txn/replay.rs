@@ -8,10 +8,10 @@
 
 use std::sync::Arc;
 
-use crossbeam_epoch as epoch;
+use crossbeam_epoch::{self as epoch, Guard};
 
-use super::cursor::{copy_row, next_undisturbed};
-use super::{Access, Cursor, Flow, Insertion, Intent, RowBuffer, Savepoint};
+use super::cursor::{find_row, next_undisturbed};
+use super::{Access, Cursor, Flow, Insertion, Intent, Savepoint};
 use crate::error::{Abort, Error, sqlstate};
 use crate::log::record::command::WriteSetHash;
 use crate::storage::table::Table;
@@ -82,14 +82,14 @@ impl Access for ReplayAccess {
         Ok(())
     }
 
-    fn read_point(
+    fn read_point<'g>(
         &mut self,
         table: &Arc<Table>,
         key: &[u8],
         _intent: Intent,
-        row: &mut RowBuffer,
-    ) -> Flow<bool> {
-        Ok(copy_row(table, key, row))
+        guard: &'g Guard,
+    ) -> Flow<Option<&'g [u8]>> {
+        Ok(find_row(table, key, guard))
     }
 
     fn open_scan(&mut self, table: &Arc<Table>, cursor: &mut Cursor) -> Flow<()> {
@@ -106,8 +106,13 @@ impl Access for ReplayAccess {
         Ok(())
     }
 
-    fn next_row(&mut self, table: &Arc<Table>, cursor: &mut Cursor, row: &mut RowBuffer) -> Flow<bool> {
-        Ok(!cursor.is_finished && next_undisturbed(table, cursor, row))
+    fn next_row<'g>(
+        &mut self,
+        table: &Arc<Table>,
+        cursor: &mut Cursor,
+        guard: &'g Guard,
+    ) -> Flow<Option<&'g [u8]>> {
+        Ok(if cursor.is_finished { None } else { next_undisturbed(table, cursor, guard) })
     }
 
     fn insert(&mut self, table: &Arc<Table>, key: &[u8], row: &[u8]) -> Flow<Insertion> {
