@@ -58,6 +58,8 @@ pub struct RecoveryReport {
     pub tables: usize,
     pub rows: u64,
     pub seconds: f64,
+    /// One worker replayed the last incarnation, or the rest of it, because its records waited for each other or it was asked for.
+    pub was_serial: bool,
     /// Transactions found in a log that had not become durable with all they depend on.
     pub discarded: u64,
 }
@@ -190,8 +192,10 @@ fn replay_incarnation(
             SourceOptions { log, is_serial, end: end.clone(), discarded: Arc::clone(&discarded), was_judged };
         sources.push((LogSource::new(reader, options), end.get(log).0));
     }
-    let options = ScheduleOptions { workers, is_serial };
-    report.transactions += schedule::run(sources, Arc::new(installer), options)?;
+    let options = ScheduleOptions { workers, mode: config.recovery_mode, is_serial };
+    let replayed = schedule::run(sources, Arc::new(installer), options)?;
+    report.transactions += replayed.transactions;
+    report.was_serial = replayed.was_serial;
     report.discarded += discarded.load(Ordering::Relaxed);
     report.logs = incarnation.logs;
     report.incarnations += 1;

@@ -304,6 +304,7 @@ impl RoutineCompiler for TestCompiler {
             code,
             output: Vec::new(),
             replay: Replayability::Deterministic { uses_clock: uses, uses_random: uses, uses_identity: uses },
+            ..Procedure::default()
         })
     }
 }

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use hyades_engine::catalog::{CatalogChange, IndexKind, RoutineDefinition};
-use hyades_engine::config::{Config, ProtocolKind};
+use hyades_engine::config::{Config, ProtocolKind, RecoveryMode};
 use hyades_engine::db::{Engine, Logging, LoggingChoice, open};
 use hyades_engine::error::Result;
 use hyades_engine::procedure::ir::Procedure;
@@ -118,8 +118,13 @@ fn live_and_recovered_with(scenario: Scenario, seed: u64) -> std::result::Result
     engine.shutdown().map_err(|error| error.to_string())?;
     drop(engine);
     let mut hashes = Vec::new();
-    for workers in [1, 2, 4] {
-        let config = Config { recovery_workers: workers, ..scenario.config(&disk) };
+    for (workers, recovery_mode) in [
+        (1, RecoveryMode::Auto),
+        (2, RecoveryMode::Parallel),
+        (4, RecoveryMode::Auto),
+        (4, RecoveryMode::Serial),
+    ] {
+        let config = Config { recovery_workers: workers, recovery_mode, ..scenario.config(&disk) };
         let catalog = Arc::new(Catalog::new());
         recover(&config, &catalog).map_err(|error| format!("{workers} workers: {error}"))?;
         hashes.push(state_hash(&catalog).map_err(|error| error.to_string())?);
