@@ -1,6 +1,7 @@
 //! `hyades bench`: its options, one measurement, and what it prints.
 
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use anyhow::{Context, Result, bail};
@@ -369,11 +370,13 @@ fn run_connected(arguments: &BenchArguments, workload: &dyn Workload, url: &str)
         }
         workload.load(&mut connection).with_context(|| format!("loading {}", workload.name()))?;
     }
-    let (target, calls, logging) = (url.to_owned(), workload.calls(), arguments.logging);
+    let (target, calls, logging) =
+        (url.to_owned(), workload.calls(), arguments.logging.unwrap_or(Logging::Auto));
+    let number = AtomicUsize::new(0);
     let new_wire_caller = move || {
         let mut connection = WireConnection::new(&target)?;
-        if let Some(logging) = logging {
-            connection.script(&format!("SET hyades.logging = '{}'", logging.name()))?;
+        if let Some(statement) = logging.statement(number.fetch_add(1, Ordering::Relaxed)) {
+            connection.script(statement)?;
         }
         connection.into_caller(calls)
     };

@@ -7,6 +7,7 @@
 //! user lets go of it, reaches no file.
 
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail};
@@ -30,6 +31,8 @@ pub enum Logging {
     Command,
     /// The rows.
     Data,
+    /// Sessions take turns: one's calls as commands, the next one's as data.
+    Mixed,
 }
 
 impl Logging {
@@ -38,6 +41,17 @@ impl Logging {
             Logging::Auto => "auto",
             Logging::Command => "command",
             Logging::Data => "data",
+            Logging::Mixed => "mixed",
+        }
+    }
+
+    /// What the session of this number says to the database; nothing where the database may choose.
+    pub fn statement(self, session: usize) -> Option<&'static str> {
+        match self {
+            Logging::Auto => None,
+            Logging::Mixed if session.is_multiple_of(2) => Logging::Command.statement(session),
+            Logging::Command => Some("SET hyades.logging = 'command'"),
+            Logging::Data | Logging::Mixed => Some("SET hyades.logging = 'data'"),
         }
     }
 }
@@ -209,14 +223,14 @@ impl Instance {
             seed: self.setting.seed.wrapping_mul(1_000_003).wrapping_add(self.rounds),
         };
         let database = self.database()?.clone();
-        let (calls, logging) = (workload.calls(), self.variant.logging);
+        let (calls, logging, number) = (workload.calls(), self.variant.logging, AtomicUsize::new(0));
         let new_session = || {
             if let Some(native) = workload.native_caller(database.engine())? {
                 return Ok(native);
             }
             let mut connection = EmbeddedConnection::new(&database)?;
-            if logging != Logging::Auto {
-                connection.script(&format!("SET hyades.logging = '{}'", logging.name()))?;
+            if let Some(statement) = logging.statement(number.fetch_add(1, Ordering::Relaxed)) {
+                connection.script(statement)?;
             }
             Ok(Box::new(connection.into_caller(calls)?) as Box<dyn Caller>)
         };

@@ -41,6 +41,8 @@ pub(crate) struct Hyades {
     pub(crate) protocol: String,
     /// `None`: the server's default.
     pub(crate) logs: Option<usize>,
+    /// More options of `serve`.
+    pub(crate) more: Vec<String>,
 }
 
 /// Where a server lives. Outlives its processes.
@@ -77,6 +79,7 @@ impl Hyades {
         if let Some(logs) = self.logs {
             command.args(["--logs", &logs.to_string()]);
         }
+        command.args(&self.more);
         command
     }
 }
@@ -104,12 +107,7 @@ impl Instance {
             System::Hyades(hyades) => hyades.command(&data, self.port),
             System::PostgreSql(postgresql) => postgresql.command(&self.directory, self.port),
         };
-        self.start_command(&inner)
-    }
-
-    /// As [`Instance::start`], with another command line.
-    pub(crate) fn start_command(&self, inner: &Command) -> Result<RunningServer> {
-        let mut command = with_prefix(&self.prefix, inner);
+        let mut command = with_prefix(&self.prefix, &inner);
         let log = File::options()
             .create(true)
             .append(true)
@@ -311,10 +309,15 @@ mod tests {
 
     #[test]
     fn hyades_is_started_as_the_manual_says() {
-        let hyades = Hyades { binary: "hyades".into(), protocol: "taurus".into(), logs: Some(4) };
+        let hyades = Hyades {
+            binary: "hyades".into(),
+            protocol: "taurus".into(),
+            logs: Some(4),
+            more: vec!["--x".into()],
+        };
         assert_eq!(
             tools::display(&hyades.command(Path::new("d"), 5433)),
-            "hyades serve --data d --listen 127.0.0.1:5433 --protocol taurus --logs 4"
+            "hyades serve --data d --listen 127.0.0.1:5433 --protocol taurus --logs 4 --x"
         );
     }
 }
