@@ -123,12 +123,7 @@ impl Options {
             Protocol::Taurus => "taurus",
             Protocol::Serial => "serial",
         };
-        Ok(System::Hyades(Hyades {
-            binary,
-            protocol: protocol.to_owned(),
-            logs: self.logs,
-            more: Vec::new(),
-        }))
+        Ok(System::Hyades(Hyades { binary, protocol: protocol.to_owned(), logs: self.logs }))
     }
 }
 

@@ -41,8 +41,6 @@ pub(crate) struct Hyades {
     pub(crate) protocol: String,
     /// `None`: the server's default.
     pub(crate) logs: Option<usize>,
-    /// More options of `serve`.
-    pub(crate) more: Vec<String>,
 }
 
 /// Where a server lives. Outlives its processes.
@@ -81,7 +79,6 @@ impl Hyades {
         if let Some(logs) = self.logs {
             command.args(["--logs", &logs.to_string()]);
         }
-        command.args(&self.more);
         command
     }
 }
@@ -312,15 +309,10 @@ mod tests {
 
     #[test]
     fn hyades_is_started_as_the_manual_says() {
-        let hyades = Hyades {
-            binary: "hyades".into(),
-            protocol: "taurus".into(),
-            logs: Some(4),
-            more: vec!["--x".into()],
-        };
+        let hyades = Hyades { binary: "hyades".into(), protocol: "taurus".into(), logs: Some(4) };
         assert_eq!(
             tools::display(&hyades.command(Path::new("d"), 5433)),
-            "hyades serve --data d --listen 127.0.0.1:5433 --protocol taurus --logs 4 --x"
+            "hyades serve --data d --listen 127.0.0.1:5433 --protocol taurus --logs 4"
         );
     }
 }

@@ -53,7 +53,6 @@ pub(super) fn measure(options: &Options, directory: &Path) -> Result<Vec<Line>> 
         binary: tools::target_directory().join("release").join("hyades"),
         protocol: "taurus".to_owned(),
         logs: None,
-        more: Vec::new(),
     });
     let ours = if options.self_check { peer.clone() } else { hyades };
     let sides = [start(options, ours, &directory.join("a"))?, start(options, peer, &directory.join("b"))?];

@@ -144,9 +144,19 @@ impl Rounds<'_> {
                 binary: self.binary.clone(),
                 protocol: combination.protocol.to_owned(),
                 logs: self.options.logs,
-                more: combination.has_images.then(|| "--command-images".to_owned()).into_iter().collect(),
             }),
         }
+    }
+
+    /// Options of the server that a round leaves behind for the next one.
+    fn arguments(&self, combination: Combination, next_round: u32) -> Vec<String> {
+        if self.options.peer.is_some() {
+            return Vec::new();
+        }
+        // With the default, most of a light load would go to one log.
+        let kib = if next_round.is_multiple_of(2) { "0" } else { "8" };
+        let images = combination.has_images.then_some("--command-images");
+        ["--shared-block-kib", kib].into_iter().chain(images).map(str::to_owned).collect()
     }
 
     fn bench(&self, instance: &Instance) -> Command {
@@ -157,10 +167,12 @@ impl Rounds<'_> {
     }
 
     fn database(&mut self, path: &Path, combination: Combination, first: u32, rounds: u32) -> Result<()> {
-        let instance = Instance::create(self.system(combination), path.to_path_buf(), Vec::new())?;
+        let mut instance = Instance::create(self.system(combination), path.to_path_buf(), Vec::new())?;
+        instance.arguments = self.arguments(combination, first);
         let (mut server, _) = instance.start_ready(RECOVERY_LIMIT)?;
         let mut last = None;
         for round in 0..rounds {
+            instance.arguments = self.arguments(combination, first + round + 1);
             let outcome = self.round(&instance, &mut server, combination, round == 0);
             let (said, hash) = outcome.map_err(|error| {
                 anyhow::anyhow!(
