@@ -56,6 +56,10 @@ pub struct Config {
     pub on_recovery_progress: Option<crate::recovery::OnRecoveryProgress>,
     /// Compiles routines, for sessions and to replay logged calls. Given by the SQL front end.
     pub routine_compiler: Option<Arc<dyn RoutineCompiler>>,
+    /// For tests of recovery: a logged call is followed by its after-images, which nothing but `replay_images` reads.
+    pub command_images: bool,
+    /// For tests of recovery: where a logged call is followed by its after-images, these are replayed and the call is not run.
+    pub replay_images: bool,
 }
 
 impl Config {
@@ -73,6 +77,8 @@ impl Config {
             disk: Arc::new(RealDisk),
             on_recovery_progress: None,
             routine_compiler: None,
+            command_images: false,
+            replay_images: false,
         }
     }
 }

@@ -19,6 +19,7 @@
 mod ledger;
 mod load;
 mod summary;
+mod tpcc;
 mod verify;
 
 use std::path::PathBuf;
@@ -67,6 +68,10 @@ pub(crate) struct Options {
     /// Where to put the databases; a temporary directory if left out.
     #[arg(long)]
     directory: Option<PathBuf>,
+    /// TPC-C instead of the ledger: all five transactions as procedures, in turns command-logged and data-logged, under serial and
+    /// taurus; see docs/testing.md.
+    #[arg(long)]
+    tpcc: bool,
     /// Leave out the simulated power cuts, which come first.
     #[arg(long)]
     no_power_cuts: bool,
@@ -85,7 +90,7 @@ enum Peer {
 
 impl Options {
     /// The defaults, with this many rounds.
-    pub(crate) fn for_rounds(rounds: u32) -> Options {
+    pub(crate) fn for_rounds(rounds: u32, tpcc: bool) -> Options {
         Options {
             rounds,
             seed: None,
@@ -97,6 +102,7 @@ impl Options {
             rounds_per_database: 20,
             longest_load_ms: 1500,
             directory: None,
+            tpcc,
             // The tests have made them.
             no_power_cuts: true,
         }
@@ -129,6 +135,9 @@ fn cut_everywhere() -> Result<()> {
 }
 
 pub(crate) fn run(options: &Options) -> Result<()> {
+    if options.tpcc {
+        return tpcc::run(options);
+    }
     if options.peer.is_none() && !options.no_power_cuts {
         cut_everywhere()?;
     }

@@ -79,10 +79,12 @@ pub struct TwoPhaseLocking<P: Protocol> {
     next_worker: AtomicU64,
     /// A call was logged as a command: gaps may have traces of readers. Never taken back.
     has_commands: AtomicBool,
+    /// Calls are logged with their after-images (`Config::command_images`).
+    logs_images: bool,
 }
 
 impl<P: Protocol> TwoPhaseLocking<P> {
-    pub fn new(protocol: Arc<P>, catalog: Arc<Catalog>) -> TwoPhaseLocking<P> {
+    pub fn new(protocol: Arc<P>, catalog: Arc<Catalog>, logs_images: bool) -> TwoPhaseLocking<P> {
         TwoPhaseLocking {
             protocol,
             catalog,
@@ -90,6 +92,7 @@ impl<P: Protocol> TwoPhaseLocking<P> {
             purge: purge::Queue::default(),
             next_worker: AtomicU64::new(1),
             has_commands: AtomicBool::new(false),
+            logs_images,
         }
     }
 
@@ -518,6 +521,9 @@ impl<P: Protocol> Transaction<P> for LockingTransaction<P> {
         }
         if let Some(command) = &self.command {
             self.payload.finish_command(command.bytes, &self.row_numbers, self.write_set);
+            if self.shared.logs_images {
+                self.append_images();
+            }
         }
         let payload = CommitPayload { operations: self.payload.as_bytes(), is_barrier: self.changes_catalog };
         Some((payload, &mut self.dependencies))
