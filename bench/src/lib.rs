@@ -1,12 +1,27 @@
-//! Workloads in process: what the engine does when no wire and no SQL stand before it.
+//! The benchmarks of Hyades: workloads, what they run on, and what is reported (docs/benchmarks.md).
 //!
-//! Reading order: [`accounts`] (the table and its procedures), [`client`] (running a procedure to its end from a thread that may
-//! block), [`transfer`] (the measured workload), [`replay`] (measuring a restart).
+//! Reading order: [`workload`] (what is run), [`target`] (a database in this process or a server), [`device`] (simulated disks),
+//! [`drive`] (workers with unacknowledged transactions in flight), [`instance`] (open, load, measure, crash, recover), [`command`]
+//! (`hyades bench`), [`ledger`] (what
+//! clients know, for tests that kill the server), [`compare`] (several variants in one run), [`report`] (the page of a report).
 //!
-//! What counts (docs/testing.md): a transaction counts when it is durable; every thread drains before its clock stops; the money in
-//! the bank is counted afterwards, so a run that lost an update is no measurement.
+//! The older measurement without SQL stands beside it: [`accounts`] (a table and procedures in the IR), [`client`], [`transfer`] and
+//! [`replay`], behind the small binary `hyades-bench` that `cargo xtask bench` calls.
+//!
+//! What counts (docs/testing.md): a transaction counts when it is durable; every worker drains before its clock stops; what the
+//! database holds is checked afterwards, so a run that lost an update is no measurement.
 
 pub mod accounts;
 pub mod client;
+pub mod command;
+pub mod compare;
+pub mod device;
+pub mod drive;
+pub mod generator;
+pub mod instance;
+pub mod ledger;
 pub mod replay;
+pub mod report;
+pub mod target;
 pub mod transfer;
+pub mod workload;

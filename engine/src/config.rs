@@ -18,6 +18,18 @@ pub enum ProtocolKind {
     Taurus,
 }
 
+/// How many workers replay at once.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum RecoveryMode {
+    /// `recovery_workers`, until the records turn out to wait for each other most of the time: then one.
+    #[default]
+    Auto,
+    /// `recovery_workers`, to the end.
+    Parallel,
+    /// One.
+    Serial,
+}
+
 /// See the fields; [`Config::new`] gives the defaults.
 #[derive(Clone)]
 pub struct Config {
@@ -32,14 +44,22 @@ pub struct Config {
     pub segment_bytes: u64,
     /// Size of one log's buffer in memory, a power of two.
     pub log_buffer_bytes: usize,
+    /// While a worker's own log has fewer bytes than this to write, the worker appends to the first log of which that is true, so
+    /// that few transactions share a block. 0: always to its own log.
+    pub shared_block_bytes: u64,
     /// Workers that replay; 0 means one for each core.
     pub recovery_workers: usize,
+    pub recovery_mode: RecoveryMode,
     /// The only door to files.
     pub disk: Arc<dyn Disk>,
     /// Called now and then during recovery.
     pub on_recovery_progress: Option<crate::recovery::OnRecoveryProgress>,
     /// Compiles routines, for sessions and to replay logged calls. Given by the SQL front end.
     pub routine_compiler: Option<Arc<dyn RoutineCompiler>>,
+    /// For tests of recovery: a logged call is followed by its after-images, which nothing but `replay_images` reads.
+    pub command_images: bool,
+    /// For tests of recovery: where a logged call is followed by its after-images, these are replayed and the call is not run.
+    pub replay_images: bool,
 }
 
 impl Config {
@@ -51,10 +71,14 @@ impl Config {
             logs: 2,
             segment_bytes: 64 << 20,
             log_buffer_bytes: 16 << 20,
+            shared_block_bytes: 8 << 10,
             recovery_workers: 0,
+            recovery_mode: RecoveryMode::default(),
             disk: Arc::new(RealDisk),
             on_recovery_progress: None,
             routine_compiler: None,
+            command_images: false,
+            replay_images: false,
         }
     }
 }

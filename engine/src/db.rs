@@ -139,8 +139,7 @@ fn start<P: Protocol>(
     report: RecoveryReport,
     directory_lock: Box<dyn Send + Sync>,
 ) -> Result<Arc<dyn Engine>> {
-    let compiler = config.routine_compiler.clone();
-    Ok(Arc::new(Database::new(Arc::new(protocol), catalog, compiler, report, directory_lock)?))
+    Ok(Arc::new(Database::new(Arc::new(protocol), catalog, config, report, directory_lock)?))
 }
 
 /// Refuses settings that make no sense, before anything is touched.
@@ -220,11 +219,14 @@ impl<P: Protocol> Database<P> {
     fn new(
         protocol: Arc<P>,
         catalog: Arc<Catalog>,
-        compiler: Option<Arc<dyn RoutineCompiler>>,
+        config: &Config,
         report: RecoveryReport,
         directory_lock: Box<dyn Send + Sync>,
     ) -> Result<Database<P>> {
-        let control = Arc::new(TwoPhaseLocking::new(Arc::clone(&protocol), Arc::clone(&catalog)));
+        let compiler = config.routine_compiler.clone();
+        let control =
+            TwoPhaseLocking::new(Arc::clone(&protocol), Arc::clone(&catalog), config.command_images);
+        let control = Arc::new(control);
         let janitor = Mutex::new(Some(Janitor::start(&control)?));
         Ok(Database {
             protocol,

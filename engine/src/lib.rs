@@ -8,6 +8,7 @@ pub mod config;
 pub mod db;
 pub mod disk;
 pub mod error;
+pub mod inspect;
 pub mod log;
 pub mod lsn;
 pub mod mutant;

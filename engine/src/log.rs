@@ -64,6 +64,7 @@ pub struct Logs {
     /// Element-wise minimum of all published anchors.
     floor: CachePadded<Box<[AtomicU64]>>,
     next_fragmented: AtomicU64,
+    shared_block_bytes: u64,
     is_stopping: AtomicBool,
     threads: Mutex<Vec<JoinHandle<()>>>,
     preparer: Arc<Preparer>,
@@ -116,16 +117,17 @@ impl Logs {
         }
         manifest.incarnations.push(incarnation);
         manifest.store(disk.as_ref(), &config.data_directory)?;
-        Logs::launch(logs, readers)
+        Logs::launch(logs, readers, config.shared_block_bytes)
     }
 
-    fn launch(logs: Vec<Log>, readers: Vec<LogBufferReader>) -> Result<RunningLogs> {
+    fn launch(logs: Vec<Log>, readers: Vec<LogBufferReader>, shared_block_bytes: u64) -> Result<RunningLogs> {
         let supplies = logs.iter().map(|log| Arc::clone(&log.supply)).collect();
         let running = RunningLogs(Arc::new(Logs {
-            watch: DurableWatch::new(logs.len()),
+            watch: DurableWatch::new(logs.iter().map(|log| Arc::clone(log.buffer.bell())).collect()),
             floor: CachePadded::new(logs.iter().map(|_| AtomicU64::new(0)).collect()),
             logs: logs.into_boxed_slice(),
             next_fragmented: AtomicU64::new(0),
+            shared_block_bytes,
             is_stopping: AtomicBool::new(false),
             threads: Mutex::new(Vec::new()),
             preparer: Arc::new(Preparer::new(supplies)),
@@ -165,6 +167,17 @@ impl Logs {
         self.logs[log].buffer.reserved()
     }
 
+    /// The log for a worker's next record: its own if that has work already, else the first that has little. So few transactions
+    /// share blocks and wake-ups instead of having one each, and many use all logs.
+    #[inline]
+    pub fn choose(&self, worker: usize) -> usize {
+        let own = worker % self.count();
+        let has_little = |log: &usize| {
+            self.reserved(*log).0.saturating_sub(self.watch.durable(*log).0) < self.shared_block_bytes
+        };
+        if has_little(&own) { (0..self.count()).find(has_little).unwrap_or(own) } else { own }
+    }
+
     /// What an absent tuple's LSN vector reads as, and what may be forgotten (pitfall 19). Monotone.
     #[inline]
     pub fn floor(&self, log: usize) -> Lsn {
@@ -195,7 +208,7 @@ impl Logs {
         let is_first = !self.is_stopping.swap(true, Ordering::SeqCst);
         self.preparer.stop();
         for log in &self.logs {
-            log.buffer.ring();
+            log.buffer.bell().ring_urgently();
         }
         for thread in threads.drain(..) {
             // A logger that panicked has poisoned the database on its way out.
@@ -223,7 +236,7 @@ impl Logs {
         self.watch.poison(error);
         for log in &self.logs {
             log.buffer.close();
-            log.buffer.ring();
+            log.buffer.bell().ring_urgently();
         }
     }
 }

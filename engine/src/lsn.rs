@@ -29,14 +29,28 @@ impl fmt::Display for Lsn {
 }
 
 /// One LSN per log; an empty vector stands for all zeroes.
-#[derive(Clone, Debug, Default)]
+#[derive(Debug, Default)]
 pub struct LsnVector(SmallVec<[u64; 4]>);
+
+impl Clone for LsnVector {
+    /// In one copy; the derived one goes entry by entry.
+    #[inline]
+    fn clone(&self) -> LsnVector {
+        LsnVector::from_slice(&self.0)
+    }
+
+    #[inline]
+    fn clone_from(&mut self, other: &LsnVector) {
+        self.copy_from(&other.0);
+    }
+}
 
 impl LsnVector {
     pub fn zero(logs: usize) -> LsnVector {
         LsnVector(SmallVec::from_elem(0, logs))
     }
 
+    #[inline]
     pub fn from_slice(entries: &[u64]) -> LsnVector {
         LsnVector(SmallVec::from_slice(entries))
     }
@@ -59,10 +73,16 @@ impl LsnVector {
         Lsn(self.0.get(log).copied().unwrap_or(0))
     }
 
+    #[cold]
+    fn lengthen(&mut self, logs: usize) {
+        self.0.resize(logs, 0);
+    }
+
     /// Raises one entry (never lowers it).
+    #[inline]
     pub fn raise_entry(&mut self, log: usize, to: Lsn) {
         if self.0.len() <= log {
-            self.0.resize(log + 1, 0);
+            self.lengthen(log + 1);
         }
         self.0[log] = self.0[log].max(to.0);
     }
@@ -71,7 +91,7 @@ impl LsnVector {
     #[inline]
     pub fn raise(&mut self, other: &[u64]) {
         if self.0.len() < other.len() {
-            self.0.resize(other.len(), 0);
+            self.lengthen(other.len());
         }
         for (mine, theirs) in self.0.iter_mut().zip(other) {
             *mine = (*mine).max(*theirs);
@@ -88,8 +108,11 @@ impl LsnVector {
     /// Makes the vector equal to `other`, keeping its memory.
     #[inline]
     pub fn copy_from(&mut self, other: &[u64]) {
-        self.0.clear();
-        self.0.extend_from_slice(other);
+        if self.0.len() == other.len() {
+            self.0.copy_from_slice(other);
+        } else {
+            self.0 = SmallVec::from_slice(other);
+        }
     }
 
     /// Whether every entry is at most its counterpart.
@@ -99,9 +122,13 @@ impl LsnVector {
     }
 
     /// Sets every entry to zero and keeps the length.
+    #[inline]
     pub fn reset(&mut self, logs: usize) {
-        self.0.clear();
-        self.0.resize(logs, 0);
+        if self.0.len() == logs {
+            self.0.fill(0);
+        } else {
+            self.0 = SmallVec::from_elem(0, logs);
+        }
     }
 
     pub fn clear(&mut self) {

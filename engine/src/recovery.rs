@@ -41,9 +41,9 @@ use crate::storage::catalog::Catalog;
 
 use self::log_source::{LogSource, SourceOptions};
 use self::replay::Installer;
-use self::schedule::ScheduleOptions;
+use self::schedule::{Replayed, ScheduleOptions};
 
-pub use self::verify::state_hash;
+pub use self::verify::{state_hash, tables_hash};
 
 /// What recovery found, for the operator.
 #[derive(Clone, Debug, Default)]
@@ -58,8 +58,23 @@ pub struct RecoveryReport {
     pub tables: usize,
     pub rows: u64,
     pub seconds: f64,
+    /// One worker replayed the last incarnation, or the rest of it, because its records waited for each other or it was asked for.
+    pub was_serial: bool,
+    /// Part of `seconds`: finding the ends of the logs of the incarnation that crashed.
+    pub cut_seconds: f64,
+    /// The incarnations one by one, in their order.
+    pub replayed: Vec<ReplayedIncarnation>,
     /// Transactions found in a log that had not become durable with all they depend on.
     pub discarded: u64,
+}
+
+/// What the replay of one incarnation did.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct ReplayedIncarnation {
+    pub number: u64,
+    pub transactions: u64,
+    pub log_bytes: u64,
+    pub seconds: f64,
 }
 
 /// Where recovery stands.
@@ -96,13 +111,15 @@ pub fn recover(config: &Config, catalog: &Arc<Catalog>) -> Result<Recovered> {
     check_log_directories(config, &manifest)?;
     freeze_ends(config, &mut manifest, workers)?;
 
-    let mut report = RecoveryReport::default();
+    let cut_seconds = crate::sync::now().duration_since(started).as_secs_f64();
+    let mut report = RecoveryReport { cut_seconds, ..RecoveryReport::default() };
     let totals = manifest.incarnations.iter().filter_map(Incarnation::frozen_end);
     let bytes_total = totals.map(|end| end.entries().iter().sum::<u64>()).sum();
     for incarnation in manifest.incarnations.iter().filter(|incarnation| incarnation.logs > 0) {
         let installer = Installer {
             catalog: Arc::clone(catalog),
             compiler: config.routine_compiler.clone(),
+            replays_images: config.replay_images,
             on_progress: config.on_recovery_progress.clone(),
             started,
             before: RecoveryProgress {
@@ -176,6 +193,7 @@ fn replay_incarnation(
     workers: usize,
     report: &mut RecoveryReport,
 ) -> Result<()> {
+    let begun = crate::sync::now();
     let end = incarnation.frozen_end().unwrap_or_else(|| LsnVector::zero(incarnation.logs));
     let is_serial = incarnation.protocol_kind()? == ProtocolKind::Serial;
     let newest = manifest.incarnations.last();
@@ -190,11 +208,21 @@ fn replay_incarnation(
             SourceOptions { log, is_serial, end: end.clone(), discarded: Arc::clone(&discarded), was_judged };
         sources.push((LogSource::new(reader, options), end.get(log).0));
     }
-    let options = ScheduleOptions { workers, is_serial };
-    report.transactions += schedule::run(sources, Arc::new(installer), options)?;
+    let options = ScheduleOptions { workers, mode: config.recovery_mode, is_serial };
+    let Replayed { transactions, was_serial } = schedule::run(sources, Arc::new(installer), options)?;
+    let log_bytes = (0..incarnation.logs).map(|log| end.get(log)).map(|Lsn(bytes)| bytes).sum::<u64>();
+    report.transactions += transactions;
+    report.was_serial = was_serial;
     report.discarded += discarded.load(Ordering::Relaxed);
     report.logs = incarnation.logs;
     report.incarnations += 1;
-    report.log_bytes += (0..incarnation.logs).map(|log| end.get(log)).map(|Lsn(bytes)| bytes).sum::<u64>();
+    report.log_bytes += log_bytes;
+    let seconds = crate::sync::now().duration_since(begun).as_secs_f64();
+    report.replayed.push(ReplayedIncarnation {
+        number: incarnation.number,
+        transactions,
+        log_bytes,
+        seconds,
+    });
     Ok(())
 }

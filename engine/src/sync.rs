@@ -8,7 +8,7 @@ mod imp {
     pub(crate) use parking_lot::Mutex;
     pub(crate) use std::cell::UnsafeCell;
     pub(crate) use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU64, AtomicUsize, Ordering, fence};
-    pub(crate) use std::thread::{Thread, current, park};
+    pub(crate) use std::thread::{Thread, current, park, park_timeout};
 }
 
 #[cfg(loom)]
@@ -19,6 +19,11 @@ mod imp {
     pub(crate) use loom::sync::MutexGuard;
     pub(crate) use loom::sync::atomic::{AtomicBool, AtomicI64, AtomicU64, AtomicUsize, Ordering, fence};
     pub(crate) use loom::thread::{Thread, current, park};
+
+    /// Time never passes in a model: whoever relies on it to wake up is found to sleep for ever.
+    pub(crate) fn park_timeout(_limit: std::time::Duration) {
+        park();
+    }
 
     /// loom's mutex with parking_lot's interface: no poisoning.
     #[derive(Debug, Default)]
@@ -42,7 +47,7 @@ pub(crate) use imp::*;
 
 use std::io;
 use std::thread::JoinHandle;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 /// Starts a named thread.
 pub(crate) fn spawn(name: String, run: impl FnOnce() + Send + 'static) -> io::Result<JoinHandle<()>> {
@@ -56,50 +61,80 @@ pub(crate) fn now() -> Instant {
 
 /// Lets one thread sleep while it has nothing to do, and others wake it at the price of one fence while it works.
 ///
+/// It sleeps in one of two ways: *asleep* it wakes for any new work, *dozing* only for urgent work or when its time is up.
+///
 /// The sleeper announces that it is about to sleep, then looks for work once more; whoever makes work looks for the
 /// announcement afterwards. With a full fence between the two steps on either side at least one sees the other.
 #[derive(Default)]
 pub(crate) struct Bell {
-    asleep: AtomicBool,
+    state: AtomicUsize,
     sleeper: Mutex<Option<Thread>>,
 }
 
+const AWAKE: usize = 0;
+const DOZING: usize = 1;
+const ASLEEP: usize = 2;
+
 impl Bell {
-    /// Wakes the sleeper, if it sleeps. Call after the work is visible.
+    /// There is work: wakes the sleeper unless it only dozes. Call after the work is visible.
     #[inline]
     pub(crate) fn ring(&self) {
         fence(Ordering::SeqCst);
-        if self.asleep.load(Ordering::Relaxed) {
+        if self.state.load(Ordering::Relaxed) == ASLEEP {
+            self.wake();
+        }
+    }
+
+    /// Somebody waits for the work: wakes the sleeper in any case. Call after that is visible.
+    #[inline]
+    pub(crate) fn ring_urgently(&self) {
+        fence(Ordering::SeqCst);
+        if self.state.load(Ordering::Relaxed) != AWAKE {
             self.wake();
         }
     }
 
     #[cold]
     fn wake(&self) {
-        if self.asleep.swap(false, Ordering::AcqRel)
+        if self.state.swap(AWAKE, Ordering::AcqRel) != AWAKE
             && let Some(thread) = self.sleeper.lock().as_ref()
         {
             thread.unpark();
         }
     }
 
-    /// Sleeps until the bell rings, unless there is work. Only one thread may ever call this.
+    /// Sleeps until the bell rings, unless there is work. Only one thread may ever call this and [`Bell::doze_unless`].
     pub(crate) fn sleep_unless(&self, has_work: impl Fn() -> bool) {
+        if self.fall(ASLEEP, has_work) {
+            while self.state.load(Ordering::Acquire) == ASLEEP {
+                park();
+            }
+        }
+    }
+
+    /// Sleeps for `limit` or until the bell rings urgently, unless something is urgent.
+    pub(crate) fn doze_unless(&self, limit: Duration, is_urgent: impl Fn() -> bool) {
+        if self.fall(DOZING, is_urgent) {
+            // Once is enough: to wake too early does no harm.
+            park_timeout(limit);
+            self.state.store(AWAKE, Ordering::Relaxed);
+        }
+    }
+
+    fn fall(&self, into: usize, must_not: impl Fn() -> bool) -> bool {
         {
             let mut sleeper = self.sleeper.lock();
             if sleeper.is_none() {
                 *sleeper = Some(current());
             }
         }
-        self.asleep.store(true, Ordering::Relaxed);
+        self.state.store(into, Ordering::Relaxed);
         fence(Ordering::SeqCst);
-        if has_work() {
-            self.asleep.store(false, Ordering::Relaxed);
-            return;
+        if must_not() {
+            self.state.store(AWAKE, Ordering::Relaxed);
+            return false;
         }
-        while self.asleep.load(Ordering::Acquire) {
-            park();
-        }
+        true
     }
 }
 
@@ -123,6 +158,26 @@ mod loom_tests {
                 bell.sleep_unless(|| work.load(Ordering::Acquire));
             }
             worker.join().expect("the worker ends");
+        });
+    }
+
+    #[test]
+    fn loom_a_dozer_never_misses_what_is_urgent() {
+        loom::model(|| {
+            let bell = Arc::new(Bell::default());
+            let urgent = Arc::new(AtomicBool::new(false));
+            let client = loom::thread::spawn({
+                let (bell, urgent) = (Arc::clone(&bell), Arc::clone(&urgent));
+                move || {
+                    bell.ring();
+                    urgent.store(true, Ordering::Release);
+                    bell.ring_urgently();
+                }
+            });
+            while !urgent.load(Ordering::Acquire) {
+                bell.doze_unless(std::time::Duration::ZERO, || urgent.load(Ordering::Acquire));
+            }
+            client.join().expect("the client ends");
         });
     }
 }

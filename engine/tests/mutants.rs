@@ -116,6 +116,7 @@ fn fixture() -> Fixture {
     let mut config = Config::new(&data);
     config.disk = Arc::new(disk.clone());
     config.log_buffer_bytes = 64 << 10;
+    config.shared_block_bytes = 0;
     config.segment_bytes = 1 << 20;
     std::fs::create_dir_all(&data).expect("a directory");
     let mut manifest = Manifest::create();

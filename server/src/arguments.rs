@@ -5,7 +5,9 @@ use std::time::Duration;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use hyades::{Config, ProtocolKind};
+use hyades_bench::command::BenchArguments;
 use hyades_server::connection::Limits;
+use hyades_server::log_command::LogCommand;
 use hyades_server::logging::LogFormat;
 use hyades_server::scram::Verifier;
 use hyades_server::serve::{AuthenticationKind, Options, Sentence};
@@ -26,6 +28,11 @@ pub(crate) struct Arguments {
 pub(crate) enum Command {
     /// Serve a database to PostgreSQL clients.
     Serve(Box<ServeArguments>),
+    /// Measure a workload, in this process or over the wire; compare protocols in one run.
+    Bench(Box<BenchArguments>),
+    /// Look at the logs of a database, running or not.
+    #[command(subcommand)]
+    Log(LogCommand),
     /// Read a password from standard input and print a line for --user-file.
     Password {
         /// The user whose password it is.
@@ -96,9 +103,15 @@ pub(crate) struct ServeArguments {
     /// Memory buffer of each log, a power of two.
     #[arg(long, value_name = "MIB", default_value_t = 16, value_parser = power_of_two)]
     log_buffer_mib: usize,
+    /// Sessions share logs while there is less than this to write; 0: each always writes to its own log.
+    #[arg(long, value_name = "KIB", default_value_t = 8)]
+    shared_block_kib: u32,
     /// Threads that replay the logs at start; 0 means one for each core.
     #[arg(long, default_value_t = 0)]
     recovery_workers: usize,
+    /// Log every call with its after-images, so that `hyades log verify --images` can compare both ways of replay.
+    #[arg(long, hide = true)]
+    command_images: bool,
     /// Threads that run sessions; 0 means one for each core.
     #[arg(long, default_value_t = 0)]
     workers: usize,
@@ -157,7 +170,9 @@ impl ServeArguments {
         config.logs = usize::from(self.logs);
         config.segment_bytes = u64::from(self.segment_mib) << 20;
         config.log_buffer_bytes = self.log_buffer_mib << 20;
+        config.shared_block_bytes = u64::from(self.shared_block_kib) << 10;
         config.recovery_workers = self.recovery_workers;
+        config.command_images = self.command_images;
         Ok(Options {
             config,
             logging: match self.logging {

@@ -1,10 +1,12 @@
 //! The Hyades server: PostgreSQL's wire protocol in front of [`hyades::Database`].
 //!
 //! Reading order: [`codec`] (bytes), [`scram`] and [`users`] (who gets in), [`registry`] (who is connected),
-//! [`connection`] (one client's conversation), [`serve`] (the whole life of a server process).
+//! [`connection`] (one client's conversation), [`serve`] (the whole life of a server process). Beside it: [`log_command`]
+//! (looking at logs).
 
 pub mod codec;
 pub mod connection;
+pub mod log_command;
 pub mod logging;
 pub mod registry;
 pub mod scram;

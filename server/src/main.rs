@@ -8,7 +8,7 @@ use std::process::ExitCode;
 use clap::Parser;
 use hyades_server::scram::Verifier;
 use hyades_server::serve::Sentence;
-use hyades_server::{logging, serve};
+use hyades_server::{log_command, logging, serve};
 use rustix::termios::{LocalModes, OptionalActions, tcgetattr, tcsetattr};
 
 use crate::arguments::{Arguments, Command};
@@ -23,6 +23,10 @@ fn main() -> ExitCode {
             logging::start(format, level);
             arguments.options().and_then(serve::run)
         }
+        Command::Bench(arguments) => {
+            hyades_bench::command::run(&arguments).map_err(|error| format!("{error:#}"))
+        }
+        Command::Log(command) => log_command::run(&command),
         Command::Password { user } => print_user_line(&user),
     };
     match outcome {

@@ -95,6 +95,7 @@ impl Scenario {
             logs: self.logs,
             segment_bytes: 64 * 4096,
             log_buffer_bytes: 1 << 16,
+            shared_block_bytes: 0,
             recovery_workers: 2,
             disk: Arc::new(disk.clone()),
             routine_compiler: Some(Arc::new(TestCompiler)),

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use hyades_engine::catalog::{CatalogChange, IndexKind, RoutineDefinition};
-use hyades_engine::config::{Config, ProtocolKind};
+use hyades_engine::config::{Config, ProtocolKind, RecoveryMode};
 use hyades_engine::db::{Engine, Logging, LoggingChoice, open};
 use hyades_engine::error::Result;
 use hyades_engine::procedure::ir::Procedure;
@@ -27,8 +27,9 @@ use rand::{RngExt, SeedableRng};
 const SCENARIOS: [fn() -> Scenario; 4] =
     [Scenario::serial, || Scenario::taurus(1), || Scenario::taurus(2), || Scenario::taurus(4)];
 
-fn database(scenario: Scenario, disk: &SimulatedDisk) -> Arc<dyn Engine> {
-    let config = Config { log_buffer_bytes: 1 << 20, segment_bytes: 1 << 20, ..scenario.config(disk) };
+fn database(scenario: Scenario, command_images: bool, disk: &SimulatedDisk) -> Arc<dyn Engine> {
+    let config =
+        Config { log_buffer_bytes: 1 << 20, segment_bytes: 1 << 20, command_images, ..scenario.config(disk) };
     let engine = open(config).expect("an empty disk");
     create_tables(&*engine, IndexKind::Ordered).expect("the disk works");
     create_routines(&*engine).expect("the disk works");
@@ -112,16 +113,29 @@ fn run_sessions(engine: &Arc<dyn Engine>, sessions: u64, calls: usize, seed: u64
 
 fn live_and_recovered_with(scenario: Scenario, seed: u64) -> std::result::Result<(), String> {
     let disk = SimulatedDisk::new(seed);
-    let engine = database(scenario, &disk);
+    // In half of the seeds calls leave their after-images behind them: the same logs can then be replayed both ways.
+    let has_images = seed.is_multiple_of(2);
+    let engine = database(scenario, has_images, &disk);
     run_sessions(&engine, 4, 150, seed);
     let before = contents(&*engine);
     engine.shutdown().map_err(|error| error.to_string())?;
     drop(engine);
     let mut hashes = Vec::new();
-    for workers in [1, 2, 4] {
-        let config = Config { recovery_workers: workers, ..scenario.config(&disk) };
+    for (recovery_workers, recovery_mode, replay_images) in [
+        (1, RecoveryMode::Auto, false),
+        (2, RecoveryMode::Parallel, false),
+        (4, RecoveryMode::Auto, false),
+        (4, RecoveryMode::Serial, false),
+        (1, RecoveryMode::Auto, true),
+        (4, RecoveryMode::Parallel, true),
+    ] {
+        let mut config = Config { recovery_workers, recovery_mode, replay_images, ..scenario.config(&disk) };
+        if has_images && replay_images {
+            // Nothing can be run without it.
+            config.routine_compiler = None;
+        }
         let catalog = Arc::new(Catalog::new());
-        recover(&config, &catalog).map_err(|error| format!("{workers} workers: {error}"))?;
+        recover(&config, &catalog).map_err(|error| format!("{recovery_workers} workers: {error}"))?;
         hashes.push(state_hash(&catalog).map_err(|error| error.to_string())?);
     }
     if hashes.iter().any(|hash| *hash != hashes[0]) {
@@ -161,7 +175,7 @@ fn copy(client: &mut Client, from: i64, to: i64, amount: i64) -> LoggingChoice {
 fn replaced_routines_replay_as_they_were() {
     for scenario in SCENARIOS {
         let (scenario, disk) = (scenario(), SimulatedDisk::new(1));
-        let engine = database(scenario, &disk);
+        let engine = database(scenario, false, &disk);
         let mut clients: Vec<_> =
             (0..4).map(|_| Client::new(&*engine).expect("the tables are there")).collect();
         let mut expected = BTreeMap::new();
@@ -198,7 +212,7 @@ impl RoutineCompiler for Wrong {
 fn divergence_is_refused_with_routine_log_and_position() {
     let disk = SimulatedDisk::new(1);
     let scenario = Scenario::taurus(2);
-    let engine = database(scenario, &disk);
+    let engine = database(scenario, false, &disk);
     let mut client = Client::new(&*engine).expect("the tables are there");
     assert_eq!(copy(&mut client, 1, 2, 3), LoggingChoice::Command);
     drop(client);
@@ -226,7 +240,7 @@ fn divergence_is_refused_with_routine_log_and_position() {
 fn anything_else_in_the_transaction_makes_it_data() {
     let disk = SimulatedDisk::new(1);
     let scenario = Scenario::taurus(2);
-    let engine = database(scenario, &disk);
+    let engine = database(scenario, false, &disk);
     let mut client = Client::new(&*engine).expect("the tables are there");
     let call = |client: &mut Client, to: i64| {
         client.call_inside("copy", &[50, to, to].map(big), Logging::Auto).expect("nobody else is there")
@@ -281,7 +295,7 @@ fn anything_else_in_the_transaction_makes_it_data() {
 #[test]
 fn the_choice_has_its_reason() {
     let disk = SimulatedDisk::new(1);
-    let engine = database(Scenario::taurus(2), &disk);
+    let engine = database(Scenario::taurus(2), false, &disk);
     let mut client = Client::new(&*engine).expect("the tables are there");
     let arguments = [1, 2, 3].map(big);
     let choice = client.call("copy", &arguments, Logging::Data).expect("nobody else is there").0;

@@ -22,6 +22,7 @@ fn open(protocol: ProtocolKind, index: IndexKind) -> Arc<dyn Engine> {
     config.protocol = protocol;
     config.segment_bytes = 1 << 20;
     config.log_buffer_bytes = 1 << 20;
+    config.shared_block_bytes = 0;
     let engine = db::open(config).expect("opens");
     client::create_tables(&*engine, index).expect("tables");
     engine

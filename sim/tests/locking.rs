@@ -206,6 +206,7 @@ fn what_a_rollback_to_a_savepoint_has_seen_must_be_durable() {
     config.disk = Arc::new(disk.clone());
     config.segment_bytes = 1 << 20;
     config.log_buffer_bytes = 1 << 18;
+    config.shared_block_bytes = 0;
     let engine = db::open(config).expect("opens");
     client::create_tables(&*engine, IndexKind::Ordered).expect("tables");
     disk.hold_writes_under(Some(std::path::Path::new("/db")));

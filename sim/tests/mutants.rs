@@ -216,6 +216,17 @@ fn divided_gaps_are_followed(attempt: u64) -> Outcome {
     })
 }
 
+/// Calls have found nothing where an insert is then rolled back: its key stays behind, and the next insert needs no gap.
+fn abandoned_keys_are_followed(attempt: u64) -> Outcome {
+    overtaken(attempt, |_, [in_log_0, in_log_1]| {
+        (0..CALLS).try_for_each(|key| command(in_log_1, "sum", [2_000, 3_000, 5_000 + key]))?;
+        in_log_0.begin();
+        in_log_0.put_number(2_500, 1)?;
+        in_log_0.rollback();
+        put(in_log_0, 2_500)
+    })
+}
+
 fn surroundings_are_captured(attempt: u64) -> Outcome {
     overtaken(attempt, |_, [_, in_log_1]| {
         in_log_1.environment().transaction_time = 1 + attempt as i64;
@@ -238,7 +249,7 @@ fn search(step: Search, attempts: u64) -> Option<(u64, String)> {
 
 #[test]
 fn every_mutant_is_found() {
-    let searches: [(Mutant, Search, u64); 14] = [
+    let searches: [(Mutant, Search, u64); 15] = [
         (Mutant::OwnEndInStoredLv, crash_point, 10),
         (Mutant::ReserveBeforeFreeze, crash_point, 10),
         (Mutant::ReleaseBeforeRaise, crashed_history, 100),
@@ -251,6 +262,7 @@ fn every_mutant_is_found() {
         (Mutant::IdleWorkerInfinity, late_writer_and_early_successor, 20),
         (Mutant::NoReadLv, readers_are_followed, 10),
         (Mutant::NoGapLv, divided_gaps_are_followed, 10),
+        (Mutant::NoGapLv, abandoned_keys_are_followed, 10),
         (Mutant::NothingCaptured, surroundings_are_captured, 1),
         (Mutant::NoBarrier, schema_changes_are_barriers, 10),
     ];
@@ -261,9 +273,10 @@ fn every_mutant_is_found() {
         late_writer_and_early_successor,
         readers_are_followed,
         divided_gaps_are_followed,
+        abandoned_keys_are_followed,
         surroundings_are_captured,
         schema_changes_are_barriers,
-    ] as [Search; 8]
+    ] as [Search; 9]
     {
         assert_eq!(search(step, 10), None, "a search must find nothing without a bug");
     }

@@ -51,6 +51,8 @@ pub(crate) struct Instance {
     pub(crate) port: u16,
     /// Put before every command line, for scheduling (`chrt -r 10`).
     pub(crate) prefix: Vec<String>,
+    /// Put after the command line of the next processes.
+    pub(crate) arguments: Vec<String>,
 }
 
 impl System {
@@ -86,7 +88,7 @@ impl Instance {
     pub(crate) fn create(system: System, directory: PathBuf, prefix: Vec<String>) -> Result<Instance> {
         std::fs::create_dir_all(&directory)
             .with_context(|| format!("cannot create {}", directory.display()))?;
-        let instance = Instance { system, directory, port: free_port()?, prefix };
+        let instance = Instance { system, directory, port: free_port()?, prefix, arguments: Vec::new() };
         if let System::PostgreSql(postgresql) = &instance.system {
             postgresql.initialize(&instance.directory)?;
         }
@@ -105,6 +107,7 @@ impl Instance {
             System::PostgreSql(postgresql) => postgresql.command(&self.directory, self.port),
         };
         let mut command = with_prefix(&self.prefix, &inner);
+        command.args(&self.arguments);
         let log = File::options()
             .create(true)
             .append(true)

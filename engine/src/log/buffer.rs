@@ -33,6 +33,7 @@ mod tests;
 mod loom_tests;
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use crossbeam_utils::CachePadded;
 use memory::RingMemory;
@@ -90,7 +91,7 @@ pub struct LogBuffer {
     limits: CachePadded<Limits>,
     large: Mutex<()>,
     waiters: Mutex<Vec<Signal>>,
-    bell: CachePadded<Bell>,
+    bell: Arc<CachePadded<Bell>>,
 }
 
 /// Written by the logger once for each block, read by every reservation.
@@ -126,7 +127,7 @@ impl LogBuffer {
             }),
             large: Mutex::new(()),
             waiters: Mutex::new(Vec::new()),
-            bell: CachePadded::default(),
+            bell: Arc::default(),
         });
         let reader = LogBufferReader { buffer: Arc::clone(&buffer), position: 0, ready: 0 };
         (buffer, reader)
@@ -219,6 +220,7 @@ impl LogBuffer {
         if self.check_room(length).is_ok() || self.is_closed() || is_decided() {
             self.wake_waiters();
         }
+        self.bell.ring_urgently();
         ticket
     }
 
@@ -232,10 +234,14 @@ impl LogBuffer {
         drop(signals);
     }
 
+    fn has_waiters(&self) -> bool {
+        self.limits.has_waiters.load(Ordering::Relaxed)
+    }
+
     #[inline]
     fn wake_waiters_if_any(&self) {
         fence(Ordering::SeqCst);
-        if self.limits.has_waiters.load(Ordering::Relaxed) {
+        if self.has_waiters() {
             self.wake_waiters();
         }
     }
@@ -259,9 +265,14 @@ impl LogBuffer {
         self.limits.closed.load(Ordering::Acquire)
     }
 
-    /// Wakes the logger for something else than a new record.
+    /// Wakes a logger that sleeps, for something else than a new record.
     pub fn ring(&self) {
         self.bell.ring();
+    }
+
+    /// What wakes the logger.
+    pub(super) fn bell(&self) -> &Arc<CachePadded<Bell>> {
+        &self.bell
     }
 }
 
@@ -355,6 +366,11 @@ impl LogBufferReader {
         self.position = end;
         self.buffer.limits.released.store(end, Ordering::Release);
         self.buffer.wake_waiters_if_any();
+    }
+
+    /// Sleeps for `limit`, unless or until something is urgent.
+    pub fn doze_unless(&self, limit: Duration, is_urgent: impl Fn() -> bool) {
+        self.buffer.bell.doze_unless(limit, || self.buffer.has_waiters() || is_urgent());
     }
 
     /// Sleeps until the bell rings, unless something is ready or `has_work`.

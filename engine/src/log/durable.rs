@@ -29,7 +29,7 @@ use wait_list::WaitList;
 
 use crate::error::{Error, FatalError, Result};
 use crate::lsn::{Lsn, LsnVector};
-use crate::sync::{AtomicU64, Ordering};
+use crate::sync::{AtomicU64, Bell, Ordering};
 use crate::ticket::{Signal, Ticket, ticket};
 
 struct Waiter {
@@ -42,12 +42,17 @@ struct Waiter {
 pub struct DurableWatch {
     durable: Box<[CachePadded<AtomicU64>]>,
     waiters: Box<[CachePadded<WaitList<Waiter>>]>,
+    /// Of the loggers; they need not hurry while nobody waits.
+    bells: Box<[Arc<CachePadded<Bell>>]>,
     poison: OnceLock<Arc<FatalError>>,
 }
 
 impl DurableWatch {
-    pub fn new(logs: usize) -> Arc<DurableWatch> {
+    /// For one log with each bell.
+    pub(crate) fn new(bells: Box<[Arc<CachePadded<Bell>>]>) -> Arc<DurableWatch> {
+        let logs = bells.len();
         Arc::new(DurableWatch {
+            bells,
             durable: (0..logs).map(|_| CachePadded::new(AtomicU64::new(0))).collect(),
             waiters: (0..logs).map(|_| CachePadded::default()).collect(),
             poison: OnceLock::new(),
@@ -76,6 +81,11 @@ impl DurableWatch {
             .filter(|(_, (needed, durable))| **needed > durable.load(Ordering::Acquire))
             .map(|(log, _)| log)
             .next()
+    }
+
+    /// Whether anybody waits for any log.
+    pub(crate) fn has_waiters(&self) -> bool {
+        self.waiters.iter().any(|list| list.may_have_waiters())
     }
 
     /// Everything in `log` below `to` is durable. Only the log's logger calls this, after a successful sync.
@@ -119,6 +129,8 @@ impl DurableWatch {
         let (ticket, signal) = ticket();
         if let Some(log) = self.first_uncovered(needed, 0) {
             self.enter(log, Waiter { needed: needed.clone(), _signal: signal });
+            // All of them: whoever waits for one log may have to wait for another afterwards.
+            self.bells.iter().for_each(|bell| bell.ring_urgently());
         }
         ticket
     }

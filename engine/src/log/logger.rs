@@ -2,6 +2,8 @@
 //!
 //! Group commit adapts by itself: while a block is being written, the buffer fills, and the next block takes all of
 //! it. A lone transaction is written at once. An idle logger sleeps; a worker wakes it only if it does (`sync::Bell`).
+//! While records keep coming but nobody waits for them (clients with many transactions in flight, or that do not want to
+//! wait), the logger *lingers* before the next block: a block costs the same processor time however little is in it.
 //!
 //! The logger also appends the log's anchors (paper, algorithm 5, FlushPLV; pitfall 18): one after a segment's first
 //! block, then when enough log or enough time has passed; the start of a stream counts as an anchor of zeroes. They are
@@ -32,7 +34,12 @@ const ANCHOR_LOG_BYTES: u64 = 16 << 10;
 const ANCHOR_INTERVAL: Duration = Duration::from_millis(1);
 const ANCHOR_PROGRESS_BYTES: u64 = 4 << 10;
 /// A log without traffic of its own follows the others at this distance.
-const IDLE_ANCHOR_BYTES: u64 = 1 << 20;
+const IDLE_ANCHOR_BYTES: u64 = 256 << 10;
+
+/// A block that nobody waits for begins at least this long after the one before ...
+const LINGER: Duration = Duration::from_millis(1);
+/// ... unless this much is ready.
+const LINGER_BYTES: u64 = 256 << 10;
 
 /// See the file head.
 pub(crate) struct Logger {
@@ -42,6 +49,8 @@ pub(crate) struct Logger {
     store: Box<dyn LogStore>,
     block: BlockBuffer,
     anchor: LastAnchor,
+    /// When the last block was begun; `None` after having slept.
+    last_write: Option<Instant>,
     scratch: Vec<u8>,
 }
 
@@ -77,7 +86,8 @@ impl Logger {
     ) -> Logger {
         // The start of every stream counts as an anchor of zeroes.
         let anchor = LastAnchor { end: Some(Lsn::ZERO), at: now(), durable: vec![0; logs.count()] };
-        Logger { logs, log, reader, store, block: BlockBuffer::default(), anchor, scratch: Vec::new() }
+        let block = BlockBuffer::default();
+        Logger { logs, log, reader, store, block, anchor, last_write: None, scratch: Vec::new() }
     }
 
     pub(crate) fn run(mut self) {
@@ -101,6 +111,7 @@ impl Logger {
             }
             let mut is_anchor_refused = false;
             if self.reader.ready() > self.reader.position() {
+                self.linger();
                 if self.anchor_is_due() {
                     self.append_anchor();
                 }
@@ -123,6 +134,7 @@ impl Logger {
                 std::thread::yield_now();
                 continue;
             }
+            self.last_write = None;
             let durable = &self.anchor.durable;
             self.reader.sleep_unless(|| {
                 logs.is_stopping.load(Ordering::SeqCst)
@@ -132,9 +144,26 @@ impl Logger {
         }
     }
 
+    /// Lets more records come together, unless somebody waits.
+    fn linger(&mut self) {
+        let Some(last) = self.last_write else { return };
+        let rest = LINGER.saturating_sub(now().duration_since(last));
+        let is_enough = self.reader.ready().0 - self.reader.position().0 >= LINGER_BYTES;
+        if rest.is_zero() || is_enough {
+            return;
+        }
+        let logs = &self.logs;
+        self.reader.doze_unless(rest, || {
+            logs.watch.has_waiters()
+                || logs.is_stopping.load(Ordering::SeqCst)
+                || logs.watch.failure().is_some()
+        });
+    }
+
     /// Writes what is ready, or as much as fits into a block.
     fn write_block(&mut self) -> Result<()> {
         let position = self.reader.position();
+        self.last_write = Some(now());
         let ready = self.reader.ready().0 - position.0;
         if ready == 0 {
             return Ok(());

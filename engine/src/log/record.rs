@@ -121,6 +121,12 @@ impl CompressedVector<'_> {
         self.bitmap == 0
     }
 
+    /// What the vector takes in its log record.
+    pub fn encoded_bytes(&self) -> usize {
+        let bitmap_bits = (u64::BITS - self.bitmap.leading_zeros()).max(1) as usize;
+        bitmap_bits.div_ceil(7) + self.entries.len()
+    }
+
     /// Fills `into` with the whole vector (paper, algorithm 5, Decompress): `anchor` is the last anchor before the
     /// record in its log, zeroes before the first. Fails if an entry names a log that the anchor does not have.
     pub fn decompress(&self, anchor: &[u64], into: &mut LsnVector) -> Result<(), Malformed> {

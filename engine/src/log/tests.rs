@@ -19,6 +19,7 @@ fn config(disk: &Arc<dyn Disk>, logs: usize) -> Config {
     config.disk = Arc::clone(disk);
     config.logs = logs;
     config.log_buffer_bytes = 64 << 10;
+    config.shared_block_bytes = 0;
     config.segment_bytes = 256 << 10;
     config
 }

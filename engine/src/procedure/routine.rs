@@ -42,12 +42,11 @@ impl Routine {
             Error::input(sqlstate::FEATURE_NOT_SUPPORTED, message)
         })?;
         let procedure = Arc::new(compiler.compile(&self.definition, view)?);
-        if let Some(version) = version
-            && !self.is_dropped()
-        {
-            self.keep_compiled(version, Arc::clone(&procedure) as _);
-        }
-        Ok(procedure)
+        let Some(version) = version.filter(|_| !self.is_dropped()) else { return Ok(procedure) };
+        let kept = self.keep_compiled(version, Arc::clone(&procedure) as _, |kept| {
+            kept.downcast_ref::<Procedure>().is_some_and(Procedure::is_current)
+        });
+        Ok(kept.downcast().unwrap_or(procedure))
     }
 
     /// What was compiled under this version of the catalog.

@@ -52,6 +52,8 @@
 //!   scans twice instead and says nothing of the readers of what is absent.
 //! * Defaulting happens once, when the LV is frozen, not for each absent tuple: the floor only grows, so one raise by
 //!   its latest value covers every default of the transaction.
+//! * A worker's transactions go to its own log only while that has enough to write; else to the first log that has little, so that few
+//!   transactions share a block (`Logs::choose`). LVs order them all the same.
 //! * Anchors are appended by the logger just before a block, not by a timer; the paper's delta (evict later than PLV) is
 //!   the distance between the floor and the durable positions.
 
@@ -76,11 +78,18 @@ pub struct Taurus {
 /// What is kept for a tuple, gap or table stripe. An empty vector means: at most the floor.
 #[derive(Clone, Debug, Default)]
 pub struct TupleVectors {
+    write: LsnVector,
+    /// Most tuples have none: kept apart, so that the lock table stays small.
+    shared: Option<Box<SharedVectors>>,
+}
+
+/// Of accesses that do not conflict with their like.
+#[derive(Clone, Debug, Default)]
+struct SharedVectors {
     /// Readers that conflict with later writers: command-logged ones.
     read: LsnVector,
     /// Intents: row writers under a table, inserters into a gap; command-logged row readers under a table.
     intent: LsnVector,
-    write: LsnVector,
 }
 
 /// T.LV, and how far a large transaction's append has come.
@@ -109,7 +118,7 @@ impl Taurus {
 
     /// Whether the floor covers the vector.
     #[inline]
-    fn is_below_floor(&self, vector: &LsnVector) -> bool {
+    fn is_below_floor(&self, vector: &[u64]) -> bool {
         let bound = |log| {
             if mutant::is_active(Mutant::ZeroTupleLv) {
                 self.logs.watch().durable(log)
@@ -117,7 +126,7 @@ impl Taurus {
                 self.logs.floor(log)
             }
         };
-        vector.entries().iter().enumerate().all(|(log, entry)| *entry <= bound(log).0)
+        vector.iter().enumerate().all(|(log, entry)| *entry <= bound(log).0)
     }
 
     /// Makes the LV final (invariants 2 and 4).
@@ -196,9 +205,10 @@ impl Protocol for Taurus {
 
     #[inline]
     fn can_evict(&self, meta: &TupleVectors) -> bool {
-        self.is_below_floor(&meta.write)
-            && self.is_below_floor(&meta.intent)
-            && self.is_below_floor(&meta.read)
+        self.is_below_floor(meta.write.entries())
+            && meta.shared.as_ref().is_none_or(|shared| {
+                self.is_below_floor(shared.intent.entries()) && self.is_below_floor(shared.read.entries())
+            })
     }
 
     fn new_dependencies(&self) -> Dependencies {
@@ -217,11 +227,12 @@ impl Protocol for Taurus {
         let vector = &mut dependencies.vector;
         // Invariant 4: an empty vector is covered by the floor, which `freeze` brings in.
         vector.raise(meta.write.entries());
+        let Some(shared) = &meta.shared else { return };
         if matches!(mode, AccessMode::Read | AccessMode::Write) {
-            vector.raise(meta.intent.entries());
+            vector.raise(shared.intent.entries());
         }
         if matches!(mode, AccessMode::IntentWrite | AccessMode::Write) {
-            vector.raise(meta.read.entries());
+            vector.raise(shared.read.entries());
         }
     }
 
@@ -233,10 +244,14 @@ impl Protocol for Taurus {
         }
         let reads_again = trace == Trace::Command && !mutant::is_active(Mutant::NoReadLv);
         match mode {
-            AccessMode::IntentRead if reads_again => meta.intent.raise(token.entries()),
-            AccessMode::Read if reads_again => meta.read.raise(token.entries()),
+            AccessMode::IntentRead if reads_again => {
+                meta.shared.get_or_insert_default().intent.raise(token.entries());
+            }
+            AccessMode::Read if reads_again => {
+                meta.shared.get_or_insert_default().read.raise(token.entries());
+            }
             AccessMode::IntentRead | AccessMode::Read => {}
-            AccessMode::IntentWrite => meta.intent.raise(token.entries()),
+            AccessMode::IntentWrite => meta.shared.get_or_insert_default().intent.raise(token.entries()),
             AccessMode::Write => {
                 debug_assert!(
                     mutant::is_active(Mutant::ReleaseBeforeRaise)
@@ -244,25 +259,27 @@ impl Protocol for Taurus {
                     "a writer's LV covers its predecessors"
                 );
                 meta.write.copy_from(token.entries());
-                meta.intent.clear();
-                meta.read.clear();
+                meta.shared = None;
             }
         }
     }
 
     /// Readers of the whole gap relied on both parts being empty. A writer of the gap has read it and inserted.
     fn divided(&self, gap: &TupleVectors) -> Option<TupleVectors> {
-        if self.is_below_floor(&gap.read) && self.is_below_floor(&gap.write) {
+        let read = gap.shared.as_ref().map_or(&[][..], |shared| shared.read.entries());
+        if self.is_below_floor(gap.write.entries()) && self.is_below_floor(read) {
             return None;
         }
-        let mut part = TupleVectors::default();
-        part.read.raise(gap.read.entries());
+        let mut part = Box::<SharedVectors>::default();
+        part.read.raise(read);
         part.read.raise(gap.write.entries());
-        Some(part)
+        Some(TupleVectors { shared: Some(part), ..TupleVectors::default() })
     }
 
     fn inherit(&self, gap: &mut TupleVectors, from: &TupleVectors) {
-        gap.read.raise(from.read.entries());
+        if let Some(shared) = &from.shared {
+            gap.shared.get_or_insert_default().read.raise(shared.read.entries());
+        }
     }
 
     fn log_commit(
@@ -271,7 +288,7 @@ impl Protocol for Taurus {
         dependencies: &mut Dependencies,
         payload: &CommitPayload<'_>,
     ) -> Result<Append<LsnVector>> {
-        let log = dependencies.progress.log(worker % self.logs.count());
+        let log = dependencies.progress.log(self.logs.choose(worker));
         // The bug is shown by records of usual size; it knows no fragments.
         if mutant::is_active(Mutant::ReserveBeforeFreeze) && payload.operations.len() <= 4096 {
             return self.append_before_freezing(log, worker, dependencies, payload);

@@ -21,6 +21,8 @@ use crate::storage::table::Table;
 pub(super) struct Installer {
     pub(super) catalog: Arc<Catalog>,
     pub(super) compiler: Option<Arc<dyn RoutineCompiler>>,
+    /// Calls are not run where their after-images are there.
+    pub(super) replays_images: bool,
     pub(super) on_progress: Option<OnRecoveryProgress>,
     pub(super) started: Instant,
     /// What earlier incarnations have contributed.
@@ -71,7 +73,9 @@ impl Replay for Installer {
         let place = Place { log, end };
         if let Some(command) = Command::of(operations) {
             let command = command.map_err(|malformed| place.corrupt(malformed.reason))?;
-            return scratch.commands.replay(&self.catalog, self.compiler.as_deref(), &command, place);
+            if !(self.replays_images && command.has_images) {
+                return scratch.commands.replay(&self.catalog, self.compiler.as_deref(), &command, place);
+            }
         }
         let tables = &mut scratch.tables;
         let guard = epoch::pin();
@@ -84,6 +88,8 @@ impl Replay for Installer {
                     self.catalog.apply(&change, &guard)?;
                     continue;
                 }
+                // It is the first operation (see above).
+                Operation::Command(command) if self.replays_images && command.has_images => continue,
                 Operation::Command(_) => {
                     return Err(place.corrupt("a call stands among changes"));
                 }

@@ -5,6 +5,7 @@
 
 use std::hash::{BuildHasher, Hash, Hasher};
 use std::ops::Bound;
+use std::sync::Arc;
 
 use crossbeam_epoch as epoch;
 
@@ -15,15 +16,17 @@ use crate::storage::table::Table;
 
 /// A hash of all committed tables, keys, rows and routines. Nothing may change meanwhile. Only good for comparing within one version of this program.
 pub fn state_hash(catalog: &Catalog) -> Result<u64> {
-    let mut sum = 0_u64;
-    for table in catalog.tables() {
-        sum = sum.wrapping_add(table_hash(&table)?);
-    }
+    let mut sum = tables_hash(&catalog.tables())?;
     let hashes = foldhash::quality::FixedState::default();
     for routine in catalog.routines() {
         sum = sum.wrapping_add(hashes.hash_one(format!("{:?} {:?}", routine.id, routine.definition)));
     }
     Ok(sum)
+}
+
+/// As [`state_hash`], of these tables only.
+pub fn tables_hash(tables: &[Arc<Table>]) -> Result<u64> {
+    tables.iter().try_fold(0_u64, |sum, table| Ok(sum.wrapping_add(table_hash(table)?)))
 }
 
 fn table_hash(table: &Table) -> Result<u64> {

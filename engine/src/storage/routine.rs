@@ -60,10 +60,22 @@ impl Routine {
         compiled.as_ref().filter(|(version, _)| *version == catalog_version).map(|(_, code)| Arc::clone(code))
     }
 
-    pub(crate) fn keep_compiled(&self, catalog_version: u64, code: Arc<dyn Any + Send + Sync>) {
+    /// Keeps what was just compiled, unless somebody else has kept something as good meanwhile: all shall run the same. Answers what
+    /// is kept for this version of the catalog.
+    pub(crate) fn keep_compiled(
+        &self,
+        catalog_version: u64,
+        code: Arc<dyn Any + Send + Sync>,
+        is_good: impl Fn(&(dyn Any + Send + Sync)) -> bool,
+    ) -> Arc<dyn Any + Send + Sync> {
         let mut compiled = self.compiled.write();
-        if compiled.as_ref().is_none_or(|(version, _)| *version <= catalog_version) {
-            *compiled = Some((catalog_version, code));
+        match &*compiled {
+            Some((version, kept)) if *version == catalog_version && is_good(&**kept) => Arc::clone(kept),
+            Some((version, _)) if *version > catalog_version => code,
+            _ => {
+                *compiled = Some((catalog_version, Arc::clone(&code)));
+                code
+            }
         }
     }
 }

@@ -21,15 +21,18 @@
 //! 3. An entry is dropped only without holders and waiters, and when the protocol agrees (pitfall 19).
 //! 4. Latch order: waits-for mutex, then one bucket; never two buckets.
 
+mod bucket;
+
 use std::collections::HashMap;
 
 use crossbeam_utils::CachePadded;
 use parking_lot::{Mutex, MutexGuard};
 use smallvec::SmallVec;
 
+use self::bucket::{Bucket, Entry, Freshness, Grant, Waiter};
 use crate::mutant::{self, Mutant};
 use crate::protocol::{AccessMode, Protocol};
-use crate::ticket::{Signal, Ticket, ticket};
+use crate::ticket::{Ticket, ticket};
 
 /// A lockable thing, as a 64-bit hash.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -49,93 +52,8 @@ pub(crate) enum Acquired {
     Deadlock,
 }
 
-/// Whether the holder has seen its grant yet. A grant made while its transaction waited is fresh until the
-/// transaction resumes and collects its dependencies.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Freshness {
-    Seen,
-    FreshNew,
-    FreshUpgrade,
-}
-
-struct Grant {
-    transaction: TransactionId,
-    mode: AccessMode,
-    freshness: Freshness,
-}
-
-struct Waiter {
-    transaction: TransactionId,
-    /// The mode it will hold, joined with what it holds already.
-    mode: AccessMode,
-    is_upgrade: bool,
-    signal: Signal,
-}
-
-struct Entry<M> {
-    resource: Resource,
-    meta: M,
-    granted: SmallVec<[Grant; 2]>,
-    waiting: Vec<Waiter>,
-}
-
-impl<M> Entry<M> {
-    fn is_idle(&self) -> bool {
-        self.granted.is_empty() && self.waiting.is_empty()
-    }
-
-    fn is_grantable(&self, transaction: TransactionId, mode: AccessMode) -> bool {
-        self.granted.iter().all(|grant| grant.transaction == transaction || grant.mode.is_compatible(mode))
-    }
-
-    /// Grants from the head of the queue as far as possible; the signals are fired after the latch is dropped.
-    fn grant_waiters(&mut self, fired: &mut SmallVec<[Signal; 2]>) {
-        while let Some(first) = self.waiting.first() {
-            if !self.is_grantable(first.transaction, first.mode) {
-                return;
-            }
-            let waiter = self.waiting.remove(0);
-            match self.granted.iter_mut().find(|grant| grant.transaction == waiter.transaction) {
-                Some(grant) => {
-                    grant.mode = waiter.mode;
-                    if grant.freshness == Freshness::Seen {
-                        grant.freshness = Freshness::FreshUpgrade;
-                    }
-                }
-                None => self.granted.push(Grant {
-                    transaction: waiter.transaction,
-                    mode: waiter.mode,
-                    freshness: Freshness::FreshNew,
-                }),
-            }
-            fired.push(waiter.signal);
-        }
-    }
-
-    /// Those that `transaction`, queued here, waits for: conflicting holders and everybody ahead in the queue.
-    fn blockers(&self, transaction: TransactionId) -> SmallVec<[TransactionId; 4]> {
-        let mut blockers = SmallVec::new();
-        let Some(place) = self.waiting.iter().position(|waiter| waiter.transaction == transaction) else {
-            return blockers;
-        };
-        let mode = self.waiting[place].mode;
-        for grant in &self.granted {
-            if grant.transaction != transaction && !grant.mode.is_compatible(mode) {
-                blockers.push(grant.transaction);
-            }
-        }
-        blockers.extend(self.waiting[..place].iter().map(|waiter| waiter.transaction));
-        blockers
-    }
-}
-
-type Bucket<M> = Vec<Entry<M>>;
-
-/// On a cache line of its own, so that neighbours do not slow each other down.
+/// On cache lines of its own, so that neighbours do not slow each other down.
 type PaddedBucket<M> = CachePadded<Mutex<Bucket<M>>>;
-
-/// From this many entries on, a bucket is swept before one is added.
-const SWEEP_ENTRIES: usize = 4;
 
 /// See the module head.
 pub(crate) struct LockTable<P: Protocol> {
@@ -149,7 +67,7 @@ impl<P: Protocol> LockTable<P> {
     pub(crate) fn new(buckets: usize) -> LockTable<P> {
         assert!(buckets.is_power_of_two(), "the bucket number is taken from bits of a hash");
         LockTable {
-            buckets: (0..buckets).map(|_| CachePadded::new(Mutex::new(Vec::new()))).collect(),
+            buckets: (0..buckets).map(|_| CachePadded::default()).collect(),
             waits: Mutex::new(HashMap::new()),
         }
     }
@@ -164,22 +82,7 @@ impl<P: Protocol> LockTable<P> {
         resource: Resource,
         protocol: &P,
     ) -> &'b mut Entry<P::TupleMeta> {
-        let place = match bucket.iter().position(|entry| entry.resource == resource) {
-            Some(place) => place,
-            None => {
-                if bucket.len() >= SWEEP_ENTRIES {
-                    bucket.retain(|entry| !(entry.is_idle() && protocol.can_evict(&entry.meta)));
-                }
-                bucket.push(Entry {
-                    resource,
-                    meta: protocol.new_tuple_meta(),
-                    granted: SmallVec::new(),
-                    waiting: Vec::new(),
-                });
-                bucket.len() - 1
-            }
-        };
-        &mut bucket[place]
+        bucket.find_or_insert(resource, |meta| protocol.can_evict(meta), || protocol.new_tuple_meta())
     }
 
     /// Asks for `resource` in `mode`. After `Wait`, ask again with the same arguments once the ticket fires.
@@ -219,7 +122,7 @@ impl<P: Protocol> LockTable<P> {
         mode: AccessMode,
     ) -> Option<Acquired> {
         let Some(place) = entry.granted.iter().position(|grant| grant.transaction == transaction) else {
-            if !entry.waiting.is_empty() || !entry.is_grantable(transaction, mode) {
+            if entry.has_waiters() || !entry.is_grantable(transaction, mode) {
                 return None;
             }
             entry.granted.push(Grant { transaction, mode, freshness: Freshness::Seen });
@@ -264,12 +167,7 @@ impl<P: Protocol> LockTable<P> {
                 is_upgrade: held.is_some(),
                 signal,
             };
-            let place = if waiter.is_upgrade {
-                entry.waiting.iter().take_while(|other| other.is_upgrade).count()
-            } else {
-                entry.waiting.len()
-            };
-            entry.waiting.insert(place, waiter);
+            entry.enqueue(waiter);
             answer
         };
         waits.insert(transaction, resource);
@@ -289,7 +187,7 @@ impl<P: Protocol> LockTable<P> {
         while let Some(transaction) = stack.pop() {
             let Some(&resource) = waits.get(&transaction) else { continue };
             let bucket = self.bucket(resource);
-            let Some(entry) = bucket.iter().find(|entry| entry.resource == resource) else { continue };
+            let Some(entry) = bucket.get(resource) else { continue };
             for blocker in entry.blockers(transaction) {
                 if blocker == start {
                     return true;
@@ -307,11 +205,8 @@ impl<P: Protocol> LockTable<P> {
     pub(crate) fn withdraw(&self, transaction: TransactionId, resource: Resource) {
         let mut fired = SmallVec::new();
         let mut bucket = self.bucket(resource);
-        if let Some(entry) = bucket.iter_mut().find(|entry| entry.resource == resource) {
-            entry.waiting.retain(|waiter| waiter.transaction != transaction);
-            entry.granted.retain(|grant| {
-                !(grant.transaction == transaction && grant.freshness == Freshness::FreshNew)
-            });
+        if let Some(entry) = bucket.get_mut(resource) {
+            entry.withdraw(transaction);
             entry.grant_waiters(&mut fired);
         }
         drop(bucket);
@@ -352,8 +247,7 @@ impl<P: Protocol> LockTable<P> {
         let trace_late = mutant::is_active(Mutant::ReleaseBeforeRaise);
         let mut fired = SmallVec::new();
         let mut bucket = self.bucket(resource);
-        let Some(place) = bucket.iter().position(|entry| entry.resource == resource) else { return };
-        let entry = &mut bucket[place];
+        let Some(entry) = bucket.get_mut(resource) else { return };
         let Some(grant) = entry.granted.iter().position(|grant| grant.transaction == transaction) else {
             return;
         };
@@ -362,10 +256,10 @@ impl<P: Protocol> LockTable<P> {
             leave_trace(mode, &mut entry.meta);
         }
         entry.granted.swap_remove(grant);
-        if !entry.waiting.is_empty() {
+        if entry.has_waiters() {
             entry.grant_waiters(&mut fired);
         } else if entry.granted.is_empty() && protocol.can_evict(&entry.meta) {
-            bucket.swap_remove(place);
+            bucket.remove(resource);
         }
         drop(bucket);
         drop(fired);
@@ -376,15 +270,15 @@ impl<P: Protocol> LockTable<P> {
         }
     }
 
-    /// Gives `part` the traces of the gap `whole`, which it is about to be divided from. The caller holds `whole` in a mode that keeps
-    /// readers away, so none is missed; `part` is not to be found yet.
-    pub(crate) fn divide(&self, protocol: &P, whole: Resource, part: Resource) {
+    /// Gives `parts` the traces of the gap `whole`, which is about to be divided. The caller holds `whole` in a mode that keeps
+    /// readers away, so none is missed; the parts are not to be found yet.
+    pub(crate) fn divide(&self, protocol: &P, whole: Resource, parts: [Resource; 2]) {
         let traces = {
             let bucket = self.bucket(whole);
-            let entry = bucket.iter().find(|entry| entry.resource == whole);
-            entry.and_then(|entry| protocol.divided(&entry.meta))
+            bucket.get(whole).and_then(|entry| protocol.divided(&entry.meta))
         };
-        if let Some(traces) = traces {
+        let Some(traces) = traces else { return };
+        for part in parts {
             protocol.inherit(&mut Self::entry(&mut self.bucket(part), part, protocol).meta, &traces);
         }
     }
@@ -392,10 +286,7 @@ impl<P: Protocol> LockTable<P> {
     /// Whether the protocol could forget the resource.
     pub(crate) fn is_forgettable(&self, protocol: &P, resource: Resource) -> bool {
         let bucket = self.bucket(resource);
-        bucket
-            .iter()
-            .find(|entry| entry.resource == resource)
-            .is_none_or(|entry| protocol.can_evict(&entry.meta))
+        bucket.get(resource).is_none_or(|entry| protocol.can_evict(&entry.meta))
     }
 
     /// A transaction that has waited has ended.

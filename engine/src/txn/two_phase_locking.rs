@@ -79,10 +79,12 @@ pub struct TwoPhaseLocking<P: Protocol> {
     next_worker: AtomicU64,
     /// A call was logged as a command: gaps may have traces of readers. Never taken back.
     has_commands: AtomicBool,
+    /// Calls are logged with their after-images (`Config::command_images`).
+    logs_images: bool,
 }
 
 impl<P: Protocol> TwoPhaseLocking<P> {
-    pub fn new(protocol: Arc<P>, catalog: Arc<Catalog>) -> TwoPhaseLocking<P> {
+    pub fn new(protocol: Arc<P>, catalog: Arc<Catalog>, logs_images: bool) -> TwoPhaseLocking<P> {
         TwoPhaseLocking {
             protocol,
             catalog,
@@ -90,6 +92,7 @@ impl<P: Protocol> TwoPhaseLocking<P> {
             purge: purge::Queue::default(),
             next_worker: AtomicU64::new(1),
             has_commands: AtomicBool::new(false),
+            logs_images,
         }
     }
 
@@ -302,12 +305,14 @@ impl<P: Protocol> LockingTransaction<P> {
         }
     }
 
-    /// A new key is about to divide the gap before `next`: those who found it empty must be followed in both parts (pitfall 23).
+    /// A new key is about to divide the gap before `next`: those who found it empty must be followed in both parts, and at the key
+    /// itself, whose record stays behind if the insert is rolled back (pitfall 23).
     fn divide_gap(&self, table: &Table, next: Option<&[u8]>, key: &[u8]) {
         let shared = &*self.shared;
         if shared.has_commands.load(Ordering::Relaxed) && !mutant::is_active(Mutant::NoGapLv) {
-            let (whole, part) = (Resource::gap(table.id(), next), Resource::gap(table.id(), Some(key)));
-            shared.locks.divide(&shared.protocol, whole, part);
+            let whole = Resource::gap(table.id(), next);
+            let parts = [Resource::gap(table.id(), Some(key)), Resource::row(table.id(), key)];
+            shared.locks.divide(&shared.protocol, whole, parts);
         }
     }
 
@@ -516,6 +521,9 @@ impl<P: Protocol> Transaction<P> for LockingTransaction<P> {
         }
         if let Some(command) = &self.command {
             self.payload.finish_command(command.bytes, &self.row_numbers, self.write_set);
+            if self.shared.logs_images {
+                self.append_images();
+            }
         }
         let payload = CommitPayload { operations: self.payload.as_bytes(), is_barrier: self.changes_catalog };
         Some((payload, &mut self.dependencies))

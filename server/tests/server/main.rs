@@ -8,6 +8,7 @@ mod drivers;
 mod foreign_keys;
 mod hostile;
 mod lifecycle;
+mod log_command;
 mod process;
 mod psql;
 mod raw;

@@ -75,6 +75,10 @@ impl Server {
         Server { child, port, ready_line, stdout, directory }
     }
 
+    pub(crate) fn data_directory(&self) -> PathBuf {
+        self.directory.path().join("data")
+    }
+
     pub(crate) fn connect(&self) -> TcpStream {
         let stream = TcpStream::connect(("127.0.0.1", self.port)).unwrap();
         stream.set_read_timeout(Some(PATIENCE)).unwrap();

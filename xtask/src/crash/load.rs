@@ -18,6 +18,8 @@ use crate::server::{Instance, RunningServer};
 
 /// How many transactions of a hundred end in ROLLBACK on purpose.
 const ROLLBACK_PERCENT: u32 = 5;
+/// How many of a hundred update branch and teller in the other order, so that deadlocks happen and transactions begin again.
+const OTHER_ORDER_PERCENT: u32 = 10;
 /// Clients notice a killed server at once; one that does not has a server process left over.
 const END_LIMIT: Duration = Duration::from_secs(10);
 
@@ -216,8 +218,13 @@ impl Teller {
         client.batch_execute("begin")?;
         client.execute(&statements.account, &[&delta, &account])?;
         client.query_one(&statements.balance, &[&account])?;
-        client.execute(&statements.teller, &[&delta, &teller])?;
-        client.execute(&statements.branch, &[&delta, &branch])?;
+        let mut updates = [(&statements.teller, teller), (&statements.branch, branch)];
+        if self.random.random_range(0..100) < OTHER_ORDER_PERCENT {
+            updates.reverse();
+        }
+        for (update, id) in updates {
+            client.execute(update, &[&delta, &id])?;
+        }
         client.execute(&statements.history, &[&teller, &branch, &account, &delta])?;
         client.execute(&statements.ledger, &[&number, &sequence, &delta])?;
         client.execute(&statements.counter, &[&sequence, &number])?;

@@ -15,7 +15,7 @@ use super::source::{Source, is_word, line_of};
 const CRATES: &[(&str, &str, &[&str])] = &[
     ("engine", "hyades-engine", &[]),
     ("sql", "hyades", &["hyades-engine"]),
-    ("server", "hyades-server", &["hyades", "hyades-engine"]),
+    ("server", "hyades-server", &["hyades", "hyades-engine", "hyades-bench"]),
     ("bench", "hyades-bench", &["hyades", "hyades-engine"]),
     ("sim", "hyades-sim", &["hyades", "hyades-engine"]),
     ("xtask", "xtask", &[]),

@@ -20,6 +20,7 @@ impl RingMemory {
     }
 
     /// The two pieces of the ring that `length` bytes from `position` on occupy: (start, length of the first piece).
+    #[inline]
     fn split(&self, position: u64, length: usize) -> (usize, usize) {
         assert!(length <= self.cells.len(), "more bytes than the ring holds");
         let start = (position as usize) & (self.cells.len() - 1);
@@ -30,12 +31,15 @@ impl RingMemory {
     ///
     /// # Safety
     /// No other thread accesses these places at the same time.
+    #[inline]
     pub(super) unsafe fn write(&self, position: u64, bytes: &[u8]) {
         let (start, first) = self.split(position, bytes.len());
         // SAFETY: `split` keeps both pieces inside the ring; the caller keeps others out.
         unsafe {
             copy_in(&self.cells[start..start + first], &bytes[..first]);
-            copy_in(&self.cells[..bytes.len() - first], &bytes[first..]);
+            if first < bytes.len() {
+                copy_in(&self.cells[..bytes.len() - first], &bytes[first..]);
+            }
         }
     }
 

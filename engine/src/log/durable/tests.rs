@@ -15,6 +15,10 @@ impl Wake for CountWakes {
     }
 }
 
+fn watch_of(logs: usize) -> Arc<DurableWatch> {
+    DurableWatch::new((0..logs).map(|_| Arc::default()).collect())
+}
+
 fn poll(durability: &mut Durability, wakes: &Arc<CountWakes>) -> Poll<Result<()>> {
     let waker = Waker::from(Arc::clone(wakes));
     Pin::new(durability).poll(&mut Context::from_waker(&waker))
@@ -30,7 +34,7 @@ fn poison(watch: &DurableWatch) {
 
 #[test]
 fn what_is_durable_does_not_wait() {
-    let watch = DurableWatch::new(2);
+    let watch = watch_of(2);
     watch.advance(1, Lsn(16));
     assert!(Durability::immediate().is_durable());
     assert!(needing(&watch, &[]).is_durable());
@@ -42,7 +46,7 @@ fn what_is_durable_does_not_wait() {
 
 #[test]
 fn a_waiter_is_woken_once_by_the_last_log_it_needs() {
-    let watch = DurableWatch::new(3);
+    let watch = watch_of(3);
     let wakes = Arc::new(CountWakes::default());
     let mut durability = needing(&watch, &[8, 0, 24]);
     assert!(poll(&mut durability, &wakes).is_pending());
@@ -57,7 +61,7 @@ fn a_waiter_is_woken_once_by_the_last_log_it_needs() {
 
 #[test]
 fn the_latest_waker_counts() {
-    let watch = DurableWatch::new(1);
+    let watch = watch_of(1);
     let (first, second) = (Arc::new(CountWakes::default()), Arc::new(CountWakes::default()));
     let mut durability = needing(&watch, &[8]);
     assert!(poll(&mut durability, &first).is_pending());
@@ -68,7 +72,7 @@ fn the_latest_waker_counts() {
 
 #[test]
 fn a_clone_waits_on_its_own_and_a_dropped_waiter_is_forgotten() {
-    let watch = DurableWatch::new(1);
+    let watch = watch_of(1);
     let wakes = Arc::new(CountWakes::default());
     let mut durability = needing(&watch, &[8]);
     assert!(poll(&mut durability, &wakes).is_pending());
@@ -81,7 +85,7 @@ fn a_clone_waits_on_its_own_and_a_dropped_waiter_is_forgotten() {
 
 #[test]
 fn a_merged_durability_needs_both() {
-    let watch = DurableWatch::new(2);
+    let watch = watch_of(2);
     let mut both = Durability::immediate();
     both.merge(&needing(&watch, &[8]));
     both.merge(&needing(&watch, &[0, 8]));
@@ -94,7 +98,7 @@ fn a_merged_durability_needs_both() {
 
 #[test]
 fn poison_fails_those_who_wait_and_spares_those_who_were_done() {
-    let watch = DurableWatch::new(1);
+    let watch = watch_of(1);
     watch.advance(0, Lsn(8));
     let wakes = Arc::new(CountWakes::default());
     let (mut done, mut waiting) = (needing(&watch, &[8]), needing(&watch, &[16]));
@@ -110,7 +114,7 @@ fn poison_fails_those_who_wait_and_spares_those_who_were_done() {
 
 #[test]
 fn many_threads_wait_for_two_logs() {
-    let watch = DurableWatch::new(2);
+    let watch = watch_of(2);
     let waiters: Vec<_> = (0..4_u64)
         .map(|waiter| {
             let watch = Arc::clone(&watch);

@@ -13,7 +13,8 @@
 //!   the one before.
 //! * `write-set hash`: what [`WriteSetHash`] made of every row written; replay must come to the same.
 //!
-//! It takes the place of all operations of its transaction.
+//! It takes the place of all operations of its transaction. Only where a test wants to compare both ways of replay
+//! (`Config::command_images`; `captured` has 8 then), the operations follow it.
 
 use xxhash_rust::xxh3::xxh3_64_with_seed;
 
@@ -29,6 +30,7 @@ pub(super) const COMMAND_HEAD: u64 = 4;
 const CAPTURED_CLOCK: u8 = 1;
 const CAPTURED_RANDOM: u8 = 2;
 const CAPTURED_IDENTITY: u8 = 4;
+const HAS_IMAGES: u8 = 8;
 
 /// What the call saw of its surroundings, as far as its procedure looks.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -80,6 +82,8 @@ pub struct Command<'a> {
     row_number_count: usize,
     row_numbers: &'a [u8],
     pub write_set_hash: u64,
+    /// After-images follow the call.
+    pub has_images: bool,
 }
 
 /// Writes what stands before the arguments; [`write_arguments`] and [`finish_command`] add the rest.
@@ -130,6 +134,13 @@ pub fn write_arguments(into: &mut Vec<u8>, arguments: &[Value]) {
     into.splice(start..=start, prefix);
 }
 
+/// Says in the head of a call that after-images follow it.
+pub(super) fn announce_images(command: &mut [u8]) {
+    if let Some(flags) = command.get_mut(1) {
+        *flags |= HAS_IMAGES;
+    }
+}
+
 /// Adds what is known when the call has ended.
 pub fn finish_command(into: &mut Vec<u8>, row_numbers: &[u64], write_set: WriteSetHash) {
     write_varint(into, row_numbers.len() as u64);
@@ -150,7 +161,7 @@ impl<'a> Command<'a> {
     fn decode(bytes: &'a [u8]) -> Result<Command<'a>, Malformed> {
         let mut offset = 1;
         let command = Command::read(bytes, &mut offset)?;
-        if offset != bytes.len() {
+        if offset != bytes.len() && !command.has_images {
             return Err(Malformed { offset, reason: "something follows a call in its log record" });
         }
         Ok(command)
@@ -159,7 +170,7 @@ impl<'a> Command<'a> {
     /// Reads what stands behind the head's number.
     pub(super) fn read(bytes: &'a [u8], offset: &mut usize) -> Result<Command<'a>, Malformed> {
         let flags = take(bytes, offset, 1)?[0];
-        if flags & !(CAPTURED_CLOCK | CAPTURED_RANDOM | CAPTURED_IDENTITY) != 0 {
+        if flags & !(CAPTURED_CLOCK | CAPTURED_RANDOM | CAPTURED_IDENTITY | HAS_IMAGES) != 0 {
             return Err(Malformed { offset: *offset, reason: "a call has captured something unknown" });
         }
         let start = *offset;
@@ -202,6 +213,7 @@ impl<'a> Command<'a> {
             row_number_count,
             row_numbers,
             write_set_hash,
+            has_images: flags & HAS_IMAGES != 0,
         })
     }
 

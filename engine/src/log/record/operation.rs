@@ -4,14 +4,14 @@
 //!   put      | table * 4 + 1 | key bytes | key | row bytes | row |
 //!   delete   | table * 4 + 2 | key bytes | key |
 //!   catalog  | 3             | JSON bytes | CatalogChange as JSON |
-//!   command  | 4             | see `command`; nothing else stands in its record |
+//!   command  | 4             | see `command`; nothing else counts in its record |
 //! ```
 //!
 //! All numbers are varints. Keys and rows are the bytes that storage keeps; a schema change is JSON, so that a log
 //! explains itself.
 
 use super::Malformed;
-use super::command::{COMMAND_HEAD, Command, WriteSetHash, finish_command};
+use super::command::{COMMAND_HEAD, Command, WriteSetHash, announce_images, finish_command};
 use super::varint::{read_varint, write_varint};
 use crate::catalog::{CatalogChange, TableId};
 
@@ -107,6 +107,11 @@ impl OperationsWriter {
     pub fn finish_command(&mut self, head_bytes: usize, row_numbers: &[u64], write_set: WriteSetHash) {
         self.bytes.truncate(head_bytes);
         finish_command(&mut self.bytes, row_numbers, write_set);
+    }
+
+    /// What is put and deleted from here on are the images of the completed call.
+    pub fn announce_images(&mut self) {
+        announce_images(&mut self.bytes);
     }
 
     #[inline]

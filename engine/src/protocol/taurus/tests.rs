@@ -26,6 +26,7 @@ fn fixture(logs: usize) -> Fixture {
     config.disk = Arc::clone(&disk);
     config.logs = logs;
     config.log_buffer_bytes = 64 << 10;
+    config.shared_block_bytes = 0;
     config.segment_bytes = 256 << 10;
     let mut manifest = Manifest::create();
     let taurus = Taurus::new(Logs::start(&config, &mut manifest).expect("started"));
@@ -124,7 +125,7 @@ fn conflicting_accesses_order_each_other_and_others_do_not() {
 fn a_command_logged_reader_would_hold_later_writers_back() {
     let fixture = fixture(2);
     let mut meta = fixture.taurus.new_tuple_meta();
-    meta.read.raise(&[800, 8]);
+    meta.shared.get_or_insert_default().read.raise(&[800, 8]);
     for (mode, expected) in [(Write, true), (IntentWrite, true), (Read, false), (IntentRead, false)] {
         let dependencies = fixture.dependencies(mode, &meta);
         assert_eq!(covers(&dependencies, &LsnVector::from_slice(&[800, 8])), expected, "{mode:?}");

@@ -15,6 +15,7 @@ use crossbeam_epoch as epoch;
 
 use super::resource::Resource;
 use super::{LockingTransaction, UndoAction};
+use crate::log::record::OperationsWriter;
 use crate::mutant::{self, Mutant};
 use crate::procedure::ir::Procedure;
 use crate::protocol::{AccessMode, Protocol};
@@ -62,9 +63,26 @@ impl<P: Protocol> LockingTransaction<P> {
         }
         let mut payload = std::mem::take(&mut self.payload);
         payload.clear();
+        for (number, bytes) in self.write_images(&mut payload).into_iter().enumerate() {
+            self.undo[number].payload_bytes = bytes;
+        }
+        self.payload = payload;
+    }
+
+    /// Puts the after-images of a completed call behind it.
+    pub(super) fn append_images(&mut self) {
+        let mut payload = std::mem::take(&mut self.payload);
+        payload.announce_images();
+        self.write_images(&mut payload);
+        self.payload = payload;
+    }
+
+    /// Makes the after-images from the undo list; answers how long the payload was before each of its entries.
+    fn write_images(&self, payload: &mut OperationsWriter) -> Vec<usize> {
+        let mut places = Vec::with_capacity(self.undo.len());
         let guard = epoch::pin();
         for (number, next) in self.next_writes().into_iter().enumerate() {
-            self.undo[number].payload_bytes = payload.len();
+            places.push(payload.len());
             let Some((table, key)) = self.row_written(number) else { continue };
             // What a write left is what the next write of the same row found, or what stands there now.
             let row = match next {
@@ -82,7 +100,7 @@ impl<P: Protocol> LockingTransaction<P> {
                 None => payload.delete(table.id(), key),
             }
         }
-        self.payload = payload;
+        places
     }
 
     fn row_written(&self, number: usize) -> Option<(&Arc<Table>, &[u8])> {

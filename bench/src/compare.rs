@@ -1,0 +1,313 @@
+//! Several variants in one run: measured in turns, so that a slow minute of the machine hits all, and compared by the ratios of
+//! neighbouring measurements.
+//!
+//! All databases are open during all rounds, so they share memory and caches alike; a round begins with another variant each time.
+
+use std::fmt::Write;
+use std::time::Duration;
+
+use anyhow::Result;
+use serde::Serialize;
+use serde_json::json;
+
+use crate::command::{headline, verdict};
+use crate::instance::{Figures, Instance, Logging, ProgressLine, Recovered, Setting, Variant};
+use crate::report::Side;
+use crate::workload::Workload;
+use hyades::ProtocolKind;
+
+pub struct Plan {
+    pub setting: Setting,
+    pub rounds: u64,
+    pub length: Duration,
+    pub warm_up: Duration,
+    pub crashes: bool,
+}
+
+/// Median, smallest and largest.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct Spread {
+    pub median: f64,
+    pub min: f64,
+    pub max: f64,
+}
+
+impl Spread {
+    /// Of at least one value.
+    pub fn of(values: impl IntoIterator<Item = f64>) -> Spread {
+        let mut sorted: Vec<f64> = values.into_iter().collect();
+        sorted.sort_by(f64::total_cmp);
+        let (Some(min), Some(max)) = (sorted.first(), sorted.last()) else {
+            return Spread { median: f64::NAN, min: f64::NAN, max: f64::NAN };
+        };
+        let middle = sorted.len() / 2;
+        let median = if sorted.len() % 2 == 1 {
+            sorted[middle]
+        } else {
+            f64::midpoint(sorted[middle - 1], sorted[middle])
+        };
+        Spread { median, min: *min, max: *max }
+    }
+}
+
+/// One variant and all it reached.
+pub struct Measured {
+    pub variant: Variant,
+    pub rounds: Vec<Figures>,
+    pub recovered: Option<Recovered>,
+}
+
+impl Measured {
+    pub fn rate(&self) -> Spread {
+        Spread::of(self.rounds.iter().map(|round| round.per_second))
+    }
+}
+
+/// A ratio worth a line.
+#[derive(Clone, Debug, Serialize)]
+pub struct Ratio {
+    pub what: String,
+    pub measured: Spread,
+    /// What the paper reports for its machine.
+    pub paper: Option<f64>,
+    pub paper_says: Option<&'static str>,
+}
+
+pub struct Compared {
+    pub measured: Vec<Measured>,
+    pub ratios: Vec<Ratio>,
+}
+
+/// Ratios of the Taurus paper on eight hard disks (VLDB 2020, section 5.3).
+struct PaperRatio {
+    workload: &'static str,
+    above: (ProtocolKind, Logging),
+    below: (ProtocolKind, Logging),
+    is_recovery: bool,
+    ratio: f64,
+    says: &'static str,
+}
+
+const SERIAL: ProtocolKind = ProtocolKind::Serial;
+const TAURUS: ProtocolKind = ProtocolKind::Taurus;
+
+const PAPER: &[PaperRatio] = &[
+    PaperRatio {
+        workload: "ycsb",
+        above: (TAURUS, Logging::Data),
+        below: (SERIAL, Logging::Data),
+        is_recovery: false,
+        ratio: 7.1,
+        says: "YCSB-10G on eight hard disks, figure 9a",
+    },
+    PaperRatio {
+        workload: "ycsb",
+        above: (TAURUS, Logging::Command),
+        below: (TAURUS, Logging::Data),
+        is_recovery: false,
+        ratio: 9.2,
+        says: "YCSB-10G on eight hard disks, over Silo-R and Plover, which log data as fast as Taurus does, figure 9d",
+    },
+    PaperRatio {
+        workload: "ycsb",
+        above: (TAURUS, Logging::Command),
+        below: (SERIAL, Logging::Command),
+        is_recovery: true,
+        ratio: 11.3,
+        says: "YCSB-10G on eight hard disks, figure 10d",
+    },
+    PaperRatio {
+        workload: "ycsb",
+        above: (TAURUS, Logging::Data),
+        below: (SERIAL, Logging::Data),
+        is_recovery: true,
+        ratio: 5.5,
+        says: "YCSB-10G on eight hard disks, figure 10a",
+    },
+    PaperRatio {
+        workload: "tpcc",
+        above: (TAURUS, Logging::Command),
+        below: (TAURUS, Logging::Data),
+        is_recovery: true,
+        ratio: 7.7,
+        says: "New-Order on eight hard disks, figure 10f",
+    },
+    PaperRatio {
+        workload: "tpcc",
+        above: (TAURUS, Logging::Command),
+        below: (SERIAL, Logging::Command),
+        is_recovery: true,
+        ratio: 7.1,
+        says: "Payment on eight hard disks, figure 10e (New-Order: 17.5)",
+    },
+];
+
+/// Measures all variants.
+///
+/// # Errors
+/// The first error of any of them.
+pub fn run(variants: &[Variant], plan: &Plan, workload: &dyn Workload) -> Result<Compared> {
+    let mut instances = Vec::new();
+    for (place, variant) in variants.iter().enumerate() {
+        let progress = ProgressLine::new(format!("{} {}", workload.name(), variant.name()));
+        progress.say("loading");
+        let directory = plan.setting.directory.join(place.to_string());
+        let setting = Setting { directory, ..plan.setting.clone() };
+        let mut instance = Instance::create(*variant, &setting, workload)?;
+        if !plan.warm_up.is_zero() {
+            progress.say("warming up");
+            instance.measure(workload, plan.warm_up, &mut |_, _| {})?;
+        }
+        instances.push(instance);
+    }
+    let mut rounds: Vec<Vec<Figures>> = variants.iter().map(|_| Vec::new()).collect();
+    for round in 0..plan.rounds {
+        for turn in 0..instances.len() {
+            let place = (turn + round as usize) % instances.len();
+            let name = format!("round {}/{} {}", round + 1, plan.rounds, variants[place].name());
+            let mut progress = ProgressLine::new(name);
+            let figures = instances[place]
+                .measure(workload, plan.length, &mut |count, seconds| progress.show(count, seconds))?;
+            rounds[place].push(figures);
+        }
+    }
+    let mut measured = Vec::new();
+    for (mut instance, rounds) in instances.into_iter().zip(rounds) {
+        let variant = instance.variant;
+        verdict(&instance.check(workload)?, None)?;
+        let mut recovered = None;
+        if variant.is_durable() && plan.crashes {
+            ProgressLine::new(variant.name()).say("crashing and recovering");
+            recovered = Some(instance.crash_and_recover(workload)?);
+        }
+        measured.push(Measured { variant, rounds, recovered });
+    }
+    let ratios = ratios(workload.name(), &measured);
+    Ok(Compared { measured, ratios })
+}
+
+/// Everything over the first variant, and the pairs the paper compares.
+fn ratios(workload: &str, measured: &[Measured]) -> Vec<Ratio> {
+    let pairwise = |above: &Measured, below: &Measured| {
+        let pairs = above.rounds.iter().zip(&below.rounds);
+        Spread::of(pairs.map(|(above, below)| above.per_second / below.per_second))
+    };
+    let mut ratios = Vec::new();
+    if let Some((first, others)) = measured.split_first() {
+        ratios.extend(others.iter().map(|other| Ratio {
+            what: format!("{} over {}", other.variant.name(), first.variant.name()),
+            measured: pairwise(other, first),
+            paper: None,
+            paper_says: None,
+        }));
+    }
+    let find = |(protocol, logging): (ProtocolKind, Logging)| {
+        measured.iter().find(|one| one.variant == Variant { protocol, logging })
+    };
+    for paper in PAPER.iter().filter(|paper| paper.workload == workload) {
+        let (Some(above), Some(below)) = (find(paper.above), find(paper.below)) else { continue };
+        let mut what = format!("{} over {}", above.variant.name(), below.variant.name());
+        let spread = match (paper.is_recovery, &above.recovered, &below.recovered) {
+            (false, _, _) => pairwise(above, below),
+            (true, Some(above), Some(below)) => {
+                what += ", recovery";
+                Spread::of([above.per_second / below.per_second])
+            }
+            (true, _, _) => continue,
+        };
+        ratios.push(Ratio { what, measured: spread, paper: Some(paper.ratio), paper_says: Some(paper.says) });
+    }
+    ratios
+}
+
+impl Compared {
+    pub fn sides(&self) -> Vec<Side> {
+        let side = |one: &Measured| Side {
+            name: one.variant.name(),
+            figures: one.rounds.clone(),
+            recovered: one.recovered.clone(),
+        };
+        self.measured.iter().map(side).collect()
+    }
+
+    /// An error if a recovery brought back another state.
+    ///
+    /// # Errors
+    /// See above.
+    pub fn verdict(&self) -> Result<()> {
+        self.measured.iter().try_for_each(|one| verdict(&[], one.recovered.as_ref()))
+    }
+
+    pub fn json(&self, conditions: &serde_json::Value) -> serde_json::Value {
+        let sides: Vec<serde_json::Value> = self
+            .measured
+            .iter()
+            .map(|one| {
+                json!({
+                    "variant": one.variant.name(),
+                    "per_second": one.rate(),
+                    "rounds": one.rounds,
+                    "recovery": one.recovered,
+                })
+            })
+            .collect();
+        json!({ "conditions": conditions, "variants": sides, "ratios": self.ratios })
+    }
+
+    pub fn text(&self, conditions: &serde_json::Value) -> String {
+        let mut text = headline(conditions) + "\n";
+        // Writing into a String cannot fail.
+        let _ = writeln!(
+            text,
+            "{:<16} {:>34} {:>10} {:>12} {:>10} {:>14} {:>6}",
+            "variant",
+            "durable/s: median [min .. max]",
+            "p99 us",
+            "bytes/txn",
+            "syncs/txn",
+            "recovered/s",
+            "state"
+        );
+        for one in &self.measured {
+            let rate = one.rate();
+            let of = |value: fn(&Figures) -> f64| Spread::of(one.rounds.iter().map(value)).median;
+            let (recovered, state) = one.recovered.as_ref().map_or_else(
+                || ("-".to_owned(), "-"),
+                |recovered| {
+                    let state = if recovered.state_matches { "same" } else { "OTHER" };
+                    (format!("{:.0}", recovered.per_second), state)
+                },
+            );
+            let _ = writeln!(
+                text,
+                "{:<16} {:>34} {:>10.0} {:>12.1} {:>10.5} {recovered:>14} {state:>6}",
+                one.variant.name(),
+                format!("{:.0} [{:.0} .. {:.0}]", rate.median, rate.min, rate.max),
+                of(|figures| figures.latency_us[2] as f64),
+                of(|figures| figures.bytes_per_transaction),
+                of(|figures| figures.syncs_per_transaction),
+            );
+        }
+        let _ = writeln!(text, "\nratios: median [min .. max]");
+        for ratio in &self.ratios {
+            let Spread { median, min, max } = ratio.measured;
+            let _ = write!(text, "  {:<44} {median:.2} [{min:.2} .. {max:.2}]", ratio.what);
+            let _ = match (ratio.paper, ratio.paper_says) {
+                (Some(paper), Some(says)) => writeln!(text, "   paper {paper:.1} ({says})"),
+                _ => writeln!(text),
+            };
+        }
+        text
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_spread_has_a_median() {
+        assert_eq!(Spread::of([3.0, 1.0, 2.0]), Spread { median: 2.0, min: 1.0, max: 3.0 });
+        assert_eq!(Spread::of([4.0, 1.0]).median, 2.5);
+    }
+}

@@ -1,0 +1,70 @@
+//! One device: a token bucket for bandwidth, a latency for durable writes, a limit of operations at once.
+
+use std::time::{Duration, Instant};
+
+use parking_lot::{Condvar, Mutex};
+
+/// How fast a device is.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Profile {
+    pub(super) bytes_per_second: f64,
+    pub(super) latency_us: u64,
+    pub(super) at_once: u32,
+}
+
+/// The bucket holds what the device moves in this time: more than a sleeping thread oversleeps on a machine whose clock ticks every
+/// 4 ms.
+const BUCKET: Duration = Duration::from_millis(5);
+/// Not worth a sleep.
+const SHORTEST_SLEEP: Duration = Duration::from_micros(20);
+
+pub(super) struct Spindle {
+    profile: Profile,
+    /// When the bytes asked for so far have moved.
+    moved: Mutex<Option<Instant>>,
+    running: Mutex<u32>,
+    one_done: Condvar,
+}
+
+impl Spindle {
+    pub(super) fn new(profile: Profile) -> Spindle {
+        Spindle { profile, moved: Mutex::default(), running: Mutex::default(), one_done: Condvar::new() }
+    }
+
+    /// Returns when this many bytes would be durable.
+    pub(super) fn write(&self, bytes: usize) {
+        let mut running = self.running.lock();
+        while *running >= self.profile.at_once {
+            self.one_done.wait(&mut running);
+        }
+        *running += 1;
+        drop(running);
+        let done = self.transfer(bytes) + Duration::from_micros(self.profile.latency_us);
+        sleep_until(done);
+        *self.running.lock() -= 1;
+        self.one_done.notify_one();
+    }
+
+    /// Returns when this many bytes would have been read, one after the other.
+    pub(super) fn read(&self, bytes: usize) {
+        sleep_until(self.transfer(bytes));
+    }
+
+    /// Takes tokens; answers when they will have flowed in.
+    fn transfer(&self, bytes: usize) -> Instant {
+        let mut moved = self.moved.lock();
+        let now = Instant::now();
+        let full = now.checked_sub(BUCKET).unwrap_or(now);
+        let start = moved.map_or(now, |moved| moved.max(full));
+        let end = start + Duration::from_secs_f64(bytes as f64 / self.profile.bytes_per_second);
+        *moved = Some(end);
+        end.max(now)
+    }
+}
+
+fn sleep_until(end: Instant) {
+    let rest = end.saturating_duration_since(Instant::now());
+    if rest >= SHORTEST_SLEEP {
+        std::thread::sleep(rest);
+    }
+}

@@ -1,0 +1,422 @@
+//! One database of one variant: opened, loaded, measured as often as asked, crashed, recovered, compared.
+//!
+//! The load is an incarnation of its own: after it the database is closed and opened again. Incarnations are replayed one after the
+//! other, so the recovery of what was measured can be told from that of the load. A protocol without logs keeps its first run.
+//!
+//! The crash takes the power from the simulated machine ([`crate::device`]): the engine's own shutdown, which happens when its last
+//! user lets go of it, reaches no file.
+
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, Result, bail};
+use hyades::{Config, Database, ProtocolKind};
+use hyades_engine::inspect::{EntryBody, Inspection};
+use hyades_engine::recovery::tables_hash;
+use serde::Serialize;
+
+use crate::device::{DeviceKind, Machine, Written};
+use crate::drive::{self, NewCaller, OnProgress, Plan};
+use crate::target::embedded::EmbeddedConnection;
+use crate::target::{Caller, Connection, Ended};
+use crate::workload::{Request, Violation, Workload};
+
+/// What transactions are logged as.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+pub enum Logging {
+    /// The database chooses for each transaction.
+    Auto,
+    /// Procedure and arguments wherever that can be replayed.
+    Command,
+    /// The rows.
+    Data,
+    /// Sessions take turns: one's calls as commands, the next one's as data.
+    Mixed,
+}
+
+impl Logging {
+    pub fn name(self) -> &'static str {
+        match self {
+            Logging::Auto => "auto",
+            Logging::Command => "command",
+            Logging::Data => "data",
+            Logging::Mixed => "mixed",
+        }
+    }
+
+    /// What the session of this number says to the database; nothing where the database may choose.
+    pub fn statement(self, session: usize) -> Option<&'static str> {
+        match self {
+            Logging::Auto => None,
+            Logging::Mixed if session.is_multiple_of(2) => Logging::Command.statement(session),
+            Logging::Command => Some("SET hyades.logging = 'command'"),
+            Logging::Data | Logging::Mixed => Some("SET hyades.logging = 'data'"),
+        }
+    }
+}
+
+/// What is varied between the sides of a comparison.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Variant {
+    pub protocol: ProtocolKind,
+    pub logging: Logging,
+}
+
+impl Variant {
+    pub fn protocol_name(self) -> &'static str {
+        match self.protocol {
+            ProtocolKind::None => "none",
+            ProtocolKind::Serial => "serial",
+            ProtocolKind::Taurus => "taurus",
+        }
+    }
+
+    /// `taurus:command`; the logging of a protocol without logs is not worth a word.
+    pub fn name(self) -> String {
+        match (self.protocol, self.logging) {
+            (ProtocolKind::None, _) | (_, Logging::Auto) => self.protocol_name().to_owned(),
+            (_, logging) => format!("{}:{}", self.protocol_name(), logging.name()),
+        }
+    }
+
+    pub fn is_durable(self) -> bool {
+        self.protocol != ProtocolKind::None
+    }
+}
+
+/// What all variants of a run share.
+#[derive(Clone, Debug)]
+pub struct Setting {
+    pub workers: u64,
+    pub logs: usize,
+    pub device: DeviceKind,
+    pub in_flight: usize,
+    pub seed: u64,
+    /// An empty directory of this instance; only used by the real device.
+    pub directory: PathBuf,
+    pub recovery_workers: usize,
+}
+
+/// What one measurement reached.
+#[derive(Clone, Debug, Serialize)]
+pub struct Figures {
+    pub seconds: f64,
+    /// Durable acknowledgements, read-only ones included.
+    pub acknowledged: u64,
+    pub read_only: u64,
+    /// Rolled back on purpose, in none of the other figures.
+    pub refused: u64,
+    pub retries: u64,
+    pub per_second: f64,
+    pub read_only_per_second: f64,
+    pub by_call: Vec<(&'static str, u64)>,
+    /// Of all: 50, 90, 99, 99.9 per cent and the longest.
+    pub latency_us: [u64; 5],
+    /// Written durably, headers and padding included, for each transaction that was not read-only.
+    pub bytes_per_transaction: f64,
+    pub syncs_per_transaction: f64,
+    pub written_bytes: u64,
+}
+
+/// What the recovery after the crash reached.
+#[derive(Clone, Debug, Serialize)]
+pub struct Recovered {
+    /// Of the measured incarnation.
+    pub transactions: u64,
+    pub log_bytes: u64,
+    pub seconds: f64,
+    pub per_second: f64,
+    pub discarded: u64,
+    /// Finding the ends of the logs, part of `seconds`.
+    pub cut_seconds: f64,
+    /// With the load's incarnation.
+    pub total_seconds: f64,
+    pub state_matches: bool,
+    pub violations: Vec<String>,
+    pub records: Records,
+}
+
+/// The log records of the measured incarnation.
+#[derive(Clone, Copy, Debug, Default, Serialize)]
+pub struct Records {
+    pub transactions: u64,
+    pub record_bytes: f64,
+    pub vector_bytes: f64,
+}
+
+/// An open database of a variant.
+pub struct Instance {
+    pub variant: Variant,
+    setting: Setting,
+    machine: Machine,
+    config: Config,
+    database: Option<Database>,
+    rounds: u64,
+}
+
+impl Instance {
+    /// Creates the database and loads the workload.
+    ///
+    /// # Errors
+    /// Those of the database, or of the workload's SQL.
+    pub fn create(variant: Variant, setting: &Setting, workload: &dyn Workload) -> Result<Instance> {
+        let logs = if variant.protocol == ProtocolKind::Taurus { setting.logs } else { 1 };
+        let directories: Vec<PathBuf> =
+            (0..logs).map(|log| setting.directory.join(format!("device-{log}"))).collect();
+        let machine = Machine::new(setting.device, &directories, setting.workers);
+        let mut config = Config::new(setting.directory.join("data"));
+        config.protocol = variant.protocol;
+        config.logs = setting.logs;
+        config.log_directories = directories;
+        config.log_buffer_bytes = buffer_bytes(setting);
+        config.segment_bytes = segment_bytes(setting);
+        config.recovery_workers = setting.recovery_workers;
+        let mut instance =
+            Instance { variant, setting: setting.clone(), machine, config, database: None, rounds: 0 };
+        instance.open()?;
+        let mut connection = instance.connection()?;
+        for script in workload.schema() {
+            connection.script(script).with_context(|| format!("the procedures of {}", workload.name()))?;
+        }
+        workload.load(&mut connection).with_context(|| format!("loading {}", workload.name()))?;
+        drop(connection);
+        if variant.is_durable() {
+            instance.database()?.shutdown()?;
+            instance.database = None;
+            instance.open()?;
+        }
+        instance.machine.throttle(true);
+        Ok(instance)
+    }
+
+    fn open(&mut self) -> Result<()> {
+        let mut config = self.config.clone();
+        config.disk = self.machine.disk();
+        self.database = Some(Database::open(config)?);
+        Ok(())
+    }
+
+    fn database(&self) -> Result<&Database> {
+        self.database.as_ref().context("the database is not open")
+    }
+
+    fn connection(&self) -> Result<EmbeddedConnection> {
+        EmbeddedConnection::new(self.database()?)
+    }
+
+    /// Runs the workload for a while.
+    ///
+    /// # Errors
+    /// Those of the workload's transactions.
+    pub fn measure(
+        &mut self,
+        workload: &dyn Workload,
+        length: Duration,
+        on_progress: OnProgress<'_>,
+    ) -> Result<Figures> {
+        self.rounds += 1;
+        let plan = Plan {
+            workers: self.setting.workers,
+            in_flight: self.setting.in_flight,
+            length,
+            seed: self.setting.seed.wrapping_mul(1_000_003).wrapping_add(self.rounds),
+        };
+        let database = self.database()?.clone();
+        let (calls, logging, number) = (workload.calls(), self.variant.logging, AtomicUsize::new(0));
+        let new_session = || {
+            if let Some(native) = workload.native_caller(database.engine())? {
+                return Ok(native);
+            }
+            let mut connection = EmbeddedConnection::new(&database)?;
+            if let Some(statement) = logging.statement(number.fetch_add(1, Ordering::Relaxed)) {
+                connection.script(statement)?;
+            }
+            Ok(Box::new(connection.into_caller(calls)?) as Box<dyn Caller>)
+        };
+        let sessions = self.sessions_of_a_worker();
+        let new_caller: NewCaller<'_> = Box::new(|| {
+            let callers = (0..sessions).map(|_| new_session()).collect::<Result<Vec<_>>>()?;
+            Ok(Box::new(InTurn { callers, next: 0 }))
+        });
+        let before = self.machine.written();
+        let driven = drive::run(workload, &new_caller, plan, on_progress)?;
+        Ok(figures(workload, &driven, self.machine.written().since(before)))
+    }
+
+    /// A session writes to one log. So that all logs are used, a worker has several sessions where there are more logs than workers.
+    fn sessions_of_a_worker(&self) -> usize {
+        match self.variant.protocol {
+            ProtocolKind::Taurus => self.setting.logs.div_ceil(self.setting.workers as usize),
+            _ => 1,
+        }
+    }
+
+    /// What must hold and does not.
+    ///
+    /// # Errors
+    /// Those of the queries.
+    pub fn check(&self, workload: &dyn Workload) -> Result<Vec<Violation>> {
+        workload.check(&mut self.connection()?)
+    }
+
+    fn state_hash(&self) -> Result<u64> {
+        Ok(tables_hash(&self.database()?.engine().tables())?)
+    }
+
+    /// Crashes the database, recovers it and compares it with what it held before.
+    ///
+    /// # Errors
+    /// A recovery that fails, or a protocol that survives no crash.
+    pub fn crash_and_recover(&mut self, workload: &dyn Workload) -> Result<Recovered> {
+        if !self.variant.is_durable() {
+            bail!("the protocol none survives no crash");
+        }
+        let before = self.state_hash()?;
+        self.machine.crash();
+        // What it still tries to write arrives nowhere.
+        self.database = None;
+        let records = self.records()?;
+        self.open()?;
+        let report = self.database()?.engine().recovery_report().clone();
+        let measured = report.replayed.last().context("nothing was replayed")?;
+        let load_seconds: f64 = report.replayed.iter().rev().skip(1).map(|one| one.seconds).sum();
+        let seconds = report.seconds - load_seconds;
+        let state_matches = self.state_hash()? == before;
+        let violations = self.check(workload)?;
+        Ok(Recovered {
+            transactions: measured.transactions,
+            log_bytes: measured.log_bytes,
+            seconds,
+            per_second: measured.transactions as f64 / seconds,
+            discarded: report.discarded,
+            cut_seconds: report.cut_seconds,
+            total_seconds: report.seconds,
+            state_matches,
+            violations: violations.iter().map(|one| format!("{}: {}", one.condition, one.detail)).collect(),
+            records,
+        })
+    }
+
+    /// Reads the logs of the incarnation that has just crashed.
+    fn records(&self) -> Result<Records> {
+        let inspection =
+            Inspection::open_on(std::sync::Arc::clone(self.machine.files()), self.data_directory())?;
+        let incarnation = inspection.incarnation(None)?;
+        let (mut transactions, mut bytes, mut vectors) = (0_u64, 0_u64, 0_u64);
+        for log in 0..incarnation.logs {
+            inspection.read(incarnation, log, |entry| {
+                if let EntryBody::Transaction(transaction) = &entry.body {
+                    transactions += 1;
+                    bytes += entry.end.0 - entry.start.0;
+                    vectors += transaction.vector_bytes as u64;
+                }
+                Ok(std::ops::ControlFlow::Continue(()))
+            })?;
+        }
+        let each = |sum: u64| if transactions == 0 { 0.0 } else { sum as f64 / transactions as f64 };
+        Ok(Records { transactions, record_bytes: each(bytes), vector_bytes: each(vectors) })
+    }
+
+    fn data_directory(&self) -> &Path {
+        &self.config.data_directory
+    }
+
+    /// Log buffers that one measurement of this length would have to fill for a steady state.
+    pub fn buffers(&self, figures: &Figures) -> f64 {
+        figures.written_bytes as f64 / self.config.log_buffer_bytes as f64
+    }
+}
+
+/// The sessions of one worker, used in turn.
+struct InTurn {
+    callers: Vec<Box<dyn Caller>>,
+    next: usize,
+}
+
+impl Caller for InTurn {
+    fn call(&mut self, request: &Request) -> Result<Ended> {
+        self.next = (self.next + 1) % self.callers.len();
+        self.callers[self.next].call(request)
+    }
+}
+
+/// On a slow device a large buffer would be all that is measured: it holds at most a quarter of a second's bandwidth.
+fn buffer_bytes(setting: &Setting) -> usize {
+    const LARGEST: usize = 16 << 20;
+    match setting.device.bandwidth(setting.workers) {
+        None => LARGEST,
+        Some(bandwidth) => ((bandwidth / 4.0) as usize).next_power_of_two().clamp(1 << 18, LARGEST),
+    }
+}
+
+/// The unused rest of a segment is read at recovery: it must not take longer than a second.
+fn segment_bytes(setting: &Setting) -> u64 {
+    const LARGEST: u64 = 64 << 20;
+    match setting.device.bandwidth(setting.workers) {
+        None => LARGEST,
+        Some(bandwidth) => (bandwidth as u64).next_power_of_two().clamp(4 << 20, LARGEST),
+    }
+}
+
+/// Makes figures of what workers counted and a device wrote.
+pub fn figures(workload: &dyn Workload, driven: &drive::Driven, written: Written) -> Figures {
+    let counts = &driven.counts;
+    let writing = (counts.acknowledged - counts.read_only).max(1) as f64;
+    let quantile = |share| counts.latency_us.value_at_quantile(share);
+    let names = workload.calls().iter().map(|call| call.name);
+    Figures {
+        seconds: driven.seconds,
+        acknowledged: counts.acknowledged,
+        read_only: counts.read_only,
+        refused: counts.refused,
+        retries: counts.retries,
+        per_second: counts.acknowledged as f64 / driven.seconds,
+        read_only_per_second: counts.read_only as f64 / driven.seconds,
+        by_call: names.zip(counts.by_call.iter().copied()).filter(|(_, count)| *count > 0).collect(),
+        latency_us: [quantile(0.5), quantile(0.9), quantile(0.99), quantile(0.999), counts.latency_us.max()],
+        bytes_per_transaction: written.bytes as f64 / writing,
+        syncs_per_transaction: written.syncs as f64 / writing,
+        written_bytes: written.bytes,
+    }
+}
+
+/// A progress line on standard error, if that is a terminal; erased when dropped.
+pub struct ProgressLine {
+    label: String,
+    is_terminal: bool,
+    last: Option<(Instant, u64)>,
+}
+
+impl ProgressLine {
+    pub fn new(label: impl Into<String>) -> ProgressLine {
+        use std::io::IsTerminal;
+        ProgressLine { label: label.into(), is_terminal: std::io::stderr().is_terminal(), last: None }
+    }
+
+    pub fn show(&mut self, acknowledged: u64, seconds: f64) {
+        let now = Instant::now();
+        let (before, count) = *self.last.get_or_insert((now, acknowledged));
+        let passed = now.duration_since(before).as_secs_f64();
+        if !self.is_terminal || passed < 0.5 {
+            return;
+        }
+        self.last = Some((now, acknowledged));
+        let rate = acknowledged.saturating_sub(count) as f64 / passed;
+        eprint!("\r\x1b[2K{}: {seconds:.0} s, {rate:.0}/s", self.label);
+    }
+
+    pub fn say(&self, text: &str) {
+        if self.is_terminal {
+            eprint!("\r\x1b[2K{}: {text}", self.label);
+        }
+    }
+}
+
+impl Drop for ProgressLine {
+    fn drop(&mut self) {
+        if self.is_terminal {
+            eprint!("\r\x1b[2K");
+        }
+    }
+}

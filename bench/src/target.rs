@@ -1,0 +1,74 @@
+//! What a workload runs on: a database in this process ([`embedded`]) or a server behind a URL ([`wire`]).
+
+pub mod embedded;
+pub mod wire;
+
+use anyhow::{Context, Result, bail};
+use compact_str::CompactString;
+use hyades_engine::log::durable::Durability;
+
+use crate::workload::Request;
+
+/// A value for a parameter.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Argument {
+    Null,
+    Integer(i32),
+    BigInt(i64),
+    Text(CompactString),
+    Integers(Vec<i32>),
+    SmallInts(Vec<i16>),
+}
+
+/// For loading and checking.
+pub trait Connection {
+    /// Runs statements that return nothing, one after the other.
+    fn script(&mut self, sql: &str) -> Result<()>;
+    /// COPY into a table, in one transaction: `next` appends a line to the chunk or answers that there are no more.
+    fn copy(&mut self, table: &str, next: &mut dyn FnMut(&mut String) -> bool) -> Result<()>;
+    /// The rows of a query, each column a whole number.
+    fn numbers(&mut self, sql: &str) -> Result<Vec<Vec<i64>>>;
+
+    /// The only number of a query.
+    fn number(&mut self, sql: &str) -> Result<i64> {
+        let rows = self.numbers(sql)?;
+        match rows.first().and_then(|row| row.first()) {
+            Some(number) => Ok(*number),
+            None => bail!("no row for: {sql}"),
+        }
+    }
+}
+
+/// Chunks of a COPY are about this long.
+const CHUNK_BYTES: usize = 64 << 10;
+
+/// Fills a chunk with lines; `false` when there are no more.
+fn fill_chunk(chunk: &mut String, next: &mut dyn FnMut(&mut String) -> bool) -> bool {
+    chunk.clear();
+    while chunk.len() < CHUNK_BYTES {
+        if !next(chunk) {
+            return false;
+        }
+    }
+    true
+}
+
+fn parse_number(text: &str, sql: &str) -> Result<i64> {
+    text.parse().with_context(|| format!("{text:?} is no whole number, in the result of: {sql}"))
+}
+
+/// How a call ended.
+pub struct Ended {
+    /// What its answer must wait for.
+    pub durability: Durability,
+    /// Times it was begun again after a conflict.
+    pub retries: u64,
+    /// It refused, as its workload says it may.
+    pub is_refused: bool,
+}
+
+/// Makes the calls of one worker.
+pub trait Caller {
+    /// Runs one call until it is precommitted or refused.
+    fn call(&mut self, request: &Request) -> Result<Ended>;
+}

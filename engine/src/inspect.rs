@@ -1,0 +1,325 @@
+//! Looking at logs without opening the database: for `hyades log`, and for studies of what logs hold.
+//!
+//! Nothing is written, locked or synced. So a directory may be looked at while a server has it open; the last incarnation is then a
+//! moving target: each log is read up to the last whole record that stood there when it was read, one log after the other. What is
+//! said of it (ends, zombies) is what a kill of the server at that moment would have left *in the page cache*, not what is durable.
+//!
+//! [`Inspection`] finds the logs, [`Inspection::read`] walks one of them and hands out whole transactions, with their fragments put
+//! together and their LSN vectors decompressed. [`graph`] makes of them the graph of their dependencies.
+
+pub mod graph;
+
+use std::collections::HashMap;
+use std::ops::ControlFlow;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use crate::catalog::{CatalogChange, RoutineDefinition, RoutineId, TableDefinition, TableId};
+use crate::config::ProtocolKind;
+use crate::disk::{Disk, RealDisk};
+use crate::error::{Error, Result, sqlstate};
+use crate::log::manifest::{Incarnation, Manifest};
+use crate::log::record::{Commit, Malformed, Operation, Operations, RecordBody};
+use crate::log::store::{LogEnd, LogReader, parse_segment_name};
+use crate::lsn::{Lsn, LsnVector};
+
+/// A database directory that is only looked at.
+pub struct Inspection {
+    disk: Arc<dyn Disk>,
+    data_directory: PathBuf,
+    manifest: Manifest,
+}
+
+/// One log record, or the last fragment of a large transaction with all of it.
+#[derive(Debug)]
+pub struct Entry<'a> {
+    pub log: usize,
+    pub start: Lsn,
+    pub end: Lsn,
+    pub body: EntryBody<'a>,
+}
+
+#[derive(Debug)]
+pub enum EntryBody<'a> {
+    Transaction(TransactionEntry<'a>),
+    /// A fragment that is not the last.
+    Fragment {
+        transaction: u64,
+        bytes: usize,
+    },
+    Anchor(LsnVector),
+    Filler,
+}
+
+/// A transaction as its last log record tells it.
+#[derive(Debug)]
+pub struct TransactionEntry<'a> {
+    /// The pre-append LV, whole; for a serial log the start of its log record.
+    pub vector: LsnVector,
+    /// What the vector takes in the log record.
+    pub vector_bytes: usize,
+    pub is_barrier: bool,
+    /// Fragments, the last one included; 1 for a transaction in one log record.
+    pub fragments: usize,
+    pub operations: &'a [u8],
+}
+
+impl TransactionEntry<'_> {
+    pub fn operations(&self) -> Operations<'_> {
+        Operations::new(self.operations)
+    }
+}
+
+/// The segment files of one log of one incarnation.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct SegmentFiles {
+    pub count: u64,
+    pub bytes: u64,
+}
+
+impl Inspection {
+    /// Reads the manifest.
+    ///
+    /// # Errors
+    /// A directory that does not exist, is no database, or is one of another version.
+    pub fn open(data_directory: &Path) -> Result<Inspection> {
+        Inspection::open_on(Arc::new(RealDisk), data_directory)
+    }
+
+    /// As [`Inspection::open`], on other files than the operating system's.
+    ///
+    /// # Errors
+    /// As [`Inspection::open`].
+    pub fn open_on(disk: Arc<dyn Disk>, data_directory: &Path) -> Result<Inspection> {
+        match Manifest::load(disk.as_ref(), data_directory)? {
+            Some(manifest) => Ok(Inspection { disk, data_directory: data_directory.to_owned(), manifest }),
+            None => {
+                let message =
+                    format!("there is no Hyades database in directory \"{}\"", data_directory.display());
+                Err(Error::input(sqlstate::UNDEFINED_FILE, message))
+            }
+        }
+    }
+
+    pub fn manifest(&self) -> &Manifest {
+        &self.manifest
+    }
+
+    /// The incarnation of this number; the last one that has logs without a number.
+    ///
+    /// # Errors
+    /// There is none.
+    pub fn incarnation(&self, number: Option<u64>) -> Result<&Incarnation> {
+        let mut all = self.manifest.incarnations.iter();
+        let found = match number {
+            Some(number) => all.find(|incarnation| incarnation.number == number),
+            None => all.rfind(|incarnation| incarnation.logs > 0),
+        };
+        found.ok_or_else(|| {
+            let message = match number {
+                Some(number) => format!("the database has no incarnation {number}"),
+                None => "the database has no logs".to_owned(),
+            };
+            Error::input(sqlstate::INVALID_PARAMETER_VALUE, message)
+        })
+    }
+
+    /// Whether a process holds the directory's lock; `None` where the operating system does not tell.
+    pub fn is_in_use(&self) -> Option<bool> {
+        use std::os::unix::fs::MetadataExt;
+        let inode = std::fs::metadata(self.data_directory.join("lock")).ok()?.ino().to_string();
+        let locks = std::fs::read_to_string("/proc/locks").ok()?;
+        // A number, kind, mode, access and process, then major:minor:inode.
+        let is_ours = |line: &str| {
+            line.contains("FLOCK") && line.split(' ').any(|word| word.rsplit(':').next() == Some(&inode))
+        };
+        Some(locks.lines().any(is_ours))
+    }
+
+    pub fn segment_files(&self, incarnation: &Incarnation, log: usize) -> Result<SegmentFiles> {
+        let directory = incarnation.log_directory(&self.data_directory, log);
+        let failed = |error| {
+            Error::io(format_args!("could not read log directory \"{}\"", directory.display()), &error)
+        };
+        let mut files = SegmentFiles::default();
+        for name in self.disk.list(&directory).map_err(failed)? {
+            if parse_segment_name(&name).is_some_and(|(number, _)| number == incarnation.number) {
+                let length = self.disk.open_read(&directory.join(&name)).and_then(|file| file.len());
+                files.count += 1;
+                files.bytes += length.map_err(failed)?;
+            }
+        }
+        Ok(files)
+    }
+
+    /// Hands every record of one log to `see`, in log order, until it breaks off; answers where and why the log ended, or nothing if
+    /// it was not read to its end.
+    ///
+    /// # Errors
+    /// A missing or foreign file, or bytes that are no log records although their checksum is right.
+    pub fn read(
+        &self,
+        incarnation: &Incarnation,
+        log: usize,
+        mut see: impl FnMut(Entry<'_>) -> Result<ControlFlow<()>>,
+    ) -> Result<Option<LogEnd>> {
+        let directory = incarnation.log_directory(&self.data_directory, log);
+        let identity = self.manifest.identity(incarnation.number, log);
+        let mut reader = LogReader::open(&self.disk, &directory, identity, incarnation.first_segments[log])?;
+        let mut walk = Walk::new(log, incarnation)?;
+        while let Some(chunk) = reader.next_chunk()? {
+            for record in chunk.records() {
+                let record = record.map_err(|malformed| damaged(log, chunk.start, &malformed))?;
+                if walk.step(record.start, record.end, record.body, &mut see)?.is_break() {
+                    return Ok(None);
+                }
+            }
+        }
+        Ok(reader.end().cloned())
+    }
+
+    /// Up to where each log counts: frozen, or for the last incarnation what stands there now.
+    pub fn ends(&self, incarnation: &Incarnation) -> Result<LsnVector> {
+        if let Some(end) = incarnation.frozen_end() {
+            return Ok(end);
+        }
+        let mut ends = LsnVector::zero(incarnation.logs);
+        for log in 0..incarnation.logs {
+            let end = self.read(incarnation, log, |_| Ok(ControlFlow::Continue(())))?;
+            ends.raise_entry(log, end.map_or(Lsn::ZERO, |end| end.whole_records));
+        }
+        Ok(ends)
+    }
+
+    /// The tables and routines that the logs up to and including this incarnation have known, dropped ones too, by id.
+    pub fn schema(&self, last: &Incarnation) -> Result<Schema> {
+        let mut schema = Schema::default();
+        for incarnation in self.manifest.incarnations.iter().filter(|one| one.number <= last.number) {
+            for log in 0..incarnation.logs {
+                self.read(incarnation, log, |entry| {
+                    if let EntryBody::Transaction(transaction) = &entry.body
+                        && transaction.is_barrier
+                    {
+                        schema.learn(transaction);
+                    }
+                    Ok(ControlFlow::Continue(()))
+                })?;
+            }
+        }
+        Ok(schema)
+    }
+}
+
+/// What log records name by number.
+#[derive(Clone, Debug, Default)]
+pub struct Schema {
+    pub tables: HashMap<TableId, TableDefinition>,
+    pub routines: HashMap<RoutineId, RoutineDefinition>,
+}
+
+impl Schema {
+    fn learn(&mut self, transaction: &TransactionEntry<'_>) {
+        for operation in transaction.operations().flatten() {
+            let Operation::Catalog(change) = operation else { continue };
+            match *change {
+                CatalogChange::CreateTable { id, definition } => {
+                    self.tables.insert(id, definition);
+                }
+                CatalogChange::AddPrimaryKey { id, primary_key } => {
+                    if let Some(definition) = self.tables.get_mut(&id) {
+                        definition.primary_key = Some(primary_key);
+                    }
+                }
+                CatalogChange::CreateRoutine { id, definition, .. } => {
+                    self.routines.insert(id, definition);
+                }
+                // What remains does not change how rows are read.
+                _ => {}
+            }
+        }
+    }
+
+    /// `public.transfer`, or its number where the logs do not tell.
+    pub fn routine_name(&self, id: RoutineId) -> String {
+        match self.routines.get(&id) {
+            Some(definition) => format!("{}.{}", definition.name.schema, definition.name.name),
+            None => format!("routine {}", id.0),
+        }
+    }
+}
+
+/// What must be known of the records before to understand the next one.
+struct Walk {
+    log: usize,
+    is_serial: bool,
+    anchor: LsnVector,
+    fragments: HashMap<u64, (Vec<u8>, usize)>,
+}
+
+impl Walk {
+    fn new(log: usize, incarnation: &Incarnation) -> Result<Walk> {
+        let is_serial = incarnation.protocol_kind()? == ProtocolKind::Serial;
+        Ok(Walk { log, is_serial, anchor: LsnVector::zero(incarnation.logs), fragments: HashMap::new() })
+    }
+
+    fn step(
+        &mut self,
+        start: Lsn,
+        end: Lsn,
+        body: RecordBody<'_>,
+        see: &mut impl FnMut(Entry<'_>) -> Result<ControlFlow<()>>,
+    ) -> Result<ControlFlow<()>> {
+        let log = self.log;
+        let body = match body {
+            RecordBody::Transaction { commit, operations } => {
+                EntryBody::Transaction(self.transaction(start, &commit, 1, operations)?)
+            }
+            RecordBody::Fragment { transaction, commit: None, operations } => {
+                let (whole, fragments) = self.fragments.entry(transaction).or_default();
+                whole.extend_from_slice(operations);
+                *fragments += 1;
+                EntryBody::Fragment { transaction, bytes: operations.len() }
+            }
+            RecordBody::Fragment { transaction, commit: Some(commit), operations } => {
+                let (mut whole, fragments) = self.fragments.remove(&transaction).unwrap_or_default();
+                whole.extend_from_slice(operations);
+                let transaction = self.transaction(start, &commit, fragments + 1, &whole)?;
+                return see(Entry { log, start, end, body: EntryBody::Transaction(transaction) });
+            }
+            RecordBody::Anchor(anchor) => {
+                self.anchor.copy_from(anchor.entries());
+                EntryBody::Anchor(anchor)
+            }
+            RecordBody::Filler => EntryBody::Filler,
+        };
+        see(Entry { log, start, end, body })
+    }
+
+    fn transaction<'a>(
+        &self,
+        start: Lsn,
+        commit: &Commit<'_>,
+        fragments: usize,
+        operations: &'a [u8],
+    ) -> Result<TransactionEntry<'a>> {
+        let mut vector = LsnVector::default();
+        if self.is_serial {
+            vector.raise_entry(0, start);
+        } else {
+            let decompressed = commit.vector.decompress(self.anchor.entries(), &mut vector);
+            decompressed.map_err(|malformed| damaged(self.log, start, &malformed))?;
+        }
+        Ok(TransactionEntry {
+            vector,
+            vector_bytes: commit.vector.encoded_bytes(),
+            is_barrier: commit.is_barrier,
+            fragments,
+            operations,
+        })
+    }
+}
+
+fn damaged(log: usize, start: Lsn, malformed: &Malformed) -> Error {
+    let position = start.0 + malformed.offset as u64;
+    Error::corrupt(format!("log {log} is damaged: {} (position {position})", malformed.reason))
+}

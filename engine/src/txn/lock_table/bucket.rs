@@ -1,0 +1,213 @@
+//! One bucket of the lock table, and the entries in it.
+//!
+//! Most buckets hold one entry at most, most entries one holder and no waiter. So the first entry lies in the bucket itself, and
+//! whatever is rare stands behind a pointer: a lock costs one cache miss, and all buckets together stay small enough for the
+//! processor's caches.
+
+use smallvec::SmallVec;
+
+use super::{Resource, TransactionId};
+use crate::protocol::AccessMode;
+use crate::ticket::Signal;
+
+/// From this many entries on, a bucket is swept before one is added.
+const SWEEP_ENTRIES: usize = 4;
+
+/// Whether the holder has seen its grant yet. A grant made while its transaction waited is fresh until the
+/// transaction resumes and collects its dependencies.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Freshness {
+    Seen,
+    FreshNew,
+    FreshUpgrade,
+}
+
+pub(super) struct Grant {
+    pub(super) transaction: TransactionId,
+    pub(super) mode: AccessMode,
+    pub(super) freshness: Freshness,
+}
+
+pub(super) struct Waiter {
+    pub(super) transaction: TransactionId,
+    /// The mode it will hold, joined with what it holds already.
+    pub(super) mode: AccessMode,
+    pub(super) is_upgrade: bool,
+    pub(super) signal: Signal,
+}
+
+/// First come, first served.
+#[derive(Default)]
+struct Queue {
+    waiters: Vec<Waiter>,
+}
+
+/// One resource in use.
+pub(super) struct Entry<M> {
+    resource: Resource,
+    pub(super) meta: M,
+    pub(super) granted: SmallVec<[Grant; 1]>,
+    /// Made by the first who waits.
+    waiting: Option<Box<Queue>>,
+}
+
+impl<M> Entry<M> {
+    fn new(resource: Resource, meta: M) -> Entry<M> {
+        Entry { resource, meta, granted: SmallVec::new(), waiting: None }
+    }
+
+    fn is_idle(&self) -> bool {
+        self.granted.is_empty() && !self.has_waiters()
+    }
+
+    pub(super) fn has_waiters(&self) -> bool {
+        self.queue().is_some()
+    }
+
+    /// The queue, unless it is empty.
+    fn queue(&self) -> Option<&[Waiter]> {
+        self.waiting.as_ref().map(|queue| queue.waiters.as_slice()).filter(|waiting| !waiting.is_empty())
+    }
+
+    /// Upgrades stand before all others.
+    pub(super) fn enqueue(&mut self, waiter: Waiter) {
+        let waiting = &mut self.waiting.get_or_insert_default().waiters;
+        let place = if waiter.is_upgrade {
+            waiting.iter().take_while(|other| other.is_upgrade).count()
+        } else {
+            waiting.len()
+        };
+        waiting.insert(place, waiter);
+    }
+
+    /// Takes the transaction's wait away, or a grant that it has not seen yet.
+    pub(super) fn withdraw(&mut self, transaction: TransactionId) {
+        if let Some(queue) = &mut self.waiting {
+            queue.waiters.retain(|waiter| waiter.transaction != transaction);
+        }
+        self.granted
+            .retain(|grant| !(grant.transaction == transaction && grant.freshness == Freshness::FreshNew));
+    }
+
+    pub(super) fn is_grantable(&self, transaction: TransactionId, mode: AccessMode) -> bool {
+        self.granted.iter().all(|grant| grant.transaction == transaction || grant.mode.is_compatible(mode))
+    }
+
+    /// Grants from the head of the queue as far as possible; the signals are fired after the latch is dropped.
+    pub(super) fn grant_waiters(&mut self, fired: &mut SmallVec<[Signal; 2]>) {
+        while let Some(first) = self.queue().and_then(<[Waiter]>::first) {
+            if !self.is_grantable(first.transaction, first.mode) {
+                return;
+            }
+            let Some(queue) = &mut self.waiting else { return };
+            let waiter = queue.waiters.remove(0);
+            match self.granted.iter_mut().find(|grant| grant.transaction == waiter.transaction) {
+                Some(grant) => {
+                    grant.mode = waiter.mode;
+                    if grant.freshness == Freshness::Seen {
+                        grant.freshness = Freshness::FreshUpgrade;
+                    }
+                }
+                None => self.granted.push(Grant {
+                    transaction: waiter.transaction,
+                    mode: waiter.mode,
+                    freshness: Freshness::FreshNew,
+                }),
+            }
+            fired.push(waiter.signal);
+        }
+    }
+
+    /// Those that `transaction`, queued here, waits for: conflicting holders and everybody ahead in the queue.
+    pub(super) fn blockers(&self, transaction: TransactionId) -> SmallVec<[TransactionId; 4]> {
+        let mut blockers = SmallVec::new();
+        let waiting = self.queue().unwrap_or_default();
+        let Some(place) = waiting.iter().position(|waiter| waiter.transaction == transaction) else {
+            return blockers;
+        };
+        let mode = waiting[place].mode;
+        for grant in &self.granted {
+            if grant.transaction != transaction && !grant.mode.is_compatible(mode) {
+                blockers.push(grant.transaction);
+            }
+        }
+        blockers.extend(waiting[..place].iter().map(|waiter| waiter.transaction));
+        blockers
+    }
+}
+
+/// The entries whose resources hash alike.
+pub(super) struct Bucket<M> {
+    /// Empty only if `others` is.
+    first: Option<Entry<M>>,
+    others: Vec<Entry<M>>,
+}
+
+impl<M> Default for Bucket<M> {
+    fn default() -> Bucket<M> {
+        Bucket { first: None, others: Vec::new() }
+    }
+}
+
+impl<M> Bucket<M> {
+    #[cfg(test)]
+    pub(super) fn len(&self) -> usize {
+        usize::from(self.first.is_some()) + self.others.len()
+    }
+
+    pub(super) fn get(&self, resource: Resource) -> Option<&Entry<M>> {
+        self.first.iter().chain(&self.others).find(|entry| entry.resource == resource)
+    }
+
+    #[inline]
+    pub(super) fn get_mut(&mut self, resource: Resource) -> Option<&mut Entry<M>> {
+        self.first.iter_mut().chain(&mut self.others).find(|entry| entry.resource == resource)
+    }
+
+    /// The entry of the resource. A new one takes the place of one that is idle and can be evicted, if such a one is found cheaply.
+    #[inline]
+    pub(super) fn find_or_insert(
+        &mut self,
+        resource: Resource,
+        can_evict: impl Fn(&M) -> bool,
+        new: impl FnOnce() -> M,
+    ) -> &mut Entry<M> {
+        let place = match &self.first {
+            Some(first) if first.resource == resource => None,
+            Some(_) => match self.others.iter().position(|entry| entry.resource == resource) {
+                Some(place) => Some(place),
+                None => self.insert(Entry::new(resource, new()), can_evict),
+            },
+            None => {
+                self.first = Some(Entry::new(resource, new()));
+                None
+            }
+        };
+        match place {
+            Some(place) => &mut self.others[place],
+            None => self.first.as_mut().expect("just found or put there"),
+        }
+    }
+
+    /// Answers its place among the others.
+    fn insert(&mut self, entry: Entry<M>, can_evict: impl Fn(&M) -> bool) -> Option<usize> {
+        let is_needless = |entry: &Entry<M>| entry.is_idle() && can_evict(&entry.meta);
+        if self.others.len() + 1 >= SWEEP_ENTRIES {
+            self.others.retain(|entry| !is_needless(entry));
+        }
+        if self.first.as_ref().is_none_or(is_needless) {
+            self.first = Some(entry);
+            return None;
+        }
+        self.others.push(entry);
+        Some(self.others.len() - 1)
+    }
+
+    pub(super) fn remove(&mut self, resource: Resource) {
+        if self.first.as_ref().is_some_and(|first| first.resource == resource) {
+            self.first = self.others.pop();
+        } else if let Some(place) = self.others.iter().position(|entry| entry.resource == resource) {
+            self.others.swap_remove(place);
+        }
+    }
+}

@@ -1,0 +1,369 @@
+//! `hyades log dump`: the records of logs, one by one, for people and as JSON (one object for each line).
+//!
+//! Rows are shown with the names and types of their table, calls with the name of their routine; these stand in the logs themselves.
+//! To know them, all logs up to the incarnation are looked through first.
+
+use std::collections::HashMap;
+use std::fmt::Write as _;
+use std::io::Write;
+use std::ops::ControlFlow;
+
+use clap::Args;
+use hyades_engine::catalog::{TableDefinition, TableId};
+use hyades_engine::inspect::{Entry, EntryBody, Schema, TransactionEntry};
+use hyades_engine::log::record::{Command, Malformed, Operation};
+use hyades_engine::lsn::LsnVector;
+use hyades_engine::storage::row::RowLayout;
+use hyades_engine::value::{SqlType, Value, text};
+use jiff::tz::TimeZone;
+use serde_json::{Value as Json, json};
+
+use super::{Common, Failure, warning};
+
+#[derive(Args)]
+pub struct DumpArguments {
+    #[command(flatten)]
+    common: Common,
+    /// Only this log.
+    #[arg(long)]
+    log: Option<usize>,
+    /// Only records that end behind this position.
+    #[arg(long, default_value_t = 0)]
+    from: u64,
+    /// Most records of each log.
+    #[arg(long, default_value_t = 1000)]
+    limit: u64,
+}
+
+/// A table whose rows can be read.
+struct KnownTable {
+    name: String,
+    columns: Vec<(String, SqlType)>,
+    layout: RowLayout,
+    has_key: bool,
+}
+
+impl KnownTable {
+    fn new(definition: &TableDefinition) -> KnownTable {
+        let columns: Vec<(String, SqlType)> =
+            definition.columns.iter().map(|column| (column.name.clone(), column.sql_type)).collect();
+        let types: Vec<SqlType> = columns.iter().map(|(_, sql_type)| *sql_type).collect();
+        KnownTable {
+            name: format!("{}.{}", definition.name.schema, definition.name.name),
+            layout: RowLayout::new(&types),
+            columns,
+            has_key: definition.primary_key.is_some(),
+        }
+    }
+}
+
+/// One operation as it is shown.
+struct Shown {
+    /// `put`, `delete`, `schema`, `call`, `damaged`.
+    kind: &'static str,
+    table: Option<String>,
+    /// The hidden key of a table without a primary key, or the key of a deleted row, in hexadecimal.
+    key: Option<String>,
+    content: Content,
+}
+
+enum Content {
+    None,
+    /// Columns in their order, with their values.
+    Row(Vec<(String, Json)>),
+    Call(Call),
+    Other(Json),
+}
+
+/// A command-logged transaction as it is shown.
+struct Call {
+    routine: String,
+    version_hash: String,
+    arguments: Vec<Json>,
+    /// What the call saw of its surroundings: names and values.
+    captured: Vec<(String, Json)>,
+    row_numbers: Vec<u64>,
+    write_set_hash: String,
+}
+
+struct Printer {
+    tables: HashMap<TableId, KnownTable>,
+    schema: Schema,
+    ends: LsnVector,
+    is_serial: bool,
+    is_json: bool,
+}
+
+pub(super) fn run(arguments: &DumpArguments, out: &mut dyn Write) -> Result<(), Failure> {
+    let inspection = arguments.common.open()?;
+    let incarnation = arguments.common.incarnation(&inspection)?;
+    let logs = match arguments.log {
+        None => 0..incarnation.logs,
+        Some(log) if log < incarnation.logs => log..log + 1,
+        Some(log) => {
+            return Err(Failure::Sentence(format!(
+                "incarnation {} has no log {log}: its logs are numbered from 0 to {}",
+                incarnation.number,
+                incarnation.logs.saturating_sub(1)
+            )));
+        }
+    };
+    let schema = inspection.schema(incarnation)?;
+    let printer = Printer {
+        tables: schema.tables.iter().map(|(id, definition)| (*id, KnownTable::new(definition))).collect(),
+        schema,
+        ends: inspection.ends(incarnation)?,
+        is_serial: incarnation.protocol == "serial",
+        is_json: arguments.common.json,
+    };
+    if let Some(warning) = warning(&inspection, incarnation).filter(|_| !printer.is_json) {
+        writeln!(out, "note: {warning}")?;
+    }
+    for log in logs {
+        let (mut left, mut failed) = (arguments.limit, None);
+        inspection.read(incarnation, log, |entry| {
+            if entry.end.0 <= arguments.from {
+                return Ok(ControlFlow::Continue(()));
+            }
+            if left == 0 {
+                return Ok(ControlFlow::Break(()));
+            }
+            left -= 1;
+            if let Err(error) = printer.print(&entry, out) {
+                failed = Some(error);
+                return Ok(ControlFlow::Break(()));
+            }
+            Ok(ControlFlow::Continue(()))
+        })?;
+        if let Some(error) = failed {
+            return Err(Failure::Output(error));
+        }
+    }
+    Ok(())
+}
+
+impl Printer {
+    fn print(&self, entry: &Entry<'_>, out: &mut dyn Write) -> std::io::Result<()> {
+        if self.is_json { writeln!(out, "{}", self.json(entry)) } else { write!(out, "{}", self.text(entry)) }
+    }
+
+    fn is_recovered(&self, entry: &Entry<'_>, transaction: &TransactionEntry<'_>) -> bool {
+        let is_covered = self.is_serial || transaction.vector.is_covered_by(self.ends.entries());
+        is_covered && entry.end <= self.ends.get(entry.log)
+    }
+
+    fn json(&self, entry: &Entry<'_>) -> Json {
+        let mut object = json!({ "log": entry.log, "start": entry.start.0, "end": entry.end.0 });
+        match &entry.body {
+            EntryBody::Transaction(transaction) => {
+                object["kind"] = json!("transaction");
+                if !self.is_serial {
+                    object["lv"] = json!(transaction.vector.entries());
+                }
+                object["lv_bytes"] = json!(transaction.vector_bytes);
+                object["barrier"] = json!(transaction.is_barrier);
+                object["fragments"] = json!(transaction.fragments);
+                object["counts"] = json!(self.is_recovered(entry, transaction));
+                let operations = transaction.operations().map(|operation| self.shown(operation).json());
+                object["operations"] = operations.collect();
+            }
+            EntryBody::Fragment { transaction, bytes } => {
+                object["kind"] = json!("fragment");
+                object["transaction"] = json!(transaction);
+                object["bytes"] = json!(bytes);
+            }
+            EntryBody::Anchor(durable) => {
+                object["kind"] = json!("anchor");
+                object["durable"] = json!(durable.entries());
+            }
+            EntryBody::Filler => object["kind"] = json!("filler"),
+        }
+        object
+    }
+
+    fn text(&self, entry: &Entry<'_>) -> String {
+        let mut text = format!("{}:{} ", entry.log, entry.end);
+        let bytes = entry.end.0 - entry.start.0;
+        // Writing into a String cannot fail.
+        let _ = match &entry.body {
+            EntryBody::Transaction(transaction) => {
+                let vector = match self.is_serial {
+                    true => String::new(),
+                    false => format!(" lv {:?}", transaction.vector.entries()),
+                };
+                let barrier = if transaction.is_barrier { " barrier" } else { "" };
+                let lost = if self.is_recovered(entry, transaction) { "" } else { " (does not count)" };
+                let fragments = match transaction.fragments {
+                    1 => String::new(),
+                    fragments => format!(" {fragments} fragments"),
+                };
+                writeln!(text, "transaction {bytes} bytes{vector}{barrier}{fragments}{lost}").map(|()| {
+                    for operation in transaction.operations() {
+                        let _ = writeln!(text, "    {}", self.shown(operation).text());
+                    }
+                })
+            }
+            EntryBody::Fragment { transaction, .. } => {
+                writeln!(text, "fragment {bytes} bytes of transaction {transaction}")
+            }
+            EntryBody::Anchor(durable) => writeln!(text, "anchor durable {:?}", durable.entries()),
+            EntryBody::Filler => writeln!(text, "filler {bytes} bytes"),
+        };
+        text
+    }
+
+    /// A new kind of operation is one more arm here.
+    fn shown(&self, operation: Result<Operation<'_>, Malformed>) -> Shown {
+        match operation {
+            Ok(Operation::Put { table, key, row }) => {
+                let known = self.tables.get(&table);
+                let has_key = known.is_some_and(|known| known.has_key);
+                Shown {
+                    kind: "put",
+                    table: Some(table_name(known, table)),
+                    key: (!has_key).then(|| hexadecimal(key)),
+                    content: shown_row(known, row),
+                }
+            }
+            Ok(Operation::Delete { table, key }) => Shown {
+                kind: "delete",
+                table: Some(table_name(self.tables.get(&table), table)),
+                key: Some(hexadecimal(key)),
+                content: Content::None,
+            },
+            Ok(Operation::Catalog(change)) => Shown {
+                kind: "schema",
+                table: None,
+                key: None,
+                content: serde_json::to_value(&*change).map_or(Content::None, Content::Other),
+            },
+            Ok(Operation::Command(command)) => match shown_call(&self.schema, &command) {
+                Ok(call) => Shown { kind: "call", table: None, key: None, content: Content::Call(call) },
+                Err(malformed) => Shown::damaged(&malformed),
+            },
+            Err(malformed) => Shown::damaged(&malformed),
+        }
+    }
+}
+
+fn shown_call(schema: &Schema, command: &Command<'_>) -> Result<Call, Malformed> {
+    let captured = &command.captured;
+    let mut seen = Vec::new();
+    if let Some(clock) = captured.clock {
+        let time = |microseconds| shown_value(&Value::TimestampTz(microseconds));
+        seen.push(("transaction_time".to_owned(), time(clock.transaction_time)));
+        seen.push(("statement_time".to_owned(), time(clock.statement_time)));
+    }
+    if let Some(seed) = captured.random_seed {
+        seen.push(("random_seed".to_owned(), json!(format!("{seed:016x}"))));
+    }
+    if let Some(identity) = captured.identity {
+        for (name, text) in
+            [("user", identity.user), ("database", identity.database), ("time_zone", identity.time_zone)]
+        {
+            seen.push((name.to_owned(), json!(text)));
+        }
+    }
+    let mut row_numbers = Vec::new();
+    command.row_numbers_into(&mut row_numbers)?;
+    Ok(Call {
+        routine: schema.routine_name(command.routine),
+        version_hash: format!("{:08x}", command.version_hash),
+        arguments: command.arguments()?.iter().map(shown_value).collect(),
+        captured: seen,
+        row_numbers,
+        write_set_hash: format!("{:016x}", command.write_set_hash),
+    })
+}
+
+/// As SQL prints it; null for NULL.
+fn shown_value(value: &Value) -> Json {
+    match value {
+        Value::Null => Json::Null,
+        value => json!(text::format(value, &TimeZone::UTC).as_str()),
+    }
+}
+
+fn table_name(known: Option<&KnownTable>, id: TableId) -> String {
+    known.map_or_else(|| format!("table {}", id.0), |known| known.name.clone())
+}
+
+fn hexadecimal(bytes: &[u8]) -> String {
+    bytes.iter().fold(String::with_capacity(bytes.len() * 2), |mut text, byte| {
+        let _ = write!(text, "{byte:02x}");
+        text
+    })
+}
+
+/// Names and values; the bytes where the row does not fit the table.
+fn shown_row(known: Option<&KnownTable>, row: &[u8]) -> Content {
+    let Some(known) = known.filter(|known| known.layout.check(row).is_ok()) else {
+        return Content::Other(json!(hexadecimal(row)));
+    };
+    let value = |(index, (name, _)): (usize, &(String, SqlType))| {
+        (name.clone(), shown_value(&known.layout.value(row, index as u16)))
+    };
+    Content::Row(known.columns.iter().enumerate().map(value).collect())
+}
+
+impl Shown {
+    fn damaged(malformed: &Malformed) -> Shown {
+        let content = Content::Other(json!(malformed.to_string()));
+        Shown { kind: "damaged", table: None, key: None, content }
+    }
+
+    fn json(&self) -> Json {
+        let mut object = json!({ "operation": self.kind });
+        for (name, part) in [("table", &self.table), ("key", &self.key)] {
+            if let Some(part) = part {
+                object[name] = json!(part);
+            }
+        }
+        match &self.content {
+            Content::None => {}
+            Content::Row(columns) => object["content"] = Json::Object(columns.iter().cloned().collect()),
+            Content::Call(call) => {
+                object["routine"] = json!(call.routine);
+                object["version_hash"] = json!(call.version_hash);
+                object["arguments"] = json!(call.arguments);
+                object["captured"] = Json::Object(call.captured.iter().cloned().collect());
+                object["row_numbers"] = json!(call.row_numbers);
+                object["write_set_hash"] = json!(call.write_set_hash);
+            }
+            Content::Other(content) => object["content"] = content.clone(),
+        }
+        object
+    }
+
+    fn text(&self) -> String {
+        let mut text = self.kind.to_owned();
+        for part in [&self.table, &self.key].into_iter().flatten() {
+            text = text + " " + part;
+        }
+        match &self.content {
+            Content::Row(columns) => text += &named(columns),
+            Content::Call(call) => {
+                let arguments: Vec<String> = call.arguments.iter().map(quoted).collect();
+                text = text + " " + &call.routine + "(" + &arguments.join(", ") + ")";
+                text += &named(&call.captured);
+                if !call.row_numbers.is_empty() {
+                    text += &format!(" row_numbers={:?}", call.row_numbers);
+                }
+                text = text + " version=" + &call.version_hash + " wrote=" + &call.write_set_hash;
+            }
+            Content::Other(Json::String(content)) => text = text + " " + content,
+            Content::Other(content) => text = text + " " + &content.to_string(),
+            Content::None => {}
+        }
+        text
+    }
+}
+
+/// ` name="value"` for each.
+fn named(columns: &[(String, Json)]) -> String {
+    columns.iter().map(|(name, value)| format!(" {name}={}", quoted(value))).collect()
+}
+
+fn quoted(value: &Json) -> String {
+    value.as_str().map_or_else(|| "NULL".to_owned(), |value| format!("{value:?}"))
+}

@@ -1,0 +1,193 @@
+//! `hyades log graph`: work, span and parallelism of the dependency graph in three orders, and a drawing for Graphviz.
+
+use std::io::Write;
+use std::ops::ControlFlow;
+
+use clap::{Args, ValueEnum};
+use hyades_engine::inspect::graph::{Bounds, Graph, Node, Weight};
+use hyades_engine::inspect::{EntryBody, Inspection, Schema};
+use hyades_engine::log::manifest::Incarnation;
+use serde_json::json;
+
+use super::{Common, Failure, warning};
+
+#[derive(Args)]
+pub struct GraphArguments {
+    #[command(flatten)]
+    common: Common,
+    /// Only transactions whose record ends behind this position, in every log; what lies before counts as replayed.
+    #[arg(long, default_value_t = 0)]
+    from: u64,
+    /// Most transactions, shared evenly among the logs [default: 1000000; 200 with --dot].
+    #[arg(long)]
+    limit: Option<u64>,
+    /// What a transaction costs.
+    #[arg(long, value_enum, default_value_t = Cost::Transactions)]
+    cost: Cost,
+    /// Print the graph in Graphviz's language.
+    #[arg(long, conflicts_with = "json")]
+    dot: bool,
+}
+
+#[derive(Clone, Copy, ValueEnum)]
+enum Cost {
+    /// Each the same.
+    Transactions,
+    /// One for each operation in its record.
+    Operations,
+    /// The bytes of its operations.
+    Bytes,
+}
+
+impl Cost {
+    fn weight(self) -> Weight {
+        match self {
+            Cost::Transactions => Weight::Transactions,
+            Cost::Operations => Weight::Operations,
+            Cost::Bytes => Weight::Bytes,
+        }
+    }
+
+    fn unit(self) -> &'static str {
+        match self {
+            Cost::Transactions => "transactions",
+            Cost::Operations => "operations",
+            Cost::Bytes => "bytes",
+        }
+    }
+}
+
+pub(super) fn run(arguments: &GraphArguments, out: &mut dyn Write) -> Result<(), Failure> {
+    let inspection = arguments.common.open()?;
+    let incarnation = arguments.common.incarnation(&inspection)?;
+    let (graph, without_keys) = read(arguments, &inspection, incarnation)?;
+    if graph.is_empty() {
+        return Err(Failure::Sentence("there is no transaction in this range of the logs".to_owned()));
+    }
+    if arguments.dot {
+        return draw(&graph, &inspection.schema(incarnation)?, out);
+    }
+    let orders = graph.orders()?;
+    let rows = [
+        ("serial", orders.serial, "one LSN orders everything"),
+        ("lv", orders.vectors, "what LSN vectors name, as a replay waits for it"),
+        ("conflict", orders.conflicts, "what wrote the same keys"),
+    ];
+    let warning = warning(&inspection, incarnation);
+    if arguments.common.json {
+        let order = |bounds: Bounds| json!({ "work": bounds.work, "span": bounds.span, "parallelism": bounds.parallelism() });
+        let orders: serde_json::Map<String, serde_json::Value> =
+            rows.iter().map(|(name, bounds, _)| ((*name).to_owned(), order(*bounds))).collect();
+        let report = json!({
+            "incarnation": incarnation.number,
+            "protocol": incarnation.protocol,
+            "transactions": graph.len(),
+            "without_keys": without_keys,
+            "unit": arguments.cost.unit(),
+            "warning": warning,
+            "orders": orders,
+        });
+        writeln!(out, "{report:#}")?;
+        return Ok(());
+    }
+    if let Some(warning) = warning {
+        writeln!(out, "note: {warning}")?;
+    }
+    writeln!(
+        out,
+        "{} transactions of incarnation {} ({}, {} logs); work and span in {}",
+        graph.len(),
+        incarnation.number,
+        incarnation.protocol,
+        incarnation.logs,
+        arguments.cost.unit()
+    )?;
+    print(&graph, &rows, without_keys, out)
+}
+
+/// The transactions that count in the chosen range, and how many of them do not say which keys they write.
+fn read(
+    arguments: &GraphArguments,
+    inspection: &Inspection,
+    incarnation: &Incarnation,
+) -> Result<(Graph, u64), Failure> {
+    let is_serial = incarnation.protocol == "serial";
+    let ends = inspection.ends(incarnation)?;
+    let limit = arguments.limit.unwrap_or(if arguments.dot { 200 } else { 1_000_000 });
+    let each = limit.div_ceil(incarnation.logs.max(1) as u64);
+    let mut graph = Graph::new(incarnation.logs, is_serial);
+    let mut without_keys = 0_u64;
+    for log in 0..incarnation.logs {
+        let mut left = each;
+        inspection.read(incarnation, log, |entry| {
+            let EntryBody::Transaction(transaction) = &entry.body else {
+                return Ok(ControlFlow::Continue(()));
+            };
+            let is_recovered =
+                entry.end <= ends.get(log) && (is_serial || transaction.vector.is_covered_by(ends.entries()));
+            if entry.end.0 <= arguments.from || !is_recovered {
+                return Ok(ControlFlow::Continue(()));
+            }
+            if left == 0 {
+                return Ok(ControlFlow::Break(()));
+            }
+            left -= 1;
+            let node = Node::new(entry.start, entry.end, transaction, arguments.cost.weight());
+            without_keys += u64::from(!node.knows_keys);
+            graph.push(log, node);
+            Ok(ControlFlow::Continue(()))
+        })?;
+    }
+    Ok((graph, without_keys))
+}
+
+fn print(
+    graph: &Graph,
+    rows: &[(&str, Bounds, &str)],
+    without_keys: u64,
+    out: &mut dyn Write,
+) -> Result<(), Failure> {
+    writeln!(out, "{:<9} {:>12} {:>12} {:>12}", "order", "work", "span", "parallelism")?;
+    for (name, bounds, meaning) in rows {
+        let parallelism = bounds.parallelism();
+        writeln!(out, "{name:<9} {:>12} {:>12} {parallelism:>12.2}  {meaning}", bounds.work, bounds.span)?;
+    }
+    if graph.is_serial() {
+        writeln!(out, "the log is serial: it has no LSN vectors, so the LV order is the serial one")?;
+    }
+    if without_keys > 0 {
+        writeln!(
+            out,
+            "{without_keys} transactions do not say which keys they write (schema changes, commands): the conflict order puts them \
+             where LSN vectors do"
+        )?;
+    }
+    Ok(())
+}
+
+fn draw(graph: &Graph, schema: &Schema, out: &mut dyn Write) -> Result<(), Failure> {
+    writeln!(out, "digraph log {{")?;
+    writeln!(out, "  rankdir=LR; node [shape=box, fontname=\"monospace\"];")?;
+    for place in graph.order()? {
+        let node = graph.node(place);
+        let style = if node.is_barrier { ", style=bold" } else { "" };
+        let what = match node.routine {
+            Some(routine) => schema.routine_name(routine),
+            None => format!("{} operations", node.operations),
+        };
+        // A name may hold quotes.
+        let what = what.replace('\\', "\\\\").replace('"', "\\\"");
+        writeln!(
+            out,
+            "  \"{}:{}\" [label=\"{}:{}\\n{what}\"{style}];",
+            place.log, node.end, place.log, node.end
+        )?;
+    }
+    for edge in graph.edges()? {
+        let (from, to) = (graph.node(edge.from), graph.node(edge.to));
+        let style = if edge.is_conflict { " [color=red]" } else { " [style=dashed, color=gray]" };
+        writeln!(out, "  \"{}:{}\" -> \"{}:{}\"{style};", edge.from.log, from.end, edge.to.log, to.end)?;
+    }
+    writeln!(out, "}}")?;
+    Ok(())
+}

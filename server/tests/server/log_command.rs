@@ -1,0 +1,163 @@
+//! `hyades log` on a small database, compared with what it must print.
+
+use std::path::Path;
+use std::process::Output;
+
+use hyades::{Config, Database, ProtocolKind};
+
+use crate::process::{Directory, Server, hyades};
+
+const SCHEMA: &str = "create table t (id int primary key, name text, amount bigint not null)";
+
+/// One session's statements, so that the logs are the same in every run.
+fn build(directory: &Path, protocol: ProtocolKind) {
+    let mut config = Config::new(directory);
+    config.protocol = protocol;
+    config.segment_bytes = 1 << 20;
+    config.log_buffer_bytes = 1 << 16;
+    let database = Database::open(config).unwrap();
+    {
+        let mut first = database.connect().unwrap();
+        let mut second = database.connect().unwrap();
+        first.execute(SCHEMA, &[]).unwrap();
+        first.execute("insert into t values (1, 'one', 10), (2, null, 20)", &[]).unwrap();
+        second.execute("update t set amount = amount + 1 where id = 1", &[]).unwrap();
+        first.execute("insert into t values (3, 'three', 30)", &[]).unwrap();
+        second.execute("delete from t where id = 2", &[]).unwrap();
+    }
+    database.shutdown().unwrap();
+}
+
+fn log(directory: &Path, arguments: &[&str]) -> Output {
+    let (command, options) = arguments.split_first().unwrap();
+    hyades().arg("log").arg(command).arg("--data").arg(directory).args(options).output().unwrap()
+}
+
+fn printed(directory: &Path, arguments: &[&str]) -> String {
+    let output = log(directory, arguments);
+    assert!(output.status.success(), "{arguments:?}: {}", String::from_utf8_lossy(&output.stderr));
+    String::from_utf8(output.stdout).unwrap()
+}
+
+fn json(directory: &Path, arguments: &[&str]) -> serde_json::Value {
+    serde_json::from_str(&printed(directory, arguments)).unwrap()
+}
+
+fn refusal(directory: &Path, arguments: &[&str]) -> String {
+    let output = log(directory, arguments);
+    assert_eq!(output.status.code(), Some(1), "{arguments:?}: {}", String::from_utf8_lossy(&output.stdout));
+    assert!(output.stdout.is_empty());
+    String::from_utf8(output.stderr).unwrap()
+}
+
+#[test]
+fn dump_shows_transactions_with_vectors_and_rows() {
+    let directory = Directory::new();
+    build(directory.path(), ProtocolKind::Taurus);
+    let expected = include_str!("log_command/dump.expected");
+    assert_eq!(printed(directory.path(), &["dump"]), expected);
+    let lines = printed(directory.path(), &["dump", "--json", "--log", "1"]);
+    let rows: Vec<serde_json::Value> =
+        lines.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    assert_eq!(rows.len(), 2);
+    let update = &rows[0]["operations"][0];
+    assert_eq!((&update["operation"], &update["table"]), (&"put".into(), &"public.t".into()));
+    assert_eq!(update["content"]["amount"], "11");
+    assert_eq!(rows[1]["operations"][0]["operation"], "delete");
+    assert_eq!(rows[1]["counts"], true);
+    // A range: the second record of log 1.
+    let from = rows[0]["end"].to_string();
+    let second = printed(directory.path(), &["dump", "--json", "--log", "1", "--from", &from]);
+    assert_eq!(second.trim(), lines.lines().nth(1).unwrap());
+    let first = printed(directory.path(), &["dump", "--json", "--log", "1", "--limit", "1"]);
+    assert_eq!(first.trim(), lines.lines().next().unwrap());
+}
+
+#[test]
+fn stat_counts_records_by_kind() {
+    let directory = Directory::new();
+    build(directory.path(), ProtocolKind::Taurus);
+    let stat = json(directory.path(), &["stat", "--json"]);
+    assert_eq!(stat["incarnations"].as_array().unwrap().len(), 1);
+    let logs = stat["logs"].as_array().unwrap();
+    let count = |kind: &str| logs.iter().map(|log| log[kind]["count"].as_u64().unwrap()).sum::<u64>();
+    assert_eq!((count("data"), count("schema"), count("command")), (4, 1, 0));
+    let total = |field: &str| logs.iter().map(|log| log[field].as_u64().unwrap()).sum::<u64>();
+    assert_eq!((total("puts"), total("deletes"), total("discarded")), (4, 1, 0));
+    for log in logs {
+        let kinds = ["data", "command", "schema", "fragment", "anchor", "filler"];
+        let bytes: u64 = kinds.iter().map(|kind| log[kind]["bytes"].as_u64().unwrap()).sum();
+        assert_eq!(bytes, log["record_bytes"].as_u64().unwrap(), "every byte belongs to a record");
+        assert_eq!(log["counts_to"], log["record_bytes"]);
+        assert!(log["segment_bytes"].as_u64() > log["record_bytes"].as_u64());
+    }
+    let text = printed(directory.path(), &["stat"]);
+    assert!(text.contains("* incarnation 1: taurus, 2 logs, not ended"), "{text}");
+    assert!(text.contains("has not been recovered yet"), "{text}");
+    // The next start freezes the end, and the note goes away.
+    build_nothing(directory.path());
+    let text = printed(directory.path(), &["stat", "--incarnation", "1"]);
+    assert!(
+        text.contains("* incarnation 1: taurus, 2 logs, ended at [") && !text.contains("note:"),
+        "{text}"
+    );
+}
+
+fn build_nothing(directory: &Path) {
+    let mut config = Config::new(directory);
+    config.segment_bytes = 1 << 20;
+    Database::open(config).unwrap().shutdown().unwrap();
+}
+
+#[test]
+fn graph_tells_work_and_span() {
+    let directory = Directory::new();
+    build(directory.path(), ProtocolKind::Taurus);
+    let graph = json(directory.path(), &["graph", "--json"]);
+    assert_eq!(graph["transactions"], 5);
+    // Schema change, first insert, then: its update, its delete and another insert.
+    let order = |name: &str| (graph["orders"][name]["work"].as_u64(), graph["orders"][name]["span"].as_u64());
+    assert_eq!(order("serial"), (Some(5), Some(5)));
+    assert_eq!(order("conflict"), (Some(5), Some(3)));
+    let span = graph["orders"]["lv"]["span"].as_u64().unwrap();
+    assert!((3..=5).contains(&span), "{graph}");
+    let dot = printed(directory.path(), &["graph", "--dot"]);
+    assert!(dot.starts_with("digraph log {") && dot.ends_with("}\n") && dot.contains("color=red"), "{dot}");
+    let by_operations = json(directory.path(), &["graph", "--json", "--cost", "operations"]);
+    assert_eq!(by_operations["orders"]["serial"]["work"], 6);
+
+    let serial = Directory::new();
+    build(serial.path(), ProtocolKind::Serial);
+    let graph = json(serial.path(), &["graph", "--json"]);
+    assert_eq!(graph["orders"]["lv"]["span"], 5, "{graph}");
+    assert_eq!(graph["orders"]["conflict"]["span"], 3);
+}
+
+#[test]
+fn a_running_database_may_be_looked_at() {
+    let server = Server::start(&[]);
+    let data = server.data_directory();
+    let text = printed(&data, &["stat"]);
+    assert!(text.contains("a server has this directory open"), "{text}");
+    assert_eq!(json(&data, &["stat", "--json"])["is_in_use"], true);
+    printed(&data, &["dump"]);
+}
+
+#[test]
+fn nonsense_is_refused_with_a_sentence() {
+    let directory = Directory::new();
+    let data = directory.path().join("data");
+    assert!(refusal(&data, &["stat"]).contains("there is no Hyades database in directory"));
+    assert!(!data.exists(), "looking creates nothing");
+    std::fs::create_dir(&data).unwrap();
+    std::fs::write(data.join("letters.txt"), "dear").unwrap();
+    assert!(refusal(&data, &["dump"]).contains("is not empty and holds no Hyades database"));
+    std::fs::remove_file(data.join("letters.txt")).unwrap();
+    build(&data, ProtocolKind::Taurus);
+    assert!(refusal(&data, &["dump", "--log", "2"]).contains("no log 2: its logs are numbered from 0 to 1"));
+    assert!(refusal(&data, &["graph", "--incarnation", "7"]).contains("the database has no incarnation 7"));
+    assert!(refusal(&data, &["graph", "--from", "999999"]).contains("no transaction in this range"));
+    // Damage is named with its place.
+    std::fs::remove_file(data.join("logs/log-1/00000001-00000001.segment")).unwrap();
+    assert!(refusal(&data, &["stat"]).contains("log 1 of incarnation 1 is missing"));
+}

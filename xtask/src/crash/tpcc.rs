@@ -1,0 +1,313 @@
+//! `cargo xtask crash --tpcc`: kills a server that runs TPC-C's five procedures, and checks what it recovers.
+//!
+//! The load and the checks are `hyades bench tpcc --connect`, with its ledger. A round: four clients run the full mix; at a random moment
+//! the server gets SIGKILL; then its logs are recovered in memory ([`replays`], `hyades log verify`) in several ways; in half of the
+//! rounds the server is started and killed again at a random moment of its recovery; then it is started for good. What must hold:
+//! 1. the twelve consistency conditions of TPC-C, and its index tables agree with their tables;
+//! 2. every acknowledged order and payment is there, and none that nobody asked for;
+//! 3. nothing that an earlier recovery has shown is gone;
+//! 4. all ways of recovery come to the same state, byte for byte: one worker and two, and, where the server was told to leave the
+//!    after-images of every call behind it (`--command-images`), calls that are run again and images that are put in place.
+//!
+//! The last point compares command with data logging of the very same run, whatever its clients did at the same time: the record of a
+//! call and its after-images become durable together. Besides, every replayed call is checked against the hash of what it wrote.
+//!
+//! Databases follow each other with every pair of protocol and logging ([`COMBINATIONS`]).
+
+use std::fmt;
+use std::io::{BufRead, BufReader};
+use std::path::Path;
+use std::process::{Command, Stdio};
+use std::time::Duration;
+
+use anyhow::{Context, Result, bail};
+use rand::rngs::StdRng;
+use rand::{RngExt, SeedableRng};
+
+use super::{Options, Peer, RECOVERY_LIMIT};
+use crate::server::{Hyades, Instance, PostgreSql, RunningServer, System};
+use crate::tools;
+
+/// What one database is run with.
+#[derive(Clone, Copy)]
+struct Combination {
+    protocol: &'static str,
+    logging: &'static str,
+    /// Calls leave their after-images behind them.
+    has_images: bool,
+}
+
+const fn combination(protocol: &'static str, logging: &'static str, has_images: bool) -> Combination {
+    Combination { protocol, logging, has_images }
+}
+
+/// Few rounds meet the first ones only.
+const COMBINATIONS: &[Combination] = &[
+    combination("taurus", "command", true),
+    combination("serial", "command", true),
+    combination("taurus", "mixed", true),
+    combination("taurus", "data", false),
+    combination("serial", "data", false),
+    combination("taurus", "command", false),
+    combination("serial", "mixed", true),
+    combination("taurus", "auto", false),
+];
+const WRITING_CALLS: [&str; 3] = ["tpcc_new_order", "tpcc_payment", "tpcc_delivery"];
+const CLIENTS: &str = "4";
+const WAREHOUSES: &str = "2";
+/// Longer than any round: the kill ends it.
+const LOAD_SECONDS: &str = "60";
+
+struct Rounds<'o> {
+    options: &'o Options,
+    binary: std::path::PathBuf,
+    random: StdRng,
+    recoveries: Vec<Duration>,
+    /// For each of [`WRITING_CALLS`].
+    rounds_with_calls: [u32; 3],
+}
+
+pub(super) fn run(options: &Options) -> Result<()> {
+    let binary = match &options.server {
+        Some(binary) => std::path::absolute(binary)?,
+        None => {
+            tools::run(tools::cargo().args(["build", "--quiet", "--package", "hyades-server"]))?;
+            tools::target_directory().join("debug").join("hyades")
+        }
+    };
+    let seed = options.seed.unwrap_or_else(rand::random);
+    println!("crash: {} rounds of TPC-C, seed {seed}", options.rounds);
+    let directory = match &options.directory {
+        Some(directory) => {
+            std::fs::create_dir_all(directory)?;
+            tempfile::tempdir_in(directory)?
+        }
+        None => tempfile::tempdir()?,
+    };
+    tools::open_to_all(directory.path())?;
+    let mut rounds = Rounds {
+        options,
+        binary,
+        random: StdRng::seed_from_u64(seed),
+        recoveries: Vec::new(),
+        rounds_with_calls: [0; 3],
+    };
+    if let Err(error) = rounds.all(directory.path()) {
+        let kept = directory.keep();
+        return Err(error.context(format!(
+            "crash --tpcc: failed (--seed {seed}); data and logs are kept in {}",
+            kept.display()
+        )));
+    }
+    let calls = WRITING_CALLS.iter().zip(rounds.rounds_with_calls);
+    let calls: Vec<String> = calls.map(|(name, rounds)| format!("{name} in {rounds}")).collect();
+    println!("rounds whose logs hold commands: {}", calls.join(", "));
+    if options.peer.is_none() && rounds.rounds_with_calls[0] == 0 {
+        bail!("no order was logged as a command in any round");
+    }
+    rounds.recoveries.sort_unstable();
+    let median = rounds.recoveries.get(rounds.recoveries.len() / 2).copied().unwrap_or_default();
+    println!(
+        "crash --tpcc: {} rounds passed; median time to the first answer after a kill {:.2} s",
+        options.rounds,
+        median.as_secs_f64()
+    );
+    Ok(())
+}
+
+impl Rounds<'_> {
+    fn all(&mut self, directory: &Path) -> Result<()> {
+        // All pairs are met even in few rounds.
+        let share = self.options.rounds.div_ceil(COMBINATIONS.len() as u32);
+        let each = self.options.rounds_per_database.clamp(1, share.max(1));
+        let mut done = 0;
+        for number in 0.. {
+            let rounds = (self.options.rounds - done).min(each);
+            if rounds == 0 {
+                break;
+            }
+            let combination = COMBINATIONS[number % COMBINATIONS.len()];
+            let path = directory.join(format!("tpcc-{number}"));
+            self.database(&path, combination, done, rounds).with_context(|| combination.to_string())?;
+            std::fs::remove_dir_all(&path).with_context(|| format!("cannot remove {}", path.display()))?;
+            done += rounds;
+        }
+        Ok(())
+    }
+
+    fn system(&self, combination: Combination) -> System {
+        match self.options.peer {
+            Some(Peer::Postgres) => {
+                System::PostgreSql(PostgreSql { settings: self.options.peer_setting.clone() })
+            }
+            None => System::Hyades(Hyades {
+                binary: self.binary.clone(),
+                protocol: combination.protocol.to_owned(),
+                logs: self.options.logs,
+            }),
+        }
+    }
+
+    /// Options of the server that a round leaves behind for the next one.
+    fn arguments(&self, combination: Combination, next_round: u32) -> Vec<String> {
+        if self.options.peer.is_some() {
+            return Vec::new();
+        }
+        // With the default, most of a light load would go to one log.
+        let kib = if next_round.is_multiple_of(2) { "0" } else { "8" };
+        let images = combination.has_images.then_some("--command-images");
+        ["--shared-block-kib", kib].into_iter().chain(images).map(str::to_owned).collect()
+    }
+
+    fn bench(&self, instance: &Instance) -> Command {
+        let mut command = Command::new(&self.binary);
+        let url = format!("postgres://hyades@127.0.0.1:{}/{}", instance.port, instance.system.database());
+        command.args(["bench", "tpcc", "--small", "--warehouses", WAREHOUSES, "--connect", &url]);
+        command
+    }
+
+    fn database(&mut self, path: &Path, combination: Combination, first: u32, rounds: u32) -> Result<()> {
+        let mut instance = Instance::create(self.system(combination), path.to_path_buf(), Vec::new())?;
+        instance.arguments = self.arguments(combination, first);
+        let (mut server, _) = instance.start_ready(RECOVERY_LIMIT)?;
+        let mut last = None;
+        for round in 0..rounds {
+            instance.arguments = self.arguments(combination, first + round + 1);
+            let outcome = self.round(&instance, &mut server, combination, round == 0);
+            let (said, hash) = outcome.map_err(|error| {
+                anyhow::anyhow!(
+                    "round {}: {error:#}\nthe server's last lines:\n{}",
+                    first + round + 1,
+                    server.log_tail()
+                )
+            })?;
+            println!("round {:>4}/{}  {combination}: {said}", first + round + 1, self.options.rounds);
+            last = hash;
+        }
+        server.kill()?;
+        if let Some(last) = last
+            && self.replays(&instance, combination)? != last
+        {
+            bail!("a recovery by the server and a kill without load have changed the state");
+        }
+        Ok(())
+    }
+
+    /// What it did, and the hash of the state that was recovered (of Hyades only).
+    fn round(
+        &mut self,
+        instance: &Instance,
+        server: &mut RunningServer,
+        combination: Combination,
+        is_first: bool,
+    ) -> Result<(String, Option<String>)> {
+        let ledger = instance.directory.join("ledger.json");
+        let load_ms = self.load_and_kill(instance, server, combination, is_first, &ledger)?;
+        let hash = match self.options.peer {
+            None => {
+                self.look_at_calls(instance, combination)?;
+                Some(self.replays(instance, combination)?)
+            }
+            Some(_) => None,
+        };
+        let second = if self.random.random_bool(0.5) { self.kill_during_recovery(instance)? } else { "" };
+        let (next, took) = instance.start_ready(RECOVERY_LIMIT)?;
+        *server = next;
+        self.recoveries.push(took);
+        let said = tools::output_of(self.bench(instance).arg("--verify").arg(&ledger))?;
+        let said =
+            format!("{load_ms} ms of load{second}, back in {:.2} s, {}", took.as_secs_f64(), said.trim());
+        Ok((said, hash))
+    }
+
+    /// Returns when the clients have noticed that the server is gone, and written their ledger; says how long they had.
+    fn load_and_kill(
+        &mut self,
+        instance: &Instance,
+        server: &mut RunningServer,
+        combination: Combination,
+        is_first: bool,
+        ledger: &Path,
+    ) -> Result<u64> {
+        let mut command = self.bench(instance);
+        command.args(["--workers", CLIENTS, "--seconds", LOAD_SECONDS, "--ledger"]).arg(ledger);
+        command.args(["--seed", &self.random.random::<u32>().to_string()]);
+        if !is_first {
+            command.arg("--no-load");
+        }
+        if self.options.peer.is_none() {
+            command.args(["--logging", combination.logging]);
+        }
+        let mut load = command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn()?;
+        // It says when the tables are there and its clients begin.
+        let mut lines = BufReader::new(load.stdout.take().context("no output of the load")?).lines();
+        if lines.next().transpose()?.as_deref() != Some("running") {
+            let output = load.wait_with_output()?;
+            bail!("the load did not begin: {}", String::from_utf8_lossy(&output.stderr).trim());
+        }
+        // Short times are as likely as long ones.
+        let fraction: f64 = self.random.random::<f64>().powi(2);
+        let load_ms = 20 + (fraction * self.options.longest_load_ms as f64) as u64;
+        std::thread::sleep(Duration::from_millis(load_ms));
+        server.kill()?;
+        let output = load.wait_with_output()?;
+        if !output.status.success() {
+            bail!("the load failed: {}", String::from_utf8_lossy(&output.stderr).trim());
+        }
+        Ok(load_ms)
+    }
+
+    /// Counts the rounds whose log holds calls: a harness that compares data with data proves nothing.
+    fn look_at_calls(&mut self, instance: &Instance, combination: Combination) -> Result<()> {
+        let mut command = Command::new(&self.binary);
+        let said =
+            tools::output_of(command.args(["log", "stat", "--data"]).arg(instance.directory.join("data")))?;
+        let has_calls = |name: &str| said.contains(&format!("public.{name} "));
+        if combination.logging == "data" && said.contains("command ") {
+            bail!("calls are logged as commands although the clients asked for data");
+        }
+        for (name, rounds) in WRITING_CALLS.iter().zip(&mut self.rounds_with_calls) {
+            *rounds += u32::from(has_calls(name));
+        }
+        Ok(())
+    }
+
+    /// Recovers the logs in memory in several ways, which must come to the same state; its hash.
+    fn replays(&self, instance: &Instance, combination: Combination) -> Result<String> {
+        let replay = |options: &[&str]| {
+            let mut command = Command::new(&self.binary);
+            command.args(["log", "verify", "--data"]).arg(instance.directory.join("data")).args(options);
+            let said = tools::output_of(&mut command)?;
+            let hash = said.lines().find_map(|line| line.rsplit_once("; state "));
+            Ok::<_, anyhow::Error>(hash.with_context(|| format!("no state in: {said}"))?.1.to_owned())
+        };
+        let one = replay(&["--recovery-workers", "1"])?;
+        let two = replay(&["--recovery-workers", "2"])?;
+        if one != two {
+            bail!("one worker and two recover different states: {one} and {two}");
+        }
+        if combination.has_images {
+            let images = replay(&["--recovery-workers", "2", "--images"])?;
+            if images != one {
+                bail!("the replay of calls gives state {one}, that of their after-images {images}");
+            }
+        }
+        Ok(one)
+    }
+
+    fn kill_during_recovery(&mut self, instance: &Instance) -> Result<&'static str> {
+        let usual = self.recoveries.last().copied().unwrap_or(Duration::from_millis(100));
+        let limit = usual.mul_f64(self.random.random_range(0.0..1.2));
+        let mut server = instance.start()?;
+        let ready = instance.wait_ready(&mut server, limit)?;
+        server.kill()?;
+        Ok(if ready.is_none() { ", killed again in recovery" } else { ", killed again" })
+    }
+}
+
+impl fmt::Display for Combination {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let images = if self.has_images { " with images" } else { "" };
+        write!(f, "{} {}{images}", self.protocol, self.logging)
+    }
+}
