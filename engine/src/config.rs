@@ -18,6 +18,18 @@ pub enum ProtocolKind {
     Taurus,
 }
 
+/// How many workers replay at once.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum RecoveryMode {
+    /// `recovery_workers`, until the records turn out to wait for each other most of the time: then one.
+    #[default]
+    Auto,
+    /// `recovery_workers`, to the end.
+    Parallel,
+    /// One.
+    Serial,
+}
+
 /// See the fields; [`Config::new`] gives the defaults.
 #[derive(Clone)]
 pub struct Config {
@@ -37,6 +49,7 @@ pub struct Config {
     pub shared_block_bytes: u64,
     /// Workers that replay; 0 means one for each core.
     pub recovery_workers: usize,
+    pub recovery_mode: RecoveryMode,
     /// The only door to files.
     pub disk: Arc<dyn Disk>,
     /// Called now and then during recovery.
@@ -60,6 +73,7 @@ impl Config {
             log_buffer_bytes: 16 << 20,
             shared_block_bytes: 8 << 10,
             recovery_workers: 0,
+            recovery_mode: RecoveryMode::default(),
             disk: Arc::new(RealDisk),
             on_recovery_progress: None,
             routine_compiler: None,

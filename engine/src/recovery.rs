@@ -41,7 +41,7 @@ use crate::storage::catalog::Catalog;
 
 use self::log_source::{LogSource, SourceOptions};
 use self::replay::Installer;
-use self::schedule::ScheduleOptions;
+use self::schedule::{Replayed, ScheduleOptions};
 
 pub use self::verify::{state_hash, tables_hash};
 
@@ -58,6 +58,8 @@ pub struct RecoveryReport {
     pub tables: usize,
     pub rows: u64,
     pub seconds: f64,
+    /// One worker replayed the last incarnation, or the rest of it, because its records waited for each other or it was asked for.
+    pub was_serial: bool,
     /// Part of `seconds`: finding the ends of the logs of the incarnation that crashed.
     pub cut_seconds: f64,
     /// The incarnations one by one, in their order.
@@ -206,10 +208,11 @@ fn replay_incarnation(
             SourceOptions { log, is_serial, end: end.clone(), discarded: Arc::clone(&discarded), was_judged };
         sources.push((LogSource::new(reader, options), end.get(log).0));
     }
-    let options = ScheduleOptions { workers, is_serial };
-    let transactions = schedule::run(sources, Arc::new(installer), options)?;
+    let options = ScheduleOptions { workers, mode: config.recovery_mode, is_serial };
+    let Replayed { transactions, was_serial } = schedule::run(sources, Arc::new(installer), options)?;
     let log_bytes = (0..incarnation.logs).map(|log| end.get(log)).map(|Lsn(bytes)| bytes).sum::<u64>();
     report.transactions += transactions;
+    report.was_serial = was_serial;
     report.discarded += discarded.load(Ordering::Relaxed);
     report.logs = incarnation.logs;
     report.incarnations += 1;

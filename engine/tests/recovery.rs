@@ -1,8 +1,10 @@
 //! Recovery from logs written by hand on a simulated disk: the cut, zombies, corruption, incarnations.
 //!
 //! Each test says which bytes are durable and what therefore must be found. The parts: `cut` (what counts), `damage` (what is refused),
-//! `incarnations` (restarts, crashes during recovery).
+//! `incarnations` (restarts, crashes during recovery), `contention` (records that wait for each other).
 
+#[path = "recovery/contention.rs"]
+mod contention;
 #[path = "recovery/cut.rs"]
 mod cut;
 #[path = "recovery/damage.rs"]

@@ -304,11 +304,7 @@ impl RoutineCompiler for TestCompiler {
             code,
             output: Vec::new(),
             replay: Replayability::Deterministic { uses_clock: uses, uses_random: uses, uses_identity: uses },
-            spools: 0,
-            stages: Vec::new(),
-            callees: Vec::new(),
-            results: Vec::new(),
-            lines: Vec::new(),
+            ..Procedure::default()
         })
     }
 }

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use hyades_engine::catalog::{CatalogChange, IndexKind, RoutineDefinition};
-use hyades_engine::config::{Config, ProtocolKind};
+use hyades_engine::config::{Config, ProtocolKind, RecoveryMode};
 use hyades_engine::db::{Engine, Logging, LoggingChoice, open};
 use hyades_engine::error::Result;
 use hyades_engine::procedure::ir::Procedure;
@@ -121,8 +121,15 @@ fn live_and_recovered_with(scenario: Scenario, seed: u64) -> std::result::Result
     engine.shutdown().map_err(|error| error.to_string())?;
     drop(engine);
     let mut hashes = Vec::new();
-    for (recovery_workers, replay_images) in [(1, false), (2, false), (4, false), (1, true), (4, true)] {
-        let mut config = Config { recovery_workers, replay_images, ..scenario.config(&disk) };
+    for (recovery_workers, recovery_mode, replay_images) in [
+        (1, RecoveryMode::Auto, false),
+        (2, RecoveryMode::Parallel, false),
+        (4, RecoveryMode::Auto, false),
+        (4, RecoveryMode::Serial, false),
+        (1, RecoveryMode::Auto, true),
+        (4, RecoveryMode::Parallel, true),
+    ] {
+        let mut config = Config { recovery_workers, recovery_mode, replay_images, ..scenario.config(&disk) };
         if has_images && replay_images {
             // Nothing can be run without it.
             config.routine_compiler = None;

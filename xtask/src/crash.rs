@@ -90,7 +90,7 @@ enum Peer {
 
 impl Options {
     /// The defaults, with this many rounds.
-    pub(crate) fn for_rounds(rounds: u32) -> Options {
+    pub(crate) fn for_rounds(rounds: u32, tpcc: bool) -> Options {
         Options {
             rounds,
             seed: None,
@@ -102,7 +102,7 @@ impl Options {
             rounds_per_database: 20,
             longest_load_ms: 1500,
             directory: None,
-            tpcc: false,
+            tpcc,
             // The tests have made them.
             no_power_cuts: true,
         }

@@ -4,7 +4,8 @@
 //! are zombies, counted and passed. Anchors decompress the vectors behind them, fragments are put together until the last one, which carries
 //! the LV (pitfall 11).
 //!
-//! Chunks are handed out in small batches, so that several workers find work near the front of one log.
+//! Chunks are handed out in small batches, so that several workers find work near the front of one log. An anchor begins a batch: most
+//! records behind it wait for what it names and for nothing else, so the batch can wait as a whole.
 //!
 //! Memory: the chunks that batches still point into, and the unfinished large transactions.
 
@@ -83,14 +84,15 @@ impl LogSource {
         let offset = (first.0 - chunk.start.0) as usize;
         let origin = chunk.bytes.as_ptr() as usize;
         self.anchor_place = None;
-        if !self.options.is_serial {
-            batch.floor.extend_from_slice(self.anchor.entries());
-        }
         for record in Records::new(first, &chunk.bytes[offset..]) {
             let record = record.map_err(|malformed| self.damaged(first, &malformed))?;
             if record.end > limit {
                 let reason = "the position up to which the manifest lets it count is inside a log record";
                 return Err(self.damaged(record.start, &Malformed { offset: 0, reason }));
+            }
+            if matches!(record.body, RecordBody::Anchor(_)) && record.start > first {
+                // What follows waits for more than what stands before, perhaps for that itself: it is held alone.
+                break;
             }
             self.position = record.end;
             match record.body {
@@ -118,6 +120,9 @@ impl LogSource {
             if record.end.0 - first.0 >= BATCH_BYTES || record.end == limit {
                 break;
             }
+        }
+        if !self.options.is_serial {
+            batch.floor.extend_from_slice(self.anchor.entries());
         }
         batch.end = self.position.0;
         batch.bytes = Arc::clone(&chunk.bytes);

@@ -30,7 +30,9 @@
 //!
 //! Reference: Taurus (VLDB 2020), section 3.3, algorithms 3 and 4; its pools are replaced by wait lists.
 
+mod contention;
 mod idle;
+mod serial;
 #[cfg(all(test, not(loom)))]
 mod tests;
 mod watermark;
@@ -44,9 +46,11 @@ use crossbeam_utils::CachePadded;
 use parking_lot::Mutex;
 use smallvec::SmallVec;
 
+use self::contention::Contention;
 use self::idle::{Idle, Woken};
 use self::watermark::Watermark;
 use self::window::{OpenSlot, SlotNumber, Window};
+use crate::config::RecoveryMode;
 use crate::error::{Error, Result, sqlstate};
 use crate::sync::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 
@@ -114,11 +118,20 @@ pub(crate) trait Replay: Send + Sync + 'static {
     }
 }
 
+/// What [`run`] has done.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Replayed {
+    pub(crate) transactions: u64,
+    /// By one worker, from the beginning or from where the contention was found to be high.
+    pub(crate) was_serial: bool,
+}
+
 /// How a schedule runs.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct ScheduleOptions {
     pub(crate) workers: usize,
-    /// Each record depends on all before it in its log: more than one batch of a log at a time is in vain.
+    pub(crate) mode: RecoveryMode,
+    /// Each record depends on all before it in its log: more than one worker is in vain.
     pub(crate) is_serial: bool,
 }
 
@@ -168,11 +181,11 @@ struct Log<S> {
 struct Schedule<S, R> {
     logs: Vec<Log<S>>,
     replay: Arc<R>,
-    options: ScheduleOptions,
     /// Records that can be replayed by anybody.
     ready: Mutex<Vec<ReadyRecord>>,
     ready_count: AtomicUsize,
     idle: Idle,
+    contention: Contention,
     transactions: AtomicU64,
     has_failed: AtomicBool,
     error: Mutex<Option<Error>>,
@@ -210,19 +223,20 @@ struct Pass<'a> {
     log: usize,
     slot: SlotNumber,
     batch: &'a Batch,
-    /// The end of the last record that was finished or set aside.
+    /// Everything before was finished or set aside.
     position: u64,
     /// Whether everything in the log before `position` is finished: then it covers dependencies on the own log.
     is_contiguous: bool,
 }
 
-/// Replays all logs (their sources, and where each ends) and returns the number of transactions.
+/// Replays all logs: their sources, and where each ends.
 pub(crate) fn run<S: Source, R: Replay>(
     sources: Vec<(S, u64)>,
     replay: Arc<R>,
     options: ScheduleOptions,
-) -> Result<u64> {
-    let workers = options.workers.max(1);
+) -> Result<Replayed> {
+    let wants_one = options.is_serial || options.mode == RecoveryMode::Serial;
+    let workers = if wants_one { 1 } else { options.workers.max(1) };
     let logs = sources.into_iter().map(|(source, end)| Log {
         source: Mutex::new(source),
         end,
@@ -243,36 +257,63 @@ pub(crate) fn run<S: Source, R: Replay>(
     let schedule = Arc::new(Schedule {
         logs,
         replay,
-        options,
         ready: Mutex::new(Vec::new()),
         ready_count: AtomicUsize::new(0),
         idle: Idle::new(workers),
+        contention: Contention::new(options.mode),
         transactions: AtomicU64::new(0),
         has_failed: AtomicBool::new(false),
         error: Mutex::new(None),
         reported: Mutex::new(crate::sync::now()),
     });
-    let mut threads = Vec::new();
-    for number in 1..workers {
-        let shared = Arc::clone(&schedule);
-        let name = format!("hyades-replay-{number}");
-        match crate::sync::spawn(name, move || shared.work()) {
-            Ok(thread) => threads.push(thread),
-            Err(error) => return Err(schedule.fail(Error::io("could not start a replay thread", &error))),
-        }
+    let mut worker = Worker::new(schedule.logs.len());
+    let was_parallel = workers > 1 && schedule.replay_in_parallel(workers, &mut worker)?;
+    if !was_parallel {
+        schedule.replay_serially(&mut worker);
     }
-    schedule.work();
-    for thread in threads {
-        if thread.join().is_err() {
-            return Err(Error::fatal(sqlstate::INTERNAL_ERROR, "a replay thread panicked"));
+    let transactions = schedule.conclude()?;
+    Ok(Replayed { transactions, was_serial: !was_parallel })
+}
+
+impl<S: Source> Log<S> {
+    /// Fills the batch with what comes next and opens a slot for it; `None` at the end of the log.
+    fn read_on(&self, source: &mut S, batch: &mut Batch) -> Result<Option<OpenSlot>> {
+        batch.floor.clear();
+        batch.entries.clear();
+        batch.vectors.clear();
+        if !source.fill(batch)? {
+            self.is_exhausted.store(true, Ordering::Relaxed);
+            return Ok(None);
         }
+        let slot = self.window.lock().open(batch.end);
+        self.handed_out.store(batch.end, Ordering::Relaxed);
+        Ok(Some(slot))
     }
-    schedule.conclude()
 }
 
 impl<S: Source, R: Replay> Schedule<S, R> {
-    /// One worker's whole life.
-    fn work(&self) {
+    /// True if that was all; false if the contention was found to be high, and the rest is one worker's.
+    fn replay_in_parallel(self: &Arc<Self>, workers: usize, worker: &mut Worker<R>) -> Result<bool> {
+        let mut threads = Vec::new();
+        for number in 1..workers {
+            let shared = Arc::clone(self);
+            let name = format!("hyades-replay-{number}");
+            match crate::sync::spawn(name, move || shared.work(&mut Worker::new(shared.logs.len()))) {
+                Ok(thread) => threads.push(thread),
+                Err(error) => return Err(self.fail(Error::io("could not start a replay thread", &error))),
+            }
+        }
+        self.work(worker);
+        for thread in threads {
+            if thread.join().is_err() {
+                return Err(Error::fatal(sqlstate::INTERNAL_ERROR, "a replay thread panicked"));
+            }
+        }
+        Ok(!self.contention.is_high())
+    }
+
+    /// One worker's life, until all is done, something fails, or the contention is found to be high.
+    fn work(&self, worker: &mut Worker<R>) {
         // If this worker panics, the others must not wait for it.
         struct StopOnPanic<'a>(&'a Idle, &'a AtomicBool);
         impl Drop for StopOnPanic<'_> {
@@ -284,10 +325,9 @@ impl<S: Source, R: Replay> Schedule<S, R> {
             }
         }
         let _guard = StopOnPanic(&self.idle, &self.has_failed);
-        let mut worker = Worker::<R>::new(self.logs.len());
         let mut batch = Batch::default();
-        loop {
-            match self.step(&mut worker, &mut batch) {
+        while !self.contention.is_high() {
+            match self.step(worker, &mut batch) {
                 Ok(true) => {}
                 Ok(false) => {
                     if self.idle.sleep(|| self.has_work()) == Woken::Over {
@@ -300,7 +340,12 @@ impl<S: Source, R: Replay> Schedule<S, R> {
                 }
             }
         }
-        self.transactions.fetch_add(worker.transactions, Ordering::Relaxed);
+        self.count_transactions(worker);
+    }
+
+    fn count_transactions(&self, worker: &mut Worker<R>) -> u64 {
+        let transactions = std::mem::take(&mut worker.transactions);
+        self.transactions.fetch_add(transactions, Ordering::Relaxed) + transactions
     }
 
     /// Stops all workers; the first error is the one that counts.
@@ -338,8 +383,7 @@ impl<S: Source, R: Replay> Schedule<S, R> {
         if log.is_held.load(Ordering::Relaxed) {
             return log.is_released.load(Ordering::Relaxed);
         }
-        let is_busy = self.options.is_serial && log.in_flight.load(Ordering::Relaxed) > 0;
-        !is_busy && !log.is_exhausted.load(Ordering::Relaxed) && !log.is_full.load(Ordering::Relaxed)
+        !log.is_exhausted.load(Ordering::Relaxed) && !log.is_full.load(Ordering::Relaxed)
     }
 
     /// Takes the next batch of the log that is furthest behind, of one that nobody works on if possible.
@@ -387,15 +431,7 @@ impl<S: Source, R: Replay> Schedule<S, R> {
                 held.slot
             }));
         }
-        batch.floor.clear();
-        batch.entries.clear();
-        batch.vectors.clear();
-        if !source.fill(batch)? {
-            log.is_exhausted.store(true, Ordering::Relaxed);
-            return Ok(None);
-        }
-        let slot = log.window.lock().open(batch.end);
-        log.handed_out.store(batch.end, Ordering::Relaxed);
+        let Some(slot) = log.read_on(source, batch)? else { return Ok(None) };
         let Some(blocking) = self.blocking_log(worker, &batch.floor, None) else { return Ok(Some(slot)) };
         let floor = batch.floor.clone();
         *log.held.lock() = Some(HeldBatch { batch: std::mem::take(batch), slot });
@@ -436,8 +472,11 @@ impl<S: Source, R: Replay> Schedule<S, R> {
         let is_contiguous = self.logs[log].watermark.position() >= slot.start;
         let mut pass = Pass { log, slot: slot.number, batch, position: slot.start, is_contiguous };
         let logs = self.logs.len();
+        let mut blocked = 0;
         for (number, entry) in batch.entries.iter().enumerate() {
             let vector = &batch.vectors[entry.vector..entry.vector + logs];
+            // What has no entry needs no replay.
+            pass.position = entry.start;
             match self.blocking_log(worker, vector, Some(&pass)) {
                 None => {
                     self.replay.replay(&mut worker.scratch, log, entry.end, batch.operations(entry))?;
@@ -445,6 +484,7 @@ impl<S: Source, R: Replay> Schedule<S, R> {
                 }
                 Some(blocking) => {
                     worker.blocked.push((number, blocking));
+                    blocked += 1;
                     pass.is_contiguous = false;
                 }
             }
@@ -457,6 +497,10 @@ impl<S: Source, R: Replay> Schedule<S, R> {
             }
         }
         pass.position = batch.end;
+        if self.contention.count(batch.entries.len(), blocked) {
+            tracing::info!("log records wait for each other most of the time: one worker replays the rest");
+            self.idle.stop();
+        }
         self.publish(worker, &mut pass)
     }
 
@@ -598,8 +642,7 @@ impl<S: Source, R: Replay> Schedule<S, R> {
     }
 
     fn report_progress(&self, worker: &mut Worker<R>) {
-        let transactions = std::mem::take(&mut worker.transactions);
-        let transactions = self.transactions.fetch_add(transactions, Ordering::Relaxed) + transactions;
+        let transactions = self.count_transactions(worker);
         let now = crate::sync::now();
         {
             let mut reported = self.reported.lock();

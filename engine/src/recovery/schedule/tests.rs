@@ -106,7 +106,7 @@ fn run_logs(
     logs: Vec<Vec<SyntheticRecord>>,
     batch_records: usize,
     options: ScheduleOptions,
-) -> (Result<u64>, Arc<Checker>) {
+) -> (Result<Replayed>, Arc<Checker>) {
     let checker = Arc::new(Checker::default());
     let sources = logs.into_iter().map(|records| {
         let end = records.last().map_or(0, |record| record.end);
@@ -124,20 +124,39 @@ fn every_record_is_replayed_once_and_after_what_it_depends_on() {
         let written = random_logs(seed, logs, 600, reach);
         let batch_records = [1, 7, 100, 1000][seed as usize / 4 % 4];
         let workers = 1 + seed as usize % 6;
-        let options = ScheduleOptions { workers, is_serial: false };
-        let (result, checker) = run_logs(written, batch_records, options);
-        assert_eq!(result.unwrap(), 600, "seed {seed}");
-        assert_eq!(checker.done.lock().len(), 600);
+        for mode in [RecoveryMode::Parallel, RecoveryMode::Serial] {
+            let options = ScheduleOptions { workers, mode, is_serial: false };
+            let (result, checker) = run_logs(written.clone(), batch_records, options);
+            let was_serial = workers == 1 || mode == RecoveryMode::Serial;
+            assert_eq!(result.unwrap(), Replayed { transactions: 600, was_serial }, "seed {seed}");
+            assert_eq!(checker.done.lock().len(), 600);
+        }
     }
+}
+
+/// Whatever the workers have parked, held or not yet read when they leave is replayed, in order and once.
+#[test]
+fn high_contention_leaves_the_rest_to_one_worker() {
+    let options = ScheduleOptions { workers: 3, mode: RecoveryMode::Auto, is_serial: false };
+    for (seed, reach) in [(1, 2), (2, 1), (3, 0)] {
+        let (result, checker) = run_logs(random_logs(seed, 3, 100_000, reach), 100, options);
+        assert_eq!(result.unwrap(), Replayed { transactions: 100_000, was_serial: true });
+        assert_eq!(checker.done.lock().len(), 100_000);
+    }
+    // Nothing depends on anything.
+    let alone = (1..=100_000).map(|number| SyntheticRecord { end: number * RECORD, vector: vec![0, 0] });
+    let alone: Vec<SyntheticRecord> = alone.collect();
+    let (result, _) = run_logs(vec![alone.clone(), alone], 100, options);
+    assert_eq!(result.unwrap(), Replayed { transactions: 200_000, was_serial: false });
 }
 
 #[test]
 fn a_serial_log_is_replayed_in_its_order() {
     let records =
         (0..500).map(|number| SyntheticRecord { end: (number + 1) * RECORD, vector: vec![number * RECORD] });
-    let options = ScheduleOptions { workers: 4, is_serial: true };
+    let options = ScheduleOptions { workers: 4, mode: RecoveryMode::Parallel, is_serial: true };
     let (result, _) = run_logs(vec![records.collect()], 9, options);
-    assert_eq!(result.unwrap(), 500);
+    assert_eq!(result.unwrap().transactions, 500);
 }
 
 #[test]
@@ -155,9 +174,9 @@ fn a_chain_that_zigzags_between_logs_gets_through() {
         })
         .collect();
     for workers in [1, 2, 5] {
-        let options = ScheduleOptions { workers, is_serial: false };
+        let options = ScheduleOptions { workers, mode: RecoveryMode::Parallel, is_serial: false };
         let (result, _) = run_logs(written.clone(), 13, options);
-        assert_eq!(result.unwrap(), 900);
+        assert_eq!(result.unwrap().transactions, 900);
     }
 }
 
@@ -175,8 +194,8 @@ fn a_log_far_ahead_is_bounded_by_its_window() {
         (SyntheticSource { records: first.into_iter(), batch_records: 1 }, u64::MAX),
         (SyntheticSource { records: second.into_iter(), batch_records: 1000 }, count * RECORD),
     ];
-    let options = ScheduleOptions { workers: 3, is_serial: false };
-    assert_eq!(run(sources, Arc::clone(&checker), options).unwrap(), 2000 + count);
+    let options = ScheduleOptions { workers: 3, mode: RecoveryMode::Parallel, is_serial: false };
+    assert_eq!(run(sources, Arc::clone(&checker), options).unwrap().transactions, 2000 + count);
     assert_eq!(checker.0.load(Ordering::Relaxed), 2000 + count);
 }
 
@@ -196,7 +215,8 @@ fn records_that_wait_for_each_other_are_corruption_not_a_hang() {
     let record = |vector: [u64; 2]| SyntheticRecord { end: RECORD, vector: vector.to_vec() };
     for workers in [1, 3] {
         let logs = vec![vec![record([0, RECORD])], vec![record([RECORD, 0])]];
-        let (result, _) = run_logs(logs, 4, ScheduleOptions { workers, is_serial: false });
+        let (result, _) =
+            run_logs(logs, 4, ScheduleOptions { workers, mode: RecoveryMode::Parallel, is_serial: false });
         assert!(result.unwrap_err().to_string().contains("in a circle"));
     }
 }
@@ -217,7 +237,7 @@ fn the_first_error_stops_all_workers() {
         let end = records.last().map_or(0, |record| record.end);
         (SyntheticSource { records: records.into_iter(), batch_records: 10 }, end)
     });
-    let options = ScheduleOptions { workers: 3, is_serial: false };
+    let options = ScheduleOptions { workers: 3, mode: RecoveryMode::Parallel, is_serial: false };
     let error = run(sources.collect(), Arc::new(Failing), options).unwrap_err();
     assert_eq!(error.to_string(), "no such table");
 }
