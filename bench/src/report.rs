@@ -146,11 +146,11 @@ fn escape(text: &str) -> String {
 }
 
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
     use super::*;
     use crate::instance::Records;
 
-    fn side(name: &str, rate: f64) -> Side {
+    pub(crate) fn side(name: &str, rate: f64) -> Side {
         let figures = Figures {
             seconds: 1.0,
             acknowledged: rate as u64,
