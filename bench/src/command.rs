@@ -56,7 +56,7 @@ impl Protocol {
 /// Options of `hyades bench`.
 #[derive(Args, Clone, Debug)]
 pub struct BenchArguments {
-    #[arg(value_enum)]
+    #[arg(value_enum, default_value_t = WorkloadKind::Ycsb)]
     workload: WorkloadKind,
     #[arg(long, value_enum, default_value_t = Protocol::Taurus)]
     protocol: Protocol,
@@ -66,9 +66,9 @@ pub struct BenchArguments {
     /// Threads that call procedures; connections with --connect.
     #[arg(long, default_value_t = 2, value_parser = clap::value_parser!(u64).range(1..=1024))]
     workers: u64,
-    /// Logs of taurus, each on a device of its own.
-    #[arg(long, default_value_t = 2, value_parser = clap::value_parser!(u16).range(1..=64))]
-    logs: u16,
+    /// Logs of taurus, each on a device of its own [default: 2; with --device hdd 8, as many as the paper's machine has disks].
+    #[arg(long, value_parser = clap::value_parser!(u16).range(1..=64))]
+    logs: Option<u16>,
     #[arg(long, value_enum, default_value_t = DeviceKind::Real)]
     device: DeviceKind,
     /// Skew of the keys; 0 is uniform.
@@ -127,6 +127,9 @@ pub struct BenchArguments {
     /// nothing that nobody asked for. The ledger is then made ready for the next run.
     #[arg(long, value_name = "FILE", requires = "connect", conflicts_with = "ledger")]
     verify: Option<PathBuf>,
+    /// How often the logs are recovered after the crash, for a spread. A throttled device is read the first time only.
+    #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u64).range(1..=100))]
+    recoveries: u64,
     /// Do not crash and recover at the end.
     #[arg(long)]
     no_crash: bool,
@@ -138,8 +141,8 @@ pub struct BenchArguments {
     /// Print JSON.
     #[arg(long)]
     json: bool,
-    /// Write a page with plots and all figures to this file.
-    #[arg(long, value_name = "FILE")]
+    /// Write a page with plots and all figures to this file [default: hyades-bench.html in the working directory].
+    #[arg(long, value_name = "FILE", num_args = 0..=1, default_missing_value = "hyades-bench.html")]
     report: Option<PathBuf>,
 }
 
@@ -178,15 +181,21 @@ impl BenchArguments {
         }
     }
 
+    fn logs(&self) -> usize {
+        let default = if self.device == DeviceKind::Hdd { 8 } else { 2 };
+        usize::from(self.logs.unwrap_or(default))
+    }
+
     fn setting(&self, directory: &Path) -> Setting {
         Setting {
             workers: self.workers,
-            logs: usize::from(self.logs),
+            logs: self.logs(),
             device: self.device,
             in_flight: self.in_flight as usize,
             seed: self.seed,
             directory: directory.to_owned(),
             recovery_workers: self.recovery_workers,
+            recoveries: self.recoveries,
         }
     }
 
@@ -232,7 +241,7 @@ impl BenchArguments {
             "workload": workload.name(),
             "parameters": workload.describe(),
             "workers": self.workers,
-            "logs": self.logs,
+            "logs": self.logs(),
             "device": self.device.name(),
             "device_bytes_per_second": self.device.bandwidth(self.workers),
             "seconds": self.seconds,

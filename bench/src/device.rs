@@ -102,10 +102,13 @@ struct Counters {
     syncs: AtomicU64,
 }
 
+/// The devices with their directories.
+type Spindles = Arc<[(PathBuf, Spindle)]>;
+
 /// The files and devices of one database. See the module head.
 pub struct Machine {
     files: Arc<dyn Disk>,
-    spindles: Arc<[(PathBuf, Spindle)]>,
+    spindles: Spindles,
     is_throttled: Arc<AtomicBool>,
     counters: Arc<Counters>,
     power: Mutex<Arc<Power>>,
@@ -202,7 +205,7 @@ impl Machine {
 
 struct PoweredDisk {
     files: Arc<dyn Disk>,
-    spindles: Arc<[(PathBuf, Spindle)]>,
+    spindles: Spindles,
     is_throttled: Arc<AtomicBool>,
     counters: Arc<Counters>,
     power: Arc<Power>,
@@ -278,7 +281,8 @@ impl Drop for LockGuard {
 struct PoweredFile {
     file: Box<dyn File>,
     path: PathBuf,
-    spindle: Option<(Arc<[(PathBuf, Spindle)]>, usize)>,
+    /// All devices, and which one holds this file.
+    spindle: Option<(Spindles, usize)>,
     is_throttled: Arc<AtomicBool>,
     counters: Arc<Counters>,
     power: Arc<Power>,

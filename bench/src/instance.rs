@@ -7,15 +7,18 @@
 //! user lets go of it, reaches no file.
 
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail};
 use hyades::{Config, Database, ProtocolKind};
 use hyades_engine::inspect::{EntryBody, Inspection};
-use hyades_engine::recovery::tables_hash;
+use hyades_engine::recovery::{RecoveryReport, ReplayedIncarnation, recover, tables_hash};
+use hyades_engine::storage::catalog::Catalog;
 use serde::Serialize;
 
+use crate::compare::Spread;
 use crate::device::{DeviceKind, Machine, Written};
 use crate::drive::{self, NewCaller, OnProgress, Plan};
 use crate::target::embedded::EmbeddedConnection;
@@ -96,6 +99,8 @@ pub struct Setting {
     /// An empty directory of this instance; only used by the real device.
     pub directory: PathBuf,
     pub recovery_workers: usize,
+    /// How often the logs are recovered after the crash.
+    pub recoveries: u64,
 }
 
 /// What one measurement reached.
@@ -125,8 +130,12 @@ pub struct Recovered {
     /// Of the measured incarnation.
     pub transactions: u64,
     pub log_bytes: u64,
+    /// Of the last recovery.
     pub seconds: f64,
+    /// Of all recoveries, the median.
     pub per_second: f64,
+    /// Of each recovery.
+    pub rates: Vec<f64>,
     pub discarded: u64,
     /// Finding the ends of the logs, part of `seconds`.
     pub cut_seconds: f64,
@@ -277,18 +286,22 @@ impl Instance {
         // What it still tries to write arrives nowhere.
         self.database = None;
         let records = self.records()?;
+        let mut rates = Vec::new();
+        for _ in 1..self.setting.recoveries {
+            rates.push(self.recover_in_memory()?);
+        }
         self.open()?;
         let report = self.database()?.engine().recovery_report().clone();
-        let measured = report.replayed.last().context("nothing was replayed")?;
-        let load_seconds: f64 = report.replayed.iter().rev().skip(1).map(|one| one.seconds).sum();
-        let seconds = report.seconds - load_seconds;
+        let (measured, seconds) = last_of(&report)?;
+        rates.push(measured.transactions as f64 / seconds);
         let state_matches = self.state_hash()? == before;
         let violations = self.check(workload)?;
         Ok(Recovered {
             transactions: measured.transactions,
             log_bytes: measured.log_bytes,
             seconds,
-            per_second: measured.transactions as f64 / seconds,
+            per_second: Spread::of(rates.iter().copied()).median,
+            rates,
             discarded: report.discarded,
             cut_seconds: report.cut_seconds,
             total_seconds: report.seconds,
@@ -298,10 +311,19 @@ impl Instance {
         })
     }
 
+    /// Recovers without opening; the rate.
+    fn recover_in_memory(&self) -> Result<f64> {
+        let mut config = self.config.clone();
+        config.disk = self.machine.disk();
+        config.routine_compiler = Some(hyades::routine_compiler());
+        let report = recover(&config, &Arc::new(Catalog::new()))?.report;
+        let (measured, seconds) = last_of(&report)?;
+        Ok(measured.transactions as f64 / seconds)
+    }
+
     /// Reads the logs of the incarnation that has just crashed.
     fn records(&self) -> Result<Records> {
-        let inspection =
-            Inspection::open_on(std::sync::Arc::clone(self.machine.files()), self.data_directory())?;
+        let inspection = Inspection::open_on(Arc::clone(self.machine.files()), self.data_directory())?;
         let incarnation = inspection.incarnation(None)?;
         let (mut transactions, mut bytes, mut vectors) = (0_u64, 0_u64, 0_u64);
         for log in 0..incarnation.logs {
@@ -326,6 +348,13 @@ impl Instance {
     pub fn buffers(&self, figures: &Figures) -> f64 {
         figures.written_bytes as f64 / self.config.log_buffer_bytes as f64
     }
+}
+
+/// The incarnation that has just crashed, and how long its recovery took.
+fn last_of(report: &RecoveryReport) -> Result<(ReplayedIncarnation, f64)> {
+    let (last, before) = report.replayed.split_last().context("nothing was replayed")?;
+    let load_seconds: f64 = before.iter().map(|one| one.seconds).sum();
+    Ok((*last, report.seconds - load_seconds))
 }
 
 /// The sessions of one worker, used in turn.

@@ -170,6 +170,7 @@ mod tests {
             log_bytes: 320,
             seconds: 0.5,
             per_second: 10.0,
+            rates: vec![10.0],
             discarded: 0,
             cut_seconds: 0.1,
             total_seconds: 0.6,

@@ -20,13 +20,16 @@ pub type Result<T> = std::result::Result<T, Error>;
 pub struct SqlState(pub &'static str);
 
 impl SqlState {
+    /// Whether the text has the form of a code.
+    pub fn is_code(text: &str) -> bool {
+        text.len() == 5 && text.bytes().all(|byte| byte.is_ascii_digit() || byte.is_ascii_uppercase())
+    }
+
     /// The code that RAISE makes of a text: the text, if it is one.
     pub fn named(text: &str) -> SqlState {
         /// Codes that programs have made up. A code is five letters or digits, so there are at most 60 million, and few in one program.
         static KNOWN: Mutex<BTreeSet<&'static str>> = Mutex::new(BTreeSet::new());
-        let is_code =
-            text.len() == 5 && text.bytes().all(|byte| byte.is_ascii_digit() || byte.is_ascii_uppercase());
-        if !is_code {
+        if !SqlState::is_code(text) {
             return sqlstate::RAISE_EXCEPTION;
         }
         let mut known = KNOWN.lock();
@@ -172,6 +175,8 @@ pub struct InputError {
     pub table: Option<String>,
     pub column: Option<String>,
     pub constraint: Option<String>,
+    pub schema: Option<String>,
+    pub data_type: Option<String>,
     /// Where in which routine, innermost first, a line each.
     pub context: Option<String>,
 }
@@ -187,6 +192,8 @@ impl InputError {
             table: None,
             column: None,
             constraint: None,
+            schema: None,
+            data_type: None,
             context: None,
         }
     }

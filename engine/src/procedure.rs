@@ -3,6 +3,7 @@
 //! from a stored routine to its procedure.
 
 mod access;
+pub mod conditions;
 mod control;
 pub mod evaluate;
 pub mod frame;

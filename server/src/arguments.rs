@@ -52,6 +52,15 @@ enum Protocol {
 }
 
 #[derive(Clone, Copy, ValueEnum)]
+enum Logging {
+    /// As commands wherever that is right.
+    Auto,
+    Command,
+    /// As what they write.
+    Data,
+}
+
+#[derive(Clone, Copy, ValueEnum)]
 enum Authentication {
     /// Let in everybody.
     Trust,
@@ -79,6 +88,9 @@ pub(crate) struct ServeArguments {
     /// Logging protocol.
     #[arg(long, value_enum, default_value = "taurus")]
     protocol: Protocol,
+    /// How calls of procedures are logged; a session may change it (SET hyades.logging).
+    #[arg(long, value_enum, default_value = "auto")]
+    logging: Logging,
     /// Number of parallel logs (taurus).
     #[arg(long, default_value_t = 2, value_parser = clap::value_parser!(u16).range(1..=256))]
     logs: u16,
@@ -163,6 +175,11 @@ impl ServeArguments {
         config.command_images = self.command_images;
         Ok(Options {
             config,
+            logging: match self.logging {
+                Logging::Auto => "auto",
+                Logging::Command => "command",
+                Logging::Data => "data",
+            },
             listen: self.listen,
             socket_directory: self.socket,
             authentication: self.auth.map(|authentication| match authentication {

@@ -78,6 +78,8 @@ pub struct Client {
     pub registration: Registration,
     pub unread: Vec<u8>,
     pub limits: Limits,
+    /// `hyades.logging` unless the client says otherwise.
+    pub logging: &'static str,
     /// The runtime whose timers run even when all workers compute.
     pub timers: Handle,
 }
@@ -181,9 +183,10 @@ impl<'a> Connection<'a> {
         stream: &'a mut ClientStream,
         client: Client,
     ) -> io::Result<Option<Connection<'a>>> {
-        let Client { startup, registration, unread, limits, timers } = client;
-        let options =
-            SessionOptions { user: startup.user, database: startup.database, parameters: startup.parameters };
+        let Client { startup, registration, unread, limits, logging, timers } = client;
+        let mut parameters = vec![("hyades.logging".to_owned(), logging.to_owned())];
+        parameters.extend(startup.parameters);
+        let options = SessionOptions { user: startup.user, database: startup.database, parameters };
         let mut session = match database.session(options) {
             Ok(session) => session,
             Err(error) => {

@@ -57,6 +57,8 @@ pub enum AuthenticationKind {
 /// Everything chosen at start.
 pub struct Options {
     pub config: Config,
+    /// `hyades.logging` of a session that does not say otherwise.
+    pub logging: &'static str,
     /// `host:port`, at least one.
     pub listen: Vec<String>,
     /// Directory for a Unix socket.
@@ -78,6 +80,7 @@ struct Shared {
     database: OnceLock<Database>,
     workers: Handle,
     limits: Limits,
+    logging: &'static str,
     handshakes: Arc<Semaphore>,
 }
 
@@ -111,6 +114,7 @@ async fn serve(mut options: Options, workers: Handle) -> Result<(), Sentence> {
         database: OnceLock::new(),
         workers,
         limits: options.limits,
+        logging: options.logging,
         handshakes: Arc::new(Semaphore::new(HANDSHAKES)),
     });
     let mut signals = Signals::new()?;
@@ -260,6 +264,7 @@ async fn welcome(stream: ClientStream, shared: &Shared) -> std::io::Result<()> {
         registration: guest.registration,
         unread: guest.unread,
         limits: shared.limits,
+        logging: shared.logging,
         timers: Handle::current(),
     };
     let handover = Handover { stream: guest.stream.detach()?, client };

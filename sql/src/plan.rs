@@ -37,6 +37,11 @@ pub(crate) enum Action {
     Call(Box<CallPlan>),
     /// Ready lines.
     Explain(Vec<String>),
+    /// How a call is logged depends on the session.
+    ExplainCall {
+        routine: Arc<Routine>,
+        is_json: bool,
+    },
     Transaction(TransactionCommand),
     Settings(SettingsCommand),
     Maintenance {
@@ -103,10 +108,8 @@ pub(crate) struct WantedForeignKey {
 #[derive(Debug)]
 pub(crate) struct CallPlan {
     pub(crate) routine: Arc<Routine>,
-    pub(crate) procedure: Arc<Procedure>,
     /// One for each input, of constants and parameters.
     pub(crate) arguments: Vec<Expr>,
-    pub(crate) explain: PlanNode,
 }
 
 /// What the command tag counts.

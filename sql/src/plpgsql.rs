@@ -5,9 +5,8 @@
 //! its code lands in the middle of the routine's own. So a routine is one procedure, and its variables are registers.
 //!
 //! Files: `routine` (the whole, blocks, variables), `control` (IF, CASE, loops), `query` (SQL in a body), `raise`, `exception`,
-//! `conditions` (names of SQLSTATEs),`replay` (whether a call may be logged as a command).
+//! `replay` (whether a call may be logged as a command).
 
-pub(crate) mod conditions;
 mod control;
 mod exception;
 pub(crate) mod names;

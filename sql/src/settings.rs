@@ -4,8 +4,8 @@
 //! SET is transactional as in PostgreSQL: a rollback restores what the transaction changed, SET LOCAL ends with the
 //! transaction either way. For that the first change in a transaction remembers the value from before.
 //!
-//! What a value may change here: `TimeZone`, `synchronous_commit`, the transaction defaults, `statement_timeout` (enforced by the
-//! server). The others are kept for SHOW, because clients set and read them.
+//! What a value may change here: `TimeZone`, `synchronous_commit`, `hyades.logging`, the transaction defaults, `statement_timeout`
+//! (enforced by the server). The others are kept for SHOW, because clients set and read them.
 //!
 //! `synchronous_commit = off`: the answer to COMMIT goes out before the log is durable. A crash of the process or the machine
 //! can then lose the transactions acknowledged within the last moments (those not yet synced by the loggers), always a
@@ -13,6 +13,7 @@
 
 use std::collections::HashMap;
 
+use hyades_engine::db::Logging;
 use hyades_engine::error::{Error, Result, sqlstate};
 use jiff::tz::TimeZone;
 
@@ -152,6 +153,12 @@ static DEFINITIONS: &[Definition] = &[
         "Sets the number of digits displayed for floating-point values.",
     ),
     define("geqo", Kind::Boolean, "on", "Enables genetic query optimization."),
+    define(
+        "hyades.logging",
+        Kind::Choice(&["auto", "command", "data"]),
+        "auto",
+        "Sets whether calls of procedures are logged as commands or as what they write.",
+    ),
     define(
         "idle_in_transaction_session_timeout",
         Kind::Milliseconds,
@@ -300,6 +307,7 @@ pub(crate) struct Settings {
     changed: Vec<String>,
     time_zone: TimeZone,
     synchronous_commit: bool,
+    logging: Logging,
     read_only: bool,
     zone_changed: bool,
 }
@@ -327,6 +335,7 @@ impl Settings {
                 .collect(),
             time_zone: TimeZone::UTC,
             synchronous_commit: true,
+            logging: Logging::Auto,
             read_only: false,
             zone_changed: false,
         };
@@ -402,6 +411,11 @@ impl Settings {
     /// Whether answers wait until their transaction is durable.
     pub(crate) fn is_commit_synchronous(&self) -> bool {
         self.synchronous_commit
+    }
+
+    /// How calls are logged.
+    pub(crate) fn logging(&self) -> Logging {
+        self.logging
     }
 
     /// SET. `None` is DEFAULT. Answers the new value.
@@ -500,6 +514,13 @@ impl Settings {
                 self.zone_changed = true;
             }
             "synchronous_commit" => self.synchronous_commit = self.get(lower).as_deref() != Some("off"),
+            "hyades.logging" => {
+                self.logging = match self.get(lower).as_deref() {
+                    Some("command") => Logging::Command,
+                    Some("data") => Logging::Data,
+                    _ => Logging::Auto,
+                };
+            }
             "transaction_read_only" | "default_transaction_read_only" => {
                 self.read_only = self.get_flag("transaction_read_only");
             }

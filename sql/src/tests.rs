@@ -5,3 +5,4 @@ mod engine;
 mod golden;
 mod limits;
 mod parameters;
+mod procedures;

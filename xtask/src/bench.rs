@@ -3,13 +3,15 @@
 //! Both servers stand side by side, on the same device, durable, reached over TCP on this machine; the real pgbench loads one at a
 //! time, alternating A B A B, so that a slow minute of the machine hits both. A comparison is the median of the ratios of
 //! neighbouring runs; every figure comes with its smallest and largest value. What needs no wire is measured by the program
-//! `hyades-bench` in its own process, taurus and none alternating in the same way.
+//! `hyades-bench` in its own process, taurus and none alternating in the same way; procedures in SQL by `hyades bench`.
 //!
 //! Scheduling: on a machine without kernel preemption a thread that waits for a sync is woken late while others compute.
 //! `--realtime` runs servers, clients and probe under `chrt -r 10`, all of them, or none. Figures of different modes do not
 //! compare.
 
+mod call;
 mod in_process;
+mod procedures;
 pub(crate) mod sync_probe;
 mod table;
 mod wire;
@@ -103,6 +105,7 @@ pub(crate) fn run(options: &Options) -> Result<()> {
     let mut lines = wire::measure(options, directory.path()).context("over the wire")?;
     if !options.self_check {
         lines.extend(in_process::measure(options, directory.path()).context("in process")?);
+        lines.extend(procedures::measure(options, directory.path()).context("procedures in process")?);
     }
     print(options, &setting, &lines);
     Ok(())

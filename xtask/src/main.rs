@@ -1,4 +1,4 @@
-//! Every developer command of Hyades: `cargo xtask ci|tidy|test|crash|bench|fuzz|loom`.
+//! Every developer command of Hyades: `cargo xtask ci|tidy|test|crash|bench|fuzz|loom|procedures`.
 //!
 //! Why here: a Rust program needs no shell dialect, is tested like the rest, and works from any directory of the checkout.
 //! One module per command; what several of them need stands in `tools` (processes, paths, statistics), `server` (starting and
@@ -12,6 +12,7 @@ mod crash;
 mod fuzz;
 mod loom;
 mod pgbench;
+mod procedures;
 mod server;
 mod test;
 mod tidy;
@@ -43,6 +44,8 @@ enum Command {
     Bench(bench::Options),
     /// Feeds the decoders and the SQL entry with generated input.
     Fuzz(fuzz::Options),
+    /// Runs procedures made from seeds on Hyades and on PostgreSQL and compares what they answer.
+    Procedures(procedures::Options),
     /// Checks small concurrent kernels under every interleaving.
     Loom(loom::Options),
     /// Times single durable writes of one sector (used by bench, which runs it in the chosen scheduling mode).
@@ -58,6 +61,7 @@ fn main() -> ExitCode {
         Command::Crash(options) => crash::run(&options),
         Command::Bench(options) => bench::run(&options),
         Command::Fuzz(options) => fuzz::run(&options),
+        Command::Procedures(options) => procedures::run(&options),
         Command::Loom(options) => loom::run(&options),
         Command::SyncProbe(options) => bench::sync_probe::run(&options),
     };

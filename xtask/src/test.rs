@@ -1,4 +1,5 @@
-//! `cargo xtask test`: the tests of the workspace, then crash rounds against a real server process, of both kinds.
+//! `cargo xtask test`: the tests of the workspace, procedures compared with PostgreSQL where that is installed, then crash rounds
+//! against a real server process, of both kinds.
 //!
 //! Tests, server and harness share one profile (dev: our crates and all dependencies at opt-level 1, assertions on), so that a
 //! cold machine compiles every crate once and the server under test still checks its own invariants.
@@ -6,6 +7,8 @@
 use anyhow::Result;
 
 use crate::crash;
+use crate::procedures;
+use crate::server::find_tool;
 use crate::tools;
 
 #[derive(clap::Args, Default)]
@@ -22,6 +25,10 @@ const TPCC_CRASH_ROUNDS: u32 = 4;
 
 pub(crate) fn run(options: &Options) -> Result<()> {
     tools::run(tools::cargo().args(["test", "--workspace", "--quiet"]))?;
+    if find_tool("initdb").is_ok() {
+        println!("== procedures on PostgreSQL and on Hyades");
+        procedures::run(&procedures::Options::default())?;
+    }
     if options.no_crash {
         return Ok(());
     }

@@ -44,7 +44,7 @@ struct Stream {
 /// The neighbour of an even number is the next one.
 fn spouse(customer: u64, customers: u64) -> Option<u64> {
     let neighbour = customer ^ 1;
-    (neighbour < customers && customer / 2 % 10 != 0).then_some(neighbour)
+    (neighbour < customers && !(customer / 2).is_multiple_of(10)).then_some(neighbour)
 }
 
 impl Workload for Bank {

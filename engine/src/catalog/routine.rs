@@ -74,9 +74,18 @@ pub enum Returns {
     SetOf(SqlType),
     /// `RETURNS TABLE (name type, ...)`.
     Table(Vec<(String, SqlType)>),
+    /// `RETURNS SETOF table`: the columns that the table had then, which are no variables.
+    SetOfRow(Vec<(String, SqlType)>),
     /// The output parameters, or what the caller says it expects.
     Record,
     SetOfRecord,
+}
+
+impl Returns {
+    /// Whether a call gives rows.
+    pub fn is_set(&self) -> bool {
+        matches!(self, Returns::SetOf(_) | Returns::Table(_) | Returns::SetOfRow(_) | Returns::SetOfRecord)
+    }
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

@@ -12,6 +12,7 @@
 
 use std::sync::Arc;
 
+use super::conditions;
 use super::evaluate::evaluate;
 use super::frame::{Calls, Frame, Handler, Message};
 use super::interpret::{Next, Run, context};
@@ -287,7 +288,15 @@ impl<T: Access> Run<'_, T> {
             let value = evaluate(expr, &context(self.frame, self.environment))?;
             Ok(value.as_str().unwrap_or_default().to_owned())
         };
-        let state = SqlState::named(&text(&report.state)?);
+        let state = text(&report.state)?;
+        let state = match conditions::states(&state).next() {
+            Some(named) => named,
+            None if SqlState::is_code(&state) => SqlState::named(&state),
+            None => {
+                let message = format!("unrecognized exception condition \"{state}\"");
+                return Err(Error::input(sqlstate::UNDEFINED_OBJECT, message));
+            }
+        };
         let message = text(&report.message)?;
         let mut error = InputError::new(state, message);
         for (field, value) in &report.fields {
@@ -298,6 +307,8 @@ impl<T: Access> Run<'_, T> {
                 ErrorField::Table => error.table = value,
                 ErrorField::Column => error.column = value,
                 ErrorField::Constraint => error.constraint = value,
+                ErrorField::Schema => error.schema = value,
+                ErrorField::DataType => error.data_type = value,
                 ErrorField::State | ErrorField::Message | ErrorField::Context => {}
             }
         }
@@ -322,7 +333,12 @@ fn line_of(frame: &Frame) -> Option<String> {
     let procedure = &frame.procedure;
     let at = procedure.lines.partition_point(|line| line.from <= frame.next);
     let line = procedure.lines.get(at.checked_sub(1)?)?;
-    Some(format!("PL/pgSQL function {} line {} at {}", procedure.name, line.line, line.kind))
+    let (name, number, kind) = (&procedure.name, line.line, line.kind);
+    Some(match (number, kind.starts_with("during")) {
+        (0, _) => format!("PL/pgSQL function {name} {kind}").trim_end().to_owned(),
+        (_, true) => format!("PL/pgSQL function {name} line {number} {kind}"),
+        (_, false) => format!("PL/pgSQL function {name} line {number} at {kind}"),
+    })
 }
 
 fn matches(condition: Condition, state: SqlState) -> bool {
@@ -344,6 +360,8 @@ fn error_field(error: &Error, field: ErrorField) -> Value {
         ErrorField::Table => optional(&input.table),
         ErrorField::Column => optional(&input.column),
         ErrorField::Constraint => optional(&input.constraint),
+        ErrorField::Schema => optional(&input.schema),
+        ErrorField::DataType => optional(&input.data_type),
         ErrorField::Context => optional(&input.context),
     }
 }

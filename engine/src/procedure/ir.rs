@@ -72,9 +72,9 @@ pub struct Procedure {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Line {
     pub from: Label,
-    /// The line in the body, from 1.
+    /// The line in the body, from 1; 0 for what belongs to none.
     pub line: u32,
-    /// `assignment`, `SQL statement` ...
+    /// `assignment`, `SQL statement` ...; `during ...` and what has no line stand without "at".
     pub kind: &'static str,
 }
 
@@ -365,6 +365,8 @@ pub enum ErrorField {
     Table,
     Column,
     Constraint,
+    Schema,
+    DataType,
     Context,
 }
 

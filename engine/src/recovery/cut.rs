@@ -72,6 +72,9 @@ pub(super) fn find_end(
     Ok(end)
 }
 
+/// Logs scanned at the same time, however few the workers are: each may be on a device of its own, and waits for that.
+const LOGS_AT_ONCE: usize = 32;
+
 /// Scans the logs, several at a time.
 fn scan_all(tasks: Vec<Task>, workers: usize) -> Result<Vec<Scanned>> {
     let count = tasks.len();
@@ -89,7 +92,7 @@ fn scan_all(tasks: Vec<Task>, workers: usize) -> Result<Vec<Scanned>> {
         }
     };
     let mut threads = Vec::new();
-    for number in 1..workers.min(count) {
+    for number in 1..count.min(workers.max(LOGS_AT_ONCE)) {
         let started = crate::sync::spawn(format!("hyades-cut-{number}"), work.clone());
         threads.push(started.map_err(|error| Error::io("could not start a recovery thread", &error))?);
     }

@@ -266,6 +266,8 @@ fn put_details(body: &mut Vec<u8>, input: &InputError, position_offset: usize) {
         (b't', &input.table),
         (b'c', &input.column),
         (b'n', &input.constraint),
+        (b's', &input.schema),
+        (b'd', &input.data_type),
     ];
     for (code, text) in fields {
         if let Some(text) = text {

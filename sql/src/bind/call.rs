@@ -4,9 +4,10 @@ use hyades_engine::error::{Error, Result, sqlstate};
 use hyades_engine::procedure::ir::Expr;
 use hyades_engine::value::SqlType;
 use hyades_engine::value::function::{Signature, TypePattern, lookup};
-use sqlparser::ast::{Function, FunctionArg, FunctionArgExpr, FunctionArguments};
+use sqlparser::ast::{Function, FunctionArguments};
 
 use super::coerce::{Category, category, is_implicit};
+use super::routine::Arguments;
 use super::scope::{fold, parts};
 use super::{Binder, Bound, Class, Place};
 use crate::evaluation;
@@ -81,11 +82,10 @@ impl Binder<'_> {
             [schema, name] => {
                 let parts = [fold(schema), fold(name)];
                 let arguments = self.arguments(&call.args, &parts.join("."), place)?;
-                let shown: Vec<&str> = arguments.iter().map(Bound::type_name).collect();
                 let name = Self::routine_name(&parts);
                 return match self.try_routine(&name, &arguments, place)? {
                     Some(bound) => Ok(bound),
-                    None => Err(self.no_function(&parts.join("."), &shown.join(", "), place)),
+                    None => Err(self.no_function(&parts.join("."), &arguments.shown(), place)),
                 };
             }
             _ => {
@@ -100,24 +100,21 @@ impl Binder<'_> {
             return self.unsupported("window functions are", place);
         }
         let arguments = self.arguments(&call.args, &name, place)?;
-        self.call_of(&name, arguments, place)
+        if arguments.names.is_empty() {
+            return self.call_of(&name, arguments.bound, place);
+        }
+        // Functions of the catalogue have no names for their parameters.
+        match self.try_routine(&Self::routine_name(std::slice::from_ref(&name)), &arguments, place)? {
+            Some(bound) => Ok(bound),
+            None => Err(self.no_function(&name, &arguments.shown(), place)),
+        }
     }
 
-    fn arguments(&mut self, arguments: &FunctionArguments, name: &str, place: Place) -> Result<Vec<Bound>> {
+    fn arguments(&mut self, arguments: &FunctionArguments, name: &str, place: Place) -> Result<Arguments> {
         match arguments {
-            FunctionArguments::None => Ok(Vec::new()),
+            FunctionArguments::None => Ok(Arguments::default()),
             FunctionArguments::Subquery(_) => self.unsupported("subqueries are", place),
-            FunctionArguments::List(list) => list
-                .args
-                .iter()
-                .map(|argument| match argument {
-                    FunctionArg::Unnamed(FunctionArgExpr::Expr(argument)) => self.expression(argument),
-                    FunctionArg::Unnamed(_) => Err(self.no_function(name, "*", place)),
-                    FunctionArg::Named { .. } | FunctionArg::ExprNamed { .. } => {
-                        self.unsupported("named arguments are", place)
-                    }
-                })
-                .collect(),
+            FunctionArguments::List(list) => self.written_arguments(&list.args, name, place),
         }
     }
 
@@ -132,11 +129,12 @@ impl Binder<'_> {
         if let Some(bound) = self.try_array_call(name, &arguments, place)? {
             return Ok(bound);
         }
-        if lookup(name).is_empty()
-            && let Some(bound) =
-                self.try_routine(&Self::routine_name(&[name.to_owned()]), &arguments, place)?
-        {
-            return Ok(bound);
+        if lookup(name).is_empty() {
+            let arguments = Arguments { bound: arguments.clone(), names: Vec::new() };
+            let found = self.try_routine(&Self::routine_name(&[name.to_owned()]), &arguments, place)?;
+            if let Some(bound) = found {
+                return Ok(bound);
+            }
         }
         if name == "coalesce" && !arguments.is_empty() {
             return self.coalesce(arguments, place);

@@ -69,7 +69,8 @@ pub(crate) fn cast(expr: Expr, from: SqlType, to: SqlType, is_explicit: bool) ->
     let is_constant = matches!(expr, Expr::Const(_));
     let cast = Expr::Cast { operand: Box::new(expr), to, explicit: is_explicit };
     if is_constant && evaluation::is_immutable_cast(from, to) {
-        return evaluation::fold(cast);
+        // What fails is to fail when it runs, if it does.
+        return Ok(evaluation::fold(cast.clone()).unwrap_or(cast));
     }
     Ok(cast)
 }

@@ -2,17 +2,58 @@
 
 use std::sync::Arc;
 
-use hyades_engine::catalog::{Returns, RoutineDefinition, RoutineKind, TableName};
+use hyades_engine::catalog::{Returns, RoutineDefinition, RoutineKind, RoutineParameter, TableName};
 use hyades_engine::error::{Error, Result, sqlstate};
 use hyades_engine::procedure::ir::{Callee, CalleeIndex, Expr};
 use hyades_engine::storage::routine::Routine;
 use hyades_engine::value::SqlType;
+use sqlparser::ast::{self, FunctionArg, FunctionArgExpr};
 
 use super::coerce::{Category, category, is_implicit};
-use super::scope::DEFAULT_SCHEMA;
+use super::scope::{DEFAULT_SCHEMA, fold};
 use super::{Binder, Bound, Class, Place};
 use crate::compile::code::CalleeEntry;
 use crate::statement::query::{CallSyntax, parse_expression};
+
+/// The arguments of a call, those given by name behind the others.
+#[derive(Clone, Default)]
+pub(crate) struct Arguments {
+    pub(crate) bound: Vec<Bound>,
+    /// The names of the last ones.
+    pub(crate) names: Vec<String>,
+}
+
+impl Arguments {
+    /// `integer, c => text`, for messages.
+    pub(crate) fn shown(&self) -> String {
+        let positional = self.bound.len() - self.names.len();
+        let shown = self.bound.iter().enumerate().map(|(at, bound)| match at.checked_sub(positional) {
+            Some(named) => format!("{} => {}", self.names[named], bound.type_name()),
+            None => bound.type_name().to_owned(),
+        });
+        shown.collect::<Vec<String>>().join(", ")
+    }
+
+    /// Which argument each of the parameters gets; `None` if they do not fit.
+    fn arranged(&self, wanted: &[&RoutineParameter]) -> Option<Vec<Option<usize>>> {
+        let positional = self.bound.len() - self.names.len();
+        if positional > wanted.len() {
+            return None;
+        }
+        let mut arranged: Vec<Option<usize>> = (0..positional).map(Some).collect();
+        arranged.resize(wanted.len(), None);
+        for (at, name) in self.names.iter().enumerate() {
+            let place = wanted.iter().position(|parameter| parameter.name.as_ref() == Some(name))?;
+            if arranged[place].replace(positional + at).is_some() {
+                return None;
+            }
+        }
+        let is_filled = |(given, parameter): (&Option<usize>, &&RoutineParameter)| {
+            given.is_some() || parameter.default.is_some()
+        };
+        arranged.iter().zip(wanted).all(is_filled).then_some(arranged)
+    }
+}
 
 /// A routine that a call means.
 #[derive(Clone)]
@@ -31,26 +72,23 @@ impl Chosen {
     }
 }
 
-/// The types that a call gives: of a CALL also those of OUT parameters.
-fn wanted(definition: &RoutineDefinition, is_call: bool) -> Vec<(SqlType, Option<&String>)> {
-    definition
-        .parameters
-        .iter()
-        .filter(|parameter| is_call || parameter.mode.is_input())
-        .map(|parameter| (parameter.sql_type, parameter.default.as_ref()))
-        .collect()
+/// The parameters that a call gives: of a CALL also those for output only.
+fn wanted(definition: &RoutineDefinition, is_call: bool) -> Vec<&RoutineParameter> {
+    definition.parameters.iter().filter(|parameter| is_call || parameter.mode.is_input()).collect()
 }
 
 /// How well the arguments fit, larger is better; `None`: not at all.
-fn fit(definition: &RoutineDefinition, arguments: &[Bound], is_call: bool) -> Option<(usize, usize, usize)> {
+fn fit(
+    definition: &RoutineDefinition,
+    arguments: &Arguments,
+    is_call: bool,
+) -> Option<(usize, usize, usize)> {
     let wanted = wanted(definition, is_call);
-    if arguments.len() > wanted.len()
-        || wanted[arguments.len()..].iter().any(|(_, default)| default.is_none())
-    {
-        return None;
-    }
+    let arranged = arguments.arranged(&wanted)?;
     let mut fit = (0, 0, 0);
-    for (argument, (wanted, _)) in arguments.iter().zip(&wanted) {
+    for (at, parameter) in arranged.into_iter().zip(wanted) {
+        let (Some(at), wanted) = (at, &parameter.sql_type) else { continue };
+        let argument = &arguments.bound[at];
         let is_preferred = matches!(
             wanted,
             SqlType::DoublePrecision | SqlType::Text | SqlType::TimestampTz | SqlType::Boolean
@@ -78,6 +116,40 @@ pub(crate) fn value_type(definition: &RoutineDefinition) -> Option<SqlType> {
     }
 }
 
+/// The expressions and the names of arguments; no expression for `*`.
+pub(crate) fn split_arguments(
+    arguments: &[FunctionArg],
+    misplaced: impl Fn(Option<&ast::Expr>) -> Error,
+) -> Result<(Vec<Option<&ast::Expr>>, Vec<String>)> {
+    let (mut exprs, mut names) = (Vec::with_capacity(arguments.len()), Vec::new());
+    for argument in arguments {
+        let value = match argument {
+            FunctionArg::Named { name, arg, .. } => {
+                names.push(fold(name));
+                arg
+            }
+            FunctionArg::ExprNamed { name: ast::Expr::Identifier(name), arg, .. } => {
+                names.push(fold(name));
+                arg
+            }
+            FunctionArg::ExprNamed { arg, .. } | FunctionArg::Unnamed(arg) => arg,
+        };
+        let expr = match value {
+            FunctionArgExpr::Expr(expr) => Some(expr),
+            _ => None,
+        };
+        if matches!(argument, FunctionArg::Unnamed(_)) && !names.is_empty() {
+            return Err(misplaced(expr));
+        }
+        exprs.push(expr);
+    }
+    Ok((exprs, names))
+}
+
+pub(crate) fn positional_behind_named() -> Error {
+    Error::input(sqlstate::SYNTAX_ERROR, "positional argument cannot follow named argument")
+}
+
 impl Binder<'_> {
     fn candidates(&self, name: &TableName) -> Vec<Chosen> {
         let mut candidates: Vec<Chosen> = Vec::new();
@@ -95,7 +167,7 @@ impl Binder<'_> {
     pub(crate) fn choose_routine(
         &self,
         name: &TableName,
-        arguments: &[Bound],
+        arguments: &Arguments,
         kind: RoutineKind,
         place: Place,
     ) -> Result<Option<Chosen>> {
@@ -104,8 +176,7 @@ impl Binder<'_> {
             return Ok(None);
         }
         let is_call = kind == RoutineKind::Procedure;
-        let shown: Vec<&str> = arguments.iter().map(Bound::type_name).collect();
-        let shown = format!("{}({})", name.name, shown.join(", "));
+        let shown = format!("{}({})", name.name, arguments.shown());
         let mut best: Option<(Chosen, (usize, usize, usize))> = None;
         let mut is_tied = false;
         for candidate in candidates {
@@ -145,14 +216,32 @@ impl Binder<'_> {
     }
 
     /// The arguments of a CALL.
-    pub(crate) fn call_arguments(&mut self, call: &CallSyntax) -> Result<Vec<Bound>> {
-        call.arguments.iter().map(|argument| self.expression(argument)).collect()
+    pub(crate) fn call_arguments(&mut self, call: &CallSyntax) -> Result<Arguments> {
+        let bound = call.arguments.iter().map(|argument| self.expression(argument));
+        Ok(Arguments { bound: bound.collect::<Result<_>>()?, names: call.names.clone() })
+    }
+
+    /// The arguments of a call inside an expression.
+    pub(crate) fn written_arguments(
+        &mut self,
+        arguments: &[FunctionArg],
+        name: &str,
+        place: Place,
+    ) -> Result<Arguments> {
+        let (exprs, names) = split_arguments(arguments, |argument| {
+            let place = argument.map_or(Place::Unknown, Place::of_expr);
+            self.place(positional_behind_named(), place)
+        })?;
+        let bound = exprs.into_iter().map(|argument| match argument {
+            Some(argument) => self.expression(argument),
+            None => Err(self.no_function(name, "*", place)),
+        });
+        Ok(Arguments { bound: bound.collect::<Result<_>>()?, names })
     }
 
     /// 42883 for a CALL.
-    pub(crate) fn no_procedure(&self, name: &str, arguments: &[Bound], place: Place) -> Error {
-        let shown: Vec<&str> = arguments.iter().map(Bound::type_name).collect();
-        let message = format!("procedure {name}({}) does not exist", shown.join(", "));
+    pub(crate) fn no_procedure(&self, name: &str, arguments: &Arguments, place: Place) -> Error {
+        let message = format!("procedure {name}({}) does not exist", arguments.shown());
         let error = Error::input(sqlstate::UNDEFINED_FUNCTION, message).with_hint(
             "No procedure matches the given name and argument types. You might need to add explicit type casts.",
         );
@@ -163,20 +252,17 @@ impl Binder<'_> {
     pub(crate) fn routine_arguments(
         &mut self,
         chosen: &Chosen,
-        arguments: Vec<Bound>,
+        arguments: &Arguments,
         is_call: bool,
     ) -> Result<Vec<Expr>> {
-        let definition = chosen.definition();
-        let mut given = arguments.into_iter();
-        let mut coerced = Vec::with_capacity(definition.parameters.len());
-        for parameter in &definition.parameters {
+        let wanted = wanted(chosen.definition(), is_call);
+        let arranged = arguments.arranged(&wanted).unwrap_or_default();
+        let mut coerced = Vec::with_capacity(wanted.len());
+        for (given, parameter) in arranged.into_iter().zip(wanted) {
             if !parameter.mode.is_input() {
-                if is_call {
-                    given.next();
-                }
                 continue;
             }
-            let bound = match (given.next(), &parameter.default) {
+            let bound = match (given.map(|at| arguments.bound[at].clone()), &parameter.default) {
                 (Some(given), _) => given,
                 (None, Some(default)) => self.default_argument(default)?,
                 (None, None) => continue,
@@ -221,7 +307,7 @@ impl Binder<'_> {
     pub(crate) fn try_routine(
         &mut self,
         name: &TableName,
-        arguments: &[Bound],
+        arguments: &Arguments,
         place: Place,
     ) -> Result<Option<Bound>> {
         let Some(chosen) = self.choose_routine(name, arguments, RoutineKind::Function, place)? else {
@@ -234,7 +320,7 @@ impl Binder<'_> {
             };
             return self.unsupported(what, place);
         };
-        let arguments = self.routine_arguments(&chosen, arguments.to_vec(), false)?;
+        let arguments = self.routine_arguments(&chosen, arguments, false)?;
         let callee = self.callee(&chosen)?;
         let expr = Expr::Routine { callee, arguments };
         Ok(Some(Bound { expr, class: Class::Typed(result), place }))

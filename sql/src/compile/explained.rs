@@ -27,17 +27,17 @@ impl Compiler<'_> {
         let declared = self.binder.parameter_types.clone();
         let plan = super::compile(body, self.binder.context, &declared)
             .map_err(|error| shifted(error, body_offset))?;
-        let node = match plan.action {
-            Action::Run(run) => run.explain,
-            Action::Call(call) => call.explain,
-            _ => PlanNode::new("Utility Statement"),
+        let lines = |node: PlanNode| if is_json { vec![node.json_text()] } else { node.lines() };
+        let action = match plan.action {
+            Action::Run(run) => Action::Explain(lines(run.explain)),
+            Action::Call(call) => Action::ExplainCall { routine: call.routine, is_json },
+            _ => Action::Explain(lines(PlanNode::new("Utility Statement"))),
         };
-        let lines = if is_json { vec![node.json_text()] } else { node.lines() };
         let column = ResultColumn { name: "QUERY PLAN".to_owned(), sql_type: SqlType::Text, source: None };
         Ok(Plan {
             parameters: plan.parameters,
             response: Response::Rows(vec![column]),
-            action: Action::Explain(lines),
+            action,
             command: "EXPLAIN",
             is_read_only: true,
         })
@@ -56,6 +56,7 @@ impl Compiler<'_> {
                 format!("Function Scan on generate_series {}", level.label)
                     .replace("generate_series generate_series", "generate_series"),
             ),
+            Source::Routine(_) => PlanNode::new(format!("Function Scan on {}", level.label)),
             Source::Table { table, .. } => {
                 let definition = table.definition();
                 match (&definition.primary_key, &level.choice.access) {

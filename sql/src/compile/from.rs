@@ -6,10 +6,12 @@
 
 use std::sync::Arc;
 
+use hyades_engine::catalog::{Returns, RoutineDefinition, RoutineKind};
 use hyades_engine::error::{Result, sqlstate};
-use hyades_engine::procedure::ir::{Expr, Intent, Register, RowSlot};
+use hyades_engine::procedure::ir::{CalleeIndex, Expr, Intent, Register, RowSlot};
 use hyades_engine::storage::table::Table;
 use hyades_engine::value::SqlType;
+use hyades_engine::value::function::lookup;
 use sqlparser::ast::{
     FunctionArg, FunctionArgExpr, JoinConstraint, JoinOperator, ObjectName, TableAlias, TableFactor,
     TableFunctionArgs, TableWithJoins,
@@ -17,8 +19,8 @@ use sqlparser::ast::{
 
 use super::Compiler;
 use super::access::{self, Choice};
-use crate::bind::Place;
-use crate::bind::scope::{Relation, RelationKind, fold};
+use crate::bind::scope::{Relation, RelationKind, fold, parts};
+use crate::bind::{Binder, Place};
 use crate::expr;
 
 /// Left joins in one query; each doubles the code.
@@ -38,6 +40,18 @@ pub(crate) struct Series {
 pub(crate) enum Source {
     Table { table: Arc<Table>, row: RowSlot },
     Series(Series),
+    Routine(RoutineSource),
+}
+
+/// A function of one's own: its rows come in these registers, one after the other.
+#[derive(Clone, Debug)]
+pub(crate) struct RoutineSource {
+    pub(crate) callee: CalleeIndex,
+    pub(crate) arguments: Vec<Expr>,
+    pub(crate) registers: Vec<Register>,
+    pub(crate) is_set: bool,
+    /// NULL for an argument gives no run.
+    pub(crate) is_strict: bool,
 }
 
 /// A relation of FROM before its place among the loops is known.
@@ -106,6 +120,17 @@ impl Compiler<'_> {
                 }
                 items.push(item);
             }
+        }
+        let is_routine = |item: &Item| matches!(item.source, Source::Routine(_));
+        let has_left_join = items.iter().any(|item| item.left_join.is_some());
+        // It is called once, so it must be the outermost loop.
+        if items.iter().filter(|item| is_routine(item)).count() > 1
+            || (has_left_join && items.iter().skip(1).any(is_routine))
+        {
+            return self.binder.unsupported(
+                "more than one function of your own in FROM, or one behind a left join, is",
+                Place::Unknown,
+            );
         }
         if items.iter().filter(|item| item.left_join.is_some()).count() > MOST_LEFT_JOINS {
             return self.binder.unsupported("more than six left joins are", Place::Unknown);
@@ -188,7 +213,7 @@ impl Compiler<'_> {
         let place = Place::of(name);
         let shown = name.to_string().to_ascii_lowercase();
         if shown.strip_prefix("pg_catalog.").unwrap_or(&shown) != "generate_series" {
-            return self.binder.unsupported(&format!("function {shown} in FROM is"), place);
+            return self.routine_item(name, arguments, alias);
         }
         let mut bound = Vec::new();
         let scope = std::mem::take(&mut self.binder.scope);
@@ -241,6 +266,43 @@ impl Compiler<'_> {
         Ok(Item { source: Source::Series(series), left_join: None, label: own_name })
     }
 
+    /// A function of one's own.
+    fn routine_item(
+        &mut self,
+        name: &ObjectName,
+        arguments: &[FunctionArg],
+        alias: Option<&TableAlias>,
+    ) -> Result<Item> {
+        let place = Place::of(name);
+        let parts: Vec<String> = parts(name)?.into_iter().map(fold).collect();
+        let shown = parts.join(".");
+        let scope = std::mem::take(&mut self.binder.scope);
+        let written = self.binder.written_arguments(arguments, &shown, place);
+        self.binder.scope = scope;
+        let arguments = written?;
+        let routine = Binder::routine_name(&parts);
+        let chosen = self.binder.choose_routine(&routine, &arguments, RoutineKind::Function, place)?;
+        let Some(chosen) = chosen else {
+            if !lookup(&routine.name).is_empty() {
+                return self.binder.unsupported(&format!("function {shown} in FROM is"), place);
+            }
+            return Err(self.binder.no_function(&shown, &arguments.shown(), place));
+        };
+        let definition = chosen.definition().clone();
+        let own_name = alias.map_or_else(|| routine.name.clone(), |alias| fold(&alias.name));
+        let columns = row_of(&definition, &own_name);
+        let arguments = self.binder.routine_arguments(&chosen, &arguments, false)?;
+        let callee = self.binder.callee(&chosen)?;
+        let registers =
+            columns.iter().map(|_| self.binder.new_register()).collect::<Result<Vec<Register>>>()?;
+        let kind = RelationKind::Registers(registers.clone());
+        let relation = Relation { name: own_name.clone(), columns, kind, is_qualified_only: false };
+        self.add_relation(relation, alias, place)?;
+        let (is_set, is_strict) = (definition.returns.is_set(), definition.is_strict);
+        let source = RoutineSource { callee, arguments, registers, is_set, is_strict };
+        Ok(Item { source: Source::Routine(source), left_join: None, label: own_name })
+    }
+
     /// Orders the items into loops and gives each condition to the first loop that can check it.
     pub(crate) fn levels(
         &mut self,
@@ -263,10 +325,32 @@ impl Compiler<'_> {
     }
 }
 
+/// The columns of what a function gives, as a relation of this name.
+fn row_of(definition: &RoutineDefinition, name: &str) -> Vec<(String, SqlType)> {
+    let outputs = || definition.parameters.iter().filter(|parameter| parameter.mode.is_output());
+    let single = |sql_type: SqlType| {
+        let named = outputs().next().and_then(|parameter| parameter.name.clone());
+        vec![(named.unwrap_or_else(|| name.to_owned()), sql_type)]
+    };
+    match &definition.returns {
+        Returns::Nothing => single(SqlType::Text),
+        Returns::Value(sql_type) | Returns::SetOf(sql_type) => single(*sql_type),
+        Returns::Table(columns) | Returns::SetOfRow(columns) => columns.clone(),
+        Returns::Record | Returns::SetOfRecord => outputs()
+            .enumerate()
+            .map(|(at, parameter)| {
+                let name = parameter.name.clone().unwrap_or_else(|| format!("column{}", at + 1));
+                (name, parameter.sql_type)
+            })
+            .collect(),
+    }
+}
+
 fn reads_item(condition: &Expr, item: &Item) -> bool {
     match &item.source {
         Source::Table { row, .. } => expr::reads(condition, *row, &[]),
         Source::Series(series) => expr::reads(condition, RowSlot::MAX, &[series.current]),
+        Source::Routine(routine) => expr::reads(condition, RowSlot::MAX, &routine.registers),
     }
 }
 
@@ -283,6 +367,9 @@ fn take(pending: &mut Vec<Expr>, mut wanted: impl FnMut(&Expr) -> bool) -> Vec<E
 
 /// The item to loop over next. A left join and what stands behind it keep their order.
 fn pick(remaining: &[Item], pending: &[Expr], intent: Intent) -> usize {
+    if let Some(routine) = remaining.iter().position(|item| matches!(item.source, Source::Routine(_))) {
+        return routine;
+    }
     let movable = remaining.iter().position(|item| item.left_join.is_some()).unwrap_or(remaining.len());
     let rank_of = |at: usize| {
         let others: Vec<Item> =
@@ -307,7 +394,7 @@ fn place(item: Item, remaining: &[Item], pending: &mut Vec<Expr>, intent: Intent
     let is_known = |value: &Expr| !reads_item(value, &item) && depends_on(value, remaining).is_empty();
     let choice = match &item.source {
         Source::Table { table, row } => access::choose(table, *row, &conditions, &is_known),
-        Source::Series(_) => access::unsteered(&conditions),
+        Source::Series(_) | Source::Routine(_) => access::unsteered(&conditions),
     };
     Level { source: item.source, choice, is_left_join, after, intent, label: item.label }
 }

@@ -6,7 +6,7 @@ use hyades_engine::value::{SqlType, Value};
 
 use super::Compiler;
 use super::access::Access;
-use super::from::{Level, Series, Source};
+use super::from::{Level, RoutineSource, Series, Source};
 use crate::evaluation;
 use crate::expr;
 
@@ -86,6 +86,7 @@ impl Compiler<'_> {
         let filter = &level.choice.filter;
         match &level.source {
             Source::Series(series) => self.series(series, filter, end, absent, inner),
+            Source::Routine(routine) => self.routine(routine, filter, end, absent, inner),
             Source::Table { table, row } => {
                 let (row, intent) = (*row, level.intent);
                 let table = self.code.table(table)?;
@@ -148,6 +149,52 @@ impl Compiler<'_> {
         let mut key = before.to_vec();
         key.push(Expr::Register(item));
         self.code.push(Instruction::ReadPoint { table, key, row, intent, absent: again });
+        inner(self, again)?;
+        self.code.jump(again);
+        Ok(())
+    }
+
+    /// The rows of a function are kept before the first of them is looked at.
+    fn routine(
+        &mut self,
+        routine: &RoutineSource,
+        filter: &[Expr],
+        end: Label,
+        absent: &Absent,
+        inner: &mut dyn FnMut(&mut Compiler<'_>, Label) -> Result<()>,
+    ) -> Result<()> {
+        let RoutineSource { callee, registers, is_set, is_strict, .. } = routine;
+        let called = self.code.label();
+        let mut arguments = routine.arguments.clone();
+        if *is_strict {
+            for register in registers.iter().filter(|_| !is_set) {
+                self.code.evaluate(*register, Expr::Const(Value::Null));
+            }
+            for argument in &mut arguments {
+                let register = self.binder.new_register()?;
+                let value = std::mem::replace(argument, Expr::Register(register));
+                self.code.evaluate(register, value);
+                let is_null = Expr::IsNull(Box::new(Expr::Register(register)));
+                self.code.jump_unless(Expr::Not(Box::new(is_null)), if *is_set { end } else { called });
+            }
+        }
+        if !is_set {
+            let into = registers.clone();
+            self.code.push(Instruction::Call { callee: *callee, arguments, into, rows: None });
+            self.code.place(called);
+            self.check(filter, end, absent);
+            return inner(self, end);
+        }
+        let spool = self.code.new_spool()?;
+        self.code.push(Instruction::OpenSpool { spool });
+        self.code.push(Instruction::Call { callee: *callee, arguments, into: Vec::new(), rows: Some(spool) });
+        self.code.place(called);
+        let again = self.code.label();
+        self.code.place(again);
+        let width = u16::try_from(registers.len()).unwrap_or(u16::MAX);
+        let into = registers.first().copied().unwrap_or_default();
+        self.code.push(Instruction::NextSpooled { spool, into, width, end });
+        self.check(filter, again, absent);
         inner(self, again)?;
         self.code.jump(again);
         Ok(())

@@ -6,7 +6,7 @@ use hyades_engine::catalog::{
     ParameterMode, Returns, RoutineDefinition, RoutineKind, RoutineParameter, TableName,
 };
 use hyades_engine::error::{Error, Result, sqlstate};
-use hyades_engine::procedure::ir::{Callee, Expr, Replayability};
+use hyades_engine::procedure::ir::Expr;
 use hyades_engine::value::SqlType;
 
 use super::utility::table_name;
@@ -14,7 +14,6 @@ use super::{Compiler, unsupported};
 use crate::bind::routine::Chosen;
 use crate::bind::scope::fold;
 use crate::bind::{Binder, Place, types};
-use crate::explain::PlanNode;
 use crate::expr;
 use crate::plan::{Action, CallPlan, Plan, SchemaCommand};
 use crate::plpgsql;
@@ -39,7 +38,8 @@ impl Compiler<'_> {
             }
         }
         // Whatever is wrong with the body is said now.
-        plpgsql::routine::compile(&definition, self.binder.context.tables, create.body_offset)?;
+        let when = plpgsql::routine::When::Created(create.body_offset);
+        plpgsql::routine::compile(&definition, self.binder.context.tables, when)?;
         let command = match create.kind {
             RoutineKind::Procedure => "CREATE PROCEDURE",
             RoutineKind::Function => "CREATE FUNCTION",
@@ -157,6 +157,14 @@ impl Compiler<'_> {
         }
     }
 
+    /// The columns of the table of this name.
+    fn row_type(&self, name: &str) -> Option<Vec<(String, SqlType)>> {
+        let folded = name.trim().to_ascii_lowercase();
+        let parts: Vec<String> = folded.split('.').map(|part| part.trim().to_owned()).collect();
+        let definition = self.binder.context.tables.table(&Binder::routine_name(&parts))?.definition();
+        Some(definition.columns.iter().map(|column| (column.name.clone(), column.sql_type)).collect())
+    }
+
     fn written_returns(
         &mut self,
         create: &CreateRoutine,
@@ -199,6 +207,9 @@ impl Compiler<'_> {
                     }
                     ("record", ..) => {
                         unsupported("functions that return records of unknown columns are not supported yet")
+                    }
+                    (_, true, []) if self.row_type(name).is_some() => {
+                        Ok(Returns::SetOfRow(self.row_type(name).unwrap_or_default()))
                     }
                     _ => {
                         let sql_type = self.written_type(name).map_err(|error| placed(error, *position))?;
@@ -262,7 +273,7 @@ impl Compiler<'_> {
             return Err(self.binder.no_procedure(&parts.join("."), &arguments, place));
         };
         let chosen = Chosen::Stored(Arc::clone(&routine));
-        let arguments = self.binder.routine_arguments(&chosen, arguments, true)?;
+        let arguments = self.binder.routine_arguments(&chosen, &arguments, true)?;
         let calls_function =
             |argument: &Expr| expr::any(argument, &|part| matches!(part, Expr::Routine { .. }));
         if arguments.iter().any(calls_function) || !self.binder.session_calls.is_empty() {
@@ -270,11 +281,8 @@ impl Compiler<'_> {
                 .binder
                 .unsupported("functions of your own or of the session as arguments of CALL are", place);
         }
-        let callee = self.binder.callee(&chosen)?;
-        let procedure = match &self.binder.callees.borrow()[usize::from(callee)].callee {
-            Callee::Procedure { procedure, .. } => Arc::clone(procedure),
-            Callee::Current => return self.binder.unsupported("a routine outside of itself is", place),
-        };
+        // A routine that does not compile any more says so before it is called.
+        self.binder.context.tables.procedure(&routine)?;
         let columns: Vec<ResultColumn> = routine
             .definition
             .parameters
@@ -288,8 +296,7 @@ impl Compiler<'_> {
             })
             .collect();
         let response = if columns.is_empty() { Response::NoData } else { Response::Rows(columns) };
-        let explain = explain_call(&routine.definition, &procedure.replay);
-        let call = CallPlan { routine, procedure, arguments, explain };
+        let call = CallPlan { routine, arguments };
         Ok(Plan {
             parameters: self.binder.finished_parameters()?,
             response,
@@ -298,29 +305,6 @@ impl Compiler<'_> {
             is_read_only: false,
         })
     }
-}
-
-/// How a call is logged, and why.
-fn explain_call(definition: &RoutineDefinition, replay: &Replayability) -> PlanNode {
-    let logging = match replay {
-        Replayability::Deterministic { uses_clock, uses_random, uses_identity } => {
-            let captured: Vec<&str> = [
-                (*uses_clock, "the time"),
-                (*uses_random, "the random seed"),
-                (*uses_identity, "user, database and time zone"),
-            ]
-            .into_iter()
-            .filter_map(|(is_used, what)| is_used.then_some(what))
-            .collect();
-            if captured.is_empty() {
-                "command (the same arguments give the same run)".to_owned()
-            } else {
-                format!("command (with {})", captured.join(", "))
-            }
-        }
-        Replayability::Unknown(why) => format!("data ({why})"),
-    };
-    PlanNode::new(format!("Call {}", definition.signature())).with("Logging", Some(logging))
 }
 
 fn schema_plan(command: &'static str, schema: SchemaCommand) -> Plan {

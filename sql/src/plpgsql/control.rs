@@ -13,6 +13,7 @@ use crate::compile::rows::report;
 
 impl<'a> Routine<'a> {
     pub(super) fn statement(&mut self, statement: &'a Statement) -> Result<()> {
+        self.at = (statement.line, kind_name(&statement.kind));
         if !matches!(statement.kind, StatementKind::Block(_)) {
             self.compiler.code.line(statement.line, kind_name(&statement.kind));
         }
@@ -21,7 +22,7 @@ impl<'a> Routine<'a> {
             StatementKind::Assign { target, value } => self.assign(target, value),
             StatementKind::If { branches, otherwise } => self.branches(branches, otherwise),
             StatementKind::Case { operand, branches, otherwise } => {
-                self.cases(operand.as_ref(), branches, otherwise.as_deref())
+                self.cases(operand.as_ref(), branches, otherwise.as_deref(), statement.line)
             }
             StatementKind::Loop { label, body } => self.looped(label.as_ref(), None, body),
             StatementKind::While { label, condition, body } => {
@@ -58,8 +59,10 @@ impl<'a> Routine<'a> {
         let end = self.compiler.code.label();
         let before = self.names().states();
         let mut joined: Option<Vec<RecordState>> = None;
+        let (line, kind) = self.at;
         for (condition, body) in branches {
             let next = self.compiler.code.label();
+            self.compiler.code.line(line, kind);
             let condition = self.value(condition, SqlType::Boolean)?;
             self.compiler.code.jump_unless(condition, next);
             self.statements(body)?;
@@ -88,6 +91,7 @@ impl<'a> Routine<'a> {
         operand: Option<&'a Fragment>,
         branches: &'a [(Fragment, Vec<Statement>)],
         otherwise: Option<&'a [Statement]>,
+        line: u32,
     ) -> Result<()> {
         let operand = match operand {
             None => None,
@@ -105,6 +109,7 @@ impl<'a> Routine<'a> {
         let mut joined: Option<Vec<RecordState>> = None;
         for (condition, body) in branches {
             let next = self.compiler.code.label();
+            self.compiler.code.line(line, "CASE");
             let test = self.case_test(operand.as_ref(), condition)?;
             self.compiler.code.jump_unless(test, next);
             self.statements(body)?;
@@ -114,11 +119,14 @@ impl<'a> Routine<'a> {
         }
         match otherwise {
             Some(otherwise) => self.statements(otherwise)?,
-            None => self.compiler.code.push(report(
-                sqlstate::CASE_NOT_FOUND,
-                "case not found",
-                Some("CASE statement is missing ELSE part."),
-            )),
+            None => {
+                self.compiler.code.line(line, "CASE");
+                self.compiler.code.push(report(
+                    sqlstate::CASE_NOT_FOUND,
+                    "case not found",
+                    Some("CASE statement is missing ELSE part."),
+                ));
+            }
         }
         self.leave_branch(&before, &mut joined);
         self.names().restore(&joined.unwrap_or(before));

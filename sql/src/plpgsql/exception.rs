@@ -96,6 +96,8 @@ impl<'a> Routine<'a> {
                 "table_name" => ErrorField::Table,
                 "column_name" => ErrorField::Column,
                 "constraint_name" => ErrorField::Constraint,
+                "schema_name" => ErrorField::Schema,
+                "pg_datatype_name" => ErrorField::DataType,
                 _ => return self.no_item(item, is_stacked, *start),
             };
             if self.handlers == 0 {
@@ -115,7 +117,7 @@ impl<'a> Routine<'a> {
     }
 
     fn no_item(&mut self, item: &str, is_stacked: bool, start: usize) -> Result<()> {
-        const KNOWN: [&str; 4] = ["pg_context", "pg_datatype_name", "schema_name", "row_count"];
+        const KNOWN: [&str; 2] = ["pg_context", "row_count"];
         if KNOWN.contains(&item) {
             return self
                 .unsupported(&format!("the diagnostics item {} is", item.to_ascii_uppercase()), start);

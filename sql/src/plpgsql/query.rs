@@ -4,7 +4,7 @@
 //! first and its rows are kept, because the loop must not see what its own body does. Either way the query sees its variables as
 //! they were when the loop began.
 
-use hyades_engine::catalog::{ParameterMode, RoutineKind};
+use hyades_engine::catalog::{ParameterMode, Returns, RoutineKind};
 use hyades_engine::error::{Error, Result, sqlstate};
 use hyades_engine::procedure::ir::{Expr, Instruction, Register};
 use hyades_engine::value::{SqlType, Value};
@@ -187,6 +187,7 @@ impl<'a> Routine<'a> {
         }
         self.compiler.code.place(none);
         if into.is_strict {
+            self.set_found(false);
             self.compiler.code.push(report(sqlstate::NO_DATA_FOUND, "query returned no rows", None));
         } else {
             for register in self.slots_of(&wanted) {
@@ -239,6 +240,9 @@ impl<'a> Routine<'a> {
                 let message = "RETURN NEXT cannot have a parameter in function with OUT parameters";
                 return self.fail(sqlstate::DATATYPE_MISMATCH, message, value.start);
             }
+            (Some(value), _) if matches!(self.definition.returns, Returns::SetOfRow(_)) => {
+                self.record_values(value, &types)?
+            }
             (Some(value), [sql_type]) => vec![self.value(value, *sql_type)?],
             _ => return self.unsupported("RETURN NEXT of this type is", start),
         };
@@ -246,9 +250,31 @@ impl<'a> Routine<'a> {
         Ok(())
     }
 
+    /// The columns of the record that `RETURN NEXT record` names.
+    fn record_values(&mut self, value: &'a Fragment, types: &[SqlType]) -> Result<Vec<Expr>> {
+        let parts: Vec<String> = value.text.split('.').map(|part| part.trim().to_ascii_lowercase()).collect();
+        let columns = match self.names().find(&parts) {
+            Some(Found::Record(record)) => match self.names().records[record].state.clone() {
+                RecordState::Known(columns) => columns,
+                _ => {
+                    return self
+                        .unsupported("RETURN NEXT of a record whose columns are not known is", value.start);
+                }
+            },
+            _ => return self.unsupported("RETURN NEXT of anything but a record here is", value.start),
+        };
+        if columns.len() != types.len() {
+            let message = "wrong record type supplied in RETURN NEXT";
+            return self.fail(sqlstate::DATATYPE_MISMATCH, message, value.start);
+        }
+        let pairs = columns.into_iter().zip(types);
+        pairs
+            .map(|((_, from, register), to)| self.compiler.assigned(Expr::Register(register), from, *to))
+            .collect()
+    }
+
     /// The variables that are the columns of a set-returning function.
     fn output_variables(&mut self) -> Option<Vec<Register>> {
-        use hyades_engine::catalog::Returns;
         let definition = std::sync::Arc::clone(&self.definition);
         let names: Vec<String> = match &definition.returns {
             Returns::Table(columns) => columns.iter().map(|(name, _)| name.clone()).collect(),
@@ -290,7 +316,9 @@ impl<'a> Routine<'a> {
     ) -> Result<()> {
         let statement = self.parsed(query)?;
         let (wanted, _) = self.destinations(targets)?;
-        let flag = self.new_loop_flag()?;
+        let flag = self.compiler.binder.new_register()?;
+        self.compiler.code.evaluate(flag, Expr::Const(Value::Boolean(false)));
+        let (taken, flag) = (wanted.clone(), Some(flag));
         match &statement {
             ast::Statement::Query(select) if matches!(select.body.as_ref(), ast::SetExpr::Select(_)) => {
                 self.for_select(label, wanted, (query, select), body, flag)?;
@@ -303,6 +331,15 @@ impl<'a> Routine<'a> {
             }
         }
         self.take_loop_flag(flag);
+        // Without a row the variables become NULL.
+        let end = self.compiler.code.label();
+        if let Some(flag) = flag {
+            self.compiler.code.jump_unless(Expr::Not(Box::new(Expr::Register(flag))), end);
+        }
+        for register in self.slots_of(&taken) {
+            self.compiler.code.evaluate(register, Expr::Const(Value::Null));
+        }
+        self.compiler.code.place(end);
         Ok(())
     }
 
@@ -357,6 +394,7 @@ impl<'a> Routine<'a> {
             self.compiler.record_slots(record, &columns)?;
         }
         let saved = self.compiler.binder.save();
+        let (line, kind) = self.at;
         self.compiler.code.jump(start);
         self.compiler.code.place(inside);
         let from = self.compiler.code.instructions().len();
@@ -366,6 +404,7 @@ impl<'a> Routine<'a> {
         self.compiler.code.jump(resume);
         let is_quiet = self.compiler.code.instructions()[from..].iter().all(is_quiet);
         self.compiler.binder.restore(saved);
+        self.compiler.code.line(line, kind);
         self.compiler.code.place(start);
         let can_stream = is_quiet && bound.levels.iter().all(|level| !level.is_left_join);
         let then = Then::Body { body: inside, resume };
@@ -411,11 +450,17 @@ impl<'a> Routine<'a> {
             .map_err(|error| placed(self, error))?;
         let mut into = Vec::new();
         let mut after = Vec::new();
+        let positional = call.arguments.len() - call.names.len();
         for (at, parameter) in chosen.definition().parameters.iter().enumerate() {
             if parameter.mode == ParameterMode::In {
                 continue;
             }
-            let Some(argument) = call.arguments.get(at) else { continue };
+            let named = || {
+                Some(positional + call.names.iter().position(|name| parameter.name.as_ref() == Some(name))?)
+            };
+            let at = if at < positional { Some(at) } else { named() };
+            let Some(argument) = at.and_then(|at| call.arguments.get(at)) else { continue };
+            let at = at.unwrap_or_default();
             let path = match argument {
                 ast::Expr::Identifier(ident) => vec![fold(ident)],
                 ast::Expr::CompoundIdentifier(idents) => idents.iter().map(fold).collect(),
@@ -443,7 +488,7 @@ impl<'a> Routine<'a> {
         let values = self
             .compiler
             .binder
-            .routine_arguments(&chosen, arguments, true)
+            .routine_arguments(&chosen, &arguments, true)
             .map_err(|error| placed(self, error))?;
         let callee = self.compiler.binder.callee(&chosen)?;
         self.compiler.code.push(Instruction::Call { callee, arguments: values, into, rows: None });

@@ -1,13 +1,24 @@
 //! RAISE and ASSERT.
 
 use hyades_engine::error::{Error, Result, SqlState, sqlstate};
+use hyades_engine::procedure::conditions;
 use hyades_engine::procedure::ir::{BinaryOperator, ErrorField, Expr, Instruction, Report, Severity};
 use hyades_engine::value::{SqlType, Value};
 
-use super::conditions;
 use super::routine::Routine;
 use super::tree::{Fragment, Raise};
 use crate::compile::rows::report;
+
+fn severity_of(level: &str) -> Severity {
+    match level {
+        "debug" => Severity::Debug,
+        "log" => Severity::Log,
+        "info" => Severity::Info,
+        "notice" => Severity::Notice,
+        "warning" => Severity::Warning,
+        _ => Severity::Exception,
+    }
+}
 
 fn text(text: &str) -> Expr {
     Expr::Const(Value::text(text))
@@ -25,14 +36,7 @@ impl<'a> Routine<'a> {
             }
             return Ok(());
         }
-        let severity = match raise.level.as_str() {
-            "debug" => Severity::Debug,
-            "log" => Severity::Log,
-            "info" => Severity::Info,
-            "notice" => Severity::Notice,
-            "warning" => Severity::Warning,
-            _ => Severity::Exception,
-        };
+        let severity = severity_of(&raise.level);
         let default_state = match severity {
             Severity::Exception => "P0001",
             Severity::Warning => "01000",
@@ -43,7 +47,6 @@ impl<'a> Routine<'a> {
         if let Some((condition, at)) = &raise.condition {
             let code = self.state_of(condition, *at)?;
             state = text(code.0);
-            message = Some(text(condition));
         }
         if raise.format.is_some() {
             message = Some(self.formatted(raise)?);
@@ -69,6 +72,8 @@ impl<'a> Routine<'a> {
                 "table" => ErrorField::Table,
                 "column" => ErrorField::Column,
                 "constraint" => ErrorField::Constraint,
+                "schema" => ErrorField::Schema,
+                "datatype" => ErrorField::DataType,
                 other => return self.unsupported(&format!("RAISE ... USING {other} is"), *at),
             };
             if fields.iter().any(|(known, _)| *known == field) {
@@ -79,8 +84,10 @@ impl<'a> Routine<'a> {
         if is_bare {
             return self.fail(sqlstate::SYNTAX_ERROR, "syntax error at or near \";\"", start);
         }
-        // Without a message PostgreSQL shows the code.
-        let message = message.unwrap_or_else(|| state.clone());
+        // Without a message PostgreSQL shows the condition, or the code.
+        let condition =
+            || raise.condition.as_ref().map_or_else(|| state.clone(), |(condition, _)| text(condition));
+        let message = message.unwrap_or_else(condition);
         self.compiler.code.push(Instruction::Report(Box::new(Report { severity, state, message, fields })));
         Ok(())
     }
@@ -119,13 +126,35 @@ impl<'a> Routine<'a> {
         )
     }
 
+    /// A value as it is printed, which is not always what it is as a text.
+    fn shown(&mut self, value: &'a Fragment) -> Result<Expr> {
+        let bound = self.bind(value)?;
+        match bound.known_type() {
+            Some(SqlType::Boolean) => {
+                let is = |truth| {
+                    let truth = Box::new(Expr::Const(Value::Boolean(truth)));
+                    Expr::NotDistinct(Box::new(bound.expr.clone()), truth)
+                };
+                let branches = vec![(is(true), text("t")), (is(false), text("f"))];
+                Ok(Expr::Case { branches, otherwise: Box::new(Expr::Const(Value::Null)) })
+            }
+            // Its blanks are printed too.
+            Some(SqlType::Char(_)) => {
+                let register = self.compiler.binder.new_register()?;
+                self.compiler.code.evaluate(register, bound.expr);
+                Ok(Expr::Register(register))
+            }
+            _ => self.converted(bound, SqlType::Text).map_err(|error| self.placed(error, value)),
+        }
+    }
+
     /// The format with its arguments; NULL shows as `<NULL>`.
     fn formatted(&mut self, raise: &'a Raise) -> Result<Expr> {
         let format = raise.format.as_ref().map_or("", |(format, _)| format.as_str());
         let parts = super::raise_parts(format);
         let mut message = text(parts.first().map_or("", String::as_str));
         for (argument, part) in raise.arguments.iter().zip(&parts[1..]) {
-            let value = self.raised_text(argument)?;
+            let value = self.shown(argument)?;
             let shown = Expr::Coalesce(vec![value, text("<NULL>")]);
             message = concat(concat(message, shown), text(part));
         }

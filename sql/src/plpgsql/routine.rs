@@ -54,10 +54,20 @@ pub(super) struct Routine<'a> {
     pub(super) row_count: Option<Register>,
     /// A function's value.
     result: Option<(Register, SqlType)>,
+    /// The statement that is being compiled: its line and what it is.
+    pub(super) at: (u32, &'static str),
+}
+
+/// When a routine is compiled, for its errors.
+#[derive(Clone, Copy)]
+pub(crate) enum When {
+    /// Its body begins behind so many characters of the statement.
+    Created(u32),
+    Called,
 }
 
 /// Compiles a routine's definition. Errors carry positions counted from `offset` characters before the body.
-pub(crate) fn compile(definition: &RoutineDefinition, tables: &dyn Tables, offset: u32) -> Result<Procedure> {
+pub(crate) fn compile(definition: &RoutineDefinition, tables: &dyn Tables, when: When) -> Result<Procedure> {
     let signature = format!("{}.{}", definition.name.schema, definition.signature());
     let is_circle = COMPILING.with_borrow(|compiling| compiling.contains(&signature));
     if is_circle {
@@ -66,12 +76,16 @@ pub(crate) fn compile(definition: &RoutineDefinition, tables: &dyn Tables, offse
         return Err(Error::input(sqlstate::FEATURE_NOT_SUPPORTED, message));
     }
     COMPILING.with_borrow_mut(|compiling| compiling.push(signature));
-    let procedure = compile_body(definition, tables, offset);
+    let procedure = compile_body(definition, tables, when);
     COMPILING.with_borrow_mut(|compiling| compiling.pop());
     procedure
 }
 
-fn compile_body(definition: &RoutineDefinition, tables: &dyn Tables, offset: u32) -> Result<Procedure> {
+fn compile_body(definition: &RoutineDefinition, tables: &dyn Tables, when: When) -> Result<Procedure> {
+    let offset = match when {
+        When::Created(offset) => offset,
+        When::Called => 0,
+    };
     let zone = jiff::tz::TimeZone::UTC;
     let context = BindContext { tables, time_zone: &zone, user: "", database: "" };
     let block = parse::parse(&definition.body).map_err(|error| shifted(error, offset))?;
@@ -87,11 +101,19 @@ fn compile_body(definition: &RoutineDefinition, tables: &dyn Tables, offset: u32
         found: None,
         row_count: None,
         result: None,
+        at: (1, "statement block"),
     };
     let results = routine.parameters()?;
-    routine.block(&block)?;
+    if let Err(error) = routine.block(&block) {
+        return Err(routine.explained(error, when));
+    }
     routine.fall_off();
     routine.finish(results)
+}
+
+/// As in the context of errors.
+fn context_name(definition: &RoutineDefinition) -> String {
+    definition.signature().replace(", ", ",")
 }
 
 /// Whether the word stands in the text; in a string or comment is as good.
@@ -100,6 +122,24 @@ fn mentions(text: &str, word: &str) -> bool {
 }
 
 impl<'a> Routine<'a> {
+    /// An error of the body with where in the routine it is.
+    fn explained(&self, error: Error, when: When) -> Error {
+        let Error::Input(mut input) = error else { return error };
+        let (line, kind) = self.at;
+        let context = match when {
+            When::Created(_) => {
+                format!("compilation of PL/pgSQL function \"{}\" near line {line}", self.definition.name.name)
+            }
+            When::Called => {
+                // It would be one in the body, of which the client's statement is no part.
+                input.position = None;
+                format!("PL/pgSQL function {} line {line} at {kind}", context_name(&self.definition))
+            }
+        };
+        input.context.get_or_insert(context);
+        Error::Input(input)
+    }
+
     /// Gives parameters their registers; answers those of the results.
     fn parameters(&mut self) -> Result<Vec<Register>> {
         let definition = Arc::clone(&self.definition);
@@ -195,6 +235,7 @@ impl<'a> Routine<'a> {
     /// What happens at the end of the body.
     fn fall_off(&mut self) {
         if self.result.is_some() {
+            self.compiler.code.line(0, "");
             self.compiler.code.push(report(
                 sqlstate::FUNCTION_EXECUTED_NO_RETURN_STATEMENT,
                 "control reached end of function without RETURN",
@@ -214,7 +255,7 @@ impl<'a> Routine<'a> {
         let output = self.returned_types();
         let registers = self.compiler.binder.register_count();
         let code = std::mem::take(&mut self.compiler.code);
-        let mut procedure = code.finish(&self.definition.signature(), parameters, registers, output)?;
+        let mut procedure = code.finish(&context_name(&self.definition), parameters, registers, output)?;
         procedure.results = results;
         procedure.replay = replay;
         Ok(procedure)
@@ -224,7 +265,9 @@ impl<'a> Routine<'a> {
     pub(super) fn returned_types(&self) -> Vec<SqlType> {
         match &self.definition.returns {
             Returns::SetOf(sql_type) => vec![*sql_type],
-            Returns::Table(columns) => columns.iter().map(|(_, sql_type)| *sql_type).collect(),
+            Returns::Table(columns) | Returns::SetOfRow(columns) => {
+                columns.iter().map(|(_, sql_type)| *sql_type).collect()
+            }
             Returns::SetOfRecord => self
                 .definition
                 .parameters
@@ -237,7 +280,7 @@ impl<'a> Routine<'a> {
     }
 
     pub(super) fn is_set(&self) -> bool {
-        matches!(self.definition.returns, Returns::SetOf(_) | Returns::Table(_) | Returns::SetOfRecord)
+        self.definition.returns.is_set()
     }
 
     /// An error at a byte of the body.
@@ -280,6 +323,10 @@ impl<'a> Routine<'a> {
             let Some(pending) = self.compiler.binder.pending_subquery.take() else { break bound };
             let value = self.subquery(&pending)?;
             self.compiler.binder.subqueries.push((pending.address, value));
+            // PostgreSQL runs such an expression as a query, of one row.
+            if let Some(count) = self.row_count {
+                self.compiler.code.evaluate(count, Expr::Const(Value::BigInt(1)));
+            }
         };
         self.compiler.binder.subqueries.clear();
         bound
@@ -340,7 +387,7 @@ impl<'a> Routine<'a> {
             let message = format!("duplicate declaration at or near \"{}\"", declaration.name);
             return self.fail(sqlstate::SYNTAX_ERROR, message, declaration.start);
         }
-        self.compiler.code.line(declaration.line, "statement block");
+        self.compiler.code.line(declaration.line, "during statement block local variable initialization");
         let DeclarationKind::Variable { type_name, is_constant, is_not_null, default } = &declaration.kind
         else {
             let DeclarationKind::Alias(path) = &declaration.kind else { return Ok(()) };
@@ -577,10 +624,24 @@ impl<'a> Routine<'a> {
     pub(super) fn returned(&mut self, value: Option<&'a Fragment>, start: usize) -> Result<()> {
         match (self.result, value) {
             (Some((register, sql_type)), Some(value)) => {
-                let value = self.value(value, sql_type)?;
-                self.compiler.code.evaluate(register, value);
+                let bound = self.bind(value)?;
+                match bound.known_type() {
+                    Some(from) if !from.is_same_base(sql_type) && !matches!(bound.expr, Expr::Const(_)) => {
+                        let own = self.compiler.binder.new_register()?;
+                        self.compiler.code.evaluate(own, bound.expr);
+                        self.compiler.code.line(0, "while casting return value to function's return type");
+                        let value = self.compiler.assigned(Expr::Register(own), from, sql_type)?;
+                        self.compiler.code.evaluate(register, value);
+                    }
+                    _ => {
+                        let value =
+                            self.converted(bound, sql_type).map_err(|error| self.placed(error, value))?;
+                        self.compiler.code.evaluate(register, value);
+                    }
+                }
             }
             (Some(_), None) => {
+                let start = start + self.body[start..].find(';').unwrap_or(0);
                 return self.fail(sqlstate::SYNTAX_ERROR, "missing expression at or near \";\"", start);
             }
             (None, None) => {}
@@ -594,7 +655,11 @@ impl<'a> Routine<'a> {
                 };
                 let message = format!("RETURN cannot have a parameter in {}", place.trim_start_matches("a "));
                 let message = message.replace("in procedure", "in a procedure");
-                return self.fail(sqlstate::DATATYPE_MISMATCH, message, value.start);
+                let state = match self.definition.kind {
+                    RoutineKind::Procedure => sqlstate::SYNTAX_ERROR,
+                    RoutineKind::Function => sqlstate::DATATYPE_MISMATCH,
+                };
+                return self.fail(state, message, value.start);
             }
         }
         self.compiler.code.push(Instruction::Return);
@@ -643,6 +708,7 @@ pub(super) fn kind_name(kind: &StatementKind) -> &'static str {
         StatementKind::Perform(_) => "PERFORM",
         StatementKind::Sql { .. } => "SQL statement",
         StatementKind::Call(_) => "CALL",
+        StatementKind::GetDiagnostics { is_stacked: true, .. } => "GET STACKED DIAGNOSTICS",
         StatementKind::GetDiagnostics { .. } => "GET DIAGNOSTICS",
         StatementKind::Null => "NULL",
     }

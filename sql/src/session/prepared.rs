@@ -132,7 +132,7 @@ impl Tables for VisibleTables<'_> {
 fn is_fresh(plan: &Plan) -> bool {
     match &plan.action {
         Action::Run(run) => run.source.is_current() && run.apply.as_deref().is_none_or(Procedure::is_current),
-        Action::Call(call) => !call.routine.is_dropped() && call.procedure.is_current(),
+        Action::Call(call) => !call.routine.is_dropped(),
         Action::Empty | Action::Transaction(_) | Action::Settings(_) => true,
         _ => false,
     }

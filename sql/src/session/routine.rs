@@ -3,10 +3,10 @@
 use std::sync::Arc;
 
 use hyades_engine::catalog::{CatalogChange, RoutineDefinition, RoutineKind, TableId, TableName};
-use hyades_engine::db::{Flow, Interrupt, Savepoint};
+use hyades_engine::db::{Flow, Interrupt, LoggingChoice, Savepoint};
 use hyades_engine::error::{Abort, Error, Result, sqlstate};
 use hyades_engine::procedure::frame::{Frame, Message, RowSink};
-use hyades_engine::procedure::ir::{Procedure, Severity};
+use hyades_engine::procedure::ir::{Procedure, Replayability, Severity};
 use hyades_engine::procedure::routine::{CatalogView, RoutineCompiler};
 use hyades_engine::storage::catalog::duplicate_routine;
 use hyades_engine::storage::routine::Routine;
@@ -15,11 +15,13 @@ use hyades_engine::value::{SqlType, Value};
 
 use super::run::Running;
 use super::schema::note;
+use super::transaction::State;
 use super::{Completion, Notice, Output, Prepared, Session};
 use crate::bind::Tables;
 use crate::evaluation;
+use crate::explain::PlanNode;
 use crate::plan::{Action, CallPlan, Plan};
-use crate::plpgsql;
+use crate::plpgsql::routine::{When, compile};
 
 /// Compiles routines for sessions and for replay.
 #[derive(Debug, Default)]
@@ -27,7 +29,7 @@ pub(super) struct PlpgsqlCompiler;
 
 impl RoutineCompiler for PlpgsqlCompiler {
     fn compile(&self, routine: &RoutineDefinition, catalog: &dyn CatalogView) -> Result<Procedure> {
-        plpgsql::routine::compile(routine, &CatalogTables { view: catalog, compiler: self }, 0)
+        compile(routine, &CatalogTables { view: catalog, compiler: self }, When::Called)
     }
 }
 
@@ -106,12 +108,11 @@ impl Session {
     pub(super) fn start_call(&mut self, plan: Arc<Plan>, parameters: &[Value]) -> Flow<CallRun> {
         super::run::check_parameters(&plan, parameters)?;
         let call = call_plan(&plan)?;
-        let savepoint = self.worker.savepoint();
-        let procedure = if call.procedure.is_current() && !call.routine.is_dropped() {
-            Arc::clone(&call.procedure)
-        } else {
+        if call.routine.is_dropped() {
             return Err(Error::Abort(Abort::StalePlan).into());
-        };
+        }
+        let savepoint = self.worker.savepoint();
+        let procedure = self.worker.procedure(&call.routine)?;
         let mut frame = match self.spare_frame.take() {
             Some(mut frame) => {
                 frame.switch(&procedure);
@@ -121,6 +122,10 @@ impl Session {
         };
         for (at, argument) in call.arguments.iter().enumerate() {
             frame.registers[at] = evaluation::evaluate(argument, parameters, &self.environment)?;
+        }
+        if self.is_alone() {
+            let arguments = &frame.registers[..call.arguments.len()];
+            self.worker.begin_call(&call.routine, arguments, &self.environment, self.settings.logging());
         }
         Ok(CallRun { plan, frame, savepoint })
     }
@@ -178,6 +183,42 @@ impl Session {
         }
     }
 
+    /// EXPLAIN of a CALL: how it would be logged here and now, and why.
+    pub(super) fn explain_call(&self, routine: &Routine, is_json: bool) -> Vec<String> {
+        let is_alone = matches!(self.state, State::Idle | State::Implicit);
+        let logging = match self.worker.logging_choice(routine, self.settings.logging()) {
+            LoggingChoice::Command if !is_alone => {
+                "data (in a transaction block it is not all of the transaction)".to_owned()
+            }
+            LoggingChoice::Command => format!("command ({})", self.captures(routine)),
+            LoggingChoice::Data(reason) => format!("data ({reason})"),
+        };
+        let node = PlanNode::new(format!("Call {}", routine.definition.signature()));
+        let node = node.with("Logging", Some(logging));
+        if is_json { vec![node.json_text()] } else { node.lines() }
+    }
+
+    /// What is logged of a call beside its arguments.
+    fn captures(&self, routine: &Routine) -> String {
+        let procedure = self.worker.procedure(routine);
+        let Ok(Replayability::Deterministic { uses_clock, uses_random, uses_identity }) =
+            procedure.map(|procedure| procedure.replay.clone())
+        else {
+            return String::new();
+        };
+        let captured: Vec<&str> = [
+            (uses_clock, "the time"),
+            (uses_random, "a seed of random numbers"),
+            (uses_identity, "user, database and time zone"),
+        ]
+        .into_iter()
+        .filter_map(|(is_used, what)| is_used.then_some(what))
+        .collect();
+        let with =
+            if captured.is_empty() { String::new() } else { format!(", with {}", captured.join(", ")) };
+        format!("the call and its arguments{with}; replay repeats the run")
+    }
+
     /// What CREATE of a routine changes.
     pub(super) fn created_routine(
         &mut self,
@@ -198,7 +239,17 @@ impl Session {
             if old.returns != definition.returns {
                 let message = "cannot change return type of existing function";
                 return Err(Error::input(sqlstate::INVALID_PARAMETER_DEFINITION, message)
-                    .with_hint(format!("Use DROP FUNCTION {} first.", old.signature())));
+                    .with_hint(format!("Use DROP FUNCTION {} first.", old.signature().replace(", ", ","))));
+            }
+            let renamed = old
+                .inputs()
+                .zip(definition.inputs())
+                .find_map(|(old, new)| old.name.as_ref().filter(|name| new.name.as_ref() != Some(name)));
+            if let Some(name) = renamed {
+                let word = old.kind.word().to_ascii_uppercase();
+                let message = format!("cannot change name of input parameter \"{name}\"");
+                return Err(Error::input(sqlstate::INVALID_PARAMETER_DEFINITION, message)
+                    .with_hint(format!("Use DROP {word} {} first.", old.signature().replace(", ", ","))));
             }
         }
         let replaces = existing.map(|existing| existing.id);

@@ -279,8 +279,12 @@ impl Session {
 
     /// Whether a conflict can be hidden from the client.
     pub(super) fn may_retry(&self, abort: Abort) -> bool {
-        let is_alone = self.state == State::Implicit && self.implicit_statements == 0;
-        abort == Abort::StalePlan || is_alone
+        abort == Abort::StalePlan || self.is_alone()
+    }
+
+    /// Whether the statement that runs is all of its transaction so far.
+    pub(super) fn is_alone(&self) -> bool {
+        self.state == State::Implicit && self.implicit_statements == 0
     }
 
     /// Takes back what the statement did, so that it can run again; a stale plan is compiled anew.
@@ -295,15 +299,17 @@ impl Session {
         if self.environment.interrupt.load(Ordering::Relaxed) {
             return Err(Error::input(sqlstate::QUERY_CANCELED, "canceling statement due to user request"));
         }
-        if abort == Abort::StalePlan {
-            // Nothing of this attempt is told to anybody.
-            drop(self.worker.rollback_to(savepoint));
-            return self.recompile(statement).map(Some);
-        }
         // Nothing of this attempt is told to anybody: its durability does not matter.
-        drop(self.worker.rollback());
-        self.begin();
-        Ok(None)
+        if self.is_alone() {
+            drop(self.worker.rollback());
+            self.begin();
+        } else {
+            drop(self.worker.rollback_to(savepoint));
+        }
+        match abort {
+            Abort::StalePlan => self.recompile(statement).map(Some),
+            _ => Ok(None),
+        }
     }
 
     fn step(&mut self, run: &mut QueryRun, output: &mut dyn Output) -> Flow<()> {

@@ -22,6 +22,12 @@ impl Session {
                 }
                 tag("EXPLAIN")
             }
+            Action::ExplainCall { routine, is_json } => {
+                for line in self.explain_call(routine, *is_json) {
+                    output.row(&mut [Value::text(line)])?;
+                }
+                tag("EXPLAIN")
+            }
             Action::Maintenance { tag: name, refused_in_block } => {
                 if let Some(command) = refused_in_block
                     && self.state == State::Block

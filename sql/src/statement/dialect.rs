@@ -36,6 +36,10 @@ impl Dialect for HyadesDialect {
         BASE.identifier_quote_style(identifier)
     }
 
+    fn supports_named_fn_args_with_assignment_operator(&self) -> bool {
+        true
+    }
+
     fn is_delimited_identifier_start(&self, character: char) -> bool {
         BASE.is_delimited_identifier_start(character)
     }

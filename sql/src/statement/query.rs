@@ -1,7 +1,7 @@
 //! The statements that sqlparser parses, with its errors turned into PostgreSQL's.
 
 use hyades_engine::error::{Error, Result, sqlstate};
-use sqlparser::ast::{Expr, FunctionArg, FunctionArgExpr, FunctionArguments, ObjectName};
+use sqlparser::ast::{Expr, FunctionArguments, ObjectName, Spanned};
 use sqlparser::parser::{Parser, ParserError};
 use sqlparser::tokenizer::{Location, Token, Tokenizer, TokenizerError};
 
@@ -9,6 +9,7 @@ use super::Statement;
 use super::dialect::HyadesDialect;
 use super::lexer::{Lexer, TokenKind, character_position, syntax_error};
 use super::split::too_deep;
+use crate::bind::routine::{positional_behind_named, split_arguments};
 
 /// How deep parentheses and subqueries may nest: sqlparser's own default. It tries some forms anew on every level, so the time
 /// for malformed text can grow exponentially with the depth that is allowed.
@@ -35,6 +36,8 @@ pub(crate) fn parse_expression(sql: &str) -> Result<Expr> {
 pub(crate) struct CallSyntax {
     pub(crate) name: ObjectName,
     pub(crate) arguments: Vec<Expr>,
+    /// The names of the last ones.
+    pub(crate) names: Vec<String>,
 }
 
 /// Parses a CALL; a semicolon may end it.
@@ -54,14 +57,14 @@ pub(crate) fn parse_call(sql: &str) -> Result<CallSyntax> {
         FunctionArguments::None => return Err(error_at(sql, None)),
         FunctionArguments::Subquery(_) => return refuse("subqueries"),
     };
-    let mut exprs = Vec::with_capacity(arguments.len());
-    for argument in arguments {
-        match argument {
-            FunctionArg::Unnamed(FunctionArgExpr::Expr(argument)) => exprs.push(argument),
-            _ => return refuse("named arguments"),
-        }
-    }
-    Ok(CallSyntax { name: call.name, arguments: exprs })
+    let misplaced = |argument: Option<&Expr>| {
+        let position = argument.and_then(|argument| position(sql, argument.span().start));
+        positional_behind_named().with_position(position.unwrap_or(1))
+    };
+    let (exprs, names) = split_arguments(&arguments, misplaced)?;
+    let exprs: Option<Vec<Expr>> = exprs.into_iter().map(|expr| expr.cloned()).collect();
+    let Some(arguments) = exprs else { return refuse("asterisks") };
+    Ok(CallSyntax { name: call.name, arguments, names })
 }
 
 /// Parses a type name.

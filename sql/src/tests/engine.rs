@@ -90,7 +90,6 @@ impl TestWorker {
 
 impl Worker for TestWorker {
     fn begin(&mut self) {
-        self.was_stale = false;
         self.inner.begin();
     }
     fn in_transaction(&self) -> bool {
@@ -160,6 +159,7 @@ impl Worker for TestWorker {
     }
     fn commit(&mut self) -> Flow<Durability> {
         self.wait()?;
+        self.was_stale = false;
         self.inner.commit()
     }
     fn rollback(&mut self) -> Durability {

@@ -7,6 +7,7 @@ use std::time::Duration;
 use anyhow::{Context, Result, bail};
 
 use super::Options;
+use super::call;
 use super::sync_probe;
 use super::table::{Line, Target};
 use crate::pgbench::{self, Run};
@@ -45,7 +46,8 @@ pub(super) fn measure(options: &Options, directory: &Path) -> Result<Vec<Line>> 
     let chosen: Vec<&Comparison> =
         COMPARISONS.iter().filter(|comparison| options.wants(comparison.name)).collect();
     let wants_latency = options.wants(LATENCY_NAME);
-    if chosen.is_empty() && !wants_latency {
+    let wants_call = call::is_wanted(options);
+    if chosen.is_empty() && !wants_latency && !wants_call {
         return Ok(Vec::new());
     }
     let peer = System::PostgreSql(PostgreSql { settings: vec!["shared_buffers=1GB".to_owned()] });
@@ -62,6 +64,10 @@ pub(super) fn measure(options: &Options, directory: &Path) -> Result<Vec<Line>> 
     }
     if wants_latency {
         lines.push(latency(options, &sides, directory)?);
+    }
+    if wants_call {
+        let [ours, theirs] = &sides;
+        lines.extend(call::measure(options, &ours.instance, &theirs.instance, directory)?);
     }
     for mut side in sides {
         side.server.kill()?;

@@ -1,9 +1,9 @@
 //! Names of error conditions: those of PostgreSQL 15's errcodes.txt. A name that stands twice names all its codes.
 
-use hyades_engine::error::SqlState;
+use crate::error::SqlState;
 
 /// The SQLSTATEs of a condition name; none if there is no such condition.
-pub(crate) fn states(name: &str) -> impl Iterator<Item = SqlState> + '_ {
+pub fn states(name: &str) -> impl Iterator<Item = SqlState> + '_ {
     CONDITIONS.iter().filter(move |(known, _)| *known == name).map(|(_, state)| SqlState(state))
 }
 

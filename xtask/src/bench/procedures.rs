@@ -1,0 +1,178 @@
+//! Procedures in SQL, in process: `hyades bench ycsb|tpcc --compare`, three variants in turns in one process.
+//!
+//! Parameters are those of the authors' code in the project's notes on measuring: YCSB with 262,144 rows, Zipf 0.6, two accesses, half of them
+//! writes; TPC-C with four warehouses, Payment and New-Order half each; two workers, two logs. Every transaction is
+//! acknowledged durably, the read-only quarter of YCSB included. Each run ends with a crash and recoveries of both kinds of logs; a state
+//! that differs, or a condition of TPC-C that does not hold, is an error.
+
+use std::path::Path;
+use std::process::Command;
+
+use anyhow::{Context, Result, bail};
+
+use super::Options;
+use super::table::{Line, Target};
+use crate::server::with_prefix;
+use crate::tools::{self, Spread};
+
+/// The longest measurement: data logging writes more than half a gigabyte per second, and what TPC-C inserts stays in memory.
+const LONGEST_SECONDS: u64 = 3;
+const RECOVERIES: &str = "3";
+
+/// Lines of one workload; the variants are none, taurus:command and taurus:data.
+struct Names {
+    workload: &'static [&'static str],
+    rates: [(&'static str, f64); 3],
+}
+
+const YCSB: Names = Names {
+    workload: &["ycsb"],
+    rates: [
+        ("YCSB procedure, none", 1_200_000.0),
+        ("YCSB procedure, taurus command", 1_000_000.0),
+        ("YCSB procedure, taurus data", 700_000.0),
+    ],
+};
+const TPCC: Names = Names {
+    workload: &["tpcc", "--warehouses", "4", "--mix", "half"],
+    rates: [
+        ("TPC-C procedures, none", 200_000.0),
+        ("TPC-C procedures, taurus command", 180_000.0),
+        ("TPC-C procedures, taurus data", 150_000.0),
+    ],
+};
+const RECOVERY_NAME: &str = "recovery of a YCSB command log next to none forward";
+const RECORD_NAME: &str = "TPC-C command record";
+const DEPENDENCY_NAME: &str = "TPC-C command record, dependencies";
+
+const RECORD_BYTES: f64 = 120.0;
+const DEPENDENCY_BYTES: f64 = 16.0;
+
+pub(super) fn measure(options: &Options, directory: &Path) -> Result<Vec<Line>> {
+    let mut lines = Vec::new();
+    if wants(options, &YCSB, &[RECOVERY_NAME]) {
+        let report = compare(options, directory, &YCSB)?;
+        lines.extend(rates(&YCSB, &report)?);
+        lines.push(recovery(&report)?);
+    }
+    if wants(options, &TPCC, &[RECORD_NAME, DEPENDENCY_NAME]) {
+        let report = compare(options, directory, &TPCC)?;
+        lines.extend(rates(&TPCC, &report)?);
+        lines.extend(records(&report)?);
+    }
+    Ok(lines)
+}
+
+fn wants(options: &Options, names: &Names, more: &[&str]) -> bool {
+    names.rates.iter().any(|(name, _)| options.wants(name)) || more.iter().any(|name| options.wants(name))
+}
+
+fn compare(options: &Options, directory: &Path, names: &Names) -> Result<serde_json::Value> {
+    let data = tempfile::tempdir_in(directory)?;
+    eprintln!("{}: {} rounds of none, taurus:command and taurus:data", names.workload[0], options.rounds);
+    let mut command = Command::new(tools::target_directory().join("release").join("hyades"));
+    command.arg("bench").args(names.workload).args(["--compare", "none,taurus:command,taurus:data"]);
+    command.args(["--workers", "2", "--logs", "2", "--recovery-workers", "2", "--recoveries", RECOVERIES]);
+    command.args(["--rounds", &options.rounds.to_string()]);
+    command.args(["--seconds", &options.seconds.min(LONGEST_SECONDS).to_string()]);
+    command.args(["--json", "--directory"]).arg(data.path());
+    let printed = tools::output_of(&mut with_prefix(&options.prefix(), &command))?;
+    serde_json::from_str(&printed).with_context(|| format!("hyades bench printed no JSON:\n{printed}"))
+}
+
+fn rates(names: &Names, report: &serde_json::Value) -> Result<Vec<Line>> {
+    let lines = names.rates.iter().enumerate().map(|(variant, (name, target))| {
+        let measured = spread(&report["variants"][variant]["per_second"])?;
+        Ok(Line {
+            name,
+            measured,
+            unit: "/s",
+            beside: None,
+            judged: measured,
+            target: Target::AtLeast(*target),
+        })
+    });
+    lines.collect()
+}
+
+/// Transactions in the log, which are those that wrote, against all that ran without a log.
+fn recovery(report: &serde_json::Value) -> Result<Line> {
+    let rates = numbers(&report["variants"][1]["recovery"]["rates"])?;
+    let forward = spread(&report["variants"][0]["per_second"])?;
+    let ratios: Vec<f64> = rates.iter().map(|rate| rate / forward.median).collect();
+    Ok(Line {
+        name: RECOVERY_NAME,
+        measured: Spread::of(&rates).context("no recoveries")?,
+        unit: "/s",
+        beside: Some(("none forward".to_owned(), forward)),
+        judged: Spread::of(&ratios).context("no recoveries")?,
+        target: Target::AtLeast(1.0),
+    })
+}
+
+fn records(report: &serde_json::Value) -> Result<Vec<Line>> {
+    let records = &report["variants"][1]["recovery"]["records"];
+    let line = |name, field, limit| {
+        let bytes = records[field].as_f64().with_context(|| format!("no {field} in {records}"))?;
+        let measured = Spread::of(&[bytes]).context("one value")?;
+        Ok::<Line, anyhow::Error>(Line {
+            name,
+            measured,
+            unit: "bytes",
+            beside: None,
+            judged: measured,
+            target: Target::AtMost(limit),
+        })
+    };
+    Ok(vec![
+        line(RECORD_NAME, "record_bytes", RECORD_BYTES)?,
+        line(DEPENDENCY_NAME, "vector_bytes", DEPENDENCY_BYTES)?,
+    ])
+}
+
+fn spread(json: &serde_json::Value) -> Result<Spread> {
+    let number = |name: &str| json[name].as_f64().with_context(|| format!("no {name} in {json}"));
+    Ok(Spread { median: number("median")?, minimum: number("min")?, maximum: number("max")? })
+}
+
+fn numbers(json: &serde_json::Value) -> Result<Vec<f64>> {
+    let Some(values) = json.as_array() else { bail!("no numbers: {json}") };
+    values.iter().map(|value| value.as_f64().with_context(|| format!("no number: {value}"))).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn report() -> serde_json::Value {
+        let rate = |median: f64| json!({ "median": median, "min": median - 1.0, "max": median + 1.0 });
+        let recovery =
+            json!({ "rates": [3.0, 1.0, 2.0], "records": { "record_bytes": 90.5, "vector_bytes": 2.0 } });
+        json!({ "variants": [
+            { "per_second": rate(4.0) },
+            { "per_second": rate(3.0), "recovery": recovery },
+            { "per_second": rate(2.0), "recovery": null },
+        ] })
+    }
+
+    #[test]
+    fn lines_are_made_of_a_comparison() {
+        let lines = rates(&YCSB, &report()).expect("three variants");
+        let medians: Vec<f64> = lines.iter().map(|line| line.measured.median).collect();
+        assert_eq!(medians, [4.0, 3.0, 2.0]);
+        let recovery = recovery(&report()).expect("three recoveries");
+        assert_eq!((recovery.measured.median, recovery.judged.median), (2.0, 0.5));
+        let records = records(&report()).expect("two figures");
+        assert!(records.iter().all(Line::is_met));
+        assert_eq!(records[0].measured.median, 90.5);
+    }
+
+    #[test]
+    fn a_report_without_figures_is_an_error() {
+        assert!(rates(&TPCC, &json!({})).is_err());
+        assert!(recovery(&json!({ "variants": [] })).is_err());
+        assert!(records(&json!({ "variants": [] })).is_err());
+    }
+}

@@ -1,0 +1,51 @@
+//! `cargo xtask procedures`: procedures made from seeds, run by Hyades and by a PostgreSQL that is started for it.
+//!
+//! The comparison is a test of the crate `hyades` (`sql/src/tests/golden.rs`), which is told by its environment how psql reaches
+//! PostgreSQL. With `--record` the answers to the scripts in `sql/tests/scripts` are asked for anew too; without it nothing in
+//! the repository changes.
+
+use std::time::Duration;
+
+use anyhow::{Context, Result};
+
+use crate::server::{Instance, PostgreSql, System};
+use crate::tools;
+
+/// Scripts of `cargo xtask test`.
+const TEST_SEEDS: &str = "1001..1025";
+/// How long PostgreSQL may take to start.
+const START_LIMIT: Duration = Duration::from_secs(60);
+
+#[derive(clap::Args)]
+pub(crate) struct Options {
+    /// Seeds of the scripts, first..last; each makes twelve functions, each called three times.
+    #[arg(long, default_value = TEST_SEEDS)]
+    seeds: String,
+    /// Also records the answers to the scripts about routines in sql/tests/scripts (files named plpgsql_*).
+    #[arg(long)]
+    record: bool,
+}
+
+impl Default for Options {
+    fn default() -> Options {
+        Options { seeds: TEST_SEEDS.to_owned(), record: false }
+    }
+}
+
+pub(crate) fn run(options: &Options) -> Result<()> {
+    let directory = tempfile::tempdir()?;
+    tools::open_to_all(directory.path())?;
+    let system = System::PostgreSql(PostgreSql { settings: vec!["fsync=off".to_owned()] });
+    let instance = Instance::create(system, directory.path().join("postgresql"), Vec::new())?;
+    let (server, _) = instance.start_ready(START_LIMIT).context("PostgreSQL")?;
+    let mut test = tools::cargo();
+    test.args(["test", "--quiet", "--package", "hyades", "--lib", "generated_procedures"]);
+    if options.record {
+        test.args(["--", "scripts_answer"]).env("HYADES_SCRIPT", "plpgsql_");
+    }
+    let arguments = format!("-h 127.0.0.1 -p {} -U hyades -d {}", instance.port, instance.system.database());
+    test.env("HYADES_SEEDS", &options.seeds).env("HYADES_RECORD_PSQL", arguments);
+    let outcome = tools::run(&mut test);
+    drop(server);
+    outcome.context("Hyades and PostgreSQL differ")
+}
