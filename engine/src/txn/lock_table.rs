@@ -300,8 +300,5 @@ impl<P: Protocol> LockTable<P> {
     }
 }
 
-#[cfg(all(test, loom))]
-mod loom_tests;
-
 #[cfg(all(test, not(loom)))]
 mod tests;

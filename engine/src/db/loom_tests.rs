@@ -1,19 +1,19 @@
 //! The lock table with Taurus' vectors, in every interleaving: whoever gets a tuple after somebody in whose way he is follows him.
 //!
-//! A model of the logs stands in for the real ones: a place is reserved by one atomic add and counts as filled and durable at once, and a
+//! Here, because only `db` knows both. A model of the logs stands in for the real ones: a place is reserved by one atomic add and counts as filled and durable at once, and a
 //! logger raises the floor to what is durable, at any time. So entries are evicted and defaulted wherever that may happen. What each
 //! transaction did is kept in plain cells behind the locks; a transaction that is refused a lock gives up.
 //!
 //! Checked of every record: its LV covers the ends of those that it must follow (pitfalls 3, 19, 22, 23), and nothing that had not been
 //! reserved before it (pitfall 2).
 
-use super::{Acquired, LockTable, Resource, TransactionId};
 use crate::error::Result;
 use crate::log::durable::Durability;
 use crate::lsn::{Lsn, LsnVector};
 use crate::protocol::taurus::TupleVectors;
 use crate::protocol::{AccessMode, Append, CommitPayload, Protocol, Trace};
 use crate::sync::{Arc, AtomicBool, AtomicU64, Ordering};
+use crate::txn::lock_table::{Acquired, LockTable, Resource, TransactionId};
 
 const LOGS: usize = 3;
 const RECORD: u64 = 8;
