@@ -380,7 +380,6 @@ mod tests {
             }
             start.elapsed().as_secs_f64()
         };
-        assert!(timed(10) < 0.1, "it takes its time only when it is asked to");
         machine.throttle(true);
         let seconds = timed(10);
         // 10 MiB at 160 MB/s are 66 ms, and each write waits 8 ms more.

@@ -36,6 +36,8 @@ use crate::txn::two_phase_locking::{Purger, TwoPhaseLocking};
 use crate::value::Value;
 
 mod call;
+#[cfg(all(test, loom))]
+mod loom_tests;
 
 use self::call::{Call, choose, encode_head};
 pub use self::call::{Logging, LoggingChoice};

@@ -26,7 +26,7 @@ use crate::storage::table::Table;
 use crate::ticket::Ticket;
 
 mod cursor;
-mod lock_table;
+pub(crate) mod lock_table;
 pub(crate) mod replay;
 mod rows;
 pub mod two_phase_locking;

@@ -26,13 +26,13 @@ mod bucket;
 use std::collections::HashMap;
 
 use crossbeam_utils::CachePadded;
-use parking_lot::{Mutex, MutexGuard};
 use smallvec::SmallVec;
 
 use self::bucket::{Bucket, Entry, Freshness, Grant, Waiter};
 use crate::mutant::{self, Mutant};
 use crate::protocol::{AccessMode, Protocol};
 use crate::storage::prefetch::prefetch;
+use crate::sync::{Mutex, MutexGuard};
 use crate::ticket::{Ticket, ticket};
 
 /// A lockable thing, as a 64-bit hash.
@@ -302,11 +302,11 @@ impl<P: Protocol> LockTable<P> {
         self.waits.lock().remove(&transaction);
     }
 
-    #[cfg(test)]
+    #[cfg(all(test, not(loom)))]
     pub(crate) fn entries(&self) -> usize {
         self.buckets.iter().map(|bucket| bucket.lock().len()).sum()
     }
 }
 
-#[cfg(test)]
+#[cfg(all(test, not(loom)))]
 mod tests;
