@@ -13,7 +13,7 @@ use crate::workload::{Call, Request};
 
 /// Counts and forgets what statements answer, or keeps it.
 #[derive(Default)]
-struct Answer {
+pub(crate) struct Answer {
     rows: Option<Vec<Vec<Value>>>,
     restarts: u64,
 }
@@ -41,7 +41,7 @@ impl Output for Answer {
 }
 
 /// Repeats a call of the session until it no longer waits.
-fn wait<T>(mut call: impl FnMut() -> Flow<T>) -> hyades::Result<T> {
+pub(crate) fn wait<T>(mut call: impl FnMut() -> Flow<T>) -> hyades::Result<T> {
     loop {
         match call() {
             Ok(value) => return Ok(value),
@@ -144,7 +144,7 @@ pub struct EmbeddedCaller {
     answer: Answer,
 }
 
-fn value(argument: &Argument) -> Value {
+pub(crate) fn value(argument: &Argument) -> Value {
     let array = |element, values| Value::Array(Box::new(ArrayValue { element, values }));
     match argument {
         Argument::Null => Value::Null,

@@ -132,7 +132,7 @@ fn peek_text<'a>(expr: &'a Expr, context: &Context<'a>) -> Option<&'a [u8]> {
 
 /// The value of an expression, borrowed where it already exists.
 #[inline]
-fn operand<'a>(expr: &'a Expr, context: &Context<'a>) -> Result<Cow<'a, Value>> {
+pub(super) fn operand<'a>(expr: &'a Expr, context: &Context<'a>) -> Result<Cow<'a, Value>> {
     match expr {
         Expr::Const(value) => Ok(Cow::Borrowed(value)),
         Expr::Register(register) => context.register(*register).map(Cow::Borrowed),
