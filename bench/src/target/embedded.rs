@@ -6,7 +6,7 @@ use anyhow::{Context, Result};
 use hyades::session::{Completion, Notice, Output, Prepared, SessionOptions};
 use hyades::{Database, Error, Session, Value};
 use hyades_engine::db::{Flow, Interrupt};
-use hyades_engine::value::{ArrayElement, ArrayValue, text};
+use hyades_engine::value::{ArrayElement, text};
 
 use super::{Argument, Caller, Connection, Ended, fill_chunk, parse_number};
 use crate::workload::{Call, Request};
@@ -145,7 +145,7 @@ pub struct EmbeddedCaller {
 }
 
 pub(crate) fn value(argument: &Argument) -> Value {
-    let array = |element, values| Value::Array(Box::new(ArrayValue { element, values }));
+    let array = Value::array;
     match argument {
         Argument::Null => Value::Null,
         Argument::Integer(number) => Value::Integer(*number),

@@ -170,7 +170,7 @@ impl<'r, T: Access> Run<'r, T> {
                     Expr::Register(from) => self.frame.registers[usize::from(*from)].clone(),
                     other => evaluate(other, &self.context())?,
                 };
-                self.frame.registers[usize::from(*into)] = value;
+                self.frame.registers[usize::from(*into)].put(value);
             }
             Instruction::Jump { to } => return Ok(Next::Label(*to)),
             Instruction::JumpUnless { condition: test, to } => {
@@ -294,7 +294,7 @@ impl<'r, T: Access> Run<'r, T> {
 
     fn insert(&mut self, reference: &TableReference, values: &[Expr], row: RowSlot) -> Flow<Insertion> {
         let mut scratch = std::mem::take(&mut self.frame.scratch);
-        scratch.values.clear();
+        scratch.values.drain(..).for_each(Value::discard);
         let context = self.context();
         let evaluated = values.iter().try_for_each(|value| {
             scratch.values.push(evaluate(value, &context)?);
@@ -319,7 +319,7 @@ impl<'r, T: Access> Run<'r, T> {
         row: RowSlot,
         scratch: &mut Scratch,
     ) -> Flow<()> {
-        scratch.set.clear();
+        scratch.set.drain(..).for_each(|(_, value)| value.discard());
         let context = self.context();
         for (column, value) in set {
             scratch.set.push((*column, evaluate(value, &context)?));
