@@ -202,38 +202,64 @@ pub fn run(variants: &[Variant], plan: &Plan, workload: &dyn Workload) -> Result
     Ok(Compared { measured, ratios })
 }
 
-/// Everything over the first variant, and the pairs the paper compares.
+/// One over another, forward or in recovery.
+#[derive(Clone, Copy, PartialEq)]
+struct Pair {
+    above: Variant,
+    below: Variant,
+    is_recovery: bool,
+}
+
+/// Everything over the first variant; then what command logging and parallel logs bring, with the paper's ratios beside.
 fn ratios(workload: &str, measured: &[Measured]) -> Vec<Ratio> {
-    let pairwise = |above: &Measured, below: &Measured| {
-        let pairs = above.rounds.iter().zip(&below.rounds);
-        Spread::of(pairs.map(|(above, below)| above.per_second / below.per_second))
-    };
-    let mut ratios = Vec::new();
+    let mut pairs = Vec::new();
     if let Some((first, others)) = measured.split_first() {
-        ratios.extend(others.iter().map(|other| Ratio {
-            what: format!("{} over {}", other.variant.name(), first.variant.name()),
-            measured: pairwise(other, first),
-            paper: None,
-            paper_says: None,
-        }));
+        let over_first =
+            |other: &Measured| Pair { above: other.variant, below: first.variant, is_recovery: false };
+        pairs.extend(others.iter().map(over_first));
     }
-    let find = |(protocol, logging): (ProtocolKind, Logging)| {
-        measured.iter().find(|one| one.variant == Variant { protocol, logging })
-    };
-    for paper in PAPER.iter().filter(|paper| paper.workload == workload) {
-        let (Some(above), Some(below)) = (find(paper.above), find(paper.below)) else { continue };
-        let mut what = format!("{} over {}", above.variant.name(), below.variant.name());
-        let spread = match (paper.is_recovery, &above.recovered, &below.recovered) {
-            (false, _, _) => pairwise(above, below),
-            (true, Some(above), Some(below)) => {
-                what += ", recovery";
-                Spread::of([above.per_second / below.per_second])
+    let variant = |protocol, logging| Variant { protocol, logging };
+    for is_recovery in [false, true] {
+        for (above, below) in [
+            (variant(SERIAL, Logging::Command), variant(SERIAL, Logging::Data)),
+            (variant(TAURUS, Logging::Command), variant(TAURUS, Logging::Data)),
+            (variant(TAURUS, Logging::Data), variant(SERIAL, Logging::Data)),
+            (variant(TAURUS, Logging::Command), variant(SERIAL, Logging::Command)),
+        ] {
+            let pair = Pair { above, below, is_recovery };
+            if !pairs.contains(&pair) {
+                pairs.push(pair);
             }
-            (true, _, _) => continue,
-        };
-        ratios.push(Ratio { what, measured: spread, paper: Some(paper.ratio), paper_says: Some(paper.says) });
+        }
     }
-    ratios
+    pairs.into_iter().filter_map(|pair| ratio(workload, measured, pair)).collect()
+}
+
+/// None where one of them was not measured.
+fn ratio(workload: &str, measured: &[Measured], pair: Pair) -> Option<Ratio> {
+    let find = |variant| measured.iter().find(|one| one.variant == variant);
+    let (above, below) = (find(pair.above)?, find(pair.below)?);
+    let mut what = format!("{} over {}", above.variant.name(), below.variant.name());
+    let spread = if pair.is_recovery {
+        what += ", recovery";
+        let (above, below) = (above.recovered.as_ref()?, below.recovered.as_ref()?);
+        Spread::of(above.rates.iter().zip(&below.rates).map(|(above, below)| above / below))
+    } else {
+        let rounds = above.rounds.iter().zip(&below.rounds);
+        Spread::of(rounds.map(|(above, below)| above.per_second / below.per_second))
+    };
+    let paper = PAPER.iter().find(|paper| {
+        let variant = |(protocol, logging)| Variant { protocol, logging };
+        let its =
+            Pair { above: variant(paper.above), below: variant(paper.below), is_recovery: paper.is_recovery };
+        paper.workload == workload && its == pair
+    });
+    Some(Ratio {
+        what,
+        measured: spread,
+        paper: paper.map(|paper| paper.ratio),
+        paper_says: paper.map(|paper| paper.says),
+    })
 }
 
 impl Compared {
@@ -320,6 +346,43 @@ impl Compared {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    fn measured(
+        protocol: ProtocolKind,
+        logging: Logging,
+        rates: [f64; 2],
+        recovered: Option<f64>,
+    ) -> Measured {
+        let side = crate::report::tests::side("x", 1.0);
+        let round = |rate| Figures { per_second: rate, ..side.figures[0].clone() };
+        let recovered = recovered.and_then(|rate| {
+            let one = side.recovered.clone()?;
+            Some(Recovered { per_second: rate, rates: vec![rate], ..one })
+        });
+        Measured { variant: Variant { protocol, logging }, rounds: rates.map(round).to_vec(), recovered }
+    }
+
+    #[test]
+    fn ratios_are_those_of_neighbours_and_stand_beside_the_paper() {
+        let all = [
+            measured(ProtocolKind::None, Logging::Auto, [100.0, 50.0], None),
+            measured(SERIAL, Logging::Data, [1.0, 2.0], Some(10.0)),
+            measured(TAURUS, Logging::Data, [8.0, 8.0], Some(30.0)),
+        ];
+        let ratios = ratios("ycsb", &all);
+        let found = |what: &str| {
+            let mut with = ratios.iter().filter(|ratio| ratio.what == what);
+            let first = with.next().expect("it is compared");
+            assert!(with.next().is_none(), "{what} twice");
+            first
+        };
+        assert_eq!(found("taurus:data over none").measured, Spread { median: 0.12, min: 0.08, max: 0.16 });
+        let parallel = found("taurus:data over serial:data");
+        assert_eq!((parallel.measured.median, parallel.paper), (6.0, Some(7.1)));
+        let recovery = found("taurus:data over serial:data, recovery");
+        assert_eq!((recovery.measured.median, recovery.paper), (3.0, Some(5.5)));
+        assert_eq!(ratios.len(), 4, "what was not measured is not compared");
+    }
 
     #[test]
     fn a_spread_has_a_median() {

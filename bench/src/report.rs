@@ -53,7 +53,7 @@ pub fn page(conditions: &serde_json::Value, sides: &[Side], compared: Option<&Co
         ratios(&mut body, compared);
     }
     figures(&mut body, sides);
-    raw(&mut body, conditions, sides);
+    raw(&mut body, conditions, sides, compared);
     format!(
         "<!doctype html>\n<html lang=en>\n<head>\n<meta charset=utf-8>\n\
          <meta name=viewport content=\"width=device-width, initial-scale=1\">\n<meta name=color-scheme content=\"light dark\">\n\
@@ -125,14 +125,15 @@ fn figures(body: &mut String, sides: &[Side]) {
     body.push_str("</table></div>\n");
 }
 
-fn raw(body: &mut String, conditions: &serde_json::Value, sides: &[Side]) {
+fn raw(body: &mut String, conditions: &serde_json::Value, sides: &[Side], compared: Option<&Compared>) {
     let all: Vec<serde_json::Value> = sides
         .iter()
         .map(|side| {
             serde_json::json!({ "variant": side.name, "rounds": side.figures, "recovery": side.recovered })
         })
         .collect();
-    let all = serde_json::json!({ "conditions": conditions, "variants": all });
+    let ratios = compared.map(|compared| &compared.ratios);
+    let all = serde_json::json!({ "conditions": conditions, "variants": all, "ratios": ratios });
     let _ = writeln!(
         body,
         "<details><summary>Everything as JSON</summary><pre>{}</pre></details>",
@@ -146,11 +147,11 @@ fn escape(text: &str) -> String {
 }
 
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
     use super::*;
     use crate::instance::Records;
 
-    fn side(name: &str, rate: f64) -> Side {
+    pub(crate) fn side(name: &str, rate: f64) -> Side {
         let figures = Figures {
             seconds: 1.0,
             acknowledged: rate as u64,

@@ -20,7 +20,7 @@ use crate::log::durable::Durability;
 use crate::log::manifest::lock_data_directory;
 use crate::log::record::MAX_LOGS;
 use crate::procedure::frame::{Environment, Frame, RowSink};
-use crate::procedure::interpret::Run;
+use crate::procedure::interpret;
 use crate::procedure::ir::Procedure;
 use crate::procedure::routine::RoutineCompiler;
 use crate::protocol::none::NoLog;
@@ -36,6 +36,8 @@ use crate::txn::two_phase_locking::{Purger, TwoPhaseLocking};
 use crate::value::Value;
 
 mod call;
+#[cfg(all(test, loom))]
+mod loom_tests;
 
 use self::call::{Call, choose, encode_head};
 pub use self::call::{Logging, LoggingChoice};
@@ -364,7 +366,7 @@ impl<P: Protocol, T: Transaction<P>> Worker for DatabaseWorker<P, T> {
         {
             self.log_as_data();
         }
-        let outcome = Run::new(&mut self.transaction, frame, environment, sink).resume();
+        let outcome = interpret::run(&mut self.transaction, frame, environment, sink);
         if let Some(call) = &mut self.call {
             match outcome {
                 Ok(()) => call.has_returned = true,

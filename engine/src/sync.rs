@@ -5,7 +5,7 @@
 
 #[cfg(not(loom))]
 mod imp {
-    pub(crate) use parking_lot::Mutex;
+    pub(crate) use parking_lot::{Mutex, MutexGuard};
     pub(crate) use std::cell::UnsafeCell;
     pub(crate) use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU64, AtomicUsize, Ordering, fence};
     pub(crate) use std::thread::{Thread, current, park, park_timeout};

@@ -14,6 +14,8 @@
 
 use std::sync::Arc;
 
+use crossbeam_epoch::Guard;
+
 use crate::catalog::{CatalogChange, RoutineId, TableId};
 use crate::procedure::ir::Procedure;
 use crate::protocol::Protocol;
@@ -24,7 +26,7 @@ use crate::storage::table::Table;
 use crate::ticket::Ticket;
 
 mod cursor;
-mod lock_table;
+pub(crate) mod lock_table;
 pub(crate) mod replay;
 mod rows;
 pub mod two_phase_locking;
@@ -66,15 +68,6 @@ pub type Flow<T> = Result<T, Interrupt>;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Savepoint(pub(crate) usize);
 
-/// A copy of a stored row and the primary key it was found under.
-#[derive(Clone, Debug, Default)]
-pub struct RowBuffer {
-    /// The row's bytes (see `storage::row`).
-    pub bytes: Vec<u8>,
-    /// The primary key in index order (see `value::key`).
-    pub key: Vec<u8>,
-}
-
 /// The keys of a scan in index order: at least `lower`, below `upper`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct KeyRange {
@@ -99,7 +92,7 @@ pub struct Cursor {
     pub(crate) range: KeyRange,
     pub(crate) direction: Direction,
     pub(crate) intent: Intent,
-    /// The last key handed out, if `has_position`.
+    /// The key of the row handed out last, if `has_position`.
     pub(crate) position: Vec<u8>,
     pub(crate) has_position: bool,
     pub(crate) is_finished: bool,
@@ -148,20 +141,25 @@ pub trait Access: Send {
     /// Enters a table before its rows are touched: fails with `StalePlan` unless its definition still has this version.
     fn enter(&mut self, table: &Arc<Table>, version: u64, intent: Intent) -> Flow<()>;
 
-    /// Copies the row under `key` into `row`; false if there is none (and there will be none until this transaction ends).
-    fn read_point(
+    /// The row under `key`, where it stands; `None` if there is none (and there will be none until this transaction ends).
+    fn read_point<'g>(
         &mut self,
         table: &Arc<Table>,
         key: &[u8],
         intent: Intent,
-        row: &mut RowBuffer,
-    ) -> Flow<bool>;
+        guard: &'g Guard,
+    ) -> Flow<Option<&'g [u8]>>;
 
     fn open_scan(&mut self, table: &Arc<Table>, cursor: &mut Cursor) -> Flow<()>;
 
-    /// Copies the next row into `row`; false at the end. Nothing can appear in the range passed until this transaction
-    /// ends.
-    fn next_row(&mut self, table: &Arc<Table>, cursor: &mut Cursor, row: &mut RowBuffer) -> Flow<bool>;
+    /// The next row, where it stands; its key is then the cursor's [`Cursor::position`]. `None` at the end. Nothing can appear in
+    /// the range passed until this transaction ends.
+    fn next_row<'g>(
+        &mut self,
+        table: &Arc<Table>,
+        cursor: &mut Cursor,
+        guard: &'g Guard,
+    ) -> Flow<Option<&'g [u8]>>;
 
     fn insert(&mut self, table: &Arc<Table>, key: &[u8], row: &[u8]) -> Flow<Insertion>;
 

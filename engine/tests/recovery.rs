@@ -1,8 +1,11 @@
 //! Recovery from logs written by hand on a simulated disk: the cut, zombies, corruption, incarnations.
 //!
 //! Each test says which bytes are durable and what therefore must be found. The parts: `cut` (what counts), `damage` (what is refused),
-//! `incarnations` (restarts, crashes during recovery), `contention` (records that wait for each other).
+//! `incarnations` (restarts, crashes during recovery), `contention` (records that wait for each other), `calls` (routines
+//! that are gone or another version).
 
+#[path = "recovery/calls.rs"]
+mod calls;
 #[path = "recovery/contention.rs"]
 mod contention;
 #[path = "recovery/cut.rs"]

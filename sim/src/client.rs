@@ -269,6 +269,15 @@ impl Client {
         arguments: &[Value],
         logging: Logging,
     ) -> Result<LoggingChoice> {
+        self.call_for_rows(name, arguments, logging).map(|(choice, _)| choice)
+    }
+
+    fn call_for_rows(
+        &mut self,
+        name: &str,
+        arguments: &[Value],
+        logging: Logging,
+    ) -> Result<(LoggingChoice, Vec<Vec<Value>>)> {
         loop {
             let routines = self.worker.routines_named(&table_name(name));
             let missing = || Error::input(sqlstate::UNDEFINED_FUNCTION, format!("no routine {name}"));
@@ -278,8 +287,9 @@ impl Client {
             frame.registers[..arguments.len()].clone_from_slice(arguments);
             let choice = self.worker.begin_call(routine, arguments, &self.environment, logging);
             let (worker, environment) = (&mut self.worker, &mut self.environment);
-            match blocking(|| worker.run(&mut frame, environment, &mut Rows::default())) {
-                Ok(()) => return Ok(choice),
+            let mut rows = Rows::default();
+            match blocking(|| worker.run(&mut frame, environment, &mut rows)) {
+                Ok(()) => return Ok((choice, rows.0)),
                 Err(Error::Abort(Abort::StalePlan)) => {
                     drop(self.worker.rollback());
                     self.worker.begin();
@@ -287,6 +297,17 @@ impl Client {
                 Err(error) => return Err(error),
             }
         }
+    }
+
+    /// Calls `lists` in a transaction that has just begun: the steps' lists, with the number of the step and the key.
+    pub fn call_lists(
+        &mut self,
+        arguments: &[Value],
+        logging: Logging,
+    ) -> Result<Vec<(usize, u64, Vec<u64>)>> {
+        let (_, rows) = self.call_for_rows("lists", arguments, logging)?;
+        let of_row = |row: &Vec<Value>| (number(&row[0]) as usize, number(&row[1]) as u64, list(&row[2]));
+        Ok(rows.iter().map(of_row).collect())
     }
 
     /// What procedures may ask about their surroundings.

@@ -3,6 +3,7 @@
 //! | source | parameters | does |
 //! |---|---|---|
 //! | `script` | number, four times (kind, key, value), text, writes | the steps of a scripted transaction (0 read, 1 put, 2 add, 3 delete, 4 none), then its text and, with what it read, its ledger entry |
+//! | `lists` | number, four times (kind, key, element) | steps over lists (0 read, 1 append, 2 scan forward, 3 backward, 4 none); emits step, key and list for each list met, and enters in the ledger what it has read |
 //! | `copy` | from, to, amount | sets `to` to what stands under `from` (0 if absent) plus the amount |
 //! | `sum` | from, to, into | sets `into` to number and sum of the rows in `from <= key < to` |
 //! | `remove` | key | deletes a row, if it is there |
@@ -34,6 +35,7 @@ pub struct TestCompiler;
 /// Every routine with the number of its bigint parameters.
 const ROUTINES: &[(&str, usize)] = &[
     ("script", 14),
+    ("lists", 13),
     ("copy", 3),
     ("sum", 3),
     ("remove", 1),
@@ -202,6 +204,67 @@ fn script() -> Vec<Instruction> {
     code
 }
 
+/// Keys that a step of `lists` scans.
+pub const SCANNED_KEYS: u64 = 4;
+
+fn list_step(code: &mut Vec<Instruction>, step: i64, kind: u16, seen: u16) {
+    let (key, element) = (register(kind + 1), register(kind + 2));
+    let text = |expr| Expr::Cast { operand: Box::new(expr), to: SqlType::Text, explicit: true };
+    let concat = |left, right| binary(BinaryOperator::Concat, left, right);
+    let item = concat(text(element), Expr::Const(Value::text(" ")));
+    let met = || {
+        let length = Expr::Call { function: Function::Length, arguments: vec![column(LISTS, 1)] };
+        let values = vec![integer(step), column(LISTS, 0), column(LISTS, 1)];
+        [mix(seen, length), Instruction::Emit { values }]
+    };
+    let at = code.len() as Label;
+    let end = at + 22;
+    let [mix_read, emit_read] = met();
+    code.extend([
+        Instruction::JumpUnless { condition: equal(register(kind), 0), to: at + 5 },
+        read(LISTS, key.clone(), Intent::Read, end),
+        mix_read,
+        emit_read,
+        Instruction::Jump { to: end },
+        Instruction::JumpUnless { condition: equal(register(kind), 1), to: at + 10 },
+        read(LISTS, key.clone(), Intent::Write, at + 9),
+        Instruction::Update {
+            table: LISTS,
+            row: LISTS,
+            set: vec![(1, concat(column(LISTS, 1), item.clone()))],
+        },
+        Instruction::Jump { to: end },
+        Instruction::Insert { table: LISTS, values: vec![key.clone(), item], row: LISTS },
+    ]);
+    for (kind_of_scan, direction) in [(2, Direction::Forward), (3, Direction::Backward)] {
+        let at = code.len() as Label;
+        let range = ScanRange {
+            lower: ScanBound::Included(vec![key.clone()]),
+            upper: ScanBound::Excluded(vec![add(key.clone(), integer(SCANNED_KEYS as i64))]),
+        };
+        let [mix_scanned, emit_scanned] = met();
+        code.extend([
+            Instruction::JumpUnless { condition: equal(register(kind), kind_of_scan), to: at + 6 },
+            Instruction::OpenScan { cursor: 0, table: LISTS, range, direction, intent: Intent::Read },
+            Instruction::NextRow { cursor: 0, row: LISTS, end: at + 6 },
+            mix_scanned,
+            emit_scanned,
+            Instruction::Jump { to: at + 2 },
+        ]);
+    }
+    debug_assert_eq!(code.len() as Label, end);
+}
+
+fn lists() -> Vec<Instruction> {
+    let seen = 13;
+    let mut code = vec![Instruction::Evaluate { expr: integer(1), into: seen }];
+    for step in 0..4 {
+        list_step(&mut code, i64::from(step), 1 + 3 * step, seen);
+    }
+    code.push(Instruction::Insert { table: LEDGER, values: vec![register(0), register(seen)], row: LEDGER });
+    code
+}
+
 fn copy() -> Vec<Instruction> {
     let mut code = vec![
         Instruction::Evaluate { expr: integer(0), into: 3 },
@@ -248,6 +311,7 @@ fn surroundings() -> Vec<Instruction> {
 fn code_of(body: &str) -> Option<Vec<Instruction>> {
     Some(match body {
         "script" => script(),
+        "lists" => lists(),
         "copy" => copy(),
         // Another version of the same routine, for replacements.
         "copy twice" => {
@@ -302,7 +366,11 @@ impl RoutineCompiler for TestCompiler {
                 .map(reference)
                 .collect::<Result<_>>()?,
             code,
-            output: Vec::new(),
+            output: if body == "lists" {
+                vec![SqlType::BigInt, SqlType::BigInt, SqlType::Text]
+            } else {
+                Vec::new()
+            },
             replay: Replayability::Deterministic { uses_clock: uses, uses_random: uses, uses_identity: uses },
             ..Procedure::default()
         })

@@ -1,7 +1,8 @@
 //! Concurrent list-append transactions, recorded for the checker; also on a disk that dies under them.
 //!
 //! Point reads, appends that insert or update, and range scans in both directions (absent keys read as empty lists, so phantoms
-//! show as cycles).
+//! show as cycles); one statement each, or all steps of a transaction in one call. A call enters in the ledger what it has read, so
+//! that a replay which reads anything else diverges.
 //!
 //! Across a crash the history goes on: outcomes that no client has learned are unknown, and the first transaction after the
 //! recovery reads all lists. So the checker demands that what was acknowledged is in the lists, that whoever is there has all his appends
@@ -10,16 +11,17 @@
 use std::sync::Arc;
 
 use hyades_engine::catalog::IndexKind;
-use hyades_engine::db::Engine;
+use hyades_engine::db::{Engine, Logging};
 use hyades_engine::procedure::ir::Direction;
 use hyades_engine::{Error, Result};
 use rand::rngs::StdRng;
 use rand::{RngExt, SeedableRng};
 
-use crate::client::{Client, create_tables};
-use crate::crash::{Laggard, Scenario};
+use crate::client::{Client, big, create_tables};
+use crate::crash::{Calls, Laggard, Scenario};
 use crate::disk::SimulatedDisk;
 use crate::history::{Outcome, Recorder, Recording};
+use crate::routines::{SCANNED_KEYS, create_routines};
 use crate::serializability::{CheckOptions, CheckReport, check, explain};
 
 /// Few keys, so that the sessions meet.
@@ -50,7 +52,7 @@ fn steps(
             _ => {
                 let direction =
                     if random.random_bool(0.5) { Direction::Forward } else { Direction::Backward };
-                let end = (key + 4).min(KEYS);
+                let end = (key + SCANNED_KEYS).min(KEYS);
                 let found = client.scan_lists(key, end, direction)?;
                 for key in key..end {
                     let list = found.iter().find(|(at, _)| *at == key).map(|(_, list)| list.clone());
@@ -65,15 +67,58 @@ fn steps(
     Ok(())
 }
 
+/// The same steps in one call.
+fn steps_as_call(
+    client: &mut Client,
+    recording: &mut Recording<'_>,
+    recorder: &Recorder,
+    random: &mut StdRng,
+    logging: Logging,
+) -> Result<()> {
+    const KINDS: [u64; 10] = [0, 0, 0, 0, 1, 1, 1, 1, 2, 3];
+    let steps: Vec<(u64, u64, u64)> = (0..random.random_range(1..=4))
+        .map(|_| {
+            let (kind, key) = (KINDS[random.random_range(0..10)], random.random_range(0..KEYS));
+            (kind, key, recorder.new_element())
+        })
+        .collect();
+    let mut arguments = vec![big(recorder.new_element() as i64)];
+    let padded = steps.iter().chain(std::iter::repeat(&(4, 0, 0))).take(4);
+    arguments
+        .extend(padded.flat_map(|(kind, key, element)| [*kind, *key, *element]).map(|of| big(of as i64)));
+    let found = client.call_lists(&arguments, logging)?;
+    for (number, (kind, key, element)) in steps.into_iter().enumerate() {
+        let list_of = |key| {
+            let list = found.iter().find(|(step, at, _)| (*step, *at) == (number, key));
+            list.map(|(.., list)| list.clone()).unwrap_or_default()
+        };
+        match kind {
+            1 => recording.append(key, element),
+            0 => recording.read(key, list_of(key)),
+            _ => (key..(key + SCANNED_KEYS).min(KEYS)).for_each(|key| recording.read(key, list_of(key))),
+        }
+    }
+    Ok(())
+}
+
 /// One session's transactions, until the database dies.
-fn session(engine: &dyn Engine, recorder: &Recorder, session: u32, transactions: u32, seed: u64) {
+fn session(
+    engine: &dyn Engine,
+    recorder: &Recorder,
+    session: u32,
+    (transactions, calls): (u32, Calls),
+    seed: u64,
+) {
     let mut random = StdRng::seed_from_u64(seed.wrapping_mul(1000) + u64::from(session));
     let Ok(mut client) = Client::new(engine) else { return };
     for _ in 0..transactions {
         let mut recording = recorder.begin(session);
         client.begin();
-        let is_kept =
-            steps(&mut client, &mut recording, recorder, &mut random).is_ok() && random.random_bool(0.95);
+        let outcome = match calls.logging(random.random_range(0..1 << 20)) {
+            None => steps(&mut client, &mut recording, recorder, &mut random),
+            Some(logging) => steps_as_call(&mut client, &mut recording, recorder, &mut random, logging),
+        };
+        let is_kept = outcome.is_ok() && random.random_bool(0.95);
         if !is_kept {
             let answer = client.rollback();
             recording.end(Outcome::Aborted);
@@ -92,11 +137,11 @@ fn session(engine: &dyn Engine, recorder: &Recorder, session: u32, transactions:
 }
 
 /// Runs all sessions to their end, or to that of the database.
-pub fn run(engine: &Arc<dyn Engine>, recorder: &Arc<Recorder>, transactions: u32, seed: u64) {
+pub fn run(engine: &Arc<dyn Engine>, recorder: &Arc<Recorder>, transactions: u32, calls: Calls, seed: u64) {
     let threads: Vec<_> = (0..SESSIONS)
         .map(|number| {
             let (engine, recorder) = (Arc::clone(engine), Arc::clone(recorder));
-            std::thread::spawn(move || session(&*engine, &recorder, number, transactions, seed))
+            std::thread::spawn(move || session(&*engine, &recorder, number, (transactions, calls), seed))
         })
         .collect();
     for thread in threads {
@@ -127,13 +172,14 @@ pub fn crash_twice(scenario: Scenario, seed: u64) -> std::result::Result<CheckRe
     let mut disk = SimulatedDisk::new(seed);
     let engine = scenario.open(&disk).map_err(named("does not open"))?;
     create_tables(&*engine, IndexKind::Ordered).map_err(named("cannot create tables"))?;
+    create_routines(&*engine).map_err(named("cannot create routines"))?;
     drop(engine);
     for life in 0..2 {
         let engine = scenario.open(&disk).map_err(named("does not open"))?;
         read_all(&*engine, &recorder).map_err(named("cannot be read"))?;
         disk.crash_at(disk.operations() + random.random_range(1..120));
         let laggard = seed.is_multiple_of(2).then(|| Laggard::start(&disk, scenario.logs, seed));
-        run(&engine, &recorder, TRANSACTIONS, seed * 2 + life);
+        run(&engine, &recorder, TRANSACTIONS, scenario.calls, seed * 2 + life);
         drop(laggard);
         drop(engine);
         disk = disk.after_power_cut(seed);

@@ -43,7 +43,7 @@ pub(crate) fn environment(user: &str, database: &str) -> Environment {
 
 /// Evaluates an expression over registers.
 pub(crate) fn evaluate(expr: &Expr, registers: &[Value], environment: &Environment) -> Result<Value> {
-    evaluate::evaluate(expr, &Context { registers, rows: &[], layouts: &[], environment })
+    evaluate::evaluate(expr, &Context::of_registers(registers, environment))
 }
 
 /// Whether the result depends on the operand alone, not on the session's time zone.

@@ -106,7 +106,12 @@ impl Instance {
             System::Hyades(hyades) => hyades.command(&data, self.port),
             System::PostgreSql(postgresql) => postgresql.command(&self.directory, self.port),
         };
-        let mut command = with_prefix(&self.prefix, &inner);
+        self.start_command(&inner)
+    }
+
+    /// As [`Instance::start`], with another command line.
+    pub(crate) fn start_command(&self, inner: &Command) -> Result<RunningServer> {
+        let mut command = with_prefix(&self.prefix, inner);
         command.args(&self.arguments);
         let log = File::options()
             .create(true)

@@ -20,7 +20,7 @@ const SHORTEST_SLEEP: Duration = Duration::from_micros(20);
 
 pub(super) struct Spindle {
     profile: Profile,
-    /// When the bytes asked for so far have moved.
+    /// When the bytes asked for so far have moved, and the device is free again.
     moved: Mutex<Option<Instant>>,
     running: Mutex<u32>,
     one_done: Condvar,
@@ -39,7 +39,12 @@ impl Spindle {
         }
         *running += 1;
         drop(running);
-        let done = self.transfer(bytes) + Duration::from_micros(self.profile.latency_us);
+        let latency = Duration::from_micros(self.profile.latency_us);
+        // A device that does one thing at a time moves nothing while its head moves.
+        let done = match self.profile.at_once {
+            1 => self.transfer(bytes, latency),
+            _ => self.transfer(bytes, Duration::ZERO) + latency,
+        };
         sleep_until(done);
         *self.running.lock() -= 1;
         self.one_done.notify_one();
@@ -47,16 +52,16 @@ impl Spindle {
 
     /// Returns when this many bytes would have been read, one after the other.
     pub(super) fn read(&self, bytes: usize) {
-        sleep_until(self.transfer(bytes));
+        sleep_until(self.transfer(bytes, Duration::ZERO));
     }
 
-    /// Takes tokens; answers when they will have flowed in.
-    fn transfer(&self, bytes: usize) -> Instant {
+    /// Takes tokens; answers when they will have flowed in. The device is busy for `busy` longer.
+    fn transfer(&self, bytes: usize, busy: Duration) -> Instant {
         let mut moved = self.moved.lock();
         let now = Instant::now();
         let full = now.checked_sub(BUCKET).unwrap_or(now);
         let start = moved.map_or(now, |moved| moved.max(full));
-        let end = start + Duration::from_secs_f64(bytes as f64 / self.profile.bytes_per_second);
+        let end = start + Duration::from_secs_f64(bytes as f64 / self.profile.bytes_per_second) + busy;
         *moved = Some(end);
         end.max(now)
     }

@@ -37,6 +37,7 @@ const CALLS: &[Call] = &[
 ];
 
 struct Stream {
+    customers: u64,
     random: SmallRng,
     zipf: Zipf,
 }
@@ -79,7 +80,11 @@ impl Workload for Bank {
     }
 
     fn stream(&self, worker: u64, _workers: u64, seed: u64) -> Box<dyn Calls> {
-        Box::new(Stream { random: random_for(&[seed, worker]), zipf: Zipf::new(self.customers, self.theta) })
+        Box::new(Stream {
+            customers: self.customers,
+            random: random_for(&[seed, worker]),
+            zipf: Zipf::new(self.customers, self.theta),
+        })
     }
 
     fn check(&self, connection: &mut dyn Connection) -> Result<Vec<Violation>> {
@@ -102,11 +107,14 @@ impl Workload for Bank {
 
 impl Calls for Stream {
     fn next(&mut self, request: &mut Request) {
-        let customer = self.zipf.key(&mut self.random) as i32;
+        let key = self.zipf.key(&mut self.random);
+        let customer = key as i32;
         request.arguments.clear();
         request.arguments.push(Argument::Integer(customer));
         request.arguments.push(Argument::BigInt(self.random.random_range(1..=10_000)));
         request.call = usize::from(self.random.random_bool(0.5));
+        // Who has no spouse transfers nothing.
+        request.is_read_only = request.call == 0 && spouse(key, self.customers).is_none();
         if request.call == 1 {
             request.arguments.push(Argument::Integer(customer % NATIONS as i32));
         }

@@ -5,13 +5,14 @@
 
 use std::sync::Arc;
 
+use super::frame::RowBuffer;
 use crate::catalog::TableDefinition;
 use crate::error::{Error, Result, sqlstate};
 use crate::procedure::evaluate::{Context, operand};
 use crate::procedure::ir::{Expr, ScanBound, ScanRange, TableReference};
 use crate::storage::row::RowLayout;
 use crate::storage::table::Table;
-use crate::txn::{Access, Flow, Insertion, Intent, KeyRange, RowBuffer};
+use crate::txn::{Access, Flow, Insertion, Intent, KeyRange};
 use crate::value::Value;
 use crate::value::key::{self, KeyLayout};
 
@@ -109,17 +110,20 @@ fn key_of_row(reference: &TableReference, row: &[u8], out: &mut Vec<u8>) {
     }
 }
 
-/// Sets columns of the row in `row`, as computed in `scratch.set`; `row` then holds the new row and key.
+/// Sets columns, as computed in `scratch.set`, of the row in `row`, or of the one read in place; `row` then holds the new row and
+/// key.
 pub(super) fn update(
     transaction: &mut impl Access,
     reference: &TableReference,
     scratch: &mut Scratch,
+    in_place: Option<&[u8]>,
     row: &mut RowBuffer,
 ) -> Flow<()> {
+    let old = in_place.unwrap_or(&row.bytes);
     for (column, value) in &scratch.set {
         if value.is_null() && !reference.definition.columns[usize::from(*column)].is_nullable {
             let mut values = Vec::new();
-            reference.layout.values(&row.bytes, &mut values);
+            reference.layout.values(old, &mut values);
             for (column, value) in &scratch.set {
                 values[usize::from(*column)] = value.clone();
             }
@@ -133,7 +137,7 @@ pub(super) fn update(
         }
     }
     scratch.row.clear();
-    reference.layout.update(&row.bytes, &scratch.set, &mut scratch.row);
+    reference.layout.update(old, &scratch.set, &mut scratch.row);
     let moves = reference.definition.primary_key.as_ref().is_some_and(|primary_key| {
         scratch.set.iter().any(|(column, _)| primary_key.columns.contains(column))
     });

@@ -15,7 +15,7 @@ use std::sync::Arc;
 use super::conditions;
 use super::evaluate::evaluate;
 use super::frame::{Calls, Frame, Handler, Message};
-use super::interpret::{Next, Run, context};
+use super::interpret::{Next, Run};
 use super::ir::{
     Callee, Condition, ErrorField, Expr, Instruction, Label, Procedure, Register, Report, Severity, SpoolSlot,
 };
@@ -48,7 +48,7 @@ impl<T: Access> Run<'_, T> {
                 return Ok(Next::Label(self.for_step(*counter, *step, *is_reverse, (*again, *end))));
             }
             Instruction::SetElement { array, element, index, value } => {
-                let context = context(self.frame, self.environment);
+                let context = self.context();
                 let (index, value) = (evaluate(index, &context)?, evaluate(value, &context)?);
                 let array = &mut self.frame.registers[usize::from(*array)];
                 if array.is_null() {
@@ -117,7 +117,7 @@ impl<T: Access> Run<'_, T> {
             Instruction::FeedStage { stage, values } => {
                 let mut row = std::mem::take(&mut self.frame.emitted);
                 row.clear();
-                let context = context(self.frame, self.environment);
+                let context = self.context();
                 for value in values {
                     row.push(evaluate(value, &context)?);
                 }
@@ -138,7 +138,7 @@ impl<T: Access> Run<'_, T> {
     }
 
     fn evaluated(&self, values: &[Expr]) -> Result<Vec<Value>> {
-        let context = context(self.frame, self.environment);
+        let context = self.context();
         values.iter().map(|value| evaluate(value, &context)).collect()
     }
 
@@ -163,7 +163,8 @@ impl<T: Access> Run<'_, T> {
         };
         frame.registers.iter_mut().for_each(|register| register.put(Value::Null));
         frame.restart();
-        let context = context(self.frame, self.environment);
+        self.keep_rows();
+        let context = self.context();
         for (register, argument) in frame.registers.iter_mut().zip(arguments) {
             *register = evaluate(argument, &context)?;
         }
@@ -181,6 +182,7 @@ impl<T: Access> Run<'_, T> {
         let mut caller = self.frame.calls.as_mut()?.callers.pop()?;
         std::mem::swap(&mut self.frame.calls, &mut caller.calls);
         std::mem::swap(self.frame, &mut caller);
+        self.rows_in_place.clear();
         Some(caller)
     }
 
@@ -285,7 +287,7 @@ impl<T: Access> Run<'_, T> {
 
     fn report(&mut self, report: &Report) -> Result<()> {
         let text = |expr: &Expr| -> Result<String> {
-            let value = evaluate(expr, &context(self.frame, self.environment))?;
+            let value = evaluate(expr, &self.context())?;
             Ok(value.as_str().unwrap_or_default().to_owned())
         };
         let state = text(&report.state)?;

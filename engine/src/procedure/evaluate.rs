@@ -36,6 +36,8 @@ pub const MAXIMUM_DEPTH: usize = 500;
 pub struct Context<'a> {
     pub registers: &'a [Value],
     pub rows: &'a [RowBuffer],
+    /// For each row slot, where its row stands in its table; `None` if the buffer holds it.
+    pub rows_in_place: &'a [Option<&'a [u8]>],
     /// The layout of the row in each row slot; None for a slot that was never filled.
     pub layouts: &'a [Option<Arc<RowLayout>>],
     pub environment: &'a Environment,
@@ -51,6 +53,11 @@ enum Peek {
 }
 
 impl<'a> Context<'a> {
+    /// For expressions over registers alone.
+    pub fn of_registers(registers: &'a [Value], environment: &'a Environment) -> Context<'a> {
+        Context { registers, rows: &[], rows_in_place: &[], layouts: &[], environment }
+    }
+
     fn layout(&self, row: u16) -> Result<&'a RowLayout> {
         match self.layouts.get(usize::from(row)) {
             Some(Some(layout)) => Ok(layout),
@@ -59,6 +66,9 @@ impl<'a> Context<'a> {
     }
 
     fn row(&self, row: u16) -> Result<&'a [u8]> {
+        if let Some(Some(bytes)) = self.rows_in_place.get(usize::from(row)) {
+            return Ok(bytes);
+        }
         match self.rows.get(usize::from(row)) {
             Some(buffer) if !buffer.bytes.is_empty() => Ok(&buffer.bytes),
             _ => Err(Error::input(sqlstate::INTERNAL_ERROR, format!("row slot {row} is empty"))),

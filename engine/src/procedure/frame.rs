@@ -11,7 +11,6 @@ use super::access::Scratch;
 use super::ir::{Instruction, Label, Procedure, RowSlot, Severity, SpoolSlot, StageRun, TableIndex};
 use crate::error::{Error, SqlState};
 use crate::storage::row::RowLayout;
-pub use crate::txn::RowBuffer;
 use crate::txn::{Cursor, Savepoint};
 use crate::value::Value;
 
@@ -64,6 +63,15 @@ pub struct Message {
     pub text: String,
     pub detail: Option<String>,
     pub hint: Option<String>,
+}
+
+/// A row that was read or written, and the primary key it was found under.
+#[derive(Clone, Debug, Default)]
+pub struct RowBuffer {
+    /// The row's bytes (see `storage::row`), unless the run that is under way reads them in place.
+    pub bytes: Vec<u8>,
+    /// The primary key in index order (see `value::key`).
+    pub key: Vec<u8>,
 }
 
 /// Rows kept for later.

@@ -5,6 +5,9 @@
 
 use std::sync::atomic::Ordering;
 
+use crossbeam_epoch::{self as epoch, Guard};
+use smallvec::SmallVec;
+
 use super::access::{self, Scratch};
 use super::evaluate::{Context, condition, evaluate};
 use super::frame::{Environment, Frame, RowSink};
@@ -16,13 +19,42 @@ use crate::value::Value;
 /// Instructions between two looks at the interrupt flag.
 const INTERRUPT_INTERVAL: u32 = 256;
 
-/// One run, from where the frame stands to the procedure's end.
-pub(crate) struct Run<'r, T: Access> {
+/// Runs a procedure from where its frame stands until the outermost procedure returns, fails, or must wait.
+pub(crate) fn run<T: Access>(
+    transaction: &mut T,
+    frame: &mut Frame,
+    environment: &mut Environment,
+    sink: &mut dyn RowSink,
+) -> Flow<()> {
+    loop {
+        let guard = epoch::pin();
+        let mut run = Run {
+            transaction: &mut *transaction,
+            frame: &mut *frame,
+            environment: &mut *environment,
+            sink: &mut *sink,
+            guard: &guard,
+            rows_in_place: SmallVec::new(),
+        };
+        if let Some(outcome) = run.resume() {
+            return outcome;
+        }
+    }
+}
+
+/// One part of a run, while the thread stays pinned.
+///
+/// Rows are read where they stand in their tables: bytes of rows never change, and the pin keeps them. What a run has still to see
+/// after the pin, or in a procedure that it returns to, is copied into the frame ([`Run::keep_rows`]).
+pub(super) struct Run<'r, T: Access> {
     pub(super) transaction: &'r mut T,
     /// Of the procedure that is active; its callers stand in it.
     pub(super) frame: &'r mut Frame,
     pub(super) environment: &'r mut Environment,
     pub(super) sink: &'r mut dyn RowSink,
+    guard: &'r Guard,
+    /// For row slots of the active procedure; those at the end may be missing. `None`: the frame holds the row.
+    pub(super) rows_in_place: SmallVec<[Option<&'r [u8]>; 8]>,
 }
 
 /// Where to go on.
@@ -38,30 +70,34 @@ pub(super) enum Next {
 enum Exit {
     Called,
     Returned,
+    /// It has run for long: memory is given back only when pins end.
+    Unpin,
 }
 
 impl<'r, T: Access> Run<'r, T> {
-    pub(crate) fn new(
-        transaction: &'r mut T,
-        frame: &'r mut Frame,
-        environment: &'r mut Environment,
-        sink: &'r mut dyn RowSink,
-    ) -> Run<'r, T> {
-        Run { transaction, frame, environment, sink }
-    }
-
-    /// Runs until the outermost procedure returns, fails, or must wait.
-    pub(crate) fn resume(&mut self) -> Flow<()> {
+    /// Runs until the outermost procedure returns, fails, or must wait; `None`: until it is time for a new pin.
+    fn resume(&mut self) -> Option<Flow<()>> {
         loop {
             match self.run_activation() {
                 Ok(Exit::Called) => {}
                 Ok(Exit::Returned) => {
                     if !self.return_to_caller() {
-                        return Ok(());
+                        return Some(Ok(()));
                     }
                 }
-                Err(Interrupt::Failed(error)) => self.handle(error)?,
-                Err(wait) => return Err(wait),
+                Ok(Exit::Unpin) => {
+                    self.keep_rows();
+                    return None;
+                }
+                Err(Interrupt::Failed(error)) => {
+                    if let Err(error) = self.handle(error) {
+                        return Some(Err(error.into()));
+                    }
+                }
+                Err(wait) => {
+                    self.keep_rows();
+                    return Some(Err(wait));
+                }
             }
         }
     }
@@ -74,7 +110,7 @@ impl<'r, T: Access> Run<'r, T> {
             budget -= 1;
             if budget == 0 {
                 self.check_interrupt()?;
-                budget = INTERRUPT_INTERVAL;
+                return Ok(Exit::Unpin);
             }
             match self.step(&procedure, instruction)? {
                 Next::Following => self.frame.next += 1,
@@ -88,6 +124,34 @@ impl<'r, T: Access> Run<'r, T> {
         }
         self.frame.next = procedure.code.len() as Label;
         Ok(Exit::Returned)
+    }
+
+    /// Copies the rows that are read in place into the frame.
+    pub(super) fn keep_rows(&mut self) {
+        for (buffer, row) in self.frame.rows.iter_mut().zip(self.rows_in_place.drain(..)) {
+            if let Some(row) = row {
+                buffer.bytes.clear();
+                buffer.bytes.extend_from_slice(row);
+            }
+        }
+    }
+
+    /// From now on a slot holds this row, found in place or (`None`) in the frame.
+    fn set_row(&mut self, slot: RowSlot, row: Option<&'r [u8]>) {
+        let slot = usize::from(slot);
+        if self.rows_in_place.len() <= slot {
+            if row.is_none() {
+                return;
+            }
+            self.rows_in_place.resize(slot + 1, None);
+        }
+        self.rows_in_place[slot] = row;
+    }
+
+    pub(super) fn context(&self) -> Context<'_> {
+        let Frame { registers, rows, layouts, .. } = &*self.frame;
+        let (rows_in_place, environment) = (&self.rows_in_place, &*self.environment);
+        Context { registers, rows, rows_in_place, layouts, environment }
     }
 
     fn check_interrupt(&self) -> Result<()> {
@@ -104,13 +168,13 @@ impl<'r, T: Access> Run<'r, T> {
                 let value = match expr {
                     Expr::Const(value) => value.clone(),
                     Expr::Register(from) => self.frame.registers[usize::from(*from)].clone(),
-                    other => evaluate(other, &context(self.frame, self.environment))?,
+                    other => evaluate(other, &self.context())?,
                 };
                 self.frame.registers[usize::from(*into)].put(value);
             }
             Instruction::Jump { to } => return Ok(Next::Label(*to)),
             Instruction::JumpUnless { condition: test, to } => {
-                if !condition(test, &context(self.frame, self.environment))? {
+                if !condition(test, &self.context())? {
                     return Ok(Next::Label(*to));
                 }
             }
@@ -136,12 +200,7 @@ impl<'r, T: Access> Run<'r, T> {
             Instruction::ReadPoint { table, key, row, intent, absent } => {
                 let reference = &procedure.tables[usize::from(*table)];
                 let mut bytes = std::mem::take(&mut self.frame.scratch.key);
-                let is_complete = access::build_key(
-                    key,
-                    &reference.key_layout,
-                    &context(self.frame, self.environment),
-                    &mut bytes,
-                );
+                let is_complete = access::build_key(key, &reference.key_layout, &self.context(), &mut bytes);
                 let found = match is_complete {
                     Ok(true) => self.read_point(reference, &bytes, *intent, *row),
                     Ok(false) => Ok(false),
@@ -155,7 +214,7 @@ impl<'r, T: Access> Run<'r, T> {
                 self.transaction.enter(&reference.table, reference.version, *intent)?;
                 let slot = usize::from(*cursor);
                 let mut bounds = std::mem::take(&mut self.frame.cursors[slot].position.range);
-                let context = context(self.frame, self.environment);
+                let context = self.context();
                 let is_possible = access::build_range(range, &reference.key_layout, &context, &mut bounds)?;
                 let cursor = &mut self.frame.cursors[slot];
                 cursor.table = usize::from(*table);
@@ -171,9 +230,13 @@ impl<'r, T: Access> Run<'r, T> {
                 let Frame { cursors, rows, .. } = &mut *self.frame;
                 let cursor = &mut cursors[usize::from(*cursor)];
                 let reference = &procedure.tables[cursor.table];
-                let row = &mut rows[usize::from(*row)];
-                let found = self.transaction.next_row(&reference.table, &mut cursor.position, row)?;
-                Ok(if found { Next::Following } else { Next::Label(*end) })
+                let found = self.transaction.next_row(&reference.table, &mut cursor.position, self.guard)?;
+                if found.is_none() {
+                    return Ok(Next::Label(*end));
+                }
+                rows[usize::from(*row)].key.clone_from(&cursor.position.position);
+                self.set_row(*row, found);
+                Ok(Next::Following)
             }
             write => self.write_step(procedure, write),
         }
@@ -187,8 +250,15 @@ impl<'r, T: Access> Run<'r, T> {
         row: RowSlot,
     ) -> Flow<bool> {
         self.transaction.enter(&reference.table, reference.version, intent)?;
-        let row = &mut self.frame.rows[usize::from(row)];
-        self.transaction.read_point(&reference.table, key, intent, row)
+        let found = self.transaction.read_point(&reference.table, key, intent, self.guard)?;
+        if found.is_none() {
+            return Ok(false);
+        }
+        let buffer = &mut self.frame.rows[usize::from(row)];
+        buffer.key.clear();
+        buffer.key.extend_from_slice(key);
+        self.set_row(row, found);
+        Ok(true)
     }
 
     fn write_step(&mut self, procedure: &Procedure, instruction: &Instruction) -> Flow<Next> {
@@ -225,13 +295,14 @@ impl<'r, T: Access> Run<'r, T> {
     fn insert(&mut self, reference: &TableReference, values: &[Expr], row: RowSlot) -> Flow<Insertion> {
         let mut scratch = std::mem::take(&mut self.frame.scratch);
         scratch.values.drain(..).for_each(Value::discard);
-        let context = context(self.frame, self.environment);
+        let context = self.context();
         let evaluated = values.iter().try_for_each(|value| {
             scratch.values.push(evaluate(value, &context)?);
             Ok::<(), Error>(())
         });
         let result = match evaluated {
             Ok(()) => {
+                self.set_row(row, None);
                 let row = &mut self.frame.rows[usize::from(row)];
                 access::insert(self.transaction, reference, &mut scratch, row)
             }
@@ -249,18 +320,21 @@ impl<'r, T: Access> Run<'r, T> {
         scratch: &mut Scratch,
     ) -> Flow<()> {
         scratch.set.drain(..).for_each(|(_, value)| value.discard());
-        let context = context(self.frame, self.environment);
+        let context = self.context();
         for (column, value) in set {
             scratch.set.push((*column, evaluate(value, &context)?));
         }
-        let row = &mut self.frame.rows[usize::from(row)];
-        access::update(self.transaction, reference, scratch, row)
+        let in_place = self.rows_in_place.get(usize::from(row)).copied().flatten();
+        let buffer = &mut self.frame.rows[usize::from(row)];
+        access::update(self.transaction, reference, scratch, in_place, buffer)?;
+        self.set_row(row, None);
+        Ok(())
     }
 
     fn emit(&mut self, values: &[Expr]) -> Result<()> {
         let mut emitted = std::mem::take(&mut self.frame.emitted);
         emitted.clear();
-        let context = context(self.frame, self.environment);
+        let context = self.context();
         for value in values {
             emitted.push(evaluate(value, &context)?);
         }
@@ -276,7 +350,7 @@ impl<'r, T: Access> Run<'r, T> {
     }
 
     fn raise(&self, state: &'static str, message: &Expr) -> Result<Error> {
-        let message = match evaluate(message, &context(self.frame, self.environment))? {
+        let message = match evaluate(message, &self.context())? {
             Value::Text(text) => text.to_string(),
             other => format!("{other:?}"),
         };
@@ -284,14 +358,10 @@ impl<'r, T: Access> Run<'r, T> {
     }
 
     fn violation(&self, violation: &Violation) -> Result<Error> {
-        let detail = evaluate(&violation.detail, &context(self.frame, self.environment))?;
+        let detail = evaluate(&violation.detail, &self.context())?;
         Ok(Error::input(SqlState(violation.state), &violation.message)
             .with_detail(detail.as_str().unwrap_or_default())
             .with_table(&violation.table)
             .with_constraint(&violation.constraint))
     }
-}
-
-pub(super) fn context<'c>(frame: &'c Frame, environment: &'c Environment) -> Context<'c> {
-    Context { registers: &frame.registers, rows: &frame.rows, layouts: &frame.layouts, environment }
 }

@@ -59,9 +59,11 @@
 
 #[cfg(all(test, not(loom)))]
 mod tests;
+mod vectors;
 
 use std::sync::Arc;
 
+pub use self::vectors::TupleVectors;
 use super::{AccessMode, Append, CommitPayload, Protocol, Trace};
 use crate::error::Result;
 use crate::log::append::CommitFields;
@@ -73,23 +75,6 @@ use crate::mutant::{self, Mutant};
 /// See the file head.
 pub struct Taurus {
     logs: RunningLogs,
-}
-
-/// What is kept for a tuple, gap or table stripe. An empty vector means: at most the floor.
-#[derive(Clone, Debug, Default)]
-pub struct TupleVectors {
-    write: LsnVector,
-    /// Most tuples have none: kept apart, so that the lock table stays small.
-    shared: Option<Box<SharedVectors>>,
-}
-
-/// Of accesses that do not conflict with their like.
-#[derive(Clone, Debug, Default)]
-struct SharedVectors {
-    /// Readers that conflict with later writers: command-logged ones.
-    read: LsnVector,
-    /// Intents: row writers under a table, inserters into a gap; command-logged row readers under a table.
-    intent: LsnVector,
 }
 
 /// T.LV, and how far a large transaction's append has come.
@@ -205,10 +190,7 @@ impl Protocol for Taurus {
 
     #[inline]
     fn can_evict(&self, meta: &TupleVectors) -> bool {
-        self.is_below_floor(meta.write.entries())
-            && meta.shared.as_ref().is_none_or(|shared| {
-                self.is_below_floor(shared.intent.entries()) && self.is_below_floor(shared.read.entries())
-            })
+        meta.are_covered(|vector| self.is_below_floor(vector))
     }
 
     fn new_dependencies(&self) -> Dependencies {
@@ -221,65 +203,23 @@ impl Protocol for Taurus {
         dependencies.progress.reset();
     }
 
-    /// Raises T.LV by the LVs of all earlier conflicting accesses (algorithm 1, lines 3 to 5; four modes).
+    /// Invariant 4: an empty vector is covered by the floor, which `freeze` brings in.
     #[inline]
     fn acquired(&self, mode: AccessMode, meta: &TupleVectors, dependencies: &mut Dependencies) {
-        let vector = &mut dependencies.vector;
-        // Invariant 4: an empty vector is covered by the floor, which `freeze` brings in.
-        vector.raise(meta.write.entries());
-        let Some(shared) = &meta.shared else { return };
-        if matches!(mode, AccessMode::Read | AccessMode::Write) {
-            vector.raise(shared.intent.entries());
-        }
-        if matches!(mode, AccessMode::IntentWrite | AccessMode::Write) {
-            vector.raise(shared.read.entries());
-        }
+        meta.collect(mode, &mut dependencies.vector);
     }
 
-    /// Leaves the token for later conflicting accesses (algorithm 1, lines 13 to 16).
     #[inline]
     fn released(&self, mode: AccessMode, meta: &mut TupleVectors, token: &LsnVector, trace: Trace) {
-        if trace == Trace::None {
-            return;
-        }
-        let reads_again = trace == Trace::Command && !mutant::is_active(Mutant::NoReadLv);
-        match mode {
-            AccessMode::IntentRead if reads_again => {
-                meta.shared.get_or_insert_default().intent.raise(token.entries());
-            }
-            AccessMode::Read if reads_again => {
-                meta.shared.get_or_insert_default().read.raise(token.entries());
-            }
-            AccessMode::IntentRead | AccessMode::Read => {}
-            AccessMode::IntentWrite => meta.shared.get_or_insert_default().intent.raise(token.entries()),
-            AccessMode::Write => {
-                debug_assert!(
-                    mutant::is_active(Mutant::ReleaseBeforeRaise)
-                        || meta.write.is_covered_by(token.entries()),
-                    "a writer's LV covers its predecessors"
-                );
-                meta.write.copy_from(token.entries());
-                meta.shared = None;
-            }
-        }
+        meta.leave(mode, token, trace);
     }
 
-    /// Readers of the whole gap relied on both parts being empty. A writer of the gap has read it and inserted.
     fn divided(&self, gap: &TupleVectors) -> Option<TupleVectors> {
-        let read = gap.shared.as_ref().map_or(&[][..], |shared| shared.read.entries());
-        if self.is_below_floor(gap.write.entries()) && self.is_below_floor(read) {
-            return None;
-        }
-        let mut part = Box::<SharedVectors>::default();
-        part.read.raise(read);
-        part.read.raise(gap.write.entries());
-        Some(TupleVectors { shared: Some(part), ..TupleVectors::default() })
+        gap.divided(|vector| self.is_below_floor(vector))
     }
 
     fn inherit(&self, gap: &mut TupleVectors, from: &TupleVectors) {
-        if let Some(shared) = &from.shared {
-            gap.shared.get_or_insert_default().read.raise(shared.read.entries());
-        }
+        gap.inherit(from);
     }
 
     fn log_commit(

@@ -6,8 +6,10 @@
 //!
 //! A replay that fails, must wait, or writes anything else than the call did has *diverged*: the state would be wrong from here on,
 //! so recovery stops and names routine, log and position.
+//!
+//! A worker keeps the routines it has met with their procedures and frames. They hold for one version of the catalog: no schema change is
+//! replayed at the same time as a call. So a usual call looks nothing up, and allocates only what its own expressions do.
 
-use std::collections::HashMap;
 use std::sync::Arc;
 
 use jiff::tz::TimeZone;
@@ -20,7 +22,7 @@ use crate::log::record::Command;
 use crate::log::record::command::Captured;
 use crate::mutant::{self, Mutant};
 use crate::procedure::frame::{Environment, Frame, RowSink};
-use crate::procedure::interpret::Run;
+use crate::procedure::interpret;
 use crate::procedure::ir::Procedure;
 use crate::procedure::routine::RoutineCompiler;
 use crate::storage::catalog::{Catalog, CatalogView};
@@ -34,9 +36,22 @@ use crate::value::Value;
 pub(super) struct CommandReplay {
     access: ReplayAccess,
     environment: Environment,
-    arguments: Vec<Value>,
-    frames: HashMap<RoutineId, Frame>,
+    /// Most recent first, more or less.
+    known: Vec<Known>,
 }
+
+/// A routine that was called before.
+struct Known {
+    id: RoutineId,
+    routine: Arc<Routine>,
+    procedure: Arc<Procedure>,
+    /// Under which all this was found.
+    catalog_version: u64,
+    frame: Frame,
+}
+
+/// Beyond this many, those that are not used go.
+const KNOWN_ROUTINES: usize = 32;
 
 /// Where a record stands, for messages.
 #[derive(Clone, Copy)]
@@ -62,34 +77,59 @@ impl CommandReplay {
         command: &Command<'_>,
         place: Place,
     ) -> Result<()> {
+        let mut known = self.take_known(catalog, compiler, command, place)?;
+        let replayed = self.run(&mut known, command, place);
+        self.known.push(known);
+        let last = self.known.len() - 1;
+        self.known.swap(0, last);
+        replayed
+    }
+
+    /// The called routine, out of the list.
+    fn take_known(
+        &mut self,
+        catalog: &Catalog,
+        compiler: Option<&dyn RoutineCompiler>,
+        command: &Command<'_>,
+        place: Place,
+    ) -> Result<Known> {
+        let catalog_version = catalog.version();
+        let found = self.known.iter().position(|known| known.id == command.routine);
+        let found = found.map(|found| self.known.swap_remove(found));
+        if let Some(known) = found
+            && known.catalog_version == catalog_version
+            && known.routine.version_hash() == command.version_hash
+        {
+            return Ok(known);
+        }
+        self.known.truncate(KNOWN_ROUTINES - 1);
         let routine = find(catalog, command, place)?;
         let procedure = compile(&routine, catalog, compiler, place)?;
+        let frame = Frame::new(Arc::clone(&procedure));
+        Ok(Known { id: routine.id, routine, procedure, catalog_version, frame })
+    }
+
+    fn run(&mut self, known: &mut Known, command: &Command<'_>, place: Place) -> Result<()> {
+        let Known { routine, procedure, frame, .. } = known;
         let malformed = |malformed: crate::log::record::Malformed| place.corrupt(malformed.reason);
-        command.row_numbers_into(&mut self.access.row_numbers).map_err(malformed)?;
-        command.arguments_into(&mut self.arguments).map_err(malformed)?;
-        self.restore(&command.captured, place)?;
         self.access.begin();
-        let frame = self.frames.entry(routine.id).or_insert_with(|| Frame::new(Arc::clone(&procedure)));
-        frame.switch(&procedure);
-        if self.arguments.len() > frame.registers.len() {
-            return Err(place.diverged(&routine, "it has more arguments than the routine takes"));
+        command.row_numbers_into(&mut self.access.row_numbers).map_err(malformed)?;
+        self.restore(&command.captured, place)?;
+        frame.switch(procedure);
+        if command.argument_count() > frame.registers.len() {
+            return Err(place.diverged(routine, "it has more arguments than the routine takes"));
         }
-        for (register, argument) in frame.registers.iter_mut().zip(self.arguments.drain(..)) {
-            *register = argument;
-        }
-        let outcome = Run::new(&mut self.access, frame, &mut self.environment, &mut Nobody).resume();
+        command.arguments_to(&mut frame.registers).map_err(malformed)?;
+        let outcome = interpret::run(&mut self.access, frame, &mut self.environment, &mut Nobody);
         match outcome {
             Ok(()) => {}
-            Err(Interrupt::Wait(_)) => return Err(place.diverged(&routine, "it waits")),
+            Err(Interrupt::Wait(_)) => return Err(place.diverged(routine, "it waits")),
             Err(Interrupt::Failed(error)) => {
-                return Err(place.diverged(&routine, &format!("it fails with \"{error}\"")));
+                return Err(place.diverged(routine, &format!("it fails with \"{error}\"")));
             }
         }
-        if let Some(failure) = self.access.take_failure() {
-            return Err(place.diverged(&routine, &format!("it fails with \"{failure}\"")));
-        }
         if self.access.write_set().0 != command.write_set_hash || !self.access.has_used_row_numbers() {
-            return Err(place.diverged(&routine, "it writes something else than it did when it ran"));
+            return Err(place.diverged(routine, "it writes something else than it did when it ran"));
         }
         Ok(())
     }
@@ -152,8 +192,8 @@ fn compile(
     compiler: Option<&dyn RoutineCompiler>,
     place: Place,
 ) -> Result<Arc<Procedure>> {
-    let (kind, signature) = (routine.definition.kind.word(), routine.definition.signature());
     if compiler.is_none() {
+        let (kind, signature) = (routine.definition.kind.word(), routine.definition.signature());
         let message = format!(
             "the log holds a call of {kind} {signature}, and this program has no compiler for routines to replay it with \
              ({place})"

@@ -148,6 +148,7 @@ impl<K: IndexKey, const CAPACITY: usize> OrderedIndex<K, CAPACITY> {
     ) -> Result<Place<'g, K, CAPACITY>, Restart> {
         // SAFETY: the parent is an inner node reached under the guard, which outlives the result.
         let node = unsafe { parent.node.child(index, parent.version) }?;
+        node.prefetch();
         let version = node.lock.read()?;
         // Only now is it sure that the child had not been split between its being found and its version being noted.
         parent.node.lock.check(parent.version)?;

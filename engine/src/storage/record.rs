@@ -25,6 +25,7 @@ use std::sync::atomic::{AtomicPtr, Ordering};
 use crossbeam_epoch::Guard;
 
 use super::heap_bytes::HeapBytes;
+use super::prefetch::prefetch;
 
 /// Marks a record that has left its index; no allocation has this address, they are aligned to 4.
 const REMOVED: *mut u32 = std::ptr::without_provenance_mut(1);
@@ -51,6 +52,11 @@ impl Record {
         let row = handle(self.row.load(Ordering::Acquire))?;
         // SAFETY: loaded while the guard pins the epoch; whoever unlinks it later retires it through the epoch (invariant 1).
         Some(unsafe { row.bytes() })
+    }
+
+    /// Asks for the memory of the row.
+    pub(crate) fn prefetch(&self) {
+        prefetch(self.row.load(Ordering::Relaxed));
     }
 
     /// Whether the record holds a row.

@@ -118,7 +118,7 @@ impl RowLayout {
         }
         if column.width == 0 {
             append_content(column.sql_type, value, out);
-            set_end(column, start, out);
+            set_end(column, start, out.len() - start, out);
         } else {
             let slot = start + column.slot;
             write_fixed(value, &mut out[slot..slot + column.width]);
@@ -175,15 +175,20 @@ impl RowLayout {
             out[start + self.fixed_bytes + number / 8] &= !(1 << (number % 8));
         }
         if rebuild {
+            // Contents that stay, and stand next to each other, are copied together.
+            let mut copied = self.header_bytes;
             for (number, column) in self.columns.iter().enumerate().filter(|(_, column)| column.width == 0) {
+                let end = end_at(old, column.slot);
                 match set.iter().find(|(changed, _)| usize::from(*changed) == number) {
-                    Some((_, value)) => self.write(number, column, value, start, out),
-                    None => {
-                        out.extend_from_slice(self.content(old, column));
-                        set_end(column, start, out);
+                    Some((_, value)) => {
+                        out.extend_from_slice(&old[copied..end - self.content(old, column).len()]);
+                        self.write(number, column, value, start, out);
+                        copied = end;
                     }
+                    None => set_end(column, start, out.len() - start + (end - copied), out),
                 }
             }
+            out.extend_from_slice(&old[copied..]);
         }
         for (number, value) in set {
             let column = &self.columns[usize::from(*number)];
@@ -238,12 +243,11 @@ fn end_at(row: &[u8], slot: usize) -> usize {
     u32::from_le_bytes([row[slot], row[slot + 1], row[slot + 2], row[slot + 3]]) as usize
 }
 
-/// Notes that the content of this variable column ends where the row ends now.
-fn set_end(column: &Column, start: usize, out: &mut [u8]) {
-    let length = out.len() - start;
-    assert!(u32::try_from(length).is_ok(), "a row is at most 4 GiB");
+/// Notes where in the row the content of this variable column ends.
+fn set_end(column: &Column, start: usize, end: usize, out: &mut [u8]) {
+    assert!(u32::try_from(end).is_ok(), "a row is at most 4 GiB");
     let slot = start + column.slot;
-    out[slot..slot + END_BYTES].copy_from_slice(&(length as u32).to_le_bytes());
+    out[slot..slot + END_BYTES].copy_from_slice(&(end as u32).to_le_bytes());
 }
 
 #[inline]

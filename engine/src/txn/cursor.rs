@@ -4,26 +4,15 @@
 
 use std::ops::Bound;
 
-use crossbeam_epoch as epoch;
+use crossbeam_epoch::{self as epoch, Guard};
 
 use crate::storage::scan_batch::{ScanBatch, ScanDirection};
 use crate::storage::table::Table;
-use crate::txn::{Cursor, Direction, RowBuffer};
+use crate::txn::{Cursor, Direction};
 
-/// Copies the row under `key`, which is protected by a lock; false if there is none.
-pub(super) fn copy_row(table: &Table, key: &[u8], row: &mut RowBuffer) -> bool {
-    let guard = epoch::pin();
-    let record = table.state(&guard).index().get(key, &guard);
-    let Some(bytes) = record.and_then(|record| record.row(&guard)) else { return false };
-    fill(row, key, bytes);
-    true
-}
-
-fn fill(row: &mut RowBuffer, key: &[u8], bytes: &[u8]) {
-    row.bytes.clear();
-    row.bytes.extend_from_slice(bytes);
-    row.key.clear();
-    row.key.extend_from_slice(key);
+/// The row under `key`, which is protected by a lock.
+pub(super) fn find_row<'g>(table: &Table, key: &[u8], guard: &'g Guard) -> Option<&'g [u8]> {
+    table.state(guard).index().get(key, guard)?.row(guard)
 }
 
 /// Fetches the next batch behind the cursor's position.
@@ -78,15 +67,12 @@ impl Cursor {
         self.is_fetched
     }
 
-    /// Copies the next row of the batch, found under an earlier guard perhaps.
-    pub(super) fn copy_next(&self, table: &Table, row: &mut RowBuffer) -> bool {
-        let guard = epoch::pin();
-        let Some(page) = table.state(&guard).index().resume(&self.batch, &guard) else {
-            return copy_row(table, self.next_key(), row);
-        };
-        let Some(bytes) = page.record(self.next).row(&guard) else { return false };
-        fill(row, page.key(self.next), bytes);
-        true
+    /// The next row of the batch, found under an earlier guard perhaps.
+    pub(super) fn next_row<'g>(&self, table: &Table, guard: &'g Guard) -> Option<&'g [u8]> {
+        match table.state(guard).index().resume(&self.batch, guard) {
+            Some(page) => page.record(self.next).row(guard),
+            None => find_row(table, self.next_key(), guard),
+        }
     }
 }
 
@@ -103,8 +89,8 @@ pub(super) fn first_key_from(table: &Table, key: &[u8]) -> Option<Vec<u8>> {
 ///
 /// In an ordered index rows that the transaction itself has put ahead of the scan are met, as under row locks: a run and its
 /// replay must see the same, wherever the batches happen to end.
-pub(super) fn next_undisturbed(table: &Table, cursor: &mut Cursor, row: &mut RowBuffer) -> bool {
-    let is_ordered = table.state(&epoch::pin()).index().is_ordered();
+pub(super) fn next_undisturbed<'g>(table: &Table, cursor: &mut Cursor, guard: &'g Guard) -> Option<&'g [u8]> {
+    let is_ordered = table.state(guard).index().is_ordered();
     loop {
         let is_end = !cursor.has_next(table) || cursor.is_beyond(cursor.next_key());
         if is_ordered && !cursor.is_still_valid(table) {
@@ -113,12 +99,12 @@ pub(super) fn next_undisturbed(table: &Table, cursor: &mut Cursor, row: &mut Row
         if is_end {
             break;
         }
-        let found = cursor.copy_next(table, row);
+        let found = cursor.next_row(table, guard);
         cursor.step();
-        if found {
-            return true;
+        if found.is_some() {
+            return found;
         }
     }
     cursor.finish();
-    false
+    None
 }

@@ -26,12 +26,13 @@ mod bucket;
 use std::collections::HashMap;
 
 use crossbeam_utils::CachePadded;
-use parking_lot::{Mutex, MutexGuard};
 use smallvec::SmallVec;
 
 use self::bucket::{Bucket, Entry, Freshness, Grant, Waiter};
 use crate::mutant::{self, Mutant};
 use crate::protocol::{AccessMode, Protocol};
+use crate::storage::prefetch::prefetch;
+use crate::sync::{Mutex, MutexGuard};
 use crate::ticket::{Ticket, ticket};
 
 /// A lockable thing, as a 64-bit hash.
@@ -75,6 +76,13 @@ impl<P: Protocol> LockTable<P> {
     fn bucket(&self, resource: Resource) -> MutexGuard<'_, Bucket<P::TupleMeta>> {
         let mask = self.buckets.len() - 1;
         self.buckets[(resource.0 >> 20) as usize & mask].lock()
+    }
+
+    /// Asks for the memory of the bucket, ahead of a call that needs it.
+    #[inline]
+    pub(crate) fn prefetch(&self, resource: Resource) {
+        let mask = self.buckets.len() - 1;
+        prefetch(&raw const self.buckets[(resource.0 >> 20) as usize & mask]);
     }
 
     fn entry<'b>(
@@ -294,11 +302,11 @@ impl<P: Protocol> LockTable<P> {
         self.waits.lock().remove(&transaction);
     }
 
-    #[cfg(test)]
+    #[cfg(all(test, not(loom)))]
     pub(crate) fn entries(&self) -> usize {
         self.buckets.iter().map(|bucket| bucket.lock().len()).sum()
     }
 }
 
-#[cfg(test)]
+#[cfg(all(test, not(loom)))]
 mod tests;

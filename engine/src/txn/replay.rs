@@ -8,10 +8,10 @@
 
 use std::sync::Arc;
 
-use crossbeam_epoch as epoch;
+use crossbeam_epoch::{self as epoch, Guard};
 
-use super::cursor::{copy_row, next_undisturbed};
-use super::{Access, Cursor, Flow, Insertion, Intent, RowBuffer, Savepoint};
+use super::cursor::{find_row, next_undisturbed};
+use super::{Access, Cursor, Flow, Insertion, Intent, Savepoint};
 use crate::error::{Abort, Error, sqlstate};
 use crate::log::record::command::WriteSetHash;
 use crate::storage::table::Table;
@@ -25,8 +25,6 @@ pub(crate) struct ReplayAccess {
     next_row_number: usize,
     keeps_undo: bool,
     undo: Vec<Undo>,
-    /// A row could not go where it should.
-    failure: Option<Error>,
 }
 
 struct Undo {
@@ -43,12 +41,6 @@ impl ReplayAccess {
         self.next_row_number = 0;
         self.keeps_undo = false;
         self.undo.clear();
-        self.failure = None;
-    }
-
-    /// What went wrong where a procedure could not be told.
-    pub(crate) fn take_failure(&mut self) -> Option<Error> {
-        self.failure.take()
     }
 
     /// Of what has been written since [`ReplayAccess::begin`].
@@ -61,7 +53,7 @@ impl ReplayAccess {
         self.next_row_number == self.row_numbers.len()
     }
 
-    fn write(&mut self, table: &Arc<Table>, key: &[u8], row: Option<&[u8]>) -> Result<(), Error> {
+    fn write(&mut self, table: &Arc<Table>, key: &[u8], row: Option<&[u8]>) {
         let guard = epoch::pin();
         if self.keeps_undo {
             let record = table.state(&guard).index().get(key, &guard);
@@ -70,7 +62,7 @@ impl ReplayAccess {
             self.undo.push(Undo { table, key, old, write_set: self.write_set });
         }
         self.write_set.add(table.id(), key, row);
-        table.install(key, row, &guard)
+        table.state(&guard).set(key, row, &guard);
     }
 }
 
@@ -82,14 +74,14 @@ impl Access for ReplayAccess {
         Ok(())
     }
 
-    fn read_point(
+    fn read_point<'g>(
         &mut self,
         table: &Arc<Table>,
         key: &[u8],
         _intent: Intent,
-        row: &mut RowBuffer,
-    ) -> Flow<bool> {
-        Ok(copy_row(table, key, row))
+        guard: &'g Guard,
+    ) -> Flow<Option<&'g [u8]>> {
+        Ok(find_row(table, key, guard))
     }
 
     fn open_scan(&mut self, table: &Arc<Table>, cursor: &mut Cursor) -> Flow<()> {
@@ -106,8 +98,13 @@ impl Access for ReplayAccess {
         Ok(())
     }
 
-    fn next_row(&mut self, table: &Arc<Table>, cursor: &mut Cursor, row: &mut RowBuffer) -> Flow<bool> {
-        Ok(!cursor.is_finished && next_undisturbed(table, cursor, row))
+    fn next_row<'g>(
+        &mut self,
+        table: &Arc<Table>,
+        cursor: &mut Cursor,
+        guard: &'g Guard,
+    ) -> Flow<Option<&'g [u8]>> {
+        Ok(if cursor.is_finished { None } else { next_undisturbed(table, cursor, guard) })
     }
 
     fn insert(&mut self, table: &Arc<Table>, key: &[u8], row: &[u8]) -> Flow<Insertion> {
@@ -118,16 +115,16 @@ impl Access for ReplayAccess {
         if exists {
             return Ok(Insertion::Duplicate);
         }
-        self.write(table, key, Some(row))?;
+        self.write(table, key, Some(row));
         Ok(Insertion::Done)
     }
 
     fn update(&mut self, table: &Arc<Table>, key: &[u8], row: &[u8]) {
-        self.failure = self.write(table, key, Some(row)).err().or(self.failure.take());
+        self.write(table, key, Some(row));
     }
 
     fn delete(&mut self, table: &Arc<Table>, key: &[u8]) {
-        self.failure = self.write(table, key, None).err().or(self.failure.take());
+        self.write(table, key, None);
     }
 
     fn new_row_number(&mut self, _table: &Arc<Table>) -> Flow<u64> {
@@ -147,8 +144,7 @@ impl Access for ReplayAccess {
         let guard = epoch::pin();
         while self.undo.len() > savepoint.0 {
             let Some(undo) = self.undo.pop() else { return };
-            let restored = undo.table.install(&undo.key, undo.old.as_deref(), &guard);
-            self.failure = restored.err().or(self.failure.take());
+            undo.table.state(&guard).set(&undo.key, undo.old.as_deref(), &guard);
             self.write_set = undo.write_set;
         }
     }

@@ -34,7 +34,7 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
-use crossbeam_epoch as epoch;
+use crossbeam_epoch::{self as epoch, Guard};
 
 use crate::catalog::{CatalogChange, RoutineId, TableId, TableName};
 use crate::error::{Abort, Error};
@@ -50,7 +50,7 @@ use crate::storage::table::{Table, TableState};
 use crate::txn::cursor;
 use crate::txn::lock_table::{Acquired, LockTable, TransactionId};
 use crate::txn::rows::{next_key_into, replace_row, restore_row};
-use crate::txn::{Access, Cursor, Flow, Insertion, Intent, Interrupt, RowBuffer, Savepoint, Transaction};
+use crate::txn::{Access, Cursor, Flow, Insertion, Intent, Interrupt, Savepoint, Transaction};
 
 mod catalog_change;
 mod command;
@@ -399,26 +399,38 @@ impl<P: Protocol> Access for LockingTransaction<P> {
         Ok(())
     }
 
-    fn read_point(
+    fn read_point<'g>(
         &mut self,
         table: &Arc<Table>,
         key: &[u8],
         intent: Intent,
-        row: &mut RowBuffer,
-    ) -> Flow<bool> {
+        guard: &'g Guard,
+    ) -> Flow<Option<&'g [u8]>> {
         let is_skipped = intent == Intent::Read && mutant::is_active(Mutant::SkipRowLock);
-        if !self.covers_rows(table, intent) && !is_skipped {
-            self.lock(Resource::row(table.id(), key), row_mode(intent))?;
+        if self.covers_rows(table, intent) || is_skipped {
+            return Ok(cursor::find_row(table, key, guard));
         }
-        Ok(cursor::copy_row(table, key, row))
+        let resource = Resource::row(table.id(), key);
+        // The lock's bucket comes from memory while the index is searched, and the row while the lock is taken.
+        self.shared.locks.prefetch(resource);
+        let early = table.state(guard).index().get(key, guard);
+        early.inspect(|record| record.prefetch());
+        self.lock(resource, row_mode(intent))?;
+        // A record that holds a row has not left its index. Without one, another record may have taken its place meanwhile.
+        Ok(early.and_then(|record| record.row(guard)).or_else(|| cursor::find_row(table, key, guard)))
     }
 
     fn open_scan(&mut self, table: &Arc<Table>, cursor: &mut Cursor) -> Flow<()> {
         self.start_scan(table, cursor)
     }
 
-    fn next_row(&mut self, table: &Arc<Table>, cursor: &mut Cursor, row: &mut RowBuffer) -> Flow<bool> {
-        self.continue_scan(table, cursor, row)
+    fn next_row<'g>(
+        &mut self,
+        table: &Arc<Table>,
+        cursor: &mut Cursor,
+        guard: &'g Guard,
+    ) -> Flow<Option<&'g [u8]>> {
+        self.continue_scan(table, cursor, guard)
     }
 
     fn insert(&mut self, table: &Arc<Table>, key: &[u8], row: &[u8]) -> Flow<Insertion> {

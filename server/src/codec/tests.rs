@@ -214,7 +214,8 @@ fn declared_types_are_known_inferred_or_refused() {
     assert_eq!(declared(0), Declared::Inferred);
     assert_eq!(declared(23), Declared::Type(SqlType::Integer));
     assert_eq!(declared(1043), Declared::Type(SqlType::Varchar(None)));
-    assert_eq!(declared(1007), Declared::Unsupported);
+    assert_eq!(declared(1007), Declared::Type(SqlType::Array(hyades_engine::value::ArrayElement::Integer)));
+    assert_eq!(declared(600), Declared::Unsupported);
 }
 
 #[test]

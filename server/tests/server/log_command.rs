@@ -15,6 +15,7 @@ fn build(directory: &Path, protocol: ProtocolKind) {
     config.protocol = protocol;
     config.segment_bytes = 1 << 20;
     config.log_buffer_bytes = 1 << 16;
+    config.shared_block_bytes = 0;
     let database = Database::open(config).unwrap();
     {
         let mut first = database.connect().unwrap();
@@ -24,6 +25,36 @@ fn build(directory: &Path, protocol: ProtocolKind) {
         second.execute("update t set amount = amount + 1 where id = 1", &[]).unwrap();
         first.execute("insert into t values (3, 'three', 30)", &[]).unwrap();
         second.execute("delete from t where id = 2", &[]).unwrap();
+    }
+    database.shutdown().unwrap();
+}
+
+const TRANSFER: &str =
+    "create procedure transfer(source int, target int, amounts bigint[], why text) language plpgsql as $$
+begin
+    update t set amount = amount - amounts[1] where id = source;
+    update t set amount = amount + amounts[1] where id = target;
+end
+$$";
+
+/// Two versions of a procedure, called as commands and once as data.
+fn build_calls(directory: &Path, protocol: ProtocolKind) {
+    build(directory, protocol);
+    let mut config = Config::new(directory);
+    config.protocol = protocol;
+    config.segment_bytes = 1 << 20;
+    config.log_buffer_bytes = 1 << 16;
+    config.shared_block_bytes = 0;
+    let database = Database::open(config).unwrap();
+    {
+        let mut session = database.connect().unwrap();
+        session.execute(TRANSFER, &[]).unwrap();
+        session.execute("call transfer(1, 3, '{4}', 'rent')", &[]).unwrap();
+        session.execute("set hyades.logging = 'data'", &[]).unwrap();
+        session.execute("call transfer(1, 3, '{5}', null)", &[]).unwrap();
+        session.execute("set hyades.logging = 'auto'", &[]).unwrap();
+        session.execute(&TRANSFER.replace("create", "create or replace"), &[]).unwrap();
+        session.execute("call transfer(3, 1, '{6,7}', null)", &[]).unwrap();
     }
     database.shutdown().unwrap();
 }
@@ -101,6 +132,55 @@ fn stat_counts_records_by_kind() {
         text.contains("* incarnation 1: taurus, 2 logs, ended at [") && !text.contains("note:"),
         "{text}"
     );
+}
+
+#[test]
+fn calls_are_shown_with_routine_and_arguments() {
+    for protocol in [ProtocolKind::Taurus, ProtocolKind::Serial] {
+        let directory = Directory::new();
+        build_calls(directory.path(), protocol);
+        let dump = printed(directory.path(), &["dump"]);
+        let calls: Vec<&str> = dump.lines().map(str::trim).filter(|line| line.starts_with("call ")).collect();
+        assert_eq!(calls.len(), 2, "{dump}");
+        let shown: Vec<&str> =
+            calls.iter().map(|call| call.rsplit_once(" version=").expect("a version").0).collect();
+        assert_eq!(
+            shown,
+            [
+                r#"call public.transfer("1", "3", "{4}", "rent")"#,
+                r#"call public.transfer("3", "1", "{6,7}", NULL)"#
+            ]
+        );
+        // What was logged as data, or as another version, is told apart.
+        assert_eq!(dump.matches("    put public.t ").count(), 2, "{dump}");
+        let lines = printed(directory.path(), &["dump", "--json"]);
+        let operations: Vec<serde_json::Value> = lines
+            .lines()
+            .map(|line| serde_json::from_str::<serde_json::Value>(line).unwrap()["operations"][0].clone())
+            .filter(|operation| operation["operation"] == "call")
+            .collect();
+        assert_eq!(operations[0]["routine"], "public.transfer");
+        assert_eq!(operations[0]["arguments"], serde_json::json!(["1", "3", "{4}", "rent"]));
+        assert_eq!(operations[1]["arguments"][3], serde_json::Value::Null);
+        assert_eq!(operations[0]["captured"], serde_json::json!({}));
+        assert_ne!(operations[0]["write_set_hash"], operations[1]["write_set_hash"]);
+
+        let stat = json(directory.path(), &["stat", "--json"]);
+        let logs = stat["logs"].as_array().unwrap();
+        let count = |kind: &str| logs.iter().map(|log| log[kind]["count"].as_u64().unwrap()).sum::<u64>();
+        assert_eq!((count("command"), count("data"), count("schema")), (2, 1, 2));
+        let calls: Vec<&serde_json::Value> =
+            logs.iter().flat_map(|log| log["calls"].as_array().unwrap()).collect();
+        assert_eq!(calls.len(), 2, "two versions: {stat}");
+        assert!(calls.iter().all(|call| call["routine"] == "public.transfer" && call["count"] == 1));
+        let text = printed(directory.path(), &["stat"]);
+        assert!(text.contains("public.transfer"), "{text}");
+        // The log does not say which keys a call writes, so even the conflicts order it behind what its vector names.
+        let graph = json(directory.path(), &["graph", "--json"]);
+        assert_eq!((&graph["transactions"], &graph["without_keys"]), (&5.into(), &4.into()), "{graph}");
+        let dot = printed(directory.path(), &["graph", "--dot"]);
+        assert_eq!(dot.matches("\\npublic.transfer\"").count(), 2, "{dot}");
+    }
 }
 
 fn build_nothing(directory: &Path) {

@@ -1,9 +1,10 @@
-//! The real binary, driven by psql, by tokio-postgres, and by bytes written by hand.
+//! The real binary, driven by psql, by tokio-postgres, by `hyades bench`, and by bytes written by hand.
 //!
 //! Every test starts its own server on a free port with its own data directory. psql must be installed.
 
 #![allow(clippy::unwrap_used)] // clippy exempts functions marked as tests, not the helpers between them
 
+mod bench_command;
 mod drivers;
 mod foreign_keys;
 mod hostile;

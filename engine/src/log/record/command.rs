@@ -197,6 +197,9 @@ impl<'a> Command<'a> {
         let argument_count = read_length(bytes, offset)?;
         let length = read_length(bytes, offset)?;
         let arguments = take(bytes, offset, length)?;
+        if argument_count > length {
+            return Err(Malformed { offset: *offset, reason: "a call has fewer arguments than it says" });
+        }
         let row_number_count = read_length(bytes, offset)?;
         let first = *offset;
         for _ in 0..row_number_count {
@@ -217,12 +220,15 @@ impl<'a> Command<'a> {
         })
     }
 
-    /// Replaces the content of `into` by the arguments.
-    pub fn arguments_into(&self, into: &mut Vec<Value>) -> Result<(), Malformed> {
-        into.clear();
+    pub fn argument_count(&self) -> usize {
+        self.argument_count
+    }
+
+    /// Sets the first values of `registers`, of which there are enough, to the arguments.
+    pub fn arguments_to(&self, registers: &mut [Value]) -> Result<(), Malformed> {
         let mut offset = 0;
-        for _ in 0..self.argument_count {
-            into.push(read_argument(self.arguments, &mut offset)?);
+        for register in registers.iter_mut().take(self.argument_count) {
+            *register = read_argument(self.arguments, &mut offset)?;
         }
         if offset != self.arguments.len() {
             return Err(Malformed { offset, reason: "a call has more arguments than it says" });
@@ -232,8 +238,8 @@ impl<'a> Command<'a> {
 
     /// The arguments, for people.
     pub fn arguments(&self) -> Result<Vec<Value>, Malformed> {
-        let mut arguments = Vec::new();
-        self.arguments_into(&mut arguments)?;
+        let mut arguments = vec![Value::Null; self.argument_count];
+        self.arguments_to(&mut arguments)?;
         Ok(arguments)
     }
 

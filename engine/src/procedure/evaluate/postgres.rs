@@ -174,7 +174,7 @@ fn run(case: &str) -> Result<Value> {
     let arguments = parts.map(argument).collect::<Result<Vec<Argument>>>()?;
     let expr = if arguments.is_empty() { call(operation, arguments) } else { compile(operation, arguments) };
     let environment = environment();
-    evaluate(&expr, &Context { registers: &[], rows: &[], layouts: &[], environment: &environment })
+    evaluate(&expr, &Context::of_registers(&[], &environment))
 }
 
 fn show(result: Result<Value>, expected: &str) -> String {

@@ -34,7 +34,8 @@ fn over(expr: &Expr, registers: &[Value], types: &[SqlType], row: &[Value]) -> R
     layout.encode(row, &mut buffer.bytes);
     let environment = environment();
     let layouts = [Some(Arc::new(layout))];
-    evaluate(expr, &Context { registers, rows: &[buffer], layouts: &layouts, environment: &environment })
+    let (rows, rows_in_place) = (&[buffer], &[]);
+    evaluate(expr, &Context { registers, rows, rows_in_place, layouts: &layouts, environment: &environment })
 }
 
 fn plain(expr: &Expr) -> Result<Value> {
@@ -78,7 +79,7 @@ fn logic_has_three_values() {
 #[test]
 fn only_true_is_true() {
     let environment = environment();
-    let context = Context { registers: &[], rows: &[], layouts: &[], environment: &environment };
+    let context = Context::of_registers(&[], &environment);
     assert!(condition(&boolean(Some(true)), &context).unwrap());
     assert!(!condition(&boolean(Some(false)), &context).unwrap());
     assert!(!condition(&boolean(None), &context).unwrap());

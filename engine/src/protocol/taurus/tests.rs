@@ -125,7 +125,7 @@ fn conflicting_accesses_order_each_other_and_others_do_not() {
 fn a_command_logged_reader_would_hold_later_writers_back() {
     let fixture = fixture(2);
     let mut meta = fixture.taurus.new_tuple_meta();
-    meta.shared.get_or_insert_default().read.raise(&[800, 8]);
+    meta.leave(Read, &LsnVector::from_slice(&[800, 8]), Trace::Command);
     for (mode, expected) in [(Write, true), (IntentWrite, true), (Read, false), (IntentRead, false)] {
         let dependencies = fixture.dependencies(mode, &meta);
         assert_eq!(covers(&dependencies, &LsnVector::from_slice(&[800, 8])), expected, "{mode:?}");

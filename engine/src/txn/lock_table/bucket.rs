@@ -150,7 +150,7 @@ impl<M> Default for Bucket<M> {
 }
 
 impl<M> Bucket<M> {
-    #[cfg(test)]
+    #[cfg(all(test, not(loom)))]
     pub(super) fn len(&self) -> usize {
         usize::from(self.first.is_some()) + self.others.len()
     }

@@ -10,7 +10,7 @@
 
 use std::sync::Arc;
 
-use crossbeam_epoch as epoch;
+use crossbeam_epoch::{self as epoch, Guard};
 
 use super::resource::Resource;
 use super::{LockingTransaction, row_mode};
@@ -18,7 +18,7 @@ use crate::mutant::{self, Mutant};
 use crate::protocol::{AccessMode, Protocol};
 use crate::storage::table::Table;
 use crate::txn::cursor::{first_key_from, next_undisturbed};
-use crate::txn::{Cursor, Direction, Flow, Intent, KeyRange, RowBuffer};
+use crate::txn::{Cursor, Direction, Flow, Intent, KeyRange};
 
 impl<P: Protocol> LockingTransaction<P> {
     pub(super) fn start_scan(&mut self, table: &Arc<Table>, cursor: &mut Cursor) -> Flow<()> {
@@ -42,25 +42,30 @@ impl<P: Protocol> LockingTransaction<P> {
         Ok(())
     }
 
-    pub(super) fn continue_scan(
+    pub(super) fn continue_scan<'g>(
         &mut self,
         table: &Arc<Table>,
         cursor: &mut Cursor,
-        row: &mut RowBuffer,
-    ) -> Flow<bool> {
+        guard: &'g Guard,
+    ) -> Flow<Option<&'g [u8]>> {
         if cursor.is_finished {
-            return Ok(false);
+            return Ok(None);
         }
         if cursor.is_table_locked {
-            return Ok(next_undisturbed(table, cursor, row));
+            return Ok(next_undisturbed(table, cursor, guard));
         }
         if cursor.direction == Direction::Backward && !cursor.is_end_protected {
             self.protect_upper_end(table, cursor)?;
         }
-        self.next_by_key(table, cursor, row)
+        self.next_by_key(table, cursor, guard)
     }
 
-    fn next_by_key(&mut self, table: &Arc<Table>, cursor: &mut Cursor, row: &mut RowBuffer) -> Flow<bool> {
+    fn next_by_key<'g>(
+        &mut self,
+        table: &Arc<Table>,
+        cursor: &mut Cursor,
+        guard: &'g Guard,
+    ) -> Flow<Option<&'g [u8]>> {
         loop {
             let key = cursor.has_next(table).then(|| cursor.next_key());
             let in_range = key.filter(|key| !cursor.is_beyond(key));
@@ -76,12 +81,12 @@ impl<P: Protocol> LockingTransaction<P> {
             }
             if is_end {
                 cursor.finish();
-                return Ok(false);
+                return Ok(None);
             }
-            let found = cursor.copy_next(table, row);
+            let found = cursor.next_row(table, guard);
             cursor.step();
-            if found {
-                return Ok(true);
+            if found.is_some() {
+                return Ok(found);
             }
         }
     }

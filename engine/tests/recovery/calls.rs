@@ -1,0 +1,119 @@
+//! Logged calls: each is replayed by the source it ran with, or refused with the routine's name.
+
+use std::sync::Arc;
+
+use hyades_engine::catalog::{CatalogChange, Returns, RoutineDefinition, RoutineId, RoutineKind, TableName};
+use hyades_engine::config::Config;
+use hyades_engine::error::Result;
+use hyades_engine::log::record::OperationsWriter;
+use hyades_engine::log::record::command::{Captured, WriteSetHash, write_arguments, write_command_head};
+use hyades_engine::procedure::ir::{Procedure, Replayability};
+use hyades_engine::procedure::routine::{CatalogView, RoutineCompiler};
+use hyades_engine::recovery::recover;
+use hyades_engine::storage::catalog::Catalog;
+use hyades_engine::storage::routine::Routine;
+use parking_lot::Mutex;
+
+use super::*;
+
+/// Compiles every source to nothing, and keeps the sources.
+#[derive(Default)]
+struct Sources(Mutex<Vec<String>>);
+
+impl RoutineCompiler for Sources {
+    fn compile(&self, routine: &RoutineDefinition, _: &dyn CatalogView) -> Result<Procedure> {
+        self.0.lock().push(routine.body.clone());
+        Ok(Procedure { replay: Replayability::PURE, ..Procedure::default() })
+    }
+}
+
+fn definition(body: &str) -> RoutineDefinition {
+    RoutineDefinition {
+        name: TableName { schema: "public".to_owned(), name: "touch".to_owned() },
+        kind: RoutineKind::Procedure,
+        parameters: Vec::new(),
+        returns: Returns::Nothing,
+        language: "test".to_owned(),
+        body: body.to_owned(),
+        is_strict: false,
+    }
+}
+
+fn create(id: u32, body: &str, replaces: Option<u32>) -> Vec<u8> {
+    let definition = definition(body);
+    let change =
+        CatalogChange::CreateRoutine { id: RoutineId(id), definition, replaces: replaces.map(RoutineId) };
+    changed(&change)
+}
+
+fn changed(change: &CatalogChange) -> Vec<u8> {
+    let mut operations = OperationsWriter::new();
+    operations.change_catalog(change).expect("it has a JSON form");
+    operations.as_bytes().to_vec()
+}
+
+/// A call that writes nothing, by a program that saw this source under this number.
+fn call(id: u32, body: &str) -> Vec<u8> {
+    let version = Routine::new(RoutineId(id), definition(body)).version_hash();
+    let mut head = Vec::new();
+    write_command_head(&mut head, RoutineId(id), version, &Captured::default());
+    write_arguments(&mut head, &[]);
+    let mut operations = OperationsWriter::new();
+    operations.begin_command(&head);
+    operations.finish_command(head.len(), &[], WriteSetHash::default());
+    operations.as_bytes().to_vec()
+}
+
+/// Recovers a log with these transactions in turn; the sources that were compiled.
+fn replay(transactions: &[Vec<u8>]) -> Result<Vec<String>> {
+    let (mut written, mut end) = database(1);
+    for (id, operations) in transactions.iter().enumerate() {
+        end = written.append_fragment(0, id as u64, Some(&[end]), operations);
+    }
+    written.sync_all();
+    let sources = Arc::new(Sources::default());
+    let config = Config { routine_compiler: Some(Arc::clone(&sources) as _), ..written.config.clone() };
+    recover(&config, &Arc::new(Catalog::new()))?;
+    Ok(sources.0.lock().clone())
+}
+
+fn refusal(transactions: &[Vec<u8>]) -> String {
+    replay(transactions).expect_err("it must be refused").to_string()
+}
+
+#[test]
+fn a_call_is_replayed_by_the_source_it_ran_with() {
+    let dropped = changed(&CatalogChange::DropRoutine { id: RoutineId(10) });
+    let sources = replay(&[
+        create(9, "one", None),
+        call(9, "one"),
+        create(10, "two", Some(9)),
+        call(10, "two"),
+        call(10, "two"),
+        dropped,
+        create(11, "three", None),
+        call(11, "three"),
+    ]);
+    assert_eq!(sources.unwrap(), ["one", "two", "three"]);
+}
+
+#[test]
+fn a_call_of_what_is_gone_is_refused_with_its_name() {
+    let replaced = refusal(&[create(9, "one", None), create(10, "two", Some(9)), call(9, "one")]);
+    assert!(replaced.contains("it calls procedure touch() (routine 9), which has been dropped or replaced"));
+    let dropped = changed(&CatalogChange::DropRoutine { id: RoutineId(9) });
+    let dropped = refusal(&[create(9, "one", None), dropped, call(9, "one")]);
+    assert!(dropped.contains("it calls procedure touch() (routine 9), which has been dropped or replaced"));
+    assert!(dropped.contains("log 0 is damaged") && dropped.contains("in the record that ends at position"));
+    let unknown = refusal(&[create(9, "one", None), call(12, "one")]);
+    assert!(unknown.contains("it calls routine 12, which does not exist"), "{unknown}");
+}
+
+#[test]
+fn a_call_of_another_version_is_refused_with_its_name() {
+    let changed = refusal(&[create(9, "one", None), call(9, "what this program makes of it")]);
+    assert!(changed.contains("a call of procedure touch() that ran under another version"), "{changed}");
+    // Also after the right one has been replayed.
+    let changed = refusal(&[create(9, "one", None), call(9, "one"), call(9, "another")]);
+    assert!(changed.contains("a call of procedure touch() that ran under another version"), "{changed}");
+}
