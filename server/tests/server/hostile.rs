@@ -88,7 +88,7 @@ fn bad_bodies_are_errors_and_the_connection_goes_on() {
         (message(b'B', b"\0\0\0\0\xFF\xFF\0\0"), "08P01"),
         (message(b'D', b"?\0"), "08P01"),
         (message(b'E', b"\0\0"), "08P01"),
-        (message(b'P', b"\0select $1\0\0\x01\0\0\x03\xEF"), "0A000"),
+        (message(b'P', b"\0select $1\0\0\x01\0\0\x02\x58"), "0A000"),
     ] {
         let answers = client.ask(&[bytes, sync()]);
         assert_eq!((kinds(&answers), state(&answers)), ("EZ".to_owned(), expected.to_owned()));
