@@ -28,6 +28,16 @@ async fn value_of(client: &Client, sql: &str) -> String {
     row.get(0).unwrap_or("NULL").to_owned()
 }
 
+/// The second row of what is answered.
+async fn second_line(client: &Client, sql: &str) -> String {
+    let answered = client.simple_query(sql).await.unwrap();
+    let mut rows = answered.iter().filter_map(|message| match message {
+        SimpleQueryMessage::Row(row) => row.get(0),
+        _ => None,
+    });
+    rows.nth(1).expect("two rows").to_owned()
+}
+
 const FOREVER: &str = "create procedure forever() language plpgsql as $$ begin loop null; end loop; end $$;
     create procedure stubborn() language plpgsql as $$
     begin
@@ -122,15 +132,27 @@ async fn calls_logged_either_way_survive_sigkill() {
         )
         .await
         .unwrap();
-    let explained = client.simple_query("explain call put(1, 2)").await.unwrap();
-    let lines: Vec<&str> = explained
-        .iter()
-        .filter_map(|message| match message {
-            SimpleQueryMessage::Row(row) => row.get(0),
-            _ => None,
-        })
-        .collect();
-    assert!(lines[1].contains("Logging: command (") && lines[1].contains("the time"), "{lines:?}");
+    let explained = second_line(&client, "explain call put(1, 2)").await;
+    assert!(explained.contains("Logging: command (") && explained.contains("the time"), "{explained}");
+    client
+        .batch_execute(
+            "create procedure stays() language plpgsql as $$
+             begin perform 1; exception when query_canceled then insert into t values (1, 1); end $$;
+             create procedure clock() language plpgsql as $$ begin perform clock_timestamp(); end $$",
+        )
+        .await
+        .unwrap();
+    for (call, why) in
+        [("stays()", "data (it catches that it is cancelled"), ("clock()", "data (it asks for the time")]
+    {
+        let explained = second_line(&client, &format!("explain call {call}")).await;
+        assert!(explained.contains(why), "{explained}");
+    }
+    assert!(
+        second_line(&client, "begin; explain call put(1, 2); rollback")
+            .await
+            .contains("data (in a transaction block")
+    );
     for n in 0..30 {
         let logging = ["auto", "command", "data"][n % 3];
         client
