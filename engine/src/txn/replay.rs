@@ -53,16 +53,15 @@ impl ReplayAccess {
         self.next_row_number == self.row_numbers.len()
     }
 
-    fn write(&mut self, table: &Arc<Table>, key: &[u8], row: Option<&[u8]>) {
-        let guard = epoch::pin();
+    /// Call before the write that it notes.
+    fn note_write(&mut self, table: &Arc<Table>, key: &[u8], row: Option<&[u8]>, guard: &Guard) {
         if self.keeps_undo {
-            let record = table.state(&guard).index().get(key, &guard);
-            let old = record.and_then(|record| record.row(&guard)).map(<[u8]>::to_vec);
+            let record = table.state(guard).index().get(key, guard);
+            let old = record.and_then(|record| record.row(guard)).map(<[u8]>::to_vec);
             let (table, key) = (Arc::clone(table), key.to_vec());
             self.undo.push(Undo { table, key, old, write_set: self.write_set });
         }
         self.write_set.add(table.id(), key, row);
-        table.state(&guard).set(key, row, &guard);
     }
 }
 
@@ -108,23 +107,32 @@ impl Access for ReplayAccess {
     }
 
     fn insert(&mut self, table: &Arc<Table>, key: &[u8], row: &[u8]) -> Flow<Insertion> {
-        let exists = {
-            let guard = epoch::pin();
-            table.state(&guard).index().get(key, &guard).is_some_and(|record| record.has_row())
-        };
-        if exists {
+        let guard = epoch::pin();
+        let state = table.state(&guard);
+        if state.index().get(key, &guard).is_some_and(|record| record.has_row()) {
             return Ok(Insertion::Duplicate);
         }
-        self.write(table, key, Some(row));
+        self.note_write(table, key, Some(row), &guard);
+        state.set(key, Some(row), &guard);
         Ok(Insertion::Done)
     }
 
     fn update(&mut self, table: &Arc<Table>, key: &[u8], row: &[u8]) {
-        self.write(table, key, Some(row));
+        let guard = epoch::pin();
+        self.note_write(table, key, Some(row), &guard);
+        let state = table.state(&guard);
+        // Its row was read before, so it is there, unless the log lies about what the call depends on.
+        match state.index().get(key, &guard).map(|record| record.try_replace(Some(row), &guard)) {
+            Some(Ok(Some(old))) => old.retire(&guard),
+            Some(Ok(None)) => state.count_added(1),
+            Some(Err(_)) | None => state.set(key, Some(row), &guard),
+        }
     }
 
     fn delete(&mut self, table: &Arc<Table>, key: &[u8]) {
-        self.write(table, key, None);
+        let guard = epoch::pin();
+        self.note_write(table, key, None, &guard);
+        table.state(&guard).set(key, None, &guard);
     }
 
     fn new_row_number(&mut self, _table: &Arc<Table>) -> Flow<u64> {
