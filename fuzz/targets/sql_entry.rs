@@ -1,5 +1,5 @@
-//! The text of a simple query: split into statements, each compiled against a small schema. Nothing is executed: a statement that
-//! is asked to run for ever may do so.
+//! The text of a simple query: split into statements, each compiled against a small schema; of CREATE PROCEDURE and FUNCTION that
+//! means the whole body. Nothing is executed: a statement that is asked to run for ever may do so.
 
 #![no_main]
 
@@ -13,6 +13,10 @@ use libfuzzer_sys::fuzz_target;
 const SCHEMA: &[&str] = &[
     "create table account (id integer primary key, owner varchar(20) not null, balance numeric(10, 2) default 0)",
     "create table event (day date, at timestamptz, code uuid, data bytea, note text, flag boolean, x double precision)",
+    "create procedure pay(a int, amount numeric default 1, inout left_over numeric default null) language plpgsql as $$
+     begin update account set balance = balance - amount where id = a returning balance into left_over; end $$",
+    "create function twice(a int) returns int language plpgsql as $$ begin return 2 * a; end $$",
+    "create function up_to(n int) returns setof int language plpgsql as $$ begin for i in 1 .. n loop return next i; end loop; end $$",
 ];
 
 struct NoOutput;

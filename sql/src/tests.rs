@@ -4,5 +4,6 @@ mod connection;
 mod engine;
 mod golden;
 mod limits;
+mod optimize;
 mod parameters;
 mod procedures;

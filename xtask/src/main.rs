@@ -1,4 +1,4 @@
-//! Every developer command of Hyades: `cargo xtask ci|tidy|test|crash|bench|fuzz|loom|procedures`.
+//! Every developer command of Hyades: `cargo xtask ci|tidy|test|crash|bench|cost|fuzz|loom|procedures`.
 //!
 //! Why here: a Rust program needs no shell dialect, is tested like the rest, and works from any directory of the checkout.
 //! One module per command; what several of them need stands in `tools` (processes, paths, statistics), `server` (starting and
@@ -8,6 +8,7 @@
 
 mod bench;
 mod ci;
+mod cost;
 mod crash;
 mod fuzz;
 mod loom;
@@ -42,6 +43,8 @@ enum Command {
     Crash(crash::Options),
     /// Measures Hyades next to PostgreSQL.
     Bench(bench::Options),
+    /// Counts instructions and allocations of one call, and holds them to ceilings.
+    Cost(cost::Options),
     /// Feeds the decoders and the SQL entry with generated input.
     Fuzz(fuzz::Options),
     /// Runs procedures made from seeds on Hyades and on PostgreSQL and compares what they answer.
@@ -60,6 +63,7 @@ fn main() -> ExitCode {
         Command::Test(options) => test::run(&options),
         Command::Crash(options) => crash::run(&options),
         Command::Bench(options) => bench::run(&options),
+        Command::Cost(options) => cost::run(&options),
         Command::Fuzz(options) => fuzz::run(&options),
         Command::Procedures(options) => procedures::run(&options),
         Command::Loom(options) => loom::run(&options),

@@ -7,7 +7,7 @@
 use std::borrow::Cow;
 
 use hyades_engine::catalog::{IndexKind, RoutineKind};
-use hyades_engine::procedure::ir::{Callee, Expr, Instruction, Replayability};
+use hyades_engine::procedure::ir::{Callee, Condition, Expr, Instruction, Replayability};
 use hyades_engine::value::SqlType;
 use hyades_engine::value::function::Function;
 
@@ -77,6 +77,11 @@ impl Seen {
     }
 }
 
+/// Whether a handler takes what comes from outside, at a moment that no log knows.
+fn catches_cancel(condition: &Condition) -> bool {
+    matches!(condition, Condition::State(state) if state.0.starts_with("57"))
+}
+
 /// Judges the code that has been assembled.
 pub(super) fn judge(compiler: &Compiler<'_>, _kind: RoutineKind) -> Replayability {
     let mut seen = Seen::default();
@@ -97,6 +102,12 @@ pub(super) fn judge(compiler: &Compiler<'_>, _kind: RoutineKind) -> Replayabilit
             // Stages evaluate expressions of their own.
             seen.uses_identity = true;
             seen.uses_clock = true;
+            seen.uses_random = true;
+        }
+        if let Instruction::MatchError { conditions, .. } = instruction
+            && conditions.iter().any(catches_cancel)
+        {
+            seen.refuse("it catches that it is cancelled, and goes on");
         }
     }
     for entry in compiler.binder.callees.borrow().iter() {

@@ -405,3 +405,51 @@ impl Generator {
         }
     }
 }
+
+/// A text with something missing, doubled, or exchanged.
+fn damaged(text: &str, random: &mut StdRng) -> String {
+    let words: Vec<&str> = text.split_inclusive([' ', '\n', ';', '(', ')', ',']).collect();
+    let (at, other) = (random.random_range(0..words.len()), random.random_range(0..words.len()));
+    let mut damaged: Vec<&str> = words.clone();
+    match random.random_range(0..4) {
+        0 => drop(damaged.remove(at)),
+        1 => damaged.insert(at, words[other]),
+        2 => damaged.swap(at, other),
+        _ => damaged.truncate(at),
+    }
+    damaged.concat()
+}
+
+#[test]
+fn damaged_bodies_are_refused_or_compiled_but_nothing_panics() {
+    let engine = std::sync::Arc::new(super::engine::TestEngine::with(super::engine::Trouble::None));
+    let database = crate::session::Database::with_engine(engine);
+    let mut session = database.session(crate::session::SessionOptions::default()).expect("a session");
+    let mut connection = database.connect().expect("a connection");
+    for table in [
+        "create table g (gk int primary key, ga int not null, gb numeric(10,2), gt text)",
+        "create table t (id int primary key, v int not null)",
+        "create table account (id int primary key, owner text not null, balance numeric(12,2), branch int)",
+        "create table entry (id int primary key, account int, amount numeric(12,2), note text)",
+    ] {
+        connection.execute(table, &[]).expect("a new table");
+    }
+    let mut random = StdRng::seed_from_u64(5);
+    let (mut refused, mut compiled) = (0, 0);
+    let texts = [
+        include_str!("../../tests/scripts/plpgsql_statements.sql").to_owned(),
+        include_str!("../../tests/scripts/plpgsql_exceptions.sql").to_owned(),
+        script(77),
+    ];
+    for body in texts.iter().flat_map(|text| text.split("\n\n")).filter(|body| body.contains("$$")) {
+        let create = &body[..body.rfind("$$").map_or(0, |end| end + 2)];
+        for _ in 0..12 {
+            let outcome = session.prepare(&damaged(create, &mut random), &[]);
+            match outcome {
+                Ok(_) => compiled += 1,
+                Err(_) => refused += 1,
+            }
+        }
+    }
+    assert!(refused > 300 && compiled > 50, "{refused} refused, {compiled} compiled");
+}

@@ -1,0 +1,79 @@
+//! What is left of a routine's code.
+
+use std::sync::Arc;
+
+use hyades_engine::db::Engine;
+use hyades_engine::procedure::ir::{Instruction, Procedure};
+
+use super::engine::{TestEngine, Trouble};
+use crate::session::Database;
+
+/// The procedure that this body becomes.
+fn compiled(body: &str) -> Arc<Procedure> {
+    let engine = Arc::new(TestEngine::with(Trouble::None));
+    let database = Database::with_engine(Arc::clone(&engine) as Arc<dyn Engine>);
+    let mut connection = database.connect().expect("a connection");
+    connection.execute("create table t (id int primary key, v int not null)", &[]).expect("a table");
+    let create = format!(
+        "create procedure p(a int, inout b int) language plpgsql as $$ declare x int; y int; begin {body} end $$"
+    );
+    connection.execute(&create, &[]).expect("a procedure");
+    let mut worker = engine.worker();
+    worker.begin();
+    let routine = &worker.routines()[0];
+    let procedure = worker.procedure(routine).expect("it compiles");
+    worker.rollback();
+    procedure
+}
+
+fn reads(body: &str) -> usize {
+    compiled(body)
+        .code
+        .iter()
+        .filter(|instruction| matches!(instruction, Instruction::ReadPoint { .. }))
+        .count()
+}
+
+const LOCK: &str = "select v into strict x from t where id = a for update;";
+const UPDATE: &str = "update t set v = x + 1 where id = a;";
+
+#[test]
+fn a_row_just_read_to_be_written_is_not_read_again() {
+    assert_eq!(reads(&format!("{LOCK} {UPDATE}")), 1);
+    assert_eq!(reads(&format!("{LOCK} if x > 5 then x := 3; end if; {UPDATE}")), 1);
+    assert_eq!(reads(&format!("for i in 1 .. 3 loop {LOCK} {UPDATE} end loop;")), 1);
+}
+
+#[test]
+fn a_row_that_may_be_another_one_is_read_again() {
+    // Another key, another row's change in between, a row that may be gone, a lock for reading only, a handler in between.
+    assert_eq!(reads(&format!("{LOCK} a := a + 1; {UPDATE}")), 2);
+    assert_eq!(reads(&format!("{LOCK} update t set v = 0 where id = b; {UPDATE}")), 3);
+    assert_eq!(reads(&format!("{LOCK} delete from t where id = b; {UPDATE}")), 3);
+    assert_eq!(reads(&format!("select v into x from t where id = a for update; {UPDATE}")), 2);
+    assert_eq!(reads(&format!("select v into strict x from t where id = a; {UPDATE}")), 2);
+    assert_eq!(reads(&format!("begin {LOCK} exception when others then null; end; {UPDATE}")), 2);
+    assert_eq!(reads(&format!("if b > 0 then {LOCK} end if; {UPDATE}")), 2);
+}
+
+#[test]
+fn what_nobody_reads_is_not_computed() {
+    let sets_found = |body: &str| {
+        let procedure = compiled(body);
+        procedure
+            .code
+            .iter()
+            .filter(|instruction| matches!(instruction, Instruction::TakeCount { .. }))
+            .count()
+    };
+    assert_eq!(sets_found(&format!("{UPDATE} {UPDATE}")), 0);
+    assert_eq!(sets_found(&format!("{UPDATE} {UPDATE} if found then b := 1; end if;")), 1);
+    assert_eq!(compiled("x := a; y := x; b := y;").code.len(), 1);
+    // It may fail.
+    assert_eq!(compiled("x := 1 / a;").code.len(), 1);
+    // A handler reads it.
+    let guarded = compiled("begin x := 1; b := 1 / a; x := 2; exception when others then b := x; end;");
+    let sets =
+        guarded.code.iter().filter(|instruction| matches!(instruction, Instruction::Evaluate { .. })).count();
+    assert!(sets >= 4, "{:?}", guarded.code);
+}
