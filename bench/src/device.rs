@@ -382,8 +382,8 @@ mod tests {
         };
         machine.throttle(true);
         let seconds = timed(10);
-        // 10 MiB at 160 MB/s are 66 ms, and each write waits 8 ms more.
-        assert!(seconds > 0.13, "{seconds}");
+        // Each write waits 8 ms; while it does, the bucket fills again.
+        assert!(seconds > 0.08, "{seconds}");
         let mut read = vec![0; 4 << 20];
         let start = Instant::now();
         file.read_at(0, &mut read).expect("read");

@@ -15,6 +15,7 @@ pub mod accounts;
 pub mod client;
 pub mod command;
 pub mod compare;
+pub mod cost;
 pub mod device;
 pub mod drive;
 pub mod generator;

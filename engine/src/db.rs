@@ -335,6 +335,9 @@ impl<P: Protocol, T: Transaction<P>> Worker for DatabaseWorker<P, T> {
         logging: Logging,
     ) -> LoggingChoice {
         assert!(self.is_open, "a call is a transaction");
+        if !P::LOGS_COMMANDS || logging == Logging::Data {
+            return choose(logging, P::LOGS_COMMANDS, &Procedure::default());
+        }
         let choice = self.logging_choice(routine, logging);
         if choice != LoggingChoice::Command {
             return choice;

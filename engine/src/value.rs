@@ -24,6 +24,7 @@ pub mod numeric;
 pub mod text;
 
 use std::borrow::Cow;
+use std::sync::Arc;
 
 use compact_str::CompactString;
 use serde::{Deserialize, Serialize};
@@ -59,7 +60,7 @@ pub enum SqlType {
 }
 
 /// One SQL value. Text of `char(n)` is held padded.
-#[derive(Clone, Debug, PartialEq, Default)]
+#[derive(Debug, PartialEq, Default)]
 pub enum Value {
     #[default]
     Null,
@@ -81,10 +82,66 @@ pub enum Value {
     /// Microseconds since 2000-01-01 00:00:00 UTC.
     TimestampTz(i64),
     Uuid([u8; 16]),
-    Array(Box<ArrayValue>),
+    /// Shared, because arguments and variables are copied more often than changed.
+    Array(Arc<ArrayValue>),
 }
 
 const _: () = assert!(size_of::<Value>() <= 32);
+
+impl Clone for Value {
+    /// Inlined for what needs no memory: the interpreter copies integers all the time.
+    #[inline]
+    fn clone(&self) -> Value {
+        match self {
+            Value::Null => Value::Null,
+            Value::Integer(number) => Value::Integer(*number),
+            Value::BigInt(number) => Value::BigInt(*number),
+            Value::Boolean(truth) => Value::Boolean(*truth),
+            other => other.cloned(),
+        }
+    }
+}
+
+impl Value {
+    pub fn array(element: ArrayElement, values: Vec<Value>) -> Value {
+        Value::Array(Arc::new(ArrayValue { element, values }))
+    }
+
+    fn cloned(&self) -> Value {
+        match self {
+            Value::Null => Value::Null,
+            Value::Boolean(truth) => Value::Boolean(*truth),
+            Value::SmallInt(number) => Value::SmallInt(*number),
+            Value::Integer(number) => Value::Integer(*number),
+            Value::BigInt(number) => Value::BigInt(*number),
+            Value::Real(number) => Value::Real(*number),
+            Value::Double(number) => Value::Double(*number),
+            Value::Numeric(number) => Value::Numeric(number.clone()),
+            Value::Text(text) => Value::Text(text.clone()),
+            Value::Bytea(bytes) => Value::Bytea(bytes.clone()),
+            Value::Date(days) => Value::Date(*days),
+            Value::Timestamp(microseconds) => Value::Timestamp(*microseconds),
+            Value::TimestampTz(microseconds) => Value::TimestampTz(*microseconds),
+            Value::Uuid(bytes) => Value::Uuid(*bytes),
+            Value::Array(array) => Value::Array(Arc::clone(array)),
+        }
+    }
+
+    /// Drops the value, at no cost where there is nothing to free.
+    #[inline]
+    pub(crate) fn discard(self) {
+        match self {
+            Value::Text(_) | Value::Numeric(_) | Value::Bytea(_) | Value::Array(_) => drop(self),
+            other => std::mem::forget(other),
+        }
+    }
+
+    /// Replaces the value.
+    #[inline]
+    pub(crate) fn put(&mut self, value: Value) {
+        std::mem::replace(self, value).discard();
+    }
+}
 
 /// What PostgreSQL adds to a length to make a type modifier.
 const TYPE_MODIFIER_HEADER: i32 = 4;

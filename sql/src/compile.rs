@@ -13,6 +13,7 @@ pub(crate) mod foreign_key;
 pub(crate) mod from;
 pub(crate) mod insert;
 pub(crate) mod loops;
+pub(crate) mod optimize;
 pub(crate) mod output;
 pub(crate) mod routine;
 pub(crate) mod rows;

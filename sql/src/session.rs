@@ -167,7 +167,8 @@ pub struct Session {
     /// The prepared statement and values of the EXECUTE that waits.
     executing: Option<(Arc<Prepared>, Vec<Value>)>,
     copy: Option<Box<CopyIn>>,
-    spare_frame: Option<Frame>,
+    /// Frames of procedures that ran lately, the latest last: to run one of them again needs no new memory.
+    spare_frames: Vec<Frame>,
 }
 
 impl Database {
@@ -221,7 +222,7 @@ impl Database {
             running: None,
             executing: None,
             copy: None,
-            spare_frame: None,
+            spare_frames: Vec::new(),
         })
     }
 

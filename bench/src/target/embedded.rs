@@ -6,14 +6,14 @@ use anyhow::{Context, Result};
 use hyades::session::{Completion, Notice, Output, Prepared, SessionOptions};
 use hyades::{Database, Error, Session, Value};
 use hyades_engine::db::{Flow, Interrupt};
-use hyades_engine::value::{ArrayElement, ArrayValue, text};
+use hyades_engine::value::{ArrayElement, text};
 
 use super::{Argument, Caller, Connection, Ended, fill_chunk, parse_number};
 use crate::workload::{Call, Request};
 
 /// Counts and forgets what statements answer, or keeps it.
 #[derive(Default)]
-struct Answer {
+pub(crate) struct Answer {
     rows: Option<Vec<Vec<Value>>>,
     restarts: u64,
 }
@@ -41,7 +41,7 @@ impl Output for Answer {
 }
 
 /// Repeats a call of the session until it no longer waits.
-fn wait<T>(mut call: impl FnMut() -> Flow<T>) -> hyades::Result<T> {
+pub(crate) fn wait<T>(mut call: impl FnMut() -> Flow<T>) -> hyades::Result<T> {
     loop {
         match call() {
             Ok(value) => return Ok(value),
@@ -144,8 +144,8 @@ pub struct EmbeddedCaller {
     answer: Answer,
 }
 
-fn value(argument: &Argument) -> Value {
-    let array = |element, values| Value::Array(Box::new(ArrayValue { element, values }));
+pub(crate) fn value(argument: &Argument) -> Value {
+    let array = Value::array;
     match argument {
         Argument::Null => Value::Null,
         Argument::Integer(number) => Value::Integer(*number),

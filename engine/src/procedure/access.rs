@@ -8,7 +8,7 @@ use std::sync::Arc;
 use super::frame::RowBuffer;
 use crate::catalog::TableDefinition;
 use crate::error::{Error, Result, sqlstate};
-use crate::procedure::evaluate::{Context, evaluate};
+use crate::procedure::evaluate::{Context, operand};
 use crate::procedure::ir::{Expr, ScanBound, ScanRange, TableReference};
 use crate::storage::row::RowLayout;
 use crate::storage::table::Table;
@@ -25,7 +25,7 @@ pub(super) fn build_key(
 ) -> Result<bool> {
     out.clear();
     for (expression, sql_type) in expressions.iter().zip(layout.types()) {
-        let value = evaluate(expression, context)?;
+        let value = operand(expression, context)?;
         if value.is_null() {
             return Ok(false);
         }
@@ -34,38 +34,40 @@ pub(super) fn build_key(
     Ok(true)
 }
 
-/// The key range of a scan; `None` if it is empty because a bound is NULL.
+/// The key range of a scan, into the memory of an earlier one; false if it is empty because a bound is NULL.
 pub(super) fn build_range(
     range: &ScanRange,
     layout: &KeyLayout,
     context: &Context<'_>,
-) -> Result<Option<KeyRange>> {
-    let mut bounds = KeyRange::default();
-    let mut bytes = Vec::new();
+    bounds: &mut KeyRange,
+) -> Result<bool> {
+    let (lower, upper) = (bounds.lower.take(), bounds.upper.take());
+    let mut bytes = lower.unwrap_or_default();
     match &range.lower {
         ScanBound::Unbounded => {}
         ScanBound::Included(prefix) | ScanBound::Excluded(prefix) => {
             if !build_key(prefix, layout, context, &mut bytes)? {
-                return Ok(None);
+                return Ok(false);
             }
             if matches!(range.lower, ScanBound::Excluded(_)) && !key::successor(&mut bytes) {
-                return Ok(None);
+                return Ok(false);
             }
-            bounds.lower = Some(std::mem::take(&mut bytes));
+            bounds.lower = Some(bytes);
         }
     }
+    let mut bytes = upper.unwrap_or_default();
     match &range.upper {
         ScanBound::Unbounded => {}
         ScanBound::Included(prefix) | ScanBound::Excluded(prefix) => {
             if !build_key(prefix, layout, context, &mut bytes)? {
-                return Ok(None);
+                return Ok(false);
             }
             if matches!(range.upper, ScanBound::Excluded(_)) || key::successor(&mut bytes) {
                 bounds.upper = Some(bytes);
             }
         }
     }
-    Ok(Some(bounds))
+    Ok(true)
 }
 
 /// Buffers of one frame that writes reuse.

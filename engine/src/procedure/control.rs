@@ -21,7 +21,7 @@ use super::ir::{
 };
 use crate::error::{Abort, Error, InputError, Result, SqlState, sqlstate};
 use crate::txn::{Access, Flow};
-use crate::value::{ArrayValue, Value};
+use crate::value::Value;
 
 /// Deepest nesting of calls.
 const DEEPEST_CALL: usize = 4000;
@@ -52,7 +52,7 @@ impl<T: Access> Run<'_, T> {
                 let (index, value) = (evaluate(index, &context)?, evaluate(value, &context)?);
                 let array = &mut self.frame.registers[usize::from(*array)];
                 if array.is_null() {
-                    *array = Value::Array(Box::new(ArrayValue { element: *element, values: Vec::new() }));
+                    *array = Value::array(*element, Vec::new());
                 }
                 set_element(array, &index, value)?;
             }
@@ -161,7 +161,7 @@ impl<T: Access> Run<'_, T> {
             Some(at) => calls.spare.swap_remove(at),
             None => Frame::new(procedure),
         };
-        frame.registers.fill(Value::Null);
+        frame.registers.iter_mut().for_each(|register| register.put(Value::Null));
         frame.restart();
         self.keep_rows();
         let context = self.context();
@@ -236,7 +236,7 @@ impl<T: Access> Run<'_, T> {
     fn take_count(&mut self, found: Option<Register>, count: Option<Register>) {
         let affected = self.frame.affected;
         if let Some(found) = found {
-            self.frame.registers[usize::from(found)] = Value::Boolean(affected > 0);
+            self.frame.registers[usize::from(found)].put(Value::Boolean(affected > 0));
         }
         if let Some(count) = count {
             let number = i64::try_from(affected).unwrap_or(i64::MAX);
@@ -263,7 +263,7 @@ impl<T: Access> Run<'_, T> {
         if if is_reverse { now < last } else { now > last } {
             return Some(end);
         }
-        self.frame.registers[usize::from(variable)] = Value::Integer(now);
+        self.frame.registers[usize::from(variable)].put(Value::Integer(now));
         None
     }
 
@@ -278,7 +278,7 @@ impl<T: Access> Run<'_, T> {
         let next = if is_reverse { now.checked_sub(step) } else { now.checked_add(step) };
         match next {
             Some(next) => {
-                self.frame.registers[usize::from(counter)] = Value::Integer(next);
+                self.frame.registers[usize::from(counter)].put(Value::Integer(next));
                 again
             }
             None => end,
@@ -392,6 +392,7 @@ fn set_element(array: &mut Value, index: &Value, value: Value) -> Result<()> {
         ));
     }
     let place = usize::try_from(index - 1).unwrap_or(usize::MAX);
+    let array = Arc::make_mut(array);
     if place >= array.values.len() {
         array.values.resize(place + 1, Value::Null);
     }

@@ -27,7 +27,7 @@ use super::frame::{Environment, RowBuffer};
 use super::ir::{BinaryOperator, Expr};
 use crate::error::{Error, Result, sqlstate};
 use crate::storage::row::RowLayout;
-use crate::value::{ArrayValue, SqlType, Value, arithmetic, cast, compare, function, like};
+use crate::value::{SqlType, Value, arithmetic, cast, compare, function, like};
 
 /// Levels of nesting that the compiler lets an expression have.
 pub const MAXIMUM_DEPTH: usize = 500;
@@ -105,6 +105,7 @@ fn peek(expr: &Expr, context: &Context<'_>) -> Option<Peek> {
                 (_, Some(bytes)) => Peek::SmallInt(i16::from_le_bytes(bytes.try_into().ok()?)),
             });
         }
+        Expr::Element { array, index } => peek_element(array, index, context)?,
         _ => return None,
     };
     match *value {
@@ -113,6 +114,26 @@ fn peek(expr: &Expr, context: &Context<'_>) -> Option<Peek> {
         Value::SmallInt(number) => Some(Peek::SmallInt(number)),
         _ => None,
     }
+}
+
+/// The element of an array in a register, where it lies.
+fn peek_element<'a>(array: &Expr, index: &Expr, context: &Context<'a>) -> Option<&'a Value> {
+    let (Expr::Register(array), Some(Peek::Integer(index))) = (array, peek(index, context)) else {
+        return None;
+    };
+    let Value::Array(array) = context.registers.get(usize::from(*array))? else { return None };
+    array.values.get(usize::try_from(index).ok()?.checked_sub(1)?)
+}
+
+/// A conversion between integers that cannot fail, of an integer where it lies.
+#[inline]
+fn widened(expr: &Expr, to: SqlType, context: &Context<'_>) -> Option<Value> {
+    Some(match (to, peek(expr, context)?) {
+        (SqlType::BigInt, Peek::Integer(number)) => Value::BigInt(i64::from(number)),
+        (SqlType::BigInt, Peek::SmallInt(number)) => Value::BigInt(i64::from(number)),
+        (SqlType::Integer, Peek::SmallInt(number)) => Value::Integer(i32::from(number)),
+        _ => return None,
+    })
 }
 
 /// The bytes of the text that an expression is, if that can be seen without computing; of a `char(n)` column without its
@@ -132,7 +153,7 @@ fn peek_text<'a>(expr: &'a Expr, context: &Context<'a>) -> Option<&'a [u8]> {
 
 /// The value of an expression, borrowed where it already exists.
 #[inline]
-fn operand<'a>(expr: &'a Expr, context: &Context<'a>) -> Result<Cow<'a, Value>> {
+pub(super) fn operand<'a>(expr: &'a Expr, context: &Context<'a>) -> Result<Cow<'a, Value>> {
     match expr {
         Expr::Const(value) => Ok(Cow::Borrowed(value)),
         Expr::Register(register) => context.register(*register).map(Cow::Borrowed),
@@ -149,6 +170,9 @@ pub fn evaluate(expr: &Expr, context: &Context<'_>) -> Result<Value> {
         Expr::Binary { operator, left, right } => binary(*operator, left, right, context),
         Expr::Unary { operator, operand: inner } => arithmetic::unary(*operator, &*operand(inner, context)?),
         Expr::Cast { operand: inner, to, explicit } => {
+            if let Some(value) = widened(inner, *to, context) {
+                return Ok(value);
+            }
             let value = evaluate(inner, context)?;
             convert(value, is_char(inner, context), *to, *explicit, context)
         }
@@ -157,7 +181,7 @@ pub fn evaluate(expr: &Expr, context: &Context<'_>) -> Result<Value> {
         Expr::Element { array, index } => element(array, index, context),
         Expr::Array { element, items } => {
             let values = items.iter().map(|item| evaluate(item, context)).collect::<Result<Vec<Value>>>()?;
-            Ok(Value::Array(Box::new(ArrayValue { element: *element, values })))
+            Ok(Value::array(*element, values))
         }
         Expr::Routine { .. } => {
             Err(Error::input(sqlstate::INTERNAL_ERROR, "a routine was called inside an expression"))
@@ -183,6 +207,16 @@ fn element(array: &Expr, index: &Expr, context: &Context<'_>) -> Result<Value> {
 
 fn case(branches: &[(Expr, Expr)], otherwise: &Expr, context: &Context<'_>) -> Result<Value> {
     for (when, then) in branches {
+        // `CASE variable WHEN 1 THEN ... WHEN 2 THEN ...`
+        if let Expr::Binary { operator: BinaryOperator::Equal, left, right } = when
+            && let (Expr::Register(register), Expr::Const(Value::Integer(wanted))) = (&**left, &**right)
+            && let Some(Value::Integer(found)) = context.registers.get(usize::from(*register))
+        {
+            if found == wanted {
+                return evaluate(then, context);
+            }
+            continue;
+        }
         if condition(when, context)? {
             return evaluate(then, context);
         }

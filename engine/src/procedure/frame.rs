@@ -185,10 +185,10 @@ impl Frame {
     /// To the start of a procedure, all registers NULL; keeps the buffers.
     pub fn switch(&mut self, procedure: &Arc<Procedure>) {
         self.unwind();
-        self.registers.clear();
         if Arc::ptr_eq(&self.procedure, procedure) {
-            self.registers.resize(usize::from(procedure.registers), Value::Null);
+            self.registers.iter_mut().for_each(|register| register.put(Value::Null));
         } else {
+            self.registers.clear();
             self.procedure = Arc::clone(procedure);
             self.fit();
         }

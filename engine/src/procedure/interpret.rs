@@ -11,7 +11,7 @@ use smallvec::SmallVec;
 use super::access::{self, Scratch};
 use super::evaluate::{Context, condition, evaluate};
 use super::frame::{Environment, Frame, RowSink};
-use super::ir::{Instruction, Label, Procedure, RowSlot, TableReference, Violation};
+use super::ir::{Expr, Instruction, Label, Procedure, RowSlot, TableReference, Violation};
 use crate::error::{Error, Result, SqlState, sqlstate};
 use crate::txn::{Access, Flow, Insertion, Interrupt};
 use crate::value::Value;
@@ -165,7 +165,12 @@ impl<'r, T: Access> Run<'r, T> {
     fn step(&mut self, procedure: &Procedure, instruction: &Instruction) -> Flow<Next> {
         match instruction {
             Instruction::Evaluate { expr, into } => {
-                self.frame.registers[usize::from(*into)] = evaluate(expr, &self.context())?;
+                let value = match expr {
+                    Expr::Const(value) => value.clone(),
+                    Expr::Register(from) => self.frame.registers[usize::from(*from)].clone(),
+                    other => evaluate(other, &self.context())?,
+                };
+                self.frame.registers[usize::from(*into)].put(value);
             }
             Instruction::Jump { to } => return Ok(Next::Label(*to)),
             Instruction::JumpUnless { condition: test, to } => {
@@ -207,11 +212,14 @@ impl<'r, T: Access> Run<'r, T> {
             Instruction::OpenScan { cursor, table, range, direction, intent } => {
                 let reference = &procedure.tables[usize::from(*table)];
                 self.transaction.enter(&reference.table, reference.version, *intent)?;
-                let range = access::build_range(range, &reference.key_layout, &self.context())?;
-                let cursor = &mut self.frame.cursors[usize::from(*cursor)];
+                let slot = usize::from(*cursor);
+                let mut bounds = std::mem::take(&mut self.frame.cursors[slot].position.range);
+                let context = self.context();
+                let is_possible = access::build_range(range, &reference.key_layout, &context, &mut bounds)?;
+                let cursor = &mut self.frame.cursors[slot];
                 cursor.table = usize::from(*table);
-                cursor.position.open(range.clone().unwrap_or_default(), *direction, *intent);
-                if range.is_none() {
+                cursor.position.open(bounds, *direction, *intent);
+                if !is_possible {
                     cursor.position.finish();
                     return Ok(Next::Following);
                 }
@@ -284,14 +292,9 @@ impl<'r, T: Access> Run<'r, T> {
         Ok(Next::Following)
     }
 
-    fn insert(
-        &mut self,
-        reference: &TableReference,
-        values: &[super::ir::Expr],
-        row: RowSlot,
-    ) -> Flow<Insertion> {
+    fn insert(&mut self, reference: &TableReference, values: &[Expr], row: RowSlot) -> Flow<Insertion> {
         let mut scratch = std::mem::take(&mut self.frame.scratch);
-        scratch.values.clear();
+        scratch.values.drain(..).for_each(Value::discard);
         let context = self.context();
         let evaluated = values.iter().try_for_each(|value| {
             scratch.values.push(evaluate(value, &context)?);
@@ -312,11 +315,11 @@ impl<'r, T: Access> Run<'r, T> {
     fn update(
         &mut self,
         reference: &TableReference,
-        set: &[(u16, super::ir::Expr)],
+        set: &[(u16, Expr)],
         row: RowSlot,
         scratch: &mut Scratch,
     ) -> Flow<()> {
-        scratch.set.clear();
+        scratch.set.drain(..).for_each(|(_, value)| value.discard());
         let context = self.context();
         for (column, value) in set {
             scratch.set.push((*column, evaluate(value, &context)?));
@@ -328,7 +331,7 @@ impl<'r, T: Access> Run<'r, T> {
         Ok(())
     }
 
-    fn emit(&mut self, values: &[super::ir::Expr]) -> Result<()> {
+    fn emit(&mut self, values: &[Expr]) -> Result<()> {
         let mut emitted = std::mem::take(&mut self.frame.emitted);
         emitted.clear();
         let context = self.context();
@@ -346,7 +349,7 @@ impl<'r, T: Access> Run<'r, T> {
         Ok(())
     }
 
-    fn raise(&self, state: &'static str, message: &super::ir::Expr) -> Result<Error> {
+    fn raise(&self, state: &'static str, message: &Expr) -> Result<Error> {
         let message = match evaluate(message, &self.context())? {
             Value::Text(text) => text.to_string(),
             other => format!("{other:?}"),

@@ -7,9 +7,15 @@ use crate::storage::table::Table;
 
 /// The smallest key above `key`.
 pub(super) fn next_key(table: &Table, key: &[u8]) -> Option<Vec<u8>> {
+    let mut next = Vec::with_capacity(key.len());
+    next_key_into(table, key, &mut next).then_some(next)
+}
+
+/// The same into a buffer; false if there is none.
+pub(super) fn next_key_into(table: &Table, key: &[u8], next: &mut Vec<u8>) -> bool {
+    next.clear();
     let guard = epoch::pin();
-    let mut next = Vec::new();
-    table.state(&guard).index().next_key_after(key, &mut next, &guard).then_some(next)
+    table.state(&guard).index().next_key_after(key, next, &guard)
 }
 
 /// Exchanges the row under `key`, which the caller has locked, and keeps the table's count.

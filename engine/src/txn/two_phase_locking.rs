@@ -49,7 +49,7 @@ use crate::storage::routine::Routine;
 use crate::storage::table::{Table, TableState};
 use crate::txn::cursor;
 use crate::txn::lock_table::{Acquired, LockTable, TransactionId};
-use crate::txn::rows::{next_key, replace_row, restore_row};
+use crate::txn::rows::{next_key_into, replace_row, restore_row};
 use crate::txn::{Access, Cursor, Flow, Insertion, Intent, Interrupt, Savepoint, Transaction};
 
 mod catalog_change;
@@ -105,6 +105,7 @@ impl<P: Protocol> TwoPhaseLocking<P> {
             id: TransactionId(worker << 32),
             tables: Vec::new(),
             held: Vec::new(),
+            next_keys: Default::default(),
             pending: None,
             has_waited: false,
             undo: Vec::new(),
@@ -161,6 +162,8 @@ pub struct LockingTransaction<P: Protocol> {
     tables: Vec<TableUse>,
     held: Vec<Resource>,
     /// The resource it waits for.
+    /// Buffers of `insert_key`.
+    next_keys: [Vec<u8>; 2],
     pending: Option<Resource>,
     has_waited: bool,
     undo: Vec<Undo>,
@@ -287,18 +290,30 @@ impl<P: Protocol> LockingTransaction<P> {
     /// The gap is locked first, so that a transaction that must wait leaves nothing behind which the one it waits for could run
     /// into; the record comes second; and if another key slipped in between, it goes again.
     fn insert_key(&mut self, table: &Arc<Table>, key: &[u8]) -> Flow<()> {
+        let mut buffers = std::mem::take(&mut self.next_keys);
+        let inserted = self.insert_key_before(table, key, &mut buffers);
+        self.next_keys = buffers;
+        inserted
+    }
+
+    fn insert_key_before(
+        &mut self,
+        table: &Arc<Table>,
+        key: &[u8],
+        [next, after]: &mut [Vec<u8>; 2],
+    ) -> Flow<()> {
         loop {
-            let next = next_key(table, key);
-            let held = self.lock(Resource::gap(table.id(), next.as_deref()), AccessMode::IntentWrite)?;
+            let next = next_key_into(table, key, next).then_some(next.as_slice());
+            let held = self.lock(Resource::gap(table.id(), next), AccessMode::IntentWrite)?;
             if held.covers(AccessMode::Read) {
                 // This transaction has read the range; the part below `key` gets a gap of its own.
                 self.lock(Resource::gap(table.id(), Some(key)), AccessMode::Read)?;
             }
-            self.divide_gap(table, next.as_deref(), key);
+            self.divide_gap(table, next, key);
             let guard = epoch::pin();
             let index = table.state(&guard).index();
             index.get_or_insert(key, &guard);
-            if next_key(table, key) == next {
+            if next_key_into(table, key, after).then_some(after.as_slice()) == next {
                 return Ok(());
             }
             index.remove(key, &guard);

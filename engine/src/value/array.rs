@@ -162,7 +162,7 @@ pub(super) fn parse(literal: &str, element: ArrayElement, tz: &TimeZone) -> Resu
 
 fn end(literal: &str, behind: &str, element: ArrayElement, values: Vec<Value>) -> Result<Value> {
     if behind.is_empty() {
-        Ok(Value::Array(Box::new(ArrayValue { element, values })))
+        Ok(Value::array(element, values))
     } else {
         Err(malformed(literal, "Junk after closing right brace."))
     }
@@ -281,7 +281,7 @@ pub(super) fn read_binary(bytes: &[u8], element: ArrayElement) -> Result<Value> 
         }
         _ => return Err(too_many_dimensions()),
     }
-    if rest.is_empty() { Ok(Value::Array(Box::new(ArrayValue { element, values }))) } else { Err(wrong()) }
+    if rest.is_empty() { Ok(Value::array(element, values)) } else { Err(wrong()) }
 }
 
 /// Appends the binary form.

@@ -13,7 +13,7 @@
 use compact_str::CompactString;
 use jiff::tz::TimeZone;
 
-use super::{ArrayValue, SqlType, Value, arithmetic, datetime, numeric, text};
+use super::{SqlType, Value, arithmetic, datetime, numeric, text};
 use crate::error::{Error, Result, sqlstate};
 use crate::storage::row::pad;
 
@@ -95,7 +95,7 @@ pub fn cast(value: Value, to: SqlType, explicit: bool, tz: &TimeZone) -> Result<
         (Value::Array(array), SqlType::Array(element)) => {
             let cast_one = |value: &Value| cast(value.clone(), element.sql_type(), explicit, tz);
             let values = array.values.iter().map(cast_one).collect::<Result<Vec<Value>>>()?;
-            Ok(Value::Array(Box::new(ArrayValue { element, values })))
+            Ok(Value::array(element, values))
         }
         _ => Err(cannot_cast(&value, to)),
     }

@@ -4,7 +4,7 @@ use bigdecimal::num_bigint::BigInt;
 use compact_str::CompactString;
 use proptest::prelude::*;
 
-use super::{ArrayValue, BigDecimal, SqlType, Value, cast, datetime};
+use super::{BigDecimal, SqlType, Value, cast, datetime};
 
 /// All types, with and without modifiers.
 pub(crate) const TYPES: [SqlType; 18] = [
@@ -87,7 +87,7 @@ pub(crate) fn any_value(sql_type: SqlType) -> BoxedStrategy<Value> {
         SqlType::Uuid => any::<[u8; 16]>().prop_map(Value::Uuid).boxed(),
         SqlType::Array(element) => {
             let item = prop_oneof![4 => any_value(element.sql_type()), 1 => Just(Value::Null)];
-            let array = move |values| Value::Array(Box::new(ArrayValue { element, values }));
+            let array = move |values| Value::array(element, values);
             prop::collection::vec(item, 0..5).prop_map(array).boxed()
         }
     }

@@ -1,7 +1,6 @@
 //! The decoders against well-formed messages, every truncation of them, and arbitrary bytes.
 
 use hyades::engine::error::SqlState;
-use hyades::engine::value::ArrayElement;
 use hyades::session::{ResultColumn, TransactionStatus};
 use hyades::{Error, SqlType, Value, sqlstate};
 use proptest::prelude::*;
@@ -215,8 +214,7 @@ fn declared_types_are_known_inferred_or_refused() {
     assert_eq!(declared(0), Declared::Inferred);
     assert_eq!(declared(23), Declared::Type(SqlType::Integer));
     assert_eq!(declared(1043), Declared::Type(SqlType::Varchar(None)));
-    assert_eq!(declared(1007), Declared::Type(SqlType::Array(ArrayElement::Integer)));
-    // A point.
+    assert_eq!(declared(1007), Declared::Type(SqlType::Array(hyades_engine::value::ArrayElement::Integer)));
     assert_eq!(declared(600), Declared::Unsupported);
 }
 

@@ -326,7 +326,7 @@ impl Code {
 }
 
 /// Calls `visit` on every label of an instruction.
-fn for_each_label(instruction: &mut Instruction, visit: &mut dyn FnMut(&mut Label)) {
+pub(crate) fn for_each_label(instruction: &mut Instruction, visit: &mut dyn FnMut(&mut Label)) {
     match instruction {
         Instruction::Jump { to } | Instruction::JumpUnless { to, .. } => visit(to),
         Instruction::ReadPoint { absent, .. } => visit(absent),

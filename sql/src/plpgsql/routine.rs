@@ -258,6 +258,7 @@ impl<'a> Routine<'a> {
         let mut procedure = code.finish(&context_name(&self.definition), parameters, registers, output)?;
         procedure.results = results;
         procedure.replay = replay;
+        crate::compile::optimize::optimize(&mut procedure);
         Ok(procedure)
     }
 

@@ -113,13 +113,7 @@ impl Session {
         }
         let savepoint = self.worker.savepoint();
         let procedure = self.worker.procedure(&call.routine)?;
-        let mut frame = match self.spare_frame.take() {
-            Some(mut frame) => {
-                frame.switch(&procedure);
-                frame
-            }
-            None => Frame::new(procedure),
-        };
+        let mut frame = self.take_frame(&procedure);
         for (at, argument) in call.arguments.iter().enumerate() {
             frame.registers[at] = evaluation::evaluate(argument, parameters, &self.environment)?;
         }
@@ -167,7 +161,7 @@ impl Session {
                         .collect();
                     output.row(&mut row)?;
                 }
-                self.spare_frame = Some(run.frame);
+                self.keep_frame(run.frame);
                 Ok(Completion::Tag("CALL".to_owned()))
             }
             Err(Interrupt::Wait(ticket)) => {

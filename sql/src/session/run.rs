@@ -10,6 +10,7 @@ use std::sync::atomic::Ordering;
 use hyades_engine::db::{Flow, Interrupt, Savepoint};
 use hyades_engine::error::{Abort, Error, Result, sqlstate};
 use hyades_engine::procedure::frame::{Frame, Message, RowSink};
+use hyades_engine::procedure::ir::Procedure;
 use hyades_engine::value::{Value, text};
 
 use super::copy_out::CopyWriter;
@@ -21,6 +22,9 @@ use crate::evaluation;
 use crate::executor::{Row, StageState};
 use crate::plan::{Action, Plan, RunPlan, Stages, Tag};
 use crate::session::schema::SchemaRun;
+
+/// Frames that a session keeps.
+const MOST_SPARE_FRAMES: usize = 8;
 
 /// A statement in progress.
 pub(super) enum Running {
@@ -190,13 +194,7 @@ impl Session {
     fn start_query(&mut self, plan: Arc<Plan>, parameters: &[Value]) -> Result<QueryRun> {
         let run = run_plan(&plan)?;
         check_parameters(&plan, parameters)?;
-        let mut frame = match self.spare_frame.take() {
-            Some(mut frame) => {
-                frame.switch(&run.source);
-                frame
-            }
-            None => Frame::new(Arc::clone(&run.source)),
-        };
+        let mut frame = self.take_frame(&run.source);
         for (register, value) in frame.registers.iter_mut().zip(parameters) {
             register.clone_from(value);
         }
@@ -220,6 +218,26 @@ impl Session {
             savepoint: self.worker.savepoint(),
             plan,
         })
+    }
+
+    /// A frame at the start of this procedure.
+    pub(super) fn take_frame(&mut self, procedure: &Arc<Procedure>) -> Frame {
+        let known = self.spare_frames.iter().rposition(|frame| Arc::ptr_eq(&frame.procedure, procedure));
+        let at = known.or((self.spare_frames.len() >= MOST_SPARE_FRAMES).then_some(0));
+        match at {
+            Some(at) => {
+                let mut frame = self.spare_frames.remove(at);
+                frame.switch(procedure);
+                frame
+            }
+            None => Frame::new(Arc::clone(procedure)),
+        }
+    }
+
+    pub(super) fn keep_frame(&mut self, frame: Frame) {
+        if self.spare_frames.len() < MOST_SPARE_FRAMES {
+            self.spare_frames.push(frame);
+        }
     }
 
     fn session_call(&mut self, call: &SessionCall, registers: &[Value]) -> Result<Value> {
@@ -261,7 +279,7 @@ impl Session {
                 Ok(()) => {
                     self.implicit_statements += 1;
                     let completion = finish(&mut run, output)?;
-                    self.spare_frame = Some(run.frame);
+                    self.keep_frame(run.frame);
                     return Ok(Completion::Tag(completion));
                 }
                 Err(Interrupt::Wait(ticket)) => {

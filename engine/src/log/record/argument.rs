@@ -17,7 +17,7 @@ use compact_str::CompactString;
 
 use super::Malformed;
 use super::varint::{read_varint, unzigzag, write_varint, zigzag};
-use crate::value::{ArrayElement, ArrayValue, BigDecimal, SqlType, Value};
+use crate::value::{ArrayElement, BigDecimal, SqlType, Value};
 
 const NULL: u8 = 0;
 const FALSE: u8 = 1;
@@ -143,7 +143,7 @@ fn read_array(bytes: &[u8], offset: &mut usize) -> Result<Value, Malformed> {
         };
         values.push(read_content(tag, bytes, offset)?);
     }
-    Ok(Value::Array(Box::new(ArrayValue { element, values })))
+    Ok(Value::array(element, values))
 }
 
 /// What the elements are, where they have no tags of their own.
@@ -223,7 +223,7 @@ mod tests {
     use super::*;
 
     fn array(element: ArrayElement, values: &[Value]) -> Value {
-        Value::Array(Box::new(ArrayValue { element, values: values.to_vec() }))
+        Value::array(element, values.to_vec())
     }
 
     #[test]

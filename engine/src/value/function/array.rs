@@ -23,19 +23,19 @@ pub(super) fn call(function: Function, arguments: &[Value]) -> Result<Value> {
             if function == Function::ArrayLower { Value::Integer(1) } else { whole(array.values.len()) }
         }
         (Function::ArrayAppend, [Value::Array(array), value]) => {
-            let mut array = array.clone();
+            let mut array = ArrayValue::clone(array);
             array.values.push(value.clone());
-            Value::Array(array)
+            Value::array(array.element, array.values)
         }
         (Function::ArrayPrepend, [value, Value::Array(array)]) => {
-            let mut array = array.clone();
+            let mut array = ArrayValue::clone(array);
             array.values.insert(0, value.clone());
-            Value::Array(array)
+            Value::array(array.element, array.values)
         }
         (Function::ArrayConcat, [Value::Array(left), Value::Array(right)]) => {
-            let mut array = left.clone();
+            let mut array = ArrayValue::clone(left);
             array.values.extend(right.values.iter().cloned());
-            Value::Array(array)
+            Value::array(array.element, array.values)
         }
         (Function::ArrayConcat, [array @ Value::Array(_), Value::Null] | [Value::Null, array]) => {
             array.clone()
@@ -67,9 +67,7 @@ fn fill(value: &Value, length: i64) -> Result<Value> {
     let element = value.sql_type().and_then(crate::value::ArrayElement::of);
     let Some(element) = element else { return Ok(Value::Null) };
     match usize::try_from(length) {
-        Ok(count) if length <= LONGEST => {
-            Ok(Value::Array(Box::new(ArrayValue { element, values: vec![value.clone(); count] })))
-        }
+        Ok(count) if length <= LONGEST => Ok(Value::array(element, vec![value.clone(); count])),
         _ => Err(Error::input(sqlstate::PROGRAM_LIMIT_EXCEEDED, "array size exceeds the maximum allowed")),
     }
 }

@@ -1,0 +1,28 @@
+//! Makes calls for a profiler: `cost NAME CALLS [WARM_UP]`. Prints nanoseconds for each call.
+//!
+//! `cargo xtask cost` runs it twice under callgrind, with different numbers of calls: the difference is what the calls cost. Arguments are
+//! made for the same number of calls either way.
+
+use std::time::Instant;
+
+use anyhow::{Context, Result};
+use hyades_bench::cost::Calls;
+
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
+fn main() -> Result<()> {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let number = |at: usize, or: usize| -> Result<usize> {
+        arguments.get(at).map_or(Ok(or), |text| text.parse().context("a number of calls"))
+    };
+    let name = arguments.first().context("cost NAME CALLS [WARM_UP [ARGUMENTS]]")?;
+    let (count, warm_up) = (number(1, 1000)?, number(2, 200)?);
+    let mut calls = Calls::new(name, number(3, count + warm_up)?)?;
+    calls.make(warm_up)?;
+    let start = Instant::now();
+    let refused = calls.make(count)?;
+    let nanoseconds = start.elapsed().as_nanos() / count.max(1) as u128;
+    println!("{name}: {nanoseconds} ns for each of {count} calls, {refused} refused");
+    Ok(())
+}
