@@ -1,7 +1,6 @@
 //! The decoders against well-formed messages, every truncation of them, and arbitrary bytes.
 
 use hyades::engine::error::SqlState;
-use hyades::engine::value::ArrayElement;
 use hyades::session::{ResultColumn, TransactionStatus};
 use hyades::{Error, SqlType, Value, sqlstate};
 use proptest::prelude::*;
