@@ -19,7 +19,6 @@ DECLARE
     supplier integer;
     quantity integer;
     price bigint;
-    stocked integer;
     dist_info text;
     amount bigint;
     entered timestamp := localtimestamp;
@@ -46,21 +45,16 @@ BEGIN
         IF NOT FOUND THEN
             RAISE EXCEPTION 'Item number is not valid' USING ERRCODE = 'P0002';
         END IF;
-        SELECT s_quantity,
-               CASE d WHEN 1 THEN s_dist_01 WHEN 2 THEN s_dist_02 WHEN 3 THEN s_dist_03 WHEN 4 THEN s_dist_04
-                      WHEN 5 THEN s_dist_05 WHEN 6 THEN s_dist_06 WHEN 7 THEN s_dist_07 WHEN 8 THEN s_dist_08
-                      WHEN 9 THEN s_dist_09 ELSE s_dist_10 END
-            INTO STRICT stocked, dist_info
-            FROM stock WHERE s_w_id = supplier AND s_i_id = ordered_item FOR UPDATE;
-        IF stocked >= quantity + 10 THEN
-            stocked := stocked - quantity;
-        ELSE
-            stocked := stocked - quantity + 91;
-        END IF;
         UPDATE stock
-            SET s_quantity = stocked, s_ytd = s_ytd + quantity, s_order_cnt = s_order_cnt + 1,
+            SET s_quantity = s_quantity - quantity + CASE WHEN s_quantity >= quantity + 10 THEN 0 ELSE 91 END,
+                s_ytd = s_ytd + quantity, s_order_cnt = s_order_cnt + 1,
                 s_remote_cnt = s_remote_cnt + CASE WHEN supplier = w THEN 0 ELSE 1 END
-            WHERE s_w_id = supplier AND s_i_id = ordered_item;
+            WHERE s_w_id = supplier AND s_i_id = ordered_item
+            RETURNING CASE d WHEN 1 THEN s_dist_01 WHEN 2 THEN s_dist_02 WHEN 3 THEN s_dist_03
+                             WHEN 4 THEN s_dist_04 WHEN 5 THEN s_dist_05 WHEN 6 THEN s_dist_06
+                             WHEN 7 THEN s_dist_07 WHEN 8 THEN s_dist_08 WHEN 9 THEN s_dist_09
+                             ELSE s_dist_10 END
+            INTO STRICT dist_info;
         amount := quantity * price;
         total := total + amount;
         INSERT INTO order_line (ol_w_id, ol_d_id, ol_o_id, ol_number, ol_i_id, ol_supply_w_id, ol_delivery_d,
