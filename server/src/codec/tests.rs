@@ -3,6 +3,7 @@
 use hyades::engine::error::SqlState;
 use hyades::session::{ResultColumn, TransactionStatus};
 use hyades::{Error, SqlType, Value, sqlstate};
+use hyades_engine::value::ArrayElement;
 use proptest::prelude::*;
 
 use super::backend;
