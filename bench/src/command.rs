@@ -102,7 +102,7 @@ pub struct BenchArguments {
     #[arg(long, default_value_t = 2)]
     warm_up_seconds: u64,
     /// Precommitted transactions of a worker that may wait for durability.
-    #[arg(long, default_value_t = 4096, value_parser = clap::value_parser!(u64).range(1..=1_000_000))]
+    #[arg(long, default_value_t = 32768, value_parser = clap::value_parser!(u64).range(1..=1_000_000))]
     in_flight: u64,
     /// Variants to compare, PROTOCOL or PROTOCOL:LOGGING, separated by commas; measured in turns.
     #[arg(long, value_delimiter = ',')]
