@@ -25,6 +25,8 @@ use crate::value::Value;
 
 /// Deepest nesting of calls.
 const DEEPEST_CALL: usize = 4000;
+/// Of the calls that an error leaves, so many are told one by one.
+const MOST_CONTEXT_LINES: usize = 50;
 /// Frames kept for later calls.
 const MOST_SPARE_FRAMES: usize = 16;
 /// Longest array.
@@ -211,23 +213,28 @@ impl<T: Access> Run<'_, T> {
     /// Goes to the innermost handler of an error, or hands it on.
     pub(super) fn handle(&mut self, error: Error) -> Result<()> {
         let Error::Input(mut error) = error else { return Err(error) };
+        let mut lines = 0;
         loop {
             let is_told = std::mem::take(&mut self.frame.is_rethrowing);
             if let Some(line) = line_of(self.frame).filter(|_| !is_told) {
-                let context = error.context.get_or_insert_default();
-                if !context.is_empty() {
-                    context.push('\n');
+                lines += 1;
+                if lines <= MOST_CONTEXT_LINES {
+                    add_line(&mut error, &line);
                 }
-                context.push_str(&line);
             }
-            if let Some(handler) = self.frame.handlers.pop() {
+            let handler = self.frame.handlers.pop();
+            let is_outermost = handler.is_none() && self.leave().is_none();
+            if (handler.is_some() || is_outermost) && lines > MOST_CONTEXT_LINES {
+                add_line(&mut error, &format!("(and {} more)", lines - MOST_CONTEXT_LINES));
+            }
+            if let Some(handler) = handler {
                 self.transaction.rollback_to(handler.savepoint);
                 self.frame.errors.truncate(handler.errors);
                 self.frame.errors.push(Error::Input(error));
                 self.frame.next = handler.label;
                 return Ok(());
             }
-            if self.leave().is_none() {
+            if is_outermost {
                 return Err(Error::Input(error));
             }
         }
@@ -329,6 +336,14 @@ impl<T: Access> Run<'_, T> {
 }
 
 const NO_ERROR: &str = "GET STACKED DIAGNOSTICS cannot be used outside an exception handler";
+
+fn add_line(error: &mut InputError, line: &str) {
+    let context = error.context.get_or_insert_default();
+    if !context.is_empty() {
+        context.push('\n');
+    }
+    context.push_str(line);
+}
 
 /// Where a frame stands, as PostgreSQL says it.
 fn line_of(frame: &Frame) -> Option<String> {

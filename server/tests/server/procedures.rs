@@ -85,7 +85,11 @@ async fn bad_calls_are_refused_with_postgresqls_codes() {
         )
         .await
         .unwrap();
-    assert_eq!(state_of(&client, "select deeper(1)").await, "54001");
+    let error = client.batch_execute("select deeper(1)").await.unwrap_err();
+    let told = error.as_db_error().unwrap();
+    assert_eq!(told.code().code(), "54001");
+    let places: Vec<&str> = told.where_().unwrap().lines().collect();
+    assert_eq!((places.len(), *places.last().unwrap()), (51, "(and 3950 more)"));
     assert_eq!(state_of(&client, "call divide(0)").await, "22012");
     assert_eq!(state_of(&client, "call divide('x'::text)").await, "42883");
     assert_eq!(state_of(&client, "call divide()").await, "42883");
