@@ -63,7 +63,7 @@ pub(crate) use purge::Purger;
 use resource::Resource;
 
 /// Buckets of the lock table.
-const LOCK_BUCKETS: usize = 1 << 14;
+const LOCK_BUCKETS: usize = 1 << 15;
 /// A worker remembers this many tables before it forgets those it does not use.
 const REMEMBERED_TABLES: usize = 64;
 
