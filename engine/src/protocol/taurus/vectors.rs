@@ -6,43 +6,69 @@ use crate::lsn::LsnVector;
 use crate::mutant::{self, Mutant};
 use crate::protocol::{AccessMode, Trace};
 
-/// What is kept for a tuple, gap or table stripe. An empty vector means: at most the floor.
-#[derive(Clone, Debug, Default)]
-pub struct TupleVectors {
-    write: LsnVector,
-    /// Most tuples have none: kept apart, so that the lock table stays small.
-    shared: Option<Box<SharedVectors>>,
+/// Accesses that leave traces of their own: what conflicts with one conflicts with all of its kind.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum Kind {
+    #[default]
+    Write,
+    /// Readers that conflict with later writers: command-logged ones.
+    Read,
+    /// Intents: row writers under a table, inserters into a gap; command-logged row readers under a table.
+    Intent,
 }
 
-/// Of accesses that do not conflict with their like.
+/// What is kept for a tuple, gap or table stripe. An empty vector means: at most the floor.
+///
+/// Nearly all have one kind of trace at most. It lies in the lock table's entry itself, so that nobody who looks whether it can be
+/// forgotten waits for memory.
 #[derive(Clone, Debug, Default)]
-struct SharedVectors {
-    /// Readers that conflict with later writers: command-logged ones.
-    read: LsnVector,
-    /// Intents: row writers under a table, inserters into a gap; command-logged row readers under a table.
-    intent: LsnVector,
+pub struct TupleVectors {
+    first: LsnVector,
+    first_kind: Kind,
+    /// By kind; that of `first_kind` is empty.
+    others: Option<Box<[LsnVector; 3]>>,
 }
 
 impl TupleVectors {
+    #[inline]
+    fn of_kind(&self, kind: Kind) -> &[u64] {
+        if self.first_kind == kind {
+            return self.first.entries();
+        }
+        self.others.as_ref().map_or(&[], |others| others[kind as usize].entries())
+    }
+
+    #[inline]
+    fn raise(&mut self, kind: Kind, by: &[u64]) {
+        if self.first.is_empty() {
+            self.first_kind = kind;
+        }
+        if self.first_kind == kind {
+            self.first.raise(by);
+        } else {
+            self.others.get_or_insert_default()[kind as usize].raise(by);
+        }
+    }
+
     /// Whether all vectors are covered by what `is_below_floor` knows.
     #[inline]
     pub(crate) fn are_covered(&self, is_below_floor: impl Fn(&[u64]) -> bool) -> bool {
-        is_below_floor(self.write.entries())
-            && self.shared.as_ref().is_none_or(|shared| {
-                is_below_floor(shared.intent.entries()) && is_below_floor(shared.read.entries())
-            })
+        is_below_floor(self.first.entries())
+            && self
+                .others
+                .as_ref()
+                .is_none_or(|others| others.iter().all(|vector| is_below_floor(vector.entries())))
     }
 
     /// Raises T.LV by the LVs of all earlier conflicting accesses.
     #[inline]
     pub(crate) fn collect(&self, mode: AccessMode, vector: &mut LsnVector) {
-        vector.raise(self.write.entries());
-        let Some(shared) = &self.shared else { return };
+        vector.raise(self.of_kind(Kind::Write));
         if matches!(mode, AccessMode::Read | AccessMode::Write) {
-            vector.raise(shared.intent.entries());
+            vector.raise(self.of_kind(Kind::Intent));
         }
         if matches!(mode, AccessMode::IntentWrite | AccessMode::Write) {
-            vector.raise(shared.read.entries());
+            vector.raise(self.of_kind(Kind::Read));
         }
     }
 
@@ -54,22 +80,19 @@ impl TupleVectors {
         }
         let reads_again = trace == Trace::Command && !mutant::is_active(Mutant::NoReadLv);
         match mode {
-            AccessMode::IntentRead if reads_again => {
-                self.shared.get_or_insert_default().intent.raise(token.entries());
-            }
-            AccessMode::Read if reads_again => {
-                self.shared.get_or_insert_default().read.raise(token.entries());
-            }
+            AccessMode::IntentRead if reads_again => self.raise(Kind::Intent, token.entries()),
+            AccessMode::Read if reads_again => self.raise(Kind::Read, token.entries()),
             AccessMode::IntentRead | AccessMode::Read => {}
-            AccessMode::IntentWrite => self.shared.get_or_insert_default().intent.raise(token.entries()),
+            AccessMode::IntentWrite => self.raise(Kind::Intent, token.entries()),
             AccessMode::Write => {
                 debug_assert!(
                     mutant::is_active(Mutant::ReleaseBeforeRaise)
-                        || self.write.is_covered_by(token.entries()),
+                        || self.of_kind(Kind::Write).iter().zip(token.entries()).all(|(old, new)| old <= new),
                     "a writer's LV covers its predecessors"
                 );
-                self.write.copy_from(token.entries());
-                self.shared = None;
+                self.first_kind = Kind::Write;
+                self.first.copy_from(token.entries());
+                self.others = None;
             }
         }
     }
@@ -77,20 +100,18 @@ impl TupleVectors {
     /// What both parts of a divided gap need: readers of the whole relied on both being empty, and so did a writer of the gap, who has
     /// read it and inserted. `None` if the floor covers it.
     pub(crate) fn divided(&self, is_below_floor: impl Fn(&[u64]) -> bool) -> Option<TupleVectors> {
-        let read = self.shared.as_ref().map_or(&[][..], |shared| shared.read.entries());
-        if is_below_floor(self.write.entries()) && is_below_floor(read) {
+        let (write, read) = (self.of_kind(Kind::Write), self.of_kind(Kind::Read));
+        if is_below_floor(write) && is_below_floor(read) {
             return None;
         }
-        let mut part = Box::<SharedVectors>::default();
-        part.read.raise(read);
-        part.read.raise(self.write.entries());
-        Some(TupleVectors { shared: Some(part), ..TupleVectors::default() })
+        let mut part = TupleVectors::default();
+        part.raise(Kind::Read, read);
+        part.raise(Kind::Read, write);
+        Some(part)
     }
 
     /// Gives a part what [`TupleVectors::divided`] found in the whole.
     pub(crate) fn inherit(&mut self, from: &TupleVectors) {
-        if let Some(shared) = &from.shared {
-            self.shared.get_or_insert_default().read.raise(shared.read.entries());
-        }
+        self.raise(Kind::Read, from.of_kind(Kind::Read));
     }
 }
