@@ -20,6 +20,7 @@ use crate::catalog::{CatalogChange, RoutineId, TableId};
 use crate::procedure::ir::Procedure;
 use crate::protocol::Protocol;
 use crate::storage::catalog::CatalogView;
+use crate::storage::record::Record;
 use crate::storage::routine::Routine;
 use crate::storage::scan_batch::ScanBatch;
 use crate::storage::table::Table;
@@ -127,6 +128,24 @@ impl Cursor {
     }
 }
 
+/// A row where it stands in its table.
+#[derive(Clone, Copy)]
+pub struct RowInPlace<'g> {
+    pub bytes: &'g [u8],
+    pub(crate) record: &'g Record,
+}
+
+impl<'g> RowInPlace<'g> {
+    pub(crate) fn of(record: &'g Record, guard: &'g Guard) -> Option<RowInPlace<'g>> {
+        record.row(guard).map(|bytes| RowInPlace { bytes, record })
+    }
+
+    /// Whether this is still the record's row, at the same place.
+    pub(crate) fn is_current(self, guard: &Guard) -> bool {
+        self.record.row(guard).is_some_and(|row| std::ptr::eq(row, self.bytes))
+    }
+}
+
 /// What became of an insert.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Insertion {
@@ -148,7 +167,7 @@ pub trait Access: Send {
         key: &[u8],
         intent: Intent,
         guard: &'g Guard,
-    ) -> Flow<Option<&'g [u8]>>;
+    ) -> Flow<Option<RowInPlace<'g>>>;
 
     fn open_scan(&mut self, table: &Arc<Table>, cursor: &mut Cursor) -> Flow<()>;
 
@@ -159,12 +178,27 @@ pub trait Access: Send {
         table: &Arc<Table>,
         cursor: &mut Cursor,
         guard: &'g Guard,
-    ) -> Flow<Option<&'g [u8]>>;
+    ) -> Flow<Option<RowInPlace<'g>>>;
 
     fn insert(&mut self, table: &Arc<Table>, key: &[u8], row: &[u8]) -> Flow<Insertion>;
 
     /// Replaces the row under `key`, which was read with [`Intent::Write`] in this transaction.
     fn update(&mut self, table: &Arc<Table>, key: &[u8], row: &[u8]);
+
+    /// Updates the row under `key`, which stands in `record` and was read with [`Intent::Write`] in this transaction, by exchanging pieces
+    /// of it; `patch` is that of a [`crate::storage::row::RowPatch`] made for it.
+    ///
+    /// # Safety
+    /// The bytes of the row that reads have handed out to this transaction are not in use any more.
+    #[allow(unsafe_code)] // The row is read in place; see `storage::record`.
+    unsafe fn patch(
+        &mut self,
+        table: &Arc<Table>,
+        key: &[u8],
+        record: &Record,
+        patch: &mut [u8],
+        guard: &Guard,
+    );
 
     /// Deletes the row under `key`, which was read with [`Intent::Write`] in this transaction.
     fn delete(&mut self, table: &Arc<Table>, key: &[u8]);

@@ -10,7 +10,7 @@ use crate::catalog::TableDefinition;
 use crate::error::{Error, Result, sqlstate};
 use crate::procedure::evaluate::{Context, operand};
 use crate::procedure::ir::{Expr, ScanBound, ScanRange, TableReference};
-use crate::storage::row::RowLayout;
+use crate::storage::row::{RowLayout, RowPatch};
 use crate::storage::table::Table;
 use crate::txn::{Access, Flow, Insertion, Intent, KeyRange};
 use crate::value::Value;
@@ -77,6 +77,7 @@ pub(crate) struct Scratch {
     pub(super) row: Vec<u8>,
     pub(super) values: Vec<Value>,
     pub(super) set: Vec<(u16, Value)>,
+    pub(super) patch: RowPatch,
 }
 
 /// Inserts `scratch.values`; the row lands in `row`. The key of a table without a primary key is drawn after the table was entered:
@@ -110,6 +111,32 @@ fn key_of_row(reference: &TableReference, row: &[u8], out: &mut Vec<u8>) {
     }
 }
 
+/// Whether setting these columns changes the row's key.
+fn moves_row(reference: &TableReference, set: &[(u16, Value)]) -> bool {
+    let primary_key = reference.definition.primary_key.as_ref();
+    primary_key.is_some_and(|key| set.iter().any(|(column, _)| key.columns.contains(column)))
+}
+
+/// Makes the patch that sets the columns as computed in `scratch.set`; false if the row cannot stay where it is.
+pub(super) fn make_patch(reference: &TableReference, old: &[u8], scratch: &mut Scratch) -> bool {
+    !moves_row(reference, &scratch.set) && reference.layout.patch(old, &scratch.set, &mut scratch.patch)
+}
+
+/// Refuses NULL for columns that do not take it.
+pub(super) fn check_set_not_null(reference: &TableReference, old: &[u8], set: &[(u16, Value)]) -> Result<()> {
+    let definition = &reference.definition;
+    let refused = |(column, value): &&(u16, Value)| {
+        value.is_null() && !definition.columns[usize::from(*column)].is_nullable
+    };
+    let Some((column, _)) = set.iter().find(refused) else { return Ok(()) };
+    let mut values = Vec::new();
+    reference.layout.values(old, &mut values);
+    for (column, value) in set {
+        values[usize::from(*column)] = value.clone();
+    }
+    Err(null_violation(definition, &reference.layout, usize::from(*column), &values))
+}
+
 /// Sets columns, as computed in `scratch.set`, of the row in `row`, or of the one read in place; `row` then holds the new row and
 /// key.
 pub(super) fn update(
@@ -120,28 +147,9 @@ pub(super) fn update(
     row: &mut RowBuffer,
 ) -> Flow<()> {
     let old = in_place.unwrap_or(&row.bytes);
-    for (column, value) in &scratch.set {
-        if value.is_null() && !reference.definition.columns[usize::from(*column)].is_nullable {
-            let mut values = Vec::new();
-            reference.layout.values(old, &mut values);
-            for (column, value) in &scratch.set {
-                values[usize::from(*column)] = value.clone();
-            }
-            return Err(null_violation(
-                &reference.definition,
-                &reference.layout,
-                usize::from(*column),
-                &values,
-            )
-            .into());
-        }
-    }
     scratch.row.clear();
     reference.layout.update(old, &scratch.set, &mut scratch.row);
-    let moves = reference.definition.primary_key.as_ref().is_some_and(|primary_key| {
-        scratch.set.iter().any(|(column, _)| primary_key.columns.contains(column))
-    });
-    if moves {
+    if moves_row(reference, &scratch.set) {
         key_of_row(reference, &scratch.row, &mut scratch.key);
         if scratch.key != row.key {
             if transaction.insert(&reference.table, &scratch.key, &scratch.row)? == Insertion::Duplicate {

@@ -27,6 +27,7 @@ use super::frame::{Environment, RowBuffer};
 use super::ir::{BinaryOperator, Expr};
 use crate::error::{Error, Result, sqlstate};
 use crate::storage::row::RowLayout;
+use crate::txn::RowInPlace;
 use crate::value::{SqlType, Value, arithmetic, cast, compare, function, like};
 
 /// Levels of nesting that the compiler lets an expression have.
@@ -37,7 +38,7 @@ pub struct Context<'a> {
     pub registers: &'a [Value],
     pub rows: &'a [RowBuffer],
     /// For each row slot, where its row stands in its table; `None` if the buffer holds it.
-    pub rows_in_place: &'a [Option<&'a [u8]>],
+    pub rows_in_place: &'a [Option<RowInPlace<'a>>],
     /// The layout of the row in each row slot; None for a slot that was never filled.
     pub layouts: &'a [Option<Arc<RowLayout>>],
     pub environment: &'a Environment,
@@ -66,8 +67,8 @@ impl<'a> Context<'a> {
     }
 
     fn row(&self, row: u16) -> Result<&'a [u8]> {
-        if let Some(Some(bytes)) = self.rows_in_place.get(usize::from(row)) {
-            return Ok(bytes);
+        if let Some(Some(row)) = self.rows_in_place.get(usize::from(row)) {
+            return Ok(row.bytes);
         }
         match self.rows.get(usize::from(row)) {
             Some(buffer) if !buffer.bytes.is_empty() => Ok(&buffer.bytes),

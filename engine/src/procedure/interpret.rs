@@ -3,6 +3,8 @@
 //! It keeps nothing on the stack that matters: the next instruction, registers, rows and cursors live in the [`Frame`]. When a
 //! data instruction must wait, the run returns and a later call begins with that same instruction, whose effect has not happened.
 
+#![allow(unsafe_code)] // Rows are read in place and updated in place; see `storage::record`.
+
 use std::sync::atomic::Ordering;
 
 use crossbeam_epoch::{self as epoch, Guard};
@@ -13,7 +15,7 @@ use super::evaluate::{Context, condition, evaluate};
 use super::frame::{Environment, Frame, RowSink};
 use super::ir::{Expr, Instruction, Label, Procedure, RowSlot, TableReference, Violation};
 use crate::error::{Error, Result, SqlState, sqlstate};
-use crate::txn::{Access, Flow, Insertion, Interrupt};
+use crate::txn::{Access, Flow, Insertion, Interrupt, RowInPlace};
 use crate::value::Value;
 
 /// Instructions between two looks at the interrupt flag.
@@ -54,7 +56,7 @@ pub(super) struct Run<'r, T: Access> {
     pub(super) sink: &'r mut dyn RowSink,
     guard: &'r Guard,
     /// For row slots of the active procedure; those at the end may be missing. `None`: the frame holds the row.
-    pub(super) rows_in_place: SmallVec<[Option<&'r [u8]>; 8]>,
+    pub(super) rows_in_place: SmallVec<[Option<RowInPlace<'r>>; 8]>,
 }
 
 /// Where to go on.
@@ -90,6 +92,8 @@ impl<'r, T: Access> Run<'r, T> {
                     return None;
                 }
                 Err(Interrupt::Failed(error)) => {
+                    // A handler may take back what was written in place.
+                    self.keep_rows();
                     if let Err(error) = self.handle(error) {
                         return Some(Err(error.into()));
                     }
@@ -131,13 +135,23 @@ impl<'r, T: Access> Run<'r, T> {
         for (buffer, row) in self.frame.rows.iter_mut().zip(self.rows_in_place.drain(..)) {
             if let Some(row) = row {
                 buffer.bytes.clear();
-                buffer.bytes.extend_from_slice(row);
+                buffer.bytes.extend_from_slice(row.bytes);
+            }
+        }
+    }
+
+    /// Copies the row of every slot that shows these bytes in place into the frame: they are about to change.
+    fn keep_rows_at(&mut self, bytes: *const u8) {
+        for (buffer, row) in self.frame.rows.iter_mut().zip(&mut self.rows_in_place) {
+            if let Some(shown) = row.take_if(|row| row.bytes.as_ptr() == bytes) {
+                buffer.bytes.clear();
+                buffer.bytes.extend_from_slice(shown.bytes);
             }
         }
     }
 
     /// From now on a slot holds this row, found in place or (`None`) in the frame.
-    fn set_row(&mut self, slot: RowSlot, row: Option<&'r [u8]>) {
+    fn set_row(&mut self, slot: RowSlot, row: Option<RowInPlace<'r>>) {
         let slot = usize::from(slot);
         if self.rows_in_place.len() <= slot {
             if row.is_none() {
@@ -324,10 +338,27 @@ impl<'r, T: Access> Run<'r, T> {
         for (column, value) in set {
             scratch.set.push((*column, evaluate(value, &context)?));
         }
-        let in_place = self.rows_in_place.get(usize::from(row)).copied().flatten();
-        let buffer = &mut self.frame.rows[usize::from(row)];
-        access::update(self.transaction, reference, scratch, in_place, buffer)?;
-        self.set_row(row, None);
+        let slot = usize::from(row);
+        let in_place = self.rows_in_place.get(slot).copied().flatten();
+        let old = in_place.map_or(self.frame.rows[slot].bytes.as_slice(), |row| row.bytes);
+        access::check_set_not_null(reference, old, &scratch.set)?;
+        match in_place {
+            Some(found) if found.is_current(self.guard) && access::make_patch(reference, old, scratch) => {
+                let record = found.record;
+                self.rows_in_place[slot] = None;
+                self.keep_rows_at(found.bytes.as_ptr());
+                let (key, patch) = (&self.frame.rows[slot].key, scratch.patch.bytes_mut());
+                // SAFETY: no slot shows the row in place any more; those of callers never do (`keep_rows`).
+                unsafe { self.transaction.patch(&reference.table, key, record, patch, self.guard) };
+                self.set_row(row, RowInPlace::of(record, self.guard));
+            }
+            _ => {
+                let in_place = in_place.map(|row| row.bytes);
+                let buffer = &mut self.frame.rows[slot];
+                access::update(self.transaction, reference, scratch, in_place, buffer)?;
+                self.set_row(row, None);
+            }
+        }
         Ok(())
     }
 

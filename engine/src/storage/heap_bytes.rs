@@ -1,4 +1,4 @@
-//! Immutable byte strings on the heap behind one thin pointer.
+//! Byte strings of fixed length on the heap behind one thin pointer.
 //!
 //! Rows and long index keys are read through racing atomic pointers, so they must be one word wide: the length lives in the
 //! allocation, not in the pointer (a `Box<[u8]>` is two words).
@@ -7,8 +7,8 @@
 //! pointer -> | length: u32 | bytes ... |        one allocation, aligned to 4
 //! ```
 //!
-//! Invariants: the bytes never change between [`HeapBytes::new`] and [`HeapBytes::free`], so any number of threads may
-//! read them; whoever unlinks a pointer from shared memory owns it, frees it once, and not before every thread that could have
+//! Invariants: between [`HeapBytes::new`] and [`HeapBytes::free`] the bytes change only through [`HeapBytes::bytes_mut`], whose caller
+//! sees to it that nobody reads; so any number of threads may read them otherwise. Whoever unlinks a pointer from shared memory owns it, frees it once, and not before every thread that could have
 //! loaded it has left its epoch.
 #![allow(unsafe_code)] // A thin pointer to an unsized allocation cannot be expressed safely.
 
@@ -53,6 +53,16 @@ impl HeapBytes {
         unsafe {
             let length = self.0.read() as usize;
             std::slice::from_raw_parts(self.0.add(1).cast::<u8>().as_ptr(), length)
+        }
+    }
+
+    /// # Safety
+    /// As for [`HeapBytes::bytes`], and no other reference to these bytes is in use during `'a`, on any thread.
+    pub(super) unsafe fn bytes_mut<'a>(self) -> &'a mut [u8] {
+        // SAFETY: alive and unshared by the caller's promise, initialised by `new`.
+        unsafe {
+            let length = self.0.read() as usize;
+            std::slice::from_raw_parts_mut(self.0.add(1).cast::<u8>().as_ptr(), length)
         }
     }
 

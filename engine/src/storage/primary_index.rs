@@ -133,9 +133,14 @@ impl PrimaryIndex {
 
     /// The records of a batch filled under an earlier guard; `None` when something has been removed from the index since (or the
     /// batch is of another index): scan again from the last key used.
-    pub fn resume<'g>(&'g self, batch: &'g ScanBatch, guard: &'g Guard) -> Option<ScanPage<'g>> {
+    pub fn resume_record<'g>(
+        &'g self,
+        batch: &ScanBatch,
+        position: usize,
+        guard: &'g Guard,
+    ) -> Option<&'g Record> {
         // SAFETY: alive, checked under this guard.
-        self.is_alive(batch).then(|| unsafe { batch.page(guard) })
+        self.is_alive(batch).then(|| unsafe { batch.record(position, guard) })
     }
 
     /// Whether the keys in the interval that the batch covers are still the same. May say no without need, when keys have been

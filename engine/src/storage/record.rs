@@ -1,8 +1,10 @@
 //! A record: the stable place of one row in a table's index.
 //!
-//! The index finds a [`Record`] by key; the record holds one atomic pointer to the row's immutable bytes. An update is
-//! copy-on-write: a new byte string, one swap of the pointer, and the old bytes stay readable for whoever is pinned. So a
-//! row may be read without a latch, and the log may copy it in one piece.
+//! The index finds a [`Record`] by key; the record holds one atomic pointer to the row's bytes. An update is either
+//! * copy-on-write ([`Record::replace`]): a new byte string, one swap of the pointer, and the old bytes stay readable for whoever is
+//!   pinned; or
+//! * in place ([`Record::patch`]), for a concurrency control whose readers are kept away by a lock. It costs neither an allocation nor
+//!   the cache misses of another place, but nobody may read the row without a lock.
 //!
 //! ```text
 //! index slot -> Record { row } -> | length | row bytes |
@@ -14,6 +16,7 @@
 //! 1. Whoever takes a pointer out of `row` by a swap owns those bytes and gives them to the epoch exactly once.
 //! 2. `REMOVED` is reached only from null and never left, so no row can be lost in a record that nobody can find.
 //! 3. Bytes are published with Release and read with Acquire.
+//! 4. Bytes that are published change only through [`Record::patch`], while nobody else reads them.
 //!
 //! Which transaction may write a record is the business of `txn`; memory stays safe whatever it decides.
 #![allow(unsafe_code)] // Owns row bytes behind an atomic pointer that readers race with.
@@ -26,6 +29,7 @@ use crossbeam_epoch::Guard;
 
 use super::heap_bytes::HeapBytes;
 use super::prefetch::prefetch;
+use super::row::exchange;
 
 /// Marks a record that has left its index; no allocation has this address, they are aligned to 4.
 const REMOVED: *mut u32 = std::ptr::without_provenance_mut(1);
@@ -81,6 +85,18 @@ impl Record {
                 unsafe { new.free() };
             }
         })
+    }
+
+    /// Exchanges pieces of the row in place ([`crate::storage::row::RowPatch`]); the patch then takes the change back. Nothing happens
+    /// where there is no row.
+    ///
+    /// # Safety
+    /// The caller holds a lock that keeps every other reader and writer of the row away, and uses no bytes any more that it got from
+    /// [`Record::row`] before.
+    pub(crate) unsafe fn patch(&self, patch: &mut [u8], _guard: &Guard) {
+        let Some(row) = handle(self.row.load(Ordering::Acquire)) else { return };
+        // SAFETY: alive as in `row`; unshared by the caller's promise.
+        exchange(unsafe { row.bytes_mut() }, patch);
     }
 
     /// Puts back what [`Record::replace`] took out and retires the current row.
@@ -139,7 +155,7 @@ impl Drop for Record {
 #[derive(Debug)]
 pub struct OldRow(HeapBytes);
 
-// SAFETY: immutable bytes owned by this handle alone; freeing on another thread is allowed.
+// SAFETY: bytes owned by this handle alone; freeing on another thread is allowed.
 unsafe impl Send for OldRow {}
 // SAFETY: shared access only reads immutable bytes.
 unsafe impl Sync for OldRow {}

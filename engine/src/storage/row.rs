@@ -29,9 +29,13 @@
 //!    [`RowLayout::check`]; then no reader panics.
 //! 2. `encode(value of each column) == row`: the form is canonical.
 
+mod patch;
+
 use bigdecimal::num_bigint::{BigInt, Sign};
 use compact_str::CompactString;
 
+pub use self::patch::RowPatch;
+pub(crate) use self::patch::exchange;
 use crate::error::{Error, Result};
 use crate::value::{BigDecimal, SqlType, Value, datetime, numeric};
 

@@ -2,7 +2,7 @@
 //!
 //! A scan of a table lives longer than one visit to its index: between two rows the transaction may have to wait, and nothing may
 //! stay pinned while it waits. So a [`ScanBatch`] owns copies of the keys, and keeps record addresses that are
-//! given out only through a [`ScanPage`]: right after the step, or later through `PrimaryIndex::resume`, which first checks
+//! given out only through a [`ScanPage`] right after the step, or later through `PrimaryIndex::resume_record`, which first checks
 //! that nothing has been unlinked from the index since.
 //!
 //! For phantom protection the batch also remembers the version of every leaf (or shard) it rests on. `PrimaryIndex::validate`
@@ -143,6 +143,15 @@ impl ScanBatch {
     /// `'g`.
     pub(super) unsafe fn page<'g>(&'g self, _guard: &'g Guard) -> ScanPage<'g> {
         ScanPage { batch: self }
+    }
+
+    /// The record at `position`. Panics from `len` on.
+    ///
+    /// # Safety
+    /// As for [`ScanBatch::page`].
+    pub(super) unsafe fn record<'g>(&self, position: usize, _guard: &'g Guard) -> &'g Record {
+        // SAFETY: alive by the caller's promise.
+        unsafe { &*self.entries[position].record }
     }
 
     /// Whether no key has come or gone.

@@ -5,8 +5,8 @@
 //! exchange the two under the table's write lock; the old one stays in the undo list and goes back on rollback.
 //!
 //! Invariants:
-//! 1. A state reached under a guard stays readable while the guard lives: the table's own reference to an exchanged state is
-//!    dropped through the epoch.
+//! 1. A state reached under a guard stays readable while the guard lives, even if the table goes: the table's own reference to a
+//!    state is dropped through the epoch.
 //! 2. `version` grows with every exchange for another definition and never takes a value twice, so a plan compiled inside a
 //!    transaction that was rolled back is not taken for a current one.
 //! 3. `row_count` counts records with a row, of uncommitted transactions too; whoever turns null into a row or back counts it.
@@ -249,7 +249,7 @@ impl Table {
     }
 
     /// The current state.
-    pub fn state<'g>(&'g self, _guard: &'g Guard) -> &'g TableState {
+    pub fn state<'g>(&self, _guard: &'g Guard) -> &'g TableState {
         // SAFETY: never null; the table's reference to whatever is read here is dropped only through the epoch (invariant 1).
         unsafe { &*self.state.load(Ordering::Acquire) }
     }
@@ -307,8 +307,9 @@ impl Table {
 
 impl Drop for Table {
     fn drop(&mut self) {
-        // SAFETY: `&mut self`: nobody reads through the table any more, and this is the table's own reference.
-        drop(unsafe { Arc::from_raw(*self.state.get_mut()) });
+        // SAFETY: from `Arc::into_raw`, and this is the table's own reference.
+        let state = unsafe { Arc::from_raw(*self.state.get_mut()) };
+        crossbeam_epoch::pin().defer(move || drop(state));
     }
 }
 

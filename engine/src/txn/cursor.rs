@@ -8,11 +8,11 @@ use crossbeam_epoch::{self as epoch, Guard};
 
 use crate::storage::scan_batch::{ScanBatch, ScanDirection};
 use crate::storage::table::Table;
-use crate::txn::{Cursor, Direction};
+use crate::txn::{Cursor, Direction, RowInPlace};
 
 /// The row under `key`, which is protected by a lock.
-pub(super) fn find_row<'g>(table: &Table, key: &[u8], guard: &'g Guard) -> Option<&'g [u8]> {
-    table.state(guard).index().get(key, guard)?.row(guard)
+pub(super) fn find_row<'g>(table: &Table, key: &[u8], guard: &'g Guard) -> Option<RowInPlace<'g>> {
+    RowInPlace::of(table.state(guard).index().get(key, guard)?, guard)
 }
 
 /// Fetches the next batch behind the cursor's position.
@@ -68,9 +68,9 @@ impl Cursor {
     }
 
     /// The next row of the batch, found under an earlier guard perhaps.
-    pub(super) fn next_row<'g>(&self, table: &Table, guard: &'g Guard) -> Option<&'g [u8]> {
-        match table.state(guard).index().resume(&self.batch, guard) {
-            Some(page) => page.record(self.next).row(guard),
+    pub(super) fn next_row<'g>(&self, table: &Table, guard: &'g Guard) -> Option<RowInPlace<'g>> {
+        match table.state(guard).index().resume_record(&self.batch, self.next, guard) {
+            Some(record) => RowInPlace::of(record, guard),
             None => find_row(table, self.next_key(), guard),
         }
     }
@@ -89,7 +89,11 @@ pub(super) fn first_key_from(table: &Table, key: &[u8]) -> Option<Vec<u8>> {
 ///
 /// In an ordered index rows that the transaction itself has put ahead of the scan are met, as under row locks: a run and its
 /// replay must see the same, wherever the batches happen to end.
-pub(super) fn next_undisturbed<'g>(table: &Table, cursor: &mut Cursor, guard: &'g Guard) -> Option<&'g [u8]> {
+pub(super) fn next_undisturbed<'g>(
+    table: &Table,
+    cursor: &mut Cursor,
+    guard: &'g Guard,
+) -> Option<RowInPlace<'g>> {
     let is_ordered = table.state(guard).index().is_ordered();
     loop {
         let is_end = !cursor.has_next(table) || cursor.is_beyond(cursor.next_key());

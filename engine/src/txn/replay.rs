@@ -11,9 +11,10 @@ use std::sync::Arc;
 use crossbeam_epoch::{self as epoch, Guard};
 
 use super::cursor::{find_row, next_undisturbed};
-use super::{Access, Cursor, Flow, Insertion, Intent, Savepoint};
+use super::{Access, Cursor, Flow, Insertion, Intent, RowInPlace, Savepoint};
 use crate::error::{Abort, Error, sqlstate};
 use crate::log::record::command::WriteSetHash;
+use crate::storage::record::Record;
 use crate::storage::table::Table;
 
 /// See the module head.
@@ -56,12 +57,15 @@ impl ReplayAccess {
     /// Call before the write that it notes.
     fn note_write(&mut self, table: &Arc<Table>, key: &[u8], row: Option<&[u8]>, guard: &Guard) {
         if self.keeps_undo {
-            let record = table.state(guard).index().get(key, guard);
-            let old = record.and_then(|record| record.row(guard)).map(<[u8]>::to_vec);
-            let (table, key) = (Arc::clone(table), key.to_vec());
-            self.undo.push(Undo { table, key, old, write_set: self.write_set });
+            let old = find_row(table, key, guard).map(|row| row.bytes.to_vec());
+            self.keep_undo(table, key, old);
         }
         self.write_set.add(table.id(), key, row);
+    }
+
+    fn keep_undo(&mut self, table: &Arc<Table>, key: &[u8], old: Option<Vec<u8>>) {
+        let (table, key) = (Arc::clone(table), key.to_vec());
+        self.undo.push(Undo { table, key, old, write_set: self.write_set });
     }
 }
 
@@ -79,7 +83,7 @@ impl Access for ReplayAccess {
         key: &[u8],
         _intent: Intent,
         guard: &'g Guard,
-    ) -> Flow<Option<&'g [u8]>> {
+    ) -> Flow<Option<RowInPlace<'g>>> {
         Ok(find_row(table, key, guard))
     }
 
@@ -102,7 +106,7 @@ impl Access for ReplayAccess {
         table: &Arc<Table>,
         cursor: &mut Cursor,
         guard: &'g Guard,
-    ) -> Flow<Option<&'g [u8]>> {
+    ) -> Flow<Option<RowInPlace<'g>>> {
         Ok(if cursor.is_finished { None } else { next_undisturbed(table, cursor, guard) })
     }
 
@@ -127,6 +131,23 @@ impl Access for ReplayAccess {
             Some(Ok(None)) => state.count_added(1),
             Some(Err(_)) | None => state.set(key, Some(row), &guard),
         }
+    }
+
+    #[allow(unsafe_code)] // As declared.
+    unsafe fn patch(
+        &mut self,
+        table: &Arc<Table>,
+        key: &[u8],
+        record: &Record,
+        patch: &mut [u8],
+        guard: &Guard,
+    ) {
+        if self.keeps_undo {
+            self.keep_undo(table, key, record.row(guard).map(<[u8]>::to_vec));
+        }
+        // SAFETY: nothing that conflicts with this call runs beside it (module head); the rest is this function's contract.
+        unsafe { record.patch(patch, guard) };
+        self.write_set.add(table.id(), key, record.row(guard));
     }
 
     fn delete(&mut self, table: &Arc<Table>, key: &[u8]) {

@@ -1,4 +1,5 @@
 //! Rows as transactions change them in place: found by key, exchanged, put back, with the table's count kept.
+#![allow(unsafe_code)] // Takes back what was written into rows in place; see `storage::record`.
 
 use crossbeam_epoch::{self as epoch, Guard};
 
@@ -45,4 +46,14 @@ pub(super) fn restore_row(table: &Table, key: &[u8], old: Option<OldRow>, guard:
         _ => {}
     }
     record.restore(old, guard);
+}
+
+/// Takes back what a patch did to the row under `key`: the patch holds what stood there. For a transaction that still has the row
+/// locked, and no procedure of it under way.
+pub(super) fn patch_back(table: &Table, key: &[u8], patch: &mut [u8], guard: &Guard) {
+    if let Some(record) = table.state(guard).index().get(key, guard) {
+        // SAFETY: the write lock is held until the end of the transaction; whoever rolls back has given up what it read in place
+        // (`Access::rollback_to`).
+        unsafe { record.patch(patch, guard) };
+    }
 }

@@ -21,7 +21,8 @@
 //! **An insert** locks its row and the gap before the next key, puts an empty record under its key, and looks whether that next key
 //! is still the next. A scanner that comes later meets the key and waits for its row; one that came earlier holds the gap.
 //!
-//! **Writes are installed at once**, the previous row kept in an undo list; the lock hides them. A delete leaves a record
+//! **Writes are installed at once**, the previous row kept in an undo list; the lock hides them. Where the length of a row stays as it
+//! is, only the bytes that differ are exchanged, in place. A delete leaves a record
 //! without a row (a tombstone), so its key still separates gaps; `purge` removes it later.
 //!
 //! **Invariants.**
@@ -49,8 +50,8 @@ use crate::storage::routine::Routine;
 use crate::storage::table::{Table, TableState};
 use crate::txn::cursor;
 use crate::txn::lock_table::{Acquired, LockTable, TransactionId};
-use crate::txn::rows::{next_key_into, replace_row, restore_row};
-use crate::txn::{Access, Cursor, Flow, Insertion, Intent, Interrupt, Savepoint, Transaction};
+use crate::txn::rows::{next_key_into, patch_back, replace_row, restore_row};
+use crate::txn::{Access, Cursor, Flow, Insertion, Intent, Interrupt, RowInPlace, Savepoint, Transaction};
 
 mod catalog_change;
 mod command;
@@ -139,10 +140,18 @@ struct Undo {
 enum UndoAction {
     /// Put `old` back under the key that starts at `key_bytes` and ends at `key_end`.
     Row { table: usize, key_end: usize, old: Option<OldRow> },
+    /// Exchange the bytes of the row under that key with those from `key_end` to `patch_end` once more.
+    Patch { table: usize, key_end: usize, patch_end: usize },
     /// Put the table's former definition and rows back.
     State { table: Arc<Table>, old: Arc<TableState> },
     /// Only the list of names changed.
     Name,
+}
+
+/// What stood where a row was written.
+enum Before<'p> {
+    Row(Option<OldRow>),
+    Patch(&'p [u8]),
 }
 
 /// What a transaction has done to the names that all see; see `catalog_change`.
@@ -167,7 +176,7 @@ pub struct LockingTransaction<P: Protocol> {
     pending: Option<Resource>,
     has_waited: bool,
     undo: Vec<Undo>,
-    /// Keys of the undo list, one behind the other.
+    /// Keys and patches of the undo list, one behind the other.
     keys: Vec<u8>,
     payload: OperationsWriter,
     /// What it is logged as; see `command`.
@@ -263,7 +272,7 @@ impl<P: Protocol> LockingTransaction<P> {
     }
 
     /// Notes what to put back under `key` and what to write to the log, after the row was replaced.
-    fn note_write(&mut self, table: &Arc<Table>, key: &[u8], row: Option<&[u8]>, old: Option<OldRow>) {
+    fn note_write(&mut self, table: &Arc<Table>, key: &[u8], row: Option<&[u8]>, before: Before<'_>) {
         let place = self.table_place(table);
         let (payload_bytes, key_bytes) = (self.payload.len(), self.keys.len());
         let write_set = self.write_set;
@@ -276,13 +285,15 @@ impl<P: Protocol> LockingTransaction<P> {
                 None => self.payload.delete(table.id(), key),
             }
         }
-        self.undo.push(Undo {
-            payload_bytes,
-            write_set,
-            key_bytes,
-            names: self.names.len(),
-            action: UndoAction::Row { table: place, key_end: self.keys.len(), old },
-        });
+        let key_end = self.keys.len();
+        let action = match before {
+            Before::Row(old) => UndoAction::Row { table: place, key_end, old },
+            Before::Patch(patch) => {
+                self.keys.extend_from_slice(patch);
+                UndoAction::Patch { table: place, key_end, patch_end: self.keys.len() }
+            }
+        };
+        self.undo.push(Undo { payload_bytes, write_set, key_bytes, names: self.names.len(), action });
     }
 
     /// Puts an empty record under `key` into an ordered index, with the gap locked that it divides. See the module head.
@@ -341,6 +352,11 @@ impl<P: Protocol> LockingTransaction<P> {
                     let key = &self.keys[undo.key_bytes..key_end];
                     restore_row(table, key, old, &guard);
                     self.purgeable.push((Arc::clone(table), key.into()));
+                }
+                UndoAction::Patch { table, key_end, patch_end } => {
+                    let (key, patch) =
+                        self.keys[undo.key_bytes..patch_end].split_at_mut(key_end - undo.key_bytes);
+                    patch_back(&self.tables[table].table, key, patch, &guard);
                 }
                 UndoAction::State { table, old } => {
                     table.replace_state(old, &guard);
@@ -405,7 +421,7 @@ impl<P: Protocol> Access for LockingTransaction<P> {
         key: &[u8],
         intent: Intent,
         guard: &'g Guard,
-    ) -> Flow<Option<&'g [u8]>> {
+    ) -> Flow<Option<RowInPlace<'g>>> {
         let is_skipped = intent == Intent::Read && mutant::is_active(Mutant::SkipRowLock);
         if self.covers_rows(table, intent) || is_skipped {
             return Ok(cursor::find_row(table, key, guard));
@@ -417,7 +433,8 @@ impl<P: Protocol> Access for LockingTransaction<P> {
         early.inspect(|record| record.prefetch());
         self.lock(resource, row_mode(intent))?;
         // A record that holds a row has not left its index. Without one, another record may have taken its place meanwhile.
-        Ok(early.and_then(|record| record.row(guard)).or_else(|| cursor::find_row(table, key, guard)))
+        let found = early.and_then(|record| RowInPlace::of(record, guard));
+        Ok(found.or_else(|| cursor::find_row(table, key, guard)))
     }
 
     fn open_scan(&mut self, table: &Arc<Table>, cursor: &mut Cursor) -> Flow<()> {
@@ -429,7 +446,7 @@ impl<P: Protocol> Access for LockingTransaction<P> {
         table: &Arc<Table>,
         cursor: &mut Cursor,
         guard: &'g Guard,
-    ) -> Flow<Option<&'g [u8]>> {
+    ) -> Flow<Option<RowInPlace<'g>>> {
         self.continue_scan(table, cursor, guard)
     }
 
@@ -460,19 +477,33 @@ impl<P: Protocol> Access for LockingTransaction<P> {
             }
         }
         let old = replace_row(table, key, Some(row), &epoch::pin());
-        self.note_write(table, key, Some(row), old);
+        self.note_write(table, key, Some(row), Before::Row(old));
         Ok(Insertion::Done)
     }
 
     fn update(&mut self, table: &Arc<Table>, key: &[u8], row: &[u8]) {
         let old = replace_row(table, key, Some(row), &epoch::pin());
-        self.note_write(table, key, Some(row), old);
+        self.note_write(table, key, Some(row), Before::Row(old));
+    }
+
+    #[allow(unsafe_code)] // As declared.
+    unsafe fn patch(
+        &mut self,
+        table: &Arc<Table>,
+        key: &[u8],
+        record: &Record,
+        patch: &mut [u8],
+        guard: &Guard,
+    ) {
+        // SAFETY: the row was read for writing, so its write lock is held; the rest is this function's contract.
+        unsafe { record.patch(patch, guard) };
+        self.note_write(table, key, record.row(guard), Before::Patch(patch));
     }
 
     fn delete(&mut self, table: &Arc<Table>, key: &[u8]) {
         let old = replace_row(table, key, None, &epoch::pin());
         self.purgeable.push((Arc::clone(table), key.into()));
-        self.note_write(table, key, None, old);
+        self.note_write(table, key, None, Before::Row(old));
     }
 
     fn new_row_number(&mut self, table: &Arc<Table>) -> Flow<u64> {

@@ -114,20 +114,23 @@ fn a_batch_is_valid_until_its_keys_change() {
         let first = batch.key(0).to_vec();
         index.get(&first, &guard).expect("it is there").replace(Some(b"another row"), &guard);
         assert!(index.validate(&batch, &guard), "rows do not count");
-        assert!(index.resume(&batch, &guard).is_some());
+        assert!(index.resume_record(&batch, 0, &guard).is_some());
         let other = filled(kind, Some(1), &BTreeSet::new(), &guard);
-        assert!(!other.validate(&batch, &guard) && other.resume(&batch, &guard).is_none());
+        assert!(!other.validate(&batch, &guard) && other.resume_record(&batch, 0, &guard).is_none());
 
         // Into the same leaf, or for the hash index into every shard.
         (30..=255_u8).chain(0..10).for_each(|byte| {
             index.get_or_insert(&[byte], &guard);
         });
         assert!(!index.validate(&batch, &guard), "a key came");
-        assert!(index.resume(&batch, &guard).is_some(), "nothing went");
+        assert!(index.resume_record(&batch, 0, &guard).is_some(), "nothing went");
 
         index.scan(Bound::Unbounded, ScanDirection::Forward, &mut batch, &guard);
         assert!(index.remove(&[200], &guard));
-        assert!(!index.validate(&batch, &guard) && index.resume(&batch, &guard).is_none(), "a key went");
+        assert!(
+            !index.validate(&batch, &guard) && index.resume_record(&batch, 0, &guard).is_none(),
+            "a key went"
+        );
     }
 }
 

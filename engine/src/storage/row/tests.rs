@@ -2,7 +2,7 @@
 
 use proptest::prelude::*;
 
-use super::RowLayout;
+use super::{RowLayout, RowPatch, exchange};
 use crate::value::tests::{any_row, any_value, is_identical};
 use crate::value::{BigDecimal, SqlType, Value};
 
@@ -105,6 +105,24 @@ fn foreign_bytes_are_refused() {
     broken(&|row| *row.last_mut().unwrap() = b' ');
 }
 
+#[test]
+fn contents_of_the_same_length_are_patched() {
+    let (layout, row) = encode(
+        &[SqlType::Text, SqlType::Integer, SqlType::Text],
+        &[Value::text("abc"), Value::Null, Value::text("")],
+    );
+    let mut patch = RowPatch::default();
+    let set = [(0, Value::text("xyz")), (1, Value::Integer(7)), (2, Value::Null)];
+    assert!(layout.patch(&row, &set, &mut patch));
+    let mut patched = row.clone();
+    exchange(&mut patched, patch.bytes_mut());
+    let mut values = Vec::new();
+    layout.values(&patched, &mut values);
+    assert_eq!(values, [Value::text("xyz"), Value::Integer(7), Value::Null]);
+    assert!(!layout.patch(&row, &[(0, Value::text("longer"))], &mut patch));
+    assert!(!layout.patch(&row, &[(0, Value::Null)], &mut patch));
+}
+
 proptest! {
     #[test]
     fn values_survive((types, values) in any_row()) {
@@ -151,7 +169,19 @@ proptest! {
         }
         let mut updated = Vec::new();
         layout.update(&row, &set, &mut updated);
-        prop_assert_eq!(updated, encode(&types, &new).1);
+        prop_assert_eq!(&updated, &encode(&types, &new).1);
+        let mut patch = RowPatch::default();
+        if layout.patch(&row, &set, &mut patch) {
+            let mut patched = row.clone();
+            exchange(&mut patched, patch.bytes_mut());
+            prop_assert_eq!(patched.clone(), updated, "in place");
+            exchange(&mut patched, patch.bytes_mut());
+            prop_assert_eq!(patched, row, "and back");
+        } else {
+            // The total length can stay while contents move.
+            let has_text = types.iter().any(|sql_type| sql_type.length_bytes() < 0);
+            prop_assert!(has_text, "columns of fixed width stay where they are");
+        }
     }
 
     /// Damage is either found, or harmless: reading never panics, and what is read encodes to the same bytes.

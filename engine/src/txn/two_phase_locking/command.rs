@@ -20,7 +20,9 @@ use crate::mutant::{self, Mutant};
 use crate::procedure::ir::Procedure;
 use crate::protocol::{AccessMode, Protocol};
 use crate::storage::routine::Routine;
+use crate::storage::row::exchange;
 use crate::storage::table::Table;
+use crate::txn::cursor::find_row;
 use crate::txn::rows::next_key;
 
 /// The transaction's payload begins with so many bytes of a call.
@@ -80,22 +82,10 @@ impl<P: Protocol> LockingTransaction<P> {
     /// Makes the after-images from the undo list; answers how long the payload was before each of its entries.
     fn write_images(&self, payload: &mut OperationsWriter) -> Vec<usize> {
         let mut places = Vec::with_capacity(self.undo.len());
-        let guard = epoch::pin();
-        for (number, next) in self.next_writes().into_iter().enumerate() {
+        for (number, row) in self.images().into_iter().enumerate() {
             places.push(payload.len());
             let Some((table, key)) = self.row_written(number) else { continue };
-            // What a write left is what the next write of the same row found, or what stands there now.
-            let row = match next {
-                Some(next) => match &self.undo[next].action {
-                    UndoAction::Row { old, .. } => old.as_ref().map(|old| old.bytes()),
-                    UndoAction::State { .. } | UndoAction::Name => None,
-                },
-                None => {
-                    let record = table.state(&guard).index().get(key, &guard);
-                    record.and_then(|record| record.row(&guard))
-                }
-            };
-            match row {
+            match &row {
                 Some(row) => payload.put(table.id(), key, row),
                 None => payload.delete(table.id(), key),
             }
@@ -106,23 +96,35 @@ impl<P: Protocol> LockingTransaction<P> {
     fn row_written(&self, number: usize) -> Option<(&Arc<Table>, &[u8])> {
         let undo = &self.undo[number];
         match &undo.action {
-            UndoAction::Row { table, key_end, .. } => {
+            UndoAction::Row { table, key_end, .. } | UndoAction::Patch { table, key_end, .. } => {
                 Some((&self.tables[*table].table, &self.keys[undo.key_bytes..*key_end]))
             }
             UndoAction::State { .. } | UndoAction::Name => None,
         }
     }
 
-    /// For each entry of the undo list, the next one of the same row.
-    fn next_writes(&self) -> Vec<Option<usize>> {
-        let mut latest = HashMap::new();
-        let mut next = vec![None; self.undo.len()];
-        for number in (0..self.undo.len()).rev() {
-            if let Some((table, key)) = self.row_written(number) {
-                next[number] = latest.insert((table.id(), key), number);
+    /// For each entry of the undo list, the row that its write left. Backwards: what a write left is what the next write of the same row
+    /// found, or what stands there now.
+    fn images(&self) -> Vec<Option<Vec<u8>>> {
+        let guard = epoch::pin();
+        let mut found = HashMap::new();
+        let mut images = vec![None; self.undo.len()];
+        for (number, undo) in self.undo.iter().enumerate().rev() {
+            let Some((table, key)) = self.row_written(number) else { continue };
+            let row = found
+                .entry((table.id(), key))
+                .or_insert_with(|| find_row(table, key, &guard).map(|row| row.bytes.to_vec()));
+            images[number] = row.clone();
+            match &undo.action {
+                UndoAction::Row { old, .. } => *row = old.as_ref().map(|old| old.bytes().to_vec()),
+                UndoAction::Patch { key_end, patch_end, .. } => {
+                    let mut patch = self.keys[*key_end..*patch_end].to_vec();
+                    row.iter_mut().for_each(|row| exchange(row, &mut patch));
+                }
+                UndoAction::State { .. } | UndoAction::Name => {}
             }
         }
-        next
+        images
     }
 
     /// As `divide_gap`, for an insert that needs no lock on the gap because the table is locked.

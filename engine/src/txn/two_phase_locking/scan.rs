@@ -18,7 +18,7 @@ use crate::mutant::{self, Mutant};
 use crate::protocol::{AccessMode, Protocol};
 use crate::storage::table::Table;
 use crate::txn::cursor::{first_key_from, next_undisturbed};
-use crate::txn::{Cursor, Direction, Flow, Intent, KeyRange};
+use crate::txn::{Cursor, Direction, Flow, Intent, KeyRange, RowInPlace};
 
 impl<P: Protocol> LockingTransaction<P> {
     pub(super) fn start_scan(&mut self, table: &Arc<Table>, cursor: &mut Cursor) -> Flow<()> {
@@ -47,7 +47,7 @@ impl<P: Protocol> LockingTransaction<P> {
         table: &Arc<Table>,
         cursor: &mut Cursor,
         guard: &'g Guard,
-    ) -> Flow<Option<&'g [u8]>> {
+    ) -> Flow<Option<RowInPlace<'g>>> {
         if cursor.is_finished {
             return Ok(None);
         }
@@ -65,7 +65,7 @@ impl<P: Protocol> LockingTransaction<P> {
         table: &Arc<Table>,
         cursor: &mut Cursor,
         guard: &'g Guard,
-    ) -> Flow<Option<&'g [u8]>> {
+    ) -> Flow<Option<RowInPlace<'g>>> {
         loop {
             let key = cursor.has_next(table).then(|| cursor.next_key());
             let in_range = key.filter(|key| !cursor.is_beyond(key));

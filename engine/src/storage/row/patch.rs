@@ -1,0 +1,104 @@
+//! Changes to a row that leave its length as it is: pieces of bytes, exchanged in place.
+//!
+//! Most updates of a transaction set columns of fixed width. They need no new row: the new pieces are exchanged with what stands in the
+//! row, and the patch, which then holds what stood there before, is what takes the update back.
+//!
+//! ```text
+//! | offset: u32 | length: u32 | bytes ... | offset ...
+//! ```
+//!
+//! Invariant: no two pieces of a patch overlap, so exchanging twice restores the row.
+
+use super::{END_BYTES, RowLayout, append_content, end_at, write_fixed};
+use crate::value::Value;
+
+const PIECE_HEADER_BYTES: usize = 8;
+
+/// See the module head.
+#[derive(Clone, Debug, Default)]
+pub struct RowPatch {
+    bytes: Vec<u8>,
+}
+
+impl RowPatch {
+    pub fn clear(&mut self) {
+        self.bytes.clear();
+    }
+
+    /// What [`exchange`] takes.
+    pub fn bytes(&self) -> &[u8] {
+        &self.bytes
+    }
+
+    pub(crate) fn bytes_mut(&mut self) -> &mut [u8] {
+        &mut self.bytes
+    }
+
+    /// Begins a piece; what is appended until [`RowPatch::end_piece`] belongs to it.
+    fn begin_piece(&mut self, offset: usize) -> usize {
+        self.bytes.extend_from_slice(&(offset as u32).to_le_bytes());
+        self.bytes.extend_from_slice(&[0; END_BYTES]);
+        self.bytes.len()
+    }
+
+    fn end_piece(&mut self, begin: usize) {
+        let length = (self.bytes.len() - begin) as u32;
+        self.bytes[begin - END_BYTES..begin].copy_from_slice(&length.to_le_bytes());
+    }
+}
+
+/// Exchanges every piece of a patch with the bytes that stand in the row.
+pub(crate) fn exchange(row: &mut [u8], patch: &mut [u8]) {
+    let mut rest = patch;
+    while rest.len() > PIECE_HEADER_BYTES {
+        let (offset, length) = (end_at(rest, 0), end_at(rest, END_BYTES));
+        let (piece, behind) = rest[PIECE_HEADER_BYTES..].split_at_mut(length);
+        row[offset..offset + length].swap_with_slice(piece);
+        rest = behind;
+    }
+}
+
+impl RowLayout {
+    /// Makes the patch that sets these columns, each at most once, in `row`; false if it would change the row's length.
+    pub fn patch(&self, row: &[u8], set: &[(u16, Value)], patch: &mut RowPatch) -> bool {
+        patch.clear();
+        let mut changes_nulls = false;
+        for (number, value) in set {
+            let column = &self.columns[usize::from(*number)];
+            changes_nulls |= value.is_null() != self.is_null(row, *number);
+            if column.width > 0 {
+                let begin = patch.begin_piece(column.slot);
+                patch.bytes.resize(begin + column.width, 0);
+                write_fixed(value, &mut patch.bytes[begin..]);
+                patch.end_piece(begin);
+            } else {
+                let content = self.content(row, column);
+                let begin =
+                    patch.begin_piece(column.previous.map_or(self.header_bytes, |slot| end_at(row, slot)));
+                append_content(column.sql_type, value, &mut patch.bytes);
+                if patch.bytes.len() - begin != content.len() {
+                    return false;
+                }
+                patch.end_piece(begin);
+            }
+        }
+        if changes_nulls {
+            self.patch_nulls(row, set, patch);
+        }
+        true
+    }
+
+    fn patch_nulls(&self, row: &[u8], set: &[(u16, Value)], patch: &mut RowPatch) {
+        let begin = patch.begin_piece(self.fixed_bytes);
+        patch.bytes.extend_from_slice(&row[self.fixed_bytes..self.header_bytes]);
+        for (number, value) in set {
+            let (byte, bit) = (begin + usize::from(*number) / 8, 1 << (number % 8));
+            if value.is_null() {
+                patch.bytes[byte] |= bit;
+            } else {
+                patch.bytes[byte] &= !bit;
+            }
+        }
+        patch.end_piece(begin);
+    }
+}
