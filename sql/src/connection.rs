@@ -93,7 +93,7 @@ fn run_prepared(
         Err(error) => return Err(session.abandon(error)),
     };
     match wait(session, |session| session.execute(prepared, &parameters, rows))? {
-        Completion::Tag(tag) => Ok(tag),
+        Completion::Tag(tag) => Ok(tag.into_owned()),
         Completion::CopyIn => {
             let message = "COPY FROM STDIN needs a Session: feed it with copy_feed";
             Err(session.abandon(Error::input(sqlstate::FEATURE_NOT_SUPPORTED, message)))

@@ -28,6 +28,7 @@ mod schema;
 mod transaction;
 mod utility;
 
+use std::borrow::Cow;
 use std::collections::HashMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicI32, AtomicI64, Ordering};
@@ -99,7 +100,7 @@ pub enum Response {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Completion {
     /// The statement is done; this is its command tag (`UPDATE 1`); empty for an empty statement.
-    Tag(String),
+    Tag(Cow<'static, str>),
     /// Feed the data with [`Session::copy_feed`], then [`Session::copy_finish`].
     CopyIn,
 }
@@ -168,7 +169,8 @@ pub struct Session {
     executing: Option<(Arc<Prepared>, Vec<Value>)>,
     copy: Option<Box<CopyIn>>,
     /// Frames of procedures that ran lately, the latest last: to run one of them again needs no new memory.
-    spare_frames: Vec<Frame>,
+    #[allow(clippy::vec_box)] // They move out and in again with every statement.
+    spare_frames: Vec<Box<Frame>>,
 }
 
 impl Database {

@@ -47,7 +47,7 @@ impl Connection<'_> {
     async fn end_copy(&mut self, completion: &Completion, simple: bool) {
         self.mode = Mode::Ready;
         let tag = match completion {
-            Completion::Tag(tag) => tag.as_str(),
+            Completion::Tag(tag) => tag,
             // A COPY does not begin another.
             Completion::CopyIn => "COPY",
         };

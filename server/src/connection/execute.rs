@@ -85,7 +85,7 @@ impl Connection<'_> {
             && let Some(name) = &statement.deallocates
             && self.statements.deallocate(name)
         {
-            let completion = Completion::Tag("DEALLOCATE".to_owned());
+            let completion = Completion::Tag("DEALLOCATE".into());
             return Ok(Finished { completion, rows: 0, rows_start: self.answers.bytes.len() });
         }
         let prepared = &statement.prepared;
@@ -185,7 +185,7 @@ impl Connection<'_> {
             Some(Response::CopyIn { columns }) => {
                 let columns = *columns;
                 let finished = self.run_statement(portal).await?;
-                portal.progress = Progress::Done { tag: String::new() };
+                portal.progress = Progress::Done { tag: "".into() };
                 self.finish_statement(&finished, columns, false);
                 return Ok(());
             }

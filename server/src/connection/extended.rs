@@ -6,6 +6,7 @@
 //!
 //! [`Session::abandon`]: hyades::Session::abandon
 
+use std::borrow::Cow;
 use std::collections::HashMap;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -119,10 +120,10 @@ pub(super) enum Progress {
     Suspended {
         rows: Vec<u8>,
         position: usize,
-        tag: String,
+        tag: Cow<'static, str>,
     },
     Done {
-        tag: String,
+        tag: Cow<'static, str>,
     },
 }
 

@@ -122,7 +122,7 @@ impl Session {
         match self.copy_lines(&mut copy, true) {
             Ok(()) => {
                 self.implicit_statements += 1;
-                Ok(Completion::Tag(format!("COPY {}", copy.rows)))
+                Ok(Completion::Tag(format!("COPY {}", copy.rows).into()))
             }
             Err(interrupt) => self.copy_interrupted(copy, interrupt),
         }

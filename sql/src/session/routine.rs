@@ -79,7 +79,7 @@ pub(super) fn notice_of(message: Message) -> Option<Notice> {
 /// A CALL in progress.
 pub(super) struct CallRun {
     plan: Arc<Plan>,
-    frame: Frame,
+    frame: Box<Frame>,
     savepoint: Savepoint,
 }
 
@@ -162,7 +162,7 @@ impl Session {
                     output.row(&mut row)?;
                 }
                 self.keep_frame(run.frame);
-                Ok(Completion::Tag("CALL".to_owned()))
+                Ok(Completion::Tag("CALL".into()))
             }
             Err(Interrupt::Wait(ticket)) => {
                 self.running = Some(Running::Call(Box::new(run)));

@@ -35,7 +35,7 @@ pub(super) enum Running {
 
 pub(super) struct QueryRun {
     plan: Arc<Plan>,
-    frame: Frame,
+    frame: Box<Frame>,
     /// The second procedure runs, over these rows.
     applying: Option<VecDeque<Row>>,
     stage: Option<StageState>,
@@ -165,7 +165,7 @@ impl Session {
         self.check_state(&plan)?;
         self.copy = None;
         match &plan.action {
-            Action::Empty => Ok(Completion::Tag(String::new())),
+            Action::Empty => Ok(Completion::Tag("".into())),
             Action::Run(_) | Action::CopyOut(_) => {
                 self.open_transaction()?;
                 let run = self.start_query(plan, parameters)?;
@@ -221,7 +221,7 @@ impl Session {
     }
 
     /// A frame at the start of this procedure.
-    pub(super) fn take_frame(&mut self, procedure: &Arc<Procedure>) -> Frame {
+    pub(super) fn take_frame(&mut self, procedure: &Arc<Procedure>) -> Box<Frame> {
         let known = self.spare_frames.iter().rposition(|frame| Arc::ptr_eq(&frame.procedure, procedure));
         let at = known.or((self.spare_frames.len() >= MOST_SPARE_FRAMES).then_some(0));
         match at {
@@ -230,11 +230,11 @@ impl Session {
                 frame.switch(procedure);
                 frame
             }
-            None => Frame::new(Arc::clone(procedure)),
+            None => Box::new(Frame::new(Arc::clone(procedure))),
         }
     }
 
-    pub(super) fn keep_frame(&mut self, frame: Frame) {
+    pub(super) fn keep_frame(&mut self, frame: Box<Frame>) {
         if self.spare_frames.len() < MOST_SPARE_FRAMES {
             self.spare_frames.push(frame);
         }
@@ -280,7 +280,7 @@ impl Session {
                     self.implicit_statements += 1;
                     let completion = finish(&mut run, output)?;
                     self.keep_frame(run.frame);
-                    return Ok(Completion::Tag(completion));
+                    return Ok(Completion::Tag(completion.into()));
                 }
                 Err(Interrupt::Wait(ticket)) => {
                     self.running = Some(Running::Query(Box::new(run)));

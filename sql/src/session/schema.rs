@@ -167,7 +167,7 @@ impl Session {
             }
         }
         self.implicit_statements += 1;
-        Ok(Completion::Tag(command_of(&statement.plan()).to_owned()))
+        Ok(Completion::Tag(command_of(&statement.plan()).into()))
     }
 }
 

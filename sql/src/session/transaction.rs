@@ -21,8 +21,8 @@ pub(super) enum State {
     Failed,
 }
 
-pub(super) fn tag(tag: &str) -> Flow<Completion> {
-    Ok(Completion::Tag(tag.to_owned()))
+pub(super) fn tag(tag: &'static str) -> Flow<Completion> {
+    Ok(Completion::Tag(tag.into()))
 }
 
 pub(super) fn warn(output: &mut dyn Output, state: &'static str, message: impl Into<String>) {
@@ -177,7 +177,7 @@ impl Session {
     pub(super) fn transaction_command(
         &mut self,
         command: &TransactionCommand,
-        command_name: &str,
+        command_name: &'static str,
         output: &mut dyn Output,
     ) -> Flow<Completion> {
         match command {

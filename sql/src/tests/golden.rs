@@ -126,14 +126,14 @@ fn run_step(session: &mut Session, step: &Step) -> Result<String, (String, Error
     }
     let outcome =
         done(|| session.execute(&prepared, &[], &mut answer)).and_then(|completion| match completion {
-            Completion::Tag(tag) => Ok(tag),
+            Completion::Tag(tag) => Ok(tag.into_owned()),
             Completion::CopyIn => {
                 let data = step.data.as_deref().unwrap_or_default();
                 for chunk in data.as_bytes().chunks(7) {
                     done(|| session.copy_feed(chunk))?;
                 }
                 match done(|| session.copy_finish())? {
-                    Completion::Tag(tag) => Ok(tag),
+                    Completion::Tag(tag) => Ok(tag.into_owned()),
                     Completion::CopyIn => panic!("COPY does not end"),
                 }
             }
