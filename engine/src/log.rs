@@ -49,6 +49,9 @@ use crate::error::{Error, FatalError, Result, sqlstate};
 use crate::lsn::Lsn;
 use crate::sync::{AtomicBool, AtomicU64, Ordering};
 
+/// From this much on a worker lets its logger run.
+pub(crate) const BACKLOG_BYTES: u64 = 32 << 10;
+
 /// One log while the database runs.
 pub(crate) struct Log {
     pub(crate) buffer: Arc<LogBuffer>,
@@ -176,6 +179,14 @@ impl Logs {
             self.reserved(*log).0.saturating_sub(self.watch.durable(*log).0) < self.shared_block_bytes
         };
         if has_little(&own) { (0..self.count()).find(has_little).unwrap_or(own) } else { own }
+    }
+
+    /// How far the worker's own log is filled, if much of that is not durable yet.
+    #[inline]
+    pub fn backlog(&self, worker: usize) -> Option<Lsn> {
+        let own = worker % self.count();
+        let filled = self.reserved(own);
+        (filled.0.saturating_sub(self.watch.durable(own).0) >= BACKLOG_BYTES).then_some(filled)
     }
 
     /// What an absent tuple's LSN vector reads as, and what may be forgotten (pitfall 19). Monotone.

@@ -17,6 +17,7 @@ pub mod taurus;
 
 use crate::error::Result;
 use crate::log::durable::Durability;
+use crate::lsn::Lsn;
 
 pub use crate::log::Append;
 
@@ -136,6 +137,11 @@ pub trait Protocol: Send + Sync + 'static {
     /// The token of a transaction that wrote nothing or was rolled back: what it has seen must be durable before
     /// its answer goes out (pitfall 7).
     fn read_only_commit(&self, dependencies: &Self::Dependencies) -> Self::CommitToken;
+
+    /// How far the log that the worker writes to is filled, if its logger or its device is far behind.
+    fn backlog(&self, _worker: usize) -> Option<Lsn> {
+        None
+    }
 
     /// A handle to wait for the token.
     fn durability(&self, token: &Self::CommitToken) -> Durability;

@@ -122,6 +122,10 @@ impl Protocol for Serial {
         self.logs.reserved(LOG)
     }
 
+    fn backlog(&self, worker: usize) -> Option<Lsn> {
+        self.logs.backlog(worker)
+    }
+
     fn durability(&self, token: &Lsn) -> Durability {
         Durability::in_log(self.logs.watch(), LOG, *token)
     }

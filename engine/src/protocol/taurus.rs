@@ -267,6 +267,11 @@ impl Protocol for Taurus {
     }
 
     #[inline]
+    fn backlog(&self, worker: usize) -> Option<Lsn> {
+        self.logs.backlog(worker)
+    }
+
+    #[inline]
     fn durability(&self, token: &LsnVector) -> Durability {
         Durability::new(self.logs.watch(), token)
     }

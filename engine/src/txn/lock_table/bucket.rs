@@ -10,9 +10,6 @@ use super::{Resource, TransactionId};
 use crate::protocol::AccessMode;
 use crate::ticket::Signal;
 
-/// From this many entries on, a bucket is swept before one is added.
-const SWEEP_ENTRIES: usize = 4;
-
 /// Whether the holder has seen its grant yet. A grant made while its transaction waited is fresh until the
 /// transaction resumes and collects its dependencies.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -164,7 +161,7 @@ impl<M> Bucket<M> {
         self.first.iter_mut().chain(&mut self.others).find(|entry| entry.resource == resource)
     }
 
-    /// The entry of the resource. A new one takes the place of one that is idle and can be evicted, if such a one is found cheaply.
+    /// The entry of the resource. A new one takes the place of one that is idle and can be evicted, if one stands there.
     #[inline]
     pub(super) fn find_or_insert(
         &mut self,
@@ -189,12 +186,10 @@ impl<M> Bucket<M> {
         }
     }
 
-    /// Answers its place among the others.
+    /// Answers its place among the others. Whatever is needless goes first: looking through a long bucket costs more.
     fn insert(&mut self, entry: Entry<M>, can_evict: impl Fn(&M) -> bool) -> Option<usize> {
         let is_needless = |entry: &Entry<M>| entry.is_idle() && can_evict(&entry.meta);
-        if self.others.len() + 1 >= SWEEP_ENTRIES {
-            self.others.retain(|entry| !is_needless(entry));
-        }
+        self.others.retain(|entry| !is_needless(entry));
         if self.first.as_ref().is_none_or(is_needless) {
             self.first = Some(entry);
             return None;
