@@ -18,8 +18,9 @@
 //!                   IntentWrite                schema changes other than TRUNCATE: on all stripes
 //! ```
 //!
-//! **An insert** locks its row and the gap before the next key, puts an empty record under its key, and looks whether that next key
-//! is still the next. A scanner that comes later meets the key and waits for its row; one that came earlier holds the gap.
+//! **An insert** locates its key, locks its row and the gap before the next key, and then puts its record there, which the index refuses
+//! if that next key may not be the next any more. A scanner that comes later meets the key and waits for its row; one that came earlier
+//! holds the gap.
 //!
 //! **Writes are installed at once**, the previous row kept in an undo list; the lock hides them. A delete leaves a record
 //! without a row (a tombstone), so its key still separates gaps; `purge` removes it later.
@@ -44,12 +45,13 @@ use crate::mutant::{self, Mutant};
 use crate::procedure::ir::Procedure;
 use crate::protocol::{AccessMode, CommitPayload, Protocol, Trace};
 use crate::storage::catalog::Catalog;
+use crate::storage::primary_index::Located;
 use crate::storage::record::{OldRow, Record};
 use crate::storage::routine::Routine;
 use crate::storage::table::{Table, TableState};
 use crate::txn::cursor;
 use crate::txn::lock_table::{Acquired, LockTable, TransactionId};
-use crate::txn::rows::{next_key_into, replace_row, restore_row};
+use crate::txn::rows::{replace_row, restore_row};
 use crate::txn::{Access, Cursor, Flow, Insertion, Intent, Interrupt, Savepoint, Transaction};
 
 mod catalog_change;
@@ -105,7 +107,6 @@ impl<P: Protocol> TwoPhaseLocking<P> {
             id: TransactionId(worker << 32),
             tables: Vec::new(),
             held: Vec::new(),
-            next_keys: Default::default(),
             pending: None,
             has_waited: false,
             undo: Vec::new(),
@@ -162,8 +163,6 @@ pub struct LockingTransaction<P: Protocol> {
     tables: Vec<TableUse>,
     held: Vec<Resource>,
     /// The resource it waits for.
-    /// Buffers of `insert_key`.
-    next_keys: [Vec<u8>; 2],
     pending: Option<Resource>,
     has_waited: bool,
     undo: Vec<Undo>,
@@ -285,49 +284,25 @@ impl<P: Protocol> LockingTransaction<P> {
         });
     }
 
-    /// Puts an empty record under `key` into an ordered index, with the gap locked that it divides. See the module head.
+    /// Locks the gap before the next key, which a new key is about to divide.
     ///
-    /// The gap is locked first, so that a transaction that must wait leaves nothing behind which the one it waits for could run
-    /// into; the record comes second; and if another key slipped in between, it goes again.
-    fn insert_key(&mut self, table: &Arc<Table>, key: &[u8]) -> Flow<()> {
-        let mut buffers = std::mem::take(&mut self.next_keys);
-        let inserted = self.insert_key_before(table, key, &mut buffers);
-        self.next_keys = buffers;
-        inserted
-    }
-
-    fn insert_key_before(
-        &mut self,
-        table: &Arc<Table>,
-        key: &[u8],
-        [next, after]: &mut [Vec<u8>; 2],
-    ) -> Flow<()> {
-        loop {
-            let next = next_key_into(table, key, next).then_some(next.as_slice());
-            let held = self.lock(Resource::gap(table.id(), next), AccessMode::IntentWrite)?;
-            if held.covers(AccessMode::Read) {
-                // This transaction has read the range; the part below `key` gets a gap of its own.
-                self.lock(Resource::gap(table.id(), Some(key)), AccessMode::Read)?;
-            }
-            self.divide_gap(table, next, key);
-            let guard = epoch::pin();
-            let index = table.state(&guard).index();
-            index.get_or_insert(key, &guard);
-            if next_key_into(table, key, after).then_some(after.as_slice()) == next {
-                return Ok(());
-            }
-            index.remove(key, &guard);
+    /// Before the key appears, so that a transaction that must wait leaves nothing behind which the one it waits for could run into.
+    fn lock_divided_gap(&mut self, table: &Table, gap: Resource, key: &[u8]) -> Flow<()> {
+        let held = self.lock(gap, AccessMode::IntentWrite)?;
+        if held.covers(AccessMode::Read) {
+            // This transaction has read the range; the part below `key` gets a gap of its own.
+            self.lock(Resource::gap(table.id(), Some(key)), AccessMode::Read)?;
         }
+        Ok(())
     }
 
-    /// A new key is about to divide the gap before `next`: those who found it empty must be followed in both parts, and at the key
+    /// A new key is about to divide a gap: those who found it empty must be followed in both parts, and at the key
     /// itself, whose record stays behind if the insert is rolled back (pitfall 23).
-    fn divide_gap(&self, table: &Table, next: Option<&[u8]>, key: &[u8]) {
+    fn divide_gap(&self, table: &Table, gap: Resource, key: &[u8]) {
         let shared = &*self.shared;
         if shared.has_commands.load(Ordering::Relaxed) && !mutant::is_active(Mutant::NoGapLv) {
-            let whole = Resource::gap(table.id(), next);
             let parts = [Resource::gap(table.id(), Some(key)), Resource::row(table.id(), key)];
-            shared.locks.divide(&shared.protocol, whole, parts);
+            shared.locks.divide(&shared.protocol, gap, parts);
         }
     }
 
@@ -434,33 +409,47 @@ impl<P: Protocol> Access for LockingTransaction<P> {
     }
 
     fn insert(&mut self, table: &Arc<Table>, key: &[u8], row: &[u8]) -> Flow<Insertion> {
-        let (has_primary_key, is_ordered) = {
-            let guard = epoch::pin();
-            let state = table.state(&guard);
-            (!state.has_hidden_key(), state.index().is_ordered())
-        };
-        let is_covered = !has_primary_key || self.covers_rows(table, Intent::Write);
-        if !is_covered {
-            self.lock(Resource::row(table.id(), key), AccessMode::Write)?;
+        let guard = epoch::pin();
+        let state = table.state(&guard);
+        let index = state.index();
+        let locks_rows = !state.has_hidden_key() && !self.covers_rows(table, Intent::Write);
+        let has_gaps = !state.has_hidden_key() && index.is_ordered();
+        // As in `read_point`: the lock's bucket comes from memory while the index is searched.
+        let row_resource = Resource::row(table.id(), key);
+        self.shared.locks.prefetch(row_resource);
+        let mut located = index.locate(key, &guard);
+        if locks_rows {
+            self.lock(row_resource, AccessMode::Write)?;
         }
-        let has_record = {
-            let guard = epoch::pin();
-            let record = table.state(&guard).index().get(key, &guard);
-            if record.is_some_and(Record::has_row) {
-                return Ok(Insertion::Duplicate);
+        let mut divided = None;
+        loop {
+            match located {
+                Located::Present(record) if record.has_row() => return Ok(Insertion::Duplicate),
+                // A record without a row already separates its gaps, and scanners have locked its row. It stays, unless it had left
+                // before the row was locked.
+                Located::Present(record) => {
+                    if record.try_replace(Some(row), &guard).is_ok() {
+                        break;
+                    }
+                }
+                Located::Absent(vacancy) => {
+                    let gap = Resource::gap(table.id(), index.next_key(&vacancy).as_deref());
+                    if has_gaps && divided != Some(gap) {
+                        if locks_rows {
+                            self.lock_divided_gap(table, gap, key)?;
+                        }
+                        self.divide_gap(table, gap, key);
+                        divided = Some(gap);
+                    }
+                    if index.fill(&vacancy, key, Box::new(Record::with_row(row)), &guard).is_some() {
+                        break;
+                    }
+                }
             }
-            record.is_some()
-        };
-        // A record without a row already separates its gaps, and scanners have locked its row.
-        if !has_record && is_ordered && has_primary_key {
-            if is_covered {
-                self.divide_gap_under_table_lock(table, key);
-            } else {
-                self.insert_key(table, key)?;
-            }
+            located = index.locate(key, &guard);
         }
-        let old = replace_row(table, key, Some(row), &epoch::pin());
-        self.note_write(table, key, Some(row), old);
+        state.count_added(1);
+        self.note_write(table, key, Some(row), None);
         Ok(Insertion::Done)
     }
 

@@ -21,7 +21,6 @@ use crate::procedure::ir::Procedure;
 use crate::protocol::{AccessMode, Protocol};
 use crate::storage::routine::Routine;
 use crate::storage::table::Table;
-use crate::txn::rows::next_key;
 
 /// The transaction's payload begins with so many bytes of a call.
 pub(super) struct CommandHead {
@@ -123,12 +122,5 @@ impl<P: Protocol> LockingTransaction<P> {
             }
         }
         next
-    }
-
-    /// As `divide_gap`, for an insert that needs no lock on the gap because the table is locked.
-    pub(super) fn divide_gap_under_table_lock(&self, table: &Table, key: &[u8]) {
-        if self.shared.has_commands.load(Ordering::Relaxed) {
-            self.divide_gap(table, next_key(table, key).as_deref(), key);
-        }
     }
 }
