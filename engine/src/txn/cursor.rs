@@ -69,9 +69,8 @@ impl Cursor {
     }
 
     /// Whether the keys of the batch are still all there are. If not, the batch is forgotten.
-    pub(super) fn is_still_valid(&mut self, table: &Table) -> bool {
-        let guard = epoch::pin();
-        self.is_fetched = table.state(&guard).index().validate(&self.batch, &guard);
+    pub(super) fn is_still_valid(&mut self, table: &Table, guard: &Guard) -> bool {
+        self.is_fetched = table.state(guard).index().validate(&self.batch, guard);
         self.is_fetched
     }
 
@@ -98,7 +97,7 @@ pub(super) fn next_undisturbed<'g>(table: &Table, cursor: &mut Cursor, guard: &'
     let is_ordered = table.state(guard).index().is_ordered();
     loop {
         let is_end = !cursor.has_next(table) || cursor.is_beyond(cursor.next_key());
-        if is_ordered && !cursor.is_still_valid(table) {
+        if is_ordered && !cursor.is_still_valid(table, guard) {
             continue;
         }
         if is_end {

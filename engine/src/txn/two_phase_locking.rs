@@ -18,10 +18,6 @@
 //!                   IntentWrite                schema changes other than TRUNCATE: on all stripes
 //! ```
 //!
-//! **An insert** locates its key, locks its row and the gap before the next key, and then puts its record there, which the index refuses
-//! if that next key may not be the next any more. A scanner that comes later meets the key and waits for its row; one that came earlier
-//! holds the gap.
-//!
 //! **Writes are installed at once**, the previous row kept in an undo list; the lock hides them. A delete leaves a record
 //! without a row (a tombstone), so its key still separates gaps; `purge` removes it later.
 //!
@@ -45,8 +41,7 @@ use crate::mutant::{self, Mutant};
 use crate::procedure::ir::Procedure;
 use crate::protocol::{AccessMode, CommitPayload, Protocol, Trace};
 use crate::storage::catalog::Catalog;
-use crate::storage::primary_index::Located;
-use crate::storage::record::{OldRow, Record};
+use crate::storage::record::OldRow;
 use crate::storage::routine::Routine;
 use crate::storage::table::{Table, TableState};
 use crate::txn::cursor;
@@ -56,6 +51,7 @@ use crate::txn::{Access, Cursor, Flow, Insertion, Intent, Interrupt, Savepoint, 
 
 mod catalog_change;
 mod command;
+mod insert;
 mod purge;
 mod resource;
 mod scan;
@@ -284,28 +280,6 @@ impl<P: Protocol> LockingTransaction<P> {
         });
     }
 
-    /// Locks the gap before the next key, which a new key is about to divide.
-    ///
-    /// Before the key appears, so that a transaction that must wait leaves nothing behind which the one it waits for could run into.
-    fn lock_divided_gap(&mut self, table: &Table, gap: Resource, key: &[u8]) -> Flow<()> {
-        let held = self.lock(gap, AccessMode::IntentWrite)?;
-        if held.covers(AccessMode::Read) {
-            // This transaction has read the range; the part below `key` gets a gap of its own.
-            self.lock(Resource::gap(table.id(), Some(key)), AccessMode::Read)?;
-        }
-        Ok(())
-    }
-
-    /// A new key is about to divide a gap: those who found it empty must be followed in both parts, and at the key
-    /// itself, whose record stays behind if the insert is rolled back (pitfall 23).
-    fn divide_gap(&self, table: &Table, gap: Resource, key: &[u8]) {
-        let shared = &*self.shared;
-        if shared.has_commands.load(Ordering::Relaxed) && !mutant::is_active(Mutant::NoGapLv) {
-            let parts = [Resource::gap(table.id(), Some(key)), Resource::row(table.id(), key)];
-            shared.locks.divide(&shared.protocol, gap, parts);
-        }
-    }
-
     fn undo_to(&mut self, length: usize) {
         let guard = epoch::pin();
         while self.undo.len() > length {
@@ -409,48 +383,7 @@ impl<P: Protocol> Access for LockingTransaction<P> {
     }
 
     fn insert(&mut self, table: &Arc<Table>, key: &[u8], row: &[u8]) -> Flow<Insertion> {
-        let guard = epoch::pin();
-        let state = table.state(&guard);
-        let index = state.index();
-        let locks_rows = !state.has_hidden_key() && !self.covers_rows(table, Intent::Write);
-        let has_gaps = !state.has_hidden_key() && index.is_ordered();
-        // As in `read_point`: the lock's bucket comes from memory while the index is searched.
-        let row_resource = Resource::row(table.id(), key);
-        self.shared.locks.prefetch(row_resource);
-        let mut located = index.locate(key, &guard);
-        if locks_rows {
-            self.lock(row_resource, AccessMode::Write)?;
-        }
-        let mut divided = None;
-        loop {
-            match located {
-                Located::Present(record) if record.has_row() => return Ok(Insertion::Duplicate),
-                // A record without a row already separates its gaps, and scanners have locked its row. It stays, unless it had left
-                // before the row was locked.
-                Located::Present(record) => {
-                    if record.try_replace(Some(row), &guard).is_ok() {
-                        break;
-                    }
-                }
-                Located::Absent(vacancy) => {
-                    let gap = Resource::gap(table.id(), index.next_key(&vacancy).as_deref());
-                    if has_gaps && divided != Some(gap) {
-                        if locks_rows {
-                            self.lock_divided_gap(table, gap, key)?;
-                        }
-                        self.divide_gap(table, gap, key);
-                        divided = Some(gap);
-                    }
-                    if index.fill(&vacancy, key, Box::new(Record::with_row(row)), &guard).is_some() {
-                        break;
-                    }
-                }
-            }
-            located = index.locate(key, &guard);
-        }
-        state.count_added(1);
-        self.note_write(table, key, Some(row), None);
-        Ok(Insertion::Done)
+        self.insert_row(table, key, row)
     }
 
     fn update(&mut self, table: &Arc<Table>, key: &[u8], row: &[u8]) {
