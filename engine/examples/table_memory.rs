@@ -84,7 +84,7 @@ fn measure(table: &Table, keys: &[u32]) -> Result<(), Box<dyn Error>> {
     let mut last: Option<Vec<u8>> = None;
     while !batch.reaches_end() {
         let from = last.as_deref().map_or(Bound::Unbounded, Bound::Excluded);
-        let page = state.index().scan(from, ScanDirection::Forward, &mut batch, &guard);
+        let page = state.index().scan(from, ScanDirection::Forward, usize::MAX, &mut batch, &guard);
         black_box(page.iter().map(|(_, record)| record.row(&guard).map_or(0, <[u8]>::len)).sum::<usize>());
         last = batch.last_key().map(<[u8]>::to_vec);
     }

@@ -102,6 +102,8 @@ pub struct Cursor {
     /// The far end of a backward scan is protected.
     pub(crate) is_end_protected: bool,
     pub(crate) is_fetched: bool,
+    /// Keys that the last batch might have.
+    pub(crate) ahead: usize,
     pub(crate) batch: ScanBatch,
     /// The next entry of the batch.
     pub(crate) next: usize,
@@ -118,6 +120,7 @@ impl Cursor {
         self.is_table_locked = false;
         self.is_end_protected = false;
         self.is_fetched = false;
+        self.ahead = 0;
         self.batch.clear();
         self.next = 0;
     }

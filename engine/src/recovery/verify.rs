@@ -38,7 +38,7 @@ fn table_hash(table: &Table) -> Result<u64> {
     let mut last: Option<Vec<u8>> = None;
     loop {
         let from = last.as_deref().map_or(Bound::Unbounded, Bound::Excluded);
-        let page = state.index().scan(from, ScanDirection::Forward, &mut batch, &guard);
+        let page = state.index().scan(from, ScanDirection::Forward, usize::MAX, &mut batch, &guard);
         for (key, record) in page.iter() {
             if let Some(row) = record.row(&guard) {
                 let mut hasher = hashes.build_hasher();

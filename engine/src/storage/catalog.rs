@@ -402,7 +402,7 @@ impl TableState {
         let mut last: Option<Vec<u8>> = None;
         loop {
             let from = last.as_deref().map_or(Bound::Unbounded, Bound::Excluded);
-            let page = self.index().scan(from, ScanDirection::Forward, &mut batch, guard);
+            let page = self.index().scan(from, ScanDirection::Forward, usize::MAX, &mut batch, guard);
             for (_, record) in page.iter() {
                 record.row(guard).map_or(Ok(()), &mut see)?;
             }

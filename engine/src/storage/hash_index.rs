@@ -145,25 +145,34 @@ impl<K: HashKey> HashIndex<K> {
 
     /// The record under a key, and whether it was made by this call.
     pub(super) fn get_or_insert<'g>(&'g self, key: &[u8], guard: &'g Guard) -> (&'g Record, bool) {
-        if let Some(record) = self.get(key, guard) {
-            return (record, false);
+        loop {
+            if let Some(record) = self.get(key, guard) {
+                return (record, false);
+            }
+            if let Some(record) = self.insert(key, Box::default(), guard) {
+                return (record, true);
+            }
         }
+    }
+
+    /// Puts a record under a key; drops it if there is one.
+    pub(super) fn insert<'g>(
+        &'g self,
+        key: &[u8],
+        record: Box<Record>,
+        _guard: &'g Guard,
+    ) -> Option<&'g Record> {
         let hash = hash(key);
         let shard = &self.shards[shard_number(hash)];
         let mut table = shard.table.write();
         let entry =
             table.entry(table_hash(hash), |entry| entry.key.compare(key).is_eq(), |entry| self.rehash(entry));
-        let (record, inserted) = match entry {
-            TableEntry::Occupied(entry) => (entry.get().record, false),
-            TableEntry::Vacant(entry) => {
-                let record = NonNull::from(Box::leak(Box::new(Record::new())));
-                entry.insert(Entry { key: K::new(key), record });
-                shard.changes.count_change();
-                (record, true)
-            }
-        };
+        let TableEntry::Vacant(entry) = entry else { return None };
+        let record = NonNull::from(Box::leak(record));
+        entry.insert(Entry { key: K::new(key), record });
+        shard.changes.count_change();
         // SAFETY: as in `get`.
-        (unsafe { record.as_ref() }, inserted)
+        Some(unsafe { record.as_ref() })
     }
 
     fn rehash(&self, entry: &Entry<K>) -> u64 {

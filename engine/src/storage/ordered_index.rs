@@ -10,7 +10,7 @@
 //! * remove: the leaf; when its last key goes, also the chain of only children above it, which is unlinked as a whole.
 //!
 //! Locks are taken from the root downwards and never waited for while holding another (taking one is a try), so there
-//! is no deadlock. Nodes have no sibling pointers: a scan goes on by descending to the fence key of the leaf it has left.
+//! is no deadlock. Nodes have no sibling pointers: the neighbour of a leaf hangs beside the last turn of the way down to it.
 //!
 //! Invariants:
 //! 1. The keys below child i of an inner node are in [s_i, s_i+1); every key is in exactly one leaf.
@@ -39,11 +39,12 @@ use std::sync::atomic::{AtomicPtr, AtomicU64, Ordering};
 use crossbeam_epoch::Guard;
 use crossbeam_utils::Backoff;
 
+pub(super) use self::insert::{Located, Vacancy};
 use self::key::IndexKey;
 use self::node::Node;
 use self::version_lock::{Restart, VersionLock};
 use super::record::Record;
-use super::scan_batch::new_index_id;
+use super::scan_batch::{ScanDirection, new_index_id};
 
 /// Keys of one leaf, and children of one inner node: with narrow keys a node is exactly 1 KiB.
 const NODE_CAPACITY: usize = 63;
@@ -72,6 +73,21 @@ impl<K: IndexKey, const CAPACITY: usize> Clone for Place<'_, K, CAPACITY> {
 }
 
 impl<K: IndexKey, const CAPACITY: usize> Copy for Place<'_, K, CAPACITY> {}
+
+/// The lowest node on a way down that has a child beyond the one taken, in the direction of interest, and that child's position:
+/// what comes next hangs there.
+struct Turn<'g, K: IndexKey, const CAPACITY: usize> {
+    place: Place<'g, K, CAPACITY>,
+    index: usize,
+}
+
+impl<K: IndexKey, const CAPACITY: usize> Clone for Turn<'_, K, CAPACITY> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<K: IndexKey, const CAPACITY: usize> Copy for Turn<'_, K, CAPACITY> {}
 
 impl<K: IndexKey, const CAPACITY: usize> OrderedIndex<K, CAPACITY> {
     /// An empty index. `width` is the length in bytes of packed keys; byte strings ignore it.
@@ -153,6 +169,24 @@ impl<K: IndexKey, const CAPACITY: usize> OrderedIndex<K, CAPACITY> {
         // Only now is it sure that the child had not been split between its being found and its version being noted.
         parent.node.lock.check(parent.version)?;
         Ok(Place { node, version })
+    }
+
+    /// The leaf next to the one whose descent took the turn.
+    fn leaf_behind<'g>(
+        &'g self,
+        turn: Turn<'g, K, CAPACITY>,
+        direction: ScanDirection,
+        guard: &'g Guard,
+    ) -> Result<Place<'g, K, CAPACITY>, Restart> {
+        let mut place = self.child_place(turn.place, turn.index, guard)?;
+        while !place.node.is_leaf {
+            let index = match direction {
+                ScanDirection::Forward => 0,
+                ScanDirection::Backward => place.node.count().saturating_sub(1),
+            };
+            place = self.child_place(place, index, guard)?;
+        }
+        Ok(place)
     }
 }
 

@@ -14,8 +14,9 @@ use std::ops::Bound;
 use crossbeam_epoch::Guard;
 
 use super::hash_index::HashIndex;
-use super::ordered_index::OrderedIndex;
+pub use super::ordered_index::key::KeyBytes;
 use super::ordered_index::key::{ByteString, IndexKey};
+use super::ordered_index::{Located as OrderedLocated, OrderedIndex, Vacancy as OrderedVacancy};
 use super::record::Record;
 use super::scan_batch::{ScanBatch, ScanDirection, ScanPage};
 use crate::catalog::IndexKind;
@@ -34,6 +35,22 @@ enum Kind {
     HashNarrow(HashIndex<u64>),
     HashWide(HashIndex<u128>),
     HashBytes(HashIndex<Box<[u8]>>),
+}
+
+/// A key's record, or the place where it would stand.
+pub enum Located<'g> {
+    Present(&'g Record),
+    Absent(Vacancy<'g>),
+}
+
+/// The place of a key that is not there, good for [`PrimaryIndex::fill`] as long as nothing changes around it.
+pub struct Vacancy<'g>(VacancyKind<'g>);
+
+enum VacancyKind<'g> {
+    Narrow(OrderedVacancy<'g, u64>),
+    Wide(OrderedVacancy<'g, u128>),
+    Bytes(OrderedVacancy<'g, ByteString>),
+    Hash,
 }
 
 /// Runs one expression on whatever ordered index, another on whatever hash index is inside.
@@ -74,6 +91,10 @@ impl PrimaryIndex {
         self.fixed_width.is_none_or(|width| key.len() == width)
     }
 
+    fn assert_accepts(&self, key: &[u8]) {
+        assert!(self.accepts_key(key), "a key of {} bytes is none of this index", key.len());
+    }
+
     /// The record under a key, which may be without a row.
     pub fn get<'g>(&'g self, key: &[u8], guard: &'g Guard) -> Option<&'g Record> {
         if !self.accepts_key(key) {
@@ -91,12 +112,76 @@ impl PrimaryIndex {
     /// A concurrent [`PrimaryIndex::remove`] may close the record before the caller has put a row into it (then
     /// [`Record::try_replace`] fails). Callers that hold the row's write lock are safe: only rows that nobody locks are purged.
     pub fn get_or_insert<'g>(&'g self, key: &[u8], guard: &'g Guard) -> (&'g Record, bool) {
-        assert!(self.accepts_key(key), "a key of {} bytes is none of this index", key.len());
+        self.assert_accepts(key);
         on_index!(
             self,
             ordered index => index.get_or_insert(probe(index, key), guard),
             hash index => index.get_or_insert(key, guard)
         )
+    }
+
+    /// The record under a key, which may be without a row, or else the place where it would stand. Panics unless the index accepts the
+    /// key.
+    pub fn locate<'g>(&'g self, key: &[u8], guard: &'g Guard) -> Located<'g> {
+        self.assert_accepts(key);
+        fn wrap<'g, K: IndexKey>(
+            located: OrderedLocated<'g, K>,
+            kind: impl FnOnce(OrderedVacancy<'g, K>) -> VacancyKind<'g>,
+        ) -> Located<'g> {
+            match located {
+                OrderedLocated::Present(record) => Located::Present(record),
+                OrderedLocated::Absent(vacancy) => Located::Absent(Vacancy(kind(vacancy))),
+            }
+        }
+        match &self.kind {
+            Kind::OrderedNarrow(index) => wrap(index.locate(u64::probe(key), guard), VacancyKind::Narrow),
+            Kind::OrderedWide(index) => wrap(index.locate(u128::probe(key), guard), VacancyKind::Wide),
+            Kind::OrderedBytes(index) => {
+                wrap(index.locate(ByteString::probe(key), guard), VacancyKind::Bytes)
+            }
+            Kind::HashNarrow(_) | Kind::HashWide(_) | Kind::HashBytes(_) => match self.get(key, guard) {
+                Some(record) => Located::Present(record),
+                None => Located::Absent(Vacancy(VacancyKind::Hash)),
+            },
+        }
+    }
+
+    /// The smallest key above that of a vacancy, when it was located. Unless [`PrimaryIndex::fill`] refuses, it still was when the new key
+    /// appeared. `None` at the end, and on a hash index.
+    pub fn next_key<'g>(&self, vacancy: &Vacancy<'g>) -> Option<KeyBytes<'g>> {
+        let width = self.fixed_width.unwrap_or(0);
+        match &vacancy.0 {
+            VacancyKind::Narrow(vacancy) => vacancy.next().map(|key| u64::bytes(key, width)),
+            VacancyKind::Wide(vacancy) => vacancy.next().map(|key| u128::bytes(key, width)),
+            VacancyKind::Bytes(vacancy) => vacancy.next().map(|key| ByteString::bytes(key, width)),
+            VacancyKind::Hash => None,
+        }
+    }
+
+    /// Puts a record under the key for which this index has given out the vacancy. `None`, and the record is dropped, if the key has come
+    /// meanwhile, or if something around has changed so that another key might be the next one: locate again.
+    pub fn fill<'g>(
+        &'g self,
+        vacancy: &Vacancy<'g>,
+        key: &[u8],
+        record: Box<Record>,
+        guard: &'g Guard,
+    ) -> Option<&'g Record> {
+        match (&self.kind, &vacancy.0) {
+            (Kind::OrderedNarrow(index), VacancyKind::Narrow(vacancy)) => {
+                index.fill(vacancy, u64::probe(key), record, guard)
+            }
+            (Kind::OrderedWide(index), VacancyKind::Wide(vacancy)) => {
+                index.fill(vacancy, u128::probe(key), record, guard)
+            }
+            (Kind::OrderedBytes(index), VacancyKind::Bytes(vacancy)) => {
+                index.fill(vacancy, ByteString::probe(key), record, guard)
+            }
+            (Kind::HashNarrow(index), VacancyKind::Hash) => index.insert(key, record, guard),
+            (Kind::HashWide(index), VacancyKind::Hash) => index.insert(key, record, guard),
+            (Kind::HashBytes(index), VacancyKind::Hash) => index.insert(key, record, guard),
+            _ => unreachable!("the vacancy is of another index"),
+        }
     }
 
     /// Removes a key whose record has no row. False if there is no such key or its record has a row.
@@ -111,20 +196,22 @@ impl PrimaryIndex {
         )
     }
 
-    /// Refills `batch` with the keys that follow `from` in the direction of the scan: at most those of one leaf or shard, at least
-    /// one unless the index ends. To go on, call again from the last key (excluded). A hash index ignores the direction.
+    /// Refills `batch` with the keys that follow `from` in the direction of the scan: at most `most` and those of one leaf, at least
+    /// one unless the index ends. To go on, call again from the last key (excluded). A hash index ignores direction and `most`: it
+    /// gives those of one shard.
     ///
     /// The result is a consistent picture of the covered interval at one moment during the call.
     pub fn scan<'g>(
         &'g self,
         from: Bound<&[u8]>,
         direction: ScanDirection,
+        most: usize,
         batch: &'g mut ScanBatch,
         guard: &'g Guard,
     ) -> ScanPage<'g> {
         on_index!(
             self,
-            ordered index => index.scan(bound(index, from, direction), direction, batch, guard),
+            ordered index => index.scan(bound(index, from, direction), direction, most, batch, guard),
             hash index => index.scan(from, batch)
         );
         // SAFETY: filled just now under this guard.
@@ -158,15 +245,15 @@ impl PrimaryIndex {
         )
     }
 
-    /// Replaces the content of `next` by the smallest key above `key` (of any length). False at the end, and on a hash index.
-    pub fn next_key_after(&self, key: &[u8], next: &mut Vec<u8>, guard: &Guard) -> bool {
-        next.clear();
+    /// The smallest key from `from` on (of any length). `None` at the end, and on a hash index.
+    pub fn first_key<'g>(&'g self, from: Bound<&[u8]>, guard: &'g Guard) -> Option<KeyBytes<'g>> {
         on_index!(
             self,
             ordered index => {
-                index.next_key_after(bound(index, Bound::Excluded(key), ScanDirection::Forward), next, guard)
+                let key = index.first_key(bound(index, from, ScanDirection::Forward), guard);
+                key.map(|key| bytes(index, key))
             },
-            hash _index => false
+            hash _index => None
         )
     }
 
@@ -192,6 +279,10 @@ impl PrimaryIndex {
 /// The key in the index's own form.
 fn probe<'a, K: IndexKey>(_: &OrderedIndex<K>, key: &'a [u8]) -> K::Probe<'a> {
     K::probe(key)
+}
+
+fn bytes<'g, K: IndexKey>(index: &OrderedIndex<K>, key: K::Probe<'g>) -> KeyBytes<'g> {
+    K::bytes(key, index.width())
 }
 
 fn bound<'a, K: IndexKey>(

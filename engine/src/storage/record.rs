@@ -50,6 +50,11 @@ impl Record {
         Record::default()
     }
 
+    /// A record with a row.
+    pub fn with_row(row: &[u8]) -> Record {
+        Record { row: AtomicPtr::new(HeapBytes::new(row).as_pointer()) }
+    }
+
     /// The row's bytes, or `None` where there is no row.
     pub fn row<'g>(&self, _guard: &'g Guard) -> Option<&'g [u8]> {
         // SAFETY: the pointer came from `as_pointer` or is null; REMOVED is mapped to `None` by `handle`.

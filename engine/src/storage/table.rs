@@ -131,7 +131,8 @@ impl TableState {
     fn continue_row_numbers(&self) {
         let guard = crossbeam_epoch::pin();
         let mut batch = ScanBatch::new();
-        let page = self.index.scan(std::ops::Bound::Unbounded, ScanDirection::Backward, &mut batch, &guard);
+        let page =
+            self.index.scan(std::ops::Bound::Unbounded, ScanDirection::Backward, 1, &mut batch, &guard);
         let largest = page.iter().next().map_or(0, |(key, _)| row_number(key));
         // Whoever comes first decides; nobody inserts under a number before it is decided.
         let first = largest.saturating_add(1);

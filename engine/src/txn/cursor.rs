@@ -6,9 +6,16 @@ use std::ops::Bound;
 
 use crossbeam_epoch::{self as epoch, Guard};
 
-use crate::storage::scan_batch::{ScanBatch, ScanDirection};
+use crate::storage::scan_batch::ScanDirection;
 use crate::storage::table::Table;
 use crate::txn::{Cursor, Direction, RowInPlace};
+
+/// Keys in the first batch of a scan: many scans want one row, or a few.
+const FIRST_AHEAD: usize = 4;
+/// Each further batch has so many times more,
+const MORE_AHEAD: usize = 4;
+/// up to this.
+const MOST_AHEAD: usize = 64;
 
 /// The row under `key`, which is protected by a lock.
 pub(super) fn find_row<'g>(table: &Table, key: &[u8], guard: &'g Guard) -> Option<RowInPlace<'g>> {
@@ -27,7 +34,8 @@ fn fetch(table: &Table, cursor: &mut Cursor) {
     };
     let from = if cursor.has_position { Bound::Excluded(cursor.position.as_slice()) } else { from };
     let guard = epoch::pin();
-    table.state(&guard).index().scan(from, direction, &mut cursor.batch, &guard);
+    cursor.ahead = (cursor.ahead * MORE_AHEAD).clamp(FIRST_AHEAD, MOST_AHEAD);
+    table.state(&guard).index().scan(from, direction, cursor.ahead, &mut cursor.batch, &guard);
     cursor.is_fetched = true;
     cursor.next = 0;
 }
@@ -61,9 +69,8 @@ impl Cursor {
     }
 
     /// Whether the keys of the batch are still all there are. If not, the batch is forgotten.
-    pub(super) fn is_still_valid(&mut self, table: &Table) -> bool {
-        let guard = epoch::pin();
-        self.is_fetched = table.state(&guard).index().validate(&self.batch, &guard);
+    pub(super) fn is_still_valid(&mut self, table: &Table, guard: &Guard) -> bool {
+        self.is_fetched = table.state(guard).index().validate(&self.batch, guard);
         self.is_fetched
     }
 
@@ -79,10 +86,7 @@ impl Cursor {
 /// The smallest key that is at least `key`.
 pub(super) fn first_key_from(table: &Table, key: &[u8]) -> Option<Vec<u8>> {
     let guard = epoch::pin();
-    let mut batch = ScanBatch::new();
-    let index = table.state(&guard).index();
-    let page = index.scan(Bound::Included(key), ScanDirection::Forward, &mut batch, &guard);
-    (!page.is_empty()).then(|| page.key(0).to_vec())
+    table.state(&guard).index().first_key(Bound::Included(key), &guard).map(|key| key.to_vec())
 }
 
 /// The next row of a scan that nobody else can disturb: its table is locked as a whole, or it is replayed.
@@ -97,7 +101,7 @@ pub(super) fn next_undisturbed<'g>(
     let is_ordered = table.state(guard).index().is_ordered();
     loop {
         let is_end = !cursor.has_next(table) || cursor.is_beyond(cursor.next_key());
-        if is_ordered && !cursor.is_still_valid(table) {
+        if is_ordered && !cursor.is_still_valid(table, guard) {
             continue;
         }
         if is_end {

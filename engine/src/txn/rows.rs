@@ -1,23 +1,10 @@
 //! Rows as transactions change them in place: found by key, exchanged, put back, with the table's count kept.
 #![allow(unsafe_code)] // Takes back what was written into rows in place; see `storage::record`.
 
-use crossbeam_epoch::{self as epoch, Guard};
+use crossbeam_epoch::Guard;
 
 use crate::storage::record::OldRow;
 use crate::storage::table::Table;
-
-/// The smallest key above `key`.
-pub(super) fn next_key(table: &Table, key: &[u8]) -> Option<Vec<u8>> {
-    let mut next = Vec::with_capacity(key.len());
-    next_key_into(table, key, &mut next).then_some(next)
-}
-
-/// The same into a buffer; false if there is none.
-pub(super) fn next_key_into(table: &Table, key: &[u8], next: &mut Vec<u8>) -> bool {
-    next.clear();
-    let guard = epoch::pin();
-    table.state(&guard).index().next_key_after(key, next, &guard)
-}
 
 /// Exchanges the row under `key`, which the caller has locked, and keeps the table's count.
 pub(super) fn replace_row(table: &Table, key: &[u8], row: Option<&[u8]>, guard: &Guard) -> Option<OldRow> {

@@ -18,9 +18,6 @@
 //!                   IntentWrite                schema changes other than TRUNCATE: on all stripes
 //! ```
 //!
-//! **An insert** locks its row and the gap before the next key, puts an empty record under its key, and looks whether that next key
-//! is still the next. A scanner that comes later meets the key and waits for its row; one that came earlier holds the gap.
-//!
 //! **Writes are installed at once**, the previous row kept in an undo list; the lock hides them. Where the length of a row stays as it
 //! is, only the bytes that differ are exchanged, in place. A delete leaves a record
 //! without a row (a tombstone), so its key still separates gaps; `purge` removes it later.
@@ -50,11 +47,12 @@ use crate::storage::routine::Routine;
 use crate::storage::table::{Table, TableState};
 use crate::txn::cursor;
 use crate::txn::lock_table::{Acquired, LockTable, TransactionId};
-use crate::txn::rows::{next_key_into, patch_back, replace_row, restore_row};
+use crate::txn::rows::{patch_back, replace_row, restore_row};
 use crate::txn::{Access, Cursor, Flow, Insertion, Intent, Interrupt, RowInPlace, Savepoint, Transaction};
 
 mod catalog_change;
 mod command;
+mod insert;
 mod purge;
 mod resource;
 mod scan;
@@ -106,7 +104,6 @@ impl<P: Protocol> TwoPhaseLocking<P> {
             id: TransactionId(worker << 32),
             tables: Vec::new(),
             held: Vec::new(),
-            next_keys: Default::default(),
             pending: None,
             has_waited: false,
             undo: Vec::new(),
@@ -171,8 +168,6 @@ pub struct LockingTransaction<P: Protocol> {
     tables: Vec<TableUse>,
     held: Vec<Resource>,
     /// The resource it waits for.
-    /// Buffers of `insert_key`.
-    next_keys: [Vec<u8>; 2],
     pending: Option<Resource>,
     has_waited: bool,
     undo: Vec<Undo>,
@@ -296,52 +291,6 @@ impl<P: Protocol> LockingTransaction<P> {
         self.undo.push(Undo { payload_bytes, write_set, key_bytes, names: self.names.len(), action });
     }
 
-    /// Puts an empty record under `key` into an ordered index, with the gap locked that it divides. See the module head.
-    ///
-    /// The gap is locked first, so that a transaction that must wait leaves nothing behind which the one it waits for could run
-    /// into; the record comes second; and if another key slipped in between, it goes again.
-    fn insert_key(&mut self, table: &Arc<Table>, key: &[u8]) -> Flow<()> {
-        let mut buffers = std::mem::take(&mut self.next_keys);
-        let inserted = self.insert_key_before(table, key, &mut buffers);
-        self.next_keys = buffers;
-        inserted
-    }
-
-    fn insert_key_before(
-        &mut self,
-        table: &Arc<Table>,
-        key: &[u8],
-        [next, after]: &mut [Vec<u8>; 2],
-    ) -> Flow<()> {
-        loop {
-            let next = next_key_into(table, key, next).then_some(next.as_slice());
-            let held = self.lock(Resource::gap(table.id(), next), AccessMode::IntentWrite)?;
-            if held.covers(AccessMode::Read) {
-                // This transaction has read the range; the part below `key` gets a gap of its own.
-                self.lock(Resource::gap(table.id(), Some(key)), AccessMode::Read)?;
-            }
-            self.divide_gap(table, next, key);
-            let guard = epoch::pin();
-            let index = table.state(&guard).index();
-            index.get_or_insert(key, &guard);
-            if next_key_into(table, key, after).then_some(after.as_slice()) == next {
-                return Ok(());
-            }
-            index.remove(key, &guard);
-        }
-    }
-
-    /// A new key is about to divide the gap before `next`: those who found it empty must be followed in both parts, and at the key
-    /// itself, whose record stays behind if the insert is rolled back (pitfall 23).
-    fn divide_gap(&self, table: &Table, next: Option<&[u8]>, key: &[u8]) {
-        let shared = &*self.shared;
-        if shared.has_commands.load(Ordering::Relaxed) && !mutant::is_active(Mutant::NoGapLv) {
-            let whole = Resource::gap(table.id(), next);
-            let parts = [Resource::gap(table.id(), Some(key)), Resource::row(table.id(), key)];
-            shared.locks.divide(&shared.protocol, whole, parts);
-        }
-    }
-
     fn undo_to(&mut self, length: usize) {
         let guard = epoch::pin();
         while self.undo.len() > length {
@@ -451,34 +400,7 @@ impl<P: Protocol> Access for LockingTransaction<P> {
     }
 
     fn insert(&mut self, table: &Arc<Table>, key: &[u8], row: &[u8]) -> Flow<Insertion> {
-        let (has_primary_key, is_ordered) = {
-            let guard = epoch::pin();
-            let state = table.state(&guard);
-            (!state.has_hidden_key(), state.index().is_ordered())
-        };
-        let is_covered = !has_primary_key || self.covers_rows(table, Intent::Write);
-        if !is_covered {
-            self.lock(Resource::row(table.id(), key), AccessMode::Write)?;
-        }
-        let has_record = {
-            let guard = epoch::pin();
-            let record = table.state(&guard).index().get(key, &guard);
-            if record.is_some_and(Record::has_row) {
-                return Ok(Insertion::Duplicate);
-            }
-            record.is_some()
-        };
-        // A record without a row already separates its gaps, and scanners have locked its row.
-        if !has_record && is_ordered && has_primary_key {
-            if is_covered {
-                self.divide_gap_under_table_lock(table, key);
-            } else {
-                self.insert_key(table, key)?;
-            }
-        }
-        let old = replace_row(table, key, Some(row), &epoch::pin());
-        self.note_write(table, key, Some(row), Before::Row(old));
-        Ok(Insertion::Done)
+        self.insert_row(table, key, row)
     }
 
     fn update(&mut self, table: &Arc<Table>, key: &[u8], row: &[u8]) {

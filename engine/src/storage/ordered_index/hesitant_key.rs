@@ -11,7 +11,7 @@ use std::sync::atomic::AtomicU64;
 
 use crossbeam_epoch::Guard;
 
-use super::key::{IndexKey, Snapshot};
+use super::key::{IndexKey, KeyBytes, Snapshot};
 use super::version_lock::Restart;
 
 /// Stored as `u64`.
@@ -45,6 +45,10 @@ impl IndexKey for Hesitant {
 
     fn upper(bound: Bound<&[u8]>, width: usize) -> Bound<u64> {
         u64::upper(bound, width)
+    }
+
+    fn bytes<'a>(probe: Self::Probe<'a>, width: usize) -> KeyBytes<'a> {
+        u64::bytes(probe, width)
     }
 
     fn append(probe: u64, width: usize, into: &mut Vec<u8>) {

@@ -1,4 +1,15 @@
-//! Finding or inserting a key; splits.
+//! Finding a key or the place where it would stand, and putting it there; splits.
+//!
+//! An insert has two steps, so that a transaction can take its locks in between. [`OrderedIndex::locate`] finds the
+//! record, or else a [`Vacancy`]: the key's place in its leaf, and the next key above it, with the versions at which both were true.
+//! [`OrderedIndex::fill`] puts the record there if these versions still stand, under the lock of the leaf. So what was locked because
+//! this key comes next is right at the moment at which the new key appears. If a version has changed, the caller locates again.
+//!
+//! The next key stands in the same leaf, or else it is the first one of the next leaf, which hangs to the right of the last turn of
+//! the way down. Both leaves are unchanged at one moment when each is checked after the other was read; no leaf can then be between
+//! them, since leaves appear only by splits of their left neighbours. This is why `fill` locks the one before it checks the other:
+//! whoever finds a key that has come into the second leaf meanwhile also finds the first one locked, or changed
+//! ([`VersionLock`](super::version_lock::VersionLock) says why).
 //!
 //! A full inner node is split as soon as a descent meets it, whether or not the leaf below will need it; then the descent begins
 //! again. A full leaf is split and receives the key in one step, under the locks of both. What moves to the right becomes a
@@ -11,7 +22,7 @@ use crossbeam_epoch::Guard;
 use super::key::IndexKey;
 use super::node::Node;
 use super::version_lock::{Restart, WriteGuard};
-use super::{OrderedIndex, Place, retry};
+use super::{NODE_CAPACITY, OrderedIndex, Place, Turn, retry};
 use crate::storage::record::Record;
 
 /// The way down to a node: its parent and where it hangs there.
@@ -27,50 +38,140 @@ struct Descent<'g, K: IndexKey, const CAPACITY: usize> {
     root_version: u64,
 }
 
+/// A key's record, or the place where it would stand.
+pub(in crate::storage) enum Located<'g, K: IndexKey, const CAPACITY: usize = NODE_CAPACITY> {
+    Present(&'g Record),
+    Absent(Vacancy<'g, K, CAPACITY>),
+}
+
+/// See the module head.
+pub(in crate::storage) struct Vacancy<'g, K: IndexKey, const CAPACITY: usize = NODE_CAPACITY> {
+    place: Place<'g, K, CAPACITY>,
+    position: usize,
+    next: Option<K::Probe<'g>>,
+    /// The leaf of the next key, if it is another one.
+    beyond: Option<Place<'g, K, CAPACITY>>,
+}
+
 /// A locked parent with room for one more child.
 enum Parent<'g, K: IndexKey, const CAPACITY: usize> {
     Root(WriteGuard<'g>),
     Node(&'g Node<K, CAPACITY>, WriteGuard<'g>),
 }
 
+impl<'g, K: IndexKey, const CAPACITY: usize> Vacancy<'g, K, CAPACITY> {
+    /// The smallest key above the one that was looked for.
+    pub(in crate::storage) fn next(&self) -> Option<K::Probe<'g>> {
+        self.next
+    }
+
+    /// Whether the next key still is. The leaf that it must not have come into is locked by the caller.
+    fn check_beyond(&self) -> Result<(), Restart> {
+        self.beyond.map_or(Ok(()), |beyond| beyond.node.lock.check(beyond.version))
+    }
+}
+
 impl<K: IndexKey, const CAPACITY: usize> OrderedIndex<K, CAPACITY> {
+    /// The record under a key, or where it would stand and which key would come next.
+    pub(in crate::storage) fn locate<'g>(
+        &'g self,
+        probe: K::Probe<'_>,
+        guard: &'g Guard,
+    ) -> Located<'g, K, CAPACITY> {
+        retry(|| {
+            let (mut located, turn) = self.try_locate(probe, guard)?;
+            if let Located::Absent(vacancy) = &mut located {
+                (vacancy.next, vacancy.beyond) =
+                    self.key_from(vacancy.place, vacancy.position, turn, guard)?;
+            }
+            Ok(located)
+        })
+    }
+
     /// The record under a key, and whether it was made by this call.
     pub(in crate::storage) fn get_or_insert<'g>(
         &'g self,
         probe: K::Probe<'_>,
         guard: &'g Guard,
     ) -> (&'g Record, bool) {
-        retry(|| self.try_get_or_insert(probe, guard))
+        retry(|| match self.try_locate(probe, guard)?.0 {
+            Located::Present(record) => Ok((record, false)),
+            Located::Absent(vacancy) => {
+                let record = self.fill(&vacancy, probe, Box::default(), guard).ok_or(Restart)?;
+                Ok((record, true))
+            }
+        })
     }
 
-    fn try_get_or_insert<'g>(
+    /// Puts a record under a key that was not there, if nothing has changed since; otherwise drops it.
+    pub(in crate::storage) fn fill<'g>(
+        &'g self,
+        vacancy: &Vacancy<'g, K, CAPACITY>,
+        probe: K::Probe<'_>,
+        record: Box<Record>,
+        guard: &'g Guard,
+    ) -> Option<&'g Record> {
+        let record = Box::into_raw(record);
+        if self.try_fill(vacancy, probe, record, guard).is_err() {
+            // SAFETY: not linked, so still owned by this call.
+            drop(unsafe { Box::from_raw(record) });
+            return None;
+        }
+        // SAFETY: just linked; it leaves only through the epoch, which the guard holds up.
+        Some(unsafe { &*record })
+    }
+
+    fn try_fill(
+        &self,
+        vacancy: &Vacancy<'_, K, CAPACITY>,
+        probe: K::Probe<'_>,
+        record: *mut Record,
+        guard: &Guard,
+    ) -> Result<(), Restart> {
+        let Place { node: leaf, version } = vacancy.place;
+        if leaf.is_full() {
+            return self.split_leaf(vacancy, probe, record, guard);
+        }
+        let lock = leaf.lock.upgrade(version)?;
+        if vacancy.check_beyond().is_err() {
+            lock.unlock_unchanged();
+            return Err(Restart);
+        }
+        leaf.insert_locked(vacancy.position, probe, record.cast());
+        Ok(())
+    }
+
+    /// Does not look for the next key, but says where it hangs if it is not in the same leaf.
+    fn try_locate<'g>(
         &'g self,
         probe: K::Probe<'_>,
         guard: &'g Guard,
-    ) -> Result<(&'g Record, bool), Restart> {
-        let descent = self.descend_for_insert(probe, guard)?;
-        let Place { node: leaf, version } = descent.place;
+    ) -> Result<(Located<'g, K, CAPACITY>, Option<Turn<'g, K, CAPACITY>>), Restart> {
+        let (mut place, _) = self.root_place(guard)?;
+        let mut turn = None;
+        while !place.node.is_leaf {
+            // SAFETY: reached by this descent, under the guard.
+            let index = unsafe { place.node.child_of(probe, place.version) }?;
+            let is_last = index + 1 == place.node.count();
+            let child = self.child_place(place, index, guard)?;
+            if !is_last {
+                turn = Some(Turn { place, index: index + 1 });
+            }
+            place = child;
+        }
+        let Place { node: leaf, version } = place;
         // SAFETY: reached by this descent, under the guard; the record is returned only while the guard lives.
-        let position = unsafe {
+        unsafe {
             let position = leaf.lower_bound(probe, version)?;
             if leaf.holds(position, probe, version)? {
-                return Ok((leaf.record(position, version)?, false));
+                return Ok((Located::Present(leaf.record(position, version)?), None));
             }
-            position
-        };
-        let record = if leaf.is_full() {
-            self.split_leaf(&descent, position, probe)?
-        } else {
-            let _lock = leaf.lock.upgrade(version)?;
-            let record = Box::into_raw(Box::new(Record::new()));
-            leaf.insert_locked(position, probe, record.cast());
-            record
-        };
-        // SAFETY: just linked; it leaves only through the epoch, which the guard holds up.
-        Ok((unsafe { &*record }, true))
+            leaf.lock.check(version)?;
+            Ok((Located::Absent(Vacancy { place, position, next: None, beyond: None }), turn))
+        }
     }
 
-    /// Descends to the leaf for `probe`; splits the first full inner node it meets and asks for a restart.
+    /// Descends to the leaf for `probe`, which is full; splits the first full inner node it meets and asks for a restart.
     fn descend_for_insert<'g>(
         &'g self,
         probe: K::Probe<'_>,
@@ -108,22 +209,30 @@ impl<K: IndexKey, const CAPACITY: usize> OrderedIndex<K, CAPACITY> {
     }
 
     /// Splits a full leaf and puts the key where it belongs.
-    fn split_leaf<'g>(
-        &'g self,
-        descent: &Descent<'g, K, CAPACITY>,
-        position: usize,
+    fn split_leaf(
+        &self,
+        vacancy: &Vacancy<'_, K, CAPACITY>,
         probe: K::Probe<'_>,
-    ) -> Result<*mut Record, Restart> {
-        let Place { node: left, version } = descent.place;
-        let parent = self.lock_parent(descent)?;
-        let _lock = match left.lock.upgrade(version) {
+        record: *mut Record,
+        guard: &Guard,
+    ) -> Result<(), Restart> {
+        let Vacancy { place: Place { node: left, version }, position, .. } = *vacancy;
+        let descent = self.descend_for_insert(probe, guard)?;
+        if !std::ptr::eq(descent.place.node, left) {
+            return Err(Restart);
+        }
+        let parent = self.lock_parent(&descent)?;
+        let lock = match left.lock.upgrade(version) {
             Ok(lock) => lock,
             Err(Restart) => return Err(parent.unlock_unchanged()),
         };
+        if vacancy.check_beyond().is_err() {
+            lock.unlock_unchanged();
+            return Err(parent.unlock_unchanged());
+        }
         let cut = left.cut_locked(position, descent.is_right_edge);
         let right = Node::<K, CAPACITY>::new(true);
         left.move_tail_locked(cut, &right);
-        let record = Box::into_raw(Box::new(Record::new()));
         // At the cut itself the key may go either way: left if that half has room.
         if position < cut || (position == cut && cut < CAPACITY) {
             left.insert_locked(position, probe, record.cast());
@@ -136,8 +245,8 @@ impl<K: IndexKey, const CAPACITY: usize> OrderedIndex<K, CAPACITY> {
         unsafe {
             K::store_separator(&separator, left.slot_locked(left.count() - 1), right.slot_locked(0));
         }
-        self.attach(&parent, descent, &separator, Box::into_raw(right));
-        Ok(record)
+        self.attach(&parent, &descent, &separator, Box::into_raw(right));
+        Ok(())
     }
 
     /// Splits a full inner node. `goes_last`: the descent goes on to its last child.

@@ -1,52 +1,57 @@
 //! Scans, leaf by leaf, in both directions.
 //!
-//! A step descends to the leaf at its bound, remembering the fence, the separator that bounds the leaf's range on the far side. If
-//! the leaf has no key beyond the bound, the step goes on to the leaf behind the fence and rests on both, so that the batch as
-//! a whole covers its interval without a gap.
+//! A step descends to the leaf at its bound, remembering the last turn: where something hangs beyond what it took. If the leaf has no
+//! key beyond the bound, the step goes on to the leaf behind that turn and rests on both, so that the batch as
+//! a whole covers its interval without a gap (`insert` says why nothing is between them).
 
 use std::ops::{Bound, Range};
 
 use crossbeam_epoch::Guard;
-use smallvec::SmallVec;
 
 use super::key::IndexKey;
 use super::version_lock::Restart;
-use super::{OrderedIndex, Place, retry};
+use super::{OrderedIndex, Place, Turn, retry};
 use crate::storage::scan_batch::{ScanBatch, ScanDirection};
 
 /// The part of one leaf that lies beyond a bound.
 struct Slice<'g, K: IndexKey, const CAPACITY: usize> {
     place: Place<'g, K, CAPACITY>,
     positions: Range<usize>,
-    /// What separates the leaf from the next one in the direction of the scan.
-    fence: Option<K::Probe<'g>>,
+    /// `None` if no leaf comes behind this one.
+    turn: Option<Turn<'g, K, CAPACITY>>,
 }
 
+/// A key, if there is one, and the leaf it is in, if that is not the one where the search began.
+type FirstKey<'g, K, const CAPACITY: usize> =
+    (Option<<K as IndexKey>::Probe<'g>>, Option<Place<'g, K, CAPACITY>>);
+
 impl<K: IndexKey, const CAPACITY: usize> OrderedIndex<K, CAPACITY> {
-    /// Fills `batch` with the next keys from `from` on, those of one leaf at most.
+    /// Fills `batch` with the next keys from `from` on, `most` of them and those of one leaf at most.
     pub(in crate::storage) fn scan<'a>(
         &'a self,
         from: Bound<K::Probe<'a>>,
         direction: ScanDirection,
+        most: usize,
         batch: &mut ScanBatch,
         guard: &'a Guard,
     ) {
         retry(|| {
             batch.start(self.id(), self.removals());
-            let mut from = from;
-            loop {
-                let slice = self.slice(from, direction, guard)?;
-                batch.rest_on(&slice.place.node.lock, slice.place.version);
-                self.copy_slice(&slice, direction, batch, guard)?;
-                match slice.fence {
-                    Some(fence) if batch.is_empty() => from = behind(fence, direction),
-                    fence => {
-                        batch.set_reaches_end(fence.is_none());
-                        // SAFETY: filled under this guard. All leaves together are now one picture.
-                        return if unsafe { batch.is_unchanged() } { Ok(()) } else { Err(Restart) };
-                    }
-                }
+            let slice = self.slice(from, direction, guard)?;
+            batch.rest_on(&slice.place.node.lock, slice.place.version);
+            self.copy_slice(&slice, direction, most, batch, guard)?;
+            batch.set_reaches_end(slice.turn.is_none() && batch.len() == slice.positions.len());
+            if batch.is_empty()
+                && let Some(turn) = slice.turn
+            {
+                let place = self.leaf_behind(turn, direction, guard)?;
+                // Whether anything comes behind that leaf, the next step sees.
+                let slice = Slice { place, positions: 0..place.node.count(), turn: None };
+                batch.rest_on(&place.node.lock, place.version);
+                self.copy_slice(&slice, direction, most, batch, guard)?;
             }
+            // SAFETY: filled under this guard. Both leaves together are now one picture.
+            if unsafe { batch.is_unchanged() } { Ok(()) } else { Err(Restart) }
         });
     }
 
@@ -54,12 +59,13 @@ impl<K: IndexKey, const CAPACITY: usize> OrderedIndex<K, CAPACITY> {
         &self,
         slice: &Slice<'_, K, CAPACITY>,
         direction: ScanDirection,
+        most: usize,
         batch: &mut ScanBatch,
         guard: &Guard,
     ) -> Result<(), Restart> {
         let Place { node: leaf, version } = slice.place;
         let Range { start, end } = slice.positions;
-        for step in 0..end - start {
+        for step in 0..(end - start).min(most) {
             let position = match direction {
                 ScanDirection::Forward => start + step,
                 ScanDirection::Backward => end - 1 - step,
@@ -72,36 +78,39 @@ impl<K: IndexKey, const CAPACITY: usize> OrderedIndex<K, CAPACITY> {
         Ok(())
     }
 
-    /// Appends the smallest key from `after` on to `into`, if there is one.
-    pub(in crate::storage) fn next_key_after<'a>(
+    /// The smallest key from `from` on.
+    pub(in crate::storage) fn first_key<'a>(
         &'a self,
-        after: Bound<K::Probe<'a>>,
-        into: &mut Vec<u8>,
+        from: Bound<K::Probe<'_>>,
         guard: &'a Guard,
-    ) -> bool {
-        let next = retry(|| {
-            let mut from = after;
-            let mut passed = SmallVec::<[Place<'_, K, CAPACITY>; 2]>::new();
-            let next = loop {
-                let slice = self.slice(from, ScanDirection::Forward, guard)?;
-                passed.push(slice.place);
-                if !slice.positions.is_empty() {
-                    // SAFETY: the leaf was reached under the guard.
-                    let key =
-                        unsafe { slice.place.node.key(slice.positions.start, slice.place.version, guard) }?;
-                    break Some(key);
-                }
-                let Some(fence) = slice.fence else { break None };
-                from = behind(fence, ScanDirection::Forward);
-            };
-            // All leaves together are one picture: nothing has come into those that had no such key.
-            passed.iter().try_for_each(|place| place.node.lock.check(place.version))?;
-            Ok(next)
-        });
-        if let Some(key) = next {
-            K::append(key, self.width(), into);
+    ) -> Option<K::Probe<'a>> {
+        retry(|| {
+            let slice = self.slice(from, ScanDirection::Forward, guard)?;
+            Ok(self.key_from(slice.place, slice.positions.start, slice.turn, guard)?.0)
+        })
+    }
+
+    /// The key at a position of a leaf, or the first of the leaf behind it: one picture of both.
+    pub(super) fn key_from<'g>(
+        &'g self,
+        here: Place<'g, K, CAPACITY>,
+        position: usize,
+        turn: Option<Turn<'g, K, CAPACITY>>,
+        guard: &'g Guard,
+    ) -> Result<FirstKey<'g, K, CAPACITY>, Restart> {
+        if position < here.node.count() {
+            // SAFETY: reached under the guard, here and below.
+            let key = unsafe { here.node.key(position, here.version, guard) }?;
+            here.node.lock.check(here.version)?;
+            return Ok((Some(key), None));
         }
-        next.is_some()
+        let Some(turn) = turn else { return here.node.lock.check(here.version).map(|()| (None, None)) };
+        let beyond = self.leaf_behind(turn, ScanDirection::Forward, guard)?;
+        // SAFETY: as above.
+        let key = unsafe { beyond.node.key(0, beyond.version, guard) }?;
+        here.node.lock.check(here.version)?;
+        beyond.node.lock.check(beyond.version)?;
+        Ok((Some(key), Some(beyond)))
     }
 
     /// Descends to the leaf at `from`; consistent at the version in the slice.
@@ -112,11 +121,11 @@ impl<K: IndexKey, const CAPACITY: usize> OrderedIndex<K, CAPACITY> {
         guard: &'g Guard,
     ) -> Result<Slice<'g, K, CAPACITY>, Restart> {
         let (mut place, _) = self.root_place(guard)?;
-        let mut fence = None;
+        let mut turn = None;
         while !place.node.is_leaf {
             let Place { node, version } = place;
             let count = node.count();
-            // SAFETY: reached by this descent, under the guard, as everything below.
+            // SAFETY: reached by this descent, under the guard.
             let index = unsafe {
                 match (from, direction) {
                     (Bound::Unbounded, ScanDirection::Forward) => 0,
@@ -126,20 +135,18 @@ impl<K: IndexKey, const CAPACITY: usize> OrderedIndex<K, CAPACITY> {
                     (Bound::Included(probe) | Bound::Excluded(probe), _) => node.child_of(probe, version)?,
                 }
             };
-            let separator = match direction {
-                ScanDirection::Forward => index + 1,
-                ScanDirection::Backward => index,
-            };
-            if separator > 0 && separator < count {
-                // SAFETY: as above.
-                fence = Some(unsafe { node.key(separator, version, guard) }?);
-            }
             // Checks the parent, and with it all that was just read from it.
-            place = self.child_place(place, index, guard)?;
+            let child = self.child_place(place, index, guard)?;
+            match direction {
+                ScanDirection::Forward if index + 1 < count => turn = Some(Turn { place, index: index + 1 }),
+                ScanDirection::Backward if index > 0 => turn = Some(Turn { place, index: index - 1 }),
+                _ => {}
+            }
+            place = child;
         }
         let positions = self.positions_beyond(place, from, direction)?;
         place.node.lock.check(place.version)?;
-        Ok(Slice { place, positions, fence })
+        Ok(Slice { place, positions, turn })
     }
 
     fn positions_beyond(
@@ -165,13 +172,5 @@ impl<K: IndexKey, const CAPACITY: usize> OrderedIndex<K, CAPACITY> {
             ScanDirection::Forward => cut..count.max(cut),
             ScanDirection::Backward => 0..cut,
         })
-    }
-}
-
-/// The bound from which a scan goes on beyond a fence; a separator belongs to the range on its right.
-fn behind<P>(fence: P, direction: ScanDirection) -> Bound<P> {
-    match direction {
-        ScanDirection::Forward => Bound::Included(fence),
-        ScanDirection::Backward => Bound::Excluded(fence),
     }
 }

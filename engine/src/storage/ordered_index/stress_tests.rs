@@ -5,7 +5,7 @@
 
 use std::collections::BTreeSet;
 use std::ops::Bound;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Barrier};
 use std::thread;
 
@@ -13,10 +13,10 @@ use crossbeam_epoch::{Guard, pin};
 use rand::rngs::SmallRng;
 use rand::{RngExt, SeedableRng};
 
-use super::OrderedIndex;
 use super::hesitant_key::Hesitant;
 use super::key::{ByteString, IndexKey};
-use super::tests::{check_shape, collect};
+use super::tests::{check_shape, collect, two_leaves};
+use super::{Located, OrderedIndex};
 use crate::storage::record::Record;
 use crate::storage::scan_batch::{ScanBatch, ScanDirection};
 
@@ -140,18 +140,17 @@ fn scan<K: Spelling>(index: &SmallIndex<K>, direction: ScanDirection) {
 /// Goes to every stable key, and from every key to the next one.
 fn look<K: Spelling>(index: &SmallIndex<K>) {
     let spelled: Vec<Vec<u8>> = (0..KEYS).map(K::spell).collect();
-    let mut next = Vec::new();
     for _ in 0..ROUNDS {
         for number in 0..(KEYS - STABLE) as usize {
             let guard = pin();
             let stable = &spelled[(number / STABLE as usize + 1) * STABLE as usize];
             let record = index.get(K::probe(stable), &guard).expect("a stable key stays");
             check_row(stable, record, &guard);
-            next.clear();
             let after = Bound::Excluded(&spelled[number][..]);
-            let found = index.next_key_after(K::lower(after, K::WIDTH), &mut next, &guard);
-            let is_between = spelled[number] < next && next <= *stable;
-            assert!(found && is_between, "the next key is at most the next stable one");
+            let next = index.first_key(K::lower(after, K::WIDTH), &guard);
+            let next = K::bytes(next.expect("a stable key comes"), K::WIDTH);
+            let is_between = spelled[number][..] < *next && *next <= **stable;
+            assert!(is_between, "the next key is at most the next stable one");
         }
     }
 }
@@ -245,6 +244,106 @@ fn young_trees_lose_no_key() {
     }
 }
 
+/// Keys that come while a writer waits between locating and filling make the vacancy void, wherever they come.
+fn fill_all<K: Spelling>(index: &SmallIndex<K>, own: usize, present: &[AtomicBool]) -> usize {
+    let mut random = SmallRng::seed_from_u64(own as u64);
+    let mut numbers: Vec<usize> = (own..present.len()).step_by(WRITERS as usize).collect();
+    let spelled: Vec<Vec<u8>> = (0..KEYS).map(K::spell).collect();
+    let mut late = 0;
+    while !numbers.is_empty() {
+        let number = numbers.swap_remove(random.random_range(0..numbers.len()));
+        let key = &spelled[number];
+        loop {
+            let guard = pin();
+            let Located::Absent(vacancy) = index.locate(K::probe(key), &guard) else {
+                panic!("no other writer has this key")
+            };
+            let next = vacancy.next().map(|next| K::bytes(next, K::WIDTH));
+            let next = next.map_or(spelled.len(), |next| spelled.partition_point(|key| key[..] < *next));
+            if random.random_range(0..16) == 0 {
+                thread::yield_now();
+            }
+            let is_void = present[number + 1..next].iter().any(|other| other.load(Ordering::Acquire));
+            late += usize::from(is_void);
+            let row = Box::new(Record::with_row(key));
+            if index.fill(&vacancy, K::probe(key), row, &guard).is_some() {
+                assert!(!is_void, "another key had become the next");
+                break;
+            }
+        }
+        present[number].store(true, Ordering::Release);
+    }
+    late
+}
+
+fn fill_trees<K: Spelling>() {
+    let mut late = 0;
+    let mut rounds = 0;
+    // Until writers have come too late often enough to know that they are refused then.
+    while rounds < ROUNDS / 4 || late < ROUNDS / 4 {
+        rounds += 1;
+        let index = Arc::new(SmallIndex::<K>::new(K::WIDTH));
+        let present: Arc<[AtomicBool]> = (0..KEYS).map(|_| AtomicBool::new(false)).collect();
+        let writers: Vec<_> = (0..WRITERS as usize)
+            .map(|own| {
+                let (index, present) = (Arc::clone(&index), Arc::clone(&present));
+                thread::spawn(move || fill_all(&index, own, &present))
+            })
+            .collect();
+        late += writers.into_iter().map(|writer| writer.join().expect("a writer failed")).sum::<usize>();
+        let keys = collect(&index, Bound::Unbounded, ScanDirection::Forward, &pin());
+        assert_eq!(keys, (0..KEYS).map(K::spell).collect::<Vec<_>>());
+        check_shape(&index, &pin());
+    }
+}
+
+#[test]
+fn vacancies_of_narrow_keys_are_void_when_another_key_comes_between() {
+    fill_trees::<u64>();
+}
+
+#[test]
+fn vacancies_of_byte_strings_are_void_when_another_key_comes_between() {
+    fill_trees::<ByteString>();
+}
+
+/// One writer fills a leaf up to its end and is told that 90, in the next leaf, comes next; another puts 80 there. Whoever sees 80 come
+/// next must not find later that the first writer came after it and was told 90.
+#[test]
+fn whoever_sees_a_later_key_sees_the_earlier_one() {
+    let index = Arc::new(two_leaves::<Hesitant>(&pin()));
+    let places = [40, 80];
+    places.iter().for_each(|&place| assert!(index.remove(place, &pin())));
+    for _ in 0..ROUNDS * 4 {
+        let start = Arc::new(Barrier::new(3));
+        let spawn = |work: fn(&SmallIndex<Hesitant>) -> bool| {
+            let (index, start) = (Arc::clone(&index), Arc::clone(&start));
+            thread::spawn(move || {
+                start.wait();
+                work(&index)
+            })
+        };
+        let was_told_90 = spawn(|index| {
+            let guard = pin();
+            loop {
+                let Located::Absent(vacancy) = index.locate(40, &guard) else { panic!("nobody else has it") };
+                if index.fill(&vacancy, 40, Box::default(), &guard).is_some() {
+                    return vacancy.next() == Some(90);
+                }
+            }
+        });
+        let inserts_80 = spawn(|index| index.get_or_insert(80, &pin()).1);
+        let saw_80 = spawn(|index| {
+            let next = || index.first_key(Bound::Excluded(39), &pin());
+            std::iter::repeat_with(next).find(|&next| next != Some(90)) == Some(Some(80))
+        });
+        let [was_told_90, was_inserted, saw_80] =
+            [was_told_90, inserts_80, saw_80].map(|thread| thread.join().expect("a thread failed"));
+        assert!(was_inserted && !(was_told_90 && saw_80), "80 was seen before 40 was there");
+        places.iter().for_each(|&place| assert!(index.remove(place, &pin())));
+    }
+}
+
 /// A writer moves one key to and fro between two leaves, inserting before it removes: every picture of both leaves at one moment
 /// holds it.
 #[test]
@@ -258,33 +357,34 @@ fn a_batch_is_one_picture() {
     assert!(index.remove(places[1], &pin()));
     let active = Arc::new(AtomicUsize::new(1));
     let scanner = Countdown(Arc::clone(&active));
+    let moves = Arc::new(AtomicUsize::new(0));
     let writer = thread::spawn({
-        let index = Arc::clone(&index);
+        let (index, moves) = (Arc::clone(&index), Arc::clone(&moves));
         move || {
-            let mut moves = 0;
             while active.load(Ordering::Acquire) > 0 {
-                let guard = pin();
-                index.get_or_insert(places[(moves + 1) % 2], &guard);
-                assert!(index.remove(places[moves % 2], &guard));
-                moves += 1;
+                let (guard, number) = (pin(), moves.load(Ordering::Relaxed));
+                index.get_or_insert(places[(number + 1) % 2], &guard);
+                assert!(index.remove(places[number % 2], &guard));
+                moves.store(number + 1, Ordering::Relaxed);
             }
-            moves
         }
     });
-    let (mut batch, mut next) = (ScanBatch::new(), Vec::new());
+    let mut batch = ScanBatch::new();
     let is_place = |key: &[u8]| places.iter().any(|place| place.to_be_bytes() == key);
-    for _ in 0..ROUNDS * 20 {
+    let mut rounds = 0;
+    // On a busy machine the writer may begin late.
+    while !writer.is_finished() && (rounds < ROUNDS * 20 || moves.load(Ordering::Relaxed) < ROUNDS) {
+        rounds += 1;
         let guard = pin();
-        index.scan(Bound::Included(39), ScanDirection::Forward, &mut batch, &guard);
+        index.scan(Bound::Included(39), ScanDirection::Forward, usize::MAX, &mut batch, &guard);
         assert!(is_place(batch.key(0)), "forward: {:?}", batch.key(0));
-        index.scan(Bound::Included(81), ScanDirection::Backward, &mut batch, &guard);
+        index.scan(Bound::Included(81), ScanDirection::Backward, usize::MAX, &mut batch, &guard);
         assert!(is_place(batch.key(0)), "backward: {:?}", batch.key(0));
-        next.clear();
-        assert!(index.next_key_after(Bound::Excluded(39), &mut next, &guard));
-        assert!(is_place(&next), "next: {next:?}");
+        let next = index.first_key(Bound::Excluded(39), &guard).expect("there are keys above");
+        assert!(places.contains(&next), "next: {next}");
     }
     drop(scanner);
-    assert!(writer.join().expect("the writer failed") > 0);
+    writer.join().expect("the writer failed");
 }
 
 /// Batches outlive their guard: what `is_alive` lets through is still linked, and its rows are whole.
@@ -316,7 +416,7 @@ fn a_batch_kept_across_pins_is_read_only_while_alive() {
     let (mut resumed, mut refused) = (0, 0);
     // Both happen for sure: a scan that nothing interrupts is resumed, and one that waits for a removal is not.
     while (resumed < ROUNDS || refused < ROUNDS) && !writer.is_finished() {
-        index.scan(Bound::Unbounded, ScanDirection::Forward, &mut batch, &pin());
+        index.scan(Bound::Unbounded, ScanDirection::Forward, usize::MAX, &mut batch, &pin());
         for _ in 0..200 {
             let guard = pin();
             if !batch.is_alive(index.id(), index.removals()) {

@@ -6,9 +6,9 @@ use std::ops::Bound;
 use crossbeam_epoch::{Guard, pin};
 use proptest::prelude::*;
 
-use super::OrderedIndex;
 use super::key::{ByteString, IndexKey};
 use super::node::Node;
+use super::{Located, OrderedIndex};
 use crate::storage::record::Record;
 use crate::storage::scan_batch::{ScanBatch, ScanDirection};
 
@@ -21,7 +21,16 @@ enum Step {
     Remove(u16),
     Get(u16),
     Next(u16),
-    Scan { from: u16, is_included: bool, is_forward: bool },
+    /// Between finding the place for a key and putting it there, another key comes or goes.
+    Race {
+        key: u16,
+        other: u16,
+    },
+    Scan {
+        from: u16,
+        is_included: bool,
+        is_forward: bool,
+    },
 }
 
 fn steps() -> impl Strategy<Value = Vec<Step>> {
@@ -31,6 +40,7 @@ fn steps() -> impl Strategy<Value = Vec<Step>> {
         3 => key.clone().prop_map(Step::Remove),
         1 => key.clone().prop_map(Step::Get),
         1 => key.clone().prop_map(Step::Next),
+        4 => (key.clone(), key.clone()).prop_map(|(key, other)| Step::Race { key, other }),
         1 => (key, any::<bool>(), any::<bool>()).prop_map(|(from, is_included, is_forward)| Step::Scan {
             from,
             is_included,
@@ -56,7 +66,7 @@ pub(super) fn collect<K: IndexKey, const CAPACITY: usize>(
             ScanDirection::Forward => K::lower(from, index.width()),
             ScanDirection::Backward => K::upper(from, index.width()),
         };
-        index.scan(probe, direction, &mut batch, guard);
+        index.scan(probe, direction, usize::MAX, &mut batch, guard);
         keys.extend((0..batch.len()).map(|position| batch.key(position).to_vec()));
         if batch.reaches_end() {
             return keys;
@@ -113,12 +123,13 @@ fn run<K: IndexKey>(width: usize, steps: &[Step], bytes_of: impl Fn(u16) -> Vec<
             }
             Step::Next(key) => {
                 let key = bytes_of(key);
-                let mut next = Vec::new();
                 let after = Bound::Excluded(&key[..]);
-                let found = index.next_key_after(K::lower(after, width), &mut next, &guard);
+                let next = index.first_key(K::lower(after, width), &guard);
+                let next = next.map(|next| K::bytes(next, width).to_vec());
                 let expected = model.range::<[u8], _>((after, Bound::Unbounded)).next().map(|(key, ())| key);
-                assert_eq!(found.then_some(&next), expected);
+                assert_eq!(next.as_ref(), expected);
             }
+            Step::Race { key, other } => race(&index, &mut model, [bytes_of(key), bytes_of(other)], &guard),
             Step::Scan { from, is_included, is_forward } => {
                 let from = bytes_of(from);
                 let from = if is_included { Bound::Included(&from[..]) } else { Bound::Excluded(&from[..]) };
@@ -129,6 +140,42 @@ fn run<K: IndexKey>(width: usize, steps: &[Step], bytes_of: impl Fn(u16) -> Vec<
     }
     check_scan(&index, &model, Bound::Unbounded, true, &guard);
     check_scan(&index, &model, Bound::Unbounded, false, &guard);
+}
+
+/// Locates the first key, puts the other in or takes it out, and fills.
+fn race<K: IndexKey>(
+    index: &SmallIndex<K>,
+    model: &mut BTreeMap<Vec<u8>, ()>,
+    [key, other]: [Vec<u8>; 2],
+    guard: &Guard,
+) {
+    let next_in = |model: &BTreeMap<Vec<u8>, ()>| {
+        model
+            .range::<[u8], _>((Bound::Excluded(&key[..]), Bound::Unbounded))
+            .next()
+            .map(|(key, ())| key.clone())
+    };
+    let Located::Absent(vacancy) = index.locate(K::probe(&key), guard) else {
+        assert!(model.contains_key(&key));
+        return;
+    };
+    assert!(!model.contains_key(&key));
+    let next = vacancy.next().map(|next| K::bytes(next, index.width()).to_vec());
+    assert_eq!(next, next_in(model));
+    if model.remove(&other).is_some() {
+        index.get(K::probe(&other), guard).expect("it is there").replace(None, guard);
+        assert!(index.remove(K::probe(&other), guard));
+    } else {
+        index.get_or_insert(K::probe(&other), guard).0.replace(Some(&other), guard);
+        model.insert(other, ());
+    }
+    let row = Box::new(Record::with_row(&key));
+    let is_right = !model.contains_key(&key) && next == next_in(model);
+    if let Some(record) = index.fill(&vacancy, K::probe(&key), row, guard) {
+        assert!(is_right, "filled although {next:?} is not the next key any more");
+        assert_eq!(record.row(guard), Some(&key[..]));
+        model.insert(key, ());
+    }
 }
 
 /// Invariants 1 and 2 of the tree's head, on a tree at rest.
@@ -184,6 +231,57 @@ proptest! {
     #[test]
     fn byte_strings_behave_as_a_map(steps in steps()) {
         run::<ByteString>(0, &steps, byte_key);
+    }
+}
+
+/// Leaves of four: 10 to 40, and 80 to 95.
+pub(super) fn two_leaves<K: for<'a> IndexKey<Probe<'a> = u64>>(guard: &Guard) -> SmallIndex<K> {
+    let index = SmallIndex::new(8);
+    for key in [10, 20, 30, 40, 80, 90, 95] {
+        index.get_or_insert(key, guard);
+    }
+    index
+}
+
+#[test]
+fn a_vacancy_is_filled_while_nothing_changes_around_it() {
+    let guard = pin();
+    // In the middle of a leaf, in its gap to the next, behind everything; after each of them comes a split.
+    for (key, next) in [(35, Some(40)), (50, Some(80)), (85, Some(90)), (97, None)] {
+        let index = two_leaves::<u64>(&guard);
+        for _ in 0..2 {
+            let Located::Absent(vacancy) = index.locate(key, &guard) else { panic!("{key} is there") };
+            assert_eq!(vacancy.next(), next);
+            let record = index.fill(&vacancy, key, Box::default(), &guard).expect("nothing has changed");
+            assert!(
+                matches!(index.locate(key, &guard), Located::Present(found) if std::ptr::eq(found, record))
+            );
+            assert!(index.fill(&vacancy, key, Box::default(), &guard).is_none(), "it is there");
+            assert!(index.remove(key, &guard));
+            check_shape(&index, &guard);
+        }
+    }
+}
+
+#[test]
+fn a_vacancy_is_lost_when_another_key_becomes_the_next() {
+    let guard = pin();
+    // The second and fourth come into the next leaf, the last into a new one.
+    for (key, other) in [(35, 36), (50, 70), (35, 35), (41, 79), (96, 97)] {
+        let index = two_leaves::<u64>(&guard);
+        let Located::Absent(vacancy) = index.locate(key, &guard) else { panic!("{key} is there") };
+        index.get_or_insert(other, &guard);
+        assert!(index.fill(&vacancy, key, Box::default(), &guard).is_none(), "{other} comes between");
+        let Located::Absent(vacancy) = index.locate(key, &guard) else { continue };
+        assert_eq!(vacancy.next(), Some(other));
+        index.fill(&vacancy, key, Box::default(), &guard).expect("nothing has changed");
+    }
+    for (key, gone, after) in [(25, 30, 40), (50, 80, 90)] {
+        let index = two_leaves::<u64>(&guard);
+        let Located::Absent(vacancy) = index.locate(key, &guard) else { panic!("{key} is there") };
+        assert_eq!(vacancy.next(), Some(gone));
+        assert!(index.remove(gone, &guard));
+        assert!(index.fill(&vacancy, key, Box::default(), &guard).is_none(), "{after} is the next key now");
     }
 }
 

@@ -9,6 +9,9 @@
 //! sequence lock, so every racing read goes through an atomic (Relaxed), and the two fences below order them:
 //! a reader that saw any store of a writer also sees that writer's LOCKED bit when it checks (C++20 [atomics.fences]).
 //!
+//! Words are locked and looked at in one order that all threads agree on (SeqCst; on x86 it costs nothing more). So when a writer locks one
+//! node and then finds another one unchanged, whoever has seen a later change of the other one finds the first one locked, or changed.
+//!
 //! Reference: Leis, Haubenschild, Neumann, "Optimistic Lock Coupling", IEEE Data Engineering Bulletin 42(1), 2019.
 
 use std::sync::atomic::{AtomicU64, Ordering, fence};
@@ -31,7 +34,7 @@ impl VersionLock {
     /// The current version, after waiting for a writer. Fails when the node has left the tree.
     #[inline]
     pub(super) fn read(&self) -> Result<u64, Restart> {
-        let word = self.0.load(Ordering::Acquire);
+        let word = self.0.load(Ordering::SeqCst);
         if word & (LOCKED | OBSOLETE) == 0 { Ok(word) } else { self.read_slowly() }
     }
 
@@ -39,7 +42,7 @@ impl VersionLock {
     fn read_slowly(&self) -> Result<u64, Restart> {
         let backoff = Backoff::new();
         loop {
-            let word = self.0.load(Ordering::Acquire);
+            let word = self.0.load(Ordering::SeqCst);
             if word & OBSOLETE != 0 {
                 return Err(Restart);
             }
@@ -55,13 +58,13 @@ impl VersionLock {
     #[inline]
     pub(in crate::storage) fn check(&self, version: u64) -> Result<(), Restart> {
         fence(Ordering::Acquire);
-        if self.0.load(Ordering::Relaxed) == version { Ok(()) } else { Err(Restart) }
+        if self.0.load(Ordering::SeqCst) == version { Ok(()) } else { Err(Restart) }
     }
 
     /// Locks if nothing has changed since `version`.
     #[inline]
     pub(super) fn upgrade(&self, version: u64) -> Result<WriteGuard<'_>, Restart> {
-        match self.0.compare_exchange(version, version + LOCKED, Ordering::Acquire, Ordering::Relaxed) {
+        match self.0.compare_exchange(version, version + LOCKED, Ordering::SeqCst, Ordering::Relaxed) {
             Ok(_) => {
                 // Orders the LOCKED bit before the Relaxed stores that follow.
                 fence(Ordering::Release);

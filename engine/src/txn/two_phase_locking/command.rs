@@ -23,7 +23,6 @@ use crate::storage::routine::Routine;
 use crate::storage::row::exchange;
 use crate::storage::table::Table;
 use crate::txn::cursor::find_row;
-use crate::txn::rows::next_key;
 
 /// The transaction's payload begins with so many bytes of a call.
 pub(super) struct CommandHead {
@@ -125,12 +124,5 @@ impl<P: Protocol> LockingTransaction<P> {
             }
         }
         images
-    }
-
-    /// As `divide_gap`, for an insert that needs no lock on the gap because the table is locked.
-    pub(super) fn divide_gap_under_table_lock(&self, table: &Table, key: &[u8]) {
-        if self.shared.has_commands.load(Ordering::Relaxed) {
-            self.divide_gap(table, next_key(table, key).as_deref(), key);
-        }
     }
 }

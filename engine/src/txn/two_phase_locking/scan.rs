@@ -18,7 +18,7 @@ use crate::mutant::{self, Mutant};
 use crate::protocol::{AccessMode, Protocol};
 use crate::storage::table::Table;
 use crate::txn::cursor::{first_key_from, next_undisturbed};
-use crate::txn::{Cursor, Direction, Flow, Intent, KeyRange, RowInPlace};
+use crate::txn::{Cursor, Direction, Flow, KeyRange, RowInPlace};
 
 impl<P: Protocol> LockingTransaction<P> {
     pub(super) fn start_scan(&mut self, table: &Arc<Table>, cursor: &mut Cursor) -> Flow<()> {
@@ -69,14 +69,17 @@ impl<P: Protocol> LockingTransaction<P> {
         loop {
             let key = cursor.has_next(table).then(|| cursor.next_key());
             let in_range = key.filter(|key| !cursor.is_beyond(key));
+            let row = in_range.map(|key| Resource::row(table.id(), key));
+            // Its bucket comes from memory while the gap is locked.
+            row.inspect(|&row| self.shared.locks.prefetch(row));
             if cursor.direction == Direction::Forward || in_range.is_some() {
                 self.lock_scanned_gap(table, key)?;
             }
-            if let Some(key) = in_range {
-                self.lock_scanned_row(table, key, cursor.intent)?;
+            if let Some(row) = row {
+                self.lock(row, row_mode(cursor.intent))?;
             }
             let is_end = in_range.is_none();
-            if !cursor.is_still_valid(table) {
+            if !cursor.is_still_valid(table, guard) {
                 continue;
             }
             if is_end {
@@ -96,10 +99,6 @@ impl<P: Protocol> LockingTransaction<P> {
             return Ok(());
         }
         self.lock(Resource::gap(table.id(), key), AccessMode::Read).map(drop)
-    }
-
-    fn lock_scanned_row(&mut self, table: &Table, key: &[u8], intent: Intent) -> Flow<()> {
-        self.lock(Resource::row(table.id(), key), row_mode(intent)).map(drop)
     }
 
     /// Locks the gap between the range's last key and the first key beyond its upper end.

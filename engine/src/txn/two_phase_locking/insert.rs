@@ -1,0 +1,112 @@
+//! Inserts under two-phase locking.
+//!
+//! An insert locates its key, locks its row and the gap before the next key, and then puts its record there, row and all. The index
+//! refuses that if the next key may not be the next any more; then the key is located again. A scanner that comes later meets the
+//! key and waits for its row; one that came earlier holds the gap.
+//!
+//! The gap is locked before the key appears, so that a transaction that must wait leaves nothing behind which the one it waits for
+//! could run into. No gaps are locked where the whole table is, or where nobody scans by key: in hash indexes and under hidden keys.
+
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
+use crossbeam_epoch::{self as epoch, Guard};
+
+use super::{Before, LockingTransaction};
+use super::resource::Resource;
+use crate::mutant::{self, Mutant};
+use crate::protocol::{AccessMode, Protocol};
+use crate::storage::primary_index::{Located, PrimaryIndex, Vacancy};
+use crate::storage::record::Record;
+use crate::storage::table::Table;
+use crate::txn::{Flow, Insertion, Intent};
+
+/// Where a row goes.
+enum Target<'g> {
+    Record(&'g Record),
+    /// A place for a new record, and the gap that it divides.
+    Vacancy(Vacancy<'g>, Resource),
+}
+
+impl<P: Protocol> LockingTransaction<P> {
+    pub(super) fn insert_row(&mut self, table: &Arc<Table>, key: &[u8], row: &[u8]) -> Flow<Insertion> {
+        let guard = epoch::pin();
+        let state = table.state(&guard);
+        let index = state.index();
+        let locks_rows = !state.has_hidden_key() && !self.covers_rows(table, Intent::Write);
+        let has_gaps = !state.has_hidden_key() && index.is_ordered();
+        // The buckets of both locks come from memory while something else is done.
+        let row_resource = Resource::row(table.id(), key);
+        self.shared.locks.prefetch(row_resource);
+        let mut target = self.locate(table, index, key, &guard);
+        if locks_rows {
+            self.lock(row_resource, AccessMode::Write)?;
+        }
+        let mut divided = None;
+        loop {
+            match target {
+                Target::Record(record) if record.has_row() => return Ok(Insertion::Duplicate),
+                // A record without a row already separates its gaps, and scanners have locked its row. It stays, unless it had left
+                // before the row was locked.
+                Target::Record(record) => {
+                    if record.try_replace(Some(row), &guard).is_ok() {
+                        break;
+                    }
+                }
+                Target::Vacancy(vacancy, gap) => {
+                    if has_gaps && divided != Some(gap) {
+                        if locks_rows {
+                            self.lock_divided_gap(table, gap, key)?;
+                        }
+                        self.divide_gap(table, gap, key);
+                        divided = Some(gap);
+                    }
+                    if index.fill(&vacancy, key, Box::new(Record::with_row(row)), &guard).is_some() {
+                        break;
+                    }
+                }
+            }
+            target = self.locate(table, index, key, &guard);
+        }
+        state.count_added(1);
+        self.note_write(table, key, Some(row), Before::Row(None));
+        Ok(Insertion::Done)
+    }
+
+    fn locate<'g>(
+        &self,
+        table: &Table,
+        index: &'g PrimaryIndex,
+        key: &[u8],
+        guard: &'g Guard,
+    ) -> Target<'g> {
+        match index.locate(key, guard) {
+            Located::Present(record) => Target::Record(record),
+            Located::Absent(vacancy) => {
+                let gap = Resource::gap(table.id(), index.next_key(&vacancy).as_deref());
+                self.shared.locks.prefetch(gap);
+                Target::Vacancy(vacancy, gap)
+            }
+        }
+    }
+
+    /// Locks the gap before the next key, which a new key is about to divide.
+    fn lock_divided_gap(&mut self, table: &Table, gap: Resource, key: &[u8]) -> Flow<()> {
+        let held = self.lock(gap, AccessMode::IntentWrite)?;
+        if held.covers(AccessMode::Read) {
+            // This transaction has read the range; the part below `key` gets a gap of its own.
+            self.lock(Resource::gap(table.id(), Some(key)), AccessMode::Read)?;
+        }
+        Ok(())
+    }
+
+    /// A new key is about to divide a gap: those who found it empty must be followed in both parts, and at the key
+    /// itself, whose record stays behind if the insert is rolled back (pitfall 23).
+    fn divide_gap(&self, table: &Table, gap: Resource, key: &[u8]) {
+        let shared = &*self.shared;
+        if shared.has_commands.load(Ordering::Relaxed) && !mutant::is_active(Mutant::NoGapLv) {
+            let parts = [Resource::gap(table.id(), Some(key)), Resource::row(table.id(), key)];
+            shared.locks.divide(&shared.protocol, gap, parts);
+        }
+    }
+}
