@@ -4,6 +4,7 @@
 //! * `text`: PostgreSQL's text form, in and out; `binary`: its binary wire form;
 //! * `arithmetic`, `compare`, `cast`, `function`, `like`: what expressions do, with PostgreSQL's results and errors;
 //! * `numeric`, `datetime`: the decimal numbers and the calendar that those share;
+//! * `scalar`: the values that fit a machine word, for the interpreter;
 //! * `key`: order-preserving bytes for indexes.
 //!
 //! Invariants every producer of values keeps:
@@ -21,6 +22,7 @@ pub mod function;
 pub mod key;
 pub mod like;
 pub mod numeric;
+pub(crate) mod scalar;
 pub mod text;
 
 use std::borrow::Cow;
@@ -30,6 +32,7 @@ use compact_str::CompactString;
 use serde::{Deserialize, Serialize};
 
 pub use array::{ArrayElement, ArrayValue};
+use scalar::{Scalar, ScalarKind};
 
 pub use bigdecimal::BigDecimal;
 
@@ -136,10 +139,23 @@ impl Value {
         }
     }
 
-    /// Replaces the value.
-    #[inline]
+    /// Replaces the value, at no cost where there was nothing to free.
+    #[inline(always)]
     pub(crate) fn put(&mut self, value: Value) {
-        std::mem::replace(self, value).discard();
+        match self {
+            Value::Text(_) | Value::Numeric(_) | Value::Bytea(_) | Value::Array(_) => *self = value,
+            _ => std::mem::forget(std::mem::replace(self, value)),
+        }
+    }
+
+    /// The same for a scalar.
+    #[inline(always)]
+    pub(crate) fn put_scalar(&mut self, scalar: Scalar) {
+        match scalar.kind {
+            ScalarKind::Integer => self.put(Value::Integer(scalar.number as i32)),
+            ScalarKind::BigInt => self.put(Value::BigInt(scalar.number)),
+            _ => self.put(scalar.value()),
+        }
     }
 }
 

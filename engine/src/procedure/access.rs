@@ -8,13 +8,13 @@ use std::sync::Arc;
 use super::frame::RowBuffer;
 use crate::catalog::TableDefinition;
 use crate::error::{Error, Result, sqlstate};
-use crate::procedure::evaluate::{Context, operand};
+use crate::procedure::evaluate::{Context, chosen, evaluate, operand, peek_text, scalar};
 use crate::procedure::ir::{Expr, ScanBound, ScanRange, TableReference};
-use crate::storage::row::{RowLayout, RowPatch};
+use crate::storage::row::{RowLayout, RowPatch, RowWriter};
 use crate::storage::table::Table;
 use crate::txn::{Access, Flow, Insertion, Intent, KeyRange};
-use crate::value::Value;
 use crate::value::key::{self, KeyLayout};
+use crate::value::{SqlType, Value};
 
 /// Evaluates a full key or a prefix of one into `out`; false if a part of it is NULL.
 pub(super) fn build_key(
@@ -25,6 +25,13 @@ pub(super) fn build_key(
 ) -> Result<bool> {
     out.clear();
     for (expression, sql_type) in expressions.iter().zip(layout.types()) {
+        if let Some(scalar) = scalar(expression, context) {
+            if scalar.is_null() {
+                return Ok(false);
+            }
+            key::encode_scalar(scalar, out);
+            continue;
+        }
         let value = operand(expression, context)?;
         if value.is_null() {
             return Ok(false);
@@ -75,23 +82,85 @@ pub(super) fn build_range(
 pub(crate) struct Scratch {
     pub(super) key: Vec<u8>,
     pub(super) row: Vec<u8>,
-    pub(super) values: Vec<Value>,
     pub(super) set: Vec<(u16, Value)>,
     pub(super) patch: RowPatch,
 }
 
-/// Inserts `scratch.values`; the row lands in `row`. The key of a table without a primary key is drawn after the table was entered:
+/// Writes the row of these values into `out`: straight from where they are, if they are scalars or texts.
+///
+/// # Errors
+/// Those of the expressions; then a NULL in a column that takes none.
+pub(super) fn build_row(
+    values: &[Expr],
+    reference: &TableReference,
+    context: &Context<'_>,
+    out: &mut Vec<u8>,
+) -> Result<()> {
+    assert_eq!(values.len(), reference.layout.column_count(), "a row needs one value per column");
+    out.clear();
+    let mut missing = None;
+    let mut writer = reference.layout.writer(out);
+    for (column, value) in values.iter().enumerate() {
+        // Most of what is inserted.
+        if let Expr::Register(register) = value
+            && let Some(Value::Integer(number)) = context.registers.get(usize::from(*register))
+            && writer.integer(*number)
+        {
+            continue;
+        }
+        if write_column(value, &mut writer, context)?
+            && missing.is_none()
+            && !reference.definition.columns[column].is_nullable
+        {
+            missing = Some(column);
+        }
+    }
+    match missing {
+        None => Ok(()),
+        Some(column) => {
+            let mut values = Vec::new();
+            reference.layout.values(out, &mut values);
+            Err(null_violation(&reference.definition, &reference.layout, column, &values))
+        }
+    }
+}
+
+/// Writes a row's next column; answers whether it is NULL.
+fn write_column(expression: &Expr, writer: &mut RowWriter<'_>, context: &Context<'_>) -> Result<bool> {
+    let expression = match expression {
+        Expr::Case { branches, otherwise } => chosen(branches, otherwise, context)?,
+        other => other,
+    };
+    match scalar(expression, context) {
+        Some(scalar) if scalar.is_null() => {
+            writer.null();
+            return Ok(true);
+        }
+        Some(scalar) => {
+            writer.scalar(scalar);
+            return Ok(false);
+        }
+        None => {}
+    }
+    if matches!(writer.sql_type(), SqlType::Text | SqlType::Varchar(_))
+        && let Some(text) = peek_text(expression, context)
+    {
+        writer.text(text);
+        return Ok(false);
+    }
+    let value = evaluate(expression, context)?;
+    writer.value(&value);
+    Ok(value.is_null())
+}
+
+/// Inserts the row in `row`. The key of a table without a primary key is drawn after the table was entered:
 /// behind that point such an insert never waits, so no number is drawn in vain.
 pub(super) fn insert(
     transaction: &mut impl Access,
     reference: &TableReference,
-    scratch: &mut Scratch,
     row: &mut RowBuffer,
 ) -> Flow<Insertion> {
-    check_not_null(&reference.definition, &reference.layout, &scratch.values)?;
     transaction.enter(&reference.table, reference.version, Intent::Write)?;
-    row.bytes.clear();
-    reference.layout.encode(&scratch.values, &mut row.bytes);
     match reference.definition.primary_key {
         Some(_) => key_of_row(reference, &row.bytes, &mut row.key),
         None => {
@@ -163,15 +232,6 @@ pub(super) fn update(
     }
     transaction.update(&reference.table, &row.key, &scratch.row);
     std::mem::swap(&mut row.bytes, &mut scratch.row);
-    Ok(())
-}
-
-fn check_not_null(definition: &TableDefinition, layout: &RowLayout, values: &[Value]) -> Result<()> {
-    for (column, value) in values.iter().enumerate() {
-        if value.is_null() && !definition.columns[column].is_nullable {
-            return Err(null_violation(definition, layout, column, values));
-        }
-    }
     Ok(())
 }
 

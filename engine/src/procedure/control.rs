@@ -17,7 +17,7 @@ use super::evaluate::evaluate;
 use super::frame::{Calls, Frame, Handler, Message};
 use super::interpret::{Next, Run};
 use super::ir::{
-    Callee, Condition, ErrorField, Expr, Instruction, Label, Procedure, Register, Report, Severity, SpoolSlot,
+    Callee, Condition, ErrorField, Expr, Instruction, Procedure, Register, Report, Severity, SpoolSlot,
 };
 use crate::error::{Abort, Error, InputError, Result, SqlState, sqlstate};
 use crate::txn::{Access, Flow};
@@ -41,14 +41,6 @@ impl<T: Access> Run<'_, T> {
             }
             Instruction::ResetCount => self.frame.affected = 0,
             Instruction::TakeCount { found, count } => self.take_count(*found, *count),
-            Instruction::ForNext { counter, last, variable, is_reverse, end } => {
-                if let Some(end) = self.for_next(*counter, *last, *variable, *is_reverse, *end) {
-                    return Ok(Next::Label(end));
-                }
-            }
-            Instruction::ForStep { counter, step, is_reverse, again, end } => {
-                return Ok(Next::Label(self.for_step(*counter, *step, *is_reverse, (*again, *end))));
-            }
             Instruction::SetElement { array, element, index, value } => {
                 let context = self.context();
                 let (index, value) = (evaluate(index, &context)?, evaluate(value, &context)?);
@@ -258,37 +250,26 @@ impl<T: Access> Run<'_, T> {
         }
     }
 
-    fn for_next(
-        &mut self,
-        counter: Register,
-        last: Register,
-        variable: Register,
-        is_reverse: bool,
-        end: Label,
-    ) -> Option<Label> {
-        let (now, last) = (self.integer(counter), self.integer(last));
-        if if is_reverse { now < last } else { now > last } {
-            return Some(end);
-        }
-        self.frame.registers[usize::from(variable)].put(Value::Integer(now));
-        None
-    }
-
-    fn for_step(
-        &mut self,
-        counter: Register,
-        step: Register,
-        is_reverse: bool,
-        (again, end): (Label, Label),
-    ) -> Label {
-        let (now, step) = (self.integer(counter), self.integer(step));
-        let next = if is_reverse { now.checked_sub(step) } else { now.checked_add(step) };
-        match next {
-            Some(next) => {
-                self.frame.registers[usize::from(counter)].put(Value::Integer(next));
-                again
+    /// FOR over integers.
+    #[inline]
+    pub(super) fn loop_step(&mut self, instruction: &Instruction) -> Next {
+        match *instruction {
+            Instruction::ForNext { counter, last, variable, is_reverse, end } => {
+                let (now, last) = (self.integer(counter), self.integer(last));
+                if if is_reverse { now < last } else { now > last } {
+                    return Next::Label(end);
+                }
+                self.frame.registers[usize::from(variable)].put(Value::Integer(now));
+                Next::Following
             }
-            None => end,
+            Instruction::ForStep { counter, step, is_reverse, again, end } => {
+                let (now, step) = (self.integer(counter), self.integer(step));
+                let next = if is_reverse { now.checked_sub(step) } else { now.checked_add(step) };
+                let Some(next) = next else { return Next::Label(end) };
+                self.frame.registers[usize::from(counter)].put(Value::Integer(next));
+                Next::Label(again)
+            }
+            ref other => unreachable!("{other:?} is no loop"),
         }
     }
 

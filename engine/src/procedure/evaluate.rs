@@ -4,10 +4,11 @@
 //! false or NULL (unknown); AND and OR stop at the first operand that decides, from left to right; CASE, COALESCE and IN
 //! evaluate only what they need.
 //!
-//! Speed: most expressions of a transaction are `column = parameter` or `column + parameter` over integers. Both operands
-//! are first looked at in place ([`peek`]): an integer in a row, a register or a constant is read without building a [`Value`],
-//! and two of the same type go straight to the machine operation. Constants and registers are borrowed, never cloned, by
-//! every operator that only looks at its operands.
+//! Speed: nearly all expressions of a transaction are over integers, booleans and times. So [`scalar`] comes first: it
+//! computes such an expression, down to columns read where they lie, without building a [`Value`]. Where it answers `None`,
+//! the expression is none of these, or fails, and `general` computes it from values; nothing has happened yet. (At worst, an
+//! expression that is deep on its left side and no scalar is looked into once for every level.) Constants and registers are
+//! borrowed, never cloned, by every operator that only looks at its operands, and so are texts where they are compared.
 //!
 //! Depth: evaluation recurses once per level of the expression. The compiler refuses expressions deeper than
 //! [`MAXIMUM_DEPTH`] (54001), which a thread's 2 MiB stack holds even unoptimised; chains of AND and OR may lean to either
@@ -28,7 +29,10 @@ use super::ir::{BinaryOperator, Expr};
 use crate::error::{Error, Result, sqlstate};
 use crate::storage::row::RowLayout;
 use crate::txn::RowInPlace;
+use crate::value::scalar::{Scalar, decide, is_comparison};
 use crate::value::{SqlType, Value, arithmetic, cast, compare, function, like};
+
+pub(super) use scalar::{Places, scalar};
 
 /// Levels of nesting that the compiler lets an expression have.
 pub const MAXIMUM_DEPTH: usize = 500;
@@ -44,40 +48,34 @@ pub struct Context<'a> {
     pub environment: &'a Environment,
 }
 
-/// An integer where it lies.
-#[derive(Clone, Copy)]
-enum Peek {
-    Integer(i32),
-    BigInt(i64),
-    SmallInt(i16),
-    Null,
-}
-
 impl<'a> Context<'a> {
     /// For expressions over registers alone.
     pub fn of_registers(registers: &'a [Value], environment: &'a Environment) -> Context<'a> {
         Context { registers, rows: &[], rows_in_place: &[], layouts: &[], environment }
     }
 
-    fn layout(&self, row: u16) -> Result<&'a RowLayout> {
-        match self.layouts.get(usize::from(row)) {
-            Some(Some(layout)) => Ok(layout),
-            _ => Err(Error::input(sqlstate::INTERNAL_ERROR, format!("row slot {row} has no layout"))),
-        }
+    /// The row in a row slot and its layout.
+    #[inline]
+    fn row(&self, row: u16) -> Option<(&'a RowLayout, &'a [u8])> {
+        let row = usize::from(row);
+        let layout = self.layouts.get(row)?.as_ref()?;
+        let bytes = match self.rows_in_place.get(row) {
+            Some(Some(row)) => row.bytes,
+            _ => &self.rows.get(row)?.bytes,
+        };
+        if bytes.is_empty() { None } else { Some((layout, bytes)) }
     }
 
-    fn row(&self, row: u16) -> Result<&'a [u8]> {
-        if let Some(Some(row)) = self.rows_in_place.get(usize::from(row)) {
-            return Ok(row.bytes);
-        }
-        match self.rows.get(usize::from(row)) {
-            Some(buffer) if !buffer.bytes.is_empty() => Ok(&buffer.bytes),
-            _ => Err(Error::input(sqlstate::INTERNAL_ERROR, format!("row slot {row} is empty"))),
-        }
+    /// The type of a row slot's column.
+    fn column_type(&self, row: u16, column: u16) -> Option<SqlType> {
+        Some(self.layouts.get(usize::from(row))?.as_ref()?.column_type(column))
     }
 
     fn column(&self, row: u16, column: u16) -> Result<Value> {
-        Ok(self.layout(row)?.value(self.row(row)?, column))
+        match self.row(row) {
+            Some((layout, bytes)) => Ok(layout.value(bytes, column)),
+            None => Err(Error::input(sqlstate::INTERNAL_ERROR, format!("row slot {row} is empty"))),
+        }
     }
 
     fn register(&self, register: u16) -> Result<&'a Value> {
@@ -87,65 +85,15 @@ impl<'a> Context<'a> {
     }
 }
 
-/// The integer (or NULL) that an expression is, if that can be seen without computing.
-#[inline]
-fn peek(expr: &Expr, context: &Context<'_>) -> Option<Peek> {
-    let value = match expr {
-        Expr::Const(value) => value,
-        Expr::Register(register) => context.registers.get(usize::from(*register))?,
-        Expr::Column { row, column } => {
-            let layout = context.layout(*row).ok()?;
-            let sql_type = layout.column_type(*column);
-            if !sql_type.is_integer() {
-                return None;
-            }
-            return Some(match (sql_type, layout.bytes(context.row(*row).ok()?, *column)) {
-                (_, None) => Peek::Null,
-                (SqlType::Integer, Some(&[a, b, c, d])) => Peek::Integer(i32::from_le_bytes([a, b, c, d])),
-                (SqlType::BigInt, Some(bytes)) => Peek::BigInt(i64::from_le_bytes(bytes.try_into().ok()?)),
-                (_, Some(bytes)) => Peek::SmallInt(i16::from_le_bytes(bytes.try_into().ok()?)),
-            });
-        }
-        Expr::Element { array, index } => peek_element(array, index, context)?,
-        _ => return None,
-    };
-    match *value {
-        Value::Integer(number) => Some(Peek::Integer(number)),
-        Value::BigInt(number) => Some(Peek::BigInt(number)),
-        Value::SmallInt(number) => Some(Peek::SmallInt(number)),
-        _ => None,
-    }
-}
-
-/// The element of an array in a register, where it lies.
-fn peek_element<'a>(array: &Expr, index: &Expr, context: &Context<'a>) -> Option<&'a Value> {
-    let (Expr::Register(array), Some(Peek::Integer(index))) = (array, peek(index, context)) else {
-        return None;
-    };
-    let Value::Array(array) = context.registers.get(usize::from(*array))? else { return None };
-    array.values.get(usize::try_from(index).ok()?.checked_sub(1)?)
-}
-
-/// A conversion between integers that cannot fail, of an integer where it lies.
-#[inline]
-fn widened(expr: &Expr, to: SqlType, context: &Context<'_>) -> Option<Value> {
-    Some(match (to, peek(expr, context)?) {
-        (SqlType::BigInt, Peek::Integer(number)) => Value::BigInt(i64::from(number)),
-        (SqlType::BigInt, Peek::SmallInt(number)) => Value::BigInt(i64::from(number)),
-        (SqlType::Integer, Peek::SmallInt(number)) => Value::Integer(i32::from(number)),
-        _ => return None,
-    })
-}
-
 /// The bytes of the text that an expression is, if that can be seen without computing; of a `char(n)` column without its
 /// trailing blanks.
-fn peek_text<'a>(expr: &'a Expr, context: &Context<'a>) -> Option<&'a [u8]> {
+pub(super) fn peek_text<'a>(expr: &'a Expr, context: &Context<'a>) -> Option<&'a [u8]> {
     let value = match expr {
         Expr::Const(value) => value,
         Expr::Register(register) => context.registers.get(usize::from(*register))?,
         Expr::Column { row, column } => {
-            let layout = context.layout(*row).ok().filter(|layout| layout.column_type(*column).is_text())?;
-            return layout.bytes(context.row(*row).ok()?, *column);
+            let (layout, bytes) = context.row(*row)?;
+            return if layout.column_type(*column).is_text() { layout.bytes(bytes, *column) } else { None };
         }
         _ => return None,
     };
@@ -167,18 +115,26 @@ pub fn evaluate(expr: &Expr, context: &Context<'_>) -> Result<Value> {
     match expr {
         Expr::Const(value) => Ok(value.clone()),
         Expr::Register(register) => context.register(*register).cloned(),
+        Expr::Case { branches, otherwise } => evaluate(chosen(branches, otherwise, context)?, context),
+        other => match scalar(other, context) {
+            Some(scalar) => Ok(scalar.value()),
+            None => general(other, context),
+        },
+    }
+}
+
+/// The value of an expression that is no scalar.
+fn general(expr: &Expr, context: &Context<'_>) -> Result<Value> {
+    match expr {
+        Expr::Const(_) | Expr::Register(_) | Expr::Case { .. } => evaluate(expr, context),
         Expr::Column { row, column } => context.column(*row, *column),
         Expr::Binary { operator, left, right } => binary(*operator, left, right, context),
         Expr::Unary { operator, operand: inner } => arithmetic::unary(*operator, &*operand(inner, context)?),
         Expr::Cast { operand: inner, to, explicit } => {
-            if let Some(value) = widened(inner, *to, context) {
-                return Ok(value);
-            }
             let value = evaluate(inner, context)?;
             convert(value, is_char(inner, context), *to, *explicit, context)
         }
         Expr::Call { function, arguments } => call(*function, arguments, context),
-        Expr::Case { branches, otherwise } => case(branches, otherwise, context),
         Expr::Element { array, index } => element(array, index, context),
         Expr::Array { element, items } => {
             let values = items.iter().map(|item| evaluate(item, context)).collect::<Result<Vec<Value>>>()?;
@@ -194,7 +150,7 @@ pub fn evaluate(expr: &Expr, context: &Context<'_>) -> Result<Value> {
         | Expr::IsNull(_)
         | Expr::NotDistinct(..)
         | Expr::InList { .. }
-        | Expr::Like { .. } => Ok(truth(expr, context)?.map_or(Value::Null, Value::Boolean)),
+        | Expr::Like { .. } => Ok(general_truth(expr, context)?.map_or(Value::Null, Value::Boolean)),
     }
 }
 
@@ -206,7 +162,12 @@ fn element(array: &Expr, index: &Expr, context: &Context<'_>) -> Result<Value> {
     Ok(place.and_then(|place| array.values.get(place)).cloned().unwrap_or(Value::Null))
 }
 
-fn case(branches: &[(Expr, Expr)], otherwise: &Expr, context: &Context<'_>) -> Result<Value> {
+/// The result that a CASE comes to, not computed yet.
+pub(super) fn chosen<'e>(
+    branches: &'e [(Expr, Expr)],
+    otherwise: &'e Expr,
+    context: &Context<'_>,
+) -> Result<&'e Expr> {
     for (when, then) in branches {
         // `CASE variable WHEN 1 THEN ... WHEN 2 THEN ...`
         if let Expr::Binary { operator: BinaryOperator::Equal, left, right } = when
@@ -214,15 +175,15 @@ fn case(branches: &[(Expr, Expr)], otherwise: &Expr, context: &Context<'_>) -> R
             && let Some(Value::Integer(found)) = context.registers.get(usize::from(*register))
         {
             if found == wanted {
-                return evaluate(then, context);
+                return Ok(then);
             }
             continue;
         }
         if condition(when, context)? {
-            return evaluate(then, context);
+            return Ok(then);
         }
     }
-    evaluate(otherwise, context)
+    Ok(otherwise)
 }
 
 fn coalesce(candidates: &[Expr], context: &Context<'_>) -> Result<Value> {
@@ -236,12 +197,24 @@ fn coalesce(candidates: &[Expr], context: &Context<'_>) -> Result<Value> {
 }
 
 /// Whether a condition is true; false and NULL are not.
+#[inline]
 pub fn condition(expr: &Expr, context: &Context<'_>) -> Result<bool> {
-    Ok(truth(expr, context)? == Some(true))
+    match scalar(expr, context).and_then(Scalar::truth) {
+        Some(truth) => Ok(truth == Some(true)),
+        None => Ok(general_truth(expr, context)? == Some(true)),
+    }
 }
 
 /// A boolean expression; None is NULL.
 fn truth(expr: &Expr, context: &Context<'_>) -> Result<Option<bool>> {
+    match scalar(expr, context).and_then(Scalar::truth) {
+        Some(truth) => Ok(truth),
+        None => general_truth(expr, context),
+    }
+}
+
+/// The truth of a boolean expression that is not over scalars alone.
+fn general_truth(expr: &Expr, context: &Context<'_>) -> Result<Option<bool>> {
     match expr {
         Expr::Binary { operator, left, right } if is_comparison(*operator) => {
             comparison(*operator, left, right, context)
@@ -291,7 +264,7 @@ fn not_boolean(value: &Value) -> Error {
 
 fn is_null(expr: &Expr, context: &Context<'_>) -> Result<bool> {
     match expr {
-        Expr::Column { row, column } => Ok(context.layout(*row)?.is_null(context.row(*row)?, *column)),
+        Expr::Column { row, column } => Ok(context.column(*row, *column)?.is_null()),
         other => Ok(operand(other, context)?.is_null()),
     }
 }
@@ -315,49 +288,12 @@ fn in_list(inner: &Expr, list: &[Expr], context: &Context<'_>) -> Result<Option<
     Ok(if has_null { None } else { Some(false) })
 }
 
-fn is_comparison(operator: BinaryOperator) -> bool {
-    matches!(
-        operator,
-        BinaryOperator::Equal
-            | BinaryOperator::NotEqual
-            | BinaryOperator::Less
-            | BinaryOperator::LessEqual
-            | BinaryOperator::Greater
-            | BinaryOperator::GreaterEqual
-    )
-}
-
-/// What a comparison makes of an order.
-#[inline]
-fn decide(operator: BinaryOperator, order: Ordering) -> bool {
-    match operator {
-        BinaryOperator::Equal => order.is_eq(),
-        BinaryOperator::NotEqual => order.is_ne(),
-        BinaryOperator::Less => order.is_lt(),
-        BinaryOperator::LessEqual => order.is_le(),
-        BinaryOperator::Greater => order.is_gt(),
-        _ => order.is_ge(),
-    }
-}
-
-#[inline]
 fn comparison(
     operator: BinaryOperator,
     left: &Expr,
     right: &Expr,
     context: &Context<'_>,
 ) -> Result<Option<bool>> {
-    match (peek(left, context), peek(right, context)) {
-        (Some(Peek::Integer(a)), Some(Peek::Integer(b))) => return Ok(Some(decide(operator, a.cmp(&b)))),
-        (Some(Peek::BigInt(a)), Some(Peek::BigInt(b))) => return Ok(Some(decide(operator, a.cmp(&b)))),
-        (Some(Peek::SmallInt(a)), Some(Peek::SmallInt(b))) => return Ok(Some(decide(operator, a.cmp(&b)))),
-        (Some(Peek::Null), _) => {
-            // The other side may still fail.
-            operand(right, context)?;
-            return Ok(None);
-        }
-        _ => {}
-    }
     if let (Some(a), Some(b)) = (peek_text(left, context), peek_text(right, context)) {
         let order = if is_char(left, context) || is_char(right, context) {
             compare::char_order(a, b)
@@ -386,7 +322,7 @@ fn order(left: &Value, right: &Value, as_char: bool) -> Ordering {
 fn is_char(expr: &Expr, context: &Context<'_>) -> bool {
     match expr {
         Expr::Column { row, column } => {
-            context.layout(*row).is_ok_and(|layout| matches!(layout.column_type(*column), SqlType::Char(_)))
+            matches!(context.column_type(*row, *column), Some(SqlType::Char(_)))
         }
         Expr::Cast { to, .. } => matches!(to, SqlType::Char(_)),
         _ => false,
@@ -396,11 +332,6 @@ fn is_char(expr: &Expr, context: &Context<'_>) -> bool {
 fn binary(operator: BinaryOperator, left: &Expr, right: &Expr, context: &Context<'_>) -> Result<Value> {
     if is_comparison(operator) {
         return Ok(comparison(operator, left, right, context)?.map_or(Value::Null, Value::Boolean));
-    }
-    match (peek(left, context), peek(right, context)) {
-        (Some(Peek::Integer(a)), Some(Peek::Integer(b))) => return arithmetic::integer(operator, a, b),
-        (Some(Peek::BigInt(a)), Some(Peek::BigInt(b))) => return arithmetic::bigint(operator, a, b),
-        _ => {}
     }
     let (a, b) = (operand(left, context)?, operand(right, context)?);
     arithmetic::binary(operator, &a, &b)
@@ -430,6 +361,8 @@ fn convert(
     };
     cast::cast(value, to, explicit, &context.environment.time_zone)
 }
+
+mod scalar;
 
 #[cfg(test)]
 mod postgres;

@@ -11,15 +11,17 @@ use crossbeam_epoch::{self as epoch, Guard};
 use smallvec::SmallVec;
 
 use super::access::{self, Scratch};
-use super::evaluate::{Context, condition, evaluate};
+use super::evaluate::{Context, Places, chosen, condition, evaluate, scalar};
 use super::frame::{Environment, Frame, RowSink};
-use super::ir::{Expr, Instruction, Label, Procedure, RowSlot, TableReference, Violation};
+use super::ir::{Expr, Instruction, Label, Procedure, Register, RowSlot, TableReference, Violation};
 use crate::error::{Error, Result, SqlState, sqlstate};
+use crate::storage::row::RowLayout;
 use crate::txn::{Access, Flow, Insertion, Interrupt, RowInPlace};
 use crate::value::Value;
+use crate::value::scalar::Scalar;
 
 /// Instructions between two looks at the interrupt flag.
-const INTERRUPT_INTERVAL: u32 = 256;
+const INTERRUPT_INTERVAL: u32 = 1024;
 
 /// Runs a procedure from where its frame stands until the outermost procedure returns, fails, or must wait.
 pub(crate) fn run<T: Access>(
@@ -55,8 +57,27 @@ pub(super) struct Run<'r, T: Access> {
     pub(super) environment: &'r mut Environment,
     pub(super) sink: &'r mut dyn RowSink,
     guard: &'r Guard,
-    /// For row slots of the active procedure; those at the end may be missing. `None`: the frame holds the row.
-    pub(super) rows_in_place: SmallVec<[Option<RowInPlace<'r>>; 8]>,
+    /// For row slots of the active procedure. `None`: the frame holds the row.
+    pub(super) rows_in_place: SmallVec<[Option<RowInPlace<'r>>; 16]>,
+}
+
+/// Without the ado of a [`Context`].
+impl<T: Access> Places for Run<'_, T> {
+    #[inline]
+    fn register(&self, register: Register) -> Option<&Value> {
+        self.frame.registers.get(usize::from(register))
+    }
+
+    #[inline]
+    fn row(&self, row: RowSlot) -> Option<(&RowLayout, &[u8])> {
+        let row = usize::from(row);
+        let layout = self.frame.layouts.get(row)?.as_ref()?;
+        let bytes = match self.rows_in_place.get(row)? {
+            Some(row) => row.bytes,
+            None => self.frame.rows.get(row)?.bytes.as_slice(),
+        };
+        if bytes.is_empty() { None } else { Some((layout, bytes)) }
+    }
 }
 
 /// Where to go on.
@@ -109,6 +130,7 @@ impl<'r, T: Access> Run<'r, T> {
     /// Runs the active procedure until it returns or calls another.
     fn run_activation(&mut self) -> Flow<Exit> {
         let procedure = std::sync::Arc::clone(&self.frame.procedure);
+        self.rows_in_place.resize(usize::from(procedure.rows), None);
         let mut budget = INTERRUPT_INTERVAL;
         while let Some(instruction) = procedure.code.get(self.frame.next as usize) {
             budget -= 1;
@@ -116,7 +138,20 @@ impl<'r, T: Access> Run<'r, T> {
                 self.check_interrupt()?;
                 return Ok(Exit::Unpin);
             }
-            match self.step(&procedure, instruction)? {
+            let next = match instruction {
+                Instruction::Evaluate { expr, into } => self.evaluate_into(expr, *into)?,
+                Instruction::Jump { to } => Next::Label(*to),
+                Instruction::JumpUnless { condition, to } => match self.holds(condition)? {
+                    true => Next::Following,
+                    false => Next::Label(*to),
+                },
+                Instruction::ForNext { .. } | Instruction::ForStep { .. } => self.loop_step(instruction),
+                Instruction::Insert { table, values, row } => {
+                    self.insert_or_fail(&procedure.tables[usize::from(*table)], values, *row)?
+                }
+                other => self.step(&procedure, other)?,
+            };
+            match next {
                 Next::Following => self.frame.next += 1,
                 Next::Label(label) => self.frame.next = label,
                 Next::Call => {
@@ -152,14 +187,7 @@ impl<'r, T: Access> Run<'r, T> {
 
     /// From now on a slot holds this row, found in place or (`None`) in the frame.
     fn set_row(&mut self, slot: RowSlot, row: Option<RowInPlace<'r>>) {
-        let slot = usize::from(slot);
-        if self.rows_in_place.len() <= slot {
-            if row.is_none() {
-                return;
-            }
-            self.rows_in_place.resize(slot + 1, None);
-        }
-        self.rows_in_place[slot] = row;
+        self.rows_in_place[usize::from(slot)] = row;
     }
 
     pub(super) fn context(&self) -> Context<'_> {
@@ -176,22 +204,33 @@ impl<'r, T: Access> Run<'r, T> {
         Ok(())
     }
 
+    #[inline]
+    fn holds(&self, test: &Expr) -> Result<bool> {
+        match scalar(test, self).and_then(Scalar::truth) {
+            Some(truth) => Ok(truth == Some(true)),
+            None => condition(test, &self.context()),
+        }
+    }
+
+    #[inline]
+    fn evaluate_into(&mut self, expr: &Expr, into: Register) -> Result<Next> {
+        let expr = match expr {
+            Expr::Case { branches, otherwise } => chosen(branches, otherwise, &self.context())?,
+            other => other,
+        };
+        match scalar(expr, self) {
+            Some(scalar) => self.frame.registers[usize::from(into)].put_scalar(scalar),
+            None => {
+                let value = evaluate(expr, &self.context())?;
+                self.frame.registers[usize::from(into)].put(value);
+            }
+        }
+        Ok(Next::Following)
+    }
+
+    /// Does what is left to do once [`Run::run_activation`] has done what happens most.
     fn step(&mut self, procedure: &Procedure, instruction: &Instruction) -> Flow<Next> {
         match instruction {
-            Instruction::Evaluate { expr, into } => {
-                let value = match expr {
-                    Expr::Const(value) => value.clone(),
-                    Expr::Register(from) => self.frame.registers[usize::from(*from)].clone(),
-                    other => evaluate(other, &self.context())?,
-                };
-                self.frame.registers[usize::from(*into)].put(value);
-            }
-            Instruction::Jump { to } => return Ok(Next::Label(*to)),
-            Instruction::JumpUnless { condition: test, to } => {
-                if !condition(test, &self.context())? {
-                    return Ok(Next::Label(*to));
-                }
-            }
             Instruction::Emit { values } => self.emit(values)?,
             Instruction::CountRow => self.frame.affected += 1,
             Instruction::Raise { state, message } => return Err(self.raise(state, message)?.into()),
@@ -200,7 +239,6 @@ impl<'r, T: Access> Run<'r, T> {
             Instruction::ReadPoint { .. }
             | Instruction::OpenScan { .. }
             | Instruction::NextRow { .. }
-            | Instruction::Insert { .. }
             | Instruction::InsertOr { .. }
             | Instruction::Update { .. }
             | Instruction::Delete { .. } => return self.data_step(procedure, instruction),
@@ -277,13 +315,6 @@ impl<'r, T: Access> Run<'r, T> {
 
     fn write_step(&mut self, procedure: &Procedure, instruction: &Instruction) -> Flow<Next> {
         match instruction {
-            Instruction::Insert { table, values, row } => {
-                let reference = &procedure.tables[usize::from(*table)];
-                if self.insert(reference, values, *row)? == Insertion::Duplicate {
-                    let row = &self.frame.rows[usize::from(*row)];
-                    return Err(access::duplicate_key(reference, &row.bytes).into());
-                }
-            }
             Instruction::InsertOr { table, values, row, duplicate } => {
                 let reference = &procedure.tables[usize::from(*table)];
                 if self.insert(reference, values, *row)? == Insertion::Duplicate {
@@ -306,24 +337,25 @@ impl<'r, T: Access> Run<'r, T> {
         Ok(Next::Following)
     }
 
+    fn insert_or_fail(&mut self, reference: &TableReference, values: &[Expr], row: RowSlot) -> Flow<Next> {
+        if self.insert(reference, values, row)? == Insertion::Duplicate {
+            let row = &self.frame.rows[usize::from(row)];
+            return Err(access::duplicate_key(reference, &row.bytes).into());
+        }
+        Ok(Next::Following)
+    }
+
     fn insert(&mut self, reference: &TableReference, values: &[Expr], row: RowSlot) -> Flow<Insertion> {
-        let mut scratch = std::mem::take(&mut self.frame.scratch);
-        scratch.values.drain(..).for_each(Value::discard);
-        let context = self.context();
-        let evaluated = values.iter().try_for_each(|value| {
-            scratch.values.push(evaluate(value, &context)?);
-            Ok::<(), Error>(())
-        });
-        let result = match evaluated {
-            Ok(()) => {
-                self.set_row(row, None);
-                let row = &mut self.frame.rows[usize::from(row)];
-                access::insert(self.transaction, reference, &mut scratch, row)
-            }
-            Err(error) => Err(error.into()),
-        };
-        self.frame.scratch = scratch;
-        result
+        let mut bytes = std::mem::take(&mut self.frame.scratch.row);
+        let built = access::build_row(values, reference, &self.context(), &mut bytes);
+        let buffer = &mut self.frame.rows[usize::from(row)];
+        if built.is_ok() {
+            std::mem::swap(&mut buffer.bytes, &mut bytes);
+        }
+        self.frame.scratch.row = bytes;
+        built?;
+        self.set_row(row, None);
+        access::insert(self.transaction, reference, &mut self.frame.rows[usize::from(row)])
     }
 
     fn update(

@@ -37,6 +37,7 @@ use compact_str::CompactString;
 pub use self::patch::RowPatch;
 pub(crate) use self::patch::exchange;
 use crate::error::{Error, Result};
+use crate::value::scalar::{Scalar, ScalarKind};
 use crate::value::{BigDecimal, SqlType, Value, datetime, numeric};
 
 /// How the rows of a table are laid out. Built once per table definition.
@@ -57,6 +58,8 @@ struct Column {
     slot: usize,
     /// Width of a fixed column; 0 for a variable one.
     width: usize,
+    /// Of which kind the values are, if they are scalars.
+    kind: Option<ScalarKind>,
     /// The slot of the variable column before this variable one.
     previous: Option<usize>,
 }
@@ -72,7 +75,8 @@ impl RowLayout {
         let mut previous = None;
         let columns = types.iter().map(|&sql_type| {
             let width = usize::try_from(sql_type.length_bytes()).unwrap_or(0);
-            let column = Column { sql_type, slot, width, previous: previous.filter(|_| width == 0) };
+            let kind = ScalarKind::of(sql_type);
+            let column = Column { sql_type, slot, width, kind, previous: previous.filter(|_| width == 0) };
             if width == 0 {
                 previous = Some(slot);
                 slot += END_BYTES;
@@ -107,11 +111,16 @@ impl RowLayout {
     /// and panics). Lengths and NOT NULL are the caller's to check.
     pub fn encode(&self, values: &[Value], out: &mut Vec<u8>) {
         assert_eq!(values.len(), self.columns.len(), "a row needs one value per column");
+        let mut writer = self.writer(out);
+        values.iter().for_each(|value| writer.value(value));
+    }
+
+    /// For a row written column by column behind what `out` has.
+    #[inline]
+    pub(crate) fn writer<'w>(&'w self, out: &'w mut Vec<u8>) -> RowWriter<'w> {
         let start = out.len();
         out.resize(start + self.header_bytes, 0);
-        for (number, (column, value)) in self.columns.iter().zip(values).enumerate() {
-            self.write(number, column, value, start, out);
-        }
+        RowWriter { layout: self, out, start, next: 0 }
     }
 
     /// Writes one value: its slot or its content and end, and its null bit. Variable columns must come in order.
@@ -152,6 +161,35 @@ impl RowLayout {
     fn content<'a>(&self, row: &'a [u8], column: &Column) -> &'a [u8] {
         let begin = column.previous.map_or(self.header_bytes, |slot| end_at(row, slot));
         &row[begin..end_at(row, column.slot)]
+    }
+
+    /// The value of a column of type `integer` that is not NULL.
+    #[inline(always)]
+    pub(crate) fn integer(&self, row: &[u8], column: u16) -> Option<i32> {
+        let found = self.columns.get(usize::from(column))?;
+        if found.kind != Some(ScalarKind::Integer) || self.is_null(row, column) {
+            return None;
+        }
+        row.get(found.slot..)?.first_chunk().map(|bytes| i32::from_le_bytes(*bytes))
+    }
+
+    /// The value of a column whose values are scalars.
+    #[inline]
+    pub(crate) fn scalar(&self, row: &[u8], column: u16) -> Option<Scalar> {
+        let number = usize::from(column);
+        let column = &self.columns[number];
+        let kind = column.kind?;
+        if row[self.fixed_bytes + number / 8] & (1 << (number % 8)) != 0 {
+            return Some(Scalar::NULL);
+        }
+        let slot = row.get(column.slot..)?;
+        let number = match column.width {
+            4 => i64::from(i32::from_le_bytes(*slot.first_chunk()?)),
+            8 => i64::from_le_bytes(*slot.first_chunk()?),
+            2 => i64::from(i16::from_le_bytes(*slot.first_chunk()?)),
+            _ => i64::from(*slot.first()?),
+        };
+        Some(Scalar { kind, number })
     }
 
     /// The value of a column.
@@ -240,6 +278,84 @@ impl RowLayout {
             return Err(wrong("goes on after its last column"));
         }
         Ok(())
+    }
+}
+
+/// A row as it is written, column by column in their order. Lengths and NOT NULL are the caller's to check.
+pub(crate) struct RowWriter<'w> {
+    layout: &'w RowLayout,
+    out: &'w mut Vec<u8>,
+    /// Where the row starts.
+    start: usize,
+    /// The next column's number.
+    next: usize,
+}
+
+impl RowWriter<'_> {
+    /// The type of the next column.
+    #[inline]
+    pub(crate) fn sql_type(&self) -> SqlType {
+        self.layout.columns[self.next].sql_type
+    }
+
+    /// Writes the next column's value, which is of its type (checked: a mismatch is a bug of the caller and panics).
+    pub(crate) fn value(&mut self, value: &Value) {
+        self.layout.write(self.next, &self.layout.columns[self.next], value, self.start, self.out);
+        self.next += 1;
+    }
+
+    /// The same.
+    #[inline]
+    pub(crate) fn scalar(&mut self, scalar: Scalar) {
+        let column = &self.layout.columns[self.next];
+        if column.kind != Some(scalar.kind) {
+            return self.value(&scalar.value());
+        }
+        let slot = self.start + column.slot;
+        let bytes = &scalar.number.to_le_bytes();
+        match column.width {
+            4 => self.out[slot..slot + 4].copy_from_slice(&bytes[..4]),
+            8 => self.out[slot..slot + 8].copy_from_slice(bytes),
+            width => self.out[slot..slot + width].copy_from_slice(&bytes[..width]),
+        }
+        self.next += 1;
+    }
+
+    /// Writes the next column if its type is `integer`; answers whether it is.
+    #[inline(always)]
+    pub(crate) fn integer(&mut self, number: i32) -> bool {
+        let column = &self.layout.columns[self.next];
+        if column.kind != Some(ScalarKind::Integer) {
+            return false;
+        }
+        let Some(slot) = self.out.get_mut(self.start + column.slot..).and_then(|rest| rest.first_chunk_mut())
+        else {
+            return false;
+        };
+        *slot = number.to_le_bytes();
+        self.next += 1;
+        true
+    }
+
+    /// Writes a NULL into the next column.
+    #[inline]
+    pub(crate) fn null(&mut self) {
+        let number = self.next;
+        self.out[self.start + self.layout.fixed_bytes + number / 8] |= 1 << (number % 8);
+        let column = &self.layout.columns[number];
+        if column.width == 0 {
+            set_end(column, self.start, self.out.len() - self.start, self.out);
+        }
+        self.next += 1;
+    }
+
+    /// Writes the next column, of a text type, from stored bytes of the same type.
+    #[inline]
+    pub(crate) fn text(&mut self, bytes: &[u8]) {
+        let column = &self.layout.columns[self.next];
+        self.out.extend_from_slice(bytes);
+        set_end(column, self.start, self.out.len() - self.start, self.out);
+        self.next += 1;
     }
 }
 

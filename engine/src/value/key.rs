@@ -19,6 +19,7 @@
 
 use crate::storage::row::RowLayout;
 use crate::value::compare::trim_blanks;
+use crate::value::scalar::{Scalar, ScalarKind};
 use crate::value::{BigDecimal, SqlType, Value, numeric};
 
 const SIGN_64: u64 = 1 << 63;
@@ -67,20 +68,19 @@ impl KeyLayout {
     #[inline]
     pub fn encode_row(&self, layout: &RowLayout, row: &[u8], columns: &[u16], out: &mut Vec<u8>) {
         for &column in columns {
+            if let Some(number) = layout.integer(row, column) {
+                encode_i32(number, out);
+                continue;
+            }
+            if let Some(scalar) = layout.scalar(row, column) {
+                encode_scalar(scalar, out);
+                continue;
+            }
             let Some(bytes) = layout.bytes(row, column) else { continue };
-            match (layout.column_type(column), bytes) {
-                (SqlType::Integer | SqlType::Date, &[a, b, c, d]) => {
-                    encode_i32(i32::from_le_bytes([a, b, c, d]), out)
-                }
-                (SqlType::BigInt | SqlType::Timestamp | SqlType::TimestampTz, &[a, b, c, d, e, f, g, h]) => {
-                    encode_i64(i64::from_le_bytes([a, b, c, d, e, f, g, h]), out);
-                }
-                (SqlType::SmallInt, &[a, b]) => {
-                    out.extend_from_slice(&(u16::from_le_bytes([a, b]) ^ SIGN_16).to_be_bytes());
-                }
-                (SqlType::Text | SqlType::Varchar(_) | SqlType::Bytea, bytes) => encode_bytes(bytes, out),
-                (SqlType::Char(_), bytes) => encode_bytes(trim_blanks(bytes), out),
-                (sql_type, _) => encode(&layout.value(row, column), sql_type, out),
+            match layout.column_type(column) {
+                SqlType::Text | SqlType::Varchar(_) | SqlType::Bytea => encode_bytes(bytes, out),
+                SqlType::Char(_) => encode_bytes(trim_blanks(bytes), out),
+                sql_type => encode(&layout.value(row, column), sql_type, out),
             }
         }
     }
@@ -121,6 +121,27 @@ pub fn encode(value: &Value, sql_type: SqlType, out: &mut Vec<u8>) {
             }
             out.push(0);
         }
+    }
+}
+
+/// The same of a scalar.
+#[inline(always)]
+pub(crate) fn encode_scalar(scalar: Scalar, out: &mut Vec<u8>) {
+    match scalar.kind {
+        ScalarKind::Integer => encode_i32(scalar.number as i32, out),
+        _ => encode_other_scalar(scalar, out),
+    }
+}
+
+fn encode_other_scalar(scalar: Scalar, out: &mut Vec<u8>) {
+    match scalar.kind {
+        ScalarKind::Integer | ScalarKind::Date => encode_i32(scalar.number as i32, out),
+        ScalarKind::BigInt | ScalarKind::Timestamp | ScalarKind::TimestampTz => {
+            encode_i64(scalar.number, out)
+        }
+        ScalarKind::SmallInt => out.extend_from_slice(&(scalar.number as u16 ^ SIGN_16).to_be_bytes()),
+        ScalarKind::Boolean => out.push(scalar.number as u8),
+        ScalarKind::Null => {}
     }
 }
 

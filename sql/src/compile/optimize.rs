@@ -6,6 +6,8 @@
 //! 1. **Copies** of registers are looked through, within stretches that nothing jumps into.
 //! 2. **Rows read again** under the same key are taken from where they lie, if they were read to be written and nothing has touched the table.
 //! 3. **Assignments that nobody reads** go away, if they cannot fail, and with them counts of rows and jumps to the next instruction.
+//! 4. **Jumps** lead where they end, and not around errors (`jumps`).
+//! 5. **Assignments that one instruction reads** are computed there, if they cannot fail (`sink`).
 //!
 //! An error may lead from any instruction to a handler, so what a handler reads counts as read everywhere. A stage (sorting, grouping)
 //! may read every register.
@@ -17,8 +19,13 @@ use hyades_engine::procedure::ir::{
 use super::code::{for_each_expr, for_each_label};
 use crate::expr;
 
+mod jumps;
+mod sink;
+
 /// Registers times instructions beyond which code stays as it is.
 const MOST_FACTS: usize = 1 << 21;
+/// Every round does most of what the earlier ones have left.
+const MOST_ROUNDS: usize = 16;
 
 /// See the module head.
 pub(crate) fn optimize(procedure: &mut Procedure) {
@@ -27,10 +34,18 @@ pub(crate) fn optimize(procedure: &mut Procedure) {
     }
     look_through_copies(&mut procedure.code);
     reuse_rows(procedure);
-    loop {
+    shorten(procedure, |procedure| jumps::thread(&mut procedure.code));
+    jumps::move_errors_away(procedure);
+    shorten(procedure, |procedure| jumps::thread(&mut procedure.code) | sink::sink(procedure));
+}
+
+/// Makes the changes, and removes what they leave, until there is nothing left to do.
+fn shorten(procedure: &mut Procedure, change: fn(&mut Procedure) -> bool) {
+    for _ in 0..MOST_ROUNDS {
         let before = procedure.code.len();
+        let is_changed = change(procedure);
         remove(procedure);
-        if procedure.code.len() == before {
+        if procedure.code.len() == before && !is_changed {
             return;
         }
     }
@@ -368,8 +383,14 @@ fn union(set: &mut [u64], other: &[u64]) {
     set.iter_mut().zip(other).for_each(|(word, other)| *word |= other);
 }
 
-/// Registers that are read behind each instruction before they are set again.
-fn live_behind(procedure: &Procedure, flow: &Flow) -> Sets {
+/// Registers that are read later before they are set again.
+struct Live {
+    before: Sets,
+    behind: Sets,
+}
+
+/// What is live before and behind each instruction.
+fn live(procedure: &Procedure, flow: &Flow) -> Live {
     let count = procedure.code.len();
     let mut before = Sets::new(count + 1, procedure.registers);
     let mut behind = Sets::new(count + 1, procedure.registers);
@@ -413,7 +434,7 @@ fn live_behind(procedure: &Procedure, flow: &Flow) -> Sets {
             }
         }
         if !is_changed {
-            return behind;
+            return Live { before, behind };
         }
     }
 }
@@ -426,7 +447,7 @@ fn is_harmless(expr: &Expr) -> bool {
 /// Takes out what has no effect.
 fn remove(procedure: &mut Procedure) {
     let flow = Flow::of(&procedure.code);
-    let live = live_behind(procedure, &flow);
+    let live = live(procedure, &flow).behind;
     let is_reachable = reachable(&flow);
     for (at, instruction) in procedure.code.iter_mut().enumerate() {
         if let Instruction::TakeCount { found, count } = instruction {

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use hyades_engine::db::Engine;
-use hyades_engine::procedure::ir::{Instruction, Procedure};
+use hyades_engine::procedure::ir::{Expr, Instruction, Procedure};
 
 use super::engine::{TestEngine, Trouble};
 use crate::session::Database;
@@ -76,4 +76,44 @@ fn what_nobody_reads_is_not_computed() {
     let sets =
         guarded.code.iter().filter(|instruction| matches!(instruction, Instruction::Evaluate { .. })).count();
     assert!(sets >= 4, "{:?}", guarded.code);
+}
+
+const DECIDE: &str = "case a when 1 then v when 2 then id else 0 end";
+
+#[test]
+fn what_is_read_once_is_computed_there() {
+    let evaluations = |body: &str| {
+        let procedure = compiled(body);
+        procedure.code.iter().filter(|code| matches!(code, Instruction::Evaluate { .. })).count()
+    };
+    let read = "select v into strict x from t where id = a;";
+    let insert = "insert into t values (b, x);";
+    assert_eq!(evaluations(&format!("{read} {insert}")), 0);
+    assert_eq!(evaluations(&format!("select {DECIDE} into strict x from t where id = a; {insert}")), 0);
+    assert_eq!(evaluations(&format!("{read} y := a / b; b := x + y;")), 2);
+    assert_eq!(evaluations("for i in 1 .. 3 loop x := a; insert into t values (i, x); end loop;"), 3);
+    // Read twice, by a handler, behind a loop, what may fail, set again meanwhile, another row meanwhile.
+    assert_eq!(evaluations(&format!("{read} insert into t values (x, x);")), 1);
+    let guarded = compiled(&format!("begin {read} {insert} exception when others then b := x; end;"));
+    let inserts_register = guarded.code.iter().any(
+        |code| matches!(code, Instruction::Insert { values, .. } if matches!(values[1], Expr::Register(_))),
+    );
+    assert!(inserts_register, "{:?}", guarded.code);
+    assert_eq!(evaluations(&format!("{read} for i in 1 .. 3 loop {insert} end loop;")), 4);
+    assert_eq!(evaluations(&format!("select v + 1 into strict x from t where id = a; {insert}")), 1);
+    assert_eq!(evaluations("x := a; a := 5; insert into t values (a, x); insert into t values (a, 0);"), 2);
+    let update = "update t set v = 0 where id = a";
+    assert_eq!(evaluations(&format!("{update} returning v into strict x; {update}; {insert}")), 1);
+}
+
+#[test]
+fn the_way_without_errors_does_not_jump() {
+    let jumps = |body: &str| {
+        let procedure = compiled(body);
+        procedure.code.iter().filter(|code| matches!(code, Instruction::Jump { .. })).count()
+    };
+    let found = "select v into x from t where id = a; if not found then raise exception 'none'; end if;";
+    assert_eq!(jumps(&format!("{found} b := x;")), 0);
+    assert_eq!(jumps(&format!("{LOCK} b := x + 1; {LOCK} b := b + x;")), 0);
+    assert_eq!(jumps("loop b := b + 1; end loop;"), 1);
 }

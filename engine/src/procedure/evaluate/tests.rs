@@ -13,7 +13,7 @@ use crate::procedure::ir::{BinaryOperator, Expr, UnaryOperator};
 use crate::storage::row::RowLayout;
 use crate::value::function::Function;
 use crate::value::tests::any_row;
-use crate::value::{SqlType, Value};
+use crate::value::{ArrayElement, SqlType, Value};
 
 pub(super) fn environment() -> Environment {
     Environment {
@@ -222,6 +222,82 @@ proptest! {
                 let same = Expr::NotDistinct(Box::new(left.clone()), Box::new(right.clone()));
                 prop_assert_eq!(over(&same, &row, &types, &row).unwrap(), Value::Boolean(true));
             }
+        }
+    }
+}
+
+const OPERATORS: [BinaryOperator; 12] = [
+    BinaryOperator::Add,
+    BinaryOperator::Subtract,
+    BinaryOperator::Multiply,
+    BinaryOperator::Divide,
+    BinaryOperator::Modulo,
+    BinaryOperator::BitXor,
+    BinaryOperator::Equal,
+    BinaryOperator::NotEqual,
+    BinaryOperator::Less,
+    BinaryOperator::LessEqual,
+    BinaryOperator::Greater,
+    BinaryOperator::GreaterEqual,
+];
+
+/// Expressions over four registers and four columns, of all types and of none.
+fn any_expression() -> impl Strategy<Value = Expr> {
+    let leaf = prop_oneof![
+        (0..4_u16).prop_map(Expr::Register),
+        (0..4_u16).prop_map(|column| Expr::Column { row: 0, column }),
+        prop_oneof![Just(0), Just(1), Just(-1), Just(i32::MAX)].prop_map(constant),
+        Just(constant(None)),
+        any::<bool>().prop_map(|truth| boolean(Some(truth))),
+    ];
+    leaf.prop_recursive(4, 24, 3, |inner| {
+        let boxed = || inner.clone().prop_map(Box::new);
+        let casts = prop_oneof![Just(SqlType::SmallInt), Just(SqlType::Integer), Just(SqlType::BigInt)];
+        prop_oneof![
+            4 => (prop::sample::select(&OPERATORS[..]), inner.clone(), inner.clone())
+                .prop_map(|(operator, left, right)| binary(operator, left, right)),
+            1 => (boxed(), boxed()).prop_map(|(left, right)| Expr::And(left, right)),
+            1 => (boxed(), boxed()).prop_map(|(left, right)| Expr::Or(left, right)),
+            1 => boxed().prop_map(Expr::Not),
+            1 => boxed().prop_map(Expr::IsNull),
+            1 => (boxed(), casts).prop_map(|(operand, to)| Expr::Cast { operand, to, explicit: true }),
+            1 => (inner.clone(), inner.clone(), boxed())
+                .prop_map(|(when, then, otherwise)| Expr::Case { branches: vec![(when, then)], otherwise }),
+            1 => (3..6_u16, boxed())
+                .prop_map(|(array, index)| Expr::Element { array: Box::new(Expr::Register(array)), index }),
+        ]
+    })
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(1000))]
+    /// What is computed as a scalar is what is computed from values, with operands that were; so it is for every expression.
+    #[test]
+    fn scalars_are_what_values_are(
+        expr in any_expression(),
+        integers in prop::collection::vec(prop_oneof![Just(0), Just(1), Just(2), Just(i32::MIN), any::<i32>()], 4),
+        short in any::<i16>(),
+        has_null in any::<bool>(),
+    ) {
+        let array = Value::array(ArrayElement::Integer, vec![Value::Integer(integers[2]), Value::Null]);
+        let long = if has_null { Value::Null } else { Value::BigInt(integers[3].into()) };
+        let registers =
+            [Value::Integer(integers[0]), long.clone(), Value::Boolean(has_null), array, Value::Null];
+        let types = [SqlType::Integer, SqlType::BigInt, SqlType::SmallInt, SqlType::Text];
+        let row = [Value::Integer(integers[1]), long, Value::SmallInt(short), Value::text("1")];
+        let layout = RowLayout::new(&types);
+        let mut buffer = RowBuffer::default();
+        layout.encode(&row, &mut buffer.bytes);
+        let (environment, layouts) = (environment(), [Some(Arc::new(layout))]);
+        let context = Context {
+            registers: &registers,
+            rows: &[buffer],
+            rows_in_place: &[],
+            layouts: &layouts,
+            environment: &environment,
+        };
+        if let Some(scalar) = super::scalar(&expr, &context) {
+            prop_assert_eq!(super::general(&expr, &context).unwrap(), scalar.value());
         }
     }
 }

@@ -3,6 +3,7 @@
 use proptest::prelude::*;
 
 use super::{RowLayout, RowPatch, exchange};
+use crate::value::scalar::{Scalar, ScalarKind};
 use crate::value::tests::{any_row, any_value, is_identical};
 use crate::value::{BigDecimal, SqlType, Value};
 
@@ -138,6 +139,31 @@ proptest! {
         let mut again = Vec::new();
         layout.encode(&read, &mut again);
         prop_assert_eq!(again, row);
+    }
+
+    /// However a column is written, the bytes are the same; and however an integer is read.
+    #[test]
+    fn columns_are_written_alike((types, values) in any_row()) {
+        let (layout, row) = encode(&types, &values);
+        let mut written = vec![7];
+        let mut writer = layout.writer(&mut written);
+        for (number, value) in values.iter().enumerate() {
+            match (value, Scalar::of(value)) {
+                (Value::Null, _) => writer.null(),
+                (Value::Integer(integer), _) if writer.integer(*integer) => {}
+                (_, Some(scalar)) => writer.scalar(scalar),
+                (Value::Text(text), _) if writer.sql_type() == SqlType::Text => writer.text(text.as_bytes()),
+                _ => writer.value(value),
+            }
+            let column = number as u16;
+            prop_assert_eq!(layout.scalar(&row, column).is_some(), ScalarKind::of(types[number]).is_some());
+            if let Some(scalar) = layout.scalar(&row, column) {
+                prop_assert_eq!(&scalar.value(), value);
+            }
+            let integer = if let Value::Integer(integer) = value { Some(*integer) } else { None };
+            prop_assert_eq!(layout.integer(&row, column), integer);
+        }
+        prop_assert_eq!(&written[1..], row);
     }
 
     /// An update is the same as encoding the new values.

@@ -12,8 +12,8 @@ use std::sync::atomic::Ordering;
 
 use crossbeam_epoch::{self as epoch, Guard};
 
-use super::{Before, LockingTransaction};
 use super::resource::Resource;
+use super::{Before, LockingTransaction};
 use crate::mutant::{self, Mutant};
 use crate::protocol::{AccessMode, Protocol};
 use crate::storage::primary_index::{Located, PrimaryIndex, Vacancy};
@@ -73,13 +73,7 @@ impl<P: Protocol> LockingTransaction<P> {
         Ok(Insertion::Done)
     }
 
-    fn locate<'g>(
-        &self,
-        table: &Table,
-        index: &'g PrimaryIndex,
-        key: &[u8],
-        guard: &'g Guard,
-    ) -> Target<'g> {
+    fn locate<'g>(&self, table: &Table, index: &'g PrimaryIndex, key: &[u8], guard: &'g Guard) -> Target<'g> {
         match index.locate(key, guard) {
             Located::Present(record) => Target::Record(record),
             Located::Absent(vacancy) => {

@@ -310,7 +310,7 @@ fn of_text_and_number(function: Function, string: &CompactString, number: i32) -
             if string.len().saturating_mul(times) > MAXIMUM_BYTES {
                 return Err(too_large());
             }
-            Ok(Value::text(string.repeat(times)))
+            Ok(Value::text(string.as_str().repeat(times)))
         }
         _ => Err(mismatch(function, &[Value::Text(string.clone()), Value::Integer(number)])),
     }

@@ -1,0 +1,128 @@
+//! Expressions over scalars: see the head of `evaluate`, and [`Scalar`] for what they are.
+//!
+//! Invariants:
+//! 1. An answer is what `general` would answer.
+//! 2. `None` says nothing about the expression: it may be no scalar, and it may fail.
+//! 3. Nothing that has an effect, as `random()`, is computed here, so computing again is the same.
+
+use super::Context;
+use crate::procedure::ir::{BinaryOperator, Expr, Register, RowSlot};
+use crate::storage::row::RowLayout;
+use crate::value::scalar::Scalar;
+use crate::value::{SqlType, Value};
+
+/// Where values lie: registers and rows.
+pub(in crate::procedure) trait Places {
+    fn register(&self, register: Register) -> Option<&Value>;
+
+    /// The row in a row slot and its layout.
+    fn row(&self, row: RowSlot) -> Option<(&RowLayout, &[u8])>;
+}
+
+impl Places for Context<'_> {
+    #[inline]
+    fn register(&self, register: Register) -> Option<&Value> {
+        self.registers.get(usize::from(register))
+    }
+
+    #[inline]
+    fn row(&self, row: RowSlot) -> Option<(&RowLayout, &[u8])> {
+        Context::row(self, row)
+    }
+}
+
+/// The value of an expression, if that is a scalar.
+#[inline(always)]
+pub(in crate::procedure) fn scalar(expr: &Expr, places: &impl Places) -> Option<Scalar> {
+    match expr {
+        Expr::Register(register) => Scalar::of(places.register(*register)?),
+        Expr::Const(value) => Scalar::of(value),
+        Expr::Column { row, column } => of_column(*row, *column, places),
+        Expr::Binary { operator, left, right } => binary(*operator, left, right, places),
+        Expr::Cast { operand, to, .. } => cast(operand, *to, places),
+        Expr::Element { array, index } => element(array, index, places),
+        other => compound(other, places),
+    }
+}
+
+#[inline(never)]
+fn of_column(row: u16, column: u16, places: &impl Places) -> Option<Scalar> {
+    let (layout, row) = places.row(row)?;
+    layout.scalar(row, column)
+}
+
+/// Operators over texts and floats alone do not look at their operands: the result would be no scalar.
+fn binary(operator: BinaryOperator, left: &Expr, right: &Expr, places: &impl Places) -> Option<Scalar> {
+    if matches!(operator, BinaryOperator::Concat | BinaryOperator::Power) {
+        return None;
+    }
+    Scalar::binary(operator, scalar(left, places)?, scalar(right, places)?)
+}
+
+fn cast(operand: &Expr, to: SqlType, places: &impl Places) -> Option<Scalar> {
+    if to.is_integer() { scalar(operand, places)?.cast(to) } else { None }
+}
+
+/// What happens less often.
+fn compound(expr: &Expr, places: &impl Places) -> Option<Scalar> {
+    match expr {
+        Expr::And(left, right) => both(left, right, false, places),
+        Expr::Or(left, right) => both(left, right, true, places),
+        Expr::Not(inner) => Some(match scalar(inner, places)?.truth()? {
+            Some(truth) => Scalar::boolean(!truth),
+            None => Scalar::NULL,
+        }),
+        Expr::IsNull(inner) => is_null(inner, places).map(Scalar::boolean),
+        Expr::Case { branches, otherwise } => {
+            for (when, then) in branches {
+                if scalar(when, places)?.truth()? == Some(true) {
+                    return scalar(then, places);
+                }
+            }
+            scalar(otherwise, places)
+        }
+        _ => None,
+    }
+}
+
+/// AND, which false decides, or OR, which true decides.
+fn both(left: &Expr, right: &Expr, decides: bool, places: &impl Places) -> Option<Scalar> {
+    let left = scalar(left, places)?.truth()?;
+    if left == Some(decides) {
+        return Some(Scalar::boolean(decides));
+    }
+    let right = scalar(right, places)?.truth()?;
+    Some(match (left, right) {
+        (_, Some(truth)) if truth == decides => Scalar::boolean(decides),
+        (None, _) | (_, None) => Scalar::NULL,
+        _ => Scalar::boolean(!decides),
+    })
+}
+
+fn is_null(inner: &Expr, places: &impl Places) -> Option<bool> {
+    Some(match inner {
+        Expr::Register(register) => places.register(*register)?.is_null(),
+        Expr::Column { row, column } => {
+            let (layout, row) = places.row(*row)?;
+            layout.is_null(row, *column)
+        }
+        other => scalar(other, places)?.is_null(),
+    })
+}
+
+/// The element of an array in a register, where it lies; NULL outside the array.
+fn element(array: &Expr, index: &Expr, places: &impl Places) -> Option<Scalar> {
+    let Expr::Register(array) = array else { return None };
+    let index = scalar(index, places)?;
+    match places.register(*array)? {
+        Value::Array(array) if index.kind.is_integer() => {
+            match array.values.get((index.number as usize).wrapping_sub(1)) {
+                Some(value) => Scalar::of(value),
+                None => Some(Scalar::NULL),
+            }
+        }
+        Value::Array(_) => Some(Scalar::NULL),
+        Value::Null => Some(Scalar::NULL),
+        _ => None,
+    }
+}

@@ -1,0 +1,152 @@
+//! Values computed where they are needed: see the head of `optimize`.
+//!
+//! `x := row.column` followed by an INSERT of `x` copies a text into a register first. Where a variable is read only once, what it is set to
+//! takes its place, if computing it cannot fail, has no effect, and sees the same there:
+//!
+//! 1. from the assignment to the reader nothing jumps in, and what jumps out does not lead to where the variable is read;
+//! 2. on the way nobody reads or sets the variable, and nothing that it is computed from is set;
+//! 3. behind the reader the variable is not read before it is set again, by handlers of errors neither.
+
+use std::collections::BTreeSet;
+
+use hyades_engine::procedure::ir::{BinaryOperator, Expr, Instruction, Procedure, Register, RowSlot};
+use hyades_engine::value::SqlType;
+
+use super::super::code::for_each_expr;
+use super::{Flow, Live, defined, defines_always, falls_through, filled, live, registers_of, targets};
+use crate::expr;
+
+/// Replaces what can be; answers whether anything was. The assignments are left as jumps to the next instruction.
+pub(super) fn sink(procedure: &mut Procedure) -> bool {
+    let flow = Flow::of(&procedure.code);
+    let live = live(procedure, &flow);
+    let targets = targets(&procedure.code);
+    // Registers that are read later than `live` knows.
+    let mut prolonged: BTreeSet<Register> = BTreeSet::new();
+    let mut is_changed = false;
+    for at in 0..procedure.code.len() {
+        let Instruction::Evaluate { expr, into } = &procedure.code[at] else { continue };
+        let (expr, into) = (expr.clone(), *into);
+        if prolonged.contains(&into) || !is_movable(&expr, procedure) {
+            continue;
+        }
+        let Some(reader) = only_reader(procedure, &flow, &live, &targets, at) else { continue };
+        let mut replaced = 0;
+        for_each_expr(&mut procedure.code[reader], &mut |whole| {
+            expr::replace(whole, &mut |part| {
+                let is_it = *part == Expr::Register(into);
+                replaced += usize::from(is_it);
+                is_it.then(|| expr.clone())
+            });
+        });
+        debug_assert_eq!(replaced, 1, "{reader} reads {into} once");
+        registers(&expr).into_iter().for_each(|register| {
+            prolonged.insert(register);
+        });
+        procedure.code[at] = Instruction::Jump { to: at as u32 + 1 };
+        is_changed = true;
+    }
+    is_changed
+}
+
+fn registers(expr: &Expr) -> Vec<Register> {
+    let mut found = Vec::new();
+    registers_of(expr, &mut found);
+    found
+}
+
+/// The one instruction that reads what is assigned at `at`.
+fn only_reader(
+    procedure: &Procedure,
+    flow: &Flow,
+    live: &Live,
+    targets: &[bool],
+    at: usize,
+) -> Option<usize> {
+    let Instruction::Evaluate { expr, into } = &procedure.code[at] else { return None };
+    let inputs = registers(expr);
+    if inputs.contains(into) {
+        return None;
+    }
+    for here in at + 1..procedure.code.len() {
+        let instruction = &procedure.code[here];
+        if targets[here] || !is_plain(instruction) {
+            return None;
+        }
+        let leaves = flow.labels[here].iter().all(|label| !live.before.has(*label as usize, *into));
+        let reads = flow.used[here].as_ref()?.iter().filter(|used| *used == into).count();
+        let sets = defined(instruction);
+        if reads > 0 {
+            let ends = !live.behind.has(here, *into) || (sets.contains(into) && defines_always(instruction));
+            return (reads == 1 && leaves && ends).then_some(here);
+        }
+        let changes_row = |row: RowSlot| {
+            filled(instruction) == Some(row)
+                || matches!(instruction, Instruction::Update { row: updated, .. } if *updated == row)
+        };
+        let is_changed = sets.contains(into)
+            || sets.iter().any(|set| inputs.contains(set))
+            || expr::any(expr, &|part| matches!(part, Expr::Column { row, .. } if changes_row(*row)));
+        if is_changed || !leaves || !falls_through(instruction) {
+            return None;
+        }
+    }
+    None
+}
+
+/// Instructions whose expressions see registers and rows as they are before them, and which change nothing but what they say.
+fn is_plain(instruction: &Instruction) -> bool {
+    matches!(
+        instruction,
+        Instruction::Evaluate { .. }
+            | Instruction::JumpUnless { .. }
+            | Instruction::ReadPoint { .. }
+            | Instruction::Insert { .. }
+            | Instruction::Update { .. }
+            | Instruction::CountRow
+            | Instruction::ResetCount
+    )
+}
+
+/// Whether it can be computed at another place: it cannot fail, and is the same there. What is nested deeper stays, so that expressions
+/// grow by no more than these levels.
+fn is_movable(whole: &Expr, procedure: &Procedure) -> bool {
+    let is_test = |condition: &Expr| match condition {
+        Expr::Binary { operator, left, right } => {
+            is_comparison(*operator) && is_place(left, procedure) && is_place(right, procedure)
+        }
+        Expr::IsNull(inner) => is_place(inner, procedure),
+        _ => false,
+    };
+    match whole {
+        Expr::Case { branches, otherwise } => {
+            branches.iter().all(|(when, then)| is_test(when) && is_place(then, procedure))
+                && is_place(otherwise, procedure)
+        }
+        other => is_place(other, procedure),
+    }
+}
+
+/// Whether it is where a value lies. (A column of `char(n)` is told by the column, and would not be told by a register.)
+fn is_place(whole: &Expr, procedure: &Procedure) -> bool {
+    let Expr::Column { row, column } = whole else {
+        return matches!(whole, Expr::Const(_) | Expr::Register(_));
+    };
+    procedure.code.iter().filter(|instruction| filled(instruction) == Some(*row)).all(|instruction| {
+        let Instruction::ReadPoint { table, .. } = instruction else { return false };
+        let sql_type = procedure.tables[usize::from(*table)].layout.column_type(*column);
+        !matches!(sql_type, SqlType::Char(_))
+    })
+}
+
+fn is_comparison(operator: BinaryOperator) -> bool {
+    matches!(
+        operator,
+        BinaryOperator::Equal
+            | BinaryOperator::NotEqual
+            | BinaryOperator::Less
+            | BinaryOperator::LessEqual
+            | BinaryOperator::Greater
+            | BinaryOperator::GreaterEqual
+    )
+}
