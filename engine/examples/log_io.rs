@@ -164,6 +164,7 @@ fn run_worker<P: Protocol>(protocol: &P, worker: usize, done: &AtomicU64) -> hya
     let mut tuples: Vec<P::TupleMeta> = (0..TUPLES).map(|_| protocol.new_tuple_meta()).collect();
     let mut dependencies = protocol.new_dependencies();
     let mut waiting: VecDeque<Durability> = VecDeque::new();
+    let watch = protocol.watch();
     let operations = [worker as u8; OPERATION_BYTES];
     let payload = CommitPayload { operations: &operations, is_barrier: false };
     let start = Instant::now();
@@ -183,7 +184,7 @@ fn run_worker<P: Protocol>(protocol: &P, worker: usize, done: &AtomicU64) -> hya
         for tuple in chosen {
             protocol.released(AccessMode::Write, &mut tuples[tuple], &token, Trace::Data);
         }
-        waiting.push_back(protocol.durability(&token));
+        waiting.push_back(protocol.durability(&watch, &token));
         while waiting.front().is_some_and(Durability::is_durable) {
             waiting.pop_front();
         }
@@ -204,11 +205,12 @@ fn lone_commits(directory: &Path) -> hyades_engine::Result<()> {
     // Until the segments ahead are prepared: they share the device.
     std::thread::sleep(Duration::from_secs(1));
     let mut times = Vec::new();
+    let watch = taurus.watch();
     for _ in 0..3000 {
         taurus.begin(&mut dependencies);
         let start = Instant::now();
         if let Append::Done(token) = taurus.log_commit(0, &mut dependencies, &payload)? {
-            taurus.durability(&token).wait()?;
+            taurus.durability(&watch, &token).wait()?;
             times.push(start.elapsed());
         }
     }

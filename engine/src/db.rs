@@ -15,7 +15,8 @@ use crate::catalog::{CatalogChange, RoutineId, TableId, TableName};
 use crate::config::{Config, ProtocolKind};
 use crate::disk::SECTOR_BYTES;
 use crate::error::{Error, Result, sqlstate};
-use crate::log::durable::Durability;
+use crate::local_arc::LocalArc;
+use crate::log::durable::{Durability, DurableWatch};
 use crate::log::manifest::lock_data_directory;
 use crate::log::record::MAX_LOGS;
 use crate::log::{BACKLOG_BYTES, Logs};
@@ -72,7 +73,8 @@ pub trait Worker: Send {
     /// transaction, it is logged as data after all. May give the environment another random state.
     fn begin_call(
         &mut self,
-        routine: &Arc<Routine>,
+        routine: &Routine,
+        procedure: &LocalArc<Procedure>,
         arguments: &[Value],
         environment: &Environment,
         logging: Logging,
@@ -92,6 +94,8 @@ pub trait Worker: Send {
     fn routines(&self) -> Vec<Arc<Routine>>;
     /// The routine compiled for what this transaction sees; compiled anew only after the catalog has changed.
     fn procedure(&self, routine: &Routine) -> Result<Arc<Procedure>>;
+    /// Whether [`Worker::procedure`] would answer this one.
+    fn would_run(&self, routine: &Routine, procedure: &Procedure) -> bool;
     /// Tables and routines as this transaction sees them, for a compiler.
     fn catalog_view(&self) -> &dyn CatalogView;
     /// Locks a whole table, for bulk loads: row locks are then skipped.
@@ -248,6 +252,7 @@ impl<P: Protocol> Database<P> {
 impl<P: Protocol> Engine for Database<P> {
     fn worker(&self) -> Box<dyn Worker> {
         Box::new(DatabaseWorker {
+            watch: self.protocol.watch(),
             protocol: Arc::clone(&self.protocol),
             transaction: self.control.transaction(),
             compiler: self.compiler.clone(),
@@ -297,6 +302,7 @@ impl<P: Protocol> Drop for Database<P> {
 /// The worker behind [`Worker`].
 struct DatabaseWorker<P: Protocol, T: Transaction<P>> {
     protocol: Arc<P>,
+    watch: LocalArc<DurableWatch>,
     transaction: T,
     compiler: Option<Arc<dyn RoutineCompiler>>,
     /// Chooses the log, so that sessions are spread evenly.
@@ -344,27 +350,21 @@ impl<P: Protocol, T: Transaction<P>> Worker for DatabaseWorker<P, T> {
 
     fn begin_call(
         &mut self,
-        routine: &Arc<Routine>,
+        routine: &Routine,
+        procedure: &LocalArc<Procedure>,
         arguments: &[Value],
         environment: &Environment,
         logging: Logging,
     ) -> LoggingChoice {
         assert!(self.is_open, "a call is a transaction");
-        if !P::LOGS_COMMANDS || logging == Logging::Data {
-            return choose(logging, P::LOGS_COMMANDS, &Procedure::default());
-        }
-        let choice = self.logging_choice(routine, logging);
+        let choice = choose(logging, P::LOGS_COMMANDS, procedure);
         if choice != LoggingChoice::Command {
             return choice;
         }
-        let begun =
-            self.procedure(routine).map_err(|_| "the routine does not compile").and_then(|procedure| {
-                let from = encode_head(&mut self.head, routine, &procedure.replay, arguments, environment)?;
-                self.transaction.begin_command(routine, &procedure, &self.head)?;
-                Ok(Call::new(procedure, from))
-            });
+        let begun = encode_head(&mut self.head, routine, &procedure.replay, arguments, environment)
+            .and_then(|from| self.transaction.begin_command(routine, procedure, &self.head).map(|()| from));
         match begun {
-            Ok(call) => self.call = Some(call),
+            Ok(from) => self.call = Some(Call::new(procedure.clone(), from)),
             Err(reason) => return LoggingChoice::Data(reason.into()),
         }
         LoggingChoice::Command
@@ -422,6 +422,10 @@ impl<P: Protocol, T: Transaction<P>> Worker for DatabaseWorker<P, T> {
         routine.procedure(self.compiler.as_deref(), &self.transaction)
     }
 
+    fn would_run(&self, routine: &Routine, procedure: &Procedure) -> bool {
+        routine.would_run(procedure, &self.transaction)
+    }
+
     fn catalog_view(&self) -> &dyn CatalogView {
         &self.transaction
     }
@@ -446,7 +450,8 @@ impl<P: Protocol, T: Transaction<P>> Worker for DatabaseWorker<P, T> {
     fn rollback_to(&mut self, savepoint: Savepoint) -> Durability {
         self.log_as_data();
         self.transaction.rollback_to(savepoint);
-        self.protocol.durability(&self.protocol.read_only_commit(self.transaction.dependencies()))
+        self.protocol
+            .durability(&self.watch, &self.protocol.read_only_commit(self.transaction.dependencies()))
     }
 
     fn commit(&mut self) -> Flow<Durability> {
@@ -467,13 +472,13 @@ impl<P: Protocol, T: Transaction<P>> Worker for DatabaseWorker<P, T> {
         self.transaction.precommit(&token);
         self.is_open = false;
         self.give_way();
-        Ok(self.protocol.durability(&token))
+        Ok(self.protocol.durability(&self.watch, &token))
     }
 
     fn rollback(&mut self) -> Durability {
         let token = self.protocol.read_only_commit(self.transaction.dependencies());
         self.transaction.rollback(&token);
         self.is_open = false;
-        self.protocol.durability(&token)
+        self.protocol.durability(&self.watch, &token)
     }
 }

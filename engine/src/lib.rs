@@ -9,6 +9,7 @@ pub mod db;
 pub mod disk;
 pub mod error;
 pub mod inspect;
+pub mod local_arc;
 pub mod log;
 pub mod lsn;
 pub mod mutant;

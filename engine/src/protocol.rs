@@ -16,7 +16,8 @@ pub mod serial;
 pub mod taurus;
 
 use crate::error::Result;
-use crate::log::durable::Durability;
+use crate::local_arc::LocalArc;
+use crate::log::durable::{Durability, DurableWatch};
 use crate::lsn::Lsn;
 
 pub use crate::log::Append;
@@ -143,8 +144,11 @@ pub trait Protocol: Send + Sync + 'static {
         None
     }
 
+    /// The durable positions. Each worker asks for a reference of its own.
+    fn watch(&self) -> LocalArc<DurableWatch>;
+
     /// A handle to wait for the token.
-    fn durability(&self, token: &Self::CommitToken) -> Durability;
+    fn durability(&self, watch: &LocalArc<DurableWatch>, token: &Self::CommitToken) -> Durability;
 
     /// The name in the manifest and on the command line.
     fn name(&self) -> &'static str;

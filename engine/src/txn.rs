@@ -185,8 +185,9 @@ pub trait Access: Send {
 
     fn insert(&mut self, table: &Arc<Table>, key: &[u8], row: &[u8]) -> Flow<Insertion>;
 
-    /// Replaces the row under `key`, which was read with [`Intent::Write`] in this transaction.
-    fn update(&mut self, table: &Arc<Table>, key: &[u8], row: &[u8]);
+    /// Replaces the row under `key`, which was read with [`Intent::Write`] in this transaction. `change` says what the update did: the
+    /// patch if the length stays, else the new row. It goes into the write-set hash, and whether rows are read in place does not.
+    fn update(&mut self, table: &Arc<Table>, key: &[u8], row: &[u8], change: &[u8]);
 
     /// Updates the row under `key`, which stands in `record` and was read with [`Intent::Write`] in this transaction, by exchanging pieces
     /// of it; `patch` is that of a [`crate::storage::row::RowPatch`] made for it.
@@ -224,7 +225,7 @@ pub trait Transaction<P: Protocol>: Access + CatalogView {
     fn begin_command(
         &mut self,
         routine: &Routine,
-        procedure: &Arc<Procedure>,
+        procedure: &Procedure,
         head: &[u8],
     ) -> Result<(), &'static str>;
 

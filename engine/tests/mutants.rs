@@ -191,7 +191,10 @@ fn readers_wait() -> bool {
     fixture.write(0, &mut tuple);
     let mut reader = fixture.begin();
     fixture.taurus.acquired(AccessMode::Read, &tuple, &mut reader);
-    !fixture.taurus.durability(&fixture.taurus.read_only_commit(&reader)).is_durable()
+    !fixture
+        .taurus
+        .durability(&fixture.taurus.watch(), &fixture.taurus.read_only_commit(&reader))
+        .is_durable()
 }
 
 /// Pitfall 9: nothing is durable before its write has returned.
@@ -200,7 +203,7 @@ fn writes_come_before_acknowledgements() -> bool {
     fixture.disk.hold(true);
     let token = fixture.write(0, &mut fixture.taurus.new_tuple_meta());
     std::thread::sleep(Duration::from_millis(50));
-    !fixture.taurus.durability(&token).is_durable()
+    !fixture.taurus.durability(&fixture.taurus.watch(), &token).is_durable()
 }
 
 /// Pitfall 19: whoever meets a forgotten tuple still follows its last writer.
@@ -208,7 +211,7 @@ fn forgotten_tuples_are_followed() -> bool {
     let fixture = fixture();
     let mut tuple = fixture.taurus.new_tuple_meta();
     let token = fixture.write(0, &mut tuple);
-    fixture.taurus.durability(&token).wait().expect("durable");
+    fixture.taurus.durability(&fixture.taurus.watch(), &token).wait().expect("durable");
     if fixture.taurus.can_evict(&tuple) {
         tuple = fixture.taurus.new_tuple_meta();
     }

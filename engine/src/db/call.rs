@@ -9,10 +9,10 @@
 //! `Auto` may weigh costs. Nothing is ever logged as a command that could not be replayed.
 
 use std::borrow::Cow;
-use std::sync::Arc;
 
 use rand::{RngExt, SeedableRng};
 
+use crate::local_arc::LocalArc;
 use crate::log::record::command::{
     Captured, CapturedClock, CapturedIdentity, write_arguments, write_command_head,
 };
@@ -46,7 +46,7 @@ impl LoggingChoice {
 
 /// The call that a worker's transaction is, while nothing else has happened in it.
 pub(super) struct Call {
-    procedure: Arc<Procedure>,
+    procedure: LocalArc<Procedure>,
     /// Where the encoded arguments begin in the worker's `head`.
     arguments_from: usize,
     has_begun: bool,
@@ -54,13 +54,13 @@ pub(super) struct Call {
 }
 
 impl Call {
-    pub(super) fn new(procedure: Arc<Procedure>, arguments_from: usize) -> Call {
+    pub(super) fn new(procedure: LocalArc<Procedure>, arguments_from: usize) -> Call {
         Call { procedure, arguments_from, has_begun: false, has_returned: false }
     }
 
     /// Whether running this frame is (still) the one run that the call is.
     pub(super) fn admits(&mut self, frame: &Frame, head: &[u8]) -> bool {
-        if self.has_returned || !Arc::ptr_eq(&self.procedure, &frame.procedure) {
+        if self.has_returned || !self.procedure.is(frame.procedure.shared()) {
             return false;
         }
         if self.has_begun {

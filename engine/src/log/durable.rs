@@ -28,6 +28,7 @@ use crossbeam_utils::CachePadded;
 use wait_list::WaitList;
 
 use crate::error::{Error, FatalError, Result};
+use crate::local_arc::LocalArc;
 use crate::lsn::{Lsn, LsnVector};
 use crate::sync::{AtomicU64, Bell, Ordering};
 use crate::ticket::{Signal, Ticket, ticket};
@@ -174,7 +175,7 @@ impl DurableWatch {
 #[derive(Default)]
 pub struct Durability {
     /// `None`: already durable.
-    watch: Option<Arc<DurableWatch>>,
+    watch: Option<LocalArc<DurableWatch>>,
     needed: LsnVector,
     /// Present once the future has been polled in vain.
     ticket: Option<Ticket>,
@@ -194,21 +195,21 @@ impl Durability {
     }
 
     /// Durable when `watch` covers `needed`.
-    pub fn new(watch: &Arc<DurableWatch>, needed: &LsnVector) -> Durability {
+    pub fn new(watch: &LocalArc<DurableWatch>, needed: &LsnVector) -> Durability {
         if watch.covers(needed) {
             return Durability::default();
         }
-        Durability { watch: Some(Arc::clone(watch)), needed: needed.clone(), ticket: None }
+        Durability { watch: Some(watch.clone()), needed: needed.clone(), ticket: None }
     }
 
     /// Durable when one log is durable up to `needed`.
-    pub fn in_log(watch: &Arc<DurableWatch>, log: usize, needed: Lsn) -> Durability {
+    pub fn in_log(watch: &LocalArc<DurableWatch>, log: usize, needed: Lsn) -> Durability {
         if watch.durable(log) >= needed {
             return Durability::default();
         }
         let mut vector = LsnVector::default();
         vector.raise_entry(log, needed);
-        Durability { watch: Some(Arc::clone(watch)), needed: vector, ticket: None }
+        Durability { watch: Some(watch.clone()), needed: vector, ticket: None }
     }
 
     pub fn is_durable(&self) -> bool {
@@ -223,7 +224,7 @@ impl Durability {
         match &self.watch {
             None => *self = other.clone(),
             Some(watch) => {
-                assert!(Arc::ptr_eq(watch, others), "durability of two databases cannot be merged");
+                assert!(watch.is(others.shared()), "durability of two databases cannot be merged");
                 self.needed.raise(other.needed.entries());
                 self.ticket = None;
             }

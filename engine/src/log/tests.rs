@@ -102,7 +102,9 @@ fn threads_append_and_everything_acknowledged_is_in_the_files() {
                     let operations = put(worker, number, &vec![7; number as usize % 200]);
                     let end = append(&logs, worker % 2, worker, &operations).expect("room comes");
                     if number % 100 == 0 {
-                        Durability::in_log(logs.watch(), worker % 2, end).wait().expect("durable");
+                        Durability::in_log(&Arc::clone(logs.watch()).into(), worker % 2, end)
+                            .wait()
+                            .expect("durable");
                     }
                 }
             })
@@ -133,7 +135,7 @@ fn anchors_hold_durable_positions_only_and_the_floor_follows() {
     for number in 0..3000 {
         let end = append(&running, 0, 0, &put(0, number, &[1; 400])).expect("room comes");
         if number % 50 == 0 {
-            Durability::in_log(running.watch(), 0, end).wait().expect("durable");
+            Durability::in_log(&Arc::clone(running.watch()).into(), 0, end).wait().expect("durable");
             let floor = running.floor(0);
             assert!(floor <= running.watch().durable(0) && floor <= running.anchor(1, 0));
         }
@@ -161,7 +163,7 @@ fn an_idle_log_writes_nothing() {
     let (memory, disk) = MemoryDisk::shared();
     let (running, _) = start(&disk, 2);
     let end = append(&running, 0, 0, &put(0, 1, b"row")).expect("room");
-    Durability::in_log(running.watch(), 0, end).wait().expect("durable");
+    Durability::in_log(&Arc::clone(running.watch()).into(), 0, end).wait().expect("durable");
     std::thread::sleep(Duration::from_millis(20));
     let writes = memory.durable_writes();
     std::thread::sleep(Duration::from_millis(50));
@@ -194,10 +196,10 @@ fn a_failed_write_poisons_and_nothing_is_acknowledged_afterwards() {
     let (memory, disk) = MemoryDisk::shared();
     let (running, _) = start(&disk, 2);
     let end = append(&running, 0, 0, &put(0, 1, b"fine")).expect("room");
-    Durability::in_log(running.watch(), 0, end).wait().expect("durable");
+    Durability::in_log(&Arc::clone(running.watch()).into(), 0, end).wait().expect("durable");
     memory.fail_durable_writes();
     let end = append(&running, 0, 0, &put(0, 2, b"lost")).expect("room");
-    let waited = Durability::in_log(running.watch(), 0, end).wait();
+    let waited = Durability::in_log(&Arc::clone(running.watch()).into(), 0, end).wait();
     let message = waited.expect_err("the write failed").to_string();
     assert!(message.contains("could not write log file") && message.contains("planned failure"), "{message}");
     for log in 0..2 {
@@ -211,7 +213,7 @@ fn a_failed_write_poisons_and_nothing_is_acknowledged_afterwards() {
 fn after_shutdown_nothing_is_appended_and_nobody_waits_for_ever() {
     let (_, disk) = MemoryDisk::shared();
     let (running, _) = start(&disk, 1);
-    let waiting = Durability::in_log(running.watch(), 0, Lsn(1 << 30));
+    let waiting = Durability::in_log(&Arc::clone(running.watch()).into(), 0, Lsn(1 << 30));
     running.shutdown().expect("nothing failed");
     running.shutdown().expect("twice is fine");
     let refused = append(&running, 0, 0, &put(0, 3, b"refused")).expect_err("shut down");
@@ -228,7 +230,9 @@ fn a_full_disk_refuses_commits_and_recovers_when_space_returns() {
     let refused = loop {
         match append(&running, 0, 0, &put(0, acknowledged, &[3; 2000])) {
             Ok(end) => {
-                Durability::in_log(running.watch(), 0, end).wait().expect("what was reserved has room");
+                Durability::in_log(&Arc::clone(running.watch()).into(), 0, end)
+                    .wait()
+                    .expect("what was reserved has room");
                 acknowledged += 1;
             }
             Err(error) => break error,
@@ -246,7 +250,7 @@ fn a_full_disk_refuses_commits_and_recovers_when_space_returns() {
             Err(error) => assert!(std::time::Instant::now() < deadline, "{error}"),
         }
     };
-    Durability::in_log(running.watch(), 0, end).wait().expect("durable");
+    Durability::in_log(&Arc::clone(running.watch()).into(), 0, end).wait().expect("durable");
     running.shutdown().expect("nothing failed");
     let found = read(&disk, Path::new("data"), &manifest, 0);
     assert_eq!(found.transactions.len() as u32, acknowledged + 1);

@@ -230,7 +230,9 @@ pub(super) fn update(
             return Ok(());
         }
     }
-    transaction.update(&reference.table, &row.key, &scratch.row);
+    let keeps_length = reference.layout.patch(old, &scratch.set, &mut scratch.patch);
+    let change = if keeps_length { scratch.patch.bytes() } else { &scratch.row };
+    transaction.update(&reference.table, &row.key, &scratch.row, change);
     std::mem::swap(&mut row.bytes, &mut scratch.row);
     Ok(())
 }

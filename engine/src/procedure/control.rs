@@ -138,22 +138,23 @@ impl<T: Access> Run<'_, T> {
 
     /// Makes the callee's frame the active one.
     fn call(&mut self, callee: &Callee, arguments: &[Expr], rows: Option<SpoolSlot>) -> Result<()> {
+        let current = self.frame.procedure.clone();
         let procedure = match callee {
-            Callee::Current => Arc::clone(&self.frame.procedure),
+            Callee::Current => current.shared(),
             Callee::Procedure { routine, .. } if routine.is_dropped() => {
                 return Err(Error::Abort(Abort::StalePlan));
             }
-            Callee::Procedure { procedure, .. } => Arc::clone(procedure),
+            Callee::Procedure { procedure, .. } => procedure,
         };
         let calls = self.frame.calls.get_or_insert_default();
         if calls.callers.len() >= DEEPEST_CALL {
             return Err(Error::input(sqlstate::STATEMENT_TOO_COMPLEX, "stack depth limit exceeded")
                 .with_hint(format!("Procedures and functions can be nested {DEEPEST_CALL} deep.")));
         }
-        let known = calls.spare.iter().rposition(|frame| Arc::ptr_eq(&frame.procedure, &procedure));
+        let known = calls.spare.iter().rposition(|frame| frame.procedure.is(procedure));
         let mut frame = match known {
             Some(at) => calls.spare.swap_remove(at),
-            None => Frame::new(procedure),
+            None => Frame::new(Arc::clone(procedure)),
         };
         frame.registers.iter_mut().for_each(|register| register.put(Value::Null));
         frame.restart();
@@ -190,7 +191,7 @@ impl<T: Access> Run<'_, T> {
     /// Hands the results to the caller; false if the outermost procedure has returned.
     pub(super) fn return_to_caller(&mut self) -> bool {
         let Some(mut callee) = self.leave() else { return false };
-        let procedure = Arc::clone(&self.frame.procedure);
+        let procedure = self.frame.procedure.clone();
         if let Some(Instruction::Call { into, .. }) = procedure.code.get(self.frame.next as usize) {
             for (target, result) in into.iter().zip(&callee.procedure.results) {
                 self.frame.registers[usize::from(*target)] =

@@ -10,6 +10,7 @@ use std::sync::atomic::AtomicBool;
 use super::access::Scratch;
 use super::ir::{Instruction, Label, Procedure, RowSlot, Severity, SpoolSlot, StageRun, TableIndex};
 use crate::error::{Error, SqlState};
+use crate::local_arc::LocalArc;
 use crate::storage::row::RowLayout;
 use crate::txn::{Cursor, Savepoint};
 use crate::value::Value;
@@ -105,7 +106,7 @@ pub(crate) struct CursorState {
 
 /// See the module head.
 pub struct Frame {
-    pub procedure: Arc<Procedure>,
+    pub procedure: LocalArc<Procedure>,
     /// Parameters first. Set them, then [`Frame::restart`].
     pub registers: Vec<Value>,
     pub rows: Vec<RowBuffer>,
@@ -133,6 +134,7 @@ pub struct Frame {
 impl Frame {
     /// A frame at the start of a procedure, all registers NULL.
     pub fn new(procedure: Arc<Procedure>) -> Frame {
+        let procedure = LocalArc::from(procedure);
         let mut frame = Frame {
             registers: Vec::new(),
             rows: Vec::new(),
@@ -185,14 +187,19 @@ impl Frame {
     /// To the start of a procedure, all registers NULL; keeps the buffers.
     pub fn switch(&mut self, procedure: &Arc<Procedure>) {
         self.unwind();
-        if Arc::ptr_eq(&self.procedure, procedure) {
-            self.registers.iter_mut().for_each(|register| register.put(Value::Null));
-        } else {
-            self.registers.clear();
-            self.procedure = Arc::clone(procedure);
-            self.fit();
+        if self.procedure.is(procedure) {
+            return self.reset();
         }
+        self.registers.clear();
+        self.procedure = LocalArc::from(Arc::clone(procedure));
+        self.fit();
         self.restart();
+    }
+
+    /// To the start of the same procedure, all registers NULL.
+    pub fn reset(&mut self) {
+        self.restart();
+        self.registers.iter_mut().for_each(|register| register.put(Value::Null));
     }
 
     /// Gives every slot of the procedure its place.

@@ -129,7 +129,7 @@ impl<'r, T: Access> Run<'r, T> {
 
     /// Runs the active procedure until it returns or calls another.
     fn run_activation(&mut self) -> Flow<Exit> {
-        let procedure = std::sync::Arc::clone(&self.frame.procedure);
+        let procedure = self.frame.procedure.clone();
         self.rows_in_place.resize(usize::from(procedure.rows), None);
         let mut budget = INTERRUPT_INTERVAL;
         while let Some(instruction) = procedure.code.get(self.frame.next as usize) {

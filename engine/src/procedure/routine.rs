@@ -50,8 +50,14 @@ impl Routine {
     }
 
     /// What was compiled under this version of the catalog.
-    pub(crate) fn compiled_procedure(&self, catalog_version: u64) -> Option<Arc<Procedure>> {
+    fn compiled_procedure(&self, catalog_version: u64) -> Option<Arc<Procedure>> {
         self.compiled(catalog_version)?.downcast().ok()
+    }
+
+    /// Whether [`Routine::procedure`] would answer this one.
+    pub(crate) fn would_run(&self, procedure: &Procedure, view: &dyn CatalogView) -> bool {
+        let version = view.catalog_version();
+        version.is_some_and(|version| self.is_compiled_as(version, procedure)) && procedure.is_current()
     }
 }
 

@@ -26,7 +26,8 @@
 
 use super::{AccessMode, Append, CommitPayload, Protocol, Trace};
 use crate::error::Result;
-use crate::log::durable::Durability;
+use crate::local_arc::LocalArc;
+use crate::log::durable::{Durability, DurableWatch};
 
 /// See the file head.
 #[derive(Clone, Copy, Debug, Default)]
@@ -71,7 +72,11 @@ impl Protocol for NoLog {
 
     fn read_only_commit(&self, _dependencies: &()) {}
 
-    fn durability(&self, _token: &()) -> Durability {
+    fn watch(&self) -> LocalArc<DurableWatch> {
+        DurableWatch::new(Box::default()).into()
+    }
+
+    fn durability(&self, _watch: &LocalArc<DurableWatch>, _token: &()) -> Durability {
         Durability::immediate()
     }
 

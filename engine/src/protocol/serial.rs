@@ -39,8 +39,9 @@ use std::sync::Arc;
 
 use super::{AccessMode, Append, CommitPayload, Protocol, Trace};
 use crate::error::Result;
+use crate::local_arc::LocalArc;
 use crate::log::append::CommitFields;
-use crate::log::durable::Durability;
+use crate::log::durable::{Durability, DurableWatch};
 use crate::log::{AppendProgress, Logs, RunningLogs};
 use crate::lsn::Lsn;
 use crate::mutant::{self, Mutant};
@@ -126,8 +127,12 @@ impl Protocol for Serial {
         self.logs.backlog(worker)
     }
 
-    fn durability(&self, token: &Lsn) -> Durability {
-        Durability::in_log(self.logs.watch(), LOG, *token)
+    fn watch(&self) -> LocalArc<DurableWatch> {
+        Arc::clone(self.logs.watch()).into()
+    }
+
+    fn durability(&self, watch: &LocalArc<DurableWatch>, token: &Lsn) -> Durability {
+        Durability::in_log(watch, LOG, *token)
     }
 
     fn name(&self) -> &'static str {

@@ -66,8 +66,9 @@ use std::sync::Arc;
 pub use self::vectors::TupleVectors;
 use super::{AccessMode, Append, CommitPayload, Protocol, Trace};
 use crate::error::Result;
+use crate::local_arc::LocalArc;
 use crate::log::append::CommitFields;
-use crate::log::durable::Durability;
+use crate::log::durable::{Durability, DurableWatch};
 use crate::log::{AppendProgress, Logs, RunningLogs};
 use crate::lsn::{Lsn, LsnVector};
 use crate::mutant::{self, Mutant};
@@ -271,9 +272,13 @@ impl Protocol for Taurus {
         self.logs.backlog(worker)
     }
 
+    fn watch(&self) -> LocalArc<DurableWatch> {
+        Arc::clone(self.logs.watch()).into()
+    }
+
     #[inline]
-    fn durability(&self, token: &LsnVector) -> Durability {
-        Durability::new(self.logs.watch(), token)
+    fn durability(&self, watch: &LocalArc<DurableWatch>, token: &LsnVector) -> Durability {
+        Durability::new(watch, token)
     }
 
     fn name(&self) -> &'static str {

@@ -6,7 +6,7 @@
 use std::any::Any;
 use std::fmt;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 
 use parking_lot::RwLock;
 use xxhash_rust::xxh3::xxh3_64;
@@ -14,7 +14,7 @@ use xxhash_rust::xxh3::xxh3_64;
 use crate::catalog::{RoutineDefinition, RoutineId};
 
 /// Changes when the same source would run differently under a newer program: a call logged by the older one is then refused.
-const SEMANTICS_VERSION: u32 = 1;
+const SEMANTICS_VERSION: u32 = 2;
 
 /// What a routine was compiled to, and under which version of the catalog.
 type Compiled = (u64, Arc<dyn Any + Send + Sync>);
@@ -26,7 +26,13 @@ pub struct Routine {
     version_hash: u32,
     is_dropped: AtomicBool,
     compiled: RwLock<Option<Compiled>>,
+    /// Version and address of what is kept in `compiled`, to be looked at without taking a lock for every call.
+    kept_version: AtomicU64,
+    kept_address: AtomicUsize,
 }
+
+/// No version of a catalog.
+const NO_VERSION: u64 = u64::MAX;
 
 impl Routine {
     pub fn new(id: RoutineId, definition: RoutineDefinition) -> Routine {
@@ -36,6 +42,8 @@ impl Routine {
             definition,
             is_dropped: AtomicBool::new(false),
             compiled: RwLock::new(None),
+            kept_version: AtomicU64::new(NO_VERSION),
+            kept_address: AtomicUsize::new(0),
         }
     }
 
@@ -47,7 +55,9 @@ impl Routine {
     /// Set when a DROP or a replacement commits, or a CREATE is rolled back. For good.
     pub fn mark_dropped(&self) {
         self.is_dropped.store(true, Ordering::Release);
-        *self.compiled.write() = None;
+        let mut compiled = self.compiled.write();
+        self.kept_version.store(NO_VERSION, Ordering::SeqCst);
+        *compiled = None;
     }
 
     pub fn is_dropped(&self) -> bool {
@@ -58,6 +68,14 @@ impl Routine {
     pub(crate) fn compiled(&self, catalog_version: u64) -> Option<Arc<dyn Any + Send + Sync>> {
         let compiled = self.compiled.read();
         compiled.as_ref().filter(|(version, _)| *version == catalog_version).map(|(_, code)| Arc::clone(code))
+    }
+
+    /// Whether `code`, which the caller holds a reference to, is what was compiled under this version of the catalog. Writes nothing.
+    pub(crate) fn is_compiled_as<C>(&self, catalog_version: u64, code: &C) -> bool {
+        // The address is set only while there is no version: the same version before and after it means that it belongs to it.
+        self.kept_version.load(Ordering::SeqCst) == catalog_version
+            && self.kept_address.load(Ordering::SeqCst) == address(code)
+            && self.kept_version.load(Ordering::SeqCst) == catalog_version
     }
 
     /// Keeps what was just compiled, unless somebody else has kept something as good meanwhile: all shall run the same. Answers what
@@ -73,11 +91,18 @@ impl Routine {
             Some((version, kept)) if *version == catalog_version && is_good(&**kept) => Arc::clone(kept),
             Some((version, _)) if *version > catalog_version => code,
             _ => {
+                self.kept_version.store(NO_VERSION, Ordering::SeqCst);
+                self.kept_address.store(address(&*code), Ordering::SeqCst);
+                self.kept_version.store(catalog_version, Ordering::SeqCst);
                 *compiled = Some((catalog_version, Arc::clone(&code)));
                 code
             }
         }
     }
+}
+
+fn address<C: ?Sized>(code: &C) -> usize {
+    std::ptr::from_ref(code).cast::<()>().addr()
 }
 
 fn version_hash(definition: &RoutineDefinition) -> u32 {

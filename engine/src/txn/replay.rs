@@ -55,12 +55,12 @@ impl ReplayAccess {
     }
 
     /// Call before the write that it notes.
-    fn note_write(&mut self, table: &Arc<Table>, key: &[u8], row: Option<&[u8]>, guard: &Guard) {
+    fn note_write(&mut self, table: &Arc<Table>, key: &[u8], change: Option<&[u8]>, guard: &Guard) {
         if self.keeps_undo {
             let old = find_row(table, key, guard).map(|row| row.bytes.to_vec());
             self.keep_undo(table, key, old);
         }
-        self.write_set.add(table.id(), key, row);
+        self.write_set.add(table.id(), key, change);
     }
 
     fn keep_undo(&mut self, table: &Arc<Table>, key: &[u8], old: Option<Vec<u8>>) {
@@ -121,9 +121,9 @@ impl Access for ReplayAccess {
         Ok(Insertion::Done)
     }
 
-    fn update(&mut self, table: &Arc<Table>, key: &[u8], row: &[u8]) {
+    fn update(&mut self, table: &Arc<Table>, key: &[u8], row: &[u8], change: &[u8]) {
         let guard = epoch::pin();
-        self.note_write(table, key, Some(row), &guard);
+        self.note_write(table, key, Some(change), &guard);
         let state = table.state(&guard);
         // Its row was read before, so it is there, unless the log lies about what the call depends on.
         match state.index().get(key, &guard).map(|record| record.try_replace(Some(row), &guard)) {
@@ -145,9 +145,9 @@ impl Access for ReplayAccess {
         if self.keeps_undo {
             self.keep_undo(table, key, record.row(guard).map(<[u8]>::to_vec));
         }
+        self.write_set.add(table.id(), key, Some(patch));
         // SAFETY: nothing that conflicts with this call runs beside it (module head); the rest is this function's contract.
         unsafe { record.patch(patch, guard) };
-        self.write_set.add(table.id(), key, record.row(guard));
     }
 
     fn delete(&mut self, table: &Arc<Table>, key: &[u8]) {

@@ -145,8 +145,13 @@ enum UndoAction {
     Name,
 }
 
-/// What stood where a row was written.
-enum Before<'p> {
+/// What there was before a row was written.
+struct Before<'p> {
+    write_set: WriteSetHash,
+    value: OldValue<'p>,
+}
+
+enum OldValue<'p> {
     Row(Option<OldRow>),
     Patch(&'p [u8]),
 }
@@ -266,28 +271,35 @@ impl<P: Protocol> LockingTransaction<P> {
         Ok(())
     }
 
-    /// Notes what to put back under `key` and what to write to the log, after the row was replaced.
+    /// Adds a write to the write-set hash of a call; answers the hash before.
+    fn hash_write(&mut self, table: &Table, key: &[u8], change: Option<&[u8]>) -> WriteSetHash {
+        let before = self.write_set;
+        if self.command.is_some() {
+            self.write_set.add(table.id(), key, change);
+        }
+        before
+    }
+
+    /// Notes what to put back under `key` and, unless it is a call, what to write to the log, after the row was replaced.
     fn note_write(&mut self, table: &Arc<Table>, key: &[u8], row: Option<&[u8]>, before: Before<'_>) {
         let place = self.table_place(table);
         let (payload_bytes, key_bytes) = (self.payload.len(), self.keys.len());
-        let write_set = self.write_set;
         self.keys.extend_from_slice(key);
-        if self.command.is_some() {
-            self.write_set.add(table.id(), key, row);
-        } else if P::WRITES_LOG {
+        if P::WRITES_LOG && self.command.is_none() {
             match row {
                 Some(row) => self.payload.put(table.id(), key, row),
                 None => self.payload.delete(table.id(), key),
             }
         }
         let key_end = self.keys.len();
-        let action = match before {
-            Before::Row(old) => UndoAction::Row { table: place, key_end, old },
-            Before::Patch(patch) => {
+        let action = match before.value {
+            OldValue::Row(old) => UndoAction::Row { table: place, key_end, old },
+            OldValue::Patch(patch) => {
                 self.keys.extend_from_slice(patch);
                 UndoAction::Patch { table: place, key_end, patch_end: self.keys.len() }
             }
         };
+        let write_set = before.write_set;
         self.undo.push(Undo { payload_bytes, write_set, key_bytes, names: self.names.len(), action });
     }
 
@@ -403,9 +415,10 @@ impl<P: Protocol> Access for LockingTransaction<P> {
         self.insert_row(table, key, row)
     }
 
-    fn update(&mut self, table: &Arc<Table>, key: &[u8], row: &[u8]) {
+    fn update(&mut self, table: &Arc<Table>, key: &[u8], row: &[u8], change: &[u8]) {
         let old = replace_row(table, key, Some(row), &epoch::pin());
-        self.note_write(table, key, Some(row), Before::Row(old));
+        let write_set = self.hash_write(table, key, Some(change));
+        self.note_write(table, key, Some(row), Before { write_set, value: OldValue::Row(old) });
     }
 
     #[allow(unsafe_code)] // As declared.
@@ -417,15 +430,19 @@ impl<P: Protocol> Access for LockingTransaction<P> {
         patch: &mut [u8],
         guard: &Guard,
     ) {
+        // The patch says what is new only until it is exchanged.
+        let write_set = self.hash_write(table, key, Some(patch));
         // SAFETY: the row was read for writing, so its write lock is held; the rest is this function's contract.
         unsafe { record.patch(patch, guard) };
-        self.note_write(table, key, record.row(guard), Before::Patch(patch));
+        let row = if self.command.is_some() { None } else { record.row(guard) };
+        self.note_write(table, key, row, Before { write_set, value: OldValue::Patch(patch) });
     }
 
     fn delete(&mut self, table: &Arc<Table>, key: &[u8]) {
         let old = replace_row(table, key, None, &epoch::pin());
         self.purgeable.push((Arc::clone(table), key.into()));
-        self.note_write(table, key, None, Before::Row(old));
+        let write_set = self.hash_write(table, key, None);
+        self.note_write(table, key, None, Before { write_set, value: OldValue::Row(old) });
     }
 
     fn new_row_number(&mut self, table: &Arc<Table>) -> Flow<u64> {
@@ -460,7 +477,7 @@ impl<P: Protocol> Transaction<P> for LockingTransaction<P> {
     fn begin_command(
         &mut self,
         routine: &Routine,
-        procedure: &Arc<Procedure>,
+        procedure: &Procedure,
         head: &[u8],
     ) -> Result<(), &'static str> {
         self.try_command(routine, procedure, head)

@@ -112,14 +112,14 @@ impl Session {
             return Err(Error::Abort(Abort::StalePlan).into());
         }
         let savepoint = self.worker.savepoint();
-        let procedure = self.worker.procedure(&call.routine)?;
-        let mut frame = self.take_frame(&procedure);
+        let mut frame = self.take_call_frame(&call.routine)?;
         for (at, argument) in call.arguments.iter().enumerate() {
             frame.registers[at] = evaluation::evaluate(argument, parameters, &self.environment)?;
         }
         if self.is_alone() {
             let arguments = &frame.registers[..call.arguments.len()];
-            self.worker.begin_call(&call.routine, arguments, &self.environment, self.settings.logging());
+            let logging = self.settings.logging();
+            self.worker.begin_call(&call.routine, &frame.procedure, arguments, &self.environment, logging);
         }
         Ok(CallRun { plan, frame, savepoint })
     }
@@ -152,7 +152,7 @@ impl Session {
         match self.worker.run(&mut run.frame, &mut self.environment, &mut CallSink(output)) {
             Ok(()) => {
                 self.implicit_statements += 1;
-                let procedure = Arc::clone(&run.frame.procedure);
+                let procedure = run.frame.procedure.clone();
                 if !procedure.results.is_empty() {
                     let mut row: Vec<Value> = procedure
                         .results

@@ -11,6 +11,7 @@ use hyades_engine::db::{Flow, Interrupt, Savepoint};
 use hyades_engine::error::{Abort, Error, Result, sqlstate};
 use hyades_engine::procedure::frame::{Frame, Message, RowSink};
 use hyades_engine::procedure::ir::Procedure;
+use hyades_engine::storage::routine::Routine;
 use hyades_engine::value::{Value, text};
 
 use super::copy_out::CopyWriter;
@@ -222,7 +223,7 @@ impl Session {
 
     /// A frame at the start of this procedure.
     pub(super) fn take_frame(&mut self, procedure: &Arc<Procedure>) -> Box<Frame> {
-        let known = self.spare_frames.iter().rposition(|frame| Arc::ptr_eq(&frame.procedure, procedure));
+        let known = self.spare_frames.iter().rposition(|frame| frame.procedure.is(procedure));
         let at = known.or((self.spare_frames.len() >= MOST_SPARE_FRAMES).then_some(0));
         match at {
             Some(at) => {
@@ -231,6 +232,22 @@ impl Session {
                 frame
             }
             None => Box::new(Frame::new(Arc::clone(procedure))),
+        }
+    }
+
+    /// The same for a routine's procedure.
+    pub(super) fn take_call_frame(&mut self, routine: &Routine) -> Result<Box<Frame>> {
+        let would_run = |frame: &Box<Frame>| self.worker.would_run(routine, &frame.procedure);
+        match self.spare_frames.iter().rposition(would_run) {
+            Some(at) => {
+                let mut frame = self.spare_frames.remove(at);
+                frame.reset();
+                Ok(frame)
+            }
+            None => {
+                let procedure = self.worker.procedure(routine)?;
+                Ok(self.take_frame(&procedure))
+            }
         }
     }
 

@@ -9,6 +9,7 @@ use hyades_engine::catalog::{CatalogChange, RoutineId, TableId, TableName};
 use hyades_engine::config::{Config, ProtocolKind};
 use hyades_engine::db::{Engine, Flow, Interrupt, Logging, LoggingChoice, Savepoint, Worker, open};
 use hyades_engine::error::{Abort, Error, Result};
+use hyades_engine::local_arc::LocalArc;
 use hyades_engine::log::durable::Durability;
 use hyades_engine::procedure::frame::{Environment, Frame, RowSink};
 use hyades_engine::procedure::ir::Procedure;
@@ -100,12 +101,13 @@ impl Worker for TestWorker {
     }
     fn begin_call(
         &mut self,
-        routine: &Arc<Routine>,
+        routine: &Routine,
+        procedure: &LocalArc<Procedure>,
         arguments: &[Value],
         environment: &Environment,
         logging: Logging,
     ) -> LoggingChoice {
-        self.inner.begin_call(routine, arguments, environment, logging)
+        self.inner.begin_call(routine, procedure, arguments, environment, logging)
     }
     fn run(&mut self, frame: &mut Frame, environment: &mut Environment, sink: &mut dyn RowSink) -> Flow<()> {
         self.wait()?;
@@ -137,6 +139,9 @@ impl Worker for TestWorker {
     }
     fn procedure(&self, routine: &Routine) -> Result<Arc<Procedure>> {
         self.inner.procedure(routine)
+    }
+    fn would_run(&self, routine: &Routine, procedure: &Procedure) -> bool {
+        self.inner.would_run(routine, procedure)
     }
     fn catalog_view(&self) -> &dyn CatalogView {
         self.inner.catalog_view()

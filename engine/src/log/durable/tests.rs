@@ -15,8 +15,8 @@ impl Wake for CountWakes {
     }
 }
 
-fn watch_of(logs: usize) -> Arc<DurableWatch> {
-    DurableWatch::new((0..logs).map(|_| Arc::default()).collect())
+fn watch_of(logs: usize) -> LocalArc<DurableWatch> {
+    DurableWatch::new((0..logs).map(|_| Arc::default()).collect()).into()
 }
 
 fn poll(durability: &mut Durability, wakes: &Arc<CountWakes>) -> Poll<Result<()>> {
@@ -24,7 +24,7 @@ fn poll(durability: &mut Durability, wakes: &Arc<CountWakes>) -> Poll<Result<()>
     Pin::new(durability).poll(&mut Context::from_waker(&waker))
 }
 
-fn needing(watch: &Arc<DurableWatch>, entries: &[u64]) -> Durability {
+fn needing(watch: &LocalArc<DurableWatch>, entries: &[u64]) -> Durability {
     Durability::new(watch, &LsnVector::from_slice(entries))
 }
 
@@ -117,7 +117,7 @@ fn many_threads_wait_for_two_logs() {
     let watch = watch_of(2);
     let waiters: Vec<_> = (0..4_u64)
         .map(|waiter| {
-            let watch = Arc::clone(&watch);
+            let watch = watch.clone();
             std::thread::spawn(move || {
                 for step in 0..200 {
                     let position = 8 * (step + waiter);
@@ -128,7 +128,7 @@ fn many_threads_wait_for_two_logs() {
         .collect();
     let loggers: Vec<_> = (0..2)
         .map(|log| {
-            let watch = Arc::clone(&watch);
+            let watch = watch.clone();
             std::thread::spawn(move || {
                 for step in 0..=210 {
                     watch.advance(log, Lsn(8 * step));

@@ -11,7 +11,8 @@
 //! * `arguments`: values with their types (`argument`).
 //! * `row numbers`: the keys that were drawn for rows of tables without a primary key, in order, each as the zigzag difference from
 //!   the one before.
-//! * `write-set hash`: what [`WriteSetHash`] made of every row written; replay must come to the same.
+//! * `write-set hash`: what [`WriteSetHash`] made of every write: the row, or the pieces of it that an update of the same length
+//!   exchanged; replay must come to the same.
 //!
 //! It takes the place of all operations of its transaction. Only where a test wants to compare both ways of replay
 //! (`Config::command_images`; `captured` has 8 then), the operations follow it.

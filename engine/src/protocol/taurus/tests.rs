@@ -158,13 +158,13 @@ fn a_transaction_without_a_record_leaves_no_trace_but_waits_for_what_it_saw() {
     let mut rolled_back = meta.clone();
     fixture.taurus.released(Write, &mut rolled_back, &LsnVector::from_slice(&[1 << 40]), Trace::None);
     assert_eq!(fixture.dependencies(Read, &rolled_back), seen);
-    let durability = fixture.taurus.durability(&seen);
+    let durability = fixture.taurus.durability(&fixture.taurus.watch(), &seen);
     assert!(!durability.is_durable(), "what it saw is not durable (pitfall 7)");
     fixture.memory.hold_durable_writes(false);
     durability.wait().expect("durable");
-    assert!(fixture.taurus.durability(&token).is_durable());
+    assert!(fixture.taurus.durability(&fixture.taurus.watch(), &token).is_durable());
     let nothing = fixture.dependencies(Read, &fixture.taurus.new_tuple_meta());
-    assert!(fixture.taurus.durability(&nothing).is_durable());
+    assert!(fixture.taurus.durability(&fixture.taurus.watch(), &nothing).is_durable());
 }
 
 #[test]
@@ -224,7 +224,7 @@ fn a_large_transaction_keeps_its_log_and_carries_its_flags_on_the_last_fragment(
             Append::Wait(ticket) => ticket.wait(),
         }
     };
-    taurus.durability(&token).wait().expect("durable");
+    taurus.durability(&taurus.watch(), &token).wait().expect("durable");
     let records = fixture.records(1);
     assert_eq!(records.len(), 1);
     assert!(records[0].2 && records[0].0 == token.get(1));

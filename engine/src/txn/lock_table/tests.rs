@@ -4,7 +4,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use super::*;
 use crate::error::Result;
-use crate::log::durable::Durability;
+use crate::local_arc::LocalArc;
+use crate::log::durable::{Durability, DurableWatch};
 use crate::protocol::{Append, CommitPayload, Trace};
 
 /// A tuple remembers the highest token left on it; a transaction collects the highest it met.
@@ -52,7 +53,10 @@ impl Protocol for Counting {
     fn read_only_commit(&self, dependencies: &u64) -> u64 {
         *dependencies
     }
-    fn durability(&self, _token: &u64) -> Durability {
+    fn watch(&self) -> LocalArc<DurableWatch> {
+        DurableWatch::new(Box::default()).into()
+    }
+    fn durability(&self, _watch: &LocalArc<DurableWatch>, _token: &u64) -> Durability {
         Durability::immediate()
     }
     fn name(&self) -> &'static str {

@@ -48,7 +48,7 @@ fn what_is_rolled_back_leaves_nothing() {
     assert_eq!(insert(&mut access, &table, &one), Insertion::Duplicate);
     let hash = access.write_set();
     let savepoint = access.savepoint();
-    access.update(&table, &one.0, &other_one.1);
+    access.update(&table, &one.0, &other_one.1, &other_one.1);
     assert_eq!(insert(&mut access, &table, &two), Insertion::Done);
     access.delete(&table, &one.0);
     assert_eq!(read(&mut access, &table, &one.0), None);

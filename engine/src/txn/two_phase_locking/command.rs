@@ -33,7 +33,7 @@ impl<P: Protocol> LockingTransaction<P> {
     pub(super) fn try_command(
         &mut self,
         routine: &Routine,
-        procedure: &Arc<Procedure>,
+        procedure: &Procedure,
         head: &[u8],
     ) -> Result<(), &'static str> {
         if !self.held.is_empty() || !self.undo.is_empty() || self.pending.is_some() {
@@ -47,11 +47,13 @@ impl<P: Protocol> LockingTransaction<P> {
         if routine.is_dropped() {
             return Err("the routine has been dropped or replaced");
         }
-        let current = routine.compiled_procedure(self.shared.catalog.version());
-        if current.is_none_or(|current| !Arc::ptr_eq(&current, procedure)) {
+        if !routine.is_compiled_as(self.shared.catalog.version(), procedure) {
             return Err("the schema has changed since the routine was compiled");
         }
-        self.shared.has_commands.store(true, Ordering::Relaxed);
+        // Not stored again for each call: everybody reads this cache line.
+        if !self.shared.has_commands.load(Ordering::Relaxed) {
+            self.shared.has_commands.store(true, Ordering::Relaxed);
+        }
         self.payload.begin_command(head);
         self.command = Some(CommandHead { bytes: head.len() });
         Ok(())

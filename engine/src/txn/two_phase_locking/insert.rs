@@ -13,7 +13,7 @@ use std::sync::atomic::Ordering;
 use crossbeam_epoch::{self as epoch, Guard};
 
 use super::resource::Resource;
-use super::{Before, LockingTransaction};
+use super::{Before, LockingTransaction, OldValue};
 use crate::mutant::{self, Mutant};
 use crate::protocol::{AccessMode, Protocol};
 use crate::storage::primary_index::{Located, PrimaryIndex, Vacancy};
@@ -69,7 +69,8 @@ impl<P: Protocol> LockingTransaction<P> {
             target = self.locate(table, index, key, &guard);
         }
         state.count_added(1);
-        self.note_write(table, key, Some(row), Before::Row(None));
+        let write_set = self.hash_write(table, key, Some(row));
+        self.note_write(table, key, Some(row), Before { write_set, value: OldValue::Row(None) });
         Ok(Insertion::Done)
     }
 
