@@ -131,6 +131,12 @@ fn write_column(expression: &Expr, writer: &mut RowWriter<'_>, context: &Context
         Expr::Case { branches, otherwise } => chosen(branches, otherwise, context)?,
         other => other,
     };
+    if matches!(writer.sql_type(), SqlType::Text | SqlType::Varchar(_))
+        && let Some(text) = peek_text(expression, context)
+    {
+        writer.text(text);
+        return Ok(false);
+    }
     match scalar(expression, context) {
         Some(scalar) if scalar.is_null() => {
             writer.null();
@@ -141,12 +147,6 @@ fn write_column(expression: &Expr, writer: &mut RowWriter<'_>, context: &Context
             return Ok(false);
         }
         None => {}
-    }
-    if matches!(writer.sql_type(), SqlType::Text | SqlType::Varchar(_))
-        && let Some(text) = peek_text(expression, context)
-    {
-        writer.text(text);
-        return Ok(false);
     }
     let value = evaluate(expression, context)?;
     writer.value(&value);

@@ -251,27 +251,31 @@ impl<T: Access> Run<'_, T> {
         }
     }
 
-    /// FOR over integers.
+    /// FOR over integers. A step goes on with the test that it leads to.
     #[inline]
-    pub(super) fn loop_step(&mut self, instruction: &Instruction) -> Next {
-        match *instruction {
-            Instruction::ForNext { counter, last, variable, is_reverse, end } => {
-                let (now, last) = (self.integer(counter), self.integer(last));
-                if if is_reverse { now < last } else { now > last } {
-                    return Next::Label(end);
-                }
-                self.frame.registers[usize::from(variable)].put(Value::Integer(now));
-                Next::Following
+    pub(super) fn loop_step(&mut self, procedure: &Procedure, instruction: &Instruction) -> Next {
+        let mut instruction = instruction;
+        let mut following = Next::Following;
+        if let Instruction::ForStep { counter, step, is_reverse, again, end } = *instruction {
+            let (now, step) = (self.integer(counter), self.integer(step));
+            let next = if is_reverse { now.checked_sub(step) } else { now.checked_add(step) };
+            let Some(next) = next else { return Next::Label(end) };
+            self.frame.registers[usize::from(counter)].put(Value::Integer(next));
+            match procedure.code.get(again as usize) {
+                Some(test @ Instruction::ForNext { .. }) => instruction = test,
+                _ => return Next::Label(again),
             }
-            Instruction::ForStep { counter, step, is_reverse, again, end } => {
-                let (now, step) = (self.integer(counter), self.integer(step));
-                let next = if is_reverse { now.checked_sub(step) } else { now.checked_add(step) };
-                let Some(next) = next else { return Next::Label(end) };
-                self.frame.registers[usize::from(counter)].put(Value::Integer(next));
-                Next::Label(again)
-            }
-            ref other => unreachable!("{other:?} is no loop"),
+            following = Next::Label(again + 1);
         }
+        let Instruction::ForNext { counter, last, variable, is_reverse, end } = *instruction else {
+            unreachable!("{instruction:?} is no loop")
+        };
+        let (now, last) = (self.integer(counter), self.integer(last));
+        if if is_reverse { now < last } else { now > last } {
+            return Next::Label(end);
+        }
+        self.frame.registers[usize::from(variable)].put(Value::Integer(now));
+        following
     }
 
     fn report(&mut self, report: &Report) -> Result<()> {

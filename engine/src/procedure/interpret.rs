@@ -145,7 +145,9 @@ impl<'r, T: Access> Run<'r, T> {
                     true => Next::Following,
                     false => Next::Label(*to),
                 },
-                Instruction::ForNext { .. } | Instruction::ForStep { .. } => self.loop_step(instruction),
+                Instruction::ForNext { .. } | Instruction::ForStep { .. } => {
+                    self.loop_step(&procedure, instruction)
+                }
                 Instruction::Insert { table, values, row } => {
                     self.insert_or_fail(&procedure.tables[usize::from(*table)], values, *row)?
                 }

@@ -13,7 +13,7 @@
 use std::cmp::Ordering;
 
 use super::{SqlType, Value};
-use crate::procedure::ir::BinaryOperator;
+use crate::procedure::ir::{BinaryOperator, UnaryOperator};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum ScalarKind {
@@ -145,8 +145,19 @@ impl Scalar {
         }
     }
 
+    /// `-value` and `~value` of an integer.
+    pub(crate) fn unary(self, operator: UnaryOperator) -> Option<Scalar> {
+        if self.is_null() {
+            return Some(self);
+        }
+        match operator {
+            UnaryOperator::Negate => self.kind.integer(self.number.checked_neg()?),
+            UnaryOperator::BitNot => self.kind.integer(!self.number),
+        }
+    }
+
     /// A comparison, or arithmetic over integers of one type.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn binary(operator: BinaryOperator, left: Scalar, right: Scalar) -> Option<Scalar> {
         if left.kind != right.kind || left.is_null() {
             let is_null = left.is_null() || right.is_null();

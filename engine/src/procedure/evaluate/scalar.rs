@@ -73,6 +73,7 @@ fn compound(expr: &Expr, places: &impl Places) -> Option<Scalar> {
             None => Scalar::NULL,
         }),
         Expr::IsNull(inner) => is_null(inner, places).map(Scalar::boolean),
+        Expr::Unary { operator, operand } => scalar(operand, places)?.unary(*operator),
         Expr::Case { branches, otherwise } => {
             for (when, then) in branches {
                 if scalar(when, places)?.truth()? == Some(true) {
@@ -121,8 +122,7 @@ fn element(array: &Expr, index: &Expr, places: &impl Places) -> Option<Scalar> {
                 None => Some(Scalar::NULL),
             }
         }
-        Value::Array(_) => Some(Scalar::NULL),
-        Value::Null => Some(Scalar::NULL),
+        Value::Array(_) | Value::Null => Some(Scalar::NULL),
         _ => None,
     }
 }

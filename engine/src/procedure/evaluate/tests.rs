@@ -260,6 +260,10 @@ fn any_expression() -> impl Strategy<Value = Expr> {
             1 => (boxed(), boxed()).prop_map(|(left, right)| Expr::Or(left, right)),
             1 => boxed().prop_map(Expr::Not),
             1 => boxed().prop_map(Expr::IsNull),
+            1 => (boxed(), any::<bool>()).prop_map(|(operand, is_negation)| {
+                let operator = if is_negation { UnaryOperator::Negate } else { UnaryOperator::BitNot };
+                Expr::Unary { operator, operand }
+            }),
             1 => (boxed(), casts).prop_map(|(operand, to)| Expr::Cast { operand, to, explicit: true }),
             1 => (inner.clone(), inner.clone(), boxed())
                 .prop_map(|(when, then, otherwise)| Expr::Case { branches: vec![(when, then)], otherwise }),

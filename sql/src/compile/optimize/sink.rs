@@ -68,8 +68,7 @@ fn only_reader(
     if inputs.contains(into) {
         return None;
     }
-    for here in at + 1..procedure.code.len() {
-        let instruction = &procedure.code[here];
+    for (here, instruction) in procedure.code.iter().enumerate().skip(at + 1) {
         if targets[here] || !is_plain(instruction) {
             return None;
         }
