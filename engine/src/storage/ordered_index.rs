@@ -27,6 +27,7 @@
 //! Neumann, "The ART of Practical Synchronization", DaMoN 2016.
 #![allow(unsafe_code)] // Reads nodes that writers change at the same time and that are reclaimed through the epoch.
 
+mod finger;
 mod insert;
 pub(super) mod key;
 pub(super) mod node;
@@ -39,6 +40,7 @@ use std::sync::atomic::{AtomicPtr, AtomicU64, Ordering};
 use crossbeam_epoch::Guard;
 use crossbeam_utils::Backoff;
 
+pub(super) use self::finger::Finger;
 pub(super) use self::insert::{Located, Vacancy};
 use self::key::IndexKey;
 use self::node::Node;

@@ -16,7 +16,9 @@ use crossbeam_epoch::Guard;
 use super::hash_index::HashIndex;
 pub use super::ordered_index::key::KeyBytes;
 use super::ordered_index::key::{ByteString, IndexKey};
-use super::ordered_index::{Located as OrderedLocated, OrderedIndex, Vacancy as OrderedVacancy};
+use super::ordered_index::{
+    Finger as OrderedFinger, Located as OrderedLocated, OrderedIndex, Vacancy as OrderedVacancy,
+};
 use super::record::Record;
 use super::scan_batch::{ScanBatch, ScanDirection, ScanPage};
 use crate::catalog::IndexKind;
@@ -51,6 +53,13 @@ enum VacancyKind<'g> {
     Wide(OrderedVacancy<'g, u128>),
     Bytes(OrderedVacancy<'g, ByteString>),
     Hash,
+}
+
+/// Remembers where the last key went, in whatever index: rows that come in ascending order find their place at once.
+#[derive(Clone, Copy, Default)]
+pub struct Finger {
+    narrow: Option<OrderedFinger<u64, u64>>,
+    wide: Option<OrderedFinger<u128, u128>>,
 }
 
 /// Runs one expression on whatever ordered index, another on whatever hash index is inside.
@@ -122,7 +131,7 @@ impl PrimaryIndex {
 
     /// The record under a key, which may be without a row, or else the place where it would stand. Panics unless the index accepts the
     /// key.
-    pub fn locate<'g>(&'g self, key: &[u8], guard: &'g Guard) -> Located<'g> {
+    pub fn locate<'g>(&'g self, key: &[u8], finger: &Finger, guard: &'g Guard) -> Located<'g> {
         self.assert_accepts(key);
         fn wrap<'g, K: IndexKey>(
             located: OrderedLocated<'g, K>,
@@ -134,8 +143,22 @@ impl PrimaryIndex {
             }
         }
         match &self.kind {
-            Kind::OrderedNarrow(index) => wrap(index.locate(u64::probe(key), guard), VacancyKind::Narrow),
-            Kind::OrderedWide(index) => wrap(index.locate(u128::probe(key), guard), VacancyKind::Wide),
+            Kind::OrderedNarrow(index) => {
+                let key = u64::probe(key);
+                let behind = finger.narrow.as_ref().and_then(|finger| index.vacancy_at(finger, key, guard));
+                wrap(
+                    behind.map_or_else(|| index.locate(key, guard), OrderedLocated::Absent),
+                    VacancyKind::Narrow,
+                )
+            }
+            Kind::OrderedWide(index) => {
+                let key = u128::probe(key);
+                let behind = finger.wide.as_ref().and_then(|finger| index.vacancy_at(finger, key, guard));
+                wrap(
+                    behind.map_or_else(|| index.locate(key, guard), OrderedLocated::Absent),
+                    VacancyKind::Wide,
+                )
+            }
             Kind::OrderedBytes(index) => {
                 wrap(index.locate(ByteString::probe(key), guard), VacancyKind::Bytes)
             }
@@ -158,28 +181,29 @@ impl PrimaryIndex {
         }
     }
 
-    /// Puts a record under the key for which this index has given out the vacancy. `None`, and the record is dropped, if the key has come
+    /// Puts a record under the key for which this index has given out the vacancy. False, and the record is dropped, if the key has come
     /// meanwhile, or if something around has changed so that another key might be the next one: locate again.
     pub fn fill<'g>(
         &'g self,
         vacancy: &Vacancy<'g>,
         key: &[u8],
         record: Box<Record>,
+        finger: &mut Finger,
         guard: &'g Guard,
-    ) -> Option<&'g Record> {
+    ) -> bool {
         match (&self.kind, &vacancy.0) {
             (Kind::OrderedNarrow(index), VacancyKind::Narrow(vacancy)) => {
-                index.fill(vacancy, u64::probe(key), record, guard)
+                index.fill_and_point(vacancy, u64::probe(key), record, &mut finger.narrow, guard)
             }
             (Kind::OrderedWide(index), VacancyKind::Wide(vacancy)) => {
-                index.fill(vacancy, u128::probe(key), record, guard)
+                index.fill_and_point(vacancy, u128::probe(key), record, &mut finger.wide, guard)
             }
             (Kind::OrderedBytes(index), VacancyKind::Bytes(vacancy)) => {
-                index.fill(vacancy, ByteString::probe(key), record, guard)
+                index.fill(vacancy, ByteString::probe(key), record, guard).is_some()
             }
-            (Kind::HashNarrow(index), VacancyKind::Hash) => index.insert(key, record, guard),
-            (Kind::HashWide(index), VacancyKind::Hash) => index.insert(key, record, guard),
-            (Kind::HashBytes(index), VacancyKind::Hash) => index.insert(key, record, guard),
+            (Kind::HashNarrow(index), VacancyKind::Hash) => index.insert(key, record, guard).is_some(),
+            (Kind::HashWide(index), VacancyKind::Hash) => index.insert(key, record, guard).is_some(),
+            (Kind::HashBytes(index), VacancyKind::Hash) => index.insert(key, record, guard).is_some(),
             _ => unreachable!("the vacancy is of another index"),
         }
     }

@@ -42,6 +42,7 @@ use crate::mutant::{self, Mutant};
 use crate::procedure::ir::Procedure;
 use crate::protocol::{AccessMode, CommitPayload, Protocol, Trace};
 use crate::storage::catalog::Catalog;
+use crate::storage::primary_index::Finger;
 use crate::storage::record::{OldRow, Record};
 use crate::storage::routine::Routine;
 use crate::storage::table::{Table, TableState};
@@ -104,6 +105,8 @@ impl<P: Protocol> TwoPhaseLocking<P> {
             id: TransactionId(worker << 32),
             tables: Vec::new(),
             held: Vec::new(),
+            divided_gap: None,
+            finger: Finger::default(),
             pending: None,
             has_waited: false,
             undo: Vec::new(),
@@ -172,6 +175,10 @@ pub struct LockingTransaction<P: Protocol> {
     dependencies: P::Dependencies,
     tables: Vec<TableUse>,
     held: Vec<Resource>,
+    /// Of those, the gap that inserts have last divided, unless the transaction may have read it.
+    divided_gap: Option<Resource>,
+    /// Where the last insert went.
+    finger: Finger,
     /// The resource it waits for.
     pending: Option<Resource>,
     has_waited: bool,
@@ -468,6 +475,7 @@ impl<P: Protocol> Access for LockingTransaction<P> {
 impl<P: Protocol> Transaction<P> for LockingTransaction<P> {
     fn begin(&mut self) {
         self.id.0 += 1;
+        self.divided_gap = None;
         self.shared.protocol.begin(&mut self.dependencies);
         if self.tables.len() > REMEMBERED_TABLES || self.tables.iter().any(|used| used.table.is_dropped()) {
             self.tables.clear();

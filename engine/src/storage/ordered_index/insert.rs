@@ -21,6 +21,7 @@ use crossbeam_epoch::Guard;
 
 use super::key::IndexKey;
 use super::node::Node;
+use super::scan::Ahead;
 use super::version_lock::{Restart, WriteGuard};
 use super::{NODE_CAPACITY, OrderedIndex, Place, Turn, retry};
 use crate::storage::record::Record;
@@ -46,11 +47,9 @@ pub(in crate::storage) enum Located<'g, K: IndexKey, const CAPACITY: usize = NOD
 
 /// See the module head.
 pub(in crate::storage) struct Vacancy<'g, K: IndexKey, const CAPACITY: usize = NODE_CAPACITY> {
-    place: Place<'g, K, CAPACITY>,
-    position: usize,
-    next: Option<K::Probe<'g>>,
-    /// The leaf of the next key, if it is another one.
-    beyond: Option<Place<'g, K, CAPACITY>>,
+    pub(super) place: Place<'g, K, CAPACITY>,
+    pub(super) position: usize,
+    pub(super) ahead: Ahead<'g, K, CAPACITY>,
 }
 
 /// A locked parent with room for one more child.
@@ -62,12 +61,12 @@ enum Parent<'g, K: IndexKey, const CAPACITY: usize> {
 impl<'g, K: IndexKey, const CAPACITY: usize> Vacancy<'g, K, CAPACITY> {
     /// The smallest key above the one that was looked for.
     pub(in crate::storage) fn next(&self) -> Option<K::Probe<'g>> {
-        self.next
+        self.ahead.next
     }
 
     /// Whether the next key still is. The leaf that it must not have come into is locked by the caller.
     fn check_beyond(&self) -> Result<(), Restart> {
-        self.beyond.map_or(Ok(()), |beyond| beyond.node.lock.check(beyond.version))
+        self.ahead.beyond.map_or(Ok(()), |beyond| beyond.node.lock.check(beyond.version))
     }
 }
 
@@ -81,8 +80,7 @@ impl<K: IndexKey, const CAPACITY: usize> OrderedIndex<K, CAPACITY> {
         retry(|| {
             let (mut located, turn) = self.try_locate(probe, guard)?;
             if let Located::Absent(vacancy) = &mut located {
-                (vacancy.next, vacancy.beyond) =
-                    self.key_from(vacancy.place, vacancy.position, turn, guard)?;
+                vacancy.ahead = self.key_from(vacancy.place, vacancy.position, turn, guard)?;
             }
             Ok(located)
         })
@@ -97,28 +95,31 @@ impl<K: IndexKey, const CAPACITY: usize> OrderedIndex<K, CAPACITY> {
         retry(|| match self.try_locate(probe, guard)?.0 {
             Located::Present(record) => Ok((record, false)),
             Located::Absent(vacancy) => {
-                let record = self.fill(&vacancy, probe, Box::default(), guard).ok_or(Restart)?;
+                let (record, _) = self.fill(&vacancy, probe, Box::default(), guard).ok_or(Restart)?;
                 Ok((record, true))
             }
         })
     }
 
-    /// Puts a record under a key that was not there, if nothing has changed since; otherwise drops it.
+    /// Puts a record under a key that was not there, if nothing has changed since; otherwise drops it. Also answers which version that
+    /// gave the leaf, unless it was split.
     pub(in crate::storage) fn fill<'g>(
         &'g self,
         vacancy: &Vacancy<'g, K, CAPACITY>,
         probe: K::Probe<'_>,
         record: Box<Record>,
         guard: &'g Guard,
-    ) -> Option<&'g Record> {
+    ) -> Option<(&'g Record, Option<u64>)> {
         let record = Box::into_raw(record);
-        if self.try_fill(vacancy, probe, record, guard).is_err() {
-            // SAFETY: not linked, so still owned by this call.
-            drop(unsafe { Box::from_raw(record) });
-            return None;
+        match self.try_fill(vacancy, probe, record, guard) {
+            // SAFETY: just linked; it leaves only through the epoch, which the guard holds up.
+            Ok(version) => Some((unsafe { &*record }, version)),
+            Err(Restart) => {
+                // SAFETY: not linked, so still owned by this call.
+                drop(unsafe { Box::from_raw(record) });
+                None
+            }
         }
-        // SAFETY: just linked; it leaves only through the epoch, which the guard holds up.
-        Some(unsafe { &*record })
     }
 
     fn try_fill(
@@ -127,10 +128,10 @@ impl<K: IndexKey, const CAPACITY: usize> OrderedIndex<K, CAPACITY> {
         probe: K::Probe<'_>,
         record: *mut Record,
         guard: &Guard,
-    ) -> Result<(), Restart> {
+    ) -> Result<Option<u64>, Restart> {
         let Place { node: leaf, version } = vacancy.place;
         if leaf.is_full() {
-            return self.split_leaf(vacancy, probe, record, guard);
+            return self.split_leaf(vacancy, probe, record, guard).map(|()| None);
         }
         let lock = leaf.lock.upgrade(version)?;
         if vacancy.check_beyond().is_err() {
@@ -138,7 +139,7 @@ impl<K: IndexKey, const CAPACITY: usize> OrderedIndex<K, CAPACITY> {
             return Err(Restart);
         }
         leaf.insert_locked(vacancy.position, probe, record.cast());
-        Ok(())
+        Ok(Some(lock.unlock()))
     }
 
     /// Does not look for the next key, but says where it hangs if it is not in the same leaf.
@@ -167,7 +168,8 @@ impl<K: IndexKey, const CAPACITY: usize> OrderedIndex<K, CAPACITY> {
                 return Ok((Located::Present(leaf.record(position, version)?), None));
             }
             leaf.lock.check(version)?;
-            Ok((Located::Absent(Vacancy { place, position, next: None, beyond: None }), turn))
+            let ahead = Ahead { next: None, beyond: None, limit: None };
+            Ok((Located::Absent(Vacancy { place, position, ahead }), turn))
         }
     }
 

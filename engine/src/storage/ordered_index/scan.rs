@@ -21,9 +21,15 @@ struct Slice<'g, K: IndexKey, const CAPACITY: usize> {
     turn: Option<Turn<'g, K, CAPACITY>>,
 }
 
-/// A key, if there is one, and the leaf it is in, if that is not the one where the search began.
-type FirstKey<'g, K, const CAPACITY: usize> =
-    (Option<<K as IndexKey>::Probe<'g>>, Option<Place<'g, K, CAPACITY>>);
+/// What follows a place in a leaf.
+pub(super) struct Ahead<'g, K: IndexKey, const CAPACITY: usize> {
+    /// The next key, if there is one.
+    pub(super) next: Option<K::Probe<'g>>,
+    /// Its leaf, if it is another one.
+    pub(super) beyond: Option<Place<'g, K, CAPACITY>>,
+    /// The next key, or where the leaf's range ends: keys below it go to the same place. `None` for all keys.
+    pub(super) limit: Option<K::Probe<'g>>,
+}
 
 impl<K: IndexKey, const CAPACITY: usize> OrderedIndex<K, CAPACITY> {
     /// Fills `batch` with the next keys from `from` on, `most` of them and those of one leaf at most.
@@ -86,7 +92,7 @@ impl<K: IndexKey, const CAPACITY: usize> OrderedIndex<K, CAPACITY> {
     ) -> Option<K::Probe<'a>> {
         retry(|| {
             let slice = self.slice(from, ScanDirection::Forward, guard)?;
-            Ok(self.key_from(slice.place, slice.positions.start, slice.turn, guard)?.0)
+            Ok(self.key_from(slice.place, slice.positions.start, slice.turn, guard)?.next)
         })
     }
 
@@ -97,20 +103,25 @@ impl<K: IndexKey, const CAPACITY: usize> OrderedIndex<K, CAPACITY> {
         position: usize,
         turn: Option<Turn<'g, K, CAPACITY>>,
         guard: &'g Guard,
-    ) -> Result<FirstKey<'g, K, CAPACITY>, Restart> {
+    ) -> Result<Ahead<'g, K, CAPACITY>, Restart> {
         if position < here.node.count() {
             // SAFETY: reached under the guard, here and below.
             let key = unsafe { here.node.key(position, here.version, guard) }?;
             here.node.lock.check(here.version)?;
-            return Ok((Some(key), None));
+            return Ok(Ahead { next: Some(key), beyond: None, limit: Some(key) });
         }
-        let Some(turn) = turn else { return here.node.lock.check(here.version).map(|()| (None, None)) };
+        let Some(turn) = turn else {
+            here.node.lock.check(here.version)?;
+            return Ok(Ahead { next: None, beyond: None, limit: None });
+        };
+        // SAFETY: as above. `leaf_behind` checks the node.
+        let fence = unsafe { turn.place.node.key(turn.index, turn.place.version, guard) }?;
         let beyond = self.leaf_behind(turn, ScanDirection::Forward, guard)?;
         // SAFETY: as above.
         let key = unsafe { beyond.node.key(0, beyond.version, guard) }?;
         here.node.lock.check(here.version)?;
         beyond.node.lock.check(beyond.version)?;
-        Ok((Some(key), Some(beyond)))
+        Ok(Ahead { next: Some(key), beyond: Some(beyond), limit: Some(fence) })
     }
 
     /// Descends to the leaf at `from`; consistent at the version in the slice.

@@ -171,7 +171,7 @@ fn race<K: IndexKey>(
     }
     let row = Box::new(Record::with_row(&key));
     let is_right = !model.contains_key(&key) && next == next_in(model);
-    if let Some(record) = index.fill(&vacancy, K::probe(&key), row, guard) {
+    if let Some((record, _)) = index.fill(&vacancy, K::probe(&key), row, guard) {
         assert!(is_right, "filled although {next:?} is not the next key any more");
         assert_eq!(record.row(guard), Some(&key[..]));
         model.insert(key, ());
@@ -252,7 +252,7 @@ fn a_vacancy_is_filled_while_nothing_changes_around_it() {
         for _ in 0..2 {
             let Located::Absent(vacancy) = index.locate(key, &guard) else { panic!("{key} is there") };
             assert_eq!(vacancy.next(), next);
-            let record = index.fill(&vacancy, key, Box::default(), &guard).expect("nothing has changed");
+            let (record, _) = index.fill(&vacancy, key, Box::default(), &guard).expect("nothing has changed");
             assert!(
                 matches!(index.locate(key, &guard), Located::Present(found) if std::ptr::eq(found, record))
             );

@@ -98,6 +98,11 @@ impl WriteGuard<'_> {
         std::mem::forget(self);
     }
 
+    /// Unlocks under a new version, and says which.
+    pub(super) fn unlock(self) -> u64 {
+        self.version + CHANGE
+    }
+
     /// Unlocks for ever: the node has left the tree.
     pub(super) fn unlock_obsolete(self) {
         self.lock.0.store(self.version + CHANGE + OBSOLETE, Ordering::Release);

@@ -2,12 +2,15 @@
 
 use std::collections::BTreeSet;
 use std::ops::Bound;
+use std::sync::Arc;
+use std::thread;
 
 use crossbeam_epoch::{Guard, pin};
 use proptest::prelude::*;
 
-use super::PrimaryIndex;
+use super::{Finger, Located, PrimaryIndex};
 use crate::catalog::IndexKind;
+use crate::storage::record::Record;
 use crate::storage::scan_batch::{ScanBatch, ScanDirection};
 
 const WIDTHS: [Option<usize>; 5] = [Some(3), Some(8), Some(11), Some(20), None];
@@ -78,6 +81,155 @@ proptest! {
         let next = index.first_key(Bound::Excluded(&bound), &guard).map(|key| key.to_vec());
         prop_assert_eq!(next.as_ref(), expected);
     }
+}
+
+/// What happens to an index that is filled with a finger that lives longer than any pin.
+#[derive(Clone, Debug)]
+enum Step {
+    /// Keys in ascending order, at this distance.
+    Run {
+        first: u16,
+        count: u16,
+        distance: u16,
+    },
+    Remove(u16),
+    /// Another key comes without the finger.
+    Come(u16),
+    /// Another key comes while the first is on its way.
+    Race(u16, u16),
+}
+
+fn steps() -> impl Strategy<Value = Vec<Step>> {
+    let key = 0..2000_u16;
+    let step = prop_oneof![
+        3 => (key.clone(), 0..150_u16, 1..5_u16)
+            .prop_map(|(first, count, distance)| Step::Run { first, count, distance }),
+        2 => key.clone().prop_map(Step::Remove),
+        2 => key.clone().prop_map(Step::Come),
+        2 => (key.clone(), 0..4_u16).prop_map(|(key, distance)| Step::Race(key, key + distance)),
+    ];
+    prop::collection::vec(step, 1..60)
+}
+
+/// Puts a key in as a transaction does; `meanwhile` happens after it was located. Answers whether it was put in.
+fn put(
+    index: &PrimaryIndex,
+    finger: &mut Finger,
+    model: &mut BTreeSet<Vec<u8>>,
+    key: &[u8],
+    meanwhile: impl FnOnce(&mut BTreeSet<Vec<u8>>),
+) -> bool {
+    let guard = pin();
+    let next_in = |model: &BTreeSet<Vec<u8>>| {
+        model.range::<[u8], _>((Bound::Excluded(key), Bound::Unbounded)).next().cloned()
+    };
+    let Located::Absent(vacancy) = index.locate(key, finger, &guard) else {
+        assert!(model.contains(key));
+        return false;
+    };
+    let next = index.next_key(&vacancy).map(|next| next.to_vec());
+    assert!(!model.contains(key) && next == next_in(model));
+    meanwhile(model);
+    let is_right = !model.contains(key) && next == next_in(model);
+    let is_filled = index.fill(&vacancy, key, Box::new(Record::with_row(key)), finger, &guard);
+    assert!(is_right || !is_filled, "filled although {next:?} is not the next key any more");
+    if is_filled {
+        model.insert(key.to_vec());
+    }
+    is_filled
+}
+
+fn insert(index: &PrimaryIndex, model: &mut BTreeSet<Vec<u8>>, key: &[u8]) {
+    let guard = pin();
+    index.get_or_insert(key, &guard).0.replace(Some(key), &guard);
+    model.insert(key.to_vec());
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 60, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn fingers_are_never_wrong(width in prop::sample::select(vec![3_usize, 8, 11, 16, 20]), steps in steps()) {
+        let index = PrimaryIndex::new(IndexKind::Ordered, Some(width));
+        let (mut model, mut finger) = (BTreeSet::new(), Finger::default());
+        let spell = |number: u16| [&vec![5; width - 2][..], &number.to_be_bytes()].concat();
+        for step in steps {
+            match step {
+                Step::Run { first, count, distance } => {
+                    for number in 0..count {
+                        let key = spell(first + number * distance);
+                        let is_new = !model.contains(&key);
+                        prop_assert_eq!(put(&index, &mut finger, &mut model, &key, |_| {}), is_new);
+                    }
+                }
+                Step::Remove(number) => {
+                    let guard = pin();
+                    let key = spell(number);
+                    index.get(&key, &guard).inspect(|record| drop(record.replace(None, &guard)));
+                    prop_assert_eq!(index.remove(&key, &guard), model.remove(&key));
+                    guard.flush();
+                }
+                Step::Come(number) => insert(&index, &mut model, &spell(number)),
+                Step::Race(number, other) => {
+                    put(&index, &mut finger, &mut model, &spell(number), |model| insert(&index, model, &spell(other)));
+                }
+            }
+        }
+        let found = collect(&index, Bound::Unbounded, ScanDirection::Forward, &pin());
+        prop_assert_eq!(found, model.into_iter().collect::<Vec<_>>());
+    }
+}
+
+/// Writers with fingers of their own put in runs of ascending keys that lie between each other's, and take a part of them out again,
+/// so that leaves split and disappear below the fingers.
+#[test]
+fn fingers_survive_company() {
+    const RUNS: u64 = if cfg!(debug_assertions) { 60 } else { 2_000 };
+    const RUN: u64 = 200;
+    const WRITERS: u64 = 3;
+    let index = Arc::new(PrimaryIndex::new(IndexKind::Ordered, Some(8)));
+    let spell = |run: u64, number: u64, writer: u64| {
+        ((run % 4) << 32 | (run * RUN + number) << 8 | writer).to_be_bytes()
+    };
+    let is_kept = |run: u64, number: u64| run.is_multiple_of(10) || number.is_multiple_of(37);
+    let writers = (0..WRITERS).map(|writer| {
+        let index = Arc::clone(&index);
+        thread::spawn(move || {
+            let mut finger = Finger::default();
+            for run in 0..RUNS {
+                for number in 0..RUN {
+                    let key = spell(run, number, writer);
+                    loop {
+                        let guard = pin();
+                        let Located::Absent(vacancy) = index.locate(&key, &finger, &guard) else {
+                            panic!("nobody else has this key")
+                        };
+                        assert!(index.next_key(&vacancy).is_none_or(|next| key[..] < *next));
+                        let record = Box::new(Record::with_row(&key));
+                        if index.fill(&vacancy, &key, record, &mut finger, &guard) {
+                            break;
+                        }
+                    }
+                }
+                for number in (0..RUN).filter(|&number| !is_kept(run, number)) {
+                    let (guard, key) = (pin(), spell(run, number, writer));
+                    let record = index.get(&key, &guard).expect("just put in");
+                    assert_eq!(record.replace(None, &guard).expect("with a row").bytes(), key);
+                    assert!(index.remove(&key, &guard));
+                }
+                pin().flush();
+            }
+        })
+    });
+    writers.collect::<Vec<_>>().into_iter().for_each(|writer| writer.join().expect("a writer failed"));
+    let mut expected = Vec::new();
+    for run in 0..RUNS {
+        for number in (0..RUN).filter(|&number| is_kept(run, number)) {
+            expected.extend((0..WRITERS).map(|writer| spell(run, number, writer).to_vec()));
+        }
+    }
+    expected.sort_unstable();
+    assert_eq!(collect(&index, Bound::Unbounded, ScanDirection::Forward, &pin()), expected);
 }
 
 #[test]

@@ -61,7 +61,8 @@ impl<P: Protocol> LockingTransaction<P> {
                         self.divide_gap(table, gap, key);
                         divided = Some(gap);
                     }
-                    if index.fill(&vacancy, key, Box::new(Record::with_row(row)), &guard).is_some() {
+                    let record = Box::new(Record::with_row(row));
+                    if index.fill(&vacancy, key, record, &mut self.finger, &guard) {
                         break;
                     }
                 }
@@ -75,7 +76,7 @@ impl<P: Protocol> LockingTransaction<P> {
     }
 
     fn locate<'g>(&self, table: &Table, index: &'g PrimaryIndex, key: &[u8], guard: &'g Guard) -> Target<'g> {
-        match index.locate(key, guard) {
+        match index.locate(key, &self.finger, guard) {
             Located::Present(record) => Target::Record(record),
             Located::Absent(vacancy) => {
                 let gap = Resource::gap(table.id(), index.next_key(&vacancy).as_deref());
@@ -87,10 +88,16 @@ impl<P: Protocol> LockingTransaction<P> {
 
     /// Locks the gap before the next key, which a new key is about to divide.
     fn lock_divided_gap(&mut self, table: &Table, gap: Resource, key: &[u8]) -> Flow<()> {
+        // Keys that come in ascending order divide the same gap. A wait for another one was settled when the row was locked.
+        if self.divided_gap == Some(gap) {
+            return Ok(());
+        }
         let held = self.lock(gap, AccessMode::IntentWrite)?;
         if held.covers(AccessMode::Read) {
             // This transaction has read the range; the part below `key` gets a gap of its own.
             self.lock(Resource::gap(table.id(), Some(key)), AccessMode::Read)?;
+        } else {
+            self.divided_gap = Some(gap);
         }
         Ok(())
     }

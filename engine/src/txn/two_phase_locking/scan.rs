@@ -95,6 +95,7 @@ impl<P: Protocol> LockingTransaction<P> {
     }
 
     fn lock_scanned_gap(&mut self, table: &Table, key: Option<&[u8]>) -> Flow<()> {
+        self.divided_gap = None;
         if mutant::is_active(Mutant::SkipGapLock) {
             return Ok(());
         }
