@@ -90,6 +90,21 @@ fn nothing_appears_in_a_range_that_was_read() {
     }
 }
 
+/// The reader divides the same gap before its scan and after it.
+#[test]
+fn nothing_appears_beside_an_own_insert_into_a_range_that_was_read() {
+    let engine = open(IndexKind::Ordered);
+    filled(&engine, &[(1, 1), (9, 9)]);
+    let [mut reader, mut first, mut second, mut third] = clients(&engine);
+    reader.put_number(3, 3).unwrap();
+    assert_eq!(reader.attempt(Operation::ScanNumbers, &[big(0), big(99)]).ok().unwrap().len(), 3);
+    reader.put_number(6, 6).unwrap();
+    for (other, key) in [(&mut first, 2), (&mut second, 4), (&mut third, 7)] {
+        must_wait(other.attempt(Operation::PutNumber, &[big(key), big(1)]));
+    }
+    assert_eq!(reader.attempt(Operation::ScanNumbers, &[big(0), big(99)]).ok().unwrap().len(), 4);
+}
+
 #[test]
 fn inserts_into_one_gap_do_not_meet() {
     let engine = open(IndexKind::Ordered);
