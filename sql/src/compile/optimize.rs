@@ -387,6 +387,14 @@ fn union(set: &mut [u64], other: &[u64]) {
 struct Live {
     before: Sets,
     behind: Sets,
+    /// What some handler reads.
+    handlers: Vec<u64>,
+}
+
+impl Live {
+    fn handlers_read(&self, register: Register) -> bool {
+        contains(&self.handlers, register)
+    }
 }
 
 /// What is live before and behind each instruction.
@@ -434,7 +442,7 @@ fn live(procedure: &Procedure, flow: &Flow) -> Live {
             }
         }
         if !is_changed {
-            return Live { before, behind };
+            return Live { before, behind, handlers };
         }
     }
 }

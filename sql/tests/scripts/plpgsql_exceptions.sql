@@ -495,3 +495,49 @@ rollback to s;
 call outer_procedure(4);
 commit;
 select * from t where id in (1, 204) order by id;
+
+-- What a handler, or what follows the block, finds in a variable that was set before an error.
+create function set_before_error(x int) returns int language plpgsql as $$
+declare
+    v int := 1;
+begin
+    begin
+        v := 5;
+        v := v / x;
+    exception when division_by_zero then
+        return v;
+    end;
+    return -v;
+end
+$$;
+select set_before_error(0), set_before_error(2);
+
+create function text_before_error(p int) returns text language plpgsql as $$
+declare
+    s text := 'start';
+begin
+    begin
+        s := 'step one';
+        s := s || (1 / p)::text;
+    exception when others then
+        null;
+    end;
+    return s;
+end
+$$;
+select text_before_error(0), text_before_error(1);
+
+create function number_before_error(p int) returns int language plpgsql as $$
+declare
+    n int := 0;
+begin
+    begin
+        n := 10;
+        n := n * p;
+    exception when numeric_value_out_of_range then
+        n := n + 1;
+    end;
+    return n;
+end
+$$;
+select number_before_error(2000000000), number_before_error(3);

@@ -76,7 +76,9 @@ fn only_reader(
         let reads = flow.used[here].as_ref()?.iter().filter(|used| *used == into).count();
         let sets = defined(instruction);
         if reads > 0 {
-            let ends = !live.behind.has(here, *into) || (sets.contains(into) && defines_always(instruction));
+            // Where the reader sets it again, it does so only if it does not fail.
+            let is_set = sets.contains(into) && defines_always(instruction);
+            let ends = !live.behind.has(here, *into) || (is_set && !live.handlers_read(*into));
             return (reads == 1 && leaves && ends).then_some(here);
         }
         let changes_row = |row: RowSlot| {
