@@ -9,6 +9,7 @@
 //! | `remove` | key | deletes a row, if it is there |
 //! | `journal` | value | adds a row to a table without a primary key |
 //! | `surroundings` | key | sets the text under `key` to times, in the time zone, and chance |
+//! | `chances` | key | inserts chance under `key` and the key behind it, unless they are taken |
 //! | `whole` | into | as `sum` over the whole table |
 //! | `fail` | key | writes, then fails |
 
@@ -41,6 +42,7 @@ const ROUTINES: &[(&str, usize)] = &[
     ("remove", 1),
     ("journal", 1),
     ("surroundings", 1),
+    ("chances", 1),
     ("whole", 1),
     ("fail", 1),
 ];
@@ -295,9 +297,26 @@ fn sum(range: ScanRange, into: u16, seen: u16) -> Vec<Instruction> {
     code
 }
 
+fn call(function: Function) -> Expr {
+    Expr::Call { function, arguments: Vec::new() }
+}
+
+fn text(expr: Expr) -> Expr {
+    Expr::Cast { operand: Box::new(expr), to: SqlType::Text, explicit: true }
+}
+
+/// Inserts that may have to wait when they have drawn already.
+fn chances() -> Vec<Instruction> {
+    let insert = |key, next| Instruction::InsertOr {
+        table: LISTS,
+        values: vec![key, text(call(Function::Random))],
+        row: LISTS,
+        duplicate: next,
+    };
+    vec![insert(register(0), 1), insert(add(register(0), integer(1)), 2)]
+}
+
 fn surroundings() -> Vec<Instruction> {
-    let call = |function| Expr::Call { function, arguments: Vec::new() };
-    let text = |expr| Expr::Cast { operand: Box::new(expr), to: SqlType::Text, explicit: true };
     let concat = |left, right| binary(BinaryOperator::Concat, left, right);
     let known = concat(
         concat(text(call(Function::Now)), text(call(Function::StatementTimestamp))),
@@ -332,6 +351,7 @@ fn code_of(body: &str) -> Option<Vec<Instruction>> {
         ],
         "journal" => vec![Instruction::Insert { table: JOURNAL, values: vec![register(0)], row: JOURNAL }],
         "surroundings" => surroundings(),
+        "chances" => chances(),
         "fail" => {
             let mut code = Vec::new();
             upsert(&mut code, NUMBERS, register(0), integer(-1));
@@ -354,7 +374,7 @@ impl RoutineCompiler for TestCompiler {
             catalog.table(&public(name)).map(TableReference::new).ok_or_else(missing)
         };
         let parameters: Vec<SqlType> = routine.inputs().map(|parameter| parameter.sql_type).collect();
-        let uses = body == "surroundings";
+        let uses = matches!(body, "surroundings" | "chances");
         Ok(Procedure {
             name: routine.name.name.clone(),
             registers: parameters.len() as u16 + 2,

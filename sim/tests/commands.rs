@@ -69,13 +69,14 @@ fn random_call(client: &mut Client, random: &mut StdRng) -> bool {
     let mut key = || random.random_range(0..KEYS) as i64;
     let (one, other) = (key(), key());
     let low = one.min(other);
-    let (name, arguments) = match random.random_range(0..20) {
+    let (name, arguments) = match random.random_range(0..22) {
         0..7 => ("copy", vec![one, other, random.random_range(1..5)]),
         7..11 => ("sum", vec![low, low + random.random_range(1..6), random.random_range(0..KEYS) as i64]),
         11..15 => ("remove", vec![one]),
         15 => ("whole", vec![one]),
         16 => ("surroundings", vec![one]),
         17 => ("fail", vec![one]),
+        18..20 => ("chances", vec![one]),
         _ => ("journal", vec![one]),
     };
     let logging = if random.random_bool(0.7) { Logging::Command } else { Logging::Data };

@@ -13,7 +13,9 @@ use smallvec::SmallVec;
 use super::access::{self, Scratch};
 use super::evaluate::{Context, Places, chosen, condition, evaluate, scalar};
 use super::frame::{Environment, Frame, RowSink};
-use super::ir::{Expr, Instruction, Label, Procedure, Register, RowSlot, TableReference, Violation};
+use super::ir::{
+    Expr, Instruction, Label, Procedure, Register, Replayability, RowSlot, TableReference, Violation,
+};
 use crate::error::{Error, Result, SqlState, sqlstate};
 use crate::storage::row::RowLayout;
 use crate::txn::{Access, Flow, Insertion, Interrupt, RowInPlace};
@@ -39,6 +41,7 @@ pub(crate) fn run<T: Access>(
             sink: &mut *sink,
             guard: &guard,
             rows_in_place: SmallVec::new(),
+            random_before: None,
         };
         if let Some(outcome) = run.resume() {
             return outcome;
@@ -57,6 +60,9 @@ pub(super) struct Run<'r, T: Access> {
     pub(super) environment: &'r mut Environment,
     pub(super) sink: &'r mut dyn RowSink,
     guard: &'r Guard,
+    /// The state of `random()` before the instruction, in a call that may be logged as a command: an instruction that waits runs again,
+    /// and must then draw what it drew.
+    random_before: Option<rand::rngs::SmallRng>,
     /// For row slots of the active procedure. `None`: the frame holds the row.
     pub(super) rows_in_place: SmallVec<[Option<RowInPlace<'r>>; 16]>,
 }
@@ -121,6 +127,9 @@ impl<'r, T: Access> Run<'r, T> {
                 }
                 Err(wait) => {
                     self.keep_rows();
+                    if let Some(random) = self.random_before.take() {
+                        self.environment.random.replace(random);
+                    }
                     return Some(Err(wait));
                 }
             }
@@ -130,6 +139,8 @@ impl<'r, T: Access> Run<'r, T> {
     /// Runs the active procedure until it returns or calls another.
     fn run_activation(&mut self) -> Flow<Exit> {
         let procedure = self.frame.procedure.clone();
+        let draws = matches!(procedure.replay, Replayability::Deterministic { uses_random: true, .. });
+        self.random_before = None;
         self.rows_in_place.resize(usize::from(procedure.rows), None);
         let mut budget = INTERRUPT_INTERVAL;
         while let Some(instruction) = procedure.code.get(self.frame.next as usize) {
@@ -137,6 +148,9 @@ impl<'r, T: Access> Run<'r, T> {
             if budget == 0 {
                 self.check_interrupt()?;
                 return Ok(Exit::Unpin);
+            }
+            if draws {
+                self.random_before = Some(self.environment.random.borrow().clone());
             }
             let next = match instruction {
                 Instruction::Evaluate { expr, into } => self.evaluate_into(expr, *into)?,
