@@ -75,7 +75,7 @@ fn measure(table: &Table, keys: &[u32]) -> Result<(), Box<dyn Error>> {
     let encoded = encode_keys(keys);
     let start = cpu_time();
     for key in &encoded {
-        black_box(other.index().get_or_insert(key, &guard));
+        black_box(other.index().get_or_insert(key, None, &guard));
     }
     report("insert a key without a row", start, encoded.len());
 

@@ -296,11 +296,9 @@ impl TableState {
         let mut key = Vec::new();
         self.for_each_row(guard, |row| {
             new.encode_key(row, &mut key);
-            let (record, inserted) = new.index().get_or_insert(&key, guard);
-            if !inserted {
+            if !new.index().get_or_insert(&key, Some(row), guard).1 {
                 return Err(self.duplicate_key(primary_key, row));
             }
-            record.replace(Some(row), guard);
             new.count_added(1);
             Ok(())
         })?;

@@ -26,9 +26,8 @@ use hashbrown::hash_table::Entry as TableEntry;
 use parking_lot::RwLock;
 
 use super::ordered_index::key::padded;
-use super::ordered_index::node::retire;
 use super::ordered_index::version_lock::VersionLock;
-use super::record::Record;
+use super::record::{OwnedRecord, Record};
 use super::scan_batch::{ScanBatch, new_index_id};
 
 const SHARDS: usize = 256;
@@ -144,12 +143,17 @@ impl<K: HashKey> HashIndex<K> {
     }
 
     /// The record under a key, and whether it was made by this call.
-    pub(super) fn get_or_insert<'g>(&'g self, key: &[u8], guard: &'g Guard) -> (&'g Record, bool) {
+    pub(super) fn get_or_insert<'g>(
+        &'g self,
+        key: &[u8],
+        row: Option<&[u8]>,
+        guard: &'g Guard,
+    ) -> (&'g Record, bool) {
         loop {
             if let Some(record) = self.get(key, guard) {
                 return (record, false);
             }
-            if let Some(record) = self.insert(key, Box::default(), guard) {
+            if let Some(record) = self.insert(key, OwnedRecord::new(row), guard) {
                 return (record, true);
             }
         }
@@ -159,7 +163,7 @@ impl<K: HashKey> HashIndex<K> {
     pub(super) fn insert<'g>(
         &'g self,
         key: &[u8],
-        record: Box<Record>,
+        record: OwnedRecord,
         _guard: &'g Guard,
     ) -> Option<&'g Record> {
         let hash = hash(key);
@@ -168,7 +172,7 @@ impl<K: HashKey> HashIndex<K> {
         let entry =
             table.entry(table_hash(hash), |entry| entry.key.compare(key).is_eq(), |entry| self.rehash(entry));
         let TableEntry::Vacant(entry) = entry else { return None };
-        let record = NonNull::from(Box::leak(record));
+        let record = record.leak();
         entry.insert(Entry { key: K::new(key), record });
         shard.changes.count_change();
         // SAFETY: as in `get`.
@@ -197,7 +201,7 @@ impl<K: HashKey> HashIndex<K> {
         shard.changes.count_change();
         drop(table);
         // SAFETY: made from a box, and just unlinked.
-        unsafe { retire(record.as_ptr(), guard) };
+        unsafe { OwnedRecord::retire(record.as_ptr(), guard) };
         true
     }
 
@@ -244,7 +248,7 @@ impl<K> Drop for HashIndex<K> {
         for shard in &mut self.shards {
             for entry in shard.table.get_mut().iter() {
                 // SAFETY: `&mut self`, and references to records borrow the index; linked records are owned by it.
-                drop(unsafe { Box::from_raw(entry.record.as_ptr()) });
+                drop(unsafe { OwnedRecord::from_raw(entry.record.as_ptr()) });
             }
         }
     }

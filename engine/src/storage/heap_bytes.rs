@@ -26,13 +26,22 @@ pub(super) struct HeapBytes(NonNull<u32>);
 impl HeapBytes {
     /// Copies `bytes` to the heap. Panics above 4 GiB, which no row or key format can express.
     pub(super) fn new(bytes: &[u8]) -> HeapBytes {
-        let length = u32::try_from(bytes.len()).expect("a stored byte string is shorter than 4 GiB");
         let layout = Self::layout(bytes.len());
         // SAFETY: the layout is never of size zero, it holds the header.
         let Some(pointer) = NonNull::new(unsafe { alloc(layout) }.cast::<u32>()) else {
             handle_alloc_error(layout)
         };
         // SAFETY: the allocation is fresh, aligned to 4, and HEADER_BYTES + bytes.len() long.
+        unsafe { HeapBytes::write(pointer, bytes) }
+    }
+
+    /// Writes length and bytes into memory of which somebody else takes care.
+    ///
+    /// # Safety
+    /// There is room as [`HeapBytes::layout`] says, and nobody else uses it.
+    pub(super) unsafe fn write(pointer: NonNull<u32>, bytes: &[u8]) -> HeapBytes {
+        let length = u32::try_from(bytes.len()).expect("a stored byte string is shorter than 4 GiB");
+        // SAFETY: as promised.
         unsafe {
             pointer.write(length);
             pointer.add(1).cast::<u8>().copy_from_nonoverlapping(NonNull::from(bytes).cast(), bytes.len());
@@ -40,7 +49,13 @@ impl HeapBytes {
         HeapBytes(pointer)
     }
 
-    fn layout(length: usize) -> Layout {
+    /// # Safety
+    /// [`HeapBytes::write`] has written there.
+    pub(super) unsafe fn at(pointer: NonNull<u32>) -> HeapBytes {
+        HeapBytes(pointer)
+    }
+
+    pub(super) fn layout(length: usize) -> Layout {
         // `new` has bounded the length, so the sum cannot exceed isize::MAX on a 64-bit machine.
         Layout::from_size_align(HEADER_BYTES + length, align_of::<u32>()).expect("the length is bounded")
     }

@@ -19,7 +19,7 @@ use super::ordered_index::key::{ByteString, IndexKey};
 use super::ordered_index::{
     Finger as OrderedFinger, Located as OrderedLocated, OrderedIndex, Vacancy as OrderedVacancy,
 };
-use super::record::Record;
+use super::record::{OwnedRecord, Record};
 use super::scan_batch::{ScanBatch, ScanDirection, ScanPage};
 use crate::catalog::IndexKind;
 
@@ -116,16 +116,21 @@ impl PrimaryIndex {
         )
     }
 
-    /// The record under a key, and whether it was made by this call (without a row). Panics unless the index accepts the key.
+    /// The record under a key, and whether it was made by this call, with `row` if that is given. Panics unless the index accepts the key.
     ///
     /// A concurrent [`PrimaryIndex::remove`] may close the record before the caller has put a row into it (then
     /// [`Record::try_replace`] fails). Callers that hold the row's write lock are safe: only rows that nobody locks are purged.
-    pub fn get_or_insert<'g>(&'g self, key: &[u8], guard: &'g Guard) -> (&'g Record, bool) {
+    pub fn get_or_insert<'g>(
+        &'g self,
+        key: &[u8],
+        row: Option<&[u8]>,
+        guard: &'g Guard,
+    ) -> (&'g Record, bool) {
         self.assert_accepts(key);
         on_index!(
             self,
-            ordered index => index.get_or_insert(probe(index, key), guard),
-            hash index => index.get_or_insert(key, guard)
+            ordered index => index.get_or_insert(probe(index, key), row, guard),
+            hash index => index.get_or_insert(key, row, guard)
         )
     }
 
@@ -187,7 +192,7 @@ impl PrimaryIndex {
         &'g self,
         vacancy: &Vacancy<'g>,
         key: &[u8],
-        record: Box<Record>,
+        record: OwnedRecord,
         finger: &mut Finger,
         guard: &'g Guard,
     ) -> bool {

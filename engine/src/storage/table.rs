@@ -176,7 +176,11 @@ impl TableState {
             self.next_row_number.fetch_max(row_number(key).saturating_add(1), Ordering::Relaxed);
         }
         loop {
-            let (record, _) = self.index.get_or_insert(key, guard);
+            let (record, is_new) = self.index.get_or_insert(key, Some(row), guard);
+            if is_new {
+                self.count_added(1);
+                return;
+            }
             // Fails only when the record has just been removed: find or make the next one.
             if let Ok(old) = record.try_replace(Some(row), guard) {
                 match old {

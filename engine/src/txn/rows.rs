@@ -12,7 +12,7 @@ pub(super) fn replace_row(table: &Table, key: &[u8], row: Option<&[u8]>, guard: 
     let record = match state.index().get(key, guard) {
         Some(record) => record,
         None if row.is_none() => return None,
-        None => state.index().get_or_insert(key, guard).0,
+        None => state.index().get_or_insert(key, None, guard).0,
     };
     let old = record.replace(row, guard);
     match (&old, row) {

@@ -25,7 +25,7 @@ fn collect<K: HashKey>(index: &HashIndex<K>) -> Vec<Vec<u8>> {
 }
 
 fn insert<K: HashKey>(index: &HashIndex<K>, key: &[u8], guard: &Guard) -> bool {
-    let (record, inserted) = index.get_or_insert(key, guard);
+    let (record, inserted) = index.get_or_insert(key, None, guard);
     record.replace(Some(key), guard);
     inserted
 }

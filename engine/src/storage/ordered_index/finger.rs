@@ -12,7 +12,7 @@ use super::key::IndexKey;
 use super::node::Node;
 use super::scan::Ahead;
 use super::{NODE_CAPACITY, OrderedIndex, Place, Vacancy};
-use crate::storage::record::Record;
+use crate::storage::record::OwnedRecord;
 
 /// See the module head. Only for keys that are numbers.
 #[derive(Clone, Copy)]
@@ -87,7 +87,7 @@ where
         &'g self,
         vacancy: &Vacancy<'g, K, CAPACITY>,
         key: N,
-        record: Box<Record>,
+        record: OwnedRecord,
         finger: &mut Option<Finger<K, N, CAPACITY>>,
         guard: &'g Guard,
     ) -> bool {

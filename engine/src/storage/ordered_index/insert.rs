@@ -24,7 +24,7 @@ use super::node::Node;
 use super::scan::Ahead;
 use super::version_lock::{Restart, WriteGuard};
 use super::{NODE_CAPACITY, OrderedIndex, Place, Turn, retry};
-use crate::storage::record::Record;
+use crate::storage::record::{OwnedRecord, Record};
 
 /// The way down to a node: its parent and where it hangs there.
 struct Descent<'g, K: IndexKey, const CAPACITY: usize> {
@@ -90,12 +90,13 @@ impl<K: IndexKey, const CAPACITY: usize> OrderedIndex<K, CAPACITY> {
     pub(in crate::storage) fn get_or_insert<'g>(
         &'g self,
         probe: K::Probe<'_>,
+        row: Option<&[u8]>,
         guard: &'g Guard,
     ) -> (&'g Record, bool) {
         retry(|| match self.try_locate(probe, guard)?.0 {
             Located::Present(record) => Ok((record, false)),
             Located::Absent(vacancy) => {
-                let (record, _) = self.fill(&vacancy, probe, Box::default(), guard).ok_or(Restart)?;
+                let (record, _) = self.fill(&vacancy, probe, OwnedRecord::new(row), guard).ok_or(Restart)?;
                 Ok((record, true))
             }
         })
@@ -107,16 +108,16 @@ impl<K: IndexKey, const CAPACITY: usize> OrderedIndex<K, CAPACITY> {
         &'g self,
         vacancy: &Vacancy<'g, K, CAPACITY>,
         probe: K::Probe<'_>,
-        record: Box<Record>,
+        record: OwnedRecord,
         guard: &'g Guard,
     ) -> Option<(&'g Record, Option<u64>)> {
-        let record = Box::into_raw(record);
+        let record = record.into_raw();
         match self.try_fill(vacancy, probe, record, guard) {
             // SAFETY: just linked; it leaves only through the epoch, which the guard holds up.
             Ok(version) => Some((unsafe { &*record }, version)),
             Err(Restart) => {
                 // SAFETY: not linked, so still owned by this call.
-                drop(unsafe { Box::from_raw(record) });
+                drop(unsafe { OwnedRecord::from_raw(record) });
                 None
             }
         }

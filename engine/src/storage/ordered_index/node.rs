@@ -27,7 +27,7 @@ use crossbeam_epoch::Guard;
 use super::key::{IndexKey, Snapshot};
 use super::version_lock::{Restart, VersionLock};
 use crate::storage::prefetch::prefetch;
-use crate::storage::record::Record;
+use crate::storage::record::{OwnedRecord, Record};
 
 /// See the module head.
 pub(super) struct Node<K: IndexKey, const CAPACITY: usize> {
@@ -327,7 +327,7 @@ impl<K: IndexKey, const CAPACITY: usize> Node<K, CAPACITY> {
                 }
                 let pointer = node.pointer_locked(position);
                 if node.is_leaf {
-                    drop(Box::from_raw(pointer.cast::<Record>()));
+                    drop(OwnedRecord::from_raw(pointer.cast::<Record>()));
                 } else {
                     Node::free_tree(pointer.cast::<Node<K, CAPACITY>>());
                 }
@@ -336,7 +336,7 @@ impl<K: IndexKey, const CAPACITY: usize> Node<K, CAPACITY> {
     }
 }
 
-/// Frees a node (not its content) or a record when every thread pinned now has moved on.
+/// Frees a node (not its content) when every thread pinned now has moved on.
 ///
 /// # Safety
 /// The pointer came from `Box::into_raw` and has been unlinked by the caller.
@@ -349,7 +349,7 @@ pub(in crate::storage) unsafe fn retire<T: Send + 'static>(unlinked: *mut T, gua
 /// Lets the pointer cross to whichever thread runs the deferred free.
 struct Unlinked<T>(*mut T);
 
-// SAFETY: nodes and records own nothing that is bound to a thread.
+// SAFETY: nodes own nothing that is bound to a thread.
 unsafe impl<T: Send> Send for Unlinked<T> {}
 
 impl<T> Unlinked<T> {

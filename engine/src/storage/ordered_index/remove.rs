@@ -13,7 +13,7 @@ use super::key::IndexKey;
 use super::node::{Node, retire};
 use super::version_lock::{Restart, WriteGuard};
 use super::{OrderedIndex, Place, retry};
-use crate::storage::record::Record;
+use crate::storage::record::{OwnedRecord, Record};
 
 /// An inner node on the way down, and the position of the child that was taken.
 struct Step<'g, K: IndexKey, const CAPACITY: usize> {
@@ -73,7 +73,7 @@ impl<K: IndexKey, const CAPACITY: usize> OrderedIndex<K, CAPACITY> {
         // SAFETY: the leaf is locked; the record leaves it here.
         unsafe {
             leaf.remove_locked(position, guard);
-            retire(record, guard);
+            OwnedRecord::retire(record, guard);
         }
         Ok(true)
     }
@@ -110,7 +110,7 @@ impl<K: IndexKey, const CAPACITY: usize> OrderedIndex<K, CAPACITY> {
             let mut unlinked = ancestor_node.pointer_locked(ancestor.index).cast::<Node<K, CAPACITY>>();
             ancestor_node.remove_locked(ancestor.index, guard);
             leaf.node.remove_locked(0, guard);
-            retire(record, guard);
+            OwnedRecord::retire(record, guard);
             for lock in locks {
                 let below = (*unlinked).pointer_locked(0).cast::<Node<K, CAPACITY>>();
                 lock.unlock_obsolete();

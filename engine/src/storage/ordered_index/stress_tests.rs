@@ -17,7 +17,7 @@ use super::hesitant_key::Hesitant;
 use super::key::{ByteString, IndexKey};
 use super::tests::{check_shape, collect, two_leaves};
 use super::{Located, OrderedIndex};
-use crate::storage::record::Record;
+use crate::storage::record::{OwnedRecord, Record};
 use crate::storage::scan_batch::{ScanBatch, ScanDirection};
 
 type SmallIndex<K> = OrderedIndex<K, 4>;
@@ -75,7 +75,7 @@ impl Spelling for Hesitant {
 
 /// Puts a row with the key's own bytes under the key.
 fn insert<'g, K: IndexKey>(index: &'g SmallIndex<K>, key: &[u8], guard: &'g Guard) -> bool {
-    let (record, inserted) = index.get_or_insert(K::probe(key), guard);
+    let (record, inserted) = index.get_or_insert(K::probe(key), None, guard);
     record.replace(Some(key), guard);
     inserted
 }
@@ -265,7 +265,7 @@ fn fill_all<K: Spelling>(index: &SmallIndex<K>, own: usize, present: &[AtomicBoo
             }
             let is_void = present[number + 1..next].iter().any(|other| other.load(Ordering::Acquire));
             late += usize::from(is_void);
-            let row = Box::new(Record::with_row(key));
+            let row = OwnedRecord::with_row(key);
             if index.fill(&vacancy, K::probe(key), row, &guard).is_some() {
                 assert!(!is_void, "another key had become the next");
                 break;
@@ -327,12 +327,12 @@ fn whoever_sees_a_later_key_sees_the_earlier_one() {
             let guard = pin();
             loop {
                 let Located::Absent(vacancy) = index.locate(40, &guard) else { panic!("nobody else has it") };
-                if index.fill(&vacancy, 40, Box::default(), &guard).is_some() {
+                if index.fill(&vacancy, 40, OwnedRecord::empty(), &guard).is_some() {
                     return vacancy.next() == Some(90);
                 }
             }
         });
-        let inserts_80 = spawn(|index| index.get_or_insert(80, &pin()).1);
+        let inserts_80 = spawn(|index| index.get_or_insert(80, None, &pin()).1);
         let saw_80 = spawn(|index| {
             let next = || index.first_key(Bound::Excluded(39), &pin());
             std::iter::repeat_with(next).find(|&next| next != Some(90)) == Some(Some(80))
@@ -352,7 +352,7 @@ fn a_batch_is_one_picture() {
     let places = [40_u64, 80];
     // Ascending inserts fill the first leaf, 10 to 40, and cut at 80; from then on neither leaf outgrows four keys.
     for key in [10, 20, 30, places[0], places[1], 90, 95] {
-        index.get_or_insert(key, &pin());
+        index.get_or_insert(key, None, &pin());
     }
     assert!(index.remove(places[1], &pin()));
     let active = Arc::new(AtomicUsize::new(1));
@@ -363,7 +363,7 @@ fn a_batch_is_one_picture() {
         move || {
             while active.load(Ordering::Acquire) > 0 {
                 let (guard, number) = (pin(), moves.load(Ordering::Relaxed));
-                index.get_or_insert(places[(number + 1) % 2], &guard);
+                index.get_or_insert(places[(number + 1) % 2], None, &guard);
                 assert!(index.remove(places[number % 2], &guard));
                 moves.store(number + 1, Ordering::Relaxed);
             }

@@ -9,7 +9,7 @@ use proptest::prelude::*;
 use super::key::{ByteString, IndexKey};
 use super::node::Node;
 use super::{Located, OrderedIndex};
-use crate::storage::record::Record;
+use crate::storage::record::{OwnedRecord, Record};
 use crate::storage::scan_batch::{ScanBatch, ScanDirection};
 
 /// Nodes of four entries: a few dozen keys make a tree of several levels.
@@ -101,7 +101,7 @@ fn run<K: IndexKey>(width: usize, steps: &[Step], bytes_of: impl Fn(u16) -> Vec<
         match *step {
             Step::Insert(key) => {
                 let key = bytes_of(key);
-                let (record, inserted) = index.get_or_insert(K::probe(&key), &guard);
+                let (record, inserted) = index.get_or_insert(K::probe(&key), None, &guard);
                 assert_eq!(inserted, model.insert(key.clone(), ()).is_none());
                 record.replace(Some(&key), &guard);
             }
@@ -166,10 +166,10 @@ fn race<K: IndexKey>(
         index.get(K::probe(&other), guard).expect("it is there").replace(None, guard);
         assert!(index.remove(K::probe(&other), guard));
     } else {
-        index.get_or_insert(K::probe(&other), guard).0.replace(Some(&other), guard);
+        index.get_or_insert(K::probe(&other), None, guard).0.replace(Some(&other), guard);
         model.insert(other, ());
     }
-    let row = Box::new(Record::with_row(&key));
+    let row = OwnedRecord::with_row(&key);
     let is_right = !model.contains_key(&key) && next == next_in(model);
     if let Some((record, _)) = index.fill(&vacancy, K::probe(&key), row, guard) {
         assert!(is_right, "filled although {next:?} is not the next key any more");
@@ -238,7 +238,7 @@ proptest! {
 pub(super) fn two_leaves<K: for<'a> IndexKey<Probe<'a> = u64>>(guard: &Guard) -> SmallIndex<K> {
     let index = SmallIndex::new(8);
     for key in [10, 20, 30, 40, 80, 90, 95] {
-        index.get_or_insert(key, guard);
+        index.get_or_insert(key, None, guard);
     }
     index
 }
@@ -252,11 +252,12 @@ fn a_vacancy_is_filled_while_nothing_changes_around_it() {
         for _ in 0..2 {
             let Located::Absent(vacancy) = index.locate(key, &guard) else { panic!("{key} is there") };
             assert_eq!(vacancy.next(), next);
-            let (record, _) = index.fill(&vacancy, key, Box::default(), &guard).expect("nothing has changed");
+            let (record, _) =
+                index.fill(&vacancy, key, OwnedRecord::empty(), &guard).expect("nothing has changed");
             assert!(
                 matches!(index.locate(key, &guard), Located::Present(found) if std::ptr::eq(found, record))
             );
-            assert!(index.fill(&vacancy, key, Box::default(), &guard).is_none(), "it is there");
+            assert!(index.fill(&vacancy, key, OwnedRecord::empty(), &guard).is_none(), "it is there");
             assert!(index.remove(key, &guard));
             check_shape(&index, &guard);
         }
@@ -270,18 +271,21 @@ fn a_vacancy_is_lost_when_another_key_becomes_the_next() {
     for (key, other) in [(35, 36), (50, 70), (35, 35), (41, 79), (96, 97)] {
         let index = two_leaves::<u64>(&guard);
         let Located::Absent(vacancy) = index.locate(key, &guard) else { panic!("{key} is there") };
-        index.get_or_insert(other, &guard);
-        assert!(index.fill(&vacancy, key, Box::default(), &guard).is_none(), "{other} comes between");
+        index.get_or_insert(other, None, &guard);
+        assert!(index.fill(&vacancy, key, OwnedRecord::empty(), &guard).is_none(), "{other} comes between");
         let Located::Absent(vacancy) = index.locate(key, &guard) else { continue };
         assert_eq!(vacancy.next(), Some(other));
-        index.fill(&vacancy, key, Box::default(), &guard).expect("nothing has changed");
+        index.fill(&vacancy, key, OwnedRecord::empty(), &guard).expect("nothing has changed");
     }
     for (key, gone, after) in [(25, 30, 40), (50, 80, 90)] {
         let index = two_leaves::<u64>(&guard);
         let Located::Absent(vacancy) = index.locate(key, &guard) else { panic!("{key} is there") };
         assert_eq!(vacancy.next(), Some(gone));
         assert!(index.remove(gone, &guard));
-        assert!(index.fill(&vacancy, key, Box::default(), &guard).is_none(), "{after} is the next key now");
+        assert!(
+            index.fill(&vacancy, key, OwnedRecord::empty(), &guard).is_none(),
+            "{after} is the next key now"
+        );
     }
 }
 
@@ -290,7 +294,7 @@ fn ascending_inserts_leave_full_leaves() {
     let index = SmallIndex::<u64>::new(8);
     let guard = pin();
     for key in 0_u64..1000 {
-        index.get_or_insert(key, &guard);
+        index.get_or_insert(key, None, &guard);
     }
     let counts = leaves(index.root_place(&guard).expect("nobody writes").0.node);
     assert_eq!(counts.len(), 250);
@@ -303,7 +307,7 @@ fn ascending_runs_inside_the_tree_leave_full_leaves() {
     let guard = pin();
     for round in 0..1000 {
         for group in 0_u64..4 {
-            index.get_or_insert(group << 32 | round, &guard);
+            index.get_or_insert(group << 32 | round, None, &guard);
         }
     }
     let counts = leaves(index.root_place(&guard).expect("nobody writes").0.node);
@@ -315,7 +319,7 @@ fn a_queue_leaves_nothing_behind() {
     let index = SmallIndex::<ByteString>::new(0);
     let guard = pin();
     for key in 0_u64..2000 {
-        index.get_or_insert(ByteString::probe(&key.to_be_bytes()), &guard);
+        index.get_or_insert(ByteString::probe(&key.to_be_bytes()), None, &guard);
         if key >= 10 {
             assert!(index.remove(ByteString::probe(&(key - 10).to_be_bytes()), &guard));
         }

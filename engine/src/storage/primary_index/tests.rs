@@ -10,7 +10,7 @@ use proptest::prelude::*;
 
 use super::{Finger, Located, PrimaryIndex};
 use crate::catalog::IndexKind;
-use crate::storage::record::Record;
+use crate::storage::record::OwnedRecord;
 use crate::storage::scan_batch::{ScanBatch, ScanDirection};
 
 const WIDTHS: [Option<usize>; 5] = [Some(3), Some(8), Some(11), Some(20), None];
@@ -18,7 +18,7 @@ const WIDTHS: [Option<usize>; 5] = [Some(3), Some(8), Some(11), Some(20), None];
 fn filled(kind: IndexKind, width: Option<usize>, keys: &BTreeSet<Vec<u8>>, guard: &Guard) -> PrimaryIndex {
     let index = PrimaryIndex::new(kind, width);
     for key in keys {
-        let (record, inserted) = index.get_or_insert(key, guard);
+        let (record, inserted) = index.get_or_insert(key, None, guard);
         assert!(inserted);
         record.replace(Some(key), guard);
     }
@@ -131,7 +131,7 @@ fn put(
     assert!(!model.contains(key) && next == next_in(model));
     meanwhile(model);
     let is_right = !model.contains(key) && next == next_in(model);
-    let is_filled = index.fill(&vacancy, key, Box::new(Record::with_row(key)), finger, &guard);
+    let is_filled = index.fill(&vacancy, key, OwnedRecord::with_row(key), finger, &guard);
     assert!(is_right || !is_filled, "filled although {next:?} is not the next key any more");
     if is_filled {
         model.insert(key.to_vec());
@@ -141,7 +141,7 @@ fn put(
 
 fn insert(index: &PrimaryIndex, model: &mut BTreeSet<Vec<u8>>, key: &[u8]) {
     let guard = pin();
-    index.get_or_insert(key, &guard).0.replace(Some(key), &guard);
+    index.get_or_insert(key, None, &guard).0.replace(Some(key), &guard);
     model.insert(key.to_vec());
 }
 
@@ -205,7 +205,7 @@ fn fingers_survive_company() {
                             panic!("nobody else has this key")
                         };
                         assert!(index.next_key(&vacancy).is_none_or(|next| key[..] < *next));
-                        let record = Box::new(Record::with_row(&key));
+                        let record = OwnedRecord::with_row(&key);
                         if index.fill(&vacancy, &key, record, &mut finger, &guard) {
                             break;
                         }
@@ -277,7 +277,7 @@ fn a_batch_is_valid_until_its_keys_change() {
 
         // Into the same leaf, or for the hash index into every shard.
         (30..=255_u8).chain(0..10).for_each(|byte| {
-            index.get_or_insert(&[byte], &guard);
+            index.get_or_insert(&[byte], None, &guard);
         });
         assert!(!index.validate(&batch, &guard), "a key came");
         assert!(index.resume_record(&batch, 0, &guard).is_some(), "nothing went");
@@ -300,7 +300,7 @@ fn a_batch_that_passed_a_leaf_rests_on_it() {
     let mut batch = ScanBatch::new();
     let page = index.scan(Bound::Excluded(&[62, 0]), ScanDirection::Forward, usize::MAX, &mut batch, &guard);
     assert_eq!(page.key(0), [63, 0]);
-    index.get_or_insert(&[62, 1], &guard);
+    index.get_or_insert(&[62, 1], None, &guard);
     assert!(!index.validate(&batch, &guard), "the new key lies between the bound and the first key");
     let page = index.scan(Bound::Excluded(&[63, 0]), ScanDirection::Backward, usize::MAX, &mut batch, &guard);
     assert_eq!(page.key(0), [62, 1]);

@@ -5,11 +5,11 @@ use std::thread;
 
 use crossbeam_epoch::pin;
 
-use super::{OldRow, Record, Removed};
+use super::{OldRow, OwnedRecord, Removed};
 
 #[test]
 fn a_row_is_replaced_and_put_back() {
-    let record = Record::new();
+    let record = OwnedRecord::empty();
     let guard = pin();
     assert_eq!(record.row(&guard), None);
     assert!(record.replace(Some(b"one"), &guard).is_none());
@@ -28,7 +28,7 @@ fn a_row_is_replaced_and_put_back() {
 
 #[test]
 fn an_empty_row_is_a_row() {
-    let record = Record::new();
+    let record = OwnedRecord::empty();
     let guard = pin();
     record.replace(Some(b""), &guard);
     assert_eq!(record.row(&guard), Some(&b""[..]));
@@ -36,7 +36,7 @@ fn an_empty_row_is_a_row() {
 
 #[test]
 fn only_a_record_without_a_row_closes_and_then_takes_none() {
-    let record = Record::new();
+    let record = OwnedRecord::empty();
     let guard = pin();
     record.replace(Some(b"row"), &guard);
     assert!(!record.try_close());
@@ -48,7 +48,7 @@ fn only_a_record_without_a_row_closes_and_then_takes_none() {
 
 #[test]
 fn a_reader_keeps_its_row_while_it_is_pinned() {
-    let record = Record::new();
+    let record = OwnedRecord::empty();
     let guard = pin();
     record.replace(Some(&[7; 100]), &guard);
     let row = record.row(&guard).expect("there is a row");
@@ -69,7 +69,7 @@ fn a_reader_keeps_its_row_while_it_is_pinned() {
 
 #[test]
 fn racing_writers_neither_lose_nor_share_a_row() {
-    let record = Arc::new(Record::new());
+    let record = Arc::new(OwnedRecord::empty());
     let writers: Vec<_> = (0..3_u64)
         .map(|writer| {
             let record = Arc::clone(&record);
