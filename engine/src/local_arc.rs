@@ -9,6 +9,7 @@ use std::sync::Arc;
 
 /// See the module head.
 #[derive(Debug)]
+#[allow(clippy::redundant_allocation)] // The outer count is the point.
 pub struct LocalArc<T>(Arc<Arc<T>>);
 
 impl<T> LocalArc<T> {

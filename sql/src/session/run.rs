@@ -237,8 +237,8 @@ impl Session {
 
     /// The same for a routine's procedure.
     pub(super) fn take_call_frame(&mut self, routine: &Routine) -> Result<Box<Frame>> {
-        let would_run = |frame: &Box<Frame>| self.worker.would_run(routine, &frame.procedure);
-        match self.spare_frames.iter().rposition(would_run) {
+        let would_run = |frame: &Frame| self.worker.would_run(routine, &frame.procedure);
+        match self.spare_frames.iter().rposition(|frame| would_run(frame)) {
             Some(at) => {
                 let mut frame = self.spare_frames.remove(at);
                 frame.reset();
