@@ -1,6 +1,6 @@
 //! Storage: rows, records, tables and their indexes.
 //!
-//! * `row`: the bytes of a row; `heap_bytes`: immutable byte strings on the heap;
+//! * `row`: the bytes of a row; `heap_bytes`: byte strings on the heap;
 //! * `record`: the stable place of a row, found by key through an index;
 //! * `ordered_index`, `hash_index`: the two structures; `primary_index`: either of them behind key bytes; `scan_batch`: what a scan
 //!   carries from step to step; `prefetch`: a hint to the processor;

@@ -8,7 +8,8 @@
 //! reserved before it (pitfall 2).
 
 use crate::error::Result;
-use crate::log::durable::Durability;
+use crate::local_arc::LocalArc;
+use crate::log::durable::{Durability, DurableWatch};
 use crate::lsn::{Lsn, LsnVector};
 use crate::protocol::taurus::TupleVectors;
 use crate::protocol::{AccessMode, Append, CommitPayload, Protocol, Trace};
@@ -80,7 +81,10 @@ impl Protocol for ModelLogs {
     fn read_only_commit(&self, dependencies: &LsnVector) -> LsnVector {
         dependencies.clone()
     }
-    fn durability(&self, _: &LsnVector) -> Durability {
+    fn watch(&self) -> LocalArc<DurableWatch> {
+        DurableWatch::new(Box::default()).into()
+    }
+    fn durability(&self, _: &LocalArc<DurableWatch>, _: &LsnVector) -> Durability {
         unreachable!("nobody waits in a model")
     }
     fn name(&self) -> &'static str {
