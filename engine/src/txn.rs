@@ -212,7 +212,8 @@ pub trait Access: Send {
 
     fn savepoint(&mut self) -> Savepoint;
 
-    /// Undoes everything since the savepoint; locks are kept. Also withdraws a pending wait.
+    /// Undoes everything since the savepoint; locks are kept. Also withdraws a pending wait. The bytes of rows that reads have handed out
+    /// to this transaction are not in use any more: what was written in place goes back in place.
     fn rollback_to(&mut self, savepoint: Savepoint);
 }
 

@@ -181,14 +181,9 @@ fn key_of_row(reference: &TableReference, row: &[u8], out: &mut Vec<u8>) {
 }
 
 /// Whether setting these columns changes the row's key.
-fn moves_row(reference: &TableReference, set: &[(u16, Value)]) -> bool {
+pub(super) fn moves_row(reference: &TableReference, set: &[(u16, Value)]) -> bool {
     let primary_key = reference.definition.primary_key.as_ref();
     primary_key.is_some_and(|key| set.iter().any(|(column, _)| key.columns.contains(column)))
-}
-
-/// Makes the patch that sets the columns as computed in `scratch.set`; false if the row cannot stay where it is.
-pub(super) fn make_patch(reference: &TableReference, old: &[u8], scratch: &mut Scratch) -> bool {
-    !moves_row(reference, &scratch.set) && reference.layout.patch(old, &scratch.set, &mut scratch.patch)
 }
 
 /// Refuses NULL for columns that do not take it.
@@ -207,11 +202,12 @@ pub(super) fn check_set_not_null(reference: &TableReference, old: &[u8], set: &[
 }
 
 /// Sets columns, as computed in `scratch.set`, of the row in `row`, or of the one read in place; `row` then holds the new row and
-/// key.
+/// key. `keeps_length` says that `scratch.patch` does the same.
 pub(super) fn update(
     transaction: &mut impl Access,
     reference: &TableReference,
     scratch: &mut Scratch,
+    keeps_length: bool,
     in_place: Option<&[u8]>,
     row: &mut RowBuffer,
 ) -> Flow<()> {
@@ -230,7 +226,6 @@ pub(super) fn update(
             return Ok(());
         }
     }
-    let keeps_length = reference.layout.patch(old, &scratch.set, &mut scratch.patch);
     let change = if keeps_length { scratch.patch.bytes() } else { &scratch.row };
     transaction.update(&reference.table, &row.key, &scratch.row, change);
     std::mem::swap(&mut row.bytes, &mut scratch.row);

@@ -390,8 +390,10 @@ impl<'r, T: Access> Run<'r, T> {
         let in_place = self.rows_in_place.get(slot).copied().flatten();
         let old = in_place.map_or(self.frame.rows[slot].bytes.as_slice(), |row| row.bytes);
         access::check_set_not_null(reference, old, &scratch.set)?;
+        let keeps_length = reference.layout.patch(old, &scratch.set, &mut scratch.patch);
+        let stays = keeps_length && !access::moves_row(reference, &scratch.set);
         match in_place {
-            Some(found) if found.is_current(self.guard) && access::make_patch(reference, old, scratch) => {
+            Some(found) if stays && found.is_current(self.guard) => {
                 let record = found.record;
                 self.rows_in_place[slot] = None;
                 self.keep_rows_at(found.bytes.as_ptr());
@@ -403,7 +405,7 @@ impl<'r, T: Access> Run<'r, T> {
             _ => {
                 let in_place = in_place.map(|row| row.bytes);
                 let buffer = &mut self.frame.rows[slot];
-                access::update(self.transaction, reference, scratch, in_place, buffer)?;
+                access::update(self.transaction, reference, scratch, keeps_length, in_place, buffer)?;
                 self.set_row(row, None);
             }
         }

@@ -6,15 +6,10 @@ use crossbeam_epoch::Guard;
 use crate::storage::record::OldRow;
 use crate::storage::table::Table;
 
-/// Exchanges the row under `key`, which the caller has locked, and keeps the table's count.
+/// Exchanges the row under `key`, which the caller has read under its lock, and keeps the table's count.
 pub(super) fn replace_row(table: &Table, key: &[u8], row: Option<&[u8]>, guard: &Guard) -> Option<OldRow> {
     let state = table.state(guard);
-    let record = match state.index().get(key, guard) {
-        Some(record) => record,
-        None if row.is_none() => return None,
-        None => state.index().get_or_insert(key, None, guard).0,
-    };
-    let old = record.replace(row, guard);
+    let old = state.index().get(key, guard)?.replace(row, guard);
     match (&old, row) {
         (None, Some(_)) => state.count_added(1),
         (Some(_), None) => state.count_removed(1),
