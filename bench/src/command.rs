@@ -130,6 +130,9 @@ pub struct BenchArguments {
     /// How often the logs are recovered after the crash, for a spread. A throttled device is read the first time only.
     #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u64).range(1..=100))]
     recoveries: u64,
+    /// Memory to take from the operating system beforehand; what a workload adds is then not measured with the faults of fresh pages.
+    #[arg(long, value_name = "MIB", default_value_t = 0)]
+    pub reserve_memory_mib: usize,
     /// Do not crash and recover at the end.
     #[arg(long)]
     no_crash: bool,

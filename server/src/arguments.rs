@@ -115,6 +115,9 @@ pub(crate) struct ServeArguments {
     /// Threads that run sessions; 0 means one for each core.
     #[arg(long, default_value_t = 0)]
     workers: usize,
+    /// Memory to take from the operating system at the start, so that transactions do not wait for it; more is taken as needed.
+    #[arg(long, value_name = "MIB", default_value_t = 0)]
+    pub(crate) reserve_memory_mib: usize,
     /// How clients prove who they are [default: scram if there are users; else trust, on loopback addresses only].
     #[arg(long, value_enum)]
     auth: Option<Authentication>,

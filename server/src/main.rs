@@ -1,6 +1,7 @@
 //! The `hyades` command.
 
 mod arguments;
+mod memory;
 
 use std::io::{BufRead, IsTerminal};
 use std::process::ExitCode;
@@ -21,11 +22,12 @@ fn main() -> ExitCode {
         Command::Serve(arguments) => {
             let (format, level) = arguments.log();
             logging::start(format, level);
-            arguments.options().and_then(serve::run)
+            let mib = arguments.reserve_memory_mib;
+            let options = arguments.options();
+            options.and_then(|options| memory::reserve(mib).and_then(|()| serve::run(options)))
         }
-        Command::Bench(arguments) => {
-            hyades_bench::command::run(&arguments).map_err(|error| format!("{error:#}"))
-        }
+        Command::Bench(arguments) => memory::reserve(arguments.reserve_memory_mib)
+            .and_then(|()| hyades_bench::command::run(&arguments).map_err(|error| format!("{error:#}"))),
         Command::Log(command) => log_command::run(&command),
         Command::Password { user } => print_user_line(&user),
     };

@@ -45,11 +45,25 @@ fn a_server_that_cannot_start_says_why_and_touches_nothing() {
         (vec!["--listen", "0.0.0.0:0"], "say --auth trust"),
         (vec!["--listen", "127.0.0.1:0", "--auth", "scram"], "--auth scram lets nobody in"),
         (vec!["--listen", "127.0.0.1:0", "--user-file", "/nonexistent"], "could not read the user file"),
+        (
+            vec!["--listen", "127.0.0.1:0", "--reserve-memory-mib", "1000000000"],
+            "could not reserve 1000000000 MiB",
+        ),
     ] {
         let complaint = refusal(&data, &arguments);
         assert!(complaint.contains(expected), "{complaint}");
         assert!(!data.exists());
     }
+}
+
+#[test]
+fn memory_is_taken_before_the_server_is_ready() {
+    let server = Server::start(&["--reserve-memory-mib", "256"]);
+    let status = std::fs::read_to_string(format!("/proc/{}/status", server.child.id())).unwrap();
+    let resident = status.lines().find_map(|line| line.strip_prefix("VmRSS:")).unwrap();
+    let kib: usize = resident.trim().trim_end_matches(" kB").parse().unwrap();
+    assert!(kib >= 256 * 1024, "{resident}");
+    server.stop();
 }
 
 #[test]

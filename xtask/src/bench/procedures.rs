@@ -18,6 +18,8 @@ use crate::tools::{self, Spread};
 /// The longest measurement: data logging writes more than half a gigabyte per second, and what TPC-C inserts stays in memory.
 const LONGEST_SECONDS: u64 = 3;
 const RECOVERIES: &str = "3";
+/// Taken before anything is measured: docs/benchmarks.md, "The lines of cargo xtask bench".
+const RESERVED_MIB: &str = "3072";
 
 /// Lines of one workload; the variants are none, taurus:command and taurus:data.
 struct Names {
@@ -75,6 +77,7 @@ fn compare(options: &Options, directory: &Path, names: &Names) -> Result<serde_j
     command.args(["--workers", "2", "--logs", "2", "--recovery-workers", "2", "--recoveries", RECOVERIES]);
     command.args(["--rounds", &options.rounds.to_string()]);
     command.args(["--seconds", &options.seconds.min(LONGEST_SECONDS).to_string()]);
+    command.args(["--reserve-memory-mib", RESERVED_MIB]);
     command.args(["--json", "--directory"]).arg(data.path());
     let printed = tools::output_of(&mut with_prefix(&options.prefix(), &command))?;
     serde_json::from_str(&printed).with_context(|| format!("hyades bench printed no JSON:\n{printed}"))
