@@ -1,5 +1,6 @@
 //! Procedures: the IR (`ir`), the state of a run (`frame`), the value of an expression (`evaluate`), what a procedure may do to
-//! data (`access`), and the interpreter that puts it together (`interpret`, with `control` for calls, loops and errors); `routine` gets
+//! data (`access`), and the interpreter that puts it together (`interpret`, with `control` for calls, loops and errors,
+//! and `look_ahead` for memory that loops will need); `routine` gets
 //! from a stored routine to its procedure.
 
 mod access;
@@ -9,4 +10,5 @@ pub mod evaluate;
 pub mod frame;
 pub(crate) mod interpret;
 pub mod ir;
+mod look_ahead;
 pub mod routine;

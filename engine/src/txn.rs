@@ -23,7 +23,7 @@ use crate::storage::catalog::CatalogView;
 use crate::storage::record::Record;
 use crate::storage::routine::Routine;
 use crate::storage::scan_batch::ScanBatch;
-use crate::storage::table::Table;
+use crate::storage::table::{Table, TableState};
 use crate::ticket::Ticket;
 
 mod cursor;
@@ -149,6 +149,40 @@ impl<'g> RowInPlace<'g> {
     }
 }
 
+/// What [`Access::look_ahead`] asks for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LookAhead {
+    /// Where the index has the key.
+    Leaf,
+    /// What the index has there, and the key's lock.
+    Record,
+}
+
+/// The record that a table had under a key some time ago.
+#[derive(Clone, Copy)]
+pub struct FoundAhead<'g> {
+    state: &'g TableState,
+    record: &'g Record,
+}
+
+impl<'g> FoundAhead<'g> {
+    fn of(table: &Table, key: &[u8], step: LookAhead, guard: &'g Guard) -> Option<FoundAhead<'g>> {
+        let state = table.state(guard);
+        if step == LookAhead::Leaf {
+            state.index().prefetch(key, guard);
+            return None;
+        }
+        let record = state.index().get(key, guard)?;
+        record.prefetch();
+        Some(FoundAhead { state, record })
+    }
+
+    /// The record, unless the table has been emptied since. It may have left its index: then it has no row.
+    fn in_state(self, state: &TableState) -> Option<&'g Record> {
+        std::ptr::eq(self.state, state).then_some(self.record)
+    }
+}
+
 /// What became of an insert.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Insertion {
@@ -163,14 +197,28 @@ pub trait Access: Send {
     /// Enters a table before its rows are touched: fails with `StalePlan` unless its definition still has this version.
     fn enter(&mut self, table: &Arc<Table>, version: u64, intent: Intent) -> Flow<()>;
 
-    /// The row under `key`, where it stands; `None` if there is none (and there will be none until this transaction ends).
+    /// The row under `key`, where it stands; `None` if there is none (and there will be none until this transaction ends). `ahead` is
+    /// what [`Access::look_ahead`] found under the same key.
     fn read_point<'g>(
         &mut self,
         table: &Arc<Table>,
         key: &[u8],
         intent: Intent,
+        ahead: Option<FoundAhead<'g>>,
         guard: &'g Guard,
     ) -> Flow<Option<RowInPlace<'g>>>;
+
+    /// Asks for memory that [`Access::read_point`] will need soon, one step for many keys before the next: misses then wait for each
+    /// other no more. Changes nothing and waits for nothing; the key may be of any row or none.
+    fn look_ahead<'g>(
+        &self,
+        table: &Table,
+        key: &[u8],
+        step: LookAhead,
+        guard: &'g Guard,
+    ) -> Option<FoundAhead<'g>> {
+        FoundAhead::of(table, key, step, guard)
+    }
 
     fn open_scan(&mut self, table: &Arc<Table>, cursor: &mut Cursor) -> Flow<()>;
 

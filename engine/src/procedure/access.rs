@@ -24,6 +24,16 @@ pub(super) fn build_key(
     out: &mut Vec<u8>,
 ) -> Result<bool> {
     out.clear();
+    append_key(expressions, layout, context, out)
+}
+
+/// Like [`build_key`], behind what `out` has.
+pub(super) fn append_key(
+    expressions: &[Expr],
+    layout: &KeyLayout,
+    context: &Context<'_>,
+    out: &mut Vec<u8>,
+) -> Result<bool> {
     for (expression, sql_type) in expressions.iter().zip(layout.types()) {
         if let Some(scalar) = scalar(expression, context) {
             if scalar.is_null() {
@@ -84,6 +94,8 @@ pub(crate) struct Scratch {
     pub(super) row: Vec<u8>,
     pub(super) set: Vec<(u16, Value)>,
     pub(super) patch: RowPatch,
+    /// Memory for keys that reads will have.
+    pub(super) ahead: Vec<u8>,
 }
 
 /// Writes the row of these values into `out`: straight from where they are, if they are scalars or texts.

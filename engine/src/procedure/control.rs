@@ -244,7 +244,7 @@ impl<T: Access> Run<'_, T> {
         }
     }
 
-    fn integer(&self, register: Register) -> i32 {
+    pub(super) fn integer(&self, register: Register) -> i32 {
         match self.frame.registers[usize::from(register)] {
             Value::Integer(number) => number,
             _ => 0,

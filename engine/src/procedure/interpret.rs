@@ -16,8 +16,9 @@ use super::frame::{Environment, Frame, RowSink};
 use super::ir::{
     Expr, Instruction, Label, Procedure, Register, Replayability, RowSlot, TableReference, Violation,
 };
+use super::look_ahead::Ahead;
 use crate::error::{Error, Result, SqlState, sqlstate};
-use crate::storage::row::RowLayout;
+use crate::storage::row::{RowLayout, RowPatch};
 use crate::txn::{Access, Flow, Insertion, Interrupt, RowInPlace};
 use crate::value::Value;
 use crate::value::scalar::Scalar;
@@ -41,9 +42,15 @@ pub(crate) fn run<T: Access>(
             sink: &mut *sink,
             guard: &guard,
             rows_in_place: SmallVec::new(),
+            ahead: Ahead::default(),
             random_before: None,
         };
-        if let Some(outcome) = run.resume() {
+        let outcome = run.resume();
+        let keys = std::mem::take(&mut run.ahead).into_keys();
+        if keys.capacity() > 0 {
+            run.frame.scratch.ahead = keys;
+        }
+        if let Some(outcome) = outcome {
             return outcome;
         }
     }
@@ -59,7 +66,8 @@ pub(super) struct Run<'r, T: Access> {
     pub(super) frame: &'r mut Frame,
     pub(super) environment: &'r mut Environment,
     pub(super) sink: &'r mut dyn RowSink,
-    guard: &'r Guard,
+    pub(super) guard: &'r Guard,
+    pub(super) ahead: Ahead<'r>,
     /// The state of `random()` before the instruction, in a call that may be logged as a command: an instruction that waits runs again,
     /// and must then draw what it drew.
     random_before: Option<rand::rngs::SmallRng>,
@@ -247,6 +255,9 @@ impl<'r, T: Access> Run<'r, T> {
     /// Does what is left to do once [`Run::run_activation`] has done what happens most.
     fn step(&mut self, procedure: &Procedure, instruction: &Instruction) -> Flow<Next> {
         match instruction {
+            Instruction::LookAhead { variable, last, reads } => {
+                self.look_ahead(procedure, (*variable, *last), reads);
+            }
             Instruction::Emit { values } => self.emit(values)?,
             Instruction::CountRow => self.frame.affected += 1,
             Instruction::Raise { state, message } => return Err(self.raise(state, message)?.into()),
@@ -318,7 +329,8 @@ impl<'r, T: Access> Run<'r, T> {
         row: RowSlot,
     ) -> Flow<bool> {
         self.transaction.enter(&reference.table, reference.version, intent)?;
-        let found = self.transaction.read_point(&reference.table, key, intent, self.guard)?;
+        let ahead = self.found_ahead(&reference.table, key);
+        let found = self.transaction.read_point(&reference.table, key, intent, ahead, self.guard)?;
         if found.is_none() {
             return Ok(false);
         }
@@ -381,26 +393,20 @@ impl<'r, T: Access> Run<'r, T> {
         row: RowSlot,
         scratch: &mut Scratch,
     ) -> Flow<()> {
+        let slot = usize::from(row);
+        let in_place = self.rows_in_place.get(slot).copied().flatten();
         scratch.set.drain(..).for_each(|(_, value)| value.discard());
         let context = self.context();
         for (column, value) in set {
             scratch.set.push((*column, evaluate(value, &context)?));
         }
-        let slot = usize::from(row);
-        let in_place = self.rows_in_place.get(slot).copied().flatten();
         let old = in_place.map_or(self.frame.rows[slot].bytes.as_slice(), |row| row.bytes);
         access::check_set_not_null(reference, old, &scratch.set)?;
         let keeps_length = reference.layout.patch(old, &scratch.set, &mut scratch.patch);
         let stays = keeps_length && !access::moves_row(reference, &scratch.set);
         match in_place {
             Some(found) if stays && found.is_current(self.guard) => {
-                let record = found.record;
-                self.rows_in_place[slot] = None;
-                self.keep_rows_at(found.bytes.as_ptr());
-                let (key, patch) = (&self.frame.rows[slot].key, scratch.patch.bytes_mut());
-                // SAFETY: no slot shows the row in place any more; those of callers never do (`keep_rows`).
-                unsafe { self.transaction.patch(&reference.table, key, record, patch, self.guard) };
-                self.set_row(row, RowInPlace::of(record, self.guard));
+                self.patch_in_place(reference, row, found, &mut scratch.patch);
             }
             _ => {
                 let in_place = in_place.map(|row| row.bytes);
@@ -410,6 +416,22 @@ impl<'r, T: Access> Run<'r, T> {
             }
         }
         Ok(())
+    }
+
+    fn patch_in_place(
+        &mut self,
+        reference: &TableReference,
+        row: RowSlot,
+        found: RowInPlace<'r>,
+        patch: &mut RowPatch,
+    ) {
+        let record = found.record;
+        self.set_row(row, None);
+        self.keep_rows_at(found.bytes.as_ptr());
+        let key = &self.frame.rows[usize::from(row)].key;
+        // SAFETY: no slot shows the row in place any more; those of callers never do (`keep_rows`).
+        unsafe { self.transaction.patch(&reference.table, key, record, patch.bytes_mut(), self.guard) };
+        self.set_row(row, RowInPlace::of(record, self.guard));
     }
 
     fn emit(&mut self, values: &[Expr]) -> Result<()> {

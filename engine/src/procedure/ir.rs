@@ -188,6 +188,13 @@ pub enum Instruction {
         intent: Intent,
         absent: Label,
     },
+    /// At the head of a FOR loop over integers: the rows with these keys will be read in the iteration in which `variable` has its
+    /// value, and in those up to `last`. Asks for their memory, and has no effect.
+    LookAhead {
+        variable: Register,
+        last: Register,
+        reads: Vec<(TableIndex, Vec<Expr>)>,
+    },
     /// Positions `cursor` before the first row of the range. A table whose index is a hash, and a table without a primary
     /// key, is scanned whole and in no order.
     OpenScan {

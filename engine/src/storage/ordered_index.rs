@@ -35,7 +35,7 @@ mod remove;
 mod scan;
 pub(super) mod version_lock;
 
-use std::sync::atomic::{AtomicPtr, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicPtr, AtomicU64, AtomicUsize, Ordering};
 
 use crossbeam_epoch::Guard;
 use crossbeam_utils::Backoff;
@@ -56,6 +56,8 @@ pub(super) struct OrderedIndex<K: IndexKey, const CAPACITY: usize = NODE_CAPACIT
     /// Guards `root` as a node's lock guards its pointers.
     root_lock: VersionLock,
     root: AtomicPtr<Node<K, CAPACITY>>,
+    /// Of inner nodes, above every leaf. Changed under `root_lock`; a hint for whoever does not hold it.
+    levels: AtomicUsize,
     /// Bytes of a packed key.
     width: usize,
     id: u64,
@@ -97,6 +99,7 @@ impl<K: IndexKey, const CAPACITY: usize> OrderedIndex<K, CAPACITY> {
         OrderedIndex {
             root_lock: VersionLock::default(),
             root: AtomicPtr::new(Box::into_raw(Node::new(true))),
+            levels: AtomicUsize::new(0),
             width,
             id: new_index_id(),
             removals: AtomicU64::new(0),
@@ -138,6 +141,30 @@ impl<K: IndexKey, const CAPACITY: usize> OrderedIndex<K, CAPACITY> {
         }
         leaf.lock.check(version)?;
         Ok(None)
+    }
+
+    /// Asks for the memory of the leaf where a key stands or would stand, and does not wait for it.
+    pub(super) fn prefetch_leaf(&self, probe: K::Probe<'_>, guard: &Guard) {
+        // One attempt: a hint that comes late is no use.
+        let _ = self.try_prefetch_leaf(probe, guard);
+    }
+
+    fn try_prefetch_leaf(&self, probe: K::Probe<'_>, guard: &Guard) -> Result<(), Restart> {
+        let (mut place, _) = self.root_place(guard)?;
+        for level in (0..self.levels.load(Ordering::Relaxed)).rev() {
+            if place.node.is_leaf {
+                break;
+            }
+            // SAFETY: reached by this descent, under the guard.
+            let index = unsafe { place.node.child_of(probe, place.version) }?;
+            if level == 0 {
+                // SAFETY: as above.
+                unsafe { place.node.child(index, place.version) }?.prefetch();
+            } else {
+                place = self.child_place(place, index, guard)?;
+            }
+        }
+        Ok(())
     }
 
     /// Where every descent begins, with the version of the root pointer.

@@ -116,6 +116,13 @@ impl PrimaryIndex {
         )
     }
 
+    /// Asks for the memory that [`PrimaryIndex::get`] will look at last. Nothing on a hash index.
+    pub fn prefetch(&self, key: &[u8], guard: &Guard) {
+        if self.accepts_key(key) {
+            on_index!(self, ordered index => index.prefetch_leaf(probe(index, key), guard), hash _index => ());
+        }
+    }
+
     /// The record under a key, and whether it was made by this call, with `row` if that is given. Panics unless the index accepts the key.
     ///
     /// A concurrent [`PrimaryIndex::remove`] may close the record before the caller has put a row into it (then

@@ -82,7 +82,8 @@ impl<P: Protocol> LockTable<P> {
     #[inline]
     pub(crate) fn prefetch(&self, resource: Resource) {
         let mask = self.buckets.len() - 1;
-        prefetch(&raw const self.buckets[(resource.0 >> 20) as usize & mask]);
+        let bucket = &raw const self.buckets[(resource.0 >> 20) as usize & mask];
+        prefetch(bucket, size_of::<PaddedBucket<P::TupleMeta>>());
     }
 
     fn entry<'b>(

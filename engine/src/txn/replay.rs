@@ -11,7 +11,7 @@ use std::sync::Arc;
 use crossbeam_epoch::{self as epoch, Guard};
 
 use super::cursor::{find_row, next_undisturbed};
-use super::{Access, Cursor, Flow, Insertion, Intent, RowInPlace, Savepoint};
+use super::{Access, Cursor, Flow, FoundAhead, Insertion, Intent, RowInPlace, Savepoint};
 use crate::error::{Abort, Error, sqlstate};
 use crate::log::record::command::WriteSetHash;
 use crate::storage::record::Record;
@@ -82,9 +82,12 @@ impl Access for ReplayAccess {
         table: &Arc<Table>,
         key: &[u8],
         _intent: Intent,
+        ahead: Option<FoundAhead<'g>>,
         guard: &'g Guard,
     ) -> Flow<Option<RowInPlace<'g>>> {
-        Ok(find_row(table, key, guard))
+        let early = ahead.and_then(|found| found.in_state(table.state(guard)));
+        let found = early.and_then(|record| RowInPlace::of(record, guard));
+        Ok(found.or_else(|| find_row(table, key, guard)))
     }
 
     fn open_scan(&mut self, table: &Arc<Table>, cursor: &mut Cursor) -> Flow<()> {

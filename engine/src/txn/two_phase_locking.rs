@@ -49,7 +49,10 @@ use crate::storage::table::{Table, TableState};
 use crate::txn::cursor;
 use crate::txn::lock_table::{Acquired, LockTable, TransactionId};
 use crate::txn::rows::{patch_back, replace_row, restore_row};
-use crate::txn::{Access, Cursor, Flow, Insertion, Intent, Interrupt, RowInPlace, Savepoint, Transaction};
+use crate::txn::{
+    Access, Cursor, Flow, FoundAhead, Insertion, Intent, Interrupt, LookAhead, RowInPlace, Savepoint,
+    Transaction,
+};
 
 mod catalog_change;
 mod command;
@@ -388,6 +391,7 @@ impl<P: Protocol> Access for LockingTransaction<P> {
         table: &Arc<Table>,
         key: &[u8],
         intent: Intent,
+        ahead: Option<FoundAhead<'g>>,
         guard: &'g Guard,
     ) -> Flow<Option<RowInPlace<'g>>> {
         let is_skipped = intent == Intent::Read && mutant::is_active(Mutant::SkipRowLock);
@@ -395,14 +399,29 @@ impl<P: Protocol> Access for LockingTransaction<P> {
             return Ok(cursor::find_row(table, key, guard));
         }
         let resource = Resource::row(table.id(), key);
-        // The lock's bucket comes from memory while the index is searched, and the row while the lock is taken.
-        self.shared.locks.prefetch(resource);
-        let early = table.state(guard).index().get(key, guard);
-        early.inspect(|record| record.prefetch());
+        let state = table.state(guard);
+        let early = ahead.and_then(|found| found.in_state(state)).or_else(|| {
+            // The lock's bucket comes from memory while the index is searched, and the row while the lock is taken.
+            self.shared.locks.prefetch(resource);
+            state.index().get(key, guard).inspect(|record| record.prefetch())
+        });
         self.lock(resource, row_mode(intent))?;
         // A record that holds a row has not left its index. Without one, another record may have taken its place meanwhile.
         let found = early.and_then(|record| RowInPlace::of(record, guard));
         Ok(found.or_else(|| cursor::find_row(table, key, guard)))
+    }
+
+    fn look_ahead<'g>(
+        &self,
+        table: &Table,
+        key: &[u8],
+        step: LookAhead,
+        guard: &'g Guard,
+    ) -> Option<FoundAhead<'g>> {
+        if step == LookAhead::Record {
+            self.shared.locks.prefetch(Resource::row(table.id(), key));
+        }
+        FoundAhead::of(table, key, step, guard)
     }
 
     fn open_scan(&mut self, table: &Arc<Table>, cursor: &mut Cursor) -> Flow<()> {

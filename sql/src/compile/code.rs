@@ -355,6 +355,9 @@ pub(crate) fn for_each_expr(instruction: &mut Instruction, visit: &mut dyn FnMut
         | Instruction::Spool { values, .. }
         | Instruction::FeedStage { values, .. }
         | Instruction::Call { arguments: values, .. } => values.iter_mut().for_each(visit),
+        Instruction::LookAhead { reads, .. } => {
+            reads.iter_mut().flat_map(|(_, key)| key).for_each(visit);
+        }
         Instruction::Update { set, .. } => set.iter_mut().for_each(|(_, value)| visit(value)),
         Instruction::Raise { message, .. } => visit(message),
         Instruction::SetElement { index, value, .. } => {

@@ -8,6 +8,7 @@
 //! 3. **Assignments that nobody reads** go away, if they cannot fail, and with them counts of rows and jumps to the next instruction.
 //! 4. **Jumps** lead where they end, and not around errors (`jumps`).
 //! 5. **Assignments that one instruction reads** are computed there, if they cannot fail (`sink`).
+//! 6. **Loops that will read by key** say so ahead (`look_ahead`).
 //!
 //! An error may lead from any instruction to a handler, so what a handler reads counts as read everywhere. A stage (sorting, grouping)
 //! may read every register.
@@ -20,6 +21,7 @@ use super::code::{for_each_expr, for_each_label};
 use crate::expr;
 
 mod jumps;
+mod look_ahead;
 mod sink;
 
 /// Registers times instructions beyond which code stays as it is.
@@ -37,6 +39,7 @@ pub(crate) fn optimize(procedure: &mut Procedure) {
     shorten(procedure, |procedure| jumps::thread(&mut procedure.code));
     jumps::move_errors_away(procedure);
     shorten(procedure, |procedure| jumps::thread(&mut procedure.code) | sink::sink(procedure));
+    look_ahead::announce_reads(procedure);
 }
 
 /// Makes the changes, and removes what they leave, until there is nothing left to do.

@@ -117,3 +117,37 @@ fn the_way_without_errors_does_not_jump() {
     assert_eq!(jumps(&format!("{LOCK} b := x + 1; {LOCK} b := b + x;")), 0);
     assert_eq!(jumps("loop b := b + 1; end loop;"), 1);
 }
+
+/// The keys that loops announce.
+fn announced(body: &str) -> Vec<Vec<Expr>> {
+    let procedure = compiled(body);
+    let reads = procedure.code.iter().filter_map(|instruction| match instruction {
+        Instruction::LookAhead { reads, .. } => Some(reads),
+        _ => None,
+    });
+    reads.flatten().map(|(_, key)| key.clone()).collect()
+}
+
+#[test]
+fn loops_announce_reads_whose_keys_follow_from_the_number() {
+    let read = |key: &str| format!("select v into x from t where id = {key};");
+    let in_loop = |inner: &str| announced(&format!("for i in 1 .. b loop {inner} end loop;")).len();
+    assert!(matches!(
+        announced(&format!("for i in 1 .. b loop {} end loop;", read("i")))[0][..],
+        [Expr::Register(_)]
+    ));
+    assert_eq!(in_loop(&format!("y := i + a; {}", read("y * 2"))), 1);
+    assert_eq!(in_loop(&format!("{} update t set v = 0 where id = i + 1; {}", read("i"), read("i"))), 2);
+    assert_eq!(in_loop(&format!("if a > i then {} end if;", read("i"))), 1);
+    assert_eq!(in_loop(&format!("begin {} exception when others then null; end;", read("i"))), 1);
+    assert_eq!(in_loop(&format!("for j in 1 .. 2 loop {} {} end loop;", read("i"), read("i + j"))), 2);
+    // Always the same row, a key that comes from a row or from the last iteration, one that draws.
+    assert_eq!(in_loop(&read("a")), 0);
+    assert_eq!(in_loop(&format!("{} {}", read("i"), read("x"))), 1);
+    assert_eq!(in_loop(&format!("{} y := i;", read("y"))), 0);
+    assert_eq!(in_loop(&read("i + (random() * 9)::int")), 0);
+    assert_eq!(in_loop(&format!("y := i; y := abs(y); {}", read("y"))), 0);
+    // Not up, or not a loop over integers.
+    assert_eq!(announced(&format!("for i in reverse b .. 1 loop {} end loop;", read("i"))).len(), 0);
+    assert_eq!(announced(&format!("while b > 0 loop b := b - 1; {} end loop;", read("b"))).len(), 0);
+}

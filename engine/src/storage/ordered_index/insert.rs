@@ -285,6 +285,7 @@ impl<K: IndexKey, const CAPACITY: usize> OrderedIndex<K, CAPACITY> {
                 root.adopt_locked(0, &K::Slot::default(), self.root.load(Ordering::Relaxed));
                 root.adopt_locked(1, separator, right);
                 self.root.store(Box::into_raw(root), Ordering::Relaxed);
+                self.levels.fetch_add(1, Ordering::Relaxed);
             }
         }
     }

@@ -57,11 +57,7 @@ impl<K: IndexKey, const CAPACITY: usize> Node<K, CAPACITY> {
     /// of a cold node these would be three waits for memory.
     #[inline]
     pub(super) fn prefetch(&self) {
-        const CACHE_LINE_BYTES: usize = 64;
-        let start = (&raw const *self).cast::<u8>();
-        for offset in (0..size_of::<Self>()).step_by(CACHE_LINE_BYTES) {
-            prefetch(start.wrapping_add(offset));
-        }
+        prefetch(&raw const *self, size_of::<Self>());
     }
 
     pub(super) fn count(&self) -> usize {

@@ -120,6 +120,7 @@ impl<K: IndexKey, const CAPACITY: usize> OrderedIndex<K, CAPACITY> {
             if shrinks {
                 let only_child = ancestor_node.pointer_locked(0).cast();
                 let old_root = self.root.swap(only_child, Ordering::Relaxed);
+                self.levels.fetch_sub(1, Ordering::Relaxed);
                 ancestor_lock.unlock_obsolete();
                 retire(old_root, guard);
             }

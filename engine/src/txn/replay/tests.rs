@@ -34,7 +34,7 @@ fn insert(access: &mut ReplayAccess, table: &Arc<Table>, (key, row): &(Vec<u8>, 
 
 fn read(access: &mut ReplayAccess, table: &Arc<Table>, key: &[u8]) -> Option<Vec<u8>> {
     let guard = epoch::pin();
-    let found = access.read_point(table, key, Intent::Read, &guard);
+    let found = access.read_point(table, key, Intent::Read, None, &guard);
     found.unwrap_or_else(|_| panic!("replay neither waits nor fails")).map(|row| row.bytes.to_vec())
 }
 

@@ -1,0 +1,121 @@
+//! Asking for memory before it is needed.
+//!
+//! A read by key waits for memory three times: for the index's leaf, for the record, for the lock. A loop over an array of keys knows the
+//! next ones, so it asks for all leaves, then for all records and locks, and the waits overlap. The compiler finds such loops
+//! (`compile::optimize::look_ahead` of the SQL front end). What was found is taken when its turn comes.
+//!
+//! Reference: Chen, Ailamaki, Gibbons, Mowry: "Improving Hash Join Performance through Prefetching", ICDE 2004 (group prefetching).
+
+use std::ops::Range;
+
+use smallvec::SmallVec;
+
+use super::access;
+use super::interpret::Run;
+use super::ir::{Expr, Procedure, Register, TableIndex};
+use crate::catalog::TableId;
+use crate::storage::table::Table;
+use crate::txn::{Access, FoundAhead, LookAhead};
+use crate::value::Value;
+
+/// Iterations whose rows are asked for at once. Of more, the first might be gone from the cache before they are read.
+const ITERATIONS: i32 = 16;
+/// A read that did not happen must not keep the ones behind it from being recognised.
+const LONGEST_SKIP: usize = 4;
+
+/// What was looked for ahead and not read yet, in the order of the reads. Forgotten when the pin ends.
+#[derive(Default)]
+pub(super) struct Ahead<'g> {
+    reads: SmallVec<[AheadRead<'g>; 32]>,
+    /// Of `reads`, the first that may still come.
+    next: usize,
+    /// One behind the other; memory of the frame's.
+    keys: Vec<u8>,
+}
+
+struct AheadRead<'g> {
+    table: TableId,
+    reference: TableIndex,
+    /// In `Ahead::keys`.
+    key: Range<usize>,
+    found: Option<FoundAhead<'g>>,
+}
+
+impl Ahead<'_> {
+    /// Gives the memory back.
+    pub(super) fn into_keys(self) -> Vec<u8> {
+        self.keys
+    }
+}
+
+impl<'r, T: Access> Run<'r, T> {
+    /// In every iteration of the loop; does something in the first of [`ITERATIONS`].
+    #[inline]
+    pub(super) fn look_ahead(
+        &mut self,
+        procedure: &Procedure,
+        (variable, last): (Register, Register),
+        reads: &[(TableIndex, Vec<Expr>)],
+    ) {
+        let first = self.integer(variable);
+        // Arrays count from 1.
+        if first % ITERATIONS == 1 {
+            let last = self.integer(last).min(first.saturating_add(ITERATIONS - 1));
+            self.look_ahead_to(procedure, variable, (first, last), reads);
+        }
+    }
+
+    #[inline(never)]
+    fn look_ahead_to(
+        &mut self,
+        procedure: &Procedure,
+        variable: Register,
+        (first, last): (i32, i32),
+        reads: &[(TableIndex, Vec<Expr>)],
+    ) {
+        self.ahead.reads.clear();
+        self.ahead.next = 0;
+        if first == last {
+            return;
+        }
+        let mut keys = std::mem::take(&mut self.ahead.keys);
+        if keys.capacity() == 0 {
+            keys = std::mem::take(&mut self.frame.scratch.ahead);
+        }
+        keys.clear();
+        for number in first..=last {
+            self.frame.registers[usize::from(variable)].put(Value::Integer(number));
+            for (index, key) in reads {
+                let reference = &procedure.tables[usize::from(*index)];
+                let start = keys.len();
+                let built = access::append_key(key, &reference.key_layout, &self.context(), &mut keys);
+                // What cannot be computed will fail in its own iteration, if that comes.
+                if !built.unwrap_or(false) {
+                    keys.truncate(start);
+                    continue;
+                }
+                self.transaction.look_ahead(&reference.table, &keys[start..], LookAhead::Leaf, self.guard);
+                let (table, key) = (reference.table.id(), start..keys.len());
+                self.ahead.reads.push(AheadRead { table, reference: *index, key, found: None });
+            }
+        }
+        self.frame.registers[usize::from(variable)].put(Value::Integer(first));
+        for read in &mut self.ahead.reads {
+            let (table, key) =
+                (&procedure.tables[usize::from(read.reference)].table, &keys[read.key.clone()]);
+            read.found = self.transaction.look_ahead(table, key, LookAhead::Record, self.guard);
+        }
+        self.ahead.keys = keys;
+    }
+
+    /// What was found ahead under this key.
+    #[inline]
+    pub(super) fn found_ahead(&mut self, table: &Table, key: &[u8]) -> Option<FoundAhead<'r>> {
+        let Ahead { reads, next, keys } = &mut self.ahead;
+        let mut waiting = reads.get(*next..)?.iter().take(LONGEST_SKIP);
+        let place =
+            *next + waiting.position(|read| read.table == table.id() && keys[read.key.clone()] == *key)?;
+        *next = place + 1;
+        reads[place].found
+    }
+}

@@ -1,0 +1,102 @@
+//! Reads that a loop announces: see the head of `optimize`.
+//!
+//! Where the key of a read follows from the number of the iteration and from what the loop does not change (elements of an array, say), the
+//! keys of later iterations are known, and the engine can ask for their rows' memory. A wrong key would only be a vain hint, so the body is
+//! looked through from top to bottom as if it had no branches.
+
+use std::collections::BTreeMap;
+
+use hyades_engine::procedure::ir::{Expr, Instruction, Label, Procedure, Register, TableIndex};
+
+use super::super::code::for_each_label;
+use super::defined;
+use crate::expr;
+
+/// Of one loop. More would ask for more than a cache keeps.
+const MOST_READS: usize = 8;
+/// Keys are computed in vain if the loop ends early: they must be cheap.
+const DEEPEST_KEY: usize = 6;
+
+/// Puts [`Instruction::LookAhead`] at the head of the bodies of loops.
+pub(super) fn announce_reads(procedure: &mut Procedure) {
+    for at in (0..procedure.code.len()).rev() {
+        let Instruction::ForNext { last, variable, is_reverse: false, .. } = procedure.code[at] else {
+            continue;
+        };
+        let reads = reads_of_loop(&procedure.code, at, variable);
+        if !reads.is_empty() {
+            insert(procedure, at + 1, Instruction::LookAhead { variable, last, reads });
+        }
+    }
+}
+
+fn reads_of_loop(code: &[Instruction], head: usize, variable: Register) -> Vec<(TableIndex, Vec<Expr>)> {
+    let goes_again = |instruction: &Instruction| matches!(instruction, Instruction::ForStep { again, .. } if *again as usize == head);
+    let Some(length) = code[head..].iter().position(goes_again) else { return Vec::new() };
+    let body = &code[head + 1..=head + length];
+    // What the loop sets is unknown until it is seen to be set.
+    let mut known: BTreeMap<Register, Option<Expr>> =
+        body.iter().flat_map(defined).map(|register| (register, None)).collect();
+    let mut reads: Vec<(TableIndex, Vec<Expr>)> = Vec::new();
+    for instruction in body {
+        match instruction {
+            Instruction::Evaluate { expr, into } => {
+                let value = resolved(expr, &known);
+                known.insert(*into, value);
+            }
+            Instruction::ReadPoint { table, key, .. } => {
+                let Some(key) = key.iter().map(|part| resolved(part, &known)).collect::<Option<Vec<Expr>>>()
+                else {
+                    continue;
+                };
+                let varies =
+                    key.iter().any(|part| expr::any(part, &|part| *part == Expr::Register(variable)));
+                if varies && reads.len() < MOST_READS && !reads.contains(&(*table, key.clone())) {
+                    reads.push((*table, key));
+                }
+            }
+            other => defined(other).into_iter().for_each(|register| {
+                known.insert(register, None);
+            }),
+        }
+    }
+    reads
+}
+
+/// The expression over what the loop does not set, and its variable.
+fn resolved(whole: &Expr, known: &BTreeMap<Register, Option<Expr>>) -> Option<Expr> {
+    let is_simple = |part: &Expr| {
+        matches!(
+            part,
+            Expr::Const(_)
+                | Expr::Register(_)
+                | Expr::Element { .. }
+                | Expr::Cast { .. }
+                | Expr::Unary { .. }
+                | Expr::Binary { .. }
+        )
+    };
+    if expr::any(whole, &|part| !is_simple(part)) {
+        return None;
+    }
+    let mut result = whole.clone();
+    let mut is_known = true;
+    expr::replace(&mut result, &mut |part| {
+        let Expr::Register(register) = part else { return None };
+        let value = known.get(register)?;
+        is_known &= value.is_some();
+        value.clone()
+    });
+    (is_known && !expr::depth_exceeds(&result, DEEPEST_KEY)).then_some(result)
+}
+
+fn insert(procedure: &mut Procedure, place: usize, instruction: Instruction) {
+    let moved = |label: Label| if label as usize > place { label + 1 } else { label };
+    for other in &mut procedure.code {
+        for_each_label(other, &mut |label| *label = moved(*label));
+    }
+    for line in &mut procedure.lines {
+        line.from = moved(line.from);
+    }
+    procedure.code.insert(place, instruction);
+}
