@@ -8,7 +8,7 @@ use std::sync::Arc;
 use super::frame::RowBuffer;
 use crate::catalog::TableDefinition;
 use crate::error::{Error, Result, sqlstate};
-use crate::procedure::evaluate::{Context, chosen, evaluate, operand, peek_text, scalar};
+use crate::procedure::evaluate::{Context, Places, chosen, evaluate, operand, peek_text, scalar};
 use crate::procedure::ir::{Expr, ScanBound, ScanRange, TableReference};
 use crate::storage::row::{RowLayout, RowPatch, RowWriter};
 use crate::storage::table::Table;
@@ -190,6 +190,23 @@ fn key_of_row(reference: &TableReference, row: &[u8], out: &mut Vec<u8>) {
     if let Some(primary_key) = &reference.definition.primary_key {
         reference.key_layout.encode_row(&reference.layout, row, &primary_key.columns, out);
     }
+}
+
+/// Makes the patch of an update straight from scalars; false where that is not all: a NULL, a text, a part of the key, an error.
+pub(super) fn patch_scalars(
+    reference: &TableReference,
+    old: &[u8],
+    set: &[(u16, Expr)],
+    places: &impl Places,
+    patch: &mut RowPatch,
+) -> bool {
+    let key: &[u16] = reference.definition.primary_key.as_ref().map_or(&[], |key| &key.columns);
+    patch.clear();
+    set.iter().all(|(column, value)| {
+        !key.contains(column)
+            && scalar(value, places)
+                .is_some_and(|scalar| reference.layout.patch_scalar(old, *column, scalar, patch))
+    })
 }
 
 /// Whether setting these columns changes the row's key.

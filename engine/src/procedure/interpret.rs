@@ -395,6 +395,12 @@ impl<'r, T: Access> Run<'r, T> {
     ) -> Flow<()> {
         let slot = usize::from(row);
         let in_place = self.rows_in_place.get(slot).copied().flatten();
+        if let Some(found) = in_place.filter(|found| found.is_current(self.guard))
+            && access::patch_scalars(reference, found.bytes, set, self, &mut scratch.patch)
+        {
+            self.patch_in_place(reference, row, found, &mut scratch.patch);
+            return Ok(());
+        }
         scratch.set.drain(..).for_each(|(_, value)| value.discard());
         let context = self.context();
         for (column, value) in set {

@@ -69,6 +69,8 @@ use resource::Resource;
 const LOCK_BUCKETS: usize = 1 << 15;
 /// A worker remembers this many tables before it forgets those it does not use.
 const REMEMBERED_TABLES: usize = 64;
+/// Tables whose ids are the same modulo this are looked for.
+const PLACE_NOTES: usize = 32;
 
 /// Buffers beyond this size are given back when the transaction that needed them ends.
 const KEPT_BYTES: usize = 1 << 20;
@@ -107,6 +109,7 @@ impl<P: Protocol> TwoPhaseLocking<P> {
             worker,
             id: TransactionId(worker << 32),
             tables: Vec::new(),
+            table_places: [0; PLACE_NOTES],
             held: Vec::new(),
             divided_gap: None,
             finger: Finger::default(),
@@ -177,6 +180,8 @@ pub struct LockingTransaction<P: Protocol> {
     id: TransactionId,
     dependencies: P::Dependencies,
     tables: Vec<TableUse>,
+    /// By the id of a table: where it may stand in `tables`.
+    table_places: [u8; PLACE_NOTES],
     held: Vec<Resource>,
     /// Of those, the gap that inserts have last divided, unless the transaction may have read it.
     divided_gap: Option<Resource>,
@@ -241,18 +246,36 @@ impl<P: Protocol> LockingTransaction<P> {
         }
     }
 
+    /// Where a table stands among `tables`, and where to note that.
+    #[inline]
+    fn noted_place(&self, table: &Arc<Table>) -> (usize, Option<usize>) {
+        let note = table.id().0 as usize % PLACE_NOTES;
+        let place = usize::from(self.table_places[note]);
+        let is_there = self.tables.get(place).is_some_and(|used| Arc::ptr_eq(&used.table, table));
+        (note, is_there.then_some(place))
+    }
+
+    #[inline]
     fn table_place(&mut self, table: &Arc<Table>) -> usize {
-        match self.tables.iter().position(|used| Arc::ptr_eq(&used.table, table)) {
-            Some(place) => place,
-            None => {
+        let (note, place) = self.noted_place(table);
+        place.unwrap_or_else(|| self.find_table(table, note))
+    }
+
+    #[cold]
+    fn find_table(&mut self, table: &Arc<Table>, note: usize) -> usize {
+        let place =
+            self.tables.iter().position(|used| Arc::ptr_eq(&used.table, table)).unwrap_or_else(|| {
                 self.tables.push(TableUse { table: Arc::clone(table), mode: None });
                 self.tables.len() - 1
-            }
-        }
+            });
+        self.table_places[note] = u8::try_from(place).unwrap_or(0);
+        place
     }
 
     fn table_mode(&self, table: &Arc<Table>) -> Option<AccessMode> {
-        self.tables.iter().find(|used| Arc::ptr_eq(&used.table, table)).and_then(|used| used.mode)
+        let noted = self.noted_place(table).1;
+        let place = noted.or_else(|| self.tables.iter().position(|used| Arc::ptr_eq(&used.table, table)));
+        place.and_then(|place| self.tables[place].mode)
     }
 
     /// Whether the lock on the whole table makes row locks needless.

@@ -11,6 +11,7 @@
 
 use super::{END_BYTES, RowLayout, append_content, end_at, write_fixed};
 use crate::value::Value;
+use crate::value::scalar::Scalar;
 
 const PIECE_HEADER_BYTES: usize = 8;
 
@@ -41,6 +42,13 @@ impl RowPatch {
         self.bytes.len()
     }
 
+    #[inline]
+    fn put(&mut self, offset: usize, piece: &[u8]) {
+        self.bytes.extend_from_slice(&(offset as u32).to_le_bytes());
+        self.bytes.extend_from_slice(&(piece.len() as u32).to_le_bytes());
+        self.bytes.extend_from_slice(piece);
+    }
+
     fn end_piece(&mut self, begin: usize) {
         let length = (self.bytes.len() - begin) as u32;
         self.bytes[begin - END_BYTES..begin].copy_from_slice(&length.to_le_bytes());
@@ -53,8 +61,21 @@ pub(crate) fn exchange(row: &mut [u8], patch: &mut [u8]) {
     while rest.len() > PIECE_HEADER_BYTES {
         let (offset, length) = (end_at(rest, 0), end_at(rest, END_BYTES));
         let (piece, behind) = rest[PIECE_HEADER_BYTES..].split_at_mut(length);
-        row[offset..offset + length].swap_with_slice(piece);
+        let place = &mut row[offset..offset + length];
+        // Most pieces are integers.
+        match length {
+            4 => exchange_array::<4>(place, piece),
+            8 => exchange_array::<8>(place, piece),
+            _ => place.swap_with_slice(piece),
+        }
         rest = behind;
+    }
+}
+
+#[inline]
+fn exchange_array<const LENGTH: usize>(left: &mut [u8], right: &mut [u8]) {
+    if let (Some(left), Some(right)) = (left.first_chunk_mut::<LENGTH>(), right.first_chunk_mut()) {
+        std::mem::swap(left, right);
     }
 }
 
@@ -85,6 +106,17 @@ impl RowLayout {
         if changes_nulls {
             self.patch_nulls(row, set, patch);
         }
+        true
+    }
+
+    /// Adds a piece to a patch, which may be the first; false if column or scalar is NULL, or not of one type.
+    #[inline]
+    pub(crate) fn patch_scalar(&self, row: &[u8], number: u16, scalar: Scalar, patch: &mut RowPatch) -> bool {
+        let column = &self.columns[usize::from(number)];
+        if column.kind != Some(scalar.kind) || self.is_null(row, number) {
+            return false;
+        }
+        patch.put(column.slot, &scalar.number.to_le_bytes()[..column.width]);
         true
     }
 
