@@ -17,6 +17,17 @@ enum Kind {
     Intent,
 }
 
+impl Kind {
+    #[inline]
+    fn conflicts_with(self, mode: AccessMode) -> bool {
+        match self {
+            Kind::Write => true,
+            Kind::Read => matches!(mode, AccessMode::IntentWrite | AccessMode::Write),
+            Kind::Intent => matches!(mode, AccessMode::Read | AccessMode::Write),
+        }
+    }
+}
+
 /// What is kept for a tuple, gap or table stripe. An empty vector means: at most the floor.
 ///
 /// Nearly all have one kind of trace at most. It lies in the lock table's entry itself, so that nobody who looks whether it can be
@@ -42,8 +53,8 @@ impl TupleVectors {
     fn raise(&mut self, kind: Kind, by: &[u64]) {
         if self.first.is_empty() {
             self.first_kind = kind;
-        }
-        if self.first_kind == kind {
+            self.first.copy_from(by);
+        } else if self.first_kind == kind {
             self.first.raise(by);
         } else {
             self.others.get_or_insert_default()[kind as usize].raise(by);
@@ -63,12 +74,14 @@ impl TupleVectors {
     /// Raises T.LV by the LVs of all earlier conflicting accesses.
     #[inline]
     pub(crate) fn collect(&self, mode: AccessMode, vector: &mut LsnVector) {
-        vector.raise(self.of_kind(Kind::Write));
-        if matches!(mode, AccessMode::Read | AccessMode::Write) {
-            vector.raise(self.of_kind(Kind::Intent));
+        if self.first_kind.conflicts_with(mode) {
+            vector.raise(self.first.entries());
         }
-        if matches!(mode, AccessMode::IntentWrite | AccessMode::Write) {
-            vector.raise(self.of_kind(Kind::Read));
+        let Some(others) = &self.others else { return };
+        for (kind, other) in [Kind::Write, Kind::Read, Kind::Intent].into_iter().zip(&**others) {
+            if kind.conflicts_with(mode) {
+                vector.raise(other.entries());
+            }
         }
     }
 

@@ -1,7 +1,7 @@
 //! One bucket of the lock table, and the entries in it.
 //!
 //! Most buckets hold one entry at most, most entries one holder and no waiter. So the first entry lies in the bucket itself, and
-//! whatever is rare stands behind a pointer: a lock costs one cache miss, and all buckets together (4 MiB) stay small enough for a
+//! whatever is rare stands behind a pointer: a lock costs one cache miss, and all buckets together (8 MiB) stay small enough for a
 //! processor's last-level cache.
 
 use smallvec::SmallVec;
