@@ -203,7 +203,8 @@ pub(super) fn patch_scalars(
     let key: &[u16] = reference.definition.primary_key.as_ref().map_or(&[], |key| &key.columns);
     patch.clear();
     set.iter().all(|(column, value)| {
-        !key.contains(column)
+        reference.layout.is_scalar(*column)
+            && !key.contains(column)
             && scalar(value, places)
                 .is_some_and(|scalar| reference.layout.patch_scalar(old, *column, scalar, patch))
     })

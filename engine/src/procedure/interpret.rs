@@ -42,13 +42,12 @@ pub(crate) fn run<T: Access>(
             sink: &mut *sink,
             guard: &guard,
             rows_in_place: SmallVec::new(),
-            ahead: Ahead::default(),
+            ahead: None,
             random_before: None,
         };
         let outcome = run.resume();
-        let keys = std::mem::take(&mut run.ahead).into_keys();
-        if keys.capacity() > 0 {
-            run.frame.scratch.ahead = keys;
+        if let Some(ahead) = run.ahead.take() {
+            run.frame.scratch.ahead = ahead.keys;
         }
         if let Some(outcome) = outcome {
             return outcome;
@@ -67,7 +66,7 @@ pub(super) struct Run<'r, T: Access> {
     pub(super) environment: &'r mut Environment,
     pub(super) sink: &'r mut dyn RowSink,
     pub(super) guard: &'r Guard,
-    pub(super) ahead: Ahead<'r>,
+    pub(super) ahead: Option<Ahead<'r>>,
     /// The state of `random()` before the instruction, in a call that may be logged as a command: an instruction that waits runs again,
     /// and must then draw what it drew.
     random_before: Option<rand::rngs::SmallRng>,

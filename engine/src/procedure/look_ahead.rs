@@ -23,14 +23,14 @@ const ITERATIONS: i32 = 16;
 /// A read that did not happen must not keep the ones behind it from being recognised.
 const LONGEST_SKIP: usize = 4;
 
-/// What was looked for ahead and not read yet, in the order of the reads. Forgotten when the pin ends.
+/// What was looked for ahead, in the order of the reads. Forgotten when the pin ends.
 #[derive(Default)]
 pub(super) struct Ahead<'g> {
     reads: SmallVec<[AheadRead<'g>; 32]>,
     /// Of `reads`, the first that may still come.
     next: usize,
     /// One behind the other; memory of the frame's.
-    keys: Vec<u8>,
+    pub(super) keys: Vec<u8>,
 }
 
 struct AheadRead<'g> {
@@ -39,13 +39,6 @@ struct AheadRead<'g> {
     /// In `Ahead::keys`.
     key: Range<usize>,
     found: Option<FoundAhead<'g>>,
-}
-
-impl Ahead<'_> {
-    /// Gives the memory back.
-    pub(super) fn into_keys(self) -> Vec<u8> {
-        self.keys
-    }
 }
 
 impl<'r, T: Access> Run<'r, T> {
@@ -59,8 +52,8 @@ impl<'r, T: Access> Run<'r, T> {
     ) {
         let first = self.integer(variable);
         // Arrays count from 1.
-        if first % ITERATIONS == 1 {
-            let last = self.integer(last).min(first.saturating_add(ITERATIONS - 1));
+        let last = self.integer(last).min(first.saturating_add(ITERATIONS - 1));
+        if first % ITERATIONS == 1 && first < last {
             self.look_ahead_to(procedure, variable, (first, last), reads);
         }
     }
@@ -73,45 +66,42 @@ impl<'r, T: Access> Run<'r, T> {
         (first, last): (i32, i32),
         reads: &[(TableIndex, Vec<Expr>)],
     ) {
-        self.ahead.reads.clear();
-        self.ahead.next = 0;
-        if first == last {
-            return;
-        }
-        let mut keys = std::mem::take(&mut self.ahead.keys);
-        if keys.capacity() == 0 {
-            keys = std::mem::take(&mut self.frame.scratch.ahead);
-        }
+        let mut keys = match self.ahead.take() {
+            Some(before) => before.keys,
+            None => std::mem::take(&mut self.frame.scratch.ahead),
+        };
         keys.clear();
+        let mut ahead = Ahead { keys, ..Ahead::default() };
         for number in first..=last {
             self.frame.registers[usize::from(variable)].put(Value::Integer(number));
             for (index, key) in reads {
                 let reference = &procedure.tables[usize::from(*index)];
-                let start = keys.len();
-                let built = access::append_key(key, &reference.key_layout, &self.context(), &mut keys);
+                let start = ahead.keys.len();
+                let built = access::append_key(key, &reference.key_layout, &self.context(), &mut ahead.keys);
                 // What cannot be computed will fail in its own iteration, if that comes.
                 if !built.unwrap_or(false) {
-                    keys.truncate(start);
+                    ahead.keys.truncate(start);
                     continue;
                 }
-                self.transaction.look_ahead(&reference.table, &keys[start..], LookAhead::Leaf, self.guard);
-                let (table, key) = (reference.table.id(), start..keys.len());
-                self.ahead.reads.push(AheadRead { table, reference: *index, key, found: None });
+                let bytes = &ahead.keys[start..];
+                self.transaction.look_ahead(&reference.table, bytes, LookAhead::Leaf, self.guard);
+                let (table, key) = (reference.table.id(), start..ahead.keys.len());
+                ahead.reads.push(AheadRead { table, reference: *index, key, found: None });
             }
         }
         self.frame.registers[usize::from(variable)].put(Value::Integer(first));
-        for read in &mut self.ahead.reads {
+        for read in &mut ahead.reads {
             let (table, key) =
-                (&procedure.tables[usize::from(read.reference)].table, &keys[read.key.clone()]);
+                (&procedure.tables[usize::from(read.reference)].table, &ahead.keys[read.key.clone()]);
             read.found = self.transaction.look_ahead(table, key, LookAhead::Record, self.guard);
         }
-        self.ahead.keys = keys;
+        self.ahead = Some(ahead);
     }
 
     /// What was found ahead under this key.
     #[inline]
     pub(super) fn found_ahead(&mut self, table: &Table, key: &[u8]) -> Option<FoundAhead<'r>> {
-        let Ahead { reads, next, keys } = &mut self.ahead;
+        let Ahead { reads, next, keys } = self.ahead.as_mut()?;
         let mut waiting = reads.get(*next..)?.iter().take(LONGEST_SKIP);
         let place =
             *next + waiting.position(|read| read.table == table.id() && keys[read.key.clone()] == *key)?;

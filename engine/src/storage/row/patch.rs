@@ -109,6 +109,12 @@ impl RowLayout {
         true
     }
 
+    /// Whether the column's values are [`Scalar`]s.
+    #[inline]
+    pub(crate) fn is_scalar(&self, number: u16) -> bool {
+        self.columns[usize::from(number)].kind.is_some()
+    }
+
     /// Adds a piece to a patch, which may be the first; false if column or scalar is NULL, or not of one type.
     #[inline]
     pub(crate) fn patch_scalar(&self, row: &[u8], number: u16, scalar: Scalar, patch: &mut RowPatch) -> bool {
