@@ -51,8 +51,8 @@ impl<'r, T: Access> Run<'r, T> {
         reads: &[(TableIndex, Vec<Expr>)],
     ) {
         let first = self.integer(variable);
-        // Arrays count from 1.
         let last = self.integer(last).min(first.saturating_add(ITERATIONS - 1));
+        // Arrays count from 1.
         if first % ITERATIONS == 1 && first < last {
             self.look_ahead_to(procedure, variable, (first, last), reads);
         }

@@ -65,7 +65,7 @@ use command::CommandHead;
 pub(crate) use purge::Purger;
 use resource::Resource;
 
-/// Buckets of the lock table. A busy TPC-C keeps some 15,000 traces alive; a bucket with two of them costs another wait for memory.
+/// Buckets of the lock table. Traces stay until the floor covers them; a bucket with two of them costs another wait for memory.
 const LOCK_BUCKETS: usize = 1 << 16;
 /// A worker remembers this many tables before it forgets those it does not use.
 const REMEMBERED_TABLES: usize = 64;
