@@ -4,6 +4,8 @@
 //! [`Ticket`]; the caller either blocks on it ([`Ticket::wait`], an embedded call) or awaits it (it is a
 //! `Future`, a connection task of the server), then steps on. A ticket fires once. Dropping it forgets the wait
 //! but does not cancel what was asked for: cancelling is the business of whoever issued the ticket.
+//!
+//! A thread that blocks looks again for [`SPIN`] before it parks (docs/decisions/2026-11-22-spin-before-parking.md).
 
 use std::future::Future;
 use std::pin::Pin;
@@ -11,8 +13,14 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::task::{Context, Poll, Wake, Waker};
 use std::thread::Thread;
+use std::time::{Duration, Instant};
 
 use parking_lot::Mutex;
+
+/// About what it costs to park and to be woken. Most locks of procedures are given up sooner.
+const SPIN: Duration = Duration::from_micros(20);
+/// Looks between two looks at the clock.
+const LOOKS_PER_TURN: u32 = 8;
 
 #[derive(Default)]
 struct State {
@@ -40,7 +48,25 @@ impl Ticket {
 
     /// Blocks the calling thread until the ticket fires.
     pub fn wait(self) {
-        block_on(self);
+        if !self.fires_soon() {
+            block_on(self);
+        }
+    }
+
+    /// Looks for [`SPIN`] whether the ticket fires.
+    fn fires_soon(&self) -> bool {
+        let end = Instant::now() + SPIN;
+        loop {
+            for _ in 0..LOOKS_PER_TURN {
+                if self.is_ready() {
+                    return true;
+                }
+                std::hint::spin_loop();
+            }
+            if Instant::now() >= end {
+                return false;
+            }
+        }
     }
 }
 
@@ -107,6 +133,21 @@ mod tests {
         signal.fire();
         waiter.join().expect("the waiter returns");
         assert!(ticket.is_ready());
+    }
+
+    #[test]
+    fn a_thread_that_has_parked_is_woken() {
+        let (ticket, signal) = ticket();
+        let waiter = std::thread::spawn({
+            let ticket = ticket.clone();
+            move || ticket.wait()
+        });
+        // It leaves its waker once it has given up looking.
+        while ticket.0.waker.lock().is_none() {
+            std::thread::yield_now();
+        }
+        signal.fire();
+        waiter.join().expect("the waiter returns");
     }
 
     #[test]
