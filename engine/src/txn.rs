@@ -149,15 +149,6 @@ impl<'g> RowInPlace<'g> {
     }
 }
 
-/// What [`Access::look_ahead`] asks for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum LookAhead {
-    /// Where the index has the key.
-    Leaf,
-    /// What the index has there, and the key's lock.
-    Record,
-}
-
 /// The record that a table had under a key some time ago.
 #[derive(Clone, Copy)]
 pub struct FoundAhead<'g> {
@@ -166,12 +157,9 @@ pub struct FoundAhead<'g> {
 }
 
 impl<'g> FoundAhead<'g> {
-    fn of(table: &Table, key: &[u8], step: LookAhead, guard: &'g Guard) -> Option<FoundAhead<'g>> {
+    /// Looks for the key's record and asks for its memory; the key may be of any row or none.
+    pub(crate) fn of(table: &Table, key: &[u8], guard: &'g Guard) -> Option<FoundAhead<'g>> {
         let state = table.state(guard);
-        if step == LookAhead::Leaf {
-            state.index().prefetch(key, guard);
-            return None;
-        }
         let record = state.index().get(key, guard)?;
         record.prefetch();
         Some(FoundAhead { state, record })
@@ -198,7 +186,7 @@ pub trait Access: Send {
     fn enter(&mut self, table: &Arc<Table>, version: u64, intent: Intent) -> Flow<()>;
 
     /// The row under `key`, where it stands; `None` if there is none (and there will be none until this transaction ends). `ahead` is
-    /// what [`Access::look_ahead`] found under the same key.
+    /// what was found under the same key before.
     fn read_point<'g>(
         &mut self,
         table: &Arc<Table>,
@@ -208,17 +196,8 @@ pub trait Access: Send {
         guard: &'g Guard,
     ) -> Flow<Option<RowInPlace<'g>>>;
 
-    /// Asks for memory that [`Access::read_point`] will need soon, one step for many keys before the next: misses then wait for each
-    /// other no more. Changes nothing and waits for nothing; the key may be of any row or none.
-    fn look_ahead<'g>(
-        &self,
-        table: &Table,
-        key: &[u8],
-        step: LookAhead,
-        guard: &'g Guard,
-    ) -> Option<FoundAhead<'g>> {
-        FoundAhead::of(table, key, step, guard)
-    }
+    /// Asks for the memory of the lock that [`Access::read_point`] will take.
+    fn prefetch_lock(&self, _table: &Table, _key: &[u8]) {}
 
     fn open_scan(&mut self, table: &Arc<Table>, cursor: &mut Cursor) -> Flow<()>;
 

@@ -15,7 +15,7 @@ use super::interpret::Run;
 use super::ir::{Expr, Procedure, Register, TableIndex};
 use crate::catalog::TableId;
 use crate::storage::table::Table;
-use crate::txn::{Access, FoundAhead, LookAhead};
+use crate::txn::{Access, FoundAhead};
 use crate::value::Value;
 
 /// Iterations whose rows are asked for at once. Of more, the first might be gone from the cache before they are read.
@@ -83,8 +83,7 @@ impl<'r, T: Access> Run<'r, T> {
                     ahead.keys.truncate(start);
                     continue;
                 }
-                let bytes = &ahead.keys[start..];
-                self.transaction.look_ahead(&reference.table, bytes, LookAhead::Leaf, self.guard);
+                reference.table.state(self.guard).index().prefetch(&ahead.keys[start..], self.guard);
                 let (table, key) = (reference.table.id(), start..ahead.keys.len());
                 ahead.reads.push(AheadRead { table, reference: *index, key, found: None });
             }
@@ -93,7 +92,8 @@ impl<'r, T: Access> Run<'r, T> {
         for read in &mut ahead.reads {
             let (table, key) =
                 (&procedure.tables[usize::from(read.reference)].table, &ahead.keys[read.key.clone()]);
-            read.found = self.transaction.look_ahead(table, key, LookAhead::Record, self.guard);
+            self.transaction.prefetch_lock(table, key);
+            read.found = FoundAhead::of(table, key, self.guard);
         }
         self.ahead = Some(ahead);
     }

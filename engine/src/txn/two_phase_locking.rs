@@ -50,8 +50,7 @@ use crate::txn::cursor;
 use crate::txn::lock_table::{Acquired, LockTable, TransactionId};
 use crate::txn::rows::{patch_back, replace_row, restore_row};
 use crate::txn::{
-    Access, Cursor, Flow, FoundAhead, Insertion, Intent, Interrupt, LookAhead, RowInPlace, Savepoint,
-    Transaction,
+    Access, Cursor, Flow, FoundAhead, Insertion, Intent, Interrupt, RowInPlace, Savepoint, Transaction,
 };
 
 mod catalog_change;
@@ -434,17 +433,8 @@ impl<P: Protocol> Access for LockingTransaction<P> {
         Ok(found.or_else(|| cursor::find_row(table, key, guard)))
     }
 
-    fn look_ahead<'g>(
-        &self,
-        table: &Table,
-        key: &[u8],
-        step: LookAhead,
-        guard: &'g Guard,
-    ) -> Option<FoundAhead<'g>> {
-        if step == LookAhead::Record {
-            self.shared.locks.prefetch(Resource::row(table.id(), key));
-        }
-        FoundAhead::of(table, key, step, guard)
+    fn prefetch_lock(&self, table: &Table, key: &[u8]) {
+        self.shared.locks.prefetch(Resource::row(table.id(), key));
     }
 
     fn open_scan(&mut self, table: &Arc<Table>, cursor: &mut Cursor) -> Flow<()> {
