@@ -22,7 +22,6 @@
 //! that is throttled would pay for every byte twice, and how zeroes are made (fallocate, discard, recycling) is the file
 //! system's business.
 
-mod memory;
 mod throttle;
 
 use std::collections::HashMap;
@@ -32,10 +31,9 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use clap::ValueEnum;
-use hyades_engine::disk::{Disk, File, RealDisk};
+use hyades_engine::disk::{Disk, File, MemoryDisk, RealDisk};
 use parking_lot::{Mutex, RwLock};
 
-pub use memory::MemoryDisk;
 use throttle::{Profile, Spindle};
 
 /// See the module head.

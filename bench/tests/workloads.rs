@@ -119,7 +119,7 @@ const DAMAGE: &[(&str, &str)] = &[
 fn every_condition_of_tpcc_finds_its_damage() {
     let mut config = Config::new("/unused");
     config.protocol = ProtocolKind::None;
-    config.disk = std::sync::Arc::new(hyades_bench::device::MemoryDisk::default());
+    config.disk = std::sync::Arc::new(hyades::engine::disk::MemoryDisk::default());
     let database = Database::open(config).expect("memory only");
     let mut connection = EmbeddedConnection::new(&database).expect("it is open");
     for script in TPCC.schema() {

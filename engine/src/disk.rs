@@ -6,10 +6,11 @@
 //! is unknown: it is never retried (pitfall 9).
 
 mod aligned;
+mod memory;
 mod real;
 
 #[cfg(all(test, not(loom)))]
-pub(crate) mod memory;
+pub(crate) mod controlled;
 #[cfg(all(test, not(loom)))]
 mod tests;
 
@@ -17,6 +18,7 @@ use std::io;
 use std::path::Path;
 
 pub use aligned::AlignedBuffer;
+pub use memory::MemoryDisk;
 pub use real::RealDisk;
 
 /// Writes and their offsets are multiples of this.

@@ -1,41 +1,33 @@
-//! A disk in memory for this crate's unit tests: everything written is there, on demand writes fail or space ends.
-//! (Crashes that lose or tear sectors are the business of the simulator in `sim/`.)
+//! Files in memory, for databases that may end with their process, and for measurements without a device. They lie in pieces of
+//! one mebibyte and grow without being copied. (Crashes that lose or tear sectors are the business of the simulator in `sim/`.)
 
 use std::collections::BTreeMap;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
-use parking_lot::{Condvar, Mutex};
+use parking_lot::{Mutex, RwLock};
 
 use super::{Disk, File};
 
-type Content = Arc<Mutex<Vec<u8>>>;
+const PIECE_BYTES: usize = 1 << 20;
 
 #[derive(Default)]
-struct Controls {
-    fail_durable_writes: AtomicBool,
-    /// Zero: unlimited.
-    capacity_bytes: AtomicU64,
-    used_bytes: AtomicU64,
-    durable_writes: AtomicU64,
-    is_held: Mutex<bool>,
-    released: Condvar,
+struct Content {
+    pieces: Vec<Box<[u8]>>,
+    length: usize,
 }
 
-/// See the file head.
-#[derive(Clone, Default)]
-pub(crate) struct MemoryDisk {
-    files: Arc<Mutex<BTreeMap<PathBuf, Content>>>,
+type Shared = Arc<RwLock<Content>>;
+
+/// A file system without a device.
+#[derive(Default)]
+pub struct MemoryDisk {
+    files: Mutex<BTreeMap<PathBuf, Shared>>,
     locks: Arc<Mutex<Vec<PathBuf>>>,
-    controls: Arc<Controls>,
 }
 
-struct MemoryFile {
-    content: Content,
-    controls: Arc<Controls>,
-}
+struct MemoryFile(Shared);
 
 struct MemoryLock(Arc<Mutex<Vec<PathBuf>>>, PathBuf);
 
@@ -45,46 +37,52 @@ impl Drop for MemoryLock {
     }
 }
 
+impl Content {
+    /// Calls `copy` with each stretch of the range that lies in one piece: the stretch, and its place in the range.
+    fn stretches(offset: usize, length: usize) -> impl Iterator<Item = (usize, usize, usize, usize)> {
+        let mut done = 0;
+        std::iter::from_fn(move || {
+            let (piece, start) = ((offset + done) / PIECE_BYTES, (offset + done) % PIECE_BYTES);
+            let bytes = (length - done).min(PIECE_BYTES - start);
+            let stretch = (piece, start, done, bytes);
+            done += bytes;
+            (bytes > 0).then_some(stretch)
+        })
+    }
+
+    fn write(&mut self, offset: usize, bytes: &[u8]) {
+        let end = offset + bytes.len();
+        while self.pieces.len() * PIECE_BYTES < end {
+            self.pieces.push(vec![0; PIECE_BYTES].into_boxed_slice());
+        }
+        self.length = self.length.max(end);
+        for (piece, start, done, length) in Content::stretches(offset, bytes.len()) {
+            self.pieces[piece][start..start + length].copy_from_slice(&bytes[done..done + length]);
+        }
+    }
+
+    fn read(&self, offset: usize, buffer: &mut [u8]) -> usize {
+        let bytes = buffer.len().min(self.length.saturating_sub(offset));
+        for (piece, start, done, length) in Content::stretches(offset, bytes) {
+            buffer[done..done + length].copy_from_slice(&self.pieces[piece][start..start + length]);
+        }
+        bytes
+    }
+
+    fn truncate(&mut self, length: usize) {
+        self.pieces.truncate(length.div_ceil(PIECE_BYTES));
+        if let Some(last) = self.pieces.last_mut().filter(|_| !length.is_multiple_of(PIECE_BYTES)) {
+            last[length % PIECE_BYTES..].fill(0);
+        }
+        self.length = self.length.min(length);
+    }
+}
+
 impl MemoryDisk {
-    pub(crate) fn shared() -> (MemoryDisk, Arc<dyn Disk>) {
-        let disk = MemoryDisk::default();
-        (disk.clone(), Arc::new(disk))
-    }
-
-    /// From now on durable writes fail.
-    pub(crate) fn fail_durable_writes(&self) {
-        self.controls.fail_durable_writes.store(true, Ordering::SeqCst);
-    }
-
-    /// Files may take this many bytes altogether; zero for no limit.
-    pub(crate) fn limit_space(&self, bytes: u64) {
-        self.controls.capacity_bytes.store(bytes, Ordering::SeqCst);
-    }
-
-    pub(crate) fn used_bytes(&self) -> u64 {
-        self.controls.used_bytes.load(Ordering::SeqCst)
-    }
-
-    pub(crate) fn durable_writes(&self) -> u64 {
-        self.controls.durable_writes.load(Ordering::SeqCst)
-    }
-
-    /// Makes durable writes hang until released.
-    pub(crate) fn hold_durable_writes(&self, is_held: bool) {
-        *self.controls.is_held.lock() = is_held;
-        self.controls.released.notify_all();
-    }
-
-    /// Changes a file's bytes behind everybody's back.
-    pub(crate) fn edit(&self, path: &Path, change: impl FnOnce(&mut Vec<u8>)) {
-        let files = self.files.lock();
-        change(&mut files.get(path).expect("the file exists").lock());
-    }
-
     fn file(&self, path: &Path) -> io::Result<Box<dyn File>> {
         let files = self.files.lock();
         let content = files.get(path).ok_or(io::ErrorKind::NotFound)?;
-        Ok(Box::new(MemoryFile { content: Arc::clone(content), controls: Arc::clone(&self.controls) }))
+        Ok(Box::new(MemoryFile(Arc::clone(content))))
     }
 }
 
@@ -112,7 +110,7 @@ impl Disk for MemoryDisk {
         if files.contains_key(path) {
             return Err(io::ErrorKind::AlreadyExists.into());
         }
-        files.insert(path.to_owned(), Content::default());
+        files.insert(path.to_owned(), Shared::default());
         drop(files);
         self.file(path)
     }
@@ -133,10 +131,7 @@ impl Disk for MemoryDisk {
     }
 
     fn remove(&self, path: &Path) -> io::Result<()> {
-        let content = self.files.lock().remove(path).ok_or(io::ErrorKind::NotFound)?;
-        let length = content.lock().len() as u64;
-        self.controls.used_bytes.fetch_sub(length, Ordering::SeqCst);
-        Ok(())
+        self.files.lock().remove(path).map(drop).ok_or_else(|| io::ErrorKind::NotFound.into())
     }
 
     fn sync_directory(&self, _directory: &Path) -> io::Result<()> {
@@ -155,39 +150,15 @@ impl Disk for MemoryDisk {
 
 impl File for MemoryFile {
     fn read_at(&self, offset: u64, buffer: &mut [u8]) -> io::Result<usize> {
-        let content = self.content.lock();
-        let start = (offset as usize).min(content.len());
-        let length = buffer.len().min(content.len() - start);
-        buffer[..length].copy_from_slice(&content[start..start + length]);
-        Ok(length)
+        Ok(self.0.read().read(offset as usize, buffer))
     }
 
     fn write_at(&self, offset: u64, bytes: &[u8]) -> io::Result<()> {
-        let mut content = self.content.lock();
-        let end = offset as usize + bytes.len();
-        if end > content.len() {
-            let more = (end - content.len()) as u64;
-            let capacity = self.controls.capacity_bytes.load(Ordering::SeqCst);
-            if capacity > 0 && self.controls.used_bytes.load(Ordering::SeqCst) + more > capacity {
-                return Err(io::Error::from_raw_os_error(28));
-            }
-            self.controls.used_bytes.fetch_add(more, Ordering::SeqCst);
-            content.resize(end, 0);
-        }
-        content[offset as usize..end].copy_from_slice(bytes);
+        self.0.write().write(offset as usize, bytes);
         Ok(())
     }
 
     fn write_durable(&self, offset: u64, bytes: &[u8]) -> io::Result<()> {
-        let mut is_held = self.controls.is_held.lock();
-        while *is_held {
-            self.controls.released.wait(&mut is_held);
-        }
-        drop(is_held);
-        if self.controls.fail_durable_writes.load(Ordering::SeqCst) {
-            return Err(io::Error::other("planned failure"));
-        }
-        self.controls.durable_writes.fetch_add(1, Ordering::SeqCst);
         self.write_at(offset, bytes)
     }
 
@@ -196,14 +167,36 @@ impl File for MemoryFile {
     }
 
     fn len(&self) -> io::Result<u64> {
-        Ok(self.content.lock().len() as u64)
+        Ok(self.0.read().length as u64)
     }
 
     fn truncate(&self, bytes: u64) -> io::Result<()> {
-        let mut content = self.content.lock();
-        let less = content.len() as u64 - bytes;
-        self.controls.used_bytes.fetch_sub(less, Ordering::SeqCst);
-        content.truncate(bytes as usize);
+        self.0.write().truncate(bytes as usize);
         Ok(())
+    }
+}
+
+#[cfg(all(test, not(loom)))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn files_keep_what_is_written_across_pieces() {
+        let disk = MemoryDisk::default();
+        let path = Path::new("/d/a");
+        let file = disk.create(path).expect("created");
+        let bytes: Vec<u8> = (0..PIECE_BYTES + 100).map(|at| at as u8).collect();
+        file.write_at(PIECE_BYTES as u64 - 50, &bytes).expect("written");
+        let mut read = vec![1; bytes.len() + 10];
+        let length = disk.open_read(path).expect("there").read_at(PIECE_BYTES as u64 - 50, &mut read);
+        assert_eq!(length.expect("read"), bytes.len());
+        assert_eq!(read[..bytes.len()], bytes);
+        file.truncate(PIECE_BYTES as u64 + 1).expect("truncated");
+        assert_eq!(file.len().expect("known"), PIECE_BYTES as u64 + 1);
+        file.write_at(PIECE_BYTES as u64 + 2, &[7]).expect("written");
+        let mut tail = [9; 4];
+        assert_eq!(file.read_at(PIECE_BYTES as u64, &mut tail).expect("read"), 3);
+        assert_eq!(tail, [50, 0, 7, 9]);
+        assert_eq!(disk.list(Path::new("/d")).expect("listed"), ["a"]);
     }
 }

@@ -9,7 +9,7 @@ use super::store::{LogReader, Tail};
 use super::*;
 use crate::catalog::TableId;
 use crate::config::ProtocolKind;
-use crate::disk::memory::MemoryDisk;
+use crate::disk::controlled::ControlledDisk;
 use crate::disk::{Disk, RealDisk};
 use crate::log::durable::Durability;
 use crate::lsn::LsnVector;
@@ -92,7 +92,7 @@ fn read(disk: &Arc<dyn Disk>, data: &Path, manifest: &Manifest, log: usize) -> F
 #[test]
 fn threads_append_and_everything_acknowledged_is_in_the_files() {
     const RECORDS: u32 = 2000;
-    let (_, disk) = MemoryDisk::shared();
+    let (_, disk) = ControlledDisk::shared();
     let (running, manifest) = start(&disk, 2);
     let threads: Vec<_> = (0..4)
         .map(|worker| {
@@ -130,7 +130,7 @@ fn threads_append_and_everything_acknowledged_is_in_the_files() {
 
 #[test]
 fn anchors_hold_durable_positions_only_and_the_floor_follows() {
-    let (_, disk) = MemoryDisk::shared();
+    let (_, disk) = ControlledDisk::shared();
     let (running, manifest) = start(&disk, 2);
     for number in 0..3000 {
         let end = append(&running, 0, 0, &put(0, number, &[1; 400])).expect("room comes");
@@ -160,7 +160,7 @@ fn anchors_hold_durable_positions_only_and_the_floor_follows() {
 
 #[test]
 fn an_idle_log_writes_nothing() {
-    let (memory, disk) = MemoryDisk::shared();
+    let (memory, disk) = ControlledDisk::shared();
     let (running, _) = start(&disk, 2);
     let end = append(&running, 0, 0, &put(0, 1, b"row")).expect("room");
     Durability::in_log(&Arc::clone(running.watch()).into(), 0, end).wait().expect("durable");
@@ -173,7 +173,7 @@ fn an_idle_log_writes_nothing() {
 
 #[test]
 fn a_large_transaction_is_fragmented_and_put_together() {
-    let (_, disk) = MemoryDisk::shared();
+    let (_, disk) = ControlledDisk::shared();
     let (running, manifest) = start(&disk, 1);
     // Larger than the whole buffer.
     let large = put(0, 1, &(0..300_000_u32).map(|byte| byte as u8).collect::<Vec<_>>());
@@ -193,7 +193,7 @@ fn a_large_transaction_is_fragmented_and_put_together() {
 
 #[test]
 fn a_failed_write_poisons_and_nothing_is_acknowledged_afterwards() {
-    let (memory, disk) = MemoryDisk::shared();
+    let (memory, disk) = ControlledDisk::shared();
     let (running, _) = start(&disk, 2);
     let end = append(&running, 0, 0, &put(0, 1, b"fine")).expect("room");
     Durability::in_log(&Arc::clone(running.watch()).into(), 0, end).wait().expect("durable");
@@ -211,7 +211,7 @@ fn a_failed_write_poisons_and_nothing_is_acknowledged_afterwards() {
 
 #[test]
 fn after_shutdown_nothing_is_appended_and_nobody_waits_for_ever() {
-    let (_, disk) = MemoryDisk::shared();
+    let (_, disk) = ControlledDisk::shared();
     let (running, _) = start(&disk, 1);
     let waiting = Durability::in_log(&Arc::clone(running.watch()).into(), 0, Lsn(1 << 30));
     running.shutdown().expect("nothing failed");
@@ -223,7 +223,7 @@ fn after_shutdown_nothing_is_appended_and_nobody_waits_for_ever() {
 
 #[test]
 fn a_full_disk_refuses_commits_and_recovers_when_space_returns() {
-    let (memory, disk) = MemoryDisk::shared();
+    let (memory, disk) = ControlledDisk::shared();
     let (running, manifest) = start(&disk, 1);
     memory.limit_space(3 << 20);
     let mut acknowledged = 0;
@@ -258,7 +258,7 @@ fn a_full_disk_refuses_commits_and_recovers_when_space_returns() {
 
 #[test]
 fn a_full_buffer_makes_workers_wait_not_fail() {
-    let (memory, disk) = MemoryDisk::shared();
+    let (memory, disk) = ControlledDisk::shared();
     let (running, _) = start(&disk, 1);
     memory.hold_durable_writes(true);
     let operations = put(0, 1, &[0; 100]);

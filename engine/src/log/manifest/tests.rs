@@ -1,14 +1,14 @@
 //! The manifest comes back as it went; everything else is refused, and nothing is touched.
 
 use super::*;
-use crate::disk::memory::MemoryDisk;
+use crate::disk::controlled::ControlledDisk;
 
 fn data() -> PathBuf {
     PathBuf::from("data")
 }
 
-fn stored() -> (MemoryDisk, Arc<dyn Disk>, Manifest) {
-    let (memory, disk) = MemoryDisk::shared();
+fn stored() -> (ControlledDisk, Arc<dyn Disk>, Manifest) {
+    let (memory, disk) = ControlledDisk::shared();
     let mut manifest = Manifest::create();
     let mut config = Config::new(data());
     config.logs = 3;
@@ -26,7 +26,7 @@ fn refusal(disk: &dyn Disk) -> String {
 }
 
 /// Rewrites the JSON and gives it a right checksum.
-fn rewrite(memory: &MemoryDisk, from: &str, to: &str) {
+fn rewrite(memory: &ControlledDisk, from: &str, to: &str) {
     memory.edit(&data().join(FILE), |bytes| {
         let text = String::from_utf8(bytes.clone()).expect("text");
         let json = text[..text.len() - "crc32c 00000000\n".len()].replace(from, to);
@@ -59,7 +59,7 @@ fn logs_are_spread_over_the_directories() {
 
 #[test]
 fn an_empty_directory_is_a_new_database_and_a_foreign_one_is_refused() {
-    let (_, disk) = MemoryDisk::shared();
+    let (_, disk) = ControlledDisk::shared();
     assert_eq!(Manifest::load(disk.as_ref(), &data()).expect("empty"), None);
     for name in [LOCK_FILE, TEMPORARY_FILE] {
         disk.create(&data().join(name)).expect("created");
@@ -106,7 +106,7 @@ fn another_version_and_impossible_content_are_refused() {
 
 #[test]
 fn a_data_directory_is_taken_once() {
-    let (_, disk) = MemoryDisk::shared();
+    let (_, disk) = ControlledDisk::shared();
     let guard = lock_data_directory(&disk, &data()).expect("free");
     let message = lock_data_directory(&disk, &data()).map(|_| ()).expect_err("taken").to_string();
     assert_eq!(message, "data directory \"data\" is in use by another process");

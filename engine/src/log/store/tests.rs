@@ -10,7 +10,7 @@ use super::block::{BLOCK_HEADER_BYTES, MAX_PAYLOAD_BYTES, block_bytes, decode_bl
 use super::segment::SegmentSupply;
 use super::writer::{BlockBuffer, FileLogStore, LogStore};
 use super::*;
-use crate::disk::memory::MemoryDisk;
+use crate::disk::controlled::ControlledDisk;
 use crate::disk::{Disk, SECTOR_BYTES};
 use crate::error::{Error, Result, sqlstate};
 use crate::log::buffer::{LogBuffer, MIN_BUFFER_BYTES};
@@ -29,7 +29,7 @@ fn directory() -> PathBuf {
 }
 
 struct Written {
-    disk: MemoryDisk,
+    disk: ControlledDisk,
     shared: Arc<dyn Disk>,
     store: FileLogStore,
     block: BlockBuffer,
@@ -38,7 +38,7 @@ struct Written {
 
 /// A log whose segments have room for four sectors each.
 fn new_log() -> Written {
-    let (disk, shared) = MemoryDisk::shared();
+    let (disk, shared) = ControlledDisk::shared();
     let (buffer, _reader) = LogBuffer::new(MIN_BUFFER_BYTES);
     let supply = Arc::new(SegmentSupply::new(&shared, directory(), identity(), 5 * SECTOR, &buffer));
     supply.prepare_first().expect("an empty disk");

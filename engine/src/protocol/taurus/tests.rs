@@ -5,7 +5,7 @@ use std::path::Path;
 use super::*;
 use crate::config::Config;
 use crate::disk::Disk;
-use crate::disk::memory::MemoryDisk;
+use crate::disk::controlled::ControlledDisk;
 use crate::log::Logs;
 use crate::log::manifest::Manifest;
 use crate::log::record::RecordBody;
@@ -14,14 +14,14 @@ use crate::log::store::LogReader;
 use AccessMode::{IntentRead, IntentWrite, Read, Write};
 
 struct Fixture {
-    memory: MemoryDisk,
+    memory: ControlledDisk,
     disk: Arc<dyn Disk>,
     manifest: Manifest,
     taurus: Taurus,
 }
 
 fn fixture(logs: usize) -> Fixture {
-    let (memory, disk) = MemoryDisk::shared();
+    let (memory, disk) = ControlledDisk::shared();
     let mut config = Config::new("data");
     config.disk = Arc::clone(&disk);
     config.logs = logs;
