@@ -3,81 +3,54 @@
 use hyades_engine::procedure::ir::{Expr, Register, RowSlot};
 use hyades_engine::value::function::Volatility;
 
+/// Hands every direct part of an expression to a visitor; the two functions below differ in what they borrow.
+macro_rules! visit_parts {
+    ($expr:ident, $visit:ident, $iter:ident) => {
+        match $expr {
+            Expr::Const(_) | Expr::Register(_) | Expr::Column { .. } => {}
+            Expr::Unary { operand, .. } | Expr::Cast { operand, .. } => $visit(operand),
+            Expr::Not(operand) | Expr::IsNull(operand) => $visit(operand),
+            Expr::Binary { left, right, .. }
+            | Expr::And(left, right)
+            | Expr::Or(left, right)
+            | Expr::NotDistinct(left, right) => {
+                $visit(left);
+                $visit(right);
+            }
+            Expr::Like { operand, pattern, .. } => {
+                $visit(operand);
+                $visit(pattern);
+            }
+            Expr::Case { branches, otherwise } => {
+                for (condition, result) in branches {
+                    $visit(condition);
+                    $visit(result);
+                }
+                $visit(otherwise);
+            }
+            Expr::Coalesce(items)
+            | Expr::Call { arguments: items, .. }
+            | Expr::Array { items, .. }
+            | Expr::Routine { arguments: items, .. } => items.$iter().for_each($visit),
+            Expr::Element { array, index } => {
+                $visit(array);
+                $visit(index);
+            }
+            Expr::InList { operand, list } => {
+                $visit(operand);
+                list.$iter().for_each($visit);
+            }
+        }
+    };
+}
+
 /// Calls `visit` on every direct part of an expression.
 pub(crate) fn for_each_part<'e>(expr: &'e Expr, visit: &mut dyn FnMut(&'e Expr)) {
-    match expr {
-        Expr::Const(_) | Expr::Register(_) | Expr::Column { .. } => {}
-        Expr::Unary { operand, .. } | Expr::Cast { operand, .. } => visit(operand),
-        Expr::Not(operand) | Expr::IsNull(operand) => visit(operand),
-        Expr::Binary { left, right, .. }
-        | Expr::And(left, right)
-        | Expr::Or(left, right)
-        | Expr::NotDistinct(left, right) => {
-            visit(left);
-            visit(right);
-        }
-        Expr::Like { operand, pattern, .. } => {
-            visit(operand);
-            visit(pattern);
-        }
-        Expr::Case { branches, otherwise } => {
-            for (condition, result) in branches {
-                visit(condition);
-                visit(result);
-            }
-            visit(otherwise);
-        }
-        Expr::Coalesce(items)
-        | Expr::Call { arguments: items, .. }
-        | Expr::Array { items, .. }
-        | Expr::Routine { arguments: items, .. } => items.iter().for_each(visit),
-        Expr::Element { array, index } => {
-            visit(array);
-            visit(index);
-        }
-        Expr::InList { operand, list } => {
-            visit(operand);
-            list.iter().for_each(visit);
-        }
-    }
+    visit_parts!(expr, visit, iter);
 }
 
 pub(crate) fn for_each_part_mut(expr: &mut Expr, visit: &mut dyn FnMut(&mut Expr)) {
-    match expr {
-        Expr::Const(_) | Expr::Register(_) | Expr::Column { .. } => {}
-        Expr::Unary { operand, .. } | Expr::Cast { operand, .. } => visit(operand),
-        Expr::Not(operand) | Expr::IsNull(operand) => visit(operand),
-        Expr::Binary { left, right, .. }
-        | Expr::And(left, right)
-        | Expr::Or(left, right)
-        | Expr::NotDistinct(left, right) => {
-            visit(left);
-            visit(right);
-        }
-        Expr::Like { operand, pattern, .. } => {
-            visit(operand);
-            visit(pattern);
-        }
-        Expr::Case { branches, otherwise } => {
-            for (condition, result) in branches {
-                visit(condition);
-                visit(result);
-            }
-            visit(otherwise);
-        }
-        Expr::Coalesce(items)
-        | Expr::Call { arguments: items, .. }
-        | Expr::Array { items, .. }
-        | Expr::Routine { arguments: items, .. } => items.iter_mut().for_each(visit),
-        Expr::Element { array, index } => {
-            visit(array);
-            visit(index);
-        }
-        Expr::InList { operand, list } => {
-            visit(operand);
-            list.iter_mut().for_each(visit);
-        }
-    }
+    visit_parts!(expr, visit, iter_mut);
 }
 
 /// Whether the test holds for the expression or any part of it.
