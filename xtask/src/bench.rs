@@ -94,14 +94,7 @@ pub(crate) fn run(options: &Options) -> Result<()> {
     }
     // Before anything runs: a machine that is busy already gives figures that mean little.
     let setting = Setting::now(options);
-    let directory = match &options.directory {
-        Some(directory) => {
-            std::fs::create_dir_all(directory)?;
-            tempfile::tempdir_in(directory)?
-        }
-        None => tempfile::tempdir()?,
-    };
-    tools::open_to_all(directory.path())?;
+    let directory = tools::scratch_directory(options.directory.as_deref())?;
     let mut lines = wire::measure(options, directory.path()).context("over the wire")?;
     if !options.self_check {
         lines.extend(in_process::measure(options, directory.path()).context("in process")?);

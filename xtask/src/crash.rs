@@ -144,14 +144,7 @@ pub(crate) fn run(options: &Options) -> Result<()> {
     let system = options.system()?;
     let seed = options.seed.unwrap_or_else(rand::random);
     println!("crash: {} rounds against {}, seed {seed}", options.rounds, system.name());
-    let directory = match &options.directory {
-        Some(directory) => {
-            std::fs::create_dir_all(directory)?;
-            tempfile::tempdir_in(directory)?
-        }
-        None => tempfile::tempdir()?,
-    };
-    tools::open_to_all(directory.path())?;
+    let directory = tools::scratch_directory(options.directory.as_deref())?;
     let mut harness = Harness {
         options: options.clone(),
         system,

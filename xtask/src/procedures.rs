@@ -33,8 +33,7 @@ impl Default for Options {
 }
 
 pub(crate) fn run(options: &Options) -> Result<()> {
-    let directory = tempfile::tempdir()?;
-    tools::open_to_all(directory.path())?;
+    let directory = tools::scratch_directory(None)?;
     let system = System::PostgreSql(PostgreSql { settings: vec!["fsync=off".to_owned()] });
     let instance = Instance::create(system, directory.path().join("postgresql"), Vec::new())?;
     let (server, _) = instance.start_ready(START_LIMIT).context("PostgreSQL")?;

@@ -6,6 +6,7 @@ use std::sync::mpsc;
 use std::time::Duration;
 
 use anyhow::{Context, Result, bail};
+use tempfile::TempDir;
 
 /// The root of the checkout.
 pub(crate) fn repository_root() -> PathBuf {
@@ -69,11 +70,20 @@ pub(crate) fn display(command: &Command) -> String {
     words.join(" ")
 }
 
-/// A server that runs as another user must be able to reach its directory in here.
-pub(crate) fn open_to_all(directory: &Path) -> Result<()> {
+/// A directory of its own, below `parent` if that is given; it goes away with what is returned. A server that runs as another
+/// user can reach its own directory in there.
+pub(crate) fn scratch_directory(parent: Option<&Path>) -> Result<TempDir> {
     use std::os::unix::fs::PermissionsExt;
-    std::fs::set_permissions(directory, std::fs::Permissions::from_mode(0o755))
-        .with_context(|| format!("cannot open up {}", directory.display()))
+    let directory = match parent {
+        Some(parent) => {
+            std::fs::create_dir_all(parent)?;
+            tempfile::tempdir_in(parent)?
+        }
+        None => tempfile::tempdir()?,
+    };
+    std::fs::set_permissions(directory.path(), std::fs::Permissions::from_mode(0o755))
+        .with_context(|| format!("cannot open up {}", directory.path().display()))?;
+    Ok(directory)
 }
 
 /// Runs `work` on a thread of its own and gives up waiting after `limit`: a hung server must fail a check, not hang it.

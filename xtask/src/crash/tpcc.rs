@@ -77,14 +77,7 @@ pub(super) fn run(options: &Options) -> Result<()> {
     };
     let seed = options.seed.unwrap_or_else(rand::random);
     println!("crash: {} rounds of TPC-C, seed {seed}", options.rounds);
-    let directory = match &options.directory {
-        Some(directory) => {
-            std::fs::create_dir_all(directory)?;
-            tempfile::tempdir_in(directory)?
-        }
-        None => tempfile::tempdir()?,
-    };
-    tools::open_to_all(directory.path())?;
+    let directory = tools::scratch_directory(options.directory.as_deref())?;
     let mut rounds = Rounds {
         options,
         binary,
