@@ -14,7 +14,7 @@ use xxhash_rust::xxh3::xxh3_64;
 use crate::catalog::{RoutineDefinition, RoutineId};
 
 /// Changes when the same source would run differently under a newer program: a call logged by the older one is then refused.
-const SEMANTICS_VERSION: u32 = 2;
+const SEMANTICS_VERSION: u32 = 3;
 
 /// What a routine was compiled to, and under which version of the catalog.
 type Compiled = (u64, Arc<dyn Any + Send + Sync>);

@@ -1,7 +1,9 @@
 //! The code of nested loops.
 
 use hyades_engine::error::{Result, sqlstate};
-use hyades_engine::procedure::ir::{BinaryOperator, Expr, Instruction, Intent, Label, RowSlot, TableIndex};
+use hyades_engine::procedure::ir::{
+    BinaryOperator, Expr, Instruction, Intent, Label, RowSlot, ScanBound, ScanRange, TableIndex,
+};
 use hyades_engine::value::{SqlType, Value};
 
 use super::Compiler;
@@ -31,6 +33,20 @@ impl Absent {
             });
         }
         copy
+    }
+
+    fn apply_all(&self, exprs: &[Expr]) -> Vec<Expr> {
+        exprs.iter().map(|expr| self.apply(expr)).collect()
+    }
+
+    /// A range that ends at an absent column is empty, because a NULL in a bound makes it so.
+    fn apply_range(&self, range: &ScanRange) -> ScanRange {
+        let bound = |bound: &ScanBound| match bound {
+            ScanBound::Unbounded => ScanBound::Unbounded,
+            ScanBound::Included(prefix) => ScanBound::Included(self.apply_all(prefix)),
+            ScanBound::Excluded(prefix) => ScanBound::Excluded(self.apply_all(prefix)),
+        };
+        ScanRange { lower: bound(&range.lower), upper: bound(&range.upper) }
     }
 }
 
@@ -62,8 +78,11 @@ impl Compiler<'_> {
         self.code.place(end);
         self.code.jump_unless(Expr::Not(Box::new(Expr::Register(found))), next);
         let mut without = absent.clone();
-        if let Source::Table { row, .. } = &level.source {
-            without.rows.push(*row);
+        match &level.source {
+            Source::Table { row, .. } => without.rows.push(*row),
+            Source::Series(series) => self.code.evaluate(series.current, Expr::Const(Value::Null)),
+            // It is refused behind a left join.
+            Source::Routine(_) => {}
         }
         self.check(&level.after, next, &without);
         self.loops(inner, next, &without, body)
@@ -92,14 +111,14 @@ impl Compiler<'_> {
                 let table = self.code.table(table)?;
                 match &level.choice.access {
                     Access::Point { key } => {
-                        let key = key.iter().map(|part| absent.apply(part)).collect();
+                        let key = absent.apply_all(key);
                         self.code.push(Instruction::ReadPoint { table, key, row, intent, absent: end });
                         self.check(filter, end, absent);
                         inner(self, end)
                     }
                     Access::PointList { before, items } => {
-                        let before: Vec<Expr> = before.iter().map(|part| absent.apply(part)).collect();
-                        self.point_list(&before, items, (table, row, intent), end, &mut |compiler, next| {
+                        let (before, items) = (absent.apply_all(before), absent.apply_all(items));
+                        self.point_list(&before, &items, (table, row, intent), end, &mut |compiler, next| {
                             compiler.check(filter, next, absent);
                             inner(compiler, next)
                         })
@@ -107,7 +126,7 @@ impl Compiler<'_> {
                     Access::Scan { range, direction } => {
                         let cursor = self.code.new_cursor()?;
                         let again = self.code.label();
-                        let (range, direction) = (range.clone(), *direction);
+                        let (range, direction) = (absent.apply_range(range), *direction);
                         self.code.push(Instruction::OpenScan { cursor, table, range, direction, intent });
                         self.code.place(again);
                         self.code.push(Instruction::NextRow { cursor, row, end });

@@ -1,0 +1,25 @@
+-- What a left join leaves NULL stays NULL for whatever is joined by it: points, lists, ranges and functions.
+drop table if exists g, p;
+create table g (id int primary key, name text, lvl int);
+create table p (gid int, pid int, n numeric(6,2), primary key (gid, pid));
+insert into g values (1, 'a', 10), (2, 'b', 20), (3, 'c', null), (4, null, 5);
+insert into p values (1, 1, 1), (1, 2, 2.50), (2, 1, 3.1), (9, 9, null);
+select g.id, p.pid from g left join p on p.gid = g.id order by 1, 2;
+select g.id, p.pid from g left join p on p.gid = g.id and g.lvl > 10 order by 1, 2;
+select g.id, p.pid from g left join p on p.gid = g.id where p.pid is null order by 1;
+select g.id, p.pid, q.pid from g left join p on p.gid = g.id left join p q on q.gid = p.gid and q.pid = p.pid + 1 order by 1, 2, 3;
+select g.id, p.pid, q.pid from g left join p on p.gid = g.id left join p q on q.gid = p.gid order by 1, 2, 3;
+select g.id, p.pid, q.pid from g left join p on p.gid = g.id left join p q on q.gid >= p.gid order by 1, 2, 3;
+select g.id, p.pid, q.pid from g left join p on p.gid = g.id left join p q on q.gid < p.pid order by 1, 2, 3;
+select g.id, p.pid, q.id from g left join p on p.gid = g.id left join g q on q.id in (p.gid, p.pid) order by 1, 2, 3;
+select g.id, p.pid, q.id from g left join p on p.gid = g.id join g q on q.id = p.pid order by 1, 2, 3;
+select g.id, p.pid, q.id from g left join p on p.gid = g.id join g q on q.id = coalesce(p.pid, 4) order by 1, 2, 3;
+select g.id, count(q.pid), sum(q.n) from g left join p on p.gid = g.id left join p q on q.gid = p.gid group by g.id order by 1;
+select g.id, s.n from g left join generate_series(1, 2) s(n) on s.n = g.id order by 1, 2;
+select g.id, p.pid, s.n from g left join p on p.gid = g.id left join generate_series(1, 2) s(n) on s.n = p.pid order by 1, 2, 3;
+select g.id, s.n, p.pid from g left join generate_series(2, 3) s(n) on s.n = g.id left join p on p.gid = s.n order by 1, 2, 3;
+select g.id, s.n from g left join generate_series(1, 2) s(n) on s.n = g.id where s.n is null order by 1;
+select g.id, count(s.n), sum(s.n) from g left join generate_series(3, 2) s(n) on true group by g.id order by 1;
+select s.n, g.id from generate_series(1, 6) s(n) left join g on g.id = s.n order by 1;
+select a.id, b.id from g a left join g b on b.id > a.id and b.lvl > 5 order by 1, 2;
+drop table g, p;
