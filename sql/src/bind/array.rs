@@ -6,7 +6,9 @@ use hyades_engine::value::function::Function;
 use hyades_engine::value::{ArrayElement, SqlType};
 use sqlparser::ast::{self, AccessExpr, Subscript};
 
+use super::coerce::cast;
 use super::expression::boolean;
+use super::operator::comparison_type;
 use super::{Binder, Bound, Class, Place};
 use crate::evaluation;
 
@@ -102,7 +104,11 @@ impl Binder<'_> {
                 return self.fail(sqlstate::WRONG_OBJECT_TYPE, message, place);
             }
         };
-        let right = self.coerce(right, SqlType::Array(element))?;
+        // The engine compares values of one type, so a wider left side widens the elements too.
+        let meeting = left.known_type().and_then(|left| comparison_type(left, element.sql_type()));
+        let common = meeting.and_then(ArrayElement::of).unwrap_or(element);
+        let array = self.coerce(right, SqlType::Array(element))?;
+        let right = cast(array, SqlType::Array(element), SqlType::Array(common), false)?;
         let wanted = Bound::typed(Expr::Const(Default::default()), element.sql_type(), place);
         let (left, _, _) = self.operands(BinaryOperator::Equal, left, wanted, place)?;
         let expr = Expr::Call { function: Function::EqualsAny, arguments: vec![left, right] };

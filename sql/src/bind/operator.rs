@@ -7,6 +7,7 @@
 use hyades_engine::error::{Error, Result, sqlstate};
 use hyades_engine::procedure::ir::{BinaryOperator, Expr, UnaryOperator};
 use hyades_engine::value::SqlType;
+use hyades_engine::value::function::Function;
 use sqlparser::ast;
 
 use super::coerce::{Category, cast, category};
@@ -105,7 +106,8 @@ pub(crate) fn common_number(left: SqlType, right: SqlType) -> SqlType {
     }
 }
 
-fn comparison_type(left: SqlType, right: SqlType) -> Option<SqlType> {
+/// The type in which two values are compared, if they can be.
+pub(crate) fn comparison_type(left: SqlType, right: SqlType) -> Option<SqlType> {
     if category(left) != category(right) {
         return None;
     }
@@ -184,6 +186,11 @@ fn type_beside(operator: BinaryOperator, known: SqlType) -> SqlType {
     }
 }
 
+/// The text without the blanks at its end.
+fn without_blanks(text: Expr) -> Expr {
+    evaluation::fold_if_constant(Expr::Call { function: Function::CharToText, arguments: vec![text] })
+}
+
 impl Binder<'_> {
     fn no_operator(&self, shown: &str, place: Place) -> Error {
         let error = Error::input(sqlstate::UNDEFINED_FUNCTION, format!("operator does not exist: {shown}"))
@@ -223,8 +230,16 @@ impl Binder<'_> {
             return Err(self.no_operator(&shown, place));
         };
         let is_concat = operator == BinaryOperator::Concat && signature.result == SqlType::Text;
-        let left = self.operand(left, left_type, signature.left, is_concat)?;
-        let right = self.operand(right, right_type, signature.right, is_concat)?;
+        let mut left = self.operand(left, left_type, signature.left, is_concat)?;
+        let mut right = self.operand(right, right_type, signature.right, is_concat)?;
+        // PostgreSQL compares a `varchar` beside a `char(n)` as the latter: its blanks at the end do not count either.
+        match (left_type, right_type) {
+            (SqlType::Varchar(_), SqlType::Char(_)) if is_comparison(operator) => left = without_blanks(left),
+            (SqlType::Char(_), SqlType::Varchar(_)) if is_comparison(operator) => {
+                right = without_blanks(right)
+            }
+            _ => {}
+        }
         Ok((left, right, signature.result))
     }
 

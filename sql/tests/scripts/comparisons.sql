@@ -1,0 +1,22 @@
+-- Values of different types that are compared.
+drop table if exists c;
+create table c (id int primary key, small smallint, v varchar(10), f char(5), t text);
+insert into c values (1, 1, 'a', 'a', 'a'), (2, 2, 'a  ', 'b', 'b  '), (3, null, 'c', null, null);
+select id from c where id = any('{1,2}'::smallint[]) order by id;
+select id from c where id = any('{1,2}'::bigint[]) order by id;
+select id from c where id = any(array[1.0, 2.5]) order by id;
+select id from c where small = any('{1,2}'::int[]) order by id;
+select id from c where small = any('{1,2}') order by id;
+select 1 = any('{1,2}'::smallint[]), 1::bigint = any('{1,2}'::int[]), 1.0 = any('{1}'::int[]), 1 = any('{1.0}'::float8[]), 1.5::float8 = any('{1.5}'::numeric[]), 1::real = any('{1}'::int[]);
+select 1 = any('{2,null}'::smallint[]), 1::bigint = any('{}'::int[]), null = any('{1}'::int[]);
+select date '2024-01-01' = any('{2024-01-01 00:00:00}'::timestamp[]), timestamp '2024-01-01' = any('{2024-01-01}'::date[]);
+select 'a'::text = any('{a,b}'::varchar[]), 'a'::varchar = any('{a,b}'::text[]);
+select 1 = any('{a}'::text[]);
+create function has(wanted int, list smallint[]) returns boolean language plpgsql as $$ begin return wanted = any(list); end $$;
+select has(1, '{1,2}'), has(3, '{1,2}'), has(null, '{1}');
+drop function has(int, smallint[]);
+select 'a '::varchar = 'a'::char(3), 'a'::char(3) = 'a '::varchar, 'a '::text = 'a'::char(3), 'a'::varchar(5) < 'b'::char(2);
+select 'a '::varchar <> 'a'::char(3), 'a  '::varchar(4) between 'a'::char(2) and 'a'::char(9);
+select id, v = f, f = v, t = f, v = t from c order by id;
+select a.id, b.id from c a join c b on a.v = b.f order by 1, 2;
+drop table c;
