@@ -298,6 +298,14 @@ impl<'a> Binder<'a> {
         Err(self.place(Error::input(state, message), place))
     }
 
+    /// The name that an alias gives. sqlparser takes strings too, PostgreSQL does not.
+    pub(crate) fn alias(&self, alias: &ast::Ident) -> Result<String> {
+        if alias.quote_style == Some('\'') {
+            return Err(query::string_as_name(self.sql, &alias.value));
+        }
+        Ok(scope::fold(alias))
+    }
+
     /// Something PostgreSQL can and Hyades cannot yet.
     pub(crate) fn unsupported<T>(&self, what: &str, place: Place) -> Result<T> {
         self.fail(sqlstate::FEATURE_NOT_SUPPORTED, format!("{what} not supported yet"), place)

@@ -51,7 +51,8 @@ impl Compiler<'_> {
         }
         let table = self.binder.table(name)?;
         let row = self.code.new_row()?;
-        let relation = Relation::table(&table, alias.as_ref().map(|alias| fold(&alias.name)), row);
+        let alias = alias.as_ref().map(|alias| self.binder.alias(&alias.name)).transpose()?;
+        let relation = Relation::table(&table, alias, row);
         let own_name = table.definition().name.name.clone();
         let label =
             if relation.name == own_name { own_name } else { format!("{own_name} {}", relation.name) };

@@ -196,7 +196,8 @@ impl Compiler<'_> {
     fn table_item(&mut self, name: &ObjectName, alias: Option<&TableAlias>) -> Result<Item> {
         let table = self.binder.table(name)?;
         let row = self.code.new_row()?;
-        let relation = Relation::table(&table, alias.map(|alias| fold(&alias.name)), row);
+        let alias_name = alias.map(|alias| self.binder.alias(&alias.name)).transpose()?;
+        let relation = Relation::table(&table, alias_name, row);
         let own_name = table.definition().name.name.clone();
         let label =
             if relation.name == own_name { own_name } else { format!("{own_name} {}", relation.name) };
@@ -253,7 +254,8 @@ impl Compiler<'_> {
             hyades_engine::value::Value::BigInt(1)
         };
         let current = self.binder.new_register()?;
-        let own_name = alias.map_or_else(|| "generate_series".to_owned(), |alias| fold(&alias.name));
+        let alias_name = alias.map(|alias| self.binder.alias(&alias.name)).transpose()?;
+        let own_name = alias_name.unwrap_or_else(|| "generate_series".to_owned());
         let relation = Relation {
             name: own_name.clone(),
             // An alias of the function is also the name of its only column.
@@ -289,7 +291,8 @@ impl Compiler<'_> {
             return Err(self.binder.no_function(&shown, &arguments.shown(), place));
         };
         let definition = chosen.definition().clone();
-        let own_name = alias.map_or_else(|| routine.name.clone(), |alias| fold(&alias.name));
+        let alias_name = alias.map(|alias| self.binder.alias(&alias.name)).transpose()?;
+        let own_name = alias_name.unwrap_or_else(|| routine.name.clone());
         let columns = row_of(&definition, &own_name);
         let arguments = self.binder.routine_arguments(&chosen, &arguments, false)?;
         let callee = self.binder.callee(&chosen)?;

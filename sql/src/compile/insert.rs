@@ -91,7 +91,7 @@ impl Compiler<'_> {
         }
         let defaults = self.binder.defaults(&table)?;
         let row = self.code.new_row()?;
-        let alias = insert.table_alias.as_ref().map(|alias| fold(&alias.alias));
+        let alias = insert.table_alias.as_ref().map(|alias| self.binder.alias(&alias.alias)).transpose()?;
         self.binder.scope = Scope::of(Relation::table(&table, alias, row));
         let mut excluded = None;
         let conflict = match &insert.on {

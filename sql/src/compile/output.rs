@@ -75,7 +75,8 @@ impl Compiler<'_> {
                     outputs.push(self.output(expr, column_name(expr), outputs.len())?);
                 }
                 SelectItem::ExprWithAlias { expr, alias } => {
-                    outputs.push(self.output(expr, fold(alias), outputs.len())?);
+                    let name = self.binder.alias(alias)?;
+                    outputs.push(self.output(expr, name, outputs.len())?);
                 }
                 SelectItem::Wildcard(options) => {
                     self.refuse_wildcard_options(options)?;

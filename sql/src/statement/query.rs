@@ -3,11 +3,11 @@
 use hyades_engine::error::{Error, Result, sqlstate};
 use sqlparser::ast::{Expr, FunctionArguments, ObjectName, Spanned};
 use sqlparser::parser::{Parser, ParserError};
-use sqlparser::tokenizer::{Location, Token, Tokenizer, TokenizerError};
+use sqlparser::tokenizer::{Location, Token, TokenWithSpan, Tokenizer, TokenizerError, Whitespace};
 
 use super::Statement;
 use super::dialect::HyadesDialect;
-use super::lexer::{Lexer, TokenKind, character_position, syntax_error};
+use super::lexer::{Lexer, TokenKind, character_position, string_value, syntax_error};
 use super::split::too_deep;
 use crate::bind::routine::{positional_behind_named, split_arguments};
 
@@ -80,6 +80,7 @@ fn with_parser<T>(
     let tokens = Tokenizer::new(&dialect, sql)
         .tokenize_with_location()
         .map_err(|error| tokenizer_error(sql, &error))?;
+    let tokens = join_strings(sql, tokens);
     let mut parser =
         Parser::new(&dialect).with_recursion_limit(RECURSION_LIMIT).with_tokens_with_locations(tokens);
     let outcome = parse(&mut parser);
@@ -96,6 +97,75 @@ fn with_parser<T>(
             Err(error_at(sql, location))
         }
     }
+}
+
+/// Strings with nothing but blanks and a line break between them are one string, as the standard has it.
+fn join_strings(sql: &str, tokens: Vec<TokenWithSpan>) -> Vec<TokenWithSpan> {
+    let mut joined: Vec<TokenWithSpan> = Vec::with_capacity(tokens.len());
+    // Where the last token that is no blank stands in `joined`, and whether a line has ended behind it.
+    let mut last: Option<usize> = None;
+    let mut is_new_line = false;
+    for token in tokens {
+        match &token.token {
+            Token::Whitespace(Whitespace::Newline | Whitespace::SingleLineComment { .. }) => {
+                is_new_line = true;
+            }
+            Token::Whitespace(Whitespace::Space | Whitespace::Tab) => {}
+            Token::Whitespace(Whitespace::MultiLineComment(_)) => last = None,
+            Token::SingleQuotedString(more)
+                if is_new_line
+                    && let Some(first) = last.and_then(|at| joined.get_mut(at))
+                    && lengthen(sql, first, more, &token) =>
+            {
+                is_new_line = false;
+                continue;
+            }
+            _ => {
+                last = Some(joined.len());
+                is_new_line = false;
+            }
+        }
+        joined.push(token);
+    }
+    joined
+}
+
+/// Appends to a string; false if it is none.
+fn lengthen(sql: &str, first: &mut TokenWithSpan, more: &str, token: &TokenWithSpan) -> bool {
+    match &mut first.token {
+        Token::SingleQuotedString(text) | Token::UnicodeStringLiteral(text) => text.push_str(more),
+        // The first one's E holds for the rest.
+        Token::EscapedStringLiteral(text) => {
+            let (start, end) = (byte_offset(sql, token.span.start), byte_offset(sql, token.span.end));
+            let escaped = format!("E{}", sql.get(start..end).unwrap_or_default());
+            match Tokenizer::new(&HyadesDialect, &escaped).tokenize().as_deref() {
+                Ok([Token::EscapedStringLiteral(more)]) => text.push_str(more),
+                _ => return false,
+            }
+        }
+        _ => return false,
+    }
+    first.span.end = token.span.end;
+    true
+}
+
+/// The error about a string that stands where a name should, behind something that ends an expression.
+pub(crate) fn string_as_name(sql: &str, value: &str) -> Error {
+    let mut lexer = Lexer::new(sql);
+    let mut may_end = false;
+    while let Ok(token) = lexer.next()
+        && token.kind != TokenKind::End
+    {
+        if may_end && token.kind == TokenKind::String && string_value(token.text) == value {
+            return syntax_error(sql, &token);
+        }
+        may_end = match token.kind {
+            TokenKind::Symbol => matches!(token.text, ")" | "]"),
+            TokenKind::Word => !["select", "distinct", "returning"].iter().any(|word| token.is_word(word)),
+            _ => true,
+        };
+    }
+    Error::input(sqlstate::SYNTAX_ERROR, format!("syntax error at or near \"'{value}'\""))
 }
 
 fn tokenizer_error(sql: &str, error: &TokenizerError) -> Error {

@@ -57,3 +57,22 @@ values (1), (1.5), (null);
 values (1, 2), (3);
 select count(*);
 select 1 group by 1;
+select 'a'
+ 'b' as x;
+select 'a' -- a comment
+ 'b', 'c';
+select 'a''b'
+
+'''c', E'a\t'
+'b\t', U&'\0061'
+'b';
+select 'a' || 'x'
+'y' as z;
+select 'a' 'b';
+select 'a' /* a comment */ 'b';
+select 1 'x';
+select 1 as 'x';
+select 'x', 1 'x';
+select 1 from generate_series(1, 1) as 'x';
+select 'ab' like 'a'
+'%';
