@@ -614,7 +614,7 @@ fn checked(definition: &Definition, value: &str) -> Result<String> {
         Kind::Real => value.trim().parse::<f64>().map(|number| number.to_string()).map_err(|_| wrong()),
         Kind::Choice(choices) => choice(definition, choices, value),
         Kind::TimeZone => parse_time_zone(value).map(|(_, name)| name).ok_or_else(wrong),
-        Kind::DateStyle => date_style(value).ok_or_else(wrong),
+        Kind::DateStyle => date_style(definition, value),
         Kind::Encoding => encoding(definition, value),
     }
 }
@@ -663,19 +663,23 @@ fn with_unit(value: &str, units: &Units) -> Option<String> {
     Some(format!("{}{name}", base / factor))
 }
 
-/// Only ISO output is produced; the field order is kept for SHOW and for reading dates.
-fn date_style(value: &str) -> Option<String> {
-    let mut order = "MDY";
+/// Dates are written as ISO has them and `1/2/2024` is the second of January; what would have them otherwise is refused.
+fn date_style(definition: &Definition, value: &str) -> Result<String> {
     for part in value.split(',') {
         match part.trim().to_ascii_lowercase().as_str() {
-            "iso" | "default" => {}
-            "mdy" | "us" | "noneuro" | "noneuropean" => order = "MDY",
-            "dmy" | "euro" | "european" => order = "DMY",
-            "ymd" => order = "YMD",
-            _ => return None,
+            "iso" | "default" | "mdy" | "us" | "noneuro" | "noneuropean" => {}
+            "dmy" | "euro" | "european" | "ymd" | "sql" | "postgres" | "german" => {
+                let message = format!("DateStyle \"{}\" is not supported yet", part.trim());
+                return Err(Error::input(sqlstate::FEATURE_NOT_SUPPORTED, message)
+                    .with_hint("Use \"ISO, MDY\", and write dates as 2024-12-31."));
+            }
+            _ => {
+                let detail = format!("Unrecognized key word: \"{}\".", part.trim().to_ascii_lowercase());
+                return Err(invalid(definition, value).with_detail(detail));
+            }
         }
     }
-    Some(format!("ISO, {order}"))
+    Ok("ISO, MDY".to_owned())
 }
 
 /// A zone by IANA name, or an offset in hours (positive is east, as in SET TIME ZONE 2).
