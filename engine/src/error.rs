@@ -177,7 +177,7 @@ pub struct InputError {
     pub constraint: Option<String>,
     pub schema: Option<String>,
     pub data_type: Option<String>,
-    /// Where in which routine, innermost first, a line each.
+    /// Where in which routine, innermost first, a line each; or where in the data of COPY.
     pub context: Option<String>,
 }
 

@@ -1,6 +1,7 @@
 //! Tests of the crate as a whole.
 
 mod connection;
+mod copy;
 mod engine;
 mod golden;
 mod limits;

@@ -14,6 +14,7 @@ use std::sync::Arc;
 use hyades_engine::db::{Flow, Interrupt, Savepoint};
 use hyades_engine::error::{Abort, Error, Result, sqlstate};
 use hyades_engine::procedure::frame::{Frame, RowSink};
+use hyades_engine::value::binary::invalid_utf8;
 use hyades_engine::value::{Value, text};
 
 use super::transaction::failed;
@@ -145,7 +146,7 @@ impl Session {
                     .unwrap_or_default();
                 let context = format!("COPY {name}, line {}", copy.line_number);
                 self.fail_transaction();
-                Err(Interrupt::Failed(with_context(error, &context)))
+                Err(Interrupt::Failed(with_context(error, context)))
             }
         }
     }
@@ -172,7 +173,14 @@ impl Session {
                 copy.is_row_pending = false;
                 copy.rows += 1;
             }
-            let Some(lines) = copy.lines.next(is_last)? else { return Ok(()) };
+            let lines = match copy.lines.next(is_last) {
+                Ok(Some(lines)) => lines,
+                Ok(None) => return Ok(()),
+                Err(error) => {
+                    copy.line_number += 1;
+                    return Err(error.into());
+                }
+            };
             copy.line_number += lines.count;
             if copy.skips_header {
                 copy.skips_header = false;
@@ -186,35 +194,50 @@ impl Session {
 
     /// Puts the fields of a line into the frame's registers.
     fn read_row(&self, copy: &mut CopyIn, plan: &CopyInPlan, line: &[u8]) -> Result<()> {
-        let line = std::str::from_utf8(line).map_err(|_| {
-            Error::input(sqlstate::CHARACTER_NOT_IN_REPERTOIRE, "invalid byte sequence for encoding \"UTF8\"")
-        })?;
+        let line = std::str::from_utf8(line).map_err(|error| invalid_utf8(line, error))?;
+        let whole_line = |copy: &CopyIn, error: Error| {
+            let table = &plan.table.definition().name.name;
+            with_context(error, format!("COPY {table}, line {}: \"{}\"", copy.line_number, shortened(line)))
+        };
         copy.fields.clear();
         match plan.options.format {
             crate::statement::CopyFormat::Text => split_text(line, &plan.options, &mut copy.fields)?,
             crate::statement::CopyFormat::Csv => split_csv(line, &plan.options, &mut copy.fields)?,
         }
         if copy.fields.len() > plan.columns.len() {
-            return Err(bad_format("extra data after last expected column"));
+            return Err(whole_line(copy, bad_format("extra data after last expected column")));
         }
         copy.frame.switch(&plan.insert);
         for (at, (name, sql_type)) in plan.columns.iter().enumerate() {
             let Some(field) = copy.fields.get(at) else {
-                return Err(bad_format(format!("missing data for column \"{name}\"")));
+                return Err(whole_line(copy, bad_format(format!("missing data for column \"{name}\""))));
             };
             copy.frame.registers[at] = match field {
                 None => Value::Null,
-                Some(field) => text::parse(field, *sql_type, self.settings.time_zone())?,
+                Some(field) => text::parse(field, *sql_type, self.settings.time_zone()).map_err(|error| {
+                    let table = &plan.table.definition().name.name;
+                    let (line, value) = (copy.line_number, shortened(field));
+                    with_context(error, format!("COPY {table}, line {line}, column {name}: \"{value}\""))
+                })?,
             };
         }
         Ok(())
     }
 }
 
-/// Names the place in the data. The error has no field for a context of its own, so an error that has no detail gets it there.
-fn with_context(error: Error, context: &str) -> Error {
+/// Names the place in the data, unless it is named already.
+fn with_context(error: Error, context: String) -> Error {
     match &error {
-        Error::Input(input) if input.detail.is_none() => error.with_detail(context),
+        Error::Input(input) if input.context.is_none() => error.with_context(context),
         _ => error,
+    }
+}
+
+/// Data as it is shown in a context.
+fn shortened(data: &str) -> String {
+    const LONGEST_SHOWN: usize = 100;
+    match data.char_indices().nth(LONGEST_SHOWN) {
+        Some((end, _)) => format!("{}...", &data[..end]),
+        None => data.to_owned(),
     }
 }

@@ -1,6 +1,7 @@
 //! Cuts a row of COPY data into fields.
 
 use hyades_engine::error::{Error, Result, sqlstate};
+use hyades_engine::value::binary::invalid_utf8;
 
 use crate::statement::CopyOptions;
 
@@ -39,7 +40,8 @@ pub(super) fn split_text(line: &str, options: &CopyOptions, fields: &mut Vec<Fie
 }
 
 fn utf8(bytes: Vec<u8>) -> Result<String> {
-    let text = String::from_utf8(bytes).map_err(|_| invalid_encoding())?;
+    let text =
+        String::from_utf8(bytes).map_err(|error| invalid_utf8(error.as_bytes(), error.utf8_error()))?;
     if text.contains('\0') {
         return Err(Error::input(
             sqlstate::CHARACTER_NOT_IN_REPERTOIRE,
@@ -47,10 +49,6 @@ fn utf8(bytes: Vec<u8>) -> Result<String> {
         ));
     }
     Ok(text)
-}
-
-fn invalid_encoding() -> Error {
-    Error::input(sqlstate::CHARACTER_NOT_IN_REPERTOIRE, "invalid byte sequence for encoding \"UTF8\"")
 }
 
 fn digit(byte: Option<&u8>, radix: u32) -> Option<u8> {
