@@ -9,10 +9,11 @@
 //! `char(n)` operand that meets a `text` one, or a signature that wants `text`, in the latter; comparisons of two `char(n)`
 //! operands become comparisons of text when both are wrapped, which ignores trailing blanks as SQL wants.
 //!
-//! Function files: `array`, `catalog` (names and signatures), `math`, `string`, `time`.
+//! Function files: `array`, `catalog` (names and signatures), `format`, `math`, `string`, `time`.
 
 mod array;
 mod catalog;
+mod format;
 mod math;
 mod string;
 mod time;
@@ -88,6 +89,8 @@ pub enum Function {
     Md5,
     Concat,
     ConcatWithSeparator,
+    /// `format(text, ...)`.
+    Format,
     Ascii,
     Chr,
     SplitPart,
@@ -185,6 +188,7 @@ impl Function {
                 | Function::NullIf
                 | Function::Concat
                 | Function::ConcatWithSeparator
+                | Function::Format
                 | Function::ArrayAppend
                 | Function::ArrayPrepend
                 | Function::ArrayConcat
@@ -205,7 +209,8 @@ impl Function {
             | Function::DatePart
             | Function::Extract
             | Function::Concat
-            | Function::ConcatWithSeparator => Volatility::Stable,
+            | Function::ConcatWithSeparator
+            | Function::Format => Volatility::Stable,
             _ => Volatility::Immutable,
         }
     }
@@ -255,6 +260,7 @@ pub fn call(function: Function, arguments: &[Value], environment: &Environment) 
         | Function::ArrayFill
         | Function::EqualsAny => array::call(function, arguments),
         Function::Concat | Function::ConcatWithSeparator => string::concat(function, arguments, environment),
+        Function::Format => format::call(function, arguments, environment),
         _ => match math::call(function, arguments) {
             Some(result) => result,
             None => string::call(function, arguments),

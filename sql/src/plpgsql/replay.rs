@@ -47,7 +47,8 @@ impl Seen {
                 | Function::DatePart
                 | Function::Extract
                 | Function::Concat
-                | Function::ConcatWithSeparator => self.uses_identity = true,
+                | Function::ConcatWithSeparator
+                | Function::Format => self.uses_identity = true,
                 _ => {}
             },
             Expr::Cast { to, .. } => {

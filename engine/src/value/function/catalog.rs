@@ -148,6 +148,7 @@ fn strings(name: &str) -> &'static [Signature] {
         "md5" => signatures![Md5(TEXT) -> TEXT, Md5(BYTEA) -> TEXT],
         "concat" => signatures![Concat(ANY; true) -> TEXT],
         "concat_ws" => signatures![ConcatWithSeparator(TEXT, ANY; true) -> TEXT],
+        "format" => signatures![Format(TEXT) -> TEXT, Format(TEXT, ANY; true) -> TEXT],
         "ascii" => signatures![Ascii(TEXT) -> INT4],
         "chr" => signatures![Chr(INT4) -> TEXT],
         "split_part" => signatures![SplitPart(TEXT, TEXT, INT4) -> TEXT],

@@ -88,7 +88,7 @@ fn initial_capitals(string: &str) -> CompactString {
     string.chars().map(&mut capitalize).collect()
 }
 
-fn quote_identifier(string: &str) -> CompactString {
+pub(super) fn quote_identifier(string: &str) -> CompactString {
     let is_plain = string.starts_with(|c: char| c.is_ascii_lowercase() || c == '_')
         && string.bytes().all(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'_')
         && !RESERVED_WORDS.contains(&string);
@@ -250,7 +250,7 @@ const RESERVED_WORDS: &[&str] = &[
     "xmltable",
 ];
 
-fn quote_literal(string: &str) -> CompactString {
+pub(super) fn quote_literal(string: &str) -> CompactString {
     let doubled = string.replace('\'', "''");
     if doubled.contains('\\') {
         format!("E'{}'", doubled.replace('\\', "\\\\")).into()
@@ -316,7 +316,7 @@ fn of_text_and_number(function: Function, string: &CompactString, number: i32) -
     }
 }
 
-fn too_large() -> Error {
+pub(super) fn too_large() -> Error {
     Error::input(sqlstate::PROGRAM_LIMIT_EXCEEDED, "requested length too large")
 }
 

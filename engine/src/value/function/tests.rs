@@ -56,6 +56,7 @@ fn the_catalogue_is_consistent() {
         "ltrim",
         "rtrim",
         "replace",
+        "format",
         "repeat",
         "strpos",
         "position",

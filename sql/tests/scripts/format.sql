@@ -1,0 +1,21 @@
+select format('%s is %s', 'a', 1), format('plain'), format('100%%'), format(null, 1), format('');
+select format('%s|%s|%s|%s|%s', null, true, 1.50, date '2024-01-02', 'x'::char(3));
+select format('%I %I %I', 'plain', 'Two words', 'select'), format('%L %L %L', 'it''s', null, 'back\slash');
+select format('%2$s %1$s %s', 'a', 'b'), format('%1$s %1$s', 'a'), format('%3$s', 1, 2, 3);
+select format('[%10s] [%-10s] [%2s]', 'abc', 'abc', 'abc'), format('[%1$5s]', 'ab'), format('[%-5L]', 'a');
+select format('[%*s] [%-*s] [%*s]', 5, 'a', 5, 'b', -5, 'c'), format('[%*2$s]', 'a', 4), format('[%*s]', null, 'n');
+select format('%s');
+select format('%s %s', 1);
+select format('%d', 1);
+select format('%');
+select format('%5');
+select format('abc %I', null);
+select format('%0$s', 1);
+select format('%*1s', 5, 'a');
+select format('%99999999999s', 'a');
+select format('%*s', 'x', 'a');
+select format(1);
+create function labels(n int) returns text language plpgsql as $$
+declare t text := ''; begin for i in 1..n loop t := t || format('%s=%L ', i, 'v' || i); end loop; return t; end $$;
+select labels(2);
+drop function labels(int);
