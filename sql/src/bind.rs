@@ -4,7 +4,7 @@
 //! a literal in quotes, NULL and a parameter without a declared type are *unknown* until an operator, function, column or
 //! clause gives them one ([`Class`]). Files: `expression` (the walk), `operator`, `call` (functions, aggregates), `coerce`
 //! (conversions), `scope` (names in FROM), `variable` (those of a routine), `routine`
-//! (calls of routines), `array`, `types` (type names).
+//! (calls of routines), `array`, `types` (type names), `missing` (functions that are not there yet).
 //!
 //! Every error carries the position in the statement's text that PostgreSQL's would.
 
@@ -13,6 +13,7 @@ pub(crate) mod array;
 pub(crate) mod call;
 pub(crate) mod coerce;
 pub(crate) mod expression;
+mod missing;
 pub(crate) mod operator;
 pub(crate) mod routine;
 pub(crate) mod scope;

@@ -7,6 +7,7 @@ use hyades_engine::value::function::{Signature, TypePattern, lookup};
 use sqlparser::ast::{Function, FunctionArguments};
 
 use super::coerce::{Category, category, is_implicit};
+use super::missing::missing;
 use super::routine::Arguments;
 use super::scope::{fold, parts};
 use super::{Binder, Bound, Class, Place};
@@ -63,6 +64,17 @@ fn fit(signature: &Signature, arguments: &[Bound]) -> Option<Fit> {
 }
 
 impl Binder<'_> {
+    /// There is no such function, or not yet.
+    pub(crate) fn no_function_of(&self, name: &str, arguments: &[Bound], place: Place) -> Error {
+        let types: Vec<&str> = arguments.iter().map(Bound::type_name).collect();
+        let plain = name.strip_prefix("pg_catalog.").unwrap_or(name);
+        if let Some(missing) = missing(plain, &types) {
+            let message = format!("function {missing} is not supported yet");
+            return self.place(Error::input(sqlstate::FEATURE_NOT_SUPPORTED, message), place);
+        }
+        self.no_function(name, &types.join(", "), place)
+    }
+
     pub(crate) fn no_function(&self, name: &str, arguments: &str, place: Place) -> Error {
         let error =
             Error::input(sqlstate::UNDEFINED_FUNCTION, format!("function {name}({arguments}) does not exist"))
@@ -134,6 +146,9 @@ impl Binder<'_> {
             let found = self.try_routine(&Self::routine_name(&[name.to_owned()]), &arguments, place)?;
             if let Some(bound) = found {
                 return Ok(bound);
+            }
+            if name == "row" {
+                return self.unsupported("rows as values are", place);
             }
         }
         if name == "coalesce" && !arguments.is_empty() {
@@ -211,7 +226,7 @@ impl Binder<'_> {
                 );
                 Err(self.place(error, place))
             }
-            None => Err(self.no_function(name, shown, place)),
+            None => Err(self.no_function_of(name, arguments, place)),
         }
     }
 }

@@ -227,6 +227,10 @@ impl Binder<'_> {
             (None, None) => return Err(self.ambiguous_operator(&shown, place)),
         };
         let Some(signature) = signature(operator, left_type, right_type) else {
+            let are_times = left_type.is_datetime() && right_type.is_datetime();
+            if are_times && operator == BinaryOperator::Subtract {
+                return self.unsupported("type interval, the difference of two timestamps, is", place);
+            }
             return Err(self.no_operator(&shown, place));
         };
         let is_concat = operator == BinaryOperator::Concat && signature.result == SqlType::Text;

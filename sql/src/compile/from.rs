@@ -288,7 +288,7 @@ impl Compiler<'_> {
             if !lookup(&routine.name).is_empty() {
                 return self.binder.unsupported(&format!("function {shown} in FROM is"), place);
             }
-            return Err(self.binder.no_function(&shown, &arguments.shown(), place));
+            return Err(self.binder.no_function_of(&shown, &arguments.bound, place));
         };
         let definition = chosen.definition().clone();
         let alias_name = alias.map(|alias| self.binder.alias(&alias.name)).transpose()?;

@@ -1,0 +1,138 @@
+//! Functions that PostgreSQL has and Hyades has not yet. A call says so, instead of that there is no such function.
+
+/// Names of which nothing is there.
+const NAMES: &[&str] = &[
+    "age",
+    "array_agg",
+    "array_remove",
+    "array_replace",
+    "array_to_json",
+    "array_to_string",
+    "bit_and",
+    "bit_or",
+    "convert_from",
+    "convert_to",
+    "corr",
+    "cume_dist",
+    "current_catalog",
+    "current_query",
+    "current_time",
+    "currval",
+    "date_bin",
+    "decode",
+    "dense_rank",
+    "encode",
+    "factorial",
+    "first_value",
+    "gcd",
+    "get_byte",
+    "json_agg",
+    "json_array_elements",
+    "json_build_object",
+    "json_each",
+    "json_object_agg",
+    "jsonb_agg",
+    "jsonb_array_elements",
+    "jsonb_build_object",
+    "jsonb_each",
+    "jsonb_set",
+    "justify_days",
+    "justify_hours",
+    "lag",
+    "last_value",
+    "lastval",
+    "lcm",
+    "lead",
+    "localtime",
+    "make_interval",
+    "make_time",
+    "make_timestamp",
+    "make_timestamptz",
+    "min_scale",
+    "mode",
+    "nextval",
+    "normalize",
+    "nth_value",
+    "ntile",
+    "overlay",
+    "parse_ident",
+    "percent_rank",
+    "percentile_cont",
+    "percentile_disc",
+    "pg_advisory_lock",
+    "pg_advisory_xact_lock",
+    "pg_cancel_backend",
+    "pg_notify",
+    "pg_size_pretty",
+    "pg_sleep",
+    "pg_terminate_backend",
+    "pg_total_relation_size",
+    "pg_try_advisory_lock",
+    "pg_try_advisory_xact_lock",
+    "quote_nullable",
+    "rank",
+    "regexp_match",
+    "regexp_matches",
+    "regexp_replace",
+    "regexp_split_to_array",
+    "regexp_split_to_table",
+    "row_number",
+    "row_to_json",
+    "scale",
+    "set_byte",
+    "setseed",
+    "setval",
+    "sha224",
+    "sha256",
+    "sha384",
+    "sha512",
+    "stddev",
+    "stddev_pop",
+    "stddev_samp",
+    "string_agg",
+    "string_to_array",
+    "string_to_table",
+    "timeofday",
+    "to_char",
+    "to_date",
+    "to_json",
+    "to_jsonb",
+    "to_number",
+    "to_tsquery",
+    "to_tsvector",
+    "trim_scale",
+    "txid_current",
+    "unnest",
+    "var_pop",
+    "var_samp",
+    "variance",
+    "width_bucket",
+    "xmlelement",
+];
+
+/// What to call the function in the refusal, if PostgreSQL has it: its name, or where others of the name are there, with its types.
+pub(crate) fn missing(name: &str, types: &[&str]) -> Option<String> {
+    match (name, types) {
+        ("to_timestamp", [_, _]) | ("current_timestamp" | "localtimestamp", [_]) => {
+            Some(format!("{name}({})", types.join(", ")))
+        }
+        _ => NAMES.binary_search(&name).ok().map(|_| name.to_owned()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    //! The list is searched.
+
+    use hyades_engine::value::function::lookup;
+
+    use super::NAMES;
+
+    #[test]
+    fn names_are_sorted_and_really_missing() {
+        assert!(NAMES.is_sorted());
+        for name in NAMES {
+            assert!(lookup(name).is_empty(), "{name}");
+        }
+    }
+}
