@@ -55,6 +55,8 @@ pub(crate) enum Place {
     At(Location),
     /// At the operator that follows the operand ending here.
     OperatorAfter(Location),
+    /// At the `::` that follows the operand ending here.
+    CastAfter(Location),
     /// At the type behind the `::` or AS that follows the operand ending here.
     TypeAfter(Location),
     /// At the word CAST before the operand that begins here.
@@ -279,7 +281,8 @@ impl<'a> Binder<'a> {
         let position = match place {
             Place::Unknown => None,
             Place::At(location) => query::position(self.sql, location),
-            Place::OperatorAfter(end) => query::token_position(self.sql, end, 0),
+            Place::OperatorAfter(end) => query::operator_position(self.sql, end),
+            Place::CastAfter(end) => query::token_position(self.sql, end, 0),
             Place::CastBefore(start) => query::cast_position(self.sql, start),
             Place::TypeAfter(end) => query::token_position(self.sql, end, 1),
         };

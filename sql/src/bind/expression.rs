@@ -72,7 +72,7 @@ impl Binder<'_> {
                 let bound = self.expression(inner)?;
                 let is_infix = *kind == ast::CastKind::DoubleColon;
                 let start = start_of(inner);
-                let place = if is_infix { Place::OperatorAfter(end) } else { Place::CastBefore(start) };
+                let place = if is_infix { Place::CastAfter(end) } else { Place::CastBefore(start) };
                 self.coerce_explicitly(bound, to, place)
             }
             Ast::TypedString(typed) => {

@@ -217,13 +217,56 @@ pub(crate) fn token_position(sql: &str, operand_end: Location, skipped: usize) -
     let mut to_skip = skipped;
     loop {
         let token = lexer.next().ok()?;
-        if token.is_symbol(")") {
+        // A call's operand ends with its last argument, or with the name if it has none.
+        if token.is_symbol(")") || token.is_symbol("(") {
             continue;
         }
         if to_skip == 0 {
             return Some(character_position(sql, token.start));
         }
         to_skip -= 1;
+    }
+}
+
+/// The position of the operator that follows the operand ending here, behind the types that the operand is converted to.
+pub(crate) fn operator_position(sql: &str, operand_end: Location) -> Option<u32> {
+    let position = token_position(sql, operand_end, 0)?;
+    let (start, _) = sql.char_indices().nth(position as usize - 1)?;
+    let mut lexer = Lexer::starting_at(sql, start);
+    loop {
+        let token = lexer.next().ok()?;
+        if token.is_symbol("::") {
+            skip_type(&mut lexer);
+        } else if !token.is_symbol(")") {
+            return Some(character_position(sql, token.start));
+        }
+    }
+}
+
+/// Moves behind a type name.
+fn skip_type(lexer: &mut Lexer<'_>) {
+    const MORE: [&str; 6] = ["precision", "varying", "with", "without", "time", "zone"];
+    let mut is_first = true;
+    let mut depth = 0usize;
+    loop {
+        let mut ahead = lexer.clone();
+        let Ok(token) = ahead.next() else { return };
+        match token.text {
+            "(" | "[" => depth += 1,
+            ")" | "]" if depth > 0 => depth -= 1,
+            "." if depth == 0 => is_first = true,
+            text if depth == 0 => {
+                if !is_first && !MORE.iter().any(|word| text.eq_ignore_ascii_case(word)) {
+                    return;
+                }
+                is_first = false;
+            }
+            _ => {}
+        }
+        if token.kind == TokenKind::End {
+            return;
+        }
+        *lexer = ahead;
     }
 }
 

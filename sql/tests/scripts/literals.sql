@@ -76,3 +76,11 @@ select 'x', 1 'x';
 select 1 from generate_series(1, 1) as 'x';
 select 'ab' like 'a'
 '%';
+select now() > 5;
+select abs(1) > true, 1;
+select '2024-01-01'::date + 1.5;
+select '1'::numeric(10, 2) > true;
+select now()::timestamp with time zone > true;
+select ('1'::int) > true;
+select '1'::pg_catalog.int4 || 2;
+select '2024-01-01'::date::timestamp + 1;
