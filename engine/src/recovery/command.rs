@@ -177,7 +177,7 @@ fn find(catalog: &Catalog, command: &Command<'_>, place: Place) -> Result<Arc<Ro
         let definition = &routine.definition;
         let message = format!(
             "the log holds a call of {} {} that ran under another version of this program or of its source; it cannot be \
-             replayed ({place})",
+             replayed ({place}). To keep the data, open the directory with the program that wrote it and copy the tables out",
             definition.kind.word(),
             definition.signature()
         );
