@@ -1,6 +1,7 @@
 //! EXPLAIN: the chosen access in PostgreSQL's words, without invented costs.
 
 use hyades_engine::procedure::ir::{Expr, UnaryOperator};
+use hyades_engine::value::function::Function;
 use hyades_engine::value::{SqlType, Value, text};
 use jiff::tz::TimeZone;
 use serde_json::json;
@@ -180,9 +181,13 @@ impl Names<'_> {
                 format!("({} {symbol} {})", self.expr(operand), self.expr(pattern))
             }
             Expr::Cast { operand, to, .. } => format!("({})::{}", self.expr(operand), to.name()),
-            Expr::Call { function: hyades_engine::value::function::Function::CharToText, arguments } => {
+            Expr::Call { function: Function::CharToText, arguments } => {
                 format!("({})::text", self.list(arguments))
             }
+            Expr::Call { function: Function::EqualsAny, arguments } => match arguments.as_slice() {
+                [wanted, array] => format!("({} = ANY ({}))", self.expr(wanted), self.expr(array)),
+                _ => self.list(arguments),
+            },
             Expr::Element { array, index } => format!("({})[{}]", self.expr(array), self.expr(index)),
             Expr::Array { items, .. } => format!("ARRAY[{}]", self.list(items)),
             Expr::Routine { callee, arguments } => format!("routine {callee}({})", self.list(arguments)),

@@ -132,6 +132,8 @@ pub enum Function {
     ArrayFill,
     /// `value = ANY (array)`.
     EqualsAny,
+    /// The elements that are not NULL, in order, each once. Only the compiler calls it.
+    ArrayDistinct,
     // Others
     GenRandomUuid,
 }
@@ -258,7 +260,8 @@ pub fn call(function: Function, arguments: &[Value], environment: &Environment) 
         | Function::ArrayConcat
         | Function::ArrayPosition
         | Function::ArrayFill
-        | Function::EqualsAny => array::call(function, arguments),
+        | Function::EqualsAny
+        | Function::ArrayDistinct => array::call(function, arguments),
         Function::Concat | Function::ConcatWithSeparator => string::concat(function, arguments, environment),
         Function::Format => format::call(function, arguments, environment),
         _ => match math::call(function, arguments) {

@@ -31,6 +31,11 @@ pub(crate) enum Access {
         before: Vec<Expr>,
         items: Vec<Expr>,
     },
+    /// The same for the elements of an array that is known only when the statement runs.
+    PointArray {
+        before: Vec<Expr>,
+        array: Expr,
+    },
     Scan {
         range: ScanRange,
         direction: Direction,
@@ -50,11 +55,11 @@ pub(crate) struct Choice {
 }
 
 impl Choice {
-    /// Smaller is better: point, list of points, bounded range, everything.
+    /// Smaller is better: point, points, bounded range, everything.
     pub(crate) fn rank(&self) -> u8 {
         match &self.access {
             Access::Point { .. } => 0,
-            Access::PointList { .. } => 1,
+            Access::PointList { .. } | Access::PointArray { .. } => 1,
             Access::Scan { .. } if !self.equal_columns.is_empty() => 2,
             Access::Scan { .. } if !self.steering.is_empty() => 3,
             Access::Scan { .. } => 4,
@@ -284,7 +289,7 @@ fn bound(equal: &[Expr], steering: Option<Steering>) -> ScanBound {
     if is_strict && steering.is_exact { ScanBound::Excluded(values) } else { ScanBound::Included(values) }
 }
 
-/// An IN list on the last key column, when the columns before it are equal to something.
+/// An IN list or `= ANY (array)` on the last key column, when the columns before it are equal to something.
 fn list_access(
     table: &Arc<Table>,
     row: RowSlot,
@@ -298,12 +303,26 @@ fn list_access(
     if !behind.is_empty() {
         return None;
     }
+    let is_usable = |expr: &Expr| is_known(expr) && !expr::is_volatile(expr);
     conditions.iter().enumerate().find_map(|(at, condition)| {
-        let Expr::InList { operand, list } = condition else { return None };
-        let is_usable = is_column(operand, row, *column)
-            && list.len() <= LONGEST_KEY_LIST
-            && list.iter().all(|item| is_known(item) && !expr::is_volatile(item));
-        is_usable.then(|| (Access::PointList { before: equal.to_vec(), items: distinct(list) }, at))
+        let before = equal.to_vec();
+        let access = match condition {
+            Expr::InList { operand, list }
+                if is_column(operand, row, *column)
+                    && list.len() <= LONGEST_KEY_LIST
+                    && list.iter().all(is_usable) =>
+            {
+                Access::PointList { before, items: distinct(list) }
+            }
+            Expr::Call { function: Function::EqualsAny, arguments } => match arguments.as_slice() {
+                [operand, array] if is_column(operand, row, *column) && is_usable(array) => {
+                    Access::PointArray { before, array: array.clone() }
+                }
+                _ => return None,
+            },
+            _ => return None,
+        };
+        Some((access, at))
     })
 }
 

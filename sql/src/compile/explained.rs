@@ -60,10 +60,11 @@ impl Compiler<'_> {
             Source::Table { table, .. } => {
                 let definition = table.definition();
                 match (&definition.primary_key, &level.choice.access) {
-                    (Some(key), Access::Point { .. } | Access::PointList { .. }) => {
-                        PlanNode::new(format!("Index Scan using {} on {}", key.name, level.label))
-                            .with("Index Cond", steering)
-                    }
+                    (
+                        Some(key),
+                        Access::Point { .. } | Access::PointList { .. } | Access::PointArray { .. },
+                    ) => PlanNode::new(format!("Index Scan using {} on {}", key.name, level.label))
+                        .with("Index Cond", steering),
                     (Some(key), Access::Scan { direction, .. })
                         if !level.choice.steering.is_empty() || *direction == Direction::Backward =>
                     {

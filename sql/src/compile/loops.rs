@@ -2,8 +2,9 @@
 
 use hyades_engine::error::{Result, sqlstate};
 use hyades_engine::procedure::ir::{
-    BinaryOperator, Expr, Instruction, Intent, Label, RowSlot, ScanBound, ScanRange, TableIndex,
+    BinaryOperator, Expr, Instruction, Intent, Label, Register, RowSlot, ScanBound, ScanRange, TableIndex,
 };
+use hyades_engine::value::function::Function;
 use hyades_engine::value::{SqlType, Value};
 
 use super::Compiler;
@@ -47,6 +48,48 @@ impl Absent {
             ScanBound::Excluded(prefix) => ScanBound::Excluded(self.apply_all(prefix)),
         };
         ScanRange { lower: bound(&range.lower), upper: bound(&range.upper) }
+    }
+}
+
+/// The last parts of the keys that one table is read under, one after the other.
+enum Keys {
+    /// The branches of a CASE over the number.
+    OfList(Vec<Expr>),
+    /// A register with an array.
+    OfArray(Register),
+}
+
+fn number(number: usize) -> Expr {
+    Expr::Const(Value::Integer(i32::try_from(number).unwrap_or(i32::MAX)))
+}
+
+fn binary(operator: BinaryOperator, left: Register, right: Expr) -> Expr {
+    Expr::Binary { operator, left: Box::new(Expr::Register(left)), right: Box::new(right) }
+}
+
+impl Keys {
+    fn count(&self) -> Expr {
+        match self {
+            Keys::OfList(items) => number(items.len()),
+            Keys::OfArray(array) => {
+                Expr::Call { function: Function::Cardinality, arguments: vec![Expr::Register(*array)] }
+            }
+        }
+    }
+
+    /// The key with the number in this register; they count from 1.
+    fn item(self, counter: Register) -> Expr {
+        match self {
+            Keys::OfList(items) => {
+                let branch = |(at, item)| (binary(BinaryOperator::Equal, counter, number(at + 1)), item);
+                let branches = items.into_iter().enumerate().map(branch).collect();
+                Expr::Case { branches, otherwise: Box::new(Expr::Const(Value::Null)) }
+            }
+            Keys::OfArray(array) => Expr::Element {
+                array: Box::new(Expr::Register(array)),
+                index: Box::new(Expr::Register(counter)),
+            },
+        }
     }
 }
 
@@ -118,7 +161,16 @@ impl Compiler<'_> {
                     }
                     Access::PointList { before, items } => {
                         let (before, items) = (absent.apply_all(before), absent.apply_all(items));
-                        self.point_list(&before, &items, (table, row, intent), end, &mut |compiler, next| {
+                        let keys = Keys::OfList(items);
+                        self.points(before, keys, (table, row, intent), end, &mut |compiler, next| {
+                            compiler.check(filter, next, absent);
+                            inner(compiler, next)
+                        })
+                    }
+                    Access::PointArray { before, array } => {
+                        let before = absent.apply_all(before);
+                        let keys = self.keys_of_array(absent.apply(array))?;
+                        self.points(before, keys, (table, row, intent), end, &mut |compiler, next| {
                             compiler.check(filter, next, absent);
                             inner(compiler, next)
                         })
@@ -140,32 +192,32 @@ impl Compiler<'_> {
         }
     }
 
-    /// Reads key after key: a counter chooses the item.
-    fn point_list(
+    /// The array's elements are sorted into a register first: a key that stands there twice finds its row once.
+    fn keys_of_array(&mut self, array: Expr) -> Result<Keys> {
+        let sorted = self.binder.new_register()?;
+        self.code.evaluate(sorted, Expr::Call { function: Function::ArrayDistinct, arguments: vec![array] });
+        Ok(Keys::OfArray(sorted))
+    }
+
+    /// Reads key after key: `before`, then what a counter chooses.
+    fn points(
         &mut self,
-        before: &[Expr],
-        items: &[Expr],
+        before: Vec<Expr>,
+        keys: Keys,
         (table, row, intent): (TableIndex, RowSlot, Intent),
         end: Label,
         inner: &mut dyn FnMut(&mut Compiler<'_>, Label) -> Result<()>,
     ) -> Result<()> {
         let counter = self.binder.new_register()?;
         let item = self.binder.new_register()?;
-        let number = |number: usize| Expr::Const(Value::Integer(i32::try_from(number).unwrap_or(i32::MAX)));
-        let count = || Box::new(Expr::Register(counter));
-        let compare = |operator, right| Expr::Binary { operator, left: count(), right: Box::new(right) };
-        self.code.evaluate(counter, number(0));
+        self.code.evaluate(counter, number(1));
         let again = self.code.label();
         self.code.place(again);
-        self.code.jump_unless(compare(BinaryOperator::Less, number(items.len())), end);
-        let branches = items
-            .iter()
-            .enumerate()
-            .map(|(at, item)| (compare(BinaryOperator::Equal, number(at)), item.clone()))
-            .collect();
-        self.code.evaluate(item, Expr::Case { branches, otherwise: Box::new(Expr::Const(Value::Null)) });
-        self.code.evaluate(counter, compare(BinaryOperator::Add, number(1)));
-        let mut key = before.to_vec();
+        // The number of keys is NULL when the array is: there is no row then.
+        self.code.jump_unless(binary(BinaryOperator::LessEqual, counter, keys.count()), end);
+        self.code.evaluate(item, keys.item(counter));
+        self.code.evaluate(counter, binary(BinaryOperator::Add, counter, number(1)));
+        let mut key = before;
         key.push(Expr::Register(item));
         self.code.push(Instruction::ReadPoint { table, key, row, intent, absent: again });
         inner(self, again)?;

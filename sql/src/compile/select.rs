@@ -516,7 +516,7 @@ fn use_scan_order(bound: &mut BoundSelect) -> bool {
     let direction = match &mut level.choice.access {
         // At most one row.
         Access::Point { .. } => return is_single,
-        Access::PointList { .. } => return false,
+        Access::PointList { .. } | Access::PointArray { .. } => return false,
         Access::Scan { direction, .. } => direction,
     };
     let definition = table.definition();

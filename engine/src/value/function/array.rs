@@ -57,6 +57,13 @@ pub(super) fn call(function: Function, arguments: &[Value]) -> Result<Value> {
         }
         (Function::EqualsAny, [wanted, Value::Array(array)]) => any(wanted, &array.values),
         (Function::EqualsAny, _) => Value::Null,
+        (Function::ArrayDistinct, [Value::Array(array)]) => {
+            let mut values = array.values.clone();
+            values.retain(|value| !value.is_null());
+            values.sort_by(compare::total);
+            values.dedup_by(|a, b| compare::total(a, b).is_eq());
+            Value::array(array.element, values)
+        }
         _ => return Err(mismatch(function, arguments)),
     })
 }
