@@ -527,6 +527,14 @@ fn type_text(tokens: &mut Tokens<'_>) -> Result<String> {
         match token.kind {
             TokenKind::Word | TokenKind::QuotedIdentifier => end = tokens.next().end(),
             TokenKind::Symbol if token.text == "." => end = tokens.next().end(),
+            TokenKind::Symbol if token.text == "[" => {
+                tokens.next();
+                if tokens.peek().kind == TokenKind::Number {
+                    tokens.next();
+                }
+                end = tokens.peek().end();
+                tokens.expect_symbol("]")?;
+            }
             TokenKind::Symbol if token.text == "(" => {
                 skip_options(tokens)?;
                 end = tokens.peek().start;
