@@ -79,9 +79,26 @@ impl Disk for RealDisk {
     }
 
     fn lock(&self, path: &Path) -> io::Result<Box<dyn Send + Sync>> {
+        Ok(Box::new(FileLock::take(path)?))
+    }
+}
+
+/// An exclusive lock of the operating system. Closing the file would not give it up as long as a process that was forked
+/// meanwhile, perhaps by another thread, has not begun to run its own program: it inherits the file until then.
+pub(super) struct FileLock(pub(super) fs::File);
+
+impl FileLock {
+    pub(super) fn take(path: &Path) -> io::Result<FileLock> {
         let file = OpenOptions::new().write(true).create(true).truncate(false).open(path)?;
         rustix::fs::flock(&file, FlockOperation::NonBlockingLockExclusive)?;
-        Ok(Box::new(file))
+        Ok(FileLock(file))
+    }
+}
+
+impl Drop for FileLock {
+    fn drop(&mut self) {
+        // Nothing can be done about a failure, and the end of the process gives the lock up anyway.
+        let _ = rustix::fs::flock(&self.0, FlockOperation::Unlock);
     }
 }
 

@@ -87,3 +87,15 @@ fn a_lock_is_held_once() {
     drop(guard);
     RealDisk.lock(&path).expect("free again");
 }
+
+#[test]
+fn a_lock_that_a_child_has_inherited_is_given_up() {
+    let scratch = scratch(std::env::temp_dir(), "inherited-lock");
+    let path = scratch.0.join("lock");
+    let guard = real::FileLock::take(&path).expect("free");
+    // What a process has between its fork and its exec: the same open file.
+    let inherited = guard.0.try_clone().expect("duplicated");
+    drop(guard);
+    RealDisk.lock(&path).expect("free again");
+    drop(inherited);
+}
