@@ -3,26 +3,12 @@
 use std::sync::Arc;
 
 use hyades_engine::db::{Flow, Interrupt};
-use hyades_engine::error::{Error, Result};
-use hyades_engine::value::Value;
+use hyades_engine::error::Error;
 
-use super::engine::{TestEngine, Trouble};
-use crate::session::{Database, Notice, Output, Session, SessionOptions};
+use super::engine::{Silent, TestEngine, Trouble};
+use crate::session::{Database, Session, SessionOptions};
 
-struct Nothing;
-
-impl Output for Nothing {
-    fn row(&mut self, _values: &mut [Value]) -> Result<()> {
-        Ok(())
-    }
-    fn copy_data(&mut self, _bytes: &[u8]) -> Result<()> {
-        Ok(())
-    }
-    fn notice(&mut self, _notice: Notice) {}
-    fn restart(&mut self) {}
-}
-
-fn done<T>(outcome: Flow<T>) -> std::result::Result<T, Error> {
+fn done<T>(outcome: Flow<T>) -> Result<T, Error> {
     match outcome {
         Ok(value) => Ok(value),
         Err(Interrupt::Failed(error)) => Err(error),
@@ -30,9 +16,9 @@ fn done<T>(outcome: Flow<T>) -> std::result::Result<T, Error> {
     }
 }
 
-fn run(session: &mut Session, sql: &str) -> std::result::Result<(), Error> {
+fn run(session: &mut Session, sql: &str) -> Result<(), Error> {
     let prepared = done(session.prepare(sql, &[]))?;
-    done(session.execute(&prepared, &[], &mut Nothing)).map(|_| ())
+    done(session.execute(&prepared, &[], &mut Silent)).map(|_| ())
 }
 
 /// Message, detail and context of the error that this data causes.

@@ -171,3 +171,17 @@ impl Worker for TestWorker {
         self.inner.rollback()
     }
 }
+
+/// Takes every answer and keeps none.
+pub(super) struct Silent;
+
+impl crate::session::Output for Silent {
+    fn row(&mut self, _values: &mut [Value]) -> Result<()> {
+        Ok(())
+    }
+    fn copy_data(&mut self, _bytes: &[u8]) -> Result<()> {
+        Ok(())
+    }
+    fn notice(&mut self, _notice: crate::session::Notice) {}
+    fn restart(&mut self) {}
+}

@@ -5,8 +5,8 @@ use std::sync::Arc;
 use hyades_engine::db::Interrupt;
 use hyades_engine::value::SqlType;
 
-use super::engine::{TestEngine, Trouble};
-use crate::session::{Database, Output, Session, SessionOptions};
+use super::engine::{Silent, TestEngine, Trouble};
+use crate::session::{Database, Session, SessionOptions};
 
 /// Statement, and the types of its parameters.
 const INFERRED: &[(&str, &str)] = &[
@@ -55,19 +55,6 @@ const INFERRED: &[(&str, &str)] = &[
     ("select extract(year from $1::date)", "date"),
     ("select $2::text, $1::int", "integer, text"),
 ];
-
-struct Silent;
-
-impl Output for Silent {
-    fn row(&mut self, _values: &mut [hyades_engine::value::Value]) -> hyades_engine::Result<()> {
-        Ok(())
-    }
-    fn copy_data(&mut self, _bytes: &[u8]) -> hyades_engine::Result<()> {
-        Ok(())
-    }
-    fn notice(&mut self, _notice: crate::session::Notice) {}
-    fn restart(&mut self) {}
-}
 
 fn session() -> Session {
     let database = Database::with_engine(Arc::new(TestEngine::with(Trouble::None)));
