@@ -196,7 +196,7 @@ impl<'a> Connection<'a> {
                 return Ok(None);
             }
         };
-        registration.control().attach(session.interrupt_flag());
+        registration.control().attach(session.stop_request());
         session.set_process(registration.control().process_id);
         let mut answers = Answers::default();
         settings::report_all(&mut answers.bytes, &mut session);

@@ -2,14 +2,15 @@
 //!
 //! Each connection shares one [`Control`] with the rest of the server. Whoever wants something of the connection sets a mark
 //! and rings its bell ([`Control::wake`]); the connection looks at the marks when it wakes. A running statement polls the
-//! session's interrupt flag instead.
+//! session's request to stop instead.
 //!
 //! Invariant: marks are set before the bell rings, and the connection looks at them after it started to listen, so no ring is lost.
 
 use std::collections::HashMap;
-use std::sync::atomic::{AtomicBool, AtomicI32, AtomicU8, Ordering};
+use std::sync::atomic::{AtomicI32, AtomicU8, Ordering};
 use std::sync::{Arc, OnceLock};
 
+use hyades::engine::guest::StopRequest;
 use parking_lot::Mutex;
 use tokio::sync::Notify;
 
@@ -40,22 +41,22 @@ pub struct Control {
     pub process_id: i32,
     pub secret: [u8; 4],
     cancel: AtomicU8,
-    interrupt: OnceLock<Arc<AtomicBool>>,
+    stop: OnceLock<Arc<StopRequest>>,
     pub wake: Notify,
 }
 
 impl Control {
-    /// The flag which a running statement polls.
-    pub fn attach(&self, interrupt: Arc<AtomicBool>) {
-        // A connection has one session, so the first flag is the only one.
-        let _ = self.interrupt.set(interrupt);
+    /// What a running statement looks at.
+    pub fn attach(&self, stop: Arc<StopRequest>) {
+        // A connection has one session, so the first is the only one.
+        let _ = self.stop.set(stop);
     }
 
     /// Stops the running statement, be it computing or waiting.
     pub fn cancel(&self, reason: CancelReason) {
         self.cancel.store(reason as u8, Ordering::Release);
-        if let Some(interrupt) = self.interrupt.get() {
-            interrupt.store(true, Ordering::Release);
+        if let Some(stop) = self.stop.get() {
+            stop.cancel();
         }
         self.wake.notify_one();
     }
@@ -66,8 +67,8 @@ impl Control {
         if self.cancel.load(Ordering::Acquire) == CancelReason::None as u8 {
             return CancelReason::None;
         }
-        if let Some(interrupt) = self.interrupt.get() {
-            interrupt.store(false, Ordering::Release);
+        if let Some(stop) = self.stop.get() {
+            stop.withdraw();
         }
         match self.cancel.swap(CancelReason::None as u8, Ordering::AcqRel) {
             1 => CancelReason::User,
@@ -140,7 +141,7 @@ impl Registry {
             process_id,
             secret: rand::random(),
             cancel: AtomicU8::new(CancelReason::None as u8),
-            interrupt: OnceLock::new(),
+            stop: OnceLock::new(),
             wake: Notify::new(),
         });
         connections.insert(process_id, Arc::clone(&control));
@@ -195,6 +196,8 @@ impl Registry {
 
 #[cfg(test)]
 mod tests {
+    use hyades::engine::guest::Stop;
+
     use super::*;
 
     #[test]
@@ -214,17 +217,17 @@ mod tests {
         let registry = Arc::new(Registry::new(2));
         let registration = registry.register().unwrap();
         let control = registration.control();
-        let interrupt = Arc::new(AtomicBool::new(false));
-        control.attach(Arc::clone(&interrupt));
+        let stop = Arc::<StopRequest>::default();
+        control.attach(Arc::clone(&stop));
         let wrong = control.secret.map(|byte| !byte);
         registry.cancel(control.process_id, &wrong);
         registry.cancel(control.process_id, &control.secret[..3]);
         registry.cancel(control.process_id + 1, &control.secret);
         assert_eq!(control.take_cancel(), CancelReason::None);
         registry.cancel(control.process_id, &control.secret);
-        assert!(interrupt.load(Ordering::Acquire));
+        assert_eq!(stop.get(), Some(Stop::Cancel));
         assert_eq!(control.take_cancel(), CancelReason::User);
-        assert!(!interrupt.load(Ordering::Acquire));
+        assert_eq!(stop.get(), None);
         assert_eq!(control.take_cancel(), CancelReason::None);
     }
 }

@@ -36,7 +36,7 @@ pub(crate) fn environment(user: &str, database: &str) -> Environment {
         time_zone: TimeZone::UTC,
         user: user.to_owned(),
         database: database.to_owned(),
-        interrupt: Arc::default(),
+        stop: Arc::default(),
         random: RefCell::new(rand::rngs::SmallRng::seed_from_u64(0)),
     }
 }

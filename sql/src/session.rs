@@ -31,11 +31,12 @@ mod utility;
 use std::borrow::Cow;
 use std::collections::HashMap;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicI32, AtomicI64, Ordering};
+use std::sync::atomic::{AtomicI32, AtomicI64, Ordering};
 
 use hyades_engine::config::Config;
 use hyades_engine::db::{Engine, Flow, Interrupt, Savepoint, Worker};
 use hyades_engine::error::{Error, Result};
+use hyades_engine::guest::{self, Guest, Host, StopRequest};
 use hyades_engine::log::durable::Durability;
 use hyades_engine::procedure::frame::{Environment, Frame};
 use hyades_engine::procedure::routine::RoutineCompiler;
@@ -152,6 +153,8 @@ pub struct Session {
     state: State,
     settings: Settings,
     environment: Environment,
+    /// `None` while it computes.
+    guest: Option<Box<Guest>>,
     /// What the answers since the last [`Session::pending_durability`] depend on.
     durability: Durability,
     /// Shown by `pg_backend_pid()`.
@@ -213,6 +216,7 @@ impl Database {
             worker: self.shared.engine.worker(),
             state: State::Idle,
             settings,
+            guest: Some(Box::new(Guest::new(Arc::clone(&environment.stop)))),
             environment,
             durability: Durability::immediate(),
             process,
@@ -248,8 +252,8 @@ impl Session {
     ///
     /// # Errors
     /// 42601 for a quote or comment that does not end.
-    pub fn split(&self, sql: &str) -> Result<Vec<(usize, String)>> {
-        split::split(sql)
+    pub fn split(&mut self, sql: &str) -> Result<Vec<(usize, String)>> {
+        self.as_guest(|_| split::split(sql))
     }
 
     /// Compiles one statement. `parameter_types` may name the types of the first parameters. A failure fails the
@@ -258,7 +262,7 @@ impl Session {
     /// # Errors
     /// Those of syntax, names and types; 25P02 in a failed transaction.
     pub fn prepare(&mut self, sql: &str, parameter_types: &[Option<SqlType>]) -> Flow<Arc<Prepared>> {
-        match self.prepare_cached(sql, parameter_types) {
+        match self.as_guest(|session| session.prepare_cached(sql, parameter_types)) {
             Ok(prepared) => Ok(prepared),
             Err(error) => {
                 self.fail_transaction();
@@ -278,7 +282,7 @@ impl Session {
         parameters: &[Value],
         output: &mut dyn Output,
     ) -> Flow<Completion> {
-        match self.execute_inner(statement, parameters, output) {
+        match self.as_guest(|session| session.execute_inner(statement, parameters, output)) {
             Err(Interrupt::Failed(error)) => {
                 self.running = None;
                 self.executing = None;
@@ -295,7 +299,7 @@ impl Session {
     /// Those of the commit; the transaction is rolled back then.
     pub fn end_implicit(&mut self) -> Flow<()> {
         if self.state == State::Implicit {
-            self.commit_transaction()?;
+            self.as_guest(Session::commit_transaction)?;
         }
         Ok(())
     }
@@ -324,9 +328,26 @@ impl Session {
         std::mem::replace(&mut self.durability, Durability::immediate())
     }
 
-    /// Set to make a running statement fail with 57014.
-    pub fn interrupt_flag(&self) -> Arc<AtomicBool> {
-        Arc::clone(&self.environment.interrupt)
+    /// Through which other threads cancel the statement that runs, or end the session.
+    pub fn stop_request(&self) -> Arc<StopRequest> {
+        Arc::clone(&self.environment.stop)
+    }
+
+    /// Who is told when the session computes for long. Without a host it keeps its thread until it is done.
+    pub fn set_host(&mut self, host: Box<dyn Host>) {
+        if let Some(guest) = &mut self.guest {
+            guest.set_host(host);
+        }
+    }
+
+    /// Computes as the guest of this thread (`hyades_engine::guest`).
+    pub fn as_guest<T>(&mut self, compute: impl FnOnce(&mut Session) -> T) -> T {
+        let visit = guest::enter(self.guest.take());
+        let value = compute(self);
+        if let Some(guest) = visit.leave() {
+            self.guest = Some(guest);
+        }
+        value
     }
 
     /// A setting's value as SHOW prints it.

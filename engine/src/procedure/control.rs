@@ -8,7 +8,7 @@
 //! **Errors.** An error looks for a handler in the active procedure, then in its callers. The handler's block is rolled back to the
 //! savepoint that was taken when it was entered; registers keep their values, as PL/pgSQL's variables do. Conflicts
 //! ([`Error::Abort`]) are never handled: the whole transaction must run again, and what would come of handling them depends on
-//! chance, which replay cannot repeat. Fatal errors are not handled either.
+//! chance, which replay cannot repeat. Fatal errors are not handled either, and nothing is in a session that was told to end.
 
 use std::sync::Arc;
 
@@ -206,6 +206,7 @@ impl<T: Access> Run<'_, T> {
     /// Goes to the innermost handler of an error, or hands it on.
     pub(super) fn handle(&mut self, error: Error) -> Result<()> {
         let Error::Input(mut error) = error else { return Err(error) };
+        let is_ending = self.environment.stop.is_end();
         let mut lines = 0;
         loop {
             let is_told = std::mem::take(&mut self.frame.is_rethrowing);
@@ -215,7 +216,7 @@ impl<T: Access> Run<'_, T> {
                     add_line(&mut error, &line);
                 }
             }
-            let handler = self.frame.handlers.pop();
+            let handler = self.frame.handlers.pop().filter(|_| !is_ending);
             let is_outermost = handler.is_none() && self.leave().is_none();
             if (handler.is_some() || is_outermost) && lines > MOST_CONTEXT_LINES {
                 add_line(&mut error, &format!("(and {} more)", lines - MOST_CONTEXT_LINES));

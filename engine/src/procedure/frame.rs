@@ -5,11 +5,11 @@
 
 use std::cell::RefCell;
 use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
 
 use super::access::Scratch;
 use super::ir::{Instruction, Label, Procedure, RowSlot, Severity, SpoolSlot, StageRun, TableIndex};
 use crate::error::{Error, SqlState};
+use crate::guest::StopRequest;
 use crate::local_arc::LocalArc;
 use crate::storage::row::RowLayout;
 use crate::txn::{Cursor, Savepoint};
@@ -26,8 +26,8 @@ pub struct Environment {
     pub time_zone: jiff::tz::TimeZone,
     pub user: String,
     pub database: String,
-    /// Set from another thread to make the run fail with 57014 (query canceled); looked at every few instructions.
-    pub interrupt: Arc<AtomicBool>,
+    /// From another thread: whether the run shall fail; looked at every few instructions.
+    pub stop: Arc<StopRequest>,
     /// State of `random()` and `gen_random_uuid()`; in a cell, because expressions see the environment only shared.
     pub random: RefCell<rand::rngs::SmallRng>,
 }
@@ -41,7 +41,7 @@ impl Default for Environment {
             time_zone: jiff::tz::TimeZone::UTC,
             user: String::new(),
             database: String::new(),
-            interrupt: Arc::default(),
+            stop: Arc::default(),
             random: RefCell::new(rand::SeedableRng::seed_from_u64(0)),
         }
     }

@@ -5,8 +5,6 @@
 
 #![allow(unsafe_code)] // Rows are read in place and updated in place; see `storage::record`.
 
-use std::sync::atomic::Ordering;
-
 use crossbeam_epoch::{self as epoch, Guard};
 use smallvec::SmallVec;
 
@@ -17,14 +15,17 @@ use super::ir::{
     Expr, Instruction, Label, Procedure, Register, Replayability, RowSlot, TableReference, Violation,
 };
 use super::look_ahead::Ahead;
-use crate::error::{Error, Result, SqlState, sqlstate};
+use crate::error::{Error, Result, SqlState};
+use crate::guest;
 use crate::storage::row::{RowLayout, RowPatch};
 use crate::txn::{Access, Flow, Insertion, Interrupt, RowInPlace};
 use crate::value::Value;
 use crate::value::scalar::Scalar;
 
-/// Instructions between two looks at the interrupt flag.
-const INTERRUPT_INTERVAL: u32 = 1024;
+/// Instructions between two pins, and between two looks at what the outside wants.
+const PIN_INTERVAL: u32 = 1024;
+/// What that many instructions are at least, as work of a guest.
+const PIN_UNITS: u32 = 4 * PIN_INTERVAL;
 
 /// Runs a procedure from where its frame stands until the outermost procedure returns, fails, or must wait.
 pub(crate) fn run<T: Access>(
@@ -34,25 +35,36 @@ pub(crate) fn run<T: Access>(
     sink: &mut dyn RowSink,
 ) -> Flow<()> {
     loop {
-        let guard = epoch::pin();
-        let mut run = Run {
-            transaction: &mut *transaction,
-            frame: &mut *frame,
-            environment: &mut *environment,
-            sink: &mut *sink,
-            guard: &guard,
-            rows_in_place: SmallVec::new(),
-            ahead: None,
-            random_before: None,
-        };
-        let outcome = run.resume();
-        if let Some(ahead) = run.ahead.take() {
-            run.frame.scratch.ahead = ahead.keys;
-        }
-        if let Some(outcome) = outcome {
+        if let Some(outcome) = run_pinned(transaction, frame, environment, sink) {
             return outcome;
         }
+        guest::pass(PIN_UNITS);
     }
+}
+
+/// One part of a run; `None`: it is not over.
+fn run_pinned<T: Access>(
+    transaction: &mut T,
+    frame: &mut Frame,
+    environment: &mut Environment,
+    sink: &mut dyn RowSink,
+) -> Option<Flow<()>> {
+    let guard = epoch::pin();
+    let mut run = Run {
+        transaction,
+        frame,
+        environment,
+        sink,
+        guard: &guard,
+        rows_in_place: SmallVec::new(),
+        ahead: None,
+        random_before: None,
+    };
+    let outcome = run.resume();
+    if let Some(ahead) = run.ahead.take() {
+        run.frame.scratch.ahead = ahead.keys;
+    }
+    outcome
 }
 
 /// One part of a run, while the thread stays pinned.
@@ -149,11 +161,11 @@ impl<'r, T: Access> Run<'r, T> {
         let draws = matches!(procedure.replay, Replayability::Deterministic { uses_random: true, .. });
         self.random_before = None;
         self.rows_in_place.resize(usize::from(procedure.rows), None);
-        let mut budget = INTERRUPT_INTERVAL;
+        let mut budget = PIN_INTERVAL;
         while let Some(instruction) = procedure.code.get(self.frame.next as usize) {
             budget -= 1;
             if budget == 0 {
-                self.check_interrupt()?;
+                self.check_stop()?;
                 return Ok(Exit::Unpin);
             }
             if draws {
@@ -178,7 +190,7 @@ impl<'r, T: Access> Run<'r, T> {
                 Next::Following => self.frame.next += 1,
                 Next::Label(label) => self.frame.next = label,
                 Next::Call => {
-                    self.check_interrupt()?;
+                    self.check_stop()?;
                     return Ok(Exit::Called);
                 }
                 Next::Return => break,
@@ -219,12 +231,8 @@ impl<'r, T: Access> Run<'r, T> {
         Context { registers, rows, rows_in_place, layouts, environment }
     }
 
-    fn check_interrupt(&self) -> Result<()> {
-        if self.environment.interrupt.swap(false, Ordering::Relaxed) {
-            let message = "canceling statement due to user request";
-            return Err(Error::input(sqlstate::QUERY_CANCELED, message));
-        }
-        Ok(())
+    fn check_stop(&self) -> Result<()> {
+        self.environment.stop.check()
     }
 
     #[inline]

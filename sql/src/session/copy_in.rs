@@ -102,7 +102,7 @@ impl Session {
             copy.lines.take(bytes);
             copy.is_taken = true;
         }
-        match self.copy_lines(&mut copy, false) {
+        match self.as_guest(|session| session.copy_lines(&mut copy, false)) {
             Ok(()) => {
                 copy.is_taken = false;
                 self.copy = Some(copy);
@@ -120,7 +120,7 @@ impl Session {
         let Some(mut copy) = self.copy.take() else {
             return failed(sqlstate::PROTOCOL_VIOLATION, "unexpected message type 0x63 outside COPY");
         };
-        match self.copy_lines(&mut copy, true) {
+        match self.as_guest(|session| session.copy_lines(&mut copy, true)) {
             Ok(()) => {
                 self.implicit_statements += 1;
                 Ok(Completion::Tag(format!("COPY {}", copy.rows).into()))

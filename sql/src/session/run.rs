@@ -5,7 +5,6 @@
 
 use std::collections::VecDeque;
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
 
 use hyades_engine::db::{Flow, Interrupt, Savepoint};
 use hyades_engine::error::{Abort, Error, Result, sqlstate};
@@ -331,9 +330,7 @@ impl Session {
         output: &mut dyn Output,
     ) -> Result<Option<Arc<Plan>>> {
         output.restart();
-        if self.environment.interrupt.load(Ordering::Relaxed) {
-            return Err(Error::input(sqlstate::QUERY_CANCELED, "canceling statement due to user request"));
-        }
+        self.environment.stop.check()?;
         // Nothing of this attempt is told to anybody: its durability does not matter.
         if self.is_alone() {
             drop(self.worker.rollback());

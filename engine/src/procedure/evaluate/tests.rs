@@ -22,7 +22,7 @@ pub(super) fn environment() -> Environment {
         time_zone: jiff::tz::TimeZone::get("Europe/Berlin").unwrap(),
         user: "user".to_owned(),
         database: "database".to_owned(),
-        interrupt: Default::default(),
+        stop: Default::default(),
         random: RefCell::new(rand::rngs::SmallRng::seed_from_u64(1)),
     }
 }

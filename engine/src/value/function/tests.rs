@@ -17,7 +17,7 @@ fn environment() -> Environment {
         time_zone: jiff::tz::TimeZone::get("Europe/Berlin").unwrap(),
         user: String::new(),
         database: String::new(),
-        interrupt: Default::default(),
+        stop: Default::default(),
         random: RefCell::new(SmallRng::seed_from_u64(7)),
     }
 }

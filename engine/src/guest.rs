@@ -1,0 +1,345 @@
+//! A statement is a guest on the thread that it computes on: it must not keep it from others for long, and it must hear when it is
+//! told to stop.
+//!
+//! Whoever lets a session compute enters its [`Guest`] first ([`enter`]) and takes it back afterwards. Code that works in loops says
+//! what it does ([`spend`]), wherever it is: no environment has to be handed down to a comparison, a pattern, a number. That
+//! counts down a number of this thread, and only when it has run out looks further:
+//!
+//! * at the session's [`StopRequest`]: the statement fails with 57014 (cancelled) or 57P01 (its session is ended);
+//! * at the clock: a guest that has computed for a [`QUANTUM`] tells its [`Host`], who sees to it that the others of this thread are
+//!   served, and is told again as long as it goes on.
+//!
+//! A thread that no guest has entered (replay, programs that use the engine directly) counts down and nothing else happens.
+//!
+//! Invariants:
+//! 1. The host is called with nothing of the guest's in its hands, and never calls back into the session.
+//! 2. A request to end stays until the session is gone; a request to cancel is obeyed once.
+//!
+//! Decision: docs/decisions/2026-11-22-guests.md.
+
+use std::cell::{Cell, RefCell};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU8, Ordering};
+use std::time::{Duration, Instant};
+
+use crate::error::{Error, Result, sqlstate};
+
+/// Computing longer than this, a guest gets in the way of others.
+pub const QUANTUM: Duration = Duration::from_millis(1);
+/// The host is told after one quantum, then after twice that time, and so on up to this.
+const LONGEST_SILENCE: Duration = Duration::from_millis(16);
+/// Work between two looks at the clock and the request to stop: far less than a quantum. A unit is about ten nanoseconds: a comparison
+/// of numbers, a few characters.
+const UNITS_PER_LOOK: u32 = 8192;
+
+/// What a session was told to do.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Stop {
+    /// The statement ends with 57014.
+    Cancel,
+    /// The session ends; no handler of a routine keeps it.
+    End,
+}
+
+/// Asks a session to stop, from any thread.
+#[derive(Debug, Default)]
+pub struct StopRequest(AtomicU8);
+
+const NOTHING: u8 = 0;
+const CANCEL: u8 = 1;
+const END: u8 = 2;
+
+impl StopRequest {
+    /// The statement that runs shall stop; the next one, if none runs.
+    pub fn cancel(&self) {
+        self.0.fetch_max(CANCEL, Ordering::Release);
+    }
+
+    /// The session shall stop for good.
+    pub fn end(&self) {
+        self.0.store(END, Ordering::Release);
+    }
+
+    /// Takes a request to cancel back.
+    pub fn withdraw(&self) {
+        // Fails if there is none, or one to end.
+        let _ = self.0.compare_exchange(CANCEL, NOTHING, Ordering::AcqRel, Ordering::Relaxed);
+    }
+
+    #[inline]
+    pub fn get(&self) -> Option<Stop> {
+        match self.0.load(Ordering::Relaxed) {
+            NOTHING => None,
+            CANCEL => Some(Stop::Cancel),
+            _ => Some(Stop::End),
+        }
+    }
+
+    pub fn is_end(&self) -> bool {
+        self.get() == Some(Stop::End)
+    }
+
+    /// Fails if there is a request; one to cancel is thereby obeyed.
+    ///
+    /// # Errors
+    /// 57014 or 57P01.
+    #[inline]
+    pub fn check(&self) -> Result<()> {
+        match self.get() {
+            None => Ok(()),
+            Some(stop) => Err(self.obey(stop)),
+        }
+    }
+
+    #[cold]
+    fn obey(&self, stop: Stop) -> Error {
+        match stop {
+            Stop::Cancel => {
+                self.withdraw();
+                Error::input(sqlstate::QUERY_CANCELED, "canceling statement due to user request")
+            }
+            Stop::End => {
+                let message = "terminating connection due to administrator command";
+                Error::input(sqlstate::ADMIN_SHUTDOWN, message)
+            }
+        }
+    }
+}
+
+/// Who owns the thread.
+pub trait Host: Send {
+    /// The guest has computed for so long, and goes on when this returns. Comes at growing intervals.
+    fn overstayed(&mut self, time: Duration);
+}
+
+/// What a session brings along when it computes.
+pub struct Guest {
+    stop: Arc<StopRequest>,
+    host: Option<Box<dyn Host>>,
+    /// Since the first look: what never looks needs no clock.
+    started: Option<Instant>,
+    /// When, counted from `started`, the host is told next.
+    next_word: Duration,
+}
+
+impl Guest {
+    pub fn new(stop: Arc<StopRequest>) -> Guest {
+        Guest { stop, host: None, started: None, next_word: QUANTUM }
+    }
+
+    pub fn set_host(&mut self, host: Box<dyn Host>) {
+        self.host = Some(host);
+    }
+
+    fn look_at_clock(&mut self) {
+        let Some(host) = &mut self.host else { return };
+        let started = *self.started.get_or_insert_with(Instant::now);
+        let time = started.elapsed();
+        if time >= self.next_word {
+            host.overstayed(time);
+            self.next_word = started.elapsed() + time.min(LONGEST_SILENCE);
+        }
+    }
+
+    fn stand_aside(&mut self) {
+        if let Some(host) = &mut self.host {
+            let started = *self.started.get_or_insert_with(Instant::now);
+            host.overstayed(started.elapsed().max(QUANTUM));
+        }
+    }
+}
+
+thread_local! {
+    /// Units until the next look.
+    static LEFT: Cell<u32> = const { Cell::new(UNITS_PER_LOOK) };
+    static GUEST: RefCell<Option<Box<Guest>>> = const { RefCell::new(None) };
+}
+
+/// A guest that is in; leaves when dropped.
+#[must_use]
+pub struct Visit {
+    /// Who was in before.
+    previous: Option<Box<Guest>>,
+    has_entered: bool,
+}
+
+/// Lets a guest in, until [`Visit::leave`] gives it back; without one, whoever is in stays.
+pub fn enter(guest: Option<Box<Guest>>) -> Visit {
+    let Some(mut guest) = guest else { return Visit { previous: None, has_entered: false } };
+    guest.started = None;
+    guest.next_word = QUANTUM;
+    LEFT.set(UNITS_PER_LOOK);
+    Visit { previous: GUEST.replace(Some(guest)), has_entered: true }
+}
+
+impl Visit {
+    pub fn leave(mut self) -> Option<Box<Guest>> {
+        self.end()
+    }
+
+    fn end(&mut self) -> Option<Box<Guest>> {
+        if !std::mem::take(&mut self.has_entered) {
+            return None;
+        }
+        GUEST.replace(self.previous.take())
+    }
+}
+
+impl Drop for Visit {
+    fn drop(&mut self) {
+        drop(self.end());
+    }
+}
+
+/// Says that work was done. See the module head.
+///
+/// # Errors
+/// 57014 or 57P01 when the session was told to stop.
+#[inline]
+pub fn spend(units: u32) -> Result<()> {
+    match LEFT.get().checked_sub(units) {
+        Some(left) => {
+            LEFT.set(left);
+            Ok(())
+        }
+        None => look(),
+    }
+}
+
+/// As [`spend`], for work of so many bytes, elements or steps, each of about a unit.
+///
+/// # Errors
+/// As [`spend`].
+#[inline]
+pub fn spend_for(steps: usize) -> Result<()> {
+    spend(u32::try_from(steps).unwrap_or(u32::MAX))
+}
+
+#[cold]
+fn look() -> Result<()> {
+    LEFT.set(UNITS_PER_LOOK);
+    GUEST.with_borrow_mut(|guest| match guest {
+        Some(guest) => {
+            guest.stop.check()?;
+            guest.look_at_clock();
+            guest.stop.check()
+        }
+        None => Ok(()),
+    })
+}
+
+/// As [`spend`], where nothing can fail: a request to stop is left for whoever looks next.
+#[inline]
+pub fn pass(units: u32) {
+    match LEFT.get().checked_sub(units) {
+        Some(left) => LEFT.set(left),
+        None => look_at_clock(),
+    }
+}
+
+#[cold]
+fn look_at_clock() {
+    // What follows looks soon.
+    LEFT.set(UNITS_PER_LOOK);
+    GUEST.with_borrow_mut(|guest| {
+        if let Some(guest) = guest {
+            guest.look_at_clock();
+        }
+    });
+}
+
+/// What follows computes for long and cannot say so: the others are served from now on.
+pub fn stand_aside() {
+    GUEST.with_borrow_mut(|guest| {
+        if let Some(guest) = guest {
+            guest.stand_aside();
+        }
+    });
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use parking_lot::Mutex;
+
+    #[derive(Clone, Default)]
+    struct Told(Arc<Mutex<Vec<Duration>>>);
+
+    impl Host for Told {
+        fn overstayed(&mut self, time: Duration) {
+            self.0.lock().push(time);
+        }
+    }
+
+    fn guest() -> (Box<Guest>, Arc<StopRequest>, Told) {
+        let (stop, told) = (Arc::<StopRequest>::default(), Told::default());
+        let mut guest = Box::new(Guest::new(Arc::clone(&stop)));
+        guest.set_host(Box::new(told.clone()));
+        (guest, stop, told)
+    }
+
+    fn work(time: Duration) -> Result<()> {
+        let start = Instant::now();
+        while start.elapsed() < time {
+            spend(100)?;
+        }
+        Ok(())
+    }
+
+    #[test]
+    fn the_host_of_a_long_guest_is_told_at_growing_intervals() {
+        let (guest, _, told) = guest();
+        let visit = enter(Some(guest));
+        work(Duration::from_millis(100)).unwrap();
+        let guest = visit.leave().unwrap();
+        let times = std::mem::take(&mut *told.0.lock());
+        assert!(times[0] >= QUANTUM, "{times:?}");
+        assert!(times.windows(2).all(|pair| pair[0] < pair[1]), "{times:?}");
+        assert!((2..=12).contains(&times.len()), "{times:?}");
+        // The next visit begins anew, and one that is short says nothing.
+        let visit = enter(Some(guest));
+        spend(1).unwrap();
+        drop(visit);
+        assert!(told.0.lock().is_empty());
+    }
+
+    #[test]
+    fn a_request_to_cancel_is_obeyed_once_and_one_to_end_stays() {
+        let (guest, stop, _) = guest();
+        let visit = enter(Some(guest));
+        stop.cancel();
+        let error = work(Duration::from_secs(60)).unwrap_err();
+        assert_eq!(error.sqlstate(), sqlstate::QUERY_CANCELED);
+        spend(u32::MAX).unwrap();
+        stop.end();
+        stop.cancel();
+        stop.withdraw();
+        for _ in 0..2 {
+            let error = work(Duration::from_secs(60)).unwrap_err();
+            assert_eq!(error.sqlstate(), sqlstate::ADMIN_SHUTDOWN);
+        }
+        pass(u32::MAX);
+        assert!(stop.is_end());
+        drop(visit);
+        work(Duration::from_millis(1)).unwrap();
+    }
+
+    #[test]
+    fn guests_of_one_thread_do_not_mix() {
+        let (outer, outer_stop, outer_told) = guest();
+        let (inner, _, inner_told) = guest();
+        let outer = enter(Some(outer));
+        outer_stop.end();
+        let inner = enter(Some(inner));
+        work(Duration::from_millis(5)).unwrap();
+        // Whoever is in stays in.
+        assert!(enter(None).leave().is_none());
+        stand_aside();
+        drop(inner);
+        assert!(!inner_told.0.lock().is_empty());
+        assert!(outer_told.0.lock().is_empty());
+        work(Duration::from_secs(60)).unwrap_err();
+        drop(outer);
+        stand_aside();
+    }
+}
