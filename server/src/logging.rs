@@ -1,9 +1,19 @@
 //! The server's log: structured events on standard error, text or JSON.
+//!
+//! A line that cannot be written is lost and nothing else happens: see [`lossy`].
 
-use std::io::IsTerminal;
+pub mod lossy;
+
+use std::io::{self, IsTerminal, Write};
+use std::time::Duration;
 
 use tracing_subscriber::filter::LevelFilter;
 use tracing_subscriber::fmt;
+
+use self::lossy::LossyLog;
+
+/// The last lines of a process have this long to be written.
+const FLUSH_PATIENCE: Duration = Duration::from_secs(1);
 
 /// Form of the log.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -12,11 +22,21 @@ pub enum LogFormat {
     Json,
 }
 
+/// While it lives, events are logged; dropping it waits until they are written.
+pub struct Logging(LossyLog);
+
+impl Drop for Logging {
+    fn drop(&mut self) {
+        self.0.flush(FLUSH_PATIENCE);
+    }
+}
+
 /// Starts logging, and has panics logged before they unwind.
-pub fn start(format: LogFormat, level: LevelFilter) {
-    let builder = fmt().with_max_level(level).with_writer(std::io::stderr).with_target(false);
+pub fn start(format: LogFormat, level: LevelFilter) -> io::Result<Logging> {
+    let log = LossyLog::start(io::stderr())?;
+    let builder = fmt().with_max_level(level).with_writer(log.clone()).with_target(false);
     match format {
-        LogFormat::Text => builder.with_ansi(std::io::stderr().is_terminal()).init(),
+        LogFormat::Text => builder.with_ansi(io::stderr().is_terminal()).init(),
         LogFormat::Json => builder.json().init(),
     }
     std::panic::set_hook(Box::new(|panic| {
@@ -25,4 +45,10 @@ pub fn start(format: LogFormat, level: LevelFilter) {
         let backtrace = std::backtrace::Backtrace::capture();
         tracing::error!(location, %backtrace, "panic: {message}");
     }));
+    Ok(Logging(log))
+}
+
+/// The last words of a command. Not `eprintln!`: that panics when standard error takes nothing.
+pub fn complain(sentence: &str) {
+    let _ = writeln!(io::stderr(), "hyades: {sentence}");
 }

@@ -21,10 +21,14 @@ fn main() -> ExitCode {
     let outcome = match Arguments::parse().command {
         Command::Serve(arguments) => {
             let (format, level) = arguments.log();
-            logging::start(format, level);
             let mib = arguments.reserve_memory_mib;
-            let options = arguments.options();
-            options.and_then(|options| memory::reserve(mib).and_then(|()| serve::run(options)))
+            let logging =
+                logging::start(format, level).map_err(|error| format!("could not start threads: {error}"));
+            logging.and_then(|_logging| {
+                arguments
+                    .options()
+                    .and_then(|options| memory::reserve(mib).and_then(|()| serve::run(options)))
+            })
         }
         Command::Bench(arguments) => memory::reserve(arguments.reserve_memory_mib)
             .and_then(|()| hyades_bench::command::run(&arguments).map_err(|error| format!("{error:#}"))),
@@ -34,7 +38,7 @@ fn main() -> ExitCode {
     match outcome {
         Ok(()) => ExitCode::SUCCESS,
         Err(sentence) => {
-            eprintln!("hyades: {sentence}");
+            logging::complain(&sentence);
             ExitCode::FAILURE
         }
     }

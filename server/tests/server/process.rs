@@ -52,6 +52,10 @@ impl Server {
     }
 
     pub(crate) fn start_in(directory: Directory, arguments: &[&str]) -> Server {
+        Server::start_logging_to(Stdio::piped(), directory, arguments)
+    }
+
+    pub(crate) fn start_logging_to(log: Stdio, directory: Directory, arguments: &[&str]) -> Server {
         let data = directory.path().join("data");
         let mut child = hyades()
             .args(["serve", "--listen", "127.0.0.1:0", "--segment-mib", "1", "--log-buffer-mib", "1"])
@@ -59,7 +63,7 @@ impl Server {
             .arg(data)
             .args(arguments)
             .stdout(Stdio::piped())
-            .stderr(Stdio::piped())
+            .stderr(log)
             .spawn()
             .unwrap();
         let mut stdout = BufReader::new(child.stdout.take().unwrap());
@@ -69,7 +73,9 @@ impl Server {
         let Some(Ok(port)) = port else {
             let mut errors = String::new();
             child.kill().unwrap();
-            child.stderr.take().unwrap().read_to_string(&mut errors).unwrap();
+            if let Some(mut log) = child.stderr.take() {
+                log.read_to_string(&mut errors).unwrap();
+            }
             panic!("the server is not ready: {ready_line:?} {errors}");
         };
         Server { child, port, ready_line, stdout, directory }
@@ -126,7 +132,9 @@ impl Server {
         let status = wait_for("the server to end", || self.child.try_wait().unwrap());
         let (mut rest, mut log) = (String::new(), String::new());
         self.stdout.read_to_string(&mut rest).unwrap();
-        self.child.stderr.take().unwrap().read_to_string(&mut log).unwrap();
+        if let Some(mut stderr) = self.child.stderr.take() {
+            stderr.read_to_string(&mut log).unwrap();
+        }
         (status.code(), rest, log, std::mem::replace(&mut self.directory, Directory::new()))
     }
 
