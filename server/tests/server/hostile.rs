@@ -3,7 +3,7 @@
 use std::io::{Read, Write};
 
 use crate::process::Server;
-use crate::raw::{Client, kinds, message, read_answer, startup, state, sync};
+use crate::raw::{Client, kinds, message, parse, read_answer, startup, state, sync};
 
 /// The server still serves.
 fn assert_alive(server: &Server) {
@@ -117,4 +117,34 @@ fn a_thousand_random_conversations() {
         client.until_ready();
     }
     assert_alive(&server);
+}
+
+#[test]
+fn an_answer_is_never_wider_than_its_description_can_say() {
+    let server = Server::start(&[]);
+    server.query(&["create table t (id integer primary key)", "insert into t values (1)"]);
+    let mut client = Client::connect(&server);
+    let list = |width: usize| vec!["1"; width].join(",");
+    assert_eq!(kinds(&client.query(&format!("select {}", list(1664)))), "TDCZ");
+    let columns: Vec<String> = (0..1000).map(|column| format!("c{column} integer")).collect();
+    assert_eq!(kinds(&client.query(&format!("create table wide ({})", columns.join(",")))), "CZ");
+    for sql in [
+        format!("select {}", list(1665)),
+        format!("select {}", list(70_000)),
+        format!("values ({})", list(1665)),
+        format!("copy (select {}) to stdout", list(1665)),
+        format!("insert into t values (2) returning {}", list(1665)),
+        format!("update t set id = 3 returning {}", list(1664) + ", *"),
+        "select * from wide a, wide b".to_owned(),
+    ] {
+        let answers = client.query(&sql);
+        assert_eq!((kinds(&answers), state(&answers)), ("EZ".to_owned(), "54011".to_owned()));
+        let message = answers[0].field(b'M').unwrap();
+        assert_eq!(message, "target lists can have at most 1664 entries");
+    }
+    for number in [65_536, 70_000, 4_294_967_297_u64] {
+        let answers = client.ask(&[parse("", &format!("select ${number}::integer")), sync()]);
+        assert_eq!((kinds(&answers), state(&answers)), ("EZ".to_owned(), "42P02".to_owned()));
+    }
+    assert_eq!(server.query(&["select id from t"]), "1");
 }

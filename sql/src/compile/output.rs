@@ -1,6 +1,6 @@
 //! The select list and RETURNING: expansion of `*`, names of columns.
 
-use hyades_engine::error::{Result, sqlstate};
+use hyades_engine::error::{Error, Result, sqlstate};
 use hyades_engine::procedure::ir::Expr;
 use hyades_engine::value::SqlType;
 use sqlparser::ast::{self, SelectItem, SelectItemQualifiedWildcardKind, TrimWhereField};
@@ -65,9 +65,23 @@ fn column_name(expr: &ast::Expr) -> String {
     figure_name(expr).map_or_else(|| "?column?".to_owned(), |(name, _)| name)
 }
 
+/// PostgreSQL's limit. The protocol counts columns with 16 bits.
+const MOST_OUTPUTS: usize = 1664;
+
+/// Refuses rows that are too wide for an answer.
+pub(crate) fn check_width(columns: usize) -> Result<()> {
+    if columns <= MOST_OUTPUTS {
+        return Ok(());
+    }
+    let message = format!("target lists can have at most {MOST_OUTPUTS} entries");
+    Err(Error::input(sqlstate::TOO_MANY_COLUMNS, message))
+}
+
 impl Compiler<'_> {
     /// Binds a select list.
     pub(crate) fn outputs(&mut self, items: &[SelectItem]) -> Result<Vec<OutputColumn>> {
+        // Before the work, and again when every * has become columns.
+        check_width(items.len())?;
         let mut outputs = Vec::with_capacity(items.len());
         for item in items {
             match item {
@@ -93,6 +107,7 @@ impl Compiler<'_> {
                 _ => return self.binder.unsupported("this item of a select list is", Place::Unknown),
             }
         }
+        check_width(outputs.len())?;
         Ok(outputs)
     }
 

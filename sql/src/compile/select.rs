@@ -13,7 +13,7 @@ use sqlparser::ast::{
 use super::access::Access;
 use super::from::{Level, Source};
 use super::loops::Absent;
-use super::output::OutputColumn;
+use super::output::{OutputColumn, check_width};
 use super::{CompiledQuery, Compiler};
 use crate::bind::aggregate::AggregateMode;
 use crate::bind::scope::fold;
@@ -173,6 +173,7 @@ impl Compiler<'_> {
         }
         let mut rows: Vec<Vec<Bound>> = Vec::new();
         for row in &values.rows {
+            check_width(row.content.len())?;
             let row =
                 row.content.iter().map(|item| self.binder.expression(item)).collect::<Result<Vec<_>>>()?;
             if rows.first().is_some_and(|first| first.len() != row.len()) {
