@@ -4,6 +4,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use crate::disk::{Disk, RealDisk};
+use crate::error::FatalError;
 use crate::procedure::routine::RoutineCompiler;
 
 /// The logging protocol (`--protocol`).
@@ -30,6 +31,9 @@ pub enum RecoveryMode {
     Serial,
 }
 
+/// See [`Config::on_failure`].
+pub type OnFailure = Arc<dyn Fn(&Arc<FatalError>) + Send + Sync>;
+
 /// See the fields; [`Config::new`] gives the defaults.
 #[derive(Clone)]
 pub struct Config {
@@ -52,6 +56,8 @@ pub struct Config {
     pub recovery_mode: RecoveryMode,
     /// The only door to files.
     pub disk: Arc<dyn Disk>,
+    /// Called when the database is poisoned, with the reason, by the thread that found it: before anybody who waits learns it.
+    pub on_failure: Option<OnFailure>,
     /// Called now and then during recovery.
     pub on_recovery_progress: Option<crate::recovery::OnRecoveryProgress>,
     /// Compiles routines, for sessions and to replay logged calls. Given by the SQL front end.
@@ -75,6 +81,7 @@ impl Config {
             recovery_workers: 0,
             recovery_mode: RecoveryMode::default(),
             disk: Arc::new(RealDisk),
+            on_failure: None,
             on_recovery_progress: None,
             routine_compiler: None,
             command_images: false,

@@ -44,7 +44,7 @@ use preparer::Preparer;
 use store::segment::SegmentSupply;
 use store::writer::FileLogStore;
 
-use crate::config::Config;
+use crate::config::{Config, OnFailure};
 use crate::error::{Error, FatalError, Result, sqlstate};
 use crate::lsn::Lsn;
 use crate::sync::{AtomicBool, AtomicU64, Ordering};
@@ -71,6 +71,7 @@ pub struct Logs {
     is_stopping: AtomicBool,
     threads: Mutex<Vec<JoinHandle<()>>>,
     preparer: Arc<Preparer>,
+    on_failure: Option<OnFailure>,
 }
 
 /// Keeps the logger threads running; stops them when dropped.
@@ -120,20 +121,21 @@ impl Logs {
         }
         manifest.incarnations.push(incarnation);
         manifest.store(disk.as_ref(), &config.data_directory)?;
-        Logs::launch(logs, readers, config.shared_block_bytes)
+        Logs::launch(logs, readers, config)
     }
 
-    fn launch(logs: Vec<Log>, readers: Vec<LogBufferReader>, shared_block_bytes: u64) -> Result<RunningLogs> {
+    fn launch(logs: Vec<Log>, readers: Vec<LogBufferReader>, config: &Config) -> Result<RunningLogs> {
         let supplies = logs.iter().map(|log| Arc::clone(&log.supply)).collect();
         let running = RunningLogs(Arc::new(Logs {
             watch: DurableWatch::new(logs.iter().map(|log| Arc::clone(log.buffer.bell())).collect()),
             floor: CachePadded::new(logs.iter().map(|_| AtomicU64::new(0)).collect()),
             logs: logs.into_boxed_slice(),
             next_fragmented: AtomicU64::new(0),
-            shared_block_bytes,
+            shared_block_bytes: config.shared_block_bytes,
             is_stopping: AtomicBool::new(false),
             threads: Mutex::new(Vec::new()),
             preparer: Arc::new(Preparer::new(supplies)),
+            on_failure: config.on_failure.clone(),
         }));
         let spawn = |name: String, run: Box<dyn FnOnce() + Send>| {
             let thread = crate::sync::spawn(name, run)
@@ -244,6 +246,12 @@ impl Logs {
 
     /// Nothing is acknowledged any more; whoever waits learns it.
     fn poison(&self, error: Arc<FatalError>) {
+        let is_first = self.watch.failure().is_none();
+        if let Some(on_failure) =
+            self.on_failure.as_ref().filter(|_| is_first && error.state != sqlstate::ADMIN_SHUTDOWN)
+        {
+            on_failure(&error);
+        }
         self.watch.poison(error);
         for log in &self.logs {
             log.buffer.close();

@@ -74,6 +74,9 @@ enum Format {
     Json,
 }
 
+/// As PostgreSQL's superuser_reserved_connections.
+const RESERVED_CONNECTIONS: u32 = 3;
+
 #[derive(Args)]
 pub(crate) struct ServeArguments {
     /// Data directory; created if it does not exist.
@@ -128,6 +131,17 @@ pub(crate) struct ServeArguments {
     /// Clients served at the same time.
     #[arg(long, default_value_t = 200, value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
     max_connections: u32,
+    /// Places of these that only clients on the Unix socket get (--socket) or, where there is none, on loopback addresses
+    /// [default: 3].
+    #[arg(long, value_name = "N")]
+    reserved_connections: Option<u32>,
+    /// How long a client may take to prove who it is.
+    #[arg(long, value_name = "SECONDS", default_value_t = 10, value_parser = clap::value_parser!(u64).range(1..=600))]
+    authentication_timeout: u64,
+    /// End the process, with exit code 3, when the database is poisoned (a log cannot be written), so that a supervisor can start it
+    /// again; else it stays and refuses every statement with the reason.
+    #[arg(long)]
+    exit_when_poisoned: bool,
     /// How long open transactions may take to finish at shutdown.
     #[arg(long, value_name = "SECONDS", default_value_t = 10)]
     drain_seconds: u64,
@@ -163,6 +177,7 @@ impl ServeArguments {
 
     pub(crate) fn options(self) -> Result<Options, Sentence> {
         let users = self.users()?;
+        let reserved_connections = self.reserved()?;
         let mut config = Config::new(self.data);
         config.log_directories = self.log_dir;
         config.protocol = match self.protocol {
@@ -191,6 +206,9 @@ impl ServeArguments {
             }),
             users,
             max_connections: self.max_connections as usize,
+            reserved_connections,
+            handshake_patience: Duration::from_secs(self.authentication_timeout),
+            exit_when_poisoned: self.exit_when_poisoned,
             drain: Duration::from_secs(self.drain_seconds),
             limits: Limits {
                 message_bytes: (self.message_limit_mib as usize) << 20,
@@ -198,6 +216,17 @@ impl ServeArguments {
             },
             workers: self.workers,
         })
+    }
+
+    fn reserved(&self) -> Result<usize, Sentence> {
+        match self.reserved_connections {
+            None => Ok(RESERVED_CONNECTIONS.min(self.max_connections - 1) as usize),
+            Some(reserved) if reserved < self.max_connections => Ok(reserved as usize),
+            Some(reserved) => Err(format!(
+                "--reserved-connections ({reserved}) must be less than --max-connections ({})",
+                self.max_connections
+            )),
+        }
     }
 
     fn users(&self) -> Result<Users, Sentence> {

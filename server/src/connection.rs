@@ -46,6 +46,7 @@ use self::stream::{ClientStream, DetachedStream};
 use crate::codec::backend::{self, Severity};
 use crate::codec::frontend::{Frame, Message, decode, frame};
 use crate::codec::startup::Startup;
+use crate::logging::seldom::{Seldom, seldom};
 use crate::registry::{Phase, Registration};
 
 /// Bytes asked of the socket at once.
@@ -247,8 +248,8 @@ impl<'a> Connection<'a> {
             self.registration.control().take_cancel();
         }
         // Looked at after the mark was taken: set_phase marks first and the mark is gone now.
-        if self.registration.registry().phase() == Phase::Terminating {
-            let error = self.session.abandon(wait::shutdown_error());
+        if self.registration.registry().phase() >= Phase::Terminating {
+            let error = self.session.abandon(wait::ending_error(self.registration.registry()));
             self.end_with(&error);
         }
         while !self.closing {
@@ -348,8 +349,12 @@ impl<'a> Connection<'a> {
 
     /// Appends an error; `position_offset` leads from the statement to the text the client sent.
     fn report(&mut self, error: &Error, position_offset: usize) {
-        if let Error::Fatal(fatal) = error {
-            tracing::error!(state = fatal.state.0, "{}", fatal.message);
+        // Why the database is poisoned has been logged by whoever found it.
+        if let Error::Fatal(fatal) = error
+            && self.registration.registry().phase() != Phase::Failed
+        {
+            static FATAL: Seldom = Seldom::new();
+            seldom!(error, FATAL, state = fatal.state.0, "{}", fatal.message);
         }
         let severity = if self.closing { Severity::Fatal } else { Severity::Error };
         backend::error_response(&mut self.answers.bytes, severity, error, position_offset);
@@ -487,7 +492,9 @@ impl<'a> Connection<'a> {
         match self.registration.registry().phase() {
             Phase::Starting | Phase::Serving => None,
             Phase::Draining if !idle => None,
-            Phase::Draining | Phase::Terminating => Some(self.session.abandon(wait::shutdown_error())),
+            Phase::Draining | Phase::Terminating | Phase::Failed => {
+                Some(self.session.abandon(wait::ending_error(self.registration.registry())))
+            }
         }
     }
 }

@@ -1,8 +1,10 @@
 //! The server's log: structured events on standard error, text or JSON.
 //!
-//! A line that cannot be written is lost and nothing else happens: see [`lossy`].
+//! A line that cannot be written is lost and nothing else happens: see [`lossy`]. What a client could flood it
+//! with is written seldom: see [`seldom`].
 
 pub mod lossy;
+pub mod seldom;
 
 use std::io::{self, IsTerminal, Write};
 use std::time::Duration;
@@ -48,7 +50,17 @@ pub fn start(format: LogFormat, level: LevelFilter) -> io::Result<Logging> {
     Ok(Logging(log))
 }
 
-/// The last words of a command. Not `eprintln!`: that panics when standard error takes nothing.
+/// The last words of a command. Not `eprintln!`: that panics when standard error cannot be written, and waits for ever for
+/// somebody to read it.
 pub fn complain(sentence: &str) {
-    let _ = writeln!(io::stderr(), "hyades: {sentence}");
+    let line = format!("hyades: {sentence}\n");
+    let (written, wait) = std::sync::mpsc::channel();
+    let write = move || {
+        // There is nobody left to tell.
+        let _ = io::stderr().write_all(line.as_bytes());
+        let _ = written.send(());
+    };
+    if std::thread::Builder::new().spawn(write).is_ok() {
+        let _ = wait.recv_timeout(FLUSH_PATIENCE);
+    }
 }

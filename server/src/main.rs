@@ -8,28 +8,25 @@ use std::process::ExitCode;
 
 use clap::Parser;
 use hyades_server::scram::Verifier;
-use hyades_server::serve::Sentence;
+use hyades_server::serve::{Ended, Sentence};
 use hyades_server::{log_command, logging, serve};
 use rustix::termios::{LocalModes, OptionalActions, tcgetattr, tcsetattr};
 
-use crate::arguments::{Arguments, Command};
+use crate::arguments::{Arguments, Command, ServeArguments};
 
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
+/// Of a server that ended because its database was poisoned: another process may have more luck.
+const POISONED_EXIT_CODE: u8 = 3;
+
 fn main() -> ExitCode {
     let outcome = match Arguments::parse().command {
-        Command::Serve(arguments) => {
-            let (format, level) = arguments.log();
-            let mib = arguments.reserve_memory_mib;
-            let logging =
-                logging::start(format, level).map_err(|error| format!("could not start threads: {error}"));
-            logging.and_then(|_logging| {
-                arguments
-                    .options()
-                    .and_then(|options| memory::reserve(mib).and_then(|()| serve::run(options)))
-            })
-        }
+        Command::Serve(arguments) => match serve_until_ended(*arguments) {
+            Ok(Ended::Stopped) => Ok(()),
+            Ok(Ended::Poisoned) => return ExitCode::from(POISONED_EXIT_CODE),
+            Err(sentence) => Err(sentence),
+        },
         Command::Bench(arguments) => memory::reserve(arguments.reserve_memory_mib)
             .and_then(|()| hyades_bench::command::run(&arguments).map_err(|error| format!("{error:#}"))),
         Command::Log(command) => log_command::run(&command),
@@ -42,6 +39,16 @@ fn main() -> ExitCode {
             ExitCode::FAILURE
         }
     }
+}
+
+fn serve_until_ended(arguments: ServeArguments) -> Result<Ended, Sentence> {
+    let (format, level) = arguments.log();
+    let _logging =
+        logging::start(format, level).map_err(|error| format!("could not start threads: {error}"))?;
+    let mib = arguments.reserve_memory_mib;
+    let options = arguments.options()?;
+    memory::reserve(mib)?;
+    serve::run(options)
 }
 
 fn print_user_line(user: &str) -> Result<(), Sentence> {

@@ -10,6 +10,8 @@ use std::collections::HashMap;
 use std::sync::atomic::{AtomicI32, AtomicU8, Ordering};
 use std::sync::{Arc, OnceLock};
 
+use hyades::Error;
+use hyades::engine::error::FatalError;
 use hyades::engine::guest::StopRequest;
 use parking_lot::Mutex;
 use tokio::sync::Notify;
@@ -34,6 +36,17 @@ pub enum Phase {
     Draining = 2,
     /// Everybody ends now.
     Terminating = 3,
+    /// The database is poisoned: everybody learns why, and ends.
+    Failed = 4,
+}
+
+/// Why there is no place for a connection.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum NoPlace {
+    /// All are taken.
+    Full,
+    /// What is left is reserved.
+    Reserved,
 }
 
 /// One connection as others see it.
@@ -82,6 +95,9 @@ impl Control {
 pub struct Registry {
     connections: Mutex<HashMap<i32, Arc<Control>>>,
     limit: usize,
+    /// Places of `limit` that only the privileged get.
+    reserved: usize,
+    failure: OnceLock<Arc<FatalError>>,
     next_process_id: AtomicI32,
     phase: AtomicU8,
     /// Rings when the last connection has gone.
@@ -115,10 +131,12 @@ impl Drop for Registration {
 }
 
 impl Registry {
-    pub fn new(limit: usize) -> Registry {
+    pub fn new(limit: usize, reserved: usize) -> Registry {
         Registry {
             connections: Mutex::default(),
             limit,
+            reserved,
+            failure: OnceLock::new(),
             next_process_id: AtomicI32::new(1),
             phase: AtomicU8::new(Phase::Starting as u8),
             empty: Notify::new(),
@@ -126,10 +144,12 @@ impl Registry {
     }
 
     /// A place for one more connection, unless the limit is reached.
-    pub fn register(self: &Arc<Registry>) -> Option<Registration> {
+    pub fn register(self: &Arc<Registry>, privileged: bool) -> Result<Registration, NoPlace> {
         let mut connections = self.connections.lock();
-        if connections.len() >= self.limit {
-            return None;
+        match self.limit.saturating_sub(connections.len()) {
+            0 => return Err(NoPlace::Full),
+            left if left <= self.reserved && !privileged => return Err(NoPlace::Reserved),
+            _ => {}
         }
         let process_id = loop {
             let candidate = self.next_process_id.fetch_add(1, Ordering::Relaxed) & i32::MAX;
@@ -145,7 +165,7 @@ impl Registry {
             wake: Notify::new(),
         });
         connections.insert(process_id, Arc::clone(&control));
-        Some(Registration { registry: Arc::clone(self), control })
+        Ok(Registration { registry: Arc::clone(self), control })
     }
 
     /// Obeys a cancel request whose key is right; says nothing otherwise.
@@ -163,19 +183,47 @@ impl Registry {
             0 => Phase::Starting,
             1 => Phase::Serving,
             2 => Phase::Draining,
-            _ => Phase::Terminating,
+            3 => Phase::Terminating,
+            _ => Phase::Failed,
         }
+    }
+
+    /// Recovery is complete.
+    pub fn begin_serving(&self) {
+        // A database may be poisoned by its first write.
+        let (from, to) = (Phase::Starting as u8, Phase::Serving as u8);
+        let _ = self.phase.compare_exchange(from, to, Ordering::AcqRel, Ordering::Acquire);
+    }
+
+    /// The database is poisoned: from now on everybody gets the reason for an answer.
+    pub fn fail(&self, failure: &Arc<FatalError>) {
+        // The first reason stays.
+        let _ = self.failure.set(Arc::clone(failure));
+        self.set_phase(Phase::Failed);
+    }
+
+    /// What everybody is told since the database is poisoned.
+    pub fn failure(&self) -> Option<Error> {
+        self.failure.get().map(|failure| {
+            Error::input(failure.state, failure.message.clone())
+                .with_detail("The database takes no more statements, because nothing would be durable.")
+                .with_hint("Restart the server: it recovers everything that was acknowledged.")
+        })
     }
 
     /// Moves on and wakes every connection, so that it looks.
     pub fn set_phase(&self, phase: Phase) {
         self.phase.store(phase as u8, Ordering::Release);
         for control in self.connections.lock().values() {
-            if phase == Phase::Terminating {
+            if phase >= Phase::Terminating {
                 control.cancel(CancelReason::User);
             }
             control.wake.notify_one();
         }
+    }
+
+    pub fn limit(&self) -> usize {
+        self.limit
     }
 
     pub fn len(&self) -> usize {
@@ -202,20 +250,30 @@ mod tests {
 
     #[test]
     fn the_limit_holds_and_places_return() {
-        let registry = Arc::new(Registry::new(2));
-        let first = registry.register().unwrap();
-        let second = registry.register().unwrap();
+        let registry = Arc::new(Registry::new(2, 0));
+        let first = registry.register(false).unwrap();
+        let second = registry.register(false).unwrap();
         assert_ne!(first.control().process_id, second.control().process_id);
-        assert!(registry.register().is_none());
+        assert_eq!(registry.register(true).err(), Some(NoPlace::Full));
         drop(first);
-        assert!(registry.register().is_some());
+        assert!(registry.register(false).is_ok());
         assert_eq!(registry.len(), 1);
     }
 
     #[test]
+    fn reserved_places_are_for_the_privileged() {
+        let registry = Arc::new(Registry::new(3, 2));
+        let _first = registry.register(false).unwrap();
+        assert_eq!(registry.register(false).err(), Some(NoPlace::Reserved));
+        let _privileged = [registry.register(true).unwrap(), registry.register(true).unwrap()];
+        assert_eq!(registry.register(false).err(), Some(NoPlace::Full));
+        assert_eq!(registry.register(true).err(), Some(NoPlace::Full));
+    }
+
+    #[test]
     fn only_the_right_key_cancels() {
-        let registry = Arc::new(Registry::new(2));
-        let registration = registry.register().unwrap();
+        let registry = Arc::new(Registry::new(2, 0));
+        let registration = registry.register(false).unwrap();
         let control = registration.control();
         let stop = Arc::<StopRequest>::default();
         control.attach(Arc::clone(&stop));

@@ -6,41 +6,57 @@
 //! ```
 //! Two runtimes: the *listening* one, a single thread (the main one) for accepting, handshakes, cancel requests, timers and
 //! signals; and the *workers*, on which sessions run in place. Statements may keep all workers computing; what must
-//! get through then does not depend on them.
+//! get through then does not depend on them. What signals do stands in [`signals`], who may be in a handshake in [`handshakes`].
+//!
+//! A poisoned database ends every connection and refuses new ones with the reason, so that whoever asks whether the server is well
+//! learns that it is not; with [`Options::exit_when_poisoned`] the process ends, so that whoever watches it starts another.
 //!
 //! Invariants:
 //! 1. Sockets are bound before the data directory is touched, so a second server fails without consequences.
 //! 2. Nobody gets a session before recovery is complete.
 //! 3. The database is closed only after the last session has ended or its time is up.
+//! 4. A client in its handshake, or a thousand of them, keeps nobody else out.
 
+mod handshakes;
 mod listener;
 mod progress;
+mod signals;
 
+use std::future::Future;
 use std::io::Write;
 use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
+use hyades::engine::error::FatalError;
 use hyades::engine::recovery::RecoveryReport;
 use hyades::{Config, Database};
+use rustix::io::Errno;
+use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use tokio::runtime::{Builder, Handle, Runtime};
-use tokio::signal::unix::{Signal, SignalKind, signal};
-use tokio::sync::{Semaphore, oneshot};
+use tokio::sync::{Notify, oneshot};
 
+use self::handshakes::{Handshakes, origin};
 use self::listener::Listener;
-use crate::connection::handshake::{Authentication, Gate};
+use self::signals::Signals;
+use crate::connection::handshake::{Authentication, Gate, Visitor};
 use crate::connection::stream::ClientStream;
 use crate::connection::{self, Client, Handover, Limits};
+use crate::logging::seldom::{Seldom, seldom};
 use crate::registry::{Phase, Registry};
 use crate::users::Users;
 
-/// A client has this long to say who it is.
-const HANDSHAKE_TIMEOUT: Duration = Duration::from_secs(60);
 /// Clients that may be in their handshake at the same time.
 const HANDSHAKES: usize = 1000;
-/// Pause after a failed accept (out of file descriptors, mostly).
+/// Pause after a failed accept.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
+/// Pause when file descriptors ran out: a client in its handshake has been told to give one back.
+const DESCRIPTOR_PAUSE: Duration = Duration::from_millis(5);
+/// What the database and the log need at least, beside one for each client.
+const OWN_DESCRIPTORS: u64 = 200;
+/// Clients of a poisoned database have this long to read why, if the process ends then.
+const POISONED_PATIENCE: Duration = Duration::from_secs(1);
 /// Sessions told to end have this long to do it.
 const TERMINATION_TIMEOUT: Duration = Duration::from_secs(5);
 
@@ -67,11 +83,26 @@ pub struct Options {
     pub authentication: Option<AuthenticationKind>,
     pub users: Users,
     pub max_connections: usize,
+    /// Places of these that are for the Unix socket or, where there is none, for loopback addresses.
+    pub reserved_connections: usize,
+    /// A client has this long to prove who it is.
+    pub handshake_patience: Duration,
+    /// End the process when the database is poisoned.
+    pub exit_when_poisoned: bool,
     /// How long open transactions may take to finish at shutdown.
     pub drain: Duration,
     pub limits: Limits,
     /// Threads that run sessions; 0 means one for each core.
     pub workers: usize,
+}
+
+/// How a server ended that had started.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Ended {
+    /// Asked to, and the database is closed.
+    Stopped,
+    /// The database was poisoned.
+    Poisoned,
 }
 
 /// What the accept loops share.
@@ -81,11 +112,13 @@ struct Shared {
     workers: Handle,
     limits: Limits,
     logging: &'static str,
-    handshakes: Arc<Semaphore>,
+    handshakes: Arc<Handshakes>,
+    /// The Unix socket is the privileged door, not the loopback addresses.
+    has_socket: bool,
 }
 
-/// Runs a server until a signal ends it.
-pub fn run(options: Options) -> Result<(), Sentence> {
+/// Runs a server until a signal ends it, or poison.
+pub fn run(options: Options) -> Result<Ended, Sentence> {
     let workers = match options.workers {
         0 => std::thread::available_parallelism().map_or(1, usize::from),
         workers => workers,
@@ -102,22 +135,13 @@ pub fn run(options: Options) -> Result<(), Sentence> {
     outcome
 }
 
-async fn serve(mut options: Options, workers: Handle) -> Result<(), Sentence> {
-    let listeners = listener::bind(&options.listen, options.socket_directory.as_deref()).await?;
-    let reachable =
-        listeners.iter().filter_map(Listener::address).find(|address| !address.ip().is_loopback());
-    let users = std::mem::take(&mut options.users);
-    let authentication = authentication(options.authentication, users, reachable)?;
-    let registry = Arc::new(Registry::new(options.max_connections));
-    let shared = Arc::new(Shared {
-        gate: Gate { registry: Arc::clone(&registry), authentication },
-        database: OnceLock::new(),
-        workers,
-        limits: options.limits,
-        logging: options.logging,
-        handshakes: Arc::new(Semaphore::new(HANDSHAKES)),
-    });
+async fn serve(mut options: Options, workers: Handle) -> Result<Ended, Sentence> {
     let mut signals = Signals::new()?;
+    raise_descriptor_limit(options.max_connections);
+    let listeners = listener::bind(&options.listen, options.socket_directory.as_deref()).await?;
+    let shared = Arc::new(share(&mut options, &listeners, workers)?);
+    let registry = Arc::clone(&shared.gate.registry);
+    let poisoned = announce_poison(&mut options.config, &registry);
     let ready_line = listener::ready_line(&listeners);
     let accepting: Vec<_> = listeners
         .into_iter()
@@ -126,20 +150,84 @@ async fn serve(mut options: Options, workers: Handle) -> Result<(), Sentence> {
 
     let database = tokio::select! {
         opened = open_database(options.config) => opened?,
-        name = signals.next() => return Err(format!("ended by {name} before recovery was complete")),
+        signal = signals.ending() => return Err(format!("ended by {} before recovery was complete", signal.name)),
     };
     report_recovery(&database.recovery_report());
     // Set once: this is the only place.
     let _ = shared.database.set(database.clone());
-    registry.set_phase(Phase::Serving);
+    // It may be poisoned already.
+    registry.begin_serving();
     announce(&ready_line);
 
-    let name = signals.next().await;
-    tracing::info!(clients = registry.len(), "shutting down because of {name}");
+    let signal = tokio::select! {
+        signal = signals.ending() => signal,
+        () = poisoned.notified(), if options.exit_when_poisoned => {
+            tracing::error!("ending because the database is poisoned");
+            // Threads of the log may hang on a broken device for ever; without its last owner nobody waits for them.
+            std::mem::forget(database);
+            let _ = tokio::time::timeout(POISONED_PATIENCE, registry.wait_until_empty()).await;
+            return Ok(Ended::Poisoned);
+        }
+    };
+    if signal.at_once {
+        return Err(format!("ended at once by {}", signal.name));
+    }
+    tracing::info!(clients = registry.len(), "shutting down because of {}", signal.name);
     accepting.iter().for_each(tokio::task::AbortHandle::abort);
     tokio::select! {
-        closed = close(&registry, options.drain, database) => closed,
-        name = signals.next() => Err(format!("ended at once by {name}")),
+        closed = close(&registry, options.drain, database) => closed.map(|()| Ended::Stopped),
+        signal = signals.ending() => Err(format!("ended at once by {}", signal.name)),
+    }
+}
+
+/// What the accept loops need, from the options.
+fn share(options: &mut Options, listeners: &[Listener], workers: Handle) -> Result<Shared, Sentence> {
+    let reachable =
+        listeners.iter().filter_map(Listener::address).find(|address| !address.ip().is_loopback());
+    let users = std::mem::take(&mut options.users);
+    let has_socket = options.socket_directory.is_some();
+    let gate = Gate {
+        registry: Arc::new(Registry::new(options.max_connections, options.reserved_connections)),
+        authentication: authentication(options.authentication, users, reachable)?,
+        patience: options.handshake_patience,
+        reserved_for: if has_socket { "the Unix socket" } else { "loopback addresses" },
+    };
+    Ok(Shared {
+        gate,
+        database: OnceLock::new(),
+        workers,
+        limits: options.limits,
+        logging: options.logging,
+        handshakes: Handshakes::new(HANDSHAKES),
+        has_socket,
+    })
+}
+
+/// Has everybody told when the database is poisoned. The log has said why.
+fn announce_poison(config: &mut Config, registry: &Arc<Registry>) -> Arc<Notify> {
+    let poisoned = Arc::new(Notify::new());
+    config.on_failure = Some(Arc::new({
+        let (registry, poisoned) = (Arc::clone(registry), Arc::clone(&poisoned));
+        move |failure: &Arc<FatalError>| {
+            registry.fail(failure);
+            poisoned.notify_one();
+        }
+    }));
+    poisoned
+}
+
+/// As many file descriptors as this process may have; says so when that is not enough.
+fn raise_descriptor_limit(connections: usize) {
+    let limit = getrlimit(Resource::Nofile);
+    let raised = setrlimit(Resource::Nofile, Rlimit { current: limit.maximum, maximum: limit.maximum });
+    let allowed = if raised.is_ok() { limit.maximum } else { limit.current };
+    let wanted = connections as u64 + OWN_DESCRIPTORS;
+    if let Some(allowed) = allowed.filter(|allowed| *allowed < wanted) {
+        tracing::warn!(
+            allowed,
+            wanted,
+            "there may be fewer file descriptors (ulimit -n) than connections need"
+        );
     }
 }
 
@@ -210,7 +298,12 @@ fn authentication(
 ) -> Result<Authentication, Sentence> {
     let scram = |users| Authentication::Scram { users, secret: rand::random() };
     match (kind, users.is_empty(), reachable) {
-        (Some(AuthenticationKind::Trust), ..) => Ok(Authentication::Trust),
+        (Some(AuthenticationKind::Trust), true, _) => Ok(Authentication::Trust),
+        (Some(AuthenticationKind::Trust), false, _) => {
+            Err("--auth trust would let in everybody without a password, but there are users with passwords: leave out \
+                 --auth trust, or --user-file and the environment variable HYADES_PASSWORD"
+                .to_owned())
+        }
         (Some(AuthenticationKind::Scram), true, _) => {
             Err("--auth scram lets nobody in without --user-file or the environment variable HYADES_PASSWORD"
                 .to_owned())
@@ -227,32 +320,48 @@ fn authentication(
 async fn accept(listener: Listener, shared: Arc<Shared>) {
     loop {
         match listener.accept().await {
-            Ok(stream) => {
-                // Beyond this many a flood is more likely than a crowd.
-                if let Ok(permit) = Arc::clone(&shared.handshakes).try_acquire_owned() {
-                    let shared = Arc::clone(&shared);
-                    tokio::spawn(async move {
-                        let welcomed =
-                            tokio::time::timeout(HANDSHAKE_TIMEOUT, welcome(stream, &shared)).await;
-                        drop(permit);
-                        if let Ok(Err(error)) = welcomed {
-                            tracing::debug!(%error, "client lost in its handshake");
-                        }
-                    });
-                }
-            }
+            Ok((stream, address)) => welcome(stream, address, &shared),
             Err(error) => {
-                tracing::warn!(%error, "could not accept a connection");
-                tokio::time::sleep(ACCEPT_PAUSE).await;
+                static CANNOT_ACCEPT: Seldom = Seldom::new();
+                seldom!(warn, CANNOT_ACCEPT, %error, "could not accept a connection");
+                let out_of_descriptors =
+                    matches!(Errno::from_io_error(&error), Some(Errno::MFILE | Errno::NFILE));
+                let made_room = out_of_descriptors && shared.handshakes.evict().is_some();
+                tokio::time::sleep(if made_room { DESCRIPTOR_PAUSE } else { ACCEPT_PAUSE }).await;
             }
         }
     }
 }
 
+/// Begins a client's handshake, if need be at the cost of another's.
+fn welcome(stream: ClientStream, address: Option<SocketAddr>, shared: &Arc<Shared>) {
+    let (mut handshake, evicted) = shared.handshakes.enter(origin(address.map(|address| address.ip())));
+    if let Some(origin) = evicted {
+        static FLOODED: Seldom = Seldom::new();
+        let from = origin.map_or("unix socket".to_owned(), |address| address.to_string());
+        seldom!(warn, FLOODED, from, "a client lost its place: too many have not completed their handshakes");
+    }
+    let shared = Arc::clone(shared);
+    tokio::spawn(async move {
+        if let Err(error) = lead_in(stream, address, &shared, handshake.evicted()).await {
+            tracing::debug!(%error, "client lost in its handshake");
+        }
+    });
+}
+
 /// Leads a client through its handshake and hands it to the workers.
-async fn welcome(stream: ClientStream, shared: &Shared) -> std::io::Result<()> {
+async fn lead_in(
+    stream: ClientStream,
+    address: Option<SocketAddr>,
+    shared: &Shared,
+    evicted: impl Future<Output = ()>,
+) -> std::io::Result<()> {
     stream.configure()?;
-    let Some(guest) = shared.gate.admit(stream).await? else {
+    let privileged = match address {
+        None => true,
+        Some(address) => !shared.has_socket && address.ip().to_canonical().is_loopback(),
+    };
+    let Some(guest) = shared.gate.admit(stream, Visitor { address, privileged }, evicted).await? else {
         return Ok(());
     };
     // The gate opens only after the database is there.
@@ -270,30 +379,6 @@ async fn welcome(stream: ClientStream, shared: &Shared) -> std::io::Result<()> {
     let handover = Handover { stream: guest.stream.detach()?, client };
     shared.workers.spawn(connection::serve(database.clone(), handover));
     Ok(())
-}
-
-/// The signals that end a server.
-struct Signals {
-    terminate: Signal,
-    interrupt: Signal,
-}
-
-impl Signals {
-    fn new() -> Result<Signals, Sentence> {
-        let listen = |kind| signal(kind).map_err(|error| format!("could not listen for signals: {error}"));
-        Ok(Signals {
-            terminate: listen(SignalKind::terminate())?,
-            interrupt: listen(SignalKind::interrupt())?,
-        })
-    }
-
-    /// Waits for one and gives its name.
-    async fn next(&mut self) -> &'static str {
-        tokio::select! {
-            _ = self.terminate.recv() => "SIGTERM",
-            _ = self.interrupt.recv() => "SIGINT",
-        }
-    }
 }
 
 #[cfg(test)]
@@ -317,6 +402,7 @@ mod tests {
         assert_eq!(trusts(None, users(), outside), Ok(false));
         assert_eq!(trusts(None, users(), None), Ok(false));
         assert_eq!(trusts(Some(AuthenticationKind::Trust), Users::default(), outside), Ok(true));
+        assert!(trusts(Some(AuthenticationKind::Trust), users(), None).is_err());
         assert!(trusts(Some(AuthenticationKind::Scram), Users::default(), None).is_err());
     }
 }

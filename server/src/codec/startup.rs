@@ -98,6 +98,7 @@ fn startup(version: u32, body: &[u8]) -> Result<Startup, FrameError> {
         match name {
             "user" => startup.user = value.to_owned(),
             "database" => startup.database = value.to_owned(),
+            "replication" => refuse_replication(value)?,
             "options" => unpack_options(value, &mut startup.parameters),
             _ if name.starts_with("_pq_.") => startup.protocol_options.push(name.to_owned()),
             _ => startup.parameters.push((name.to_owned(), value.to_owned())),
@@ -116,6 +117,26 @@ fn startup(version: u32, body: &[u8]) -> Result<Startup, FrameError> {
         startup.database.clone_from(&startup.user);
     }
     Ok(startup)
+}
+
+/// There is nothing to replicate from. Words that a boolean is made of, and their beginnings, as PostgreSQL takes them.
+fn refuse_replication(value: &str) -> Result<(), FrameError> {
+    let value = value.to_ascii_lowercase();
+    let is_one_of = |words: &[&str]| !value.is_empty() && words.iter().any(|word| word.starts_with(&value));
+    if value != "o" && is_one_of(&["false", "off", "no", "0"]) {
+        return Ok(());
+    }
+    Err(if value != "o" && is_one_of(&["true", "on", "yes", "1", "database"]) {
+        FrameError {
+            state: sqlstate::FEATURE_NOT_SUPPORTED,
+            message: "replication connections are not supported".to_owned(),
+        }
+    } else {
+        FrameError {
+            state: sqlstate::INVALID_PARAMETER_VALUE,
+            message: format!("invalid value for parameter \"replication\": \"{value}\""),
+        }
+    })
 }
 
 /// `-c name=value`, `-cname=value` and `--name=value`, separated by blanks; a backslash takes the next character as it

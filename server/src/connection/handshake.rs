@@ -8,11 +8,16 @@
 //!                              too many connections (53300)
 //! ```
 //! This runs on the listening thread, not on the workers: a cancel request must get through when all workers are
-//! busy with the statements it wants to stop. The whole conversation is bounded in time by the caller and in memory by
-//! the limits on startup packets and on SASL messages.
+//! busy with the statements it wants to stop. The whole conversation is bounded in time, in memory by the limits on startup
+//! packets and on SASL messages, and by the caller, who may end it to make room for others. Who is turned away, and why, is
+//! logged, but seldom: anybody could fill a disk with that.
 
+use std::fmt;
+use std::future::Future;
 use std::io;
+use std::net::SocketAddr;
 use std::sync::Arc;
+use std::time::Duration;
 
 use hyades::engine::error::SqlState;
 use hyades::{Error, sqlstate};
@@ -22,7 +27,8 @@ use super::stream::ClientStream;
 use crate::codec::backend::{self, Severity};
 use crate::codec::frontend::{self, Message};
 use crate::codec::startup::{self, PROTOCOL_VERSION, Packet, Startup};
-use crate::registry::{Phase, Registration, Registry};
+use crate::logging::seldom::{Seldom, seldom};
+use crate::registry::{NoPlace, Phase, Registration, Registry};
 use crate::scram::{self, Exchange};
 use crate::users::Users;
 
@@ -41,6 +47,28 @@ pub enum Authentication {
 pub struct Gate {
     pub registry: Arc<Registry>,
     pub authentication: Authentication,
+    /// A client has this long to prove who it is.
+    pub patience: Duration,
+    /// Who gets the reserved places, in words.
+    pub reserved_for: &'static str,
+}
+
+/// Where a client comes from.
+#[derive(Clone, Copy, Debug)]
+pub struct Visitor {
+    /// `None`: the Unix socket.
+    pub address: Option<SocketAddr>,
+    /// May use the reserved places.
+    pub privileged: bool,
+}
+
+impl fmt::Display for Visitor {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.address {
+            Some(address) => address.fmt(f),
+            None => f.write_str("unix socket"),
+        }
+    }
 }
 
 /// A client that got in.
@@ -59,24 +87,39 @@ type Refusal = Option<Error>;
 
 struct Conversation {
     stream: ClientStream,
+    visitor: Visitor,
     input: Vec<u8>,
+    /// The user named in the startup packet, once that has come.
+    user: Option<String>,
 }
 
 impl Gate {
-    /// Leads a client in; `None` if it was turned away or only wanted to cancel.
-    pub async fn admit(&self, stream: ClientStream) -> io::Result<Option<Guest>> {
-        let mut conversation = Conversation { stream, input: Vec::new() };
-        match self.converse(&mut conversation).await? {
+    /// Leads a client in; `None` if it was turned away or only wanted to cancel. It must go when `evicted` is ready.
+    pub async fn admit(
+        &self,
+        stream: ClientStream,
+        visitor: Visitor,
+        evicted: impl Future<Output = ()>,
+    ) -> io::Result<Option<Guest>> {
+        let mut conversation = Conversation { stream, visitor, input: Vec::new(), user: None };
+        let outcome = tokio::select! {
+            biased;
+            outcome = self.converse(&mut conversation) => outcome?,
+            () = evicted => Err(refuse(sqlstate::TOO_MANY_CONNECTIONS, "sorry, too many clients already")),
+            () = tokio::time::sleep(self.patience) => Err(conversation.too_late()),
+        };
+        match outcome {
             Ok((startup, registration)) => {
-                let Conversation { stream, input: unread } = conversation;
+                let Conversation { stream, input: unread, .. } = conversation;
                 Ok(Some(Guest { stream, startup, registration, unread }))
             }
             Err(None) => Ok(None),
             Err(Some(error)) => {
-                tracing::debug!(%error, "client refused");
+                tracing::debug!(%visitor, %error, "client refused");
                 let mut out = Vec::new();
                 backend::error_response(&mut out, Severity::Fatal, &error, 0);
-                conversation.stream.write_all(&out).await?;
+                // As much as the socket takes: whoever is turned away is not waited for.
+                conversation.stream.try_write(&out)?;
                 conversation.stream.shutdown().await?;
                 Ok(None)
             }
@@ -91,20 +134,41 @@ impl Gate {
             Ok(startup) => startup,
             Err(refusal) => return Ok(Err(refusal)),
         };
-        if let Some(sentence) = match self.registry.phase() {
-            Phase::Starting => Some("the database system is starting up"),
-            Phase::Serving => None,
-            Phase::Draining | Phase::Terminating => Some("the database system is shutting down"),
-        } {
-            return Ok(Err(refuse(sqlstate::CANNOT_CONNECT_NOW, sentence)));
+        conversation.user = Some(startup.user.clone());
+        if let Some(refusal) = self.refuses_everybody() {
+            return Ok(Err(Some(refusal)));
         }
         if let Err(refusal) = self.authenticate(conversation, &startup).await? {
             return Ok(Err(refusal));
         }
-        Ok(match self.registry.register() {
-            Some(registration) => Ok((startup, registration)),
-            None => Err(refuse(sqlstate::TOO_MANY_CONNECTIONS, "sorry, too many clients already")),
+        Ok(match self.registry.register(conversation.visitor.privileged) {
+            Ok(registration) => Ok((startup, registration)),
+            Err(reason) => Err(Some(self.no_place(reason, conversation))),
         })
+    }
+
+    /// Nobody gets in now, whoever it is.
+    fn refuses_everybody(&self) -> Option<Error> {
+        let sentence = match self.registry.phase() {
+            Phase::Serving => return None,
+            Phase::Starting => "the database system is starting up",
+            Phase::Draining | Phase::Terminating => "the database system is shutting down",
+            Phase::Failed => return self.registry.failure(),
+        };
+        Some(Error::input(sqlstate::CANNOT_CONNECT_NOW, sentence))
+    }
+
+    fn no_place(&self, reason: NoPlace, conversation: &Conversation) -> Error {
+        static NO_PLACE: Seldom = Seldom::new();
+        let sentence = match reason {
+            NoPlace::Full => "sorry, too many clients already".to_owned(),
+            NoPlace::Reserved => {
+                format!("remaining connection slots are reserved for {}", self.reserved_for)
+            }
+        };
+        let (visitor, user) = (conversation.visitor, conversation.user.as_deref());
+        seldom!(warn, NO_PLACE, %visitor, user, limit = self.registry.limit(), "connection refused: {sentence}");
+        Error::input(sqlstate::TOO_MANY_CONNECTIONS, sentence)
     }
 
     async fn startup(&self, conversation: &mut Conversation) -> io::Result<Result<Startup, Refusal>> {
@@ -144,19 +208,21 @@ impl Gate {
             backend::negotiate_protocol_version(&mut out, PROTOCOL_VERSION, &startup.protocol_options);
         }
         if let Authentication::Scram { users, secret } = &self.authentication {
-            let mut exchange = Exchange::new(&startup.user, users.verifier(&startup.user), secret);
+            let verifier = users.verifier(&startup.user);
+            let is_known = verifier.is_some();
+            let mut exchange = Exchange::new(&startup.user, verifier, secret);
             backend::authentication_sasl(&mut out, &[scram::MECHANISM]);
             let first = match conversation.ask(&mut out).await?.and_then(|body| initial_response(&body)) {
                 Ok(message) => message,
-                Err(error) => return Ok(Err(Some(error))),
+                Err(error) => return Ok(Err(conversation.failed_login(error, is_known))),
             };
             match exchange.first(&first) {
                 Ok(answer) => backend::authentication_sasl_continue(&mut out, &answer),
-                Err(error) => return Ok(Err(Some(error))),
+                Err(error) => return Ok(Err(conversation.failed_login(error, is_known))),
             }
             match conversation.ask(&mut out).await?.and_then(|body| exchange.finish(&body)) {
                 Ok(answer) => backend::authentication_sasl_final(&mut out, &answer),
-                Err(error) => return Ok(Err(Some(error))),
+                Err(error) => return Ok(Err(conversation.failed_login(error, is_known))),
             }
         }
         backend::authentication_ok(&mut out);
@@ -183,6 +249,28 @@ fn initial_response(body: &[u8]) -> hyades::Result<Vec<u8>> {
 }
 
 impl Conversation {
+    /// The client knows what it did wrong only in general; the operator is told more.
+    fn failed_login(&self, error: Error, is_known: bool) -> Refusal {
+        static FAILED_LOGIN: Seldom = Seldom::new();
+        let reason = match error.sqlstate() {
+            sqlstate::INVALID_PASSWORD if is_known => "wrong password",
+            sqlstate::INVALID_PASSWORD => "unknown user",
+            _ => "protocol violation",
+        };
+        let (visitor, user) = (self.visitor, self.user.as_deref());
+        seldom!(warn, FAILED_LOGIN, %visitor, user, reason, "login failed: {error}");
+        Some(error)
+    }
+
+    /// As PostgreSQL, which says nothing to those who have not even sent a startup packet.
+    fn too_late(&self) -> Refusal {
+        static TOO_LATE: Seldom = Seldom::new();
+        let (visitor, user) = (self.visitor, self.user.as_deref());
+        seldom!(warn, TOO_LATE, %visitor, user, "a client did not complete its handshake in time");
+        self.user.as_ref()?;
+        refuse(sqlstate::QUERY_CANCELED, "canceling authentication due to timeout")
+    }
+
     /// Reads more; an end of the stream is an error here.
     async fn receive(&mut self) -> io::Result<()> {
         match self.stream.read_buf(&mut self.input).await? {

@@ -7,6 +7,7 @@
 //! | lock_timeout                         | 55P03                                          |
 //! | the client closes its side           | rolled back, the connection ends               |
 //! | shutdown after the time for draining | 57P01, the connection ends                     |
+//! | the database is poisoned             | the reason, the connection ends                |
 //!
 //! A ticket that has fired already means "let others run": the task goes to the end of its worker's queue.
 //!
@@ -24,15 +25,18 @@ use tokio::task::AbortHandle;
 use tokio::time::Instant;
 
 use super::{Connection, READ_BYTES, settings};
-use crate::registry::{CancelReason, Control, Phase};
+use crate::registry::{CancelReason, Control, Phase, Registry};
 
 /// Input read ahead at most while a statement waits.
 const READ_AHEAD_LIMIT_BYTES: usize = 1 << 20;
 /// How often a socket that is not read is asked whether its client is still there.
 const HANG_UP_CHECK_INTERVAL: Duration = Duration::from_millis(500);
 
-pub(super) fn shutdown_error() -> Error {
-    Error::input(sqlstate::ADMIN_SHUTDOWN, "terminating connection due to administrator command")
+/// Why all connections end.
+pub(super) fn ending_error(registry: &Registry) -> Error {
+    registry.failure().unwrap_or_else(|| {
+        Error::input(sqlstate::ADMIN_SHUTDOWN, "terminating connection due to administrator command")
+    })
 }
 
 fn cancel_error(reason: CancelReason) -> Error {
@@ -85,9 +89,9 @@ impl Connection<'_> {
     /// Why the statement must stop, if it must.
     fn stop_reason(&mut self) -> Option<Error> {
         let reason = self.registration.control().take_cancel();
-        if self.registration.registry().phase() == Phase::Terminating {
+        if self.registration.registry().phase() >= Phase::Terminating {
             self.closing = true;
-            return Some(shutdown_error());
+            return Some(ending_error(self.registration.registry()));
         }
         (reason != CancelReason::None).then(|| cancel_error(reason))
     }

@@ -16,10 +16,15 @@ pub(super) enum Listener {
 }
 
 impl Listener {
-    pub(super) async fn accept(&self) -> io::Result<ClientStream> {
+    /// A client, and its TCP address.
+    pub(super) async fn accept(&self) -> io::Result<(ClientStream, Option<SocketAddr>)> {
         match self {
-            Listener::Tcp { listener, .. } => Ok(ClientStream::Tcp(listener.accept().await?.0)),
-            Listener::Unix { listener, .. } => Ok(ClientStream::Unix(listener.accept().await?.0)),
+            Listener::Tcp { listener, .. } => {
+                listener.accept().await.map(|(stream, address)| (ClientStream::Tcp(stream), Some(address)))
+            }
+            Listener::Unix { listener, .. } => {
+                listener.accept().await.map(|(stream, _)| (ClientStream::Unix(stream), None))
+            }
         }
     }
 

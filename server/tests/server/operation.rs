@@ -1,11 +1,16 @@
 //! What an operator relies on: a log that cannot be written harms nobody, signals, limits on connections.
 
 use std::fs::File;
-use std::io::Read;
+use std::io::{Read, Write};
+use std::net::TcpStream;
+use std::os::unix::net::UnixStream;
+use std::path::Path;
 use std::process::Stdio;
 
-use crate::process::{Directory, Server};
-use crate::raw::{Client, kinds};
+use rustix::process::{Pid, Resource, Rlimit, getrlimit, prlimit, setrlimit};
+
+use crate::process::{Directory, Server, wait_for};
+use crate::raw::{Client, kinds, message, query, read_answer, startup, state};
 
 /// A database that exists, so that the next start has something to log.
 fn directory_with_a_database() -> Directory {
@@ -65,4 +70,186 @@ fn a_server_with_a_stuck_log_stops_all_the_same() {
     }
     server.stop();
     drop(reader);
+}
+
+/// A server whose logs cannot be written any more, and what its client had for an answer.
+fn poisoned_server(arguments: &[&str]) -> (Server, Client, String) {
+    let server = Server::start(arguments);
+    server.query(&["create table t (id integer primary key)", "insert into t values (1)"]);
+    let idle = Client::connect(&server);
+    let mut writer = Client::connect(&server);
+    let process = Pid::from_child(&server.child);
+    let limit = Rlimit { current: Some(512), maximum: Some(512) };
+    prlimit(Some(process), Resource::Fsize, limit).unwrap();
+    let answers = writer.query("insert into t values (2)");
+    (server, idle, state(&answers))
+}
+
+#[test]
+fn a_poisoned_server_says_so_to_everybody() {
+    let (server, mut idle, answer) = poisoned_server(&[]);
+    assert_eq!(answer, "58030");
+    // Whoever asks nothing is told too.
+    let error = idle.answer();
+    assert_eq!((error.field(b'S').as_deref(), error.field(b'C').as_deref()), (Some("FATAL"), Some("58030")));
+    assert_eq!(read_answer(&mut idle.stream), None);
+    // A health check.
+    for _ in 0..2 {
+        let error = server.error(&["select 1"]);
+        assert!(error.contains("FATAL:  could not write") && error.contains("Restart the server"), "{error}");
+    }
+    let mut server = server;
+    assert_eq!(server.child.try_wait().unwrap(), None);
+    server.signal("QUIT");
+    let (code, _, log, directory) = server.wait();
+    assert_eq!(code, Some(1), "{log}");
+    // The second of the two says that the end was not clean either.
+    assert_eq!(log.lines().filter(|line| line.contains("could not write")).count(), 2, "{log}");
+    let server = Server::start_in(directory, &[]);
+    assert_eq!(server.query(&["select id from t"]), "1");
+    server.stop();
+}
+
+#[test]
+fn a_poisoned_server_ends_if_it_shall() {
+    let (server, _idle, answer) = poisoned_server(&["--exit-when-poisoned", "--protocol", "serial"]);
+    assert_eq!(answer, "58030");
+    let (code, _, log, directory) = server.wait();
+    assert_eq!(code, Some(3), "{log}");
+    assert!(log.contains("ending because the database is poisoned"), "{log}");
+    let server = Server::start_in(directory, &["--protocol", "serial"]);
+    assert_eq!(server.query(&["select id from t"]), "1");
+}
+
+#[test]
+fn signals_that_are_not_meant_to_end_a_server_do_not() {
+    let server = Server::start(&[]);
+    let mut client = Client::connect(&server);
+    for name in ["HUP", "USR1", "USR2", "PIPE", "HUP"] {
+        server.signal(name);
+        assert_eq!(kinds(&client.query("select 1")), "TDCZ");
+    }
+    server.signal("QUIT");
+    let (code, _, log, _) = server.wait();
+    assert_eq!(code, Some(1));
+    assert_eq!(log.matches("SIGHUP changes nothing").count(), 2, "{log}");
+    assert!(log.contains("hyades: ended at once by SIGQUIT"), "{log}");
+}
+
+/// Connections that say nothing. The test may need as many file descriptors again.
+fn half_open(server: &Server, count: usize) -> Vec<TcpStream> {
+    let limit = getrlimit(Resource::Nofile);
+    setrlimit(Resource::Nofile, Rlimit { current: limit.maximum, maximum: limit.maximum }).unwrap();
+    (0..count).map(|_| server.connect()).collect()
+}
+
+#[test]
+fn half_open_connections_shut_out_nobody() {
+    let server = Server::start(&[]);
+    server.query(&["create table t (id integer primary key)", "insert into t values (1)"]);
+    let mut holder = Client::connect(&server);
+    holder.query("begin; update t set id = 2 where id = 1");
+    let mut waiter = Client::connect(&server);
+    waiter.send(&[query("update t set id = 3 where id = 1")]);
+    let mut silent = half_open(&server, 1200);
+    // In they come, and a request to cancel gets through.
+    assert_eq!(kinds(&Client::connect(&server).query("select 1")), "TDCZ");
+    let mut cancel = vec![0, 0, 0, 16, 4, 210, 22, 46];
+    cancel.extend_from_slice(&waiter.process_id.to_be_bytes());
+    cancel.extend_from_slice(&waiter.secret);
+    server.connect().write_all(&cancel).unwrap();
+    assert_eq!(state(&waiter.until_ready()), "57014");
+    // The oldest had to go, and were told.
+    let answer = read_answer(&mut silent[0]).unwrap();
+    assert_eq!(answer.field(b'C').as_deref(), Some("53300"));
+    drop(silent);
+    server.signal("QUIT");
+    let (_, _, log, _) = server.wait();
+    let lines = log.matches("a client lost its place").count();
+    assert!((1..=40).contains(&lines), "{log}");
+}
+
+#[test]
+fn a_handshake_has_its_time() {
+    let server = Server::start_with_password(&["--authentication-timeout", "1"]);
+    let mut silent = server.connect();
+    assert_eq!(read_answer(&mut silent), None);
+    let mut undecided = server.connect();
+    undecided.write_all(&startup(196_608, &[("user", "hyades")])).unwrap();
+    assert_eq!(read_answer(&mut undecided).unwrap().kind, b'R');
+    assert_eq!(read_answer(&mut undecided).unwrap().field(b'C').as_deref(), Some("57014"));
+    server.signal("QUIT");
+    let (_, _, log, _) = server.wait();
+    assert_eq!(log.matches("did not complete its handshake in time").count(), 2, "{log}");
+}
+
+#[test]
+fn failed_logins_are_logged_with_their_reason_and_seldom() {
+    let server = Server::start_with_password(&[]);
+    for (user, password) in [("hyades", "wrong"), ("nobody", "secret")] {
+        let mut command = server.psql();
+        command.env("PGPASSWORD", password).args(["-U", user, "-c", "select 1"]);
+        let error = String::from_utf8(command.output().unwrap().stderr).unwrap();
+        assert!(error.contains("password authentication failed for user"), "{error}");
+    }
+    for _ in 0..30 {
+        let mut stream = server.connect();
+        stream.write_all(&startup(196_608, &[("user", "eve\x1b[2J")])).unwrap();
+        assert_eq!(read_answer(&mut stream).unwrap().kind, b'R');
+        stream.write_all(&message(b'p', b"nonsense\0")).unwrap();
+        assert_eq!(read_answer(&mut stream).unwrap().kind, b'E');
+    }
+    server.signal("QUIT");
+    let (_, _, log, _) = server.wait();
+    let failed: Vec<&str> = log.lines().filter(|line| line.contains("login failed")).collect();
+    for (user, reason) in
+        [("hyades", "wrong password"), ("nobody", "unknown user"), ("eve", "protocol violation")]
+    {
+        let is_it =
+            |line: &&&str| line.contains(user) && line.contains(reason) && line.contains("127.0.0.1:");
+        assert!(failed.iter().any(|line| is_it(&line)), "{log}");
+    }
+    assert!(failed.len() <= 20 && !log.contains('\x1b'), "{log}");
+}
+
+#[test]
+fn the_last_places_are_reserved_for_the_socket() {
+    let directory = Directory::new();
+    let socket = directory.path().to_str().unwrap().to_owned();
+    let arguments = ["--socket", &socket, "--max-connections", "3", "--reserved-connections", "1"];
+    let server = Server::start_in(directory, &arguments);
+    let _crowd = [Client::connect(&server), Client::connect(&server)];
+    let error = server.error(&["select 1"]);
+    assert!(error.contains("FATAL:  remaining connection slots are reserved for the Unix socket"), "{error}");
+    let mut operator = server.psql();
+    operator.args(["-h", &socket, "-Atc", "select 1"]);
+    assert_eq!(operator.output().unwrap().stdout, b"1\n");
+    let path = Path::new(&socket).join(format!(".s.PGSQL.{}", server.port));
+    // The one before may still be leaving.
+    let _last = wait_for("the last place", || {
+        let mut last = UnixStream::connect(&path).unwrap();
+        last.write_all(&startup(196_608, &[("user", "hyades")])).unwrap();
+        let mut answer = [0; 10];
+        last.read_exact(&mut answer).unwrap();
+        // A parameter behind the nine bytes that let it in, and no error.
+        (answer[9] == b'S').then_some(last)
+    });
+    assert!(server.error(&["select 1"]).contains("FATAL:  sorry, too many clients already"));
+    server.signal("QUIT");
+    let (_, _, log, _) = server.wait();
+    assert_eq!(log.matches("are reserved for the Unix socket").count(), 1, "{log}");
+    assert!(log.contains("connection refused: sorry, too many clients already"), "{log}");
+}
+
+#[test]
+fn a_walsender_is_not_to_be_had() {
+    let server = Server::start(&[]);
+    for (value, expected) in [("true", "0A000"), ("database", "0A000"), ("maybe", "22023")] {
+        let mut stream = server.connect();
+        stream.write_all(&startup(196_608, &[("user", "hyades"), ("replication", value)])).unwrap();
+        assert_eq!(read_answer(&mut stream).unwrap().field(b'C').as_deref(), Some(expected), "{value}");
+    }
+    let mut stream = server.connect();
+    stream.write_all(&startup(196_608, &[("user", "hyades"), ("replication", "off")])).unwrap();
+    assert_eq!(read_answer(&mut stream).unwrap().kind, b'R');
 }

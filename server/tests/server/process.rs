@@ -55,9 +55,20 @@ impl Server {
         Server::start_logging_to(Stdio::piped(), directory, arguments)
     }
 
+    /// The user hyades has the password "secret".
+    pub(crate) fn start_with_password(arguments: &[&str]) -> Server {
+        let mut command = hyades();
+        command.env("HYADES_PASSWORD", "secret");
+        Server::start_command(command, Stdio::piped(), Directory::new(), arguments)
+    }
+
     pub(crate) fn start_logging_to(log: Stdio, directory: Directory, arguments: &[&str]) -> Server {
+        Server::start_command(hyades(), log, directory, arguments)
+    }
+
+    fn start_command(mut command: Command, log: Stdio, directory: Directory, arguments: &[&str]) -> Server {
         let data = directory.path().join("data");
-        let mut child = hyades()
+        let mut child = command
             .args(["serve", "--listen", "127.0.0.1:0", "--segment-mib", "1", "--log-buffer-mib", "1"])
             .arg("--data")
             .arg(data)

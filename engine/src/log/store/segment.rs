@@ -144,11 +144,17 @@ impl SegmentSupply {
         match self.make(*next, false) {
             Ok(()) => {
                 *next += 1;
-                *self.failure.lock() = None;
+                if self.failure.lock().take().is_some() {
+                    tracing::info!("a log can be extended again, in \"{}\"", self.directory.display());
+                }
                 true
             }
             Err(error) => {
-                *self.failure.lock() = Some(self.describe(&error, *next));
+                let failure = self.describe(&error, *next);
+                // Said once, however often it is tried again.
+                if self.failure.lock().replace(failure.clone()).is_none() {
+                    tracing::error!(state = %failure.sqlstate(), "{failure}");
+                }
                 // They learn that it is not worth waiting.
                 self.buffer.wake_waiters();
                 false

@@ -1,0 +1,62 @@
+//! What a signal does to a server.
+//!
+//! | signal                          | effect                                                                |
+//! |---------------------------------|-----------------------------------------------------------------------|
+//! | SIGTERM, SIGINT                 | drain, then close the database; the second one ends the process at once |
+//! | SIGQUIT                         | ends the process at once: the next start recovers                     |
+//! | SIGHUP                          | nothing but a line in the log: there is no configuration file to read |
+//! | SIGUSR1, SIGUSR2, SIGPIPE       | nothing                                                               |
+//! | SIGXFSZ                         | nothing: the write beyond the limit on the size of a file fails       |
+
+use tokio::signal::unix::{Signal, SignalKind, signal};
+
+use super::Sentence;
+
+/// A signal that ends a server.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Ending {
+    pub(super) name: &'static str,
+    /// Without draining.
+    pub(super) at_once: bool,
+}
+
+/// Signals since this was made. None of them has its usual effect from then on.
+pub(super) struct Signals {
+    terminate: Signal,
+    interrupt: Signal,
+    quit: Signal,
+    hang_up: Signal,
+    /// Never awaited: that they are here keeps them from ending the process.
+    _ignored: [Signal; 3],
+}
+
+impl Signals {
+    pub(super) fn new() -> Result<Signals, Sentence> {
+        let listen = |kind| signal(kind).map_err(|error| format!("could not listen for signals: {error}"));
+        Ok(Signals {
+            terminate: listen(SignalKind::terminate())?,
+            interrupt: listen(SignalKind::interrupt())?,
+            quit: listen(SignalKind::quit())?,
+            hang_up: listen(SignalKind::hangup())?,
+            _ignored: [
+                listen(SignalKind::user_defined1())?,
+                listen(SignalKind::user_defined2())?,
+                listen(SignalKind::from_raw(rustix::process::Signal::XFSZ.as_raw()))?,
+            ],
+        })
+    }
+
+    /// The next signal that ends the server.
+    pub(super) async fn ending(&mut self) -> Ending {
+        loop {
+            tokio::select! {
+                _ = self.terminate.recv() => return Ending { name: "SIGTERM", at_once: false },
+                _ = self.interrupt.recv() => return Ending { name: "SIGINT", at_once: false },
+                _ = self.quit.recv() => return Ending { name: "SIGQUIT", at_once: true },
+                _ = self.hang_up.recv() => {
+                    tracing::info!("SIGHUP changes nothing: there is no configuration file to read again");
+                }
+            }
+        }
+    }
+}
