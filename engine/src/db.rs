@@ -38,6 +38,10 @@ use crate::txn::two_phase_locking::{Purger, TwoPhaseLocking};
 use crate::value::Value;
 
 mod call;
+#[cfg(test)]
+mod lock_model;
+#[cfg(all(test, not(loom)))]
+mod lock_tests;
 #[cfg(all(test, loom))]
 mod loom_tests;
 

@@ -41,6 +41,8 @@ pub enum Mutant {
     NothingCaptured,
     /// Schema changes are ordered with nothing (pitfall 29).
     NoBarrier,
+    /// A lock that was granted to one who no longer waited for it counts as his: it stays, and its trace replaces those of others.
+    TraceUnseenGrant,
 }
 
 #[cfg(any(test, feature = "mutants"))]

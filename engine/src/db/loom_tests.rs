@@ -7,93 +7,11 @@
 //! Checked of every record: its LV covers the ends of those that it must follow (pitfalls 3, 19, 22, 23), and nothing that had not been
 //! reserved before it (pitfall 2).
 
-use crate::error::Result;
-use crate::local_arc::LocalArc;
-use crate::log::durable::{Durability, DurableWatch};
-use crate::lsn::{Lsn, LsnVector};
-use crate::protocol::taurus::TupleVectors;
-use crate::protocol::{AccessMode, Append, CommitPayload, Protocol, Trace};
+use super::lock_model::{LOGS, ModelLogs};
+use crate::lsn::LsnVector;
+use crate::protocol::{AccessMode, Protocol, Trace};
 use crate::sync::{Arc, AtomicBool, AtomicU64, Ordering};
 use crate::txn::lock_table::{Acquired, LockTable, Resource, TransactionId};
-
-const LOGS: usize = 3;
-const RECORD: u64 = 8;
-
-/// Only what the lock table asks for.
-struct ModelLogs {
-    reserved: [AtomicU64; LOGS],
-    floor: [AtomicU64; LOGS],
-}
-
-impl ModelLogs {
-    fn is_below_floor(&self, vector: &[u64]) -> bool {
-        vector.iter().zip(&self.floor).all(|(entry, floor)| *entry <= floor.load(Ordering::Acquire))
-    }
-}
-
-impl Protocol for ModelLogs {
-    const WRITES_LOG: bool = true;
-    const LOGS_COMMANDS: bool = true;
-    type TupleMeta = TupleVectors;
-    type Dependencies = LsnVector;
-    type CommitToken = LsnVector;
-
-    fn new_tuple_meta(&self) -> TupleVectors {
-        TupleVectors::default()
-    }
-    fn can_evict(&self, meta: &TupleVectors) -> bool {
-        meta.are_covered(|vector| self.is_below_floor(vector))
-    }
-    fn new_dependencies(&self) -> LsnVector {
-        LsnVector::zero(LOGS)
-    }
-    fn begin(&self, dependencies: &mut LsnVector) {
-        dependencies.reset(LOGS);
-    }
-    fn acquired(&self, mode: AccessMode, meta: &TupleVectors, dependencies: &mut LsnVector) {
-        meta.collect(mode, dependencies);
-    }
-    fn released(&self, mode: AccessMode, meta: &mut TupleVectors, token: &LsnVector, trace: Trace) {
-        meta.leave(mode, token, trace);
-    }
-    fn divided(&self, gap: &TupleVectors) -> Option<TupleVectors> {
-        gap.divided(|vector| self.is_below_floor(vector))
-    }
-    fn inherit(&self, gap: &mut TupleVectors, from: &TupleVectors) {
-        gap.inherit(from);
-    }
-    fn log_commit(
-        &self,
-        log: usize,
-        vector: &mut LsnVector,
-        _: &CommitPayload<'_>,
-    ) -> Result<Append<LsnVector>> {
-        for (of, floor) in self.floor.iter().enumerate() {
-            vector.raise_entry(of, Lsn(floor.load(Ordering::Acquire)));
-        }
-        for (of, reserved) in self.reserved.iter().enumerate() {
-            assert!(vector.get(of).0 <= reserved.load(Ordering::Acquire), "it depends on what comes later");
-        }
-        let mut token = vector.clone();
-        token.raise_entry(log, Lsn(self.reserved[log].fetch_add(RECORD, Ordering::AcqRel) + RECORD));
-        Ok(Append::Done(token))
-    }
-    fn read_only_commit(&self, dependencies: &LsnVector) -> LsnVector {
-        dependencies.clone()
-    }
-    fn watch(&self) -> LocalArc<DurableWatch> {
-        DurableWatch::new(Box::default()).into()
-    }
-    fn durability(&self, _: &LocalArc<DurableWatch>, _: &LsnVector) -> Durability {
-        unreachable!("nobody waits in a model")
-    }
-    fn name(&self) -> &'static str {
-        "model"
-    }
-    fn shutdown(&self) -> Result<()> {
-        Ok(())
-    }
-}
 
 /// What stands behind the lock of a row or a gap: the ends of the records of those who touched it, by log.
 #[derive(Default)]
@@ -130,7 +48,7 @@ const KEY: Resource = Resource(4 << 20);
 impl Model {
     fn new(buckets: usize) -> Arc<Model> {
         Arc::new(Model {
-            logs: ModelLogs { reserved: Default::default(), floor: Default::default() },
+            logs: ModelLogs::default(),
             locks: LockTable::new(buckets),
             touched: Touched::default(),
             is_divided: AtomicBool::new(false),
@@ -146,14 +64,6 @@ impl Model {
         )
     }
 
-    fn commit(&self, log: usize, vector: &mut LsnVector) -> LsnVector {
-        let payload = CommitPayload { operations: &[], is_barrier: false };
-        match self.logs.log_commit(log, vector, &payload) {
-            Ok(Append::Done(token)) => token,
-            _ => unreachable!("a model's log has room"),
-        }
-    }
-
     fn release(&self, log: usize, resource: Resource, token: &LsnVector, trace: Trace) {
         self.locks.release(&self.logs, TransactionId(log as u64), resource, |mode, meta| {
             self.logs.released(mode, meta, token, trace);
@@ -166,7 +76,7 @@ impl Model {
         if !self.lock(log, resource, mode, &mut vector) {
             return false;
         }
-        let token = self.commit(log, &mut vector);
+        let token = self.logs.commit(log, &mut vector);
         Touched::must_be_covered(&self.touched.written, &vector);
         match mode {
             AccessMode::Read => self.touched.read[log].store(token.get(log).0, Ordering::Relaxed),
@@ -179,13 +89,6 @@ impl Model {
         true
     }
 
-    /// The logger: what is reserved is durable, and an anchor says so.
-    fn raise_floor(&self) {
-        for (floor, reserved) in self.logs.floor.iter().zip(&self.logs.reserved) {
-            floor.fetch_max(reserved.load(Ordering::Acquire), Ordering::AcqRel);
-        }
-    }
-
     /// An insert that divides the gap and is rolled back or not.
     fn insert(&self, log: usize, is_kept: bool) {
         let mut vector = self.logs.new_dependencies();
@@ -196,7 +99,7 @@ impl Model {
             self.is_divided.store(true, Ordering::Release);
         }
         let (token, trace) = match is_free && is_kept {
-            true => (self.commit(log, &mut vector), Trace::Data),
+            true => (self.logs.commit(log, &mut vector), Trace::Data),
             false => (vector.clone(), Trace::None),
         };
         if trace == Trace::Data {
@@ -216,7 +119,7 @@ impl Model {
                 && self.lock(log, KEY, AccessMode::Read, &mut vector);
         }
         let (token, trace) = match is_free {
-            true => (self.commit(log, &mut vector), Trace::Command),
+            true => (self.logs.commit(log, &mut vector), Trace::Command),
             false => (vector.clone(), Trace::None),
         };
         if is_free {
@@ -240,7 +143,7 @@ fn loom_writers_follow_each_other_also_through_the_floor() {
         let other = spawn(&model, |model| {
             model.touch(1, ROW, AccessMode::Write);
         });
-        let logger = spawn(&model, Model::raise_floor);
+        let logger = spawn(&model, |model| model.logs.raise_floor());
         model.touch(0, ROW, AccessMode::Write);
         other.join().expect("it ends");
         logger.join().expect("it ends");
@@ -271,7 +174,7 @@ fn loom_both_parts_of_a_divided_gap_follow_its_readers() {
         loom::model(move || {
             let model = Model::new(1);
             let inserter = spawn(&model, move |model| model.insert(1, is_kept));
-            let logger = spawn(&model, Model::raise_floor);
+            let logger = spawn(&model, |model| model.logs.raise_floor());
             model.scan(0);
             inserter.join().expect("it ends");
             logger.join().expect("it ends");
@@ -280,7 +183,7 @@ fn loom_both_parts_of_a_divided_gap_follow_its_readers() {
             for part in parts {
                 let mut vector = model.logs.new_dependencies();
                 assert!(model.lock(2, part, AccessMode::IntentWrite, &mut vector), "nobody is left");
-                let token = model.commit(2, &mut vector);
+                let token = model.logs.commit(2, &mut vector);
                 Touched::must_be_covered(&model.touched.read, &vector);
                 model.release(2, part, &token, Trace::None);
             }

@@ -20,6 +20,8 @@
 //!    (pitfall 3).
 //! 3. An entry is dropped only without holders and waiters, and when the protocol agrees (pitfall 19).
 //! 4. Latch order: waits-for mutex, then one bucket; never two buckets.
+//! 5. A grant that its transaction has not seen counts for nothing of its own: given up, it goes back to what was seen, and the trace
+//!    left is that of what was seen. For only seeing a grant collects the traces that a stronger mode replaces.
 
 mod bucket;
 
@@ -28,7 +30,7 @@ use std::collections::HashMap;
 use crossbeam_utils::CachePadded;
 use smallvec::SmallVec;
 
-use self::bucket::{Bucket, Entry, Freshness, Grant, Waiter};
+use self::bucket::{Bucket, Entry, Grant, Waiter};
 use crate::mutant::{self, Mutant};
 use crate::protocol::{AccessMode, Protocol};
 use crate::storage::prefetch::prefetch;
@@ -134,22 +136,20 @@ impl<P: Protocol> LockTable<P> {
             if entry.has_waiters() || !entry.is_grantable(transaction, mode) {
                 return None;
             }
-            entry.granted.push(Grant { transaction, mode, freshness: Freshness::Seen });
+            entry.granted.push(Grant::seen(transaction, mode));
             protocol.acquired(mode, &entry.meta, dependencies);
             return Some(Acquired::New(mode));
         };
-        let held = entry.granted[place].mode;
-        let freshness = entry.granted[place].freshness;
+        let (held, seen) = (entry.granted[place].mode, entry.granted[place].seen_mode);
         let joined = held.join(mode);
         if joined != held && !entry.is_grantable(transaction, joined) {
             return None;
         }
-        if joined != held || freshness != Freshness::Seen {
-            entry.granted[place].mode = joined;
-            entry.granted[place].freshness = Freshness::Seen;
+        if seen != Some(joined) {
+            entry.granted[place] = Grant::seen(transaction, joined);
             protocol.acquired(joined, &entry.meta, dependencies);
         }
-        Some(if freshness == Freshness::FreshNew { Acquired::New(joined) } else { Acquired::Held(joined) })
+        Some(if seen.is_some() { Acquired::Held(joined) } else { Acquired::New(joined) })
     }
 
     /// The slow path: enqueues and looks for a cycle, under the waits-for mutex.
@@ -234,9 +234,9 @@ impl<P: Protocol> LockTable<P> {
         let mut bucket = self.bucket(resource);
         let entry = Self::entry(&mut bucket, resource, protocol);
         if let Some(grant) = entry.granted.iter_mut().find(|grant| grant.transaction == transaction)
-            && grant.freshness == Freshness::FreshNew
+            && grant.seen_mode.is_none()
         {
-            grant.freshness = Freshness::Seen;
+            grant.seen_mode = Some(grant.mode);
             protocol.acquired(grant.mode, &entry.meta, dependencies);
             return true;
         }
@@ -260,9 +260,10 @@ impl<P: Protocol> LockTable<P> {
         let Some(grant) = entry.granted.iter().position(|grant| grant.transaction == transaction) else {
             return;
         };
-        let mode = entry.granted[grant].mode;
+        let mode = entry.granted[grant].seen_mode;
+        let leave_trace = |meta: &mut P::TupleMeta| mode.into_iter().for_each(|mode| leave_trace(mode, meta));
         if !trace_late {
-            leave_trace(mode, &mut entry.meta);
+            leave_trace(&mut entry.meta);
         }
         entry.granted.swap_remove(grant);
         if entry.has_waiters() {
@@ -275,7 +276,7 @@ impl<P: Protocol> LockTable<P> {
         if trace_late {
             // Long enough for the next owner to be woken.
             std::thread::sleep(std::time::Duration::from_micros(200));
-            leave_trace(mode, &mut Self::entry(&mut self.bucket(resource), resource, protocol).meta);
+            leave_trace(&mut Self::entry(&mut self.bucket(resource), resource, protocol).meta);
         }
     }
 

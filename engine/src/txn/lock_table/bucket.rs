@@ -7,22 +7,25 @@
 use smallvec::SmallVec;
 
 use super::{Resource, TransactionId};
+use crate::mutant::{self, Mutant};
 use crate::protocol::AccessMode;
 use crate::ticket::Signal;
 
-/// Whether the holder has seen its grant yet. A grant made while its transaction waited is fresh until the
-/// transaction resumes and collects its dependencies.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Freshness {
-    Seen,
-    FreshNew,
-    FreshUpgrade,
-}
-
+/// A lock that is held. Others take it for what `mode` says; its holder has collected what it must follow only for `seen_mode`.
+///
+/// The two differ after a grant to one who waited, until he comes back and looks. If he never does, only what he has seen may count: he
+/// gives the rest up as if it had not been granted, and what he leaves in the end replaces no trace that he does not follow.
 pub(super) struct Grant {
     pub(super) transaction: TransactionId,
     pub(super) mode: AccessMode,
-    pub(super) freshness: Freshness,
+    /// `None`: it did not hold the resource before.
+    pub(super) seen_mode: Option<AccessMode>,
+}
+
+impl Grant {
+    pub(super) fn seen(transaction: TransactionId, mode: AccessMode) -> Grant {
+        Grant { transaction, mode, seen_mode: Some(mode) }
+    }
 }
 
 pub(super) struct Waiter {
@@ -77,13 +80,22 @@ impl<M> Entry<M> {
         waiting.insert(place, waiter);
     }
 
-    /// Takes the transaction's wait away, or a grant that it has not seen yet.
+    /// Takes the transaction's wait away, or as much of its grant as it has not seen.
     pub(super) fn withdraw(&mut self, transaction: TransactionId) {
         if let Some(queue) = &mut self.waiting {
             queue.waiters.retain(|waiter| waiter.transaction != transaction);
         }
-        self.granted
-            .retain(|grant| !(grant.transaction == transaction && grant.freshness == Freshness::FreshNew));
+        let Some(place) = self.granted.iter().position(|grant| grant.transaction == transaction) else {
+            return;
+        };
+        let grant = &mut self.granted[place];
+        if mutant::is_active(Mutant::TraceUnseenGrant) && grant.seen_mode.is_some() {
+            grant.seen_mode = Some(grant.mode);
+        }
+        match grant.seen_mode {
+            Some(mode) => grant.mode = mode,
+            None => drop(self.granted.swap_remove(place)),
+        }
     }
 
     pub(super) fn is_grantable(&self, transaction: TransactionId, mode: AccessMode) -> bool {
@@ -99,16 +111,11 @@ impl<M> Entry<M> {
             let Some(queue) = &mut self.waiting else { return };
             let waiter = queue.waiters.remove(0);
             match self.granted.iter_mut().find(|grant| grant.transaction == waiter.transaction) {
-                Some(grant) => {
-                    grant.mode = waiter.mode;
-                    if grant.freshness == Freshness::Seen {
-                        grant.freshness = Freshness::FreshUpgrade;
-                    }
-                }
+                Some(grant) => grant.mode = waiter.mode,
                 None => self.granted.push(Grant {
                     transaction: waiter.transaction,
                     mode: waiter.mode,
-                    freshness: Freshness::FreshNew,
+                    seen_mode: None,
                 }),
             }
             fired.push(waiter.signal);

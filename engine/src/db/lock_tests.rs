@@ -1,0 +1,132 @@
+//! The lock table with Taurus' vectors, step by step: whatever becomes of a request, nobody's trace is lost.
+//!
+//! Transaction number `n` appends to log `n`.
+
+use super::lock_model::{LOGS, ModelLogs};
+use crate::lsn::LsnVector;
+use crate::protocol::{AccessMode, Protocol, Trace};
+use crate::ticket::Ticket;
+use crate::txn::lock_table::{Acquired, LockTable, Resource, TransactionId};
+
+const ROW: Resource = Resource(1 << 20);
+const OTHER: Resource = Resource(2 << 20);
+
+struct Fixture {
+    logs: ModelLogs,
+    locks: LockTable<ModelLogs>,
+    vectors: [LsnVector; LOGS],
+}
+
+impl Fixture {
+    fn new() -> Fixture {
+        Fixture {
+            logs: ModelLogs::default(),
+            locks: LockTable::new(1),
+            vectors: std::array::from_fn(|_| LsnVector::zero(LOGS)),
+        }
+    }
+
+    fn acquire(&mut self, number: usize, resource: Resource, mode: AccessMode) -> Acquired {
+        let transaction = TransactionId(number as u64);
+        self.locks.acquire(&self.logs, &mut self.vectors[number], transaction, resource, mode)
+    }
+
+    fn lock(&mut self, number: usize, resource: Resource, mode: AccessMode) {
+        let acquired = self.acquire(number, resource, mode);
+        assert!(matches!(acquired, Acquired::New(_) | Acquired::Held(_)), "{number} gets it at once");
+    }
+
+    fn must_wait(&mut self, number: usize, resource: Resource, mode: AccessMode) -> Ticket {
+        match self.acquire(number, resource, mode) {
+            Acquired::Wait(ticket) => ticket,
+            _ => panic!("{number} should have waited"),
+        }
+    }
+
+    fn withdraw(&self, number: usize, resource: Resource) {
+        self.locks.withdraw(TransactionId(number as u64), resource);
+    }
+
+    /// Appends the record of the transaction, and gives the resources up.
+    fn commit(&mut self, number: usize, resources: &[Resource], trace: Trace) -> LsnVector {
+        let token = self.logs.commit(number, &mut self.vectors[number]);
+        for resource in resources {
+            self.locks.release(&self.logs, TransactionId(number as u64), *resource, |mode, meta| {
+                self.logs.released(mode, meta, &token, trace);
+            });
+        }
+        self.locks.forget_waits(TransactionId(number as u64));
+        self.vectors[number] = LsnVector::zero(LOGS);
+        token
+    }
+
+    fn assert_follows(&self, number: usize, token: &LsnVector, what: &str) {
+        assert!(token.is_covered_by(self.vectors[number].entries()), "{what}");
+    }
+}
+
+/// A transaction that has read a row wants to write it, waits, is granted, and gives up without having looked.
+#[test]
+fn a_writer_follows_the_reader_before_an_upgrade_that_was_never_seen() {
+    let mut fixture = Fixture::new();
+    fixture.lock(0, ROW, AccessMode::Read);
+    fixture.lock(1, ROW, AccessMode::Read);
+    let ticket = fixture.must_wait(1, ROW, AccessMode::Write);
+    let reader = fixture.commit(0, &[ROW], Trace::Command);
+    assert!(ticket.is_ready(), "the reader was all that stood in the way");
+    fixture.withdraw(1, ROW);
+    fixture.commit(1, &[ROW], Trace::Data);
+    fixture.lock(2, ROW, AccessMode::Write);
+    fixture.assert_follows(2, &reader, "whoever overwrites a row follows the call that read it");
+}
+
+/// The same with a stripe of a table: writer of a row, then somebody who wants the whole table, then a reader of the whole table.
+#[test]
+fn a_reader_of_a_table_follows_the_writer_before_an_upgrade_that_was_never_seen() {
+    let mut fixture = Fixture::new();
+    fixture.lock(0, ROW, AccessMode::IntentWrite);
+    fixture.lock(1, ROW, AccessMode::IntentWrite);
+    let ticket = fixture.must_wait(1, ROW, AccessMode::Write);
+    let writer = fixture.commit(0, &[ROW], Trace::Data);
+    assert!(ticket.is_ready(), "the writer was all that stood in the way");
+    fixture.withdraw(1, ROW);
+    fixture.commit(1, &[ROW], Trace::Data);
+    fixture.lock(2, ROW, AccessMode::Read);
+    fixture.assert_follows(2, &writer, "what has been read must not be lost");
+}
+
+#[test]
+fn others_get_what_an_upgrade_that_was_never_seen_gives_back() {
+    let mut fixture = Fixture::new();
+    fixture.lock(0, ROW, AccessMode::Read);
+    fixture.lock(1, ROW, AccessMode::Read);
+    fixture.must_wait(1, ROW, AccessMode::Write);
+    let reader = fixture.must_wait(2, ROW, AccessMode::Read);
+    fixture.commit(0, &[ROW], Trace::Data);
+    assert!(!reader.is_ready(), "the upgrade comes first");
+    fixture.withdraw(1, ROW);
+    assert!(reader.is_ready(), "what is left is a read lock");
+    fixture.lock(2, ROW, AccessMode::Read);
+    // And the upgrade can be asked for again.
+    let upgrade = fixture.must_wait(1, ROW, AccessMode::Write);
+    fixture.commit(2, &[ROW], Trace::Data);
+    assert!(upgrade.is_ready());
+    fixture.lock(1, ROW, AccessMode::Write);
+}
+
+/// While it waits for one lock it is granted the upgrade, and asks for something else first: a claim keeps what was held.
+#[test]
+fn a_claim_of_another_lock_leaves_an_unseen_upgrade_as_it_was() {
+    let mut fixture = Fixture::new();
+    fixture.lock(0, ROW, AccessMode::Read);
+    fixture.lock(1, ROW, AccessMode::Read);
+    fixture.must_wait(1, ROW, AccessMode::Write);
+    let reader = fixture.commit(0, &[ROW], Trace::Command);
+    let transaction = TransactionId(1);
+    let is_new = fixture.locks.claim(&fixture.logs, &mut fixture.vectors[1], transaction, ROW);
+    assert!(!is_new, "it was held before");
+    fixture.lock(1, OTHER, AccessMode::Write);
+    fixture.commit(1, &[ROW, OTHER], Trace::Data);
+    fixture.lock(2, ROW, AccessMode::Write);
+    fixture.assert_follows(2, &reader, "whoever overwrites a row follows the call that read it");
+}
