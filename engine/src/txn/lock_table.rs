@@ -10,27 +10,26 @@
 //! queue and its caller gets a ticket. Whoever releases grants from the head of the queue, so a resumed caller finds
 //! its lock held.
 //!
-//! **Deadlock.** A wait is entered under one global mutex, and the request that would close a cycle of the waits-for
-//! graph is refused instead (40P01). The graph is read from the entries, one bucket latch at a time; that is sound
-//! because no new wait can appear while the mutex is held, and a transaction that waits gives nothing up.
+//! **Deadlock.** Whoever is about to wait looks for a cycle of the waits-for graph (`waits`); the request that would close one is refused
+//! (40P01). If it is granted while that is found out, it stays granted.
 //!
 //! **Invariants.**
 //! 1. Two grants of one entry by different transactions are compatible.
 //! 2. `acquired` and `released` of the protocol run under the entry's latch, `released` before the grant disappears
 //!    (pitfall 3).
 //! 3. An entry is dropped only without holders and waiters, and when the protocol agrees (pitfall 19).
-//! 4. Latch order: waits-for mutex, then one bucket; never two buckets.
+//! 4. Latch order: the mutex of victims, then one shard of `waits` or one bucket; never two of these.
 //! 5. A grant that its transaction has not seen counts for nothing of its own: given up, it goes back to what was seen, and the trace
 //!    left is that of what was seen. For only seeing a grant collects the traces that a stronger mode replaces.
 
 mod bucket;
-
-use std::collections::HashMap;
+mod waits;
 
 use crossbeam_utils::CachePadded;
 use smallvec::SmallVec;
 
 use self::bucket::{Bucket, Entry, Grant, Waiter};
+use self::waits::Waits;
 use crate::mutant::{self, Mutant};
 use crate::protocol::{AccessMode, Protocol};
 use crate::storage::prefetch::prefetch;
@@ -61,18 +60,14 @@ type PaddedBucket<M> = CachePadded<Mutex<Bucket<M>>>;
 /// See the module head.
 pub(crate) struct LockTable<P: Protocol> {
     buckets: Box<[PaddedBucket<P::TupleMeta>]>,
-    /// What each waiting transaction waits for; entries may be stale, the bucket decides.
-    waits: Mutex<HashMap<TransactionId, Resource>>,
+    waits: Waits,
 }
 
 impl<P: Protocol> LockTable<P> {
     /// `buckets` is a power of two.
     pub(crate) fn new(buckets: usize) -> LockTable<P> {
         assert!(buckets.is_power_of_two(), "the bucket number is taken from bits of a hash");
-        LockTable {
-            buckets: (0..buckets).map(|_| CachePadded::default()).collect(),
-            waits: Mutex::new(HashMap::new()),
-        }
+        LockTable { buckets: (0..buckets).map(|_| CachePadded::default()).collect(), waits: Waits::default() }
     }
 
     fn bucket(&self, resource: Resource) -> MutexGuard<'_, Bucket<P::TupleMeta>> {
@@ -152,7 +147,7 @@ impl<P: Protocol> LockTable<P> {
         Some(if seen.is_some() { Acquired::Held(joined) } else { Acquired::New(joined) })
     }
 
-    /// The slow path: enqueues and looks for a cycle, under the waits-for mutex.
+    /// The slow path: joins the queue and looks for a cycle.
     fn wait(
         &self,
         protocol: &P,
@@ -161,7 +156,6 @@ impl<P: Protocol> LockTable<P> {
         resource: Resource,
         mode: AccessMode,
     ) -> Acquired {
-        let mut waits = self.waits.lock();
         let answer = {
             let mut bucket = self.bucket(resource);
             let entry = Self::entry(&mut bucket, resource, protocol);
@@ -179,35 +173,35 @@ impl<P: Protocol> LockTable<P> {
             entry.enqueue(waiter);
             answer
         };
-        waits.insert(transaction, resource);
-        if self.closes_cycle(&waits, transaction) {
-            waits.remove(&transaction);
-            drop(waits);
-            self.withdraw(transaction, resource);
-            return Acquired::Deadlock;
+        self.waits.enter(transaction, resource);
+        if !self.search(transaction).0 {
+            return Acquired::Wait(answer);
         }
-        Acquired::Wait(answer)
+        let _one_victim = self.waits.one_victim();
+        if !self.search(transaction).0 {
+            return Acquired::Wait(answer);
+        }
+        self.waits.forget(transaction);
+        let mut fired = SmallVec::new();
+        let mut bucket = self.bucket(resource);
+        let entry = Self::entry(&mut bucket, resource, protocol);
+        if !entry.leave_queue(transaction) {
+            // Somebody else has given up: it is granted.
+            let granted = Self::try_grant(entry, protocol, dependencies, transaction, mode);
+            return granted.unwrap_or(Acquired::Deadlock);
+        }
+        entry.grant_waiters(&mut fired);
+        drop(bucket);
+        drop(fired);
+        Acquired::Deadlock
     }
 
-    /// Depth-first search from `start` through the waits-for graph.
-    fn closes_cycle(&self, waits: &HashMap<TransactionId, Resource>, start: TransactionId) -> bool {
-        let mut stack: SmallVec<[TransactionId; 16]> = SmallVec::from_slice(&[start]);
-        let mut seen: Vec<TransactionId> = Vec::new();
-        while let Some(transaction) = stack.pop() {
-            let Some(&resource) = waits.get(&transaction) else { continue };
+    /// See [`Waits::search`].
+    fn search(&self, start: TransactionId) -> (bool, usize) {
+        self.waits.search(start, |resource| {
             let bucket = self.bucket(resource);
-            let Some(entry) = bucket.get(resource) else { continue };
-            for blocker in entry.blockers(transaction) {
-                if blocker == start {
-                    return true;
-                }
-                if !seen.contains(&blocker) {
-                    seen.push(blocker);
-                    stack.push(blocker);
-                }
-            }
-        }
-        false
+            bucket.get(resource).map(Entry::line).unwrap_or_default()
+        })
     }
 
     /// Gives up a wait, or a grant that arrived while nobody looked.
@@ -301,7 +295,7 @@ impl<P: Protocol> LockTable<P> {
 
     /// A transaction that has waited has ended.
     pub(crate) fn forget_waits(&self, transaction: TransactionId) {
-        self.waits.lock().remove(&transaction);
+        self.waits.forget(transaction);
     }
 
     #[cfg(all(test, not(loom)))]

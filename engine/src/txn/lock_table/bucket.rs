@@ -6,6 +6,7 @@
 
 use smallvec::SmallVec;
 
+use super::waits::Line;
 use super::{Resource, TransactionId};
 use crate::mutant::{self, Mutant};
 use crate::protocol::AccessMode;
@@ -80,11 +81,17 @@ impl<M> Entry<M> {
         waiting.insert(place, waiter);
     }
 
+    /// Takes the transaction out of the queue; false if it does not stand there.
+    pub(super) fn leave_queue(&mut self, transaction: TransactionId) -> bool {
+        let Some(queue) = &mut self.waiting else { return false };
+        let length = queue.waiters.len();
+        queue.waiters.retain(|waiter| waiter.transaction != transaction);
+        queue.waiters.len() < length
+    }
+
     /// Takes the transaction's wait away, or as much of its grant as it has not seen.
     pub(super) fn withdraw(&mut self, transaction: TransactionId) {
-        if let Some(queue) = &mut self.waiting {
-            queue.waiters.retain(|waiter| waiter.transaction != transaction);
-        }
+        self.leave_queue(transaction);
         let Some(place) = self.granted.iter().position(|grant| grant.transaction == transaction) else {
             return;
         };
@@ -122,21 +129,13 @@ impl<M> Entry<M> {
         }
     }
 
-    /// Those that `transaction`, queued here, waits for: conflicting holders and everybody ahead in the queue.
-    pub(super) fn blockers(&self, transaction: TransactionId) -> SmallVec<[TransactionId; 4]> {
-        let mut blockers = SmallVec::new();
+    /// Who holds the resource and who waits for it, in order.
+    pub(super) fn line(&self) -> Line {
         let waiting = self.queue().unwrap_or_default();
-        let Some(place) = waiting.iter().position(|waiter| waiter.transaction == transaction) else {
-            return blockers;
-        };
-        let mode = waiting[place].mode;
-        for grant in &self.granted {
-            if grant.transaction != transaction && !grant.mode.is_compatible(mode) {
-                blockers.push(grant.transaction);
-            }
+        Line {
+            holders: self.granted.iter().map(|grant| (grant.transaction, grant.mode)).collect(),
+            waiters: waiting.iter().map(|waiter| (waiter.transaction, waiter.mode)).collect(),
         }
-        blockers.extend(waiting[..place].iter().map(|waiter| waiter.transaction));
-        blockers
     }
 }
 
