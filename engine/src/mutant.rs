@@ -43,6 +43,8 @@ pub enum Mutant {
     NoBarrier,
     /// A lock that was granted to one who no longer waited for it counts as his: it stays, and its trace replaces those of others.
     TraceUnseenGrant,
+    /// A writer who leaves the key alone replaces the traces of those who read the key beside him (pitfall 22).
+    NoKeyWriteForgetsKeyReaders,
 }
 
 #[cfg(any(test, feature = "mutants"))]

@@ -22,38 +22,57 @@ use crate::lsn::Lsn;
 
 pub use crate::log::Append;
 
-/// The strength of an access, in the modes of multi-granularity locking. On a row only `Read` and `Write` occur,
-/// on a gap `Read` and `IntentWrite`, on a table all four. Two accesses conflict, and therefore order each other,
-/// unless [`AccessMode::is_compatible`].
+/// The strength of an access. Two accesses conflict, and therefore order each other, unless [`AccessMode::is_compatible`].
+///
+/// ```text
+/// resource  modes
+/// table     KeyRead, IntentRead, IntentWrite of its rows; Read, NoKeyWrite, Write of all of them
+/// gap       Read, IntentWrite
+/// row       KeyRead, Read, NoKeyWrite, Write: PostgreSQL's FOR KEY SHARE, FOR SHARE, FOR NO KEY UPDATE, FOR UPDATE
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[repr(u8)]
 pub enum AccessMode {
+    /// Looks at the key of the row, or at its absence, and at nothing else: a child's check of its parent.
+    KeyRead,
     IntentRead,
     IntentWrite,
     Read,
+    /// Writes the row and leaves its key: there is a row before and a row after.
+    NoKeyWrite,
+    /// Anything, insert and delete included.
     Write,
 }
 
 impl AccessMode {
-    /// The compatibility matrix of Gray's multi-granularity locking, without SIX.
+    pub const COUNT: usize = 6;
+
+    /// Gray's matrix of multi-granularity locking, without SIX, and table 13.3 of PostgreSQL's manual.
+    ///
+    /// ```text
+    ///              KeyRead  IntentRead  IntentWrite  Read  NoKeyWrite  Write
+    /// KeyRead                                                            x
+    /// IntentRead                                               x         x
+    /// IntentWrite                                     x        x         x
+    /// Read                                   x                 x         x
+    /// NoKeyWrite                x            x        x        x         x
+    /// Write           x         x            x        x        x         x
+    /// ```
+    #[inline]
     pub fn is_compatible(self, other: AccessMode) -> bool {
-        use AccessMode::{IntentRead, IntentWrite, Read, Write};
-        match (self, other) {
-            (Write, _) | (_, Write) => false,
-            (IntentRead, _) | (_, IntentRead) => true,
-            (Read, Read) | (IntentWrite, IntentWrite) => true,
-            (Read, IntentWrite) | (IntentWrite, Read) => false,
-        }
+        const CONFLICTS: [u8; AccessMode::COUNT] =
+            [0b10_0000, 0b11_0000, 0b11_1000, 0b11_0100, 0b11_1110, 0b11_1111];
+        CONFLICTS[self as usize] & (1 << other as u8) == 0
     }
 
-    /// The weakest mode at least as strong as both.
+    /// The weakest mode at least as strong as both: each is stronger than those before it, but for IntentWrite and Read.
     #[must_use]
     pub fn join(self, other: AccessMode) -> AccessMode {
-        use AccessMode::{IntentRead, Write};
+        use AccessMode::{IntentWrite, NoKeyWrite, Read};
         match (self, other) {
-            (a, b) if a == b => a,
-            (IntentRead, b) => b,
-            (a, IntentRead) => a,
-            _ => Write,
+            (IntentWrite, Read) | (Read, IntentWrite) => NoKeyWrite,
+            _ if (self as u8) < other as u8 => other,
+            _ => self,
         }
     }
 

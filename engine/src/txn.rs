@@ -35,10 +35,70 @@ pub mod two_phase_locking;
 /// Why a row is read: decides its lock.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Intent {
+    /// Only to know whether it is there; nothing else of it is looked at. A child asks so for its parent.
+    KeyRead,
     #[default]
     Read,
-    /// The row will be updated or deleted, or is SELECTed FOR UPDATE.
+    /// It will be updated, but not its primary key; or is SELECTed FOR NO KEY UPDATE.
+    NoKeyWrite,
+    /// It will be deleted, or its key changed; or is SELECTed FOR UPDATE.
     Write,
+    /// Whoever reads it does not wait for others.
+    Impatient(Strength, Impatience),
+}
+
+/// How strong the lock of a row is: PostgreSQL's FOR KEY SHARE, FOR SHARE, FOR NO KEY UPDATE and FOR UPDATE.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Strength {
+    KeyRead,
+    Read,
+    NoKeyWrite,
+    Write,
+}
+
+/// What becomes of a read that would have to wait for a row.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Impatience {
+    /// It goes on as if the row were not there. Nothing says that it will not be there at the end of the transaction: who reads so is not
+    /// serializable, and never logged as a command.
+    SkipLocked,
+    /// It fails (55P03).
+    NoWait,
+}
+
+impl Intent {
+    pub fn strength(self) -> Strength {
+        match self {
+            Intent::KeyRead => Strength::KeyRead,
+            Intent::Read => Strength::Read,
+            Intent::NoKeyWrite => Strength::NoKeyWrite,
+            Intent::Write => Strength::Write,
+            Intent::Impatient(strength, _) => strength,
+        }
+    }
+
+    pub fn impatience(self) -> Option<Impatience> {
+        match self {
+            Intent::Impatient(_, impatience) => Some(impatience),
+            _ => None,
+        }
+    }
+
+    /// Whether the row may be written afterwards.
+    pub fn writes(self) -> bool {
+        self.strength() >= Strength::NoKeyWrite
+    }
+}
+
+impl From<Strength> for Intent {
+    fn from(strength: Strength) -> Intent {
+        match strength {
+            Strength::KeyRead => Intent::KeyRead,
+            Strength::Read => Intent::Read,
+            Strength::NoKeyWrite => Intent::NoKeyWrite,
+            Strength::Write => Intent::Write,
+        }
+    }
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -107,6 +167,8 @@ pub struct Cursor {
     pub(crate) batch: ScanBatch,
     /// The next entry of the batch.
     pub(crate) next: usize,
+    /// The lock of the row handed out last, if the scan skips locked rows and took it for that.
+    pub(crate) unkept: Option<lock_table::Resource>,
 }
 
 impl Cursor {
@@ -123,6 +185,7 @@ impl Cursor {
         self.ahead = 0;
         self.batch.clear();
         self.next = 0;
+        self.unkept = None;
     }
 
     /// Makes the scan empty from here on.
@@ -182,11 +245,12 @@ pub enum Insertion {
 /// What a procedure may do to data: the interpreter needs nothing else. A transaction offers it, and so does replay, which runs
 /// procedures again without locks and logs.
 pub trait Access: Send {
-    /// Enters a table before its rows are touched: fails with `StalePlan` unless its definition still has this version.
-    fn enter(&mut self, table: &Arc<Table>, version: u64, intent: Intent) -> Flow<()>;
+    /// Enters a table before its rows are touched: fails with `StalePlan` unless its definition still has this version. False if all
+    /// its rows are to be skipped ([`Impatience::SkipLocked`]).
+    fn enter(&mut self, table: &Arc<Table>, version: u64, intent: Intent) -> Flow<bool>;
 
-    /// The row under `key`, where it stands; `None` if there is none (and there will be none until this transaction ends). `ahead` is
-    /// what was found under the same key before.
+    /// The row under `key`, where it stands; `None` if there is none (and there will be none until this transaction ends) or if it is
+    /// skipped. Without any bytes for [`Intent::KeyRead`]. `ahead` is what was found under the same key before.
     fn read_point<'g>(
         &mut self,
         table: &Arc<Table>,
@@ -210,13 +274,18 @@ pub trait Access: Send {
         guard: &'g Guard,
     ) -> Flow<Option<RowInPlace<'g>>>;
 
+    /// The row that the scan handed out last has been chosen: a scan that skips locked rows gives the others up.
+    fn keep_row(&mut self, cursor: &mut Cursor) {
+        cursor.unkept = None;
+    }
+
     fn insert(&mut self, table: &Arc<Table>, key: &[u8], row: &[u8]) -> Flow<Insertion>;
 
-    /// Replaces the row under `key`, which was read with [`Intent::Write`] in this transaction. `change` says what the update did: the
+    /// Replaces the row under `key`, which was read with intent to write in this transaction. `change` says what the update did: the
     /// patch if the length stays, else the new row. It goes into the write-set hash, and whether rows are read in place does not.
     fn update(&mut self, table: &Arc<Table>, key: &[u8], row: &[u8], change: &[u8]);
 
-    /// Updates the row under `key`, which stands in `record` and was read with [`Intent::Write`] in this transaction, by exchanging pieces
+    /// Updates the row under `key`, which stands in `record` and was read with intent to write in this transaction, by exchanging pieces
     /// of it; `patch` is that of a [`crate::storage::row::RowPatch`] made for it.
     ///
     /// # Safety

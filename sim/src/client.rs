@@ -4,11 +4,12 @@
 //! the engine. Waits block the thread; durability is handed to the caller, who decides what counts as acknowledged.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use hyades_engine::catalog::{
     CatalogChange, ColumnDefinition, IndexKind, PrimaryKey, TableDefinition, TableName,
 };
-use hyades_engine::db::{Engine, Flow, Interrupt, Logging, LoggingChoice, Worker};
+use hyades_engine::db::{Engine, Flow, Interrupt, Logging, LoggingChoice, Savepoint, Worker};
 use hyades_engine::error::{Abort, sqlstate};
 use hyades_engine::log::durable::Durability;
 use hyades_engine::procedure::frame::{Environment, Frame, RowSink};
@@ -64,6 +65,9 @@ pub fn blocking<T>(mut call: impl FnMut() -> Flow<T>) -> Result<T> {
     }
 }
 
+/// About as long as a transaction of the workloads takes.
+const MOMENT: Duration = Duration::from_micros(100);
+
 /// Collects emitted rows.
 #[derive(Default)]
 struct Rows(Vec<Vec<Value>>);
@@ -118,7 +122,7 @@ fn get(table: &Arc<Table>) -> Arc<Procedure> {
 /// `upsert(key, value)`: inserts the value, or sets the present row's to `combined`.
 fn upsert(name: &str, table: &Arc<Table>, value: SqlType, combined: Expr) -> Arc<Procedure> {
     let code = vec![
-        read_point(Intent::Write, 3),
+        read_point(Intent::NoKeyWrite, 3),
         Instruction::Update { table: 0, row: 0, set: vec![(1, combined)] },
         Instruction::Return,
         Instruction::Insert { table: 0, values: vec![register(0), register(1)], row: 0 },
@@ -177,6 +181,7 @@ pub struct Client {
     frames: Vec<Frame>,
     /// The rows of a call that has to wait.
     pending: Option<Rows>,
+    is_impatient: bool,
 }
 
 impl Client {
@@ -206,6 +211,7 @@ impl Client {
             environment: Environment::default(),
             frames: procedures.into_iter().map(Frame::new).collect(),
             pending: None,
+            is_impatient: false,
         })
     }
 
@@ -227,6 +233,21 @@ impl Client {
         self.worker.rollback()
     }
 
+    /// From now on an operation that has to wait is cancelled (57014) after a moment, in which it may be granted what it waits for.
+    pub fn set_impatient(&mut self, is_impatient: bool) {
+        self.is_impatient = is_impatient;
+    }
+
+    pub fn savepoint(&mut self) -> Savepoint {
+        self.worker.savepoint()
+    }
+
+    /// Undoes what has been done since, and gives up what it waits for.
+    pub fn rollback_to(&mut self, savepoint: Savepoint) -> Durability {
+        self.pending = None;
+        self.worker.rollback_to(savepoint)
+    }
+
     /// Starts an operation, or goes on with one that had to wait (same arguments then).
     pub fn attempt(&mut self, operation: Operation, arguments: &[Value]) -> Flow<Vec<Vec<Value>>> {
         let frame = &mut self.frames[operation as usize];
@@ -246,7 +267,17 @@ impl Client {
     }
 
     fn run(&mut self, operation: Operation, arguments: &[Value]) -> Result<Vec<Vec<Value>>> {
-        blocking(|| self.attempt(operation, arguments))
+        if !self.is_impatient {
+            return blocking(|| self.attempt(operation, arguments));
+        }
+        match self.attempt(operation, arguments) {
+            Ok(rows) => Ok(rows),
+            Err(Interrupt::Failed(error)) => Err(error),
+            Err(Interrupt::Wait(_)) => {
+                std::thread::sleep(MOMENT);
+                Err(Error::input(sqlstate::QUERY_CANCELED, "canceling statement due to user request"))
+            }
+        }
     }
 
     /// Calls a routine as a transaction of its own, logged as wished if that is possible; ends it unless it failed.

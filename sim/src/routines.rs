@@ -6,6 +6,8 @@
 //! | `lists` | number, four times (kind, key, element) | steps over lists (0 read, 1 append, 2 scan forward, 3 backward, 4 none); emits step, key and list for each list met, and enters in the ledger what it has read |
 //! | `copy` | from, to, amount | sets `to` to what stands under `from` (0 if absent) plus the amount |
 //! | `sum` | from, to, into | sets `into` to number and sum of the rows in `from <= key < to` |
+//! | `refer` | key, to, amount | sets `to` to the amount if there is a row under `key`, of which it looks at nothing else, and to 0 if not |
+//! | `bump` | amount | adds the amount to every number |
 //! | `remove` | key | deletes a row, if it is there |
 //! | `journal` | value | adds a row to a table without a primary key |
 //! | `surroundings` | key | sets the text under `key` to times, in the time zone, and chance |
@@ -39,6 +41,8 @@ const ROUTINES: &[(&str, usize)] = &[
     ("lists", 13),
     ("copy", 3),
     ("sum", 3),
+    ("refer", 3),
+    ("bump", 1),
     ("remove", 1),
     ("journal", 1),
     ("surroundings", 1),
@@ -156,7 +160,7 @@ fn read(table: u16, key: Expr, intent: Intent, absent: Label) -> Instruction {
 fn upsert(code: &mut Vec<Instruction>, table: u16, key: Expr, value: Expr) {
     let at = code.len() as Label;
     code.extend([
-        read(table, key.clone(), Intent::Write, at + 3),
+        read(table, key.clone(), Intent::NoKeyWrite, at + 3),
         Instruction::Update { table, row: table, set: vec![(1, value.clone())] },
         Instruction::Jump { to: at + 4 },
         Instruction::Insert { table, values: vec![key, value], row: table },
@@ -182,7 +186,7 @@ fn script_step(code: &mut Vec<Instruction>, kind: u16, seen: u16) {
         Instruction::Delete { table: NUMBERS, row: NUMBERS },
         Instruction::Jump { to: end },
         Instruction::JumpUnless { condition: writes, to: end },
-        read(NUMBERS, key.clone(), Intent::Write, at + 12),
+        read(NUMBERS, key.clone(), Intent::NoKeyWrite, at + 12),
         Instruction::Update { table: NUMBERS, row: NUMBERS, set: vec![(1, combined)] },
         Instruction::Jump { to: end },
         Instruction::Insert { table: NUMBERS, values: vec![key, value], row: NUMBERS },
@@ -229,7 +233,7 @@ fn list_step(code: &mut Vec<Instruction>, step: i64, kind: u16, seen: u16) {
         emit_read,
         Instruction::Jump { to: end },
         Instruction::JumpUnless { condition: equal(register(kind), 1), to: at + 10 },
-        read(LISTS, key.clone(), Intent::Write, at + 9),
+        read(LISTS, key.clone(), Intent::NoKeyWrite, at + 9),
         Instruction::Update {
             table: LISTS,
             row: LISTS,
@@ -275,6 +279,28 @@ fn copy() -> Vec<Instruction> {
     ];
     upsert(&mut code, NUMBERS, register(1), add(register(3), register(2)));
     code
+}
+
+fn refer() -> Vec<Instruction> {
+    let mut code = vec![
+        Instruction::Evaluate { expr: integer(0), into: 3 },
+        read(NUMBERS, register(0), Intent::KeyRead, 3),
+        Instruction::Evaluate { expr: register(2), into: 3 },
+    ];
+    upsert(&mut code, NUMBERS, register(1), register(3));
+    code
+}
+
+fn bump() -> Vec<Instruction> {
+    let range = ScanRange { lower: ScanBound::Unbounded, upper: ScanBound::Unbounded };
+    let (direction, intent) = (Direction::Forward, Intent::NoKeyWrite);
+    let set = vec![(1, add(column(NUMBERS, 1), register(0)))];
+    vec![
+        Instruction::OpenScan { cursor: 0, table: NUMBERS, range, direction, intent },
+        Instruction::NextRow { cursor: 0, row: NUMBERS, end: 4 },
+        Instruction::Update { table: NUMBERS, row: NUMBERS, set },
+        Instruction::Jump { to: 1 },
+    ]
 }
 
 fn sum(range: ScanRange, into: u16, seen: u16) -> Vec<Instruction> {
@@ -332,6 +358,8 @@ fn code_of(body: &str) -> Option<Vec<Instruction>> {
         "script" => script(),
         "lists" => lists(),
         "copy" => copy(),
+        "refer" => refer(),
+        "bump" => bump(),
         // Another version of the same routine, for replacements.
         "copy twice" => {
             let mut code = copy();

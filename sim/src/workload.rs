@@ -4,6 +4,9 @@
 //! show as cycles); one statement each, or all steps of a transaction in one call. A call enters in the ledger what it has read, so
 //! that a replay which reads anything else diverges.
 //!
+//! Now and then a statement that has to wait is cancelled, with whatever it was granted in that moment, and its transaction goes on from a
+//! savepoint.
+//!
 //! Across a crash the history goes on: outcomes that no client has learned are unknown, and the first transaction after the
 //! recovery reads all lists. So the checker demands that what was acknowledged is in the lists, that whoever is there has all his appends
 //! there, and that no answered read saw what is gone.
@@ -12,6 +15,7 @@ use std::sync::Arc;
 
 use hyades_engine::catalog::IndexKind;
 use hyades_engine::db::{Engine, Logging};
+use hyades_engine::error::sqlstate;
 use hyades_engine::procedure::ir::Direction;
 use hyades_engine::{Error, Result};
 use rand::rngs::StdRng;
@@ -38,30 +42,48 @@ fn steps(
     random: &mut StdRng,
 ) -> Result<()> {
     for _ in 0..random.random_range(1..=4) {
-        let key = random.random_range(0..KEYS);
-        match random.random_range(0..10) {
-            0..4 => {
-                let list = client.get_list(key)?;
-                recording.read(key, list);
+        client.set_impatient(random.random_bool(0.3));
+        let savepoint = client.savepoint();
+        let done = step(client, recording, recorder, random);
+        client.set_impatient(false);
+        match done {
+            Err(Error::Input(error)) if error.state == sqlstate::QUERY_CANCELED => {
+                client.rollback_to(savepoint);
             }
-            4..9 => {
-                let element = recorder.new_element();
-                client.append_list(key, element)?;
-                recording.append(key, element);
-            }
-            _ => {
-                let direction =
-                    if random.random_bool(0.5) { Direction::Forward } else { Direction::Backward };
-                let end = (key + SCANNED_KEYS).min(KEYS);
-                let found = client.scan_lists(key, end, direction)?;
-                for key in key..end {
-                    let list = found.iter().find(|(at, _)| *at == key).map(|(_, list)| list.clone());
-                    recording.read(key, list.unwrap_or_default());
-                }
-            }
+            done => done?,
         }
         if random.random_bool(0.3) {
             std::thread::yield_now();
+        }
+    }
+    Ok(())
+}
+
+fn step(
+    client: &mut Client,
+    recording: &mut Recording<'_>,
+    recorder: &Recorder,
+    random: &mut StdRng,
+) -> Result<()> {
+    let key = random.random_range(0..KEYS);
+    match random.random_range(0..10) {
+        0..4 => {
+            let list = client.get_list(key)?;
+            recording.read(key, list);
+        }
+        4..9 => {
+            let element = recorder.new_element();
+            client.append_list(key, element)?;
+            recording.append(key, element);
+        }
+        _ => {
+            let direction = if random.random_bool(0.5) { Direction::Forward } else { Direction::Backward };
+            let end = (key + SCANNED_KEYS).min(KEYS);
+            let found = client.scan_lists(key, end, direction)?;
+            for key in key..end {
+                let list = found.iter().find(|(at, _)| *at == key).map(|(_, list)| list.clone());
+                recording.read(key, list.unwrap_or_default());
+            }
         }
     }
     Ok(())

@@ -69,7 +69,7 @@ fn random_call(client: &mut Client, random: &mut StdRng) -> bool {
     let mut key = || random.random_range(0..KEYS) as i64;
     let (one, other) = (key(), key());
     let low = one.min(other);
-    let (name, arguments) = match random.random_range(0..22) {
+    let (name, arguments) = match random.random_range(0..28) {
         0..7 => ("copy", vec![one, other, random.random_range(1..5)]),
         7..11 => ("sum", vec![low, low + random.random_range(1..6), random.random_range(0..KEYS) as i64]),
         11..15 => ("remove", vec![one]),
@@ -77,6 +77,8 @@ fn random_call(client: &mut Client, random: &mut StdRng) -> bool {
         16 => ("surroundings", vec![one]),
         17 => ("fail", vec![one]),
         18..20 => ("chances", vec![one]),
+        20..25 => ("refer", vec![one, other, random.random_range(1..5)]),
+        25 => ("bump", vec![one]),
         _ => ("journal", vec![one]),
     };
     let logging = if random.random_bool(0.7) { Logging::Command } else { Logging::Data };

@@ -9,6 +9,7 @@
 //! | 16 no sync before the cut | crash points: what a start has shown is gone | `engine/tests/recovery_mutants.rs` |
 //! | 19 tuple LVs read as zero, 21 idle workers hold back nothing | a late writer and his early successor, replayed | `engine/tests/mutants.rs` (19), `engine/tests/recovery_mutants.rs` (21) |
 //! | 22 no readLV, 23 gaps divided without LVs | calls in log 1, then a writer in log 0 that overtakes them in replay | |
+//! | grants that nobody looked at leave traces, writers beside key readers forget them | calls in log 1, then a writer in log 0, as above | `engine/src/db/lock_tests.rs` |
 //! | 26 nothing captured, 29 schema changes are no barriers | calls in log 1, and a replacement of their routine in log 0 | |
 //!
 //! One test, because the switch is for the whole process. Every search passes without a bug first.
@@ -20,12 +21,12 @@ use std::time::{Duration, Instant};
 
 use hyades_engine::catalog::IndexKind;
 use hyades_engine::config::Config;
-use hyades_engine::db::{Engine, Logging};
+use hyades_engine::db::{Engine, Interrupt, Logging};
 use hyades_engine::error::Error;
 use hyades_engine::mutant::{Mutant, activate};
 use hyades_engine::recovery::recover;
 use hyades_engine::storage::catalog::Catalog;
-use hyades_sim::client::{Client, big, create_tables};
+use hyades_sim::client::{Client, Operation, big, create_tables};
 use hyades_sim::crash::{
     DATA, Life, Observed, Scenario, live, recover_and_check, script, try_point, within, without_the_lost,
 };
@@ -227,6 +228,40 @@ fn abandoned_keys_are_followed(attempt: u64) -> Outcome {
     })
 }
 
+/// A call has found a row while others changed its columns; then the row is deleted.
+fn key_readers_are_followed(attempt: u64) -> Outcome {
+    overtaken(attempt, |_, [in_log_0, in_log_1]| {
+        (0..CALLS).try_for_each(|key| command(in_log_1, "refer", [key * 10, 5_000 + key, 1]))?;
+        (0..CALLS).try_for_each(|key| put(in_log_0, key * 10))?;
+        (0..CALLS).try_for_each(|key| {
+            in_log_0.begin();
+            in_log_0.delete_number(key * 10)?;
+            in_log_0.commit().map(drop)
+        })
+    })
+}
+
+/// A call reads a row that somebody else has read, too, and wants to write then. He is granted that when the call ends, and has cancelled it.
+fn readers_before_cancelled_upgrades_are_followed(attempt: u64) -> Outcome {
+    overtaken(attempt, |_, [in_log_0, in_log_1]| {
+        (0..CALLS).try_for_each(|key| {
+            in_log_0.begin();
+            in_log_0.get_number(key * 10)?;
+            in_log_1.worker().begin();
+            let arguments = [key * 10, 5_000 + key, 1].map(|argument| big(argument as i64));
+            in_log_1.call_inside("copy", &arguments, Logging::Command)?;
+            let savepoint = in_log_0.savepoint();
+            let upgrade = in_log_0.attempt(Operation::PutNumber, &[big(key as i64 * 10), big(7)]);
+            assert!(matches!(upgrade, Err(Interrupt::Wait(_))), "the call has read the row");
+            in_log_1.commit()?;
+            in_log_0.rollback_to(savepoint);
+            in_log_0.put_number(7_000 + key, 1)?;
+            in_log_0.commit()?;
+            put(in_log_0, key * 10)
+        })
+    })
+}
+
 fn surroundings_are_captured(attempt: u64) -> Outcome {
     overtaken(attempt, |_, [_, in_log_1]| {
         in_log_1.environment().transaction_time = 1 + attempt as i64;
@@ -249,7 +284,7 @@ fn search(step: Search, attempts: u64) -> Option<(u64, String)> {
 
 #[test]
 fn every_mutant_is_found() {
-    let searches: [(Mutant, Search, u64); 15] = [
+    let searches: [(Mutant, Search, u64); 17] = [
         (Mutant::OwnEndInStoredLv, crash_point, 10),
         (Mutant::ReserveBeforeFreeze, crash_point, 10),
         (Mutant::ReleaseBeforeRaise, crashed_history, 100),
@@ -263,6 +298,8 @@ fn every_mutant_is_found() {
         (Mutant::NoReadLv, readers_are_followed, 10),
         (Mutant::NoGapLv, divided_gaps_are_followed, 10),
         (Mutant::NoGapLv, abandoned_keys_are_followed, 10),
+        (Mutant::NoKeyWriteForgetsKeyReaders, key_readers_are_followed, 10),
+        (Mutant::TraceUnseenGrant, readers_before_cancelled_upgrades_are_followed, 10),
         (Mutant::NothingCaptured, surroundings_are_captured, 1),
         (Mutant::NoBarrier, schema_changes_are_barriers, 10),
     ];
@@ -274,9 +311,11 @@ fn every_mutant_is_found() {
         readers_are_followed,
         divided_gaps_are_followed,
         abandoned_keys_are_followed,
+        key_readers_are_followed,
+        readers_before_cancelled_upgrades_are_followed,
         surroundings_are_captured,
         schema_changes_are_barriers,
-    ] as [Search; 9]
+    ] as [Search; 11]
     {
         assert_eq!(search(step, 10), None, "a search must find nothing without a bug");
     }

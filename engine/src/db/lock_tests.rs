@@ -130,3 +130,79 @@ fn a_claim_of_another_lock_leaves_an_unseen_upgrade_as_it_was() {
     fixture.lock(2, ROW, AccessMode::Write);
     fixture.assert_follows(2, &reader, "whoever overwrites a row follows the call that read it");
 }
+
+/// A call has read the key of a row while it was being changed, and the one who changed it goes last.
+#[test]
+fn a_deletion_follows_the_key_reader_beside_a_writer_of_other_columns() {
+    let mut fixture = Fixture::new();
+    fixture.lock(0, ROW, AccessMode::NoKeyWrite);
+    fixture.lock(1, ROW, AccessMode::KeyRead);
+    let reader = fixture.commit(1, &[ROW], Trace::Command);
+    let writer = fixture.commit(0, &[ROW], Trace::Data);
+    fixture.lock(2, ROW, AccessMode::Write);
+    fixture.assert_follows(2, &reader, "a replay must find the row that the call has found");
+    fixture.assert_follows(2, &writer, "writers follow each other");
+    fixture.commit(2, &[ROW], Trace::Data);
+}
+
+/// The same where the trace of the reader comes first, and several writers after it.
+#[test]
+fn a_trace_of_a_key_reader_outlives_writers_of_other_columns() {
+    let mut fixture = Fixture::new();
+    fixture.lock(1, ROW, AccessMode::KeyRead);
+    let reader = fixture.commit(1, &[ROW], Trace::Command);
+    for trace in [Trace::Data, Trace::Command] {
+        fixture.lock(0, ROW, AccessMode::NoKeyWrite);
+        assert!(!reader.is_covered_by(fixture.vectors[0].entries()), "it need not follow");
+        fixture.commit(0, &[ROW], trace);
+    }
+    fixture.lock(2, ROW, AccessMode::Write);
+    fixture.assert_follows(2, &reader, "a replay must find the row that the call has found");
+}
+
+#[test]
+fn a_writer_of_other_columns_follows_whoever_has_read_them() {
+    let mut fixture = Fixture::new();
+    fixture.lock(0, ROW, AccessMode::Read);
+    let reader = fixture.commit(0, &[ROW], Trace::Command);
+    fixture.lock(1, ROW, AccessMode::NoKeyWrite);
+    fixture.assert_follows(1, &reader, "the row was another one when it was read");
+    let writer = fixture.commit(1, &[ROW], Trace::Data);
+    fixture.lock(2, ROW, AccessMode::Read);
+    fixture.assert_follows(2, &writer, "what has been read must not be lost");
+}
+
+/// What two transactions hold one after the other and cannot hold together orders them, whatever else the row has seen.
+#[test]
+fn whoever_cannot_share_a_row_follows_the_last_holder() {
+    use AccessMode::{KeyRead, NoKeyWrite, Read, Write};
+    let modes = [KeyRead, Read, NoKeyWrite, Write];
+    for before in modes {
+        for first in modes {
+            for second in modes {
+                let mut fixture = Fixture::new();
+                fixture.lock(2, ROW, before);
+                fixture.commit(2, &[ROW], Trace::Command);
+                fixture.lock(0, ROW, first);
+                let token = fixture.commit(0, &[ROW], Trace::Command);
+                fixture.lock(1, ROW, second);
+                let follows = token.is_covered_by(fixture.vectors[1].entries());
+                assert!(follows || first.is_compatible(second), "{before:?}, {first:?}, {second:?}");
+            }
+        }
+    }
+}
+
+/// What is below the floor is forgotten, and whoever comes later starts from the floor.
+#[test]
+fn a_forgotten_key_reader_is_followed_by_way_of_the_floor() {
+    let mut fixture = Fixture::new();
+    fixture.lock(1, ROW, AccessMode::KeyRead);
+    let reader = fixture.commit(1, &[ROW], Trace::Command);
+    fixture.logs.raise_floor();
+    fixture.lock(0, ROW, AccessMode::NoKeyWrite);
+    fixture.commit(0, &[ROW], Trace::Data);
+    fixture.lock(2, ROW, AccessMode::Write);
+    let deleter = fixture.commit(2, &[ROW], Trace::Data);
+    assert!(reader.is_covered_by(deleter.entries()));
+}

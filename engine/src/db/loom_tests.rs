@@ -1,8 +1,8 @@
 //! The lock table with Taurus' vectors, in every interleaving: whoever gets a tuple after somebody in whose way he is follows him.
 //!
-//! Here, because only `db` knows both. A model of the logs stands in for the real ones: a place is reserved by one atomic add and counts as filled and durable at once, and a
-//! logger raises the floor to what is durable, at any time. So entries are evicted and defaulted wherever that may happen. What each
-//! transaction did is kept in plain cells behind the locks; a transaction that is refused a lock gives up.
+//! The logs are those of `lock_model`, with a logger that raises the floor at any time. What each transaction did is kept in plain cells
+//! behind the locks. Some transactions give up where they are refused a lock; others wait, and are granted it, cancel, claim it while they
+//! want another one already, or are the victim of a deadlock.
 //!
 //! Checked of every record: its LV covers the ends of those that it must follow (pitfalls 3, 19, 22, 23), and nothing that had not been
 //! reserved before it (pitfall 2).
@@ -16,8 +16,11 @@ use crate::txn::lock_table::{Acquired, LockTable, Resource, TransactionId};
 /// What stands behind the lock of a row or a gap: the ends of the records of those who touched it, by log.
 #[derive(Default)]
 struct Touched {
+    /// Whether the row is there.
+    made: [AtomicU64; LOGS],
     written: [AtomicU64; LOGS],
     read: [AtomicU64; LOGS],
+    key_read: [AtomicU64; LOGS],
 }
 
 impl Touched {
@@ -29,6 +32,22 @@ impl Touched {
                 "it does not follow the record that ends at {end} in log {log}"
             );
         }
+    }
+}
+
+impl Touched {
+    /// A command with this vector and token has touched the row in this mode.
+    fn touch(&self, log: usize, mode: AccessMode, vector: &LsnVector, token: &LsnVector) {
+        use AccessMode::{IntentRead, IntentWrite, KeyRead, NoKeyWrite, Read, Write};
+        let (follows, leaves): (&[_], &[_]) = match mode {
+            KeyRead => (&[&self.made], &[&self.key_read]),
+            Read => (&[&self.written, &self.made], &[&self.read]),
+            NoKeyWrite => (&[&self.written, &self.made, &self.read], &[&self.written]),
+            Write => (&[&self.written, &self.made, &self.read, &self.key_read], &[&self.written, &self.made]),
+            IntentRead | IntentWrite => unreachable!("rows have no intents"),
+        };
+        follows.iter().for_each(|ends| Touched::must_be_covered(ends, vector));
+        leaves.iter().for_each(|ends| ends[log].store(token.get(log).0, Ordering::Relaxed));
     }
 }
 
@@ -70,23 +89,96 @@ impl Model {
         });
     }
 
-    /// A transaction that locks `resource` and does nothing else, logged as a command.
-    fn touch(&self, log: usize, resource: Resource, mode: AccessMode) -> bool {
-        let mut vector = self.logs.new_dependencies();
-        if !self.lock(log, resource, mode, &mut vector) {
-            return false;
-        }
-        let token = self.logs.commit(log, &mut vector);
-        Touched::must_be_covered(&self.touched.written, &vector);
-        match mode {
-            AccessMode::Read => self.touched.read[log].store(token.get(log).0, Ordering::Relaxed),
-            _ => {
-                Touched::must_be_covered(&self.touched.read, &vector);
-                self.touched.written[log].store(token.get(log).0, Ordering::Relaxed);
+    /// Locks one resource and waits for it; false if that would be a deadlock.
+    fn lock_waiting(&self, log: usize, resource: Resource, mode: AccessMode, vector: &mut LsnVector) -> bool {
+        let transaction = TransactionId(log as u64);
+        loop {
+            match self.locks.acquire(&self.logs, vector, transaction, resource, mode) {
+                Acquired::New(_) | Acquired::Held(_) => return true,
+                Acquired::Deadlock => return false,
+                Acquired::Wait(ticket) => {
+                    while !ticket.is_ready() {
+                        loom::thread::yield_now();
+                    }
+                }
             }
         }
-        self.release(log, resource, &token, Trace::Command);
-        true
+    }
+
+    /// The end of a command that has done this to `ROW`.
+    fn finish(&self, log: usize, mode: AccessMode, mut vector: LsnVector) {
+        let token = self.logs.commit(log, &mut vector);
+        self.touched.touch(log, mode, &vector, &token);
+        self.release(log, ROW, &token, Trace::Command);
+        self.locks.forget_waits(TransactionId(log as u64));
+    }
+
+    /// A transaction that locks `ROW` and does nothing else, logged as a command.
+    fn touch(&self, log: usize, mode: AccessMode) -> bool {
+        let mut vector = self.logs.new_dependencies();
+        let is_locked = self.lock(log, ROW, mode, &mut vector);
+        if is_locked {
+            self.finish(log, mode, vector);
+        }
+        is_locked
+    }
+
+    /// The same, waiting.
+    fn touch_waiting(&self, log: usize, mode: AccessMode) {
+        let mut vector = self.logs.new_dependencies();
+        assert!(
+            self.lock_waiting(log, ROW, mode, &mut vector),
+            "it holds nothing that anybody could wait for"
+        );
+        self.finish(log, mode, vector);
+    }
+
+    /// A transaction that has `ROW` in one mode and asks for a stronger one. If it would have to wait, it cancels that, and goes on with
+    /// what it has.
+    fn upgrade_or_cancel(&self, log: usize, from: AccessMode, to: AccessMode) {
+        let mut vector = self.logs.new_dependencies();
+        if !self.lock(log, ROW, from, &mut vector) {
+            return;
+        }
+        let transaction = TransactionId(log as u64);
+        let mode = match self.locks.acquire(&self.logs, &mut vector, transaction, ROW, to) {
+            Acquired::New(mode) | Acquired::Held(mode) => mode,
+            Acquired::Deadlock => from,
+            Acquired::Wait(_) => {
+                loom::thread::yield_now();
+                self.locks.withdraw(transaction, ROW);
+                from
+            }
+        };
+        self.finish(log, mode, vector);
+    }
+
+    /// A transaction that waits for `ROW` and then wants `KEY` first: what it has got meanwhile it keeps.
+    fn wait_and_claim(&self, log: usize, mode: AccessMode) {
+        let mut vector = self.logs.new_dependencies();
+        let transaction = TransactionId(log as u64);
+        let has_row = match self.locks.acquire(&self.logs, &mut vector, transaction, ROW, mode) {
+            Acquired::New(_) | Acquired::Held(_) => true,
+            Acquired::Deadlock => unreachable!("it holds nothing"),
+            Acquired::Wait(_) => self.locks.claim(&self.logs, &mut vector, transaction, ROW),
+        };
+        assert!(self.lock_waiting(log, KEY, AccessMode::Write, &mut vector), "nobody else wants it");
+        self.release(log, KEY, &vector, Trace::None);
+        if has_row {
+            self.finish(log, mode, vector);
+        }
+    }
+
+    /// Two locks, one after the other; true if the second would have been a deadlock.
+    fn take_both(&self, log: usize, first: (Resource, AccessMode), second: (Resource, AccessMode)) -> bool {
+        let mut vector = self.logs.new_dependencies();
+        assert!(self.lock_waiting(log, first.0, first.1, &mut vector), "it holds nothing");
+        let is_victim = !self.lock_waiting(log, second.0, second.1, &mut vector);
+        for resource in [first.0, second.0] {
+            self.release(log, resource, &vector, Trace::None);
+        }
+        self.locks.forget_waits(TransactionId(log as u64));
+        is_victim
     }
 
     /// An insert that divides the gap and is rolled back or not.
@@ -141,13 +233,13 @@ fn loom_writers_follow_each_other_also_through_the_floor() {
     loom::model(|| {
         let model = Model::new(1);
         let other = spawn(&model, |model| {
-            model.touch(1, ROW, AccessMode::Write);
+            model.touch(1, AccessMode::Write);
         });
         let logger = spawn(&model, |model| model.logs.raise_floor());
-        model.touch(0, ROW, AccessMode::Write);
+        model.touch(0, AccessMode::Write);
         other.join().expect("it ends");
         logger.join().expect("it ends");
-        assert!(model.touch(2, ROW, AccessMode::Write), "nobody is left");
+        assert!(model.touch(2, AccessMode::Write), "nobody is left");
     });
 }
 
@@ -156,15 +248,15 @@ fn loom_a_writer_follows_all_command_readers() {
     loom::model(|| {
         let model = Model::new(1);
         let reader = spawn(&model, |model| {
-            model.touch(1, ROW, AccessMode::Read);
+            model.touch(1, AccessMode::Read);
         });
         let writer = spawn(&model, |model| {
-            model.touch(2, ROW, AccessMode::Write);
+            model.touch(2, AccessMode::Write);
         });
-        model.touch(0, ROW, AccessMode::Read);
+        model.touch(0, AccessMode::Read);
         reader.join().expect("it ends");
         writer.join().expect("it ends");
-        assert!(model.touch(2, ROW, AccessMode::Write), "nobody is left");
+        assert!(model.touch(2, AccessMode::Write), "nobody is left");
     });
 }
 
@@ -187,6 +279,88 @@ fn loom_both_parts_of_a_divided_gap_follow_its_readers() {
                 Touched::must_be_covered(&model.touched.read, &vector);
                 model.release(2, part, &token, Trace::None);
             }
+        });
+    }
+}
+
+#[test]
+fn loom_whoever_waits_follows_whom_it_has_waited_for() {
+    use AccessMode::{KeyRead, NoKeyWrite, Read, Write};
+    for (first, second) in [(Write, Write), (Read, NoKeyWrite), (KeyRead, Write), (KeyRead, NoKeyWrite)] {
+        loom::model(move || {
+            let model = Model::new(1);
+            let other = spawn(&model, move |model| model.touch_waiting(1, first));
+            let logger = spawn(&model, |model| model.logs.raise_floor());
+            model.touch_waiting(0, second);
+            other.join().expect("it ends");
+            logger.join().expect("it ends");
+            assert!(model.touch(2, Write), "nobody is left");
+        });
+    }
+}
+
+/// Pitfall 22 beside a writer: whoever deletes the row follows the call that has found it.
+#[test]
+fn loom_a_deleter_follows_key_readers_beside_writers() {
+    use AccessMode::{KeyRead, NoKeyWrite, Write};
+    loom::model(|| {
+        let model = Model::new(1);
+        let reader = spawn(&model, |model| {
+            model.touch(1, KeyRead);
+        });
+        let deleter = spawn(&model, |model| {
+            model.touch(2, Write);
+        });
+        model.touch(0, NoKeyWrite);
+        reader.join().expect("it ends");
+        deleter.join().expect("it ends");
+        assert!(model.touch(2, Write), "nobody is left");
+    });
+}
+
+/// The cancel may come before the grant, with it, or after it: the traces of those who held the row meanwhile are kept.
+#[test]
+fn loom_a_cancelled_upgrade_loses_no_trace() {
+    use AccessMode::{KeyRead, NoKeyWrite, Read, Write};
+    for (held, from, to) in [(Read, Read, Write), (Read, KeyRead, NoKeyWrite), (KeyRead, NoKeyWrite, Write)] {
+        loom::model(move || {
+            let model = Model::new(1);
+            let holder = spawn(&model, move |model| model.touch_waiting(1, held));
+            model.upgrade_or_cancel(0, from, to);
+            holder.join().expect("it ends");
+            assert!(model.touch(2, Write), "nobody is left, and no grant either");
+        });
+    }
+}
+
+#[test]
+fn loom_a_claim_keeps_a_grant_or_gives_up_the_wait() {
+    loom::model(|| {
+        let model = Model::new(1);
+        let holder = spawn(&model, |model| model.touch_waiting(1, AccessMode::Write));
+        model.wait_and_claim(0, AccessMode::Write);
+        holder.join().expect("it ends");
+        assert!(model.touch(2, AccessMode::Write), "nobody is left, and no wait either");
+    });
+}
+
+/// Of two that close a circle at once one goes on, and nobody is a victim without a circle.
+#[test]
+fn loom_a_deadlock_has_one_victim() {
+    use AccessMode::{Read, Write};
+    let crossed = [((ROW, Write), (KEY, Write)), ((KEY, Write), (ROW, Write))];
+    let upgrades = [((ROW, Read), (ROW, Write)), ((ROW, Read), (ROW, Write))];
+    for [mine, theirs] in [crossed, upgrades] {
+        loom::model(move || {
+            let model = Model::new(2);
+            let other = loom::thread::spawn({
+                let model = Arc::clone(&model);
+                move || model.take_both(1, theirs.0, theirs.1)
+            });
+            let is_victim = model.take_both(0, mine.0, mine.1);
+            let is_other_victim = other.join().expect("it ends");
+            assert!(!(is_victim && is_other_victim), "one would have been enough");
+            assert!(model.touch(2, Write), "nobody is left");
         });
     }
 }

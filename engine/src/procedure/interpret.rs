@@ -273,6 +273,7 @@ impl<'r, T: Access> Run<'r, T> {
             Instruction::ReadPoint { .. }
             | Instruction::OpenScan { .. }
             | Instruction::NextRow { .. }
+            | Instruction::KeepRow { .. }
             | Instruction::InsertOr { .. }
             | Instruction::Update { .. }
             | Instruction::Delete { .. } => return self.data_step(procedure, instruction),
@@ -297,7 +298,7 @@ impl<'r, T: Access> Run<'r, T> {
             }
             Instruction::OpenScan { cursor, table, range, direction, intent } => {
                 let reference = &procedure.tables[usize::from(*table)];
-                self.transaction.enter(&reference.table, reference.version, *intent)?;
+                let is_open = self.transaction.enter(&reference.table, reference.version, *intent)?;
                 let slot = usize::from(*cursor);
                 let mut bounds = std::mem::take(&mut self.frame.cursors[slot].position.range);
                 let context = self.context();
@@ -305,7 +306,7 @@ impl<'r, T: Access> Run<'r, T> {
                 let cursor = &mut self.frame.cursors[slot];
                 cursor.table = usize::from(*table);
                 cursor.position.open(bounds, *direction, *intent);
-                if !is_possible {
+                if !is_possible || !is_open {
                     cursor.position.finish();
                     return Ok(Next::Following);
                 }
@@ -324,6 +325,11 @@ impl<'r, T: Access> Run<'r, T> {
                 self.set_row(*row, found);
                 Ok(Next::Following)
             }
+            Instruction::KeepRow { cursor } => {
+                let cursor = &mut self.frame.cursors[usize::from(*cursor)];
+                self.transaction.keep_row(&mut cursor.position);
+                Ok(Next::Following)
+            }
             write => self.write_step(procedure, write),
         }
     }
@@ -335,7 +341,9 @@ impl<'r, T: Access> Run<'r, T> {
         intent: crate::txn::Intent,
         row: RowSlot,
     ) -> Flow<bool> {
-        self.transaction.enter(&reference.table, reference.version, intent)?;
+        if !self.transaction.enter(&reference.table, reference.version, intent)? {
+            return Ok(false);
+        }
         let ahead = self.found_ahead(&reference.table, key);
         let found = self.transaction.read_point(&reference.table, key, intent, ahead, self.guard)?;
         if found.is_none() {

@@ -149,7 +149,7 @@ pub struct TableReference {
     pub key_layout: Arc<KeyLayout>,
 }
 
-pub use crate::txn::{Direction, Intent};
+pub use crate::txn::{Direction, Impatience, Intent, Strength};
 
 /// One end of a scan: a prefix of the primary key's columns, already of the columns' types. A NULL in it makes the scan
 /// empty.
@@ -180,7 +180,8 @@ pub enum Instruction {
         condition: Expr,
         to: Label,
     },
-    /// Reads the row with this full primary key into `row`, or jumps to `absent`. A NULL key value is absent.
+    /// Reads the row with this full primary key into `row`, or jumps to `absent`. A NULL key value is absent. With
+    /// [`Intent::KeyRead`], `row` gets only the key, and nothing may look at its columns; also below.
     ReadPoint {
         table: TableIndex,
         key: Vec<Expr>,
@@ -211,6 +212,10 @@ pub enum Instruction {
         row: RowSlot,
         end: Label,
     },
+    /// The row that the scan handed out last is one of those that are wanted. A scan that skips locked rows gives the locks of the others up.
+    KeepRow {
+        cursor: CursorSlot,
+    },
     /// Inserts a row of one value per column, of the columns' types. NOT NULL, the primary key's uniqueness and lengths are
     /// checked here. The new row also lands in `row`.
     Insert {
@@ -225,7 +230,8 @@ pub enum Instruction {
         row: RowSlot,
         duplicate: Label,
     },
-    /// Sets columns of the row last read into `row` with [`Intent::Write`]; all expressions see the old row; `row` then holds
+    /// Sets columns of the row last read into `row` with [`Intent::Write`], or, if none of the key is among them, with
+    /// [`Intent::NoKeyWrite`]; all expressions see the old row; `row` then holds
     /// the new one. A changed primary key is a delete and an insert.
     Update {
         table: TableIndex,

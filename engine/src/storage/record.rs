@@ -196,7 +196,7 @@ impl Record {
     /// where there is no row.
     ///
     /// # Safety
-    /// The caller holds a lock that keeps every other reader and writer of the row away, and uses no bytes any more that it got from
+    /// The caller holds a lock that keeps everybody else away who reads or writes the row's bytes (not who asks [`Record::has_row`]), and uses no bytes any more that it got from
     /// [`Record::row`] before.
     pub(crate) unsafe fn patch(&self, patch: &mut [u8], _guard: &Guard) {
         let Some(row) = handle(self.row.load(Ordering::Acquire)) else { return };

@@ -6,9 +6,10 @@ use std::ops::Bound;
 
 use crossbeam_epoch::{self as epoch, Guard};
 
+use crate::storage::record::Record;
 use crate::storage::scan_batch::ScanDirection;
 use crate::storage::table::Table;
-use crate::txn::{Cursor, Direction, RowInPlace};
+use crate::txn::{Cursor, Direction, Intent, RowInPlace, Strength};
 
 /// Keys in the first batch of a scan: many scans want one row, or a few.
 const FIRST_AHEAD: usize = 4;
@@ -20,6 +21,24 @@ const MOST_AHEAD: usize = 64;
 /// The row under `key`, which is protected by a lock.
 pub(super) fn find_row<'g>(table: &Table, key: &[u8], guard: &'g Guard) -> Option<RowInPlace<'g>> {
     RowInPlace::of(table.state(guard).index().get(key, guard)?, guard)
+}
+
+/// The same for a reader with this intent.
+pub(super) fn find<'g>(
+    table: &Table,
+    key: &[u8],
+    intent: Intent,
+    guard: &'g Guard,
+) -> Option<RowInPlace<'g>> {
+    show(table.state(guard).index().get(key, guard)?, intent, guard)
+}
+
+/// What a reader with this intent gets of a record: its row, or only that there is one.
+pub(super) fn show<'g>(record: &'g Record, intent: Intent, guard: &'g Guard) -> Option<RowInPlace<'g>> {
+    match intent.strength() {
+        Strength::KeyRead => record.has_row().then_some(RowInPlace { bytes: &[], record }),
+        _ => RowInPlace::of(record, guard),
+    }
 }
 
 /// Fetches the next batch behind the cursor's position.

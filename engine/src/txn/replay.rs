@@ -10,7 +10,7 @@ use std::sync::Arc;
 
 use crossbeam_epoch::{self as epoch, Guard};
 
-use super::cursor::{find_row, next_undisturbed};
+use super::cursor::{find, find_row, next_undisturbed, show};
 use super::{Access, Cursor, Flow, FoundAhead, Insertion, Intent, RowInPlace, Savepoint};
 use crate::error::{Abort, Error, sqlstate};
 use crate::log::record::command::WriteSetHash;
@@ -70,24 +70,24 @@ impl ReplayAccess {
 }
 
 impl Access for ReplayAccess {
-    fn enter(&mut self, table: &Arc<Table>, version: u64, _intent: Intent) -> Flow<()> {
+    fn enter(&mut self, table: &Arc<Table>, version: u64, _intent: Intent) -> Flow<bool> {
         if table.version() != version || table.is_dropped() {
             return Err(Error::Abort(Abort::StalePlan).into());
         }
-        Ok(())
+        Ok(true)
     }
 
     fn read_point<'g>(
         &mut self,
         table: &Arc<Table>,
         key: &[u8],
-        _intent: Intent,
+        intent: Intent,
         ahead: Option<FoundAhead<'g>>,
         guard: &'g Guard,
     ) -> Flow<Option<RowInPlace<'g>>> {
         let early = ahead.and_then(|found| found.in_state(table.state(guard)));
-        let found = early.and_then(|record| RowInPlace::of(record, guard));
-        Ok(found.or_else(|| find_row(table, key, guard)))
+        let found = early.and_then(|record| show(record, intent, guard));
+        Ok(found.or_else(|| find(table, key, intent, guard)))
     }
 
     fn open_scan(&mut self, table: &Arc<Table>, cursor: &mut Cursor) -> Flow<()> {
@@ -149,7 +149,7 @@ impl Access for ReplayAccess {
             self.keep_undo(table, key, record.row(guard).map(<[u8]>::to_vec));
         }
         self.write_set.add(table.id(), key, Some(patch));
-        // SAFETY: nothing that conflicts with this call runs beside it (module head); the rest is this function's contract.
+        // SAFETY: nothing that conflicts with this call runs beside it (module head), and who reads only keys touches no bytes; the rest is this function's contract.
         unsafe { record.patch(patch, guard) };
     }
 

@@ -8,11 +8,13 @@
 //!
 //! ```text
 //! resource          modes                      taken by
-//! row (table, key)  Read, Write                point reads, scans; updates, deletes, inserts
+//! row (table, key)  KeyRead, Read,             checks of parents; point reads, scans;
+//!                   NoKeyWrite, Write          updates; deletes, inserts, updates of the key (`row_lock`)
 //! gap (table, key)  Read, IntentWrite          scans; inserts below `key`
 //! gap (table, end)  Read, IntentWrite          scans that reach the end; inserts behind the last key
-//! table stripe      IntentRead, IntentWrite    everybody, on the stripe of its worker
-//!                   Read, Write                whole-table scans, bulk loads, DDL: on all stripes
+//! table stripe      KeyRead, IntentRead,       everybody, on the stripe of its worker
+//!                   IntentWrite
+//!                   Read, NoKeyWrite, Write    whole-table scans, bulk loads, DDL: on all stripes
 //! name              Write                      CREATE and DROP of tables and routines
 //! catalog stripe    Read                       calls logged as commands, on the stripe of their worker
 //!                   IntentWrite                schema changes other than TRUNCATE: on all stripes
@@ -58,11 +60,13 @@ mod command;
 mod insert;
 mod purge;
 mod resource;
+mod row_lock;
 mod scan;
 
 use command::CommandHead;
 pub(crate) use purge::Purger;
 use resource::Resource;
+use row_lock::{is_of_one_stripe, row_mode, table_mode};
 
 /// Buckets of the lock table. Traces stay until the floor covers them; a bucket with two of them costs another wait for memory.
 const LOCK_BUCKETS: usize = 1 << 16;
@@ -206,13 +210,6 @@ pub struct LockingTransaction<P: Protocol> {
     purgeable: Vec<purge::PurgeableKey>,
 }
 
-fn row_mode(intent: Intent) -> AccessMode {
-    match intent {
-        Intent::Read => AccessMode::Read,
-        Intent::Write => AccessMode::Write,
-    }
-}
-
 impl<P: Protocol> LockingTransaction<P> {
     /// Locks a resource until the end of the transaction; answers the mode now held.
     fn lock(&mut self, resource: Resource, mode: AccessMode) -> Flow<AccessMode> {
@@ -279,7 +276,7 @@ impl<P: Protocol> LockingTransaction<P> {
 
     /// Whether the lock on the whole table makes row locks needless.
     fn covers_rows(&self, table: &Arc<Table>, intent: Intent) -> bool {
-        self.table_mode(table).is_some_and(|mode| mode.covers(row_mode(intent)))
+        self.table_mode(table).is_some_and(|mode| !is_of_one_stripe(mode) && mode.covers(row_mode(intent)))
     }
 
     /// Locks the table in at least this mode: an intent on the worker's stripe, a whole-table mode on all.
@@ -289,14 +286,11 @@ impl<P: Protocol> LockingTransaction<P> {
         if self.tables[place].mode == Some(wanted) {
             return Ok(());
         }
-        match wanted {
-            AccessMode::IntentRead | AccessMode::IntentWrite => {
-                self.lock(Resource::table_stripe(table.id(), self.worker), wanted)?;
-            }
-            AccessMode::Read | AccessMode::Write => {
-                for stripe in 0..resource::TABLE_STRIPES {
-                    self.lock(Resource::table_stripe(table.id(), stripe), wanted)?;
-                }
+        if is_of_one_stripe(wanted) {
+            self.lock(Resource::table_stripe(table.id(), self.worker), wanted)?;
+        } else {
+            for stripe in 0..resource::TABLE_STRIPES {
+                self.lock(Resource::table_stripe(table.id(), stripe), wanted)?;
             }
         }
         self.tables[place].mode = Some(wanted);
@@ -396,16 +390,14 @@ impl<P: Protocol> LockingTransaction<P> {
 }
 
 impl<P: Protocol> Access for LockingTransaction<P> {
-    fn enter(&mut self, table: &Arc<Table>, version: u64, intent: Intent) -> Flow<()> {
-        let mode = match intent {
-            Intent::Read => AccessMode::IntentRead,
-            Intent::Write => AccessMode::IntentWrite,
-        };
-        self.lock_table_in(table, mode)?;
+    fn enter(&mut self, table: &Arc<Table>, version: u64, intent: Intent) -> Flow<bool> {
+        if !self.lock_table_for(table, table_mode(intent), intent)? {
+            return Ok(false);
+        }
         if table.version() != version || table.is_dropped() || self.has_dropped(table) {
             return Err(Error::Abort(Abort::StalePlan).into());
         }
-        Ok(())
+        Ok(true)
     }
 
     fn read_point<'g>(
@@ -418,7 +410,7 @@ impl<P: Protocol> Access for LockingTransaction<P> {
     ) -> Flow<Option<RowInPlace<'g>>> {
         let is_skipped = intent == Intent::Read && mutant::is_active(Mutant::SkipRowLock);
         if self.covers_rows(table, intent) || is_skipped {
-            return Ok(cursor::find_row(table, key, guard));
+            return Ok(cursor::find(table, key, intent, guard));
         }
         let resource = Resource::row(table.id(), key);
         let state = table.state(guard);
@@ -427,10 +419,13 @@ impl<P: Protocol> Access for LockingTransaction<P> {
             self.shared.locks.prefetch(resource);
             state.index().get(key, guard).inspect(|record| record.prefetch())
         });
+        if intent.impatience().is_some() {
+            return self.read_impatiently(table, key, intent, guard);
+        }
         self.lock(resource, row_mode(intent))?;
         // A record that holds a row has not left its index. Without one, another record may have taken its place meanwhile.
-        let found = early.and_then(|record| RowInPlace::of(record, guard));
-        Ok(found.or_else(|| cursor::find_row(table, key, guard)))
+        let found = early.and_then(|record| cursor::show(record, intent, guard));
+        Ok(found.or_else(|| cursor::find(table, key, intent, guard)))
     }
 
     fn prefetch_lock(&self, table: &Table, key: &[u8]) {

@@ -1,5 +1,21 @@
 //! The LSN vectors of a tuple: what an access leaves there, and what a later one follows (algorithm 1, lines 3 to 5 and 13 to 16).
 //!
+//! ```text
+//! trace of     left by                                               followed by
+//! Write        Write, NoKeyWrite                                     everybody
+//! Read         Read, if logged as a command                          IntentWrite, NoKeyWrite, Write
+//! Intent       IntentWrite; IntentRead, if logged as a command       Read, NoKeyWrite, Write
+//! Key          KeyRead, if logged as a command                       Write
+//!
+//! given up     traces that its own takes the place of
+//! Write        all: it has followed them, and nobody could leave one while it was held
+//! NoKeyWrite   all but Key: who leaves that may hold the row at the same time, so the writer has not followed it, and a later Write must
+//! others       none
+//! ```
+//!
+//! A KeyRead need not follow a NoKeyWrite, which changes nothing that it looks at; it does, because it must follow the Write before,
+//! and one vector is kept for both.
+//!
 //! An empty vector means "at most the floor". Nothing here knows the logs; who may forget a vector is asked of the caller.
 
 use crate::lsn::LsnVector;
@@ -15,15 +31,21 @@ enum Kind {
     Read,
     /// Intents: row writers under a table, inserters into a gap; command-logged row readers under a table.
     Intent,
+    /// Command-logged readers of a row's key.
+    Key,
 }
 
 impl Kind {
+    const ALL: [Kind; 4] = [Kind::Write, Kind::Read, Kind::Intent, Kind::Key];
+
     #[inline]
     fn conflicts_with(self, mode: AccessMode) -> bool {
+        use AccessMode::{IntentWrite, NoKeyWrite, Read, Write};
         match self {
             Kind::Write => true,
-            Kind::Read => matches!(mode, AccessMode::IntentWrite | AccessMode::Write),
-            Kind::Intent => matches!(mode, AccessMode::Read | AccessMode::Write),
+            Kind::Read => matches!(mode, IntentWrite | NoKeyWrite | Write),
+            Kind::Intent => matches!(mode, Read | NoKeyWrite | Write),
+            Kind::Key => mode == Write,
         }
     }
 }
@@ -37,7 +59,7 @@ pub struct TupleVectors {
     first: LsnVector,
     first_kind: Kind,
     /// By kind; that of `first_kind` is empty.
-    others: Option<Box<[LsnVector; 3]>>,
+    others: Option<Box<[LsnVector; Kind::ALL.len()]>>,
 }
 
 impl TupleVectors {
@@ -78,7 +100,7 @@ impl TupleVectors {
             vector.raise(self.first.entries());
         }
         let Some(others) = &self.others else { return };
-        for (kind, other) in [Kind::Write, Kind::Read, Kind::Intent].into_iter().zip(&**others) {
+        for (kind, other) in Kind::ALL.into_iter().zip(&**others) {
             if kind.conflicts_with(mode) {
                 vector.raise(other.entries());
             }
@@ -95,19 +117,42 @@ impl TupleVectors {
         match mode {
             AccessMode::IntentRead if reads_again => self.raise(Kind::Intent, token.entries()),
             AccessMode::Read if reads_again => self.raise(Kind::Read, token.entries()),
-            AccessMode::IntentRead | AccessMode::Read => {}
+            AccessMode::KeyRead if reads_again => self.raise(Kind::Key, token.entries()),
+            AccessMode::IntentRead | AccessMode::Read | AccessMode::KeyRead => {}
             AccessMode::IntentWrite => self.raise(Kind::Intent, token.entries()),
-            AccessMode::Write => {
-                debug_assert!(
-                    mutant::is_active(Mutant::ReleaseBeforeRaise)
-                        || self.of_kind(Kind::Write).iter().zip(token.entries()).all(|(old, new)| old <= new),
-                    "a writer's LV covers its predecessors"
-                );
-                self.first_kind = Kind::Write;
-                self.first.copy_from(token.entries());
-                self.others = None;
+            AccessMode::NoKeyWrite if !mutant::is_active(Mutant::NoKeyWriteForgetsKeyReaders) => {
+                let key = self.take_key();
+                self.replace(token);
+                if let Some(key) = key {
+                    self.others.get_or_insert_default()[Kind::Key as usize] = key;
+                }
             }
+            AccessMode::NoKeyWrite | AccessMode::Write => self.replace(token),
         }
+    }
+
+    /// The trace of those who have read the key, unless there is none.
+    #[inline]
+    fn take_key(&mut self) -> Option<LsnVector> {
+        let vector = match &mut self.others {
+            _ if self.first_kind == Kind::Key => &mut self.first,
+            Some(others) => &mut others[Kind::Key as usize],
+            None => return None,
+        };
+        (!vector.is_empty()).then(|| std::mem::take(vector))
+    }
+
+    /// Leaves the trace of a writer, who has followed all others.
+    #[inline]
+    fn replace(&mut self, token: &LsnVector) {
+        debug_assert!(
+            mutant::is_active(Mutant::ReleaseBeforeRaise)
+                || self.of_kind(Kind::Write).iter().zip(token.entries()).all(|(old, new)| old <= new),
+            "a writer's LV covers its predecessors"
+        );
+        self.first_kind = Kind::Write;
+        self.first.copy_from(token.entries());
+        self.others = None;
     }
 
     /// What both parts of a divided gap need: readers of the whole relied on both being empty, and so did a writer of the gap, who has

@@ -2,6 +2,7 @@
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use super::waits::Line;
 use super::*;
 use crate::error::Result;
 use crate::local_arc::LocalArc;
@@ -92,6 +93,53 @@ impl Fixture {
     }
 }
 
+impl Fixture {
+    /// Whether a wait of the transaction for the resource would close a cycle: by the definition of waiting, one pair after the other.
+    fn edges(&self, transaction: u64, resource: u64, mode: AccessMode) -> bool {
+        let start = TransactionId(transaction);
+        let mut lines: Vec<(u64, Line)> = (0..3)
+            .map(|resource| {
+                let bucket = self.table.bucket(Resource(resource));
+                (resource, bucket.get(Resource(resource)).map(Entry::line).unwrap_or_default())
+            })
+            .collect();
+        let line = &mut lines[resource as usize].1;
+        let held = line.holders.iter().find(|(holder, _)| *holder == start).map(|(_, mode)| *mode);
+        let wanted = held.map_or(mode, |held| held.join(mode));
+        let is_upgrade = |(waiter, _): &&(TransactionId, AccessMode)| {
+            line.holders.iter().any(|(holder, _)| holder == waiter)
+        };
+        let place = match held {
+            Some(_) => line.waiters.iter().take_while(is_upgrade).count(),
+            None => line.waiters.len(),
+        };
+        line.waiters.insert(place, (start, wanted));
+        let mut reached = vec![start];
+        let mut at = 0;
+        while let Some(&from) = reached.get(at) {
+            at += 1;
+            for (_, line) in &lines {
+                let Some(place) = line.waiters.iter().position(|(waiter, _)| *waiter == from) else {
+                    continue;
+                };
+                let mode = line.waiters[place].1;
+                let ahead = line.waiters[..place].iter();
+                let in_the_way =
+                    line.holders.iter().filter(|(holder, held)| *holder != from && !held.is_compatible(mode));
+                for (next, _) in ahead.chain(in_the_way) {
+                    if *next == start {
+                        return true;
+                    }
+                    if !reached.contains(next) {
+                        reached.push(*next);
+                    }
+                }
+            }
+        }
+        false
+    }
+}
+
 fn must_wait(acquired: Acquired) -> Ticket {
     match acquired {
         Acquired::Wait(ticket) => ticket,
@@ -101,9 +149,35 @@ fn must_wait(acquired: Acquired) -> Ticket {
 
 #[test]
 fn every_pair_of_modes_follows_the_matrix() {
-    use AccessMode::{IntentRead, IntentWrite, Read, Write};
-    for held in [IntentRead, IntentWrite, Read, Write] {
-        for asked in [IntentRead, IntentWrite, Read, Write] {
+    use AccessMode::{IntentRead, IntentWrite, KeyRead, NoKeyWrite, Read, Write};
+    let modes = [IntentRead, IntentWrite, KeyRead, Read, NoKeyWrite, Write];
+    // Table 13.3 of PostgreSQL's manual, and Gray's matrix; each pair once.
+    let conflicts = [
+        (KeyRead, Write),
+        (Read, NoKeyWrite),
+        (Read, Write),
+        (NoKeyWrite, NoKeyWrite),
+        (NoKeyWrite, Write),
+        (Write, Write),
+        (IntentRead, NoKeyWrite),
+        (IntentRead, Write),
+        (IntentWrite, Read),
+        (IntentWrite, NoKeyWrite),
+        (IntentWrite, Write),
+    ];
+    for held in modes {
+        for asked in modes {
+            let is_conflict = conflicts.contains(&(held, asked)) || conflicts.contains(&(asked, held));
+            assert_eq!(held.is_compatible(asked), !is_conflict, "{held:?} and {asked:?}");
+            let joined = held.join(asked);
+            assert_eq!(joined, asked.join(held), "{held:?} and {asked:?}");
+            for other in modes {
+                let is_free = held.is_compatible(other) && asked.is_compatible(other);
+                assert!(
+                    is_free || !joined.is_compatible(other),
+                    "{joined:?} is weaker than {held:?} or {asked:?}"
+                );
+            }
             let mut fixture = Fixture::new();
             assert!(matches!(fixture.acquire(1, 7, held), Acquired::New(mode) if mode == held));
             let granted = matches!(fixture.acquire(2, 7, asked), Acquired::New(_));
@@ -170,6 +244,99 @@ fn a_cycle_through_the_queue_is_a_deadlock() {
     fixture.acquire(3, 9, AccessMode::Write);
     must_wait(fixture.acquire(3, 7, AccessMode::Read));
     assert!(matches!(fixture.acquire(1, 9, AccessMode::Write), Acquired::Deadlock));
+}
+
+/// Each waits for all before it; what a search looks at grows with the queue, not with its square.
+#[test]
+fn a_search_looks_at_each_waiter_once() {
+    for waiters in [50, 500] {
+        let mut fixture = Fixture::new();
+        fixture.acquire(1, 7, AccessMode::Write);
+        for waiter in 2..waiters + 2 {
+            must_wait(fixture.acquire(waiter, 7, AccessMode::Write));
+        }
+        let (is_cycle, steps) = fixture.table.search(TransactionId(waiters + 1));
+        assert!(!is_cycle && steps <= 2 * waiters as usize, "{steps} steps for {waiters} waiters");
+    }
+}
+
+/// As many readers as writers that wait for them, each of the readers in the same queue again by way of another resource.
+#[test]
+fn a_search_looks_at_each_holder_once() {
+    const MANY: u64 = 200;
+    let mut fixture = Fixture::new();
+    for reader in 1..=MANY {
+        fixture.acquire(reader, 7, AccessMode::Read);
+    }
+    fixture.acquire(1000, 8, AccessMode::Write);
+    for reader in 1..=MANY {
+        must_wait(fixture.acquire(reader, 8, AccessMode::Write));
+    }
+    for writer in 2000..2000 + MANY {
+        must_wait(fixture.acquire(writer, 7, AccessMode::Write));
+    }
+    let (is_cycle, steps) = fixture.table.search(TransactionId(2000 + MANY - 1));
+    assert!(!is_cycle && steps <= 4 * MANY as usize, "{steps} steps");
+    // Whom all of them wait for in the end.
+    assert!(matches!(fixture.acquire(1000, 7, AccessMode::Write), Acquired::Deadlock));
+}
+
+#[test]
+fn two_upgrades_are_a_deadlock_for_the_second() {
+    let mut fixture = Fixture::new();
+    fixture.acquire(1, 7, AccessMode::Read);
+    fixture.acquire(2, 7, AccessMode::Read);
+    let first = must_wait(fixture.acquire(1, 7, AccessMode::NoKeyWrite));
+    assert!(matches!(fixture.acquire(2, 7, AccessMode::NoKeyWrite), Acquired::Deadlock));
+    fixture.release(2, 7, 1);
+    assert!(first.is_ready());
+}
+
+/// 3 waits for 5 alone, and 4 for 3. Then 1's upgrade is put ahead of 3, and waits for 4.
+#[test]
+fn an_upgrade_that_is_put_ahead_closes_a_cycle_through_the_queue() {
+    let mut fixture = Fixture::new();
+    fixture.acquire(1, 7, AccessMode::KeyRead);
+    fixture.acquire(4, 7, AccessMode::KeyRead);
+    fixture.acquire(5, 7, AccessMode::NoKeyWrite);
+    fixture.acquire(3, 9, AccessMode::Write);
+    must_wait(fixture.acquire(3, 7, AccessMode::Read));
+    must_wait(fixture.acquire(4, 9, AccessMode::Write));
+    assert!(matches!(fixture.acquire(1, 7, AccessMode::Write), Acquired::Deadlock));
+}
+
+/// Five transactions, three resources, at random: a search finds what one finds that goes from pair to pair.
+#[test]
+fn searches_agree_with_the_whole_graph() {
+    use rand::{RngExt, SeedableRng};
+    let modes = [AccessMode::KeyRead, AccessMode::Read, AccessMode::NoKeyWrite, AccessMode::Write];
+    let (mut waits, mut deadlocks) = (0, 0);
+    for seed in 0..3000 {
+        let mut random = rand::rngs::StdRng::seed_from_u64(seed);
+        let mut fixture = Fixture::new();
+        let mut waiting = [None; 5];
+        for _ in 0..14 {
+            let transaction = random.random_range(0..5usize);
+            if waiting[transaction].is_some() {
+                continue;
+            }
+            let (resource, mode) = (random.random_range(0..3), modes[random.random_range(0..4)]);
+            let before = fixture.edges(transaction as u64, resource, mode);
+            match fixture.acquire(transaction as u64, resource, mode) {
+                Acquired::New(_) | Acquired::Held(_) => {}
+                Acquired::Wait(_) => {
+                    waiting[transaction] = Some(resource);
+                    waits += 1;
+                    assert!(!before, "seed {seed}: a cycle was not found");
+                }
+                Acquired::Deadlock => {
+                    deadlocks += 1;
+                    assert!(before, "seed {seed}: there was no cycle");
+                }
+            }
+        }
+    }
+    assert!(waits > 1000 && deadlocks > 300, "{waits} waits, {deadlocks} deadlocks");
 }
 
 #[test]

@@ -13,12 +13,13 @@ use std::sync::Arc;
 use crossbeam_epoch::{self as epoch, Guard};
 
 use super::resource::Resource;
+use super::row_lock::not_available;
 use super::{LockingTransaction, row_mode};
 use crate::mutant::{self, Mutant};
 use crate::protocol::{AccessMode, Protocol};
 use crate::storage::table::Table;
-use crate::txn::cursor::{first_key_from, next_undisturbed};
-use crate::txn::{Cursor, Direction, Flow, KeyRange, RowInPlace};
+use crate::txn::cursor::{find_row, first_key_from, next_undisturbed};
+use crate::txn::{Cursor, Direction, Flow, Impatience, Intent, KeyRange, RowInPlace};
 
 impl<P: Protocol> LockingTransaction<P> {
     pub(super) fn start_scan(&mut self, table: &Arc<Table>, cursor: &mut Cursor) -> Flow<()> {
@@ -35,8 +36,13 @@ impl<P: Protocol> LockingTransaction<P> {
             // The keys come in no order, so no bound ends the scan; the procedure filters.
             cursor.range = KeyRange::default();
         }
-        if cursor.range.is_whole() {
-            self.lock_table_in(table, row_mode(cursor.intent))?;
+        // Who skips locked rows needs their own locks, wherever they have any.
+        let is_by_row = is_ordered && cursor.intent.impatience() == Some(Impatience::SkipLocked);
+        if cursor.range.is_whole()
+            && !is_by_row
+            && !self.lock_table_for(table, row_mode(cursor.intent), cursor.intent)?
+        {
+            cursor.finish();
         }
         cursor.is_table_locked = self.covers_rows(table, cursor.intent);
         Ok(())
@@ -48,11 +54,15 @@ impl<P: Protocol> LockingTransaction<P> {
         cursor: &mut Cursor,
         guard: &'g Guard,
     ) -> Flow<Option<RowInPlace<'g>>> {
+        self.let_go_of_last(cursor);
         if cursor.is_finished {
             return Ok(None);
         }
         if cursor.is_table_locked {
             return Ok(next_undisturbed(table, cursor, guard));
+        }
+        if cursor.intent.impatience() == Some(Impatience::SkipLocked) {
+            return self.next_unlocked(table, cursor, guard);
         }
         if cursor.direction == Direction::Backward && !cursor.is_end_protected {
             self.protect_upper_end(table, cursor)?;
@@ -73,10 +83,14 @@ impl<P: Protocol> LockingTransaction<P> {
             // Its bucket comes from memory while the gap is locked.
             row.inspect(|&row| self.shared.locks.prefetch(row));
             if cursor.direction == Direction::Forward || in_range.is_some() {
-                self.lock_scanned_gap(table, key)?;
+                self.lock_scanned_gap(table, key, cursor.intent)?;
             }
-            if let Some(row) = row {
-                self.lock(row, row_mode(cursor.intent))?;
+            match (row, cursor.intent.impatience()) {
+                (Some(row), None) => drop(self.lock(row, row_mode(cursor.intent))?),
+                (Some(row), Some(impatience)) => {
+                    self.lock_row_at_once(table, row, cursor.intent, impatience)?;
+                }
+                (None, _) => {}
             }
             let is_end = in_range.is_none();
             if !cursor.is_still_valid(table, guard) {
@@ -94,12 +108,46 @@ impl<P: Protocol> LockingTransaction<P> {
         }
     }
 
-    fn lock_scanned_gap(&mut self, table: &Table, key: Option<&[u8]>) -> Flow<()> {
+    /// The next row that is not locked by somebody else. No gaps are locked: see `row_lock`.
+    fn next_unlocked<'g>(
+        &mut self,
+        table: &Arc<Table>,
+        cursor: &mut Cursor,
+        guard: &'g Guard,
+    ) -> Flow<Option<RowInPlace<'g>>> {
+        while cursor.has_next(table) && !cursor.is_beyond(cursor.next_key()) {
+            let row = Resource::row(table.id(), cursor.next_key());
+            let (is_locked, new) =
+                self.lock_row_at_once(table, row, cursor.intent, Impatience::SkipLocked)?;
+            cursor.unkept = new;
+            // The record may have left its index before it was locked; then the key has no row, or another record.
+            let found = match is_locked {
+                true => find_row(table, cursor.next_key(), guard),
+                false => None,
+            };
+            cursor.step();
+            if found.is_some() {
+                return Ok(found);
+            }
+            self.let_go_of_last(cursor);
+        }
+        cursor.finish();
+        Ok(None)
+    }
+
+    fn lock_scanned_gap(&mut self, table: &Table, key: Option<&[u8]>, intent: Intent) -> Flow<()> {
         self.divided_gap = None;
         if mutant::is_active(Mutant::SkipGapLock) {
             return Ok(());
         }
-        self.lock(Resource::gap(table.id(), key), AccessMode::Read).map(drop)
+        let gap = Resource::gap(table.id(), key);
+        if intent.impatience().is_none() {
+            return self.lock(gap, AccessMode::Read).map(drop);
+        }
+        match self.lock_without_waiting(gap, AccessMode::Read) {
+            true => Ok(()),
+            false => Err(not_available(table).into()),
+        }
     }
 
     /// Locks the gap between the range's last key and the first key beyond its upper end.
@@ -111,7 +159,7 @@ impl<P: Protocol> LockingTransaction<P> {
                 cursor.is_end_protected = true;
                 return Ok(());
             }
-            self.lock_scanned_gap(table, beyond.as_deref())?;
+            self.lock_scanned_gap(table, beyond.as_deref(), cursor.intent)?;
             locked = Some(beyond);
         }
     }

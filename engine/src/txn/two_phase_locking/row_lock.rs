@@ -1,0 +1,144 @@
+//! The locks of rows: from what a reader intends to a mode, and readers that do not wait.
+//!
+//! ```text
+//! strength    row         its table      instead of both, for a scan without bounds
+//! KeyRead     KeyRead     KeyRead        -
+//! Read        Read        IntentRead     Read
+//! NoKeyWrite  NoKeyWrite  IntentWrite    NoKeyWrite
+//! Write       Write       IntentWrite    Write
+//! ```
+//!
+//! Beside a KeyRead others may change the row, in place too. So it learns only whether there is a row, and nobody touches its bytes.
+//!
+//! **Impatient readers** take each lock at once or not at all. A table that somebody else has locked as a whole counts as one whose rows
+//! are all locked. Who skips locked rows gets no promise about what he has not seen: gaps stay unlocked, absent rows too, and a scan gives
+//! up the lock of each row that its procedure did not [keep](crate::txn::Access::keep_row). So consumers of one queue leave its other rows,
+//! and those who put new ones in, alone. A call with such a reader is logged as data.
+
+use std::sync::Arc;
+
+use crossbeam_epoch::Guard;
+
+use super::LockingTransaction;
+use super::resource::{Resource, TABLE_STRIPES};
+use crate::error::{Error, sqlstate};
+use crate::protocol::{AccessMode, Protocol};
+use crate::storage::table::Table;
+use crate::txn::cursor::find;
+use crate::txn::{Cursor, Flow, Impatience, Intent, RowInPlace, Strength};
+
+pub(super) fn row_mode(intent: Intent) -> AccessMode {
+    match intent.strength() {
+        Strength::KeyRead => AccessMode::KeyRead,
+        Strength::Read => AccessMode::Read,
+        Strength::NoKeyWrite => AccessMode::NoKeyWrite,
+        Strength::Write => AccessMode::Write,
+    }
+}
+
+/// What the table is entered in.
+pub(super) fn table_mode(intent: Intent) -> AccessMode {
+    match intent.strength() {
+        Strength::KeyRead => AccessMode::KeyRead,
+        Strength::Read => AccessMode::IntentRead,
+        Strength::NoKeyWrite | Strength::Write => AccessMode::IntentWrite,
+    }
+}
+
+/// Whether it is a lock on the worker's stripe of a table, or on all.
+pub(super) fn is_of_one_stripe(mode: AccessMode) -> bool {
+    matches!(mode, AccessMode::KeyRead | AccessMode::IntentRead | AccessMode::IntentWrite)
+}
+
+/// PostgreSQL's words.
+pub(super) fn not_available(table: &Table) -> Error {
+    let name = &table.definition().name.name;
+    Error::input(sqlstate::LOCK_NOT_AVAILABLE, format!("could not obtain lock on row in relation \"{name}\""))
+}
+
+impl<P: Protocol> LockingTransaction<P> {
+    /// Locks the table in at least this mode; false if rows behind it are to be skipped because somebody else has it.
+    pub(super) fn lock_table_for(
+        &mut self,
+        table: &Arc<Table>,
+        mode: AccessMode,
+        intent: Intent,
+    ) -> Flow<bool> {
+        let Some(impatience) = intent.impatience() else {
+            self.lock_table_in(table, mode)?;
+            return Ok(true);
+        };
+        self.give_up_command();
+        let before = self.held.len();
+        let place = self.table_place(table);
+        let wanted = self.tables[place].mode.map_or(mode, |held| held.join(mode));
+        let stripes = if is_of_one_stripe(wanted) { self.worker..self.worker + 1 } else { 0..TABLE_STRIPES };
+        let is_locked = stripes
+            .into_iter()
+            .all(|stripe| self.lock_without_waiting(Resource::table_stripe(table.id(), stripe), wanted));
+        if is_locked {
+            self.tables[place].mode = Some(wanted);
+            return Ok(true);
+        }
+        while self.held.len() > before {
+            self.let_go(self.held[self.held.len() - 1]);
+        }
+        refuse(impatience, table)
+    }
+
+    /// Locks the row; false if it is to be skipped. The resource is answered where the lock is a new one.
+    pub(super) fn lock_row_at_once(
+        &mut self,
+        table: &Table,
+        resource: Resource,
+        intent: Intent,
+        impatience: Impatience,
+    ) -> Flow<(bool, Option<Resource>)> {
+        let before = self.held.len();
+        if self.lock_without_waiting(resource, row_mode(intent)) {
+            return Ok((true, (self.held.len() > before).then_some(resource)));
+        }
+        refuse(impatience, table).map(|is_locked| (is_locked, None))
+    }
+
+    pub(super) fn read_impatiently<'g>(
+        &mut self,
+        table: &Arc<Table>,
+        key: &[u8],
+        intent: Intent,
+        guard: &'g Guard,
+    ) -> Flow<Option<RowInPlace<'g>>> {
+        let Some(impatience) = intent.impatience() else { return Ok(find(table, key, intent, guard)) };
+        let (is_locked, new) =
+            self.lock_row_at_once(table, Resource::row(table.id(), key), intent, impatience)?;
+        if !is_locked {
+            return Ok(None);
+        }
+        let found = find(table, key, intent, guard);
+        if let (None, Some(resource), Impatience::SkipLocked) = (&found, new, impatience) {
+            self.let_go(resource);
+        }
+        Ok(found)
+    }
+
+    /// Gives up a lock that nothing relies on.
+    pub(super) fn let_go(&mut self, resource: Resource) {
+        let Some(place) = self.held.iter().rposition(|held| *held == resource) else { return };
+        self.held.swap_remove(place);
+        self.shared.locks.release(&self.shared.protocol, self.id, resource, |_, _| {});
+    }
+
+    /// The row that a scan handed out last was not kept.
+    pub(super) fn let_go_of_last(&mut self, cursor: &mut Cursor) {
+        if let Some(resource) = cursor.unkept.take() {
+            self.let_go(resource);
+        }
+    }
+}
+
+fn refuse(impatience: Impatience, table: &Table) -> Flow<bool> {
+    match impatience {
+        Impatience::SkipLocked => Ok(false),
+        Impatience::NoWait => Err(not_available(table).into()),
+    }
+}
