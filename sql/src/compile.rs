@@ -12,6 +12,7 @@ pub(crate) mod explained;
 pub(crate) mod foreign_key;
 pub(crate) mod from;
 pub(crate) mod insert;
+pub(crate) mod locking;
 pub(crate) mod loops;
 pub(crate) mod optimize;
 pub(crate) mod output;

@@ -8,6 +8,7 @@ pub(crate) mod control;
 pub(crate) mod copy;
 mod dialect;
 pub(crate) mod lexer;
+pub(crate) mod locking;
 pub(crate) mod query;
 pub(crate) mod routine;
 pub(crate) mod split;

@@ -8,3 +8,4 @@ mod limits;
 mod optimize;
 mod parameters;
 mod procedures;
+mod sessions;

@@ -68,12 +68,9 @@ impl Compiler<'_> {
             Some(items) => Some(self.outputs(items)?),
             None => None,
         };
-        let item = Item {
-            source: Source::Table { table: Arc::clone(&table), row },
-            left_join: None,
-            label: label.clone(),
-        };
-        let (levels, constant) = self.levels(vec![item], conditions, Intent::Write);
+        let source = Source::Table { table: Arc::clone(&table), row };
+        let item = Item { intent: Intent::Write, ..Item::new(source, label.clone()) };
+        let (levels, constant) = self.levels(vec![item], conditions);
         Ok(Changed { table, row, levels, constant, outputs, label })
     }
 
@@ -81,12 +78,17 @@ impl Compiler<'_> {
         if update.from.is_some() {
             return self.binder.unsupported("UPDATE ... FROM is", Place::Unknown);
         }
-        let changed = self.changed(&update.table, update.selection.as_ref(), update.returning.as_ref())?;
+        let mut changed =
+            self.changed(&update.table, update.selection.as_ref(), update.returning.as_ref())?;
         self.binder.aggregate_mode = AggregateMode::Forbidden("in UPDATE");
         let set = self.assignments(&update.assignments, &changed.table)?;
         let definition = changed.table.definition();
         let key_columns = definition.primary_key.as_ref().map(|key| key.columns.clone()).unwrap_or_default();
         let is_moving = set.iter().any(|(column, _)| key_columns.contains(column));
+        if !is_moving {
+            // Those who only rely on the key may go on.
+            changed.levels.iter_mut().for_each(|level| level.intent = Intent::NoKeyWrite);
+        }
         let is_point =
             matches!(changed.levels.first().map(|level| &level.choice.access), Some(Access::Point { .. }));
         if is_moving && !is_point && self.nested.is_some() {

@@ -8,7 +8,8 @@
 //! changed key of a parent          the same with the old key
 //! ```
 //!
-//! The reads lock what they see, absent rows and gaps included, so the answer holds until the transaction ends.
+//! The reads lock what they see, absent rows and gaps included, so the answer holds until the transaction ends. Of a parent only the key is
+//! looked at and locked (FOR KEY SHARE): others may change the rest of it, and refer to it, at the same time.
 //!
 //! PostgreSQL checks when the statement is done, Hyades after each row. That is the same as long as one statement changes either the
 //! children or the parents and takes a key away only once; so a foreign key to its own table and an UPDATE that moves the keys
@@ -165,7 +166,7 @@ impl Compiler<'_> {
             self.code.jump_unless(Expr::Not(Box::new(is_null)), present);
         }
         let row = self.code.check_row(parent)?;
-        self.code.push(Instruction::ReadPoint { table: parent, key, row, intent: Intent::Read, absent });
+        self.code.push(Instruction::ReadPoint { table: parent, key, row, intent: Intent::KeyRead, absent });
         self.code.jump(present);
         self.code.place(absent);
         self.code.push(Instruction::RaiseViolation(Box::new(violation)));
@@ -249,6 +250,7 @@ impl Compiler<'_> {
             is_left_join: false,
             after: Vec::new(),
             intent: Intent::Read,
+            is_kept: true,
             label: String::new(),
         };
         let end = self.code.label();

@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use hyades_engine::catalog::{Returns, RoutineDefinition, RoutineKind};
 use hyades_engine::error::{Result, sqlstate};
-use hyades_engine::procedure::ir::{CalleeIndex, Expr, Intent, Register, RowSlot};
+use hyades_engine::procedure::ir::{CalleeIndex, Expr, Impatience, Intent, Register, RowSlot, Strength};
 use hyades_engine::storage::table::Table;
 use hyades_engine::value::SqlType;
 use hyades_engine::value::function::lookup;
@@ -60,7 +60,16 @@ pub(crate) struct Item {
     pub(crate) source: Source,
     /// The condition of a left join whose right side this is.
     pub(crate) left_join: Option<Vec<Expr>>,
+    /// What locking clauses have asked for.
+    pub(crate) locking: Option<(Strength, Option<Impatience>)>,
+    pub(crate) intent: Intent,
     pub(crate) label: String,
+}
+
+impl Item {
+    pub(crate) fn new(source: Source, label: String) -> Item {
+        Item { source, left_join: None, locking: None, intent: Intent::Read, label }
+    }
 }
 
 /// One loop.
@@ -72,6 +81,8 @@ pub(crate) struct Level {
     /// For a left join: conditions of WHERE, checked also when nothing was found.
     pub(crate) after: Vec<Expr>,
     pub(crate) intent: Intent,
+    /// Whether a scan that skips locked rows keeps the locks of those that pass.
+    pub(crate) is_kept: bool,
     /// `table` or `table alias`, for EXPLAIN.
     pub(crate) label: String,
 }
@@ -202,7 +213,7 @@ impl Compiler<'_> {
         let label =
             if relation.name == own_name { own_name } else { format!("{own_name} {}", relation.name) };
         self.add_relation(relation, alias, Place::of(name))?;
-        Ok(Item { source: Source::Table { table, row }, left_join: None, label })
+        Ok(Item::new(Source::Table { table, row }, label))
     }
 
     fn series_item(
@@ -265,7 +276,7 @@ impl Compiler<'_> {
         };
         self.add_relation(relation, alias, place)?;
         let series = Series { start, stop, step: step.unwrap_or(Expr::Const(one)), sql_type, current };
-        Ok(Item { source: Source::Series(series), left_join: None, label: own_name })
+        Ok(Item::new(Source::Series(series), own_name))
     }
 
     /// A function of one's own.
@@ -303,25 +314,20 @@ impl Compiler<'_> {
         self.add_relation(relation, alias, place)?;
         let (is_set, is_strict) = (definition.returns.is_set(), definition.is_strict);
         let source = RoutineSource { callee, arguments, registers, is_set, is_strict };
-        Ok(Item { source: Source::Routine(source), left_join: None, label: own_name })
+        Ok(Item::new(Source::Routine(source), own_name))
     }
 
     /// Orders the items into loops and gives each condition to the first loop that can check it.
-    pub(crate) fn levels(
-        &mut self,
-        items: Vec<Item>,
-        conditions: Vec<Expr>,
-        intent: Intent,
-    ) -> (Vec<Level>, Vec<Expr>) {
+    pub(crate) fn levels(&mut self, items: Vec<Item>, conditions: Vec<Expr>) -> (Vec<Level>, Vec<Expr>) {
         let mut remaining: Vec<Item> = items;
         let mut pending = conditions;
         let mut levels: Vec<Level> = Vec::new();
         let constant: Vec<Expr> =
             take(&mut pending, |condition| depends_on(condition, &remaining).is_empty());
         while !remaining.is_empty() {
-            let next = pick(&remaining, &pending, intent);
+            let next = pick(&remaining, &pending);
             let item = remaining.remove(next);
-            let level = place(item, &remaining, &mut pending, intent);
+            let level = place(item, &remaining, &mut pending);
             levels.push(level);
         }
         (levels, constant)
@@ -369,7 +375,7 @@ fn take(pending: &mut Vec<Expr>, mut wanted: impl FnMut(&Expr) -> bool) -> Vec<E
 }
 
 /// The item to loop over next. A left join and what stands behind it keep their order.
-fn pick(remaining: &[Item], pending: &[Expr], intent: Intent) -> usize {
+fn pick(remaining: &[Item], pending: &[Expr]) -> usize {
     if let Some(routine) = remaining.iter().position(|item| matches!(item.source, Source::Routine(_))) {
         return routine;
     }
@@ -378,7 +384,7 @@ fn pick(remaining: &[Item], pending: &[Expr], intent: Intent) -> usize {
         let others: Vec<Item> =
             remaining.iter().enumerate().filter(|(o, _)| *o != at).map(|(_, item)| item.clone()).collect();
         let mut pending = pending.to_vec();
-        place(remaining[at].clone(), &others, &mut pending, intent).choice.rank()
+        place(remaining[at].clone(), &others, &mut pending).choice.rank()
     };
     if movable <= 1 {
         return 0;
@@ -387,7 +393,7 @@ fn pick(remaining: &[Item], pending: &[Expr], intent: Intent) -> usize {
 }
 
 /// Makes an item a loop: takes the conditions it can check and chooses its access.
-fn place(item: Item, remaining: &[Item], pending: &mut Vec<Expr>, intent: Intent) -> Level {
+fn place(item: Item, remaining: &[Item], pending: &mut Vec<Expr>) -> Level {
     let own = take(pending, |condition| depends_on(condition, remaining).is_empty());
     let is_left_join = item.left_join.is_some();
     let (conditions, after) = match item.left_join.clone() {
@@ -399,5 +405,6 @@ fn place(item: Item, remaining: &[Item], pending: &mut Vec<Expr>, intent: Intent
         Source::Table { table, row } => access::choose(table, *row, &conditions, &is_known),
         Source::Series(_) | Source::Routine(_) => access::unsteered(&conditions),
     };
-    Level { source: item.source, choice, is_left_join, after, intent, label: item.label }
+    let intent = item.intent;
+    Level { source: item.source, choice, is_left_join, after, intent, is_kept: true, label: item.label }
 }

@@ -2,7 +2,8 @@
 
 use hyades_engine::error::{Result, sqlstate};
 use hyades_engine::procedure::ir::{
-    BinaryOperator, Expr, Instruction, Intent, Label, Register, RowSlot, ScanBound, ScanRange, TableIndex,
+    BinaryOperator, Expr, Impatience, Instruction, Intent, Label, Register, RowSlot, ScanBound, ScanRange,
+    TableIndex,
 };
 use hyades_engine::value::function::Function;
 use hyades_engine::value::{SqlType, Value};
@@ -183,6 +184,9 @@ impl Compiler<'_> {
                         self.code.place(again);
                         self.code.push(Instruction::NextRow { cursor, row, end });
                         self.check(filter, again, absent);
+                        if level.is_kept && intent.impatience() == Some(Impatience::SkipLocked) {
+                            self.code.push(Instruction::KeepRow { cursor });
+                        }
                         inner(self, again)?;
                         self.code.jump(again);
                         Ok(())

@@ -207,7 +207,7 @@ fn reads_row(instruction: &Instruction, wanted: RowSlot) -> bool {
 fn reuse_rows(procedure: &mut Procedure) {
     let reads: Vec<usize> = (0..procedure.code.len())
         .filter(|at| {
-            matches!(&procedure.code[*at], Instruction::ReadPoint { intent: Intent::Write, key, .. }
+            matches!(&procedure.code[*at], Instruction::ReadPoint { intent: Intent::NoKeyWrite | Intent::Write, key, .. }
                 if key.iter().all(|part| matches!(part, Expr::Register(_) | Expr::Const(_))))
         })
         .collect();
@@ -236,15 +236,18 @@ fn reuse_rows(procedure: &mut Procedure) {
 
 /// A read behind `first` that finds the same row, whose slot may be replaced by that of `first`.
 fn reread(code: &[Instruction], flow: &Flow, first: usize) -> Option<usize> {
-    let Instruction::ReadPoint { table, key, row, .. } = &code[first] else { return None };
+    let Instruction::ReadPoint { table, key, row, intent, .. } = &code[first] else { return None };
     let available = available_behind(code, flow, first, (*table, key, *row));
     available.into_iter().find(|again| {
-        let Instruction::ReadPoint { table: other, key: same, row: slot, .. } = &code[*again] else {
+        let Instruction::ReadPoint { table: other, key: same, row: slot, intent: asked, .. } = &code[*again]
+        else {
             return false;
         };
         let fills = |wanted: RowSlot| code.iter().filter(|other| filled(other) == Some(wanted)).count();
         let is_read_between = |at: usize| (first..*again).contains(&at);
         other == table
+            && asked.impatience().is_none()
+            && asked.strength() <= intent.strength()
             && same == key
             && slot != row
             && *slot != RowSlot::MAX

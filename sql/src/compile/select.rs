@@ -4,11 +4,9 @@
 //! at LIMIT. Otherwise it emits what the stages need (`stages`).
 
 use hyades_engine::error::{Result, sqlstate};
-use hyades_engine::procedure::ir::{BinaryOperator, Direction, Expr, Instruction, Intent, Label, Register};
+use hyades_engine::procedure::ir::{BinaryOperator, Direction, Expr, Instruction, Label, Register};
 use hyades_engine::value::{SqlType, Value};
-use sqlparser::ast::{
-    self, GroupByExpr, LimitClause, LockType, OrderByExpr, OrderByKind, Query, Select, SetExpr,
-};
+use sqlparser::ast::{self, GroupByExpr, LimitClause, OrderByExpr, OrderByKind, Query, Select, SetExpr};
 
 use super::access::Access;
 use super::from::{Level, Source};
@@ -19,6 +17,7 @@ use crate::bind::aggregate::AggregateMode;
 use crate::bind::scope::fold;
 use crate::bind::{Bound, Place};
 use crate::plan::Tag;
+use crate::statement::locking::{name_of, unpack};
 
 /// LIMIT and OFFSET, as bigint expressions without columns.
 #[derive(Clone, Debug, Default)]
@@ -90,6 +89,9 @@ impl Compiler<'_> {
         if is_plain && (bound.order.is_empty() || use_scan_order(&mut bound)) {
             return self.direct_select(bound);
         }
+        if bound.skips_in_order() {
+            return self.skipping_select(&bound);
+        }
         self.staged_select(bound)
     }
 
@@ -118,7 +120,7 @@ impl Compiler<'_> {
     }
 
     /// Evaluates LIMIT and OFFSET into counters; ends at once when the limit is 0.
-    fn limit_counters(
+    pub(super) fn limit_counters(
         &mut self,
         limits: &Limits,
         end: Label,
@@ -144,7 +146,7 @@ impl Compiler<'_> {
         Ok((limit, offset))
     }
 
-    fn emit_limited(
+    pub(super) fn emit_limited(
         &mut self,
         values: Vec<Expr>,
         (limit, offset): (Option<Register>, Option<Register>),
@@ -170,6 +172,10 @@ impl Compiler<'_> {
     fn values_query(&mut self, query: &Query, values: &ast::Values) -> Result<CompiledQuery> {
         if query.order_by.is_some() || query.limit_clause.is_some() {
             return self.binder.unsupported("ORDER BY and LIMIT after VALUES are", Place::Unknown);
+        }
+        if let Some(clause) = query.locks.first() {
+            let message = format!("{} cannot be applied to VALUES", name_of(unpack(clause).strength));
+            return self.binder.fail(sqlstate::FEATURE_NOT_SUPPORTED, message, Place::Unknown);
         }
         let mut rows: Vec<Vec<Bound>> = Vec::new();
         for row in &values.rows {
@@ -222,6 +228,9 @@ impl Compiler<'_> {
         }
         let select = match query.body.as_ref() {
             SetExpr::Select(select) => select,
+            SetExpr::Query(_) if !query.locks.is_empty() => {
+                return self.binder.unsupported("a locking clause behind parentheses is", Place::Unknown);
+            }
             SetExpr::Query(inner) if query.order_by.is_none() && query.limit_clause.is_none() => {
                 return self.bind_query(inner);
             }
@@ -231,8 +240,8 @@ impl Compiler<'_> {
             _ => return self.binder.unsupported("this form of query is", Place::Unknown),
         };
         self.refuse_rare(query, select)?;
-        let intent = self.intent(query)?;
-        let (items, mut conditions) = self.from(&select.from)?;
+        let (mut items, mut conditions) = self.from(&select.from)?;
+        self.lock_items(query, &mut items)?;
         if let Some(selection) = &select.selection {
             self.binder.aggregate_mode = AggregateMode::Forbidden("in WHERE");
             let condition = self.binder.condition_of(selection, "WHERE")?;
@@ -252,16 +261,11 @@ impl Compiler<'_> {
         let distinct = self.distinct(select, &outputs)?;
         self.binder.aggregate_mode = AggregateMode::Forbidden("in LIMIT");
         let limits = self.limits(query)?;
-        let (levels, constant) = self.levels(items, conditions, intent);
-        let bound =
+        let (levels, constant) = self.levels(items, conditions);
+        let mut bound =
             BoundSelect { levels, constant, outputs, group, having, having_places, order, distinct, limits };
-        if intent == Intent::Write && bound.is_grouped(self.binder.aggregates.len()) {
-            return self.binder.fail(
-                sqlstate::FEATURE_NOT_SUPPORTED,
-                "FOR UPDATE is not allowed with aggregate functions",
-                Place::Unknown,
-            );
-        }
+        self.check_locking(query, select, bound.is_grouped(self.binder.aggregates.len()))?;
+        bound.strengthen_key_reads();
         Ok(bound)
     }
 
@@ -280,19 +284,6 @@ impl Compiler<'_> {
             }
         }
         Ok(())
-    }
-
-    fn intent(&self, query: &Query) -> Result<Intent> {
-        let mut intent = Intent::Read;
-        for lock in &query.locks {
-            if lock.nonblock.is_some() {
-                return self.binder.unsupported("NOWAIT and SKIP LOCKED are", Place::Unknown);
-            }
-            if lock.lock_type == LockType::Update {
-                intent = Intent::Write;
-            }
-        }
-        Ok(intent)
     }
 
     /// GROUP BY: numbers and names of the select list are understood; a column goes before a name of the list.

@@ -23,13 +23,13 @@ pub(crate) type SpooledBody<'b> = dyn FnMut(&mut Compiler<'_>, Vec<Expr>, Label)
 
 /// Values that a row carries between stages, and their types.
 #[derive(Default)]
-struct Carried {
-    exprs: Vec<Expr>,
+pub(super) struct Carried {
+    pub(super) exprs: Vec<Expr>,
     types: Vec<SqlType>,
 }
 
 impl Carried {
-    fn add(&mut self, expr: Expr, sql_type: SqlType) -> usize {
+    pub(super) fn add(&mut self, expr: Expr, sql_type: SqlType) -> usize {
         self.exprs.push(expr);
         self.types.push(sql_type);
         self.exprs.len() - 1
@@ -307,7 +307,7 @@ fn sort_values(bound: &BoundSelect, answer: &Carried) -> Vec<usize> {
         .collect()
 }
 
-fn sort_keys(bound: &BoundSelect, answer: &mut Carried) -> Vec<SortKey> {
+pub(super) fn sort_keys(bound: &BoundSelect, answer: &mut Carried) -> Vec<SortKey> {
     bound
         .order
         .iter()

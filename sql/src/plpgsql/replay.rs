@@ -105,6 +105,11 @@ pub(super) fn judge(compiler: &Compiler<'_>, _kind: RoutineKind) -> Replayabilit
             seen.uses_clock = true;
             seen.uses_random = true;
         }
+        if let Instruction::ReadPoint { intent, .. } | Instruction::OpenScan { intent, .. } = instruction
+            && intent.impatience().is_some()
+        {
+            seen.refuse("what it reads depends on which rows are locked");
+        }
         if let Instruction::MatchError { conditions, .. } = instruction
             && conditions.iter().any(catches_cancel)
         {

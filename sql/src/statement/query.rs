@@ -8,6 +8,7 @@ use sqlparser::tokenizer::{Location, Token, TokenWithSpan, Tokenizer, TokenizerE
 use super::Statement;
 use super::dialect::HyadesDialect;
 use super::lexer::{Lexer, TokenKind, character_position, string_value, syntax_error};
+use super::locking;
 use super::split::too_deep;
 use crate::bind::routine::{positional_behind_named, split_arguments};
 
@@ -80,7 +81,7 @@ fn with_parser<T>(
     let tokens = Tokenizer::new(&dialect, sql)
         .tokenize_with_location()
         .map_err(|error| tokenizer_error(sql, &error))?;
-    let tokens = join_strings(sql, tokens);
+    let tokens = locking::pack(join_strings(sql, tokens));
     let mut parser =
         Parser::new(&dialect).with_recursion_limit(RECURSION_LIMIT).with_tokens_with_locations(tokens);
     let outcome = parse(&mut parser);

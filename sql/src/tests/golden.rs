@@ -97,7 +97,7 @@ impl Output for Answer {
 }
 
 /// Repeats a call until it no longer waits.
-fn done<T>(mut call: impl FnMut() -> Flow<T>) -> Result<T, Error> {
+pub(super) fn done<T>(mut call: impl FnMut() -> Flow<T>) -> Result<T, Error> {
     loop {
         match call() {
             Ok(value) => return Ok(value),
@@ -279,7 +279,7 @@ fn check_scripts(trouble: Trouble) {
 }
 
 /// Notes where the answers are not the same.
-fn compare(path: &Path, answer: &str, expected: &str, wrong: &mut String) {
+pub(super) fn compare(path: &Path, answer: &str, expected: &str, wrong: &mut String) {
     let got: Vec<&str> = answer.split("\n> ").collect();
     let want: Vec<&str> = expected.split("\n> ").collect();
     for (got, want) in got.iter().zip(&want) {

@@ -37,7 +37,7 @@ select * from t full join t u on true;
 select * from t right join t u on true;
 select * from t natural join t u;
 select * from t join t u using (a);
-select * from t for update skip locked;
+(select * from t) for update skip locked;
 select count(*) from t for update;
 select a from t for update;
 select array[1];

@@ -1,0 +1,213 @@
+//! Locking clauses of SELECT: which tables they lock, and queries that skip locked rows.
+//!
+//! PostgreSQL locks a row when it has passed WHERE, ORDER BY and LIMIT. Under two-phase locking what is read is locked anyway, so here the
+//! rows that WHERE looks at are locked in the strength asked for. A query with SKIP LOCKED promises nothing about what it does not
+//! answer with, and does as PostgreSQL: where it must sort, it looks at rows without keeping their locks, and then locks one after the
+//! other in the order of the answer until LIMIT is reached; what does not pass WHERE any more by then is left out.
+//!
+//! FOR KEY SHARE is taken as such where the query looks at nothing of the row; else it would read columns that may be changed beside
+//! it, and is a FOR SHARE.
+
+use std::sync::Arc;
+
+use hyades_engine::error::{Result, sqlstate};
+use hyades_engine::procedure::ir::{Expr, Impatience, Instruction, Intent, Strength};
+use hyades_engine::value::SqlType;
+use sqlparser::ast::{Distinct, GroupByExpr, Query, Select};
+
+use super::Compiler;
+use super::access::Access;
+use super::from::{Item, Level, Source};
+use super::loops::Absent;
+use super::rows::Sink;
+use super::select::{BoundDistinct, BoundSelect, OrderTarget, described};
+use super::stages::{Carried, sort_keys};
+use crate::bind::Place;
+use crate::expr;
+use crate::plan::{RunPlan, Stages, Tag};
+use crate::statement::locking::{Locking, name_of, unpack};
+
+impl Compiler<'_> {
+    /// Gives each item of FROM the intent that the locking clauses of the query ask for.
+    pub(super) fn lock_items(&self, query: &Query, items: &mut [Item]) -> Result<()> {
+        for clause in &query.locks {
+            let place = clause.of.as_ref().map_or(Place::Unknown, Place::of);
+            self.lock_by(&unpack(clause), place, items)?;
+        }
+        Ok(())
+    }
+
+    fn lock_by(&self, locking: &Locking, place: Place, items: &mut [Item]) -> Result<()> {
+        let clause = name_of(locking.strength);
+        if locking.is_qualified {
+            let message = format!("{clause} must specify unqualified relation names");
+            return self.binder.fail(sqlstate::SYNTAX_ERROR, message, place);
+        }
+        // The scope has the items last, in their order.
+        let relations = &self.binder.scope.relations;
+        let names = &relations[relations.len().saturating_sub(items.len())..];
+        let find = |table: &String| names.iter().position(|relation| relation.name == *table);
+        let mut wanted = Vec::new();
+        for table in &locking.tables {
+            let Some(at) = find(table) else {
+                let message = format!("relation \"{table}\" in {clause} clause not found in FROM clause");
+                return self.binder.fail(sqlstate::UNDEFINED_TABLE, message, place);
+            };
+            if !matches!(items[at].source, Source::Table { .. }) {
+                let message = format!("{clause} cannot be applied to a function");
+                return self.binder.fail(sqlstate::FEATURE_NOT_SUPPORTED, message, place);
+            }
+            wanted.push(at);
+        }
+        if locking.tables.is_empty() {
+            let is_table = |at: &usize| matches!(items[*at].source, Source::Table { .. });
+            wanted = (0..items.len()).filter(is_table).collect();
+        }
+        for at in wanted {
+            if items[at].left_join.is_some() {
+                let message = format!("{clause} cannot be applied to the nullable side of an outer join");
+                return self.binder.fail(sqlstate::FEATURE_NOT_SUPPORTED, message, Place::Unknown);
+            }
+            // Of several clauses the strongest counts, and NOWAIT goes before SKIP LOCKED.
+            let known = items[at].locking;
+            let strength = known.map_or(locking.strength, |(known, _)| known.max(locking.strength));
+            let impatience = known.and_then(|(_, impatience)| impatience).max(locking.impatience);
+            items[at].locking = Some((strength, impatience));
+            items[at].intent = match impatience {
+                Some(impatience) => Intent::Impatient(strength, impatience),
+                None => Intent::from(strength),
+            };
+        }
+        Ok(())
+    }
+
+    /// Refuses the clauses that rows of the answer do not come through one by one.
+    pub(super) fn check_locking(&self, query: &Query, select: &Select, has_aggregates: bool) -> Result<()> {
+        let Some(clause) = query.locks.first() else { return Ok(()) };
+        let is_grouped = match &select.group_by {
+            GroupByExpr::Expressions(expressions, _) => !expressions.is_empty(),
+            GroupByExpr::All(_) => true,
+        };
+        let with = if select.distinct.as_ref().is_some_and(|distinct| !matches!(distinct, Distinct::All)) {
+            "DISTINCT clause"
+        } else if is_grouped {
+            "GROUP BY clause"
+        } else if select.having.is_some() {
+            "HAVING clause"
+        } else if has_aggregates {
+            "aggregate functions"
+        } else {
+            return Ok(());
+        };
+        let message = format!("{} is not allowed with {with}", name_of(unpack(clause).strength));
+        self.binder.fail(sqlstate::FEATURE_NOT_SUPPORTED, message, Place::Unknown)
+    }
+
+    /// The answer's rows are locked and looked at again in their order; see the module head. Only over one table that has a key.
+    pub(super) fn skipping_select(&mut self, bound: &BoundSelect) -> Result<RunPlan> {
+        let explain = self.explain_select(bound, false);
+        let [level] = bound.levels.as_slice() else {
+            return self.binder.unsupported("SKIP LOCKED in a join that sorts is", Place::Unknown);
+        };
+        let Source::Table { table, row } = &level.source else {
+            return self.binder.unsupported("SKIP LOCKED over a function is", Place::Unknown);
+        };
+        let row = *row;
+        let definition = table.definition();
+        let key_columns: &[u16] = definition.primary_key.as_ref().map_or(&[], |key| &key.columns);
+        let types: Vec<SqlType> = bound.outputs.iter().map(|output| output.sql_type).collect();
+        let mut carried = Carried::default();
+        for output in &bound.outputs {
+            carried.add(output.expr.clone(), output.sql_type);
+        }
+        let sort = sort_keys(bound, &mut carried);
+        let key_start = carried.exprs.len();
+        for &column in key_columns {
+            carried.add(Expr::Column { row, column }, definition.columns[usize::from(column)].sql_type);
+        }
+        let width = carried.exprs.len();
+        let base = self.binder.register_count();
+        self.describe(described(&bound.outputs), false)?;
+        let end = self.code.label();
+        let counters = self.limit_counters(&bound.limits, end)?;
+        self.check(&bound.constant, end, &Absent::default());
+        let stage = self.code.new_stage()?;
+        self.code.push(Instruction::OpenStage { stage });
+        let outer = std::mem::replace(&mut self.sink, Sink::Stage(stage));
+        let looked_at = self.code.label();
+        let glance = Level {
+            intent: Intent::Impatient(Strength::Read, Impatience::SkipLocked),
+            is_kept: false,
+            ..level.clone()
+        };
+        self.loops(&[glance], looked_at, &Absent::default(), &mut |compiler, _, _| {
+            compiler.emit(carried.exprs.clone())
+        })?;
+        self.code.place(looked_at);
+        self.sink = outer;
+        self.code.set_stage(stage, Arc::new(Stages { base, sort, width, ..Stages::default() }));
+        let spool = self.code.new_spool()?;
+        self.code.push(Instruction::OpenSpool { spool });
+        self.code.push(Instruction::FinishStage { stage, spool });
+        let table = self.code.table(table)?;
+        let outputs: Vec<Expr> = bound.outputs.iter().map(|output| output.expr.clone()).collect();
+        self.for_spooled(spool, width, &mut |compiler, values, next| {
+            let key = values[key_start..].to_vec();
+            compiler.code.push(Instruction::ReadPoint {
+                table,
+                key,
+                row,
+                intent: level.intent,
+                absent: next,
+            });
+            compiler.check(&level.choice.filter, next, &Absent::default());
+            compiler.emit_limited(outputs.clone(), counters, next, end)
+        })?;
+        self.code.place(end);
+        let source = self.finish_code("select", types)?;
+        Ok(self.direct_run(source, Tag::Select, explain))
+    }
+}
+
+impl BoundSelect {
+    /// Whether it must lock its rows in the order of the answer.
+    pub(super) fn skips_in_order(&self) -> bool {
+        self.levels.iter().any(|level| {
+            level.intent.impatience() == Some(Impatience::SkipLocked)
+                && matches!(&level.source, Source::Table { table, .. } if table.definition().primary_key.is_some())
+        })
+    }
+
+    /// FOR KEY SHARE of rows that are looked at is FOR SHARE.
+    pub(super) fn strengthen_key_reads(&mut self) {
+        let is_lone = self.levels.len() == 1;
+        for at in 0..self.levels.len() {
+            let level = &self.levels[at];
+            if level.intent.strength() != Strength::KeyRead {
+                continue;
+            }
+            let is_unseen = match (&level.source, &level.choice.access) {
+                (Source::Table { row, .. }, Access::Point { .. }) => {
+                    let reads = |expr: &Expr| expr::reads(expr, *row, &[]);
+                    let target = |target: &OrderTarget| match target {
+                        OrderTarget::Output(_) => false,
+                        OrderTarget::Expression(expr) => reads(expr),
+                    };
+                    let is_plain = matches!(self.distinct, BoundDistinct::No);
+                    is_lone
+                        && is_plain
+                        && !level.choice.filter.iter().any(reads)
+                        && !self.outputs.iter().any(|output| reads(&output.expr))
+                        && !self.order.iter().any(|order| target(&order.target))
+                }
+                _ => false,
+            };
+            if !is_unseen {
+                self.levels[at].intent = match self.levels[at].intent {
+                    Intent::Impatient(_, impatience) => Intent::Impatient(Strength::Read, impatience),
+                    _ => Intent::Read,
+                };
+            }
+        }
+    }
+}

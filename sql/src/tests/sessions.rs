@@ -1,0 +1,329 @@
+//! Several sessions beside each other: `tests/sessions/*.sql`, each with the answers of a real PostgreSQL 15 beside it (`*.expected`).
+//!
+//! A line is a session's name and a statement. It is run; what has to wait says so, and its answer stands behind the statement that lets it
+//! go on. The answers are recorded as those of `golden`:
+//!
+//! ```text
+//! HYADES_RECORD_PSQL="-h /run/postgresql -U me -d scratch" cargo test -p hyades sessions_answer
+//! ```
+//!
+//! A script `*.own.sql` has answers that are Hyades' own: they are written when missing and reviewed by hand.
+
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+use std::io::{BufRead, BufReader, Write as _};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::sync::Arc;
+use std::sync::mpsc::{Receiver, channel};
+use std::time::Duration;
+
+use hyades_engine::config::{Config, ProtocolKind};
+use hyades_engine::db::{Interrupt, open};
+use hyades_engine::error::Error;
+use hyades_engine::ticket::Ticket;
+use hyades_engine::value::{SqlType, Value, text};
+use hyades_sim::disk::SimulatedDisk;
+
+use super::engine::{TestEngine, Trouble};
+use crate::session::{Completion, Database, Notice, Output, Prepared, Response, Session, SessionOptions};
+
+/// What runs the statements: Hyades or PostgreSQL.
+trait Sessions {
+    /// Runs a statement: its answer, or nothing if it waits.
+    fn run(&mut self, session: &str, sql: &str) -> Option<String>;
+    /// The answer of a session that has waited and waits no more.
+    fn resumed(&mut self) -> Option<(String, String)>;
+}
+
+fn answers(script: &str, sessions: &mut dyn Sessions) -> String {
+    let mut text = String::new();
+    for line in script.lines().filter(|line| !line.is_empty() && !line.starts_with("--")) {
+        let (session, sql) = line.split_once(": ").expect("a session and a statement");
+        let answer = sessions.run(session, sql).unwrap_or_else(|| "... waits\n".to_owned());
+        write!(text, "> {line}\n{answer}").expect("writing to a string");
+        while let Some((session, answer)) = sessions.resumed() {
+            write!(text, "... {session} goes on\n{answer}").expect("writing to a string");
+        }
+    }
+    text
+}
+
+/// The rows of an answer.
+#[derive(Default)]
+struct Rows {
+    text: String,
+    types: Vec<SqlType>,
+}
+
+impl Output for Rows {
+    fn row(&mut self, values: &mut [Value]) -> hyades_engine::Result<()> {
+        let field = |(value, sql_type): (&Value, &SqlType)| {
+            let mut bytes = Vec::new();
+            if !value.is_null() {
+                text::write(value, *sql_type, &jiff::tz::TimeZone::UTC, &mut bytes);
+            }
+            String::from_utf8(bytes).expect("text is UTF-8")
+        };
+        let fields: Vec<String> = values.iter().zip(&self.types).map(field).collect();
+        writeln!(self.text, "{}", fields.join("|")).expect("writing to a string");
+        Ok(())
+    }
+    fn copy_data(&mut self, _: &[u8]) -> hyades_engine::Result<()> {
+        Ok(())
+    }
+    fn notice(&mut self, _: Notice) {}
+    fn restart(&mut self) {
+        self.text.clear();
+    }
+}
+
+struct Waiting {
+    prepared: Arc<Prepared>,
+    ticket: Ticket,
+}
+
+struct Hyades {
+    database: Database,
+    sessions: BTreeMap<String, (Session, Option<Waiting>)>,
+}
+
+impl Hyades {
+    fn new() -> Hyades {
+        let database = Database::with_engine(Arc::new(TestEngine::with(Trouble::None)));
+        Hyades { database, sessions: BTreeMap::new() }
+    }
+
+    /// An answer that is there, or what it waits for.
+    fn go_on(session: &mut Session, prepared: &Arc<Prepared>) -> Result<String, Ticket> {
+        let mut rows = Rows::default();
+        if let Response::Rows(columns) = prepared.response() {
+            rows.types = columns.iter().map(|column| column.sql_type).collect();
+        }
+        let outcome = match session.execute(prepared, &[], &mut rows) {
+            Err(Interrupt::Wait(ticket)) => return Err(ticket),
+            Err(Interrupt::Failed(error)) => Err(error),
+            Ok(completion) => Ok(completion),
+        };
+        let ended = super::golden::done(|| session.end_implicit());
+        Ok(match outcome.and_then(|completion| ended.map(|()| completion)) {
+            Ok(Completion::Tag(tag)) if tag.starts_with("SELECT") => rows.text,
+            Ok(Completion::Tag(tag)) => format!("{}{tag}\n", rows.text),
+            Ok(Completion::CopyIn) => panic!("COPY has no place here"),
+            Err(error) => shown(&error),
+        })
+    }
+}
+
+fn shown(error: &Error) -> String {
+    format!("ERROR {}: {error}\n", error.sqlstate())
+}
+
+impl Sessions for Hyades {
+    fn run(&mut self, name: &str, sql: &str) -> Option<String> {
+        let options = || SessionOptions {
+            user: "hyades".to_owned(),
+            database: "hyades".to_owned(),
+            parameters: Vec::new(),
+        };
+        let database = &self.database;
+        let (session, waiting) = self
+            .sessions
+            .entry(name.to_owned())
+            .or_insert_with(|| (database.session(options()).expect("a session"), None));
+        if waiting.is_some() {
+            return Some("... waits still\n".to_owned());
+        }
+        let prepared = match super::golden::done(|| session.prepare(sql, &[])) {
+            Ok(prepared) => prepared,
+            Err(error) => return Some(shown(&error)),
+        };
+        match Hyades::go_on(session, &prepared) {
+            Ok(answer) => Some(answer),
+            Err(ticket) => {
+                *waiting = Some(Waiting { prepared, ticket });
+                None
+            }
+        }
+    }
+
+    fn resumed(&mut self) -> Option<(String, String)> {
+        for (name, (session, waiting)) in &mut self.sessions {
+            while let Some(wait) = waiting.take_if(|wait| wait.ticket.is_ready()) {
+                match Hyades::go_on(session, &wait.prepared) {
+                    Ok(answer) => return Some((name.clone(), answer)),
+                    Err(ticket) => *waiting = Some(Waiting { ticket, ..wait }),
+                }
+            }
+        }
+        None
+    }
+}
+
+/// Each session a psql.
+struct Postgres {
+    arguments: String,
+    sessions: BTreeMap<String, Psql>,
+}
+
+struct Psql {
+    child: Child,
+    lines: Receiver<String>,
+    is_waiting: bool,
+}
+
+/// A statement without an answer by then waits.
+const PATIENCE: Duration = Duration::from_millis(700);
+const MARK: &str = "=== done";
+/// Lines of psql about errors and notices that are not compared.
+const PASSED_OVER: [&str; 11] = [
+    "DETAIL",
+    "HINT",
+    "CONTEXT",
+    "LOCATION",
+    "LINE",
+    "NOTICE",
+    "SCHEMA NAME",
+    "TABLE NAME",
+    "CONSTRAINT NAME",
+    "Process ",
+    "   ",
+];
+
+impl Psql {
+    fn start(arguments: &str) -> Psql {
+        let command =
+            format!("exec stdbuf -oL psql -X -A -t -v VERBOSITY=verbose -v ON_ERROR_STOP=0 {arguments} 2>&1");
+        let mut child = Command::new("sh")
+            .args(["-c", &command])
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .spawn()
+            .expect("psql starts");
+        let output = BufReader::new(child.stdout.take().expect("a pipe"));
+        let (sender, lines) = channel();
+        std::thread::spawn(move || {
+            for line in output.lines().map_while(Result::ok) {
+                if sender.send(line).is_err() {
+                    return;
+                }
+            }
+        });
+        let mut psql = Psql { child, lines, is_waiting: false };
+        psql.say("set deadlock_timeout = '100ms';");
+        psql.answer().expect("it is set");
+        psql
+    }
+
+    fn say(&mut self, sql: &str) {
+        let input = self.child.stdin.as_mut().expect("a pipe");
+        writeln!(input, "{sql}\n\\echo {MARK}").expect("psql listens");
+    }
+
+    fn answer(&mut self) -> Option<String> {
+        let mut text = String::new();
+        loop {
+            match self.lines.recv_timeout(PATIENCE) {
+                Ok(line) if line == MARK => return Some(text),
+                Ok(line) => match line.strip_prefix("ERROR:  ") {
+                    Some(error) => writeln!(text, "ERROR {error}").expect("writing to a string"),
+                    None if PASSED_OVER.iter().any(|head| line.starts_with(head)) => {}
+                    None => writeln!(text, "{line}").expect("writing to a string"),
+                },
+                Err(_) => return None,
+            }
+        }
+    }
+}
+
+impl Drop for Psql {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+impl Sessions for Postgres {
+    fn run(&mut self, name: &str, sql: &str) -> Option<String> {
+        let arguments = &self.arguments;
+        let psql = self.sessions.entry(name.to_owned()).or_insert_with(|| Psql::start(arguments));
+        assert!(!psql.is_waiting, "{name} waits and is given {sql}");
+        psql.say(sql);
+        let answer = psql.answer();
+        psql.is_waiting = answer.is_none();
+        answer
+    }
+
+    fn resumed(&mut self) -> Option<(String, String)> {
+        for (name, psql) in self.sessions.iter_mut().filter(|(_, psql)| psql.is_waiting) {
+            if let Some(answer) = psql.answer() {
+                psql.is_waiting = false;
+                return Some((name.clone(), answer));
+            }
+        }
+        None
+    }
+}
+
+fn scripts() -> Vec<PathBuf> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/sessions");
+    let mut found: Vec<PathBuf> = std::fs::read_dir(folder)
+        .expect("the scripts are there")
+        .map(|entry| entry.expect("a readable entry").path())
+        .filter(|path| path.extension().is_some_and(|extension| extension == "sql"))
+        .collect();
+    found.sort();
+    found
+}
+
+#[test]
+fn sessions_answer_as_postgresql_does() {
+    let only = std::env::var("HYADES_SCRIPT").unwrap_or_default();
+    let mut wrong = String::new();
+    for path in scripts().into_iter().filter(|path| path.to_string_lossy().contains(&only)) {
+        let script = std::fs::read_to_string(&path).expect("a readable script");
+        let expected_path = path.with_extension("expected");
+        let is_own = path.to_string_lossy().ends_with(".own.sql");
+        if let (Ok(arguments), false) = (std::env::var("HYADES_RECORD_PSQL"), is_own) {
+            let mut postgres = Postgres { arguments, sessions: BTreeMap::new() };
+            std::fs::write(&expected_path, answers(&script, &mut postgres)).expect("a writable folder");
+        }
+        let answer = answers(&script, &mut Hyades::new());
+        let Ok(expected) = std::fs::read_to_string(&expected_path) else {
+            assert!(is_own, "{} is not recorded", path.display());
+            std::fs::write(&expected_path, answer).expect("a writable folder");
+            continue;
+        };
+        super::golden::compare(&path, &answer, &expected, &mut wrong);
+    }
+    assert!(wrong.is_empty(), "\n{wrong}");
+}
+
+/// Its replay could not know which rows were locked.
+#[test]
+fn a_call_that_does_not_wait_is_logged_as_data() {
+    let config = Config {
+        protocol: ProtocolKind::Taurus,
+        disk: Arc::new(SimulatedDisk::new(1)),
+        routine_compiler: Some(crate::routine_compiler()),
+        ..Config::new("/data")
+    };
+    let database = Database::with_engine(open(config).expect("an empty disk"));
+    let mut connection = database.connect().expect("a connection");
+    let mut run = |sql: &str| connection.query(sql, &[]).expect("it is done");
+    run("create table queue (id int primary key, taken_by int)");
+    for (name, clause, expected) in [
+        ("waits", "for no key update", "command"),
+        ("refuses", "for update nowait", "data (what it reads depends on which rows are locked)"),
+        ("skips", "for update skip locked", "data (what it reads depends on which rows are locked)"),
+    ] {
+        run(&format!(
+            "create procedure {name}(me int) language plpgsql as $$ declare one int; begin \
+             select id into one from queue order by id limit 1 {clause}; \
+             update queue set taken_by = me where id = one; end $$"
+        ));
+        let explained = run(&format!("explain call {name}(1)"));
+        let text: Vec<&str> = explained.iter().filter_map(|row| row[0].as_str()).collect();
+        assert!(text.concat().contains(&format!("Logging: {expected}")), "{name}: {text:?}");
+    }
+}
