@@ -127,6 +127,7 @@ pub(super) fn build_row(
             missing = Some(column);
         }
     }
+    writer.finish()?;
     match missing {
         None => Ok(()),
         Some(column) => {
@@ -216,8 +217,9 @@ pub(super) fn moves_row(reference: &TableReference, set: &[(u16, Value)]) -> boo
     primary_key.is_some_and(|key| set.iter().any(|(column, _)| key.columns.contains(column)))
 }
 
-/// Refuses NULL for columns that do not take it.
-pub(super) fn check_set_not_null(reference: &TableReference, old: &[u8], set: &[(u16, Value)]) -> Result<()> {
+/// Refuses values that their columns cannot hold, and NULL for columns that take none.
+pub(super) fn check_set(reference: &TableReference, old: &[u8], set: &[(u16, Value)]) -> Result<()> {
+    reference.layout.check_values(set)?;
     let definition = &reference.definition;
     let refused = |(column, value): &&(u16, Value)| {
         value.is_null() && !definition.columns[usize::from(*column)].is_nullable

@@ -422,7 +422,7 @@ impl<'r, T: Access> Run<'r, T> {
             scratch.set.push((*column, evaluate(value, &context)?));
         }
         let old = in_place.map_or(self.frame.rows[slot].bytes.as_slice(), |row| row.bytes);
-        access::check_set_not_null(reference, old, &scratch.set)?;
+        access::check_set(reference, old, &scratch.set)?;
         let keeps_length = reference.layout.patch(old, &scratch.set, &mut scratch.patch);
         let stays = keeps_length && !access::moves_row(reference, &scratch.set);
         match in_place {

@@ -27,7 +27,7 @@
 //! Invariants:
 //! 1. Bytes passed to `value`, `is_null`, `bytes` and `update` come from `encode`/`update` of the same layout or passed
 //!    [`RowLayout::check`]; then no reader panics.
-//! 2. `encode(value of each column) == row`: the form is canonical.
+//! 2. `encode(value of each column) == row`: the form is canonical. (Logs of before 2026-11-22 may hold a NaN in another form.)
 
 mod patch;
 
@@ -36,7 +36,7 @@ use compact_str::CompactString;
 
 pub use self::patch::RowPatch;
 pub(crate) use self::patch::exchange;
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, sqlstate};
 use crate::value::scalar::{Scalar, ScalarKind};
 use crate::value::{BigDecimal, SqlType, Value, datetime, numeric};
 
@@ -120,7 +120,20 @@ impl RowLayout {
     pub(crate) fn writer<'w>(&'w self, out: &'w mut Vec<u8>) -> RowWriter<'w> {
         let start = out.len();
         out.resize(start + self.header_bytes, 0);
-        RowWriter { layout: self, out, start, next: 0 }
+        RowWriter { layout: self, out, start, next: 0, unfit: None }
+    }
+
+    /// Refuses values that their columns cannot hold: what [`RowLayout::check`] would refuse of a row that has them.
+    ///
+    /// # Errors
+    /// The user's, though nothing that makes values should give such a one.
+    pub(crate) fn check_values(&self, set: &[(u16, Value)]) -> Result<()> {
+        let unfit =
+            |(column, value): &&(u16, Value)| !is_fit(self.columns[usize::from(*column)].sql_type, value);
+        match set.iter().find(unfit) {
+            None => Ok(()),
+            Some((column, _)) => Err(unfit_value(self.columns[usize::from(*column)].sql_type)),
+        }
     }
 
     /// Writes one value: its slot or its content and end, and its null bit. Variable columns must come in order.
@@ -281,7 +294,8 @@ impl RowLayout {
     }
 }
 
-/// A row as it is written, column by column in their order. Lengths and NOT NULL are the caller's to check.
+/// A row as it is written, column by column in their order. NOT NULL is the caller's to check, and so are lengths, but
+/// [`RowWriter::finish`] notices what recovery would refuse: a gap in what makes values is to fail a statement, not a start.
 pub(crate) struct RowWriter<'w> {
     layout: &'w RowLayout,
     out: &'w mut Vec<u8>,
@@ -289,6 +303,8 @@ pub(crate) struct RowWriter<'w> {
     start: usize,
     /// The next column's number.
     next: usize,
+    /// The type of a column that has got a value which it cannot hold.
+    unfit: Option<SqlType>,
 }
 
 impl RowWriter<'_> {
@@ -300,8 +316,23 @@ impl RowWriter<'_> {
 
     /// Writes the next column's value, which is of its type (checked: a mismatch is a bug of the caller and panics).
     pub(crate) fn value(&mut self, value: &Value) {
-        self.layout.write(self.next, &self.layout.columns[self.next], value, self.start, self.out);
+        let column = &self.layout.columns[self.next];
+        if !is_fit(column.sql_type, value) {
+            self.unfit = Some(column.sql_type);
+        }
+        self.layout.write(self.next, column, value, self.start, self.out);
         self.next += 1;
+    }
+
+    /// The end of the row.
+    ///
+    /// # Errors
+    /// The user's, for a value that its column cannot hold.
+    pub(crate) fn finish(self) -> Result<()> {
+        match self.unfit {
+            None => Ok(()),
+            Some(sql_type) => Err(unfit_value(sql_type)),
+        }
     }
 
     /// The same.
@@ -310,6 +341,9 @@ impl RowWriter<'_> {
         let column = &self.layout.columns[self.next];
         if column.kind != Some(scalar.kind) {
             return self.value(&scalar.value());
+        }
+        if !scalar.is_fit() {
+            self.unfit = Some(column.sql_type);
         }
         let slot = self.start + column.slot;
         let bytes = &scalar.number.to_le_bytes();
@@ -353,6 +387,9 @@ impl RowWriter<'_> {
     #[inline]
     pub(crate) fn text(&mut self, bytes: &[u8]) {
         let column = &self.layout.columns[self.next];
+        if !is_fit_text(column.sql_type, bytes) {
+            self.unfit = Some(column.sql_type);
+        }
         self.out.extend_from_slice(bytes);
         set_end(column, self.start, self.out.len() - self.start, self.out);
         self.next += 1;
@@ -380,6 +417,9 @@ fn write_fixed(value: &Value, slot: &mut [u8]) {
         Value::BigInt(number) | Value::Timestamp(number) | Value::TimestampTz(number) => {
             slot.copy_from_slice(&number.to_le_bytes());
         }
+        // Which NaN an operation gives is up to the processor.
+        Value::Real(number) if number.is_nan() => slot.copy_from_slice(&f32::NAN.to_le_bytes()),
+        Value::Double(number) if number.is_nan() => slot.copy_from_slice(&f64::NAN.to_le_bytes()),
         Value::Real(number) => slot.copy_from_slice(&number.to_le_bytes()),
         Value::Double(number) => slot.copy_from_slice(&number.to_le_bytes()),
         Value::Uuid(bytes) => slot.copy_from_slice(bytes),
@@ -481,6 +521,60 @@ fn array<const LENGTH: usize>(bytes: &[u8]) -> [u8; LENGTH] {
     let mut array = [0; LENGTH];
     array.copy_from_slice(bytes);
     array
+}
+
+/// Whether [`is_content_of`] will hold for what is written of a value of the type.
+fn is_fit(sql_type: SqlType, value: &Value) -> bool {
+    match (value, sql_type) {
+        (Value::Numeric(number), _) => numeric::is_within_limits(number),
+        (Value::Date(days), _) => datetime::is_valid_date(*days) || datetime::is_infinite_date(*days),
+        (Value::Timestamp(time) | Value::TimestampTz(time), _) => {
+            datetime::is_valid_timestamp(*time) || datetime::is_infinite_timestamp(*time)
+        }
+        (Value::Text(text), SqlType::Char(length)) if length > 0 => {
+            is_fit_text(sql_type, text.trim_end_matches(' ').as_bytes())
+        }
+        (Value::Text(text), _) => is_fit_text(sql_type, text.as_bytes()),
+        (
+            Value::Null
+            | Value::Boolean(_)
+            | Value::SmallInt(_)
+            | Value::Integer(_)
+            | Value::BigInt(_)
+            | Value::Real(_)
+            | Value::Double(_)
+            | Value::Bytea(_)
+            | Value::Uuid(_)
+            | Value::Array(_),
+            _,
+        ) => true,
+    }
+}
+
+/// The same for text, which is UTF-8.
+#[inline]
+fn is_fit_text(sql_type: SqlType, bytes: &[u8]) -> bool {
+    let limit = match sql_type {
+        SqlType::Varchar(Some(length)) => length as usize,
+        SqlType::Char(length) if length > 0 => length as usize,
+        _ => usize::MAX,
+    };
+    let characters = || bytes.iter().filter(|byte| !matches!(byte, 0x80..0xc0)).count();
+    (bytes.len() <= limit || characters() <= limit) && !bytes.contains(&0)
+}
+
+fn unfit_value(sql_type: SqlType) -> Error {
+    match sql_type {
+        SqlType::Numeric(_) => numeric::overflow(),
+        SqlType::Date | SqlType::Timestamp | SqlType::TimestampTz => Error::input(
+            sqlstate::DATETIME_FIELD_OVERFLOW,
+            format!("{} out of range", if sql_type == SqlType::Date { "date" } else { "timestamp" }),
+        ),
+        other => {
+            let message = format!("value does not fit type {}", other.name());
+            Error::input(sqlstate::NUMERIC_VALUE_OUT_OF_RANGE, message)
+        }
+    }
 }
 
 /// Whether bytes of the right width are a value of the type in its canonical form.

@@ -24,7 +24,7 @@ use super::{SqlType, Value, compare};
 use crate::error::{Error, Result, sqlstate};
 use crate::procedure::frame::Environment;
 
-pub use catalog::lookup;
+pub use catalog::{lookup, names};
 pub use time::now_us;
 
 /// A scalar function, chosen by the compiler from name and argument types.

@@ -313,12 +313,17 @@ pub fn with_scale(number: &BigDecimal, scale: i64) -> BigDecimal {
 
 /// `round(number, places)`; negative places round before the point.
 pub fn round(number: &BigDecimal, places: i64) -> Result<BigDecimal> {
+    checked(rounded(number, places))
+}
+
+/// As [`round`]; the result may have a digit more than there may be.
+fn rounded(number: &BigDecimal, places: i64) -> BigDecimal {
     let places = places.clamp(-MAXIMUM_ROUND_PLACES, MAXIMUM_ROUND_PLACES);
     if places >= 0 {
-        return Ok(with_scale(number, places));
+        return with_scale(number, places);
     }
     let (unscaled, _) = with_scale(&shifted(number, places), 0).into_bigint_and_scale();
-    checked(BigDecimal::new(unscaled * power_of_ten(-places), 0))
+    BigDecimal::new(unscaled * power_of_ten(-places), 0)
 }
 
 /// `trunc(number, places)`.
@@ -338,14 +343,14 @@ fn shifted(number: &BigDecimal, places: i64) -> BigDecimal {
     BigDecimal::new(unscaled.into_owned(), scale - places)
 }
 
-pub fn floor(number: &BigDecimal) -> BigDecimal {
+pub fn floor(number: &BigDecimal) -> Result<BigDecimal> {
     let whole = truncate(number, 0);
-    if compare(number, &whole) == Ordering::Less { whole - from_i64(1) } else { whole }
+    checked(if compare(number, &whole) == Ordering::Less { whole - from_i64(1) } else { whole })
 }
 
-pub fn ceiling(number: &BigDecimal) -> BigDecimal {
+pub fn ceiling(number: &BigDecimal) -> Result<BigDecimal> {
     let whole = truncate(number, 0);
-    if compare(number, &whole) == Ordering::Greater { whole + from_i64(1) } else { whole }
+    checked(if compare(number, &whole) == Ordering::Greater { whole + from_i64(1) } else { whole })
 }
 
 pub fn compare(left: &BigDecimal, right: &BigDecimal) -> Ordering {
@@ -416,7 +421,7 @@ pub fn divide_whole(left: &BigDecimal, right: &BigDecimal) -> Result<BigDecimal>
         return Err(division_by_zero());
     }
     let (a, b, _) = aligned(left, right);
-    Ok(BigDecimal::new(a / b, 0))
+    checked(BigDecimal::new(a / b, 0))
 }
 
 /// The remainder, with the dividend's sign.
@@ -451,7 +456,7 @@ fn division_scale(left: &BigDecimal, right: &BigDecimal) -> i64 {
 
 /// Rounds to `numeric(precision, scale)` or fails with PostgreSQL's "numeric field overflow".
 pub fn apply_modifier(number: &BigDecimal, precision: u16, scale: i16) -> Result<BigDecimal> {
-    let rounded = round(number, i64::from(scale))?;
+    let rounded = rounded(number, i64::from(scale));
     let whole_digits = i64::from(precision) - i64::from(scale);
     if !rounded.is_zero() && magnitude_exponent(&rounded) > whole_digits {
         let (base, digits) = if whole_digits == 0 { ("", 1) } else { ("10^", whole_digits) };

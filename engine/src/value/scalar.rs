@@ -12,7 +12,7 @@
 
 use std::cmp::Ordering;
 
-use super::{SqlType, Value};
+use super::{SqlType, Value, datetime};
 use crate::procedure::ir::{BinaryOperator, UnaryOperator};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -68,6 +68,25 @@ impl ScalarKind {
 }
 
 impl Scalar {
+    /// Whether a column of its type can hold it.
+    #[inline]
+    pub(crate) fn is_fit(self) -> bool {
+        match self.kind {
+            ScalarKind::Null
+            | ScalarKind::Boolean
+            | ScalarKind::SmallInt
+            | ScalarKind::Integer
+            | ScalarKind::BigInt => true,
+            ScalarKind::Date => {
+                let days = self.number as i32;
+                datetime::is_valid_date(days) || datetime::is_infinite_date(days)
+            }
+            ScalarKind::Timestamp | ScalarKind::TimestampTz => {
+                datetime::is_valid_timestamp(self.number) || datetime::is_infinite_timestamp(self.number)
+            }
+        }
+    }
+
     pub(crate) const NULL: Scalar = Scalar { kind: ScalarKind::Null, number: 0 };
 
     #[inline]

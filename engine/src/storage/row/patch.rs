@@ -115,11 +115,12 @@ impl RowLayout {
         self.columns[usize::from(number)].kind.is_some()
     }
 
-    /// Adds a piece to a patch, which may be the first; false if column or scalar is NULL, or not of one type.
+    /// Adds a piece to a patch, which may be the first; false if column or scalar is NULL, or not of one type, or the scalar none that
+    /// the column can hold.
     #[inline]
     pub(crate) fn patch_scalar(&self, row: &[u8], number: u16, scalar: Scalar, patch: &mut RowPatch) -> bool {
         let column = &self.columns[usize::from(number)];
-        if column.kind != Some(scalar.kind) || self.is_null(row, number) {
+        if column.kind != Some(scalar.kind) || self.is_null(row, number) || !scalar.is_fit() {
             return false;
         }
         patch.put(column.slot, &scalar.number.to_le_bytes()[..column.width]);

@@ -115,8 +115,8 @@ fn out_of_range() -> Error {
 
 fn decimal(function: Function, number: &BigDecimal) -> Option<Result<BigDecimal>> {
     Some(match function {
-        Function::Ceiling => Ok(numeric::ceiling(number)),
-        Function::Floor => Ok(numeric::floor(number)),
+        Function::Ceiling => numeric::ceiling(number),
+        Function::Floor => numeric::floor(number),
         Function::Round => numeric::round(number, 0),
         Function::Truncate => Ok(numeric::truncate(number, 0)),
         Function::SquareRoot => numeric::square_root(number),

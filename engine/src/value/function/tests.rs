@@ -1,11 +1,13 @@
 //! Functions and their catalogue. Results are in the table taken from PostgreSQL.
 
+mod extremes;
+
 use std::cell::RefCell;
 
 use rand::SeedableRng;
 use rand::rngs::SmallRng;
 
-use super::{Function, TypePattern, Volatility, call, lookup, now_us};
+use super::{Function, TypePattern, Volatility, call, lookup, names, now_us};
 use crate::procedure::frame::Environment;
 use crate::value::{SqlType, Value, datetime};
 
