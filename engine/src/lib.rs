@@ -8,6 +8,7 @@ pub mod config;
 pub mod db;
 pub mod disk;
 pub mod error;
+pub mod foundations;
 pub mod guest;
 pub mod inspect;
 pub mod local_arc;

@@ -119,6 +119,7 @@ pub fn recover(config: &Config, catalog: &Arc<Catalog>) -> Result<Recovered> {
         let installer = Installer {
             catalog: Arc::clone(catalog),
             compiler: config.routine_compiler.clone(),
+            foundations: incarnation.foundations.clone(),
             replays_images: config.replay_images,
             on_progress: config.on_recovery_progress.clone(),
             started,

@@ -12,9 +12,9 @@ use hyades_engine::procedure::evaluate::{self, Context};
 use hyades_engine::procedure::frame::Environment;
 use hyades_engine::procedure::ir::Expr;
 use hyades_engine::value::function::Volatility;
+use hyades_engine::value::random::Random;
 use hyades_engine::value::{SqlType, Value, compare, text};
 use jiff::tz::TimeZone;
-use rand::SeedableRng;
 
 use crate::expr;
 
@@ -37,7 +37,7 @@ pub(crate) fn environment(user: &str, database: &str) -> Environment {
         user: user.to_owned(),
         database: database.to_owned(),
         stop: Arc::default(),
-        random: RefCell::new(rand::rngs::SmallRng::seed_from_u64(0)),
+        random: RefCell::new(Random::seeded(0)),
     }
 }
 

@@ -41,6 +41,7 @@ use hyades_engine::log::durable::Durability;
 use hyades_engine::procedure::frame::{Environment, Frame};
 use hyades_engine::procedure::routine::RoutineCompiler;
 use hyades_engine::recovery::RecoveryReport;
+use hyades_engine::value::random::Random;
 use hyades_engine::value::{SqlType, Value};
 
 use crate::evaluation;
@@ -209,7 +210,7 @@ impl Database {
         }
         let process = self.shared.sessions.fetch_add(1, Ordering::Relaxed).wrapping_add(1);
         let mut environment = evaluation::environment(&options.user, &options.database);
-        environment.random = std::cell::RefCell::new(rand::make_rng());
+        environment.random = std::cell::RefCell::new(Random::unpredictable());
         environment.time_zone = settings.time_zone().clone();
         Ok(Session {
             shared: Arc::clone(&self.shared),

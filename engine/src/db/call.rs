@@ -10,8 +10,6 @@
 
 use std::borrow::Cow;
 
-use rand::{RngExt, SeedableRng};
-
 use crate::local_arc::LocalArc;
 use crate::log::record::command::{
     Captured, CapturedClock, CapturedIdentity, write_arguments, write_command_head,
@@ -20,6 +18,7 @@ use crate::procedure::frame::{Environment, Frame};
 use crate::procedure::ir::{Procedure, Replayability};
 use crate::storage::routine::Routine;
 use crate::value::Value;
+use crate::value::random::Random;
 
 /// How calls are to be logged (`hyades.logging`).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -108,8 +107,8 @@ pub(super) fn encode_head(
         captured.clock = Some(CapturedClock { transaction_time, statement_time });
     }
     if uses_random {
-        let seed = environment.random.borrow_mut().random::<u64>();
-        environment.random.replace(rand::rngs::SmallRng::seed_from_u64(seed));
+        let seed = environment.random.borrow_mut().number();
+        environment.random.replace(Random::seeded(seed));
         captured.random_seed = Some(seed);
     }
     if uses_identity {

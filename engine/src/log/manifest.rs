@@ -25,6 +25,7 @@ use super::store::LogIdentity;
 use crate::config::{Config, ProtocolKind};
 use crate::disk::Disk;
 use crate::error::{Error, Result, sqlstate};
+use crate::foundations::{Foundations, foundations};
 use crate::lsn::LsnVector;
 
 /// Version of the whole data directory: manifest, segment files and records.
@@ -64,6 +65,9 @@ pub struct Incarnation {
     pub first_segments: Vec<u64>,
     /// The frozen ELV: up to where each log counts. Absent while the incarnation runs, until the next recovery.
     pub end: Option<Vec<u64>>,
+    /// What its calls ran with; nothing in manifests of before 2026-11-22.
+    #[serde(default)]
+    pub foundations: Foundations,
 }
 
 impl Incarnation {
@@ -164,7 +168,15 @@ impl Manifest {
         };
         let protocol = protocol.to_owned();
         let first_segments = vec![1; logs];
-        Incarnation { number: self.next_number(), protocol, logs, directories, first_segments, end: None }
+        Incarnation {
+            number: self.next_number(),
+            protocol,
+            logs,
+            directories,
+            first_segments,
+            end: None,
+            foundations: foundations(),
+        }
     }
 
     fn check(&self) -> std::result::Result<(), &'static str> {

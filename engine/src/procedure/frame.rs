@@ -14,6 +14,7 @@ use crate::local_arc::LocalArc;
 use crate::storage::row::RowLayout;
 use crate::txn::{Cursor, Savepoint};
 use crate::value::Value;
+use crate::value::random::Random;
 
 /// What expressions may ask about their surroundings; captured once per transaction or statement, so that replay can be
 /// given the same.
@@ -29,7 +30,7 @@ pub struct Environment {
     /// From another thread: whether the run shall fail; looked at every few instructions.
     pub stop: Arc<StopRequest>,
     /// State of `random()` and `gen_random_uuid()`; in a cell, because expressions see the environment only shared.
-    pub random: RefCell<rand::rngs::SmallRng>,
+    pub random: RefCell<Random>,
 }
 
 impl Default for Environment {
@@ -42,7 +43,7 @@ impl Default for Environment {
             user: String::new(),
             database: String::new(),
             stop: Arc::default(),
-            random: RefCell::new(rand::SeedableRng::seed_from_u64(0)),
+            random: RefCell::new(Random::seeded(0)),
         }
     }
 }

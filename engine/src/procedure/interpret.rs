@@ -20,6 +20,7 @@ use crate::guest;
 use crate::storage::row::{RowLayout, RowPatch};
 use crate::txn::{Access, Flow, Insertion, Interrupt, RowInPlace};
 use crate::value::Value;
+use crate::value::random::Random;
 use crate::value::scalar::Scalar;
 
 /// Instructions between two pins, and between two looks at what the outside wants.
@@ -81,7 +82,7 @@ pub(super) struct Run<'r, T: Access> {
     pub(super) ahead: Option<Ahead<'r>>,
     /// The state of `random()` before the instruction, in a call that may be logged as a command: an instruction that waits runs again,
     /// and must then draw what it drew.
-    random_before: Option<rand::rngs::SmallRng>,
+    random_before: Option<Random>,
     /// For row slots of the active procedure. `None`: the frame holds the row.
     pub(super) rows_in_place: SmallVec<[Option<RowInPlace<'r>>; 16]>,
 }

@@ -13,11 +13,10 @@
 use std::sync::Arc;
 
 use jiff::tz::TimeZone;
-use rand::SeedableRng;
-use rand::rngs::SmallRng;
 
 use crate::catalog::RoutineId;
 use crate::error::{Error, Result, sqlstate};
+use crate::foundations::{Foundations, difference};
 use crate::log::record::Command;
 use crate::log::record::command::Captured;
 use crate::mutant::{self, Mutant};
@@ -30,6 +29,7 @@ use crate::storage::routine::Routine;
 use crate::txn::Interrupt;
 use crate::txn::replay::ReplayAccess;
 use crate::value::Value;
+use crate::value::random::Random;
 
 /// What one worker keeps between calls.
 #[derive(Default)]
@@ -53,6 +53,14 @@ struct Known {
 /// Beyond this many, those that are not used go.
 const KNOWN_ROUTINES: usize = 32;
 
+/// What calls are replayed with.
+#[derive(Clone, Copy)]
+pub(super) struct Program<'p> {
+    pub(super) compiler: Option<&'p dyn RoutineCompiler>,
+    /// What they ran with.
+    pub(super) written_with: &'p Foundations,
+}
+
 /// Where a record stands, for messages.
 #[derive(Clone, Copy)]
 pub(super) struct Place {
@@ -73,11 +81,11 @@ impl CommandReplay {
     pub(super) fn replay(
         &mut self,
         catalog: &Catalog,
-        compiler: Option<&dyn RoutineCompiler>,
+        program: Program<'_>,
         command: &Command<'_>,
         place: Place,
     ) -> Result<()> {
-        let mut known = self.take_known(catalog, compiler, command, place)?;
+        let mut known = self.take_known(catalog, program, command, place)?;
         let replayed = self.run(&mut known, command, place);
         self.known.push(known);
         let last = self.known.len() - 1;
@@ -89,7 +97,7 @@ impl CommandReplay {
     fn take_known(
         &mut self,
         catalog: &Catalog,
-        compiler: Option<&dyn RoutineCompiler>,
+        program: Program<'_>,
         command: &Command<'_>,
         place: Place,
     ) -> Result<Known> {
@@ -103,8 +111,8 @@ impl CommandReplay {
             return Ok(known);
         }
         self.known.truncate(KNOWN_ROUTINES - 1);
-        let routine = find(catalog, command, place)?;
-        let procedure = compile(&routine, catalog, compiler, place)?;
+        let routine = find(catalog, command, program.written_with, place)?;
+        let procedure = compile(&routine, catalog, program.compiler, place)?;
         let frame = Frame::new(Arc::clone(&procedure));
         Ok(Known { id: routine.id, routine, procedure, catalog_version, frame })
     }
@@ -143,7 +151,7 @@ impl CommandReplay {
             self.environment.statement_time = clock.statement_time;
         }
         if let Some(seed) = captured.random_seed {
-            self.environment.random.replace(SmallRng::seed_from_u64(seed));
+            self.environment.random.replace(Random::seeded(seed));
         }
         if let Some(identity) = captured.identity {
             if self.environment.user != identity.user {
@@ -163,7 +171,12 @@ impl CommandReplay {
 }
 
 /// The routine that ran, in the version that ran.
-fn find(catalog: &Catalog, command: &Command<'_>, place: Place) -> Result<Arc<Routine>> {
+fn find(
+    catalog: &Catalog,
+    command: &Command<'_>,
+    written_with: &Foundations,
+    place: Place,
+) -> Result<Arc<Routine>> {
     let Some(routine) = catalog.routine(command.routine) else {
         let number = command.routine.0;
         return Err(place.corrupt(&match catalog.former_routine(command.routine) {
@@ -175,8 +188,12 @@ fn find(catalog: &Catalog, command: &Command<'_>, place: Place) -> Result<Arc<Ro
     };
     if routine.version_hash() != command.version_hash {
         let definition = &routine.definition;
+        let ran = match difference(written_with) {
+            Some(difference) => format!("ran with {difference}"),
+            None => "ran under another version of this program or of its source".to_owned(),
+        };
         let message = format!(
-            "the log holds a call of {} {} that ran under another version of this program or of its source; it cannot be \
+            "the log holds a call of {} {} that {ran}; it cannot be \
              replayed ({place}). To keep the data, open the directory with the program that wrote it and copy the tables out",
             definition.kind.word(),
             definition.signature()

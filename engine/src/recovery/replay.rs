@@ -8,11 +8,12 @@ use std::time::Instant;
 
 use crossbeam_epoch as epoch;
 
-use super::command::{CommandReplay, Place};
+use super::command::{CommandReplay, Place, Program};
 use super::schedule::Replay;
 use super::{OnRecoveryProgress, RecoveryProgress};
 use crate::catalog::TableId;
 use crate::error::{Error, Result};
+use crate::foundations::Foundations;
 use crate::log::record::{Command, Operation, Operations};
 use crate::procedure::routine::RoutineCompiler;
 use crate::storage::catalog::Catalog;
@@ -21,6 +22,8 @@ use crate::storage::table::Table;
 pub(super) struct Installer {
     pub(super) catalog: Arc<Catalog>,
     pub(super) compiler: Option<Arc<dyn RoutineCompiler>>,
+    /// What the calls of the incarnation ran with.
+    pub(super) foundations: Foundations,
     /// Calls are not run where their after-images are there.
     pub(super) replays_images: bool,
     pub(super) on_progress: Option<OnRecoveryProgress>,
@@ -74,7 +77,8 @@ impl Replay for Installer {
         if let Some(command) = Command::of(operations) {
             let command = command.map_err(|malformed| place.corrupt(malformed.reason))?;
             if !(self.replays_images && command.has_images) {
-                return scratch.commands.replay(&self.catalog, self.compiler.as_deref(), &command, place);
+                let program = Program { compiler: self.compiler.as_deref(), written_with: &self.foundations };
+                return scratch.commands.replay(&self.catalog, program, &command, place);
             }
         }
         let tables = &mut scratch.tables;

@@ -12,9 +12,7 @@ use parking_lot::RwLock;
 use xxhash_rust::xxh3::xxh3_64;
 
 use crate::catalog::{RoutineDefinition, RoutineId};
-
-/// Changes when the same source would run differently under a newer program: a call logged by the older one is then refused.
-const SEMANTICS_VERSION: u32 = 3;
+use crate::foundations::fingerprint;
 
 /// What a routine was compiled to, and under which version of the catalog.
 type Compiled = (u64, Arc<dyn Any + Send + Sync>);
@@ -108,7 +106,7 @@ fn address<C: ?Sized>(code: &C) -> usize {
 fn version_hash(definition: &RoutineDefinition) -> u32 {
     // JSON of a struct has its fields in their order; a map would not do.
     let json = serde_json::to_vec(definition).unwrap_or_default();
-    (xxh3_64(&json) as u32).wrapping_add(SEMANTICS_VERSION)
+    (xxh3_64(&json) as u32).wrapping_add(fingerprint())
 }
 
 impl fmt::Debug for Routine {

@@ -9,7 +9,7 @@
 
 use compact_str::CompactString;
 
-use super::{SqlType, Value, datetime, numeric};
+use super::{SqlType, Value, datetime, float, numeric};
 use crate::error::{Error, Result, sqlstate};
 use crate::procedure::ir::{BinaryOperator, UnaryOperator};
 
@@ -205,7 +205,7 @@ pub(crate) fn power(base: f64, exponent: f64) -> Result<f64> {
     if base < 0.0 && exponent.is_finite() && exponent.fract() != 0.0 {
         return refused("a negative number raised to a non-integer power yields a complex result");
     }
-    let result = base.powf(exponent);
+    let result = float::power(base, exponent);
     if base.is_finite() && exponent.is_finite() {
         if result.is_infinite() {
             return Err(float_overflow());

@@ -18,8 +18,6 @@ mod math;
 mod string;
 mod time;
 
-use rand::RngExt;
-
 use super::{SqlType, Value, compare};
 use crate::error::{Error, Result, sqlstate};
 use crate::procedure::frame::Environment;
@@ -232,11 +230,10 @@ pub fn call(function: Function, arguments: &[Value], environment: &Environment) 
             _ => Err(mismatch(function, arguments)),
         },
         Function::Random => {
-            // 53 random bits: every double in [0, 1) that is a multiple of 2^-53.
-            Ok(Value::Double(environment.random.borrow_mut().random::<f64>()))
+            Ok(Value::Double(environment.random.borrow_mut().fraction()))
         }
         Function::GenRandomUuid => {
-            let bytes = environment.random.borrow_mut().random::<[u8; 16]>();
+            let bytes = environment.random.borrow_mut().bytes();
             Ok(Value::Uuid(uuid::Builder::from_random_bytes(bytes).into_uuid().into_bytes()))
         }
         Function::Now

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use hyades_engine::catalog::{CatalogChange, Returns, RoutineDefinition, RoutineId, RoutineKind, TableName};
 use hyades_engine::config::Config;
 use hyades_engine::error::Result;
+use hyades_engine::log::manifest::Manifest;
 use hyades_engine::log::record::OperationsWriter;
 use hyades_engine::log::record::command::{Captured, WriteSetHash, write_arguments, write_command_head};
 use hyades_engine::procedure::ir::{Procedure, Replayability};
@@ -66,11 +67,20 @@ fn call(id: u32, body: &str) -> Vec<u8> {
 
 /// Recovers a log with these transactions in turn; the sources that were compiled.
 fn replay(transactions: &[Vec<u8>]) -> Result<Vec<String>> {
+    replay_of(transactions, |_| {})
+}
+
+/// As [`replay`], of a directory whose manifest has been changed.
+fn replay_of(transactions: &[Vec<u8>], change: impl FnOnce(&mut Manifest)) -> Result<Vec<String>> {
     let (mut written, mut end) = database(1);
     for (id, operations) in transactions.iter().enumerate() {
         end = written.append_fragment(0, id as u64, Some(&[end]), operations);
     }
     written.sync_all();
+    let data = &written.config.data_directory;
+    let mut manifest = Manifest::load(&written.disk, data)?.expect("it has been written");
+    change(&mut manifest);
+    manifest.store(&written.disk, data)?;
     let sources = Arc::new(Sources::default());
     let config = Config { routine_compiler: Some(Arc::clone(&sources) as _), ..written.config.clone() };
     recover(&config, &Arc::new(Catalog::new()))?;
@@ -116,4 +126,32 @@ fn a_call_of_another_version_is_refused_with_its_name() {
     // Also after the right one has been replayed.
     let changed = refusal(&[create(9, "one", None), call(9, "one"), call(9, "another")]);
     assert!(changed.contains("a call of procedure touch() that ran under another version"), "{changed}");
+}
+
+#[test]
+fn a_refusal_says_what_has_changed_since() {
+    let transactions = [create(9, "one", None), call(9, "as another program would run it")];
+    let with = |name: &'static str, version: &'static str| {
+        move |manifest: &mut Manifest| {
+            for incarnation in &mut manifest.incarnations {
+                incarnation.foundations.insert(name.to_owned(), version.to_owned());
+            }
+        }
+    };
+    let refused =
+        replay_of(&transactions, with("time zones", "2019a")).expect_err("it must be refused").to_string();
+    assert!(
+        refused.contains("a call of procedure touch() that ran with time zones 2019a (here: "),
+        "{refused}"
+    );
+    assert!(
+        refused.contains("To keep the data, open the directory with the program that wrote it"),
+        "{refused}"
+    );
+    let refused =
+        replay_of(&transactions, with("new things", "3")).expect_err("it must be refused").to_string();
+    assert!(refused.contains("that ran with new things 3 (here: none); it cannot be replayed"), "{refused}");
+    // What differs does not matter to calls that ran alike.
+    let same = [create(9, "one", None), call(9, "one")];
+    assert_eq!(replay_of(&same, with("time zones", "2019a")).expect("it can be replayed"), ["one"]);
 }

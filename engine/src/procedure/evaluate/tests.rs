@@ -4,7 +4,6 @@ use std::cell::RefCell;
 use std::sync::Arc;
 
 use proptest::prelude::*;
-use rand::SeedableRng;
 
 use super::{Context, Environment, MAXIMUM_DEPTH, condition, evaluate};
 use crate::error::Result;
@@ -23,7 +22,7 @@ pub(super) fn environment() -> Environment {
         user: "user".to_owned(),
         database: "database".to_owned(),
         stop: Default::default(),
-        random: RefCell::new(rand::rngs::SmallRng::seed_from_u64(1)),
+        random: RefCell::new(crate::value::random::Random::seeded(1)),
     }
 }
 

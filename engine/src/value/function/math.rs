@@ -3,7 +3,7 @@
 use std::f64::consts;
 
 use crate::error::{Error, Result, sqlstate};
-use crate::value::{BigDecimal, SqlType, Value, arithmetic, numeric};
+use crate::value::{BigDecimal, SqlType, Value, arithmetic, float, numeric};
 
 use super::Function;
 use crate::procedure::ir::BinaryOperator;
@@ -18,7 +18,9 @@ pub(super) fn call(function: Function, arguments: &[Value]) -> Option<Result<Val
         (Function::Power, [Value::Double(base), Value::Double(exponent)]) => {
             arithmetic::power(*base, *exponent).map(Value::Double)
         }
-        (Function::ArcTangent2, [Value::Double(y), Value::Double(x)]) => Ok(Value::Double(y.atan2(*x))),
+        (Function::ArcTangent2, [Value::Double(y), Value::Double(x)]) => {
+            Ok(Value::Double(float::atan2(*y, *x)))
+        }
         (function, [Value::Numeric(number)]) => decimal(function, number)?.map(Value::numeric),
         (Function::Round, [Value::Numeric(number), Value::Integer(places)]) => {
             numeric::round(number, i64::from(*places)).map(Value::numeric)
@@ -71,8 +73,8 @@ fn double(function: Function, number: f64) -> Option<Result<f64>> {
             )));
         }
         Function::SquareRoot => number.sqrt(),
-        Function::CubeRoot => number.cbrt(),
-        Function::Exponential => number.exp(),
+        Function::CubeRoot => float::cbrt(number),
+        Function::Exponential => float::exp(number),
         Function::NaturalLogarithm | Function::Logarithm10 if number <= 0.0 => {
             let message = if number == 0.0 {
                 "cannot take logarithm of zero"
@@ -81,8 +83,8 @@ fn double(function: Function, number: f64) -> Option<Result<f64>> {
             };
             return Some(Err(Error::input(sqlstate::INVALID_ARGUMENT_FOR_LOG, message)));
         }
-        Function::NaturalLogarithm => number.ln(),
-        Function::Logarithm10 => number.log10(),
+        Function::NaturalLogarithm => float::ln(number),
+        Function::Logarithm10 => float::log10(number),
         Function::Sign if number > 0.0 => 1.0,
         Function::Sign if number < 0.0 => -1.0,
         Function::Sign => 0.0,
@@ -92,12 +94,12 @@ fn double(function: Function, number: f64) -> Option<Result<f64>> {
         Function::Sine | Function::Cosine | Function::Tangent if number.is_infinite() => {
             return Some(Err(out_of_range()));
         }
-        Function::Sine => number.sin(),
-        Function::Cosine => number.cos(),
-        Function::Tangent => number.tan(),
-        Function::ArcSine => number.asin(),
-        Function::ArcCosine => number.acos(),
-        Function::ArcTangent => number.atan(),
+        Function::Sine => float::sin(number),
+        Function::Cosine => float::cos(number),
+        Function::Tangent => float::tan(number),
+        Function::ArcSine => float::asin(number),
+        Function::ArcCosine => float::acos(number),
+        Function::ArcTangent => float::atan(number),
         _ => return None,
     };
     if result.is_infinite() && number.is_finite() {

@@ -4,11 +4,9 @@ mod extremes;
 
 use std::cell::RefCell;
 
-use rand::SeedableRng;
-use rand::rngs::SmallRng;
-
 use super::{Function, TypePattern, Volatility, call, lookup, names, now_us};
 use crate::procedure::frame::Environment;
+use crate::value::random::Random;
 use crate::value::{SqlType, Value, datetime};
 
 fn environment() -> Environment {
@@ -20,7 +18,7 @@ fn environment() -> Environment {
         user: String::new(),
         database: String::new(),
         stop: Default::default(),
-        random: RefCell::new(SmallRng::seed_from_u64(7)),
+        random: RefCell::new(Random::seeded(7)),
     }
 }
 

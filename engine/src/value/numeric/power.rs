@@ -19,6 +19,7 @@ use super::{
     power_of_ten, quotient, significant_digits, to_f64, to_i64, with_scale,
 };
 use crate::error::{Error, Result, sqlstate};
+use crate::value::float;
 
 /// Digits computed beyond those shown.
 const GUARD_DIGITS: i64 = 12;
@@ -98,8 +99,8 @@ fn logarithm_place(number: &BigDecimal) -> i64 {
     let used = digits.text.len().min(16);
     let mantissa =
         digits.text[..used].iter().fold(0.0, |number, digit| number * 10.0 + f64::from(digit - b'0'));
-    let logarithm = mantissa.ln() + f64::from(digits.exponent - used as i32) * std::f64::consts::LN_10;
-    logarithm.abs().log10() as i64
+    let logarithm = float::ln(mantissa) + f64::from(digits.exponent - used as i32) * std::f64::consts::LN_10;
+    float::log10(logarithm.abs()) as i64
 }
 
 /// ln: at least 16 significant digits, not fewer places than the argument.
@@ -232,7 +233,7 @@ fn whole_power(base: &BigDecimal, exponent: i32, scale: i64) -> Result<BigDecima
         let used = digits.text.len().min(16);
         let mantissa =
             digits.text[..used].iter().fold(0.0, |number, digit| number * 10.0 + f64::from(digit - b'0'));
-        mantissa.log10() + f64::from(digits.exponent - used as i32)
+        float::log10(mantissa) + f64::from(digits.exponent - used as i32)
     });
     let weight = f64::from(exponent) * logarithm;
     if weight > 400_000.0 {
@@ -241,7 +242,7 @@ fn whole_power(base: &BigDecimal, exponent: i32, scale: i64) -> Result<BigDecima
     if weight + 1.0 < -(scale as f64) {
         return Ok(BigDecimal::new(BigInt::zero(), scale));
     }
-    let guard = f64::from(exponent).abs().ln() as i64 + GUARD_DIGITS;
+    let guard = float::ln(f64::from(exponent).abs()) as i64 + GUARD_DIGITS;
     let significant = (1 + scale + weight as i64 + guard).max(guard);
     let mut result = from_i64(1);
     let mut square = base.clone();
