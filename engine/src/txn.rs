@@ -306,6 +306,9 @@ pub trait Access: Send {
     /// The key of a new row in a table without a primary key.
     fn new_row_number(&mut self, table: &Arc<Table>) -> Flow<u64>;
 
+    /// What the run does from here on depends on what no log knows: it must be logged as data.
+    fn cannot_be_repeated(&mut self);
+
     fn savepoint(&mut self) -> Savepoint;
 
     /// Undoes everything since the savepoint; locks are kept. Also withdraws a pending wait. The bytes of rows that reads have handed out

@@ -4,6 +4,7 @@
 //! * `text`: PostgreSQL's text form, in and out; `binary`: its binary wire form;
 //! * `arithmetic`, `compare`, `cast`, `function`, `like`: what expressions do, with PostgreSQL's results and errors;
 //! * `numeric`, `datetime`: the decimal numbers and the calendar that those share;
+//! * `float`: elementary functions; `random`: random numbers; both the same on every machine;
 //! * `scalar`: the values that fit a machine word, for the interpreter;
 //! * `key`: order-preserving bytes for indexes.
 //!
@@ -18,10 +19,12 @@ pub mod binary;
 pub mod cast;
 pub mod compare;
 pub mod datetime;
+pub(crate) mod float;
 pub mod function;
 pub mod key;
 pub mod like;
 pub mod numeric;
+pub mod random;
 pub(crate) mod scalar;
 pub mod text;
 

@@ -161,7 +161,6 @@ pub(crate) struct BindContext<'a> {
     pub(crate) tables: &'a dyn Tables,
     /// For literals of `timestamptz`.
     pub(crate) time_zone: &'a jiff::tz::TimeZone,
-    pub(crate) user: &'a str,
     pub(crate) database: &'a str,
 }
 

@@ -16,8 +16,6 @@ use hyades_engine::value::random::Random;
 use hyades_engine::value::{SqlType, Value, compare, text};
 use jiff::tz::TimeZone;
 
-use crate::expr;
-
 /// Reads a literal.
 pub(crate) fn parse_text(literal: &str, sql_type: SqlType, time_zone: &TimeZone) -> Result<Value> {
     text::parse(literal, sql_type, time_zone)
@@ -68,7 +66,7 @@ pub(crate) fn fold(expr: Expr) -> Result<Expr> {
 /// Computes an expression if all its parts are constants and it is immutable; leaves it alone if that fails.
 pub(crate) fn fold_if_constant(expr: Expr) -> Expr {
     let mut are_constant = true;
-    expr::for_each_part(&expr, &mut |part| are_constant &= matches!(part, Expr::Const(_)));
+    expr.for_each_part(&mut |part| are_constant &= matches!(part, Expr::Const(_)));
     let is_immutable = match &expr {
         Expr::Call { function, .. } => function.volatility() == Volatility::Immutable,
         Expr::Const(_)

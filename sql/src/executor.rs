@@ -16,7 +16,7 @@ use hyades_engine::procedure::ir::{Expr, Stage, StageRun};
 use hyades_engine::value::{Value, compare, key};
 
 use crate::evaluation;
-use crate::plan::{Distinct, SortKey, Stages};
+use crate::plan::{AggregateStage, Distinct, SortKey, Stages};
 use aggregate::Groups;
 
 /// One row between stages.
@@ -35,6 +35,14 @@ pub(crate) struct StageState {
 impl Stage for Stages {
     fn start(&self, registers: &[Value]) -> Box<dyn StageRun> {
         Box::new(Staged { stages: Arc::new(self.clone()), state: StageState::new(self, registers) })
+    }
+
+    fn expressions(&self) -> Vec<&Expr> {
+        // Whatever a stage is given to evaluate must be named here: a field that is new does not compile without its place.
+        let Stages { base: _, aggregate, having, project, distinct, sort, limit, offset, width: _ } = self;
+        // These work on values that the procedure has computed.
+        let (_, _, _): (&Option<AggregateStage>, &Distinct, &Vec<SortKey>) = (aggregate, distinct, sort);
+        having.iter().chain(project.iter().flatten()).chain(offset).chain(limit).collect()
     }
 }
 

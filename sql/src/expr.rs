@@ -3,63 +3,13 @@
 use hyades_engine::procedure::ir::{Expr, Register, RowSlot};
 use hyades_engine::value::function::Volatility;
 
-/// Hands every direct part of an expression to a visitor; the two functions below differ in what they borrow.
-macro_rules! visit_parts {
-    ($expr:ident, $visit:ident, $iter:ident) => {
-        match $expr {
-            Expr::Const(_) | Expr::Register(_) | Expr::Column { .. } => {}
-            Expr::Unary { operand, .. } | Expr::Cast { operand, .. } => $visit(operand),
-            Expr::Not(operand) | Expr::IsNull(operand) => $visit(operand),
-            Expr::Binary { left, right, .. }
-            | Expr::And(left, right)
-            | Expr::Or(left, right)
-            | Expr::NotDistinct(left, right) => {
-                $visit(left);
-                $visit(right);
-            }
-            Expr::Like { operand, pattern, .. } => {
-                $visit(operand);
-                $visit(pattern);
-            }
-            Expr::Case { branches, otherwise } => {
-                for (condition, result) in branches {
-                    $visit(condition);
-                    $visit(result);
-                }
-                $visit(otherwise);
-            }
-            Expr::Coalesce(items)
-            | Expr::Call { arguments: items, .. }
-            | Expr::Array { items, .. }
-            | Expr::Routine { arguments: items, .. } => items.$iter().for_each($visit),
-            Expr::Element { array, index } => {
-                $visit(array);
-                $visit(index);
-            }
-            Expr::InList { operand, list } => {
-                $visit(operand);
-                list.$iter().for_each($visit);
-            }
-        }
-    };
-}
-
-/// Calls `visit` on every direct part of an expression.
-pub(crate) fn for_each_part<'e>(expr: &'e Expr, visit: &mut dyn FnMut(&'e Expr)) {
-    visit_parts!(expr, visit, iter);
-}
-
-pub(crate) fn for_each_part_mut(expr: &mut Expr, visit: &mut dyn FnMut(&mut Expr)) {
-    visit_parts!(expr, visit, iter_mut);
-}
-
 /// Whether the test holds for the expression or any part of it.
 pub(crate) fn any(expr: &Expr, test: &dyn Fn(&Expr) -> bool) -> bool {
     if test(expr) {
         return true;
     }
     let mut found = false;
-    for_each_part(expr, &mut |part| found = found || any(part, test));
+    expr.for_each_part(&mut |part| found = found || any(part, test));
     found
 }
 
@@ -69,7 +19,7 @@ pub(crate) fn depth_exceeds(expr: &Expr, limit: usize) -> bool {
         return true;
     }
     let mut exceeds = false;
-    for_each_part(expr, &mut |part| exceeds = exceeds || depth_exceeds(part, limit - 1));
+    expr.for_each_part(&mut |part| exceeds = exceeds || depth_exceeds(part, limit - 1));
     exceeds
 }
 
@@ -102,7 +52,7 @@ pub(crate) fn replace(expr: &mut Expr, replace_with: &mut dyn FnMut(&Expr) -> Op
         *expr = new;
         return;
     }
-    for_each_part_mut(expr, &mut |part| replace(part, replace_with));
+    expr.for_each_part_mut(&mut |part| replace(part, replace_with));
 }
 
 /// The conditions that AND joins, in order.

@@ -1,4 +1,4 @@
-//! Every developer command of Hyades: `cargo xtask ci|tidy|test|crash|bench|cost|fuzz|loom|procedures`.
+//! Every developer command of Hyades: `cargo xtask ci|tidy|test|crash|bench|cost|fuzz|loom|procedures|promises`.
 //!
 //! Why here: a Rust program needs no shell dialect, is tested like the rest, and works from any directory of the checkout.
 //! One module per command; what several of them need stands in `tools` (processes, paths, statistics), `server` (starting and
@@ -14,6 +14,7 @@ mod fuzz;
 mod loom;
 mod pgbench;
 mod procedures;
+mod promises;
 mod server;
 mod test;
 mod tidy;
@@ -49,6 +50,8 @@ enum Command {
     Fuzz(fuzz::Options),
     /// Runs procedures made from seeds on Hyades and on PostgreSQL and compares what they answer.
     Procedures(procedures::Options),
+    /// Calls every function in every clause and compares what EXPLAIN promises with what replay gives.
+    Promises(promises::Options),
     /// Checks small concurrent kernels under every interleaving.
     Loom(loom::Options),
     /// Times single durable writes of one sector (used by bench, which runs it in the chosen scheduling mode).
@@ -66,6 +69,7 @@ fn main() -> ExitCode {
         Command::Cost(options) => cost::run(&options),
         Command::Fuzz(options) => fuzz::run(&options),
         Command::Procedures(options) => procedures::run(&options),
+        Command::Promises(options) => promises::run(&options),
         Command::Loom(options) => loom::run(&options),
         Command::SyncProbe(options) => bench::sync_probe::run(&options),
     };

@@ -6,7 +6,8 @@
 //! again.
 //!
 //! **Errors.** An error looks for a handler in the active procedure, then in its callers. The handler's block is rolled back to the
-//! savepoint that was taken when it was entered; registers keep their values, as PL/pgSQL's variables do. Conflicts
+//! savepoint that was taken when it was entered; registers keep their values, as PL/pgSQL's variables do. A run that goes on behind an
+//! error from outside (no memory, a lock that it did not wait for) is logged as data. Conflicts
 //! ([`Error::Abort`]) are never handled: the whole transaction must run again, and what would come of handling them depends on
 //! chance, which replay cannot repeat. Fatal errors are not handled either, and nothing is in a session that was told to end.
 
@@ -63,6 +64,9 @@ impl<T: Access> Run<'_, T> {
                 let state = self.frame.errors.last().map_or(sqlstate::INTERNAL_ERROR, Error::sqlstate);
                 if !conditions.iter().any(|condition| matches(*condition, state)) {
                     return Ok(Next::Label(*otherwise));
+                }
+                if comes_from_outside(state) {
+                    self.transaction.cannot_be_repeated();
                 }
             }
             Instruction::ErrorField { field, into } => {
@@ -351,6 +355,12 @@ fn matches(condition: Condition, state: SqlState) -> bool {
         Condition::State(wanted) if wanted.0.ends_with("000") => state.0[..2] == wanted.0[..2],
         Condition::State(wanted) => state == wanted,
     }
+}
+
+/// Whether the error tells how things stood around the run (memory, locks of others, time), which a replay cannot find again.
+fn comes_from_outside(state: SqlState) -> bool {
+    let class = &state.0[..2];
+    matches!(class, "53" | "57" | "58") || state == sqlstate::LOCK_NOT_AVAILABLE
 }
 
 fn error_field(error: &Error, field: ErrorField) -> Value {

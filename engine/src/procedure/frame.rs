@@ -224,15 +224,14 @@ impl Frame {
 
 /// The row slot an instruction fills, with the table it comes from.
 fn filled_slot(procedure: &Procedure, instruction: &Instruction) -> Option<(TableIndex, RowSlot)> {
-    match instruction {
-        Instruction::ReadPoint { table, row, .. }
-        | Instruction::Insert { table, row, .. }
-        | Instruction::InsertOr { table, row, .. }
-        | Instruction::Update { table, row, .. } => Some((*table, *row)),
-        Instruction::NextRow { cursor, row, .. } => procedure.code.iter().find_map(|other| match other {
-            Instruction::OpenScan { cursor: opened, table, .. } if opened == cursor => Some((*table, *row)),
-            _ => None,
-        }),
-        _ => None,
+    let effects = instruction.effects();
+    let row = effects.row_filled.or(effects.row_changed)?;
+    if let Some((table, _)) = effects.table {
+        return Some((table, row));
     }
+    let Instruction::NextRow { cursor, .. } = instruction else { return None };
+    procedure.code.iter().find_map(|other| match other {
+        Instruction::OpenScan { cursor: opened, table, .. } if opened == cursor => Some((*table, row)),
+        _ => None,
+    })
 }

@@ -94,6 +94,8 @@ pub enum Callee {
 pub trait Stage: std::fmt::Debug + Send + Sync {
     /// For one run of the query. `registers` are those of the frame now.
     fn start(&self, registers: &[Value]) -> Box<dyn StageRun>;
+    /// Every expression that a run of it evaluates.
+    fn expressions(&self) -> Vec<&Expr>;
 }
 
 /// One run of a [`Stage`].

@@ -167,6 +167,9 @@ impl Access for ReplayAccess {
         })
     }
 
+    /// What is replayed was logged as a call, so it never came here; if it does now, its writes differ.
+    fn cannot_be_repeated(&mut self) {}
+
     fn savepoint(&mut self) -> Savepoint {
         self.keeps_undo = true;
         Savepoint(self.undo.len())

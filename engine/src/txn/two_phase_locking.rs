@@ -487,6 +487,10 @@ impl<P: Protocol> Access for LockingTransaction<P> {
         Ok(number)
     }
 
+    fn cannot_be_repeated(&mut self) {
+        self.give_up_command();
+    }
+
     fn savepoint(&mut self) -> Savepoint {
         Savepoint(self.undo.len())
     }

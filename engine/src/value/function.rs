@@ -25,115 +25,136 @@ use crate::procedure::frame::Environment;
 pub use catalog::{lookup, names};
 pub use time::now_us;
 
-/// A scalar function, chosen by the compiler from name and argument types.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Function {
+/// The functions, each with what its result depends on besides its arguments. There is no default.
+macro_rules! functions {
+    ($($(#[$about:meta])* $function:ident: $looks_at:ident),+ $(,)?) => {
+        /// A scalar function, chosen by the compiler from name and argument types.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+        pub enum Function {
+            $($(#[$about])* $function,)+
+        }
+
+        impl Function {
+            /// What the result depends on besides the arguments.
+            pub fn looks_at(self) -> LooksAt {
+                match self {
+                    $(Function::$function => LooksAt::$looks_at,)+
+                }
+            }
+        }
+    };
+}
+
+functions! {
     // Numbers
-    Abs,
-    Ceiling,
-    Floor,
+    Abs: NOTHING,
+    Ceiling: NOTHING,
+    Floor: NOTHING,
     /// To an integer, or (`numeric` only) to a number of places.
-    Round,
-    Truncate,
-    SquareRoot,
-    CubeRoot,
-    Power,
-    Exponential,
-    NaturalLogarithm,
-    Logarithm10,
+    Round: NOTHING,
+    Truncate: NOTHING,
+    SquareRoot: NOTHING,
+    CubeRoot: NOTHING,
+    Power: NOTHING,
+    Exponential: NOTHING,
+    NaturalLogarithm: NOTHING,
+    Logarithm10: NOTHING,
     /// `log(base, number)`.
-    LogarithmOfBase,
-    Modulo,
-    DivideWhole,
-    Sign,
-    Pi,
-    Degrees,
-    Radians,
-    Sine,
-    Cosine,
-    Tangent,
-    ArcSine,
-    ArcCosine,
-    ArcTangent,
-    ArcTangent2,
-    Random,
+    LogarithmOfBase: NOTHING,
+    Modulo: NOTHING,
+    DivideWhole: NOTHING,
+    Sign: NOTHING,
+    Pi: NOTHING,
+    Degrees: NOTHING,
+    Radians: NOTHING,
+    Sine: NOTHING,
+    Cosine: NOTHING,
+    Tangent: NOTHING,
+    ArcSine: NOTHING,
+    ArcCosine: NOTHING,
+    ArcTangent: NOTHING,
+    ArcTangent2: NOTHING,
+    Random: CHANCE,
     // Any type
-    Greatest,
-    Least,
-    NullIf,
+    Greatest: NOTHING,
+    Least: NOTHING,
+    NullIf: NOTHING,
     // Strings
     /// Characters of a text, bytes of a bytea.
-    Length,
+    Length: NOTHING,
     /// Characters of a `char(n)`, without its trailing blanks.
-    LengthOfChar,
-    OctetLength,
-    BitLength,
-    Lower,
-    Upper,
-    InitialCapitals,
-    Substring,
-    Left,
-    Right,
-    PadLeft,
-    PadRight,
-    TrimBoth,
-    TrimLeft,
-    TrimRight,
-    Replace,
-    Repeat,
+    LengthOfChar: NOTHING,
+    OctetLength: NOTHING,
+    BitLength: NOTHING,
+    Lower: NOTHING,
+    Upper: NOTHING,
+    InitialCapitals: NOTHING,
+    Substring: NOTHING,
+    Left: NOTHING,
+    Right: NOTHING,
+    PadLeft: NOTHING,
+    PadRight: NOTHING,
+    TrimBoth: NOTHING,
+    TrimLeft: NOTHING,
+    TrimRight: NOTHING,
+    Replace: NOTHING,
+    Repeat: NOTHING,
     /// `position(string, part)`, also `strpos`.
-    Position,
-    Reverse,
-    Md5,
-    Concat,
-    ConcatWithSeparator,
+    Position: NOTHING,
+    Reverse: NOTHING,
+    Md5: NOTHING,
+    Concat: IDENTITY,
+    ConcatWithSeparator: IDENTITY,
     /// `format(text, ...)`.
-    Format,
-    Ascii,
-    Chr,
-    SplitPart,
-    Translate,
-    StartsWith,
-    ToHex,
-    QuoteIdentifier,
-    QuoteLiteral,
+    Format: IDENTITY,
+    Ascii: NOTHING,
+    Chr: NOTHING,
+    SplitPart: NOTHING,
+    Translate: NOTHING,
+    StartsWith: NOTHING,
+    ToHex: NOTHING,
+    QuoteIdentifier: NOTHING,
+    QuoteLiteral: NOTHING,
     /// Rewrites a LIKE pattern from another escape character to the backslash.
-    LikeEscape,
+    LikeEscape: NOTHING,
     /// See the module head.
-    CharToText,
+    CharToText: NOTHING,
     // Date and time
     /// `now()`, `current_timestamp`, `transaction_timestamp()`.
-    Now,
-    StatementTimestamp,
-    ClockTimestamp,
-    CurrentDate,
-    LocalTimestamp,
-    DateTrunc,
+    Now: TIMES,
+    StatementTimestamp: TIMES,
+    ClockTimestamp: CLOCK,
+    CurrentDate: LOCAL_TIME,
+    LocalTimestamp: LOCAL_TIME,
+    DateTrunc: IDENTITY,
     /// `double precision`.
-    DatePart,
+    DatePart: IDENTITY,
     /// `numeric`.
-    Extract,
-    ToTimestamp,
-    MakeDate,
+    Extract: IDENTITY,
+    ToTimestamp: NOTHING,
+    MakeDate: NOTHING,
     /// `AT TIME ZONE`.
-    Timezone,
-    IsFinite,
+    Timezone: NOTHING,
+    IsFinite: NOTHING,
     // Arrays
-    ArrayLength,
-    ArrayLower,
-    ArrayUpper,
-    Cardinality,
-    ArrayAppend,
-    ArrayPrepend,
-    ArrayConcat,
-    ArrayPosition,
-    ArrayFill,
+    ArrayLength: NOTHING,
+    ArrayLower: NOTHING,
+    ArrayUpper: NOTHING,
+    Cardinality: NOTHING,
+    ArrayAppend: NOTHING,
+    ArrayPrepend: NOTHING,
+    ArrayConcat: NOTHING,
+    ArrayPosition: NOTHING,
+    ArrayFill: NOTHING,
     /// `value = ANY (array)`.
-    EqualsAny,
+    EqualsAny: NOTHING,
     /// The elements that are not NULL, in order, each once. Only the compiler calls it.
-    ArrayDistinct,
+    ArrayDistinct: NOTHING,
     // Others
-    GenRandomUuid,
+    GenRandomUuid: CHANCE,
+    /// Also `session_user`: nobody becomes somebody else.
+    CurrentUser: IDENTITY,
+    CurrentDatabase: IDENTITY,
 }
 
 /// How far the result depends on more than the arguments.
@@ -145,6 +166,40 @@ pub enum Volatility {
     Stable,
     /// Different at every call.
     Volatile,
+}
+
+/// What a computation depends on besides its arguments, registers and rows.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct LooksAt {
+    /// The time of day at this very moment, which nothing captures.
+    pub clock: bool,
+    /// When the transaction and the statement began.
+    pub times: bool,
+    /// The session's random generator.
+    pub chance: bool,
+    /// User, database or time zone of the session.
+    pub identity: bool,
+}
+
+impl LooksAt {
+    pub const NOTHING: LooksAt = LooksAt { clock: false, times: false, chance: false, identity: false };
+    pub const CLOCK: LooksAt = LooksAt { clock: true, ..LooksAt::NOTHING };
+    pub const TIMES: LooksAt = LooksAt { times: true, ..LooksAt::NOTHING };
+    pub const CHANCE: LooksAt = LooksAt { chance: true, ..LooksAt::NOTHING };
+    /// Texts made from times need the time zone too.
+    pub const IDENTITY: LooksAt = LooksAt { identity: true, ..LooksAt::NOTHING };
+    pub const LOCAL_TIME: LooksAt = LooksAt::TIMES.and(LooksAt::IDENTITY);
+
+    /// What either of them looks at.
+    #[must_use]
+    pub const fn and(self, other: LooksAt) -> LooksAt {
+        LooksAt {
+            clock: self.clock || other.clock,
+            times: self.times || other.times,
+            chance: self.chance || other.chance,
+            identity: self.identity || other.identity,
+        }
+    }
 }
 
 /// A type in a [`Signature`].
@@ -199,19 +254,13 @@ impl Function {
     }
 
     pub fn volatility(self) -> Volatility {
-        match self {
-            Function::Random | Function::GenRandomUuid | Function::ClockTimestamp => Volatility::Volatile,
-            Function::Now
-            | Function::StatementTimestamp
-            | Function::CurrentDate
-            | Function::LocalTimestamp
-            | Function::DateTrunc
-            | Function::DatePart
-            | Function::Extract
-            | Function::Concat
-            | Function::ConcatWithSeparator
-            | Function::Format => Volatility::Stable,
-            _ => Volatility::Immutable,
+        let looks_at = self.looks_at();
+        if looks_at.clock || looks_at.chance {
+            Volatility::Volatile
+        } else if looks_at == LooksAt::NOTHING {
+            Volatility::Immutable
+        } else {
+            Volatility::Stable
         }
     }
 }
@@ -229,9 +278,9 @@ pub fn call(function: Function, arguments: &[Value], environment: &Environment) 
             [left, _] => Ok(left.clone()),
             _ => Err(mismatch(function, arguments)),
         },
-        Function::Random => {
-            Ok(Value::Double(environment.random.borrow_mut().fraction()))
-        }
+        Function::Random => Ok(Value::Double(environment.random.borrow_mut().fraction())),
+        Function::CurrentUser => Ok(Value::text(environment.user.as_str())),
+        Function::CurrentDatabase => Ok(Value::text(environment.database.as_str())),
         Function::GenRandomUuid => {
             let bytes = environment.random.borrow_mut().bytes();
             Ok(Value::Uuid(uuid::Builder::from_random_bytes(bytes).into_uuid().into_bytes()))

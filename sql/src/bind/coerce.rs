@@ -6,7 +6,7 @@ use hyades_engine::error::{Error, Result, sqlstate};
 use hyades_engine::procedure::ir::Expr;
 use hyades_engine::value::cast::allowed;
 use hyades_engine::value::function::Function;
-use hyades_engine::value::{SqlType, Value};
+use hyades_engine::value::{ArrayElement, SqlType, Value};
 
 use super::{Binder, Bound, Class, Place};
 use crate::evaluation;
@@ -51,6 +51,11 @@ pub(crate) fn is_implicit(from: SqlType, to: SqlType) -> bool {
     allowed(from, to) == Some(Context::Implicit)
 }
 
+/// Whether reading a literal of the type asks for the session's time zone.
+fn is_zoned(sql_type: SqlType) -> bool {
+    matches!(sql_type, SqlType::TimestampTz | SqlType::Array(ArrayElement::TimestampTz))
+}
+
 /// Wraps an expression in a cast unless it is needless, and folds constants.
 pub(crate) fn cast(expr: Expr, from: SqlType, to: SqlType, is_explicit: bool) -> Result<Expr> {
     let is_relabel = from == to
@@ -85,7 +90,7 @@ impl Binder<'_> {
                 let base = to.without_modifier();
                 let is_routine = self.names.is_some();
                 match evaluation::parse_text(text, base, self.context.time_zone) {
-                    Ok(value) if !is_routine || base != SqlType::TimestampTz => {
+                    Ok(value) if !is_routine || !is_zoned(base) => {
                         cast(Expr::Const(value), base, to, is_explicit).map(Some)
                     }
                     // A routine is compiled for all sessions, and its errors come when it runs.

@@ -6,6 +6,7 @@
 
 use hyades_engine::error::{Result, sqlstate};
 use hyades_engine::procedure::ir::{Expr, Register};
+use hyades_engine::value::function::Function;
 use hyades_engine::value::{SqlType, Value};
 
 use super::scope::DEFAULT_SCHEMA;
@@ -45,15 +46,18 @@ impl Binder<'_> {
         place: Place,
     ) -> Result<Option<Bound>> {
         let constant = |value: Value, sql_type| Ok(Some(Bound::typed(Expr::Const(value), sql_type, place)));
+        // Not constants: a routine is compiled for all sessions.
+        let environment = |function| {
+            let call = Expr::Call { function, arguments: Vec::new() };
+            Ok(Some(Bound::typed(call, SqlType::Text, place)))
+        };
         if arguments.is_empty() {
             match name {
                 "version" => return constant(Value::text(version_text()), SqlType::Text),
                 "current_user" | "session_user" | "user" | "current_role" => {
-                    return constant(Value::text(self.context.user), SqlType::Text);
+                    return environment(Function::CurrentUser);
                 }
-                "current_database" | "current_catalog" => {
-                    return constant(Value::text(self.context.database), SqlType::Text);
-                }
+                "current_database" | "current_catalog" => return environment(Function::CurrentDatabase),
                 "current_schema" => return constant(Value::text(DEFAULT_SCHEMA), SqlType::Text),
                 "pg_is_in_recovery" => return constant(Value::Boolean(false), SqlType::Boolean),
                 "pg_advisory_unlock_all" => return constant(Value::text(""), SqlType::Text),

@@ -7,8 +7,8 @@ use std::sync::Arc;
 use hyades_engine::catalog::{TableDefinition, TableId};
 use hyades_engine::error::{Error, Result, sqlstate};
 use hyades_engine::procedure::ir::{
-    Callee, CalleeIndex, CursorSlot, Expr, Instruction, Label, Line, Procedure, Register, RowSlot, ScanBound,
-    SpoolSlot, Stage, StageIndex, TableIndex, TableReference,
+    Callee, CalleeIndex, CursorSlot, Expr, Instruction, Label, Line, Procedure, Register, RowSlot, SpoolSlot,
+    Stage, StageIndex, TableIndex, TableReference,
 };
 use hyades_engine::storage::table::Table;
 use hyades_engine::value::{SqlType, Value};
@@ -133,10 +133,6 @@ impl Code {
         &self.instructions
     }
 
-    pub(crate) fn tables(&self) -> &[TableReference] {
-        &self.tables
-    }
-
     fn new_register(&self) -> Register {
         let register = self.registers.get();
         self.registers.set(register + 1);
@@ -145,9 +141,9 @@ impl Code {
 
     fn lower(&mut self, instruction: &mut Instruction) {
         let mut has_call = false;
-        for_each_expr(instruction, &mut |part| has_call |= calls_routine(part));
+        instruction.for_each_expr(&mut |part| has_call |= calls_routine(part));
         if has_call {
-            for_each_expr(instruction, &mut |part| {
+            instruction.for_each_expr_mut(&mut |part| {
                 let whole = std::mem::replace(part, Expr::Const(Value::Null));
                 *part = self.lowered(whole);
             });
@@ -179,7 +175,7 @@ impl Code {
                 self.lowered_call(callee, arguments)
             }
             mut other => {
-                crate::expr::for_each_part_mut(&mut other, &mut |part| {
+                other.for_each_part_mut(&mut |part| {
                     let whole = std::mem::replace(part, Expr::Const(Value::Null));
                     *part = self.lowered(whole);
                 });
@@ -299,7 +295,7 @@ impl Code {
     ) -> Result<Procedure> {
         for instruction in &mut self.instructions {
             let mut is_placed = true;
-            for_each_label(instruction, &mut |label| {
+            instruction.for_each_label_mut(&mut |label| {
                 *label = self.labels[*label as usize];
                 is_placed &= *label != UNPLACED;
             });
@@ -322,60 +318,5 @@ impl Code {
             lines: self.lines,
             ..Procedure::default()
         })
-    }
-}
-
-/// Calls `visit` on every label of an instruction.
-pub(crate) fn for_each_label(instruction: &mut Instruction, visit: &mut dyn FnMut(&mut Label)) {
-    match instruction {
-        Instruction::Jump { to } | Instruction::JumpUnless { to, .. } => visit(to),
-        Instruction::ReadPoint { absent, .. } => visit(absent),
-        Instruction::InsertOr { duplicate, .. } => visit(duplicate),
-        Instruction::NextRow { end, .. }
-        | Instruction::NextSpooled { end, .. }
-        | Instruction::ForNext { end, .. } => visit(end),
-        Instruction::ForStep { again, end, .. } => {
-            visit(again);
-            visit(end);
-        }
-        Instruction::EnterBlock { handler } => visit(handler),
-        Instruction::MatchError { otherwise, .. } => visit(otherwise),
-        _ => {}
-    }
-}
-
-/// Calls `visit` on every expression of an instruction, in the order of evaluation.
-pub(crate) fn for_each_expr(instruction: &mut Instruction, visit: &mut dyn FnMut(&mut Expr)) {
-    match instruction {
-        Instruction::Evaluate { expr, .. } | Instruction::JumpUnless { condition: expr, .. } => visit(expr),
-        Instruction::ReadPoint { key: values, .. }
-        | Instruction::Insert { values, .. }
-        | Instruction::InsertOr { values, .. }
-        | Instruction::Emit { values }
-        | Instruction::Spool { values, .. }
-        | Instruction::FeedStage { values, .. }
-        | Instruction::Call { arguments: values, .. } => values.iter_mut().for_each(visit),
-        Instruction::LookAhead { reads, .. } => {
-            reads.iter_mut().flat_map(|(_, key)| key).for_each(visit);
-        }
-        Instruction::Update { set, .. } => set.iter_mut().for_each(|(_, value)| visit(value)),
-        Instruction::Raise { message, .. } => visit(message),
-        Instruction::SetElement { index, value, .. } => {
-            visit(index);
-            visit(value);
-        }
-        Instruction::Report(report) => {
-            visit(&mut report.state);
-            visit(&mut report.message);
-            report.fields.iter_mut().for_each(|(_, value)| visit(value));
-        }
-        Instruction::OpenScan { range, .. } => {
-            for bound in [&mut range.lower, &mut range.upper] {
-                if let ScanBound::Included(values) | ScanBound::Excluded(values) = bound {
-                    values.iter_mut().for_each(&mut *visit);
-                }
-            }
-        }
-        _ => {}
     }
 }

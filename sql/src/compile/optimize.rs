@@ -13,11 +13,12 @@
 //! An error may lead from any instruction to a handler, so what a handler reads counts as read everywhere. A stage (sorting, grouping)
 //! may read every register.
 
+use hyades_engine::procedure::effects::{Registers, TableUse};
 use hyades_engine::procedure::ir::{
-    Expr, Instruction, Intent, Label, Procedure, Register, RowSlot, Severity, TableIndex,
+    Expr, Instruction, Intent, Label, Procedure, Register, RowSlot, TableIndex,
 };
+use smallvec::SmallVec;
 
-use super::code::{for_each_expr, for_each_label};
 use crate::expr;
 
 mod jumps;
@@ -54,23 +55,9 @@ fn shorten(procedure: &mut Procedure, change: fn(&mut Procedure) -> bool) {
     }
 }
 
-/// Whether the instruction behind may follow.
-fn falls_through(instruction: &Instruction) -> bool {
-    match instruction {
-        Instruction::Jump { .. }
-        | Instruction::ForStep { .. }
-        | Instruction::Return
-        | Instruction::Raise { .. }
-        | Instruction::RaiseViolation(_)
-        | Instruction::Rethrow => false,
-        Instruction::Report(report) => report.severity != Severity::Exception,
-        _ => true,
-    }
-}
-
 fn labels(instruction: &Instruction) -> Vec<Label> {
     let mut found = Vec::new();
-    for_each_label(&mut instruction.clone(), &mut |label| found.push(*label));
+    instruction.for_each_label(&mut |label| found.push(*label));
     found
 }
 
@@ -79,14 +66,26 @@ struct Flow {
     labels: Vec<Vec<Label>>,
     falls_through: Vec<bool>,
     used: Vec<Option<Vec<Register>>>,
+    sets: Vec<SmallVec<[Register; 4]>>,
+    /// See [`Effects::sets_always`](hyades_engine::procedure::effects::Effects::sets_always).
+    sets_always: Vec<bool>,
 }
 
 impl Flow {
     fn of(code: &[Instruction]) -> Flow {
+        let (mut falls_through, mut sets, mut sets_always) = (Vec::new(), Vec::new(), Vec::new());
+        for instruction in code {
+            let effects = instruction.effects();
+            falls_through.push(effects.falls_through);
+            sets.push(effects.sets);
+            sets_always.push(effects.sets_always);
+        }
         Flow {
             labels: code.iter().map(labels).collect(),
-            falls_through: code.iter().map(falls_through).collect(),
+            falls_through,
             used: code.iter().map(used).collect(),
+            sets,
+            sets_always,
         }
     }
 }
@@ -100,52 +99,24 @@ fn targets(code: &[Instruction]) -> Vec<bool> {
     targets
 }
 
-/// Registers that the instruction sets.
-fn defined(instruction: &Instruction) -> Vec<Register> {
-    match instruction {
-        Instruction::Evaluate { into, .. } | Instruction::ErrorField { into, .. } => vec![*into],
-        Instruction::Call { into, .. } => into.clone(),
-        Instruction::TakeCount { found, count } => found.iter().chain(count).copied().collect(),
-        Instruction::NextSpooled { into, width, .. } => (*into..into.saturating_add(*width)).collect(),
-        Instruction::ForNext { variable, .. } => vec![*variable],
-        Instruction::ForStep { counter, .. } => vec![*counter],
-        Instruction::SetElement { array, .. } => vec![*array],
-        _ => Vec::new(),
-    }
-}
-
-/// Whether all that it sets is set on every way out of it.
-fn defines_always(instruction: &Instruction) -> bool {
-    // A call that fails leaves its results alone, but then nothing behind it runs.
-    !matches!(
-        instruction,
-        Instruction::NextSpooled { .. }
-            | Instruction::ForNext { .. }
-            | Instruction::ForStep { .. }
-            | Instruction::SetElement { .. }
-    )
-}
-
 /// Registers that the instruction reads. `None`: perhaps all.
 fn used(instruction: &Instruction) -> Option<Vec<Register>> {
     let mut found = Vec::new();
-    for_each_expr(&mut instruction.clone(), &mut |whole| registers_of(whole, &mut found));
-    match instruction {
-        Instruction::OpenStage { .. } => return None,
-        Instruction::RaiseViolation(violation) => registers_of(&violation.detail, &mut found),
-        Instruction::ForNext { counter, last, .. } => found.extend([*counter, *last]),
-        Instruction::ForStep { counter, step, .. } => found.extend([*counter, *step]),
-        Instruction::SetElement { array, .. } => found.push(*array),
-        _ => {}
+    instruction.for_each_expr(&mut |whole| registers_of(whole, &mut found));
+    match instruction.effects().reads {
+        Registers::All => None,
+        Registers::These(registers) => {
+            found.extend(registers);
+            Some(found)
+        }
     }
-    Some(found)
 }
 
 fn registers_of(whole: &Expr, found: &mut Vec<Register>) {
     if let Expr::Register(register) = whole {
         found.push(*register);
     }
-    expr::for_each_part(whole, &mut |part| registers_of(part, found));
+    whole.for_each_part(&mut |part| registers_of(part, found));
 }
 
 fn look_through_copies(code: &mut [Instruction]) {
@@ -157,7 +128,7 @@ fn look_through_copies(code: &mut [Instruction]) {
             copies.clear();
         }
         if !copies.is_empty() {
-            for_each_expr(instruction, &mut |whole| {
+            instruction.for_each_expr_mut(&mut |whole| {
                 expr::replace(whole, &mut |part| match part {
                     Expr::Register(register) => {
                         let known = copies.iter().find(|(copy, _)| copy == register);
@@ -167,40 +138,29 @@ fn look_through_copies(code: &mut [Instruction]) {
                 });
             });
         }
-        for register in defined(instruction) {
-            copies.retain(|(copy, origin)| *copy != register && *origin != register);
+        let effects = instruction.effects();
+        for register in &effects.sets {
+            copies.retain(|(copy, origin)| copy != register && origin != register);
         }
         if let Instruction::Evaluate { expr: Expr::Register(origin), into } = instruction
             && origin != into
         {
             copies.push((*into, *origin));
         }
-        if !falls_through(instruction) {
+        if !effects.falls_through {
             copies.clear();
         }
     }
 }
 
-/// The row slot that the instruction fills or changes.
+/// The row slot that the instruction fills.
 fn filled(instruction: &Instruction) -> Option<RowSlot> {
-    match instruction {
-        Instruction::ReadPoint { row, .. }
-        | Instruction::NextRow { row, .. }
-        | Instruction::Insert { row, .. }
-        | Instruction::InsertOr { row, .. } => Some(*row),
-        _ => None,
-    }
+    instruction.effects().row_filled
 }
 
 fn reads_row(instruction: &Instruction, wanted: RowSlot) -> bool {
-    let mut is_read = matches!(
-        instruction,
-        Instruction::Update { row, .. } | Instruction::Delete { row, .. } if *row == wanted
-    );
-    for_each_expr(&mut instruction.clone(), &mut |whole| is_read |= expr::reads(whole, wanted, &[]));
-    if let Instruction::RaiseViolation(violation) = instruction {
-        is_read |= expr::reads(&violation.detail, wanted, &[]);
-    }
+    let mut is_read = instruction.effects().row_read == Some(wanted);
+    instruction.for_each_expr(&mut |whole| is_read |= expr::reads(whole, wanted, &[]));
     is_read
 }
 
@@ -272,17 +232,11 @@ fn available_behind(
         })
         .collect();
     let kills = |at: usize| {
-        let touches = match &code[at] {
-            Instruction::Insert { table: other, .. }
-            | Instruction::InsertOr { table: other, .. }
-            | Instruction::Update { table: other, .. }
-            | Instruction::Delete { table: other, .. } => *other == table,
-            Instruction::Call { .. } | Instruction::EnterBlock { .. } | Instruction::LeaveBlock => true,
-            _ => false,
-        };
-        touches
-            || defined(&code[at]).iter().any(|register| keys.contains(register))
-            || (at != first && filled(&code[at]) == Some(row))
+        let effects = code[at].effects();
+        effects.is_barrier
+            || effects.table == Some((table, TableUse::Write))
+            || effects.sets.iter().any(|register| keys.contains(register))
+            || (at != first && effects.row_filled == Some(row))
     };
     let is_killed: Vec<bool> = (0..code.len()).map(kills).collect();
     // Assume all, take away what another way leads to.
@@ -313,7 +267,7 @@ fn available_behind(
 
 fn rename_row(code: &mut [Instruction], gone: RowSlot, kept: RowSlot) {
     for instruction in code {
-        for_each_expr(instruction, &mut |whole| {
+        instruction.for_each_expr_mut(&mut |whole| {
             expr::replace(whole, &mut |part| match part {
                 Expr::Column { row, column } if *row == gone => {
                     Some(Expr::Column { row: kept, column: *column })
@@ -321,17 +275,10 @@ fn rename_row(code: &mut [Instruction], gone: RowSlot, kept: RowSlot) {
                 _ => None,
             });
         });
-        match instruction {
-            Instruction::Update { row, .. } | Instruction::Delete { row, .. } if *row == gone => *row = kept,
-            Instruction::RaiseViolation(violation) => {
-                expr::replace(&mut violation.detail, &mut |part| match part {
-                    Expr::Column { row, column } if *row == gone => {
-                        Some(Expr::Column { row: kept, column: *column })
-                    }
-                    _ => None,
-                })
-            }
-            _ => {}
+        if let Instruction::Update { row, .. } | Instruction::Delete { row, .. } = instruction
+            && *row == gone
+        {
+            *row = kept;
         }
     }
 }
@@ -431,8 +378,8 @@ fn live(procedure: &Procedure, flow: &Flow) -> Live {
                 union(&mut live, before.get(*label as usize));
             }
             behind.get_mut(at).copy_from_slice(&live);
-            if defines_always(&procedure.code[at]) {
-                for register in defined(&procedure.code[at]) {
+            if flow.sets_always[at] {
+                for &register in &flow.sets[at] {
                     if !contains(&handlers, register) {
                         live[usize::from(register) / 64] &= !(1 << (register % 64));
                     }
@@ -501,7 +448,7 @@ fn remove(procedure: &mut Procedure) {
         is_needed[at - 1]
     });
     for instruction in &mut procedure.code {
-        for_each_label(instruction, &mut |label| *label = moved[*label as usize]);
+        instruction.for_each_label_mut(&mut |label| *label = moved[*label as usize]);
     }
     for line in &mut procedure.lines {
         line.from = moved[line.from as usize];

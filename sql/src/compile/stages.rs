@@ -6,7 +6,7 @@
 use std::sync::Arc;
 
 use hyades_engine::error::{Result, sqlstate};
-use hyades_engine::procedure::ir::{Expr, Instruction, Label, Register, SpoolSlot, StageIndex};
+use hyades_engine::procedure::ir::{Expr, Instruction, Label, Register, SpoolSlot, Stage, StageIndex};
 use hyades_engine::value::SqlType;
 
 use super::Compiler;
@@ -139,9 +139,11 @@ impl Compiler<'_> {
 
     /// Stages evaluate behind the procedure's back, where no routine can be called.
     fn refuse_staged_calls(&self, stages: &Stages) -> Result<()> {
-        let exprs = stages.having.iter().chain(&stages.limit).chain(&stages.offset);
-        let mut exprs = exprs.chain(stages.project.iter().flatten());
-        if exprs.any(|expr| expr::any(expr, &|part| matches!(part, Expr::Routine { .. }))) {
+        if stages
+            .expressions()
+            .into_iter()
+            .any(|expr| expr::any(expr, &|part| matches!(part, Expr::Routine { .. })))
+        {
             let what = "functions of your own over groups, in HAVING, and in LIMIT of a query that sorts are";
             return self.binder.unsupported(what, Place::Unknown);
         }
@@ -292,7 +294,7 @@ fn find(expr: &Expr, wanted: &dyn Fn(&Expr) -> bool, found: &mut Option<Expr>) {
         *found = Some(expr.clone());
         return;
     }
-    expr::for_each_part(expr, &mut |part| find(part, wanted, found));
+    expr.for_each_part(&mut |part| find(part, wanted, found));
 }
 
 /// Where the keys of ORDER BY stand among the carried values.

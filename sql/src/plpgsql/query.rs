@@ -6,6 +6,7 @@
 
 use hyades_engine::catalog::{ParameterMode, Returns, RoutineKind};
 use hyades_engine::error::{Error, Result, sqlstate};
+use hyades_engine::procedure::effects::TableUse;
 use hyades_engine::procedure::ir::{Expr, Instruction, Register};
 use hyades_engine::value::{SqlType, Value};
 use sqlparser::ast;
@@ -541,13 +542,6 @@ impl<'a> Routine<'a> {
 
 /// Whether an instruction leaves data alone, so that a scan around it is not disturbed.
 fn is_quiet(instruction: &Instruction) -> bool {
-    !matches!(
-        instruction,
-        Instruction::Insert { .. }
-            | Instruction::InsertOr { .. }
-            | Instruction::Update { .. }
-            | Instruction::Delete { .. }
-            | Instruction::Call { .. }
-            | Instruction::EnterBlock { .. }
-    )
+    let effects = instruction.effects();
+    !effects.is_barrier && !matches!(effects.table, Some((_, TableUse::Write)))
 }

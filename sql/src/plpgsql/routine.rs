@@ -87,7 +87,7 @@ fn compile_body(definition: &RoutineDefinition, tables: &dyn Tables, when: When)
         When::Called => 0,
     };
     let zone = jiff::tz::TimeZone::UTC;
-    let context = BindContext { tables, time_zone: &zone, user: "", database: "" };
+    let context = BindContext { tables, time_zone: &zone, database: "" };
     let block = parse::parse(&definition.body).map_err(|error| shifted(error, offset))?;
     let compiler = Compiler::new(&definition.body, context, &[], 0)?;
     let mut routine = Routine {
@@ -249,7 +249,6 @@ impl<'a> Routine<'a> {
             let message = "functions that ask about the session are not supported yet in PL/pgSQL";
             return Err(Error::input(sqlstate::FEATURE_NOT_SUPPORTED, message));
         }
-        let replay = super::replay::judge(&self.compiler, self.definition.kind);
         let parameters =
             self.definition.inputs().map(|parameter| parameter.sql_type.without_modifier()).collect();
         let output = self.returned_types();
@@ -257,7 +256,7 @@ impl<'a> Routine<'a> {
         let code = std::mem::take(&mut self.compiler.code);
         let mut procedure = code.finish(&context_name(&self.definition), parameters, registers, output)?;
         procedure.results = results;
-        procedure.replay = replay;
+        procedure.replay = super::replay::judge(&procedure);
         crate::compile::optimize::optimize(&mut procedure);
         Ok(procedure)
     }

@@ -152,7 +152,6 @@ impl Session {
         let context = BindContext {
             tables: &tables,
             time_zone: self.settings.time_zone(),
-            user: &self.environment.user,
             database: &self.environment.database,
         };
         let mut plan = compile::compile(sql, context, declared)?;

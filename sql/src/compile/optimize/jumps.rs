@@ -7,7 +7,6 @@
 use hyades_engine::procedure::ir::{Expr, Instruction, Label, Line, Procedure, Register, Severity};
 use hyades_engine::value::Value;
 
-use super::super::code::for_each_label;
 use super::targets;
 
 /// Longest block that is taken for the handling of an error.
@@ -18,7 +17,7 @@ pub(super) fn thread(code: &mut [Instruction]) -> bool {
     let ends: Vec<Label> = (0..=code.len()).map(|at| end_of_jumps(code, at)).collect();
     let mut is_changed = false;
     for instruction in code.iter_mut() {
-        for_each_label(instruction, &mut |label| {
+        instruction.for_each_label_mut(&mut |label| {
             is_changed |= *label != ends[*label as usize];
             *label = ends[*label as usize];
         });
@@ -110,7 +109,7 @@ pub(super) fn move_errors_away(procedure: &mut Procedure) {
     procedure.lines.clear();
     for from in order {
         let mut instruction = from.and_then(|from| old[from].take()).unwrap_or(Instruction::Return);
-        for_each_label(&mut instruction, &mut |label| *label = moved[*label as usize]);
+        instruction.for_each_label_mut(&mut |label| *label = moved[*label as usize]);
         if let Some(line) = from.and_then(|from| lines[from].clone()) {
             let is_known =
                 procedure.lines.last().is_some_and(|last| (last.line, last.kind) == (line.line, line.kind));

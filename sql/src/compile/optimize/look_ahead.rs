@@ -8,8 +8,6 @@ use std::collections::BTreeMap;
 
 use hyades_engine::procedure::ir::{Expr, Instruction, Label, Procedure, Register, TableIndex};
 
-use super::super::code::for_each_label;
-use super::defined;
 use crate::expr;
 
 /// Of one loop. More would ask for more than a cache keeps.
@@ -35,8 +33,11 @@ fn reads_of_loop(code: &[Instruction], head: usize, variable: Register) -> Vec<(
     let Some(length) = code[head..].iter().position(goes_again) else { return Vec::new() };
     let body = &code[head + 1..=head + length];
     // What the loop sets is unknown until it is seen to be set.
-    let mut known: BTreeMap<Register, Option<Expr>> =
-        body.iter().flat_map(defined).map(|register| (register, None)).collect();
+    let mut known: BTreeMap<Register, Option<Expr>> = body
+        .iter()
+        .flat_map(|instruction| instruction.effects().sets)
+        .map(|register| (register, None))
+        .collect();
     let mut reads: Vec<(TableIndex, Vec<Expr>)> = Vec::new();
     for instruction in body {
         match instruction {
@@ -55,7 +56,7 @@ fn reads_of_loop(code: &[Instruction], head: usize, variable: Register) -> Vec<(
                     reads.push((*table, key));
                 }
             }
-            other => defined(other).into_iter().for_each(|register| {
+            other => other.effects().sets.into_iter().for_each(|register| {
                 known.insert(register, None);
             }),
         }
@@ -93,7 +94,7 @@ fn resolved(whole: &Expr, known: &BTreeMap<Register, Option<Expr>>) -> Option<Ex
 fn insert(procedure: &mut Procedure, place: usize, instruction: Instruction) {
     let moved = |label: Label| if label as usize > place { label + 1 } else { label };
     for other in &mut procedure.code {
-        for_each_label(other, &mut |label| *label = moved(*label));
+        other.for_each_label_mut(&mut |label| *label = moved(*label));
     }
     for line in &mut procedure.lines {
         line.from = moved(line.from);

@@ -12,8 +12,7 @@ use std::collections::BTreeSet;
 use hyades_engine::procedure::ir::{BinaryOperator, Expr, Instruction, Procedure, Register, RowSlot};
 use hyades_engine::value::SqlType;
 
-use super::super::code::for_each_expr;
-use super::{Flow, Live, defined, defines_always, falls_through, filled, live, registers_of, targets};
+use super::{Flow, Live, filled, live, registers_of, targets};
 use crate::expr;
 
 /// Replaces what can be; answers whether anything was. The assignments are left as jumps to the next instruction.
@@ -32,7 +31,7 @@ pub(super) fn sink(procedure: &mut Procedure) -> bool {
         }
         let Some(reader) = only_reader(procedure, &flow, &live, &targets, at) else { continue };
         let mut replaced = 0;
-        for_each_expr(&mut procedure.code[reader], &mut |whole| {
+        procedure.code[reader].for_each_expr_mut(&mut |whole| {
             expr::replace(whole, &mut |part| {
                 let is_it = *part == Expr::Register(into);
                 replaced += usize::from(is_it);
@@ -74,21 +73,19 @@ fn only_reader(
         }
         let leaves = flow.labels[here].iter().all(|label| !live.before.has(*label as usize, *into));
         let reads = flow.used[here].as_ref()?.iter().filter(|used| *used == into).count();
-        let sets = defined(instruction);
+        let effects = instruction.effects();
+        let sets = &effects.sets;
         if reads > 0 {
             // Where the reader sets it again, it does so only if it does not fail.
-            let is_set = sets.contains(into) && defines_always(instruction);
+            let is_set = sets.contains(into) && effects.sets_always;
             let ends = !live.behind.has(here, *into) || (is_set && !live.handlers_read(*into));
             return (reads == 1 && leaves && ends).then_some(here);
         }
-        let changes_row = |row: RowSlot| {
-            filled(instruction) == Some(row)
-                || matches!(instruction, Instruction::Update { row: updated, .. } if *updated == row)
-        };
+        let changes_row = |row: RowSlot| [effects.row_filled, effects.row_changed].contains(&Some(row));
         let is_changed = sets.contains(into)
             || sets.iter().any(|set| inputs.contains(set))
             || expr::any(expr, &|part| matches!(part, Expr::Column { row, .. } if changes_row(*row)));
-        if is_changed || !leaves || !falls_through(instruction) {
+        if is_changed || !leaves || !effects.falls_through {
             return None;
         }
     }

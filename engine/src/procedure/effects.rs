@@ -1,0 +1,415 @@
+//! What an instruction does and looks at, said once: whoever analyses procedures (the compiler's optimizer, the judgement whether a call may
+//! be logged as a command, the frame's slots) has no other source.
+//!
+//! 1. No match here has a wildcard arm: an instruction or a kind of expression that is new must say what it does before it compiles.
+//! 2. [`Instruction::for_each_expr`] sees every expression that the instruction evaluates itself. Those that a front end evaluates on
+//!    its behalf are told by [`Stage::expressions`](super::ir::Stage::expressions); [`Instruction::looks_at`] counts both.
+
+use smallvec::{SmallVec, smallvec};
+
+use super::ir::{
+    Expr, Instruction, Label, Procedure, Register, RowSlot, ScanBound, Severity, StageIndex, TableIndex,
+};
+use crate::mutant::{self, Mutant};
+use crate::value::SqlType;
+use crate::value::function::LooksAt;
+
+/// What an instruction does besides evaluating its expressions.
+#[derive(Debug)]
+pub struct Effects {
+    /// Registers that it reads.
+    pub reads: Registers,
+    /// Registers that it sets.
+    pub sets: SmallVec<[Register; 4]>,
+    /// Whether all of `sets` is set on every way out of it. (An error that it fails with leaves them alone.)
+    pub sets_always: bool,
+    /// A row slot whose row it reads.
+    pub row_read: Option<RowSlot>,
+    /// A row slot that holds another row behind it.
+    pub row_filled: Option<RowSlot>,
+    /// A row slot that holds the new state of the same row behind it.
+    pub row_changed: Option<RowSlot>,
+    /// The table that it works on. (A step of a scan works on that of the scan's beginning.)
+    pub table: Option<(TableIndex, TableUse)>,
+    /// The stage that it begins; its expressions see the registers as they are now.
+    pub stage: Option<StageIndex>,
+    /// Any table may have changed behind it: other procedures have run, or an error may lead back to here.
+    pub is_barrier: bool,
+    /// Whether the instruction behind may follow.
+    pub falls_through: bool,
+}
+
+/// Some registers.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Registers {
+    These(SmallVec<[Register; 2]>),
+    /// Perhaps all.
+    All,
+}
+
+/// How an instruction works on a table.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum TableUse {
+    /// The row under a key.
+    Point,
+    /// The rows of a range.
+    Scan,
+    Write,
+}
+
+impl Default for Effects {
+    /// Those of an instruction that does nothing but evaluate.
+    fn default() -> Effects {
+        Effects {
+            reads: Registers::These(SmallVec::new()),
+            sets: SmallVec::new(),
+            sets_always: true,
+            row_read: None,
+            row_filled: None,
+            row_changed: None,
+            table: None,
+            stage: None,
+            is_barrier: false,
+            falls_through: true,
+        }
+    }
+}
+
+impl Effects {
+    fn nothing() -> Effects {
+        Effects::default()
+    }
+
+    fn setting(registers: impl IntoIterator<Item = Register>) -> Effects {
+        Effects { sets: registers.into_iter().collect(), ..Effects::default() }
+    }
+
+    fn on(table: TableIndex, table_use: TableUse) -> Effects {
+        Effects { table: Some((table, table_use)), ..Effects::default() }
+    }
+
+    fn filling(self, row: RowSlot) -> Effects {
+        Effects { row_filled: Some(row), ..self }
+    }
+
+    fn beginning(stage: StageIndex) -> Effects {
+        Effects { reads: Registers::All, stage: Some(stage), ..Effects::default() }
+    }
+
+    fn last() -> Effects {
+        Effects { falls_through: false, ..Effects::default() }
+    }
+
+    fn barrier() -> Effects {
+        Effects { is_barrier: true, ..Effects::default() }
+    }
+}
+
+impl Instruction {
+    /// See [`Effects`].
+    pub fn effects(&self) -> Effects {
+        match self {
+            Instruction::Evaluate { into, .. } | Instruction::ErrorField { into, .. } => {
+                Effects::setting([*into])
+            }
+            Instruction::Call { into, .. } => {
+                Effects { is_barrier: true, ..Effects::setting(into.iter().copied()) }
+            }
+            Instruction::TakeCount { found, count } => Effects::setting(found.iter().chain(count).copied()),
+            Instruction::NextSpooled { into, width, .. } => {
+                Effects { sets_always: false, ..Effects::setting(*into..into.saturating_add(*width)) }
+            }
+            Instruction::ReadPoint { table, row, .. } => Effects::on(*table, TableUse::Point).filling(*row),
+            // It asks for memory of the tables' rows, which nobody can tell.
+            Instruction::LookAhead { variable, last, .. } => {
+                Effects { reads: Registers::These(smallvec![*variable, *last]), ..Effects::default() }
+            }
+            Instruction::OpenScan { table, .. } => Effects::on(*table, TableUse::Scan),
+            Instruction::NextRow { row, .. } => Effects::nothing().filling(*row),
+            Instruction::Insert { table, row, .. } | Instruction::InsertOr { table, row, .. } => {
+                Effects::on(*table, TableUse::Write).filling(*row)
+            }
+            Instruction::Update { table, row, .. } => Effects {
+                row_read: Some(*row),
+                row_changed: Some(*row),
+                ..Effects::on(*table, TableUse::Write)
+            },
+            Instruction::Delete { table, row } => {
+                Effects { row_read: Some(*row), ..Effects::on(*table, TableUse::Write) }
+            }
+            Instruction::Report(report) => {
+                Effects { falls_through: report.severity != Severity::Exception, ..Effects::default() }
+            }
+            Instruction::OpenStage { stage } => Effects::beginning(*stage),
+            Instruction::EnterBlock { .. } | Instruction::LeaveBlock => Effects::barrier(),
+            Instruction::ForNext { counter, last, variable, .. } => Effects {
+                reads: Registers::These(smallvec![*counter, *last]),
+                sets_always: false,
+                ..Effects::setting([*variable])
+            },
+            Instruction::ForStep { counter, step, .. } => Effects {
+                reads: Registers::These(smallvec![*counter, *step]),
+                sets_always: false,
+                falls_through: false,
+                ..Effects::setting([*counter])
+            },
+            Instruction::SetElement { array, .. } => Effects {
+                reads: Registers::These(smallvec![*array]),
+                sets_always: false,
+                ..Effects::setting([*array])
+            },
+            Instruction::Jump { .. }
+            | Instruction::Return
+            | Instruction::Raise { .. }
+            | Instruction::RaiseViolation(_)
+            | Instruction::Rethrow => Effects::last(),
+            Instruction::JumpUnless { .. }
+            | Instruction::Emit { .. }
+            | Instruction::CountRow
+            | Instruction::ResetCount
+            | Instruction::OpenSpool { .. }
+            | Instruction::Spool { .. }
+            | Instruction::FeedStage { .. }
+            | Instruction::FinishStage { .. }
+            | Instruction::MatchError { .. }
+            | Instruction::ForgetError
+            | Instruction::KeepRow { .. } => Effects::nothing(),
+        }
+    }
+
+    /// What it looks at besides registers and rows. The procedures that it calls say so themselves.
+    pub fn looks_at(&self, procedure: &Procedure) -> LooksAt {
+        let mut seen = LooksAt::NOTHING;
+        self.for_each_expr(&mut |expr| seen = seen.and(expr.looks_at()));
+        if let Some(stage) = self.effects().stage
+            && !mutant::is_active(Mutant::StagesUnseen)
+        {
+            for expr in procedure.stages[usize::from(stage)].expressions() {
+                seen = seen.and(expr.looks_at());
+            }
+        }
+        seen
+    }
+}
+
+/// Hands every expression of an instruction to a visitor, in the order of evaluation. The two methods below differ in what they borrow.
+macro_rules! visit_expressions {
+    ($instruction:ident, $visit:ident, $iter:ident $(, $mutable:tt)?) => {
+        match $instruction {
+            Instruction::Evaluate { expr, .. } | Instruction::JumpUnless { condition: expr, .. } => $visit(expr),
+            Instruction::ReadPoint { key: values, .. }
+            | Instruction::Insert { values, .. }
+            | Instruction::InsertOr { values, .. }
+            | Instruction::Emit { values }
+            | Instruction::Spool { values, .. }
+            | Instruction::FeedStage { values, .. }
+            | Instruction::Call { arguments: values, .. } => values.$iter().for_each($visit),
+            Instruction::LookAhead { reads, .. } => reads.$iter().flat_map(|(_, key)| key).for_each($visit),
+            Instruction::Update { set, .. } => set.$iter().for_each(|(_, value)| $visit(value)),
+            Instruction::Raise { message, .. } => $visit(message),
+            Instruction::RaiseViolation(violation) => $visit(&$($mutable)? violation.detail),
+            Instruction::SetElement { index, value, .. } => {
+                $visit(index);
+                $visit(value);
+            }
+            Instruction::Report(report) => {
+                let report = &$($mutable)? **report;
+                $visit(&$($mutable)? report.state);
+                $visit(&$($mutable)? report.message);
+                report.fields.$iter().for_each(|(_, value)| $visit(value));
+            }
+            Instruction::OpenScan { range, .. } => {
+                for bound in [&$($mutable)? range.lower, &$($mutable)? range.upper] {
+                    match bound {
+                        ScanBound::Unbounded => {}
+                        ScanBound::Included(values) | ScanBound::Excluded(values) => {
+                            values.$iter().for_each(&mut *$visit);
+                        }
+                    }
+                }
+            }
+            Instruction::Jump { .. }
+            | Instruction::NextRow { .. }
+            | Instruction::KeepRow { .. }
+            | Instruction::Delete { .. }
+            | Instruction::CountRow
+            | Instruction::ResetCount
+            | Instruction::TakeCount { .. }
+            | Instruction::OpenSpool { .. }
+            | Instruction::NextSpooled { .. }
+            | Instruction::OpenStage { .. }
+            | Instruction::FinishStage { .. }
+            | Instruction::EnterBlock { .. }
+            | Instruction::LeaveBlock
+            | Instruction::MatchError { .. }
+            | Instruction::ErrorField { .. }
+            | Instruction::Rethrow
+            | Instruction::ForgetError
+            | Instruction::ForNext { .. }
+            | Instruction::ForStep { .. }
+            | Instruction::Return => {}
+        }
+    };
+}
+
+/// The same for where an instruction may lead.
+macro_rules! visit_labels {
+    ($instruction:ident, $visit:ident) => {
+        match $instruction {
+            Instruction::Jump { to } | Instruction::JumpUnless { to, .. } => $visit(to),
+            Instruction::ReadPoint { absent, .. } => $visit(absent),
+            Instruction::InsertOr { duplicate, .. } => $visit(duplicate),
+            Instruction::NextRow { end, .. }
+            | Instruction::NextSpooled { end, .. }
+            | Instruction::ForNext { end, .. } => $visit(end),
+            Instruction::ForStep { again, end, .. } => {
+                $visit(again);
+                $visit(end);
+            }
+            Instruction::EnterBlock { handler } => $visit(handler),
+            Instruction::MatchError { otherwise, .. } => $visit(otherwise),
+            Instruction::Evaluate { .. }
+            | Instruction::LookAhead { .. }
+            | Instruction::OpenScan { .. }
+            | Instruction::KeepRow { .. }
+            | Instruction::Insert { .. }
+            | Instruction::Update { .. }
+            | Instruction::Delete { .. }
+            | Instruction::Emit { .. }
+            | Instruction::CountRow
+            | Instruction::Raise { .. }
+            | Instruction::RaiseViolation(_)
+            | Instruction::Report(_)
+            | Instruction::Call { .. }
+            | Instruction::ResetCount
+            | Instruction::TakeCount { .. }
+            | Instruction::OpenSpool { .. }
+            | Instruction::Spool { .. }
+            | Instruction::OpenStage { .. }
+            | Instruction::FeedStage { .. }
+            | Instruction::FinishStage { .. }
+            | Instruction::LeaveBlock
+            | Instruction::ErrorField { .. }
+            | Instruction::Rethrow
+            | Instruction::ForgetError
+            | Instruction::SetElement { .. }
+            | Instruction::Return => {}
+        }
+    };
+}
+
+impl Instruction {
+    /// Calls `visit` on every expression that it evaluates, in that order.
+    pub fn for_each_expr<'i>(&'i self, visit: &mut dyn FnMut(&'i Expr)) {
+        visit_expressions!(self, visit, iter);
+    }
+
+    /// As [`Instruction::for_each_expr`].
+    pub fn for_each_expr_mut(&mut self, visit: &mut dyn FnMut(&mut Expr)) {
+        visit_expressions!(self, visit, iter_mut, mut);
+    }
+
+    /// Calls `visit` on every label that it may lead to.
+    pub fn for_each_label(&self, visit: &mut dyn FnMut(&Label)) {
+        visit_labels!(self, visit);
+    }
+
+    /// As [`Instruction::for_each_label`].
+    pub fn for_each_label_mut(&mut self, visit: &mut dyn FnMut(&mut Label)) {
+        visit_labels!(self, visit);
+    }
+}
+
+/// Hands every direct part of an expression to a visitor.
+macro_rules! visit_parts {
+    ($expr:ident, $visit:ident, $iter:ident) => {
+        match $expr {
+            Expr::Const(_) | Expr::Register(_) | Expr::Column { .. } => {}
+            Expr::Unary { operand, .. } | Expr::Cast { operand, .. } => $visit(operand),
+            Expr::Not(operand) | Expr::IsNull(operand) => $visit(operand),
+            Expr::Binary { left, right, .. }
+            | Expr::And(left, right)
+            | Expr::Or(left, right)
+            | Expr::NotDistinct(left, right) => {
+                $visit(left);
+                $visit(right);
+            }
+            Expr::Like { operand, pattern, .. } => {
+                $visit(operand);
+                $visit(pattern);
+            }
+            Expr::Case { branches, otherwise } => {
+                for (condition, result) in branches {
+                    $visit(condition);
+                    $visit(result);
+                }
+                $visit(otherwise);
+            }
+            Expr::Coalesce(items)
+            | Expr::Call { arguments: items, .. }
+            | Expr::Array { items, .. }
+            | Expr::Routine { arguments: items, .. } => items.$iter().for_each($visit),
+            Expr::Element { array, index } => {
+                $visit(array);
+                $visit(index);
+            }
+            Expr::InList { operand, list } => {
+                $visit(operand);
+                list.$iter().for_each($visit);
+            }
+        }
+    };
+}
+
+impl Expr {
+    /// Calls `visit` on every direct part.
+    pub fn for_each_part<'e>(&'e self, visit: &mut dyn FnMut(&'e Expr)) {
+        visit_parts!(self, visit, iter);
+    }
+
+    /// As [`Expr::for_each_part`].
+    pub fn for_each_part_mut(&mut self, visit: &mut dyn FnMut(&mut Expr)) {
+        visit_parts!(self, visit, iter_mut);
+    }
+
+    /// What its value depends on besides registers and rows.
+    pub fn looks_at(&self) -> LooksAt {
+        let mut seen = LooksAt::NOTHING;
+        let mut open = vec![self];
+        while let Some(part) = open.pop() {
+            seen = seen.and(part.itself_looks_at());
+            part.for_each_part(&mut |inner| open.push(inner));
+        }
+        seen
+    }
+
+    /// The same, without its parts.
+    fn itself_looks_at(&self) -> LooksAt {
+        match self {
+            Expr::Call { function, .. } => function.looks_at(),
+            // Between texts, dates and times the session's time zone decides.
+            Expr::Cast { to, .. } if to.is_text() || to.is_datetime() || matches!(to, SqlType::Array(_)) => {
+                LooksAt::IDENTITY
+            }
+            // What a routine looks at stands in its procedure.
+            Expr::Routine { .. } => LooksAt::NOTHING,
+            Expr::Cast { .. }
+            | Expr::Const(_)
+            | Expr::Register(_)
+            | Expr::Column { .. }
+            | Expr::Unary { .. }
+            | Expr::Binary { .. }
+            | Expr::And(..)
+            | Expr::Or(..)
+            | Expr::Not(_)
+            | Expr::IsNull(_)
+            | Expr::NotDistinct(..)
+            | Expr::Case { .. }
+            | Expr::Coalesce(_)
+            | Expr::InList { .. }
+            | Expr::Like { .. }
+            | Expr::Element { .. }
+            | Expr::Array { .. } => LooksAt::NOTHING,
+        }
+    }
+}

@@ -1,0 +1,235 @@
+//! Statements whose effects a restart once could not find again, or found changed: a database is written, its machine loses power, and what
+//! recovery finds must be what was there. (`promises` looks for more of them.)
+
+mod generator;
+mod round;
+
+use std::sync::Arc;
+
+use hyades::engine::recovery::recover;
+use hyades::engine::storage::catalog::Catalog;
+use hyades::{Connection, Database, Value};
+use hyades_sim::disk::SimulatedDisk;
+
+use round::{Client, Tally, config, round};
+
+/// A text for each row.
+fn rows(connection: &mut Connection, sql: &str) -> Vec<String> {
+    let show = |value: &Value| match value {
+        Value::Null => "null".to_owned(),
+        value => hyades::engine::value::text::format(value, &jiff::tz::TimeZone::UTC).to_string(),
+    };
+    let rows = connection.query(sql, &[]).unwrap_or_else(|error| panic!("{sql}: {error}"));
+    rows.iter().map(|row| row.iter().map(show).collect::<Vec<String>>().join("|")).collect()
+}
+
+/// How EXPLAIN says that a call is logged.
+fn logging(connection: &mut Connection, call: &str) -> String {
+    let lines = rows(connection, &format!("explain {call}"));
+    let logging = lines.iter().find_map(|line| line.trim().strip_prefix("Logging: "));
+    logging.unwrap_or_else(|| panic!("{call}: {lines:?}")).to_owned()
+}
+
+/// Runs the statements, calls `p()`, loses power, and opens again: answers what EXPLAIN said of the call and the rows of `question`
+/// before and after.
+fn across_a_crash(setup: &[&str], question: &str) -> (String, Vec<String>, Vec<String>) {
+    let disk = SimulatedDisk::new(1);
+    let database = Database::open(config(&disk)).expect("an empty disk");
+    let mut connection = database.connect().expect("a connection");
+    for sql in setup {
+        connection.execute(sql, &[]).unwrap_or_else(|error| panic!("{sql}: {error}"));
+    }
+    let logging = logging(&mut connection, "call p()");
+    connection.execute("call p()", &[]).expect("the call succeeds");
+    let before = rows(&mut connection, question);
+    disk.crash_now();
+    let found = disk.after_power_cut(1);
+    let database = Database::open(config(&found)).expect("what was acknowledged can be opened");
+    let after = rows(&mut database.connect().expect("a connection"), question);
+    (logging, before, after)
+}
+
+const TABLES: [&str; 3] = [
+    "create table t (id int primary key, v int, n numeric)",
+    "insert into t values (1, 10, 1.5), (2, 20, 2.5)",
+    "create table l (id int primary key, n bigint, at timestamptz, note text)",
+];
+
+fn procedure(declarations: &str, body: &str) -> String {
+    format!("create procedure p() language plpgsql as $$ declare {declarations} begin {body} end $$")
+}
+
+#[test]
+fn the_time_of_day_above_an_aggregate_makes_a_call_data() {
+    for body in [
+        "insert into l select 1, count(*), clock_timestamp(), 'x' from t;",
+        "select max(v), clock_timestamp() into n, at from t; insert into l values (1, n, at, 'x');",
+        "insert into l select v, count(*), now(), 'x' from t group by v having clock_timestamp() > '2000-01-01'::timestamptz;",
+        "insert into l select v, count(*), now(), 'x' from t group by v order by v limit extract(second from clock_timestamp())::int;",
+        "insert into l select v, 1, now(), 'x' from t order by v offset extract(second from clock_timestamp())::int % 2;",
+    ] {
+        let create = procedure("n bigint; at timestamptz;", body);
+        let setup = [TABLES[0], TABLES[1], TABLES[2], create.as_str()];
+        let (logging, before, after) = across_a_crash(&setup, "select * from l order by id");
+        assert_eq!(logging, "data (it asks for the time of day while it runs)", "{body}");
+        assert_eq!(before, after, "{body}");
+    }
+}
+
+#[test]
+fn numbers_that_no_row_may_hold_fail_their_statement() {
+    let disk = SimulatedDisk::new(2);
+    let database = Database::open(config(&disk)).expect("an empty disk");
+    let mut connection = database.connect().expect("a connection");
+    connection.execute("create table n (id int primary key, v numeric)", &[]).expect("a new table");
+    connection.execute("insert into n values (0, 0)", &[]).expect("a new row");
+    let nines = "repeat('9', 131072)";
+    for value in [
+        format!("floor(('-' || {nines} || '.5')::numeric)"),
+        format!("ceil(({nines} || '.5')::numeric)"),
+        format!("ceiling(({nines} || '.000001')::numeric)"),
+        format!("round(({nines} || '.5')::numeric)"),
+        format!("round(({nines} || '.99')::numeric, 1)"),
+        format!("div({nines}::numeric, 0.0001)"),
+    ] {
+        for statement in
+            [format!("insert into n values (1, {value})"), format!("update n set v = {value} where id = 0")]
+        {
+            let error = connection.execute(&statement, &[]).expect_err(&statement);
+            assert_eq!(error.sqlstate().0, "22003", "{statement}: {error}");
+            assert_eq!(error.to_string(), "value overflows numeric format", "{statement}");
+        }
+    }
+    let most = format!("insert into n values (1, floor(({nines} || '.5')::numeric))");
+    connection.execute(&most, &[]).expect("as many digits as there may be");
+    disk.crash_now();
+    let database = Database::open(config(&disk.after_power_cut(2))).expect("it can be opened");
+    let after =
+        rows(&mut database.connect().expect("a connection"), "select id, length(v::text) from n order by id");
+    assert_eq!(after, ["0|1", "1|131072"]);
+}
+
+#[test]
+fn a_routine_knows_who_calls_it() {
+    let disk = SimulatedDisk::new(3);
+    let database = Database::open(config(&disk)).expect("an empty disk");
+    let mut connection = database.connect().expect("a connection");
+    let create = "create procedure who(k int) language plpgsql as $$
+        declare u text := current_user;
+        begin
+            insert into audit values (k, u, session_user, current_database(), current_schema);
+            insert into audit (id) values (k + 1);
+            insert into audit values (k + 2, user, current_role, current_catalog, 'x' || current_user);
+            if current_user <> 'hyades' then update audit set d = 'not hyades' where id = k; end if;
+        end $$";
+    for sql in [
+        "create table audit (id int primary key, a text default current_user, b text default session_user, \
+         c text default current_database(), d text default 'none')",
+        create,
+    ] {
+        connection.execute(sql, &[]).unwrap_or_else(|error| panic!("{sql}: {error}"));
+    }
+    assert!(logging(&mut connection, "call who(1)").contains("with user, database and time zone"));
+    let mut carol = Client::new(&database, "carol", "shop", "UTC");
+    for sql in ["call who(10)", "insert into audit (id) values (20)"] {
+        carol.run(sql).unwrap_or_else(|error| panic!("{sql}: {error}"));
+    }
+    connection.execute("call who(1)", &[]).expect("the call succeeds");
+    let question = "select * from audit order by id";
+    let before = rows(&mut connection, question);
+    assert_eq!(
+        before,
+        [
+            "1|hyades|hyades|hyades|public",
+            "2|hyades|hyades|hyades|none",
+            "3|hyades|hyades|hyades|xhyades",
+            "10|carol|carol|shop|not hyades",
+            "11|carol|carol|shop|none",
+            "12|carol|carol|shop|xcarol",
+            "20|carol|carol|shop|none",
+        ]
+    );
+    disk.crash_now();
+    let database = Database::open(config(&disk.after_power_cut(3))).expect("it can be opened");
+    assert_eq!(rows(&mut database.connect().expect("a connection"), question), before);
+}
+
+#[test]
+fn a_literal_of_a_routine_is_read_in_the_caller_s_time_zone() {
+    let database = Database::open(config(&SimulatedDisk::new(5))).expect("an empty disk");
+    let mut connection = database.connect().expect("a connection");
+    connection.execute(TABLES[2], &[]).expect("a new table");
+    let body = "insert into l (id, at) values (k, '2024-07-01 12:00'), (k + 1, ('{2024-07-01 12:00}'::timestamptz[])[1]);";
+    let create = format!("create procedure p(k int) language plpgsql as $$ begin {body} end $$");
+    connection.execute(&create, &[]).expect("a new procedure");
+    for (number, zone) in ["UTC", "Europe/Berlin", "Asia/Tokyo"].into_iter().enumerate() {
+        let mut client = Client::new(&database, "u", "d", zone);
+        client.run(&format!("call p({})", 10 * number)).unwrap_or_else(|error| panic!("{error}"));
+    }
+    let found = rows(&mut connection, "select id, at from l order by id");
+    let hours = [(0, 12), (1, 12), (10, 10), (11, 10), (20, 3), (21, 3)];
+    let expected = hours.map(|(id, hour)| format!("{id}|2024-07-01 {hour:02}:00:00+00"));
+    assert_eq!(found, expected);
+}
+
+#[test]
+fn a_call_that_goes_on_behind_an_error_from_outside_is_logged_as_data() {
+    for (state, is_command) in [("53200", false), ("55P03", false), ("P0001", true), ("22012", true)] {
+        let disk = SimulatedDisk::new(4);
+        let database = Database::open(config(&disk)).expect("an empty disk");
+        let mut connection = database.connect().expect("a connection");
+        let raise = format!(
+            "begin insert into l (id) values (1); raise exception 'e' using errcode = '{state}'; \
+             exception when others then insert into l (id) values (2); end; insert into l (id) values (3);"
+        );
+        for sql in [TABLES[2], &procedure("", &raise)] {
+            connection.execute(sql, &[]).unwrap_or_else(|error| panic!("{sql}: {error}"));
+        }
+        assert!(logging(&mut connection, "call p()").starts_with("command ("));
+        connection.execute("call p()", &[]).expect("the call succeeds");
+        disk.crash_now();
+        let found = disk.after_power_cut(4);
+        // Only what was logged as data can be recovered by who cannot compile.
+        let config = hyades::Config { routine_compiler: None, ..config(&found) };
+        let recovered = recover(&config, &Arc::new(Catalog::new()));
+        assert_eq!(recovered.is_err(), is_command, "{state}");
+        let database = Database::open(round::config(&found)).expect("it can be opened");
+        assert_eq!(
+            rows(&mut database.connect().expect("a connection"), "select id from l order by id"),
+            ["2", "3"]
+        );
+    }
+}
+
+/// Calls in one database.
+const ROUND: usize = 100;
+
+/// Goes through so many calls, from the first pair of function and clause on.
+fn promises(seed: u64, calls: usize) -> Tally {
+    let mut tally = Tally::default();
+    let mut next = 1;
+    while tally.calls() < calls {
+        tally.add(round(seed, next..next + ROUND).unwrap_or_else(|error| panic!("{error}")));
+        next += ROUND;
+        assert!(next < 4 * calls + 1_000, "too few calls succeed: {tally:?}");
+    }
+    tally
+}
+
+/// `HYADES_CALLS` and `HYADES_SEED` make a long run of it (`cargo xtask promises`).
+#[test]
+fn what_explain_promises_of_a_call_is_what_replay_gives() {
+    let number = |name: &str| std::env::var(name).ok().map(|text| text.parse().expect("a number"));
+    let calls = number("HYADES_CALLS").unwrap_or(600);
+    let tally = promises(number("HYADES_SEED").unwrap_or(1), calls as usize);
+    println!(
+        "{} calls logged as commands, {} as data; {} failed, {} did not compile",
+        tally.commands, tally.data, tally.failed, tally.refused
+    );
+    if std::env::var_os("HYADES_CALLS").is_some() {
+        tally.clauses.iter().for_each(|(clause, count)| println!("{count:7} {clause}"));
+        tally.errors.iter().for_each(|(key, error)| println!("{key}: {error}"));
+    }
+    assert!(tally.commands > calls as usize / 3, "{tally:?}");
+    assert!(tally.clauses.values().all(|count| *count > 0));
+}

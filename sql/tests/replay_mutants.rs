@@ -1,0 +1,47 @@
+//! Known bugs put back into what decides how a call is logged: the search for broken promises must find each.
+//!
+//! | bug | caught by |
+//! |---|---|
+//! | 26 nothing captured | recovery comes to another state, or refuses the log |
+//! | 26 what stages evaluate is not looked at | EXPLAIN promises a command of what asks for the time of day above a group |
+//!
+//! One test, because the switch is for the whole process. The search passes without a bug first.
+
+#[path = "replay/generator.rs"]
+mod generator;
+#[path = "replay/round.rs"]
+mod round;
+
+use hyades::engine::mutant::{Mutant, activate};
+
+/// Calls in one round, and rounds.
+const ROUND: usize = 60;
+const ROUNDS: usize = 12;
+
+/// What the first round that fails says.
+fn search() -> Option<String> {
+    let mut tally = round::Tally::default();
+    for number in 0..ROUNDS {
+        let first = 1 + number * ROUND;
+        match round::round(5, first..first + ROUND) {
+            Ok(calls) => tally.add(calls),
+            Err(found) => return Some(found),
+        }
+    }
+    assert!(tally.calls() > ROUNDS * ROUND / 2, "{tally:?}");
+    None
+}
+
+#[test]
+fn the_search_finds_each_bug() {
+    if let Some(found) = search() {
+        panic!("without a bug: {found}");
+    }
+    for mutant in [Mutant::NothingCaptured, Mutant::StagesUnseen] {
+        activate(Some(mutant));
+        let found = search();
+        activate(None);
+        let found = found.unwrap_or_else(|| panic!("{mutant:?} is not found"));
+        println!("{mutant:?}: {}", found.lines().next().unwrap_or_default());
+    }
+}
