@@ -1,4 +1,4 @@
-//! Every developer command of Hyades: `cargo xtask ci|tidy|test|crash|bench|cost|fuzz|loom|procedures|promises`.
+//! Every developer command of Hyades: `cargo xtask ci|tidy|test|crash|hostile|bench|cost|fuzz|loom|procedures|promises`.
 //!
 //! Why here: a Rust program needs no shell dialect, is tested like the rest, and works from any directory of the checkout.
 //! One module per command; what several of them need stands in `tools` (processes, paths, statistics), `server` (starting and
@@ -11,6 +11,7 @@ mod ci;
 mod cost;
 mod crash;
 mod fuzz;
+mod hostile;
 mod loom;
 mod pgbench;
 mod procedures;
@@ -38,10 +39,12 @@ enum Command {
     Ci,
     /// Checks limits, import directions and documents.
     Tidy,
-    /// Runs all tests, then five crash rounds against the real server.
+    /// Runs all tests, then five crash rounds and some attacks against the real server.
     Test(test::Options),
     /// Kills a server under load again and again and checks that nothing acknowledged is lost.
     Crash(crash::Options),
+    /// Attacks the real server: statements that compute or want memory without end, clients that go away, bytes that no client sends.
+    Hostile(hostile::Options),
     /// Measures Hyades next to PostgreSQL.
     Bench(bench::Options),
     /// Counts instructions and allocations of one call, and holds them to ceilings.
@@ -65,6 +68,7 @@ fn main() -> ExitCode {
         Command::Tidy => tidy::run(),
         Command::Test(options) => test::run(&options),
         Command::Crash(options) => crash::run(&options),
+        Command::Hostile(options) => hostile::run(&options),
         Command::Bench(options) => bench::run(&options),
         Command::Cost(options) => cost::run(&options),
         Command::Fuzz(options) => fuzz::run(&options),

@@ -10,7 +10,7 @@ mod postgresql;
 use std::fs::File;
 use std::net::TcpListener;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
+use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
@@ -95,7 +95,7 @@ impl Instance {
         Ok(instance)
     }
 
-    fn log_path(&self) -> PathBuf {
+    pub(crate) fn log_path(&self) -> PathBuf {
         self.directory.join("server.log")
     }
 
@@ -216,6 +216,28 @@ impl RunningServer {
 
     pub(crate) fn is_running(&mut self) -> bool {
         matches!(self.child.try_wait(), Ok(None))
+    }
+
+    pub(crate) fn process_id(&self) -> u32 {
+        self.child.id()
+    }
+
+    /// Sends a signal; the process may have ended already.
+    pub(crate) fn signal(&self, signal: rustix::process::Signal) -> Result<()> {
+        rustix::process::kill_process(rustix::process::Pid::from_child(&self.child), signal)
+            .with_context(|| format!("cannot send {signal:?} to the server"))
+    }
+
+    /// Waits for the process to end by itself; `None` if it has not within the limit.
+    pub(crate) fn wait(&mut self, limit: Duration) -> Result<Option<ExitStatus>> {
+        let deadline = Instant::now() + limit;
+        loop {
+            let status = self.child.try_wait().context("cannot wait for the server")?;
+            if status.is_some() || Instant::now() >= deadline {
+                return Ok(status);
+            }
+            std::thread::sleep(Duration::from_millis(2));
+        }
     }
 
     pub(crate) fn started(&self) -> Instant {

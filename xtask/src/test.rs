@@ -1,5 +1,5 @@
 //! `cargo xtask test`: the tests of the workspace, procedures compared with PostgreSQL where that is installed, then crash rounds
-//! against a real server process, of both kinds.
+//! against a real server process, of both kinds, and attacks on one.
 //!
 //! Tests, server and harness share one profile (dev: our crates and all dependencies at opt-level 1, assertions on), so that a
 //! cold machine compiles every crate once and the server under test still checks its own invariants.
@@ -7,13 +7,14 @@
 use anyhow::Result;
 
 use crate::crash;
+use crate::hostile;
 use crate::procedures;
 use crate::server::find_tool;
 use crate::tools;
 
 #[derive(clap::Args, Default)]
 pub(crate) struct Options {
-    /// Only the tests of the workspace, no crash rounds.
+    /// Only the tests of the workspace, no crash rounds, no attacks.
     #[arg(long)]
     no_crash: bool,
 }
@@ -22,6 +23,8 @@ pub(crate) struct Options {
 const CRASH_ROUNDS: u32 = 5;
 /// The same with `--tpcc`.
 const TPCC_CRASH_ROUNDS: u32 = 4;
+/// Groups of attacks, each in its short form; `cargo xtask hostile` runs all of them at length.
+const ATTACKS: [&str; 6] = ["wire", "handshakes", "logging", "signals", "poisoned", "masses"];
 
 pub(crate) fn run(options: &Options) -> Result<()> {
     tools::run(tools::cargo().args(["test", "--workspace", "--quiet"]))?;
@@ -34,5 +37,7 @@ pub(crate) fn run(options: &Options) -> Result<()> {
     }
     println!("== crash rounds");
     crash::run(&crash::Options::for_rounds(CRASH_ROUNDS, false))?;
-    crash::run(&crash::Options::for_rounds(TPCC_CRASH_ROUNDS, true))
+    crash::run(&crash::Options::for_rounds(TPCC_CRASH_ROUNDS, true))?;
+    println!("== attacks");
+    hostile::run(&hostile::Options::brief(&ATTACKS))
 }

@@ -1,0 +1,181 @@
+//! Connections that are never completed.
+//!
+//! What must hold: others get in, requests to cancel get through, the last places are there for the operator, and whoever takes
+//! too long is sent away.
+
+use std::io::{Read, Write};
+use std::net::TcpStream;
+use std::os::unix::net::UnixStream;
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, Result, bail};
+
+use super::client::{self, Client, cancel, connect, startup};
+use super::ground::{Attack, Ground, Host, until};
+use super::ping::Pingers;
+use super::report::{Observed, Verdict};
+
+const ATTACKS: [Attack; 6] = [
+    Attack { name: "1,200 silent connections: others get in", brief: true, work: silent },
+    Attack { name: "1,200 silent connections: a request to cancel", brief: true, work: canceled },
+    Attack { name: "a flood of new connections: others get in", brief: false, work: flood },
+    Attack { name: "a byte at a time: sent away in time", brief: false, work: drip },
+    Attack { name: "all places taken: the operator gets in", brief: true, work: reserved },
+    Attack { name: "40,000 requests for encryption", brief: false, work: encryption },
+];
+
+pub(super) fn run(ground: &Ground, report: &mut dyn FnMut(Verdict)) {
+    ground.run("handshakes", &ATTACKS, report);
+}
+
+fn silent_connections(host: &Host, count: usize) -> Result<Vec<TcpStream>> {
+    (0..count).map(|_| connect(host.port())).collect()
+}
+
+/// Somebody new gets in.
+fn gets_in(ground: &Ground, host: &Host) -> Result<Duration> {
+    let start = Instant::now();
+    host.connect().context("nobody gets in")?.value("select 1")?;
+    let (took, bound) = (start.elapsed(), ground.within(Duration::from_secs(1)));
+    if took > bound {
+        bail!("getting in took {:.1} s", took.as_secs_f64());
+    }
+    Ok(took)
+}
+
+fn silent(ground: &Ground) -> Result<Observed> {
+    let mut host = ground.host(&[])?;
+    let pingers = Pingers::start(host.port())?;
+    let silent = silent_connections(&host, 1200)?;
+    let took = gets_in(ground, &host)?;
+    let pings = pingers.finish()?;
+    drop(silent);
+    host.expect_alive()?;
+    if let Some(wrong) = pings.beyond(ground.bounds()) {
+        bail!("{wrong}");
+    }
+    let note = format!("in after {:.0} ms", took.as_secs_f64() * 1e3);
+    Ok(Observed { pings: Some(pings), note, ..Observed::default() })
+}
+
+fn canceled(ground: &Ground) -> Result<Observed> {
+    let host = ground.host(&[])?;
+    let mut victim = host.connect()?;
+    victim.send(&client::query("select count(*) from generate_series(1, 1000000000000) g"))?;
+    let _silent = silent_connections(&host, 1200)?;
+    let start = Instant::now();
+    cancel(host.port(), victim.process_id, &victim.secret)?;
+    let answer = victim.answer().context("the canceled statement")?;
+    let took = start.elapsed();
+    if answer.state() != "57014" || took > ground.within(Duration::from_secs(1)) {
+        bail!("{:?} after {:.1} s", answer.state(), took.as_secs_f64());
+    }
+    Ok(Observed::note(format!("57014 after {:.0} ms", took.as_secs_f64() * 1e3)))
+}
+
+/// New silent connections all the time, faster than their time runs out.
+fn flood(ground: &Ground) -> Result<Observed> {
+    let host = ground.host(&[])?;
+    let port = host.port();
+    let stop = std::sync::atomic::AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        let flooding = scope.spawn(|| {
+            let mut open = std::collections::VecDeque::new();
+            let mut count = 0_u64;
+            while !stop.load(std::sync::atomic::Ordering::Relaxed) {
+                open.push_back(connect(port));
+                count += 1;
+                if open.len() > 2000 {
+                    open.pop_front();
+                }
+            }
+            count
+        });
+        let mut longest = Duration::ZERO;
+        let mut outcome = Ok(());
+        for _ in 0..30 {
+            std::thread::sleep(Duration::from_millis(100));
+            match gets_in(ground, &host) {
+                Ok(took) => longest = longest.max(took),
+                Err(error) => outcome = Err(error),
+            }
+        }
+        stop.store(true, std::sync::atomic::Ordering::Relaxed);
+        let count = flooding.join().unwrap_or_default();
+        outcome?;
+        let note = format!("in after {:.0} ms at most, beside {count} others", longest.as_secs_f64() * 1e3);
+        Ok(Observed::note(note))
+    })
+}
+
+fn drip(ground: &Ground) -> Result<Observed> {
+    ground.needs("--authentication-timeout")?;
+    let host = ground.host(&["--authentication-timeout", "2"])?;
+    let mut stream = connect(host.port())?;
+    let start = Instant::now();
+    for byte in startup(&[("user", "hyades"), ("database", &"x".repeat(1000))]) {
+        if stream.write_all(&[byte]).is_err() {
+            break;
+        }
+        std::thread::sleep(Duration::from_millis(20));
+        if start.elapsed() > Duration::from_secs(15) {
+            bail!("still there after 15 s");
+        }
+    }
+    let took = start.elapsed();
+    if stream.read(&mut [0; 64]).is_ok_and(|count| count > 0) {
+        bail!("it was let in");
+    }
+    Ok(Observed::note(format!("sent away after {:.1} s", took.as_secs_f64())))
+}
+
+fn reserved(ground: &Ground) -> Result<Observed> {
+    ground.needs("--reserved-connections")?;
+    let socket = ground.directory.join("socket");
+    std::fs::create_dir_all(&socket)?;
+    let directory = socket.to_str().context("a path of text")?;
+    let arguments = ["--socket", directory, "--max-connections", "10", "--reserved-connections", "2"];
+    let mut host = ground.host(&arguments)?;
+    // The probe of the start may still be leaving.
+    let mut crowd: Vec<Client> = Vec::new();
+    let filled = until(Duration::from_secs(10), || {
+        crowd.extend(host.connect().ok());
+        Ok(crowd.len() == 8)
+    })?;
+    filled.context("there are no 8 places for everybody")?;
+    match host.connect() {
+        Ok(_) => bail!("a ninth client got in"),
+        Err(error) if error.to_string().contains("53300 remaining connection slots are reserved") => {}
+        Err(error) => return Err(error.context("the ninth client")),
+    }
+    let mut operator = UnixStream::connect(socket.join(format!(".s.PGSQL.{}", host.port())))?;
+    operator.set_read_timeout(Some(client::PATIENCE))?;
+    operator.write_all(&startup(&[("user", "hyades")]))?;
+    let mut kind = [0; 64];
+    operator.read_exact(&mut kind).context("the operator")?;
+    if kind[0] != b'R' {
+        bail!("the operator was refused");
+    }
+    drop((crowd, operator));
+    until(Duration::from_secs(10), || Ok(host.connect().is_ok()))?.context("places do not return")?;
+    host.expect_alive()?;
+    Ok(Observed::default())
+}
+
+fn encryption(ground: &Ground) -> Result<Observed> {
+    let mut host = ground.host(&[])?;
+    let pingers = Pingers::start(host.port())?;
+    let request = [0, 0, 0, 8, 4, 210, 22, 47];
+    for _ in 0..40_000 {
+        let mut stream = connect(host.port())?;
+        stream.write_all(&request)?;
+        let mut answer = [0];
+        stream.read_exact(&mut answer).context("no answer to a request for encryption")?;
+        if answer != *b"N" {
+            bail!("answered with {answer:?}");
+        }
+    }
+    let pings = pingers.finish()?;
+    host.expect_alive()?;
+    Ok(Observed { pings: Some(pings), ..Observed::default() })
+}
