@@ -15,6 +15,7 @@ pub(crate) mod insert;
 pub(crate) mod locking;
 pub(crate) mod loops;
 pub(crate) mod optimize;
+pub(crate) mod order;
 pub(crate) mod output;
 pub(crate) mod routine;
 pub(crate) mod rows;

@@ -18,7 +18,7 @@ use super::loops::Absent;
 use super::output::OutputColumn;
 use super::rows::Sink;
 use super::select::{described, is_single};
-use super::{CompiledQuery, Compiler};
+use super::{CompiledQuery, Compiler, order};
 use crate::bind::Place;
 use crate::bind::aggregate::AggregateMode;
 use crate::bind::scope::{Relation, Scope, fold};
@@ -70,7 +70,7 @@ impl Compiler<'_> {
         };
         let source = Source::Table { table: Arc::clone(&table), row };
         let item = Item { intent: Intent::Write, ..Item::new(source, label.clone()) };
-        let (levels, constant) = self.levels(vec![item], conditions);
+        let (levels, constant) = order::levels(vec![item], conditions);
         Ok(Changed { table, row, levels, constant, outputs, label })
     }
 

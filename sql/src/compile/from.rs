@@ -18,7 +18,7 @@ use sqlparser::ast::{
 };
 
 use super::Compiler;
-use super::access::{self, Choice};
+use super::access::Choice;
 use crate::bind::scope::{Relation, RelationKind, fold, parts};
 use crate::bind::{Binder, Place};
 use crate::expr;
@@ -316,22 +316,6 @@ impl Compiler<'_> {
         let source = RoutineSource { callee, arguments, registers, is_set, is_strict };
         Ok(Item::new(Source::Routine(source), own_name))
     }
-
-    /// Orders the items into loops and gives each condition to the first loop that can check it.
-    pub(crate) fn levels(&mut self, items: Vec<Item>, conditions: Vec<Expr>) -> (Vec<Level>, Vec<Expr>) {
-        let mut remaining: Vec<Item> = items;
-        let mut pending = conditions;
-        let mut levels: Vec<Level> = Vec::new();
-        let constant: Vec<Expr> =
-            take(&mut pending, |condition| depends_on(condition, &remaining).is_empty());
-        while !remaining.is_empty() {
-            let next = pick(&remaining, &pending);
-            let item = remaining.remove(next);
-            let level = place(item, &remaining, &mut pending);
-            levels.push(level);
-        }
-        (levels, constant)
-    }
 }
 
 /// The columns of what a function gives, as a relation of this name.
@@ -353,58 +337,4 @@ fn row_of(definition: &RoutineDefinition, name: &str) -> Vec<(String, SqlType)> 
             })
             .collect(),
     }
-}
-
-fn reads_item(condition: &Expr, item: &Item) -> bool {
-    match &item.source {
-        Source::Table { row, .. } => expr::reads(condition, *row, &[]),
-        Source::Series(series) => expr::reads(condition, RowSlot::MAX, &[series.current]),
-        Source::Routine(routine) => expr::reads(condition, RowSlot::MAX, &routine.registers),
-    }
-}
-
-/// Which of the items the condition reads.
-fn depends_on(condition: &Expr, items: &[Item]) -> Vec<usize> {
-    (0..items.len()).filter(|at| reads_item(condition, &items[*at])).collect()
-}
-
-fn take(pending: &mut Vec<Expr>, mut wanted: impl FnMut(&Expr) -> bool) -> Vec<Expr> {
-    let (taken, kept) = std::mem::take(pending).into_iter().partition(|condition| wanted(condition));
-    *pending = kept;
-    taken
-}
-
-/// The item to loop over next. A left join and what stands behind it keep their order.
-fn pick(remaining: &[Item], pending: &[Expr]) -> usize {
-    if let Some(routine) = remaining.iter().position(|item| matches!(item.source, Source::Routine(_))) {
-        return routine;
-    }
-    let movable = remaining.iter().position(|item| item.left_join.is_some()).unwrap_or(remaining.len());
-    let rank_of = |at: usize| {
-        let others: Vec<Item> =
-            remaining.iter().enumerate().filter(|(o, _)| *o != at).map(|(_, item)| item.clone()).collect();
-        let mut pending = pending.to_vec();
-        place(remaining[at].clone(), &others, &mut pending).choice.rank()
-    };
-    if movable <= 1 {
-        return 0;
-    }
-    (0..movable).min_by_key(|at| (rank_of(*at), *at)).unwrap_or(0)
-}
-
-/// Makes an item a loop: takes the conditions it can check and chooses its access.
-fn place(item: Item, remaining: &[Item], pending: &mut Vec<Expr>) -> Level {
-    let own = take(pending, |condition| depends_on(condition, remaining).is_empty());
-    let is_left_join = item.left_join.is_some();
-    let (conditions, after) = match item.left_join.clone() {
-        Some(on) => (on, own),
-        None => (own, Vec::new()),
-    };
-    let is_known = |value: &Expr| !reads_item(value, &item) && depends_on(value, remaining).is_empty();
-    let choice = match &item.source {
-        Source::Table { table, row } => access::choose(table, *row, &conditions, &is_known),
-        Source::Series(_) | Source::Routine(_) => access::unsteered(&conditions),
-    };
-    let intent = item.intent;
-    Level { source: item.source, choice, is_left_join, after, intent, is_kept: true, label: item.label }
 }
