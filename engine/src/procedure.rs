@@ -6,6 +6,7 @@
 mod access;
 pub mod conditions;
 mod control;
+pub mod deep;
 pub mod effects;
 pub mod evaluate;
 pub mod frame;

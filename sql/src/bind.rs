@@ -77,6 +77,8 @@ pub(crate) fn start_of(expr: &ast::Expr) -> Location {
             | ast::Expr::Between { expr: inner, .. }
             | ast::Expr::InList { expr: inner, .. }
             | ast::Expr::Like { expr: inner, .. } => inner,
+            ast::Expr::Function(call) => return call.name.span().start,
+            ast::Expr::Case { case_token, .. } => return case_token.0.span.start,
             other => return other.span().start,
         };
     }
@@ -91,8 +93,23 @@ pub(crate) fn end_of(expr: &ast::Expr) -> Location {
             ast::Expr::Nested(inner) | ast::Expr::UnaryOp { expr: inner, .. } => inner,
             ast::Expr::Between { high, .. } => high,
             ast::Expr::Like { pattern, .. } => pattern,
+            ast::Expr::Function(call) => match last_argument(call) {
+                Some(argument) => argument,
+                None => return rest.span().end,
+            },
+            ast::Expr::Case { end_token, .. } => return end_token.0.span.end,
             other => return other.span().end,
         };
+    }
+}
+
+/// The last argument of a call, if it is an expression and nothing stands behind it.
+fn last_argument(call: &ast::Function) -> Option<&ast::Expr> {
+    let ast::FunctionArguments::List(list) = &call.args else { return None };
+    let is_bare = list.clauses.is_empty() && call.filter.is_none() && call.within_group.is_empty();
+    match list.args.last()? {
+        ast::FunctionArg::Unnamed(ast::FunctionArgExpr::Expr(argument)) if is_bare => Some(argument),
+        _ => None,
     }
 }
 
@@ -192,8 +209,8 @@ pub(crate) struct Binder<'a> {
     depth: usize,
 }
 
-/// Deepest nesting of an expression; leaves room for the casts that binding adds.
-const DEEPEST_EXPRESSION: usize = hyades_engine::procedure::evaluate::MAXIMUM_DEPTH - 20;
+/// Deepest nesting of an expression. PostgreSQL's own limits lie between 1,000 (CASE) and 10,000 (parentheses).
+const DEEPEST_EXPRESSION: usize = 10_000;
 
 impl<'a> Binder<'a> {
     /// `declared` gives the types of the first parameters; `parameters` is the largest `$n` of the text.

@@ -42,6 +42,19 @@ use rows::{Nested, Sink};
 
 /// Compiles the statement of a text. `declared` gives the types of the first parameters where the client said them.
 pub(crate) fn compile(sql: &str, context: BindContext<'_>, declared: &[Option<SqlType>]) -> Result<Plan> {
+    if sql.len() < DEEP_TEXT_BYTES {
+        return compile_here(sql, context, declared);
+    }
+    // The parser's tree is dropped, and asked for places, by recursion that does not look at the stack.
+    stacker::maybe_grow(DEEP_STACK_BYTES, 2 * DEEP_STACK_BYTES, || compile_here(sql, context, declared))
+}
+
+/// Shorter texts nest no deeper than a thread's own stack.
+const DEEP_TEXT_BYTES: usize = 1 << 10;
+/// Enough for as many levels as the parser and the binder take. Only what is used of it costs memory.
+const DEEP_STACK_BYTES: usize = 32 << 20;
+
+fn compile_here(sql: &str, context: BindContext<'_>, declared: &[Option<SqlType>]) -> Result<Plan> {
     let survey = split::survey(sql)?;
     let statement = statement::parse(sql)?;
     let mut compiler = Compiler::new(sql, context, declared, survey.parameters)?;

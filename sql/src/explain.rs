@@ -1,5 +1,6 @@
 //! EXPLAIN: the chosen access in PostgreSQL's words, without invented costs.
 
+use hyades_engine::procedure::deep::with_stack;
 use hyades_engine::procedure::ir::{Expr, UnaryOperator};
 use hyades_engine::value::function::Function;
 use hyades_engine::value::{SqlType, Value, text};
@@ -174,6 +175,7 @@ impl Names<'_> {
                     .collect();
                 format!("CASE {} ELSE {} END", branches.join(" "), self.expr(otherwise))
             }
+            Expr::Deep(deep) => with_stack(|| self.expr(deep.expr())),
             Expr::Coalesce(items) => format!("COALESCE({})", self.list(items)),
             Expr::InList { operand, list } => format!("({} IN ({}))", self.expr(operand), self.list(list)),
             Expr::Like { operand, pattern, case_insensitive } => {

@@ -13,8 +13,11 @@ pub(crate) fn any(expr: &Expr, test: &dyn Fn(&Expr) -> bool) -> bool {
     found
 }
 
-/// Whether it nests deeper than this.
+/// Whether it nests deeper than this. Levels are counted anew where the stack is looked at ([`Expr::Deep`]).
 pub(crate) fn depth_exceeds(expr: &Expr, limit: usize) -> bool {
+    if matches!(expr, Expr::Deep(_)) {
+        return false;
+    }
     if limit == 0 {
         return true;
     }

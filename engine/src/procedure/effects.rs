@@ -7,6 +7,7 @@
 
 use smallvec::{SmallVec, smallvec};
 
+use super::deep::with_stack;
 use super::ir::{
     Expr, Instruction, Label, Procedure, Register, RowSlot, ScanBound, Severity, StageIndex, TableIndex,
 };
@@ -322,7 +323,7 @@ impl Instruction {
 
 /// Hands every direct part of an expression to a visitor.
 macro_rules! visit_parts {
-    ($expr:ident, $visit:ident, $iter:ident) => {
+    ($expr:ident, $visit:ident, $iter:ident, $whole:ident) => {
         match $expr {
             Expr::Const(_) | Expr::Register(_) | Expr::Column { .. } => {}
             Expr::Unary { operand, .. } | Expr::Cast { operand, .. } => $visit(operand),
@@ -357,6 +358,7 @@ macro_rules! visit_parts {
                 $visit(operand);
                 list.$iter().for_each($visit);
             }
+            Expr::Deep(deep) => with_stack(|| $visit(deep.$whole())),
         }
     };
 }
@@ -364,12 +366,12 @@ macro_rules! visit_parts {
 impl Expr {
     /// Calls `visit` on every direct part.
     pub fn for_each_part<'e>(&'e self, visit: &mut dyn FnMut(&'e Expr)) {
-        visit_parts!(self, visit, iter);
+        visit_parts!(self, visit, iter, expr);
     }
 
     /// As [`Expr::for_each_part`].
     pub fn for_each_part_mut(&mut self, visit: &mut dyn FnMut(&mut Expr)) {
-        visit_parts!(self, visit, iter_mut);
+        visit_parts!(self, visit, iter_mut, expr_mut);
     }
 
     /// What its value depends on besides registers and rows.
@@ -409,7 +411,8 @@ impl Expr {
             | Expr::InList { .. }
             | Expr::Like { .. }
             | Expr::Element { .. }
-            | Expr::Array { .. } => LooksAt::NOTHING,
+            | Expr::Array { .. }
+            | Expr::Deep(_) => LooksAt::NOTHING,
         }
     }
 }

@@ -10,9 +10,9 @@
 //! expression that is deep on its left side and no scalar is looked into once for every level.) Constants and registers are
 //! borrowed, never cloned, by every operator that only looks at its operands, and so are texts where they are compared.
 //!
-//! Depth: evaluation recurses once per level of the expression. The compiler refuses expressions deeper than
-//! [`MAXIMUM_DEPTH`] (54001), which a thread's 2 MiB stack holds even unoptimised; chains of AND and OR may lean to either
-//! side but count as levels. Nothing here checks it again.
+//! Depth: evaluation recurses once per level of the expression. The compiler lets at most [`MAXIMUM_DEPTH`] levels follow each other,
+//! which a thread's 2 MiB stack holds even unoptimised, before a [`Deep`](super::deep::Deep) looks at the stack; chains of AND and OR
+//! may lean to either side but count as levels. Nothing here checks it again.
 //!
 //! Two operands have one type (the compiler inserted casts). `char(n)` is the exception that values do not show: a column or
 //! a cast of that type is recognised by its expression, and then trailing blanks do not count in comparisons and are dropped
@@ -24,6 +24,7 @@ use std::sync::Arc;
 
 use smallvec::SmallVec;
 
+use super::deep::with_stack;
 use super::frame::{Environment, RowBuffer};
 use super::ir::{BinaryOperator, Expr};
 use crate::error::{Error, Result, sqlstate};
@@ -34,7 +35,7 @@ use crate::value::{SqlType, Value, arithmetic, cast, compare, function, like};
 
 pub(super) use scalar::{Places, scalar};
 
-/// Levels of nesting that the compiler lets an expression have.
+/// Levels of nesting that the compiler lets an expression have without looking at the stack.
 pub const MAXIMUM_DEPTH: usize = 500;
 
 /// What an expression can see.
@@ -144,6 +145,7 @@ fn general(expr: &Expr, context: &Context<'_>) -> Result<Value> {
             Err(Error::input(sqlstate::INTERNAL_ERROR, "a routine was called inside an expression"))
         }
         Expr::Coalesce(candidates) => coalesce(candidates, context),
+        Expr::Deep(deep) => with_stack(|| evaluate(deep.expr(), context)),
         Expr::And(..)
         | Expr::Or(..)
         | Expr::Not(_)
@@ -325,6 +327,7 @@ fn is_char(expr: &Expr, context: &Context<'_>) -> bool {
             matches!(context.column_type(*row, *column), Some(SqlType::Char(_)))
         }
         Expr::Cast { to, .. } => matches!(to, SqlType::Char(_)),
+        Expr::Deep(deep) => is_char(deep.expr(), context),
         _ => false,
     }
 }

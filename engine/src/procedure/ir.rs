@@ -16,6 +16,7 @@
 use std::borrow::Cow;
 use std::sync::Arc;
 
+use super::deep::Deep;
 use crate::catalog::TableDefinition;
 use crate::error::SqlState;
 use crate::storage::routine::Routine;
@@ -501,4 +502,6 @@ pub enum Expr {
         callee: CalleeIndex,
         arguments: Vec<Expr>,
     },
+    /// The same as its content; whoever walks into it sees to it that there is stack enough.
+    Deep(Deep),
 }

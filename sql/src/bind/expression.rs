@@ -1,6 +1,7 @@
 //! The walk over sqlparser's expressions.
 
 use hyades_engine::error::{Error, Result, sqlstate};
+use hyades_engine::procedure::deep::{Deep, LEVELS};
 use hyades_engine::procedure::evaluate::MAXIMUM_DEPTH;
 use hyades_engine::procedure::ir::{BinaryOperator, Expr};
 use hyades_engine::value::{SqlType, Value};
@@ -25,9 +26,13 @@ impl Binder<'_> {
         self.depth += 1;
         let bound = stacker::maybe_grow(RED_ZONE_BYTES, STACK_SEGMENT_BYTES, || self.expression_inner(node));
         self.depth -= 1;
-        let bound = bound?;
+        let mut bound = bound?;
         if self.depth == 0 && expr::depth_exceeds(&bound.expr, MAXIMUM_DEPTH) {
             return Err(too_deep());
+        }
+        if self.depth > 0 && self.depth.is_multiple_of(LEVELS) && expr::depth_exceeds(&bound.expr, LEVELS / 2)
+        {
+            bound.expr = Expr::Deep(Deep::new(bound.expr));
         }
         Ok(bound)
     }
@@ -214,6 +219,7 @@ impl Binder<'_> {
         let left = self.expression(left)?;
         let right = self.expression(right)?;
         if operator == BinaryOperator::Concat
+            && [&left, &right].iter().any(|side| matches!(side.known_type(), Some(SqlType::Array(_))))
             && let Some(bound) = self.array_concat(left.clone(), right.clone(), place)?
         {
             return Ok(bound);

@@ -12,9 +12,9 @@ use super::locking;
 use super::split::too_deep;
 use crate::bind::routine::{positional_behind_named, split_arguments};
 
-/// How deep parentheses and subqueries may nest: sqlparser's own default. It tries some forms anew on every level, so the time
-/// for malformed text can grow exponentially with the depth that is allowed.
-const RECURSION_LIMIT: usize = 50;
+/// How deep parentheses and subqueries may nest, as in PostgreSQL. The few forms that sqlparser tries anew on every level have a limit
+/// of their own (`split::survey`), because the time for them grows exponentially with the depth.
+const RECURSION_LIMIT: usize = 10_000;
 
 /// Parses one statement; a semicolon may end it, nothing may follow that.
 pub(crate) fn parse(sql: &str) -> Result<Statement> {

@@ -5,7 +5,9 @@ use hyades_engine::error::{Error, Result, sqlstate};
 use super::lexer::{Lexer, Token, TokenKind, character_position};
 
 /// Longest chain of operators within one list item that is given to the recursive parser, binder and evaluator.
-const LONGEST_OPERATOR_CHAIN: usize = 3_000;
+const LONGEST_OPERATOR_CHAIN: usize = 5_000;
+/// Dots in one name that are given to the parser: it takes time quadratic in them.
+const MOST_DOTS: usize = 100;
 /// PostgreSQL's limit on parameters.
 const LARGEST_PARAMETER: u32 = 65_535;
 
@@ -16,10 +18,13 @@ pub(crate) fn split(sql: &str) -> Result<Vec<(usize, String)>> {
     let mut lexer = Lexer::new(sql);
     let mut start = None;
     let mut last_end = 0;
+    // Characters are counted once, from one statement to the next.
+    let mut counted = (0, 0);
     let mut take = |start: Option<usize>, end: usize| {
         if let Some(start) = start {
-            let offset = character_position(sql, start) as usize - 1;
-            statements.push((offset, sql[start..end].to_owned()));
+            let (bytes, characters) = counted;
+            counted = (start, characters + sql[bytes..start].chars().count());
+            statements.push((counted.1, sql[start..end].to_owned()));
         }
     };
     loop {
@@ -54,9 +59,21 @@ pub(crate) fn survey(sql: &str) -> Result<Survey> {
     // Operators seen since the last comma, for each open parenthesis.
     let mut chains = vec![0usize];
     let mut costly = Costly::default();
+    let (mut dots, mut is_after_dot) = (0, false);
     loop {
         let token = lexer.next()?;
         costly.see(&token)?;
+        if token.is_symbol(".") {
+            dots += 1;
+        } else if !is_after_dot {
+            dots = 0;
+        }
+        is_after_dot = token.is_symbol(".");
+        if dots > MOST_DOTS {
+            let message = "improper qualified name (too many dotted names)";
+            return Err(Error::input(sqlstate::SYNTAX_ERROR, message)
+                .with_position(character_position(sql, token.start)));
+        }
         match token.kind {
             TokenKind::End => return Ok(result),
             TokenKind::Parameter => {

@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use hyades_engine::db::Interrupt;
+use hyades_engine::value::Value;
 
 use super::engine::{TestEngine, Trouble};
 use crate::session::{Database, Session, SessionOptions};
@@ -27,6 +28,81 @@ fn long_chains_of_conditions_work() {
     assert_eq!(outcome(&format!("select 1 where {}", vec!["1 = 1"; 1000].join(" or "))), None);
     assert_eq!(outcome(&format!("select 1 where 1 in ({})", vec!["1"; 20_000].join(", "))), None);
     assert_eq!(outcome(&format!("values {}", vec!["(1, 2)"; 5_000].join(", "))), None);
+}
+
+/// The single value of a query.
+fn value_of(sql: &str) -> Value {
+    let database = Database::with_engine(Arc::new(TestEngine::with(Trouble::None)));
+    let mut connection = database.connect().expect("a connection");
+    let mut rows = connection.query(sql, &[]).unwrap_or_else(|error| panic!("{error:?}: {}", &sql[..100]));
+    rows.remove(0).remove(0)
+}
+
+#[test]
+fn what_postgresql_takes_nests_as_deep_here() {
+    let nested = |before: &str, inner: &str, after: &str, levels: usize| {
+        value_of(&format!("select {}{inner}{}", before.repeat(levels), after.repeat(levels)))
+    };
+    assert_eq!(nested("(", "1", ")", 9_000), Value::Integer(1));
+    assert_eq!(nested("not (", "true", ")", 3_000), Value::Boolean(true));
+    assert_eq!(nested("not ", "true", "", 3_000), Value::Boolean(true));
+    assert_eq!(nested("- ", "1", "", 3_000), Value::Integer(1));
+    assert_eq!(nested("abs(", "-1", ")", 3_000), Value::Integer(1));
+    assert_eq!(nested("coalesce(", "2", ")", 3_000), Value::Integer(2));
+    assert_eq!(nested("cast(", "2", " as int)", 3_000), Value::Integer(2));
+    assert_eq!(nested("case when true then ", "3", " end", 1_000), Value::Integer(3));
+    assert_eq!(nested("1 + (", "1", ")", 3_000), Value::Integer(3_001));
+    assert_eq!(nested("true and (", "false", ")", 3_000), Value::Boolean(false));
+    assert_eq!(nested("1 + ", "1", "", 4_000), Value::Integer(4_001));
+    assert_eq!(nested("'x' || ", "'y'", "", 4_000), Value::text(format!("{}y", "x".repeat(4_000))));
+    // Not known when it is compiled, so it is evaluated as deep as it is written.
+    assert_eq!(nested("random() * 0 + (", "1", ")", 2_000), Value::Double(1.0));
+    let sum = "g + ".repeat(3_000);
+    let listed = format!("select {sum}g from generate_series(1, 1) g");
+    assert_eq!(value_of(&listed), Value::Integer(3_001));
+    assert_eq!(
+        value_of(&format!("select g from generate_series(1, 1) g where {sum}g > 0")),
+        Value::Integer(1)
+    );
+}
+
+#[test]
+fn a_long_list_of_joins_is_planned_in_time() {
+    let start = Instant::now();
+    let names = |from: usize| (from..200).map(|at| format!("generate_series(1, 1) t{at}"));
+    let chain: String = (1..200).map(|at| format!(" and t{at} = t{}", at - 1)).collect();
+    let listed = format!("select 1 from {} where true{chain}", names(0).collect::<Vec<_>>().join(", "));
+    assert_eq!(value_of(&listed), Value::Integer(1));
+    let joined: String =
+        (1..200).map(|at| format!(" join generate_series(1, 1) t{at} on t{at} = t{}", at - 1)).collect();
+    assert_eq!(value_of(&format!("select 1 from generate_series(1, 1) t0{joined}")), Value::Integer(1));
+    // Milliseconds; it was the fourth power of the number of joins.
+    assert!(start.elapsed() < Duration::from_secs(10), "{:?}", start.elapsed());
+}
+
+#[test]
+fn a_long_script_is_split_in_time() {
+    let start = Instant::now();
+    let statements = session().split(&"select 'ä';".repeat(200_000)).expect("statements");
+    assert_eq!(statements.len(), 200_000);
+    assert_eq!(statements[199_999], (199_999 * 11, "select 'ä';".to_owned()));
+    // It was the square of the length: minutes.
+    assert!(start.elapsed() < Duration::from_secs(10), "{:?}", start.elapsed());
+}
+
+#[test]
+fn a_name_of_many_parts_is_refused_in_time() {
+    let start = Instant::now();
+    assert_eq!(outcome(&format!("select {}a", "a.".repeat(100_000))), Some("42601"));
+    assert_eq!(outcome("select a.b.c.d.e.f.g"), Some("42601"));
+    assert_eq!(
+        outcome(&format!(
+            "select 1 from generate_series(1, 1) g where true{}",
+            " and g.g is null".repeat(500)
+        )),
+        None
+    );
+    assert!(start.elapsed() < Duration::from_secs(5), "{:?}", start.elapsed());
 }
 
 #[test]
