@@ -27,6 +27,7 @@ pub mod handshake;
 mod settings;
 mod simple;
 pub mod stream;
+mod turn;
 mod wait;
 
 use std::collections::VecDeque;
@@ -43,6 +44,7 @@ use tokio::runtime::Handle;
 use self::extended::{Portals, Statements};
 use self::settings::Timeouts;
 use self::stream::{ClientStream, DetachedStream};
+use self::turn::Turn;
 use crate::codec::backend::{self, Severity};
 use crate::codec::frontend::{Frame, Message, decode, frame};
 use crate::codec::startup::Startup;
@@ -129,6 +131,7 @@ struct Connection<'a> {
     implicit_start: Option<usize>,
     /// The last statement that was not prepared took long: the next may as well.
     slow_texts: bool,
+    turn: Turn,
 }
 
 /// Serves a client until one side ends it. A panic ends this client only.
@@ -221,6 +224,7 @@ impl<'a> Connection<'a> {
             closing: false,
             implicit_start: None,
             slow_texts: false,
+            turn: Turn::default(),
         };
         connection.ready();
         Ok(Some(connection))
@@ -395,6 +399,7 @@ impl<'a> Connection<'a> {
             }
         }
         let status = self.session.transaction_status();
+        self.turn.note(status);
         if status == TransactionStatus::Idle {
             self.portals.clear();
         }
@@ -463,6 +468,7 @@ impl<'a> Connection<'a> {
         let status = self.session.transaction_status();
         let patience = self.timeouts.idle_in_transaction.filter(|_| status != TransactionStatus::Idle);
         let deadline = patience.map(|patience| tokio::time::Instant::now() + patience);
+        let silence = tokio::time::Instant::now() + turn::LONGEST_SILENCE;
         loop {
             if let Some(error) = self.must_leave(status) {
                 self.end_with(&error);
@@ -476,6 +482,7 @@ impl<'a> Connection<'a> {
                 biased;
                 count = self.stream.read_buf(&mut self.input) => return Ok(count? > 0),
                 () = self.registration.control().wake.notified() => {}
+                () = tokio::time::sleep_until(silence), if self.turn.is_held() => self.turn.give_up(),
                 () = settings::until(deadline), if deadline.is_some() => {
                     let error = self.session.abandon(settings::idle_in_transaction_error());
                     self.end_with(&error);

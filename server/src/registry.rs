@@ -14,7 +14,7 @@ use hyades::Error;
 use hyades::engine::error::FatalError;
 use hyades::engine::guest::StopRequest;
 use parking_lot::Mutex;
-use tokio::sync::Notify;
+use tokio::sync::{Notify, Semaphore};
 
 /// Why a running statement was told to stop.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -102,6 +102,8 @@ pub struct Registry {
     phase: AtomicU8,
     /// Rings when the last connection has gone.
     empty: Notify,
+    /// Of victims of deadlocks one at a time begins again.
+    turns: Arc<Semaphore>,
 }
 
 /// A place in the registry; dropping it gives it back.
@@ -140,7 +142,13 @@ impl Registry {
             next_process_id: AtomicI32::new(1),
             phase: AtomicU8::new(Phase::Starting as u8),
             empty: Notify::new(),
+            turns: Arc::new(Semaphore::new(1)),
         }
+    }
+
+    /// See `connection::turn`.
+    pub fn turns(&self) -> Arc<Semaphore> {
+        Arc::clone(&self.turns)
     }
 
     /// A place for one more connection, unless the limit is reached.

@@ -323,6 +323,11 @@ impl Session {
         }
     }
 
+    /// Whether a transaction holds locks: that of a failed block does, too, if ROLLBACK TO may revive it.
+    pub fn is_in_transaction(&self) -> bool {
+        self.worker.in_transaction()
+    }
+
     /// What must be durable before the answers produced since the last call go out. Immediate under synchronous_commit=off
     /// (then a crash can lose the transactions acknowledged last; see `settings`).
     pub fn pending_durability(&mut self) -> Durability {

@@ -9,6 +9,8 @@
 //! | shutdown after the time for draining | 57P01, the connection ends                     |
 //! | the database is poisoned             | the reason, the connection ends                |
 //!
+//! Before the answer to a deadlock the session waits for its turn in the same way (`turn`).
+//!
 //! A ticket that has fired already means "let others run": the task goes to the end of its worker's queue.
 //!
 //! To see that the client is gone, the wait reads: what a client pipelines meanwhile goes to the input buffer. When
@@ -18,12 +20,14 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use hyades::engine::db::{Flow, Interrupt};
-use hyades::engine::ticket::Ticket;
+use hyades::engine::error::Abort;
+use hyades::engine::ticket::{Ticket, ticket};
 use hyades::{Error, Session, sqlstate};
 use tokio::io::AsyncReadExt;
 use tokio::task::AbortHandle;
 use tokio::time::Instant;
 
+use super::turn::LONGEST_WAIT;
 use super::{Connection, READ_BYTES, settings};
 use crate::registry::{CancelReason, Control, Phase, Registry};
 
@@ -77,8 +81,32 @@ impl Connection<'_> {
                 Ok(()) => Ok(()),
                 Err(error) => Err(self.session.abandon(error)),
             },
-            Interrupt::Failed(error) => Err(self.explain(error)),
+            Interrupt::Failed(error) => {
+                if matches!(error, Error::Abort(Abort::Deadlock)) {
+                    self.wait_for_turn().await;
+                }
+                Err(self.explain(error))
+            }
         }
+    }
+
+    /// After a deadlock, unless others wait for what this session still holds.
+    async fn wait_for_turn(&mut self) {
+        if !self.turn.must_wait() || self.session.is_in_transaction() {
+            return;
+        }
+        let (ticket, signal) = ticket();
+        let turns = self.registration.registry().turns();
+        let waiter = self.timers.spawn(async move {
+            let permit = tokio::time::timeout(LONGEST_WAIT, turns.acquire_owned()).await;
+            signal.fire();
+            permit.ok().and_then(Result::ok)
+        });
+        // Whatever ends the wait earlier: the answer is the deadlock.
+        if self.wait(ticket).await.is_err() {
+            waiter.abort();
+        }
+        self.turn.take(waiter.await.ok().flatten());
     }
 
     /// A running statement only knows that it was interrupted; this says by whom.
