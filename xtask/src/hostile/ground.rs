@@ -68,9 +68,14 @@ impl Ground {
     /// The same, with something before the command line.
     pub(super) fn host_behind(&self, prefix: &[&str], arguments: &[&str]) -> Result<Host> {
         self.next.set(self.next.get() + 1);
+        let directory = self.directory.join(self.next.get().to_string());
+        self.host_in(directory, prefix, arguments)
+    }
+
+    /// The same, in a directory of the attack's own.
+    pub(super) fn host_in(&self, directory: PathBuf, prefix: &[&str], arguments: &[&str]) -> Result<Host> {
         let system =
             System::Hyades(Hyades { binary: self.binary.clone(), protocol: "taurus".to_owned(), logs: None });
-        let directory = self.directory.join(self.next.get().to_string());
         let prefix = prefix.iter().map(|word| (*word).to_owned()).collect();
         let mut instance = Instance::create(system, directory, prefix)?;
         instance.arguments = arguments.iter().map(|word| (*word).to_owned()).collect();
