@@ -15,9 +15,10 @@ use super::ground::{Attack, Ground, Host, until};
 use super::ping::Pingers;
 use super::report::{Observed, Verdict};
 
-const ATTACKS: [Attack; 6] = [
+const ATTACKS: [Attack; 7] = [
     Attack { name: "1,200 silent connections: others get in", brief: true, work: silent },
     Attack { name: "1,200 silent connections: a request to cancel", brief: true, work: canceled },
+    Attack { name: "400 silent connections, 256 file descriptors", brief: true, work: out_of_descriptors },
     Attack { name: "a flood of new connections: others get in", brief: false, work: flood },
     Attack { name: "a byte at a time: sent away in time", brief: false, work: drip },
     Attack { name: "all places taken: the operator gets in", brief: true, work: reserved },
@@ -71,6 +72,21 @@ fn canceled(ground: &Ground) -> Result<Observed> {
         bail!("{:?} after {:.1} s", answer.state(), took.as_secs_f64());
     }
     Ok(Observed::note(format!("57014 after {:.0} ms", took.as_secs_f64() * 1e3)))
+}
+
+/// Whoever says nothing gives its descriptor to whoever comes.
+fn out_of_descriptors(ground: &Ground) -> Result<Observed> {
+    let mut host =
+        ground.host_behind(&["prlimit", "--nofile=256:256", "--"], &["--max-connections", "20"])?;
+    let _silent = silent_connections(&host, 400)?;
+    let start = Instant::now();
+    host.connect().context("nobody gets in")?.value("select 1")?;
+    let took = start.elapsed();
+    if took > ground.within(Duration::from_secs(5)) {
+        bail!("getting in took {:.1} s", took.as_secs_f64());
+    }
+    host.expect_alive()?;
+    Ok(Observed::note(format!("in after {:.0} ms", took.as_secs_f64() * 1e3)))
 }
 
 /// New silent connections all the time, faster than their time runs out.
