@@ -40,7 +40,7 @@ const SETUP: [&str; 5] = [
     "create procedure doubling() language plpgsql as \
      $$ declare v text := 'x'; begin loop v := v || v; end loop; end $$",
     "create procedure growing() language plpgsql as \
-     $$ declare v integer[] := array[]::integer[]; begin loop v := v || v || 1; end loop; end $$",
+     $$ declare v integer[] := array[1]; begin loop v := v || v; end loop; end $$",
 ];
 
 const STATEMENTS: [Statement; 18] = [
@@ -63,8 +63,8 @@ const STATEMENTS: [Statement; 18] = [
     statement("count(distinct) over a series", true, || {
         "select count(distinct g) from generate_series(1, 1000000000) g".to_owned()
     }),
-    statement("string_agg over a series", false, || {
-        "select length(string_agg(repeat('x', 1000), '')) from generate_series(1, 100000000) g".to_owned()
+    statement("group by with a long text for each", false, || {
+        "select g, max(repeat('x', 10000)) from generate_series(1, 100000000) g group by g".to_owned()
     }),
     statement("RETURN NEXT without end", true, || "select count(*) from rows()".to_owned()),
     statement("concat of 50 values of 100 MB", true, || {
