@@ -194,7 +194,13 @@ fn a_large_transaction_is_fragmented_and_put_together() {
 #[test]
 fn a_failed_write_poisons_and_nothing_is_acknowledged_afterwards() {
     let (memory, disk) = ControlledDisk::shared();
-    let (running, _) = start(&disk, 2);
+    let told: Arc<Mutex<Vec<String>>> = Arc::default();
+    let mut config = config(&disk, 2);
+    config.on_failure = Some(Arc::new({
+        let told = Arc::clone(&told);
+        move |failure: &Arc<FatalError>| told.lock().push(failure.message.clone())
+    }));
+    let running = Logs::start(&config, &mut Manifest::create()).expect("an empty disk");
     let end = append(&running, 0, 0, &put(0, 1, b"fine")).expect("room");
     Durability::in_log(&Arc::clone(running.watch()).into(), 0, end).wait().expect("durable");
     memory.fail_durable_writes();
@@ -202,11 +208,14 @@ fn a_failed_write_poisons_and_nothing_is_acknowledged_afterwards() {
     let waited = Durability::in_log(&Arc::clone(running.watch()).into(), 0, end).wait();
     let message = waited.expect_err("the write failed").to_string();
     assert!(message.contains("could not write log file") && message.contains("planned failure"), "{message}");
+    // Before those who wait.
+    assert_eq!(*told.lock(), std::slice::from_ref(&message));
     for log in 0..2 {
         let refused = append(&running, log, log, &put(0, 3, b"refused"));
         assert!(matches!(refused, Err(Error::Fatal(_))), "log {log}");
     }
     assert!(matches!(running.shutdown(), Err(Error::Fatal(_))), "the failure is reported");
+    assert_eq!(told.lock().len(), 1, "a shutdown is no failure");
 }
 
 #[test]
