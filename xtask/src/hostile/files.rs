@@ -228,6 +228,7 @@ fn full_disk(ground: &Ground) -> Result<Observed> {
     if there != rows.to_string() {
         bail!("{rows} rows were acknowledged, {there} are there");
     }
+    host.wait_for_line("could not extend log")?;
     let said = host.log().lines().filter(|line| line.contains("could not extend log")).count();
     if !(1..=2).contains(&said) {
         bail!("the log says {said} times that the disk is full, for two logs");

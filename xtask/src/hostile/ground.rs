@@ -170,6 +170,12 @@ impl Host {
         String::from_utf8_lossy(&bytes).into_owned()
     }
 
+    /// The server's log is written a little later than what it tells of happens.
+    pub(super) fn wait_for_line(&self, words: &str) -> Result<()> {
+        let found = until(Duration::from_secs(20), || Ok(self.log().contains(words)))?;
+        found.map(drop).with_context(|| format!("the log does not say \"{words}\""))
+    }
+
     /// The process lives, has not panicked, and answers somebody new.
     pub(super) fn expect_alive(&mut self) -> Result<()> {
         if !self.server.is_running() {

@@ -83,6 +83,8 @@ fn told(ground: &Ground, arguments: &[&str]) -> Result<Observed> {
     if !host.server.is_running() {
         bail!("the process has ended");
     }
+    // A thread of its own writes the log.
+    host.wait_for_line("could not write log file")?;
     let reasons = host.log().lines().filter(|line| line.contains("could not write log file")).count();
     if reasons != 1 {
         bail!("the log gives the reason {reasons} times");
