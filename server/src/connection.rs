@@ -468,7 +468,8 @@ impl<'a> Connection<'a> {
         let status = self.session.transaction_status();
         let patience = self.timeouts.idle_in_transaction.filter(|_| status != TransactionStatus::Idle);
         let deadline = patience.map(|patience| tokio::time::Instant::now() + patience);
-        let silence = tokio::time::Instant::now() + turn::LONGEST_SILENCE;
+        let held = self.turn.is_held();
+        let silence = held.then(|| tokio::time::Instant::now() + turn::LONGEST_SILENCE);
         loop {
             if let Some(error) = self.must_leave(status) {
                 self.end_with(&error);
@@ -482,7 +483,7 @@ impl<'a> Connection<'a> {
                 biased;
                 count = self.stream.read_buf(&mut self.input) => return Ok(count? > 0),
                 () = self.registration.control().wake.notified() => {}
-                () = tokio::time::sleep_until(silence), if self.turn.is_held() => self.turn.give_up(),
+                () = settings::until(silence), if self.turn.is_held() => self.turn.give_up(),
                 () = settings::until(deadline), if deadline.is_some() => {
                     let error = self.session.abandon(settings::idle_in_transaction_error());
                     self.end_with(&error);
