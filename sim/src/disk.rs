@@ -8,14 +8,14 @@
 //!   after_power_cut:     the medium, and of each unsynced sector nothing, all or a torn part
 //! ```
 //!
-//! Every operation that changes something has a number, counted from 0: creating, renaming, removing, writing,
+//! Every operation that changes something has a number, counted from 0: creating, renaming, removing, writing, truncating,
 //! syncing. Reads have none: a cut at a read leaves what a cut at the next change leaves. [`SimulatedDisk::crash_at`] cuts the
 //! power *inside* the operation of that number: it happens wholly, in part or not at all (by the seed), and from then on every
 //! operation fails. The tests run their work once to learn how many operations there are, then once for each.
 //!
 //! Media assumptions, as documented in `hyades_engine::disk`, each at its most hostile:
 //! - unsynced sectors are lost, kept or torn independently; also inside the sector, since a device may tear at 512 bytes;
-//! - the length of a file is durable with the file; an unsynced length may be lost, kept, or kept in part;
+//! - the length of a file is durable with the file; an unsynced length, grown or cut, may be lost, kept, or kept in part;
 //! - creations, renames and removals are durable after the sync of their directory, and before that lost or kept
 //!   independently of each other; syncing a file does not make its name durable;
 //! - a new directory is durable once it or its parent was synced;
@@ -136,6 +136,16 @@ impl SimulatedDisk {
     /// Flips one bit (0..8) of the byte at `offset`, in the page cache and on the medium.
     pub fn flip_bit(&self, path: &Path, offset: u64, bit: u32) -> io::Result<()> {
         self.state.lock().flip_bit(path, offset, bit)
+    }
+
+    /// Puts this content in the place of a file's, in the page cache and on the medium; the file is made if it does not exist.
+    pub fn replace(&self, path: &Path, content: &[u8]) {
+        self.state.lock().replace(path, content);
+    }
+
+    /// Takes a file away, or a directory with everything in it, durably.
+    pub fn take_away(&self, path: &Path) {
+        self.state.lock().take_away(path);
     }
 
     /// The whole content of a file, as a process sees it. Works on a crashed disk.
@@ -334,5 +344,20 @@ impl File for SimulatedFile {
         let state = self.state.lock();
         state.check_alive()?;
         Ok(state.inodes[self.inode].length())
+    }
+
+    fn truncate(&self, bytes: u64) -> io::Result<()> {
+        self.check_writable()?;
+        let mut state = self.state.lock();
+        match state.begin_on_inode("truncate", self.inode, bytes, 0)? {
+            Fate::Succeed => state.inodes[self.inode].truncate(bytes),
+            fate => {
+                if state.coin() {
+                    state.inodes[self.inode].truncate(bytes);
+                }
+                return Err(fate.error());
+            }
+        }
+        Ok(())
     }
 }

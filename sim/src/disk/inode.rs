@@ -53,7 +53,27 @@ impl Inode {
     /// Bytes that the file takes, whole sectors.
     pub(super) fn allocated_bytes(&self) -> u64 {
         let extra = self.pending.keys().filter(|sector| !self.durable.contains_key(sector)).count();
-        ((self.durable.len() + extra) * SECTOR_BYTES) as u64
+        let durable = self.durable.range(..self.length.div_ceil(SECTOR_BYTES as u64)).count();
+        ((durable + extra) * SECTOR_BYTES) as u64
+    }
+
+    /// A file with this content, all of it durable.
+    pub(super) fn with_content(label: std::path::PathBuf, content: &[u8]) -> Inode {
+        let mut inode = Inode::new(label);
+        inode.write_at(0, content);
+        inode.sync();
+        inode
+    }
+
+    /// Gives up what stands behind the first `bytes`. Until the next sync a power cut may bring it back. (A file that is cut is not
+    /// written beyond its end afterwards.)
+    pub(super) fn truncate(&mut self, bytes: u64) {
+        let within = (bytes % SECTOR_BYTES as u64) as usize;
+        if within != 0 && bytes < self.length {
+            self.write_at(bytes, &vec![0; SECTOR_BYTES - within]);
+        }
+        self.pending.retain(|number, _| number * (SECTOR_BYTES as u64) < bytes);
+        self.length = bytes;
     }
 
     /// Whether writing this sector takes new space.
@@ -121,6 +141,8 @@ impl Inode {
             self.make_sector_durable(number);
         }
         self.durable_length = self.length;
+        let length = self.length;
+        self.durable.retain(|number, _| number * (SECTOR_BYTES as u64) < length);
     }
 
     /// A sync that was cut: some sectors made it.
@@ -155,7 +177,10 @@ impl Inode {
             PowerCut::KeepUnsynced => self.length,
             PowerCut::Seeded(_) => match random.random_range(0..4) {
                 0 => self.durable_length,
-                1 => random.random_range(self.durable_length..=self.length),
+                1 => {
+                    let lengths = [self.durable_length, self.length];
+                    random.random_range(lengths[0].min(lengths[1])..=lengths[0].max(lengths[1]))
+                }
                 _ => self.length,
             },
         };

@@ -290,6 +290,20 @@ impl DiskState {
         Ok(())
     }
 
+    pub(super) fn replace(&mut self, path: &Path, content: &[u8]) {
+        let inode = self.inodes.len();
+        self.inodes.push(Inode::with_content(path.to_path_buf(), content));
+        for names in [&mut self.names, &mut self.durable_names] {
+            names.insert(path.to_path_buf(), Entry::File(inode));
+        }
+    }
+
+    pub(super) fn take_away(&mut self, path: &Path) {
+        for names in [&mut self.names, &mut self.durable_names] {
+            names.retain(|name, _| !name.starts_with(path));
+        }
+    }
+
     pub(super) fn list(&self, directory: &Path) -> io::Result<Vec<String>> {
         if !self.is_directory(directory) {
             return Err(io::ErrorKind::NotFound.into());
