@@ -4,6 +4,9 @@
 //! followed by a successful sync (or was not made with [`File::write_durable`]) may be lost, kept, or kept in part, in any order; a
 //! rename is atomic, and durable after [`Disk::sync_directory`]. A failed sync means that the state of the file
 //! is unknown: it is never retried (pitfall 9).
+//!
+//! What is stored is the business of one user: directories are created with mode 0700, files with 0600, whatever the process's
+//! mask says, as PostgreSQL does it.
 
 mod aligned;
 mod memory;
@@ -17,6 +20,8 @@ mod tests;
 use std::io;
 use std::path::Path;
 
+use crate::error::{Error, Result};
+
 pub use aligned::AlignedBuffer;
 pub use memory::MemoryDisk;
 pub use real::RealDisk;
@@ -26,7 +31,14 @@ pub const SECTOR_BYTES: usize = 4096;
 
 /// A file system.
 pub trait Disk: Send + Sync {
+    /// Creates the directory, and those above it, if it does not exist.
     fn create_directory(&self, path: &Path) -> io::Result<()>;
+    /// Takes from others than the owner what they may do in a directory, if that is more than the group's looking. Says whether it
+    /// was.
+    fn restrict_directory(&self, path: &Path) -> io::Result<bool> {
+        let _ = path;
+        Ok(false)
+    }
     /// File names in a directory, in no order.
     fn list(&self, directory: &Path) -> io::Result<Vec<String>>;
     fn exists(&self, path: &Path) -> bool;
@@ -64,5 +76,26 @@ pub trait File: Send + Sync {
     fn truncate(&self, bytes: u64) -> io::Result<()> {
         let _ = bytes;
         Ok(())
+    }
+}
+
+/// [`Disk::restrict_directory`], with a warning if others could look into the directory. Not being able to change that is an error, as
+/// it is for PostgreSQL.
+pub(crate) fn restrict(disk: &dyn Disk, directory: &Path) -> Result<()> {
+    let name = directory.display();
+    match disk.restrict_directory(directory) {
+        Ok(false) => Ok(()),
+        Ok(true) => {
+            tracing::warn!(
+                "others than its owner had access to \"{name}\": its permissions are now u=rwx (0700)"
+            );
+            Ok(())
+        }
+        Err(error) => {
+            let what = format!(
+                "others than its owner have access to \"{name}\", and its permissions could not be changed"
+            );
+            Err(Error::io(what, &error))
+        }
     }
 }

@@ -4,9 +4,9 @@
 //! page cache, and, on sectors that already belong to the file, no metadata. Where the file system refuses O_DIRECT
 //! they are a buffered write and fdatasync. docs/decisions/2026-11-21-log-io.md has the figures behind the choice.
 
-use std::fs::{self, OpenOptions};
+use std::fs::{self, DirBuilder, OpenOptions, Permissions};
 use std::io::{self, IoSlice};
-use std::os::unix::fs::{FileExt, OpenOptionsExt};
+use std::os::unix::fs::{DirBuilderExt, FileExt, OpenOptionsExt, PermissionsExt};
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -43,7 +43,23 @@ impl RealDisk {
 
 impl Disk for RealDisk {
     fn create_directory(&self, path: &Path) -> io::Result<()> {
-        fs::create_dir_all(path)
+        if path.is_dir() {
+            return Ok(());
+        }
+        if let Some(parent) = path.parent() {
+            // Those above are not ours: as the mask says.
+            fs::create_dir_all(parent)?;
+        }
+        DirBuilder::new().mode(0o700).create(path)
+    }
+
+    fn restrict_directory(&self, path: &Path) -> io::Result<bool> {
+        let mode = fs::metadata(path)?.permissions().mode();
+        // PostgreSQL lets the group look, if the owner has said so.
+        if mode & 0o027 == 0 {
+            return Ok(false);
+        }
+        fs::set_permissions(path, Permissions::from_mode(mode & 0o7700)).map(|()| true)
     }
 
     fn list(&self, directory: &Path) -> io::Result<Vec<String>> {
@@ -55,7 +71,11 @@ impl Disk for RealDisk {
     }
 
     fn create(&self, path: &Path) -> io::Result<Box<dyn File>> {
-        RealDisk::open_with(path, OpenOptions::new().read(true).write(true).create_new(true), true)
+        RealDisk::open_with(
+            path,
+            OpenOptions::new().read(true).write(true).create_new(true).mode(0o600),
+            true,
+        )
     }
 
     fn open(&self, path: &Path) -> io::Result<Box<dyn File>> {
@@ -89,7 +109,7 @@ pub(super) struct FileLock(pub(super) fs::File);
 
 impl FileLock {
     pub(super) fn take(path: &Path) -> io::Result<FileLock> {
-        let file = OpenOptions::new().write(true).create(true).truncate(false).open(path)?;
+        let file = OpenOptions::new().write(true).create(true).truncate(false).mode(0o600).open(path)?;
         rustix::fs::flock(&file, FlockOperation::NonBlockingLockExclusive)?;
         Ok(FileLock(file))
     }
