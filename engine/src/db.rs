@@ -13,11 +13,11 @@ use parking_lot::Mutex;
 
 use crate::catalog::{CatalogChange, RoutineId, TableId, TableName};
 use crate::config::{Config, ProtocolKind};
-use crate::disk::SECTOR_BYTES;
+use crate::disk::{SECTOR_BYTES, restrict};
 use crate::error::{Error, Result, sqlstate};
 use crate::local_arc::LocalArc;
 use crate::log::durable::{Durability, DurableWatch};
-use crate::log::manifest::lock_data_directory;
+use crate::log::manifest::{check_configuration, lock_data_directory};
 use crate::log::record::MAX_LOGS;
 use crate::log::{BACKLOG_BYTES, Logs};
 use crate::lsn::Lsn;
@@ -123,15 +123,13 @@ pub trait Worker: Send {
 /// protocol. Nothing is written before everything that is there has been understood.
 pub fn open(config: Config) -> Result<Arc<dyn Engine>> {
     check(&config)?;
-    let disk = &config.disk;
-    let directory_lock = lock_data_directory(disk, &config.data_directory)?;
+    check_configuration(&config)?;
+    let directory_lock = lock_data_directory(&config.disk, &config.data_directory)?;
     let catalog = Arc::new(Catalog::new());
     let Recovered { mut manifest, report } = recover(&config, &catalog)?;
+    restrict(config.disk.as_ref(), &config.data_directory)?;
     match config.protocol {
-        ProtocolKind::None => {
-            manifest.store(disk.as_ref(), &config.data_directory)?;
-            start(NoLog, catalog, &config, report, directory_lock)
-        }
+        ProtocolKind::None => start(NoLog, catalog, &config, report, directory_lock),
         ProtocolKind::Serial => {
             let protocol = Serial::new(Logs::start(&config, &mut manifest)?);
             start(protocol, catalog, &config, report, directory_lock)

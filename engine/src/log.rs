@@ -29,6 +29,7 @@ pub mod store;
 mod tests;
 
 use std::ops::Deref;
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::thread::JoinHandle;
 
@@ -42,11 +43,14 @@ use logger::Logger;
 use manifest::Manifest;
 use preparer::Preparer;
 use store::segment::SegmentSupply;
+use store::trim::trim_log;
 use store::writer::FileLogStore;
 
 use crate::config::{Config, OnFailure};
+use crate::disk::Disk;
 use crate::error::{Error, FatalError, Result, sqlstate};
-use crate::lsn::Lsn;
+use crate::lsn::{Lsn, LsnVector};
+use crate::mutant::{self, Mutant};
 use crate::sync::{AtomicBool, AtomicU64, Ordering};
 
 /// From this much on a worker lets its logger run.
@@ -72,6 +76,14 @@ pub struct Logs {
     threads: Mutex<Vec<JoinHandle<()>>>,
     preparer: Arc<Preparer>,
     on_failure: Option<OnFailure>,
+    home: Home,
+}
+
+/// Where the manifest is, and what stands in it while this incarnation runs.
+struct Home {
+    disk: Arc<dyn Disk>,
+    data_directory: PathBuf,
+    manifest: Manifest,
 }
 
 /// Keeps the logger threads running; stops them when dropped.
@@ -93,38 +105,53 @@ impl Drop for RunningLogs {
 }
 
 impl Logs {
-    /// Starts a new incarnation with the logs that `config` asks for: creates their first segments, makes the manifest
-    /// durable with the new incarnation (and the frozen ends that recovery entered), then starts the loggers
-    /// (pitfall 15). The configured protocol must have logs.
+    /// Starts a new incarnation with the logs that `config` asks for: freezes the ends that recovery entered in the manifest, gives back the
+    /// space of what ended, creates the first segments, makes the manifest durable with the new incarnation, then starts the
+    /// loggers (pitfall 15). Nothing is written before it is known that nothing stands in the way. The configured
+    /// protocol must have logs.
     pub fn start(config: &Config, manifest: &mut Manifest) -> Result<RunningLogs> {
-        let incarnation = manifest.plan_incarnation(config);
+        let mut incarnation = manifest.plan_incarnation(config);
         assert!(incarnation.logs > 0, "this protocol has no logs");
         let disk = &config.disk;
-        if manifest.incarnations.is_empty() {
-            // The database's name must outlive a crash before its first files carry it: only so can the next start tell that the
-            // remains of this one are its own.
-            disk.create_directory(&config.data_directory)
-                .map_err(|error| Error::io("could not create the data directory", &error))?;
-            manifest.store(disk.as_ref(), &config.data_directory)?;
-        }
         let mut logs = Vec::new();
         let mut readers = Vec::new();
+        let mut leftovers = Vec::new();
         for log in 0..incarnation.logs {
             let directory = incarnation.log_directory(&config.data_directory, log);
             let identity = manifest.identity(incarnation.number, log);
             let (buffer, reader) = LogBuffer::new(config.log_buffer_bytes);
             let supply = SegmentSupply::new(disk, directory, identity, config.segment_bytes, &buffer);
-            supply.prepare_first()?;
+            leftovers.push(supply.examine()?);
+            incarnation.segments_ahead = Some(supply.ahead());
             let anchor = CachePadded::new((0..incarnation.logs).map(|_| AtomicU64::new(0)).collect());
             logs.push(Log { buffer, supply: Arc::new(supply), anchor });
             readers.push(reader);
         }
+        disk.create_directory(&config.data_directory)
+            .map_err(|error| Error::io("could not create the data directory", &error))?;
+        for (log, leftovers) in logs.iter().zip(&leftovers) {
+            log.supply.create_directory(leftovers)?;
+        }
+        if Manifest::load(disk.as_ref(), &config.data_directory)?.as_ref() != Some(manifest) {
+            // Of a new database, its name: it must outlive a crash before its first files carry it, only so can the next start
+            // tell that the remains of this one are its own. Of others, the ends that were just found.
+            manifest.store(disk.as_ref(), &config.data_directory)?;
+        }
+        trim_ended(config, manifest);
+        for log in &logs {
+            log.supply.prepare_first()?;
+        }
         manifest.incarnations.push(incarnation);
         manifest.store(disk.as_ref(), &config.data_directory)?;
-        Logs::launch(logs, readers, config)
+        Logs::launch(logs, readers, config, manifest)
     }
 
-    fn launch(logs: Vec<Log>, readers: Vec<LogBufferReader>, config: &Config) -> Result<RunningLogs> {
+    fn launch(
+        logs: Vec<Log>,
+        readers: Vec<LogBufferReader>,
+        config: &Config,
+        manifest: &Manifest,
+    ) -> Result<RunningLogs> {
         let supplies = logs.iter().map(|log| Arc::clone(&log.supply)).collect();
         let running = RunningLogs(Arc::new(Logs {
             watch: DurableWatch::new(logs.iter().map(|log| Arc::clone(log.buffer.bell())).collect()),
@@ -136,6 +163,11 @@ impl Logs {
             threads: Mutex::new(Vec::new()),
             preparer: Arc::new(Preparer::new(supplies)),
             on_failure: config.on_failure.clone(),
+            home: Home {
+                disk: Arc::clone(&config.disk),
+                data_directory: config.data_directory.clone(),
+                manifest: manifest.clone(),
+            },
         }));
         let spawn = |name: String, run: Box<dyn FnOnce() + Send>| {
             let thread = crate::sync::spawn(name, run)
@@ -214,11 +246,14 @@ impl Logs {
         }
     }
 
-    /// Makes everything appended so far durable, stops the threads, gives unused disk space back. Whoever appends
-    /// afterwards gets a fatal error. Returns the failure that had poisoned the database before, if any.
+    /// Makes everything appended so far durable, stops the threads, enters the ends of the logs in the manifest, gives unused disk space
+    /// back. Whoever appends afterwards gets a fatal error. Returns the failure that had poisoned the database before, if any.
     pub fn shutdown(&self) -> Result<()> {
         let mut threads = self.threads.lock();
         let is_first = !self.is_stopping.swap(true, Ordering::SeqCst);
+        if is_first && mutant::is_active(Mutant::EndsBeforeDurable) {
+            drop(self.record_ends(|log| self.reserved(log)));
+        }
         self.preparer.stop();
         for log in &self.logs {
             log.buffer.bell().ring_urgently();
@@ -228,7 +263,7 @@ impl Logs {
             let _ = thread.join();
         }
         drop(threads);
-        let outcome = match self.watch.failure() {
+        let mut outcome = match self.watch.failure() {
             Some(failure) if failure.state != sqlstate::ADMIN_SHUTDOWN => {
                 Err(Error::Fatal(Arc::clone(failure)))
             }
@@ -237,11 +272,28 @@ impl Logs {
         if is_first {
             let message = "the database has been shut down".to_owned();
             self.poison(Arc::new(FatalError { state: sqlstate::ADMIN_SHUTDOWN, message }));
-            for log in &self.logs {
-                log.supply.remove_unused();
+            if outcome.is_ok() {
+                outcome = self.record_ends(|log| self.watch.durable(log));
+            }
+            if outcome.is_ok() {
+                for log in &self.logs {
+                    log.supply.give_back_unused();
+                }
             }
         }
         outcome
+    }
+
+    /// Enters in the manifest that this incarnation has ended, and where: a log that is found shorter or damaged from now on has lost
+    /// something. Who begins another incarnation makes that durable before its first log record, so there is nothing to take back.
+    fn record_ends(&self, end: impl Fn(usize) -> Lsn) -> Result<()> {
+        let Home { disk, data_directory, manifest } = &self.home;
+        let mut manifest = manifest.clone();
+        let ends: Vec<u64> = (0..self.count()).map(|log| end(log).0).collect();
+        if let Some(incarnation) = manifest.incarnations.last_mut() {
+            incarnation.freeze(&LsnVector::from_slice(&ends));
+        }
+        manifest.store(disk.as_ref(), data_directory)
     }
 
     /// Nothing is acknowledged any more; whoever waits learns it.
@@ -256,6 +308,20 @@ impl Logs {
         for log in &self.logs {
             log.buffer.close();
             log.buffer.bell().ring_urgently();
+        }
+    }
+}
+
+/// Gives back the space that ended incarnations do not need. Only space is at stake: the next start tries again.
+fn trim_ended(config: &Config, manifest: &Manifest) {
+    for incarnation in manifest.incarnations.iter().filter(|incarnation| incarnation.end.is_some()) {
+        for log in 0..incarnation.logs {
+            let directory = incarnation.log_directory(&config.data_directory, log);
+            let identity = manifest.identity(incarnation.number, log);
+            let first_segment = incarnation.first_segments[log];
+            if let Err(error) = trim_log(&config.disk, &directory, identity, first_segment) {
+                tracing::warn!("{error}");
+            }
         }
     }
 }

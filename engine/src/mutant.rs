@@ -47,6 +47,12 @@ pub enum Mutant {
     TraceUnseenGrant,
     /// A writer who leaves the key alone replaces the traces of those who read the key beside him (pitfall 22).
     NoKeyWriteForgetsKeyReaders,
+    /// A log ends where a segment is missing or blank, whatever stands behind (pitfall 14).
+    GapIsTheEnd,
+    /// A stop records the ends of the logs before they have been written (pitfall 9).
+    EndsBeforeDurable,
+    /// Segments are prepared ahead of one that holds nothing yet (pitfall 14).
+    PreparedTooEarly,
 }
 
 #[cfg(any(test, feature = "mutants"))]

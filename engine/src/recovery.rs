@@ -3,7 +3,7 @@
 //! ```text
 //!   manifest -> incarnation 1 -> incarnation 2 -> ... -> last incarnation -> (new incarnation)
 //!               each: cut -> schedule -> replay              |
-//!               frozen ELV from the manifest       ELV from the files, frozen now
+//!               frozen ELV from the manifest       ELV from the manifest if it was closed, else from the files
 //! ```
 //!
 //! **Cut** (`cut`): the logs are synced first (pitfall 16); the ELV is, per log, the end of the last whole record before the first hole. A
@@ -43,6 +43,7 @@ use self::log_source::{LogSource, SourceOptions};
 use self::replay::Installer;
 use self::schedule::{Replayed, ScheduleOptions};
 
+pub use self::cut::LogTail;
 pub use self::verify::{state_hash, tables_hash};
 
 /// What recovery found, for the operator.
@@ -66,6 +67,8 @@ pub struct RecoveryReport {
     pub replayed: Vec<ReplayedIncarnation>,
     /// Transactions found in a log that had not become durable with all they depend on.
     pub discarded: u64,
+    /// The logs that were not closed, and how each of them ends. None after a clean stop.
+    pub tails: Vec<LogTail>,
 }
 
 /// What the replay of one incarnation did.
@@ -109,10 +112,10 @@ pub fn recover(config: &Config, catalog: &Arc<Catalog>) -> Result<Recovered> {
         workers => workers,
     };
     check_log_directories(config, &manifest)?;
-    freeze_ends(config, &mut manifest, workers)?;
+    let tails = freeze_ends(config, &mut manifest, workers)?;
 
     let cut_seconds = crate::sync::now().duration_since(started).as_secs_f64();
-    let mut report = RecoveryReport { cut_seconds, ..RecoveryReport::default() };
+    let mut report = RecoveryReport { cut_seconds, tails, ..RecoveryReport::default() };
     let totals = manifest.incarnations.iter().filter_map(Incarnation::frozen_end);
     let bytes_total = totals.map(|end| end.entries().iter().sum::<u64>()).sum();
     for incarnation in manifest.incarnations.iter().filter(|incarnation| incarnation.logs > 0) {
@@ -150,7 +153,11 @@ fn check_log_directories(config: &Config, manifest: &Manifest) -> Result<()> {
                 Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
                     return Err(Error::fatal(
                         sqlstate::UNDEFINED_FILE,
-                        format!("log {log} is missing: there is no directory \"{}\"", directory.display()),
+                        format!(
+                            "log {log} is missing: there is no directory \"{}\", where the manifest says it is; if it was moved, move \
+                             it back or put a symbolic link in its place",
+                            directory.display()
+                        ),
                     ));
                 }
                 Err(error) => {
@@ -176,14 +183,16 @@ fn check_log_directories(config: &Config, manifest: &Manifest) -> Result<()> {
 }
 
 /// Computes the ELV of every incarnation that has none yet: the one that was running when the crash came.
-fn freeze_ends(config: &Config, manifest: &mut Manifest, workers: usize) -> Result<()> {
+fn freeze_ends(config: &Config, manifest: &mut Manifest, workers: usize) -> Result<Vec<LogTail>> {
+    let mut tails = Vec::new();
     for place in 0..manifest.incarnations.len() {
         if manifest.incarnations[place].end.is_none() {
-            let end = cut::find_end(config, manifest, place, workers)?;
+            let (end, found) = cut::find_end(config, manifest, place, workers)?;
             manifest.incarnations[place].freeze(&end);
+            tails.extend(found);
         }
     }
-    Ok(())
+    Ok(tails)
 }
 
 fn replay_incarnation(

@@ -278,6 +278,13 @@ fn report_recovery(report: &RecoveryReport) {
     if report.incarnations == 0 {
         return;
     }
+    for tail in &report.tails {
+        if tail.is_torn() {
+            tracing::warn!("{tail}");
+        } else {
+            tracing::info!("{tail}; it was not closed");
+        }
+    }
     let seconds = report.seconds.max(1e-6);
     tracing::info!(
         "recovered {} transactions ({} rows in {} tables) from {} logs in {:.2} s ({:.0}/s); {} discarded",

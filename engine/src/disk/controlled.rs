@@ -12,6 +12,7 @@ use super::{Disk, File, MemoryDisk};
 #[derive(Default)]
 struct Controls {
     fail_durable_writes: AtomicBool,
+    fail_removals: AtomicBool,
     /// Zero: unlimited.
     capacity_bytes: AtomicU64,
     used_bytes: AtomicU64,
@@ -43,6 +44,19 @@ impl ControlledDisk {
         self.controls.fail_durable_writes.store(true, Ordering::SeqCst);
     }
 
+    /// Whether removing files fails.
+    pub(crate) fn fail_removals(&self, is_failing: bool) {
+        self.controls.fail_removals.store(is_failing, Ordering::SeqCst);
+    }
+
+    /// The bytes of a file.
+    pub(crate) fn content(&self, path: &Path) -> Vec<u8> {
+        let file = self.files.open(path).expect("the file exists");
+        let mut bytes = vec![0; file.len().expect("known") as usize];
+        file.read_at(0, &mut bytes).expect("read");
+        bytes
+    }
+
     /// Files may take this many bytes altogether; zero for no limit.
     pub(crate) fn limit_space(&self, bytes: u64) {
         self.controls.capacity_bytes.store(bytes, Ordering::SeqCst);
@@ -65,8 +79,7 @@ impl ControlledDisk {
     /// Changes a file's bytes behind everybody's back.
     pub(crate) fn edit(&self, path: &Path, change: impl FnOnce(&mut Vec<u8>)) {
         let file = self.files.open(path).expect("the file exists");
-        let mut bytes = vec![0; file.len().expect("known") as usize];
-        file.read_at(0, &mut bytes).expect("read");
+        let mut bytes = self.content(path);
         change(&mut bytes);
         file.truncate(bytes.len() as u64).expect("truncated");
         file.write_at(0, &bytes).expect("written");
@@ -107,6 +120,9 @@ impl Disk for ControlledDisk {
     }
 
     fn remove(&self, path: &Path) -> io::Result<()> {
+        if self.controls.fail_removals.load(Ordering::SeqCst) {
+            return Err(io::Error::other("planned failure"));
+        }
         let bytes = self.files.open(path)?.len()?;
         self.files.remove(path)?;
         self.controls.used_bytes.fetch_sub(bytes, Ordering::SeqCst);

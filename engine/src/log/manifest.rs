@@ -3,8 +3,8 @@
 //! An *incarnation* is one run between two starts. The recovered set is not a prefix of each log: transactions whose
 //! LSN vector is not covered by the end of all logs stand between acknowledged ones and must stay dead for ever, even
 //! when a later incarnation makes the logs longer (zombies, pitfall 15). So each incarnation has its own segment
-//! files, and at the next start its *frozen ELV* is written here, together with the new incarnation, before the first
-//! new log record or answer.
+//! files, and its *frozen ELV* is written here before the first new log record or answer of the next one: by the stop that
+//! closed it, which knows that its logs are whole up to there, or by the start after a crash, from what it found.
 //!
 //! The file `manifest` in the data directory is JSON, so that people can read it, and a line with its CRC32C. It is
 //! replaced as a whole: temporary file, sync, rename, sync of the directory. Everything unexpected is refused with a
@@ -21,7 +21,7 @@ use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
 use super::record::MAX_LOGS;
-use super::store::LogIdentity;
+use super::store::{LogIdentity, parse_segment_name};
 use crate::config::{Config, ProtocolKind};
 use crate::disk::Disk;
 use crate::error::{Error, Result, sqlstate};
@@ -63,11 +63,16 @@ pub struct Incarnation {
     pub directories: Vec<PathBuf>,
     /// Sequence number of the first segment that still counts, for each log.
     pub first_segments: Vec<u64>,
-    /// The frozen ELV: up to where each log counts. Absent while the incarnation runs, until the next recovery.
+    /// The frozen ELV: up to where each log counts. Absent while the incarnation runs: entered when it is closed, else by the
+    /// next recovery.
     pub end: Option<Vec<u64>>,
     /// What its calls ran with; nothing in manifests of before 2026-11-22.
     #[serde(default)]
     pub foundations: Foundations,
+    /// How many segments may be prepared behind the last one in use, for each log. Absent in what older programs wrote: then files
+    /// show nothing about segments that are missing.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub segments_ahead: Option<u64>,
 }
 
 impl Incarnation {
@@ -176,6 +181,7 @@ impl Manifest {
             first_segments,
             end: None,
             foundations: foundations(),
+            segments_ahead: None,
         }
     }
 
@@ -270,12 +276,57 @@ fn refuse_foreign_directory(disk: &dyn Disk, data_directory: &Path) -> Result<()
             return Err(Error::io(what, &error));
         }
     };
+    refuse_orphaned_logs(disk, data_directory, &[PathBuf::from(DEFAULT_LOG_DIRECTORY)])?;
     match names.iter().find(|name| !HARMLESS.contains(&name.as_str())) {
         None => Ok(()),
         Some(name) => Err(refused(format!(
             "directory \"{}\" is not empty and holds no Hyades database (found \"{name}\", but no \"{FILE}\")",
             data_directory.display()
         ))),
+    }
+}
+
+/// Refuses to begin a database where the logs of one are: its manifest, which was there before them, has been lost. `directories` are
+/// those of the logs.
+fn refuse_orphaned_logs(disk: &dyn Disk, data_directory: &Path, directories: &[PathBuf]) -> Result<()> {
+    for directory in directories {
+        let base = data_directory.join(directory);
+        // What cannot be listed is no reason yet: whoever wants to write there will learn it.
+        for log in disk.list(&base).unwrap_or_default() {
+            let log = base.join(log);
+            let names = disk.list(&log).unwrap_or_default();
+            if names.iter().any(|name| parse_segment_name(name).is_some()) {
+                let (manifest, log) = (data_directory.join(FILE), log.display());
+                return Err(Error::fatal(
+                    sqlstate::UNDEFINED_FILE,
+                    format!(
+                        "\"{}\" is missing, although \"{log}\" holds the logs of a database: put the manifest back, or choose other \
+                         directories for a new database",
+                        manifest.display()
+                    ),
+                ));
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Refuses a configuration that does not go with what is there, before anything is touched.
+pub fn check_configuration(config: &Config) -> Result<()> {
+    let (disk, data_directory) = (config.disk.as_ref(), config.data_directory.as_path());
+    match Manifest::load(disk, data_directory)? {
+        None => refuse_orphaned_logs(disk, data_directory, &config.log_directories),
+        Some(manifest)
+            if config.protocol == ProtocolKind::None
+                && manifest.incarnations.iter().any(|incarnation| incarnation.logs > 0) =>
+        {
+            Err(refused(format!(
+                "data directory \"{}\" holds a durable database: with the protocol none, whatever is written to it would be lost; \
+                 start it with the protocol taurus or serial, or choose another directory",
+                data_directory.display()
+            )))
+        }
+        Some(_) => Ok(()),
     }
 }
 

@@ -1,6 +1,6 @@
 //! The thread that prepares segments of all logs ahead of need.
 //!
-//! It sleeps until a logger has taken a segment. After a failure (a full disk) it tries again on its own from time to
+//! It sleeps until a logger has begun a segment, then writes pieces of the next one at their pace, of all logs by turns. After a failure (a full disk) it tries again on its own from time to
 //! time, so that commits work again soon after space has come back, without anybody's help.
 
 use std::sync::Arc;
@@ -8,7 +8,8 @@ use std::time::Duration;
 
 use parking_lot::{Condvar, Mutex};
 
-use super::store::segment::SegmentSupply;
+use super::store::segment::{Prepared, SegmentSupply};
+use crate::sync::now;
 
 /// How long to wait before trying again to make a segment.
 const RETRY_INTERVAL: Duration = Duration::from_millis(100);
@@ -31,7 +32,7 @@ impl Preparer {
         Preparer { supplies, state: Mutex::new(State::default()), wake: Condvar::new() }
     }
 
-    /// A segment has been taken, or somebody needs one.
+    /// A segment has been begun, or somebody needs one.
     pub(crate) fn ring(&self) {
         self.state.lock().has_rung = true;
         self.wake.notify_one();
@@ -43,24 +44,34 @@ impl Preparer {
     }
 
     pub(crate) fn run(&self) {
-        loop {
-            for supply in &self.supplies {
-                while !self.state.lock().is_stopping && supply.prepare() {}
+        while !self.state.lock().is_stopping {
+            let prepared: Vec<Prepared> = self.supplies.iter().map(|supply| supply.prepare()).collect();
+            if prepared.contains(&Prepared::Piece) {
+                continue;
             }
-            let has_failed = self.supplies.iter().any(|supply| supply.failure().is_some());
-            let mut state = self.state.lock();
-            if has_failed && !state.is_stopping {
-                // Ringing does not hurry this: a full disk must not make a busy loop.
-                state.has_rung = false;
-                self.wake.wait_for(&mut state, RETRY_INTERVAL);
+            let due = prepared.iter().filter_map(|prepared| match prepared {
+                Prepared::Later(pause) => Some(*pause),
+                Prepared::Failed => Some(RETRY_INTERVAL),
+                Prepared::Enough | Prepared::Piece => None,
+            });
+            self.pause(due.min());
+        }
+    }
+
+    /// Sleeps for this time, or until somebody rings. Ringing does not shorten a time: a full disk must not make a busy loop.
+    fn pause(&self, pause: Option<Duration>) {
+        let mut state = self.state.lock();
+        match pause {
+            Some(pause) => {
+                let until = now() + pause;
+                while !state.is_stopping && !self.wake.wait_until(&mut state, until).timed_out() {}
             }
-            while !has_failed && !state.has_rung && !state.is_stopping {
-                self.wake.wait(&mut state);
-            }
-            state.has_rung = false;
-            if state.is_stopping {
-                return;
+            None => {
+                while !state.has_rung && !state.is_stopping {
+                    self.wake.wait(&mut state);
+                }
             }
         }
+        state.has_rung = false;
     }
 }

@@ -1,7 +1,7 @@
 //! Where log records lie on disk: one directory per log, segment files of blocks.
 //!
 //! `block` defines the bytes, [`reader`] reads what a crash left whole and says precisely why it ended, `writer`
-//! appends, `segment` prepares files ahead of need. A log's record stream is the concatenation of its blocks'
+//! appends, `segment` prepares files ahead of need at its `pace`, `trim` gives unused space of ended logs back. A log's record stream is the concatenation of its blocks'
 //! payloads: records may cross blocks and segments.
 //!
 //! ```text
@@ -11,8 +11,10 @@
 //! ```
 
 pub mod block;
+mod pace;
 pub mod reader;
 pub(crate) mod segment;
+pub(crate) mod trim;
 pub mod writer;
 
 #[cfg(all(test, not(loom)))]

@@ -5,6 +5,7 @@
 //! | the log ends in zeroes, a torn block or a torn record, not before what any anchor calls durable | ELV = end of the last whole record |
 //! | the same, but before a position that an anchor of any log calls durable | corruption: acknowledged bytes are gone |
 //! | an invalid block with valid ones behind it | corruption: blocks are written in order |
+//! | a segment that is missing, blank or too short, although others show that it was used | corruption (`log::store::reader`) |
 //!
 //! The logs are synced before they are read (pitfall 16): after the death of a mere process the page cache still shows bytes that a later
 //! power cut would remove, and they must not be counted, answered from, and then lost.
@@ -13,6 +14,7 @@
 //! `log_source` therefore lowers anchors to the ELV: a vector entry that was left out because of the anchor is the end
 //! of a record, hence at most the ELV.
 
+use std::fmt;
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -24,7 +26,7 @@ use crate::error::{Error, Result, sqlstate};
 use crate::log::manifest::Manifest;
 use crate::log::record::RecordBody;
 use crate::log::store::reader::sync_log;
-use crate::log::store::{LogEnd, LogIdentity, LogReader};
+use crate::log::store::{LogEnd, LogIdentity, LogReader, Tail};
 use crate::lsn::LsnVector;
 use crate::mutant::{self, Mutant};
 
@@ -34,6 +36,7 @@ struct Task {
     directory: PathBuf,
     identity: LogIdentity,
     first_segment: u64,
+    segments_ahead: Option<u64>,
     logs: usize,
 }
 
@@ -44,19 +47,20 @@ struct Scanned {
     durable: LsnVector,
 }
 
-/// The ELV of the manifest's incarnation at `place`.
+/// The ELV of the manifest's incarnation at `place`, and how each of its logs ends.
 pub(super) fn find_end(
     config: &Config,
     manifest: &Manifest,
     place: usize,
     workers: usize,
-) -> Result<LsnVector> {
+) -> Result<(LsnVector, Vec<LogTail>)> {
     let incarnation = &manifest.incarnations[place];
     let tasks = (0..incarnation.logs).map(|log| Task {
         disk: Arc::clone(&config.disk),
         directory: incarnation.log_directory(&config.data_directory, log),
         identity: manifest.identity(incarnation.number, log),
         first_segment: incarnation.first_segments[log],
+        segments_ahead: incarnation.segments_ahead,
         logs: incarnation.logs,
     });
     let scanned = scan_all(tasks.collect(), workers)?;
@@ -65,11 +69,45 @@ pub(super) fn find_end(
         durable.raise(one.durable.entries());
     }
     let mut end = LsnVector::zero(incarnation.logs);
-    for (log, one) in scanned.iter().enumerate() {
+    let mut tails = Vec::new();
+    for (log, one) in scanned.into_iter().enumerate() {
         one.end.check(durable.get(log))?;
         end.raise_entry(log, one.end.whole_records);
+        tails.push(LogTail { incarnation: incarnation.number, log, end: one.end });
     }
-    Ok(end)
+    Ok((end, tails))
+}
+
+/// How one log of an incarnation ends that was not closed.
+#[derive(Clone, Debug)]
+pub struct LogTail {
+    pub incarnation: u64,
+    pub log: usize,
+    pub end: LogEnd,
+}
+
+impl LogTail {
+    /// Whether something was being written when it ended. A block of which nothing has arrived leaves no trace.
+    pub fn is_torn(&self) -> bool {
+        matches!(self.end.tail, Tail::Torn(_)) || self.end.unfinished_bytes() > 0
+    }
+}
+
+impl fmt::Display for LogTail {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let LogTail { incarnation, log, end } = self;
+        let (path, offset) = (end.path.display(), end.offset);
+        write!(f, "log {log} of incarnation {incarnation} ends in \"{path}\" at byte {offset}")?;
+        if let Tail::Torn(reason) = end.tail {
+            let bytes = end.torn_bytes;
+            write!(f, " with a torn block ({reason}): {bytes} bytes behind that place are not used")?;
+        }
+        if end.unfinished_bytes() > 0 {
+            let bytes = end.unfinished_bytes();
+            write!(f, "; the {bytes} bytes before it belong to a log record whose end is missing")?;
+        }
+        Ok(())
+    }
 }
 
 /// Logs scanned at the same time, however few the workers are: each may be on a device of its own, and waits for that.
@@ -110,7 +148,8 @@ fn scan(task: &Task) -> Result<Scanned> {
     if !mutant::is_active(Mutant::NoSyncBeforeCut) {
         sync_log(task.disk.as_ref(), &task.directory, task.identity.incarnation, task.first_segment)?;
     }
-    let mut reader = LogReader::open(&task.disk, &task.directory, task.identity, task.first_segment)?;
+    let reader = LogReader::open(&task.disk, &task.directory, task.identity, task.first_segment)?;
+    let mut reader = reader.expect_prepared(task.segments_ahead);
     let mut durable = LsnVector::zero(task.logs);
     while let Some(chunk) = reader.next_chunk()? {
         for record in chunk.records() {

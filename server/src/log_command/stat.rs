@@ -177,6 +177,7 @@ impl LogStat {
         match self.end.as_ref().map(|end| end.tail) {
             None | Some(Tail::Clean) => "clean".to_owned(),
             Some(Tail::Torn(reason)) => format!("torn: {reason}"),
+            Some(Tail::Lost(reason)) => format!("lost: {reason}"),
             Some(Tail::Hole(reason, next)) => {
                 format!("hole: {reason}, and the log goes on at position {next}")
             }

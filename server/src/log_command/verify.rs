@@ -45,6 +45,7 @@ pub(super) fn run(arguments: &VerifyArguments, out: &mut dyn Write) -> Result<()
             "tables": tables,
             "transactions": report.transactions,
             "discarded": report.discarded,
+            "not_closed": report.tails.iter().map(ToString::to_string).collect::<Vec<_>>(),
             "log_bytes": report.log_bytes,
             "seconds": report.seconds,
         });
@@ -56,6 +57,9 @@ pub(super) fn run(arguments: &VerifyArguments, out: &mut dyn Write) -> Result<()
         "recovered {} transactions from {} bytes of logs in {:.2} s, {tables} tables; state {hash}",
         report.transactions, report.log_bytes, report.seconds
     )?;
+    for tail in &report.tails {
+        writeln!(out, "{tail}{}", if tail.is_torn() { "" } else { "; it was not closed" })?;
+    }
     if report.discarded > 0 {
         writeln!(out, "{} transactions do not count: what they depend on is missing", report.discarded)?;
     }

@@ -8,11 +8,18 @@
 //! | zeroes, the end of the file, an unused or missing segment | nothing valid | [`Tail::Clean`] |
 //! | anything else that is no block of this log | nothing valid | [`Tail::Torn`] |
 //! | no block of this log | a valid block or used segment | [`Tail::Hole`]: no crash explains it |
+//! | an unused, missing or damaged segment | segments that were prepared only after it was in use | [`Tail::Lost`]: the same |
+//! | the end of the file, before the end of the segment | nothing valid | [`Tail::Lost`], unless the log was closed |
 //! | a block whose checksum is right, but whose records are not | | an error at once |
 //! | a file of another database or version, a missing first segment | | an error at once |
 //!
 //! Recovery then calls [`LogEnd::check`] with the largest position that any anchor calls durable: an end below that
 //! is corruption too (pitfall 14). Memory is bounded: one window and one chunk.
+//!
+//! The last two rows hold for incarnations whose manifest entry says how many segments are prepared ahead, while they have
+//! not been closed: their files are made in full length before they are used, and the one that is so many
+//! behind a segment is begun only when the segment's first block is durable (`segment`). So the loss of a whole segment at the end of a log
+//! is seen too; that of the last block alone cannot be told from a write that never arrived.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -22,15 +29,19 @@ use super::block::{
     BLOCK_HEADER_BYTES, MAX_BLOCK_BYTES, SegmentHeader, SegmentHeaderError, block_bytes, check_block,
     decode_block_header,
 };
-use super::{LogIdentity, segment_path};
+use super::{LogIdentity, parse_segment_name, segment_path};
 use crate::disk::{Disk, File, SECTOR_BYTES};
 use crate::error::{Error, Result, sqlstate};
 use crate::log::record::{Records, record_length};
 use crate::lsn::Lsn;
+use crate::mutant::{self, Mutant};
 
 const WINDOW_BYTES: usize = 4 * MAX_BLOCK_BYTES;
 /// A chunk is handed out when it has this many bytes.
 const CHUNK_BYTES: usize = 512 << 10;
+
+const LOST_SEGMENT: &str =
+    "the segment is not what was written, although others were prepared behind it when it was";
 
 /// Whole log records in stream order.
 #[derive(Clone, Debug, Default)]
@@ -58,6 +69,8 @@ pub enum Tail {
     Torn(&'static str),
     /// Something invalid, and a valid block or segment behind it, whose stream position is given.
     Hole(&'static str, Lsn),
+    /// The files show that more was written, but not what.
+    Lost(&'static str),
 }
 
 /// Where and why a log ends.
@@ -71,9 +84,16 @@ pub struct LogEnd {
     pub path: PathBuf,
     pub offset: u64,
     pub tail: Tail,
+    /// Bytes from `offset` to the end of what a torn write has left there.
+    pub torn_bytes: u64,
 }
 
 impl LogEnd {
+    /// Bytes of a record whose end is missing.
+    pub fn unfinished_bytes(&self) -> u64 {
+        self.position.0 - self.whole_records.0
+    }
+
     /// Whether a crash can explain this end, when the log is known to have been durable up to `durable`.
     pub fn check(&self, durable: Lsn) -> Result<()> {
         let place = format!("log file \"{}\" is damaged at byte {}", self.path.display(), self.offset);
@@ -81,6 +101,7 @@ impl LogEnd {
             Tail::Hole(reason, next) => Err(Error::corrupt(format!(
                 "{place}: {reason}, although the log goes on behind it (position {next})"
             ))),
+            Tail::Lost(reason) => Err(Error::corrupt(format!("{place}: {reason}"))),
             _ if self.position >= durable => Ok(()),
             Tail::Torn(reason) => Err(Error::corrupt(format!(
                 "{place}: {reason}, although the log was durable up to position {durable} (it ends at {})",
@@ -96,16 +117,30 @@ impl LogEnd {
 
 /// Syncs all segments of one log, so that what is read afterwards would survive a power cut (pitfall 16).
 pub fn sync_log(disk: &dyn Disk, directory: &Path, incarnation: u64, first_segment: u64) -> Result<()> {
-    for sequence in first_segment.. {
+    for sequence in segments_from(disk, directory, incarnation, first_segment)? {
         let path = segment_path(directory, incarnation, sequence);
-        if !disk.exists(&path) {
-            break;
-        }
         let sync = || disk.open_read(&path)?.sync();
         sync().map_err(|error| Error::io(format_args!("could not sync \"{}\"", path.display()), &error))?;
     }
     disk.sync_directory(directory)
         .map_err(|error| Error::io(format_args!("could not sync \"{}\"", directory.display()), &error))
+}
+
+/// Sequence numbers of the segment files of one incarnation in this directory, from this one on, in order. Some may be missing.
+pub(crate) fn segments_from(
+    disk: &dyn Disk,
+    directory: &Path,
+    incarnation: u64,
+    first_segment: u64,
+) -> Result<Vec<u64>> {
+    let names = disk.list(directory).map_err(|error| {
+        Error::io(format_args!("could not read log directory \"{}\"", directory.display()), &error)
+    })?;
+    let numbers = names.iter().filter_map(|name| parse_segment_name(name));
+    let ours = numbers.filter(|(number, sequence)| *number == incarnation && *sequence >= first_segment);
+    let mut sequences: Vec<u64> = ours.map(|(_, sequence)| sequence).collect();
+    sequences.sort_unstable();
+    Ok(sequences)
 }
 
 struct Segment {
@@ -123,6 +158,8 @@ pub struct LogReader {
     directory: PathBuf,
     identity: LogIdentity,
     segment: Segment,
+    /// Segments prepared behind the last one in use, if the log says so and was not closed.
+    prepared_ahead: Option<u64>,
     /// Bytes of the current file from `window_offset` on.
     window: Vec<u8>,
     window_offset: u64,
@@ -167,6 +204,7 @@ impl LogReader {
             directory: directory.to_owned(),
             identity,
             segment,
+            prepared_ahead: None,
             window: Vec::new(),
             window_offset: 0,
             position: header.position,
@@ -175,6 +213,14 @@ impl LogReader {
             whole: 0,
             end: None,
         })
+    }
+
+    /// The log was not closed, and its manifest entry says that this many segments are prepared behind the last one in use: what
+    /// follows from that is looked at, too.
+    #[must_use]
+    pub fn expect_prepared(mut self, ahead: Option<u64>) -> LogReader {
+        self.prepared_ahead = ahead;
+        self
     }
 
     /// The next whole records; `None` at the end, and [`LogReader::end`] then says why.
@@ -192,6 +238,17 @@ impl LogReader {
         self.chunk_start += bytes.len() as u64;
         self.whole = 0;
         Ok(Some(Chunk { start, bytes }))
+    }
+
+    /// Reads one more block; `false` at the end. For those who want to know where blocks begin; [`LogReader::next_chunk`] then hands out what
+    /// was read.
+    pub fn next_block(&mut self) -> Result<bool> {
+        let before = self.position;
+        while self.end.is_none() && self.position == before {
+            self.read_block()?;
+            self.find_whole_records()?;
+        }
+        Ok(self.position > before)
     }
 
     /// Where and why the log ended, once everything has been read.
@@ -248,33 +305,58 @@ impl LogReader {
     fn next_segment(&mut self) -> Result<()> {
         let sequence = self.segment.sequence + 1;
         let path = segment_path(&self.directory, self.identity.incarnation, sequence);
-        let opened = if self.disk.exists(&path) {
+        let exists = self.disk.exists(&path);
+        let opened = if exists {
             open_segment(self.disk.as_ref(), &path, &self.identity, sequence, Some(self.position))?
         } else {
             Err(SegmentHeaderError::Unused)
         };
-        match opened {
+        let reason = match opened {
             Ok((segment, _)) => {
                 self.segment = segment;
                 self.window.clear();
                 return Ok(());
             }
-            Err(SegmentHeaderError::Unused) => self.finish(path, 0, Tail::Clean),
-            Err(SegmentHeaderError::Damaged(reason)) => {
-                let tail = match self.used_segment_behind(sequence)? {
-                    Some(next) => Tail::Hole(reason, next),
-                    None => Tail::Torn(reason),
-                };
-                self.finish(path, 0, tail);
-            }
-            Err(SegmentHeaderError::Version(..)) => self.finish(path, 0, Tail::Torn("unknown version")),
+            Err(SegmentHeaderError::Unused) if exists => "the segment header is missing",
+            Err(SegmentHeaderError::Unused) => "the file is missing",
+            Err(SegmentHeaderError::Damaged(reason)) => reason,
+            Err(SegmentHeaderError::Version(..)) => "unknown version",
+        };
+        let mut behind = self.used_segment_behind(sequence)?;
+        let is_used = self.is_used(sequence)?;
+        let mut remains = 0;
+        if exists {
+            self.enter_unusable(&path, sequence)?;
+            behind = match behind {
+                None => self.valid_block_behind(0)?,
+                found => found,
+            };
+            remains = self.torn_bytes(0)?;
         }
+        let tail = match behind {
+            _ if mutant::is_active(Mutant::GapIsTheEnd) => Tail::Clean,
+            Some(next) => Tail::Hole(reason, next),
+            None if is_used => Tail::Lost(LOST_SEGMENT),
+            None if remains > 0 => Tail::Torn(reason),
+            None => Tail::Clean,
+        };
+        self.finish(path, 0, tail, remains);
         Ok(())
     }
 
-    fn finish(&mut self, path: PathBuf, offset: u64, tail: Tail) {
+    /// Makes a file without a valid header the current one, to look at what stands in it.
+    fn enter_unusable(&mut self, path: &Path, sequence: u64) -> Result<()> {
+        let file = self.disk.open_read(path).map_err(|error| read_failed(path, &error))?;
+        let segment_bytes = file.len().map_err(|error| read_failed(path, &error))?;
+        self.segment = Segment { file, path: path.to_owned(), sequence, segment_bytes, offset: 0 };
+        self.window.clear();
+        Ok(())
+    }
+
+    fn finish(&mut self, path: PathBuf, offset: u64, tail: Tail, torn_bytes: u64) {
         let whole_records = Lsn(self.chunk_start + self.whole as u64);
-        self.end = Some(LogEnd { position: Lsn(self.position), whole_records, path, offset, tail });
+        let position = Lsn(self.position);
+        self.end = Some(LogEnd { position, whole_records, path, offset, tail, torn_bytes });
     }
 
     /// The block at the current offset is not valid: decides which row of the table this is.
@@ -285,14 +367,39 @@ impl LogReader {
             Some(next) => Some(next),
             None => self.used_segment_behind(self.segment.sequence)?,
         };
+        let torn_bytes = self.torn_bytes(offset)?;
+        // The first segment of which no block has been found.
+        let unproven = self.segment.sequence + u64::from(offset > SECTOR_BYTES as u64);
         let tail = match behind {
             Some(next) if is_blank => Tail::Hole("a block is missing", next),
             Some(next) => Tail::Hole(reason, next),
-            None if is_blank => Tail::Clean,
+            None if self.is_used(unproven)? => Tail::Lost(LOST_SEGMENT),
+            None if self.is_cut_short()? => Tail::Lost("the file is shorter than it was made"),
+            None if torn_bytes == 0 => Tail::Clean,
             None => Tail::Torn(reason),
         };
-        self.finish(path, offset, tail);
+        self.finish(path, offset, tail, torn_bytes);
         Ok(())
+    }
+
+    /// Whether the current file lacks bytes that it was given before it was used.
+    fn is_cut_short(&self) -> Result<bool> {
+        let length = self.segment.file.len().map_err(|error| read_failed(&self.segment.path, &error))?;
+        Ok(self.prepared_ahead.is_some() && length < self.segment.segment_bytes)
+    }
+
+    /// Whether the files that exist show that a block of this segment was durable.
+    fn is_used(&self, sequence: u64) -> Result<bool> {
+        let Some(ahead) = self.prepared_ahead else { return Ok(false) };
+        let (disk, incarnation) = (self.disk.as_ref(), self.identity.incarnation);
+        Ok(!segments_from(disk, &self.directory, incarnation, sequence + ahead)?.is_empty())
+    }
+
+    /// How many bytes from `offset` on a write that did not complete has left: up to the last one that is not zero, within what one
+    /// block takes.
+    fn torn_bytes(&mut self, offset: u64) -> Result<u64> {
+        let bytes = self.view(offset, SECTOR_BYTES + MAX_BLOCK_BYTES)?;
+        Ok(bytes.iter().rposition(|byte| *byte != 0).map_or(0, |last| last as u64 + 1))
     }
 
     /// The position of any valid later block in the rest of this file.
@@ -329,11 +436,9 @@ impl LogReader {
 
     /// The first position of any later segment that is in use.
     fn used_segment_behind(&self, sequence: u64) -> Result<Option<Lsn>> {
-        for later in sequence + 1.. {
-            let path = segment_path(&self.directory, self.identity.incarnation, later);
-            if !self.disk.exists(&path) {
-                break;
-            }
+        let incarnation = self.identity.incarnation;
+        for later in segments_from(self.disk.as_ref(), &self.directory, incarnation, sequence + 1)? {
+            let path = segment_path(&self.directory, incarnation, later);
             if let Ok((_, header)) = open_segment(self.disk.as_ref(), &path, &self.identity, later, None)? {
                 return Ok(Some(Lsn(header.position)));
             }

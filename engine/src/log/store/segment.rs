@@ -4,28 +4,62 @@
 //! while there is still room for everything that has been reserved: each finished segment raises the buffer's ceiling,
 //! and reservations stop below it. The failure stays visible ([`SegmentSupply::failure`]) until a segment could be
 //! made.
+//!
+//! The zeroes are as many bytes as the log itself, on the same device: they are written piece by piece (`pace`).
+//!
+//! Invariants:
+//! 1. A segment is handed out only when the whole file and its name are durable.
+//! 2. Never more than `ahead` segments stand prepared, or half made, behind the last one whose first block is durable: usually
+//!    one. The number is in the manifest. So a file shows that the segment `ahead` places before it was in use, and a file that
+//!    was used has its full length until the log is closed: `reader` finds lost segments by that.
+//! 3. Files of an attempt that failed are in nobody's way: they are removed, or made anew.
 
 use std::collections::VecDeque;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
 
 use parking_lot::Mutex;
 
 use super::block::{MIN_SEGMENT_BYTES, SEGMENT_HEADER_BYTES, SegmentHeader, SegmentHeaderError};
+use super::pace::Pace;
 use super::{LogIdentity, parse_segment_name, segment_path};
-use crate::disk::{AlignedBuffer, Disk, File, SECTOR_BYTES};
+use crate::disk::{AlignedBuffer, Disk, File, SECTOR_BYTES, restrict};
 use crate::error::{Error, Result, sqlstate};
 use crate::log::buffer::{LogBuffer, SPARE_SECTORS};
+use crate::mutant::{self, Mutant};
 
 /// Zeroes are written in pieces of this size.
-const PIECE_BYTES: usize = 1 << 20;
+const PIECE_BYTES: u64 = 1 << 20;
 
 /// A segment file nobody has written log records to yet.
 pub(crate) struct PreparedSegment {
     pub(crate) file: Box<dyn File>,
     pub(crate) path: PathBuf,
     pub(crate) sequence: u64,
+}
+
+/// The segment that is being made.
+struct Making {
+    sequence: u64,
+    /// `None`: not begun.
+    file: Option<Box<dyn File>>,
+    written_bytes: u64,
+    pace: Pace,
+}
+
+/// What came of an attempt to prepare.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Prepared {
+    /// Enough stands ready.
+    Enough,
+    /// One piece was written.
+    Piece,
+    /// The next piece is due after this time.
+    Later(Duration),
+    Failed,
 }
 
 /// Prepares one log's segments.
@@ -35,12 +69,16 @@ pub(crate) struct SegmentSupply {
     pub(crate) identity: LogIdentity,
     pub(crate) segment_bytes: u64,
     buffer: Arc<LogBuffer>,
-    /// How many segments should stand ready behind the current one.
-    wanted: usize,
+    ahead: u64,
     ready: Mutex<VecDeque<PreparedSegment>>,
-    /// The next sequence number; locked while a segment is made.
-    next_sequence: Mutex<u64>,
+    making: Mutex<Making>,
+    /// The last segment whose first block is durable.
+    in_use: AtomicU64,
+    /// Bytes of blocks written so far.
+    used_bytes: AtomicU64,
     failure: Mutex<Option<Error>>,
+    /// The last segment of a closed log, and where its blocks end.
+    last: Mutex<Option<(PreparedSegment, u64)>>,
 }
 
 impl SegmentSupply {
@@ -52,25 +90,55 @@ impl SegmentSupply {
         buffer: &Arc<LogBuffer>,
     ) -> SegmentSupply {
         let segment_bytes = segment_bytes.max(MIN_SEGMENT_BYTES).next_multiple_of(SECTOR_BYTES as u64);
-        let ahead = buffer.capacity_bytes() + buffer.slack_bytes() + SPARE_SECTORS * SECTOR_BYTES;
-        let wanted = (ahead as u64).div_ceil(segment_bytes - SECTOR_BYTES as u64).max(1) as usize;
+        let needed = buffer.capacity_bytes() + buffer.slack_bytes() + SPARE_SECTORS * SECTOR_BYTES;
         SegmentSupply {
             disk: Arc::clone(disk),
             directory,
             identity,
             segment_bytes,
             buffer: Arc::clone(buffer),
-            wanted,
+            ahead: (needed as u64).div_ceil(segment_bytes - SECTOR_BYTES as u64).max(1),
             ready: Mutex::new(VecDeque::new()),
-            next_sequence: Mutex::new(1),
+            making: Mutex::new(Making { sequence: 1, file: None, written_bytes: 0, pace: Pace::start(0) }),
+            in_use: AtomicU64::new(0),
+            used_bytes: AtomicU64::new(0),
             failure: Mutex::new(None),
+            last: Mutex::new(None),
         }
     }
 
-    /// Makes the log's directory and its first segment, header included, durable. Refuses files that it did not make.
-    pub(crate) fn prepare_first(&self) -> Result<()> {
+    /// How many segments may be prepared behind the last one in use (invariant 2).
+    pub(crate) fn ahead(&self) -> u64 {
+        self.ahead
+    }
+
+    /// Looks whether the log's directory can be used, and answers with what a start that was cut short has left in it. Writes
+    /// nothing.
+    pub(crate) fn examine(&self) -> Result<Vec<PathBuf>> {
+        let names = match self.disk.list(&self.directory) {
+            Ok(names) => names,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Vec::new(),
+            Err(error) => {
+                let what = format!("could not read log directory \"{}\"", self.directory.display());
+                return Err(Error::io(what, &error));
+            }
+        };
+        let mut leftovers = Vec::new();
+        for name in &names {
+            leftovers.extend(self.leftover(name)?);
+        }
+        Ok(leftovers)
+    }
+
+    /// Makes the log's directory, durably, and removes the leftovers.
+    pub(crate) fn create_directory(&self, leftovers: &[PathBuf]) -> Result<()> {
         let create = || -> io::Result<()> {
-            self.disk.create_directory(&self.directory)?;
+            // Each for itself: whoever makes a directory decides who may look into it.
+            for directory in self.directory.ancestors().take(2).collect::<Vec<_>>().into_iter().rev() {
+                if !directory.as_os_str().is_empty() {
+                    self.disk.create_directory(directory)?;
+                }
+            }
             // The new directory's own entry, and that of the directory all logs are in.
             for ancestor in self.directory.ancestors().skip(1).take(2) {
                 if !ancestor.as_os_str().is_empty() {
@@ -82,21 +150,29 @@ impl SegmentSupply {
         create().map_err(|error| {
             Error::io(format_args!("could not create log directory \"{}\"", self.directory.display()), &error)
         })?;
-        let names = self.disk.list(&self.directory).map_err(|error| {
-            Error::io(format_args!("could not read log directory \"{}\"", self.directory.display()), &error)
-        })?;
-        for name in &names {
-            self.clear_leftover(name)?;
+        restrict(self.disk.as_ref(), &self.directory)?;
+        for path in leftovers {
+            self.disk.remove(path).map_err(|error| {
+                Error::io(format_args!("could not remove \"{}\"", path.display()), &error)
+            })?;
         }
-        let mut next = self.next_sequence.lock();
-        self.make(*next, true).map_err(|error| self.describe(&error, *next))?;
-        *next += 1;
+        Ok(())
+    }
+
+    /// Makes the log's first segment, header included, durable.
+    pub(crate) fn prepare_first(&self) -> Result<()> {
+        let mut making = self.making.lock();
+        while making.sequence == 1 {
+            if let Err(error) = self.make_piece(&mut making) {
+                return Err(self.give_up(&mut making, &error));
+            }
+        }
         Ok(())
     }
 
     /// A start that was cut short before the manifest knew of it leaves empty segments of this incarnation: they go.
     /// Anything else in the directory that is no segment, or holds log records nobody knows of, is refused.
-    fn clear_leftover(&self, name: &str) -> Result<()> {
+    fn leftover(&self, name: &str) -> Result<Option<PathBuf>> {
         let path = self.directory.join(name);
         let refuse = |reason: &str| {
             let message = format!("\"{}\" stands in the way of a new log: {reason}", path.display());
@@ -104,7 +180,7 @@ impl SegmentSupply {
         };
         match parse_segment_name(name) {
             None => return refuse("it is not a file of Hyades"),
-            Some((incarnation, _)) if incarnation < self.identity.incarnation => return Ok(()),
+            Some((incarnation, _)) if incarnation < self.identity.incarnation => return Ok(None),
             Some((incarnation, _)) if incarnation > self.identity.incarnation => {
                 return refuse("it is newer than the manifest");
             }
@@ -130,34 +206,40 @@ impl SegmentSupply {
         if !is_ours || head.iter().skip(SECTOR_BYTES).any(|byte| *byte != 0) {
             return refuse("it holds data that the manifest does not know of");
         }
-        self.disk
-            .remove(&path)
-            .map_err(|error| Error::io(format_args!("could not remove \"{}\"", path.display()), &error))
+        Ok(Some(path))
     }
 
-    /// Makes one more segment if fewer than wanted stand ready. Says whether it did.
-    pub(crate) fn prepare(&self) -> bool {
-        let mut next = self.next_sequence.lock();
-        if self.ready.lock().len() >= self.wanted {
-            return false;
+    /// Writes the next piece of the next segment, unless enough stands ready, or the piece is not due yet.
+    pub(crate) fn prepare(&self) -> Prepared {
+        self.prepare_at(|pace, written, used| pace.pause(written, used))
+    }
+
+    fn prepare_at(&self, pause: impl Fn(&Pace, u64, u64) -> Duration) -> Prepared {
+        let mut making = self.making.lock();
+        let early = u64::from(mutant::is_active(Mutant::PreparedTooEarly));
+        if making.sequence > self.in_use.load(Ordering::Acquire) + self.ahead + early {
+            return Prepared::Enough;
         }
-        match self.make(*next, false) {
-            Ok(()) => {
-                *next += 1;
-                if self.failure.lock().take().is_some() {
-                    tracing::info!("a log can be extended again, in \"{}\"", self.directory.display());
-                }
-                true
+        let used = self.used_bytes.load(Ordering::Relaxed);
+        if making.file.is_none() {
+            making.pace = Pace::start(used);
+        } else if self.failure.lock().is_none() {
+            let pause = pause(&making.pace, making.written_bytes, used);
+            if !pause.is_zero() {
+                return Prepared::Later(pause);
             }
+        }
+        match self.make_piece(&mut making) {
+            Ok(()) => Prepared::Piece,
             Err(error) => {
-                let failure = self.describe(&error, *next);
+                let failure = self.give_up(&mut making, &error);
                 // Said once, however often it is tried again.
                 if self.failure.lock().replace(failure.clone()).is_none() {
                     tracing::error!(state = %failure.sqlstate(), "{failure}");
                 }
                 // They learn that it is not worth waiting.
                 self.buffer.wake_waiters();
-                false
+                Prepared::Failed
             }
         }
     }
@@ -173,7 +255,7 @@ impl SegmentSupply {
             if let Some(segment) = self.ready.lock().pop_front() {
                 return Ok(segment);
             }
-            if !self.prepare()
+            if self.prepare_at(|_, _, _| Duration::ZERO) == Prepared::Failed
                 && let Some(failure) = self.failure()
             {
                 return Err(Error::fatal(failure.sqlstate(), failure.to_string()));
@@ -181,47 +263,65 @@ impl SegmentSupply {
         }
     }
 
-    fn make(&self, sequence: u64, with_header: bool) -> io::Result<()> {
-        let path = segment_path(&self.directory, self.identity.incarnation, sequence);
-        match self.write_segment(&path, sequence, with_header) {
-            Ok(file) => {
-                self.ready.lock().push_back(PreparedSegment { file, path, sequence });
-                self.buffer.move_ceiling(self.segment_bytes as i64 - SECTOR_BYTES as i64);
-                Ok(())
-            }
-            Err(error) => {
-                // Half a segment is of no use; its space may be what others need.
-                let _ = self.disk.remove(&path);
-                Err(error)
-            }
-        }
+    /// A block of this many bytes has become durable in this segment.
+    pub(crate) fn note_block(&self, sequence: u64, bytes: u64) {
+        self.in_use.store(sequence, Ordering::Release);
+        self.used_bytes.fetch_add(bytes, Ordering::Relaxed);
     }
 
-    fn write_segment(&self, path: &Path, sequence: u64, with_header: bool) -> io::Result<Box<dyn File>> {
-        let file = self.disk.create(path)?;
-        let piece_bytes = (PIECE_BYTES as u64).min(self.segment_bytes) as usize;
-        let mut piece = AlignedBuffer::new(piece_bytes);
-        if with_header {
+    /// Writes one piece; the last one makes the segment ready.
+    fn make_piece(&self, making: &mut Making) -> io::Result<()> {
+        let path = segment_path(&self.directory, self.identity.incarnation, making.sequence);
+        let file = match making.file.take() {
+            Some(file) => file,
+            None => self.create(&path)?,
+        };
+        let length = PIECE_BYTES.min(self.segment_bytes - making.written_bytes);
+        let mut piece = AlignedBuffer::new(length as usize);
+        // The manifest names the first segment before anything is in it.
+        if making.sequence == 1 && making.written_bytes == 0 {
             let (identity, segment_bytes) = (self.identity, self.segment_bytes);
-            SegmentHeader { identity, sequence, position: 0, segment_bytes }.encode(&mut piece);
+            SegmentHeader { identity, sequence: 1, position: 0, segment_bytes }.encode(&mut piece);
         }
-        let mut offset = 0;
-        while offset < self.segment_bytes {
-            let length = (self.segment_bytes - offset).min(piece.len() as u64);
-            file.write_at(offset, &piece[..length as usize])?;
-            if offset == 0 {
-                piece[..SECTOR_BYTES].fill(0);
-            }
-            offset += length;
+        file.write_at(making.written_bytes, &piece)?;
+        making.written_bytes += length;
+        if making.written_bytes < self.segment_bytes {
+            making.file = Some(file);
+            return Ok(());
         }
         file.sync()?;
         self.disk.sync_directory(&self.directory)?;
-        Ok(file)
+        let sequence = making.sequence;
+        *making = Making { sequence: sequence + 1, file: None, written_bytes: 0, pace: Pace::start(0) };
+        self.ready.lock().push_back(PreparedSegment { file, path, sequence });
+        self.buffer.move_ceiling(self.segment_bytes as i64 - SECTOR_BYTES as i64);
+        if self.failure.lock().take().is_some() {
+            tracing::info!("a log can be extended again, in \"{}\"", self.directory.display());
+        }
+        Ok(())
+    }
+
+    fn create(&self, path: &Path) -> io::Result<Box<dyn File>> {
+        if self.disk.exists(path) {
+            // Half a segment, which could not be removed then. If it cannot be removed now, every byte of it is written again.
+            if self.disk.remove(path).is_err() {
+                return self.disk.open(path);
+            }
+        }
+        self.disk.create(path)
+    }
+
+    /// Half a segment is of no use; its space may be what others need.
+    fn give_up(&self, making: &mut Making, error: &io::Error) -> Error {
+        making.file = None;
+        making.written_bytes = 0;
+        let path = segment_path(&self.directory, self.identity.incarnation, making.sequence);
+        let _ = self.disk.remove(&path);
+        self.describe(error, &path)
     }
 
     /// As PostgreSQL says it when a table cannot grow.
-    fn describe(&self, error: &io::Error, sequence: u64) -> Error {
-        let path = segment_path(&self.directory, self.identity.incarnation, sequence);
+    fn describe(&self, error: &io::Error, path: &Path) -> Error {
         let is_full = matches!(error.kind(), io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded);
         let (state, reason) = if is_full || error.raw_os_error() == Some(28) {
             (sqlstate::DISK_FULL, "No space left on device".to_owned())
@@ -233,13 +333,30 @@ impl SegmentSupply {
         if is_full { refused.with_hint("Check free disk space.") } else { refused }
     }
 
-    /// Removes the segments that were never used, at a clean end. The first one stays: the manifest names it, and a log without
-    /// it is a missing log.
-    pub(crate) fn remove_unused(&self) {
+    /// The log has ended; the blocks in its last segment end at this offset.
+    pub(crate) fn end(&self, last: PreparedSegment, offset: u64) {
+        *self.last.lock() = Some((last, offset));
+    }
+
+    /// Gives back the space of a closed log that holds nothing: only after the manifest knows where the log ends (invariant 2). The first
+    /// segment stays: the manifest names it, and a log without it is a missing log. Only space is at stake: what stays is
+    /// removed by the next start.
+    pub(crate) fn give_back_unused(&self) {
+        if let Some((segment, offset)) = self.last.lock().take() {
+            let _ = segment.file.truncate(offset);
+        }
+        let mut making = self.making.lock();
+        if making.file.take().is_some() {
+            let _ =
+                self.disk.remove(&segment_path(&self.directory, self.identity.incarnation, making.sequence));
+        }
         let unused = std::mem::take(&mut *self.ready.lock());
-        for segment in unused.into_iter().rev().filter(|segment| segment.sequence > 1) {
+        for segment in unused.into_iter().rev() {
+            if segment.sequence == 1 {
+                let _ = segment.file.truncate(SECTOR_BYTES as u64);
+                continue;
+            }
             drop(segment.file);
-            // It holds nothing: if it stays, recovery takes it for unused.
             let _ = self.disk.remove(&segment.path);
         }
     }

@@ -7,7 +7,7 @@ use proptest::prelude::*;
 use uuid::Uuid;
 
 use super::block::{BLOCK_HEADER_BYTES, MAX_PAYLOAD_BYTES, block_bytes, decode_block_header};
-use super::segment::SegmentSupply;
+use super::segment::{Prepared, SegmentSupply};
 use super::writer::{BlockBuffer, FileLogStore, LogStore};
 use super::*;
 use crate::disk::controlled::ControlledDisk;
@@ -31,6 +31,7 @@ fn directory() -> PathBuf {
 struct Written {
     disk: ControlledDisk,
     shared: Arc<dyn Disk>,
+    supply: Arc<SegmentSupply>,
     store: FileLogStore,
     block: BlockBuffer,
     position: u64,
@@ -44,7 +45,7 @@ fn new_log() -> Written {
     supply.prepare_first().expect("an empty disk");
     let preparer = Arc::new(Preparer::new(vec![Arc::clone(&supply)]));
     let store = FileLogStore::new(&supply, &preparer);
-    Written { disk, shared, store, block: BlockBuffer::default(), position: 0 }
+    Written { disk, shared, supply, store, block: BlockBuffer::default(), position: 0 }
 }
 
 impl Written {
@@ -124,6 +125,8 @@ fn an_empty_log_and_a_closed_one_end_cleanly() {
     log.append(16, 16);
     let before = log.disk.used_bytes();
     log.store.close();
+    assert_eq!(log.disk.used_bytes(), before, "the manifest does not know yet where the log ends");
+    log.supply.give_back_unused();
     assert!(log.disk.used_bytes() < before, "unused space was given back");
     let (read, end) = log.read().expect("undamaged");
     assert_eq!((read, end.tail), (vec![16], Tail::Clean));
@@ -179,6 +182,87 @@ fn damage_before_valid_blocks_is_a_hole() {
 }
 
 #[test]
+fn a_segment_that_is_missing_in_the_middle_is_a_hole() {
+    let whole = || {
+        let mut log = new_log();
+        for _ in 0..12 {
+            log.append(2000, MAX_PAYLOAD_BYTES);
+        }
+        log
+    };
+    type Damage = fn(&mut Vec<u8>);
+    let damages: [(&str, Damage); 4] = [
+        ("emptied", |bytes| bytes.clear()),
+        ("blank", |bytes| bytes.fill(0)),
+        ("without its first sector", |bytes| bytes[..SECTOR_BYTES].fill(0)),
+        ("cut", |bytes| bytes.truncate(100)),
+    ];
+    for (name, damage) in damages {
+        let log = whole();
+        log.disk.edit(&log.path(2), damage);
+        let (_, end) = log.read().expect("classified");
+        assert!(matches!(end.tail, Tail::Hole(..)), "{name}: {:?}", end.tail);
+        let refused = message(&end.check(Lsn::ZERO).expect_err("no crash"));
+        assert!(refused.contains("-00000002.segment\" is damaged at byte 0"), "{name}: {refused}");
+    }
+    let log = whole();
+    log.shared.remove(&log.path(2)).expect("removed");
+    let (_, end) = log.read().expect("classified");
+    assert_eq!(end.tail, Tail::Hole("the file is missing", Lsn(16_000)));
+}
+
+/// The last segments that were used are gone; those that were prepared behind them are there.
+#[test]
+fn what_was_prepared_shows_that_a_segment_was_used() {
+    let mut log = new_log();
+    let ahead = log.supply.ahead();
+    for _ in 0..6 {
+        log.append(2000, MAX_PAYLOAD_BYTES);
+        while log.supply.prepare() == Prepared::Piece {}
+    }
+    let read = |log: &Written| {
+        let mut reader = log.open().expect("a log").expect_prepared(Some(ahead));
+        while reader.next_chunk().expect("classified").is_some() {}
+        reader.end().expect("ended").tail
+    };
+    assert_eq!(read(&log), Tail::Clean);
+    assert!(log.disk.exists(&log.path(2 + ahead)) && !log.disk.exists(&log.path(3 + ahead)));
+    let two = log.disk.content(&log.path(2));
+    for damage in ["blank", "without its first sector", "cut at its end", "missing"] {
+        match damage {
+            "blank" => log.disk.edit(&log.path(2), |bytes| bytes.fill(0)),
+            "without its first sector" => log.disk.edit(&log.path(2), |bytes| bytes[..SECTOR_BYTES].fill(0)),
+            "cut at its end" => log.disk.edit(&log.path(2), |bytes| bytes.truncate(2 * SECTOR_BYTES)),
+            _ => log.shared.remove(&log.path(2)).expect("removed"),
+        }
+        let tail = read(&log);
+        assert!(matches!(tail, Tail::Lost(_) | Tail::Hole(..)), "{damage}: {tail:?}");
+        if damage != "missing" {
+            log.disk.edit(&log.path(2), |bytes| *bytes = two.clone());
+        }
+    }
+}
+
+#[test]
+fn a_segment_that_could_not_be_removed_is_made_again() {
+    for is_still_failing in [true, false] {
+        let log = new_log();
+        log.disk.limit_space(log.disk.used_bytes() + 2 * SECTOR);
+        log.disk.fail_removals(true);
+        assert_eq!(log.supply.prepare(), Prepared::Failed);
+        let failure = log.supply.failure().expect("it says why");
+        assert_eq!(failure.sqlstate(), sqlstate::DISK_FULL, "{failure}");
+        assert!(log.disk.exists(&log.path(2)), "half of it stays");
+        log.disk.fail_removals(is_still_failing);
+        log.disk.limit_space(0);
+        while log.supply.prepare() == Prepared::Piece {}
+        assert!(log.supply.failure().is_none(), "{:?}", log.supply.failure());
+        let made = log.disk.content(&log.path(2));
+        assert!(made.len() == 5 * SECTOR_BYTES && made.iter().all(|byte| *byte == 0));
+    }
+}
+
+#[test]
 fn missing_foreign_and_future_files_are_refused() {
     let mut log = new_log();
     log.append(16, 16);
@@ -216,12 +300,15 @@ fn a_leftover_of_a_first_start_is_replaced_and_real_data_is_not() {
     let (buffer, _reader) = LogBuffer::new(MIN_BUFFER_BYTES);
     log.append(16, 16);
     let again = SegmentSupply::new(&log.shared, directory(), identity(), 5 * SECTOR, &buffer);
-    assert!(message(&again.prepare_first().expect_err("data")).contains("manifest does not know of"));
+    assert!(message(&again.examine().expect_err("data")).contains("manifest does not know of"));
     log.disk.edit(&log.path(1), |bytes| bytes[SECTOR_BYTES..].fill(0));
-    again.prepare_first().expect("nothing was ever written to it");
+    let leftovers = again.examine().expect("nothing was ever written to it");
+    assert_eq!(leftovers, [log.path(1)]);
+    again.create_directory(&leftovers).expect("removed");
+    again.prepare_first().expect("out of the way");
     let newer = LogIdentity { incarnation: 4, ..identity() };
     let next = SegmentSupply::new(&log.shared, directory(), newer, 5 * SECTOR, &buffer);
-    next.prepare_first().expect("older incarnations may stand there");
+    assert_eq!(next.examine().expect("older incarnations may stand there"), [] as [PathBuf; 0]);
 }
 
 #[test]

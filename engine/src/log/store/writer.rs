@@ -98,7 +98,6 @@ impl FileLogStore {
         if self.current.as_ref().is_none_or(is_full) {
             self.current = None;
             let segment = self.supply.take()?;
-            self.preparer.ring();
             self.current = Some(Current { segment, offset: SECTOR_BYTES as u64 });
         }
         self.current.as_mut().ok_or_else(|| Error::corrupt("a log has no current segment"))
@@ -128,13 +127,17 @@ impl LogStore for FileLogStore {
             Error::io(format_args!("could not write log file \"{path}\" at byte {offset}"), &error)
         })?;
         current.offset += store_bytes;
+        self.supply.note_block(sequence, store_bytes);
+        if is_first_in_segment {
+            // Not before: what is prepared now shows that this segment was used.
+            self.preparer.ring();
+        }
         Ok(Appended { store_bytes, is_first_in_segment })
     }
 
     fn close(&mut self) {
-        if let Some(current) = self.current.take() {
-            // Only space is at stake.
-            let _ = current.segment.file.truncate(current.offset);
+        if let Some(Current { segment, offset }) = self.current.take() {
+            self.supply.end(segment, offset);
         }
     }
 }

@@ -1,0 +1,73 @@
+//! Gives back the space that the logs of ended incarnations do not need: segments that were prepared and never used, and the
+//! prepared rest of the last one that was.
+//!
+//! A crash leaves both behind, as large as segments are; without this each start would take as much again. A log that was
+//! closed has done it itself, but for what a crash in that moment left.
+//!
+//! Invariants:
+//! 1. Only logs whose end stands durably in the manifest are touched: what the files of a running log show of its end
+//!    (`segment`, invariant 2) is not needed any more.
+//! 2. Only zeroes go. Bytes behind the end that somebody wrote, a torn block, stay for whoever wants to look at them.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use super::block::{MAX_BLOCK_BYTES, SegmentHeader};
+use super::reader::{LogReader, Tail, segments_from};
+use super::{LogIdentity, segment_path};
+use crate::disk::{Disk, SECTOR_BYTES};
+use crate::error::{Error, Result};
+
+/// Trims one log of an ended incarnation; answers how many files it changed.
+pub(crate) fn trim_log(
+    disk: &Arc<dyn Disk>,
+    directory: &Path,
+    identity: LogIdentity,
+    first_segment: u64,
+) -> Result<usize> {
+    let mut changed = 0;
+    let sequences = segments_from(disk.as_ref(), directory, identity.incarnation, first_segment)?;
+    for sequence in sequences.into_iter().rev() {
+        let path = segment_path(directory, identity.incarnation, sequence);
+        let failed = |error| Error::io(format_args!("could not trim \"{}\"", path.display()), &error);
+        let file = disk.open_read(&path).map_err(failed)?;
+        let mut head = vec![0; SECTOR_BYTES + MAX_BLOCK_BYTES];
+        let read = file.read_at(0, &mut head).map_err(failed)?;
+        if sequence > first_segment && head[..read].iter().all(|byte| *byte == 0) {
+            drop(file);
+            disk.remove(&path).map_err(failed)?;
+            changed += 1;
+            continue;
+        }
+        let length = file.len().map_err(failed)?;
+        if SegmentHeader::decode(&head[..read]).is_ok_and(|header| length >= header.segment_bytes) {
+            changed += usize::from(trim_segment(disk, directory, identity, sequence, length)?);
+        }
+        break;
+    }
+    Ok(changed)
+}
+
+/// Cuts the zeroes off behind the last block of a segment.
+fn trim_segment(
+    disk: &Arc<dyn Disk>,
+    directory: &Path,
+    identity: LogIdentity,
+    sequence: u64,
+    length: u64,
+) -> Result<bool> {
+    let path = segment_path(directory, identity.incarnation, sequence);
+    let mut reader = LogReader::open(disk, directory, identity, sequence)?;
+    while reader.next_chunk()?.is_some() {}
+    let Some(end) = reader.end().filter(|end| end.path == path) else { return Ok(false) };
+    if !matches!(end.tail, Tail::Clean | Tail::Torn(_)) {
+        return Ok(false);
+    }
+    let kept = (end.offset + end.torn_bytes).next_multiple_of(SECTOR_BYTES as u64);
+    if kept >= length {
+        return Ok(false);
+    }
+    let truncate = || disk.open(&path)?.truncate(kept);
+    truncate().map_err(|error| Error::io(format_args!("could not trim \"{}\"", path.display()), &error))?;
+    Ok(true)
+}
