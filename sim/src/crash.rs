@@ -141,6 +141,11 @@ impl Life {
         Ok(Life { clients, waiting: Vec::new(), random, calls: Calls::Never })
     }
 
+    /// As [`Life::begin`], with transactions that are calls.
+    pub fn begin_with(engine: &dyn Engine, seed: u64, calls: Calls) -> Result<Life> {
+        Ok(Life { calls, ..Life::begin(engine, seed)? })
+    }
+
     /// Until the end of the range or the first error.
     pub fn run(&mut self, script: &Script, range: Range<usize>) -> Result<()> {
         for number in range {
@@ -274,8 +279,8 @@ pub fn live(
         Ok(engine) => engine,
         Err(error) => return unless_crashed("does not open", Err(error)).map(|()| BTreeSet::new()),
     };
-    let mut life = match Life::begin(&*engine, seed) {
-        Ok(life) => Life { calls: scenario.calls, ..life },
+    let mut life = match Life::begin_with(&*engine, seed, scenario.calls) {
+        Ok(life) => life,
         Err(error) => return unless_crashed("does not begin", Err(error)).map(|()| BTreeSet::new()),
     };
     // Half of the lives: with equal logs, more is written before the power goes.
@@ -285,6 +290,34 @@ pub fn live(
     let acknowledged = life.acknowledged();
     unless_crashed("does not stop", engine.shutdown())?;
     Ok(acknowledged)
+}
+
+/// As [`live`], but the process is killed when all that was acknowledged is durable and nothing is left to do: the disk that it leaves.
+pub fn live_and_kill(
+    disk: &SimulatedDisk,
+    scenario: Scenario,
+    script: &Script,
+    range: Range<usize>,
+    seed: u64,
+) -> std::result::Result<(SimulatedDisk, BTreeSet<usize>), String> {
+    let as_text = |error: hyades_engine::Error| error.to_string();
+    let engine = scenario.open(disk).map_err(as_text)?;
+    let mut life = Life::begin_with(&*engine, seed, scenario.calls).map_err(as_text)?;
+    life.run(script, range).map_err(as_text)?;
+    let acknowledged = life.acknowledged();
+    wait_until_idle(disk);
+    let killed = disk.after_process_kill(seed);
+    engine.shutdown().map_err(as_text)?;
+    Ok((killed, acknowledged))
+}
+
+/// Waits until nothing has been written for a while: segments are prepared after those who asked have been answered.
+pub fn wait_until_idle(disk: &SimulatedDisk) {
+    let mut before = None;
+    while before != Some(disk.operations()) {
+        before = Some(disk.operations());
+        std::thread::sleep(Duration::from_millis(30));
+    }
 }
 
 /// What a database holds.

@@ -4,7 +4,8 @@
 //! `history` and `serializability` (recorded list-append histories and a checker of Adya's anomalies), `script` (seeded random
 //! transactions and the model that says which states may be found after a crash), `client` (the engine through its public door), `routines` (calls, logged as
 //! commands or as data), `crash` (a script's
-//! life on a disk that dies, and what recovery must then find), `workload` (concurrent
+//! life on a disk that dies, and what recovery must then find), `single_faults` (files of a database at rest that lose or change
+//! something), `workload` (concurrent
 //! list-append sessions, before and after crashes).
 //!
 //! Everything random comes from a seed that the caller gives, so a failure is repeated by its seed.
@@ -17,4 +18,5 @@ pub mod history;
 pub mod routines;
 pub mod script;
 pub mod serializability;
+pub mod single_faults;
 pub mod workload;

@@ -5,7 +5,9 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use hyades_engine::error::{Error, Result, sqlstate};
-use hyades_sim::crash::{Life, Observed, Scenario, live, recover_and_check, recovered_hash, within};
+use hyades_sim::crash::{
+    Life, Observed, Scenario, live, live_and_kill, recover_and_check, recovered_hash, within,
+};
 use hyades_sim::disk::{PowerCut, SimulatedDisk};
 use hyades_sim::script::{Script, ScriptOptions};
 use rand::rngs::StdRng;
@@ -268,11 +270,16 @@ fn flip_bits(
     Ok(refused)
 }
 
-/// Of a database that stopped and was opened again every used byte is known to have been durable.
-fn flips_in_ended_incarnations(scenario: Scenario) -> std::result::Result<u32, String> {
-    let disk = SimulatedDisk::new(3);
-    let acknowledged = live(&disk, scenario, &script(3), 0..TRANSACTIONS, 3)?;
-    recover_and_check(&disk, scenario, &script(3), &acknowledged)?;
+/// Of a database that stopped every used byte is known to have been durable; so it is of one that was killed and opened again.
+fn flips_in_ended_incarnations(scenario: Scenario, is_killed: bool) -> std::result::Result<u32, String> {
+    let mut disk = SimulatedDisk::new(3);
+    if is_killed {
+        let (killed, acknowledged) = live_and_kill(&disk, scenario, &script(3), 0..TRANSACTIONS, 3)?;
+        recover_and_check(&killed, scenario, &script(3), &acknowledged)?;
+        disk = killed;
+    } else {
+        live(&disk, scenario, &script(3), 0..TRANSACTIONS, 3)?;
+    }
     let whole = recovered_hash(&disk, scenario)?;
     flip_bits(&disk, scenario, 200, |damaged| {
         let found = recovered_hash(damaged, scenario)?;
@@ -284,7 +291,7 @@ fn flips_in_ended_incarnations(scenario: Scenario) -> std::result::Result<u32, S
 /// is never wrong.
 fn flips_in_the_last_incarnation(scenario: Scenario) -> std::result::Result<u32, String> {
     let disk = SimulatedDisk::new(4);
-    live(&disk, scenario, &script(4), 0..TRANSACTIONS, 4)?;
+    let (disk, _) = live_and_kill(&disk, scenario, &script(4), 0..TRANSACTIONS, 4)?;
     flip_bits(&disk, scenario, 100, |damaged| {
         recover_and_check(damaged, scenario, &script(4), &BTreeSet::new()).map(drop)
     })
@@ -293,9 +300,10 @@ fn flips_in_the_last_incarnation(scenario: Scenario) -> std::result::Result<u32,
 #[test]
 fn flipped_bits_are_refused_or_harmless() {
     for scenario in scenarios() {
-        let ended = within(LIMIT, move || flips_in_ended_incarnations(scenario)).expect("precise");
+        let closed = within(LIMIT, move || flips_in_ended_incarnations(scenario, false)).expect("precise");
+        let ended = within(LIMIT, move || flips_in_ended_incarnations(scenario, true)).expect("precise");
         let last = within(LIMIT, move || flips_in_the_last_incarnation(scenario)).expect("precise");
-        println!("{scenario:?}: {ended} and {last} flips refused");
-        assert!(ended > 100 && last > 30, "{ended} and {last} flips refused");
+        println!("{scenario:?}: {closed}, {ended} and {last} flips refused");
+        assert!(closed > 100 && ended > 100 && last > 30, "{closed}, {ended} and {last} flips refused");
     }
 }

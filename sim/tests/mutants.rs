@@ -10,6 +10,8 @@
 //! | 19 tuple LVs read as zero, 21 idle workers hold back nothing | a late writer and his early successor, replayed | `engine/tests/mutants.rs` (19), `engine/tests/recovery_mutants.rs` (21) |
 //! | 22 no readLV, 23 gaps divided without LVs | calls in log 1, then a writer in log 0 that overtakes them in replay | |
 //! | grants that nobody looked at leave traces, writers beside key readers forget them | calls in log 1, then a writer in log 0, as above | `engine/src/db/lock_tests.rs` |
+//! | 9 ends recorded before they are durable, 14 segments prepared too early | a crash while closing, a kill at rest: the next start is refused | |
+//! | 14 a gap is the end | `sim/tests/single_faults.rs` | |
 //! | 26 nothing captured, 29 schema changes are no barriers | calls in log 1, and a replacement of their routine in log 0 | |
 //!
 //! One test, because the switch is for the whole process. Every search passes without a bug first.
@@ -28,7 +30,8 @@ use hyades_engine::recovery::recover;
 use hyades_engine::storage::catalog::Catalog;
 use hyades_sim::client::{Client, Operation, big, create_tables};
 use hyades_sim::crash::{
-    DATA, Life, Observed, Scenario, live, recover_and_check, script, try_point, within, without_the_lost,
+    DATA, Life, Observed, Scenario, live, live_and_kill, recover_and_check, script, try_point,
+    wait_until_idle, within, without_the_lost,
 };
 use hyades_sim::disk::{PowerCut, SimulatedDisk};
 use hyades_sim::routines::{create_routines, replace_routine};
@@ -277,6 +280,31 @@ fn schema_changes_are_barriers(attempt: u64) -> Outcome {
     })
 }
 
+/// The power goes while the database is closed, before or after its ends are recorded.
+fn closing(attempt: u64) -> Outcome {
+    let scenario = Scenario::taurus(2);
+    let script = script(attempt);
+    let disk = SimulatedDisk::new(attempt);
+    let engine = scenario.open(&disk).map_err(as_text)?;
+    let mut life = Life::begin(&*engine, attempt).map_err(as_text)?;
+    life.run(&script, 0..20).map_err(as_text)?;
+    wait_until_idle(&disk);
+    life.run(&script, 20..30).map_err(as_text)?;
+    disk.crash_at(disk.operations() + attempt % 16);
+    drop(engine.shutdown());
+    let acknowledged = life.acknowledged();
+    recover_and_check(&disk.after_power_cut(attempt), scenario, &script, &acknowledged).map(drop)
+}
+
+/// A process is killed when nothing is left to do.
+fn killed_at_rest(attempt: u64) -> Outcome {
+    let scenario = Scenario::taurus(2);
+    let script = script(attempt);
+    let count = 1 + attempt as usize % 60;
+    let (disk, acknowledged) = live_and_kill(&SimulatedDisk::new(1), scenario, &script, 0..count, 1)?;
+    recover_and_check(&disk, scenario, &script, &acknowledged).map(drop)
+}
+
 /// Which step of the search found something, and what.
 fn search(step: Search, attempts: u64) -> Option<(u64, String)> {
     (0..attempts).find_map(|attempt| Some((attempt, within(LIMIT, move || step(attempt)).err()?)))
@@ -284,7 +312,7 @@ fn search(step: Search, attempts: u64) -> Option<(u64, String)> {
 
 #[test]
 fn every_mutant_is_found() {
-    let searches: [(Mutant, Search, u64); 17] = [
+    let searches: [(Mutant, Search, u64); 19] = [
         (Mutant::OwnEndInStoredLv, crash_point, 10),
         (Mutant::ReserveBeforeFreeze, crash_point, 10),
         (Mutant::ReleaseBeforeRaise, crashed_history, 100),
@@ -302,6 +330,8 @@ fn every_mutant_is_found() {
         (Mutant::TraceUnseenGrant, readers_before_cancelled_upgrades_are_followed, 10),
         (Mutant::NothingCaptured, surroundings_are_captured, 1),
         (Mutant::NoBarrier, schema_changes_are_barriers, 10),
+        (Mutant::EndsBeforeDurable, closing, 40),
+        (Mutant::PreparedTooEarly, killed_at_rest, 10),
     ];
     for step in [
         crash_point,
@@ -315,7 +345,9 @@ fn every_mutant_is_found() {
         readers_before_cancelled_upgrades_are_followed,
         surroundings_are_captured,
         schema_changes_are_barriers,
-    ] as [Search; 11]
+        closing,
+        killed_at_rest,
+    ] as [Search; 13]
     {
         assert_eq!(search(step, 10), None, "a search must find nothing without a bug");
     }

@@ -123,13 +123,29 @@ fn stat_counts_records_by_kind() {
         assert!(log["segment_bytes"].as_u64() > log["record_bytes"].as_u64());
     }
     let text = printed(directory.path(), &["stat"]);
-    assert!(text.contains("* incarnation 1: taurus, 2 logs, not ended"), "{text}");
+    let is_final = text.contains("* incarnation 1: taurus, 2 logs, ended at [") && !text.contains("note:");
+    assert!(is_final, "a clean stop enters the ends: {text}");
+    // What a kill leaves: a copy of the files while they are in use.
+    let killed = Directory::new();
+    let mut config = Config::new(directory.path());
+    (config.segment_bytes, config.log_buffer_bytes) = (1 << 20, 1 << 16);
+    let database = Database::open(config).unwrap();
+    let copy = std::process::Command::new("cp")
+        .arg("-r")
+        .arg(directory.path().join("."))
+        .arg(killed.path())
+        .status()
+        .unwrap();
+    assert!(copy.success());
+    database.shutdown().unwrap();
+    let text = printed(killed.path(), &["stat"]);
+    assert!(text.contains("* incarnation 2: taurus, 2 logs, not ended"), "{text}");
     assert!(text.contains("has not been recovered yet"), "{text}");
     // The next start freezes the end, and the note goes away.
-    build_nothing(directory.path());
-    let text = printed(directory.path(), &["stat", "--incarnation", "1"]);
+    build_nothing(killed.path());
+    let text = printed(killed.path(), &["stat", "--incarnation", "2"]);
     assert!(
-        text.contains("* incarnation 1: taurus, 2 logs, ended at [") && !text.contains("note:"),
+        text.contains("* incarnation 2: taurus, 2 logs, ended at [") && !text.contains("note:"),
         "{text}"
     );
 }

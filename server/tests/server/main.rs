@@ -10,6 +10,7 @@ mod foreign_keys;
 mod hostile;
 mod lifecycle;
 mod log_command;
+mod log_files;
 mod operation;
 mod procedures;
 mod process;
