@@ -9,11 +9,15 @@
 //! * at the clock: a guest that has computed for a [`QUANTUM`] tells its [`Host`], who sees to it that the others of this thread are
 //!   served, and is told again as long as it goes on.
 //!
+//! What cannot say in its middle that it works (parsers, large numbers) says before it starts how much there will be: from
+//! [`QUANTUM_UNITS`] on the host is told at once.
+//!
 //! A thread that no guest has entered (replay, programs that use the engine directly) counts down and nothing else happens.
 //!
 //! Invariants:
 //! 1. The host is called with nothing of the guest's in its hands, and never calls back into the session.
-//! 2. A request to end stays until the session is gone; a request to cancel is obeyed once.
+//! 2. A request to end stays until the session is gone; a request to cancel stays until the statement has failed or a handler has
+//!    taken it, so that nothing on the way can swallow it.
 //!
 //! Decision: docs/decisions/2026-11-22-guests.md.
 
@@ -31,6 +35,9 @@ const LONGEST_SILENCE: Duration = Duration::from_millis(16);
 /// Work between two looks at the clock and the request to stop: far less than a quantum. A unit is about ten nanoseconds: a comparison
 /// of numbers, a few characters.
 const UNITS_PER_LOOK: u32 = 8192;
+
+/// What takes about a quantum.
+const QUANTUM_UNITS: u32 = 100_000;
 
 /// What a session was told to do.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -79,7 +86,7 @@ impl StopRequest {
         self.get() == Some(Stop::End)
     }
 
-    /// Fails if there is a request; one to cancel is thereby obeyed.
+    /// Fails if there is a request, and again until it is taken back.
     ///
     /// # Errors
     /// 57014 or 57P01.
@@ -87,23 +94,28 @@ impl StopRequest {
     pub fn check(&self) -> Result<()> {
         match self.get() {
             None => Ok(()),
-            Some(stop) => Err(self.obey(stop)),
+            Some(stop) => Err(refusal(stop)),
         }
     }
+}
 
-    #[cold]
-    fn obey(&self, stop: Stop) -> Error {
-        match stop {
-            Stop::Cancel => {
-                self.withdraw();
-                Error::input(sqlstate::QUERY_CANCELED, "canceling statement due to user request")
-            }
-            Stop::End => {
-                let message = "terminating connection due to administrator command";
-                Error::input(sqlstate::ADMIN_SHUTDOWN, message)
-            }
+#[cold]
+fn refusal(stop: Stop) -> Error {
+    match stop {
+        Stop::Cancel => Error::input(sqlstate::QUERY_CANCELED, "canceling statement due to user request"),
+        Stop::End => {
+            Error::input(sqlstate::ADMIN_SHUTDOWN, "terminating connection due to administrator command")
         }
     }
+}
+
+/// The sessions of a database, for those that want something of each other.
+pub trait Sessions: Send + Sync + std::fmt::Debug {
+    /// Cancels what the session of this process number runs, or ends it. False if there is none.
+    ///
+    /// # Errors
+    /// Whatever keeps this one from it.
+    fn stop(&self, process: i32, stop: Stop) -> Result<bool>;
 }
 
 /// Who owns the thread.
@@ -131,20 +143,14 @@ impl Guest {
         self.host = Some(host);
     }
 
-    fn look_at_clock(&mut self) {
+    /// `units`: what is about to be done.
+    fn look_at_clock(&mut self, units: u32) {
         let Some(host) = &mut self.host else { return };
         let started = *self.started.get_or_insert_with(Instant::now);
         let time = started.elapsed();
-        if time >= self.next_word {
-            host.overstayed(time);
-            self.next_word = started.elapsed() + time.min(LONGEST_SILENCE);
-        }
-    }
-
-    fn stand_aside(&mut self) {
-        if let Some(host) = &mut self.host {
-            let started = *self.started.get_or_insert_with(Instant::now);
-            host.overstayed(started.elapsed().max(QUANTUM));
+        if time >= self.next_word || units >= QUANTUM_UNITS {
+            host.overstayed(time.max(QUANTUM));
+            self.next_word = started.elapsed() + time.clamp(QUANTUM, LONGEST_SILENCE);
         }
     }
 }
@@ -202,7 +208,7 @@ pub fn spend(units: u32) -> Result<()> {
             LEFT.set(left);
             Ok(())
         }
-        None => look(),
+        None => look(units),
     }
 }
 
@@ -216,12 +222,12 @@ pub fn spend_for(steps: usize) -> Result<()> {
 }
 
 #[cold]
-fn look() -> Result<()> {
+fn look(units: u32) -> Result<()> {
     LEFT.set(UNITS_PER_LOOK);
     GUEST.with_borrow_mut(|guest| match guest {
         Some(guest) => {
             guest.stop.check()?;
-            guest.look_at_clock();
+            guest.look_at_clock(units);
             guest.stop.check()
         }
         None => Ok(()),
@@ -233,26 +239,23 @@ fn look() -> Result<()> {
 pub fn pass(units: u32) {
     match LEFT.get().checked_sub(units) {
         Some(left) => LEFT.set(left),
-        None => look_at_clock(),
+        None => look_at_clock(units),
     }
 }
 
+/// As [`pass`], for so many steps.
+#[inline]
+pub fn pass_for(steps: usize) {
+    pass(u32::try_from(steps).unwrap_or(u32::MAX));
+}
+
 #[cold]
-fn look_at_clock() {
+fn look_at_clock(units: u32) {
     // What follows looks soon.
     LEFT.set(UNITS_PER_LOOK);
     GUEST.with_borrow_mut(|guest| {
         if let Some(guest) = guest {
-            guest.look_at_clock();
-        }
-    });
-}
-
-/// What follows computes for long and cannot say so: the others are served from now on.
-pub fn stand_aside() {
-    GUEST.with_borrow_mut(|guest| {
-        if let Some(guest) = guest {
-            guest.stand_aside();
+            guest.look_at_clock(units);
         }
     });
 }
@@ -304,12 +307,15 @@ mod tests {
     }
 
     #[test]
-    fn a_request_to_cancel_is_obeyed_once_and_one_to_end_stays() {
+    fn a_request_to_cancel_stays_until_it_is_withdrawn_and_one_to_end_for_good() {
         let (guest, stop, _) = guest();
         let visit = enter(Some(guest));
         stop.cancel();
-        let error = work(Duration::from_secs(60)).unwrap_err();
-        assert_eq!(error.sqlstate(), sqlstate::QUERY_CANCELED);
+        for _ in 0..2 {
+            let error = work(Duration::from_secs(60)).unwrap_err();
+            assert_eq!(error.sqlstate(), sqlstate::QUERY_CANCELED);
+        }
+        stop.withdraw();
         spend(u32::MAX).unwrap();
         stop.end();
         stop.cancel();
@@ -334,12 +340,21 @@ mod tests {
         work(Duration::from_millis(5)).unwrap();
         // Whoever is in stays in.
         assert!(enter(None).leave().is_none());
-        stand_aside();
         drop(inner);
         assert!(!inner_told.0.lock().is_empty());
         assert!(outer_told.0.lock().is_empty());
         work(Duration::from_secs(60)).unwrap_err();
         drop(outer);
-        stand_aside();
+    }
+
+    #[test]
+    fn what_will_take_long_is_told_before() {
+        let (guest, _, told) = guest();
+        let visit = enter(Some(guest));
+        spend(QUANTUM_UNITS / 2).unwrap();
+        assert!(told.0.lock().is_empty());
+        spend_for(usize::MAX).unwrap();
+        assert_eq!(told.0.lock().len(), 1);
+        drop(visit);
     }
 }

@@ -145,6 +145,16 @@ pub(crate) struct ServeArguments {
     /// How long open transactions may take to finish at shutdown.
     #[arg(long, value_name = "SECONDS", default_value_t = 10)]
     drain_seconds: u64,
+    /// End statements that take longer (500ms, 30s, 5min; 0: never); a session may change it (SET statement_timeout).
+    #[arg(long, value_name = "TIME", default_value = "0", value_parser = timeout)]
+    statement_timeout: String,
+    /// End sessions that leave a transaction open for longer; a session may change it (SET
+    /// idle_in_transaction_session_timeout).
+    #[arg(long, value_name = "TIME", default_value = "0", value_parser = timeout)]
+    idle_in_transaction_timeout: String,
+    /// End sessions that say nothing for longer; a session may change it (SET idle_session_timeout).
+    #[arg(long, value_name = "TIME", default_value = "0", value_parser = timeout)]
+    idle_session_timeout: String,
     /// The largest message accepted from a client.
     #[arg(long, value_name = "MIB", default_value_t = 64, value_parser = clap::value_parser!(u32).range(1..=1024))]
     message_limit_mib: u32,
@@ -157,6 +167,25 @@ pub(crate) struct ServeArguments {
     /// error, warn, info or debug.
     #[arg(long, default_value = "info")]
     log_level: LevelFilter,
+}
+
+/// A time as settings understand it; milliseconds without a unit.
+fn timeout(text: &str) -> Result<String, String> {
+    let digits = text.bytes().take_while(u8::is_ascii_digit).count();
+    let (number, unit) = text.split_at(digits);
+    let unit_ms = match unit {
+        "" | "ms" => 1,
+        "s" => 1000,
+        "min" => 60_000,
+        "h" => 3_600_000,
+        "d" => 86_400_000,
+        _ => return Err("must be a number and ms, s, min, h or d".to_owned()),
+    };
+    let milliseconds = number.parse::<i64>().ok().and_then(|number| number.checked_mul(unit_ms));
+    match milliseconds {
+        Some(milliseconds) if milliseconds <= i64::from(i32::MAX) => Ok(text.to_owned()),
+        _ => Err("must be a time up to 24 days".to_owned()),
+    }
 }
 
 fn power_of_two(text: &str) -> Result<usize, String> {
@@ -178,6 +207,7 @@ impl ServeArguments {
     pub(crate) fn options(self) -> Result<Options, Sentence> {
         let users = self.users()?;
         let reserved_connections = self.reserved()?;
+        let settings = self.settings();
         let mut config = Config::new(self.data);
         config.log_directories = self.log_dir;
         config.protocol = match self.protocol {
@@ -193,11 +223,7 @@ impl ServeArguments {
         config.command_images = self.command_images;
         Ok(Options {
             config,
-            logging: match self.logging {
-                Logging::Auto => "auto",
-                Logging::Command => "command",
-                Logging::Data => "data",
-            },
+            settings,
             listen: self.listen,
             socket_directory: self.socket,
             authentication: self.auth.map(|authentication| match authentication {
@@ -227,6 +253,23 @@ impl ServeArguments {
                 self.max_connections
             )),
         }
+    }
+
+    /// What sessions begin with.
+    fn settings(&self) -> Vec<(String, String)> {
+        let logging = match self.logging {
+            Logging::Auto => "auto",
+            Logging::Command => "command",
+            Logging::Data => "data",
+        };
+        [
+            ("hyades.logging", logging),
+            ("statement_timeout", &self.statement_timeout),
+            ("idle_in_transaction_session_timeout", &self.idle_in_transaction_timeout),
+            ("idle_session_timeout", &self.idle_session_timeout),
+        ]
+        .map(|(name, value)| (name.to_owned(), value.to_owned()))
+        .into()
     }
 
     fn users(&self) -> Result<Users, Sentence> {

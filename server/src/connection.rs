@@ -10,7 +10,8 @@
 //!
 //! * [`handshake`]: before there is a session; [`stream`]: the socket;
 //! * [`extended`]: Parse, Bind, Describe, Execute, Close, Sync; [`simple`]: Query; [`copy`]: data of COPY FROM STDIN;
-//! * [`execute`]: running a statement and buffering its rows; [`wait`]: waiting for a ticket.
+//! * [`execute`]: running a statement and buffering its rows; [`wait`]: waiting for a ticket; [`host`]: what happens
+//!   when a statement computes for long.
 //!
 //! Invariants:
 //! 1. Bytes are written only after the durability of the answers they hold (architecture invariant 1).
@@ -24,6 +25,7 @@ mod copy;
 mod execute;
 mod extended;
 pub mod handshake;
+mod host;
 mod settings;
 mod simple;
 pub mod stream;
@@ -34,6 +36,7 @@ use std::collections::VecDeque;
 use std::future::{Future, poll_fn};
 use std::io;
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
 
 use hyades::session::{SessionOptions, TransactionStatus};
 use hyades::{Database, Error, Session, sqlstate};
@@ -42,12 +45,14 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::runtime::Handle;
 
 use self::extended::{Portals, Statements};
+use self::host::WorkerHost;
 use self::settings::Timeouts;
 use self::stream::{ClientStream, DetachedStream};
 use self::turn::Turn;
 use crate::codec::backend::{self, Severity};
 use crate::codec::frontend::{Frame, Message, decode, frame};
 use crate::codec::startup::Startup;
+use crate::hang_up::HangUpWatch;
 use crate::logging::seldom::{Seldom, seldom};
 use crate::registry::{Phase, Registration};
 
@@ -81,10 +86,11 @@ pub struct Client {
     pub registration: Registration,
     pub unread: Vec<u8>,
     pub limits: Limits,
-    /// `hyades.logging` unless the client says otherwise.
-    pub logging: &'static str,
+    /// Settings, unless the client says otherwise.
+    pub settings: Arc<Vec<(String, String)>>,
     /// The runtime whose timers run even when all workers compute.
     pub timers: Handle,
+    pub hang_ups: Arc<HangUpWatch>,
 }
 
 /// Which messages make sense now.
@@ -129,8 +135,6 @@ struct Connection<'a> {
     closing: bool,
     /// Where the answers of the open implicit transaction begin: they are taken back if it cannot be committed.
     implicit_start: Option<usize>,
-    /// The last statement that was not prepared took long: the next may as well.
-    slow_texts: bool,
     turn: Turn,
 }
 
@@ -187,8 +191,8 @@ impl<'a> Connection<'a> {
         stream: &'a mut ClientStream,
         client: Client,
     ) -> io::Result<Option<Connection<'a>>> {
-        let Client { startup, registration, unread, limits, logging, timers } = client;
-        let mut parameters = vec![("hyades.logging".to_owned(), logging.to_owned())];
+        let Client { startup, registration, unread, limits, settings, timers, hang_ups } = client;
+        let mut parameters = settings.to_vec();
         parameters.extend(startup.parameters);
         let options = SessionOptions { user: startup.user, database: startup.database, parameters };
         let mut session = match database.session(options) {
@@ -201,6 +205,12 @@ impl<'a> Connection<'a> {
             }
         };
         registration.control().attach(session.stop_request());
+        let host = WorkerHost { control: Arc::clone(registration.control()) };
+        session.attach(stream.peer_address(), Box::new(host.clone()));
+        session.set_host(Box::new(host));
+        if let Err(error) = hang_ups.add(&*stream, registration.control().process_id) {
+            tracing::warn!(%error, "if this client leaves while it computes, that will be seen late");
+        }
         session.set_process(registration.control().process_id);
         let mut answers = Answers::default();
         settings::report_all(&mut answers.bytes, &mut session);
@@ -223,7 +233,6 @@ impl<'a> Connection<'a> {
             remaining: VecDeque::new(),
             closing: false,
             implicit_start: None,
-            slow_texts: false,
             turn: Turn::default(),
         };
         connection.ready();
@@ -252,7 +261,7 @@ impl<'a> Connection<'a> {
             self.registration.control().take_cancel();
         }
         // Looked at after the mark was taken: set_phase marks first and the mark is gone now.
-        if self.registration.registry().phase() >= Phase::Terminating {
+        if self.is_to_end() {
             let error = self.session.abandon(wait::ending_error(self.registration.registry()));
             self.end_with(&error);
         }
@@ -454,7 +463,7 @@ impl<'a> Connection<'a> {
                     count => written += count,
                 },
                 () = self.registration.control().wake.notified() => {
-                    if self.registration.registry().phase() == Phase::Terminating {
+                    if self.is_to_end() {
                         return Err(io::ErrorKind::ConnectionAborted.into());
                     }
                 }
@@ -466,7 +475,10 @@ impl<'a> Connection<'a> {
     /// Waits for bytes from the client; false when the conversation is over.
     async fn receive(&mut self) -> io::Result<bool> {
         let status = self.session.transaction_status();
-        let patience = self.timeouts.idle_in_transaction.filter(|_| status != TransactionStatus::Idle);
+        let (patience, end): (_, fn() -> Error) = match status {
+            TransactionStatus::Idle => (self.timeouts.idle_session, settings::idle_session_error),
+            _ => (self.timeouts.idle_in_transaction, settings::idle_in_transaction_error),
+        };
         let deadline = patience.map(|patience| tokio::time::Instant::now() + patience);
         let held = self.turn.is_held();
         let silence = held.then(|| tokio::time::Instant::now() + turn::LONGEST_SILENCE);
@@ -485,7 +497,7 @@ impl<'a> Connection<'a> {
                 () = self.registration.control().wake.notified() => {}
                 () = settings::until(silence), if self.turn.is_held() => self.turn.give_up(),
                 () = settings::until(deadline), if deadline.is_some() => {
-                    let error = self.session.abandon(settings::idle_in_transaction_error());
+                    let error = self.session.abandon(end());
                     self.end_with(&error);
                     self.send().await?;
                     return Ok(false);
@@ -494,9 +506,12 @@ impl<'a> Connection<'a> {
         }
     }
 
-    /// Whether a shutdown ends this connection now that it waits for its client.
+    /// Whether a shutdown, or somebody, ends this connection now that it waits for its client.
     fn must_leave(&mut self, status: TransactionStatus) -> Option<Error> {
         let idle = status == TransactionStatus::Idle && self.mode == Mode::Ready;
+        if self.registration.control().is_terminated() {
+            return Some(self.session.abandon(wait::ending_error(self.registration.registry())));
+        }
         match self.registration.registry().phase() {
             Phase::Starting | Phase::Serving => None,
             Phase::Draining if !idle => None,

@@ -6,6 +6,7 @@
 
 pub mod codec;
 pub mod connection;
+pub mod hang_up;
 pub mod log_command;
 pub mod logging;
 pub mod registry;

@@ -7,7 +7,7 @@
 //! Invariant: marks are set before the bell rings, and the connection looks at them after it started to listen, so no ring is lost.
 
 use std::collections::HashMap;
-use std::sync::atomic::{AtomicI32, AtomicU8, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicI32, AtomicU8, Ordering};
 use std::sync::{Arc, OnceLock};
 
 use hyades::Error;
@@ -54,6 +54,10 @@ pub struct Control {
     pub process_id: i32,
     pub secret: [u8; 4],
     cancel: AtomicU8,
+    /// The client's end of the socket is closed.
+    gone: AtomicBool,
+    /// `pg_terminate_backend`.
+    terminated: AtomicBool,
     stop: OnceLock<Arc<StopRequest>>,
     pub wake: Notify,
 }
@@ -72,6 +76,29 @@ impl Control {
             stop.cancel();
         }
         self.wake.notify_one();
+    }
+
+    /// Ends the connection, whatever it does.
+    pub fn terminate(&self) {
+        self.terminated.store(true, Ordering::Release);
+        self.end_computing();
+        self.wake.notify_one();
+    }
+
+    pub fn is_terminated(&self) -> bool {
+        self.terminated.load(Ordering::Acquire)
+    }
+
+    /// Whether the client's end is closed. It may have sent much before that.
+    pub fn is_gone(&self) -> bool {
+        self.gone.load(Ordering::Acquire)
+    }
+
+    /// The statement that computes is the last one.
+    pub fn end_computing(&self) {
+        if let Some(stop) = self.stop.get() {
+            stop.end();
+        }
     }
 
     /// Takes the mark a cancel left.
@@ -169,6 +196,8 @@ impl Registry {
             process_id,
             secret: rand::random(),
             cancel: AtomicU8::new(CancelReason::None as u8),
+            gone: AtomicBool::new(false),
+            terminated: AtomicBool::new(false),
             stop: OnceLock::new(),
             wake: Notify::new(),
         });
@@ -183,6 +212,13 @@ impl Registry {
             && bool::from(subtle::ConstantTimeEq::ct_eq(&control.secret[..], secret))
         {
             control.cancel(CancelReason::User);
+        }
+    }
+
+    /// Notes that a client's end is closed.
+    pub fn mark_gone(&self, process_id: i32) {
+        if let Some(control) = self.connections.lock().get(&process_id) {
+            control.gone.store(true, Ordering::Release);
         }
     }
 
@@ -224,7 +260,7 @@ impl Registry {
         self.phase.store(phase as u8, Ordering::Release);
         for control in self.connections.lock().values() {
             if phase >= Phase::Terminating {
-                control.cancel(CancelReason::User);
+                control.end_computing();
             }
             control.wake.notify_one();
         }

@@ -18,6 +18,7 @@
 //! 4. A client in its handshake, or a thousand of them, keeps nobody else out.
 
 mod handshakes;
+mod keeper;
 mod listener;
 mod progress;
 mod signals;
@@ -43,6 +44,7 @@ use self::signals::Signals;
 use crate::connection::handshake::{Authentication, Gate, Visitor};
 use crate::connection::stream::ClientStream;
 use crate::connection::{self, Client, Handover, Limits};
+use crate::hang_up::HangUpWatch;
 use crate::logging::seldom::{Seldom, seldom};
 use crate::registry::{Phase, Registry};
 use crate::users::Users;
@@ -60,6 +62,9 @@ const POISONED_PATIENCE: Duration = Duration::from_secs(1);
 /// Sessions told to end have this long to do it.
 const TERMINATION_TIMEOUT: Duration = Duration::from_secs(5);
 
+/// Threads beyond those that workers and connections may need.
+const SPARE_THREADS: usize = 64;
+
 /// A sentence for the operator: why the server could not start or ended.
 pub type Sentence = String;
 
@@ -73,8 +78,8 @@ pub enum AuthenticationKind {
 /// Everything chosen at start.
 pub struct Options {
     pub config: Config,
-    /// `hyades.logging` of a session that does not say otherwise.
-    pub logging: &'static str,
+    /// Settings of a session that does not say otherwise.
+    pub settings: Vec<(String, String)>,
     /// `host:port`, at least one.
     pub listen: Vec<String>,
     /// Directory for a Unix socket.
@@ -111,8 +116,9 @@ struct Shared {
     database: OnceLock<Database>,
     workers: Handle,
     limits: Limits,
-    logging: &'static str,
+    settings: Arc<Vec<(String, String)>>,
     handshakes: Arc<Handshakes>,
+    hang_ups: Arc<HangUpWatch>,
     /// The Unix socket is the privileged door, not the loopback addresses.
     has_socket: bool,
 }
@@ -128,7 +134,9 @@ pub fn run(options: Options) -> Result<Ended, Sentence> {
     };
     let listening = build(Builder::new_current_thread())?;
     let mut builder = Builder::new_multi_thread();
-    builder.worker_threads(workers).thread_name("hyades-worker");
+    // Each connection may have a statement that computes for long, on a thread of its own.
+    let threads = workers + options.max_connections + SPARE_THREADS;
+    builder.worker_threads(workers).max_blocking_threads(threads).thread_name("hyades-worker");
     let workers = build(builder)?;
     let outcome = listening.block_on(serve(options, workers.handle().clone()));
     workers.shutdown_background();
@@ -140,6 +148,7 @@ async fn serve(mut options: Options, workers: Handle) -> Result<Ended, Sentence>
     raise_descriptor_limit(options.max_connections);
     let listeners = listener::bind(&options.listen, options.socket_directory.as_deref()).await?;
     let shared = Arc::new(share(&mut options, &listeners, workers)?);
+    tokio::spawn(keeper::keep_polled(shared.workers.clone()));
     let registry = Arc::clone(&shared.gate.registry);
     let poisoned = announce_poison(&mut options.config, &registry);
     let ready_line = listener::ready_line(&listeners);
@@ -192,13 +201,16 @@ fn share(options: &mut Options, listeners: &[Listener], workers: Handle) -> Resu
         patience: options.handshake_patience,
         reserved_for: if has_socket { "the Unix socket" } else { "loopback addresses" },
     };
+    let hang_ups = HangUpWatch::start(&gate.registry)
+        .map_err(|error| format!("could not start to watch for clients that leave: {error}"))?;
     Ok(Shared {
         gate,
         database: OnceLock::new(),
         workers,
         limits: options.limits,
-        logging: options.logging,
+        settings: Arc::new(std::mem::take(&mut options.settings)),
         handshakes: Handshakes::new(HANDSHAKES),
+        hang_ups: Arc::new(hang_ups),
         has_socket,
     })
 }
@@ -380,8 +392,9 @@ async fn lead_in(
         registration: guest.registration,
         unread: guest.unread,
         limits: shared.limits,
-        logging: shared.logging,
+        settings: Arc::clone(&shared.settings),
         timers: Handle::current(),
+        hang_ups: Arc::clone(&shared.hang_ups),
     };
     let handover = Handover { stream: guest.stream.detach()?, client };
     shared.workers.spawn(connection::serve(database.clone(), handover));

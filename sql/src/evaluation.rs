@@ -35,6 +35,7 @@ pub(crate) fn environment(user: &str, database: &str) -> Environment {
         user: user.to_owned(),
         database: database.to_owned(),
         stop: Arc::default(),
+        sessions: None,
         random: RefCell::new(Random::seeded(0)),
     }
 }

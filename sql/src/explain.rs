@@ -122,8 +122,21 @@ impl Names<'_> {
         if self.is_qualified { format!("{relation}.{column}") } else { column.to_owned() }
     }
 
+    /// Whether this is a column of `pg_stat_activity`, all its rows.
+    fn is_activity(&self, array: &Expr) -> bool {
+        let Expr::Register(register) = array else { return false };
+        self.scope.relations.iter().any(|relation| {
+            matches!(&relation.kind, RelationKind::Elements(arrays, _) if arrays.contains(register))
+        })
+    }
+
     fn register(&self, register: u16) -> String {
         for relation in &self.scope.relations {
+            if let RelationKind::Elements(arrays, _) = &relation.kind
+                && let Some(at) = arrays.iter().position(|known| *known == register)
+            {
+                return self.qualified(&relation.name, &relation.columns[at].0);
+            }
             if let RelationKind::Registers(registers) = &relation.kind
                 && let Some(at) = registers.iter().position(|known| *known == register)
             {
@@ -190,6 +203,7 @@ impl Names<'_> {
                 [wanted, array] => format!("({} = ANY ({}))", self.expr(wanted), self.expr(array)),
                 _ => self.list(arguments),
             },
+            Expr::Element { array, .. } if self.is_activity(array) => self.expr(array),
             Expr::Element { array, index } => format!("({})[{}]", self.expr(array), self.expr(index)),
             Expr::Array { items, .. } => format!("ARRAY[{}]", self.list(items)),
             Expr::Routine { callee, arguments } => format!("routine {callee}({})", self.list(arguments)),

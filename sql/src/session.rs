@@ -4,7 +4,7 @@
 //! the same arguments. It also never decides when an answer goes out: before sending anything to a client the caller awaits
 //! [`Session::pending_durability`] (architecture invariant 1).
 //!
-//! Files: `prepared` (compiled statements and their cache), `transaction` (the state machine), `run` (statements that run procedures), `routine` (CALL),
+//! Files: `activity` (what others see of a session), `prepared` (compiled statements and their cache), `transaction` (the state machine), `run` (statements that run procedures), `routine` (CALL),
 //! `schema` (DDL), `utility` (settings, EXPLAIN, PREPARE), `copy_in`, `copy_out`.
 //!
 //! The state machine is PostgreSQL's:
@@ -18,6 +18,7 @@
 //!                                                 <--ROLLBACK TO---------
 //! ```
 
+pub(crate) mod activity;
 mod copy_in;
 mod copy_out;
 mod foreign_key;
@@ -36,7 +37,7 @@ use std::sync::atomic::{AtomicI32, AtomicI64, Ordering};
 use hyades_engine::config::Config;
 use hyades_engine::db::{Engine, Flow, Interrupt, Savepoint, Worker};
 use hyades_engine::error::{Error, Result};
-use hyades_engine::guest::{self, Guest, Host, StopRequest};
+use hyades_engine::guest::{self, Guest, Host, Sessions, StopRequest, Visit};
 use hyades_engine::log::durable::Durability;
 use hyades_engine::procedure::frame::{Environment, Frame};
 use hyades_engine::procedure::routine::RoutineCompiler;
@@ -47,6 +48,8 @@ use hyades_engine::value::{SqlType, Value};
 use crate::evaluation;
 use crate::settings::Settings;
 use crate::statement::split;
+pub use activity::Controller;
+use activity::{Activities, Activity};
 use copy_in::CopyIn;
 pub use prepared::Prepared;
 use prepared::StatementCache;
@@ -63,6 +66,7 @@ struct Shared {
     engine: Arc<dyn Engine>,
     sessions: AtomicI32,
     transactions: AtomicI64,
+    activities: Arc<Activities>,
 }
 
 /// What a client says about itself when it connects.
@@ -154,6 +158,11 @@ pub struct Session {
     state: State,
     settings: Settings,
     environment: Environment,
+    /// Among those of the database.
+    number: i32,
+    activity: Arc<Activity>,
+    /// Where the statement lies that others see.
+    shown_statement: usize,
     /// `None` while it computes.
     guest: Option<Box<Guest>>,
     /// What the answers since the last [`Session::pending_durability`] depend on.
@@ -190,7 +199,12 @@ impl Database {
     /// A database on an engine that is open already.
     pub fn with_engine(engine: Arc<dyn Engine>) -> Database {
         Database {
-            shared: Arc::new(Shared { engine, sessions: AtomicI32::new(0), transactions: AtomicI64::new(0) }),
+            shared: Arc::new(Shared {
+                engine,
+                sessions: AtomicI32::new(0),
+                transactions: AtomicI64::new(0),
+                activities: Arc::default(),
+            }),
         }
     }
 
@@ -212,11 +226,18 @@ impl Database {
         let mut environment = evaluation::environment(&options.user, &options.database);
         environment.random = std::cell::RefCell::new(Random::unpredictable());
         environment.time_zone = settings.time_zone().clone();
-        Ok(Session {
+        environment.sessions = Some(Arc::clone(&self.shared.activities) as Arc<dyn Sessions>);
+        let stop = Arc::clone(&environment.stop);
+        let activity = Arc::new(Activity::new(&options.user, &options.database, process, stop));
+        self.shared.activities.add(process, &activity);
+        let session = Session {
             shared: Arc::clone(&self.shared),
             worker: self.shared.engine.worker(),
             state: State::Idle,
             settings,
+            number: process,
+            activity,
+            shown_statement: 0,
             guest: Some(Box::new(Guest::new(Arc::clone(&environment.stop)))),
             environment,
             durability: Durability::immediate(),
@@ -230,7 +251,9 @@ impl Database {
             executing: None,
             copy: None,
             spare_frames: Vec::new(),
-        })
+        };
+        session.show_application();
+        Ok(session)
     }
 
     /// What recovery found when the database was opened.
@@ -266,7 +289,8 @@ impl Session {
         match self.as_guest(|session| session.prepare_cached(sql, parameter_types)) {
             Ok(prepared) => Ok(prepared),
             Err(error) => {
-                self.fail_transaction();
+                self.as_guest(Session::fail_transaction);
+                self.show_state(false);
                 Err(Interrupt::Failed(error))
             }
         }
@@ -283,15 +307,19 @@ impl Session {
         parameters: &[Value],
         output: &mut dyn Output,
     ) -> Flow<Completion> {
-        match self.as_guest(|session| session.execute_inner(statement, parameters, output)) {
+        self.show_statement(statement);
+        let outcome = self.as_guest(|session| session.execute_inner(statement, parameters, output));
+        let outcome = match outcome {
             Err(Interrupt::Failed(error)) => {
                 self.running = None;
                 self.executing = None;
-                self.fail_transaction();
+                self.as_guest(Session::fail_transaction);
                 Err(Interrupt::Failed(error))
             }
             other => other,
-        }
+        };
+        self.show_state(matches!(outcome, Err(Interrupt::Wait(_))));
+        outcome
     }
 
     /// Commits the implicit transaction, if one is open: at Sync and at the end of a simple query.
@@ -300,7 +328,9 @@ impl Session {
     /// Those of the commit; the transaction is rolled back then.
     pub fn end_implicit(&mut self) -> Flow<()> {
         if self.state == State::Implicit {
-            self.as_guest(Session::commit_transaction)?;
+            let outcome = self.as_guest(Session::commit_transaction);
+            self.show_state(matches!(outcome, Err(Interrupt::Wait(_))));
+            outcome?;
         }
         Ok(())
     }
@@ -311,7 +341,8 @@ impl Session {
         self.running = None;
         self.executing = None;
         self.copy = None;
-        self.fail_transaction();
+        self.as_guest(Session::fail_transaction);
+        self.show_state(false);
         error
     }
 
@@ -348,12 +379,22 @@ impl Session {
 
     /// Computes as the guest of this thread (`hyades_engine::guest`).
     pub fn as_guest<T>(&mut self, compute: impl FnOnce(&mut Session) -> T) -> T {
-        let visit = guest::enter(self.guest.take());
+        let visit = self.enter();
         let value = compute(self);
+        self.leave(visit);
+        value
+    }
+
+    /// Enters, to compute beside the session for it.
+    pub fn enter(&mut self) -> Visit {
+        guest::enter(self.guest.take())
+    }
+
+    /// Ends what [`Session::enter`] began.
+    pub fn leave(&mut self, visit: Visit) {
         if let Some(guest) = visit.leave() {
             self.guest = Some(guest);
         }
-        value
     }
 
     /// A setting's value as SHOW prints it.
@@ -379,11 +420,13 @@ impl Session {
     /// Makes `pg_backend_pid()` answer this number, which the server gave the client.
     pub fn set_process(&mut self, process: i32) {
         self.process = process;
+        self.activity.set_process(process);
     }
 }
 
 impl Drop for Session {
     fn drop(&mut self) {
+        self.shared.activities.remove(self.number);
         if self.worker.in_transaction() {
             self.worker.rollback();
         }

@@ -226,6 +226,9 @@ impl<T: Access> Run<'_, T> {
                 add_line(&mut error, &format!("(and {} more)", lines - MOST_CONTEXT_LINES));
             }
             if let Some(handler) = handler {
+                if error.state == sqlstate::QUERY_CANCELED {
+                    self.environment.stop.withdraw();
+                }
                 self.transaction.rollback_to(handler.savepoint);
                 self.frame.errors.truncate(handler.errors);
                 self.frame.errors.push(Error::Input(error));

@@ -28,12 +28,16 @@ use super::deep::with_stack;
 use super::frame::{Environment, RowBuffer};
 use super::ir::{BinaryOperator, Expr};
 use crate::error::{Error, Result, sqlstate};
+use crate::guest;
 use crate::storage::row::RowLayout;
 use crate::txn::RowInPlace;
 use crate::value::scalar::{Scalar, decide, is_comparison};
 use crate::value::{SqlType, Value, arithmetic, cast, compare, function, like};
 
 pub(super) use scalar::{Places, scalar};
+
+/// Bytes from which comparing texts is counted as work.
+const LONG_TEXT: usize = 4096;
 
 /// Levels of nesting that the compiler lets an expression have without looking at the stack.
 pub const MAXIMUM_DEPTH: usize = 500;
@@ -278,6 +282,7 @@ fn in_list(inner: &Expr, list: &[Expr], context: &Context<'_>) -> Result<Option<
         return Ok(if list.is_empty() { Some(false) } else { None });
     }
     let as_char = is_char(inner, context);
+    guest::spend_for(list.len() * 2)?;
     let mut has_null = false;
     for candidate in list {
         let candidate = operand(candidate, context)?;
@@ -297,6 +302,9 @@ fn comparison(
     context: &Context<'_>,
 ) -> Result<Option<bool>> {
     if let (Some(a), Some(b)) = (peek_text(left, context), peek_text(right, context)) {
+        if a.len() > LONG_TEXT {
+            guest::spend_for(a.len() / 64)?;
+        }
         let order = if is_char(left, context) || is_char(right, context) {
             compare::char_order(a, b)
         } else {

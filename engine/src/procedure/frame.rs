@@ -9,7 +9,7 @@ use std::sync::Arc;
 use super::access::Scratch;
 use super::ir::{Instruction, Label, Procedure, RowSlot, Severity, SpoolSlot, StageRun, TableIndex};
 use crate::error::{Error, SqlState};
-use crate::guest::StopRequest;
+use crate::guest::{Sessions, StopRequest};
 use crate::local_arc::LocalArc;
 use crate::storage::row::RowLayout;
 use crate::txn::{Cursor, Savepoint};
@@ -29,6 +29,8 @@ pub struct Environment {
     pub database: String,
     /// From another thread: whether the run shall fail; looked at every few instructions.
     pub stop: Arc<StopRequest>,
+    /// For `pg_cancel_backend` and `pg_terminate_backend`.
+    pub sessions: Option<Arc<dyn Sessions>>,
     /// State of `random()` and `gen_random_uuid()`; in a cell, because expressions see the environment only shared.
     pub random: RefCell<Random>,
 }
@@ -43,6 +45,7 @@ impl Default for Environment {
             user: String::new(),
             database: String::new(),
             stop: Arc::default(),
+            sessions: None,
             random: RefCell::new(Random::seeded(0)),
         }
     }

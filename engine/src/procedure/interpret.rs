@@ -28,6 +28,9 @@ const PIN_INTERVAL: u32 = 1024;
 /// What that many instructions are at least, as work of a guest.
 const PIN_UNITS: u32 = 4 * PIN_INTERVAL;
 
+/// Bytes that are copied in about ten nanoseconds.
+const BYTES_PER_UNIT: usize = 64;
+
 /// Runs a procedure from where its frame stands until the outermost procedure returns, fails, or must wait.
 pub(crate) fn run<T: Access>(
     transaction: &mut T,
@@ -103,6 +106,16 @@ impl<T: Access> Places for Run<'_, T> {
             None => self.frame.rows.get(row)?.bytes.as_slice(),
         };
         if bytes.is_empty() { None } else { Some((layout, bytes)) }
+    }
+}
+
+/// What it takes to make a value, a copy for example: only long ones count.
+#[inline]
+fn weight(value: &Value) -> usize {
+    match value {
+        Value::Text(text) => text.len() / BYTES_PER_UNIT,
+        Value::Array(array) => array.values.len(),
+        _ => 0,
     }
 }
 
@@ -254,6 +267,7 @@ impl<'r, T: Access> Run<'r, T> {
             Some(scalar) => self.frame.registers[usize::from(into)].put_scalar(scalar),
             None => {
                 let value = evaluate(expr, &self.context())?;
+                guest::spend_for(weight(&value))?;
                 self.frame.registers[usize::from(into)].put(value);
             }
         }
@@ -461,7 +475,9 @@ impl<'r, T: Access> Run<'r, T> {
         emitted.clear();
         let context = self.context();
         for value in values {
-            emitted.push(evaluate(value, &context)?);
+            let value = evaluate(value, &context)?;
+            guest::spend_for(weight(&value))?;
+            emitted.push(value);
         }
         let Some(spool) = self.frame.emits_to else {
             let result = self.sink.row(&mut emitted);

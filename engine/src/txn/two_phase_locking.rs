@@ -38,6 +38,7 @@ use crossbeam_epoch::{self as epoch, Guard};
 
 use crate::catalog::{CatalogChange, RoutineId, TableId, TableName};
 use crate::error::{Abort, Error};
+use crate::guest;
 use crate::log::record::OperationsWriter;
 use crate::log::record::command::WriteSetHash;
 use crate::mutant::{self, Mutant};
@@ -75,6 +76,9 @@ const REMEMBERED_TABLES: usize = 64;
 /// Tables whose ids are the same modulo this are looked for.
 const PLACE_NOTES: usize = 32;
 
+/// What it takes to put a row back, and to give a lock back, as work of a guest.
+const UNITS_PER_UNDONE_ROW: u32 = 30;
+const UNITS_PER_LOCK: usize = 8;
 /// Buffers beyond this size are given back when the transaction that needed them ends.
 const KEPT_BYTES: usize = 1 << 20;
 
@@ -333,6 +337,7 @@ impl<P: Protocol> LockingTransaction<P> {
         let guard = epoch::pin();
         while self.undo.len() > length {
             let Some(undo) = self.undo.pop() else { return };
+            guest::pass(UNITS_PER_UNDONE_ROW);
             match undo.action {
                 UndoAction::Row { table, key_end, old } => {
                     let table = &self.tables[table].table;
@@ -361,6 +366,7 @@ impl<P: Protocol> LockingTransaction<P> {
     /// Releases everything and forgets the transaction.
     fn end(&mut self, token: &P::CommitToken, trace: Trace) {
         let shared = &*self.shared;
+        guest::pass_for(self.held.len() * UNITS_PER_LOCK);
         for resource in self.held.drain(..) {
             shared.locks.release(&shared.protocol, self.id, resource, |mode, meta| {
                 shared.protocol.released(mode, meta, token, trace);

@@ -20,6 +20,7 @@ mod time;
 
 use super::{SqlType, Value, compare};
 use crate::error::{Error, Result, sqlstate};
+use crate::guest::{self, Stop};
 use crate::procedure::frame::Environment;
 
 pub use catalog::{lookup, names};
@@ -155,7 +156,14 @@ functions! {
     /// Also `session_user`: nobody becomes somebody else.
     CurrentUser: IDENTITY,
     CurrentDatabase: IDENTITY,
+    /// `pg_cancel_backend`
+    CancelBackend: SESSIONS,
+    /// `pg_terminate_backend`
+    TerminateBackend: SESSIONS,
 }
+
+/// Bytes of text that a function looks at in about ten nanoseconds.
+const BYTES_PER_UNIT: usize = 8;
 
 /// How far the result depends on more than the arguments.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -179,15 +187,19 @@ pub struct LooksAt {
     pub chance: bool,
     /// User, database or time zone of the session.
     pub identity: bool,
+    /// What other sessions do, or it acts on them.
+    pub sessions: bool,
 }
 
 impl LooksAt {
-    pub const NOTHING: LooksAt = LooksAt { clock: false, times: false, chance: false, identity: false };
+    pub const NOTHING: LooksAt =
+        LooksAt { clock: false, times: false, chance: false, identity: false, sessions: false };
     pub const CLOCK: LooksAt = LooksAt { clock: true, ..LooksAt::NOTHING };
     pub const TIMES: LooksAt = LooksAt { times: true, ..LooksAt::NOTHING };
     pub const CHANCE: LooksAt = LooksAt { chance: true, ..LooksAt::NOTHING };
     /// Texts made from times need the time zone too.
     pub const IDENTITY: LooksAt = LooksAt { identity: true, ..LooksAt::NOTHING };
+    pub const SESSIONS: LooksAt = LooksAt { sessions: true, ..LooksAt::NOTHING };
     pub const LOCAL_TIME: LooksAt = LooksAt::TIMES.and(LooksAt::IDENTITY);
 
     /// What either of them looks at.
@@ -198,6 +210,7 @@ impl LooksAt {
             times: self.times || other.times,
             chance: self.chance || other.chance,
             identity: self.identity || other.identity,
+            sessions: self.sessions || other.sessions,
         }
     }
 }
@@ -255,7 +268,7 @@ impl Function {
 
     pub fn volatility(self) -> Volatility {
         let looks_at = self.looks_at();
-        if looks_at.clock || looks_at.chance {
+        if looks_at.clock || looks_at.chance || looks_at.sessions {
             Volatility::Volatile
         } else if looks_at == LooksAt::NOTHING {
             Volatility::Immutable
@@ -270,6 +283,7 @@ pub fn call(function: Function, arguments: &[Value], environment: &Environment) 
     if function.is_strict() && arguments.iter().any(Value::is_null) {
         return Ok(Value::Null);
     }
+    guest::spend_for(weight(arguments))?;
     match function {
         Function::Greatest => Ok(extreme(arguments, std::cmp::Ordering::Greater)),
         Function::Least => Ok(extreme(arguments, std::cmp::Ordering::Less)),
@@ -285,6 +299,8 @@ pub fn call(function: Function, arguments: &[Value], environment: &Environment) 
             let bytes = environment.random.borrow_mut().bytes();
             Ok(Value::Uuid(uuid::Builder::from_random_bytes(bytes).into_uuid().into_bytes()))
         }
+        Function::CancelBackend => stop_session(arguments, Stop::Cancel, environment),
+        Function::TerminateBackend => stop_session(arguments, Stop::End, environment),
         Function::Now
         | Function::StatementTimestamp
         | Function::ClockTimestamp
@@ -315,6 +331,26 @@ pub fn call(function: Function, arguments: &[Value], environment: &Environment) 
             None => string::call(function, arguments),
         },
     }
+}
+
+fn stop_session(arguments: &[Value], stop: Stop, environment: &Environment) -> Result<Value> {
+    match (arguments, &environment.sessions) {
+        ([Value::Integer(process)], Some(sessions)) => sessions.stop(*process, stop).map(Value::Boolean),
+        _ => Ok(Value::Boolean(false)),
+    }
+}
+
+/// What a function has to do about: nearly all look once at everything they are given.
+fn weight(arguments: &[Value]) -> usize {
+    arguments
+        .iter()
+        .map(|argument| match argument {
+            Value::Text(text) => 1 + text.len() / BYTES_PER_UNIT,
+            Value::Bytea(bytes) => 1 + bytes.len() / BYTES_PER_UNIT,
+            Value::Array(array) => 1 + array.values.len(),
+            _ => 1,
+        })
+        .sum()
 }
 
 /// GREATEST and LEAST: NULLs are left out.

@@ -8,9 +8,13 @@
 use compact_str::CompactString;
 
 use crate::error::{Error, Result, SqlState};
+use crate::guest;
 
 /// Not among the engine's general codes: only LIKE has it.
 const INVALID_ESCAPE_SEQUENCE: SqlState = SqlState("22025");
+
+/// Steps of the matcher between two words to [`guest`].
+const STEPS_PER_SPENDING: u32 = 1024;
 
 /// Whether the text matches the pattern. A pattern that ends in a lone backslash is an error if the match gets there.
 pub fn matches(text: &str, pattern: &str) -> Result<bool> {
@@ -18,7 +22,12 @@ pub fn matches(text: &str, pattern: &str) -> Result<bool> {
     let (mut t, mut p) = (0, 0);
     // Where to go on after a mismatch: behind the last '%', one character of text further.
     let mut retry: Option<(usize, usize)> = None;
+    let mut steps = 0_u32;
     loop {
+        steps += 1;
+        if steps.is_multiple_of(STEPS_PER_SPENDING) {
+            guest::spend(STEPS_PER_SPENDING / 4)?;
+        }
         let step = match pattern.get(p) {
             Some(b'%') => {
                 p += 1;

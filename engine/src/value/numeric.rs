@@ -20,6 +20,7 @@ use smallvec::SmallVec;
 
 use super::BigDecimal;
 use crate::error::{Error, Result, sqlstate};
+use crate::guest;
 
 pub use power::{exponential, logarithm, logarithm_of_base, power, square_root};
 
@@ -57,6 +58,9 @@ pub fn is_within_limits(number: &BigDecimal) -> bool {
     let scale = number.fractional_digit_count();
     (0..=MAXIMUM_SCALE).contains(&scale) && magnitude_exponent(number) <= MAXIMUM_WHOLE_DIGITS
 }
+
+/// Products of 64-bit words in about ten nanoseconds.
+const WORDS_PER_UNIT: u64 = 8;
 
 /// The number, if it is within limits.
 fn checked(number: BigDecimal) -> Result<BigDecimal> {
@@ -373,7 +377,15 @@ fn aligned(left: &BigDecimal, right: &BigDecimal) -> (BigInt, BigInt, i64) {
     (at_scale(left), at_scale(right), scale)
 }
 
+/// Says what an operation on these will take: nobody looks inside the arithmetic of large numbers.
+fn spend(left: &BigDecimal, right: &BigDecimal) -> Result<()> {
+    let words = |number: &BigDecimal| number.as_bigint_and_scale().0.bits() / 64 + 1;
+    let steps = words(left).saturating_mul(words(right));
+    guest::spend(u32::try_from(steps / WORDS_PER_UNIT).unwrap_or(u32::MAX).saturating_add(2))
+}
+
 pub fn add(left: &BigDecimal, right: &BigDecimal) -> Result<BigDecimal> {
+    guest::spend(2)?;
     let (a, b, scale) = aligned(left, right);
     checked(BigDecimal::new(a + b, scale))
 }
@@ -384,6 +396,7 @@ pub fn subtract(left: &BigDecimal, right: &BigDecimal) -> Result<BigDecimal> {
 }
 
 pub fn multiply(left: &BigDecimal, right: &BigDecimal) -> Result<BigDecimal> {
+    spend(left, right)?;
     let ((a, a_scale), (b, b_scale)) = (left.as_bigint_and_scale(), right.as_bigint_and_scale());
     let product = BigDecimal::new(&*a * &*b, a_scale + b_scale);
     if a_scale + b_scale > MAXIMUM_SCALE {
@@ -400,6 +413,7 @@ pub fn divide(left: &BigDecimal, right: &BigDecimal) -> Result<BigDecimal> {
     if right.is_zero() {
         return Err(division_by_zero());
     }
+    spend(left, right)?;
     checked(quotient(left, right, division_scale(left, right)))
 }
 
@@ -420,6 +434,7 @@ pub fn divide_whole(left: &BigDecimal, right: &BigDecimal) -> Result<BigDecimal>
     if right.is_zero() {
         return Err(division_by_zero());
     }
+    spend(left, right)?;
     let (a, b, _) = aligned(left, right);
     checked(BigDecimal::new(a / b, 0))
 }
@@ -429,6 +444,7 @@ pub fn modulo(left: &BigDecimal, right: &BigDecimal) -> Result<BigDecimal> {
     if right.is_zero() {
         return Err(division_by_zero());
     }
+    spend(left, right)?;
     let (a, b, scale) = aligned(left, right);
     Ok(BigDecimal::new(a % b, scale))
 }

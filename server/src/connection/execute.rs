@@ -4,9 +4,7 @@
 //! rows beyond the limit move to the portal and are handed out by the following Executes. As in PostgreSQL a
 //! portal is suspended whenever the limit was reached, even if no row is left.
 
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::Duration;
-
+use hyades::engine::guest;
 use hyades::session::{Completion, Notice, Output, Response, ResultColumn, TransactionStatus};
 use hyades::{Error, Result, Value, sqlstate};
 use jiff::tz::TimeZone;
@@ -15,6 +13,9 @@ use super::extended::{Portal, Progress, format_of};
 use super::{Connection, Mode};
 use crate::codec::backend;
 use crate::codec::frontend::Format;
+
+/// Bytes of a row that are encoded in about ten nanoseconds.
+const BYTES_PER_UNIT: usize = 4;
 
 /// Where a statement's rows go; rebuilt each time its call is repeated.
 struct ResultSink<'a> {
@@ -47,6 +48,7 @@ impl Output for ResultSink<'_> {
         let format = |index| format_of(self.formats, index);
         backend::data_row(self.out, values, self.columns, format, self.time_zone);
         self.rows += 1;
+        guest::spend_for((self.out.len() - before) / BYTES_PER_UNIT)?;
         self.check_limit(before)
     }
 
@@ -89,7 +91,6 @@ impl Connection<'_> {
             return Ok(Finished { completion, rows: 0, rows_start: self.answers.bytes.len() });
         }
         let prepared = &statement.prepared;
-        let _timer = self.start_timer();
         let start = self.answers.bytes.len();
         let columns = match prepared.response() {
             Response::Rows(columns) => &columns[..],
@@ -112,10 +113,7 @@ impl Connection<'_> {
                 rows,
                 limit_bytes: self.limits.result_bytes,
             };
-            let session = &mut self.session;
-            let outcome = without_blocking(&statement.slow, || {
-                session.execute(prepared, &portal.parameters, &mut sink)
-            });
+            let outcome = self.session.execute(prepared, &portal.parameters, &mut sink);
             rows = sink.rows;
             match outcome {
                 Ok(completion) => {
@@ -184,6 +182,7 @@ impl Connection<'_> {
             }
             Some(Response::CopyIn { columns }) => {
                 let columns = *columns;
+                let _timer = self.start_timer();
                 let finished = self.run_statement(portal).await?;
                 portal.progress = Progress::Done { tag: "".into() };
                 self.finish_statement(&finished, columns, false);
@@ -191,6 +190,7 @@ impl Connection<'_> {
             }
             _ => {}
         }
+        let _timer = self.start_timer();
         let finished = self.run_statement(portal).await?;
         match (limit, &finished.completion) {
             (Some(limit), Completion::Tag(tag)) if returns_rows && finished.rows >= limit => {
@@ -241,27 +241,6 @@ impl Connection<'_> {
         backend::command_complete(&mut self.answers.bytes, &tag_of_part(tag, count));
         portal.progress = Progress::Done { tag: std::mem::take(tag) };
     }
-}
-
-/// Statements above this are slow. The coarse clock steps every 1 to 10 ms, so less could not be told from nothing.
-const SLOW: Duration = Duration::from_millis(20);
-
-fn coarse_now() -> Duration {
-    // Monotonic clocks do not run backwards nor below zero.
-    rustix::time::clock_gettime(rustix::time::ClockId::MonotonicCoarse).try_into().unwrap_or_default()
-}
-
-/// Computes in place, and notes whether that took long. A statement that did so before hands its worker's other connections to
-/// another thread first; that costs a wake-up, too much for short statements.
-fn without_blocking<T>(slow: &AtomicBool, compute: impl FnOnce() -> T) -> T {
-    let start = coarse_now();
-    let was_slow = slow.load(Ordering::Relaxed);
-    let value = if was_slow { tokio::task::block_in_place(compute) } else { compute() };
-    let is_slow = coarse_now().saturating_sub(start) > SLOW;
-    if is_slow != was_slow {
-        slow.store(is_slow, Ordering::Relaxed);
-    }
-    value
 }
 
 /// The bytes that hold the first `limit` rows (with notices between them), and how many rows there are.

@@ -9,7 +9,6 @@
 use std::borrow::Cow;
 use std::collections::HashMap;
 use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
 
 use foldhash::fast::RandomState;
 use hyades::engine::error::SqlState;
@@ -28,16 +27,14 @@ const DUPLICATE_CURSOR: SqlState = SqlState("42P03");
 /// A prepared statement of this connection.
 pub(super) struct Statement {
     pub(super) prepared: Arc<Prepared>,
-    /// An execution took long.
-    pub(super) slow: AtomicBool,
     /// The statement that it deallocates.
     pub(super) deallocates: Option<String>,
 }
 
 impl Statement {
-    pub(super) fn new(prepared: Arc<Prepared>, slow: bool) -> Arc<Statement> {
+    pub(super) fn new(prepared: Arc<Prepared>) -> Arc<Statement> {
         let deallocates = deallocated_name(prepared.text());
-        Arc::new(Statement { prepared, slow: AtomicBool::new(slow), deallocates })
+        Arc::new(Statement { prepared, deallocates })
     }
 }
 
@@ -80,7 +77,7 @@ impl Statements {
     }
 
     fn insert(&mut self, name: &str, prepared: Arc<Prepared>) {
-        let statement = Statement::new(prepared, false);
+        let statement = Statement::new(prepared);
         if name.is_empty() {
             self.unnamed = Some(statement);
         } else {
@@ -261,6 +258,7 @@ pub(super) fn format_of(formats: &[Format], index: usize) -> Format {
 impl Connection<'_> {
     pub(super) async fn parse(&mut self, name: &str, query: &str, types: TypeIds<'_>) -> Result<()> {
         let mut parameter_types = std::mem::take(&mut self.statements.parameter_types);
+        let _timer = self.start_timer();
         let prepared = match self.check_parse(name, types, &mut parameter_types) {
             Ok(()) => self.complete(|session| session.prepare(query, &parameter_types)).await,
             Err(error) => Err(self.session.abandon(error)),
@@ -298,7 +296,11 @@ impl Connection<'_> {
     }
 
     pub(super) fn bind(&mut self, bind: &Bind<'_>) -> Result<()> {
-        match self.try_bind(bind) {
+        // The texts of values may be long.
+        let visit = self.session.enter();
+        let bound = self.try_bind(bind);
+        self.session.leave(visit);
+        match bound {
             Ok(()) => {
                 backend::bind_complete(&mut self.answers.bytes);
                 Ok(())

@@ -46,6 +46,7 @@ pub(super) struct Timeouts {
     pub(super) statement: Option<Duration>,
     pub(super) lock: Option<Duration>,
     pub(super) idle_in_transaction: Option<Duration>,
+    pub(super) idle_session: Option<Duration>,
     /// A setting was changed in the open transaction, whose end may change it back.
     changed_in_transaction: bool,
 }
@@ -57,6 +58,7 @@ impl Timeouts {
             statement: read("statement_timeout"),
             lock: read("lock_timeout"),
             idle_in_transaction: read("idle_in_transaction_session_timeout"),
+            idle_session: read("idle_session_timeout"),
             changed_in_transaction: false,
         }
     }
@@ -89,6 +91,10 @@ pub(super) async fn until(deadline: Option<Instant>) {
 
 pub(super) fn idle_in_transaction_error() -> Error {
     Error::input(SqlState("25P03"), "terminating connection due to idle-in-transaction timeout")
+}
+
+pub(super) fn idle_session_error() -> Error {
+    Error::input(SqlState("57P05"), "terminating connection due to idle-session timeout")
 }
 
 impl Connection<'_> {

@@ -5,7 +5,6 @@
 
 use std::collections::VecDeque;
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
 
 use hyades::Result;
 use hyades::session::Response;
@@ -14,6 +13,9 @@ use super::extended::{Portal, Statement};
 use super::{Connection, Mode};
 use crate::codec::backend;
 use crate::codec::frontend::Format;
+
+/// Statements of one text between two looks at the world.
+const STATEMENTS_PER_TURN: u32 = 64;
 
 /// The text without its last semicolon, if there is no other: then it is certainly one statement, and needs no splitting.
 fn single_statement(sql: &str) -> Option<&str> {
@@ -48,13 +50,30 @@ impl Connection<'_> {
 
     /// Runs what is left of a simple query, up to its end, an error, or a COPY FROM STDIN.
     pub(super) async fn run_remaining(&mut self) {
+        let mut turn = 0;
         while let Some((offset, sql)) = self.remaining.pop_front() {
-            let outcome = self.run_simple(&sql).await;
+            turn += 1;
+            let outcome = match self.look_up(turn).await {
+                Ok(()) => self.run_simple(&sql).await,
+                Err(error) => Err(error),
+            };
             if outcome.is_err() || self.mode != Mode::Ready {
                 return self.end_query(outcome, offset).await;
             }
         }
         self.end_query(Ok(()), 0).await;
+    }
+
+    /// Between two statements of a text: obeys who wants it to end, and lets others run now and then.
+    async fn look_up(&mut self, turn: u32) -> Result<()> {
+        if !turn.is_multiple_of(STATEMENTS_PER_TURN) {
+            return Ok(());
+        }
+        tokio::task::yield_now().await;
+        match self.stop_reason() {
+            Some(error) => Err(self.session.abandon(error)),
+            None => Ok(()),
+        }
     }
 
     /// Ends a simple query, unless a COPY has interrupted it.
@@ -72,6 +91,8 @@ impl Connection<'_> {
 
     async fn run_simple(&mut self, sql: &str) -> Result<()> {
         self.begin_answers();
+        // Compiling may compute what is constant.
+        let _timer = self.start_timer();
         let prepared = self.complete(|session| session.prepare(sql, &[])).await?;
         let start = self.answers.bytes.len();
         let out = &mut self.answers.bytes;
@@ -85,10 +106,9 @@ impl Connection<'_> {
             Response::CopyIn { columns } => copy_columns = *columns,
             Response::NoData | Response::CopyOut { .. } => {}
         }
-        let statement = Statement::new(prepared, self.slow_texts);
+        let statement = Statement::new(prepared);
         let portal = Portal { statement: Some(Arc::clone(&statement)), ..Portal::default() };
         let outcome = self.run_statement(&portal).await;
-        self.slow_texts = statement.slow.load(Ordering::Relaxed);
         match outcome {
             Ok(finished) => {
                 self.finish_statement(&finished, copy_columns, true);

@@ -4,6 +4,7 @@
 //! machine that is gone while the connection is idle, the user timeout finds one while answers wait to be taken.
 
 use std::io;
+use std::net::SocketAddr;
 use std::os::fd::{AsFd, BorrowedFd};
 use std::pin::Pin;
 use std::task::{Context, Poll};
@@ -50,6 +51,14 @@ impl ClientStream {
         })
     }
 
+    /// Where the client is; `None` behind a Unix socket.
+    pub fn peer_address(&self) -> Option<SocketAddr> {
+        match self {
+            ClientStream::Tcp(stream) => stream.peer_addr().ok(),
+            ClientStream::Unix(_) => None,
+        }
+    }
+
     /// Answers leave at once; silent deaths are noticed.
     pub fn configure(&self) -> io::Result<()> {
         let ClientStream::Tcp(stream) = self else {
@@ -64,16 +73,9 @@ impl ClientStream {
         Ok(())
     }
 
-    fn descriptor(&self) -> BorrowedFd<'_> {
-        match self {
-            ClientStream::Tcp(stream) => stream.as_fd(),
-            ClientStream::Unix(stream) => stream.as_fd(),
-        }
-    }
-
     /// Whether the client has closed its side, even if bytes from it are still unread.
     pub fn hung_up(&self) -> bool {
-        let descriptor = self.descriptor();
+        let descriptor = self.as_fd();
         let mut polled = [PollFd::new(&descriptor, PollFlags::RDHUP)];
         let now = Timespec { tv_sec: 0, tv_nsec: 0 };
         matches!(rustix::event::poll(&mut polled, Some(&now)), Ok(count) if count > 0)
@@ -84,6 +86,15 @@ impl ClientStream {
         match self {
             ClientStream::Tcp(stream) => stream.try_write(bytes),
             ClientStream::Unix(stream) => stream.try_write(bytes),
+        }
+    }
+}
+
+impl AsFd for ClientStream {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        match self {
+            ClientStream::Tcp(stream) => stream.as_fd(),
+            ClientStream::Unix(stream) => stream.as_fd(),
         }
     }
 }

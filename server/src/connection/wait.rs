@@ -6,10 +6,12 @@
 //! | a cancel request, statement_timeout  | 57014                                          |
 //! | lock_timeout                         | 55P03                                          |
 //! | the client closes its side           | rolled back, the connection ends               |
+//! | pg_terminate_backend                 | 57P01, the connection ends                     |
 //! | shutdown after the time for draining | 57P01, the connection ends                     |
 //! | the database is poisoned             | the reason, the connection ends                |
 //!
 //! Before the answer to a deadlock the session waits for its turn in the same way (`turn`).
+//! A statement that computes hears of the same through its session's request to stop, and here it is said by whom.
 //!
 //! A ticket that has fired already means "let others run": the task goes to the end of its worker's queue.
 //!
@@ -34,7 +36,7 @@ use crate::registry::{CancelReason, Control, Phase, Registry};
 /// Input read ahead at most while a statement waits.
 const READ_AHEAD_LIMIT_BYTES: usize = 1 << 20;
 /// How often a socket that is not read is asked whether its client is still there.
-const HANG_UP_CHECK_INTERVAL: Duration = Duration::from_millis(500);
+const HANG_UP_CHECK_INTERVAL: Duration = Duration::from_millis(50);
 
 /// Why all connections end.
 pub(super) fn ending_error(registry: &Registry) -> Error {
@@ -111,15 +113,21 @@ impl Connection<'_> {
 
     /// A running statement only knows that it was interrupted; this says by whom.
     fn explain(&mut self, error: Error) -> Error {
-        if error.sqlstate() == sqlstate::QUERY_CANCELED { self.stop_reason().unwrap_or(error) } else { error }
+        match error.sqlstate() {
+            sqlstate::QUERY_CANCELED | sqlstate::ADMIN_SHUTDOWN => self.stop_reason().unwrap_or(error),
+            _ => error,
+        }
     }
 
     /// Why the statement must stop, if it must.
-    fn stop_reason(&mut self) -> Option<Error> {
+    pub(super) fn stop_reason(&mut self) -> Option<Error> {
         let reason = self.registration.control().take_cancel();
-        if self.registration.registry().phase() >= Phase::Terminating {
+        if self.is_to_end() {
             self.closing = true;
             return Some(ending_error(self.registration.registry()));
+        }
+        if self.registration.control().is_gone() {
+            return Some(self.vanished());
         }
         (reason != CancelReason::None).then(|| cancel_error(reason))
     }
@@ -159,6 +167,12 @@ impl Connection<'_> {
                 }
             }
         }
+    }
+
+    /// Whether somebody else ends this connection, whatever it does.
+    pub(super) fn is_to_end(&self) -> bool {
+        self.registration.registry().phase() >= Phase::Terminating
+            || self.registration.control().is_terminated()
     }
 
     fn vanished(&mut self) -> Error {

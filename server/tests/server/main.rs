@@ -7,6 +7,7 @@
 mod bench_command;
 mod drivers;
 mod foreign_keys;
+mod guests;
 mod hostile;
 mod lifecycle;
 mod log_command;

@@ -170,3 +170,9 @@ pub(crate) fn kinds(answers: &[Answer]) -> String {
 pub(crate) fn state(answers: &[Answer]) -> String {
     answers.iter().find(|answer| answer.kind == b'E').and_then(|error| error.field(b'C')).unwrap_or_default()
 }
+
+/// Asks the server to cancel what this process runs.
+pub(crate) fn cancel_request(server: &Server, process_id: i32, secret: &[u8]) {
+    let body = [&80_877_102_u32.to_be_bytes(), &process_id.to_be_bytes()[..], secret].concat();
+    server.connect().write_all(&message(0, &body)[1..]).unwrap();
+}

@@ -1,6 +1,7 @@
 //! The walk over sqlparser's expressions.
 
 use hyades_engine::error::{Error, Result, sqlstate};
+use hyades_engine::guest;
 use hyades_engine::procedure::deep::{Deep, LEVELS};
 use hyades_engine::procedure::evaluate::MAXIMUM_DEPTH;
 use hyades_engine::procedure::ir::{BinaryOperator, Expr};
@@ -17,12 +18,16 @@ use crate::statement::split::too_deep;
 const RED_ZONE_BYTES: usize = 128 << 10;
 const STACK_SEGMENT_BYTES: usize = 2 << 20;
 
+/// What it takes to bind a node of an expression, as work of a guest.
+const UNITS_PER_NODE: u32 = 20;
+
 impl Binder<'_> {
     /// Binds an expression. Nesting is bounded, and the stack grows with it.
     pub(crate) fn expression(&mut self, node: &ast::Expr) -> Result<Bound> {
         if self.depth >= DEEPEST_EXPRESSION {
             return Err(too_deep());
         }
+        guest::spend(UNITS_PER_NODE)?;
         self.depth += 1;
         let bound = stacker::maybe_grow(RED_ZONE_BYTES, STACK_SEGMENT_BYTES, || self.expression_inner(node));
         self.depth -= 1;

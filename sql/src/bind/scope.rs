@@ -21,6 +21,8 @@ pub(crate) enum RelationKind {
     Table { table: Arc<Table>, row: RowSlot },
     /// Registers, one for each column.
     Registers(Vec<Register>),
+    /// Arrays in registers, one for each column; the current row is that of the number in the last register.
+    Elements(Vec<Register>, Register),
 }
 
 /// One item of FROM.
@@ -53,6 +55,10 @@ impl Relation {
                 Expr::Column { row: *row, column: u16::try_from(column).unwrap_or(u16::MAX) }
             }
             RelationKind::Registers(registers) => Expr::Register(registers[column]),
+            RelationKind::Elements(arrays, current) => Expr::Element {
+                array: Box::new(Expr::Register(arrays[column])),
+                index: Box::new(Expr::Register(*current)),
+            },
         }
     }
 }
@@ -231,7 +237,7 @@ impl Binder<'_> {
             None => {
                 let hidden = self.scope.relations.iter().find(|relation| match &relation.kind {
                     RelationKind::Table { table, .. } => table.definition().name.name == name,
-                    RelationKind::Registers(_) => false,
+                    RelationKind::Registers(_) | RelationKind::Elements(..) => false,
                 });
                 let error = match hidden {
                     Some(relation) => Error::input(

@@ -70,7 +70,7 @@ impl Compiler<'_> {
         };
         let source = Source::Table { table: Arc::clone(&table), row };
         let item = Item { intent: Intent::Write, ..Item::new(source, label.clone()) };
-        let (levels, constant) = order::levels(vec![item], conditions);
+        let (levels, constant) = order::levels(vec![item], conditions)?;
         Ok(Changed { table, row, levels, constant, outputs, label })
     }
 

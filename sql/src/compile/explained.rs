@@ -52,6 +52,9 @@ impl Compiler<'_> {
         let steering = names.conditions(&level.choice.steering);
         let filter = names.conditions(&level.choice.filter);
         let node = match &level.source {
+            Source::Series(_) if level.label.starts_with(super::from::ACTIVITY) => {
+                PlanNode::new(format!("Function Scan on {}", level.label))
+            }
             Source::Series(_) => PlanNode::new(
                 format!("Function Scan on generate_series {}", level.label)
                     .replace("generate_series generate_series", "generate_series"),

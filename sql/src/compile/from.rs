@@ -10,8 +10,8 @@ use hyades_engine::catalog::{Returns, RoutineDefinition, RoutineKind};
 use hyades_engine::error::{Result, sqlstate};
 use hyades_engine::procedure::ir::{CalleeIndex, Expr, Impatience, Intent, Register, RowSlot, Strength};
 use hyades_engine::storage::table::Table;
-use hyades_engine::value::SqlType;
-use hyades_engine::value::function::lookup;
+use hyades_engine::value::function::{Function, lookup};
+use hyades_engine::value::{SqlType, Value};
 use sqlparser::ast::{
     FunctionArg, FunctionArgExpr, JoinConstraint, JoinOperator, ObjectName, TableAlias, TableFactor,
     TableFunctionArgs, TableWithJoins,
@@ -20,8 +20,13 @@ use sqlparser::ast::{
 use super::Compiler;
 use super::access::Choice;
 use crate::bind::scope::{Relation, RelationKind, fold, parts};
+use crate::bind::session_call::{SessionCall, SessionFunction};
 use crate::bind::{Binder, Place};
 use crate::expr;
+use crate::session::activity;
+
+/// The view of all sessions.
+pub(crate) const ACTIVITY: &str = "pg_stat_activity";
 
 /// Left joins in one query; each doubles the code.
 const MOST_LEFT_JOINS: usize = 6;
@@ -205,6 +210,9 @@ impl Compiler<'_> {
     }
 
     fn table_item(&mut self, name: &ObjectName, alias: Option<&TableAlias>) -> Result<Item> {
+        if is_activity(name) {
+            return self.activity_item(alias, Place::of(name));
+        }
         let table = self.binder.table(name)?;
         let row = self.code.new_row()?;
         let alias_name = alias.map(|alias| self.binder.alias(&alias.name)).transpose()?;
@@ -214,6 +222,37 @@ impl Compiler<'_> {
             if relation.name == own_name { own_name } else { format!("{own_name} {}", relation.name) };
         self.add_relation(relation, alias, Place::of(name))?;
         Ok(Item::new(Source::Table { table, row }, label))
+    }
+
+    /// `pg_stat_activity`: arrays that the session fills when the statement starts, and a series that counts their elements.
+    fn activity_item(&mut self, alias: Option<&TableAlias>, place: Place) -> Result<Item> {
+        let mut arrays = Vec::with_capacity(activity::COLUMNS.len());
+        for column in 0..activity::COLUMNS.len() {
+            let into = self.binder.new_register()?;
+            let function = SessionFunction::Activity(column);
+            self.binder.session_calls.push(SessionCall { function, arguments: Vec::new(), into });
+            arrays.push(into);
+        }
+        let current = self.binder.new_register()?;
+        let alias_name = alias.map(|alias| self.binder.alias(&alias.name)).transpose()?;
+        let label = alias_name.as_ref().map_or(ACTIVITY.to_owned(), |alias| format!("{ACTIVITY} {alias}"));
+        let one = Expr::Const(Value::Integer(1));
+        let stop = Expr::Call {
+            function: Function::Cardinality,
+            arguments: arrays.iter().take(1).map(|array| Expr::Register(*array)).collect(),
+        };
+        let relation = Relation {
+            name: alias_name.unwrap_or_else(|| ACTIVITY.to_owned()),
+            columns: activity::COLUMNS
+                .iter()
+                .map(|(name, sql_type)| ((*name).to_owned(), *sql_type))
+                .collect(),
+            kind: RelationKind::Elements(arrays, current),
+            is_qualified_only: false,
+        };
+        self.add_relation(relation, alias, place)?;
+        let series = Series { start: one.clone(), stop, step: one, sql_type: SqlType::Integer, current };
+        Ok(Item::new(Source::Series(series), label))
     }
 
     fn series_item(
@@ -259,11 +298,7 @@ impl Compiler<'_> {
         let (Some(stop), Some(start)) = (values.pop(), values.pop()) else {
             return Err(self.binder.no_function(&shown, &types, place));
         };
-        let one = if sql_type == SqlType::Integer {
-            hyades_engine::value::Value::Integer(1)
-        } else {
-            hyades_engine::value::Value::BigInt(1)
-        };
+        let one = if sql_type == SqlType::Integer { Value::Integer(1) } else { Value::BigInt(1) };
         let current = self.binder.new_register()?;
         let alias_name = alias.map(|alias| self.binder.alias(&alias.name)).transpose()?;
         let own_name = alias_name.unwrap_or_else(|| "generate_series".to_owned());
@@ -315,6 +350,15 @@ impl Compiler<'_> {
         let (is_set, is_strict) = (definition.returns.is_set(), definition.is_strict);
         let source = RoutineSource { callee, arguments, registers, is_set, is_strict };
         Ok(Item::new(Source::Routine(source), own_name))
+    }
+}
+
+fn is_activity(name: &ObjectName) -> bool {
+    let Ok(parts) = parts(name) else { return false };
+    match parts.as_slice() {
+        [name] => fold(name) == ACTIVITY,
+        [schema, name] => fold(schema) == "pg_catalog" && fold(name) == ACTIVITY,
+        _ => false,
     }
 }
 

@@ -8,20 +8,26 @@
 
 use std::collections::HashMap;
 
+use hyades_engine::error::Result;
+use hyades_engine::guest;
 use hyades_engine::procedure::ir::{Expr, Register, RowSlot};
 
 use super::access::{self, Choice};
 use super::from::{Item, Level, Source};
 use crate::expr;
 
+/// What it takes to look at an item, as work of a guest.
+const UNITS_PER_ITEM: usize = 2;
+
 /// Orders the items into loops and gives each condition to the first loop that can check it. Conditions that read no item come back.
-pub(crate) fn levels(items: Vec<Item>, conditions: Vec<Expr>) -> (Vec<Level>, Vec<Expr>) {
+pub(crate) fn levels(items: Vec<Item>, conditions: Vec<Expr>) -> Result<(Vec<Level>, Vec<Expr>)> {
     let mut order = Order::new(items, conditions);
     let mut levels = Vec::with_capacity(order.items.len());
     while let Some(next) = order.pick() {
+        guest::spend_for(UNITS_PER_ITEM * order.items.len())?;
         levels.extend(order.place(next));
     }
-    (levels, order.constant)
+    Ok((levels, order.constant))
 }
 
 /// A condition that no loop has taken yet.

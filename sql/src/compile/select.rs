@@ -261,7 +261,7 @@ impl Compiler<'_> {
         let distinct = self.distinct(select, &outputs)?;
         self.binder.aggregate_mode = AggregateMode::Forbidden("in LIMIT");
         let limits = self.limits(query)?;
-        let (levels, constant) = order::levels(items, conditions);
+        let (levels, constant) = order::levels(items, conditions)?;
         let mut bound =
             BoundSelect { levels, constant, outputs, group, having, having_places, order, distinct, limits };
         self.check_locking(query, select, bound.is_grouped(self.binder.aggregates.len()))?;

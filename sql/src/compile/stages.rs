@@ -14,6 +14,7 @@ use super::loops::Absent;
 use super::rows::Sink;
 use super::select::{BoundDistinct, BoundSelect, OrderTarget, described};
 use crate::bind::aggregate::Aggregate;
+use crate::bind::scope::RelationKind;
 use crate::bind::{AGGREGATE_PLACEHOLDER, GROUP_PLACEHOLDER, Place};
 use crate::expr;
 use crate::plan::{AggregateCall, AggregateStage, Distinct, RunPlan, SortKey, Stages, Tag};
@@ -217,10 +218,13 @@ impl Compiler<'_> {
         let mut ungrouped: Option<Expr> = None;
         let is_free = |part: &Expr| match part {
             Expr::Column { .. } => true,
-            Expr::Register(register) => self.binder.scope.relations.iter().any(|relation| {
-                matches!(&relation.kind, crate::bind::scope::RelationKind::Registers(registers)
-                    if registers.contains(register))
-            }),
+            Expr::Register(register) => {
+                self.binder.scope.relations.iter().any(|relation| match &relation.kind {
+                    RelationKind::Registers(registers) => registers.contains(register),
+                    RelationKind::Elements(_, current) => current == register,
+                    RelationKind::Table { .. } => false,
+                })
+            }
             _ => false,
         };
         find(expr, &is_free, &mut ungrouped);

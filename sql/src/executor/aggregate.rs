@@ -6,6 +6,7 @@
 use std::collections::{HashMap, HashSet};
 
 use hyades_engine::error::{Error, Result, sqlstate};
+use hyades_engine::guest;
 use hyades_engine::value::{BigDecimal, SqlType, Value, compare, numeric};
 
 use super::{Row, grouping_bytes};
@@ -219,6 +220,7 @@ impl Groups {
         self.groups
             .into_iter()
             .map(|group| {
+                guest::spend(4)?;
                 let mut row = group.keys;
                 for (accumulator, call) in group.accumulators.into_iter().zip(&stage.calls) {
                     row.push(accumulator.result(call)?);

@@ -21,6 +21,9 @@ fn objection(procedure: &Procedure, instruction: &Instruction) -> Option<&'stati
     if instruction.looks_at(procedure).clock {
         return Some("it asks for the time of day while it runs");
     }
+    if instruction.looks_at(procedure).sessions {
+        return Some("it acts on other sessions");
+    }
     if let Some((table, TableUse::Scan)) = instruction.effects().table {
         match &procedure.tables[usize::from(table)].definition.primary_key {
             None => return Some("it scans a table without a primary key, whose rows are in no order"),
@@ -57,10 +60,10 @@ pub(super) fn judge(procedure: &Procedure) -> Replayability {
         match &procedure.replay {
             Replayability::Deterministic { uses_clock, uses_random, uses_identity } => {
                 seen = seen.and(LooksAt {
-                    clock: false,
                     times: *uses_clock,
                     chance: *uses_random,
                     identity: *uses_identity,
+                    ..LooksAt::NOTHING
                 });
             }
             unknown @ Replayability::Unknown(_) => return unknown.clone(),

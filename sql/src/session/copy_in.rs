@@ -13,6 +13,7 @@ use std::sync::Arc;
 
 use hyades_engine::db::{Flow, Interrupt, Savepoint};
 use hyades_engine::error::{Abort, Error, Result, sqlstate};
+use hyades_engine::guest;
 use hyades_engine::procedure::frame::{Frame, RowSink};
 use hyades_engine::value::binary::invalid_utf8;
 use hyades_engine::value::{Value, text};
@@ -22,6 +23,10 @@ use super::{Completion, Prepared, Session};
 use crate::plan::{Action, CopyInPlan, Plan};
 use fields::{Field, split_csv, split_text};
 use lines::Lines;
+
+/// What a line of COPY costs, and what a unit of that reads.
+const UNITS_PER_LINE: usize = 10;
+const BYTES_PER_UNIT: usize = 4;
 
 /// COPY FROM in progress.
 pub(super) struct CopyIn {
@@ -182,6 +187,7 @@ impl Session {
                 }
             };
             copy.line_number += lines.count;
+            guest::spend_for(UNITS_PER_LINE + lines.text.len() / BYTES_PER_UNIT)?;
             if copy.skips_header {
                 copy.skips_header = false;
                 continue;

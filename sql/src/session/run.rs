@@ -8,6 +8,7 @@ use std::sync::Arc;
 
 use hyades_engine::db::{Flow, Interrupt, Savepoint};
 use hyades_engine::error::{Abort, Error, Result, sqlstate};
+use hyades_engine::guest;
 use hyades_engine::procedure::frame::{Frame, Message, RowSink};
 use hyades_engine::procedure::ir::Procedure;
 use hyades_engine::storage::routine::Routine;
@@ -198,7 +199,18 @@ impl Session {
         for (register, value) in frame.registers.iter_mut().zip(parameters) {
             register.clone_from(value);
         }
+        let mut activity = Vec::new();
         for call in &run.session_calls {
+            if let SessionFunction::Activity(column) = call.function {
+                // One look for all columns.
+                if column == 0 {
+                    activity = self.shared.activities.columns();
+                }
+                if let Some(values) = activity.get_mut(column) {
+                    frame.registers[usize::from(call.into)] = std::mem::take(values);
+                }
+                continue;
+            }
             let value = self.session_call(call, &frame.registers)?;
             frame.registers[usize::from(call.into)] = value;
         }
@@ -276,6 +288,7 @@ impl Session {
             (SessionFunction::SetConfig, [Value::Text(name), value, is_local]) => {
                 let new = self.settings.set(name, value.as_str(), is_local.as_bool() == Some(true))?;
                 self.refresh_environment();
+                self.show_application();
                 Ok(Value::text(new))
             }
             _ => Ok(Value::Null),
@@ -353,6 +366,7 @@ impl Session {
             let Some(rows) = self.staged_rows(parts, run)? else { return Ok(()) };
             if parts.apply.is_none() {
                 for mut row in rows {
+                    guest::spend(1)?;
                     direct(run, output).row(&mut row)?;
                 }
                 return Ok(());

@@ -52,6 +52,7 @@ impl Session {
             }
             State::Implicit | State::Block => {
                 self.environment.statement_time = now_us();
+                self.activity.begins_statement(self.environment.statement_time);
                 Ok(())
             }
             State::Failed => Err(aborted()),
@@ -63,6 +64,8 @@ impl Session {
         let now = now_us();
         self.environment.transaction_time = now;
         self.environment.statement_time = now;
+        self.activity.begins_transaction(now);
+        self.activity.begins_statement(now);
         self.transaction_number = 0;
     }
 
@@ -82,6 +85,8 @@ impl Session {
 
     /// Whatever the statement did is undone; a block stays open, failed.
     pub(super) fn fail_transaction(&mut self) {
+        // Whoever wanted the statement to stop has what they wanted.
+        self.environment.stop.withdraw();
         match self.state {
             State::Idle | State::Failed => {}
             State::Implicit => {

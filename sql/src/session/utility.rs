@@ -76,6 +76,7 @@ impl Session {
                 };
                 self.settings.set(name, value, *scope == SettingScope::Local)?;
                 self.refresh_environment();
+                self.show_application();
                 tag("SET")
             }
             SettingsCommand::Show(Some(name)) => {
@@ -101,6 +102,7 @@ impl Session {
                     None => self.settings.reset_all(),
                 }
                 self.refresh_environment();
+                self.show_application();
                 tag("RESET")
             }
             SettingsCommand::SetCharacteristics(modes) => {

@@ -5,16 +5,33 @@
 //! * When CASE, CAST and their like cannot be read, sqlparser tries them again as names, exponential again, and reports
 //!   the second failure; they stay what they are here.
 //! * `*` has no alias.
+//! * It is asked about every operator, and says there what the parser does as a guest (`hyades_engine::guest`).
 
 use std::any::TypeId;
+use std::cell::RefCell;
 
+use hyades_engine::error::Error;
+use hyades_engine::guest;
 use sqlparser::dialect::{Dialect, PostgreSqlDialect, Precedence};
 use sqlparser::keywords::Keyword;
 use sqlparser::parser::{Parser, ParserError};
 
 /// See the module head.
-#[derive(Debug)]
-pub(super) struct HyadesDialect;
+#[derive(Debug, Default)]
+pub(super) struct HyadesDialect {
+    /// Why the parser was stopped.
+    stopped: RefCell<Option<Error>>,
+}
+
+impl HyadesDialect {
+    /// Why the parser was stopped, if it was: what it says itself means nothing then.
+    pub(super) fn stopped(&self) -> Option<Error> {
+        self.stopped.borrow_mut().take()
+    }
+}
+
+/// What it takes to parse an operand, as work of a guest.
+const UNITS_PER_OPERAND: u32 = 100;
 
 const BASE: PostgreSqlDialect = PostgreSqlDialect {};
 
@@ -57,6 +74,10 @@ impl Dialect for HyadesDialect {
     }
 
     fn get_next_precedence(&self, parser: &Parser<'_>) -> Option<Result<u8, ParserError>> {
+        if let Err(error) = guest::spend(UNITS_PER_OPERAND) {
+            *self.stopped.borrow_mut() = Some(error);
+            return Some(Err(ParserError::ParserError("stopped".to_owned())));
+        }
         BASE.get_next_precedence(parser)
     }
 

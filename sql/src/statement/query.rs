@@ -1,6 +1,7 @@
 //! The statements that sqlparser parses, with its errors turned into PostgreSQL's.
 
 use hyades_engine::error::{Error, Result, sqlstate};
+use hyades_engine::guest;
 use sqlparser::ast::{Expr, FunctionArguments, ObjectName, Spanned};
 use sqlparser::parser::{Parser, ParserError};
 use sqlparser::tokenizer::{Location, Token, TokenWithSpan, Tokenizer, TokenizerError, Whitespace};
@@ -73,11 +74,15 @@ pub(crate) fn parse_type(sql: &str) -> Result<sqlparser::ast::DataType> {
     with_parser(sql, |parser| parser.parse_data_type())
 }
 
+/// What it takes to tokenize a character, as work of a guest.
+const UNITS_PER_CHARACTER: usize = 4;
+
 fn with_parser<T>(
     sql: &str,
     parse: impl FnOnce(&mut Parser<'_>) -> std::result::Result<T, ParserError>,
 ) -> Result<T> {
-    let dialect = HyadesDialect;
+    let dialect = HyadesDialect::default();
+    guest::spend_for(sql.len() * UNITS_PER_CHARACTER)?;
     let tokens = Tokenizer::new(&dialect, sql)
         .tokenize_with_location()
         .map_err(|error| tokenizer_error(sql, &error))?;
@@ -85,6 +90,9 @@ fn with_parser<T>(
     let mut parser =
         Parser::new(&dialect).with_recursion_limit(RECURSION_LIMIT).with_tokens_with_locations(tokens);
     let outcome = parse(&mut parser);
+    if let Some(error) = dialect.stopped() {
+        return Err(error);
+    }
     let next = parser.peek_token();
     match outcome {
         Ok(value) if next.token == Token::EOF => Ok(value),
@@ -139,7 +147,7 @@ fn lengthen(sql: &str, first: &mut TokenWithSpan, more: &str, token: &TokenWithS
         Token::EscapedStringLiteral(text) => {
             let (start, end) = (byte_offset(sql, token.span.start), byte_offset(sql, token.span.end));
             let escaped = format!("E{}", sql.get(start..end).unwrap_or_default());
-            match Tokenizer::new(&HyadesDialect, &escaped).tokenize().as_deref() {
+            match Tokenizer::new(&HyadesDialect::default(), &escaped).tokenize().as_deref() {
                 Ok([Token::EscapedStringLiteral(more)]) => text.push_str(more),
                 _ => return false,
             }

@@ -2,12 +2,16 @@
 
 use hyades_engine::error::{Error, Result, sqlstate};
 
+use hyades_engine::guest;
+
 use super::lexer::{Lexer, Token, TokenKind, character_position};
 
 /// Longest chain of operators within one list item that is given to the recursive parser, binder and evaluator.
 const LONGEST_OPERATOR_CHAIN: usize = 5_000;
 /// Dots in one name that are given to the parser: it takes time quadratic in them.
 const MOST_DOTS: usize = 100;
+/// What it takes to read a token, as work of a guest.
+const UNITS_PER_TOKEN: u32 = 4;
 /// PostgreSQL's limit on parameters.
 const LARGEST_PARAMETER: u32 = 65_535;
 
@@ -29,6 +33,7 @@ pub(crate) fn split(sql: &str) -> Result<Vec<(usize, String)>> {
     };
     loop {
         let token = lexer.next()?;
+        guest::spend(UNITS_PER_TOKEN)?;
         match token.kind {
             TokenKind::End => {
                 take(start, last_end);
@@ -62,6 +67,7 @@ pub(crate) fn survey(sql: &str) -> Result<Survey> {
     let (mut dots, mut is_after_dot) = (0, false);
     loop {
         let token = lexer.next()?;
+        guest::spend(UNITS_PER_TOKEN)?;
         costly.see(&token)?;
         if token.is_symbol(".") {
             dots += 1;

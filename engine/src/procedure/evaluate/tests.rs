@@ -22,6 +22,7 @@ pub(super) fn environment() -> Environment {
         user: "user".to_owned(),
         database: "database".to_owned(),
         stop: Default::default(),
+        sessions: None,
         random: RefCell::new(crate::value::random::Random::seeded(1)),
     }
 }

@@ -209,4 +209,6 @@ catalog! { others, OTHERS:
         signatures![IsFinite(DATE) -> BOOL, IsFinite(TIMESTAMP) -> BOOL, IsFinite(TIMESTAMPTZ) -> BOOL]
     },
     "gen_random_uuid" => signatures![GenRandomUuid() -> UUID],
+    "pg_cancel_backend" => signatures![CancelBackend(INT4) -> BOOL],
+    "pg_terminate_backend" => signatures![TerminateBackend(INT4) -> BOOL],
 }

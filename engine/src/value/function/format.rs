@@ -8,8 +8,9 @@ use std::str::Chars;
 use compact_str::CompactString;
 
 use super::string::{quote_identifier, quote_literal, too_large};
-use super::{Function, mismatch};
+use super::{BYTES_PER_UNIT, Function, mismatch};
 use crate::error::{Error, Result, sqlstate};
+use crate::guest;
 use crate::procedure::frame::Environment;
 use crate::value::{Value, text};
 
@@ -168,6 +169,7 @@ fn pad(result: &mut CompactString, shown: &str, specifier: &Specifier) -> Result
     if result.len().saturating_add(missing).saturating_add(shown.len()) > MAXIMUM_BYTES {
         return Err(too_large());
     }
+    guest::spend_for(4 + (missing + shown.len()) / BYTES_PER_UNIT)?;
     let blanks = std::iter::repeat_n(' ', missing);
     if specifier.is_left {
         result.push_str(shown);

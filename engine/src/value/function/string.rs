@@ -275,7 +275,10 @@ fn chr(code: i32) -> Result<Value> {
 }
 
 fn of_two_texts(function: Function, string: &CompactString, other: &CompactString) -> Result<Value> {
-    let in_set = |c: char| other.contains(c);
+    let is_trimming = matches!(function, Function::TrimBoth | Function::TrimLeft | Function::TrimRight);
+    let set =
+        if is_trimming { CharacterMap::of(other.chars().map(|c| (c, ()))) } else { CharacterMap::default() };
+    let in_set = |c: char| set.get(c).is_some();
     Ok(match function {
         Function::TrimBoth => Value::text(string.trim_matches(in_set)),
         Function::TrimLeft => Value::text(string.trim_start_matches(in_set)),
@@ -366,11 +369,28 @@ fn pad(function: Function, string: &str, length: i32, fill: &str) -> Result<Valu
     }))
 }
 
+/// What each of some characters stands for; where one comes more than once, the first counts.
+#[derive(Default)]
+struct CharacterMap<T>(Vec<(char, T)>);
+
+impl<T> CharacterMap<T> {
+    fn of(entries: impl Iterator<Item = (char, T)>) -> CharacterMap<T> {
+        let mut entries: Vec<(char, T)> = entries.collect();
+        entries.sort_by_key(|(character, _)| *character);
+        entries.dedup_by_key(|(character, _)| *character);
+        CharacterMap(entries)
+    }
+
+    fn get(&self, character: char) -> Option<&T> {
+        let found = self.0.binary_search_by_key(&character, |(known, _)| *known);
+        found.ok().and_then(|at| self.0.get(at)).map(|(_, value)| value)
+    }
+}
+
 fn translate(string: &str, from: &str, to: &str) -> CompactString {
-    let replaced = |c: char| match from.chars().position(|candidate| candidate == c) {
-        Some(index) => to.chars().nth(index),
-        None => Some(c),
-    };
+    let replacements = to.chars().map(Some).chain(std::iter::repeat(None));
+    let map = CharacterMap::of(from.chars().zip(replacements));
+    let replaced = |c: char| map.get(c).copied().unwrap_or(Some(c));
     string.chars().filter_map(replaced).collect()
 }
 
@@ -411,11 +431,7 @@ fn of_bytes_and_more(function: Function, arguments: &[Value]) -> Result<Value> {
             part(bytes, *start, Some(*length))
         }
         (Function::Position, [Value::Bytea(bytes), Value::Bytea(wanted)]) => {
-            let found = if wanted.is_empty() {
-                Some(0)
-            } else {
-                bytes.windows(wanted.len()).position(|window| window == &**wanted)
-            };
+            let found = if wanted.is_empty() { Some(0) } else { memchr::memmem::find(bytes, wanted) };
             Ok(Value::Integer(found.map_or(0, |at| i32::try_from(at + 1).unwrap_or(i32::MAX))))
         }
         (

@@ -18,6 +18,7 @@ fn environment() -> Environment {
         user: String::new(),
         database: String::new(),
         stop: Default::default(),
+        sessions: None,
         random: RefCell::new(Random::seeded(7)),
     }
 }

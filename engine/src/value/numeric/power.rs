@@ -16,9 +16,10 @@ use bigdecimal::num_traits::Zero;
 use super::{
     BigDecimal, GROUP_DIGITS, MAXIMUM_RESULT_SCALE, MINIMUM_SIGNIFICANT_DIGITS, checked, compare,
     count_digits, division_by_zero, from_i64, leading_group, magnitude_exponent, multiply, overflow,
-    power_of_ten, quotient, significant_digits, to_f64, to_i64, with_scale,
+    power_of_ten, quotient, significant_digits, spend, to_f64, to_i64, with_scale,
 };
 use crate::error::{Error, Result, sqlstate};
+use crate::guest;
 use crate::value::float;
 
 /// Digits computed beyond those shown.
@@ -32,6 +33,7 @@ fn power_error(message: &str) -> Error {
 
 /// At least 16 significant digits, not fewer places than the argument.
 pub fn square_root(number: &BigDecimal) -> Result<BigDecimal> {
+    spend(number, number)?;
     let (unscaled, old) = number.as_bigint_and_scale();
     if unscaled.sign() == Sign::Minus {
         return Err(power_error("cannot take square root of a negative number"));
@@ -56,6 +58,7 @@ pub fn exponential(number: &BigDecimal) -> Result<BigDecimal> {
 }
 
 fn exponential_to(number: &BigDecimal, scale: i64) -> Result<BigDecimal> {
+    spend_for_series(number, scale)?;
     let mut approximate = to_f64(number);
     if approximate.abs() >= MAXIMUM_EXPONENT {
         return if approximate > 0.0 { Err(overflow()) } else { Ok(BigDecimal::new(BigInt::zero(), scale)) };
@@ -178,6 +181,13 @@ pub fn logarithm_of_base(base: &BigDecimal, number: &BigDecimal) -> Result<BigDe
         return Err(division_by_zero());
     }
     checked(quotient(&number_logarithm, &base_logarithm, scale))
+}
+
+/// Says what a series to so many places will take.
+fn spend_for_series(number: &BigDecimal, scale: i64) -> Result<()> {
+    spend(number, number)?;
+    let digits = u32::try_from(scale).unwrap_or(0).saturating_add(16);
+    guest::spend(digits.saturating_mul(digits / 8))
 }
 
 /// `base` to the `exponent`.

@@ -1,0 +1,57 @@
+//! The worker as the host of a session that computes (`hyades::engine::guest`).
+//!
+//! A statement starts in place on its worker. If it takes longer than a quantum, the worker goes to another thread, with its queue and
+//! the sockets that it may have to poll; the statement goes on where it stands, on a thread that is its own then.
+//!
+//! `block_in_place` gives a worker away for the time of a closure, and takes it back if nobody has come for it yet. So the closure
+//! waits until another thread works: a task of its own is run. If that was another worker, this one may stay here; there
+//! is somebody who polls the sockets then, and the next call, soon, tries again. Decision: docs/decisions/2026-11-22-guests.md.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+use hyades::engine::guest;
+use hyades::session::Controller;
+
+use crate::registry::{CancelReason, Control};
+
+/// How long another thread may take to start before the statement goes on.
+const PATIENCE: Duration = Duration::from_micros(200);
+
+#[derive(Clone)]
+pub(super) struct WorkerHost {
+    pub(super) control: Arc<Control>,
+}
+
+impl guest::Host for WorkerHost {
+    fn overstayed(&mut self, _time: Duration) {
+        if self.control.is_gone() {
+            self.control.end_computing();
+        } else {
+            hand_over_worker();
+        }
+    }
+}
+
+/// What other sessions want of this one.
+impl Controller for WorkerHost {
+    fn stop(&self, stop: guest::Stop) {
+        match stop {
+            guest::Stop::Cancel => self.control.cancel(CancelReason::User),
+            guest::Stop::End => self.control.terminate(),
+        }
+    }
+}
+
+fn hand_over_worker() {
+    let somebody_works = Arc::new(AtomicBool::new(false));
+    let flag = Arc::clone(&somebody_works);
+    tokio::spawn(async move { flag.store(true, Ordering::Release) });
+    tokio::task::block_in_place(|| {
+        let end = Instant::now() + PATIENCE;
+        while !somebody_works.load(Ordering::Acquire) && Instant::now() < end {
+            std::thread::yield_now();
+        }
+    });
+}

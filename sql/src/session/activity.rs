@@ -1,0 +1,278 @@
+//! What the sessions of a database are doing, as others see it: `pg_stat_activity`, `pg_cancel_backend`, `pg_terminate_backend`.
+//!
+//! Each session writes its own [`Activity`]: two or three plain stores for each statement, and the statement itself only if it is another
+//! than the last one. Who looks reads them while they change, so what is shown may be of two moments.
+
+use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicI32, AtomicI64, AtomicU8, Ordering};
+use std::sync::{Arc, OnceLock};
+
+use hyades_engine::error::Result;
+use hyades_engine::guest::{Sessions, Stop, StopRequest};
+use hyades_engine::value::function::now_us;
+use hyades_engine::value::{ArrayElement, SqlType, Value};
+use parking_lot::Mutex;
+
+use super::transaction::State;
+use super::{Prepared, Session};
+
+/// The columns of `pg_stat_activity`: those of PostgreSQL's that mean something here.
+pub(crate) const COLUMNS: [(&str, SqlType); 14] = [
+    ("datname", SqlType::Text),
+    ("pid", SqlType::Integer),
+    ("usename", SqlType::Text),
+    ("application_name", SqlType::Text),
+    ("client_addr", SqlType::Text),
+    ("client_port", SqlType::Integer),
+    ("backend_start", SqlType::TimestampTz),
+    ("xact_start", SqlType::TimestampTz),
+    ("query_start", SqlType::TimestampTz),
+    ("wait_event_type", SqlType::Text),
+    ("wait_event", SqlType::Text),
+    ("state", SqlType::Text),
+    ("query", SqlType::Text),
+    ("backend_type", SqlType::Text),
+];
+
+/// Who carries out what others want of a session, where a flag for its statement is not enough.
+pub trait Controller: Send + Sync {
+    fn stop(&self, stop: Stop);
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u8)]
+pub(super) enum Doing {
+    Idle = 0,
+    Active = 1,
+    /// For a lock.
+    Waiting = 2,
+    IdleInTransaction = 3,
+    IdleInFailedTransaction = 4,
+}
+
+/// Texts are shown up to here (as in PostgreSQL); longer statements are not kept for it.
+const SHOWN_BYTES: usize = 1024;
+
+/// The statement that runs, or the last one.
+#[derive(Default)]
+enum Shown {
+    #[default]
+    Nothing,
+    Statement(Arc<Prepared>),
+    Beginning(String),
+}
+
+impl Shown {
+    fn of(statement: &Arc<Prepared>) -> Shown {
+        if statement.text().len() <= SHOWN_BYTES {
+            return Shown::Statement(Arc::clone(statement));
+        }
+        let end = statement.text().floor_char_boundary(SHOWN_BYTES);
+        Shown::Beginning(statement.text()[..end].to_owned())
+    }
+
+    fn text(&self) -> &str {
+        match self {
+            Shown::Nothing => "",
+            Shown::Statement(statement) => statement.text(),
+            Shown::Beginning(text) => text,
+        }
+    }
+}
+
+/// One session as others see it.
+pub(super) struct Activity {
+    user: String,
+    database: String,
+    started: i64,
+    process: AtomicI32,
+    application: Mutex<String>,
+    client: OnceLock<std::net::SocketAddr>,
+    doing: AtomicU8,
+    /// 0: none is open.
+    transaction_start: AtomicI64,
+    /// 0: there was none yet.
+    statement_start: AtomicI64,
+    statement: Mutex<Shown>,
+    stop: Arc<StopRequest>,
+    controller: OnceLock<Box<dyn Controller>>,
+}
+
+impl Activity {
+    pub(super) fn new(user: &str, database: &str, process: i32, stop: Arc<StopRequest>) -> Activity {
+        Activity {
+            user: user.to_owned(),
+            database: database.to_owned(),
+            started: now_us(),
+            process: AtomicI32::new(process),
+            application: Mutex::default(),
+            client: OnceLock::new(),
+            doing: AtomicU8::new(Doing::Idle as u8),
+            transaction_start: AtomicI64::new(0),
+            statement_start: AtomicI64::new(0),
+            statement: Mutex::default(),
+            stop,
+            controller: OnceLock::new(),
+        }
+    }
+
+    pub(super) fn set_process(&self, process: i32) {
+        self.process.store(process, Ordering::Relaxed);
+    }
+
+    pub(super) fn does(&self, doing: Doing) {
+        self.doing.store(doing as u8, Ordering::Relaxed);
+    }
+
+    pub(super) fn begins_transaction(&self, time: i64) {
+        self.transaction_start.store(time, Ordering::Relaxed);
+    }
+
+    pub(super) fn begins_statement(&self, time: i64) {
+        self.statement_start.store(time, Ordering::Relaxed);
+    }
+
+    fn stop(&self, stop: Stop) {
+        match (self.controller.get(), stop) {
+            (Some(controller), _) => controller.stop(stop),
+            (None, Stop::Cancel) => self.stop.cancel(),
+            (None, Stop::End) => self.stop.end(),
+        }
+    }
+
+    /// In the order of [`COLUMNS`].
+    fn row(&self) -> [Value; COLUMNS.len()] {
+        let doing = self.doing.load(Ordering::Relaxed);
+        let is = |wanted: Doing| doing == wanted as u8;
+        let text = |text: &str| Value::text(text);
+        let (wait_type, wait) = if is(Doing::Waiting) {
+            (text("Lock"), text("transactionid"))
+        } else if is(Doing::Active) {
+            (Value::Null, Value::Null)
+        } else {
+            (text("Client"), text("ClientRead"))
+        };
+        let state = if is(Doing::Active) || is(Doing::Waiting) {
+            "active"
+        } else if is(Doing::IdleInTransaction) {
+            "idle in transaction"
+        } else if is(Doing::IdleInFailedTransaction) {
+            "idle in transaction (aborted)"
+        } else {
+            "idle"
+        };
+        let time = |time: i64| if time == 0 { Value::Null } else { Value::TimestampTz(time) };
+        let transaction_start =
+            if is(Doing::Idle) { 0 } else { self.transaction_start.load(Ordering::Relaxed) };
+        let client = self.client.get();
+        [
+            text(&self.database),
+            Value::Integer(self.process.load(Ordering::Relaxed)),
+            text(&self.user),
+            text(&self.application.lock()),
+            client.map_or(Value::Null, |address| Value::text(address.ip().to_string())),
+            client.map_or(Value::Null, |address| Value::Integer(i32::from(address.port()))),
+            time(self.started),
+            time(transaction_start),
+            time(self.statement_start.load(Ordering::Relaxed)),
+            wait_type,
+            wait,
+            text(state),
+            text(self.statement.lock().text()),
+            text("client backend"),
+        ]
+    }
+}
+
+/// The sessions of a database, oldest first.
+#[derive(Default)]
+pub(super) struct Activities {
+    sessions: Mutex<BTreeMap<i32, Arc<Activity>>>,
+}
+
+impl std::fmt::Debug for Activities {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{} sessions", self.sessions.lock().len())
+    }
+}
+
+impl Activities {
+    pub(super) fn add(&self, number: i32, activity: &Arc<Activity>) {
+        self.sessions.lock().insert(number, Arc::clone(activity));
+    }
+
+    pub(super) fn remove(&self, number: i32) {
+        self.sessions.lock().remove(&number);
+    }
+
+    fn all(&self) -> Vec<Arc<Activity>> {
+        self.sessions.lock().values().cloned().collect()
+    }
+
+    /// Each column's values, as an array.
+    pub(super) fn columns(&self) -> Vec<Value> {
+        let mut columns: Vec<Vec<Value>> = vec![Vec::new(); COLUMNS.len()];
+        for activity in self.all() {
+            for (column, value) in columns.iter_mut().zip(activity.row()) {
+                column.push(value);
+            }
+        }
+        let element = |sql_type| ArrayElement::of(sql_type).unwrap_or(ArrayElement::Text);
+        columns
+            .into_iter()
+            .zip(COLUMNS)
+            .map(|(values, (_, sql_type))| Value::array(element(sql_type), values))
+            .collect()
+    }
+}
+
+impl Sessions for Activities {
+    fn stop(&self, process: i32, stop: Stop) -> Result<bool> {
+        let found =
+            self.all().into_iter().find(|activity| activity.process.load(Ordering::Relaxed) == process);
+        if let Some(activity) = &found {
+            activity.stop(stop);
+        }
+        Ok(found.is_some())
+    }
+}
+
+impl Session {
+    /// Others see that this statement runs.
+    pub(super) fn show_statement(&mut self, statement: &Arc<Prepared>) {
+        self.activity.does(Doing::Active);
+        // What is shown is kept, so no other statement comes to lie in its place.
+        let place = Arc::as_ptr(statement) as usize;
+        if self.shown_statement != place {
+            let shown = Shown::of(statement);
+            self.shown_statement = if matches!(shown, Shown::Statement(_)) { place } else { 0 };
+            *self.activity.statement.lock() = shown;
+        }
+    }
+
+    /// Others see what is left when a call of the session returns.
+    pub(super) fn show_state(&self, waits: bool) {
+        self.activity.does(match self.state {
+            _ if waits => Doing::Waiting,
+            State::Idle => Doing::Idle,
+            State::Implicit => Doing::Active,
+            State::Block => Doing::IdleInTransaction,
+            State::Failed => Doing::IdleInFailedTransaction,
+        });
+    }
+
+    pub(super) fn show_application(&self) {
+        if let Some(name) = self.settings.get("application_name") {
+            *self.activity.application.lock() = name;
+        }
+    }
+
+    /// Where the client is, and who carries out what others want of this session.
+    pub fn attach(&mut self, client: Option<std::net::SocketAddr>, controller: Box<dyn Controller>) {
+        if let Some(client) = client {
+            // A session has one client, so the first is the only one.
+            let _ = self.activity.client.set(client);
+        }
+        let _ = self.activity.controller.set(controller);
+    }
+}
