@@ -22,7 +22,7 @@ use hyades_engine::log::manifest::Manifest;
 use hyades_engine::lsn::LsnVector;
 use hyades_engine::protocol::serial::Serial;
 use hyades_engine::protocol::taurus::Taurus;
-use hyades_engine::protocol::{AccessMode, Append, CommitPayload, Protocol, Trace};
+use hyades_engine::protocol::{AccessMode, Append, AppendProgress, CommitPayload, Protocol, Trace};
 use rustix::fs::OFlags;
 
 const FILE_BYTES: u64 = 256 << 20;
@@ -169,6 +169,7 @@ fn run_worker<P: Protocol>(protocol: &P, worker: usize, done: &AtomicU64) -> hya
     let payload = CommitPayload { operations: &operations, is_barrier: false };
     let start = Instant::now();
     let mut number = 0_usize;
+    let mut progress = AppendProgress::default();
     while start.elapsed() < Duration::from_secs(3) {
         let chosen = [number * 7 % TUPLES, (number * 13 + 1) % TUPLES];
         protocol.begin(&mut dependencies);
@@ -176,7 +177,7 @@ fn run_worker<P: Protocol>(protocol: &P, worker: usize, done: &AtomicU64) -> hya
             protocol.acquired(AccessMode::Write, &tuples[tuple], &mut dependencies);
         }
         let token = loop {
-            match protocol.log_commit(worker, &mut dependencies, &payload)? {
+            match protocol.log_commit(worker, &mut dependencies, &payload, &mut progress)? {
                 Append::Done(token) => break token,
                 Append::Wait(ticket) => ticket.wait(),
             }
@@ -205,11 +206,12 @@ fn lone_commits(directory: &Path) -> hyades_engine::Result<()> {
     // Until the segments ahead are prepared: they share the device.
     std::thread::sleep(Duration::from_secs(1));
     let mut times = Vec::new();
+    let mut progress = AppendProgress::default();
     let watch = taurus.watch();
     for _ in 0..3000 {
         taurus.begin(&mut dependencies);
         let start = Instant::now();
-        if let Append::Done(token) = taurus.log_commit(0, &mut dependencies, &payload)? {
+        if let Append::Done(token) = taurus.log_commit(0, &mut dependencies, &payload, &mut progress)? {
             taurus.durability(&watch, &token).wait()?;
             times.push(start.elapsed());
         }

@@ -21,6 +21,7 @@ use crate::log::manifest::{check_configuration, lock_data_directory};
 use crate::log::record::MAX_LOGS;
 use crate::log::{BACKLOG_BYTES, Logs};
 use crate::lsn::Lsn;
+use crate::mutant::{self, Mutant};
 use crate::procedure::frame::{Environment, Frame, RowSink};
 use crate::procedure::interpret;
 use crate::procedure::ir::Procedure;
@@ -28,7 +29,7 @@ use crate::procedure::routine::RoutineCompiler;
 use crate::protocol::none::NoLog;
 use crate::protocol::serial::Serial;
 use crate::protocol::taurus::Taurus;
-use crate::protocol::{Append, Protocol};
+use crate::protocol::{Append, AppendProgress, Protocol};
 use crate::recovery::{Recovered, RecoveryReport, recover};
 use crate::storage::catalog::{Catalog, CatalogView};
 use crate::storage::routine::Routine;
@@ -263,6 +264,7 @@ impl<P: Protocol> Engine for Database<P> {
             is_open: false,
             call: None,
             head: Vec::new(),
+            append: AppendProgress::default(),
         })
     }
 
@@ -315,9 +317,18 @@ struct DatabaseWorker<P: Protocol, T: Transaction<P>> {
     /// The call that the open transaction is, and the bytes that its log record begins with.
     call: Option<Call>,
     head: Vec<u8>,
+    /// How far the attempt to commit that has to wait has come.
+    append: AppendProgress,
 }
 
 impl<P: Protocol, T: Transaction<P>> DatabaseWorker<P, T> {
+    /// A COMMIT that has to wait is not asked for again: what the transaction commits instead, if anything, is appended from its beginning.
+    fn give_up_commit(&mut self) {
+        if !mutant::is_active(Mutant::FragmentsOfAnother) {
+            self.append.reset();
+        }
+    }
+
     fn log_as_data(&mut self) {
         self.call = None;
         self.transaction.log_as_data();
@@ -450,6 +461,7 @@ impl<P: Protocol, T: Transaction<P>> Worker for DatabaseWorker<P, T> {
     }
 
     fn rollback_to(&mut self, savepoint: Savepoint) -> Durability {
+        self.give_up_commit();
         self.log_as_data();
         self.transaction.rollback_to(savepoint);
         self.protocol
@@ -478,6 +490,7 @@ impl<P: Protocol, T: Transaction<P>> Worker for DatabaseWorker<P, T> {
     }
 
     fn rollback(&mut self) -> Durability {
+        self.append.reset();
         let token = self.protocol.read_only_commit(self.transaction.dependencies());
         self.transaction.rollback(&token);
         self.is_open = false;

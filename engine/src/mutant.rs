@@ -53,6 +53,10 @@ pub enum Mutant {
     EndsBeforeDurable,
     /// Segments are prepared ahead of one that holds nothing yet (pitfall 14).
     PreparedTooEarly,
+    /// A COMMIT goes on with the fragments of one that was given up (pitfall 11).
+    FragmentsOfAnother,
+    /// A transaction takes the stripe of its own worker for the whole table.
+    EscalateOneStripe,
 }
 
 #[cfg(any(test, feature = "mutants"))]

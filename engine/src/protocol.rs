@@ -20,7 +20,7 @@ use crate::local_arc::LocalArc;
 use crate::log::durable::{Durability, DurableWatch};
 use crate::lsn::Lsn;
 
-pub use crate::log::Append;
+pub use crate::log::{Append, AppendProgress};
 
 /// The strength of an access. Two accesses conflict, and therefore order each other, unless [`AccessMode::is_compatible`].
 ///
@@ -146,12 +146,14 @@ pub trait Protocol: Send + Sync + 'static {
     /// Appends the transaction's log record: freezes its dependencies, reserves, fills, publishes (pitfall 2). All locks are still
     /// held. `worker` numbers the calling worker (0-based, below `MAX_WORKERS`); it chooses the log.
     /// An error means that nothing was reserved (out of log space: `DISK_FULL`) or that the database is poisoned.
-    /// A large transaction keeps its progress in `dependencies`: after `Wait` call again with the same payload.
+    /// A large transaction is appended piece by piece: after `Wait` call again with the same payload and the same `progress`, which
+    /// belongs to this attempt to commit and to nothing else; whoever gives the attempt up resets it.
     fn log_commit(
         &self,
         worker: usize,
         dependencies: &mut Self::Dependencies,
         payload: &CommitPayload<'_>,
+        progress: &mut AppendProgress,
     ) -> Result<Append<Self::CommitToken>>;
 
     /// The token of a transaction that wrote nothing or was rolled back: what it has seen must be durable before

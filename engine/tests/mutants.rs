@@ -18,7 +18,7 @@ use hyades_engine::log::store::LogReader;
 use hyades_engine::lsn::{Lsn, LsnVector};
 use hyades_engine::mutant::{Mutant, activate};
 use hyades_engine::protocol::taurus::{Dependencies, Taurus, TupleVectors};
-use hyades_engine::protocol::{AccessMode, Append, CommitPayload, Protocol, Trace};
+use hyades_engine::protocol::{AccessMode, Append, AppendProgress, CommitPayload, Protocol, Trace};
 use parking_lot::{Condvar, Mutex};
 
 /// The real disk, with durable writes that can be made to hang.
@@ -133,8 +133,13 @@ impl Fixture {
 
     fn commit(&self, worker: usize, mut dependencies: Dependencies, is_barrier: bool) -> LsnVector {
         let payload = CommitPayload { operations: &[7; 64], is_barrier };
+        let mut progress = AppendProgress::default();
         loop {
-            match self.taurus.log_commit(worker, &mut dependencies, &payload).expect("room comes") {
+            match self
+                .taurus
+                .log_commit(worker, &mut dependencies, &payload, &mut progress)
+                .expect("room comes")
+            {
                 Append::Done(token) => return token,
                 Append::Wait(ticket) => ticket.wait(),
             }

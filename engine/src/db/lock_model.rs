@@ -9,7 +9,7 @@ use crate::local_arc::LocalArc;
 use crate::log::durable::{Durability, DurableWatch};
 use crate::lsn::{Lsn, LsnVector};
 use crate::protocol::taurus::TupleVectors;
-use crate::protocol::{AccessMode, Append, CommitPayload, Protocol, Trace};
+use crate::protocol::{AccessMode, Append, AppendProgress, CommitPayload, Protocol, Trace};
 use crate::sync::{AtomicU64, Ordering};
 
 pub(super) const LOGS: usize = 3;
@@ -37,7 +37,7 @@ impl ModelLogs {
     /// Appends a record to `log`; answers what it leaves.
     pub(super) fn commit(&self, log: usize, vector: &mut LsnVector) -> LsnVector {
         let payload = CommitPayload { operations: &[], is_barrier: false };
-        match self.log_commit(log, vector, &payload) {
+        match self.log_commit(log, vector, &payload, &mut AppendProgress::default()) {
             Ok(Append::Done(token)) => token,
             _ => unreachable!("a model's log has room"),
         }
@@ -80,6 +80,7 @@ impl Protocol for ModelLogs {
         log: usize,
         vector: &mut LsnVector,
         _: &CommitPayload<'_>,
+        _: &mut AppendProgress,
     ) -> Result<Append<LsnVector>> {
         for (of, floor) in self.floor.iter().enumerate() {
             vector.raise_entry(of, Lsn(floor.load(Ordering::Acquire)));

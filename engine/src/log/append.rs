@@ -3,14 +3,18 @@
 //! A protocol freezes what its record says, then calls [`Logs::append_commit`], which reserves, fills and publishes. An
 //! oversized payload goes through [`Logs::append_fragments`] first: all pieces but the last, which carries the commit
 //! flag and the LSN vector. A full buffer refuses before anything is reserved; what has been appended so far is kept in
-//! [`AppendProgress`], and the caller comes again. An abandoned series of fragments never gets a last one: replay drops
-//! it.
+//! [`AppendProgress`], and the caller comes again. The progress belongs to one attempt to commit. Whoever gives that up (a COMMIT
+//! that was cancelled and rolled back, perhaps to a savepoint, from which the transaction goes on) resets it: an abandoned
+//! series of fragments never gets a last one, and replay drops it. A series is never continued with other operations; that is asserted.
+
+use xxhash_rust::xxh3::xxh3_64;
 
 use super::Logs;
 use super::buffer::{Refusal, Reservation};
 use super::record::{CommitHeader, encode_commit, encode_fragment};
 use crate::error::Result;
 use crate::lsn::Lsn;
+use crate::mutant::{self, Mutant};
 use crate::sync::Ordering;
 use crate::ticket::{Ticket, ticket};
 
@@ -24,7 +28,7 @@ pub enum Append<Token> {
 /// The header of the largest record: fixed part, id, bitmap and one entry for each log.
 const MAX_HEADER_BYTES: usize = 8 + 10 * (2 + super::record::MAX_LOGS);
 
-/// How far a large transaction has come, and memory for headers. Belongs to one transaction at a time.
+/// How far a large transaction's append has come, and memory for headers. Belongs to one attempt to commit at a time.
 #[derive(Debug, Default)]
 pub struct AppendProgress {
     header: Vec<u8>,
@@ -37,10 +41,23 @@ struct Fragmented {
     transaction: u64,
     /// Bytes of the operations that stand in the log.
     done: usize,
+    /// Bytes of all operations.
+    length: usize,
+    /// Of the piece appended last.
+    piece: u64,
+}
+
+impl Fragmented {
+    /// Whether these may be the operations whose first pieces stand in the log. Looks at the last of them only: the whole may be large.
+    fn began_with(&self, operations: &[u8], piece_bytes: usize) -> bool {
+        let last = self.done.saturating_sub(piece_bytes)..self.done;
+        operations.len() == self.length
+            && operations.get(last).is_some_and(|last| last.is_empty() || xxh3_64(last) == self.piece)
+    }
 }
 
 impl AppendProgress {
-    /// Forgets a transaction that was given up.
+    /// The attempt was given up: what it has appended stays without an end.
     pub fn reset(&mut self) {
         self.fragmented = None;
     }
@@ -70,7 +87,7 @@ impl Logs {
         operations: &[u8],
     ) -> Result<Append<()>> {
         let piece = self.log(log).buffer.max_record_bytes() - MAX_HEADER_BYTES;
-        if operations.len() <= piece {
+        if operations.len() <= piece && progress.fragmented.is_none() {
             return Ok(Append::Done(()));
         }
         self.append_pieces(log, worker, progress, operations, piece)
@@ -86,8 +103,18 @@ impl Logs {
         piece: usize,
     ) -> Result<Append<()>> {
         let next = || self.next_fragmented.fetch_add(1, Ordering::Relaxed);
-        let state =
-            progress.fragmented.get_or_insert_with(|| Fragmented { log, transaction: next(), done: 0 });
+        let length = operations.len();
+        let state = progress.fragmented.get_or_insert_with(|| Fragmented {
+            log,
+            transaction: next(),
+            done: 0,
+            length,
+            piece: 0,
+        });
+        assert!(
+            state.began_with(operations, piece) || mutant::is_active(Mutant::FragmentsOfAnother),
+            "a series of fragments goes on with other operations"
+        );
         while operations.len() - state.done > piece {
             let body = &operations[state.done..state.done + piece];
             let length = encode_fragment(&mut progress.header, state.transaction, body.len());
@@ -98,6 +125,7 @@ impl Logs {
                     reservation.write(body);
                     reservation.publish();
                     state.done += body.len();
+                    state.piece = xxh3_64(body);
                 }
             }
         }

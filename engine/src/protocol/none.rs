@@ -24,7 +24,7 @@
 //! # Where we differ from the paper and why
 //! There is no paper.
 
-use super::{AccessMode, Append, CommitPayload, Protocol, Trace};
+use super::{AccessMode, Append, AppendProgress, CommitPayload, Protocol, Trace};
 use crate::error::Result;
 use crate::local_arc::LocalArc;
 use crate::log::durable::{Durability, DurableWatch};
@@ -66,6 +66,7 @@ impl Protocol for NoLog {
         _worker: usize,
         _dependencies: &mut (),
         _payload: &CommitPayload<'_>,
+        _progress: &mut AppendProgress,
     ) -> Result<Append<()>> {
         Ok(Append::Done(()))
     }

@@ -37,12 +37,12 @@
 
 use std::sync::Arc;
 
-use super::{AccessMode, Append, CommitPayload, Protocol, Trace};
+use super::{AccessMode, Append, AppendProgress, CommitPayload, Protocol, Trace};
 use crate::error::Result;
 use crate::local_arc::LocalArc;
 use crate::log::append::CommitFields;
 use crate::log::durable::{Durability, DurableWatch};
-use crate::log::{AppendProgress, Logs, RunningLogs};
+use crate::log::{Logs, RunningLogs};
 use crate::lsn::Lsn;
 use crate::mutant::{self, Mutant};
 
@@ -71,7 +71,7 @@ impl Protocol for Serial {
     const LOGS_COMMANDS: bool = true;
 
     type TupleMeta = ();
-    type Dependencies = AppendProgress;
+    type Dependencies = ();
     type CommitToken = Lsn;
 
     fn new_tuple_meta(&self) {}
@@ -80,16 +80,12 @@ impl Protocol for Serial {
         true
     }
 
-    fn new_dependencies(&self) -> AppendProgress {
-        AppendProgress::default()
-    }
+    fn new_dependencies(&self) {}
 
-    fn begin(&self, dependencies: &mut AppendProgress) {
-        dependencies.reset();
-    }
+    fn begin(&self, _dependencies: &mut ()) {}
 
     #[inline]
-    fn acquired(&self, _mode: AccessMode, _meta: &(), _dependencies: &mut AppendProgress) {}
+    fn acquired(&self, _mode: AccessMode, _meta: &(), _dependencies: &mut ()) {}
 
     #[inline]
     fn released(&self, _mode: AccessMode, _meta: &mut (), _token: &Lsn, _trace: Trace) {}
@@ -103,20 +99,20 @@ impl Protocol for Serial {
     fn log_commit(
         &self,
         worker: usize,
-        dependencies: &mut AppendProgress,
+        _dependencies: &mut (),
         payload: &CommitPayload<'_>,
+        progress: &mut AppendProgress,
     ) -> Result<Append<Lsn>> {
-        if let Append::Wait(ticket) =
-            self.logs.append_fragments(LOG, worker, dependencies, payload.operations)?
-        {
+        let fragments = self.logs.append_fragments(LOG, worker, progress, payload.operations)?;
+        if let Append::Wait(ticket) = fragments {
             return Ok(Append::Wait(ticket));
         }
         // A barrier needs nothing: the log's order is total.
         let fields = CommitFields { vector: &[], is_barrier: payload.is_barrier };
-        self.logs.append_commit(LOG, worker, dependencies, fields, payload.operations)
+        self.logs.append_commit(LOG, worker, progress, fields, payload.operations)
     }
 
-    fn read_only_commit(&self, _dependencies: &AppendProgress) -> Lsn {
+    fn read_only_commit(&self, _dependencies: &()) -> Lsn {
         if mutant::is_active(Mutant::ReadOnlyNoWait) {
             return Lsn::ZERO;
         }

@@ -64,12 +64,12 @@ mod vectors;
 use std::sync::Arc;
 
 pub use self::vectors::TupleVectors;
-use super::{AccessMode, Append, CommitPayload, Protocol, Trace};
+use super::{AccessMode, Append, AppendProgress, CommitPayload, Protocol, Trace};
 use crate::error::Result;
 use crate::local_arc::LocalArc;
 use crate::log::append::CommitFields;
 use crate::log::durable::{Durability, DurableWatch};
-use crate::log::{AppendProgress, Logs, RunningLogs};
+use crate::log::{Logs, RunningLogs};
 use crate::lsn::{Lsn, LsnVector};
 use crate::mutant::{self, Mutant};
 
@@ -78,11 +78,10 @@ pub struct Taurus {
     logs: RunningLogs,
 }
 
-/// T.LV, and how far a large transaction's append has come.
+/// T.LV.
 #[derive(Debug, Default)]
 pub struct Dependencies {
     vector: LsnVector,
-    progress: AppendProgress,
 }
 
 impl Dependencies {
@@ -201,7 +200,6 @@ impl Protocol for Taurus {
     #[inline]
     fn begin(&self, dependencies: &mut Dependencies) {
         dependencies.vector.reset(self.logs.count());
-        dependencies.progress.reset();
     }
 
     /// Invariant 4: an empty vector is covered by the floor, which `freeze` brings in.
@@ -228,14 +226,14 @@ impl Protocol for Taurus {
         worker: usize,
         dependencies: &mut Dependencies,
         payload: &CommitPayload<'_>,
+        progress: &mut AppendProgress,
     ) -> Result<Append<LsnVector>> {
-        let log = dependencies.progress.log(self.logs.choose(worker));
+        let log = progress.log(self.logs.choose(worker));
         // The bug is shown by records of usual size; it knows no fragments.
         if mutant::is_active(Mutant::ReserveBeforeFreeze) && payload.operations.len() <= 4096 {
             return self.append_before_freezing(log, worker, dependencies, payload);
         }
-        let fragments =
-            self.logs.append_fragments(log, worker, &mut dependencies.progress, payload.operations)?;
+        let fragments = self.logs.append_fragments(log, worker, progress, payload.operations)?;
         if let Append::Wait(ticket) = fragments {
             return Ok(Append::Wait(ticket));
         }
@@ -248,7 +246,7 @@ impl Protocol for Taurus {
         let vector = dependencies.vector.entries();
         let fields = CommitFields { vector, is_barrier: payload.is_barrier };
         let operations = payload.operations;
-        match self.logs.append_commit(log, worker, &mut dependencies.progress, fields, operations)? {
+        match self.logs.append_commit(log, worker, progress, fields, operations)? {
             Append::Wait(ticket) => Ok(Append::Wait(ticket)),
             Append::Done(end) => {
                 // Invariant 1.

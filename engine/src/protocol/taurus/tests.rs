@@ -36,8 +36,9 @@ fn fixture(logs: usize) -> Fixture {
 impl Fixture {
     fn commit(&self, worker: usize, dependencies: &mut Dependencies, is_barrier: bool) -> LsnVector {
         let payload = CommitPayload { operations: b"operations", is_barrier };
+        let mut progress = AppendProgress::default();
         loop {
-            match self.taurus.log_commit(worker, dependencies, &payload).expect("room comes") {
+            match self.taurus.log_commit(worker, dependencies, &payload, &mut progress).expect("room comes") {
                 Append::Done(token) => return token,
                 Append::Wait(ticket) => ticket.wait(),
             }
@@ -218,8 +219,9 @@ fn a_large_transaction_keeps_its_log_and_carries_its_flags_on_the_last_fragment(
     let payload = CommitPayload { operations: &operations, is_barrier: true };
     let mut dependencies = taurus.new_dependencies();
     taurus.begin(&mut dependencies);
+    let mut progress = AppendProgress::default();
     let token = loop {
-        match taurus.log_commit(1, &mut dependencies, &payload).expect("room comes") {
+        match taurus.log_commit(1, &mut dependencies, &payload, &mut progress).expect("room comes") {
             Append::Done(token) => break token,
             Append::Wait(ticket) => ticket.wait(),
         }

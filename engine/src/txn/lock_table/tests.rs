@@ -7,7 +7,7 @@ use super::*;
 use crate::error::Result;
 use crate::local_arc::LocalArc;
 use crate::log::durable::{Durability, DurableWatch};
-use crate::protocol::{Append, CommitPayload, Trace};
+use crate::protocol::{Append, AppendProgress, CommitPayload, Trace};
 
 /// A tuple remembers the highest token left on it; a transaction collects the highest it met.
 #[derive(Default)]
@@ -48,7 +48,13 @@ impl Protocol for Counting {
     fn inherit(&self, gap: &mut u64, from: &u64) {
         *gap = (*gap).max(*from);
     }
-    fn log_commit(&self, _: usize, dependencies: &mut u64, _: &CommitPayload<'_>) -> Result<Append<u64>> {
+    fn log_commit(
+        &self,
+        _: usize,
+        dependencies: &mut u64,
+        _: &CommitPayload<'_>,
+        _: &mut AppendProgress,
+    ) -> Result<Append<u64>> {
         Ok(Append::Done(*dependencies + 1))
     }
     fn read_only_commit(&self, dependencies: &u64) -> u64 {

@@ -1,0 +1,63 @@
+//! A COMMIT that is given up while it waits for room in the log, and what its transaction commits instead.
+//!
+//! A transaction larger than the log's buffer is appended in pieces. Whoever gives up waiting (a cancel, a timeout) and rolls back to a
+//! savepoint has pieces in the log of what will never be; the next COMMIT of the same transaction begins its own series.
+
+use std::path::Path;
+
+use hyades_engine::catalog::IndexKind;
+use hyades_engine::db::Interrupt;
+
+use crate::client::{Client, create_tables};
+use crate::crash::{DATA, Scenario};
+use crate::disk::{PowerCut, SimulatedDisk};
+
+/// Of one row. The buffer of a log holds about a dozen.
+const TEXT_BYTES: usize = 4000;
+
+fn fill(client: &mut Client, letter: char, rows: u64) -> Result<(), String> {
+    let text = letter.to_string().repeat(TEXT_BYTES);
+    (0..rows).try_for_each(|key| client.put_text(key, &text)).map_err(|error| error.to_string())
+}
+
+/// `first` rows are written and their COMMIT given up, `second` rows of another letter are committed instead. The error says what a crash
+/// then leaves that is anything else.
+pub fn commit_instead(scenario: Scenario, first: u64, second: u64) -> Result<(), String> {
+    let as_text = |error: hyades_engine::Error| error.to_string();
+    let disk = SimulatedDisk::new(first);
+    let engine = scenario.open(&disk).map_err(as_text)?;
+    create_tables(&*engine, IndexKind::Ordered).map_err(as_text)?;
+    let mut client = Client::new(&*engine).map_err(as_text)?;
+    client.begin();
+    client.put_number(1, 1).map_err(as_text)?;
+    let savepoint = client.worker().savepoint();
+    fill(&mut client, 'a', first)?;
+    disk.hold_writes_under(Some(&Path::new(DATA).join("logs")));
+    match client.worker().commit() {
+        Err(Interrupt::Wait(_)) => {}
+        Err(Interrupt::Failed(error)) => return Err(error.to_string()),
+        Ok(_) => return Err("the log had room for all of it".to_owned()),
+    }
+    drop(client.worker().rollback_to(savepoint));
+    fill(&mut client, 'b', second)?;
+    disk.hold_writes_under(None);
+    client.commit().and_then(|answer| answer.wait()).map_err(as_text)?;
+    disk.crash_now();
+    drop(client);
+    drop(engine);
+
+    let engine = scenario.open(&disk.after(PowerCut::LoseUnsynced)).map_err(as_text)?;
+    let mut client = Client::new(&*engine).map_err(as_text)?;
+    client.begin();
+    let numbers = client.numbers().map_err(as_text)?;
+    let texts = client.texts().map_err(as_text)?;
+    let expected: Vec<(u64, String)> = (0..second).map(|key| (key, "b".repeat(TEXT_BYTES))).collect();
+    if numbers != [(1, 1)] {
+        return Err(format!("numbers {numbers:?}"));
+    }
+    if texts != expected {
+        let letters: Vec<_> = texts.iter().map(|(key, text)| (key, text.chars().next())).collect();
+        return Err(format!("found {letters:?}"));
+    }
+    Ok(())
+}
