@@ -45,9 +45,11 @@ mod lock_model;
 mod lock_tests;
 #[cfg(all(test, loom))]
 mod loom_tests;
+mod names;
 
 use self::call::{Call, choose, encode_head};
 pub use self::call::{Logging, LoggingChoice};
+use self::names::NamesDurability;
 pub use crate::txn::{Flow, Interrupt, Savepoint};
 
 /// One open database.
@@ -64,6 +66,9 @@ pub trait Engine: Send + Sync {
     fn shutdown(&self) -> Result<()>;
     /// What recovery found when the database was opened.
     fn recovery_report(&self) -> &RecoveryReport;
+    /// What must be durable before anybody is told what names mean: looking one up takes no lock, so whoever does asks afterwards, and
+    /// merges this into what the answer waits for (pitfall 7).
+    fn names_durability(&self) -> Durability;
 }
 
 /// Runs one transaction at a time.
@@ -181,6 +186,7 @@ struct Database<P: Protocol> {
     janitor: Mutex<Option<Janitor>>,
     next_worker: AtomicUsize,
     is_shut_down: AtomicBool,
+    names: Arc<NamesDurability>,
     /// Released when the last user of the database is gone.
     _directory_lock: Box<dyn Send + Sync>,
 }
@@ -247,6 +253,7 @@ impl<P: Protocol> Database<P> {
             janitor,
             next_worker: AtomicUsize::new(0),
             is_shut_down: AtomicBool::new(false),
+            names: Arc::default(),
             _directory_lock: directory_lock,
         })
     }
@@ -259,6 +266,7 @@ impl<P: Protocol> Engine for Database<P> {
             protocol: Arc::clone(&self.protocol),
             transaction: self.control.transaction(),
             compiler: self.compiler.clone(),
+            names: Arc::clone(&self.names),
             number: self.next_worker.fetch_add(1, Ordering::Relaxed),
             gave_way_at: Lsn::ZERO,
             is_open: false,
@@ -293,6 +301,10 @@ impl<P: Protocol> Engine for Database<P> {
     fn recovery_report(&self) -> &RecoveryReport {
         &self.report
     }
+
+    fn names_durability(&self) -> Durability {
+        self.names.get()
+    }
 }
 
 impl<P: Protocol> Drop for Database<P> {
@@ -309,6 +321,7 @@ struct DatabaseWorker<P: Protocol, T: Transaction<P>> {
     watch: LocalArc<DurableWatch>,
     transaction: T,
     compiler: Option<Arc<dyn RoutineCompiler>>,
+    names: Arc<NamesDurability>,
     /// Chooses the log, so that sessions are spread evenly.
     number: usize,
     /// How far its log was filled when it last did.
@@ -473,16 +486,21 @@ impl<P: Protocol, T: Transaction<P>> Worker for DatabaseWorker<P, T> {
         if self.call.as_ref().is_some_and(|call| !call.has_returned) {
             self.log_as_data();
         }
+        let mut changes_names = false;
         let token = match self.transaction.commit_payload() {
             None => self.protocol.read_only_commit(self.transaction.dependencies()),
             Some((payload, dependencies)) => {
                 let protocol = &self.protocol;
-                match protocol.log_commit(self.number, dependencies, &payload)? {
+                changes_names = payload.is_barrier;
+                match protocol.log_commit(self.number, dependencies, &payload, &mut self.append)? {
                     Append::Done(token) => token,
                     Append::Wait(ticket) => return Err(Interrupt::Wait(ticket)),
                 }
             }
         };
+        if changes_names {
+            self.names.note(&self.protocol.durability(&self.watch, &token));
+        }
         self.transaction.precommit(&token);
         self.is_open = false;
         self.give_way();

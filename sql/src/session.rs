@@ -359,10 +359,15 @@ impl Session {
         self.worker.in_transaction()
     }
 
-    /// What must be durable before the answers produced since the last call go out. Immediate under synchronous_commit=off
+    /// What must be durable before the answers produced since the last call go out: what the transactions have seen and done, and what
+    /// the names mean that were looked up. Immediate under synchronous_commit=off
     /// (then a crash can lose the transactions acknowledged last; see `settings`).
     pub fn pending_durability(&mut self) -> Durability {
-        std::mem::replace(&mut self.durability, Durability::immediate())
+        let mut pending = std::mem::replace(&mut self.durability, Durability::immediate());
+        if self.settings.is_commit_synchronous() {
+            pending.merge(&self.shared.engine.names_durability());
+        }
+        pending
     }
 
     /// Through which other threads cancel the statement that runs, or end the session.

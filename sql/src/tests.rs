@@ -5,6 +5,7 @@ mod copy;
 mod engine;
 mod golden;
 mod limits;
+mod names;
 mod optimize;
 mod parameters;
 mod procedures;

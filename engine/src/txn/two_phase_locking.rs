@@ -108,8 +108,15 @@ impl<P: Protocol> TwoPhaseLocking<P> {
         }
     }
 
-    pub fn transaction(self: &Arc<Self>) -> LockingTransaction<P> {
+    /// A worker number never used before: the upper half of the numbers of its transactions.
+    fn new_worker(&self) -> u64 {
         let worker = self.next_worker.fetch_add(1, Ordering::Relaxed);
+        assert!(worker <= u64::from(u32::MAX), "worker numbers have run out");
+        worker
+    }
+
+    pub fn transaction(self: &Arc<Self>) -> LockingTransaction<P> {
+        let worker = self.new_worker();
         LockingTransaction {
             dependencies: self.protocol.new_dependencies(),
             shared: Arc::clone(self),
@@ -215,6 +222,15 @@ pub struct LockingTransaction<P: Protocol> {
 }
 
 impl<P: Protocol> LockingTransaction<P> {
+    /// The number of the next transaction. Numbers are never shared: a worker that has used up its own goes on as a new one.
+    fn next_id(&mut self) {
+        if self.id.0 as u32 == u32::MAX {
+            self.worker = self.shared.new_worker();
+            self.id = TransactionId(self.worker << 32);
+        }
+        self.id.0 += 1;
+    }
+
     /// Locks a resource until the end of the transaction; answers the mode now held.
     fn lock(&mut self, resource: Resource, mode: AccessMode) -> Flow<AccessMode> {
         let shared = &*self.shared;
@@ -511,7 +527,7 @@ impl<P: Protocol> Access for LockingTransaction<P> {
 
 impl<P: Protocol> Transaction<P> for LockingTransaction<P> {
     fn begin(&mut self) {
-        self.id.0 += 1;
+        self.next_id();
         self.divided_gap = None;
         self.shared.protocol.begin(&mut self.dependencies);
         if self.tables.len() > REMEMBERED_TABLES || self.tables.iter().any(|used| used.table.is_dropped()) {

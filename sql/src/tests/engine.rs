@@ -75,6 +75,12 @@ impl Engine for TestEngine {
     fn recovery_report(&self) -> &RecoveryReport {
         self.inner.recovery_report()
     }
+    fn names_durability(&self) -> Durability {
+        self.inner.names_durability()
+    }
+    fn tombstones(&self) -> usize {
+        self.inner.tombstones()
+    }
 }
 
 impl TestWorker {

@@ -1,0 +1,50 @@
+//! What must be durable before anybody is told what names mean.
+//!
+//! Tables and routines are looked up in the committed catalog without a lock, so no trace of a lock says whom an answer about them
+//! depends on: "relation does not exist" after a DROP, "already exists" after a CREATE, the result of a function that touches no
+//! table. A schema change is committed, and seen, before it is durable. So it notes here what it waits for, before its names are
+//! published, and whoever has looked a name up asks here afterwards and waits for that as well (pitfall 7).
+//!
+//! Nearly always all of it is durable, and asking costs one load.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use parking_lot::Mutex;
+
+use crate::log::durable::Durability;
+
+/// See the module head.
+#[derive(Default)]
+pub(super) struct NamesDurability {
+    is_pending: AtomicBool,
+    /// Of all changes so far.
+    needed: Mutex<Durability>,
+}
+
+impl NamesDurability {
+    /// A schema change that waits for this is about to be published.
+    pub(super) fn note(&self, change: &Durability) {
+        if change.is_durable() {
+            return;
+        }
+        let mut needed = self.needed.lock();
+        needed.merge(change);
+        self.is_pending.store(true, Ordering::Release);
+    }
+
+    /// What whoever has looked names up until now must wait for.
+    #[inline]
+    pub(super) fn get(&self) -> Durability {
+        if self.is_pending.load(Ordering::Acquire) { self.pending() } else { Durability::immediate() }
+    }
+
+    #[cold]
+    fn pending(&self) -> Durability {
+        let mut needed = self.needed.lock();
+        if needed.is_durable() {
+            *needed = Durability::immediate();
+            self.is_pending.store(false, Ordering::Release);
+        }
+        needed.clone()
+    }
+}
