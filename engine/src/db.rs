@@ -69,6 +69,8 @@ pub trait Engine: Send + Sync {
     /// What must be durable before anybody is told what names mean: looking one up takes no lock, so whoever does asks afterwards, and
     /// merges this into what the answer waits for (pitfall 7).
     fn names_durability(&self) -> Durability;
+    /// Keys whose row is gone and that have not left their index yet: its absence must still be seen, or nobody has come to it.
+    fn tombstones(&self) -> usize;
 }
 
 /// Runs one transaction at a time.
@@ -191,14 +193,16 @@ struct Database<P: Protocol> {
     _directory_lock: Box<dyn Send + Sync>,
 }
 
-/// The thread that purges tombstones.
+/// The thread that purges tombstones, and frees what tables have left behind.
 struct Janitor {
     stop: Arc<AtomicBool>,
     thread: JoinHandle<()>,
 }
 
-/// Pause of the janitor when it has nothing to do.
+/// Pause of the janitor when it has nothing to do; while it can do nothing each pause is twice as long as the one before,
 const JANITOR_PAUSE: Duration = Duration::from_millis(20);
+/// up to this.
+const JANITOR_LONGEST_PAUSE: Duration = Duration::from_secs(1);
 /// Keys the janitor tries in one go.
 const JANITOR_BATCH: usize = 1024;
 
@@ -208,11 +212,14 @@ impl Janitor {
         let mut purger = Purger::new(control);
         let stopped = Arc::clone(&stop);
         let work = move || {
+            let mut pause = JANITOR_PAUSE;
             while !stopped.load(Ordering::Acquire) {
-                let (removed, _) = purger.run(JANITOR_BATCH);
-                if removed < JANITOR_BATCH / 2 {
-                    std::thread::park_timeout(JANITOR_PAUSE);
+                let removed = purger.run(JANITOR_BATCH);
+                if purger.free_some() || removed >= JANITOR_BATCH / 2 {
+                    continue;
                 }
+                pause = if removed > 0 { JANITOR_PAUSE } else { (pause * 2).min(JANITOR_LONGEST_PAUSE) };
+                std::thread::park_timeout(pause);
             }
         };
         let thread = std::thread::Builder::new()
@@ -304,6 +311,10 @@ impl<P: Protocol> Engine for Database<P> {
 
     fn names_durability(&self) -> Durability {
         self.names.get()
+    }
+
+    fn tombstones(&self) -> usize {
+        self.control.tombstones()
     }
 }
 

@@ -70,6 +70,8 @@ pub struct Logs {
     watch: Arc<DurableWatch>,
     /// Element-wise minimum of all published anchors.
     floor: CachePadded<Box<[AtomicU64]>>,
+    /// Up to where LSN vectors may name positions of each log: the ends of blocks that hold more than an anchor.
+    named: CachePadded<Box<[AtomicU64]>>,
     next_fragmented: AtomicU64,
     shared_block_bytes: u64,
     is_stopping: AtomicBool,
@@ -156,6 +158,7 @@ impl Logs {
         let running = RunningLogs(Arc::new(Logs {
             watch: DurableWatch::new(logs.iter().map(|log| Arc::clone(log.buffer.bell())).collect()),
             floor: CachePadded::new(logs.iter().map(|_| AtomicU64::new(0)).collect()),
+            named: CachePadded::new(logs.iter().map(|_| AtomicU64::new(0)).collect()),
             logs: logs.into_boxed_slice(),
             next_fragmented: AtomicU64::new(0),
             shared_block_bytes: config.shared_block_bytes,
@@ -233,6 +236,16 @@ impl Logs {
     #[inline]
     pub fn anchor(&self, log: usize, of: usize) -> Lsn {
         Lsn(self.logs[log].anchor[of].load(Ordering::Acquire))
+    }
+
+    /// A vector may name this position of the log.
+    pub(crate) fn note_named(&self, log: usize, position: Lsn) {
+        self.named[log].fetch_max(position.0, Ordering::AcqRel);
+    }
+
+    /// Whether vectors may name positions that this anchor of a log does not cover.
+    fn is_named_above(&self, anchor: &[u64]) -> bool {
+        anchor.iter().zip(self.named.iter()).any(|(anchor, named)| *anchor < named.load(Ordering::Acquire))
     }
 
     /// The anchor stands in the buffer: compressors may use it, and the floor may follow.

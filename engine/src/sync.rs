@@ -112,6 +112,15 @@ impl Bell {
         }
     }
 
+    /// As [`Bell::sleep_unless`], for about `limit` at most.
+    pub(crate) fn sleep_for_unless(&self, limit: Duration, has_work: impl Fn() -> bool) {
+        if self.fall(ASLEEP, has_work) {
+            // Once is enough: to wake too early does no harm.
+            park_timeout(limit);
+            self.state.store(AWAKE, Ordering::Relaxed);
+        }
+    }
+
     /// Sleeps for `limit` or until the bell rings urgently, unless something is urgent.
     pub(crate) fn doze_unless(&self, limit: Duration, is_urgent: impl Fn() -> bool) {
         if self.fall(DOZING, is_urgent) {

@@ -373,11 +373,15 @@ impl LogBufferReader {
         self.buffer.bell.doze_unless(limit, || self.buffer.has_waiters() || is_urgent());
     }
 
-    /// Sleeps until the bell rings, unless something is ready or `has_work`.
-    pub fn sleep_unless(&mut self, has_work: impl Fn() -> bool) {
+    /// Sleeps until the bell rings, for about `limit` if there is one, unless something is ready or `has_work`.
+    pub fn sleep_unless(&mut self, limit: Option<Duration>, has_work: impl Fn() -> bool) {
         let buffer = Arc::clone(&self.buffer);
         let position = self.position;
         let reader = std::cell::RefCell::new(self);
-        buffer.bell.sleep_unless(|| reader.borrow_mut().ready().0 > position || has_work());
+        let has_work = || reader.borrow_mut().ready().0 > position || has_work();
+        match limit {
+            None => buffer.bell.sleep_unless(has_work),
+            Some(limit) => buffer.bell.sleep_for_unless(limit, has_work),
+        }
     }
 }

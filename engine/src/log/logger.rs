@@ -8,7 +8,9 @@
 //! The logger also appends the log's anchors (paper, algorithm 5, FlushPLV; pitfall 18): one after a segment's first
 //! block, then when enough log or enough time has passed; the start of a stream counts as an anchor of zeroes. They are
 //! appended just before a block that is due anyway; only a log that would hold the others' floor back for long gets a
-//! block for its anchor alone.
+//! block for its anchor alone. So does one that has been idle for a while, once: when everything has come to rest, the floor
+//! covers all that a vector can name, and whoever waits to forget something (a tombstone, say) can. What an anchor itself
+//! adds to a log is named by no vector and asks for no further anchor.
 //!
 //! Invariants:
 //! 1. One write at a time, each only after its predecessor was durable: a block behind a hole never comes from here.
@@ -35,6 +37,8 @@ const ANCHOR_INTERVAL: Duration = Duration::from_millis(1);
 const ANCHOR_PROGRESS_BYTES: u64 = 4 << 10;
 /// A log without traffic of its own follows the others at this distance.
 const IDLE_ANCHOR_BYTES: u64 = 256 << 10;
+/// A log without traffic brings the floor up to what is there after this time.
+const LAST_ANCHOR_DELAY: Duration = Duration::from_secs(1);
 
 /// A block that nobody waits for begins at least this long after the one before ...
 const LINGER: Duration = Duration::from_millis(1);
@@ -49,6 +53,10 @@ pub(crate) struct Logger {
     store: Box<dyn LogStore>,
     block: BlockBuffer,
     anchor: LastAnchor,
+    /// The place of an anchor that was appended to an empty buffer.
+    lone_anchor: Option<(Lsn, Lsn)>,
+    /// Since when there has been nothing to write.
+    idle_since: Option<Instant>,
     /// When the last block was begun; `None` after having slept.
     last_write: Option<Instant>,
     scratch: Vec<u8>,
@@ -87,7 +95,18 @@ impl Logger {
         // The start of every stream counts as an anchor of zeroes.
         let anchor = LastAnchor { end: Some(Lsn::ZERO), at: now(), durable: vec![0; logs.count()] };
         let block = BlockBuffer::default();
-        Logger { logs, log, reader, store, block, anchor, last_write: None, scratch: Vec::new() }
+        Logger {
+            logs,
+            log,
+            reader,
+            store,
+            block,
+            anchor,
+            lone_anchor: None,
+            idle_since: None,
+            last_write: None,
+            scratch: Vec::new(),
+        }
     }
 
     pub(crate) fn run(mut self) {
@@ -116,9 +135,10 @@ impl Logger {
                     self.append_anchor();
                 }
                 self.write_block()?;
+                self.idle_since = None;
                 continue;
-            } else if self.idle_anchor_is_due() {
-                if self.append_anchor() {
+            } else if self.idle_anchor_is_due() || self.last_anchor_is_due() {
+                if self.append_lone_anchor() {
                     self.write_block()?;
                     continue;
                 }
@@ -136,7 +156,8 @@ impl Logger {
             }
             self.last_write = None;
             let durable = &self.anchor.durable;
-            self.reader.sleep_unless(|| {
+            let limit = logs.is_named_above(durable).then_some(LAST_ANCHOR_DELAY);
+            self.reader.sleep_unless(limit, || {
                 logs.is_stopping.load(Ordering::SeqCst)
                     || logs.watch.failure().is_some()
                     || (!is_anchor_refused && lags(&logs, durable, IDLE_ANCHOR_BYTES))
@@ -177,11 +198,15 @@ impl Logger {
         let appended = self.store.append(&mut self.block, position)?;
         let log = self.logs.log(self.log);
         log.buffer.move_ceiling(-((appended.store_bytes - length as u64) as i64));
+        let is_lone_anchor = self.lone_anchor.take() == Some((position, end));
+        if !is_lone_anchor {
+            self.logs.note_named(self.log, end);
+        }
         self.logs.watch.advance(self.log, end);
         if appended.is_first_in_segment && position > Lsn::ZERO {
             self.anchor.end = None;
         }
-        self.wake_idle_loggers(end);
+        self.wake_idle_loggers(end, if is_lone_anchor { 1 } else { IDLE_ANCHOR_BYTES });
         Ok(())
     }
 
@@ -198,6 +223,22 @@ impl Logger {
     /// Whether an anchor is due although there is nothing else to write.
     fn idle_anchor_is_due(&self) -> bool {
         lags(&self.logs, &self.anchor.durable, IDLE_ANCHOR_BYTES)
+    }
+
+    /// Whether the log has been idle for a while, and something lies above its last anchor.
+    fn last_anchor_is_due(&mut self) -> bool {
+        let since = *self.idle_since.get_or_insert_with(now);
+        self.logs.is_named_above(&self.anchor.durable) && now().duration_since(since) >= LAST_ANCHOR_DELAY
+    }
+
+    /// Appends an anchor although there is nothing else to write.
+    fn append_lone_anchor(&mut self) -> bool {
+        // Later anchors of the same idleness are as far apart.
+        self.idle_since = Some(now());
+        let start = self.reader.position();
+        let is_appended = self.append_anchor();
+        self.lone_anchor = self.anchor.end.filter(|_| is_appended).map(|end| (start, end));
+        is_appended
     }
 
     /// Appends an anchor and publishes it (invariant 3). Skipped (`false`) when the buffer has no room.
@@ -217,10 +258,10 @@ impl Logger {
         true
     }
 
-    /// Logs without traffic must not hold the floor back for ever.
-    fn wake_idle_loggers(&self, durable: Lsn) {
+    /// Logs without traffic must not hold the floor back for ever: those whose anchors are this far behind.
+    fn wake_idle_loggers(&self, durable: Lsn, bytes: u64) {
         for other in (0..self.logs.count()).filter(|other| *other != self.log) {
-            if durable.0 - self.logs.anchor(other, self.log).0 >= IDLE_ANCHOR_BYTES {
+            if durable.0 - self.logs.anchor(other, self.log).0 >= bytes {
                 self.logs.log(other).buffer.ring();
             }
         }

@@ -122,7 +122,9 @@ impl Taurus {
                 dependencies.vector.raise_entry(log, self.logs.floor(log));
             }
             if is_barrier && !mutant::is_active(Mutant::NoBarrier) {
-                dependencies.vector.raise_entry(log, self.logs.reserved(log));
+                let reserved = self.logs.reserved(log);
+                dependencies.vector.raise_entry(log, reserved);
+                self.logs.note_named(log, reserved);
             }
         }
     }

@@ -243,6 +243,19 @@ impl<K: HashKey> HashIndex<K> {
     }
 }
 
+impl<K> HashIndex<K> {
+    /// Frees the records of one shard; true when the index is empty.
+    pub(super) fn free_some(&mut self) -> bool {
+        let mut tables = self.shards.iter_mut().map(|shard| shard.table.get_mut());
+        let Some(table) = tables.find(|table| !table.is_empty()) else { return true };
+        for entry in std::mem::take(table) {
+            // SAFETY: as for `drop`.
+            drop(unsafe { OwnedRecord::from_raw(entry.record.as_ptr()) });
+        }
+        false
+    }
+}
+
 impl<K> Drop for HashIndex<K> {
     fn drop(&mut self) {
         for shard in &mut self.shards {

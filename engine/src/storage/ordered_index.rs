@@ -233,6 +233,21 @@ fn retry<T>(mut attempt: impl FnMut() -> Result<T, Restart>) -> T {
     }
 }
 
+impl<K: IndexKey, const CAPACITY: usize> OrderedIndex<K, CAPACITY> {
+    /// Frees up to `leaves` leaves with their records, from the right; true when the tree is empty.
+    pub(super) fn free_some(&mut self, leaves: usize) -> bool {
+        let mut left = leaves;
+        let root = self.root.get_mut();
+        // SAFETY: as for `drop`; what is freed is unlinked at once.
+        if !unsafe { Node::free_from_right(*root, &mut left) } {
+            return false;
+        }
+        *root = Box::into_raw(Node::new(true));
+        *self.levels.get_mut() = 0;
+        true
+    }
+}
+
 impl<K: IndexKey, const CAPACITY: usize> Drop for OrderedIndex<K, CAPACITY> {
     fn drop(&mut self) {
         // SAFETY: `&mut self`, and references to records borrow the index, so nobody reads the tree; what has been unlinked

@@ -192,6 +192,12 @@ impl TableState {
         }
     }
 
+    /// Frees some of the rows of a state that no table has any more; true when nothing is left to free. Rows that another state
+    /// shares stay where they are.
+    pub fn free_some(&mut self) -> bool {
+        Arc::get_mut(&mut self.index).is_none_or(PrimaryIndex::free_some)
+    }
+
     /// Rows stored, uncommitted ones included.
     pub fn row_count(&self) -> u64 {
         self.row_count.sum()

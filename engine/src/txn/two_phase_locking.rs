@@ -115,6 +115,11 @@ impl<P: Protocol> TwoPhaseLocking<P> {
         worker
     }
 
+    /// Keys that the janitor has yet to purge.
+    pub fn tombstones(&self) -> usize {
+        self.purge.len()
+    }
+
     pub fn transaction(self: &Arc<Self>) -> LockingTransaction<P> {
         let worker = self.new_worker();
         LockingTransaction {
@@ -367,7 +372,7 @@ impl<P: Protocol> LockingTransaction<P> {
                     patch_back(&self.tables[table].table, key, patch, &guard);
                 }
                 UndoAction::State { table, old } => {
-                    table.replace_state(old, &guard);
+                    self.shared.purge.discard(table.replace_state(old, &guard));
                 }
                 UndoAction::Name => {}
             }
@@ -375,7 +380,7 @@ impl<P: Protocol> LockingTransaction<P> {
             self.write_set = undo.write_set;
             self.keys.truncate(undo.key_bytes);
             // Cached plans may still refer to what has never come to be.
-            self.names.drain(undo.names..).for_each(NameChange::forget);
+            self.names.drain(undo.names..).for_each(|change| change.forget(&self.shared.purge));
         }
     }
 
@@ -597,14 +602,17 @@ impl<P: Protocol> Transaction<P> for LockingTransaction<P> {
             (false, None) => Trace::Data,
             (false, Some(_)) => Trace::Command,
         };
-        self.publish_names();
         let guard = epoch::pin();
         for undo in self.undo.drain(..) {
-            if let UndoAction::Row { old: Some(old), .. } = undo.action {
-                old.retire(&guard);
+            match undo.action {
+                UndoAction::Row { old: Some(old), .. } => old.retire(&guard),
+                UndoAction::State { old, .. } => self.shared.purge.discard(old),
+                UndoAction::Row { old: None, .. } | UndoAction::Patch { .. } | UndoAction::Name => {}
             }
         }
         drop(guard);
+        // After the rows that stood in tables which now go.
+        self.publish_names();
         self.end(token, trace);
     }
 

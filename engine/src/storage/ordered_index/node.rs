@@ -330,6 +330,36 @@ impl<K: IndexKey, const CAPACITY: usize> Node<K, CAPACITY> {
             }
         }
     }
+
+    /// Frees leaves below this node, from the right, as long as `leaves` lasts; true if the node has gone too. What stays is a tree, whose
+    /// inner nodes may have no child.
+    ///
+    /// # Safety
+    /// As for [`Node::free_tree`]; after `true` the node must not be used any more.
+    pub(super) unsafe fn free_from_right(node: *mut Node<K, CAPACITY>, leaves: &mut usize) -> bool {
+        // SAFETY: owned by the caller's promise; what is freed leaves `count`, so that nobody meets it again.
+        unsafe {
+            if (*node).is_leaf {
+                let is_freed = *leaves > 0;
+                if is_freed {
+                    *leaves -= 1;
+                    Node::free_tree(node);
+                }
+                return is_freed;
+            }
+            while let Some(last) = (*node).count().checked_sub(1) {
+                if !Node::free_from_right((*node).pointer_locked(last).cast::<Node<K, CAPACITY>>(), leaves) {
+                    return false;
+                }
+                if last > 0 {
+                    K::free(&(*node).keys[last]);
+                }
+                (*node).set_count(last);
+            }
+            Node::free_tree(node);
+            true
+        }
+    }
 }
 
 /// Frees a node (not its content) when every thread pinned now has moved on.

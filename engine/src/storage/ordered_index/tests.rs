@@ -327,3 +327,33 @@ fn a_queue_leaves_nothing_behind() {
     }
     assert!(leaves(index.root_place(&guard).expect("nobody writes").0.node).len() <= 5);
 }
+
+fn free_step_by_step<K: IndexKey>(width: usize, bytes_of: impl Fn(u16) -> Vec<u8>) {
+    let mut index = SmallIndex::<K>::new(width);
+    for round in 0..3_u16 {
+        for key in 0..200 * round {
+            let key = bytes_of(key);
+            index.get_or_insert(K::probe(&key), Some(&key), &pin());
+        }
+        let mut goes = 1;
+        while !index.free_some(3) {
+            goes += 1;
+        }
+        assert!(goes > 15 * usize::from(round), "{goes} goes for {} keys", 200 * round);
+        let guard = pin();
+        assert!(collect(&index, Bound::Unbounded, ScanDirection::Forward, &guard).is_empty());
+        check_shape(&index, &guard);
+    }
+    // Given up half-way: the rest goes with the index.
+    for key in 0..200 {
+        let key = bytes_of(key);
+        index.get_or_insert(K::probe(&key), Some(&key), &pin());
+    }
+    assert!(!index.free_some(10));
+}
+
+#[test]
+fn an_index_is_freed_a_few_leaves_at_a_time() {
+    free_step_by_step::<u64>(8, |key| u64::from(key).to_be_bytes().to_vec());
+    free_step_by_step::<ByteString>(0, |key| format!("a key of some length {key:05}").into_bytes());
+}

@@ -8,6 +8,7 @@ use std::sync::Arc;
 
 use crossbeam_epoch as epoch;
 
+use super::purge::Queue;
 use super::resource::{Resource, TABLE_STRIPES};
 use super::{LockingTransaction, NameChange, Undo, UndoAction};
 use crate::catalog::{
@@ -247,6 +248,7 @@ impl<P: Protocol> LockingTransaction<P> {
                 NameChange::DroppedTable(name) => {
                     if let Some(table) = catalog.by_name(&name) {
                         catalog.remove(table.id());
+                        self.shared.purge.discard_rows(&table);
                     }
                     Ok(())
                 }
@@ -353,9 +355,12 @@ impl NameChange {
     }
 
     /// It was rolled back.
-    pub(super) fn forget(self) {
+    pub(super) fn forget(self, purge: &Queue) {
         match self {
-            NameChange::CreatedTable(_, table) => table.mark_dropped(),
+            NameChange::CreatedTable(_, table) => {
+                table.mark_dropped();
+                purge.discard_rows(&table);
+            }
             NameChange::CreatedRoutine { routine, .. } => routine.mark_dropped(),
             NameChange::DroppedTable(_) | NameChange::DroppedRoutine(_) => {}
         }

@@ -4,6 +4,9 @@
 //! absence depend on. It may go when nobody holds or awaits its row or its gap, and when the protocol can forget both (so
 //! that whoever looks later starts from a floor at least as high; pitfalls 19 and 23). Purge checks that as a small
 //! transaction of its own which never waits: it takes the table, the row and the gap, or tries again later.
+//!
+//! The same thread frees what TRUNCATE, DROP and new primary keys leave behind, a few leaves at a time: a table's former state with all
+//! its rows would otherwise be freed by whoever is the last to let go of it, inside a transaction that has nothing to do with it.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -14,45 +17,120 @@ use parking_lot::Mutex;
 use super::resource::Resource;
 use super::{LockingTransaction, TwoPhaseLocking};
 use crate::protocol::{AccessMode, Protocol, Trace};
-use crate::storage::table::Table;
+use crate::storage::table::{Table, TableState};
 use crate::txn::Transaction;
 use crate::txn::lock_table::Acquired;
 
 /// A key that may have a record without a row.
 pub(super) type PurgeableKey = (Arc<Table>, Box<[u8]>);
 
-/// Keys that may have a record without a row.
+/// What is left to the janitor.
 #[derive(Default)]
 pub(super) struct Queue {
-    entries: Mutex<VecDeque<PurgeableKey>>,
+    keys: Mutex<Keys>,
+    /// States that tables had.
+    states: Mutex<Vec<Arc<TableState>>>,
+}
+
+/// Keys that may have a record without a row.
+#[derive(Default)]
+struct Keys {
+    waiting: VecDeque<PurgeableKey>,
+    /// Being tried.
+    in_hand: usize,
 }
 
 impl Queue {
     pub(super) fn push_all(&self, keys: &mut Vec<PurgeableKey>) {
         if !keys.is_empty() {
-            self.entries.lock().extend(keys.drain(..));
+            self.keys.lock().waiting.extend(keys.drain(..));
         }
     }
 
+    /// A table has this state no more. It is freed when nobody uses it any longer.
+    pub(super) fn discard(&self, state: Arc<TableState>) {
+        self.states.lock().push(state);
+        // The table's own reference waits in this thread's garbage.
+        epoch::pin().flush();
+    }
+
+    /// The table is gone, and whoever still refers to it (a cached plan) needs no rows. The caller holds its write lock.
+    pub(super) fn discard_rows(&self, table: &Table) {
+        let guard = epoch::pin();
+        let empty = Arc::new(table.state(&guard).truncated());
+        let old = table.replace_state(empty, &guard);
+        drop(guard);
+        self.discard(old);
+    }
+
     fn take(&self, most: usize) -> Vec<PurgeableKey> {
-        let mut entries = self.entries.lock();
-        let count = entries.len().min(most);
-        entries.drain(..count).collect()
+        let mut keys = self.keys.lock();
+        let count = keys.waiting.len().min(most);
+        keys.in_hand = count;
+        keys.waiting.drain(..count).collect()
+    }
+
+    fn put_back(&self, again: Vec<PurgeableKey>) {
+        let mut keys = self.keys.lock();
+        keys.in_hand = 0;
+        keys.waiting.extend(again);
+    }
+
+    #[cfg(all(test, not(loom)))]
+    pub(super) fn states(&self) -> usize {
+        self.states.lock().len()
+    }
+
+    pub(super) fn len(&self) -> usize {
+        let keys = self.keys.lock();
+        keys.waiting.len() + keys.in_hand
     }
 }
 
 /// Works off the queue of one database; a thread of `db` calls it now and then.
 pub(crate) struct Purger<P: Protocol> {
     transaction: LockingTransaction<P>,
+    /// What it is freeing.
+    state: Option<TableState>,
 }
 
 impl<P: Protocol> Purger<P> {
     pub(crate) fn new(shared: &Arc<TwoPhaseLocking<P>>) -> Purger<P> {
-        Purger { transaction: shared.transaction() }
+        Purger { transaction: shared.transaction(), state: None }
     }
 
-    /// Tries up to `most` keys; answers how many it removed for good and how many it put back.
-    pub(crate) fn run(&mut self, most: usize) -> (usize, usize) {
+    /// Frees a little of what tables have left behind; whether there is more to do at once.
+    pub(crate) fn free_some(&mut self) -> bool {
+        if self.state.is_none() {
+            self.state = self.next_state();
+        }
+        let Some(state) = &mut self.state else { return false };
+        if state.free_some() {
+            self.state = None;
+        }
+        true
+    }
+
+    /// A state that nobody else uses.
+    fn next_state(&self) -> Option<TableState> {
+        let mut states = self.transaction.shared.purge.states.lock();
+        if states.is_empty() {
+            return None;
+        }
+        // The tables' own references go when the epoch does.
+        epoch::pin().flush();
+        let unused = states.iter().position(|state| Arc::strong_count(state) == 1)?;
+        match Arc::try_unwrap(states.swap_remove(unused)) {
+            Ok(state) => Some(state),
+            Err(used) => {
+                states.push(used);
+                None
+            }
+        }
+    }
+
+    /// Tries up to `most` keys; answers how many it removed for good.
+    pub(crate) fn run(&mut self, most: usize) -> usize {
         let entries = self.transaction.shared.purge.take(most);
         let total = entries.len();
         let mut again = Vec::new();
@@ -62,8 +140,8 @@ impl<P: Protocol> Purger<P> {
             }
         }
         let kept = again.len();
-        self.transaction.shared.purge.push_all(&mut again);
-        (total - kept, kept)
+        self.transaction.shared.purge.put_back(again);
+        total - kept
     }
 }
 
