@@ -51,6 +51,8 @@ pub struct Config {
     /// While a worker's own log has fewer bytes than this to write, the worker appends to the first log of which that is true, so
     /// that few transactions share a block. 0: always to its own log.
     pub shared_block_bytes: u64,
+    /// After so many row locks of one table a transaction tries to lock the table instead.
+    pub row_locks_before_table: u32,
     /// Workers that replay; 0 means one for each core.
     pub recovery_workers: usize,
     pub recovery_mode: RecoveryMode,
@@ -78,6 +80,7 @@ impl Config {
             segment_bytes: 64 << 20,
             log_buffer_bytes: 16 << 20,
             shared_block_bytes: 8 << 10,
+            row_locks_before_table: 10_000,
             recovery_workers: 0,
             recovery_mode: RecoveryMode::default(),
             disk: Arc::new(RealDisk),

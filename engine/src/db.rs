@@ -247,9 +247,7 @@ impl<P: Protocol> Database<P> {
         directory_lock: Box<dyn Send + Sync>,
     ) -> Result<Database<P>> {
         let compiler = config.routine_compiler.clone();
-        let control =
-            TwoPhaseLocking::new(Arc::clone(&protocol), Arc::clone(&catalog), config.command_images);
-        let control = Arc::new(control);
+        let control = Arc::new(TwoPhaseLocking::new(Arc::clone(&protocol), Arc::clone(&catalog), config));
         let janitor = Mutex::new(Some(Janitor::start(&control)?));
         Ok(Database {
             protocol,

@@ -47,6 +47,8 @@ pub struct Scenario {
     pub protocol: ProtocolKind,
     pub logs: usize,
     pub calls: Calls,
+    /// As `Config::row_locks_before_table`.
+    pub row_locks_before_table: u32,
 }
 
 /// Which transactions of a script are calls of one routine, and how those are logged.
@@ -76,7 +78,8 @@ impl Calls {
 
 impl Scenario {
     pub fn taurus(logs: usize) -> Scenario {
-        Scenario { protocol: ProtocolKind::Taurus, logs, calls: Calls::Never }
+        let row_locks_before_table = Config::new(DATA).row_locks_before_table;
+        Scenario { protocol: ProtocolKind::Taurus, logs, calls: Calls::Never, row_locks_before_table }
     }
 
     pub fn serial() -> Scenario {
@@ -88,6 +91,12 @@ impl Scenario {
         Scenario { calls, ..self }
     }
 
+    /// Transactions lock tables as soon as they can.
+    #[must_use]
+    pub fn escalating(self) -> Scenario {
+        Scenario { row_locks_before_table: 2, ..self }
+    }
+
     /// The smallest segments and buffers there are, so that their ends are met.
     pub fn config(self, disk: &SimulatedDisk) -> Config {
         Config {
@@ -96,6 +105,7 @@ impl Scenario {
             segment_bytes: 64 * 4096,
             log_buffer_bytes: 1 << 16,
             shared_block_bytes: 0,
+            row_locks_before_table: self.row_locks_before_table,
             recovery_workers: 2,
             disk: Arc::new(disk.clone()),
             routine_compiler: Some(Arc::new(TestCompiler)),

@@ -17,27 +17,29 @@ use hyades_sim::history::{History, Recorder};
 use hyades_sim::serializability::{CheckOptions, check, explain};
 use hyades_sim::workload;
 
-fn open(protocol: ProtocolKind, index: IndexKind) -> Arc<dyn Engine> {
+fn open(protocol: ProtocolKind, index: IndexKind, row_locks_before_table: u32) -> Arc<dyn Engine> {
     let mut config = Config::new("/db");
     config.disk = Arc::new(SimulatedDisk::new(1));
     config.protocol = protocol;
     config.segment_bytes = 1 << 20;
     config.log_buffer_bytes = 1 << 20;
     config.shared_block_bytes = 0;
+    config.row_locks_before_table = row_locks_before_table;
     let engine = db::open(config).expect("opens");
     client::create_tables(&*engine, index).expect("tables");
     engine
 }
 
 fn record(protocol: ProtocolKind, index: IndexKind, transactions: u32, seed: u64) -> History {
-    let engine = open(protocol, index);
+    // Every second history has transactions that lock the table as soon as they can.
+    let engine = open(protocol, index, if seed.is_multiple_of(2) { u32::MAX } else { 2 });
     let recorder = Arc::new(Recorder::default());
     workload::run(&engine, &recorder, transactions, Calls::Never, seed);
     recorder.history()
 }
 
 fn assert_serializable(protocol: ProtocolKind, index: IndexKind) {
-    for seed in 0..3 {
+    for seed in 0..4 {
         let history = record(protocol, index, 400, seed);
         match check(&history, CheckOptions { real_time: true }) {
             Ok(report) => assert!(report.edges > 500, "the sessions hardly met: {report:?}"),
@@ -71,13 +73,16 @@ fn histories_are_strictly_serializable() {
         assert_serializable_across_crashes(Scenario::taurus(logs).with(Calls::Mixed), 12);
     }
     assert_serializable_across_crashes(Scenario::taurus(2).with(Calls::Commands), 12);
+    assert_serializable_across_crashes(Scenario::taurus(2).escalating(), 20);
+    assert_serializable_across_crashes(Scenario::taurus(4).with(Calls::Mixed).escalating(), 12);
+    assert_serializable_across_crashes(Scenario::taurus(2).with(Calls::Commands).escalating(), 12);
     assert_serializable_across_crashes(Scenario::serial().with(Calls::Mixed), 4);
     // In the same test, because mutants are active for the whole process.
     for mutant in [Mutant::SkipRowLock, Mutant::SkipGapLock] {
         mutant::activate(Some(mutant));
         // Short histories: keys are absent, and phantoms possible, only at the beginning of each.
         let caught = (0..1000).any(|seed| {
-            let history = record(ProtocolKind::None, IndexKind::Ordered, 30, seed);
+            let history = record(ProtocolKind::None, IndexKind::Ordered, 30, 2 * seed);
             check(&history, CheckOptions::default()).is_err()
         });
         mutant::activate(None);

@@ -5,6 +5,7 @@
 //! | 1 own end in the stored LV, 2 reserve before freeze | crash points: recovery refuses the log | `engine/tests/mutants.rs` |
 //! | 3 release before raise | crashed histories: a predecessor is lost | |
 //! | 7 reads do not wait, 8 commit in log order, 9 durable before sync | one log held back | `engine/tests/mutants.rs`, `engine/tests/recovery_mutants.rs` (8) |
+//! | 11 fragments of another COMMIT | one that is given up while it waits for room, and what is committed instead | |
 //! | 15 zombies revived | one log held back, and a second crash | `engine/tests/recovery_mutants.rs` |
 //! | 16 no sync before the cut | crash points: what a start has shown is gone | `engine/tests/recovery_mutants.rs` |
 //! | 19 tuple LVs read as zero, 21 idle workers hold back nothing | a late writer and his early successor, replayed | `engine/tests/mutants.rs` (19), `engine/tests/recovery_mutants.rs` (21) |
@@ -13,6 +14,7 @@
 //! | 9 ends recorded before they are durable, 14 segments prepared too early | a crash while closing, a kill at rest: the next start is refused | |
 //! | 14 a gap is the end | `sim/tests/single_faults.rs` | |
 //! | 26 nothing captured, 29 schema changes are no barriers | calls in log 1, and a replacement of their routine in log 0 | |
+//! | the whole table locked by one stripe | a row that its writer's own lock on the table is to hide | `histories.rs` |
 //!
 //! One test, because the switch is for the whole process. Every search passes without a bug first.
 
@@ -34,6 +36,7 @@ use hyades_sim::crash::{
     wait_until_idle, within, without_the_lost,
 };
 use hyades_sim::disk::{PowerCut, SimulatedDisk};
+use hyades_sim::given_up::commit_instead;
 use hyades_sim::routines::{create_routines, replace_routine};
 use hyades_sim::script::{Script, ScriptTransaction, Step};
 use hyades_sim::workload;
@@ -52,6 +55,29 @@ fn as_text(error: Error) -> String {
 /// Two logs, cut anywhere.
 fn crash_point(attempt: u64) -> Outcome {
     try_point(Scenario::taurus(2), &script(attempt), 20 + attempt * 7 % 100).map(drop)
+}
+
+/// A COMMIT that is given up, and a longer one.
+fn given_up_commit(_attempt: u64) -> Outcome {
+    commit_instead(Scenario::taurus(2), 30, 40)
+}
+
+/// A transaction has locked the table after a few rows; nobody sees what it does to the others.
+fn escalated_writer_is_alone(attempt: u64) -> Outcome {
+    let config =
+        Config { row_locks_before_table: 4, ..Scenario::taurus(2).config(&SimulatedDisk::new(attempt)) };
+    let engine = hyades_engine::db::open(config).map_err(as_text)?;
+    create_tables(&*engine, IndexKind::Ordered).map_err(as_text)?;
+    let mut writer = Client::new(&*engine).map_err(as_text)?;
+    let mut reader = Client::new(&*engine).map_err(as_text)?;
+    writer.begin();
+    (0..40).try_for_each(|key| writer.put_number(key, 1)).map_err(as_text)?;
+    reader.begin();
+    match reader.attempt(Operation::GetNumber, &[big(39)]) {
+        Err(Interrupt::Wait(_)) => Ok(()),
+        Err(Interrupt::Failed(error)) => Err(as_text(error)),
+        Ok(rows) => Err(format!("a reader finds {rows:?}")),
+    }
 }
 
 /// Concurrent sessions, two crashes.
@@ -312,7 +338,7 @@ fn search(step: Search, attempts: u64) -> Option<(u64, String)> {
 
 #[test]
 fn every_mutant_is_found() {
-    let searches: [(Mutant, Search, u64); 19] = [
+    let searches: [(Mutant, Search, u64); 21] = [
         (Mutant::OwnEndInStoredLv, crash_point, 10),
         (Mutant::ReserveBeforeFreeze, crash_point, 10),
         (Mutant::ReleaseBeforeRaise, crashed_history, 100),
@@ -332,6 +358,8 @@ fn every_mutant_is_found() {
         (Mutant::NoBarrier, schema_changes_are_barriers, 10),
         (Mutant::EndsBeforeDurable, closing, 40),
         (Mutant::PreparedTooEarly, killed_at_rest, 10),
+        (Mutant::FragmentsOfAnother, given_up_commit, 1),
+        (Mutant::EscalateOneStripe, escalated_writer_is_alone, 1),
     ];
     for step in [
         crash_point,
@@ -347,7 +375,9 @@ fn every_mutant_is_found() {
         schema_changes_are_barriers,
         closing,
         killed_at_rest,
-    ] as [Search; 13]
+        given_up_commit,
+        escalated_writer_is_alone,
+    ] as [Search; 15]
     {
         assert_eq!(search(step, 10), None, "a search must find nothing without a bug");
     }

@@ -4,7 +4,8 @@
 //! writes, present or absent. Range scans also lock the *gap before* each key they pass and the gap before the first
 //! key beyond the range (next-key locking), so that nothing can appear in a range that was read; inserts ask for the gap they land
 //! in. Scans without bounds, and scans of tables that have no order, lock the table instead. All locks are held until the
-//! log record has been appended (early lock release: not until it is durable).
+//! log record has been appended (early lock release: not until it is durable). A transaction that has locked thousands of rows of a table
+//! locks the table instead, if nobody else is in it (`escalation`).
 //!
 //! ```text
 //! resource          modes                      taken by
@@ -37,6 +38,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use crossbeam_epoch::{self as epoch, Guard};
 
 use crate::catalog::{CatalogChange, RoutineId, TableId, TableName};
+use crate::config::Config;
 use crate::error::{Abort, Error};
 use crate::guest;
 use crate::log::record::OperationsWriter;
@@ -58,13 +60,17 @@ use crate::txn::{
 
 mod catalog_change;
 mod command;
+mod escalation;
 mod insert;
 mod purge;
 mod resource;
 mod row_lock;
 mod scan;
+#[cfg(all(test, not(loom)))]
+mod tests;
 
 use command::CommandHead;
+use escalation::Countdown;
 pub(crate) use purge::Purger;
 use resource::Resource;
 use row_lock::{is_of_one_stripe, row_mode, table_mode};
@@ -93,10 +99,12 @@ pub struct TwoPhaseLocking<P: Protocol> {
     has_commands: AtomicBool,
     /// Calls are logged with their after-images (`Config::command_images`).
     logs_images: bool,
+    /// Of one table, in one transaction (`Config::row_locks_before_table`).
+    row_locks_before_table: u32,
 }
 
 impl<P: Protocol> TwoPhaseLocking<P> {
-    pub fn new(protocol: Arc<P>, catalog: Arc<Catalog>, logs_images: bool) -> TwoPhaseLocking<P> {
+    pub fn new(protocol: Arc<P>, catalog: Arc<Catalog>, config: &Config) -> TwoPhaseLocking<P> {
         TwoPhaseLocking {
             protocol,
             catalog,
@@ -104,7 +112,8 @@ impl<P: Protocol> TwoPhaseLocking<P> {
             purge: purge::Queue::default(),
             next_worker: AtomicU64::new(1),
             has_commands: AtomicBool::new(false),
-            logs_images,
+            logs_images: config.command_images,
+            row_locks_before_table: config.row_locks_before_table.max(1),
         }
     }
 
@@ -151,6 +160,7 @@ impl<P: Protocol> TwoPhaseLocking<P> {
 struct TableUse {
     table: Arc<Table>,
     mode: Option<AccessMode>,
+    countdown: Countdown,
 }
 
 /// One thing to take back, with the lengths that the transaction's lists had before it.
@@ -286,7 +296,8 @@ impl<P: Protocol> LockingTransaction<P> {
     fn find_table(&mut self, table: &Arc<Table>, note: usize) -> usize {
         let place =
             self.tables.iter().position(|used| Arc::ptr_eq(&used.table, table)).unwrap_or_else(|| {
-                self.tables.push(TableUse { table: Arc::clone(table), mode: None });
+                let countdown = Countdown::new(self.shared.row_locks_before_table);
+                self.tables.push(TableUse { table: Arc::clone(table), mode: None, countdown });
                 self.tables.len() - 1
             });
         self.table_places[note] = u8::try_from(place).unwrap_or(0);
@@ -399,6 +410,7 @@ impl<P: Protocol> LockingTransaction<P> {
         shared.purge.push_all(&mut self.purgeable);
         for used in &mut self.tables {
             used.mode = None;
+            used.countdown = Countdown::new(shared.row_locks_before_table);
         }
         self.names.clear();
         self.changes_catalog = false;
@@ -436,7 +448,7 @@ impl<P: Protocol> Access for LockingTransaction<P> {
         guard: &'g Guard,
     ) -> Flow<Option<RowInPlace<'g>>> {
         let is_skipped = intent == Intent::Read && mutant::is_active(Mutant::SkipRowLock);
-        if self.covers_rows(table, intent) || is_skipped {
+        if is_skipped || !self.locks_rows(table, intent) {
             return Ok(cursor::find(table, key, intent, guard));
         }
         let resource = Resource::row(table.id(), key);

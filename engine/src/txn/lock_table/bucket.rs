@@ -139,6 +139,9 @@ impl<M> Entry<M> {
     }
 }
 
+/// So many entries beside the first are looked through at a time.
+const SHORT: usize = 8;
+
 /// The entries whose resources hash alike.
 pub(super) struct Bucket<M> {
     /// Empty only if `others` is.
@@ -192,10 +195,19 @@ impl<M> Bucket<M> {
         }
     }
 
-    /// Answers its place among the others. Whatever is needless goes first: looking through a long bucket costs more.
+    /// Answers its place among the others. Whatever is needless goes first: looking through a long bucket costs more. Of very many others
+    /// a few are looked at, by chance: if they are in use, looking at all of them each time would cost too much.
     fn insert(&mut self, entry: Entry<M>, can_evict: impl Fn(&M) -> bool) -> Option<usize> {
         let is_needless = |entry: &Entry<M>| entry.is_idle() && can_evict(&entry.meta);
-        self.others.retain(|entry| !is_needless(entry));
+        let mut place = entry.resource.0 as usize % (self.others.len().saturating_sub(SHORT) + 1);
+        for _ in 0..SHORT.min(self.others.len()) {
+            if is_needless(&self.others[place]) {
+                self.others.swap_remove(place);
+            } else {
+                place += 1;
+            }
+        }
+        self.give_memory_back();
         if self.first.as_ref().is_none_or(is_needless) {
             self.first = Some(entry);
             return None;
@@ -209,6 +221,15 @@ impl<M> Bucket<M> {
             self.first = self.others.pop();
         } else if let Some(place) = self.others.iter().position(|entry| entry.resource == resource) {
             self.others.swap_remove(place);
+        }
+        self.give_memory_back();
+    }
+
+    /// After a transaction with very many locks the buckets become small again.
+    #[inline]
+    fn give_memory_back(&mut self) {
+        if self.others.capacity() > 2 * SHORT && self.others.len() < self.others.capacity() / 4 {
+            self.others.shrink_to(self.others.capacity() / 2);
         }
     }
 }

@@ -33,7 +33,7 @@ impl<P: Protocol> LockingTransaction<P> {
         let guard = epoch::pin();
         let state = table.state(&guard);
         let index = state.index();
-        let locks_rows = !state.has_hidden_key() && !self.covers_rows(table, Intent::Write);
+        let locks_rows = !state.has_hidden_key() && self.locks_rows(table, Intent::Write);
         let has_gaps = !state.has_hidden_key() && index.is_ordered();
         // The buckets of both locks come from memory while something else is done.
         let row_resource = Resource::row(table.id(), key);

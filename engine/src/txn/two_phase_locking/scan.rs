@@ -7,6 +7,8 @@
 //!
 //! Looking again is cheap: the batch of keys that the index handed out knows whether a key has come or gone since in the interval
 //! it covers. If so, the batch is fetched anew from the position.
+//!
+//! A scan that has gone far enough gets the whole table if it is free (`escalation`), and goes on without locks.
 
 use std::sync::Arc;
 
@@ -76,6 +78,10 @@ impl<P: Protocol> LockingTransaction<P> {
         cursor: &mut Cursor,
         guard: &'g Guard,
     ) -> Flow<Option<RowInPlace<'g>>> {
+        if !self.locks_rows(table, cursor.intent) {
+            cursor.is_table_locked = true;
+            return Ok(next_undisturbed(table, cursor, guard));
+        }
         loop {
             let key = cursor.has_next(table).then(|| cursor.next_key());
             let in_range = key.filter(|key| !cursor.is_beyond(key));

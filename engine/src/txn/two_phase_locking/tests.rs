@@ -1,0 +1,279 @@
+//! Tests of what only shows inside: the numbers of transactions, and when a table is locked as a whole.
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use super::{LockingTransaction, Purger, TwoPhaseLocking};
+use crate::catalog::{CatalogChange, ColumnDefinition, IndexKind, PrimaryKey, TableDefinition, TableName};
+use crate::config::Config;
+use crate::protocol::none::NoLog;
+use crate::storage::catalog::Catalog;
+use crate::storage::table::Table;
+use crate::txn::lock_table::TransactionId;
+use crate::txn::{Access, Cursor, Direction, Insertion, Intent, Interrupt, KeyRange, Transaction};
+use crate::value::{SqlType, Value};
+
+fn shared_with(config: &Config) -> Arc<TwoPhaseLocking<NoLog>> {
+    Arc::new(TwoPhaseLocking::new(Arc::new(NoLog), Arc::new(Catalog::new()), config))
+}
+
+fn shared() -> Arc<TwoPhaseLocking<NoLog>> {
+    shared_with(&Config::new("data"))
+}
+
+fn next_number(transaction: &mut LockingTransaction<NoLog>) -> TransactionId {
+    transaction.begin();
+    let number = transaction.id;
+    transaction.rollback(&());
+    number
+}
+
+#[test]
+fn a_worker_never_uses_the_numbers_of_another_one() {
+    let shared = shared();
+    let [mut old, mut neighbour] = [shared.transaction(), shared.transaction()];
+    let neighbours: Vec<TransactionId> = (0..8).map(|_| next_number(&mut neighbour)).collect();
+    // All but the last four of its 2^32.
+    old.id.0 |= u64::from(u32::MAX - 4);
+    let mut seen = Vec::new();
+    for _ in 0..8 {
+        let number = next_number(&mut old);
+        assert!(!neighbours.contains(&number), "{number:?} is a number of the next worker");
+        assert!(!seen.contains(&number), "{number:?} comes twice");
+        seen.push(number);
+    }
+    let mut newcomer = shared.transaction();
+    assert!((0..8).all(|_| !seen.contains(&next_number(&mut newcomer))));
+}
+
+/// A table `(key bigint primary key)`.
+fn create_table(shared: &Arc<TwoPhaseLocking<NoLog>>, name: &str, index: IndexKind) -> Arc<Table> {
+    let column = ColumnDefinition {
+        name: "key".to_owned(),
+        sql_type: SqlType::BigInt,
+        is_nullable: false,
+        default: None,
+    };
+    let definition = TableDefinition {
+        name: TableName { schema: "public".to_owned(), name: name.to_owned() },
+        columns: vec![column],
+        primary_key: Some(PrimaryKey { name: format!("{name}_pkey"), columns: vec![0], index }),
+        foreign_keys: Vec::new(),
+        referenced_by: Vec::new(),
+    };
+    let mut transaction = shared.transaction();
+    transaction.begin();
+    let id = transaction.new_table_id();
+    done(transaction.change_catalog(CatalogChange::CreateTable { id, definition: definition.clone() }));
+    transaction.precommit(&());
+    shared.catalog.by_name(&definition.name).expect("just created")
+}
+
+fn done<T>(flow: Result<T, Interrupt>) -> T {
+    match flow {
+        Ok(done) => done,
+        Err(Interrupt::Wait(_)) => panic!("it waits"),
+        Err(Interrupt::Failed(error)) => panic!("{error}"),
+    }
+}
+
+fn waits<T>(flow: Result<T, Interrupt>) -> bool {
+    matches!(flow, Err(Interrupt::Wait(_)))
+}
+
+fn key(number: u64) -> [u8; 8] {
+    (number | 1 << 63).to_be_bytes()
+}
+
+/// The row of one bigint column, as the table's layout has it.
+fn row(table: &Table, number: u64) -> Vec<u8> {
+    let guard = crossbeam_epoch::pin();
+    let mut row = Vec::new();
+    table.state(&guard).layout().encode(&[Value::BigInt(number as i64)], &mut row);
+    row
+}
+
+fn insert(transaction: &mut LockingTransaction<NoLog>, table: &Arc<Table>, numbers: std::ops::Range<u64>) {
+    done(transaction.enter(table, table.version(), Intent::Write));
+    for number in numbers {
+        assert_eq!(done(transaction.insert(table, &key(number), &row(table, number))), Insertion::Done);
+    }
+}
+
+fn reads(
+    transaction: &mut LockingTransaction<NoLog>,
+    table: &Arc<Table>,
+    number: u64,
+) -> Result<bool, Interrupt> {
+    let guard = crossbeam_epoch::pin();
+    transaction.enter(table, table.version(), Intent::Read)?;
+    transaction.read_point(table, &key(number), Intent::Read, None, &guard).map(|row| row.is_some())
+}
+
+fn entries(shared: &TwoPhaseLocking<NoLog>) -> usize {
+    shared.locks.entries()
+}
+
+fn few_row_locks() -> Config {
+    Config { row_locks_before_table: 10, ..Config::new("data") }
+}
+
+#[test]
+fn many_row_locks_become_one_lock_on_a_table_that_nobody_else_is_in() {
+    let shared = shared_with(&few_row_locks());
+    let table = create_table(&shared, "t", IndexKind::Ordered);
+    let [mut bulk, mut other] = [shared.transaction(), shared.transaction()];
+    bulk.begin();
+    insert(&mut bulk, &table, 0..1000);
+    assert!(entries(&shared) < 100, "{} entries for one table", entries(&shared));
+    other.begin();
+    assert!(waits(reads(&mut other, &table, 5000)), "the table is not locked");
+    bulk.precommit(&());
+    assert!(done(reads(&mut other, &table, 999)));
+    assert!(!done(reads(&mut other, &table, 5000)));
+    other.precommit(&());
+    assert_eq!(entries(&shared), 0);
+}
+
+#[test]
+fn a_table_that_somebody_is_in_is_not_taken_from_him() {
+    let shared = shared_with(&few_row_locks());
+    let table = create_table(&shared, "t", IndexKind::Ordered);
+    let [mut bulk, mut other, mut third] = [shared.transaction(), shared.transaction(), shared.transaction()];
+    other.begin();
+    assert!(!done(reads(&mut other, &table, 5000)));
+    bulk.begin();
+    insert(&mut bulk, &table, 0..1000);
+    // He goes on, and somebody new comes, on whatever stripe.
+    assert!(!done(reads(&mut other, &table, 5001)));
+    third.begin();
+    assert!(!done(reads(&mut third, &table, 5002)));
+    assert!(waits(reads(&mut third, &table, 500)), "a row was not locked");
+    third.rollback(&());
+    other.precommit(&());
+    // Now he has gone, and the next attempts succeed.
+    let before = entries(&shared);
+    insert(&mut bulk, &table, 1000..2000);
+    assert!(entries(&shared) < before + 100);
+    other.begin();
+    assert!(waits(reads(&mut other, &table, 5000)));
+    other.rollback(&());
+    bulk.rollback(&());
+    assert_eq!((entries(&shared), table.row_count()), (0, 0));
+}
+
+#[test]
+fn a_scan_gets_the_table_on_its_way() {
+    let shared = shared_with(&few_row_locks());
+    let table = create_table(&shared, "t", IndexKind::Ordered);
+    let [mut scanning, mut other] = [shared.transaction(), shared.transaction()];
+    scanning.begin();
+    insert(&mut scanning, &table, 0..1000);
+    scanning.precommit(&());
+    for (intent, most_entries) in [(Intent::Write, 100), (Intent::Read, 400)] {
+        for direction in [Direction::Forward, Direction::Backward] {
+            scanning.begin();
+            done(scanning.enter(&table, table.version(), intent));
+            let mut cursor = Cursor::default();
+            let range = KeyRange { lower: Some(key(100).to_vec()), upper: Some(key(900).to_vec()) };
+            cursor.open(range, direction, intent);
+            done(scanning.open_scan(&table, &mut cursor));
+            let guard = crossbeam_epoch::pin();
+            let mut found = 0;
+            while done(scanning.next_row(&table, &mut cursor, &guard)).is_some() {
+                found += 1;
+            }
+            assert_eq!(found, 800, "{intent:?}, {direction:?}");
+            assert!(entries(&shared) < most_entries, "{intent:?}: {} entries", entries(&shared));
+            other.begin();
+            let is_kept_out = waits(reads(&mut other, &table, 5));
+            assert_eq!(is_kept_out, intent == Intent::Write, "{intent:?}");
+            other.rollback(&());
+            other.begin();
+            assert!(waits(other.enter(&table, table.version(), Intent::Write)));
+            other.rollback(&());
+            scanning.precommit(&());
+        }
+    }
+}
+
+#[test]
+fn one_row_that_is_read_many_times_is_one_row() {
+    let shared = shared_with(&few_row_locks());
+    let table = create_table(&shared, "t", IndexKind::Ordered);
+    let [mut busy, mut other] = [shared.transaction(), shared.transaction()];
+    busy.begin();
+    insert(&mut busy, &table, 0..2);
+    for _ in 0..1000 {
+        assert!(done(reads(&mut busy, &table, 1)));
+    }
+    other.begin();
+    assert!(!done(reads(&mut other, &table, 5000)));
+    busy.precommit(&());
+}
+
+/// Works off what is left to the janitor, but for so many states; answers in how many goes.
+fn freed(purger: &mut Purger<NoLog>, shared: &TwoPhaseLocking<NoLog>, left: usize) -> usize {
+    let end = Instant::now() + Duration::from_secs(60);
+    let mut goes = 0;
+    loop {
+        // The epoch moves on when nobody is pinned, other tests included.
+        match purger.free_some() {
+            true => goes += 1,
+            false if shared.purge.states() == left => return goes,
+            false => std::thread::sleep(Duration::from_millis(1)),
+        }
+        assert!(Instant::now() < end, "{} states are left", shared.purge.states());
+    }
+}
+
+#[test]
+fn what_a_table_leaves_behind_is_freed_by_the_janitor_a_little_at_a_time() {
+    for index in [IndexKind::Ordered, IndexKind::Hash] {
+        let shared = shared();
+        let mut purger = Purger::new(&shared);
+        let mut transaction = shared.transaction();
+        let fill = |transaction: &mut LockingTransaction<NoLog>, table: &Arc<Table>| {
+            transaction.begin();
+            insert(transaction, table, 0..50_000);
+        };
+        let discarded = || shared.purge.states();
+        let change = |transaction: &mut LockingTransaction<NoLog>, change: CatalogChange| {
+            done(transaction.change_catalog(change));
+        };
+        let table = create_table(&shared, "t", index);
+        fill(&mut transaction, &table);
+        transaction.precommit(&());
+        assert_eq!(freed(&mut purger, &shared, 0), 0);
+
+        // TRUNCATE; a plan that still uses the old state keeps it.
+        let used = table.shared_state();
+        transaction.begin();
+        change(&mut transaction, CatalogChange::Truncate { id: table.id() });
+        transaction.precommit(&());
+        assert_eq!((table.row_count(), discarded()), (0, 1));
+        assert_eq!(freed(&mut purger, &shared, 1), 0);
+        assert_eq!(used.row_count(), 50_000);
+        drop(used);
+        assert!(freed(&mut purger, &shared, 0) > 5, "{index:?}: freed at once");
+        assert_eq!(discarded(), 0);
+
+        // A TRUNCATE that is rolled back leaves what came after it.
+        fill(&mut transaction, &table);
+        transaction.precommit(&());
+        transaction.begin();
+        change(&mut transaction, CatalogChange::Truncate { id: table.id() });
+        insert(&mut transaction, &table, 0..50_000);
+        transaction.rollback(&());
+        assert_eq!((table.row_count(), discarded()), (50_000, 1));
+        assert!(freed(&mut purger, &shared, 0) > 5);
+
+        // DROP, though somebody still knows the table.
+        transaction.begin();
+        change(&mut transaction, CatalogChange::DropTable { id: table.id() });
+        transaction.precommit(&());
+        assert_eq!((table.row_count(), discarded()), (0, 1));
+        assert!(freed(&mut purger, &shared, 0) > 5);
+        assert_eq!(discarded(), 0);
+    }
+}
