@@ -16,7 +16,7 @@ use crate::error::Result;
 use crate::lsn::Lsn;
 use crate::mutant::{self, Mutant};
 use crate::sync::Ordering;
-use crate::ticket::{Ticket, ticket};
+use crate::ticket::Ticket;
 
 /// What became of an attempt to append a transaction's log record.
 pub enum Append<Token> {
@@ -183,12 +183,7 @@ impl Logs {
     fn wait_for_room(&self, log: usize, length: usize, refusal: Refusal) -> Result<Append<Reservation<'_>>> {
         let log = self.log(log);
         match refusal {
-            Refusal::Busy => {
-                // A slot is free as soon as its holder runs: try again at once.
-                let (ticket, signal) = ticket();
-                signal.fire();
-                Ok(Append::Wait(ticket))
-            }
+            Refusal::Busy => Ok(Append::Wait(log.buffer.wait_for_slot())),
             Refusal::RingFull => Ok(Append::Wait(log.buffer.wait_for_room(length, || false))),
             Refusal::NoDiskSpace => {
                 if let Some(failure) = log.supply.failure() {

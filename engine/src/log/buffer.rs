@@ -224,6 +224,20 @@ impl LogBuffer {
         ticket
     }
 
+    /// A ticket that fires when a slot is free, or has been: whoever fills one gives it back before the logger can take what he has filled,
+    /// and that fires all tickets. Trying again at once would keep the processors from those who hold the slots.
+    pub fn wait_for_slot(&self) -> Ticket {
+        let (ticket, signal) = ticket();
+        self.waiters.lock().push(signal);
+        self.limits.has_waiters.store(true, Ordering::Relaxed);
+        fence(Ordering::SeqCst);
+        if self.slots.iter().any(|slot| slot.load(Ordering::Acquire) == IDLE) || self.is_closed() {
+            self.wake_waiters();
+        }
+        self.bell.ring_urgently();
+        ticket
+    }
+
     /// Fires all tickets: their owners try again.
     pub fn wake_waiters(&self) {
         let signals = {

@@ -4,6 +4,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use super::append::CommitFields;
+use super::buffer::Refusal;
 use super::record::{Operation, Operations, OperationsWriter, RecordBody};
 use super::store::{LogReader, Tail};
 use super::*;
@@ -315,4 +316,68 @@ fn incarnations_follow_each_other_on_a_real_disk() {
     assert_eq!(names.len(), 2, "unused segments are gone: {names:?}");
     drop(guard);
     std::fs::remove_dir_all(&data).expect("removed");
+}
+
+#[test]
+fn whoever_finds_all_slots_in_use_waits_for_one() {
+    let (_, disk) = ControlledDisk::shared();
+    let (running, manifest) = start(&disk, 1);
+    let buffer = &running.log(0).buffer;
+    let mut held = Vec::new();
+    loop {
+        match buffer.reserve(0, 16) {
+            Ok(place) => held.push(place),
+            Err(Refusal::Busy) => break,
+            // Segments are being prepared.
+            Err(_) => buffer.wait_for_room(16, || false).wait(),
+        }
+    }
+    let operations = put(0, 1, b"late");
+    let attempt = |progress: &mut AppendProgress| {
+        running.append_commit(0, 0, progress, CommitFields::default(), &operations).expect("no failure")
+    };
+    let mut progress = AppendProgress::default();
+    let Append::Wait(ticket) = attempt(&mut progress) else { panic!("a slot was free") };
+    assert!(!ticket.is_ready(), "it would try again at once, and again");
+    held.into_iter().for_each(drop);
+    ticket.wait();
+    append(&running, 0, 0, &operations).expect("room");
+    running.shutdown().expect("nothing failed");
+    assert_eq!(read(&disk, Path::new("data"), &manifest, 0).transactions, [operations]);
+}
+
+#[test]
+fn far_more_threads_than_slots_and_processors_append_without_spinning() {
+    const THREADS: usize = 200;
+    const RECORDS: u32 = 50;
+    let (_, disk) = ControlledDisk::shared();
+    let (running, manifest) = start(&disk, 1);
+    let waits = AtomicU64::new(0);
+    std::thread::scope(|scope| {
+        for thread in 0..THREADS {
+            let (logs, waits) = (&running, &waits);
+            scope.spawn(move || {
+                // Larger than what needs no mutex: a slot is held for as long as others are in the mutex.
+                let row = [thread as u8; 500];
+                for number in 0..RECORDS {
+                    let operations = put(thread, number, &row);
+                    let mut progress = AppendProgress::default();
+                    let fields = CommitFields::default;
+                    while let Append::Wait(ticket) =
+                        logs.append_commit(0, thread, &mut progress, fields(), &operations).expect("room")
+                    {
+                        waits.fetch_add(1, Ordering::Relaxed);
+                        ticket.wait();
+                    }
+                }
+            });
+        }
+    });
+    running.shutdown().expect("nothing failed");
+    let appended = read(&disk, Path::new("data"), &manifest, 0).transactions.len();
+    assert_eq!(appended, THREADS * RECORDS as usize);
+    // All wake when a block is taken, and most find the ring full again: each waits for some blocks, and no more often.
+    let waits = waits.into_inner();
+    println!("{waits} waits of {THREADS} threads for {appended} records");
+    assert!(waits < 100 * appended as u64, "{waits} waits for {appended} records");
 }

@@ -171,7 +171,8 @@ impl Catalog {
         Ok(())
     }
 
-    /// Takes a table out and marks it dropped; its rows go when the last plan and transaction have let go of it.
+    /// Takes a table out and marks it dropped. Its rows go when the last plan and transaction have let go of it; a transaction that
+    /// commits a DROP takes them out before (`txn::two_phase_locking`).
     pub fn remove(&self, id: TableId) -> Option<Arc<Table>> {
         let mut tables = self.tables.write();
         let table = tables.by_id.get(&id).map(Arc::clone)?;
@@ -183,7 +184,9 @@ impl Catalog {
         Some(table)
     }
 
-    /// Applies a committed change: what replay does. Schema changes are barriers, so nothing else replays meanwhile.
+    /// Applies a committed change: what replay does. Schema changes are barriers: everything appended before this one has been replayed.
+    /// Later records that follow none of what it changes may be replayed at the same time, so the catalog is changed under its lock, and a
+    /// table by one exchange of its state; those that use what it changes follow it by the locks that it held.
     ///
     /// Any failure means that the log and the state it is replayed on do not belong together.
     pub fn apply(&self, change: &CatalogChange, guard: &Guard) -> Result<()> {
