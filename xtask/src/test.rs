@@ -24,7 +24,8 @@ const CRASH_ROUNDS: u32 = 5;
 /// The same with `--tpcc`.
 const TPCC_CRASH_ROUNDS: u32 = 4;
 /// Groups of attacks, each in its short form; `cargo xtask hostile` runs all of them at length.
-const ATTACKS: [&str; 6] = ["wire", "handshakes", "logging", "signals", "poisoned", "masses"];
+const ATTACKS: [&str; 8] =
+    ["memory", "wire", "handshakes", "files", "logging", "signals", "poisoned", "masses"];
 
 pub(crate) fn run(options: &Options) -> Result<()> {
     tools::run(tools::cargo().args(["test", "--workspace", "--quiet"]))?;
