@@ -7,9 +7,10 @@ use std::time::Instant;
 
 use anyhow::{Context, Result};
 use hyades_bench::cost::Calls;
+use hyades_engine::memory::Counted;
 
 #[global_allocator]
-static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+static ALLOCATOR: Counted<mimalloc::MiMalloc> = Counted(mimalloc::MiMalloc);
 
 fn main() -> Result<()> {
     let arguments: Vec<String> = std::env::args().skip(1).collect();

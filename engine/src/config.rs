@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use crate::disk::{Disk, RealDisk};
 use crate::error::FatalError;
+use crate::memory::Limits;
 use crate::procedure::routine::RoutineCompiler;
 
 /// The logging protocol (`--protocol`).
@@ -56,6 +57,8 @@ pub struct Config {
     /// Workers that replay; 0 means one for each core.
     pub recovery_workers: usize,
     pub recovery_mode: RecoveryMode,
+    /// How much memory there is. Needs the program's allocator to be [`crate::memory::Counted`].
+    pub memory: Limits,
     /// The only door to files.
     pub disk: Arc<dyn Disk>,
     /// Called when the database is poisoned, with the reason, by the thread that found it: before anybody who waits learns it.
@@ -83,6 +86,7 @@ impl Config {
             row_locks_before_table: 10_000,
             recovery_workers: 0,
             recovery_mode: RecoveryMode::default(),
+            memory: Limits::NONE,
             disk: Arc::new(RealDisk),
             on_failure: None,
             on_recovery_progress: None,

@@ -21,6 +21,7 @@ use crate::log::manifest::{check_configuration, lock_data_directory};
 use crate::log::record::MAX_LOGS;
 use crate::log::{BACKLOG_BYTES, Logs};
 use crate::lsn::Lsn;
+use crate::memory::Limits;
 use crate::mutant::{self, Mutant};
 use crate::procedure::frame::{Environment, Frame, RowSink};
 use crate::procedure::interpret;
@@ -71,6 +72,8 @@ pub trait Engine: Send + Sync {
     fn names_durability(&self) -> Durability;
     /// Keys whose row is gone and that have not left their index yet: its absence must still be seen, or nobody has come to it.
     fn tombstones(&self) -> usize;
+    /// How much memory the database was given.
+    fn memory_limits(&self) -> Limits;
 }
 
 /// Runs one transaction at a time.
@@ -185,6 +188,7 @@ struct Database<P: Protocol> {
     control: Arc<TwoPhaseLocking<P>>,
     compiler: Option<Arc<dyn RoutineCompiler>>,
     report: RecoveryReport,
+    memory: Limits,
     janitor: Mutex<Option<Janitor>>,
     next_worker: AtomicUsize,
     is_shut_down: AtomicBool,
@@ -255,6 +259,7 @@ impl<P: Protocol> Database<P> {
             control,
             compiler,
             report,
+            memory: config.memory,
             janitor,
             next_worker: AtomicUsize::new(0),
             is_shut_down: AtomicBool::new(false),
@@ -313,6 +318,10 @@ impl<P: Protocol> Engine for Database<P> {
 
     fn tombstones(&self) -> usize {
         self.control.tombstones()
+    }
+
+    fn memory_limits(&self) -> Limits {
+        self.memory
     }
 }
 

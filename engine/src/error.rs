@@ -179,6 +179,8 @@ pub struct InputError {
     pub data_type: Option<String>,
     /// Where in which routine, innermost first, a line each; or where in the data of COPY.
     pub context: Option<String>,
+    /// No handler of a routine may catch it: it depends on what else runs, and a replay could not repeat what came of it.
+    pub is_uncatchable: bool,
 }
 
 impl InputError {
@@ -195,6 +197,7 @@ impl InputError {
             schema: None,
             data_type: None,
             context: None,
+            is_uncatchable: false,
         }
     }
 }
@@ -253,6 +256,12 @@ impl Error {
     #[must_use]
     pub fn with_hint(self, hint: impl Into<String>) -> Error {
         self.edit(|input| input.hint = Some(hint.into()))
+    }
+
+    /// See [`InputError::is_uncatchable`].
+    #[must_use]
+    pub fn uncatchable(self) -> Error {
+        self.edit(|input| input.is_uncatchable = true)
     }
 
     #[must_use]

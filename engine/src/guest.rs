@@ -6,6 +6,7 @@
 //! counts down a number of this thread, and only when it has run out looks further:
 //!
 //! * at the session's [`StopRequest`]: the statement fails with 57014 (cancelled) or 57P01 (its session is ended);
+//! * at its memory ([`crate::memory`]): 53200;
 //! * at the clock: a guest that has computed for a [`QUANTUM`] tells its [`Host`], who sees to it that the others of this thread are
 //!   served, and is told again as long as it goes on.
 //!
@@ -27,6 +28,7 @@ use std::sync::atomic::{AtomicU8, Ordering};
 use std::time::{Duration, Instant};
 
 use crate::error::{Error, Result, sqlstate};
+use crate::memory;
 
 /// Computing longer than this, a guest gets in the way of others.
 pub const QUANTUM: Duration = Duration::from_millis(1);
@@ -200,7 +202,7 @@ impl Drop for Visit {
 /// Says that work was done. See the module head.
 ///
 /// # Errors
-/// 57014 or 57P01 when the session was told to stop.
+/// 57014 or 57P01 when the session was told to stop; 53200 when it has taken all its memory.
 #[inline]
 pub fn spend(units: u32) -> Result<()> {
     match LEFT.get().checked_sub(units) {
@@ -227,6 +229,7 @@ fn look(units: u32) -> Result<()> {
     GUEST.with_borrow_mut(|guest| match guest {
         Some(guest) => {
             guest.stop.check()?;
+            memory::check(0)?;
             guest.look_at_clock(units);
             guest.stop.check()
         }

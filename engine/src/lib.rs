@@ -1,7 +1,7 @@
 //! The Hyades transaction engine. No async runtime, no network, no SQL text.
 //!
 //! Reading order: `value` and `storage` (what is stored), `procedure` (what runs), `txn` (how it is isolated),
-//! `log` and `protocol` (how it is made durable), `recovery` (how it comes back), `db` (how it all meets).
+//! `log` and `protocol` (how it is made durable), `recovery` (how it comes back), `db` (how it all meets). `memory` says who may take how much.
 
 pub mod catalog;
 pub mod config;
@@ -14,6 +14,7 @@ pub mod inspect;
 pub mod local_arc;
 pub mod log;
 pub mod lsn;
+pub mod memory;
 pub mod mutant;
 pub mod procedure;
 pub mod protocol;

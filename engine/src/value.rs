@@ -133,6 +133,15 @@ impl Value {
         }
     }
 
+    /// Memory that a copy would take beside the value itself. Numbers are short.
+    pub(crate) fn heap_bytes(&self) -> usize {
+        match self {
+            Value::Text(text) => text.len(),
+            Value::Bytea(bytes) => bytes.len(),
+            _ => 0,
+        }
+    }
+
     /// Drops the value, at no cost where there is nothing to free.
     #[inline]
     pub(crate) fn discard(self) {

@@ -14,6 +14,8 @@ use hyades_server::serve::{AuthenticationKind, Options, Sentence};
 use hyades_server::users::{DEFAULT_USER, PASSWORD_VARIABLE, Users};
 use tracing_subscriber::filter::LevelFilter;
 
+use crate::memory;
+
 const VERSION: &str = concat!(env!("CARGO_PKG_VERSION"), " (commit ", env!("HYADES_COMMIT"), ")");
 
 /// Hyades, an in-memory transactional SQL database with parallel logs.
@@ -158,9 +160,12 @@ pub(crate) struct ServeArguments {
     /// The largest message accepted from a client.
     #[arg(long, value_name = "MIB", default_value_t = 64, value_parser = clap::value_parser!(u32).range(1..=1024))]
     message_limit_mib: u32,
-    /// The largest result held for one connection.
-    #[arg(long, value_name = "MIB", default_value_t = 1024, value_parser = clap::value_parser!(u32).range(1..=2047))]
-    result_limit_mib: u32,
+    /// Memory that the whole server may use [default: three quarters of what the machine, or its control group, has].
+    #[arg(long, value_name = "MIB", value_parser = clap::value_parser!(u64).range(64..=1 << 30))]
+    memory_limit: Option<u64>,
+    /// Memory that the statements, results and transaction of one connection may use [default: a quarter of --memory-limit, at most 1024].
+    #[arg(long, value_name = "MIB", value_parser = clap::value_parser!(u64).range(4..=1 << 30))]
+    memory_per_connection: Option<u64>,
     /// Form of the log on standard error.
     #[arg(long, value_enum, default_value = "text")]
     log_format: Format,
@@ -221,6 +226,7 @@ impl ServeArguments {
         config.shared_block_bytes = u64::from(self.shared_block_kib) << 10;
         config.recovery_workers = self.recovery_workers;
         config.command_images = self.command_images;
+        config.memory = memory::limits(self.memory_limit, self.memory_per_connection);
         Ok(Options {
             config,
             settings,
@@ -236,10 +242,7 @@ impl ServeArguments {
             handshake_patience: Duration::from_secs(self.authentication_timeout),
             exit_when_poisoned: self.exit_when_poisoned,
             drain: Duration::from_secs(self.drain_seconds),
-            limits: Limits {
-                message_bytes: (self.message_limit_mib as usize) << 20,
-                result_bytes: (self.result_limit_mib as usize) << 20,
-            },
+            limits: Limits { message_bytes: (self.message_limit_mib as usize) << 20 },
             workers: self.workers,
         })
     }

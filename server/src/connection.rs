@@ -10,6 +10,7 @@
 //!
 //! * [`handshake`]: before there is a session; [`stream`]: the socket;
 //! * [`extended`]: Parse, Bind, Describe, Execute, Close, Sync; [`simple`]: Query; [`copy`]: data of COPY FROM STDIN;
+//! * [`oversized`]: messages for which there is no memory;
 //! * [`execute`]: running a statement and buffering its rows; [`wait`]: waiting for a ticket; [`host`]: what happens
 //!   when a statement computes for long.
 //!
@@ -26,6 +27,7 @@ mod execute;
 mod extended;
 pub mod handshake;
 mod host;
+mod oversized;
 mod settings;
 mod simple;
 pub mod stream;
@@ -38,6 +40,7 @@ use std::io;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
+use hyades::engine::memory::Account;
 use hyades::session::{SessionOptions, TransactionStatus};
 use hyades::{Database, Error, Session, sqlstate};
 use jiff::tz::TimeZone;
@@ -65,13 +68,11 @@ const SEND_BYTES: usize = 256 << 10;
 /// Messages handled in a row before other tasks get a turn.
 const MESSAGES_PER_TURN: u32 = 256;
 
-/// What bounds the memory of one connection.
+/// What bounds a connection besides its account of memory.
 #[derive(Clone, Copy, Debug)]
 pub struct Limits {
     /// The largest message a client may send.
     pub message_bytes: usize,
-    /// The largest amount of answers held back at a time.
-    pub result_bytes: usize,
 }
 
 /// A client on its way to a worker.
@@ -124,6 +125,8 @@ struct Connection<'a> {
     input: Vec<u8>,
     /// The other half of a pair of input buffers: one is being processed while the next fills.
     spare_input: Vec<u8>,
+    /// Still to come of a message that was refused.
+    unwanted_bytes: usize,
     answers: Answers,
     statements: Statements,
     portals: Portals,
@@ -151,13 +154,15 @@ pub async fn serve(database: Database, handover: Handover) {
     let process_id = client.registration.control().process_id;
     let Startup { user, database: name, .. } = &client.startup;
     tracing::debug!(process_id, user, database = name, "client connected");
+    // Whatever the connection does is on its account: sockets' buffers, parameters and answers too.
+    let account = Arc::new(database.account());
     let conversation = async {
-        match Connection::open(&database, &mut stream, client).await? {
+        match Connection::open(&database, &mut stream, client, Arc::clone(&account)).await? {
             Some(connection) => connection.run().await,
             None => Ok(()),
         }
     };
-    match survive(conversation).await {
+    match survive(conversation, &account).await {
         Some(Ok(())) => tracing::debug!(process_id, "client disconnected"),
         Some(Err(error)) => tracing::debug!(process_id, %error, "client lost"),
         None => {
@@ -171,12 +176,17 @@ pub async fn serve(database: Database, handover: Handover) {
     }
 }
 
-/// Runs a future to its end; `None` if it panicked. The panic itself is reported by the panic hook.
-async fn survive<F: Future>(future: F) -> Option<F::Output> {
+/// Runs a future to its end, at the expense of an account; `None` if it panicked. The panic itself is reported by the panic hook.
+async fn survive<F: Future>(future: F, account: &Account) -> Option<F::Output> {
     let mut future = Box::pin(future);
-    let output = poll_fn(|context| match catch_unwind(AssertUnwindSafe(|| future.as_mut().poll(context))) {
-        Ok(poll) => poll.map(Some),
-        Err(_) => std::task::Poll::Ready(None),
+    let output = poll_fn(|context| {
+        let entered = account.enter();
+        let polled = catch_unwind(AssertUnwindSafe(|| future.as_mut().poll(context)));
+        account.leave(entered);
+        match polled {
+            Ok(poll) => poll.map(Some),
+            Err(_) => std::task::Poll::Ready(None),
+        }
     })
     .await;
     // Dropping what panicked may panic again.
@@ -190,12 +200,13 @@ impl<'a> Connection<'a> {
         database: &Database,
         stream: &'a mut ClientStream,
         client: Client,
+        account: Arc<Account>,
     ) -> io::Result<Option<Connection<'a>>> {
         let Client { startup, registration, unread, limits, settings, timers, hang_ups } = client;
         let mut parameters = settings.to_vec();
         parameters.extend(startup.parameters);
         let options = SessionOptions { user: startup.user, database: startup.database, parameters };
-        let mut session = match database.session(options) {
+        let mut session = match database.session_with(options, account) {
             Ok(session) => session,
             Err(error) => {
                 let mut out = Vec::new();
@@ -226,6 +237,7 @@ impl<'a> Connection<'a> {
             timers,
             input: unread,
             spare_input: Vec::new(),
+            unwanted_bytes: 0,
             answers,
             statements: Statements::default(),
             portals: Portals::default(),
@@ -267,7 +279,12 @@ impl<'a> Connection<'a> {
         }
         while !self.closing {
             match frame(&batch[position..], self.limits.message_bytes) {
-                Ok(None) => break,
+                Ok(None) => {
+                    if self.refuse_oversized(&batch[position..]).await {
+                        position = batch.len();
+                    }
+                    break;
+                }
                 Ok(Some(frame)) => {
                     position += frame.size_bytes();
                     self.handle(frame).await?;
@@ -309,10 +326,7 @@ impl<'a> Connection<'a> {
             Ok(message) => self.dispatch(message).await,
             Err(error) => {
                 let error = self.session.abandon(error);
-                match frame.kind {
-                    b'Q' | b'F' | b'S' => self.end_query(Err(error), 0).await,
-                    _ => self.skip_after(&error),
-                }
+                self.report_undone(frame.kind, error).await;
                 Ok(())
             }
         };
@@ -323,6 +337,14 @@ impl<'a> Connection<'a> {
             self.send().await?;
         }
         Ok(())
+    }
+
+    /// Reports why nothing was done about a message.
+    async fn report_undone(&mut self, kind: u8, error: Error) {
+        match kind {
+            b'Q' | b'F' | b'S' => self.end_query(Err(error), 0).await,
+            _ => self.skip_after(&error),
+        }
     }
 
     /// An error is one of the extended protocol; Query and Sync report their own.
@@ -431,6 +453,9 @@ impl<'a> Connection<'a> {
         self.implicit_start = self.implicit_start.map(|_| 0);
         self.answers.bytes.clear();
         self.answers.bytes.shrink_to(KEPT_BUFFER_BYTES);
+        if self.portals.is_empty() {
+            self.session.settle_account(self.answers.bytes.capacity() + self.input.capacity());
+        }
         sent
     }
 
@@ -493,7 +518,11 @@ impl<'a> Connection<'a> {
             }
             tokio::select! {
                 biased;
-                count = self.stream.read_buf(&mut self.input) => return Ok(count? > 0),
+                count = self.stream.read_buf(&mut self.input) => {
+                    let count = count?;
+                    self.drop_unwanted();
+                    return Ok(count > 0);
+                }
                 () = self.registration.control().wake.notified() => {}
                 () = settings::until(silence), if self.turn.is_held() => self.turn.give_up(),
                 () = settings::until(deadline), if deadline.is_some() => {
@@ -524,6 +553,8 @@ impl<'a> Connection<'a> {
 
 #[cfg(test)]
 mod tests {
+    use hyades::engine::memory::Limits;
+
     use super::*;
 
     #[tokio::test]
@@ -534,16 +565,20 @@ mod tests {
                 panic!("in drop");
             }
         }
-        assert_eq!(survive(async { 7 }).await, Some(7));
+        let account = Account::new(Limits::NONE);
+        assert_eq!(survive(async { 7 }, &account).await, Some(7));
         let late = async {
             tokio::task::yield_now().await;
             panic!("after a wait");
         };
-        assert_eq!(survive::<std::pin::Pin<Box<dyn Future<Output = ()>>>>(Box::pin(late)).await, None);
+        assert_eq!(
+            survive::<std::pin::Pin<Box<dyn Future<Output = ()>>>>(Box::pin(late), &account).await,
+            None
+        );
         let dropped = async {
             let _guard = PanicsWhenDropped;
             7
         };
-        assert_eq!(survive(dropped).await, None);
+        assert_eq!(survive(dropped, &account).await, None);
     }
 }

@@ -7,6 +7,7 @@ use std::io::{BufRead, IsTerminal};
 use std::process::ExitCode;
 
 use clap::Parser;
+use hyades::engine::memory::Counted;
 use hyades_server::scram::Verifier;
 use hyades_server::serve::{Ended, Sentence};
 use hyades_server::{log_command, logging, serve};
@@ -15,7 +16,7 @@ use rustix::termios::{LocalModes, OptionalActions, tcgetattr, tcsetattr};
 use crate::arguments::{Arguments, Command, ServeArguments};
 
 #[global_allocator]
-static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+static ALLOCATOR: Counted<mimalloc::MiMalloc> = Counted(mimalloc::MiMalloc);
 
 /// Of a server that ended because its database was poisoned: another process may have more luck.
 const POISONED_EXIT_CODE: u8 = 3;

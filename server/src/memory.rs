@@ -1,4 +1,4 @@
-//! Memory taken from the operating system before it is needed.
+//! How much memory there is, and memory taken from the operating system before it is needed.
 //!
 //! The first touch of a page costs a fault, and the kernel clears it; under a hypervisor that takes back what a guest does not use it
 //! costs many times more, because the host has to find and clear a page as well. A database that grows with every transaction pays
@@ -7,6 +7,9 @@
 #![allow(unsafe_code)] // Setting an option of the allocator has no safe name.
 
 use std::ffi::c_long;
+use std::path::Path;
+
+use hyades::engine::memory::Limits;
 
 const MIB: usize = 1 << 20;
 /// What the allocator cuts from one of its areas, not from the operating system.
@@ -47,4 +50,75 @@ fn available_mib() -> Option<usize> {
     let line = known.lines().find_map(|line| line.strip_prefix("MemAvailable:"))?;
     let kib: usize = line.trim().strip_suffix("kB")?.trim().parse().ok()?;
     Some(kib / 1024)
+}
+
+/// Of the memory that there is, this share may be used unless the operator says otherwise: the allocator, stacks and the system need
+/// the rest.
+const SHARE_PERCENT: u64 = 75;
+/// The most that one connection may use unless the operator says so.
+const MOST_PER_CONNECTION_MIB: u64 = 1024;
+
+/// The limits, in MiB where they are given.
+pub(crate) fn limits(server_mib: Option<u64>, connection_mib: Option<u64>) -> Limits {
+    let bytes = |mib: u64| usize::try_from(mib << 20).unwrap_or(usize::MAX);
+    let Some(server_mib) = server_mib.or_else(|| Some(machine_mib()? * SHARE_PERCENT / 100)) else {
+        return Limits {
+            connection_bytes: connection_mib.map_or(Limits::NONE.connection_bytes, bytes),
+            ..Limits::NONE
+        };
+    };
+    let connection_mib = connection_mib.unwrap_or((server_mib / 4).min(MOST_PER_CONNECTION_MIB));
+    Limits { server_bytes: bytes(server_mib), connection_bytes: bytes(connection_mib) }
+}
+
+/// What the machine has, or the control group that the process is in, if that is less.
+fn machine_mib() -> Option<u64> {
+    let known = std::fs::read_to_string("/proc/meminfo").ok()?;
+    let line = known.lines().find_map(|line| line.strip_prefix("MemTotal:"))?;
+    let kib: u64 = line.trim().strip_suffix("kB")?.trim().parse().ok()?;
+    Some(control_group_bytes().map_or(kib / 1024, |bytes| (bytes >> 20).min(kib / 1024)))
+}
+
+/// The smallest limit of the process's control group and those above it, in version 1 or 2.
+fn control_group_bytes() -> Option<u64> {
+    let groups = std::fs::read_to_string("/proc/self/cgroup").ok()?;
+    let mut smallest: Option<u64> = None;
+    for line in groups.lines() {
+        let mut parts = line.splitn(3, ':').skip(1);
+        let (mounted, file) = match parts.next()? {
+            "" => ("/sys/fs/cgroup", "memory.max"),
+            controllers if controllers.split(',').any(|name| name == "memory") => {
+                ("/sys/fs/cgroup/memory", "memory.limit_in_bytes")
+            }
+            _ => continue,
+        };
+        for group in Path::new(parts.next()?).ancestors() {
+            let directory = Path::new(mounted).join(group.strip_prefix("/").unwrap_or(group));
+            // "max" is no number. In a container the path may be one of outside, and only the root is there.
+            let limit = std::fs::read_to_string(directory.join(file)).ok();
+            let limit = limit.and_then(|text| text.trim().parse().ok());
+            smallest = limit.into_iter().chain(smallest).min();
+        }
+    }
+    smallest
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_not_said_follows_from_the_machine() {
+        assert_eq!(limits(Some(400), None), Limits { server_bytes: 400 << 20, connection_bytes: 100 << 20 });
+        assert_eq!(limits(Some(1 << 20), None).connection_bytes, 1024 << 20);
+        assert_eq!(limits(Some(400), Some(300)).connection_bytes, 300 << 20);
+        let machine = machine_mib().expect("Linux");
+        assert_eq!(
+            limits(None, Some(5)),
+            Limits {
+                server_bytes: usize::try_from(machine * 3 / 4).unwrap() << 20,
+                connection_bytes: 5 << 20
+            }
+        );
+    }
 }

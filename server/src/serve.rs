@@ -31,6 +31,7 @@ use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use hyades::engine::error::FatalError;
+use hyades::engine::memory;
 use hyades::engine::recovery::RecoveryReport;
 use hyades::{Config, Database};
 use rustix::io::Errno;
@@ -136,6 +137,7 @@ pub fn run(options: Options) -> Result<Ended, Sentence> {
     let mut builder = Builder::new_multi_thread();
     // Each connection may have a statement that computes for long, on a thread of its own.
     let threads = workers + options.max_connections + SPARE_THREADS;
+    builder.on_thread_stop(memory::tell_total);
     builder.worker_threads(workers).max_blocking_threads(threads).thread_name("hyades-worker");
     let workers = build(builder)?;
     let outcome = listening.block_on(serve(options, workers.handle().clone()));
@@ -162,6 +164,7 @@ async fn serve(mut options: Options, workers: Handle) -> Result<Ended, Sentence>
         signal = signals.ending() => return Err(format!("ended by {} before recovery was complete", signal.name)),
     };
     report_recovery(&database.recovery_report());
+    report_memory(database.memory_limits());
     // Set once: this is the only place.
     let _ = shared.database.set(database.clone());
     // It may be poisoned already.
@@ -308,6 +311,19 @@ fn report_recovery(report: &RecoveryReport) {
         report.transactions as f64 / seconds,
         report.discarded,
     );
+}
+
+/// Recovery takes what it needs: tables may be larger than what the server is allowed to have now.
+fn report_memory(limits: memory::Limits) {
+    const MIB: usize = 1 << 20;
+    let used = memory::total_bytes();
+    if used > limits.server_bytes {
+        tracing::warn!(
+            "the tables take {} MiB, more than the {} MiB of --memory-limit: rows can be read and deleted, not added",
+            used / MIB,
+            limits.server_bytes / MIB,
+        );
+    }
 }
 
 fn authentication(

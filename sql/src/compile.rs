@@ -55,6 +55,7 @@ const DEEP_TEXT_BYTES: usize = 1 << 10;
 const DEEP_STACK_BYTES: usize = 32 << 20;
 
 fn compile_here(sql: &str, context: BindContext<'_>, declared: &[Option<SqlType>]) -> Result<Plan> {
+    split::check_memory(sql)?;
     let survey = split::survey(sql)?;
     let statement = statement::parse(sql)?;
     let mut compiler = Compiler::new(sql, context, declared, survey.parameters)?;

@@ -12,6 +12,7 @@ use std::sync::Arc;
 
 use hyades_engine::error::{Error, Result, SqlState, sqlstate};
 use hyades_engine::guest;
+use hyades_engine::memory;
 use hyades_engine::procedure::frame::Environment;
 use hyades_engine::procedure::ir::{Expr, Stage, StageRun};
 use hyades_engine::value::{Value, compare, key};
@@ -118,8 +119,11 @@ impl StageState {
                 if let Some(row) = self.project(stages, row, environment)? {
                     rows.push(row);
                 }
+                memory::check(0)?;
             }
         }
+        // Sorting takes as much again as the places of the rows.
+        memory::check(size_of_val(rows.as_slice()))?;
         sort(&mut rows, &stages.sort)?;
         if let Distinct::On(columns) = &stages.distinct {
             self.seen.clear();

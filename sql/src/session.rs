@@ -39,6 +39,7 @@ use hyades_engine::db::{Engine, Flow, Interrupt, Savepoint, Worker};
 use hyades_engine::error::{Error, Result};
 use hyades_engine::guest::{self, Guest, Host, Sessions, StopRequest, Visit};
 use hyades_engine::log::durable::Durability;
+use hyades_engine::memory::{Account, Charge, Limits};
 use hyades_engine::procedure::frame::{Environment, Frame};
 use hyades_engine::procedure::routine::RoutineCompiler;
 use hyades_engine::recovery::RecoveryReport;
@@ -64,6 +65,7 @@ pub struct Database {
 
 struct Shared {
     engine: Arc<dyn Engine>,
+    memory: Limits,
     sessions: AtomicI32,
     transactions: AtomicI64,
     activities: Arc<Activities>,
@@ -184,6 +186,7 @@ pub struct Session {
     /// Frames of procedures that ran lately, the latest last: to run one of them again needs no new memory.
     #[allow(clippy::vec_box)] // They move out and in again with every statement.
     spare_frames: Vec<Box<Frame>>,
+    account: Arc<Account>,
 }
 
 impl Database {
@@ -200,6 +203,7 @@ impl Database {
     pub fn with_engine(engine: Arc<dyn Engine>) -> Database {
         Database {
             shared: Arc::new(Shared {
+                memory: engine.memory_limits(),
                 engine,
                 sessions: AtomicI32::new(0),
                 transactions: AtomicI64::new(0),
@@ -218,6 +222,24 @@ impl Database {
     /// # Errors
     /// A startup parameter with a bad value.
     pub fn session(&self, options: SessionOptions) -> Result<Session> {
+        self.session_with(options, Arc::new(self.account()))
+    }
+
+    /// How much memory there is.
+    pub fn memory_limits(&self) -> Limits {
+        self.shared.memory
+    }
+
+    /// An account with this database's limits.
+    pub fn account(&self) -> Account {
+        Account::new(self.shared.memory)
+    }
+
+    /// As [`Database::session`]; this account pays for what the session does.
+    ///
+    /// # Errors
+    /// As [`Database::session`].
+    pub fn session_with(&self, options: SessionOptions, account: Arc<Account>) -> Result<Session> {
         let mut settings = Settings::new(&options.user);
         for (name, value) in &options.parameters {
             settings.set_initial(name, value)?;
@@ -251,6 +273,7 @@ impl Database {
             executing: None,
             copy: None,
             spare_frames: Vec::new(),
+            account,
         };
         session.show_application();
         Ok(session)
@@ -335,6 +358,18 @@ impl Session {
         Ok(())
     }
 
+    /// Sets the account back to what it is known to keep, and `more`, if no transaction is open.
+    pub fn settle_account(&self, more: usize) {
+        if self.state == State::Idle || self.state == State::Failed && !self.worker.in_transaction() {
+            self.account.settle(more);
+        }
+    }
+
+    /// Charges the session for something as long as the charge lives, not only to the end of the transaction.
+    pub fn charge(&self, bytes: usize) -> Charge {
+        self.account.keep(bytes)
+    }
+
     /// Gives up a call that returned `Wait` (cancel, timeout, disconnect), or reports an error that the caller met between calls:
     /// withdraws the wait, fails the transaction with this error and hands it back.
     pub fn abandon(&mut self, error: Error) -> Error {
@@ -382,10 +417,19 @@ impl Session {
         }
     }
 
-    /// Computes as the guest of this thread (`hyades_engine::guest`).
+    /// Computes as the guest of this thread (`hyades_engine::guest`), on the session's account unless the caller has entered that already
+    /// ([`Database::session_with`]); who enters it also settles it.
     pub fn as_guest<T>(&mut self, compute: impl FnOnce(&mut Session) -> T) -> T {
         let visit = self.enter();
-        let value = compute(self);
+        let value = if self.account.is_entered() {
+            compute(self)
+        } else {
+            self.settle_account(0);
+            let entered = self.account.enter();
+            let value = compute(self);
+            self.account.leave(entered);
+            value
+        };
         self.leave(visit);
         value
     }

@@ -8,6 +8,7 @@ use std::sync::Arc;
 use super::frame::RowBuffer;
 use crate::catalog::TableDefinition;
 use crate::error::{Error, Result, sqlstate};
+use crate::memory;
 use crate::procedure::evaluate::{Context, Places, chosen, evaluate, operand, peek_text, scalar};
 use crate::procedure::ir::{Expr, ScanBound, ScanRange, TableReference};
 use crate::storage::row::{RowLayout, RowPatch, RowWriter};
@@ -174,6 +175,7 @@ pub(super) fn insert(
     row: &mut RowBuffer,
 ) -> Flow<Insertion> {
     transaction.enter(&reference.table, reference.version, Intent::Write)?;
+    memory::admit_row(row.bytes.len())?;
     match reference.definition.primary_key {
         Some(_) => key_of_row(reference, &row.bytes, &mut row.key),
         None => {
@@ -246,6 +248,9 @@ pub(super) fn update(
     let old = in_place.unwrap_or(&row.bytes);
     scratch.row.clear();
     reference.layout.update(old, &scratch.set, &mut scratch.row);
+    if scratch.row.len() > old.len() {
+        memory::admit_row(scratch.row.len())?;
+    }
     if moves_row(reference, &scratch.set) {
         key_of_row(reference, &scratch.row, &mut scratch.key);
         if scratch.key != row.key {

@@ -9,7 +9,8 @@
 //! savepoint that was taken when it was entered; registers keep their values, as PL/pgSQL's variables do. A run that goes on behind an
 //! error from outside (no memory, a lock that it did not wait for) is logged as data. Conflicts
 //! ([`Error::Abort`]) are never handled: the whole transaction must run again, and what would come of handling them depends on
-//! chance, which replay cannot repeat. Fatal errors are not handled either, and nothing is in a session that was told to end.
+//! chance, which replay cannot repeat. Nor is the end of memory ([`crate::memory`]), for the same reason. Fatal errors are not
+//! handled either, and nothing is in a session that was told to end.
 
 use std::sync::Arc;
 
@@ -21,6 +22,7 @@ use super::ir::{
     Callee, Condition, ErrorField, Expr, Instruction, Procedure, Register, Report, Severity, SpoolSlot,
 };
 use crate::error::{Abort, Error, InputError, Result, SqlState, sqlstate};
+use crate::memory;
 use crate::txn::{Access, Flow};
 use crate::value::Value;
 
@@ -96,6 +98,7 @@ impl<T: Access> Run<'_, T> {
             Instruction::Spool { spool, values } => {
                 let row = self.evaluated(values)?;
                 self.frame.spools[usize::from(*spool)].rows.push(row);
+                memory::check(0)?;
             }
             Instruction::NextSpooled { spool, into, width, end } => {
                 let spool = &mut self.frame.spools[usize::from(*spool)];
@@ -121,6 +124,7 @@ impl<T: Access> Run<'_, T> {
                 }
                 if let Some(run) = &mut self.frame.stages[usize::from(*stage)] {
                     run.feed(&mut row)?;
+                    memory::check(0)?;
                 }
                 self.frame.emitted = row;
             }
@@ -220,7 +224,7 @@ impl<T: Access> Run<'_, T> {
                     add_line(&mut error, &line);
                 }
             }
-            let handler = self.frame.handlers.pop().filter(|_| !is_ending);
+            let handler = self.frame.handlers.pop().filter(|_| !is_ending && !error.is_uncatchable);
             let is_outermost = handler.is_none() && self.leave().is_none();
             if (handler.is_some() || is_outermost) && lines > MOST_CONTEXT_LINES {
                 add_line(&mut error, &format!("(and {} more)", lines - MOST_CONTEXT_LINES));
@@ -325,7 +329,7 @@ impl<T: Access> Run<'_, T> {
             detail: error.detail,
             hint: error.hint,
         });
-        Ok(())
+        memory::check(0)
     }
 }
 
@@ -407,6 +411,13 @@ fn set_element(array: &mut Value, index: &Value, value: Value) -> Result<()> {
         ));
     }
     let place = usize::try_from(index - 1).unwrap_or(usize::MAX);
+    if Arc::strong_count(array) > 1 {
+        memory::check(array.heap_bytes())?;
+    }
+    if place >= array.values.capacity() {
+        // It doubles, at least.
+        memory::check(size_of::<Value>() * (place + 1).max(2 * array.values.len()))?;
+    }
     let array = Arc::make_mut(array);
     if place >= array.values.len() {
         array.values.resize(place + 1, Value::Null);

@@ -29,6 +29,7 @@ use super::frame::{Environment, RowBuffer};
 use super::ir::{BinaryOperator, Expr};
 use crate::error::{Error, Result, sqlstate};
 use crate::guest;
+use crate::memory;
 use crate::storage::row::RowLayout;
 use crate::txn::RowInPlace;
 use crate::value::scalar::{Scalar, decide, is_comparison};
@@ -352,6 +353,8 @@ fn call(function: function::Function, arguments: &[Expr], context: &Context<'_>)
     let mut values: SmallVec<[Value; 3]> = SmallVec::with_capacity(arguments.len());
     for argument in arguments {
         values.push(evaluate(argument, context)?);
+        // Copies of large values.
+        memory::check(0)?;
     }
     function::call(function, &values, context.environment)
 }

@@ -17,6 +17,7 @@ use super::ir::{
 use super::look_ahead::Ahead;
 use crate::error::{Error, Result, SqlState};
 use crate::guest;
+use crate::memory;
 use crate::storage::row::{RowLayout, RowPatch};
 use crate::txn::{Access, Flow, Insertion, Interrupt, RowInPlace};
 use crate::value::Value;
@@ -180,6 +181,7 @@ impl<'r, T: Access> Run<'r, T> {
             budget -= 1;
             if budget == 0 {
                 self.check_stop()?;
+                memory::check(0)?;
                 return Ok(Exit::Unpin);
             }
             if draws {
@@ -269,6 +271,7 @@ impl<'r, T: Access> Run<'r, T> {
                 let value = evaluate(expr, &self.context())?;
                 guest::spend_for(weight(&value))?;
                 self.frame.registers[usize::from(into)].put(value);
+                memory::check(0)?;
             }
         }
         Ok(Next::Following)
@@ -487,7 +490,7 @@ impl<'r, T: Access> Run<'r, T> {
         if let Some(caller) = self.frame.calls.as_mut().and_then(|calls| calls.callers.last_mut()) {
             caller.spools[usize::from(spool)].rows.push(emitted);
         }
-        Ok(())
+        memory::check(0)
     }
 
     fn raise(&self, state: &'static str, message: &Expr) -> Result<Error> {

@@ -29,6 +29,7 @@ use super::ordered_index::key::padded;
 use super::ordered_index::version_lock::VersionLock;
 use super::record::{OwnedRecord, Record};
 use super::scan_batch::{ScanBatch, new_index_id};
+use crate::memory::in_database;
 
 const SHARDS: usize = 256;
 
@@ -258,7 +259,13 @@ impl<K> HashIndex<K> {
 
 impl<K> Drop for HashIndex<K> {
     fn drop(&mut self) {
-        for shard in &mut self.shards {
+        in_database(|| self.free());
+    }
+}
+
+impl<K> HashIndex<K> {
+    fn free(&mut self) {
+        for shard in &mut std::mem::take(&mut self.shards) {
             for entry in shard.table.get_mut().iter() {
                 // SAFETY: `&mut self`, and references to records borrow the index; linked records are owned by it.
                 drop(unsafe { OwnedRecord::from_raw(entry.record.as_ptr()) });

@@ -17,6 +17,8 @@ use std::ptr::NonNull;
 
 use crossbeam_epoch::Guard;
 
+use crate::memory::in_database;
+
 const HEADER_BYTES: usize = size_of::<u32>();
 
 /// A handle, as copyable and as dangerous as the pointer it is; see the module head for who may free it.
@@ -109,7 +111,7 @@ impl HeapBytes {
         // The address travels as an integer-free closure of one word, which the epoch's bag stores without allocating.
         let bytes = Owned(self);
         // SAFETY: unlinked, so only threads pinned now can still read it; they are waited for.
-        unsafe { guard.defer_unchecked(move || bytes.free()) };
+        unsafe { guard.defer_unchecked(move || in_database(|| bytes.free())) };
     }
 }
 

@@ -47,6 +47,7 @@ use self::node::Node;
 use self::version_lock::{Restart, VersionLock};
 use super::record::Record;
 use super::scan_batch::{ScanDirection, new_index_id};
+use crate::memory::in_database;
 
 /// Keys of one leaf, and children of one inner node: with narrow keys a node is exactly 1 KiB.
 const NODE_CAPACITY: usize = 63;
@@ -252,7 +253,7 @@ impl<K: IndexKey, const CAPACITY: usize> Drop for OrderedIndex<K, CAPACITY> {
     fn drop(&mut self) {
         // SAFETY: `&mut self`, and references to records borrow the index, so nobody reads the tree; what has been unlinked
         // from it belongs to the epoch and is not reachable from the root.
-        unsafe { Node::free_tree(*self.root.get_mut()) };
+        in_database(|| unsafe { Node::free_tree(*self.root.get_mut()) });
     }
 }
 

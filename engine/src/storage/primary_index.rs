@@ -22,6 +22,7 @@ use super::ordered_index::{
 use super::record::{OwnedRecord, Record};
 use super::scan_batch::{ScanBatch, ScanDirection, ScanPage};
 use crate::catalog::IndexKind;
+use crate::memory::in_database;
 
 /// Leaves that are freed in one go: some thousands of records, some hundred microseconds.
 const FREED_LEAVES: usize = 64;
@@ -149,11 +150,13 @@ impl PrimaryIndex {
         guard: &'g Guard,
     ) -> (&'g Record, bool) {
         self.assert_accepts(key);
-        on_index!(
-            self,
-            ordered index => index.get_or_insert(probe(index, key), row, guard),
-            hash index => index.get_or_insert(key, row, guard)
-        )
+        in_database(|| {
+            on_index!(
+                self,
+                ordered index => index.get_or_insert(probe(index, key), row, guard),
+                hash index => index.get_or_insert(key, row, guard)
+            )
+        })
     }
 
     /// The record under a key, which may be without a row, or else the place where it would stand. Panics unless the index accepts the
@@ -208,9 +211,20 @@ impl PrimaryIndex {
         }
     }
 
-    /// Puts a record under the key for which this index has given out the vacancy. False, and the record is dropped, if the key has come
-    /// meanwhile, or if something around has changed so that another key might be the next one: locate again.
+    /// Puts a row under the key for which this index has given out the vacancy. False if the key has come meanwhile, or if something
+    /// around has changed so that another key might be the next one: locate again.
     pub fn fill<'g>(
+        &'g self,
+        vacancy: &Vacancy<'g>,
+        key: &[u8],
+        row: &[u8],
+        finger: &mut Finger,
+        guard: &'g Guard,
+    ) -> bool {
+        in_database(|| self.fill_with(vacancy, key, OwnedRecord::with_row(row), finger, guard))
+    }
+
+    fn fill_with<'g>(
         &'g self,
         vacancy: &Vacancy<'g>,
         key: &[u8],
@@ -240,11 +254,13 @@ impl PrimaryIndex {
         if !self.accepts_key(key) {
             return false;
         }
-        on_index!(
-            self,
-            ordered index => index.remove(probe(index, key), guard),
-            hash index => index.remove(key, guard)
-        )
+        in_database(|| {
+            on_index!(
+                self,
+                ordered index => index.remove(probe(index, key), guard),
+                hash index => index.remove(key, guard)
+            )
+        })
     }
 
     /// Refills `batch` with the keys that follow `from` in the direction of the scan: at most `most` and those of one leaf, at least

@@ -35,6 +35,7 @@ use crossbeam_epoch::Guard;
 use super::heap_bytes::HeapBytes;
 use super::prefetch::prefetch;
 use super::row::exchange;
+use crate::memory::in_database;
 
 /// Marks a record that has left its index; no allocation has this address, they are aligned to 4.
 const REMOVED: *mut u32 = std::ptr::without_provenance_mut(1);
@@ -115,7 +116,7 @@ impl OwnedRecord {
         // SAFETY: as promised.
         let record = unsafe { OwnedRecord::from_raw(record) };
         // SAFETY: unlinked, so only threads pinned now can still read it; they are waited for.
-        unsafe { guard.defer_unchecked(move || drop(record)) };
+        unsafe { guard.defer_unchecked(move || in_database(|| drop(record))) };
     }
 }
 
@@ -183,11 +184,11 @@ impl Record {
 
     /// As [`Record::replace`], for callers without a lock.
     pub fn try_replace(&self, new: Option<&[u8]>, _guard: &Guard) -> Result<Option<OldRow>, Removed> {
-        let new = new.map(HeapBytes::new);
+        let new = new.map(|row| in_database(|| HeapBytes::new(row)));
         self.swap(new).inspect_err(|Removed| {
             if let Some(new) = new {
                 // SAFETY: never published, so still ours alone.
-                unsafe { new.free() };
+                in_database(|| unsafe { new.free() });
             }
         })
     }

@@ -11,6 +11,7 @@ use compact_str::CompactString;
 
 use super::{SqlType, Value, datetime, float, numeric};
 use crate::error::{Error, Result, sqlstate};
+use crate::memory;
 use crate::procedure::ir::{BinaryOperator, UnaryOperator};
 
 /// `integer out of range` and its like.
@@ -114,12 +115,14 @@ fn other(operator: BinaryOperator, left: &Value, right: &Value) -> Result<Value>
         }
         .map(Value::numeric),
         (Value::Text(a), Value::Text(b)) if operator == BinaryOperator::Concat => {
+            memory::check_value(a.len() + b.len())?;
             let mut text = CompactString::with_capacity(a.len() + b.len());
             text.push_str(a);
             text.push_str(b);
             Ok(Value::Text(text))
         }
         (Value::Bytea(a), Value::Bytea(b)) if operator == BinaryOperator::Concat => {
+            memory::check_value(a.len() + b.len())?;
             Ok(Value::Bytea([&**a, &**b].concat().into()))
         }
         (Value::Date(_), _) | (_, Value::Date(_)) => date(operator, left, right),

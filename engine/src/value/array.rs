@@ -9,6 +9,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{SqlType, Value, binary, text};
 use crate::error::{Error, Result, sqlstate};
+use crate::memory;
 
 /// The type of an array's elements: a [`SqlType`] without modifiers that is no array.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -33,6 +34,19 @@ pub enum ArrayElement {
 pub struct ArrayValue {
     pub element: ArrayElement,
     pub values: Vec<Value>,
+}
+
+impl ArrayValue {
+    /// Memory that a copy would take.
+    pub(crate) fn heap_bytes(&self) -> usize {
+        let own = size_of_val(self.values.as_slice());
+        match self.element {
+            ArrayElement::Text | ArrayElement::Varchar | ArrayElement::Numeric => {
+                own + self.values.iter().map(Value::heap_bytes).sum::<usize>()
+            }
+            _ => own,
+        }
+    }
 }
 
 impl ArrayElement {
@@ -151,6 +165,7 @@ pub(super) fn parse(literal: &str, element: ArrayElement, tz: &TimeZone) -> Resu
         } else {
             values.push(text::parse(&item, element.sql_type(), tz)?);
         }
+        memory::check(0)?;
         match behind.chars().next() {
             Some(',') => rest = behind[1..].trim_start_matches(text::is_blank),
             Some('}') => return end(literal, &behind[1..], element, values),
@@ -276,6 +291,7 @@ pub(super) fn read_binary(bytes: &[u8], element: ArrayElement) -> Result<Value> 
                 };
                 let (item, behind) = rest.split_at_checked(length).ok_or_else(wrong)?;
                 values.push(binary::read(item, element.sql_type())?);
+                memory::check(0)?;
                 rest = behind;
             }
         }

@@ -21,6 +21,7 @@ mod time;
 use super::{SqlType, Value, compare};
 use crate::error::{Error, Result, sqlstate};
 use crate::guest::{self, Stop};
+use crate::memory;
 use crate::procedure::frame::Environment;
 
 pub use catalog::{lookup, names};
@@ -328,7 +329,11 @@ pub fn call(function: Function, arguments: &[Value], environment: &Environment) 
         Function::Format => format::call(function, arguments, environment),
         _ => match math::call(function, arguments) {
             Some(result) => result,
-            None => string::call(function, arguments),
+            None => {
+                // Most results are as long as the argument.
+                memory::check(arguments.iter().map(Value::heap_bytes).sum())?;
+                string::call(function, arguments)
+            }
         },
     }
 }

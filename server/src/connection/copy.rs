@@ -57,7 +57,7 @@ impl Connection<'_> {
         }
     }
 
-    async fn fail_copy(&mut self, error: &Error, simple: bool) {
+    pub(super) async fn fail_copy(&mut self, error: &Error, simple: bool) {
         if simple {
             self.mode = Mode::Ready;
             self.end_query(Err(error.clone()), 0).await;

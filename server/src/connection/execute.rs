@@ -5,6 +5,7 @@
 //! portal is suspended whenever the limit was reached, even if no row is left.
 
 use hyades::engine::guest;
+use hyades::engine::memory;
 use hyades::session::{Completion, Notice, Output, Response, ResultColumn, TransactionStatus};
 use hyades::{Error, Result, Value, sqlstate};
 use jiff::tz::TimeZone;
@@ -16,6 +17,8 @@ use crate::codec::frontend::Format;
 
 /// Bytes of a row that are encoded in about ten nanoseconds.
 const BYTES_PER_UNIT: usize = 4;
+/// Most rows are shorter in their messages.
+const ROW_BYTES: usize = 256;
 
 /// Where a statement's rows go; rebuilt each time its call is repeated.
 struct ResultSink<'a> {
@@ -26,36 +29,33 @@ struct ResultSink<'a> {
     /// Where the statement's own answers begin.
     start: usize,
     rows: u64,
-    limit_bytes: usize,
 }
 
 impl ResultSink<'_> {
-    fn check_limit(&mut self, before: usize) -> Result<()> {
-        if self.out.len() <= self.limit_bytes {
-            return Ok(());
+    /// Asks for the memory of so many bytes more. The buffer doubles when it is full, so what it will be is asked for then.
+    fn admit(&self, more: usize) -> Result<()> {
+        if self.out.capacity() - self.out.len() > more {
+            Ok(())
+        } else {
+            memory::check(self.out.len() + more)
         }
-        self.out.truncate(before);
-        let limit_mib = self.limit_bytes >> 20;
-        Err(Error::input(sqlstate::OUT_OF_MEMORY, "out of memory")
-            .with_detail(format!("The results held for this connection would exceed {limit_mib} MiB."))
-            .with_hint("Fetch the result in parts, or raise --result-limit-mib."))
     }
 }
 
 impl Output for ResultSink<'_> {
     fn row(&mut self, values: &mut [Value]) -> Result<()> {
+        self.admit(ROW_BYTES)?;
         let before = self.out.len();
         let format = |index| format_of(self.formats, index);
         backend::data_row(self.out, values, self.columns, format, self.time_zone);
         self.rows += 1;
-        guest::spend_for((self.out.len() - before) / BYTES_PER_UNIT)?;
-        self.check_limit(before)
+        guest::spend_for((self.out.len() - before) / BYTES_PER_UNIT)
     }
 
     fn copy_data(&mut self, bytes: &[u8]) -> Result<()> {
-        let before = self.out.len();
+        self.admit(bytes.len() + ROW_BYTES)?;
         backend::copy_data(self.out, bytes);
-        self.check_limit(before)
+        Ok(())
     }
 
     fn notice(&mut self, notice: Notice) {
@@ -111,7 +111,6 @@ impl Connection<'_> {
                 time_zone: &self.time_zone,
                 start: rows_start,
                 rows,
-                limit_bytes: self.limits.result_bytes,
             };
             let outcome = self.session.execute(prepared, &portal.parameters, &mut sink);
             rows = sink.rows;

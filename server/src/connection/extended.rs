@@ -12,6 +12,7 @@ use std::sync::Arc;
 
 use foldhash::fast::RandomState;
 use hyades::engine::error::SqlState;
+use hyades::engine::memory;
 use hyades::engine::value::{binary, text};
 use hyades::session::{Prepared, Response};
 use hyades::{Error, Result, SqlType, Value, sqlstate};
@@ -173,6 +174,10 @@ impl Portals {
         }
     }
 
+    pub(super) fn is_empty(&self) -> bool {
+        self.unnamed.statement.is_none() && self.named.is_empty()
+    }
+
     /// Portals live no longer than their transaction.
     pub(super) fn clear(&mut self) {
         self.unnamed.close();
@@ -201,7 +206,10 @@ impl Portal {
         self.result_formats.extend(bind.result_formats.iter());
         for (index, (bytes, sql_type)) in bind.parameters.iter().zip(types).enumerate() {
             self.parameters.push(match bytes {
-                Some(bytes) => parameter(bytes, *sql_type, bind.parameter_formats.of(index), time_zone)?,
+                Some(bytes) => {
+                    memory::check(bytes.len())?;
+                    parameter(bytes, *sql_type, bind.parameter_formats.of(index), time_zone)?
+                }
                 None => Value::Null,
             });
         }
@@ -264,7 +272,12 @@ impl Connection<'_> {
             Err(error) => Err(self.session.abandon(error)),
         };
         self.statements.parameter_types = parameter_types;
-        self.statements.insert(name, prepared?);
+        let prepared = prepared?;
+        if !name.is_empty() {
+            // It stays.
+            memory::check(0).map_err(|error| self.session.abandon(error))?;
+        }
+        self.statements.insert(name, prepared);
         backend::parse_complete(&mut self.answers.bytes);
         Ok(())
     }

@@ -12,6 +12,7 @@ mod hostile;
 mod lifecycle;
 mod log_command;
 mod log_files;
+mod memory;
 mod operation;
 mod procedures;
 mod process;

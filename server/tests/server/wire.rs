@@ -313,15 +313,6 @@ fn a_client_that_does_not_read_blocks_nobody() {
 }
 
 #[test]
-fn results_beyond_the_limit_are_an_error_not_a_crash() {
-    let server = Server::start(&["--result-limit-mib", "1"]);
-    let mut client = Client::connect(&server);
-    let answers = client.query("select repeat('x', 1000) from generate_series(1, 2000)");
-    assert_eq!((kinds(&answers), state(&answers)), ("EZ".to_owned(), "53200".to_owned()));
-    assert_eq!(kinds(&client.query("select 1")), "TDCZ");
-}
-
-#[test]
 fn a_changed_setting_is_reported() {
     let server = Server::start(&[]);
     let mut client = Client::connect(&server);

@@ -14,6 +14,7 @@ use std::sync::Arc;
 use hyades_engine::db::{Flow, Interrupt, Savepoint};
 use hyades_engine::error::{Abort, Error, Result, sqlstate};
 use hyades_engine::guest;
+use hyades_engine::memory;
 use hyades_engine::procedure::frame::{Frame, RowSink};
 use hyades_engine::value::binary::invalid_utf8;
 use hyades_engine::value::{Value, text};
@@ -104,6 +105,9 @@ impl Session {
             return failed(sqlstate::PROTOCOL_VIOLATION, "unexpected message type 0x64 outside COPY");
         };
         if !copy.is_taken {
+            if let Err(error) = memory::check(bytes.len() * 2) {
+                return self.copy_interrupted(copy, error.into());
+            }
             copy.lines.take(bytes);
             copy.is_taken = true;
         }
@@ -206,6 +210,8 @@ impl Session {
             with_context(error, format!("COPY {table}, line {}: \"{}\"", copy.line_number, shortened(line)))
         };
         copy.fields.clear();
+        // Fields and values.
+        memory::check(line.len() * 2)?;
         match plan.options.format {
             crate::statement::CopyFormat::Text => split_text(line, &plan.options, &mut copy.fields)?,
             crate::statement::CopyFormat::Csv => split_csv(line, &plan.options, &mut copy.fields)?,

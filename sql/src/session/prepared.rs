@@ -7,6 +7,7 @@ use std::sync::Arc;
 use hyades_engine::catalog::{TableId, TableName};
 use hyades_engine::db::{Engine, Worker};
 use hyades_engine::error::{Error, Result, sqlstate};
+use hyades_engine::memory::{self, Charge};
 use hyades_engine::procedure::ir::Procedure;
 use hyades_engine::storage::routine::Routine;
 use hyades_engine::storage::table::Table;
@@ -29,6 +30,8 @@ pub struct Prepared {
     parameter_types: Vec<SqlType>,
     response: Response,
     plan: Mutex<Arc<Plan>>,
+    /// It may be kept for as long as the session lives.
+    _charge: Charge,
 }
 
 impl Prepared {
@@ -183,6 +186,7 @@ impl Session {
                 return Ok(Arc::clone(prepared));
             }
         }
+        let before = memory::spent();
         let plan = match self.compile(sql, declared) {
             Ok(plan) => plan,
             // In a failed transaction PostgreSQL looks no further than the syntax.
@@ -197,6 +201,7 @@ impl Session {
             parameter_types: plan.parameters.clone(),
             response: plan.response.clone(),
             plan: Mutex::new(Arc::new(plan)),
+            _charge: self.account.keep(usize::try_from(memory::spent() - before).unwrap_or(0) + sql.len()),
         });
         self.cache.put(&prepared, declared);
         Ok(prepared)

@@ -9,6 +9,7 @@ use std::sync::Arc;
 use hyades_engine::db::{Flow, Interrupt, Savepoint};
 use hyades_engine::error::{Abort, Error, Result, sqlstate};
 use hyades_engine::guest;
+use hyades_engine::memory;
 use hyades_engine::procedure::frame::{Frame, Message, RowSink};
 use hyades_engine::procedure::ir::Procedure;
 use hyades_engine::storage::routine::Routine;
@@ -60,9 +61,10 @@ impl RowSink for Direct<'_> {
     fn row(&mut self, values: &mut [Value]) -> Result<()> {
         *self.rows += 1;
         match &mut self.copy {
-            None => self.output.row(values),
-            Some(copy) => copy.row(values, self.output),
+            None => self.output.row(values)?,
+            Some(copy) => copy.row(values, self.output)?,
         }
+        memory::check(0)
     }
 
     fn message(&mut self, message: Message) {
@@ -78,7 +80,8 @@ struct ToStages<'a> {
 
 impl RowSink for ToStages<'_> {
     fn row(&mut self, values: &mut [Value]) -> Result<()> {
-        self.state.feed(self.stages, values)
+        self.state.feed(self.stages, values)?;
+        memory::check(0)
     }
 
     fn message(&mut self, message: Message) {
@@ -98,7 +101,7 @@ fn tell(message: Message, output: &mut dyn Output) {
 impl RowSink for Collect<'_> {
     fn row(&mut self, values: &mut [Value]) -> Result<()> {
         self.0.push(values.iter_mut().map(std::mem::take).collect());
-        Ok(())
+        memory::check(0)
     }
 
     fn message(&mut self, message: Message) {

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use hyades_engine::db::{Flow, Interrupt};
 use hyades_engine::error::{Error, Result, sqlstate};
+use hyades_engine::memory;
 use hyades_engine::procedure::ir::Expr;
 use hyades_engine::value::{Value, cast};
 
@@ -43,6 +44,8 @@ impl Session {
                     return failed(sqlstate::DUPLICATE_PREPARED_STATEMENT, message);
                 }
                 let prepared = self.prepare_cached(body, types)?;
+                // It stays.
+                memory::check(0)?;
                 self.named.insert(name.clone(), prepared);
                 tag("PREPARE")
             }

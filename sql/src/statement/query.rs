@@ -10,7 +10,7 @@ use super::Statement;
 use super::dialect::HyadesDialect;
 use super::lexer::{Lexer, TokenKind, character_position, string_value, syntax_error};
 use super::locking;
-use super::split::too_deep;
+use super::split::{check_memory, too_deep};
 use crate::bind::routine::{positional_behind_named, split_arguments};
 
 /// How deep parentheses and subqueries may nest, as in PostgreSQL. The few forms that sqlparser tries anew on every level have a limit
@@ -81,6 +81,7 @@ fn with_parser<T>(
     sql: &str,
     parse: impl FnOnce(&mut Parser<'_>) -> std::result::Result<T, ParserError>,
 ) -> Result<T> {
+    check_memory(sql)?;
     let dialect = HyadesDialect::default();
     guest::spend_for(sql.len() * UNITS_PER_CHARACTER)?;
     let tokens = Tokenizer::new(&dialect, sql)

@@ -11,6 +11,7 @@ use hyades_engine::db::{Engine, Flow, Interrupt, Logging, LoggingChoice, Savepoi
 use hyades_engine::error::{Abort, Error, Result};
 use hyades_engine::local_arc::LocalArc;
 use hyades_engine::log::durable::Durability;
+use hyades_engine::memory::Limits;
 use hyades_engine::procedure::frame::{Environment, Frame, RowSink};
 use hyades_engine::procedure::ir::Procedure;
 use hyades_engine::procedure::routine::CatalogView;
@@ -80,6 +81,9 @@ impl Engine for TestEngine {
     }
     fn tombstones(&self) -> usize {
         self.inner.tombstones()
+    }
+    fn memory_limits(&self) -> Limits {
+        self.inner.memory_limits()
     }
 }
 

@@ -76,10 +76,22 @@ impl OperationsWriter {
 
     #[inline]
     pub fn put(&mut self, table: TableId, key: &[u8], row: &[u8]) {
-        self.bytes.reserve(key.len() + row.len() + 16);
+        let more = key.len() + row.len() + 16;
+        if self.bytes.capacity() - self.bytes.len() < more {
+            self.grow(more);
+        }
         write_varint(&mut self.bytes, u64::from(table.0) << TAG_BITS | TAG_PUT);
         self.write_bytes(key);
         self.write_bytes(row);
+    }
+
+    /// Twice as long at first, then by quarters: the largest transactions are about as large as memory allows.
+    #[cold]
+    fn grow(&mut self, more: usize) {
+        const LARGE_BYTES: usize = 4 << 20;
+        let length = self.bytes.len();
+        let by = if length < LARGE_BYTES { length } else { length / 4 };
+        self.bytes.reserve_exact(more.max(by));
     }
 
     #[inline]

@@ -26,6 +26,7 @@ use crossbeam_epoch::Guard;
 
 use super::key::{IndexKey, Snapshot};
 use super::version_lock::{Restart, VersionLock};
+use crate::memory::in_database;
 use crate::storage::prefetch::prefetch;
 use crate::storage::record::{OwnedRecord, Record};
 
@@ -369,7 +370,7 @@ impl<K: IndexKey, const CAPACITY: usize> Node<K, CAPACITY> {
 pub(in crate::storage) unsafe fn retire<T: Send + 'static>(unlinked: *mut T, guard: &Guard) {
     let unlinked = Unlinked(unlinked);
     // SAFETY: unlinked, so only threads pinned now can still read it; they are waited for.
-    unsafe { guard.defer_unchecked(move || unlinked.free()) };
+    unsafe { guard.defer_unchecked(move || in_database(|| unlinked.free())) };
 }
 
 /// Lets the pointer cross to whichever thread runs the deferred free.

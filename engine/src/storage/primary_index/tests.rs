@@ -10,7 +10,6 @@ use proptest::prelude::*;
 
 use super::{Finger, Located, PrimaryIndex};
 use crate::catalog::IndexKind;
-use crate::storage::record::OwnedRecord;
 use crate::storage::scan_batch::{ScanBatch, ScanDirection};
 
 const WIDTHS: [Option<usize>; 5] = [Some(3), Some(8), Some(11), Some(20), None];
@@ -131,7 +130,7 @@ fn put(
     assert!(!model.contains(key) && next == next_in(model));
     meanwhile(model);
     let is_right = !model.contains(key) && next == next_in(model);
-    let is_filled = index.fill(&vacancy, key, OwnedRecord::with_row(key), finger, &guard);
+    let is_filled = index.fill(&vacancy, key, key, finger, &guard);
     assert!(is_right || !is_filled, "filled although {next:?} is not the next key any more");
     if is_filled {
         model.insert(key.to_vec());
@@ -205,8 +204,7 @@ fn fingers_survive_company() {
                             panic!("nobody else has this key")
                         };
                         assert!(index.next_key(&vacancy).is_none_or(|next| key[..] < *next));
-                        let record = OwnedRecord::with_row(&key);
-                        if index.fill(&vacancy, &key, record, &mut finger, &guard) {
+                        if index.fill(&vacancy, &key, &key, &mut finger, &guard) {
                             break;
                         }
                     }

@@ -17,7 +17,7 @@ use super::{Before, LockingTransaction, OldValue};
 use crate::mutant::{self, Mutant};
 use crate::protocol::{AccessMode, Protocol};
 use crate::storage::primary_index::{Located, PrimaryIndex, Vacancy};
-use crate::storage::record::{OwnedRecord, Record};
+use crate::storage::record::Record;
 use crate::storage::table::Table;
 use crate::txn::{Flow, Insertion, Intent};
 
@@ -61,8 +61,7 @@ impl<P: Protocol> LockingTransaction<P> {
                         self.divide_gap(table, gap, key);
                         divided = Some(gap);
                     }
-                    let record = OwnedRecord::with_row(row);
-                    if index.fill(&vacancy, key, record, &mut self.finger, &guard) {
+                    if index.fill(&vacancy, key, row, &mut self.finger, &guard) {
                         break;
                     }
                 }

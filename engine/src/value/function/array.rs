@@ -3,6 +3,7 @@
 
 use super::{Function, mismatch};
 use crate::error::{Error, Result, sqlstate};
+use crate::memory;
 use crate::value::{ArrayValue, Value, compare};
 
 fn whole(length: usize) -> Value {
@@ -23,16 +24,19 @@ pub(super) fn call(function: Function, arguments: &[Value]) -> Result<Value> {
             if function == Function::ArrayLower { Value::Integer(1) } else { whole(array.values.len()) }
         }
         (Function::ArrayAppend, [Value::Array(array), value]) => {
+            memory::check(array.heap_bytes() + value.heap_bytes())?;
             let mut array = ArrayValue::clone(array);
             array.values.push(value.clone());
             Value::array(array.element, array.values)
         }
         (Function::ArrayPrepend, [value, Value::Array(array)]) => {
+            memory::check(array.heap_bytes() + value.heap_bytes())?;
             let mut array = ArrayValue::clone(array);
             array.values.insert(0, value.clone());
             Value::array(array.element, array.values)
         }
         (Function::ArrayConcat, [Value::Array(left), Value::Array(right)]) => {
+            memory::check(left.heap_bytes() + right.heap_bytes())?;
             let mut array = ArrayValue::clone(left);
             array.values.extend(right.values.iter().cloned());
             Value::array(array.element, array.values)
@@ -58,6 +62,7 @@ pub(super) fn call(function: Function, arguments: &[Value]) -> Result<Value> {
         (Function::EqualsAny, [wanted, Value::Array(array)]) => any(wanted, &array.values),
         (Function::EqualsAny, _) => Value::Null,
         (Function::ArrayDistinct, [Value::Array(array)]) => {
+            memory::check(array.heap_bytes())?;
             let mut values = array.values.clone();
             values.retain(|value| !value.is_null());
             values.sort_by(compare::total);
@@ -74,7 +79,10 @@ fn fill(value: &Value, length: i64) -> Result<Value> {
     let element = value.sql_type().and_then(crate::value::ArrayElement::of);
     let Some(element) = element else { return Ok(Value::Null) };
     match usize::try_from(length) {
-        Ok(count) if length <= LONGEST => Ok(Value::array(element, vec![value.clone(); count])),
+        Ok(count) if length <= LONGEST => {
+            memory::check((size_of::<Value>() + value.heap_bytes()).saturating_mul(count))?;
+            Ok(Value::array(element, vec![value.clone(); count]))
+        }
         _ => Err(Error::input(sqlstate::PROGRAM_LIMIT_EXCEEDED, "array size exceeds the maximum allowed")),
     }
 }

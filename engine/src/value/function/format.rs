@@ -11,11 +11,12 @@ use super::string::{quote_identifier, quote_literal, too_large};
 use super::{BYTES_PER_UNIT, Function, mismatch};
 use crate::error::{Error, Result, sqlstate};
 use crate::guest;
+use crate::memory;
 use crate::procedure::frame::Environment;
 use crate::value::{Value, text};
 
 /// No result is longer (PostgreSQL's limit of one allocation).
-const MAXIMUM_BYTES: usize = 0x3fff_ffff;
+const MAXIMUM_BYTES: usize = memory::LARGEST_VALUE;
 
 fn wrong(message: impl Into<String>) -> Error {
     Error::input(sqlstate::INVALID_PARAMETER_VALUE, message)
@@ -156,9 +157,9 @@ fn shown(kind: char, value: &Value, environment: &Environment) -> Result<Compact
             let message = "null values cannot be formatted as an SQL identifier";
             return Err(Error::input(sqlstate::NULL_VALUE_NOT_ALLOWED, message));
         }
-        'I' => quote_identifier(&text()),
+        'I' => quote_identifier(&text())?,
         'L' if value.is_null() => "NULL".into(),
-        'L' => quote_literal(&text()),
+        'L' => quote_literal(&text())?,
         _ if value.is_null() => CompactString::default(),
         _ => text(),
     })
@@ -170,6 +171,7 @@ fn pad(result: &mut CompactString, shown: &str, specifier: &Specifier) -> Result
         return Err(too_large());
     }
     guest::spend_for(4 + (missing + shown.len()) / BYTES_PER_UNIT)?;
+    memory::check(result.len() + missing + shown.len())?;
     let blanks = std::iter::repeat_n(' ', missing);
     if specifier.is_left {
         result.push_str(shown);

@@ -4,6 +4,7 @@ use compact_str::CompactString;
 use md5::{Digest, Md5};
 
 use crate::error::{Error, Result, SqlState, sqlstate};
+use crate::memory;
 use crate::procedure::frame::Environment;
 use crate::value::like::{self, single};
 use crate::value::{Value, text};
@@ -13,7 +14,7 @@ use super::{Function, mismatch};
 /// Only substrings report it.
 const SUBSTRING_ERROR: SqlState = SqlState("22011");
 /// No string is longer (PostgreSQL's limit of one allocation).
-const MAXIMUM_BYTES: usize = 0x3fff_ffff;
+const MAXIMUM_BYTES: usize = memory::LARGEST_VALUE;
 
 pub(super) fn call(function: Function, arguments: &[Value]) -> Result<Value> {
     match arguments {
@@ -37,7 +38,7 @@ pub(super) fn call(function: Function, arguments: &[Value]) -> Result<Value> {
         }
         [Value::Text(string), Value::Text(from), Value::Text(to)] => match function {
             Function::Replace if from.is_empty() => Ok(Value::Text(string.clone())),
-            Function::Replace => Ok(Value::text(string.replace(from.as_str(), to))),
+            Function::Replace => replace(string, from, to),
             Function::Translate => Ok(Value::Text(translate(string, from, to))),
             _ => Err(mismatch(function, arguments)),
         },
@@ -65,8 +66,8 @@ fn of_text(function: Function, string: &CompactString) -> Result<Value> {
         Function::Reverse => changed(string.chars().rev().collect()),
         Function::Md5 => Ok(md5(string.as_bytes())),
         Function::Ascii => Ok(Value::Integer(string.chars().next().map_or(0, |c| c as i32))),
-        Function::QuoteIdentifier => changed(quote_identifier(string)),
-        Function::QuoteLiteral => changed(quote_literal(string)),
+        Function::QuoteIdentifier => changed(quote_identifier(string)?),
+        Function::QuoteLiteral => changed(quote_literal(string)?),
         _ => Err(mismatch(function, &[Value::Text(string.clone())])),
     }
 }
@@ -88,11 +89,23 @@ fn initial_capitals(string: &str) -> CompactString {
     string.chars().map(&mut capitalize).collect()
 }
 
-pub(super) fn quote_identifier(string: &str) -> CompactString {
+fn replace(string: &str, from: &str, to: &str) -> Result<Value> {
+    let found = string.matches(from).count();
+    memory::check_value((string.len() - found * from.len()).saturating_add(found.saturating_mul(to.len())))?;
+    Ok(Value::text(string.replace(from, to)))
+}
+
+pub(super) fn quote_identifier(string: &str) -> Result<CompactString> {
     let is_plain = string.starts_with(|c: char| c.is_ascii_lowercase() || c == '_')
         && string.bytes().all(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'_')
         && !RESERVED_WORDS.contains(&string);
-    if is_plain { string.into() } else { format!("\"{}\"", string.replace('"', "\"\"")).into() }
+    memory::check_value(quoted_bytes(string, b"\""))?;
+    Ok(if is_plain { string.into() } else { format!("\"{}\"", string.replace('"', "\"\"")).into() })
+}
+
+/// The length of a text with two of each of these, and quotes around it.
+fn quoted_bytes(string: &str, doubled: &[u8]) -> usize {
+    string.len() + string.bytes().filter(|byte| doubled.contains(byte)).count() + 3
 }
 
 /// Every word that PostgreSQL's `quote_ident` quotes although its characters need no quotes.
@@ -250,13 +263,17 @@ const RESERVED_WORDS: &[&str] = &[
     "xmltable",
 ];
 
-pub(super) fn quote_literal(string: &str) -> CompactString {
+pub(super) fn quote_literal(string: &str) -> Result<CompactString> {
+    let bytes = quoted_bytes(string, b"'\\");
+    memory::check_value(bytes)?;
+    // There are two or three of them for a moment.
+    memory::check(bytes * 3)?;
     let doubled = string.replace('\'', "''");
-    if doubled.contains('\\') {
+    Ok(if doubled.contains('\\') {
         format!("E'{}'", doubled.replace('\\', "\\\\")).into()
     } else {
         format!("'{doubled}'").into()
-    }
+    })
 }
 
 fn chr(code: i32) -> Result<Value> {
@@ -313,6 +330,7 @@ fn of_text_and_number(function: Function, string: &CompactString, number: i32) -
             if string.len().saturating_mul(times) > MAXIMUM_BYTES {
                 return Err(too_large());
             }
+            memory::check(string.len() * times)?;
             Ok(Value::text(string.as_str().repeat(times)))
         }
         _ => Err(mismatch(function, &[Value::Text(string.clone()), Value::Integer(number)])),
@@ -361,6 +379,8 @@ fn pad(function: Function, string: &str, length: i32, fill: &str) -> Result<Valu
     if length.saturating_mul(4) > MAXIMUM_BYTES {
         return Err(too_large());
     }
+    let widest = fill.chars().map(char::len_utf8).max().unwrap_or(1);
+    memory::check(string.len() + (length - present) * widest)?;
     let padding = fill.chars().cycle().take(length - present);
     Ok(Value::Text(match function {
         Function::PadLeft => padding.chain(string.chars()).collect(),
@@ -451,6 +471,16 @@ fn of_bytes_and_more(function: Function, arguments: &[Value]) -> Result<Value> {
     }
 }
 
+/// Makes a text longer, if there is memory for it.
+pub(super) fn append(text: &mut CompactString, more: &str) -> Result<()> {
+    let length = text.len() + more.len();
+    if length > text.capacity() {
+        memory::check_value(length)?;
+    }
+    text.push_str(more);
+    Ok(())
+}
+
 /// `concat` and `concat_ws`: the text forms of all arguments that are not NULL. A NULL separator makes the result NULL.
 pub(super) fn concat(function: Function, arguments: &[Value], environment: &Environment) -> Result<Value> {
     let (separator, values) = match (function, arguments) {
@@ -462,9 +492,12 @@ pub(super) fn concat(function: Function, arguments: &[Value], environment: &Envi
     let mut result = CompactString::default();
     for (number, value) in values.iter().filter(|value| !value.is_null()).enumerate() {
         if number > 0 {
-            result.push_str(separator);
+            append(&mut result, separator)?;
         }
-        result.push_str(&text::format(value, &environment.time_zone));
+        match value {
+            Value::Text(text) => append(&mut result, text)?,
+            other => append(&mut result, &text::format(other, &environment.time_zone))?,
+        }
     }
     Ok(Value::Text(result))
 }

@@ -1,0 +1,80 @@
+//! The counting allocator, in a program that has it.
+//!
+//! One test only: what other threads allocate shows in the total.
+
+use std::alloc::System;
+use std::sync::{Arc, Barrier};
+
+use hyades_engine::memory::{Account, Counted, Limits, check, in_database, spent, total_bytes};
+
+#[global_allocator]
+static ALLOCATOR: Counted<System> = Counted(System);
+
+const MIB: usize = 1 << 20;
+/// A thread may be off by this.
+const STEP: usize = 64 << 10;
+
+fn is_about(found: usize, wanted: usize) -> bool {
+    found.abs_diff(wanted) <= 2 * STEP
+}
+
+#[test]
+fn what_is_allocated_is_counted() {
+    let before = total_bytes();
+    let limits = Limits { server_bytes: before + 64 * MIB, connection_bytes: 16 * MIB };
+    let account = Account::new(limits);
+
+    // Whatever the way: with zeroes, grown, shrunk, freed.
+    let entered = account.enter();
+    let zeroes = vec![0_u8; 4 * MIB];
+    let mut grown = Vec::with_capacity(MIB);
+    grown.resize(3 * MIB, 1_u8);
+    grown.shrink_to(2 * MIB);
+    grown.truncate(2 * MIB);
+    grown.shrink_to_fit();
+    assert!(is_about(usize::try_from(spent()).unwrap(), 6 * MIB), "{}", spent());
+    assert!(is_about(total_bytes() - before, 6 * MIB));
+    assert!(check(9 * MIB).is_ok());
+    assert!(check(11 * MIB).is_err());
+    // The server's.
+    let row = in_database(|| vec![0_u8; 40 * MIB]);
+    assert!(is_about(usize::try_from(spent()).unwrap(), 6 * MIB));
+    assert!(is_about(total_bytes() - before, 46 * MIB));
+    in_database(|| drop(row));
+    drop((zeroes, grown));
+    assert!(is_about(usize::try_from(spent().max(0)).unwrap(), 0), "{}", spent());
+    account.leave(entered);
+    assert!(is_about(total_bytes(), before));
+
+    // Many threads together cannot take more than the server has, whatever each may have, and they give it back.
+    let done = Arc::new(Barrier::new(8));
+    let threads: Vec<_> = (0..8)
+        .map(|_| {
+            let done = Arc::clone(&done);
+            std::thread::spawn(move || {
+                let account = Account::new(limits);
+                let _entered = account.enter();
+                let mut pieces = Vec::new();
+                let mut most = 0;
+                for _ in 0..15 {
+                    if check(MIB).is_err() {
+                        break;
+                    }
+                    pieces.push(vec![1_u8; MIB]);
+                    most = most.max(total_bytes());
+                    std::thread::yield_now();
+                }
+                // Nothing is given back before all have what they get.
+                done.wait();
+                (pieces.len(), most)
+            })
+        })
+        .collect();
+    let found: Vec<(usize, usize)> = threads.into_iter().map(|thread| thread.join().unwrap()).collect();
+    let pieces: usize = found.iter().map(|(pieces, _)| pieces).sum();
+    let most = found.iter().map(|(_, most)| *most).max().unwrap();
+    // Each may have asked before the others took what they had asked for.
+    assert!(most <= before + (64 + 8) * MIB, "{} MiB of 64", (most - before) / MIB);
+    assert!((56..=72).contains(&pieces), "{pieces} pieces of 1 MiB");
+    assert!(is_about(total_bytes(), before) || total_bytes() < before + 8 * 2 * STEP);
+}
