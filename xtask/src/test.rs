@@ -23,9 +23,6 @@ pub(crate) struct Options {
 const CRASH_ROUNDS: u32 = 5;
 /// The same with `--tpcc`.
 const TPCC_CRASH_ROUNDS: u32 = 4;
-/// Groups of attacks, each in its short form; `cargo xtask hostile` runs all of them at length.
-const ATTACKS: [&str; 8] =
-    ["memory", "wire", "handshakes", "files", "logging", "signals", "poisoned", "masses"];
 
 pub(crate) fn run(options: &Options) -> Result<()> {
     tools::run(tools::cargo().args(["test", "--workspace", "--quiet"]))?;
@@ -40,5 +37,5 @@ pub(crate) fn run(options: &Options) -> Result<()> {
     crash::run(&crash::Options::for_rounds(CRASH_ROUNDS, false))?;
     crash::run(&crash::Options::for_rounds(TPCC_CRASH_ROUNDS, true))?;
     println!("== attacks");
-    hostile::run(&hostile::Options::brief(&ATTACKS))
+    hostile::run(&hostile::Options::brief())
 }
