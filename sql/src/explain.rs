@@ -199,10 +199,12 @@ impl Names<'_> {
             Expr::Call { function: Function::CharToText, arguments } => {
                 format!("({})::text", self.list(arguments))
             }
-            Expr::Call { function: Function::EqualsAny, arguments } => match arguments.as_slice() {
-                [wanted, array] => format!("({} = ANY ({}))", self.expr(wanted), self.expr(array)),
-                _ => self.list(arguments),
-            },
+            Expr::Call { function: Function::EqualsAny | Function::EqualsSorted, arguments } => {
+                match arguments.as_slice() {
+                    [wanted, array] => format!("({} = ANY ({}))", self.expr(wanted), self.expr(array)),
+                    _ => self.list(arguments),
+                }
+            }
             Expr::Element { array, .. } if self.is_activity(array) => self.expr(array),
             Expr::Element { array, index } => format!("({})[{}]", self.expr(array), self.expr(index)),
             Expr::Array { items, .. } => format!("ARRAY[{}]", self.list(items)),

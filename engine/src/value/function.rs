@@ -150,6 +150,8 @@ functions! {
     ArrayFill: NOTHING,
     /// `value = ANY (array)`.
     EqualsAny: NOTHING,
+    /// The same for an array in order, NULL last: looks only at a few of its elements. Only the compiler calls it.
+    EqualsSorted: NOTHING,
     /// The elements that are not NULL, in order, each once. Only the compiler calls it.
     ArrayDistinct: NOTHING,
     // Others
@@ -324,6 +326,7 @@ pub fn call(function: Function, arguments: &[Value], environment: &Environment) 
         | Function::ArrayPosition
         | Function::ArrayFill
         | Function::EqualsAny
+        | Function::EqualsSorted
         | Function::ArrayDistinct => array::call(function, arguments),
         Function::Concat | Function::ConcatWithSeparator => string::concat(function, arguments, environment),
         Function::Format => format::call(function, arguments, environment),

@@ -11,14 +11,16 @@ use hyades_engine::catalog::IndexKind;
 use hyades_engine::procedure::ir::{BinaryOperator, Direction, Expr, RowSlot, ScanBound, ScanRange};
 use hyades_engine::storage::table::Table;
 use hyades_engine::value::function::Function;
-use hyades_engine::value::{SqlType, Value};
+use hyades_engine::value::{ArrayElement, SqlType, Value};
 
 use crate::bind::operator::mirrored;
 use crate::evaluation;
 use crate::expr;
 
-/// Longest IN list that is read key by key.
-const LONGEST_KEY_LIST: usize = 64;
+/// Longest IN list whose items are part of the code; a longer one is made an array, in order, when the statement begins.
+const LONGEST_CODED_LIST: usize = 64;
+/// From this length on a list of constants is searched, not gone through.
+const SEARCHED_LIST: usize = 16;
 
 /// How the rows of one table are found.
 #[derive(Clone, Debug)]
@@ -31,10 +33,12 @@ pub(crate) enum Access {
         before: Vec<Expr>,
         items: Vec<Expr>,
     },
-    /// The same for the elements of an array that is known only when the statement runs.
+    /// The same for the elements of an array that is known only when the statement runs. They may be of a wider type than the
+    /// key column: from that one to that one.
     PointArray {
         before: Vec<Expr>,
         array: Expr,
+        narrows: Option<(SqlType, SqlType)>,
     },
     Scan {
         range: ScanRange,
@@ -96,7 +100,12 @@ fn integer(sql_type: SqlType, number: i64) -> Expr {
 
 /// A wider integer as a bound on a narrower key column: what lies outside becomes the nearest bound, or NULL where nothing can
 /// match.
-fn narrowed(value: &Expr, wide: SqlType, narrow: SqlType, operator: BinaryOperator) -> Option<Expr> {
+pub(crate) fn narrowed(
+    value: &Expr,
+    wide: SqlType,
+    narrow: SqlType,
+    operator: BinaryOperator,
+) -> Option<Expr> {
     let (minimum, maximum) = integer_range(narrow)?;
     integer_range(wide)?;
     let null = Expr::Const(Value::Null);
@@ -193,7 +202,7 @@ pub(crate) fn unsteered(conditions: &[Expr]) -> Choice {
             direction: Direction::Forward,
         },
         steering: Vec::new(),
-        filter: conditions.to_vec(),
+        filter: conditions.iter().cloned().map(searched).collect(),
         equal_columns: Vec::new(),
     }
 }
@@ -228,7 +237,7 @@ pub(crate) fn choose(
     let equal_columns: Vec<u16> = primary_key.columns[..equal.len()].to_vec();
     let filter_without = |exact: &[usize]| -> Vec<Expr> {
         let left = conditions.iter().enumerate().filter(|(at, _)| !exact.contains(at));
-        left.map(|(_, condition)| condition.clone()).collect()
+        left.map(|(_, condition)| searched(condition.clone())).collect()
     };
     let steering_of =
         |used: &[usize]| -> Vec<Expr> { used.iter().map(|at| conditions[*at].clone()).collect() };
@@ -304,19 +313,39 @@ fn list_access(
         return None;
     }
     let is_usable = |expr: &Expr| is_known(expr) && !expr::is_volatile(expr);
+    let sql_type = definition.columns[usize::from(*column)].sql_type;
+    // What the column is compared as, if it is this column.
+    let compared_as = |operand: &Expr| match operand {
+        _ if is_column(operand, row, *column) => Some(sql_type),
+        Expr::Cast { operand, to, .. } if is_column(operand, row, *column) => {
+            integer_range(sql_type).and(integer_range(*to)).and(Some(*to))
+        }
+        _ => None,
+    };
+    let narrows = |wide: SqlType| (wide != sql_type).then_some((wide, sql_type));
     conditions.iter().enumerate().find_map(|(at, condition)| {
         let before = equal.to_vec();
         let access = match condition {
-            Expr::InList { operand, list }
-                if is_column(operand, row, *column)
-                    && list.len() <= LONGEST_KEY_LIST
-                    && list.iter().all(is_usable) =>
-            {
-                Access::PointList { before, items: distinct(list) }
+            Expr::InList { operand, list } if list.iter().all(is_usable) => {
+                let wide = compared_as(operand)?;
+                let items = distinct(list);
+                if items.len() <= LONGEST_CODED_LIST {
+                    let fit = |item: Expr| match narrows(wide) {
+                        Some((wide, narrow)) => narrowed(&item, wide, narrow, BinaryOperator::Equal),
+                        None => Some(item),
+                    };
+                    let items = items.into_iter().map(fit).collect::<Option<Vec<Expr>>>()?;
+                    Access::PointList { before, items }
+                } else {
+                    let element = ArrayElement::of(wide)?;
+                    let array = Expr::Array { element, items: list.clone() };
+                    Access::PointArray { before, array, narrows: narrows(wide) }
+                }
             }
             Expr::Call { function: Function::EqualsAny, arguments } => match arguments.as_slice() {
-                [operand, array] if is_column(operand, row, *column) && is_usable(array) => {
-                    Access::PointArray { before, array: array.clone() }
+                [operand, array] if is_usable(array) => {
+                    let wide = compared_as(operand)?;
+                    Access::PointArray { before, array: array.clone(), narrows: narrows(wide) }
                 }
                 _ => return None,
             },
@@ -326,8 +355,38 @@ fn list_access(
     })
 }
 
-/// The list without repetitions: constants are sorted and compared now, others when they are met.
+/// The condition with its long lists of constants in order, so that a few comparisons find a value in them.
+fn searched(mut condition: Expr) -> Expr {
+    expr::replace(&mut condition, &mut |part| match part {
+        Expr::InList { operand, list } if list.len() >= SEARCHED_LIST => {
+            let mut values: Vec<Value> = list
+                .iter()
+                .map(|item| match item {
+                    Expr::Const(value) => Some(value.clone()),
+                    _ => None,
+                })
+                .collect::<Option<_>>()?;
+            values.sort_by(evaluation::total_order);
+            values.dedup_by(|a, b| evaluation::total_order(a, b).is_eq());
+            let element = ArrayElement::of(values.first()?.sql_type()?)?;
+            let array = Expr::Const(Value::array(element, values));
+            Some(Expr::Call {
+                function: Function::EqualsSorted,
+                arguments: vec![operand.as_ref().clone(), array],
+            })
+        }
+        _ => None,
+    });
+    condition
+}
+
+/// The list without repetitions: constants are sorted and compared now, others when they are met. (Not in a list that is too long
+/// to be coded.)
 fn distinct(list: &[Expr]) -> Vec<Expr> {
+    let others = list.iter().filter(|item| !matches!(item, Expr::Const(_))).count();
+    if others > LONGEST_CODED_LIST {
+        return list.to_vec();
+    }
     let mut constants: Vec<Value> = Vec::new();
     let mut others = Vec::new();
     for item in list {

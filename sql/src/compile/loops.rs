@@ -9,7 +9,7 @@ use hyades_engine::value::function::Function;
 use hyades_engine::value::{SqlType, Value};
 
 use super::Compiler;
-use super::access::Access;
+use super::access::{Access, narrowed};
 use super::from::{Level, RoutineSource, Series, Source};
 use crate::evaluation;
 use crate::expr;
@@ -56,8 +56,8 @@ impl Absent {
 enum Keys {
     /// The branches of a CASE over the number.
     OfList(Vec<Expr>),
-    /// A register with an array.
-    OfArray(Register),
+    /// A register with an array, and the types that its elements are narrowed from and to.
+    OfArray(Register, Option<(SqlType, SqlType)>),
 }
 
 fn number(number: usize) -> Expr {
@@ -72,7 +72,7 @@ impl Keys {
     fn count(&self) -> Expr {
         match self {
             Keys::OfList(items) => number(items.len()),
-            Keys::OfArray(array) => {
+            Keys::OfArray(array, _) => {
                 Expr::Call { function: Function::Cardinality, arguments: vec![Expr::Register(*array)] }
             }
         }
@@ -86,7 +86,7 @@ impl Keys {
                 let branches = items.into_iter().enumerate().map(branch).collect();
                 Expr::Case { branches, otherwise: Box::new(Expr::Const(Value::Null)) }
             }
-            Keys::OfArray(array) => Expr::Element {
+            Keys::OfArray(array, _) => Expr::Element {
                 array: Box::new(Expr::Register(array)),
                 index: Box::new(Expr::Register(counter)),
             },
@@ -168,9 +168,9 @@ impl Compiler<'_> {
                             inner(compiler, next)
                         })
                     }
-                    Access::PointArray { before, array } => {
+                    Access::PointArray { before, array, narrows } => {
                         let before = absent.apply_all(before);
-                        let keys = self.keys_of_array(absent.apply(array))?;
+                        let keys = self.keys_of_array(absent.apply(array), *narrows)?;
                         self.points(before, keys, (table, row, intent), end, &mut |compiler, next| {
                             compiler.check(filter, next, absent);
                             inner(compiler, next)
@@ -197,10 +197,10 @@ impl Compiler<'_> {
     }
 
     /// The array's elements are sorted into a register first: a key that stands there twice finds its row once.
-    fn keys_of_array(&mut self, array: Expr) -> Result<Keys> {
+    fn keys_of_array(&mut self, array: Expr, narrows: Option<(SqlType, SqlType)>) -> Result<Keys> {
         let sorted = self.binder.new_register()?;
         self.code.evaluate(sorted, Expr::Call { function: Function::ArrayDistinct, arguments: vec![array] });
-        Ok(Keys::OfArray(sorted))
+        Ok(Keys::OfArray(sorted, narrows))
     }
 
     /// Reads key after key: `before`, then what a counter chooses.
@@ -219,7 +219,16 @@ impl Compiler<'_> {
         self.code.place(again);
         // The number of keys is NULL when the array is: there is no row then.
         self.code.jump_unless(binary(BinaryOperator::LessEqual, counter, keys.count()), end);
+        let narrows = match keys {
+            Keys::OfArray(_, narrows) => narrows,
+            Keys::OfList(_) => None,
+        };
         self.code.evaluate(item, keys.item(counter));
+        if let Some((wide, narrow)) = narrows
+            && let Some(narrowed) = narrowed(&Expr::Register(item), wide, narrow, BinaryOperator::Equal)
+        {
+            self.code.evaluate(item, narrowed);
+        }
         self.code.evaluate(counter, binary(BinaryOperator::Add, counter, number(1)));
         let mut key = before;
         key.push(Expr::Register(item));

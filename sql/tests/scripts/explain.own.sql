@@ -43,3 +43,8 @@ explain select coalesce(bid, 0) from accounts where case when bid = 1 then true 
 explain analyze select 1;
 explain create table x (a int);
 explain select nosuch from accounts;
+-- Long lists, and those of a wider type.
+explain select * from accounts where aid in (1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16,17,18,19,20,21,22,23,24,25,26,27,28,29,30,31,32,33,34,35,36,37,38,39,40,41,42,43,44,45,46,47,48,49,50,51,52,53,54,55,56,57,58,59,60,61,62,63,64,65,66);
+explain select * from accounts where aid in (1, 3000000000);
+explain select * from accounts where aid = any('{1,3000000000}'::bigint[]);
+explain select * from accounts where bid in (1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16,17);

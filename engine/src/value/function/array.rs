@@ -60,7 +60,8 @@ pub(super) fn call(function: Function, arguments: &[Value]) -> Result<Value> {
             fill(value, length)?
         }
         (Function::EqualsAny, [wanted, Value::Array(array)]) => any(wanted, &array.values),
-        (Function::EqualsAny, _) => Value::Null,
+        (Function::EqualsSorted, [wanted, Value::Array(array)]) => any_sorted(wanted, &array.values),
+        (Function::EqualsAny | Function::EqualsSorted, _) => Value::Null,
         (Function::ArrayDistinct, [Value::Array(array)]) => {
             memory::check(array.heap_bytes())?;
             let mut values = array.values.clone();
@@ -84,6 +85,22 @@ fn fill(value: &Value, length: i64) -> Result<Value> {
             Ok(Value::array(element, vec![value.clone(); count]))
         }
         _ => Err(Error::input(sqlstate::PROGRAM_LIMIT_EXCEEDED, "array size exceeds the maximum allowed")),
+    }
+}
+
+/// `wanted = ANY (array)` where the array is in order.
+fn any_sorted(wanted: &Value, values: &[Value]) -> Value {
+    let (values, has_null) = match values.split_last() {
+        Some((Value::Null, others)) => (others, true),
+        _ => (values, false),
+    };
+    if wanted.is_null() {
+        return Value::Null;
+    }
+    match values.binary_search_by(|value| compare::total(value, wanted)) {
+        Ok(_) => Value::Boolean(true),
+        Err(_) if has_null => Value::Null,
+        Err(_) => Value::Boolean(false),
     }
 }
 
