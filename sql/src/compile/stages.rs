@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use hyades_engine::error::{Result, sqlstate};
 use hyades_engine::procedure::ir::{Expr, Instruction, Label, Register, SpoolSlot, Stage, StageIndex};
-use hyades_engine::value::SqlType;
+use hyades_engine::value::{SqlType, Value};
 
 use super::Compiler;
 use super::loops::Absent;
@@ -332,6 +332,19 @@ pub(super) fn sort_keys(bound: &BoundSelect, answer: &mut Carried) -> Vec<SortKe
         .collect()
 }
 
+/// The argument, computed only for rows that pass the filter. Where they do not it is NULL, which every aggregate of an argument
+/// leaves out.
+fn filtered_argument(aggregate: &Aggregate) -> Option<Expr> {
+    let argument = aggregate.argument.clone()?;
+    Some(match &aggregate.filter {
+        Some(filter) => Expr::Case {
+            branches: vec![(filter.clone(), argument)],
+            otherwise: Box::new(Expr::Const(Value::Null)),
+        },
+        None => argument,
+    })
+}
+
 /// Lays out what the procedure emits for the aggregates.
 fn aggregate_stage(
     keys: &[(Expr, SqlType)],
@@ -346,12 +359,14 @@ fn aggregate_stage(
         .iter()
         .map(|aggregate| AggregateCall {
             kind: aggregate.kind,
-            argument: aggregate
-                .argument
-                .as_ref()
-                .map(|argument| emitted.add(argument.clone(), aggregate.argument_type)),
+            argument: filtered_argument(aggregate)
+                .map(|argument| emitted.add(argument, aggregate.argument_type)),
             argument_type: aggregate.argument_type,
-            filter: aggregate.filter.as_ref().map(|filter| emitted.add(filter.clone(), SqlType::Boolean)),
+            // Without an argument only the filter can leave a row out.
+            filter: match (&aggregate.argument, &aggregate.filter) {
+                (None, Some(filter)) => Some(emitted.add(filter.clone(), SqlType::Boolean)),
+                _ => None,
+            },
             is_distinct: aggregate.is_distinct,
         })
         .collect();

@@ -69,3 +69,12 @@ select g, region from generate_series(1, 2) g join sales on sales.id = g order b
 select s.* from sales s where s.id = 1;
 select count(distinct a.region) from sales a, generate_series(1, 3) g where a.id = g;
 drop table sales;
+-- The argument is computed only for rows that pass the filter.
+create table divisors (b int, g int);
+insert into divisors values (0, 1), (2, 1), (5, 2), (0, 2), (null, 3);
+select sum(10 / b) filter (where b <> 0) from divisors;
+select min(g / 0) filter (where false) from divisors;
+select g, sum(10 / b) filter (where b <> 0), count(10 / b) filter (where b > 2), count(*) filter (where b = 0) from divisors group by g order by g;
+select count(distinct 10 / b) filter (where b <> 0), bool_and(10 / b > 3) filter (where b <> 0) from divisors;
+select sum(10 / b) from divisors;
+select sum(10 / b) filter (where b / 0 = 1) from divisors;
