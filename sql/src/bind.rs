@@ -4,7 +4,7 @@
 //! a literal in quotes, NULL and a parameter without a declared type are *unknown* until an operator, function, column or
 //! clause gives them one ([`Class`]). Files: `expression` (the walk), `operator`, `call` (functions, aggregates), `coerce`
 //! (conversions), `scope` (names in FROM), `variable` (those of a routine), `routine`
-//! (calls of routines), `array`, `types` (type names), `missing` (functions that are not there yet).
+//! (calls of routines), `array`, `collation`, `types` (type names), `missing` (functions that are not there yet).
 //!
 //! Every error carries the position in the statement's text that PostgreSQL's would.
 
@@ -12,6 +12,7 @@ pub(crate) mod aggregate;
 pub(crate) mod array;
 pub(crate) mod call;
 pub(crate) mod coerce;
+mod collation;
 pub(crate) mod expression;
 mod missing;
 pub(crate) mod operator;
@@ -37,6 +38,7 @@ use sqlparser::tokenizer::Location;
 
 use crate::compile::code::CalleeEntry;
 use crate::plpgsql::names::Names;
+use crate::settings::SearchPath;
 use crate::statement::query;
 use aggregate::{Aggregate, AggregateMode};
 use scope::Scope;
@@ -179,6 +181,8 @@ pub(crate) struct BindContext<'a> {
     /// For literals of `timestamptz`.
     pub(crate) time_zone: &'a jiff::tz::TimeZone,
     pub(crate) database: &'a str,
+    /// For names without a schema. A routine's body sees `public`, whoever calls it.
+    pub(crate) path: SearchPath,
 }
 
 /// See the module head.
@@ -207,6 +211,8 @@ pub(crate) struct Binder<'a> {
     /// Routines that the statement calls, shared with the code.
     pub(crate) callees: Rc<RefCell<Vec<CalleeEntry>>>,
     depth: usize,
+    /// The statement says COLLATE somewhere.
+    has_collation: bool,
 }
 
 /// Deepest nesting of an expression. PostgreSQL's own limits lie between 1,000 (CASE) and 10,000 (parentheses).
@@ -248,6 +254,7 @@ impl<'a> Binder<'a> {
             current: None,
             callees: Rc::default(),
             depth: 0,
+            has_collation: false,
         })
     }
 
@@ -279,12 +286,8 @@ impl<'a> Binder<'a> {
             .iter()
             .enumerate()
             .map(|(number, sql_type)| {
-                sql_type.ok_or_else(|| {
-                    Error::input(
-                        sqlstate::INDETERMINATE_DATATYPE,
-                        format!("could not determine data type of parameter ${}", number + 1),
-                    )
-                })
+                let number = u16::try_from(number).unwrap_or(u16::MAX);
+                sql_type.ok_or_else(|| call::no_parameter_type(number))
             })
             .collect()
     }

@@ -2,7 +2,7 @@
 //!
 //! Files by clause: `select` (the query), `from` and `loops` (nested loops over FROM), `access` (how a table is read), `stages` (what
 //! the executor does behind the procedure), `output` (select list, RETURNING), `rows` (where rows go), `insert`, `change` (UPDATE and DELETE), `copy`,
-//! `foreign_key` (the checks that changes carry), `schema` (DDL), `utility` (everything that runs no procedure), `code` (the assembler).
+//! `foreign_key` (the checks that changes carry), `schema` (DDL), `storage_parameter`, `utility` (everything that runs no procedure), `code` (the assembler).
 
 pub(crate) mod access;
 pub(crate) mod change;
@@ -22,6 +22,7 @@ pub(crate) mod rows;
 pub(crate) mod schema;
 pub(crate) mod select;
 pub(crate) mod stages;
+mod storage_parameter;
 pub(crate) mod utility;
 
 use std::rc::Rc;
@@ -36,17 +37,25 @@ use crate::bind::{BindContext, Binder};
 use crate::explain::PlanNode;
 use crate::plan::{Action, Plan, RunPlan, Tag};
 use crate::session::{Response, ResultColumn};
-use crate::statement::{self, Statement, split};
+use crate::statement::{self, Statement, query, split};
 use code::Code;
 use rows::{Nested, Sink};
 
-/// Compiles the statement of a text. `declared` gives the types of the first parameters where the client said them.
-pub(crate) fn compile(sql: &str, context: BindContext<'_>, declared: &[Option<SqlType>]) -> Result<Plan> {
+/// Compiles the statement of a text. `declared` gives the types of the first parameters where the client said them; `truncated`
+/// gets the names that are too long, and what is left of them.
+pub(crate) fn compile(
+    sql: &str,
+    context: BindContext<'_>,
+    declared: &[Option<SqlType>],
+    truncated: &mut Vec<(String, String)>,
+) -> Result<Plan> {
     if sql.len() < DEEP_TEXT_BYTES {
-        return compile_here(sql, context, declared);
+        return compile_here(sql, context, declared, truncated);
     }
     // The parser's tree is dropped, and asked for places, by recursion that does not look at the stack.
-    stacker::maybe_grow(DEEP_STACK_BYTES, 2 * DEEP_STACK_BYTES, || compile_here(sql, context, declared))
+    stacker::maybe_grow(DEEP_STACK_BYTES, 2 * DEEP_STACK_BYTES, || {
+        compile_here(sql, context, declared, truncated)
+    })
 }
 
 /// Shorter texts nest no deeper than a thread's own stack.
@@ -54,9 +63,15 @@ const DEEP_TEXT_BYTES: usize = 1 << 10;
 /// Enough for as many levels as the parser and the binder take. Only what is used of it costs memory.
 const DEEP_STACK_BYTES: usize = 32 << 20;
 
-fn compile_here(sql: &str, context: BindContext<'_>, declared: &[Option<SqlType>]) -> Result<Plan> {
+fn compile_here(
+    sql: &str,
+    context: BindContext<'_>,
+    declared: &[Option<SqlType>],
+    truncated: &mut Vec<(String, String)>,
+) -> Result<Plan> {
     split::check_memory(sql)?;
     let survey = split::survey(sql)?;
+    *truncated = survey.truncated;
     let statement = statement::parse(sql)?;
     let mut compiler = Compiler::new(sql, context, declared, survey.parameters)?;
     compiler.statement(&statement)
@@ -135,6 +150,15 @@ impl<'a> Compiler<'a> {
             command,
             is_read_only,
         })
+    }
+
+    /// 42601 at the first of these clauses that is there: other databases have them, and sqlparser takes them everywhere. They must not
+    /// be dropped.
+    pub(crate) fn refuse_foreign(&self, clauses: &[(bool, &str)]) -> Result<()> {
+        match clauses.iter().find(|(is_there, _)| *is_there) {
+            Some((_, word)) => Err(query::syntax_error_at_word(self.binder.sql, word)),
+            None => Ok(()),
+        }
     }
 
     /// The procedure assembled so far. In a routine the code goes on, and there is no procedure yet.

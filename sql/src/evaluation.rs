@@ -10,7 +10,7 @@ use std::sync::{Arc, LazyLock};
 use hyades_engine::error::Result;
 use hyades_engine::procedure::evaluate::{self, Context};
 use hyades_engine::procedure::frame::Environment;
-use hyades_engine::procedure::ir::Expr;
+use hyades_engine::procedure::ir::{Expr, Severity};
 use hyades_engine::value::function::Volatility;
 use hyades_engine::value::random::Random;
 use hyades_engine::value::{SqlType, Value, compare, text};
@@ -32,6 +32,8 @@ pub(crate) fn environment(user: &str, database: &str) -> Environment {
         transaction_time: 0,
         statement_time: 0,
         time_zone: TimeZone::UTC,
+        float_digits: 1,
+        least_message: Severity::Notice,
         user: user.to_owned(),
         database: database.to_owned(),
         stop: Arc::default(),
@@ -45,8 +47,11 @@ pub(crate) fn evaluate(expr: &Expr, registers: &[Value], environment: &Environme
     evaluate::evaluate(expr, &Context::of_registers(registers, environment))
 }
 
-/// Whether the result depends on the operand alone, not on the session's time zone.
+/// Whether the result depends on the operand alone, not on the session's time zone or `extra_float_digits`.
 pub(crate) fn is_immutable_cast(from: SqlType, to: SqlType) -> bool {
+    if matches!(from, SqlType::Real | SqlType::DoublePrecision | SqlType::Array(_)) && to.is_text() {
+        return false;
+    }
     let is_zoned = |sql_type| sql_type == SqlType::TimestampTz;
     let is_plain = |sql_type: SqlType| !sql_type.is_text() && !sql_type.is_datetime();
     // Reading or printing a date depends on settings too ('today').

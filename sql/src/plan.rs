@@ -55,6 +55,7 @@ pub(crate) enum Action {
         name: String,
         types: Vec<Option<SqlType>>,
         body: String,
+        body_offset: u32,
     },
     Execute {
         name: String,

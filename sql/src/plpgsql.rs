@@ -4,10 +4,12 @@
 //! through the same binder and compiler as a statement of a client, with the routine's variables (`names`) as further names, and
 //! its code lands in the middle of the routine's own. So a routine is one procedure, and its variables are registers.
 //!
-//! Files: `routine` (the whole, blocks, variables), `control` (IF, CASE, loops), `query` (SQL in a body), `raise`, `exception`,
+//! Files: `routine` (the whole, blocks, variables), `control` (IF, CASE, loops), `elements` (arrays of a type with a
+//! length), `query` (SQL in a body), `raise`, `exception`,
 //! `replay` (whether a call may be logged as a command).
 
 mod control;
+mod elements;
 mod exception;
 pub(crate) mod names;
 mod parse;

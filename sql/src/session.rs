@@ -35,7 +35,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicI32, AtomicI64, Ordering};
 
 use hyades_engine::config::Config;
-use hyades_engine::db::{Engine, Flow, Interrupt, Savepoint, Worker};
+use hyades_engine::db::{Engine, Flow, Interrupt, Worker};
 use hyades_engine::error::{Error, Result};
 use hyades_engine::guest::{self, Guest, Host, Sessions, StopRequest, Visit};
 use hyades_engine::log::durable::Durability;
@@ -55,7 +55,7 @@ use copy_in::CopyIn;
 pub use prepared::Prepared;
 use prepared::StatementCache;
 use run::Running;
-use transaction::State;
+use transaction::{NamedSavepoint, State};
 
 /// An open database; clones share it.
 #[derive(Clone)]
@@ -175,7 +175,13 @@ pub struct Session {
     cache: StatementCache,
     /// Statements of SQL's PREPARE.
     named: HashMap<String, Arc<Prepared>>,
-    savepoints: Vec<(String, Savepoint)>,
+    savepoints: Vec<NamedSavepoint>,
+    /// The transaction has looked at data.
+    has_queried: bool,
+    /// The query string has several statements.
+    is_in_list: bool,
+    /// What was found wrong with texts, for [`Session::take_notices`].
+    notices: Vec<Notice>,
     /// Statements that have succeeded in the implicit transaction: then a conflict cannot be retried unseen.
     implicit_statements: u32,
     /// A statement that waits.
@@ -268,6 +274,9 @@ impl Database {
             cache: StatementCache::default(),
             named: HashMap::new(),
             savepoints: Vec::new(),
+            has_queried: false,
+            is_in_list: false,
+            notices: Vec::new(),
             implicit_statements: 0,
             running: None,
             executing: None,
@@ -301,6 +310,12 @@ impl Session {
     /// 42601 for a quote or comment that does not end.
     pub fn split(&mut self, sql: &str) -> Result<Vec<(usize, String)>> {
         self.as_guest(|_| split::split(sql))
+    }
+
+    /// Says whether the statements up to the next [`Session::end_implicit`] came in one query string: then those that must be
+    /// transactions of their own are refused.
+    pub fn set_in_list(&mut self, is_in_list: bool) {
+        self.is_in_list = is_in_list;
     }
 
     /// Compiles one statement. `parameter_types` may name the types of the first parameters. A failure fails the
@@ -350,6 +365,7 @@ impl Session {
     /// # Errors
     /// Those of the commit; the transaction is rolled back then.
     pub fn end_implicit(&mut self) -> Flow<()> {
+        self.is_in_list = false;
         if self.state == State::Implicit {
             let outcome = self.as_guest(Session::commit_transaction);
             self.show_state(matches!(outcome, Err(Interrupt::Wait(_))));
@@ -454,6 +470,21 @@ impl Session {
     /// Reportable settings changed since the last call (for ParameterStatus).
     pub fn take_changed_settings(&mut self) -> Vec<(String, String)> {
         self.settings.take_changed()
+    }
+
+    /// Notices about the texts given to [`Session::prepare`] since the last call, of success or failure alike.
+    pub fn take_notices(&mut self) -> Vec<Notice> {
+        std::mem::take(&mut self.notices)
+    }
+
+    /// `extra_float_digits`, for text forms of floats.
+    pub fn float_digits(&self) -> i8 {
+        self.settings.float_digits()
+    }
+
+    /// Whether [`Session::take_changed_settings`] would tell of something.
+    pub fn has_changed_settings(&self) -> bool {
+        self.settings.has_changed()
     }
 
     /// The session's time zone, for text forms of timestamptz.

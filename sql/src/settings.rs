@@ -4,18 +4,25 @@
 //! SET is transactional as in PostgreSQL: a rollback restores what the transaction changed, SET LOCAL ends with the
 //! transaction either way. For that the first change in a transaction remembers the value from before.
 //!
-//! What a value may change here: `TimeZone`, `synchronous_commit`, `hyades.logging`, the transaction defaults, `statement_timeout`
-//! (enforced by the server). The others are kept for SHOW, because clients set and read them.
+//! What works: `TimeZone`, `extra_float_digits`, `search_path` (`path`), `client_min_messages`, `synchronous_commit`, `hyades.logging`, the
+//! transaction defaults, the timeouts (enforced by the server), `application_name`. The others are kept for SHOW, because clients set
+//! and read them; docs/sql.md lists them. A value that would change answers or promises and does not is refused.
 //!
 //! `synchronous_commit = off`: the answer to COMMIT goes out before the log is durable. A crash of the process or the machine
 //! can then lose the transactions acknowledged within the last moments (those not yet synced by the loggers), always a
 //! dependency-closed set: what is recovered is still consistent. Nothing else is weakened.
 
+mod choice;
+mod path;
+
 use std::collections::HashMap;
 
+use choice::{choice, date_style, encoding, limited, locale, parse_boolean, severity};
 use hyades_engine::db::Logging;
 use hyades_engine::error::{Error, Result, sqlstate};
+use hyades_engine::procedure::ir::Severity;
 use jiff::tz::TimeZone;
+pub(crate) use path::{Schema, SearchPath, quoted};
 
 /// Which values a setting takes.
 #[derive(Clone, Copy, Debug)]
@@ -32,6 +39,12 @@ enum Kind {
     Kilobytes,
     Real,
     Choice(&'static [&'static str]),
+    /// Values that work, and values that PostgreSQL has and that are refused.
+    Limited(&'static [&'static str], &'static [&'static str]),
+    /// The language of messages, and how numbers, money and times look.
+    Locale,
+    /// A list of schemas.
+    Path,
     TimeZone,
     DateStyle,
     Encoding,
@@ -86,11 +99,11 @@ static DEFINITIONS: &[Definition] = &[
     ),
     define(
         "backslash_quote",
-        Kind::Choice(&["safe_encoding", "on", "off"]),
+        Kind::Limited(&["safe_encoding", "on"], &["off"]),
         "safe_encoding",
         "Sets whether \"\\'\" is allowed in string literals.",
     ),
-    define("bytea_output", Kind::Choice(&["hex"]), "hex", "Sets the output format for bytea."),
+    define("bytea_output", Kind::Limited(&["hex"], &["escape"]), "hex", "Sets the output format for bytea."),
     define(
         "check_function_bodies",
         Kind::Boolean,
@@ -112,8 +125,14 @@ static DEFINITIONS: &[Definition] = &[
         "Sets the time to wait on a lock before checking for deadlock.",
     ),
     define(
+        "default_table_access_method",
+        Kind::Limited(&["heap"], &[]),
+        "heap",
+        "Sets the default table access method for new tables.",
+    ),
+    define(
         "default_tablespace",
-        Kind::Text,
+        Kind::Limited(&["", "pg_default"], &[]),
         "",
         "Sets the default tablespace to create tables and indexes in.",
     ),
@@ -183,10 +202,10 @@ static DEFINITIONS: &[Definition] = &[
     define("jit", Kind::Boolean, "off", "Allow JIT compilation."),
     define("lc_collate", Kind::Internal, "C", "Shows the collation order locale."),
     define("lc_ctype", Kind::Internal, "C", "Shows the character classification and case conversion locale."),
-    define("lc_messages", Kind::Text, "C", "Sets the language in which messages are displayed."),
-    define("lc_monetary", Kind::Text, "C", "Sets the locale for formatting monetary amounts."),
-    define("lc_numeric", Kind::Text, "C", "Sets the locale for formatting numbers."),
-    define("lc_time", Kind::Text, "C", "Sets the locale for formatting date and time values."),
+    define("lc_messages", Kind::Locale, "C", "Sets the language in which messages are displayed."),
+    define("lc_monetary", Kind::Locale, "C", "Sets the locale for formatting monetary amounts."),
+    define("lc_numeric", Kind::Locale, "C", "Sets the locale for formatting numbers."),
+    define("lc_time", Kind::Locale, "C", "Sets the locale for formatting date and time values."),
     define(
         "lock_timeout",
         Kind::Milliseconds,
@@ -195,7 +214,7 @@ static DEFINITIONS: &[Definition] = &[
     ),
     define(
         "log_statement",
-        Kind::Choice(&["none", "ddl", "mod", "all"]),
+        Kind::Limited(&["none"], &["ddl", "mod", "all"]),
         "none",
         "Sets the type of statements logged.",
     ),
@@ -217,7 +236,7 @@ static DEFINITIONS: &[Definition] = &[
     define("row_security", Kind::Boolean, "on", "Enable row security."),
     define(
         "search_path",
-        Kind::Text,
+        Kind::Path,
         "\"$user\", public",
         "Sets the schema search order for names that are not schema-qualified.",
     ),
@@ -228,7 +247,7 @@ static DEFINITIONS: &[Definition] = &[
     define("ssl", Kind::Internal, "off", "Enables SSL connections."),
     report(
         "standard_conforming_strings",
-        Kind::Choice(&["on"]),
+        Kind::Limited(&["on"], &["off"]),
         "on",
         "Causes '...' strings to treat backslashes literally.",
     ),
@@ -309,7 +328,27 @@ pub(crate) struct Settings {
     synchronous_commit: bool,
     logging: Logging,
     read_only: bool,
-    zone_changed: bool,
+    float_digits: i8,
+    path: SearchPath,
+    /// The least severe message that the client gets.
+    least_message: Severity,
+    /// Whether something that is read while compiling was set since the last look.
+    compiles_differently: bool,
+}
+
+/// The settings at a savepoint.
+#[derive(Clone, Debug)]
+pub(crate) struct Snapshot {
+    values: HashMap<String, String>,
+    before: Vec<(String, Option<String>)>,
+    local: Vec<(String, Option<String>)>,
+    read_only: bool,
+}
+
+impl Snapshot {
+    pub(crate) fn is_read_only(&self) -> bool {
+        self.read_only
+    }
 }
 
 fn definition(lower: &str) -> Option<&'static Definition> {
@@ -337,9 +376,14 @@ impl Settings {
             synchronous_commit: true,
             logging: Logging::Auto,
             read_only: false,
-            zone_changed: false,
+            float_digits: 1,
+            path: SearchPath::default(),
+            least_message: Severity::Notice,
+            compiles_differently: false,
         };
         settings.initial.insert("session_authorization".to_owned(), user.to_owned());
+        settings.refresh("search_path");
+        settings.compiles_differently = false;
         settings
     }
 
@@ -394,9 +438,23 @@ impl Settings {
         self.get(name).as_deref() == Some("on")
     }
 
-    /// Whether the time zone was set since the last call.
-    pub(crate) fn take_zone_changed(&mut self) -> bool {
-        std::mem::take(&mut self.zone_changed)
+    /// Whether statements compiled before the last call must be forgotten: their literals and names meant something else.
+    pub(crate) fn take_compiles_differently(&mut self) -> bool {
+        std::mem::take(&mut self.compiles_differently)
+    }
+
+    /// `extra_float_digits`.
+    pub(crate) fn float_digits(&self) -> i8 {
+        self.float_digits
+    }
+
+    pub(crate) fn search_path(&self) -> SearchPath {
+        self.path
+    }
+
+    /// `client_min_messages`: the least severe message that the client gets.
+    pub(crate) fn least_message(&self) -> Severity {
+        self.least_message
     }
 
     pub(crate) fn time_zone(&self) -> &TimeZone {
@@ -472,6 +530,37 @@ impl Settings {
         }
     }
 
+    /// What ROLLBACK TO goes back to.
+    pub(crate) fn snapshot(&self) -> Snapshot {
+        Snapshot {
+            values: self.values.clone(),
+            before: self.before.clone(),
+            local: self.local.clone(),
+            read_only: self.read_only,
+        }
+    }
+
+    /// Goes back to a savepoint.
+    pub(crate) fn roll_back_to(&mut self, snapshot: &Snapshot) {
+        let names = self.values.keys().chain(snapshot.values.keys());
+        let changed: Vec<String> =
+            names.filter(|name| self.values.get(*name) != snapshot.values.get(*name)).cloned().collect();
+        for name in changed {
+            let value = snapshot.values.get(&name).cloned();
+            self.put(name, value);
+        }
+        self.before.clone_from(&snapshot.before);
+        self.local.clone_from(&snapshot.local);
+    }
+
+    /// RELEASE keeps all but READ ONLY, which ends with what it was said in.
+    pub(crate) fn release(&mut self, snapshot: &Snapshot) {
+        if self.read_only != snapshot.read_only {
+            let name = "transaction_read_only";
+            self.put(name.to_owned(), snapshot.values.get(name).cloned());
+        }
+    }
+
     /// The transaction ended.
     pub(crate) fn end_transaction(&mut self, is_committed: bool) {
         if self.before.is_empty() && self.local.is_empty() {
@@ -485,6 +574,14 @@ impl Settings {
             for (name, value) in before {
                 self.put(name, value);
             }
+        }
+    }
+
+    /// A mode's value as it is kept; without one, the default's.
+    pub(crate) fn checked_mode(&self, lower: &str, value: Option<&str>) -> Result<String> {
+        match (definition(lower), value) {
+            (Some(definition), Some(value)) => checked(definition, value),
+            _ => Ok(self.get(&format!("default_{lower}")).unwrap_or_default()),
         }
     }
 
@@ -511,7 +608,19 @@ impl Settings {
             "timezone" => {
                 let name = self.get(lower).unwrap_or_default();
                 self.time_zone = parse_time_zone(&name).map_or(TimeZone::UTC, |(zone, _)| zone);
-                self.zone_changed = true;
+                self.compiles_differently = true;
+            }
+            "search_path" => {
+                let path = self.get(lower).unwrap_or_default();
+                let user = self.initial.get("session_authorization").map_or("", String::as_str);
+                self.path = SearchPath::of(&path, user);
+                self.compiles_differently = true;
+            }
+            "extra_float_digits" => {
+                self.float_digits = self.get(lower).and_then(|digits| digits.parse().ok()).unwrap_or(1);
+            }
+            "client_min_messages" => {
+                self.least_message = self.get(lower).map_or(Severity::Notice, |level| severity(&level));
             }
             "synchronous_commit" => self.synchronous_commit = self.get(lower).as_deref() != Some("off"),
             "hyades.logging" => {
@@ -533,6 +642,11 @@ impl Settings {
         if is_reported && !self.changed.iter().any(|known| known == lower) {
             self.changed.push(lower.to_owned());
         }
+    }
+
+    /// Whether reported settings changed since they were last taken.
+    pub(crate) fn has_changed(&self) -> bool {
+        !self.changed.is_empty()
     }
 
     /// Reported settings changed since the last call.
@@ -564,21 +678,6 @@ fn invalid(definition: &Definition, value: &str) -> Error {
         sqlstate::INVALID_PARAMETER_VALUE,
         format!("invalid value for parameter \"{}\": \"{value}\"", definition.name),
     )
-}
-
-/// A boolean as PostgreSQL reads it: any unique prefix of true, false, yes, no, on, off, or 1, 0.
-fn parse_boolean(value: &str) -> Option<bool> {
-    let lower = value.trim().to_ascii_lowercase();
-    if lower.is_empty() {
-        return None;
-    }
-    if lower == "1" || lower == "on" || "true".starts_with(&lower) || "yes".starts_with(&lower) {
-        return Some(true);
-    }
-    if lower == "0" || "false".starts_with(&lower) || "no".starts_with(&lower) {
-        return Some(false);
-    }
-    (lower.len() > 1 && "off".starts_with(&lower)).then_some(false)
 }
 
 /// Checks a value and brings it into the form in which it is shown.
@@ -613,33 +712,15 @@ fn checked(definition: &Definition, value: &str) -> Result<String> {
         Kind::Kilobytes => with_unit(value, &MEMORY_UNITS).ok_or_else(wrong),
         Kind::Real => value.trim().parse::<f64>().map(|number| number.to_string()).map_err(|_| wrong()),
         Kind::Choice(choices) => choice(definition, choices, value),
+        Kind::Limited(choices, refused) => limited(definition, choices, refused, value),
+        Kind::Locale => locale(definition, value),
+        Kind::Path => match path::schemas(value) {
+            Some(_) => Ok(value.to_owned()),
+            None => Err(wrong().with_detail("List syntax is invalid.")),
+        },
         Kind::TimeZone => parse_time_zone(value).map(|(_, name)| name).ok_or_else(wrong),
         Kind::DateStyle => date_style(definition, value),
         Kind::Encoding => encoding(definition, value),
-    }
-}
-
-fn choice(definition: &Definition, choices: &[&str], value: &str) -> Result<String> {
-    let lower = value.trim().to_ascii_lowercase();
-    if let Some(found) = choices.iter().find(|choice| **choice == lower) {
-        return Ok((*found).to_owned());
-    }
-    // A choice of on and off also takes other spellings of booleans.
-    if let Some(flag) = parse_boolean(&lower) {
-        let word = if flag { "on" } else { "off" };
-        if choices.contains(&word) {
-            return Ok(word.to_owned());
-        }
-    }
-    Err(invalid(definition, value).with_hint(format!("Available values: {}.", choices.join(", "))))
-}
-
-fn encoding(definition: &Definition, value: &str) -> Result<String> {
-    let folded: String = value.chars().filter(char::is_ascii_alphanumeric).collect::<String>().to_lowercase();
-    match folded.as_str() {
-        "utf8" | "unicode" => Ok("UTF8".to_owned()),
-        "sqlascii" => Ok("SQL_ASCII".to_owned()),
-        _ => Err(invalid(definition, value).with_detail("Only UTF8 is supported.")),
     }
 }
 
@@ -661,25 +742,6 @@ fn with_unit(value: &str, units: &Units) -> Option<String> {
     }
     let (name, factor) = units.iter().find(|(_, factor)| *factor > 0 && base % factor == 0)?;
     Some(format!("{}{name}", base / factor))
-}
-
-/// Dates are written as ISO has them and `1/2/2024` is the second of January; what would have them otherwise is refused.
-fn date_style(definition: &Definition, value: &str) -> Result<String> {
-    for part in value.split(',') {
-        match part.trim().to_ascii_lowercase().as_str() {
-            "iso" | "default" | "mdy" | "us" | "noneuro" | "noneuropean" => {}
-            "dmy" | "euro" | "european" | "ymd" | "sql" | "postgres" | "german" => {
-                let message = format!("DateStyle \"{}\" is not supported yet", part.trim());
-                return Err(Error::input(sqlstate::FEATURE_NOT_SUPPORTED, message)
-                    .with_hint("Use \"ISO, MDY\", and write dates as 2024-12-31."));
-            }
-            _ => {
-                let detail = format!("Unrecognized key word: \"{}\".", part.trim().to_ascii_lowercase());
-                return Err(invalid(definition, value).with_detail(detail));
-            }
-        }
-    }
-    Ok("ISO, MDY".to_owned())
 }
 
 /// A zone by IANA name, or an offset in hours (positive is east, as in SET TIME ZONE 2).

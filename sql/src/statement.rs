@@ -61,6 +61,7 @@ pub(crate) enum Statement {
         name: String,
         types: Vec<String>,
         body: String,
+        body_offset: u32,
     },
     Execute {
         name: String,

@@ -226,7 +226,10 @@ pub(super) fn check_set(reference: &TableReference, old: &[u8], set: &[(u16, Val
     let refused = |(column, value): &&(u16, Value)| {
         value.is_null() && !definition.columns[usize::from(*column)].is_nullable
     };
-    let Some((column, _)) = set.iter().find(refused) else { return Ok(()) };
+    // The first in the order of the table, not of the statement.
+    let Some((column, _)) = set.iter().filter(refused).min_by_key(|(column, _)| *column) else {
+        return Ok(());
+    };
     let mut values = Vec::new();
     reference.layout.values(old, &mut values);
     for (column, value) in set {

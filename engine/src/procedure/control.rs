@@ -94,6 +94,17 @@ impl<T: Access> Run<'_, T> {
                 let spool = &mut self.frame.spools[usize::from(*spool)];
                 spool.rows.clear();
                 spool.next = 0;
+                spool.written.clear();
+            }
+            Instruction::NoteWritten { spool, row } => {
+                let key = self.frame.rows[usize::from(*row)].key.clone();
+                self.frame.spools[usize::from(*spool)].written.insert(key);
+            }
+            Instruction::RefuseWritten { spool, row } => {
+                let key = &self.frame.rows[usize::from(*row)].key;
+                if self.frame.spools[usize::from(*spool)].written.contains(key) {
+                    return Err(written_twice().into());
+                }
             }
             Instruction::Spool { spool, values } => {
                 let row = self.evaluated(values)?;
@@ -322,6 +333,9 @@ impl<T: Access> Run<'_, T> {
         if report.severity == Severity::Exception {
             return Err(Error::Input(Box::new(error)));
         }
+        if !self.environment.wants(report.severity) {
+            return Ok(());
+        }
         self.sink.message(Message {
             severity: report.severity,
             state,
@@ -331,6 +345,13 @@ impl<T: Access> Run<'_, T> {
         });
         memory::check(0)
     }
+}
+
+fn written_twice() -> Error {
+    let message = "ON CONFLICT DO UPDATE command cannot affect row a second time";
+    Error::input(sqlstate::CARDINALITY_VIOLATION, message).with_hint(
+        "Ensure that no rows proposed for insertion within the same command have duplicate constrained values.",
+    )
 }
 
 const NO_ERROR: &str = "GET STACKED DIAGNOSTICS cannot be used outside an exception handler";

@@ -89,6 +89,10 @@ impl Effects {
         Effects { table: Some((table, table_use)), ..Effects::default() }
     }
 
+    fn reading(self, row: RowSlot) -> Effects {
+        Effects { row_read: Some(row), ..self }
+    }
+
     fn filling(self, row: RowSlot) -> Effects {
         Effects { row_filled: Some(row), ..self }
     }
@@ -135,8 +139,9 @@ impl Instruction {
                 row_changed: Some(*row),
                 ..Effects::on(*table, TableUse::Write)
             },
-            Instruction::Delete { table, row } => {
-                Effects { row_read: Some(*row), ..Effects::on(*table, TableUse::Write) }
+            Instruction::Delete { table, row } => Effects::on(*table, TableUse::Write).reading(*row),
+            Instruction::NoteWritten { row, .. } | Instruction::RefuseWritten { row, .. } => {
+                Effects::nothing().reading(*row)
             }
             Instruction::Report(report) => {
                 Effects { falls_through: report.severity != Severity::Exception, ..Effects::default() }
@@ -237,6 +242,8 @@ macro_rules! visit_expressions {
             | Instruction::ResetCount
             | Instruction::TakeCount { .. }
             | Instruction::OpenSpool { .. }
+            | Instruction::NoteWritten { .. }
+            | Instruction::RefuseWritten { .. }
             | Instruction::NextSpooled { .. }
             | Instruction::OpenStage { .. }
             | Instruction::FinishStage { .. }
@@ -286,6 +293,8 @@ macro_rules! visit_labels {
             | Instruction::TakeCount { .. }
             | Instruction::OpenSpool { .. }
             | Instruction::Spool { .. }
+            | Instruction::NoteWritten { .. }
+            | Instruction::RefuseWritten { .. }
             | Instruction::OpenStage { .. }
             | Instruction::FeedStage { .. }
             | Instruction::FinishStage { .. }

@@ -33,7 +33,7 @@ use crate::memory;
 use crate::storage::row::RowLayout;
 use crate::txn::RowInPlace;
 use crate::value::scalar::{Scalar, decide, is_comparison};
-use crate::value::{SqlType, Value, arithmetic, cast, compare, function, like};
+use crate::value::{SqlType, Value, arithmetic, cast, compare, function, like, text};
 
 pub(super) use scalar::{Places, scalar};
 
@@ -373,7 +373,15 @@ fn convert(
         }
         other => other,
     };
-    cast::cast(value, to, explicit, &context.environment.time_zone)
+    let environment = context.environment;
+    if environment.float_digits < 1
+        && to.is_text()
+        && matches!(value, Value::Real(_) | Value::Double(_) | Value::Array(_))
+    {
+        let text = Value::Text(text::format_as(&value, environment.text_form()));
+        return cast::cast(text, to, explicit, &environment.time_zone);
+    }
+    cast::cast(value, to, explicit, &environment.time_zone)
 }
 
 mod scalar;

@@ -4,6 +4,7 @@
 //! that a prepared statement allocates nothing once its buffers have grown.
 
 use std::cell::RefCell;
+use std::collections::HashSet;
 use std::sync::Arc;
 
 use super::access::Scratch;
@@ -15,6 +16,7 @@ use crate::storage::row::RowLayout;
 use crate::txn::{Cursor, Savepoint};
 use crate::value::Value;
 use crate::value::random::Random;
+use crate::value::text::TextForm;
 
 /// What expressions may ask about their surroundings; captured once per transaction or statement, so that replay can be
 /// given the same.
@@ -25,6 +27,10 @@ pub struct Environment {
     /// `statement_timestamp()`.
     pub statement_time: i64,
     pub time_zone: jiff::tz::TimeZone,
+    /// `extra_float_digits`, for floats that become texts.
+    pub float_digits: i8,
+    /// Messages below this are not told.
+    pub least_message: Severity,
     pub user: String,
     pub database: String,
     /// From another thread: whether the run shall fail; looked at every few instructions.
@@ -42,12 +48,26 @@ impl Default for Environment {
             transaction_time: 0,
             statement_time: 0,
             time_zone: jiff::tz::TimeZone::UTC,
+            float_digits: 1,
+            least_message: Severity::Notice,
             user: String::new(),
             database: String::new(),
             stop: Arc::default(),
             sessions: None,
             random: RefCell::new(Random::seeded(0)),
         }
+    }
+}
+
+impl Environment {
+    /// How values become texts.
+    pub fn text_form(&self) -> TextForm<'_> {
+        TextForm { time_zone: &self.time_zone, float_digits: self.float_digits }
+    }
+
+    /// Whether messages of this severity are told.
+    pub fn wants(&self, severity: Severity) -> bool {
+        severity == Severity::Info || severity >= self.least_message
     }
 }
 
@@ -84,6 +104,8 @@ pub struct RowBuffer {
 pub(crate) struct Spool {
     pub(crate) rows: Vec<Vec<Value>>,
     pub(crate) next: usize,
+    /// Keys of the rows that the statement has written.
+    pub(crate) written: HashSet<Vec<u8>>,
 }
 
 /// An exception block that has been entered.

@@ -292,6 +292,16 @@ pub enum Instruction {
         width: u16,
         end: Label,
     },
+    /// Keeps in a spool that the statement has written the row in `row`, for [`Instruction::RefuseWritten`].
+    NoteWritten {
+        spool: SpoolSlot,
+        row: RowSlot,
+    },
+    /// ON CONFLICT DO UPDATE: fails if the statement has written the row in `row` before.
+    RefuseWritten {
+        spool: SpoolSlot,
+        row: RowSlot,
+    },
     OpenStage {
         stage: StageIndex,
     },
@@ -387,7 +397,7 @@ pub enum ErrorField {
 }
 
 /// How loud a [`Report`] is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Severity {
     Debug,
     Log,

@@ -7,6 +7,7 @@
 use jiff::tz::TimeZone;
 use serde::{Deserialize, Serialize};
 
+use super::text::TextForm;
 use super::{SqlType, Value, binary, text};
 use crate::error::{Error, Result, sqlstate};
 use crate::memory;
@@ -223,7 +224,7 @@ fn item<'a>(literal: &str, from: &'a str) -> Result<(String, bool, &'a str)> {
 }
 
 /// Appends the text form.
-pub(super) fn write(array: &ArrayValue, tz: &TimeZone, out: &mut Vec<u8>) {
+pub(super) fn write(array: &ArrayValue, form: TextForm<'_>, out: &mut Vec<u8>) {
     out.push(b'{');
     let mut item = Vec::new();
     for (number, value) in array.values.iter().enumerate() {
@@ -235,7 +236,7 @@ pub(super) fn write(array: &ArrayValue, tz: &TimeZone, out: &mut Vec<u8>) {
             continue;
         }
         item.clear();
-        text::write(value, array.element.sql_type(), tz, &mut item);
+        text::write_as(value, array.element.sql_type(), form, &mut item);
         let needs_quotes = item.is_empty()
             || item.eq_ignore_ascii_case(b"null")
             || item.iter().any(|byte| matches!(byte, b'"' | b'\\' | b'{' | b'}' | b',' | b' ' | 9..=13));
@@ -343,7 +344,7 @@ mod tests {
             let value = read(literal, element).unwrap();
             let Value::Array(array) = &value else { panic!("no array") };
             let mut shown = Vec::new();
-            write(array, &TimeZone::UTC, &mut shown);
+            write(array, TextForm { time_zone: &TimeZone::UTC, float_digits: 1 }, &mut shown);
             assert_eq!(String::from_utf8(shown).unwrap(), literal);
             let mut bytes = Vec::new();
             write_binary(array, &mut bytes);

@@ -210,6 +210,29 @@ fn parse_uuid(text: &str) -> Result<Value> {
     if rest.is_empty() { Ok(Value::Uuid(bytes)) } else { Err(wrong()) }
 }
 
+/// What the settings of a session make of text forms.
+#[derive(Clone, Copy, Debug)]
+pub struct TextForm<'a> {
+    pub time_zone: &'a TimeZone,
+    /// `extra_float_digits`: from 1 on floats have the fewest digits that read back as the same number; below, so many fewer or more
+    /// than 15 (`real`: 6), rounded.
+    pub float_digits: i8,
+}
+
+/// Appends the text form under these settings; see [`write`].
+pub fn write_as(value: &Value, sql_type: SqlType, form: TextForm<'_>, out: &mut Vec<u8>) {
+    match value {
+        Value::Real(number) if form.float_digits < 1 => {
+            float::write_rounded(f64::from(*number), 6, form.float_digits, out);
+        }
+        Value::Double(number) if form.float_digits < 1 => {
+            float::write_rounded(*number, 15, form.float_digits, out);
+        }
+        Value::Array(array) => array::write(array, form, out),
+        _ => write(value, sql_type, form.time_zone, out),
+    }
+}
+
 /// Appends the text form. NULL, which has none, appends nothing. `sql_type` is the column's type; times with time zone are
 /// shown in `tz`.
 pub fn write(value: &Value, sql_type: SqlType, tz: &TimeZone, out: &mut Vec<u8>) {
@@ -239,8 +262,18 @@ pub fn write(value: &Value, sql_type: SqlType, tz: &TimeZone, out: &mut Vec<u8>)
                 write_hexadecimal(&[*byte], out);
             }
         }
-        Value::Array(array) => array::write(array, tz, out),
+        Value::Array(array) => array::write(array, TextForm { time_zone: tz, float_digits: 1 }, out),
     }
+}
+
+/// The text form under these settings as a string.
+pub fn format_as(value: &Value, form: TextForm<'_>) -> CompactString {
+    if form.float_digits >= 1 || matches!(value, Value::Text(_)) {
+        return format(value, form.time_zone);
+    }
+    let mut bytes = Vec::with_capacity(32);
+    write_as(value, value.sql_type().unwrap_or(SqlType::Text), form, &mut bytes);
+    CompactString::from_utf8_lossy(&bytes)
 }
 
 /// The text form as a string.

@@ -5,6 +5,7 @@ use hyades_engine::procedure::ir::{Expr, Register};
 use hyades_engine::value::SqlType;
 use sqlparser::ast::{DuplicateTreatment, Function, FunctionArg, FunctionArgExpr, FunctionArguments};
 
+use super::call::no_parameter_type;
 use super::coerce::{Category, category};
 use super::{AGGREGATE_PLACEHOLDER, Binder, Bound, Class, Place};
 
@@ -211,6 +212,9 @@ impl Binder<'_> {
         let shown = bound.type_name();
         let sql_type = match bound.class {
             Class::Typed(sql_type) => sql_type,
+            Class::Parameter(number) if kind == AggregateKind::Count => {
+                return Err(no_parameter_type(number));
+            }
             // An unknown argument is text where text will do, as for PostgreSQL.
             _ if matches!(kind, AggregateKind::Count | AggregateKind::Minimum | AggregateKind::Maximum) => {
                 SqlType::Text

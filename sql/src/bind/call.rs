@@ -63,6 +63,12 @@ fn fit(signature: &Signature, arguments: &[Bound]) -> Option<Fit> {
     Some(fit)
 }
 
+/// 42P18: nothing tells the parameter's type.
+pub(crate) fn no_parameter_type(number: u16) -> Error {
+    let message = format!("could not determine data type of parameter ${}", number + 1);
+    Error::input(sqlstate::INDETERMINATE_DATATYPE, message)
+}
+
 impl Binder<'_> {
     /// There is no such function, or not yet.
     pub(crate) fn no_function_of(&self, name: &str, arguments: &[Bound], place: Place) -> Error {
@@ -94,7 +100,7 @@ impl Binder<'_> {
             [schema, name] => {
                 let parts = [fold(schema), fold(name)];
                 let arguments = self.arguments(&call.args, &parts.join("."), place)?;
-                let name = Self::routine_name(&parts);
+                let name = self.routine_name(&parts);
                 return match self.try_routine(&name, &arguments, place)? {
                     Some(bound) => Ok(bound),
                     None => Err(self.no_function(&parts.join("."), &arguments.shown(), place)),
@@ -116,7 +122,7 @@ impl Binder<'_> {
             return self.call_of(&name, arguments.bound, place);
         }
         // Functions of the catalogue have no names for their parameters.
-        match self.try_routine(&Self::routine_name(std::slice::from_ref(&name)), &arguments, place)? {
+        match self.try_routine(&self.routine_name(std::slice::from_ref(&name)), &arguments, place)? {
             Some(bound) => Ok(bound),
             None => Err(self.no_function(&name, &arguments.shown(), place)),
         }
@@ -143,7 +149,7 @@ impl Binder<'_> {
         }
         if lookup(name).is_empty() {
             let arguments = Arguments { bound: arguments.clone(), names: Vec::new() };
-            let found = self.try_routine(&Self::routine_name(&[name.to_owned()]), &arguments, place)?;
+            let found = self.try_routine(&self.routine_name(&[name.to_owned()]), &arguments, place)?;
             if let Some(bound) = found {
                 return Ok(bound);
             }
@@ -154,6 +160,11 @@ impl Binder<'_> {
         if name == "coalesce" && !arguments.is_empty() {
             return self.coalesce(arguments, place);
         }
+        if name == "nullif"
+            && let [left, right] = arguments.as_slice()
+        {
+            return self.null_if(left.clone(), right.clone(), place);
+        }
         let shown: Vec<&str> = arguments.iter().map(Bound::type_name).collect();
         let shown = shown.join(", ");
         let signature = self.choose(name, &arguments, &shown, place)?;
@@ -163,10 +174,11 @@ impl Binder<'_> {
             let expr = match pattern(signature, at) {
                 TypePattern::Exact(wanted) => self.coerce(argument, wanted)?,
                 TypePattern::Common => self.coerce(argument, common)?,
-                TypePattern::Any => match argument.known_type() {
+                TypePattern::Any => match argument.class {
                     // Text forms are made by the function itself; a literal of no type is text.
-                    Some(_) => argument.expr,
-                    None => self.coerce(argument, SqlType::Text)?,
+                    Class::Typed(_) => argument.expr,
+                    Class::Parameter(number) => return Err(no_parameter_type(number)),
+                    _ => self.coerce(argument, SqlType::Text)?,
                 },
             };
             coerced.push(expr);

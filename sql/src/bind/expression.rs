@@ -32,6 +32,9 @@ impl Binder<'_> {
         let bound = stacker::maybe_grow(RED_ZONE_BYTES, STACK_SEGMENT_BYTES, || self.expression_inner(node));
         self.depth -= 1;
         let mut bound = bound?;
+        if self.has_collation {
+            self.check_collations(node)?;
+        }
         if self.depth == 0 && expr::depth_exceeds(&bound.expr, MAXIMUM_DEPTH) {
             return Err(too_deep());
         }
@@ -79,6 +82,10 @@ impl Binder<'_> {
                 let end = end_of(inner);
                 let to =
                     types::resolve(data_type).map_err(|error| self.place(error, Place::TypeAfter(end)))?;
+                if types::fitted_element(data_type)?.is_some() {
+                    let what = "a length or precision of array elements in a cast is";
+                    return self.unsupported(what, Place::TypeAfter(end));
+                }
                 let bound = self.expression(inner)?;
                 let is_infix = *kind == ast::CastKind::DoubleColon;
                 let start = start_of(inner);

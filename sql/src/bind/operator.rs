@@ -6,13 +6,13 @@
 
 use hyades_engine::error::{Error, Result, sqlstate};
 use hyades_engine::procedure::ir::{BinaryOperator, Expr, UnaryOperator};
-use hyades_engine::value::SqlType;
 use hyades_engine::value::function::Function;
+use hyades_engine::value::{SqlType, Value};
 use sqlparser::ast;
 
 use super::coerce::{Category, cast, category};
 use super::{Binder, Bound, Class, Place};
-use crate::evaluation;
+use crate::{evaluation, expr};
 
 /// Shown in messages.
 pub(crate) fn symbol(operator: BinaryOperator) -> &'static str {
@@ -178,12 +178,44 @@ fn type_beside(operator: BinaryOperator, known: SqlType) -> SqlType {
         BinaryOperator::Concat if known != SqlType::Bytea => SqlType::Text,
         BinaryOperator::ShiftLeft | BinaryOperator::ShiftRight => SqlType::Integer,
         BinaryOperator::Power if known.is_integer() => SqlType::DoublePrecision,
-        BinaryOperator::Add if known == SqlType::Date => SqlType::Integer,
         _ => match known.without_modifier() {
             SqlType::Varchar(_) => SqlType::Text,
             other => other,
         },
     }
+}
+
+/// The type of NULLIF's result, and the one in which its arguments are compared. PostgreSQL has operators between types of the
+/// same kind, which leave both arguments as they are.
+fn null_if_types(types: (Option<SqlType>, Option<SqlType>)) -> (SqlType, SqlType) {
+    let is_float = |sql_type| matches!(sql_type, SqlType::Real | SqlType::DoublePrecision);
+    let as_operand = |sql_type: SqlType| match sql_type {
+        SqlType::Varchar(_) => SqlType::Text,
+        other => other,
+    };
+    let (left, right) = match types {
+        (Some(left), Some(right)) => (left, right),
+        (Some(left), None) => return (as_operand(left), comparison_type(left, left).unwrap_or(left)),
+        (None, Some(right)) => {
+            let compared = comparison_type(right, right).unwrap_or(right);
+            return (as_operand(right).without_modifier(), compared);
+        }
+        (None, None) => return (SqlType::Text, SqlType::Text),
+    };
+    let compared = comparison_type(left, right).unwrap_or(left);
+    let result = match (left, right) {
+        (SqlType::Varchar(_), SqlType::Char(_)) => SqlType::Char(0),
+        (SqlType::Char(_), SqlType::Varchar(_)) => left,
+        _ if left.is_same_base(right)
+            || (left.is_integer() && right.is_integer())
+            || (is_float(left) && is_float(right))
+            || category(left) == Category::DateTime =>
+        {
+            as_operand(left)
+        }
+        _ => compared,
+    };
+    (result, compared)
 }
 
 /// The text without the blanks at its end.
@@ -226,6 +258,13 @@ impl Binder<'_> {
             }
             (None, None) => return Err(self.ambiguous_operator(&shown, place)),
         };
+        // An integer, an interval and times can be added to a date.
+        let is_date = |side: &Bound| side.known_type() == Some(SqlType::Date);
+        let is_unclear = (is_date(&left) && right.known_type().is_none())
+            || (is_date(&right) && left.known_type().is_none());
+        if operator == BinaryOperator::Add && is_unclear {
+            return Err(self.ambiguous_operator(&shown, place));
+        }
         let Some(signature) = signature(operator, left_type, right_type) else {
             let are_times = left_type.is_datetime() && right_type.is_datetime();
             if are_times && operator == BinaryOperator::Subtract {
@@ -274,6 +313,24 @@ impl Binder<'_> {
         let (left, right, result) = self.operands(operator, left, right, place)?;
         let expr = Expr::Binary { operator, left: Box::new(left), right: Box::new(right) };
         Ok(Bound::typed(evaluation::fold_if_constant(expr), result, start))
+    }
+
+    /// NULLIF: compares as `=` does, and answers the first argument in the type in which `=` takes it.
+    pub(crate) fn null_if(&mut self, left: Bound, right: Bound, place: Place) -> Result<Bound> {
+        let types = (left.known_type(), right.known_type());
+        let (one, other, _) = self.operands(BinaryOperator::Equal, left.clone(), right, place)?;
+        let (result, compared) = null_if_types(types);
+        if expr::is_volatile(&one) {
+            // It must not be computed twice.
+            let call = Expr::Call { function: Function::NullIf, arguments: vec![one, other] };
+            return Ok(Bound::typed(cast(call, compared, result, false)?, result, place));
+        }
+        let value = self.coerce(left, result)?;
+        let equal =
+            Expr::Binary { operator: BinaryOperator::Equal, left: Box::new(one), right: Box::new(other) };
+        let branches = vec![(evaluation::fold_if_constant(equal), Expr::Const(Value::Null))];
+        let case = Expr::Case { branches, otherwise: Box::new(value) };
+        Ok(Bound::typed(evaluation::fold_if_constant(case), result, place))
     }
 
     /// `-x`, `+x`, `~x`.

@@ -10,7 +10,7 @@ use hyades_engine::value::SqlType;
 use sqlparser::ast::{self, FunctionArg, FunctionArgExpr};
 
 use super::coerce::{Category, category, is_implicit};
-use super::scope::{DEFAULT_SCHEMA, fold};
+use super::scope::fold;
 use super::{Binder, Bound, Class, Place};
 use crate::compile::code::CalleeEntry;
 use crate::statement::query::{CallSyntax, parse_expression};
@@ -326,12 +326,12 @@ impl Binder<'_> {
         Ok(Some(Bound { expr, class: Class::Typed(result), place }))
     }
 
-    /// A routine's name, the default schema filled in.
-    pub(crate) fn routine_name(parts: &[String]) -> TableName {
+    /// A routine's name, the schema that the search path leads to filled in.
+    pub(crate) fn routine_name(&self, parts: &[String]) -> TableName {
         match parts {
             [schema, name] => TableName { schema: schema.clone(), name: name.clone() },
             _ => TableName {
-                schema: DEFAULT_SCHEMA.to_owned(),
+                schema: self.context.path.schema().to_owned(),
                 name: parts.last().cloned().unwrap_or_default(),
             },
         }

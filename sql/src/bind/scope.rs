@@ -92,7 +92,7 @@ const RESERVED_WORDS: &str = "\
     variadic when where window with user";
 
 /// Whether PostgreSQL reserves the word, so that it names nothing without quotes.
-fn is_reserved(word: &str) -> bool {
+pub(crate) fn is_reserved(word: &str) -> bool {
     RESERVED_WORDS.split_ascii_whitespace().any(|reserved| word.eq_ignore_ascii_case(reserved))
 }
 
@@ -115,13 +115,13 @@ pub(crate) fn parts(name: &ObjectName) -> Result<Vec<&Ident>> {
 }
 
 impl Binder<'_> {
-    /// Schema and name, the default schema filled in.
+    /// Schema and name, the schema that the search path leads to filled in.
     pub(crate) fn table_name(&self, name: &ObjectName) -> Result<(TableName, Place)> {
         let idents = parts(name)?;
         let place = idents.first().map_or(Place::Unknown, |ident| Place::at(ident.span.start));
         let folded: Vec<String> = idents.iter().map(|ident| fold(ident)).collect();
         let name = match folded.as_slice() {
-            [name] => TableName { schema: DEFAULT_SCHEMA.to_owned(), name: name.clone() },
+            [name] => TableName { schema: self.context.path.schema().to_owned(), name: name.clone() },
             [schema, name] => TableName { schema: schema.clone(), name: name.clone() },
             [database, schema, name] if database == self.context.database => {
                 TableName { schema: schema.clone(), name: name.clone() }
@@ -232,9 +232,15 @@ impl Binder<'_> {
 
     /// The number of the relation of this name.
     pub(crate) fn relation(&self, name: &str, place: Place) -> Result<usize> {
-        match self.scope.relations.iter().position(|relation| relation.name == name) {
-            Some(found) => Ok(found),
-            None => {
+        let mut named = self.scope.relations.iter().enumerate().filter(|(_, relation)| relation.name == name);
+        match (named.next(), named.next()) {
+            (Some((found, _)), None) => Ok(found),
+            // A table called `excluded` that is inserted into.
+            (Some(_), Some(_)) => {
+                let message = format!("table reference \"{name}\" is ambiguous");
+                self.fail(sqlstate::AMBIGUOUS_ALIAS, message, place)
+            }
+            (None, _) => {
                 let hidden = self.scope.relations.iter().find(|relation| match &relation.kind {
                     RelationKind::Table { table, .. } => table.definition().name.name == name,
                     RelationKind::Registers(_) | RelationKind::Elements(..) => false,

@@ -9,7 +9,6 @@ use hyades_engine::procedure::ir::{Expr, Register};
 use hyades_engine::value::function::Function;
 use hyades_engine::value::{SqlType, Value};
 
-use super::scope::DEFAULT_SCHEMA;
 use super::{Binder, Bound, Place};
 use crate::expr;
 use crate::settings::SERVER_VERSION;
@@ -60,7 +59,11 @@ impl Binder<'_> {
                     return environment(Function::CurrentUser);
                 }
                 "current_database" | "current_catalog" => return environment(Function::CurrentDatabase),
-                "current_schema" => return constant(Value::text(DEFAULT_SCHEMA), SqlType::Text),
+                "current_schema" => {
+                    let first =
+                        self.context.path.first.map_or(Value::Null, |first| Value::text(first.name()));
+                    return constant(first, SqlType::Text);
+                }
                 "pg_is_in_recovery" => return constant(Value::Boolean(false), SqlType::Boolean),
                 "pg_advisory_unlock_all" => return constant(Value::text(""), SqlType::Text),
                 _ => {}

@@ -31,8 +31,9 @@ impl Binder<'_> {
             Ast::Ceil { expr: inner, .. } => self.call_on("ceil", &[inner], place),
             Ast::Floor { expr: inner, .. } => self.call_on("floor", &[inner], place),
             Ast::Position { expr: part, r#in } => self.call_on("position", &[r#in, part], place),
-            Ast::Substring { expr: inner, substring_from, substring_for, .. } => {
-                self.substring(inner, substring_from.as_deref(), substring_for.as_deref(), place)
+            Ast::Substring { expr: inner, substring_from, substring_for, shorthand, .. } => {
+                let parts = (substring_from.as_deref(), substring_for.as_deref());
+                self.substring(inner, parts, *shorthand, place)
             }
             Ast::Trim { trim_where, trim_what, expr: inner, trim_characters } => {
                 let name = match trim_where {
@@ -51,10 +52,10 @@ impl Binder<'_> {
             Ast::Collate { expr: inner, collation } => {
                 let name = collation.to_string().replace('"', "").to_ascii_lowercase();
                 let base = name.strip_prefix("pg_catalog.").unwrap_or(&name);
-                if matches!(base, "default" | "c" | "posix" | "ucs_basic") {
-                    return self.expression(inner);
+                if !matches!(base, "default" | "c" | "posix" | "ucs_basic") {
+                    return self.unsupported("collations other than \"C\" are", place);
                 }
-                self.unsupported("collations other than \"C\" are", place)
+                self.collated(inner)
             }
             Ast::Subquery(query) => self.subquery(expr, query, false),
             Ast::Exists { subquery, negated } => {
@@ -108,8 +109,8 @@ impl Binder<'_> {
     fn substring(
         &mut self,
         inner: &ast::Expr,
-        from: Option<&ast::Expr>,
-        length: Option<&ast::Expr>,
+        (from, length): (Option<&ast::Expr>, Option<&ast::Expr>),
+        is_substr: bool,
         place: Place,
     ) -> Result<Bound> {
         let mut arguments = vec![self.expression(inner)?];
@@ -121,6 +122,11 @@ impl Binder<'_> {
         });
         if let Some(length) = length {
             arguments.push(self.expression(length)?);
+        }
+        // Of its forms PostgreSQL takes that of texts where nothing says that they are numbers.
+        let is_of_texts = arguments[0].known_type().is_none_or(SqlType::is_text);
+        if !is_substr && is_of_texts && arguments[1..].iter().all(|part| part.known_type().is_none()) {
+            return self.unsupported("substring with a regular expression is", place);
         }
         self.call_of("substring", arguments, place)
     }

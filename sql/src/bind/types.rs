@@ -46,6 +46,13 @@ pub(crate) fn resolve(data_type: &DataType) -> Result<SqlType> {
     })
 }
 
+/// Of an array type: the elements' type, if it has a length or a precision, which the type of the array does not keep.
+pub(crate) fn fitted_element(data_type: &DataType) -> Result<Option<SqlType>> {
+    let DataType::Array(ArrayElemTypeDef::SquareBracket(element, _)) = data_type else { return Ok(None) };
+    let element = resolve(element)?;
+    Ok((element != element.without_modifier()).then_some(element))
+}
+
 /// Names that sqlparser does not know as types.
 fn custom(name: &str, modifiers: &[String]) -> Result<SqlType> {
     let folded = name.to_ascii_lowercase().replace('"', "");

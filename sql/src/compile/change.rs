@@ -75,6 +75,12 @@ impl Compiler<'_> {
     }
 
     pub(crate) fn update(&mut self, update: &ast::Update) -> Result<CompiledQuery> {
+        self.refuse_foreign(&[
+            (update.or.is_some(), "OR"),
+            (!update.order_by.is_empty(), "ORDER"),
+            (update.limit.is_some(), "LIMIT"),
+            (update.output.is_some(), "OUTPUT"),
+        ])?;
         if update.from.is_some() {
             return self.binder.unsupported("UPDATE ... FROM is", Place::Unknown);
         }
@@ -105,6 +111,11 @@ impl Compiler<'_> {
     }
 
     pub(crate) fn delete(&mut self, delete: &ast::Delete) -> Result<CompiledQuery> {
+        self.refuse_foreign(&[
+            (!delete.order_by.is_empty(), "ORDER"),
+            (delete.limit.is_some(), "LIMIT"),
+            (delete.output.is_some(), "OUTPUT"),
+        ])?;
         let (FromTable::WithFromKeyword(from) | FromTable::WithoutKeyword(from)) = &delete.from;
         if delete.using.is_some() {
             return self.binder.unsupported("DELETE ... USING is", Place::Unknown);

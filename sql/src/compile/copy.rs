@@ -30,7 +30,8 @@ impl Compiler<'_> {
 
     /// The table of a name that this front parsed itself.
     pub(crate) fn named_table(&self, name: &QualifiedName) -> Result<Arc<Table>> {
-        match self.binder.context.tables.table(&super::utility::table_name(name)) {
+        let context = &self.binder.context;
+        match context.tables.table(&super::utility::table_name(name, context.path)) {
             Some(table) => Ok(table),
             None => Err(super::utility::no_table(name)),
         }

@@ -25,7 +25,7 @@ impl Compiler<'_> {
             return unsupported("EXPLAIN ANALYZE is not supported yet");
         }
         let declared = self.binder.parameter_types.clone();
-        let plan = super::compile(body, self.binder.context, &declared)
+        let plan = super::compile(body, self.binder.context, &declared, &mut Vec::new())
             .map_err(|error| shifted(error, body_offset))?;
         let lines = |node: PlanNode| if is_json { vec![node.json_text()] } else { node.lines() };
         let action = match plan.action {

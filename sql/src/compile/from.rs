@@ -19,9 +19,9 @@ use sqlparser::ast::{
 
 use super::Compiler;
 use super::access::Choice;
+use crate::bind::Place;
 use crate::bind::scope::{Relation, RelationKind, fold, parts};
 use crate::bind::session_call::{SessionCall, SessionFunction};
-use crate::bind::{Binder, Place};
 use crate::expr;
 use crate::session::activity;
 
@@ -328,7 +328,7 @@ impl Compiler<'_> {
         let written = self.binder.written_arguments(arguments, &shown, place);
         self.binder.scope = scope;
         let arguments = written?;
-        let routine = Binder::routine_name(&parts);
+        let routine = self.binder.routine_name(&parts);
         let chosen = self.binder.choose_routine(&routine, &arguments, RoutineKind::Function, place)?;
         let Some(chosen) = chosen else {
             if !lookup(&routine.name).is_empty() {

@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use hyades_engine::error::{Error, Result, sqlstate};
 use hyades_engine::procedure::ir::{
-    Expr, Instruction, Intent, Label, Procedure, Register, RowSlot, TableIndex,
+    Expr, Instruction, Intent, Label, Procedure, Register, RowSlot, SpoolSlot, TableIndex,
 };
 use hyades_engine::storage::table::Table;
 use hyades_engine::value::{SqlType, Value};
@@ -18,7 +18,7 @@ use super::from::Source;
 use super::loops::Absent;
 use super::output::OutputColumn;
 use super::rows::Sink;
-use super::select::{BoundDistinct, BoundSelect, described};
+use super::select::{BoundDistinct, BoundSelect, clause_around, described};
 use super::{CompiledQuery, Compiler};
 use crate::bind::aggregate::AggregateMode;
 use crate::bind::coerce::Context;
@@ -48,6 +48,8 @@ struct Target {
     conflict: Conflict,
     /// With ON CONFLICT DO UPDATE the new row's values stand here, for `excluded`.
     excluded: Option<Vec<Register>>,
+    /// With ON CONFLICT DO UPDATE and more than one row: keeps which rows the statement has written.
+    written: Option<SpoolSlot>,
     outputs: Option<Vec<OutputColumn>>,
 }
 
@@ -56,14 +58,32 @@ impl Compiler<'_> {
         let TableObject::TableName(name) = &insert.table else {
             return self.binder.unsupported("this target of INSERT is", Place::Unknown);
         };
+        // What other databases have, sqlparser takes and PostgreSQL calls a syntax error.
+        self.refuse_foreign(&[
+            (insert.or.is_some(), "OR"),
+            (insert.overwrite, "OVERWRITE"),
+            (insert.has_table_keyword, "TABLE"),
+            (insert.partitioned.is_some() || !insert.after_columns.is_empty(), "PARTITION"),
+            (insert.output.is_some(), "OUTPUT"),
+            (!insert.assignments.is_empty(), "SET"),
+        ])?;
+        if let Some(alias) = insert.table_alias.as_ref().filter(|alias| !alias.explicit) {
+            let message = format!("syntax error at or near \"{}\"", alias.alias);
+            return self.binder.fail(sqlstate::SYNTAX_ERROR, message, Place::at(alias.alias.span.start));
+        }
         let table = self.binder.table(name)?;
-        let target = self.insert_target(insert, table)?;
+        let mut target = self.insert_target(insert, table)?;
+        if target.excluded.is_some() && !is_one_row(insert) {
+            let written = self.code.new_spool()?;
+            self.code.push(Instruction::OpenSpool { spool: written });
+            target.written = Some(written);
+        }
         let columns = target.outputs.as_ref().map(|outputs| self.returned(&target, outputs));
         let label = target.table.definition().name.name.clone();
         let run = match insert.source.as_deref() {
             None => self.insert_rows(&target, &[Vec::new()], &label)?,
             Some(query) => match query.body.as_ref() {
-                SetExpr::Values(values) if query.order_by.is_none() && query.limit_clause.is_none() => {
+                SetExpr::Values(values) if clause_around(query).is_none() => {
                     self.insert_values(&target, values, &label)?
                 }
                 _ => self.insert_select(target, query, &label)?,
@@ -111,7 +131,8 @@ impl Compiler<'_> {
             Some(items) => Some(self.outputs(items)?),
             None => None,
         };
-        Ok(Target { table, row, columns, column_places, defaults, conflict, excluded, outputs })
+        let written = None;
+        Ok(Target { table, row, columns, column_places, defaults, conflict, excluded, written, outputs })
     }
 
     fn conflict(
@@ -338,11 +359,17 @@ impl Compiler<'_> {
         self.code.jump(done);
         self.code.place(duplicate);
         self.code.push(Instruction::ReadPoint { table, key, row, intent: Intent::Write, absent: again });
+        if let Some(spool) = target.written {
+            self.code.push(Instruction::RefuseWritten { spool, row });
+        }
         if let Some(condition) = condition {
             self.code.jump_unless(condition.clone(), next);
         }
         self.write(Instruction::Update { table, row, set: set.to_vec() })?;
         self.code.place(done);
+        if let Some(spool) = target.written {
+            self.code.push(Instruction::NoteWritten { spool, row });
+        }
         Ok(())
     }
 
@@ -493,10 +520,20 @@ impl Compiler<'_> {
             defaults: self.binder.defaults(table)?,
             conflict: Conflict::Fail,
             excluded: None,
+            written: None,
             outputs: None,
         };
         let types = columns.iter().map(|at| definition.columns[*at].sql_type).collect();
         self.insert_of_row(&target, columns, types)
+    }
+}
+
+/// Whether it is sure to insert one row.
+fn is_one_row(insert: &ast::Insert) -> bool {
+    match insert.source.as_deref().map(|query| query.body.as_ref()) {
+        None => true,
+        Some(SetExpr::Values(values)) => values.rows.len() == 1,
+        Some(_) => false,
     }
 }
 

@@ -38,11 +38,9 @@ fn figure_name(expr: &ast::Expr) -> Option<(String, bool)> {
         }
         Ast::Cast { expr: inner, data_type, .. } => match figure_name(inner) {
             Some((name, true)) => Some((name, true)),
-            _ => types::resolve(data_type).ok().map(|to| (to.catalog_name().to_owned(), false)),
+            _ => type_name(data_type),
         },
-        Ast::TypedString(typed) => {
-            types::resolve(&typed.data_type).ok().map(|to| (to.catalog_name().to_owned(), false))
-        }
+        Ast::TypedString(typed) => type_name(&typed.data_type),
         Ast::Case { else_result, .. } => match else_result.as_deref().and_then(figure_name) {
             Some((name, true)) => Some((name, true)),
             _ => Some(("case".to_owned(), false)),
@@ -51,7 +49,7 @@ fn figure_name(expr: &ast::Expr) -> Option<(String, bool)> {
         Ast::Ceil { .. } => sure("ceil"),
         Ast::Floor { .. } => sure("floor"),
         Ast::Position { .. } => sure("position"),
-        Ast::Substring { .. } => sure("substring"),
+        Ast::Substring { shorthand, .. } => sure(if *shorthand { "substr" } else { "substring" }),
         Ast::Trim { trim_where: Some(TrimWhereField::Leading), .. } => sure("ltrim"),
         Ast::Trim { trim_where: Some(TrimWhereField::Trailing), .. } => sure("rtrim"),
         Ast::Trim { .. } => sure("btrim"),
@@ -59,6 +57,15 @@ fn figure_name(expr: &ast::Expr) -> Option<(String, bool)> {
         Ast::Exists { .. } => sure("exists"),
         _ => None,
     }
+}
+
+/// What a conversion gives its name to; that of an array has the elements' type.
+fn type_name(data_type: &ast::DataType) -> Option<(String, bool)> {
+    let to = match types::resolve(data_type).ok()? {
+        SqlType::Array(element) => element.sql_type(),
+        other => other,
+    };
+    Some((to.catalog_name().to_owned(), false))
 }
 
 fn column_name(expr: &ast::Expr) -> String {

@@ -13,7 +13,7 @@ use super::utility::table_name;
 use super::{Compiler, unsupported};
 use crate::bind::routine::Chosen;
 use crate::bind::scope::fold;
-use crate::bind::{Binder, Place, types};
+use crate::bind::{Place, types};
 use crate::expr;
 use crate::plan::{Action, CallPlan, Plan, SchemaCommand};
 use crate::plpgsql;
@@ -85,7 +85,7 @@ impl Compiler<'_> {
             known.push(name);
         }
         Ok(RoutineDefinition {
-            name: table_name(&create.name),
+            name: self.created_name(&create.name, None)?,
             kind: create.kind,
             parameters,
             returns,
@@ -136,7 +136,7 @@ impl Compiler<'_> {
         };
         let parts: Vec<String> = column.split('.').map(|part| part.trim().to_ascii_lowercase()).collect();
         let (table, column) = match parts.as_slice() {
-            [table, column] => (Binder::routine_name(std::slice::from_ref(table)), column),
+            [table, column] => (self.binder.routine_name(std::slice::from_ref(table)), column),
             [schema, table, column] => (TableName { schema: schema.clone(), name: table.clone() }, column),
             _ => return unsupported(format!("the type {name} is not supported yet")),
         };
@@ -161,7 +161,7 @@ impl Compiler<'_> {
     fn row_type(&self, name: &str) -> Option<Vec<(String, SqlType)>> {
         let folded = name.trim().to_ascii_lowercase();
         let parts: Vec<String> = folded.split('.').map(|part| part.trim().to_owned()).collect();
-        let definition = self.binder.context.tables.table(&Binder::routine_name(&parts))?.definition();
+        let definition = self.binder.context.tables.table(&self.binder.routine_name(&parts))?.definition();
         Some(definition.columns.iter().map(|column| (column.name.clone(), column.sql_type)).collect())
     }
 
@@ -249,7 +249,7 @@ impl Compiler<'_> {
                     Some(types.collect::<Result<Vec<SqlType>>>()?)
                 }
             };
-            names.push((table_name(name), types));
+            names.push((table_name(name, self.binder.context.path), types));
         }
         let command = match drop.kind {
             Some(RoutineKind::Procedure) => "DROP PROCEDURE",
@@ -266,7 +266,7 @@ impl Compiler<'_> {
         let idents = crate::bind::scope::parts(&call.name)?;
         let parts: Vec<String> = idents.into_iter().map(fold).collect();
         let place = Place::of(&call.name);
-        let name = Binder::routine_name(&parts);
+        let name = self.binder.routine_name(&parts);
         let arguments = self.binder.call_arguments(&call)?;
         let chosen = self.binder.choose_routine(&name, &arguments, RoutineKind::Procedure, place)?;
         let Some(Chosen::Stored(routine)) = chosen else {

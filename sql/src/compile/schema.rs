@@ -1,6 +1,6 @@
 //! DDL: CREATE TABLE, DROP TABLE, TRUNCATE, ALTER TABLE ... ADD PRIMARY KEY and FOREIGN KEY.
 
-use hyades_engine::catalog::{ColumnDefinition, IndexKind, PrimaryKey, TableDefinition};
+use hyades_engine::catalog::{ColumnDefinition, IndexKind, PrimaryKey, TableDefinition, TableName};
 use hyades_engine::error::{Error, Result, sqlstate};
 use hyades_engine::value::SqlType;
 use sqlparser::ast::{
@@ -8,6 +8,7 @@ use sqlparser::ast::{
     SqlOption, TableConstraint,
 };
 
+use super::storage_parameter::check_storage_parameter;
 use super::{Compiler, unsupported};
 use crate::bind::aggregate::AggregateMode;
 use crate::bind::coerce::Context;
@@ -15,8 +16,9 @@ use crate::bind::scope::{DEFAULT_SCHEMA, fold, parts};
 use crate::bind::{Place, types};
 use crate::plan::{Action, Plan, SchemaCommand};
 use crate::session::Response;
+use crate::settings::Schema;
 use crate::statement::QualifiedName;
-use crate::statement::query::words_position;
+use crate::statement::query::{self, loose_default, words_position};
 
 /// PostgreSQL's limit.
 const MOST_COLUMNS: usize = 1600;
@@ -66,12 +68,8 @@ impl Compiler<'_> {
     fn create_table(&mut self, create: &ast::CreateTable) -> Result<SchemaCommand> {
         refuse_table_kinds(create)?;
         let name = self.name(&create.name)?;
-        let schema = name.schema.clone().unwrap_or_else(|| DEFAULT_SCHEMA.to_owned());
-        if schema != DEFAULT_SCHEMA {
-            return self.no_schema(&schema, &create.name);
-        }
         let mut definition = TableDefinition {
-            name: hyades_engine::catalog::TableName { schema, name: name.name.clone() },
+            name: self.created_name(&name, Some(&create.name))?,
             columns: Vec::new(),
             primary_key: None,
             foreign_keys: Vec::new(),
@@ -127,14 +125,26 @@ impl Compiler<'_> {
         Ok(SchemaCommand::Create { definition, if_not_exists: create.if_not_exists, foreign_keys })
     }
 
-    fn no_schema<T>(&self, schema: &str, name: &ast::ObjectName) -> Result<T> {
-        if schema == "pg_catalog" {
-            let message = format!("permission denied to create \"{name}\"");
-            return Err(Error::input(sqlstate::INSUFFICIENT_PRIVILEGE, message)
-                .with_detail("System catalog modifications are currently disallowed."));
+    /// The name of something that is created: the first schema of the search path takes it, if it says none.
+    pub(super) fn created_name(
+        &self,
+        name: &QualifiedName,
+        written: Option<&ast::ObjectName>,
+    ) -> Result<TableName> {
+        let place = written.map_or(Place::Unknown, Place::of);
+        let no_schema = |message: &str| self.binder.fail(sqlstate::INVALID_SCHEMA_NAME, message, place);
+        match name.schema.as_deref().or(self.binder.context.path.first.map(Schema::name)) {
+            None => no_schema("no schema has been selected to create in"),
+            Some(schema) if schema == DEFAULT_SCHEMA => {
+                Ok(TableName { schema: schema.to_owned(), name: name.name.clone() })
+            }
+            Some("pg_catalog") => {
+                let message = format!("permission denied to create \"pg_catalog.{}\"", name.name);
+                Err(Error::input(sqlstate::INSUFFICIENT_PRIVILEGE, message)
+                    .with_detail("System catalog modifications are currently disallowed."))
+            }
+            Some(schema) => no_schema(&format!("schema \"{schema}\" does not exist")),
         }
-        let message = format!("schema \"{schema}\" does not exist");
-        self.binder.fail(sqlstate::INVALID_SCHEMA_NAME, message, Place::of(name))
     }
 
     fn column_definition(
@@ -156,6 +166,9 @@ impl Compiler<'_> {
                 ColumnOption::Null => {}
                 ColumnOption::NotNull => definition.is_nullable = false,
                 ColumnOption::Default(expr) => {
+                    if let Some(error) = loose_default(self.binder.sql, expr) {
+                        return Err(error);
+                    }
                     definition.default = self.default_text(expr, sql_type, &name)?;
                 }
                 ColumnOption::PrimaryKey(key) => {
@@ -169,6 +182,16 @@ impl Compiler<'_> {
                     return unsupported("generated and identity columns are not supported yet");
                 }
                 ColumnOption::Collation(collation) => {
+                    if !sql_type.is_text() {
+                        let message =
+                            format!("collations are not supported by type {}", sql_type.base_name());
+                        let error = Error::input(sqlstate::DATATYPE_MISMATCH, message);
+                        let behind = column.name.span.end;
+                        return Err(match query::word_behind(self.binder.sql, behind, "collate") {
+                            Some(position) => error.with_position(position),
+                            None => error,
+                        });
+                    }
                     let collation = collation.to_string().replace('"', "").to_ascii_lowercase();
                     if !matches!(collation.trim_start_matches("pg_catalog."), "c" | "posix" | "default") {
                         return unsupported("collations other than \"C\" are not supported yet");
@@ -237,13 +260,11 @@ impl Compiler<'_> {
         for option in options {
             let (key, value) = match option {
                 SqlOption::KeyValue { key, value } => (fold(key), value.to_string()),
-                SqlOption::Ident(ident) => (fold(ident), String::new()),
+                SqlOption::Ident(ident) => (fold(ident), "true".to_owned()),
                 SqlOption::TableSpace(_) => continue,
                 other => return unsupported(format!("table option {other} is not supported yet")),
             };
             match key.as_str() {
-                "fillfactor" | "parallel_workers" | "user_catalog_table" | "oids" | "tablespace" => {}
-                _ if key.starts_with("autovacuum_") || key.starts_with("toast") => {}
                 "primary_index" => {
                     index = match value.trim_matches(['\'', '"']).to_ascii_lowercase().as_str() {
                         "hash" => IndexKind::Hash,
@@ -257,12 +278,7 @@ impl Compiler<'_> {
                         }
                     };
                 }
-                _ => {
-                    return Err(Error::input(
-                        sqlstate::INVALID_PARAMETER_VALUE,
-                        format!("unrecognized parameter \"{key}\""),
-                    ));
-                }
+                _ => check_storage_parameter(&key, value.trim_matches('\''))?,
             }
         }
         Ok(index)

@@ -170,12 +170,12 @@ impl Compiler<'_> {
 
     /// VALUES as a statement.
     fn values_query(&mut self, query: &Query, values: &ast::Values) -> Result<CompiledQuery> {
-        if query.order_by.is_some() || query.limit_clause.is_some() {
-            return self.binder.unsupported("ORDER BY and LIMIT after VALUES are", Place::Unknown);
-        }
         if let Some(clause) = query.locks.first() {
             let message = format!("{} cannot be applied to VALUES", name_of(unpack(clause).strength));
             return self.binder.fail(sqlstate::FEATURE_NOT_SUPPORTED, message, Place::Unknown);
+        }
+        if let Some(clause) = clause_around(query) {
+            return self.binder.unsupported(&format!("{clause} around VALUES is"), Place::Unknown);
         }
         let mut rows: Vec<Vec<Bound>> = Vec::new();
         for row in &values.rows {
@@ -231,9 +231,13 @@ impl Compiler<'_> {
             SetExpr::Query(_) if !query.locks.is_empty() => {
                 return self.binder.unsupported("a locking clause behind parentheses is", Place::Unknown);
             }
-            SetExpr::Query(inner) if query.order_by.is_none() && query.limit_clause.is_none() => {
-                return self.bind_query(inner);
-            }
+            SetExpr::Query(inner) => match clause_around(query) {
+                None => return self.bind_query(inner),
+                Some(clause) => {
+                    let what = format!("{clause} behind a query in parentheses is");
+                    return self.binder.unsupported(&what, Place::Unknown);
+                }
+            },
             SetExpr::SetOperation { op, .. } => {
                 return self.binder.unsupported(&format!("{op} is"), Place::Unknown);
             }
@@ -453,6 +457,34 @@ impl Compiler<'_> {
         }
         Ok(limits)
     }
+}
+
+/// The first clause of a query beside its body. Whoever takes the body alone refuses the rest by name: it must not be dropped.
+pub(crate) fn clause_around(query: &Query) -> Option<&'static str> {
+    let Query {
+        body: _,
+        with,
+        order_by,
+        limit_clause,
+        fetch,
+        locks,
+        for_clause,
+        settings,
+        format_clause,
+        pipe_operators,
+    } = query;
+    let is_foreign =
+        for_clause.is_some() || settings.is_some() || format_clause.is_some() || !pipe_operators.is_empty();
+    [
+        (with.is_some(), "WITH"),
+        (order_by.is_some(), "ORDER BY"),
+        (limit_clause.is_some(), "LIMIT"),
+        (fetch.is_some(), "FETCH FIRST"),
+        (!locks.is_empty(), "FOR UPDATE"),
+        (is_foreign, "this clause"),
+    ]
+    .into_iter()
+    .find_map(|(is_there, clause)| is_there.then_some(clause))
 }
 
 /// Names and types of the columns.

@@ -6,16 +6,16 @@ use hyades_engine::value::SqlType;
 use sqlparser::ast::Expr as AstExpr;
 
 use super::Compiler;
-use crate::bind::scope::DEFAULT_SCHEMA;
 use crate::bind::types;
 use crate::plan::{Action, Plan, SettingsCommand, TransactionCommand};
 use crate::session::{Response, ResultColumn};
+use crate::settings::SearchPath;
 use crate::statement::{QualifiedName, Statement, query};
 
-/// Schema and name, the default schema filled in.
-pub(crate) fn table_name(name: &QualifiedName) -> TableName {
+/// Schema and name, the schema that the search path leads to filled in.
+pub(crate) fn table_name(name: &QualifiedName, path: SearchPath) -> TableName {
     TableName {
-        schema: name.schema.clone().unwrap_or_else(|| DEFAULT_SCHEMA.to_owned()),
+        schema: name.schema.clone().unwrap_or_else(|| path.schema().to_owned()),
         name: name.name.clone(),
     }
 }
@@ -65,13 +65,21 @@ impl Compiler<'_> {
             Statement::DiscardAll => Ok(self.settings("DISCARD ALL", SettingsCommand::DiscardAll)),
             Statement::Maintenance { tag, tables, refused_in_block } => {
                 for table in tables {
-                    if self.binder.context.tables.table(&table_name(table)).is_none() {
+                    if self
+                        .binder
+                        .context
+                        .tables
+                        .table(&table_name(table, self.binder.context.path))
+                        .is_none()
+                    {
                         return Err(no_table(table));
                     }
                 }
                 Ok(self.simple(tag, Action::Maintenance { tag, refused_in_block: *refused_in_block }))
             }
-            Statement::Prepare { name, types, body } => self.prepare(name, types, body),
+            Statement::Prepare { name, types, body, body_offset } => {
+                self.prepare(name, types, body, *body_offset)
+            }
             Statement::Execute { name, arguments } => self.execute(name, arguments),
             Statement::Deallocate(name) => Ok(self.simple("DEALLOCATE", Action::Deallocate(name.clone()))),
             _ => Ok(Plan { response: Response::Empty, ..self.simple("", Action::Empty) }),
@@ -90,7 +98,7 @@ impl Compiler<'_> {
         Plan { response: Response::Rows(columns), ..self.settings("SHOW", SettingsCommand::Show(name)) }
     }
 
-    fn prepare(&self, name: &str, names: &[String], body: &str) -> Result<Plan> {
+    fn prepare(&self, name: &str, names: &[String], body: &str, body_offset: u32) -> Result<Plan> {
         let mut declared = Vec::with_capacity(names.len());
         for name in names {
             declared.push(if name.eq_ignore_ascii_case("unknown") {
@@ -99,7 +107,8 @@ impl Compiler<'_> {
                 Some(types::resolve(&query::parse_type(name)?)?)
             });
         }
-        let action = Action::Prepare { name: name.to_owned(), types: declared, body: body.to_owned() };
+        let (name, body) = (name.to_owned(), body.to_owned());
+        let action = Action::Prepare { name, types: declared, body, body_offset };
         Ok(self.simple("PREPARE", action))
     }
 

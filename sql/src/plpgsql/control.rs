@@ -152,8 +152,8 @@ impl<'a> Routine<'a> {
         };
         let mut test: Option<Expr> = None;
         for item in &items {
+            let item = self.with_subqueries(item)?;
             let binder = &mut self.compiler.binder;
-            let item = binder.expression(item)?;
             let equal = binder.binary(BinaryOperator::Equal, operand.clone(), item, Place::Unknown)?.expr;
             test = Some(match test {
                 Some(test) => Expr::Or(Box::new(test), Box::new(equal)),
@@ -258,7 +258,13 @@ impl<'a> Routine<'a> {
             }
         };
         let register = self.compiler.binder.new_register()?;
-        let scalar = Scalar { register, sql_type: SqlType::Integer, is_constant: false, is_not_null: false };
+        let scalar = Scalar {
+            register,
+            sql_type: SqlType::Integer,
+            is_constant: false,
+            is_not_null: false,
+            element: None,
+        };
         let scope =
             Scope { label: label.clone(), variables: vec![(variable.clone(), Variable::Scalar(scalar))] };
         self.names().scopes.push(scope);

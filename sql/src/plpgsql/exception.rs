@@ -64,7 +64,7 @@ impl<'a> Routine<'a> {
             let register = self.compiler.binder.new_register()?;
             self.compiler.code.push(Instruction::ErrorField { field, into: register });
             let sql_type = SqlType::Text;
-            let scalar = Scalar { register, sql_type, is_constant: true, is_not_null: false };
+            let scalar = Scalar { register, sql_type, is_constant: true, is_not_null: false, element: None };
             scope.variables.push((name.to_owned(), Variable::Scalar(scalar)));
         }
         self.names().scopes.push(scope);

@@ -16,6 +16,8 @@ pub(crate) struct Scalar {
     pub(crate) sql_type: SqlType,
     pub(crate) is_constant: bool,
     pub(crate) is_not_null: bool,
+    /// Of an array: the type of its elements, if that has a length or a precision.
+    pub(crate) element: Option<SqlType>,
 }
 
 /// The columns of a record or row: name, type, where.

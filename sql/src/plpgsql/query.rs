@@ -16,7 +16,7 @@ use super::routine::{Destination, Routine};
 use super::tree::{Fragment, Into, Path, Statement};
 use crate::bind::scope::fold;
 use crate::bind::variable::PendingSubquery;
-use crate::bind::{Binder, Bound, Place};
+use crate::bind::{Bound, Place};
 use crate::compile::rows::{Nested, Sink, Then, Wanted, report};
 use crate::statement::{self, query as parser};
 
@@ -140,6 +140,10 @@ impl<'a> Routine<'a> {
                 Destination::Record(_) => {
                     let message = "record variable cannot be part of multiple-item INTO list";
                     return self.fail(sqlstate::SYNTAX_ERROR, message, target.start);
+                }
+                Destination::Scalar(scalar) if scalar.element.is_some() => {
+                    let what = "INTO and FOR with an array whose elements have a length or a precision are";
+                    return self.unsupported(what, target.start);
                 }
                 Destination::Scalar(scalar) => {
                     slots.push((scalar.register, scalar.sql_type));
@@ -442,7 +446,7 @@ impl<'a> Routine<'a> {
         let call = parser::parse_call(&fragment.text).map_err(|error| placed(self, error))?;
         let arguments = self.compiler.binder.call_arguments(&call).map_err(|error| placed(self, error))?;
         let parts: Vec<String> = crate::bind::scope::parts(&call.name)?.into_iter().map(fold).collect();
-        let name = Binder::routine_name(&parts);
+        let name = self.compiler.binder.routine_name(&parts);
         let place = Place::of(&call.name);
         let binder = &mut self.compiler.binder;
         let chosen = binder

@@ -10,6 +10,7 @@ use hyades_engine::catalog::{ParameterMode, Returns, RoutineDefinition, RoutineK
 use hyades_engine::error::{Error, Result, SqlState, sqlstate};
 use hyades_engine::procedure::ir::{Expr, Instruction, Label, Procedure, Register};
 use hyades_engine::value::{SqlType, Value};
+use sqlparser::ast;
 
 use super::names::{Found, Names, RecordState, Scalar, Scope, Variable};
 use super::parse;
@@ -19,6 +20,7 @@ use crate::bind::scope::{DEFAULT_SCHEMA, Scope as Relations};
 use crate::bind::{BindContext, Bound, Tables, types};
 use crate::compile::rows::report;
 use crate::compile::{Compiler, shifted};
+use crate::settings::SearchPath;
 use crate::statement::lexer::character_position;
 use crate::statement::{query, split};
 
@@ -87,7 +89,8 @@ fn compile_body(definition: &RoutineDefinition, tables: &dyn Tables, when: When)
         When::Called => 0,
     };
     let zone = jiff::tz::TimeZone::UTC;
-    let context = BindContext { tables, time_zone: &zone, database: "" };
+    let path = SearchPath::default();
+    let context = BindContext { tables, time_zone: &zone, database: "", path };
     let block = parse::parse(&definition.body).map_err(|error| shifted(error, offset))?;
     let compiler = Compiler::new(&definition.body, context, &[], 0)?;
     let mut routine = Routine {
@@ -157,7 +160,13 @@ impl<'a> Routine<'a> {
         for (register, parameter) in registers.iter().zip(&definition.parameters) {
             let sql_type = parameter.sql_type.without_modifier();
             names.parameters.push((*register, sql_type));
-            let scalar = Scalar { register: *register, sql_type, is_constant: false, is_not_null: false };
+            let scalar = Scalar {
+                register: *register,
+                sql_type,
+                is_constant: false,
+                is_not_null: false,
+                element: None,
+            };
             if let Some(name) = &parameter.name {
                 names.add(name, Variable::Scalar(scalar));
             }
@@ -170,7 +179,13 @@ impl<'a> Routine<'a> {
                 let sql_type = *sql_type;
                 names.add(
                     name,
-                    Variable::Scalar(Scalar { register, sql_type, is_constant: false, is_not_null: false }),
+                    Variable::Scalar(Scalar {
+                        register,
+                        sql_type,
+                        is_constant: false,
+                        is_not_null: false,
+                        element: None,
+                    }),
                 );
             }
         }
@@ -182,6 +197,7 @@ impl<'a> Routine<'a> {
                 sql_type: SqlType::Boolean,
                 is_constant: false,
                 is_not_null: false,
+                element: None,
             }),
         ));
         self.compiler.binder.names = Some(names);
@@ -317,9 +333,13 @@ impl<'a> Routine<'a> {
     fn bind_inner(&mut self, fragment: &'a Fragment) -> Result<Bound> {
         self.begin(fragment)?;
         let parsed = query::parse_expression(&fragment.text)?;
-        // Each subquery that binding comes upon is compiled, and then binding begins again.
+        self.with_subqueries(&parsed)
+    }
+
+    /// Binds a parsed expression of the text at hand. Each subquery that binding comes upon is compiled, and then it begins again.
+    pub(super) fn with_subqueries(&mut self, parsed: &ast::Expr) -> Result<Bound> {
         let bound = loop {
-            let bound = self.compiler.binder.expression(&parsed);
+            let bound = self.compiler.binder.expression(parsed);
             let Some(pending) = self.compiler.binder.pending_subquery.take() else { break bound };
             let value = self.subquery(&pending)?;
             self.compiler.binder.subqueries.push((pending.address, value));
@@ -406,18 +426,21 @@ impl<'a> Routine<'a> {
                 let record = self.names().new_record(state, is_fixed);
                 self.names().add(&declaration.name, Variable::Record(record));
             }
-            Declared::Scalar(sql_type) => {
+            Declared::Scalar(sql_type, element) => {
                 let value = match default {
                     Some(default) => self.value(default, sql_type)?,
                     None => Expr::Const(Value::Null),
                 };
                 let register = self.compiler.binder.new_register()?;
                 self.compiler.code.evaluate(register, value);
+                if let (Some(element), Some(_)) = (element, default) {
+                    self.fit_elements(register, element)?;
+                }
                 if *is_not_null {
                     self.refuse_null(register, &declaration.name);
                 }
-                let scalar =
-                    Scalar { register, sql_type, is_constant: *is_constant, is_not_null: *is_not_null };
+                let (is_constant, is_not_null) = (*is_constant, *is_not_null);
+                let scalar = Scalar { register, sql_type, is_constant, is_not_null, element };
                 self.names().add(&declaration.name, Variable::Scalar(scalar));
             }
         }
@@ -430,7 +453,13 @@ impl<'a> Routine<'a> {
             Some(number) => {
                 let parameter = self.names().parameters.get(number.wrapping_sub(1)).copied();
                 parameter.map(|(register, sql_type)| {
-                    Variable::Scalar(Scalar { register, sql_type, is_constant: false, is_not_null: false })
+                    Variable::Scalar(Scalar {
+                        register,
+                        sql_type,
+                        is_constant: false,
+                        is_not_null: false,
+                        element: None,
+                    })
                 })
             }
             None => match self.names().find(&path.parts) {
@@ -485,9 +514,10 @@ impl<'a> Routine<'a> {
         if let Some(name) = without("type") {
             return self.copied_type(&name, fragment.start);
         }
-        let resolved = query::parse_type(text).and_then(|parsed| types::resolve(&parsed));
-        match resolved {
-            Ok(sql_type) => Ok(Declared::Scalar(sql_type)),
+        let resolve =
+            |parsed| Ok(Declared::Scalar(types::resolve(&parsed)?, types::fitted_element(&parsed)?));
+        match query::parse_type(text).and_then(resolve) {
+            Ok(declared) => Ok(declared),
             Err(error) => match self.table_columns(text) {
                 Some(columns) => Ok(Declared::Record(Some(columns))),
                 None if error.sqlstate() == sqlstate::SYNTAX_ERROR => Err(self.placed(error, fragment)),
@@ -500,14 +530,14 @@ impl<'a> Routine<'a> {
     fn copied_type(&mut self, name: &str, start: usize) -> Result<Declared> {
         let parts: Vec<String> = name.split('.').map(|part| part.trim().to_ascii_lowercase()).collect();
         match self.names().find(&parts) {
-            Some(Found::Scalar(scalar)) => return Ok(Declared::Scalar(scalar.sql_type)),
-            Some(Found::Column(sql_type, _)) => return Ok(Declared::Scalar(sql_type)),
+            Some(Found::Scalar(scalar)) => return Ok(Declared::Scalar(scalar.sql_type, scalar.element)),
+            Some(Found::Column(sql_type, _)) => return Ok(Declared::Scalar(sql_type, None)),
             _ => {}
         }
         let [table @ .., column] = parts.as_slice() else { return self.no_type(name, start) };
         let Some(columns) = self.table_columns(&table.join(".")) else { return self.no_type(name, start) };
         match columns.into_iter().find(|(known, _)| known == column) {
-            Some((_, sql_type)) => Ok(Declared::Scalar(sql_type)),
+            Some((_, sql_type)) => Ok(Declared::Scalar(sql_type, None)),
             None => self.fail(
                 sqlstate::UNDEFINED_COLUMN,
                 format!("column \"{column}\" of relation \"{}\" does not exist", table.join(".")),
@@ -543,7 +573,13 @@ impl<'a> Routine<'a> {
             Some(Found::Scalar(scalar)) => Ok(Destination::Scalar(scalar)),
             Some(Found::Column(sql_type, register)) => {
                 let (is_constant, is_not_null) = (false, false);
-                Ok(Destination::Scalar(Scalar { register, sql_type, is_constant, is_not_null }))
+                Ok(Destination::Scalar(Scalar {
+                    register,
+                    sql_type,
+                    is_constant,
+                    is_not_null,
+                    element: None,
+                }))
             }
             Some(Found::Record(record)) => Ok(Destination::Record(record)),
             Some(Found::NoColumn(record, column)) => self.fail(
@@ -582,6 +618,7 @@ impl<'a> Routine<'a> {
         };
         let Some(index) = &target.index else {
             let value = self.value(value, scalar.sql_type)?;
+            let value = self.with_fitting_elements(&scalar, value)?;
             self.compiler.code.evaluate(scalar.register, value);
             if scalar.is_not_null {
                 self.refuse_null(scalar.register, &target.path.parts.join("."));
@@ -596,7 +633,7 @@ impl<'a> Routine<'a> {
             return self.fail(sqlstate::DATATYPE_MISMATCH, message, target.path.start);
         };
         let index = self.value(index, SqlType::Integer)?;
-        let value = self.value(value, element.sql_type())?;
+        let value = self.value(value, scalar.element.unwrap_or(element.sql_type()))?;
         let array = scalar.register;
         self.compiler.code.push(Instruction::SetElement { array, element, index, value });
         Ok(())
@@ -675,7 +712,8 @@ impl<'a> Routine<'a> {
 
 /// What a declaration's type is.
 enum Declared {
-    Scalar(SqlType),
+    /// The type, and that of the elements if it has a length or a precision.
+    Scalar(SqlType, Option<SqlType>),
     /// `None`: RECORD.
     Record(Option<Vec<(String, SqlType)>>),
 }

@@ -1,7 +1,8 @@
 //! COPY TO STDOUT: rows as lines of text or CSV.
 
 use hyades_engine::error::Result;
-use hyades_engine::value::{SqlType, Value, text};
+use hyades_engine::value::text::{self, TextForm};
+use hyades_engine::value::{SqlType, Value};
 use jiff::tz::TimeZone;
 
 use super::Output;
@@ -15,19 +16,21 @@ pub(super) struct CopyWriter {
     types: Vec<SqlType>,
     force_quote: Vec<bool>,
     time_zone: TimeZone,
+    float_digits: i8,
     line: Vec<u8>,
     field: Vec<u8>,
     header: Option<Vec<String>>,
 }
 
 impl CopyWriter {
-    pub(super) fn new(plan: &CopyOutPlan, time_zone: &TimeZone) -> CopyWriter {
+    pub(super) fn new(plan: &CopyOutPlan, form: TextForm<'_>) -> CopyWriter {
         let names = || plan.columns.iter().map(|(name, _)| name.clone()).collect();
         CopyWriter {
             options: plan.options.clone(),
             types: plan.columns.iter().map(|(_, sql_type)| *sql_type).collect(),
             force_quote: plan.force_quote.clone(),
-            time_zone: time_zone.clone(),
+            time_zone: form.time_zone.clone(),
+            float_digits: form.float_digits,
             line: Vec::new(),
             field: Vec::new(),
             header: plan.options.has_header.then(names),
@@ -45,7 +48,8 @@ impl CopyWriter {
                 continue;
             }
             self.field.clear();
-            text::write(value, self.types[at], &self.time_zone, &mut self.field);
+            let form = TextForm { time_zone: &self.time_zone, float_digits: self.float_digits };
+            text::write_as(value, self.types[at], form, &mut self.field);
             match self.options.format {
                 CopyFormat::Text => escape_text(&self.field, self.options.delimiter, &mut self.line),
                 CopyFormat::Csv => {

@@ -14,7 +14,6 @@ use hyades_engine::error::{Error, Result, sqlstate};
 use hyades_engine::storage::table::Table;
 use hyades_engine::value::SqlType;
 
-use super::schema::note;
 use super::{Output, Session};
 use crate::compile::unsupported;
 use crate::compile::utility::{no_table, table_name};
@@ -141,7 +140,7 @@ impl Session {
             let message = format!("constraint \"{name}\" for relation \"{table}\" already exists");
             return Err(Error::input(sqlstate::DUPLICATE_OBJECT, message));
         }
-        let parent = table_name(&wanted.parent);
+        let parent = table_name(&wanted.parent, self.settings.search_path());
         if parent == child.name {
             return unsupported("foreign keys of a table to itself are not supported yet");
         }
@@ -208,9 +207,11 @@ impl Session {
             [] => {}
             _ if !cascades => return Err(depended_upon(tables, &dependents)),
             [(name, child, _)] => {
-                note(output, "00000", format!("drop cascades to constraint {name} on table {child}"));
+                self.note(output, "00000", format!("drop cascades to constraint {name} on table {child}"));
             }
-            several => note(output, "00000", format!("drop cascades to {} other objects", several.len())),
+            several => {
+                self.note(output, "00000", format!("drop cascades to {} other objects", several.len()))
+            }
         }
         Ok(changes)
     }
@@ -239,7 +240,7 @@ impl Session {
                             "Truncate table \"{name}\" at the same time, or use TRUNCATE ... CASCADE."
                         )));
                 }
-                note(output, "00000", format!("truncate cascades to table \"{name}\""));
+                self.note(output, "00000", format!("truncate cascades to table \"{name}\""));
                 tables.push(child);
             }
             at += 1;

@@ -8,16 +8,17 @@ use hyades_engine::catalog::{TableId, TableName};
 use hyades_engine::db::{Engine, Worker};
 use hyades_engine::error::{Error, Result, sqlstate};
 use hyades_engine::memory::{self, Charge};
-use hyades_engine::procedure::ir::Procedure;
+use hyades_engine::procedure::ir::{Procedure, Severity};
 use hyades_engine::storage::routine::Routine;
 use hyades_engine::storage::table::Table;
 use hyades_engine::value::SqlType;
 use parking_lot::Mutex;
 
-use super::{Response, Session};
+use super::{Notice, Response, Session};
 use crate::bind::{BindContext, Tables};
 use crate::compile;
 use crate::plan::{Action, Plan};
+use crate::settings::SearchPath;
 
 /// Statements kept for texts that come again; all are forgotten when there are more.
 const MOST_CACHED: usize = 256;
@@ -29,7 +30,8 @@ pub struct Prepared {
     text: String,
     parameter_types: Vec<SqlType>,
     response: Response,
-    plan: Mutex<Arc<Plan>>,
+    /// And the search path it was compiled under.
+    plan: Mutex<(Arc<Plan>, SearchPath)>,
     /// It may be kept for as long as the session lives.
     _charge: Charge,
 }
@@ -49,7 +51,13 @@ impl Prepared {
     }
 
     pub(super) fn plan(&self) -> Arc<Plan> {
-        Arc::clone(&self.plan.lock())
+        Arc::clone(&self.plan.lock().0)
+    }
+
+    /// The plan, and whether names mean under this search path what they meant when it was made.
+    pub(super) fn plan_under(&self, path: SearchPath) -> (Arc<Plan>, bool) {
+        let plan = self.plan.lock();
+        (Arc::clone(&plan.0), plan.1 == path)
     }
 }
 
@@ -150,14 +158,20 @@ impl Session {
         VisibleTables { engine: self.shared.engine.as_ref(), worker: self.worker.as_ref() }.by_id(id)
     }
 
-    fn compile(&self, sql: &str, declared: &[Option<SqlType>]) -> Result<Plan> {
+    fn compile(
+        &self,
+        sql: &str,
+        declared: &[Option<SqlType>],
+        truncated: &mut Vec<(String, String)>,
+    ) -> Result<Plan> {
         let tables = VisibleTables { engine: self.shared.engine.as_ref(), worker: self.worker.as_ref() };
         let context = BindContext {
             tables: &tables,
             time_zone: self.settings.time_zone(),
             database: &self.environment.database,
+            path: self.settings.search_path(),
         };
-        let mut plan = compile::compile(sql, context, declared)?;
+        let mut plan = compile::compile(sql, context, declared, truncated)?;
         if let Action::Execute { name, .. } = &plan.action {
             plan.response = self.named(name)?.response().clone();
         }
@@ -187,7 +201,10 @@ impl Session {
             }
         }
         let before = memory::spent();
-        let plan = match self.compile(sql, declared) {
+        let mut truncated = Vec::new();
+        let compiled = self.compile(sql, declared, &mut truncated);
+        self.note_truncated(truncated);
+        let plan = match compiled {
             Ok(plan) => plan,
             // In a failed transaction PostgreSQL looks no further than the syntax.
             Err(error) => {
@@ -200,24 +217,34 @@ impl Session {
             text: sql.to_owned(),
             parameter_types: plan.parameters.clone(),
             response: plan.response.clone(),
-            plan: Mutex::new(Arc::new(plan)),
+            plan: Mutex::new((Arc::new(plan), self.settings.search_path())),
             _charge: self.account.keep(usize::try_from(memory::spent() - before).unwrap_or(0) + sql.len()),
         });
         self.cache.put(&prepared, declared);
         Ok(prepared)
     }
 
+    fn note_truncated(&mut self, truncated: Vec<(String, String)>) {
+        if !self.environment.wants(Severity::Notice) {
+            return;
+        }
+        for (name, short) in truncated {
+            let message = format!("identifier \"{name}\" will be truncated to \"{short}\"");
+            self.notices.push(Notice::new("NOTICE", "42622", message));
+        }
+    }
+
     /// Compiles again after a table changed.
     pub(super) fn recompile(&self, prepared: &Arc<Prepared>) -> Result<Arc<Plan>> {
         let declared: Vec<Option<SqlType>> = prepared.parameter_types.iter().copied().map(Some).collect();
-        let plan = Arc::new(self.compile(&prepared.text, &declared)?);
+        let plan = Arc::new(self.compile(&prepared.text, &declared, &mut Vec::new())?);
         if plan.response != prepared.response && !same_columns(&plan.response, &prepared.response) {
             return Err(Error::input(
                 sqlstate::FEATURE_NOT_SUPPORTED,
                 "cached plan must not change result type",
             ));
         }
-        *prepared.plan.lock() = Arc::clone(&plan);
+        *prepared.plan.lock() = (Arc::clone(&plan), self.settings.search_path());
         Ok(plan)
     }
 }

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use hyades_engine::catalog::{CatalogChange, RoutineDefinition, RoutineKind, TableId, TableName};
-use hyades_engine::db::{Flow, Interrupt, LoggingChoice, Savepoint};
+use hyades_engine::db::{Flow, Interrupt, Logging, LoggingChoice, Savepoint};
 use hyades_engine::error::{Abort, Error, Result, sqlstate};
 use hyades_engine::procedure::frame::{Frame, Message, RowSink};
 use hyades_engine::procedure::ir::{Procedure, Replayability, Severity};
@@ -14,7 +14,6 @@ use hyades_engine::storage::table::Table;
 use hyades_engine::value::{SqlType, Value};
 
 use super::run::Running;
-use super::schema::note;
 use super::transaction::State;
 use super::{Completion, Notice, Output, Prepared, Session};
 use crate::bind::Tables;
@@ -58,22 +57,22 @@ impl Tables for CatalogTables<'_> {
 }
 
 /// Hands on what a routine says.
-pub(super) fn notice_of(message: Message) -> Option<Notice> {
+pub(super) fn notice_of(message: Message) -> Notice {
     let severity = match message.severity {
-        // Below what clients get unless they ask for it.
-        Severity::Debug | Severity::Log => return None,
+        Severity::Debug => "DEBUG",
+        Severity::Log => "LOG",
         Severity::Info => "INFO",
         Severity::Notice => "NOTICE",
         Severity::Warning => "WARNING",
         Severity::Exception => "ERROR",
     };
-    Some(Notice {
+    Notice {
         severity,
         state: message.state.0,
         message: message.text,
         detail: message.detail,
         hint: message.hint,
-    })
+    }
 }
 
 /// A CALL in progress.
@@ -91,9 +90,7 @@ impl RowSink for CallSink<'_> {
     }
 
     fn message(&mut self, message: Message) {
-        if let Some(notice) = notice_of(message) {
-            self.0.notice(notice);
-        }
+        self.0.notice(notice_of(message));
     }
 }
 
@@ -118,7 +115,11 @@ impl Session {
         }
         if self.is_alone() {
             let arguments = &frame.registers[..call.arguments.len()];
-            let logging = self.settings.logging();
+            // A replay writes floats as they are by default.
+            let logging = match self.settings.float_digits() {
+                1.. => self.settings.logging(),
+                _ => Logging::Data,
+            };
             self.worker.begin_call(&call.routine, &frame.procedure, arguments, &self.environment, logging);
         }
         Ok(CallRun { plan, frame, savepoint })
@@ -284,7 +285,7 @@ impl Session {
                 }
                 ([only], _) => changes.push(CatalogChange::DropRoutine { id: only.id }),
                 ([], _) if if_exists => {
-                    note(output, "00000", format!("{word} {shown} does not exist, skipping"));
+                    self.note(output, "00000", format!("{word} {shown} does not exist, skipping"));
                 }
                 ([], Some(_)) => {
                     let message = format!("{word} {shown} does not exist");

@@ -93,9 +93,7 @@ struct Collect<'a>(&'a mut Vec<Row>, &'a mut dyn Output);
 
 /// Hands on what a routine says.
 fn tell(message: Message, output: &mut dyn Output) {
-    if let Some(notice) = notice_of(message) {
-        output.notice(notice);
-    }
+    output.notice(notice_of(message));
 }
 
 impl RowSink for Collect<'_> {
@@ -165,9 +163,13 @@ impl Session {
             Some(Running::Schema(run)) => return self.continue_schema(statement, run, output),
             None => {}
         }
-        let plan = statement.plan();
+        let (mut plan, is_fresh) = statement.plan_under(self.settings.search_path());
         self.check_state(&plan)?;
+        if !is_fresh {
+            plan = self.recompile(statement)?;
+        }
         self.copy = None;
+        self.note_query(&plan);
         match &plan.action {
             Action::Empty => Ok(Completion::Tag("".into())),
             Action::Run(_) | Action::CopyOut(_) => {
@@ -219,7 +221,7 @@ impl Session {
         }
         let stage = run.stages.as_ref().map(|stages| StageState::new(stages, &frame.registers));
         let copy = match &plan.action {
-            Action::CopyOut(copy) => Some(CopyWriter::new(copy, self.settings.time_zone())),
+            Action::CopyOut(copy) => Some(CopyWriter::new(copy, self.environment.text_form())),
             _ => None,
         };
         Ok(QueryRun {
@@ -289,9 +291,7 @@ impl Session {
                 }
             }
             (SessionFunction::SetConfig, [Value::Text(name), value, is_local]) => {
-                let new = self.settings.set(name, value.as_str(), is_local.as_bool() == Some(true))?;
-                self.refresh_environment();
-                self.show_application();
+                let new = self.set_setting(name, value.as_str(), is_local.as_bool() == Some(true))?;
                 Ok(Value::text(new))
             }
             _ => Ok(Value::Null),

@@ -8,7 +8,7 @@ use hyades_engine::error::{Abort, Error, Result, sqlstate};
 use hyades_engine::storage::table::Table;
 
 use super::run::Running;
-use super::{Completion, Notice, Output, Prepared, Session};
+use super::{Completion, Output, Prepared, Session};
 use crate::compile::schema::primary_key;
 use crate::compile::utility::{no_table, table_name};
 use crate::plan::{Action, Plan, SchemaCommand};
@@ -19,10 +19,6 @@ pub(super) struct SchemaRun {
     changes: Vec<CatalogChange>,
     done: usize,
     savepoint: Savepoint,
-}
-
-pub(super) fn note(output: &mut dyn Output, state: &'static str, message: String) {
-    output.notice(Notice::new("NOTICE", state, message));
 }
 
 fn shown(name: &QualifiedName) -> String {
@@ -41,6 +37,7 @@ impl Session {
     }
 
     fn changes(&mut self, command: &SchemaCommand, output: &mut dyn Output) -> Result<Vec<CatalogChange>> {
+        let path = self.settings.search_path();
         match command {
             SchemaCommand::Create { definition, if_not_exists, foreign_keys } => {
                 let name = &definition.name.name;
@@ -49,7 +46,7 @@ impl Session {
                     if !*if_not_exists {
                         return Err(Error::input(sqlstate::DUPLICATE_TABLE, message));
                     }
-                    note(output, "42P07", format!("{message}, skipping"));
+                    self.note(output, "42P07", format!("{message}, skipping"));
                     return Ok(Vec::new());
                 }
                 self.created(definition, foreign_keys)
@@ -57,7 +54,7 @@ impl Session {
             SchemaCommand::Drop { tables, if_exists, cascades } => {
                 let mut dropped: Vec<Arc<Table>> = Vec::with_capacity(tables.len());
                 for name in tables {
-                    match self.table(&table_name(name)) {
+                    match self.table(&table_name(name, path)) {
                         Some(table) => {
                             if !dropped.iter().any(|known| known.id() == table.id()) {
                                 dropped.push(table);
@@ -65,7 +62,7 @@ impl Session {
                         }
                         None if *if_exists => {
                             let message = format!("table \"{}\" does not exist, skipping", shown(name));
-                            note(output, "00000", message);
+                            self.note(output, "00000", message);
                         }
                         None => {
                             let message = format!("table \"{}\" does not exist", shown(name));
@@ -78,16 +75,16 @@ impl Session {
             SchemaCommand::Truncate { tables, cascades } => {
                 let tables = tables
                     .iter()
-                    .map(|name| self.table(&table_name(name)).ok_or_else(|| no_table(name)))
+                    .map(|name| self.table(&table_name(name, path)).ok_or_else(|| no_table(name)))
                     .collect::<Result<Vec<_>>>()?;
                 self.truncated(tables, *cascades, output)
             }
             SchemaCommand::AddForeignKey { table: name, if_exists, foreign_key } => {
-                match self.table(&table_name(name)) {
+                match self.table(&table_name(name, path)) {
                     Some(table) => self.added_foreign_key(&table, foreign_key),
                     None if *if_exists => {
                         let message = format!("relation \"{}\" does not exist, skipping", shown(name));
-                        note(output, "00000", message);
+                        self.note(output, "00000", message);
                         Ok(Vec::new())
                     }
                     None => Err(no_table(name)),
@@ -113,9 +110,9 @@ impl Session {
         columns: &[String],
         output: &mut dyn Output,
     ) -> Result<Vec<CatalogChange>> {
-        let Some(table) = self.table(&table_name(name)) else {
+        let Some(table) = self.table(&table_name(name, self.settings.search_path())) else {
             if if_exists {
-                note(output, "00000", format!("relation \"{}\" does not exist, skipping", shown(name)));
+                self.note(output, "00000", format!("relation \"{}\" does not exist, skipping", shown(name)));
                 return Ok(Vec::new());
             }
             return Err(no_table(name));

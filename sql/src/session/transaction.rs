@@ -2,13 +2,15 @@
 
 use std::sync::atomic::Ordering;
 
-use hyades_engine::db::{Flow, Interrupt};
+use hyades_engine::db::{Flow, Interrupt, Savepoint};
 use hyades_engine::error::{Error, Result, sqlstate};
 use hyades_engine::log::durable::Durability;
+use hyades_engine::procedure::ir::Severity;
 use hyades_engine::value::function::now_us;
 
 use super::{Completion, Notice, Output, Session};
 use crate::plan::{Action, Plan, TransactionCommand};
+use crate::settings::Snapshot;
 use crate::statement::IsolationModes;
 
 /// See the diagram in the module above.
@@ -25,10 +27,6 @@ pub(super) fn tag(tag: &'static str) -> Flow<Completion> {
     Ok(Completion::Tag(tag.into()))
 }
 
-pub(super) fn warn(output: &mut dyn Output, state: &'static str, message: impl Into<String>) {
-    output.notice(Notice::new("WARNING", state, message));
-}
-
 pub(super) fn failed<T>(state: hyades_engine::error::SqlState, message: impl Into<String>) -> Flow<T> {
     Err(Interrupt::Failed(Error::input(state, message)))
 }
@@ -40,7 +38,28 @@ fn aborted() -> Error {
     )
 }
 
+/// A savepoint of the block.
+pub(super) struct NamedSavepoint {
+    name: String,
+    savepoint: Savepoint,
+    settings: Snapshot,
+}
+
 impl Session {
+    /// A warning of the session's own.
+    pub(super) fn warn(&self, output: &mut dyn Output, state: &'static str, message: impl Into<String>) {
+        if self.environment.wants(Severity::Warning) {
+            output.notice(Notice::new("WARNING", state, message));
+        }
+    }
+
+    /// A notice of the session's own.
+    pub(super) fn note(&self, output: &mut dyn Output, state: &'static str, message: String) {
+        if self.environment.wants(Severity::Notice) {
+            output.notice(Notice::new("NOTICE", state, message));
+        }
+    }
+
     /// Makes sure that a transaction is open; refuses in a failed one.
     pub(super) fn open_transaction(&mut self) -> Result<()> {
         match self.state {
@@ -67,6 +86,7 @@ impl Session {
         self.activity.begins_transaction(now);
         self.activity.begins_statement(now);
         self.transaction_number = 0;
+        self.has_queried = false;
     }
 
     /// The number that `txid_current()` answers: given out when first asked for.
@@ -96,8 +116,8 @@ impl Session {
             State::Block => {
                 match self.savepoints.last() {
                     // ROLLBACK TO may still revive it, so it is kept open.
-                    Some((_, savepoint)) => {
-                        let durability = self.worker.rollback_to(*savepoint);
+                    Some(last) => {
+                        let durability = self.worker.rollback_to(last.savepoint);
                         self.note_durability(&durability);
                     }
                     None => {
@@ -127,9 +147,11 @@ impl Session {
 
     /// The environment follows the settings.
     pub(super) fn refresh_environment(&mut self) {
-        if self.settings.take_zone_changed() {
+        self.environment.float_digits = self.settings.float_digits();
+        self.environment.least_message = self.settings.least_message();
+        if self.settings.take_compiles_differently() {
             self.environment.time_zone = self.settings.time_zone().clone();
-            // Literals of timestamptz were read in the old zone.
+            // Literals of timestamptz were read in the old zone, names looked up in the old path.
             self.cache.clear();
         }
     }
@@ -191,17 +213,17 @@ impl Session {
                     State::Idle => self.begin(),
                     State::Implicit => {}
                     State::Block | State::Failed => {
-                        warn(output, "25001", "there is already a transaction in progress");
+                        self.warn(output, "25001", "there is already a transaction in progress");
                     }
                 }
+                self.set_modes(modes)?;
                 self.state = State::Block;
-                self.set_modes(modes);
                 tag(command_name)
             }
             TransactionCommand::Commit => self.commit(output),
             TransactionCommand::Rollback => {
                 if matches!(self.state, State::Idle | State::Implicit) {
-                    warn(output, "25P01", "there is no transaction in progress");
+                    self.warn(output, "25P01", "there is no transaction in progress");
                 }
                 if self.state != State::Idle {
                     self.roll_back();
@@ -211,21 +233,29 @@ impl Session {
             }
             TransactionCommand::Savepoint(name) => {
                 self.need_block("SAVEPOINT")?;
-                self.savepoints.push((name.clone(), self.worker.savepoint()));
+                let savepoint = NamedSavepoint {
+                    name: name.clone(),
+                    savepoint: self.worker.savepoint(),
+                    settings: self.settings.snapshot(),
+                };
+                self.savepoints.push(savepoint);
                 tag("SAVEPOINT")
             }
             TransactionCommand::Release(name) => {
                 self.need_block("RELEASE SAVEPOINT")?;
                 let at = self.savepoint(name)?;
+                self.settings.release(&self.savepoints[at].settings);
                 self.savepoints.truncate(at);
                 tag("RELEASE")
             }
             TransactionCommand::RollbackTo(name) => {
                 self.need_block("ROLLBACK TO SAVEPOINT")?;
                 let at = self.savepoint(name)?;
-                let savepoint = self.savepoints[at].1;
+                let savepoint = &self.savepoints[at];
                 // A provisional answer, like that of every statement of the block.
-                drop(self.worker.rollback_to(savepoint));
+                drop(self.worker.rollback_to(savepoint.savepoint));
+                self.settings.roll_back_to(&savepoint.settings);
+                self.refresh_environment();
                 // The savepoint itself stays.
                 self.savepoints.truncate(at + 1);
                 self.state = State::Block;
@@ -233,9 +263,9 @@ impl Session {
             }
             TransactionCommand::Set(modes) => {
                 if self.state == State::Block {
-                    self.set_modes(modes);
+                    self.set_modes(modes)?;
                 } else {
-                    warn(output, "25P01", "SET TRANSACTION can only be used in transaction blocks");
+                    self.warn(output, "25P01", "SET TRANSACTION can only be used in transaction blocks");
                 }
                 tag("SET")
             }
@@ -245,12 +275,12 @@ impl Session {
     fn commit(&mut self, output: &mut dyn Output) -> Flow<Completion> {
         match self.state {
             State::Idle => {
-                warn(output, "25P01", "there is no transaction in progress");
+                self.warn(output, "25P01", "there is no transaction in progress");
                 tag("COMMIT")
             }
             State::Implicit => {
                 self.commit_transaction()?;
-                warn(output, "25P01", "there is no transaction in progress");
+                self.warn(output, "25P01", "there is no transaction in progress");
                 tag("COMMIT")
             }
             State::Block => {
@@ -276,13 +306,13 @@ impl Session {
     }
 
     fn savepoint(&self, name: &str) -> Result<usize> {
-        self.savepoints.iter().rposition(|(known, _)| known == name).ok_or_else(|| {
+        self.savepoints.iter().rposition(|known| known.name == name).ok_or_else(|| {
             Error::input(sqlstate::INVALID_SAVEPOINT, format!("savepoint \"{name}\" does not exist"))
         })
     }
 
     /// The modes of this transaction; they end with it.
-    fn set_modes(&mut self, modes: &IsolationModes) {
+    fn set_modes(&mut self, modes: &IsolationModes) -> Result<()> {
         let flag = |flag: bool| if flag { "on" } else { "off" }.to_owned();
         let settings = [
             ("transaction_isolation", modes.level.map(str::to_owned)),
@@ -291,8 +321,57 @@ impl Session {
         ];
         for (name, value) in settings {
             if let Some(value) = value {
-                self.settings.set_for_transaction(name, value);
+                self.set_mode(name, value)?;
             }
         }
+        Ok(())
+    }
+
+    /// One of them, by the name of its setting.
+    pub(super) fn set_mode(&mut self, name: &str, value: String) -> Result<()> {
+        self.check_mode(name, &value)?;
+        self.settings.set_for_transaction(name, value);
+        Ok(())
+    }
+
+    /// PostgreSQL's rules for when the modes of a transaction may change (check hooks of variable.c).
+    fn check_mode(&self, name: &str, value: &str) -> Result<()> {
+        let refuse = |message: &str| Err(Error::input(sqlstate::ACTIVE_SQL_TRANSACTION, message));
+        let is_inside = !self.savepoints.is_empty();
+        match name {
+            "transaction_isolation" if self.settings.get(name).as_deref() != Some(value) => {
+                if self.has_queried {
+                    return refuse("SET TRANSACTION ISOLATION LEVEL must be called before any query");
+                }
+                if is_inside {
+                    return refuse("SET TRANSACTION ISOLATION LEVEL must not be called in a subtransaction");
+                }
+            }
+            "transaction_read_only" if value == "off" && self.settings.is_read_only() => {
+                let was_read_only = |outer: &NamedSavepoint| outer.settings.is_read_only();
+                if self.savepoints.last().is_some_and(was_read_only) {
+                    return refuse("cannot set transaction read-write mode inside a read-only transaction");
+                }
+                if self.has_queried {
+                    return refuse("transaction read-write mode must be set before any query");
+                }
+            }
+            "transaction_deferrable" if is_inside => {
+                return refuse("SET TRANSACTION [NOT] DEFERRABLE cannot be called within a subtransaction");
+            }
+            "transaction_deferrable" if self.has_queried => {
+                return refuse("SET TRANSACTION [NOT] DEFERRABLE must be called before any query");
+            }
+            _ => {}
+        }
+        Ok(())
+    }
+
+    /// Remembers that the transaction has looked at data, behind which its modes stay as they are.
+    pub(super) fn note_query(&mut self, plan: &Plan) {
+        self.has_queried |= !matches!(
+            plan.action,
+            Action::Empty | Action::Transaction(_) | Action::Settings(_) | Action::Execute { .. }
+        );
     }
 }

@@ -8,11 +8,22 @@ use hyades_engine::memory;
 use hyades_engine::procedure::ir::Expr;
 use hyades_engine::value::{Value, cast};
 
-use super::transaction::{State, failed, tag, warn};
+use super::transaction::{State, failed, tag};
 use super::{Completion, Output, Prepared, Session};
+use crate::compile::shifted;
 use crate::evaluation;
 use crate::plan::{Action, Plan, SettingsCommand};
 use crate::statement::{SetValue, SettingScope};
+
+fn without_position(error: Error) -> Error {
+    match error {
+        Error::Input(mut input) => {
+            input.position = None;
+            Error::Input(input)
+        }
+        other => other,
+    }
+}
 
 impl Session {
     pub(super) fn utility_command(&mut self, plan: &Plan, output: &mut dyn Output) -> Flow<Completion> {
@@ -30,20 +41,23 @@ impl Session {
                 tag("EXPLAIN")
             }
             Action::Maintenance { tag: name, refused_in_block } => {
-                if let Some(command) = refused_in_block
-                    && self.state == State::Block
-                {
-                    let message = format!("{command} cannot run inside a transaction block");
-                    return failed(sqlstate::ACTIVE_SQL_TRANSACTION, message);
+                if let Some(command) = refused_in_block {
+                    self.refuse_in_block(command)?;
+                }
+                if *name == "SET CONSTRAINTS" && self.state != State::Block {
+                    self.warn(output, "25P01", "SET CONSTRAINTS can only be used in transaction blocks");
                 }
                 tag(name)
             }
-            Action::Prepare { name, types, body } => {
+            Action::Prepare { name, types, body, body_offset } => {
                 if self.named.contains_key(name) {
                     let message = format!("prepared statement \"{name}\" already exists");
                     return failed(sqlstate::DUPLICATE_PREPARED_STATEMENT, message);
                 }
-                let prepared = self.prepare_cached(body, types)?;
+                let prepared = self.prepare_cached(body, types);
+                let prepared = prepared.map_err(|error| shifted(error, *body_offset))?;
+                // PREPARE itself has told of them.
+                self.notices.clear();
                 // It stays.
                 memory::check(0)?;
                 self.named.insert(name.clone(), prepared);
@@ -71,15 +85,13 @@ impl Session {
         match command {
             SettingsCommand::Set { name, value, scope } => {
                 if *scope == SettingScope::Local && self.state != State::Block {
-                    warn(output, "25P01", "SET LOCAL can only be used in transaction blocks");
+                    self.warn(output, "25P01", "SET LOCAL can only be used in transaction blocks");
                 }
                 let value = match value {
                     SetValue::Default => None,
                     SetValue::Text(text) => Some(text.as_str()),
                 };
-                self.settings.set(name, value, *scope == SettingScope::Local)?;
-                self.refresh_environment();
-                self.show_application();
+                self.set_setting(name, value, *scope == SettingScope::Local)?;
                 tag("SET")
             }
             SettingsCommand::Show(Some(name)) => {
@@ -100,12 +112,14 @@ impl Session {
             SettingsCommand::Reset(name) => {
                 match name {
                     Some(name) => {
-                        self.settings.set(name, None, false)?;
+                        self.set_setting(name, None, false)?;
                     }
-                    None => self.settings.reset_all(),
+                    None => {
+                        self.settings.reset_all();
+                        self.refresh_environment();
+                        self.show_application();
+                    }
                 }
-                self.refresh_environment();
-                self.show_application();
                 tag("RESET")
             }
             SettingsCommand::SetCharacteristics(modes) => {
@@ -123,14 +137,39 @@ impl Session {
                 tag("SET")
             }
             SettingsCommand::DiscardAll => {
-                if self.state == State::Block {
-                    let message = "DISCARD ALL cannot run inside a transaction block";
-                    return failed(sqlstate::ACTIVE_SQL_TRANSACTION, message);
-                }
+                self.refuse_in_block("DISCARD ALL")?;
                 self.discard_all();
                 tag("DISCARD ALL")
             }
         }
+    }
+
+    /// For commands that are transactions of their own.
+    fn refuse_in_block(&self, command: &str) -> Result<()> {
+        let is_alone = !self.is_in_list && (self.state != State::Implicit || self.implicit_statements == 0);
+        if is_alone && self.state != State::Block {
+            return Ok(());
+        }
+        let message = format!("{command} cannot run inside a transaction block");
+        Err(Error::input(sqlstate::ACTIVE_SQL_TRANSACTION, message))
+    }
+
+    /// SET. `None` is DEFAULT. Answers the new value.
+    pub(super) fn set_setting(&mut self, name: &str, value: Option<&str>, is_local: bool) -> Result<String> {
+        let lower = name.to_ascii_lowercase();
+        if matches!(
+            lower.as_str(),
+            "transaction_isolation" | "transaction_read_only" | "transaction_deferrable"
+        ) {
+            // It ends with the transaction.
+            let value = self.settings.checked_mode(&lower, value)?;
+            self.set_mode(&lower, value.clone())?;
+            return Ok(value);
+        }
+        let new = self.settings.set(name, value, is_local)?;
+        self.refresh_environment();
+        self.show_application();
+        Ok(new)
     }
 
     fn discard_all(&mut self) {
@@ -176,7 +215,11 @@ impl Session {
         values: Vec<Value>,
         output: &mut dyn Output,
     ) -> Flow<Completion> {
-        let outcome = self.execute_inner(&prepared, &values, output);
+        // A place in the text of PREPARE is none in that of EXECUTE.
+        let outcome = self.execute_inner(&prepared, &values, output).map_err(|interrupt| match interrupt {
+            Interrupt::Failed(error) => Interrupt::Failed(without_position(error)),
+            wait => wait,
+        });
         if matches!(outcome, Err(Interrupt::Wait(_))) {
             self.executing = Some((prepared, values));
         }

@@ -8,6 +8,7 @@ use super::lexer::{
     Lexer, Token, TokenKind, character_position, identifier_value, string_value, syntax_error,
 };
 use super::{QualifiedName, Statement};
+use crate::settings::quoted;
 
 /// What BEGIN and SET TRANSACTION may say. All isolation levels run as serializable; the level is kept for SHOW.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -155,7 +156,6 @@ pub(crate) fn parse(sql: &str, first: &str) -> Result<Statement> {
         "reset" => reset(&mut tokens)?,
         "vacuum" => vacuum(&mut tokens)?,
         "analyze" | "analyse" => analyze(&mut tokens)?,
-        "checkpoint" => maintenance("CHECKPOINT", Vec::new(), None),
         "discard" => discard(&mut tokens)?,
         "close" => {
             tokens.expect("all")?;
@@ -186,9 +186,26 @@ pub(crate) fn parse(sql: &str, first: &str) -> Result<Statement> {
 
 /// A statement of PostgreSQL that is missing here, or no statement at all.
 fn unknown<T>(tokens: &Tokens<'_>, first: &str) -> Result<T> {
-    const MISSING: [&str; 18] = [
-        "cluster", "comment", "declare", "do", "fetch", "grant", "import", "listen", "load", "lock", "merge",
-        "move", "notify", "reassign", "refresh", "reindex", "revoke", "security",
+    const MISSING: [&str; 19] = [
+        "checkpoint",
+        "cluster",
+        "comment",
+        "declare",
+        "do",
+        "fetch",
+        "grant",
+        "import",
+        "listen",
+        "load",
+        "lock",
+        "merge",
+        "move",
+        "notify",
+        "reassign",
+        "refresh",
+        "reindex",
+        "revoke",
+        "security",
     ];
     if MISSING.contains(&first) {
         return unsupported(format!("{} is not supported yet", first.to_ascii_uppercase()));
@@ -314,8 +331,13 @@ fn set(tokens: &mut Tokens<'_>) -> Result<Statement> {
         return Ok(Statement::SetTransaction(modes(tokens, true)?));
     }
     if tokens.accept("constraints") {
-        while !matches!(tokens.peek().kind, TokenKind::End) && !tokens.peek().is_symbol(";") {
-            tokens.next();
+        // There are no constraints that could be deferred.
+        if !tokens.accept("all") {
+            tokens.qualified_name()?;
+            return unsupported("deferrable constraints are not supported yet");
+        }
+        if !tokens.accept("deferred") {
+            tokens.expect("immediate")?;
         }
         return Ok(maintenance("SET CONSTRAINTS", Vec::new(), None));
     }
@@ -341,7 +363,7 @@ fn set_target(tokens: &mut Tokens<'_>) -> Result<(String, SetValue)> {
     }
     if tokens.peek().is_word("schema") && tokens.peek_at(1).kind == TokenKind::String {
         tokens.next();
-        return Ok(("search_path".to_owned(), set_value(tokens)?));
+        return Ok(("search_path".to_owned(), SetValue::Text(quoted(&tokens.string()?))));
     }
     if tokens.peek().is_word("role") && !is_assignment(tokens.peek_at(1)) {
         tokens.next();
@@ -355,7 +377,29 @@ fn set_target(tokens: &mut Tokens<'_>) -> Result<(String, SetValue)> {
     if !tokens.accept("to") {
         tokens.expect_symbol("=")?;
     }
-    Ok((name, set_value(tokens)?))
+    let value = match name.as_str() {
+        "search_path" => set_names(tokens)?,
+        _ => set_value(tokens)?,
+    };
+    Ok((name, value))
+}
+
+/// A list of names, each written so that it means itself.
+fn set_names(tokens: &mut Tokens<'_>) -> Result<SetValue> {
+    if tokens.accept("default") {
+        return Ok(SetValue::Default);
+    }
+    let mut names = Vec::new();
+    loop {
+        names.push(match tokens.peek().kind {
+            TokenKind::String => quoted(&tokens.string()?),
+            TokenKind::Number => quoted(tokens.next().text),
+            _ => quoted(&tokens.identifier()?),
+        });
+        if !tokens.accept_symbol(",") {
+            return Ok(SetValue::Text(names.join(", ")));
+        }
+    }
 }
 
 fn setting_name(tokens: &mut Tokens<'_>) -> Result<String> {
@@ -514,8 +558,8 @@ fn prepare(tokens: &mut Tokens<'_>) -> Result<Statement> {
         tokens.expect_symbol(")")?;
     }
     tokens.expect("as")?;
-    let (body, _) = tokens.rest();
-    Ok(Statement::Prepare { name, types, body })
+    let (body, body_offset) = tokens.rest();
+    Ok(Statement::Prepare { name, types, body, body_offset })
 }
 
 /// The text of a type name, up to the comma or parenthesis that ends it.

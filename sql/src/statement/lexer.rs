@@ -192,6 +192,24 @@ impl<'a> Lexer<'a> {
         }
     }
 
+    /// Stands behind a number: letters must not follow it directly.
+    fn refuse_junk(&self, what: &str, start: usize) -> Result<()> {
+        if !is_word_start(self.byte(self.at)) {
+            return Ok(());
+        }
+        let mut end = self.at;
+        while is_word_part(self.byte(end)) {
+            end += 1;
+        }
+        // The sign of an exponent without digits belongs to it.
+        let is_exponent = end == self.at + 1 && matches!(self.byte(self.at), b'e' | b'E');
+        if is_exponent && matches!(self.byte(end), b'+' | b'-') {
+            end += 1;
+        }
+        let message = format!("trailing junk after {what} at or near \"{}\"", &self.text[start..end]);
+        Err(Error::input(sqlstate::SYNTAX_ERROR, message).with_position(character_position(self.text, start)))
+    }
+
     /// Stands on a word; a word directly before a quote may be a string's prefix.
     fn skip_word(&mut self) -> Result<TokenKind> {
         let start = self.at;
@@ -263,6 +281,7 @@ impl<'a> Lexer<'a> {
                 while self.byte(self.at).is_ascii_digit() {
                     self.at += 1;
                 }
+                self.refuse_junk("parameter", start)?;
                 TokenKind::Parameter
             }
             b'$' => {
@@ -275,6 +294,7 @@ impl<'a> Lexer<'a> {
             }
             _ if byte.is_ascii_digit() || (byte == b'.' && self.byte(start + 1).is_ascii_digit()) => {
                 self.skip_number();
+                self.refuse_junk("numeric literal", start)?;
                 TokenKind::Number
             }
             _ if is_word_start(byte) => self.skip_word()?,
@@ -342,8 +362,37 @@ pub(crate) fn string_value(token: &str) -> String {
     value
 }
 
-/// An identifier as it is stored: folded to lower case unless quoted.
+/// Longest name, in bytes.
+const LONGEST_NAME: usize = 63;
+
+/// Cuts a name that is too long behind a whole character; answers whether it was.
+pub(crate) fn truncate_name(name: &mut String) -> bool {
+    let is_long = name.len() > LONGEST_NAME;
+    if is_long {
+        name.truncate(name.floor_char_boundary(LONGEST_NAME));
+    }
+    is_long
+}
+
+/// An identifier as it is stored: folded to lower case unless quoted, and not too long.
 pub(crate) fn identifier_value(token: &Token<'_>) -> String {
+    let mut name = whole_name(token);
+    truncate_name(&mut name);
+    name
+}
+
+/// The name of an identifier that will be cut, and what is left of it.
+pub(crate) fn truncation(token: &Token<'_>) -> Option<(String, String)> {
+    let is_name = matches!(token.kind, TokenKind::Word | TokenKind::QuotedIdentifier);
+    if token.text.len() <= LONGEST_NAME || !is_name {
+        return None;
+    }
+    let name = whole_name(token);
+    let mut short = name.clone();
+    truncate_name(&mut short).then_some((name, short))
+}
+
+fn whole_name(token: &Token<'_>) -> String {
     if token.kind == TokenKind::QuotedIdentifier {
         let open = token.text.find('"').unwrap_or(0);
         return token.text[open + 1..].strip_suffix('"').unwrap_or("").replace("\"\"", "\"");

@@ -8,7 +8,7 @@ use sqlparser::tokenizer::{Location, Token, TokenWithSpan, Tokenizer, TokenizerE
 
 use super::Statement;
 use super::dialect::HyadesDialect;
-use super::lexer::{Lexer, TokenKind, character_position, string_value, syntax_error};
+use super::lexer::{Lexer, TokenKind, character_position, string_value, syntax_error, truncate_name};
 use super::locking;
 use super::split::{check_memory, too_deep};
 use crate::bind::routine::{positional_behind_named, split_arguments};
@@ -109,13 +109,17 @@ fn with_parser<T>(
     }
 }
 
-/// Strings with nothing but blanks and a line break between them are one string, as the standard has it.
+/// Strings with nothing but blanks and a line break between them are one string, as the standard has it. Names are cut at
+/// their greatest length.
 fn join_strings(sql: &str, tokens: Vec<TokenWithSpan>) -> Vec<TokenWithSpan> {
     let mut joined: Vec<TokenWithSpan> = Vec::with_capacity(tokens.len());
     // Where the last token that is no blank stands in `joined`, and whether a line has ended behind it.
     let mut last: Option<usize> = None;
     let mut is_new_line = false;
-    for token in tokens {
+    for mut token in tokens {
+        if let Token::Word(word) = &mut token.token {
+            truncate_name(&mut word.value);
+        }
         match &token.token {
             Token::Whitespace(Whitespace::Newline | Whitespace::SingleLineComment { .. }) => {
                 is_new_line = true;
@@ -216,6 +220,75 @@ pub(crate) fn byte_offset(sql: &str, location: Location) -> usize {
 /// The 1-based character position of a line and column; `None` for an unknown place.
 pub(crate) fn position(sql: &str, location: Location) -> Option<u32> {
     (location.line > 0).then(|| character_position(sql, byte_offset(sql, location)))
+}
+
+/// DEFAULT takes what PostgreSQL calls a `b_expr`: no logic, IN, BETWEEN, LIKE or test for NULL outside of parentheses. The syntax
+/// error at the first of them.
+pub(crate) fn loose_default(sql: &str, expr: &Expr) -> Option<Error> {
+    use sqlparser::ast::{BinaryOperator, UnaryOperator};
+    let behind = |operand: &Expr, skipped: usize| {
+        let position = token_position(sql, crate::bind::end_of(operand), skipped)?;
+        Some(syntax_error_at(sql, position))
+    };
+    match expr {
+        Expr::BinaryOp { left, op, right } => loose_default(sql, left).or_else(|| match op {
+            BinaryOperator::And | BinaryOperator::Or => behind(left, 0),
+            _ => loose_default(sql, right),
+        }),
+        Expr::UnaryOp { op: UnaryOperator::Not, .. } => Some(syntax_error_at_word(sql, "not")),
+        Expr::UnaryOp { expr: inner, .. } | Expr::Cast { expr: inner, .. } => loose_default(sql, inner),
+        Expr::InList { expr: inner, .. }
+        | Expr::InSubquery { expr: inner, .. }
+        | Expr::Between { expr: inner, .. }
+        | Expr::Like { expr: inner, .. }
+        | Expr::ILike { expr: inner, .. }
+        | Expr::SimilarTo { expr: inner, .. } => loose_default(sql, inner).or_else(|| behind(inner, 0)),
+        Expr::IsNull(inner) | Expr::IsTrue(inner) | Expr::IsFalse(inner) | Expr::IsUnknown(inner) => {
+            loose_default(sql, inner).or_else(|| behind(inner, 1))
+        }
+        Expr::IsNotNull(inner)
+        | Expr::IsNotTrue(inner)
+        | Expr::IsNotFalse(inner)
+        | Expr::IsNotUnknown(inner) => loose_default(sql, inner).or_else(|| behind(inner, 2)),
+        _ => None,
+    }
+}
+
+/// The syntax error at the token that stands at this position.
+fn syntax_error_at(sql: &str, position: u32) -> Error {
+    let start = sql.char_indices().nth(position as usize - 1).map_or(sql.len(), |(at, _)| at);
+    match Lexer::starting_at(sql, start).next() {
+        Ok(token) => syntax_error(sql, &token),
+        Err(error) => error,
+    }
+}
+
+/// The position of the first such word behind a place.
+pub(crate) fn word_behind(sql: &str, behind: Location, word: &str) -> Option<u32> {
+    let mut lexer = Lexer::starting_at(sql, byte_offset(sql, behind));
+    loop {
+        let token = lexer.next().ok().filter(|token| token.kind != TokenKind::End)?;
+        if token.is_word(word) {
+            return Some(character_position(sql, token.start));
+        }
+    }
+}
+
+/// The syntax error at the last such word of the text.
+pub(crate) fn syntax_error_at_word(sql: &str, word: &str) -> Error {
+    let mut lexer = Lexer::new(sql);
+    let mut found = None;
+    while let Ok(token) = lexer.next()
+        && token.kind != TokenKind::End
+    {
+        if token.is_word(word) {
+            found = Some(token);
+        }
+    }
+    match found {
+        Some(token) => syntax_error(sql, &token),
+        None => Error::input(sqlstate::SYNTAX_ERROR, format!("syntax error at or near \"{word}\"")),
+    }
 }
 
 /// The position of a token that follows the operand ending here: the next one, or the one `skipped` tokens behind it.

@@ -5,7 +5,7 @@ use hyades_engine::memory;
 
 use hyades_engine::guest;
 
-use super::lexer::{Lexer, Token, TokenKind, character_position};
+use super::lexer::{Lexer, Token, TokenKind, character_position, truncation};
 
 /// Longest chain of operators within one list item that is given to the recursive parser, binder and evaluator.
 const LONGEST_OPERATOR_CHAIN: usize = 5_000;
@@ -78,6 +78,8 @@ pub(crate) fn check_memory(sql: &str) -> Result<()> {
 pub(crate) struct Survey {
     /// The largest `$n`.
     pub(crate) parameters: u16,
+    /// Names that are too long, and what is left of them.
+    pub(crate) truncated: Vec<(String, String)>,
 }
 
 /// Looks over a statement once: finds the largest parameter and refuses what would exhaust a stack.
@@ -92,6 +94,7 @@ pub(crate) fn survey(sql: &str) -> Result<Survey> {
         let token = lexer.next()?;
         guest::spend(UNITS_PER_TOKEN)?;
         costly.see(&token)?;
+        result.truncated.extend(truncation(&token));
         if token.is_symbol(".") {
             dots += 1;
         } else if !is_after_dot {

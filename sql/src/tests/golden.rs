@@ -62,6 +62,7 @@ struct Answer {
     text: String,
     types: Vec<hyades_engine::value::SqlType>,
     rows: usize,
+    float_digits: i8,
 }
 
 impl Output for Answer {
@@ -76,7 +77,8 @@ impl Output for Answer {
                     return "NULL".to_owned();
                 }
                 let mut bytes = Vec::new();
-                text::write(value, *sql_type, &zone, &mut bytes);
+                let form = text::TextForm { time_zone: &zone, float_digits: self.float_digits };
+                text::write_as(value, *sql_type, form, &mut bytes);
                 String::from_utf8(bytes).expect("text is UTF-8")
             })
             .collect();
@@ -108,8 +110,12 @@ pub(super) fn done<T>(mut call: impl FnMut() -> Flow<T>) -> Result<T, Error> {
 }
 
 fn run_step(session: &mut Session, step: &Step) -> Result<String, (String, Error)> {
-    let mut answer = Answer::default();
-    let prepared = done(|| session.prepare(&step.sql, &[])).map_err(|error| (String::new(), error))?;
+    let mut answer = Answer { float_digits: session.float_digits(), ..Answer::default() };
+    let prepared = done(|| session.prepare(&step.sql, &[]));
+    let mut noticed = Answer::default();
+    session.take_notices().into_iter().for_each(|notice| noticed.notice(notice));
+    let noticed = noticed.text;
+    let prepared = prepared.map_err(|error| (noticed.clone(), error))?;
     let mut head = String::new();
     if let Response::Rows(columns) = prepared.response() {
         // psql cannot describe an EXECUTE.
@@ -140,7 +146,7 @@ fn run_step(session: &mut Session, step: &Step) -> Result<String, (String, Error
         });
     match outcome {
         Ok(tag) => {
-            let mut text = head + &answer.text;
+            let mut text = head + &noticed + &answer.text;
             if matches!(prepared.response(), Response::Rows(_)) {
                 let plural = if answer.rows == 1 { "" } else { "s" };
                 writeln!(text, "({} row{plural})", answer.rows).expect("writing to a string");
@@ -162,7 +168,7 @@ fn run_step(session: &mut Session, step: &Step) -> Result<String, (String, Error
             let is_message =
                 |line: &&str| ["NOTICE", "WARNING", "INFO"].iter().any(|word| line.starts_with(word));
             let messages = answer.text.lines().filter(is_message);
-            Err((messages.map(|line| format!("{line}\n")).collect(), error))
+            Err((noticed + &messages.map(|line| format!("{line}\n")).collect::<String>(), error))
         }
     }
 }

@@ -65,6 +65,7 @@ select * from pg_catalog.pg_class;
 select * from pg_class;
 select * from information_schema.tables;
 select pg_catalog.set_config('search_path', '', false);
+reset search_path;
 select pg_catalog.version() is not null;
 \d;
 select $1;

@@ -121,7 +121,6 @@ vacuum nosuch;
 begin;
 vacuum t;
 rollback;
-checkpoint;
 discard all;
 prepare p as select a from t where a = $1;
 execute p(1);

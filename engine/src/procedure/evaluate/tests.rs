@@ -24,6 +24,7 @@ pub(super) fn environment() -> Environment {
         stop: Default::default(),
         sessions: None,
         random: RefCell::new(crate::value::random::Random::seeded(1)),
+        ..Environment::default()
     }
 }
 

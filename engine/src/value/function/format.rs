@@ -151,7 +151,7 @@ fn specifier(rest: &mut Peekable<Chars<'_>>, arguments: &mut Arguments<'_>) -> R
 }
 
 fn shown(kind: char, value: &Value, environment: &Environment) -> Result<CompactString> {
-    let text = || text::format(value, &environment.time_zone);
+    let text = || text::format_as(value, environment.text_form());
     Ok(match kind {
         'I' if value.is_null() => {
             let message = "null values cannot be formatted as an SQL identifier";

@@ -496,7 +496,7 @@ pub(super) fn concat(function: Function, arguments: &[Value], environment: &Envi
         }
         match value {
             Value::Text(text) => append(&mut result, text)?,
-            other => append(&mut result, &text::format(other, &environment.time_zone))?,
+            other => append(&mut result, &text::format_as(other, environment.text_form()))?,
         }
     }
     Ok(Value::Text(result))

@@ -20,6 +20,7 @@ fn environment() -> Environment {
         stop: Default::default(),
         sessions: None,
         random: RefCell::new(Random::seeded(7)),
+        ..Environment::default()
     }
 }
 

@@ -65,6 +65,30 @@ pub(super) fn write_real(number: f32, out: &mut Vec<u8>) {
     }
 }
 
+/// `%.*g` of C with `usual + extra` digits, at least one.
+pub(super) fn write_rounded(number: f64, usual: i8, extra: i8, out: &mut Vec<u8>) {
+    if write_special(number, out) {
+        return;
+    }
+    let digits = usize::try_from(usual + extra).unwrap_or(1).max(1);
+    let scientific = format!("{number:.*e}", digits - 1);
+    let (mantissa, exponent) = scientific.split_once('e').unwrap_or((&scientific, "0"));
+    let exponent: i32 = exponent.parse().unwrap_or(0);
+    let without_zeros = |text: &str| match text.contains('.') {
+        true => text.trim_end_matches('0').trim_end_matches('.').to_owned(),
+        false => text.to_owned(),
+    };
+    let last = i32::try_from(digits).unwrap_or(i32::MAX);
+    if (-4..last).contains(&exponent) {
+        let places = usize::try_from(last - 1 - exponent).unwrap_or(0);
+        out.extend_from_slice(without_zeros(&format!("{number:.places$}")).as_bytes());
+        return;
+    }
+    let sign = if exponent < 0 { '-' } else { '+' };
+    let shown = format!("{}e{sign}{:02}", without_zeros(mantissa), exponent.unsigned_abs());
+    out.extend_from_slice(shown.as_bytes());
+}
+
 fn write_special(number: f64, out: &mut Vec<u8>) -> bool {
     let word: &[u8] = if number.is_nan() {
         b"NaN"

@@ -3,9 +3,9 @@
 use jiff::tz::TimeZone;
 use proptest::prelude::*;
 
-use super::{format, parse, write, write_integer};
+use super::{TextForm, format, parse, write, write_as, write_integer};
 use crate::value::tests::{TYPES, any_type, any_value, is_identical};
-use crate::value::{SqlType, Value};
+use crate::value::{ArrayElement, SqlType, Value};
 
 fn refused(text: &str, sql_type: SqlType) -> (&'static str, String) {
     let error = parse(text, sql_type, &TimeZone::UTC).expect_err("must be refused");
@@ -51,6 +51,35 @@ fn numeric_has_no_special_values() {
 fn text_has_no_zero() {
     let expected = ("22021", "invalid byte sequence for encoding \"UTF8\": 0x00".to_owned());
     assert_eq!(refused("a\0b", SqlType::Text), expected);
+}
+
+/// As PostgreSQL 15 answered with these values of `extra_float_digits`.
+#[test]
+fn floats_are_rounded_as_they_are_asked_to() {
+    let shown = |value: Value, float_digits: i8| {
+        let mut out = Vec::new();
+        let form = TextForm { time_zone: &TimeZone::UTC, float_digits };
+        write_as(&value, value.sql_type().unwrap(), form, &mut out);
+        String::from_utf8(out).unwrap()
+    };
+    let double = |number: f64, digits| shown(Value::Double(number), digits);
+    assert_eq!(double(0.1 + 0.2, 0), "0.3");
+    assert_eq!(double(0.1 + 0.2, 1), "0.30000000000000004");
+    assert_eq!(double(0.1 + 0.2, 3), "0.30000000000000004");
+    assert_eq!(double(1e15, 0), "1e+15");
+    assert_eq!(double(1e14, 0), "100000000000000");
+    assert_eq!(double(1e-5, 0), "1e-05");
+    assert_eq!(double(-0.0, 0), "-0");
+    assert_eq!(double(96.0, -15), "1e+02");
+    assert_eq!(double(5e-324, 0), "4.94065645841247e-324");
+    assert_eq!(double(f64::MAX, 0), "1.79769313486232e+308");
+    assert_eq!(double(f64::NEG_INFINITY, -3), "-Infinity");
+    assert_eq!(shown(Value::Real(999_999.5), 0), "1e+06");
+    assert_eq!(shown(Value::Real(9.99), -15), "1e+01");
+    assert_eq!(
+        shown(Value::array(ArrayElement::Real, vec![Value::Real(0.1), Value::Null]), -3),
+        "{0.1,NULL}"
+    );
 }
 
 #[test]

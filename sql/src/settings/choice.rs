@@ -1,0 +1,104 @@
+//! Settings with a list of values, and what their values mean.
+
+use hyades_engine::error::{Error, Result, sqlstate};
+use hyades_engine::procedure::ir::Severity;
+
+use super::{Definition, invalid};
+
+/// A boolean as PostgreSQL reads it: any unique prefix of true, false, yes, no, on, off, or 1, 0.
+pub(super) fn parse_boolean(value: &str) -> Option<bool> {
+    let lower = value.trim().to_ascii_lowercase();
+    if lower.is_empty() {
+        return None;
+    }
+    if lower == "1" || lower == "on" || "true".starts_with(&lower) || "yes".starts_with(&lower) {
+        return Some(true);
+    }
+    if lower == "0" || "false".starts_with(&lower) || "no".starts_with(&lower) {
+        return Some(false);
+    }
+    (lower.len() > 1 && "off".starts_with(&lower)).then_some(false)
+}
+
+pub(super) fn choice(definition: &Definition, choices: &[&str], value: &str) -> Result<String> {
+    let lower = value.trim().to_ascii_lowercase();
+    if let Some(found) = choices.iter().find(|choice| **choice == lower) {
+        return Ok((*found).to_owned());
+    }
+    // A choice of on and off also takes other spellings of booleans.
+    if let Some(flag) = parse_boolean(&lower) {
+        let word = if flag { "on" } else { "off" };
+        if choices.contains(&word) {
+            return Ok(word.to_owned());
+        }
+    }
+    Err(invalid(definition, value).with_hint(format!("Available values: {}.", choices.join(", "))))
+}
+
+/// Of the values that PostgreSQL has, those that would change something and do not are refused as what is missing.
+pub(super) fn limited(
+    definition: &Definition,
+    choices: &[&str],
+    refused: &[&str],
+    value: &str,
+) -> Result<String> {
+    match choice(definition, refused, value) {
+        Ok(refused) => {
+            let message = format!("{} = {refused} is not supported yet", definition.name);
+            Err(Error::input(sqlstate::FEATURE_NOT_SUPPORTED, message))
+        }
+        Err(_) if choices.contains(&"") && !choices.contains(&value) => {
+            Err(invalid(definition, value).with_detail(format!("Tablespace \"{value}\" does not exist.")))
+        }
+        Err(_) => choice(definition, choices, value),
+    }
+}
+
+/// Messages are English, and numbers and times look as in C.
+pub(super) fn locale(definition: &Definition, value: &str) -> Result<String> {
+    let language = value.split(['_', '.']).next().unwrap_or_default();
+    if matches!(language, "" | "C" | "POSIX" | "en") {
+        return Ok(value.to_owned());
+    }
+    let message = format!("{} = {value} is not supported yet", definition.name);
+    Err(Error::input(sqlstate::FEATURE_NOT_SUPPORTED, message))
+}
+
+/// The least severe message that a level of `client_min_messages` lets through.
+pub(super) fn severity(level: &str) -> Severity {
+    match level {
+        "log" => Severity::Log,
+        "notice" | "info" => Severity::Notice,
+        "warning" => Severity::Warning,
+        "error" | "fatal" | "panic" => Severity::Exception,
+        _ => Severity::Debug,
+    }
+}
+
+pub(super) fn encoding(definition: &Definition, value: &str) -> Result<String> {
+    let folded: String = value.chars().filter(char::is_ascii_alphanumeric).collect::<String>().to_lowercase();
+    match folded.as_str() {
+        "utf8" | "unicode" => Ok("UTF8".to_owned()),
+        "sqlascii" => Ok("SQL_ASCII".to_owned()),
+        _ => Err(invalid(definition, value).with_detail("Only UTF8 is supported.")),
+    }
+}
+
+/// Dates are written as ISO has them and `1/2/2024` is the second of January; what would have them otherwise is refused.
+pub(super) fn date_style(definition: &Definition, value: &str) -> Result<String> {
+    for part in value.split(',') {
+        match part.trim().to_ascii_lowercase().as_str() {
+            "iso" | "default" | "mdy" | "us" | "noneuro" | "noneuropean" => {}
+            "dmy" | "euro" | "european" | "ymd" | "sql" | "postgres" | "german" => {
+                let message = format!("DateStyle \"{}\" is not supported yet", part.trim());
+                return Err(Error::input(sqlstate::FEATURE_NOT_SUPPORTED, message)
+                    .with_hint("Use \"ISO, MDY\", and write dates as 2024-12-31."));
+            }
+            _ => {
+                let detail = format!("Unrecognized key word: \"{}\".", part.trim().to_ascii_lowercase());
+                return Err(invalid(definition, value).with_detail(detail));
+            }
+        }
+    }
+    Ok("ISO, MDY".to_owned())
+}

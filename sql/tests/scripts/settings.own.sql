@@ -1,0 +1,27 @@
+-- Settings that would change something and do not are refused; others are kept and change nothing.
+set bytea_output = escape;
+set bytea_output = nonsense;
+set standard_conforming_strings = off;
+set standard_conforming_strings = on;
+set backslash_quote = off;
+set log_statement = 'all';
+set lc_messages = 'de_DE.UTF-8';
+set lc_messages = 'en_US.UTF-8';
+set lc_numeric = 'de_DE';
+set default_tablespace = somewhere;
+set datestyle = 'ISO, DMY';
+checkpoint;
+set constraints one deferred;
+show standard_conforming_strings;
+set geqo = off;
+set enable_seqscan = off;
+set jit = off;
+set work_mem = '1GB';
+set deadlock_timeout = '5s';
+set intervalstyle = iso_8601;
+set xmloption = document;
+set synchronize_seqscans = off;
+select substring('abc' from '2' for '1');
+select substring('abc' from '2');
+select '{1.5}'::numeric(4,2)[];
+create function f() returns int language plpgsql as $$ declare x numeric(4,2)[]; begin select '{1}' into x; return 1; end $$;

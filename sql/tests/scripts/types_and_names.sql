@@ -1,0 +1,27 @@
+-- Types of what has none, and names of columns.
+create table t (a int, b bigint, s smallint, v varchar(5), c char(4), d date, r real, n numeric(6, 2), x text);
+insert into t values (1, 2, 3, 'four', 'five', '2024-01-06', 7.5, 8.25, 'nine');
+select nullif(v, 'x'), nullif(s, 0), nullif(a, b), nullif(a, 2.5), nullif(r, 2::float8), nullif(a, r) from t;
+select nullif(d, timestamp '2024-01-06'), nullif(timestamp '2024-01-06', d), nullif(c, v), nullif(v, c), nullif(c, x), nullif(c, 'five') from t;
+select nullif('a', 'b'), nullif(null, 1), nullif(1, null), nullif('1', 2), nullif(n, 8.25), nullif(x, 'nine') from t;
+select nullif('ab'::char(4), 'ab'::char(6)), nullif('ab'::char(4), 'ab '::varchar), nullif('ab'::char(4), 'ab '::text), nullif('ab '::varchar, 'ab'::char(4));
+select nullif(1, 'a'::text);
+select nullif(1, true);
+select nullif(s, 3), nullif(b, 2::smallint) from t;
+select substr('abc', 1, 2), substring('abc' from 1 for 2), substring('abc', 2), substr(x, 2) from t;
+select '{1}'::int[], '{a}'::text[], array[1], array[1]::bigint[], cast('{1}' as int[]), '{1}'::int[] as named;
+select 'a'::text, date '2024-01-01', '1'::int, x::varchar from t;
+prepare p as select date '2024-01-01' + $1;
+prepare p as select $1 + d from t;
+select d + '1' from t;
+select d + null from t;
+select d - '2024-01-01', d + 1, 1 + d from t;
+prepare p as select count($1);
+prepare p as select concat($1);
+prepare p as select concat('a', $1, 'b');
+prepare p as select format('%s', $1);
+prepare p as select concat($1::int), count($2::text), format($3, 1);
+prepare p2 as select pg_typeof($1);
+execute p(1, 'a', '%s');
+select concat('a', null, 'b'), count('x'), format('%s', 'x');
+select x from t where a in (1, 99999999999);

@@ -1,0 +1,37 @@
+-- WITH is refused wherever it stands, and so is whatever else would be dropped around VALUES and parentheses.
+create table y (a int);
+with t as (insert into y values (0)) values (1);
+with t as (select 1) values (1);
+with t as (insert into y values (0)) select 1;
+with t as (insert into y values (0)) (values (1));
+insert into y with t as (insert into y values (0)) values (1);
+insert into y with t as (select 1) select 1;
+copy (with t as (insert into y values (0)) values (1)) to stdout;
+prepare p as with t as (insert into y values (0)) values (1);
+create function f() returns setof int language plpgsql as $$ begin return query with t as (insert into y values (0)) values (1); end $$;
+create function f() returns int language plpgsql as $$ declare r int; begin with t as (insert into y values (0)) values (1) into r; return r; end $$;
+explain with t as (insert into y values (0)) values (1);
+values (1), (2) fetch first 1 row only;
+values (1), (2) order by 1;
+values (1), (2) limit 1;
+values (1) for update;
+insert into y values (1), (2) fetch first 1 row only;
+insert into y values (1), (2) limit 1;
+(select 1) fetch first 0 rows only;
+(select a from y) for update;
+(select a from y order by a) limit 1;
+with t as (select 1) (select 2);
+select * from y;
+-- What other databases have.
+insert into y values (1), (2);
+update y set a = 5 limit 1;
+update or ignore y set a = 5;
+delete from y limit 1;
+delete from y order by a limit 1;
+insert or ignore into y values (3);
+insert or replace into y values (3);
+insert overwrite y values (3);
+insert into table y values (3);
+insert into y partition (a) values (3);
+insert into y set a = 3;
+select * from y order by a;
