@@ -402,6 +402,13 @@ impl<'a> Connection<'a> {
         self.report(error, 0);
     }
 
+    /// Notices about a text that was prepared.
+    fn tell_notices(&mut self) {
+        for notice in self.session.take_notices() {
+            backend::notice_response(&mut self.answers.bytes, &notice);
+        }
+    }
+
     /// Remembers where a statement's answers begin, if it may open an implicit transaction.
     fn begin_answers(&mut self) {
         if self.implicit_start.is_none() && self.session.transaction_status() == TransactionStatus::Idle {

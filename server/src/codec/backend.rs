@@ -4,10 +4,10 @@
 //! text cannot carry one); it is cut there, so that a message never loses its shape.
 
 use hyades::engine::error::InputError;
-use hyades::engine::value::{binary, text};
+use hyades::engine::value::binary;
+use hyades::engine::value::text::{self, TextForm};
 use hyades::session::{Notice, ResultColumn, TransactionStatus};
 use hyades::{Error, SqlType, Value};
-use jiff::tz::TimeZone;
 
 use super::frontend::Format;
 
@@ -210,7 +210,7 @@ pub fn data_row(
     values: &[Value],
     columns: &[ResultColumn],
     format: impl Fn(usize) -> Format,
-    time_zone: &TimeZone,
+    form: TextForm<'_>,
 ) {
     out.push(b'D');
     let start = out.len();
@@ -225,7 +225,7 @@ pub fn data_row(
         let value_start = out.len();
         out.extend_from_slice(&[0; 4]);
         match format(index) {
-            Format::Text => text::write(value, sql_type, time_zone, out),
+            Format::Text => text::write_as(value, sql_type, form, out),
             Format::Binary => binary::write(value, out),
         }
         patch_length(out, value_start, 0);

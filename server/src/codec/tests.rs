@@ -4,6 +4,7 @@ use hyades::engine::error::SqlState;
 use hyades::session::{ResultColumn, TransactionStatus};
 use hyades::{Error, SqlType, Value, sqlstate};
 use hyades_engine::value::ArrayElement;
+use hyades_engine::value::text::TextForm;
 use proptest::prelude::*;
 
 use super::backend;
@@ -227,7 +228,8 @@ fn a_row_is_written_with_its_nulls() {
     let mut out = Vec::new();
     let format = |index| if index == 2 { Format::Binary } else { Format::Text };
     let columns = [column.clone(), column.clone(), column];
-    backend::data_row(&mut out, &values, &columns, format, &jiff::tz::TimeZone::UTC);
+    let form = TextForm { time_zone: &jiff::tz::TimeZone::UTC, float_digits: 1 };
+    backend::data_row(&mut out, &values, &columns, format, form);
     let body = b"\0\x03\0\0\0\x02-5\xFF\xFF\xFF\xFF\0\0\0\x04\0\0\0\x01";
     assert_eq!(answers(&out), [(b'D', body.to_vec())]);
 }

@@ -6,9 +6,9 @@
 
 use hyades::engine::guest;
 use hyades::engine::memory;
+use hyades::engine::value::text::TextForm;
 use hyades::session::{Completion, Notice, Output, Response, ResultColumn, TransactionStatus};
 use hyades::{Error, Result, Value, sqlstate};
-use jiff::tz::TimeZone;
 
 use super::extended::{Portal, Progress, format_of};
 use super::{Connection, Mode};
@@ -25,7 +25,7 @@ struct ResultSink<'a> {
     out: &'a mut Vec<u8>,
     columns: &'a [ResultColumn],
     formats: &'a [Format],
-    time_zone: &'a TimeZone,
+    form: TextForm<'a>,
     /// Where the statement's own answers begin.
     start: usize,
     rows: u64,
@@ -47,7 +47,7 @@ impl Output for ResultSink<'_> {
         self.admit(ROW_BYTES)?;
         let before = self.out.len();
         let format = |index| format_of(self.formats, index);
-        backend::data_row(self.out, values, self.columns, format, self.time_zone);
+        backend::data_row(self.out, values, self.columns, format, self.form);
         self.rows += 1;
         guest::spend_for((self.out.len() - before) / BYTES_PER_UNIT)
     }
@@ -78,7 +78,7 @@ pub(super) struct Finished {
 }
 
 impl Connection<'_> {
-    /// Runs a portal's statement to its end. On an error its answers are taken back.
+    /// Runs a portal's statement to its end. On an error its answers are taken back, except for its notices.
     pub(super) async fn run_statement(&mut self, portal: &Portal) -> Result<Finished> {
         let Some(statement) = &portal.statement else {
             return Err(Error::input(sqlstate::INTERNAL_ERROR, "a portal without a statement was run"));
@@ -103,12 +103,16 @@ impl Connection<'_> {
         let rows_start = self.answers.bytes.len();
         let before = self.session.transaction_status();
         let mut rows = 0;
+        if self.session.has_changed_settings() {
+            self.time_zone = self.session.time_zone();
+        }
+        let float_digits = self.session.float_digits();
         loop {
             let mut sink = ResultSink {
                 out: &mut self.answers.bytes,
                 columns,
                 formats: &portal.result_formats,
-                time_zone: &self.time_zone,
+                form: TextForm { time_zone: &self.time_zone, float_digits },
                 start: rows_start,
                 rows,
             };
@@ -121,7 +125,7 @@ impl Connection<'_> {
                 }
                 Err(interrupt) => {
                     if let Err(error) = self.settle(interrupt).await {
-                        self.answers.bytes.truncate(start);
+                        keep_notices(&mut self.answers.bytes, start);
                         return Err(error);
                     }
                 }
@@ -255,6 +259,20 @@ fn prefix_of_rows(messages: &[u8], limit: u64) -> (usize, u64) {
     (end, count)
 }
 
+/// Takes back the messages from `start` on that are no notices.
+pub(super) fn keep_notices(messages: &mut Vec<u8>, start: usize) {
+    let (mut at, mut kept) = (start, start);
+    while let Some([kind, length @ ..]) = messages.get(at..).and_then(|rest| rest.first_chunk::<5>()) {
+        let (is_notice, end) = (*kind == b'N', at + 1 + u32::from_be_bytes(*length) as usize);
+        if is_notice {
+            messages.copy_within(at..end, kept);
+            kept += end - at;
+        }
+        at = end;
+    }
+    messages.truncate(kept);
+}
+
 /// SELECT counts the rows of one Execute; other commands count what they did.
 fn tag_of_part(tag: &str, rows: u64) -> std::borrow::Cow<'_, str> {
     if tag.starts_with("SELECT ") { format!("SELECT {rows}").into() } else { tag.into() }
@@ -263,6 +281,21 @@ fn tag_of_part(tag: &str, rows: u64) -> std::borrow::Cow<'_, str> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn an_error_leaves_the_notices_before_it() {
+        let row = [b'D', 0, 0, 0, 6, 0, 0];
+        let notice = |letter| [b'N', 0, 0, 0, 5, letter];
+        let mut messages = [&row[..], &notice(b'a'), &row, &notice(b'b'), &notice(b'c'), &row].concat();
+        keep_notices(&mut messages, row.len());
+        assert_eq!(messages, [&row[..], &notice(b'a'), &notice(b'b'), &notice(b'c')].concat());
+        let end = messages.len();
+        keep_notices(&mut messages, end);
+        assert_eq!(messages.len(), 7 + 3 * 6);
+        let mut rows = row.repeat(3);
+        keep_notices(&mut rows, 0);
+        assert!(rows.is_empty());
+    }
 
     #[test]
     fn rows_are_counted_past_notices() {

@@ -272,6 +272,7 @@ impl Connection<'_> {
             Err(error) => Err(self.session.abandon(error)),
         };
         self.statements.parameter_types = parameter_types;
+        self.tell_notices();
         let prepared = prepared?;
         if !name.is_empty() {
             // It stays.

@@ -9,6 +9,7 @@ use std::sync::Arc;
 use hyades::Result;
 use hyades::session::Response;
 
+use super::execute::keep_notices;
 use super::extended::{Portal, Statement};
 use super::{Connection, Mode};
 use crate::codec::backend;
@@ -29,6 +30,7 @@ impl Connection<'_> {
         self.statements.remove_unnamed();
         self.remaining.clear();
         if let Some(statement) = single_statement(sql) {
+            self.session.set_in_list(false);
             let outcome = self.run_simple(statement).await;
             return self.end_query(outcome, 0).await;
         }
@@ -38,6 +40,7 @@ impl Connection<'_> {
                 self.ready();
             }
             Ok(statements) => {
+                self.session.set_in_list(statements.len() > 1);
                 self.remaining = VecDeque::from(statements);
                 self.run_remaining().await;
             }
@@ -93,7 +96,9 @@ impl Connection<'_> {
         self.begin_answers();
         // Compiling may compute what is constant.
         let _timer = self.start_timer();
-        let prepared = self.complete(|session| session.prepare(sql, &[])).await?;
+        let prepared = self.complete(|session| session.prepare(sql, &[])).await;
+        self.tell_notices();
+        let prepared = prepared?;
         let start = self.answers.bytes.len();
         let out = &mut self.answers.bytes;
         let mut copy_columns = 0;
@@ -115,7 +120,7 @@ impl Connection<'_> {
                 Ok(())
             }
             Err(error) => {
-                self.answers.bytes.truncate(start);
+                keep_notices(&mut self.answers.bytes, start);
                 Err(error)
             }
         }
