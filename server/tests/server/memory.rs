@@ -340,7 +340,8 @@ fn sessions_share_what_the_server_has() {
     }
     assert!((2..=7).contains(&refused), "{refused} of 8 were refused");
     let (most, _) = resident_mib(&server);
-    assert!(most < before + LIMIT_MIB + 64, "{before} MiB before, {most} MiB at most");
+    // Beside the limit a buffer of one connection that moves as it grows, and what the allocator keeps for reuse.
+    assert!(most < before + LIMIT_MIB + 64 + 32, "{before} MiB before, {most} MiB at most");
     let mut other = Client::connect(&server);
     assert_eq!(kinds(&other.query("select 1")), "TDCZ");
     drop(holders);
