@@ -292,7 +292,7 @@ fn flips_in_ended_incarnations(scenario: Scenario, is_killed: bool) -> std::resu
 fn flips_in_the_last_incarnation(scenario: Scenario) -> std::result::Result<u32, String> {
     let disk = SimulatedDisk::new(4);
     let (disk, _) = live_and_kill(&disk, scenario, &script(4), 0..TRANSACTIONS, 4)?;
-    flip_bits(&disk, scenario, 100, |damaged| {
+    flip_bits(&disk, scenario, 200, |damaged| {
         recover_and_check(damaged, scenario, &script(4), &BTreeSet::new()).map(drop)
     })
 }
