@@ -258,13 +258,7 @@ impl<'a> Routine<'a> {
             }
         };
         let register = self.compiler.binder.new_register()?;
-        let scalar = Scalar {
-            register,
-            sql_type: SqlType::Integer,
-            is_constant: false,
-            is_not_null: false,
-            element: None,
-        };
+        let scalar = Scalar::new(register, SqlType::Integer);
         let scope =
             Scope { label: label.clone(), variables: vec![(variable.clone(), Variable::Scalar(scalar))] };
         self.names().scopes.push(scope);

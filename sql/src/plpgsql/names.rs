@@ -20,6 +20,13 @@ pub(crate) struct Scalar {
     pub(crate) element: Option<SqlType>,
 }
 
+impl Scalar {
+    /// One that takes any value of its type.
+    pub(crate) fn new(register: Register, sql_type: SqlType) -> Scalar {
+        Scalar { register, sql_type, is_constant: false, is_not_null: false, element: None }
+    }
+}
+
 /// The columns of a record or row: name, type, where.
 pub(crate) type Columns = Vec<(String, SqlType, Register)>;
 

@@ -160,13 +160,7 @@ impl<'a> Routine<'a> {
         for (register, parameter) in registers.iter().zip(&definition.parameters) {
             let sql_type = parameter.sql_type.without_modifier();
             names.parameters.push((*register, sql_type));
-            let scalar = Scalar {
-                register: *register,
-                sql_type,
-                is_constant: false,
-                is_not_null: false,
-                element: None,
-            };
+            let scalar = Scalar::new(*register, sql_type);
             if let Some(name) = &parameter.name {
                 names.add(name, Variable::Scalar(scalar));
             }
@@ -177,29 +171,13 @@ impl<'a> Routine<'a> {
                 let register = self.compiler.binder.new_register()?;
                 table_registers.push(register);
                 let sql_type = *sql_type;
-                names.add(
-                    name,
-                    Variable::Scalar(Scalar {
-                        register,
-                        sql_type,
-                        is_constant: false,
-                        is_not_null: false,
-                        element: None,
-                    }),
-                );
+                names.add(name, Variable::Scalar(Scalar::new(register, sql_type)));
             }
         }
         let found = self.compiler.binder.new_register()?;
-        names.scopes[0].variables.push((
-            "found".to_owned(),
-            Variable::Scalar(Scalar {
-                register: found,
-                sql_type: SqlType::Boolean,
-                is_constant: false,
-                is_not_null: false,
-                element: None,
-            }),
-        ));
+        names.scopes[0]
+            .variables
+            .push(("found".to_owned(), Variable::Scalar(Scalar::new(found, SqlType::Boolean))));
         self.compiler.binder.names = Some(names);
         self.compiler.binder.current = Some(Arc::clone(&definition));
         self.asked_for(found)?;
@@ -452,15 +430,7 @@ impl<'a> Routine<'a> {
         let variable = match number {
             Some(number) => {
                 let parameter = self.names().parameters.get(number.wrapping_sub(1)).copied();
-                parameter.map(|(register, sql_type)| {
-                    Variable::Scalar(Scalar {
-                        register,
-                        sql_type,
-                        is_constant: false,
-                        is_not_null: false,
-                        element: None,
-                    })
-                })
+                parameter.map(|(register, sql_type)| Variable::Scalar(Scalar::new(register, sql_type)))
             }
             None => match self.names().find(&path.parts) {
                 Some(Found::Scalar(scalar)) => Some(Variable::Scalar(scalar)),

@@ -18,6 +18,18 @@ const START_LIMIT: Duration = Duration::from_secs(120);
 /// How long a server may take to end.
 pub(super) const END_LIMIT: Duration = Duration::from_secs(60);
 
+/// An attack that is one statement.
+pub(super) struct Statement {
+    pub(super) name: &'static str,
+    /// Whether the shortened suite has it.
+    pub(super) brief: bool,
+    pub(super) sql: fn() -> String,
+}
+
+pub(super) const fn statement(name: &'static str, brief: bool, sql: fn() -> String) -> Statement {
+    Statement { name, brief, sql }
+}
+
 /// One row of a group's table.
 pub(super) struct Attack {
     /// What is done, and what must hold.

@@ -9,7 +9,7 @@ use std::time::Duration;
 use anyhow::{Context, Result, bail};
 
 use super::client::{self, Client, bind, cancel, clip, execute, parse, sync};
-use super::ground::{Attack, Ground, Host, until};
+use super::ground::{Attack, Ground, Host, Statement, statement, until};
 use super::ping::Pingers;
 use super::report::{Observed, Verdict};
 
@@ -20,16 +20,6 @@ const PER_CONNECTION_MIB: u64 = 128;
 const SLACK_MIB: u64 = 256;
 /// Above this the process ends itself.
 const ADDRESS_SPACE: &str = "--as=6442450944";
-
-struct Statement {
-    name: &'static str,
-    brief: bool,
-    sql: fn() -> String,
-}
-
-const fn statement(name: &'static str, brief: bool, sql: fn() -> String) -> Statement {
-    Statement { name, brief, sql }
-}
 
 const SETUP: [&str; 5] = [
     "create table t (id integer primary key, v text)",

@@ -8,19 +8,9 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, Result, bail};
 
 use super::client::{self, Client, cancel};
-use super::ground::{Ground, Host};
+use super::ground::{Ground, Host, Statement, statement};
 use super::ping::Pingers;
 use super::report::{Observed, Verdict};
-
-struct Statement {
-    name: &'static str,
-    brief: bool,
-    sql: fn() -> String,
-}
-
-const fn statement(name: &'static str, brief: bool, sql: fn() -> String) -> Statement {
-    Statement { name, brief, sql }
-}
 
 /// A table of 100,000 rows and routines that the statements need.
 const SETUP: [&str; 4] = [
