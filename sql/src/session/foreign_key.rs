@@ -13,6 +13,7 @@ use hyades_engine::catalog::{CatalogChange, ForeignKey, TableDefinition, TableId
 use hyades_engine::error::{Error, Result, sqlstate};
 use hyades_engine::storage::table::Table;
 use hyades_engine::value::SqlType;
+use hyades_engine::value::cast::{self, CastContext};
 
 use super::{Output, Session};
 use crate::compile::unsupported;
@@ -91,12 +92,14 @@ fn check_types(
         if is_same_key_type(types.0, types.1) {
             continue;
         }
+        // PostgreSQL compares what one family of operators does, or a referencing value made the key's type.
         let are_both = |is: fn(SqlType) -> bool| is(types.0) && is(types.1);
-        let is_comparable = are_both(SqlType::is_numeric)
-            || are_both(SqlType::is_integer)
+        let is_float = |sql_type| matches!(sql_type, SqlType::Real | SqlType::DoublePrecision);
+        let is_comparable = are_both(SqlType::is_integer)
+            || are_both(is_float)
             || are_both(SqlType::is_text)
             || are_both(SqlType::is_datetime)
-            || types.0.is_same_base(types.1);
+            || cast::allowed(types.0, types.1) == Some(CastContext::Implicit);
         if is_comparable {
             return unsupported("foreign keys between columns of different types are not supported yet");
         }
