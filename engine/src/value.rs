@@ -66,7 +66,9 @@ pub enum SqlType {
 }
 
 /// One SQL value. Text of `char(n)` is held padded.
-#[derive(Debug, PartialEq, Default)]
+///
+/// Two are equal if nothing tells them apart: 0 and -0 are not, nor 1.0 and 1.00. What SQL takes for equal is in `compare`.
+#[derive(Debug, Default)]
 pub enum Value {
     #[default]
     Null,
@@ -104,6 +106,28 @@ impl Clone for Value {
             Value::BigInt(number) => Value::BigInt(*number),
             Value::Boolean(truth) => Value::Boolean(*truth),
             other => other.cloned(),
+        }
+    }
+}
+
+impl PartialEq for Value {
+    fn eq(&self, other: &Value) -> bool {
+        match (self, other) {
+            (Value::Null, Value::Null) => true,
+            (Value::Boolean(a), Value::Boolean(b)) => a == b,
+            (Value::SmallInt(a), Value::SmallInt(b)) => a == b,
+            (Value::Integer(a), Value::Integer(b)) | (Value::Date(a), Value::Date(b)) => a == b,
+            (Value::BigInt(a), Value::BigInt(b))
+            | (Value::Timestamp(a), Value::Timestamp(b))
+            | (Value::TimestampTz(a), Value::TimestampTz(b)) => a == b,
+            (Value::Real(a), Value::Real(b)) => a.to_bits() == b.to_bits(),
+            (Value::Double(a), Value::Double(b)) => a.to_bits() == b.to_bits(),
+            (Value::Numeric(a), Value::Numeric(b)) => a.as_bigint_and_scale() == b.as_bigint_and_scale(),
+            (Value::Text(a), Value::Text(b)) => a == b,
+            (Value::Bytea(a), Value::Bytea(b)) => a == b,
+            (Value::Uuid(a), Value::Uuid(b)) => a == b,
+            (Value::Array(a), Value::Array(b)) => a == b,
+            _ => false,
         }
     }
 }

@@ -10,10 +10,11 @@
 //! A value does not know that it is `char(n)`: to cast one to `text`, apply
 //! [`Function::CharToText`](super::function::Function::CharToText), which drops the padding.
 
+use bigdecimal::num_bigint::Sign;
 use compact_str::CompactString;
 use jiff::tz::TimeZone;
 
-use super::{SqlType, Value, arithmetic, datetime, numeric, text};
+use super::{BigDecimal, SqlType, Value, arithmetic, datetime, numeric, text};
 use crate::error::{Error, Result, sqlstate};
 use crate::storage::row::pad;
 
@@ -150,24 +151,33 @@ fn from_numeric(value: Value, to: SqlType) -> Result<Value> {
     Ok(match to {
         SqlType::Numeric(None) => value,
         SqlType::Numeric(modifier) => return fit_numeric((**number).clone(), modifier),
-        SqlType::Real => Value::Real(finite(numeric::to_f32(number), f32::is_finite, &value, to)?),
+        SqlType::Real => {
+            let real = numeric::to_f32(number);
+            check_float(real.is_finite(), real == 0.0, number, to)?;
+            Value::Real(real)
+        }
         SqlType::DoublePrecision => {
-            Value::Double(finite(numeric::to_f64(number), f64::is_finite, &value, to)?)
+            let double = numeric::to_f64(number);
+            check_float(double.is_finite(), double == 0.0, number, to)?;
+            Value::Double(double)
         }
         _ => return from_integer(whole()?, to),
     })
 }
 
-fn finite<F: Copy>(number: F, is_finite: impl Fn(F) -> bool, value: &Value, to: SqlType) -> Result<F> {
-    if is_finite(number) {
-        return Ok(number);
+/// A number may become neither infinite nor zero.
+fn check_float(is_finite: bool, is_zero: bool, number: &BigDecimal, to: SqlType) -> Result<()> {
+    if is_finite && (!is_zero || number.sign() == Sign::NoSign) {
+        return Ok(());
     }
-    let digits = text::format(value, &TimeZone::UTC);
+    let mut digits = Vec::new();
+    numeric::write(number, &mut digits);
+    let digits = String::from_utf8_lossy(&digits);
     let message = format!("\"{digits}\" is out of range for type {}", to.base_name());
     Err(Error::input(sqlstate::NUMERIC_VALUE_OUT_OF_RANGE, message))
 }
 
-fn fit_numeric(number: super::BigDecimal, modifier: Option<(u16, i16)>) -> Result<Value> {
+fn fit_numeric(number: BigDecimal, modifier: Option<(u16, i16)>) -> Result<Value> {
     Ok(Value::numeric(match modifier {
         Some((precision, scale)) => numeric::apply_modifier(&number, precision, scale)?,
         None => number,

@@ -34,8 +34,6 @@ const MAXIMUM_RESULT_SCALE: i64 = 1000;
 const MINIMUM_SIGNIFICANT_DIGITS: i64 = 16;
 /// PostgreSQL groups four decimal digits; its scale choices are in such groups.
 const GROUP_DIGITS: i64 = 4;
-/// `round` and `trunc` look at no more places than this.
-const MAXIMUM_ROUND_PLACES: i64 = 2000;
 
 /// The decimal digits of a number's magnitude.
 pub type DigitBuffer = SmallVec<[u8; 40]>;
@@ -315,30 +313,53 @@ pub fn with_scale(number: &BigDecimal, scale: i64) -> BigDecimal {
     BigDecimal::new(rescaled, scale)
 }
 
+/// Says what multiplying or dividing by 10 to the `places` will take.
+fn spend_shift(number: &BigDecimal, places: i64) -> Result<()> {
+    let words = number.as_bigint_and_scale().0.bits() / 64 + 1;
+    // The power itself is made by squaring.
+    let power_words = places.unsigned_abs() / 19 + 1;
+    let steps = power_words.saturating_mul(words + power_words / 8);
+    guest::spend(u32::try_from(steps / WORDS_PER_UNIT).unwrap_or(u32::MAX).saturating_add(2))
+}
+
 /// `round(number, places)`; negative places round before the point.
 pub fn round(number: &BigDecimal, places: i64) -> Result<BigDecimal> {
+    // One digit more than a number may have: its first may be rounded up.
+    let places = places.clamp(-MAXIMUM_WHOLE_DIGITS - 1, MAXIMUM_SCALE);
+    spend_shift(number, places)?;
     checked(rounded(number, places))
 }
 
 /// As [`round`]; the result may have a digit more than there may be.
 fn rounded(number: &BigDecimal, places: i64) -> BigDecimal {
-    let places = places.clamp(-MAXIMUM_ROUND_PLACES, MAXIMUM_ROUND_PLACES);
     if places >= 0 {
         return with_scale(number, places);
     }
     let (unscaled, _) = with_scale(&shifted(number, places), 0).into_bigint_and_scale();
-    BigDecimal::new(unscaled * power_of_ten(-places), 0)
+    before_point(unscaled, places)
 }
 
 /// `trunc(number, places)`.
-pub fn truncate(number: &BigDecimal, places: i64) -> BigDecimal {
-    let places = places.clamp(-MAXIMUM_ROUND_PLACES, MAXIMUM_ROUND_PLACES);
+pub fn truncate(number: &BigDecimal, places: i64) -> Result<BigDecimal> {
+    let places = places.clamp(-MAXIMUM_WHOLE_DIGITS, MAXIMUM_SCALE);
+    spend_shift(number, places)?;
+    Ok(truncated(number, places))
+}
+
+fn truncated(number: &BigDecimal, places: i64) -> BigDecimal {
     let (unscaled, scale) = number.as_bigint_and_scale();
     if places >= scale {
         return with_scale(number, places);
     }
-    let kept = &*unscaled / power_of_ten(scale - places);
-    if places >= 0 { BigDecimal::new(kept, places) } else { BigDecimal::new(kept * power_of_ten(-places), 0) }
+    let dropped = scale - places;
+    let kept =
+        if count_digits(&unscaled) <= dropped { BigInt::zero() } else { &*unscaled / power_of_ten(dropped) };
+    if places >= 0 { BigDecimal::new(kept, places) } else { before_point(kept, places) }
+}
+
+/// What is left in front of the point when so many (negative) places are gone.
+fn before_point(kept: BigInt, places: i64) -> BigDecimal {
+    BigDecimal::new(if kept.is_zero() { kept } else { kept * power_of_ten(-places) }, 0)
 }
 
 /// The number times 10 to the `places`, exactly: only the scale changes (it may leave its limits).
@@ -348,12 +369,12 @@ fn shifted(number: &BigDecimal, places: i64) -> BigDecimal {
 }
 
 pub fn floor(number: &BigDecimal) -> Result<BigDecimal> {
-    let whole = truncate(number, 0);
+    let whole = truncated(number, 0);
     checked(if compare(number, &whole) == Ordering::Less { whole - from_i64(1) } else { whole })
 }
 
 pub fn ceiling(number: &BigDecimal) -> Result<BigDecimal> {
-    let whole = truncate(number, 0);
+    let whole = truncated(number, 0);
     checked(if compare(number, &whole) == Ordering::Greater { whole + from_i64(1) } else { whole })
 }
 

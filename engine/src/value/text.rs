@@ -38,19 +38,13 @@ fn out_of_range(sql_type: SqlType, text: &str) -> Error {
 /// blanks are lost. Times without an offset are in `tz`.
 pub fn parse(text: &str, sql_type: SqlType, tz: &TimeZone) -> Result<Value> {
     match sql_type {
-        SqlType::Integer => match parse_integer(text.as_bytes()) {
-            Ok(number) => i32::try_from(number).map(Value::Integer).map_err(|_| out_of_range(sql_type, text)),
-            Err(problem) => Err(problem.into_error(sql_type, text)),
-        },
-        SqlType::BigInt => parse_integer(text.as_bytes())
-            .map(Value::BigInt)
-            .map_err(|problem| problem.into_error(sql_type, text)),
-        SqlType::SmallInt => match parse_integer(text.as_bytes()) {
-            Ok(number) => {
-                i16::try_from(number).map(Value::SmallInt).map_err(|_| out_of_range(sql_type, text))
-            }
-            Err(problem) => Err(problem.into_error(sql_type, text)),
-        },
+        SqlType::Integer => {
+            integer(text, sql_type, i32::MIN.into()).map(|number| Value::Integer(number as i32))
+        }
+        SqlType::BigInt => integer(text, sql_type, i64::MIN).map(Value::BigInt),
+        SqlType::SmallInt => {
+            integer(text, sql_type, i16::MIN.into()).map(|number| Value::SmallInt(number as i16))
+        }
         SqlType::Boolean => parse_boolean(text),
         SqlType::Real => float::parse_real(text),
         SqlType::DoublePrecision => float::parse_double(text),
@@ -85,42 +79,32 @@ pub(crate) fn check_text(text: &str) -> Result<()> {
     Ok(())
 }
 
-enum IntegerProblem {
-    Syntax,
-    Range,
-}
-
-impl IntegerProblem {
-    fn into_error(self, sql_type: SqlType, text: &str) -> Error {
-        match self {
-            IntegerProblem::Syntax => syntax(sql_type, text),
-            IntegerProblem::Range => out_of_range(sql_type, text),
-        }
-    }
-}
-
-/// `[blanks][+-]digits[blanks]`.
-fn parse_integer(text: &[u8]) -> std::result::Result<i64, IntegerProblem> {
-    let blank = |byte: &u8| is_blank(char::from(*byte));
-    let start = text.iter().position(|byte| !blank(byte)).ok_or(IntegerProblem::Syntax)?;
-    let end = text.iter().rposition(|byte| !blank(byte)).map_or(0, |last| last + 1);
-    let (is_negative, digits) = match &text[start..end] {
-        [b'-', rest @ ..] => (true, rest),
-        [b'+', rest @ ..] => (false, rest),
-        all => (false, all),
-    };
-    if digits.is_empty() || !digits.iter().all(u8::is_ascii_digit) {
-        return Err(IntegerProblem::Syntax);
-    }
+/// `[blanks][+-]digits[blanks]`, of a type whose least number is this. Digits that leave the type are out of range, whatever follows them.
+fn integer(text: &str, sql_type: SqlType, least: i64) -> Result<i64> {
+    let bytes = text.as_bytes();
+    let blanks = |from: usize| bytes[from..].iter().take_while(|byte| is_blank(char::from(**byte))).count();
+    let mut at = blanks(0);
+    let is_negative = bytes.get(at) == Some(&b'-');
+    at += usize::from(is_negative || bytes.get(at) == Some(&b'+'));
+    let first = at;
     // Counted downwards, because there is one more negative number.
     let mut number = 0_i64;
-    for digit in digits {
+    while let Some(digit) = bytes.get(at).filter(|byte| byte.is_ascii_digit()) {
         number = number
             .checked_mul(10)
             .and_then(|number| number.checked_sub(i64::from(digit - b'0')))
-            .ok_or(IntegerProblem::Range)?;
+            .filter(|number| *number >= least)
+            .ok_or_else(|| out_of_range(sql_type, text))?;
+        at += 1;
     }
-    if is_negative { Ok(number) } else { number.checked_neg().ok_or(IntegerProblem::Range) }
+    if at == first || at + blanks(at) < bytes.len() {
+        return Err(syntax(sql_type, text));
+    }
+    match number {
+        number if is_negative => Ok(number),
+        number if number == least => Err(out_of_range(sql_type, text)),
+        number => Ok(-number),
+    }
 }
 
 /// Any unambiguous beginning of true, false, yes, no, on, off; or 1, 0.

@@ -64,9 +64,10 @@ impl Binder<'_> {
                 Ok(boolean(Expr::Not(Box::new(condition)), Place::of_expr(expr)))
             }
             // The sign belongs to the number when its type is chosen: -2147483648 is an integer.
-            Ast::UnaryOp { op: ast::UnaryOperator::Minus, expr: inner } if digits_of(inner).is_some() => {
-                let digits = digits_of(inner).unwrap_or_default();
-                self.number(&format!("-{digits}"), Place::of_expr(inner))
+            Ast::UnaryOp { op: ast::UnaryOperator::Minus, .. } if signed_digits(expr).is_some() => {
+                let (digits, is_negative) = signed_digits(expr).unwrap_or_default();
+                let sign = if is_negative { "-" } else { "" };
+                self.number(&format!("{sign}{digits}"), Place::of_expr(expr))
             }
             Ast::UnaryOp { op, expr: inner } => {
                 let operand = self.expression(inner)?;
@@ -472,10 +473,21 @@ pub(crate) fn boolean(expr: Expr, place: Place) -> Bound {
     Bound::typed(evaluation::fold_if_constant(expr), SqlType::Boolean, place)
 }
 
-fn digits_of(expr: &ast::Expr) -> Option<&str> {
-    match expr {
-        ast::Expr::Value(ast::ValueWithSpan { value: ast::Value::Number(digits, _), .. }) => Some(digits),
-        _ => None,
+/// A number, perhaps behind signs and in brackets, and whether it is negative.
+fn signed_digits(mut expr: &ast::Expr) -> Option<(&str, bool)> {
+    let mut is_negative = false;
+    loop {
+        expr = match expr {
+            ast::Expr::Value(ast::ValueWithSpan { value: ast::Value::Number(digits, _), .. }) => {
+                return Some((digits, is_negative));
+            }
+            ast::Expr::Nested(inner) => inner,
+            ast::Expr::UnaryOp { op: ast::UnaryOperator::Minus, expr: inner } => {
+                is_negative = !is_negative;
+                inner
+            }
+            _ => return None,
+        }
     }
 }
 

@@ -20,6 +20,7 @@ enum Accumulator {
     /// Integers: sum and how many.
     Whole(i128, i64),
     Decimal(Option<BigDecimal>, i64),
+    /// A sum begins with the first number, not with 0: it may be -0.
     Double(f64, i64),
     Real(f32, i64),
     Extreme(Value),
@@ -81,7 +82,8 @@ impl Accumulator {
             }
             Accumulator::Double(sum, count) => {
                 if let Value::Double(number) = value {
-                    let total = *sum + number;
+                    let is_first = *count == 0 && kind == AggregateKind::Sum;
+                    let total = if is_first { *number } else { *sum + number };
                     if total.is_infinite() && sum.is_finite() && number.is_finite() {
                         return Err(float_overflow());
                     }
@@ -91,7 +93,8 @@ impl Accumulator {
             }
             Accumulator::Real(sum, count) => {
                 if let Value::Real(number) = value {
-                    let total = *sum + number;
+                    let is_first = *count == 0 && kind == AggregateKind::Sum;
+                    let total = if is_first { *number } else { *sum + number };
                     if total.is_infinite() && sum.is_finite() && number.is_finite() {
                         return Err(float_overflow());
                     }
@@ -100,11 +103,12 @@ impl Accumulator {
                 }
             }
             Accumulator::Extreme(best) => {
+                // Of equal numbers (0 and -0, 1.0 and 1.00) the last.
                 let is_better = best.is_null()
                     || if kind == AggregateKind::Minimum {
-                        compare::total(value, best).is_lt()
+                        compare::total(value, best).is_le()
                     } else {
-                        compare::total(value, best).is_gt()
+                        compare::total(value, best).is_ge()
                     };
                 if is_better {
                     *best = value.clone();

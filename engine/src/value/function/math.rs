@@ -26,7 +26,7 @@ pub(super) fn call(function: Function, arguments: &[Value]) -> Option<Result<Val
             numeric::round(number, i64::from(*places)).map(Value::numeric)
         }
         (Function::Truncate, [Value::Numeric(number), Value::Integer(places)]) => {
-            Ok(Value::numeric(numeric::truncate(number, i64::from(*places))))
+            numeric::truncate(number, i64::from(*places)).map(Value::numeric)
         }
         (Function::Power, [Value::Numeric(base), Value::Numeric(exponent)]) => {
             numeric::power(base, exponent).map(Value::numeric)
@@ -120,7 +120,7 @@ fn decimal(function: Function, number: &BigDecimal) -> Option<Result<BigDecimal>
         Function::Ceiling => numeric::ceiling(number),
         Function::Floor => numeric::floor(number),
         Function::Round => numeric::round(number, 0),
-        Function::Truncate => Ok(numeric::truncate(number, 0)),
+        Function::Truncate => numeric::truncate(number, 0),
         Function::SquareRoot => numeric::square_root(number),
         Function::Exponential => numeric::exponential(number),
         Function::NaturalLogarithm => numeric::logarithm(number),
