@@ -40,6 +40,7 @@ use crate::txn::two_phase_locking::{Purger, TwoPhaseLocking};
 use crate::value::Value;
 
 mod call;
+mod copy;
 #[cfg(test)]
 mod lock_model;
 #[cfg(all(test, not(loom)))]
@@ -50,6 +51,7 @@ mod names;
 
 use self::call::{Call, choose, encode_head};
 pub use self::call::{Logging, LoggingChoice};
+pub use self::copy::create_copy;
 use self::names::NamesDurability;
 pub use crate::txn::{Flow, Interrupt, Savepoint};
 

@@ -28,6 +28,7 @@ pub struct Inspection {
     disk: Arc<dyn Disk>,
     data_directory: PathBuf,
     manifest: Manifest,
+    tolerates_damage: bool,
 }
 
 /// One log record, or the last fragment of a large transaction with all of it.
@@ -92,13 +93,24 @@ impl Inspection {
     /// As [`Inspection::open`].
     pub fn open_on(disk: Arc<dyn Disk>, data_directory: &Path) -> Result<Inspection> {
         match Manifest::load(disk.as_ref(), data_directory)? {
-            Some(manifest) => Ok(Inspection { disk, data_directory: data_directory.to_owned(), manifest }),
+            Some(manifest) => Ok(Inspection {
+                disk,
+                data_directory: data_directory.to_owned(),
+                manifest,
+                tolerates_damage: false,
+            }),
             None => {
                 let message =
                     format!("there is no Hyades database in directory \"{}\"", data_directory.display());
                 Err(Error::input(sqlstate::UNDEFINED_FILE, message))
             }
         }
+    }
+
+    /// Damage in a log is skipped. Behind it log records are found by what they look like, and what their vectors left out is not known.
+    #[must_use]
+    pub fn tolerating_damage(self) -> Inspection {
+        Inspection { tolerates_damage: true, ..self }
     }
 
     pub fn manifest(&self) -> &Manifest {
@@ -165,17 +177,43 @@ impl Inspection {
     ) -> Result<Option<LogEnd>> {
         let directory = incarnation.log_directory(&self.data_directory, log);
         let identity = self.manifest.identity(incarnation.number, log);
-        let mut reader = LogReader::open(&self.disk, &directory, identity, incarnation.first_segments[log])?;
+        let first_segment = incarnation.first_segments[log];
+        let mut reader = match LogReader::open(&self.disk, &directory, identity, first_segment) {
+            Err(_) if self.tolerates_damage => return Ok(None),
+            opened => opened?,
+        };
         let mut walk = Walk::new(log, incarnation)?;
-        while let Some(chunk) = reader.next_chunk()? {
+        loop {
+            let chunk = match reader.next_chunk() {
+                Ok(Some(chunk)) => chunk,
+                Ok(None) if self.tolerates_damage => {
+                    let end = reader.end().cloned();
+                    match reader.skip_damage() {
+                        Ok(true) => {
+                            walk.fragments.clear();
+                            continue;
+                        }
+                        _ => return Ok(end),
+                    }
+                }
+                Ok(None) => return Ok(reader.end().cloned()),
+                Err(_) if self.tolerates_damage => {
+                    // What was read before it.
+                    reader.stop_at(reader.whole_records());
+                    continue;
+                }
+                Err(error) => return Err(error),
+            };
             for record in chunk.records() {
-                let record = record.map_err(|malformed| damaged(log, chunk.start, &malformed))?;
+                let record = match record {
+                    Err(_) if self.tolerates_damage => return Ok(None),
+                    record => record.map_err(|malformed| damaged(log, chunk.start, &malformed))?,
+                };
                 if walk.step(record.start, record.end, record.body, &mut see)?.is_break() {
                     return Ok(None);
                 }
             }
         }
-        Ok(reader.end().cloned())
     }
 
     /// Up to where each log counts: frozen, or for the last incarnation what stands there now.

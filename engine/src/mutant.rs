@@ -57,6 +57,8 @@ pub enum Mutant {
     FragmentsOfAnother,
     /// A transaction takes the stripe of its own worker for the whole table.
     EscalateOneStripe,
+    /// A salvage drops who may depend on what was lost, and not who may depend on what it drops.
+    SalvageForgetsDropped,
 }
 
 #[cfg(any(test, feature = "mutants"))]

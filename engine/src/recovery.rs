@@ -26,11 +26,14 @@ mod command;
 mod cut;
 mod log_source;
 mod replay;
+pub mod salvage;
 mod schedule;
+mod scope;
 mod verify;
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::Ordering;
+use std::time::Instant;
 
 use crate::config::{Config, ProtocolKind};
 use crate::error::{Error, Result, sqlstate};
@@ -41,7 +44,8 @@ use crate::storage::catalog::Catalog;
 
 use self::log_source::{LogSource, SourceOptions};
 use self::replay::Installer;
-use self::schedule::{Replayed, ScheduleOptions};
+use self::schedule::{Replay, Replayed, ScheduleOptions};
+use self::scope::Scope;
 
 pub use self::cut::LogTail;
 pub use self::verify::{state_hash, tables_hash};
@@ -107,39 +111,64 @@ pub fn recover(config: &Config, catalog: &Arc<Catalog>) -> Result<Recovered> {
     let started = crate::sync::now();
     let loaded = Manifest::load(config.disk.as_ref(), &config.data_directory)?;
     let mut manifest = loaded.unwrap_or_else(Manifest::create);
-    let workers = match config.recovery_workers {
-        0 => std::thread::available_parallelism().map_or(1, usize::from),
-        workers => workers,
-    };
+    let workers = workers(config);
     check_log_directories(config, &manifest)?;
     let tails = freeze_ends(config, &mut manifest, workers)?;
 
     let cut_seconds = crate::sync::now().duration_since(started).as_secs_f64();
     let mut report = RecoveryReport { cut_seconds, tails, ..RecoveryReport::default() };
-    let totals = manifest.incarnations.iter().filter_map(Incarnation::frozen_end);
-    let bytes_total = totals.map(|end| end.entries().iter().sum::<u64>()).sum();
+    let bytes_total = bytes_total(&manifest);
     for incarnation in manifest.incarnations.iter().filter(|incarnation| incarnation.logs > 0) {
-        let installer = Installer {
-            catalog: Arc::clone(catalog),
-            compiler: config.routine_compiler.clone(),
-            foundations: incarnation.foundations.clone(),
-            replays_images: config.replay_images,
-            on_progress: config.on_recovery_progress.clone(),
-            started,
-            before: RecoveryProgress {
-                bytes_done: report.log_bytes,
-                bytes_total,
-                transactions: report.transactions,
-                seconds: 0.0,
-            },
-        };
-        replay_incarnation(config, &manifest, incarnation, installer, workers, &mut report)?;
+        let installer = installer(config, catalog, incarnation, &report, bytes_total, started);
+        let end = incarnation.frozen_end().unwrap_or_else(|| LsnVector::zero(incarnation.logs));
+        let scope = Arc::new(Scope::whole(&end));
+        let incarnation = ToReplay { manifest: &manifest, incarnation, scope, workers, is_salvage: false };
+        replay_incarnation(config, &incarnation, Arc::new(installer), &mut report)?;
     }
     let tables = catalog.tables();
     report.tables = tables.len();
     report.rows = tables.iter().map(|table| table.row_count()).sum();
     report.seconds = crate::sync::now().duration_since(started).as_secs_f64();
     Ok(Recovered { manifest, report })
+}
+
+/// How many workers replay.
+fn workers(config: &Config) -> usize {
+    match config.recovery_workers {
+        0 => std::thread::available_parallelism().map_or(1, usize::from),
+        workers => workers,
+    }
+}
+
+/// Bytes of log records up to the ends of all incarnations.
+fn bytes_total(manifest: &Manifest) -> u64 {
+    let ends = manifest.incarnations.iter().filter_map(Incarnation::frozen_end);
+    ends.map(|end| end.entries().iter().sum::<u64>()).sum()
+}
+
+/// What replays the log records of the incarnation, when the earlier ones of the report have been replayed.
+fn installer(
+    config: &Config,
+    catalog: &Arc<Catalog>,
+    incarnation: &Incarnation,
+    report: &RecoveryReport,
+    bytes_total: u64,
+    started: Instant,
+) -> Installer {
+    Installer {
+        catalog: Arc::clone(catalog),
+        compiler: config.routine_compiler.clone(),
+        foundations: incarnation.foundations.clone(),
+        replays_images: config.replay_images,
+        on_progress: config.on_recovery_progress.clone(),
+        started,
+        before: RecoveryProgress {
+            bytes_done: report.log_bytes,
+            bytes_total,
+            transactions: report.transactions,
+            seconds: 0.0,
+        },
+    }
 }
 
 /// Refuses files that are no logs of ours before anything else looks at them.
@@ -195,35 +224,67 @@ fn freeze_ends(config: &Config, manifest: &mut Manifest, workers: usize) -> Resu
     Ok(tails)
 }
 
-fn replay_incarnation(
-    config: &Config,
-    manifest: &Manifest,
-    incarnation: &Incarnation,
-    installer: Installer,
+/// An incarnation of the manifest, and which of its log records count.
+struct ToReplay<'a> {
+    manifest: &'a Manifest,
+    incarnation: &'a Incarnation,
+    scope: Arc<Scope>,
     workers: usize,
+    /// What stands behind the ends of the logs may be damaged, and is not looked at.
+    is_salvage: bool,
+}
+
+impl ToReplay<'_> {
+    /// Reads one of the logs up to its end; `None` if that is its beginning.
+    fn source(&self, config: &Config, log: usize) -> Result<Option<LogSource>> {
+        let ToReplay { manifest, incarnation, scope, .. } = self;
+        if self.is_salvage && scope.end.get(log) == Lsn::ZERO {
+            return Ok(None);
+        }
+        let directory = incarnation.log_directory(&config.data_directory, log);
+        let identity = manifest.identity(incarnation.number, log);
+        let first_segment = incarnation.first_segments[log];
+        let mut reader = LogReader::open(&config.disk, &directory, identity, first_segment)?;
+        if self.is_salvage {
+            reader.stop_at(scope.end.get(log));
+        }
+        let options = SourceOptions {
+            log,
+            is_serial: self.is_serial()?,
+            scope: Arc::clone(scope),
+            was_judged: manifest
+                .incarnations
+                .last()
+                .is_some_and(|newest| newest.number != incarnation.number),
+        };
+        Ok(Some(LogSource::new(reader, options)))
+    }
+
+    fn is_serial(&self) -> Result<bool> {
+        Ok(self.incarnation.protocol_kind()? == ProtocolKind::Serial)
+    }
+}
+
+fn replay_incarnation<R: Replay>(
+    config: &Config,
+    to_replay: &ToReplay<'_>,
+    replay: Arc<R>,
     report: &mut RecoveryReport,
 ) -> Result<()> {
     let begun = crate::sync::now();
-    let end = incarnation.frozen_end().unwrap_or_else(|| LsnVector::zero(incarnation.logs));
-    let is_serial = incarnation.protocol_kind()? == ProtocolKind::Serial;
-    let newest = manifest.incarnations.last();
-    let was_judged = newest.is_some_and(|newest| newest.number != incarnation.number);
-    let discarded = Arc::new(AtomicU64::new(0));
+    let ToReplay { incarnation, scope, .. } = to_replay;
     let mut sources = Vec::new();
     for log in 0..incarnation.logs {
-        let directory = incarnation.log_directory(&config.data_directory, log);
-        let identity = manifest.identity(incarnation.number, log);
-        let reader = LogReader::open(&config.disk, &directory, identity, incarnation.first_segments[log])?;
-        let options =
-            SourceOptions { log, is_serial, end: end.clone(), discarded: Arc::clone(&discarded), was_judged };
-        sources.push((LogSource::new(reader, options), end.get(log).0));
+        let end = scope.end.get(log);
+        sources.push((to_replay.source(config, log)?, end.0));
     }
-    let options = ScheduleOptions { workers, mode: config.recovery_mode, is_serial };
-    let Replayed { transactions, was_serial } = schedule::run(sources, Arc::new(installer), options)?;
-    let log_bytes = (0..incarnation.logs).map(|log| end.get(log)).map(|Lsn(bytes)| bytes).sum::<u64>();
+    let is_serial = to_replay.is_serial()?;
+    let options = ScheduleOptions { workers: to_replay.workers, mode: config.recovery_mode, is_serial };
+    let Replayed { transactions, was_serial } = schedule::run(sources, replay, options)?;
+    let log_bytes = (0..incarnation.logs).map(|log| scope.end.get(log)).map(|Lsn(bytes)| bytes).sum::<u64>();
     report.transactions += transactions;
     report.was_serial = was_serial;
-    report.discarded += discarded.load(Ordering::Relaxed);
+    report.discarded += scope.zombies.load(Ordering::Relaxed);
     report.logs = incarnation.logs;
     report.incarnations += 1;
     report.log_bytes += log_bytes;

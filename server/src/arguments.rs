@@ -9,6 +9,7 @@ use hyades_bench::command::BenchArguments;
 use hyades_server::connection::Limits;
 use hyades_server::log_command::LogCommand;
 use hyades_server::logging::LogFormat;
+use hyades_server::recover_command::RecoverArguments;
 use hyades_server::scram::Verifier;
 use hyades_server::serve::{AuthenticationKind, Options, Sentence};
 use hyades_server::users::{DEFAULT_USER, PASSWORD_VARIABLE, Users};
@@ -35,6 +36,8 @@ pub(crate) enum Command {
     /// Look at the logs of a database, running or not.
     #[command(subcommand)]
     Log(LogCommand),
+    /// Make a new database of what the logs of another one hold, damaged ones too.
+    Recover(RecoverArguments),
     /// Read a password from standard input and print a line for --user-file.
     Password {
         /// The user whose password it is.

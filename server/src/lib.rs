@@ -2,13 +2,14 @@
 //!
 //! Reading order: [`codec`] (bytes), [`scram`] and [`users`] (who gets in), [`registry`] (who is connected),
 //! [`connection`] (one client's conversation), [`serve`] (the whole life of a server process). Beside it: [`log_command`]
-//! (looking at logs).
+//! (looking at logs) and [`recover_command`] (making a new database of them).
 
 pub mod codec;
 pub mod connection;
 pub mod hang_up;
 pub mod log_command;
 pub mod logging;
+pub mod recover_command;
 pub mod registry;
 pub mod scram;
 pub mod serve;

@@ -10,7 +10,7 @@ use clap::Parser;
 use hyades::engine::memory::Counted;
 use hyades_server::scram::Verifier;
 use hyades_server::serve::{Ended, Sentence};
-use hyades_server::{log_command, logging, serve};
+use hyades_server::{log_command, logging, recover_command, serve};
 use rustix::termios::{LocalModes, OptionalActions, tcgetattr, tcsetattr};
 
 use crate::arguments::{Arguments, Command, ServeArguments};
@@ -31,6 +31,7 @@ fn main() -> ExitCode {
         Command::Bench(arguments) => memory::reserve(arguments.reserve_memory_mib)
             .and_then(|()| hyades_bench::command::run(&arguments).map_err(|error| format!("{error:#}"))),
         Command::Log(command) => log_command::run(&command),
+        Command::Recover(arguments) => recover_command::run(&arguments),
         Command::Password { user } => print_user_line(&user),
     };
     match outcome {

@@ -47,6 +47,7 @@ use crate::connection::stream::ClientStream;
 use crate::connection::{self, Client, Handover, Limits};
 use crate::hang_up::HangUpWatch;
 use crate::logging::seldom::{Seldom, seldom};
+use crate::recover_command::with_hint;
 use crate::registry::{Phase, Registry};
 use crate::users::Users;
 
@@ -282,11 +283,12 @@ async fn on_thread<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static)
 
 async fn open_database(mut config: Config) -> Result<Database, Sentence> {
     let line = progress::attach(&mut config);
+    let data_directory = config.data_directory.clone();
     let opened = on_thread(move || Database::open(config)).await;
     if let Some(line) = line {
         line.clear();
     }
-    opened?.map_err(|error| error.to_string())
+    opened?.map_err(|error| with_hint(&error, &data_directory))
 }
 
 fn report_recovery(report: &RecoveryReport) {

@@ -133,6 +133,7 @@ pub struct Life {
     waiting: Vec<(usize, Durability)>,
     random: StdRng,
     calls: Calls,
+    has_ballast: bool,
 }
 
 impl Life {
@@ -148,12 +149,18 @@ impl Life {
         let sessions = 0..ScriptOptions::default().sessions;
         let clients = sessions.map(|_| Client::new(engine)).collect::<Result<Vec<_>>>()?;
         let random = StdRng::seed_from_u64(seed);
-        Ok(Life { clients, waiting: Vec::new(), random, calls: Calls::Never })
+        Ok(Life { clients, waiting: Vec::new(), random, calls: Calls::Never, has_ballast: true })
     }
 
     /// As [`Life::begin`], with transactions that are calls.
     pub fn begin_with(engine: &dyn Engine, seed: u64, calls: Calls) -> Result<Life> {
         Ok(Life { calls, ..Life::begin(engine, seed)? })
+    }
+
+    /// No transaction stores a text beside its steps.
+    #[must_use]
+    pub fn without_ballast(self) -> Life {
+        Life { has_ballast: false, ..self }
     }
 
     /// Until the end of the range or the first error.
@@ -177,9 +184,10 @@ impl Life {
     pub fn run_one(&mut self, script: &Script, number: usize) -> Result<Durability> {
         let transaction = &script.transactions[number];
         let client = &mut self.clients[transaction.session];
+        let text = ballast(number).filter(|_| self.has_ballast);
         client.begin();
         if let Some(logging) = self.calls.logging(number) {
-            return run_as_call(client, script, number, logging);
+            return run_as_call(client, (script, number, text), logging);
         }
         let mut work = || -> Result<()> {
             for step in &transaction.steps {
@@ -193,8 +201,8 @@ impl Life {
             if !transaction.is_writing() {
                 return Ok(());
             }
-            if let Some(text) = ballast(number) {
-                client.put_text(number as u64, &text)?;
+            if let Some(text) = &text {
+                client.put_text(number as u64, text)?;
             }
             client.note(number as u64)
         };
@@ -215,7 +223,11 @@ impl Life {
 }
 
 /// The whole transaction as one call.
-fn run_as_call(client: &mut Client, script: &Script, number: usize, logging: Logging) -> Result<Durability> {
+fn run_as_call(
+    client: &mut Client,
+    (script, number, text): (&Script, usize, Option<String>),
+    logging: Logging,
+) -> Result<Durability> {
     let transaction = &script.transactions[number];
     let mut arguments = vec![big(number as i64)];
     for step in &transaction.steps {
@@ -230,7 +242,7 @@ fn run_as_call(client: &mut Client, script: &Script, number: usize, logging: Log
         arguments.extend([4, 0, 0].map(big));
     }
     arguments.push(big(i64::from(transaction.is_writing())));
-    arguments.push(ballast(number).map_or(Value::Null, Value::text));
+    arguments.push(text.map_or(Value::Null, Value::text));
     let choice =
         client.call_inside("script", &arguments, logging).inspect_err(|_| drop(client.rollback()))?;
     assert_eq!(choice == LoggingChoice::Command, logging == Logging::Command, "{choice:?}");

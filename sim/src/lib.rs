@@ -5,7 +5,7 @@
 //! transactions and the model that says which states may be found after a crash), `client` (the engine through its public door), `routines` (calls, logged as
 //! commands or as data), `crash` (a script's
 //! life on a disk that dies, and what recovery must then find), `single_faults` (files of a database at rest that lose or change
-//! something), `workload` (concurrent
+//! something), `salvage` (what is kept of databases that were damaged), `workload` (concurrent
 //! list-append sessions, before and after crashes), `given_up` (a COMMIT that is cancelled, and another one).
 //!
 //! Everything random comes from a seed that the caller gives, so a failure is repeated by its seed.
@@ -17,6 +17,7 @@ pub mod given_up;
 pub mod hand_written;
 pub mod history;
 pub mod routines;
+pub mod salvage;
 pub mod script;
 pub mod serializability;
 pub mod single_faults;

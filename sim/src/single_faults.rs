@@ -5,7 +5,7 @@
 //!
 //! | verdict | |
 //! |---|---|
-//! | refused | with the name of a file, and nothing is written |
+//! | refused | with the name of a file, and nothing is written; a salvage keeps what could have been |
 //! | identical | the state hash of the undamaged database, before and after the start |
 //! | torn | only where the process was killed: one log ends where its last block began, and the report says that it is torn there |
 //! | vanished | the same, if nothing is left of that block: as if it had never been written, so nobody can tell; the report names the place |
@@ -19,10 +19,11 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use hyades_engine::config::Config;
-use hyades_engine::db::{Logging, open};
+use hyades_engine::db::{Logging, create_copy, open};
 use hyades_engine::disk::{Disk, SECTOR_BYTES};
 use hyades_engine::log::manifest::{Incarnation, Manifest};
 use hyades_engine::log::store::LogReader;
+use hyades_engine::recovery::salvage::salvage;
 use hyades_engine::recovery::{LogTail, recover, tables_hash};
 use hyades_engine::storage::catalog::Catalog;
 use hyades_engine::storage::routine::Routine;
@@ -346,6 +347,7 @@ impl Subject {
                     let changes: Vec<_> = changes.filter_map(|at| damaged.describe_operation(at)).collect();
                     return Err(format!("refused ({error}), but something was written: {changes:?}"));
                 }
+                self.judge_salvage(damaged).map_err(|wrong| format!("refused ({error}), then {wrong}"))?;
                 let message = error.to_string();
                 return if message.contains(DATA) || message.contains("log ") {
                     Ok(Verdict::Refused)
@@ -373,6 +375,27 @@ impl Subject {
         let observed = Observed::read(&*engine).map_err(|error| format!("cannot be read: {error}"))?;
         observed.check(&self.script, &BTreeSet::new())?;
         Ok(if vanished { Verdict::Vanished } else { Verdict::Torn })
+    }
+
+    /// Of what was refused a salvage keeps something that could have been, and writes to nobody else's files.
+    fn judge_salvage(&self, damaged: &SimulatedDisk) -> Result<(), String> {
+        let before = files(damaged);
+        let salvaged = salvage(&self.config(damaged));
+        if files(damaged) != before {
+            return Err("the salvage writes to the damaged database".to_owned());
+        }
+        // What is missing is the manifest, or whole; then nobody knows what the logs are.
+        let Ok((catalog, _)) = salvaged else {
+            return match Manifest::load(damaged, Path::new(DATA)) {
+                Ok(Some(_)) => Err("the salvage fails, although the manifest is whole".to_owned()),
+                _ => Ok(()),
+            };
+        };
+        let copy = SimulatedDisk::new(0);
+        let copied = create_copy(&self.config(&copy), &catalog).and_then(|()| open(self.config(&copy)));
+        let engine = copied.map_err(|error| format!("the salvage cannot be copied: {error}"))?;
+        let observed = Observed::read(&*engine).map_err(|error| format!("cannot be read: {error}"))?;
+        observed.check(&self.script, &BTreeSet::new()).map_err(|wrong| format!("salvaged: {wrong}"))
     }
 
     /// Whether the logs end where they did, but for one that ends where its last block began, and is said to. Answers whether that

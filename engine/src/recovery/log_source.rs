@@ -1,7 +1,7 @@
 //! One log as the schedule sees it: batches of transactions that count, with their whole pre-append LVs.
 //!
 //! Judged here, record by record (pitfall 8): a transaction is recovered if its end and its LV are covered by the ELV; all others
-//! are zombies, counted and passed. Anchors decompress the vectors behind them, fragments are put together until the last one, which carries
+//! are zombies, counted and passed. A salvage drops more (`Scope`). Anchors decompress the vectors behind them, fragments are put together until the last one, which carries
 //! the LV (pitfall 11).
 //!
 //! Chunks are handed out in small batches, so that several workers find work near the front of one log. An anchor begins a batch: most
@@ -11,9 +11,10 @@
 
 use std::collections::HashMap;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::Ordering;
 
 use super::schedule::{Batch, BatchBytes, BatchEntry, Source};
+use super::scope::{Scope, Verdict};
 use crate::error::{Error, Result};
 use crate::log::record::{Commit, Malformed, RecordBody, Records};
 use crate::log::store::{Chunk, LogReader};
@@ -27,10 +28,7 @@ pub(super) struct SourceOptions {
     pub(super) log: usize,
     /// Without LSN vectors: each record depends on all before it.
     pub(super) is_serial: bool,
-    /// The ELV.
-    pub(super) end: LsnVector,
-    /// Counts zombies.
-    pub(super) discarded: Arc<AtomicU64>,
+    pub(super) scope: Arc<Scope>,
     /// An earlier recovery has judged this incarnation.
     pub(super) was_judged: bool,
 }
@@ -54,6 +52,8 @@ pub(super) struct LogSource {
     position: Lsn,
     /// The last anchor, lowered to the ELV.
     anchor: LsnVector,
+    /// Whether a transaction whose LV says nothing but the anchor is kept.
+    is_anchor_kept: bool,
     /// Where in the batch's vectors the anchor stands, once a record needed it.
     anchor_place: Option<usize>,
     vector: LsnVector,
@@ -68,9 +68,10 @@ impl LogSource {
             reader,
             chunk: None,
             position: Lsn::ZERO,
-            anchor: LsnVector::zero(options.end.len()),
+            anchor: LsnVector::zero(options.scope.end.len()),
+            is_anchor_kept: true,
             anchor_place: None,
-            vector: LsnVector::zero(options.end.len()),
+            vector: LsnVector::zero(options.scope.end.len()),
             fragments: HashMap::new(),
             is_cut_off: false,
             options,
@@ -79,7 +80,7 @@ impl LogSource {
 
     /// Takes over the next records of the chunk, up to the ELV.
     fn take_records(&mut self, chunk: &SharedChunk, batch: &mut Batch) -> Result<()> {
-        let limit = self.options.end.get(self.options.log);
+        let limit = self.options.scope.end.get(self.options.log);
         let first = self.position;
         let offset = (first.0 - chunk.start.0) as usize;
         let origin = chunk.bytes.as_ptr() as usize;
@@ -112,7 +113,8 @@ impl LogSource {
                 }
                 RecordBody::Anchor(anchor) => {
                     self.anchor.copy_from(anchor.entries());
-                    self.anchor.lower(self.options.end.entries());
+                    self.anchor.lower(self.options.scope.known.entries());
+                    self.is_anchor_kept = self.anchor.is_covered_by(self.options.scope.limit.entries());
                     self.anchor_place = None;
                 }
                 RecordBody::Filler => {}
@@ -123,6 +125,10 @@ impl LogSource {
         }
         if !self.options.is_serial {
             batch.floor.extend_from_slice(self.anchor.entries());
+            if !self.is_anchor_kept {
+                // Nothing is kept of what stands here, and nothing is to wait for.
+                batch.floor.fill(0);
+            }
         }
         batch.end = self.position.0;
         batch.bytes = Arc::clone(&chunk.bytes);
@@ -137,27 +143,29 @@ impl LogSource {
         operations: BatchBytes,
         batch: &mut Batch,
     ) -> Result<()> {
-        let vector = if self.options.is_serial {
-            batch.vectors.push(start.0);
-            batch.vectors.len() - 1
-        } else if commit.vector.is_empty() {
-            self.place_anchor(batch)
-        } else {
-            let anchor = self.anchor.entries();
-            let decompressed = commit.vector.decompress(anchor, &mut self.vector);
+        let mut verdict = Verdict::Kept;
+        if self.options.is_serial {
+            self.vector.copy_from(&[start.0]);
+            verdict = self.judge(end);
+        } else if !commit.vector.is_empty() || !self.is_anchor_kept || self.has_condemned() {
+            let decompressed = commit.vector.decompress(self.anchor.entries(), &mut self.vector);
             decompressed.map_err(|malformed| self.damaged(start, &malformed))?;
             self.revive_zombies();
-            if !self.is_recovered() {
-                self.options.discarded.fetch_add(1, Ordering::Relaxed);
-                return Ok(());
-            }
+            verdict = self.judge(end);
+        }
+        if self.is_cut_off {
+            verdict = Verdict::Zombie;
+        }
+        if verdict != Verdict::Kept {
+            self.options.scope.count(self.options.log, end, verdict);
+            return Ok(());
+        }
+        let vector = if commit.vector.is_empty() && !self.options.is_serial {
+            self.place_anchor(batch)
+        } else {
             batch.vectors.extend_from_slice(self.vector.entries());
             batch.vectors.len() - self.vector.len()
         };
-        if self.is_cut_off {
-            self.options.discarded.fetch_add(1, Ordering::Relaxed);
-            return Ok(());
-        }
         if batch.vectors[vector + self.own_entry()] > start.0 {
             let reason = "a transaction depends on what was appended after it";
             return Err(self.damaged(start, &Malformed { offset: 0, reason }));
@@ -178,19 +186,23 @@ impl LogSource {
         })
     }
 
-    /// Whether all that the transaction depends on survived.
-    fn is_recovered(&mut self) -> bool {
-        let is_recovered = self.vector.is_covered_by(self.options.end.entries());
-        if !is_recovered && mutant::is_active(Mutant::CommitInLogOrder) {
+    fn has_condemned(&self) -> bool {
+        !self.options.scope.condemned.is_empty()
+    }
+
+    /// What becomes of the transaction whose vector is at hand.
+    fn judge(&mut self, end: Lsn) -> Verdict {
+        let verdict = self.options.scope.judge(self.options.log, end, self.vector.entries());
+        if verdict == Verdict::Zombie && mutant::is_active(Mutant::CommitInLogOrder) {
             self.is_cut_off = true;
         }
-        is_recovered
+        verdict
     }
 
     /// The bug of pitfall 15: as if what was appended after the first recovery had made every log long enough.
     fn revive_zombies(&mut self) {
         if self.options.was_judged && mutant::is_active(Mutant::ZombiesRevived) {
-            self.vector.lower(self.options.end.entries());
+            self.vector.lower(self.options.scope.end.entries());
         }
     }
 
@@ -200,7 +212,7 @@ impl LogSource {
         }
         // The files were longer when the ELV was frozen.
         if let Some(end) = self.reader.end() {
-            end.check(self.options.end.get(self.options.log))?;
+            end.check(self.options.scope.end.get(self.options.log))?;
         }
         let reason = "it is shorter than the manifest says";
         Err(self.damaged(self.reader.position(), &Malformed { offset: 0, reason }))
@@ -218,9 +230,9 @@ impl LogSource {
 
 impl Source for LogSource {
     fn fill(&mut self, batch: &mut Batch) -> Result<bool> {
-        if self.position >= self.options.end.get(self.options.log) {
+        if self.position >= self.options.scope.end.get(self.options.log) {
             let unfinished = std::mem::take(&mut self.fragments).len() as u64;
-            self.options.discarded.fetch_add(unfinished, Ordering::Relaxed);
+            self.options.scope.zombies.fetch_add(unfinished, Ordering::Relaxed);
             return Ok(false);
         }
         let chunk = match self.chunk.take().filter(|chunk| chunk.end() > self.position) {

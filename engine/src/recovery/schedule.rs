@@ -104,6 +104,13 @@ pub(crate) trait Source: Send + 'static {
     fn fill(&mut self, batch: &mut Batch) -> Result<bool>;
 }
 
+/// A log of which nothing counts has no source.
+impl<S: Source> Source for Option<S> {
+    fn fill(&mut self, batch: &mut Batch) -> Result<bool> {
+        self.as_mut().map_or(Ok(false), |source| source.fill(batch))
+    }
+}
+
 /// What replaying means.
 pub(crate) trait Replay: Send + Sync + 'static {
     /// What one worker keeps between records.

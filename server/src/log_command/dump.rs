@@ -10,7 +10,8 @@ use std::ops::ControlFlow;
 
 use clap::Args;
 use hyades_engine::catalog::{TableDefinition, TableId};
-use hyades_engine::inspect::{Entry, EntryBody, Schema, TransactionEntry};
+use hyades_engine::inspect::{Entry, EntryBody, Inspection, Schema, TransactionEntry};
+use hyades_engine::log::manifest::Incarnation;
 use hyades_engine::log::record::{Command, Malformed, Operation};
 use hyades_engine::lsn::LsnVector;
 use hyades_engine::storage::row::RowLayout;
@@ -86,7 +87,8 @@ struct Call {
     write_set_hash: String,
 }
 
-struct Printer {
+/// Prints records of one incarnation.
+pub(crate) struct Printer {
     tables: HashMap<TableId, KnownTable>,
     schema: Schema,
     ends: LsnVector,
@@ -108,14 +110,7 @@ pub(super) fn run(arguments: &DumpArguments, out: &mut dyn Write) -> Result<(), 
             )));
         }
     };
-    let schema = inspection.schema(incarnation)?;
-    let printer = Printer {
-        tables: schema.tables.iter().map(|(id, definition)| (*id, KnownTable::new(definition))).collect(),
-        schema,
-        ends: inspection.ends(incarnation)?,
-        is_serial: incarnation.protocol == "serial",
-        is_json: arguments.common.json,
-    };
+    let printer = Printer::new(&inspection, incarnation, arguments.common.json)?;
     if let Some(warning) = warning(&inspection, incarnation).filter(|_| !printer.is_json) {
         writeln!(out, "note: {warning}")?;
     }
@@ -143,6 +138,29 @@ pub(super) fn run(arguments: &DumpArguments, out: &mut dyn Write) -> Result<(), 
 }
 
 impl Printer {
+    pub(crate) fn new(
+        inspection: &Inspection,
+        incarnation: &Incarnation,
+        is_json: bool,
+    ) -> Result<Printer, Failure> {
+        let schema = inspection.schema(incarnation)?;
+        let tables = schema.tables.iter().map(|(id, definition)| (*id, KnownTable::new(definition)));
+        Ok(Printer {
+            tables: tables.collect(),
+            schema,
+            ends: inspection.ends(incarnation)?,
+            is_serial: incarnation.protocol == "serial",
+            is_json,
+        })
+    }
+
+    /// What a transaction did, a line for each operation.
+    pub(crate) fn operations(&self, transaction: &TransactionEntry<'_>) -> String {
+        transaction
+            .operations()
+            .fold(String::new(), |text, operation| text + "    " + &self.shown(operation).text() + "\n")
+    }
+
     fn print(&self, entry: &Entry<'_>, out: &mut dyn Write) -> std::io::Result<()> {
         if self.is_json { writeln!(out, "{}", self.json(entry)) } else { write!(out, "{}", self.text(entry)) }
     }
@@ -197,11 +215,8 @@ impl Printer {
                     1 => String::new(),
                     fragments => format!(" {fragments} fragments"),
                 };
-                writeln!(text, "transaction {bytes} bytes{vector}{barrier}{fragments}{lost}").map(|()| {
-                    for operation in transaction.operations() {
-                        let _ = writeln!(text, "    {}", self.shown(operation).text());
-                    }
-                })
+                let operations = self.operations(transaction);
+                write!(text, "transaction {bytes} bytes{vector}{barrier}{fragments}{lost}\n{operations}")
             }
             EntryBody::Fragment { transaction, .. } => {
                 writeln!(text, "fragment {bytes} bytes of transaction {transaction}")

@@ -19,4 +19,5 @@ mod procedures;
 mod process;
 mod psql;
 mod raw;
+mod recover_command;
 mod wire;

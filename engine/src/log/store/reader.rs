@@ -21,6 +21,8 @@
 //! behind a segment is begun only when the segment's first block is durable (`segment`). So the loss of a whole segment at the end of a log
 //! is seen too; that of the last block alone cannot be told from a write that never arrived.
 
+mod beyond_damage;
+
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -160,6 +162,8 @@ pub struct LogReader {
     segment: Segment,
     /// Segments prepared behind the last one in use, if the log says so and was not closed.
     prepared_ahead: Option<u64>,
+    /// Nothing is read once all whole records up to here have been.
+    stop: u64,
     /// Bytes of the current file from `window_offset` on.
     window: Vec<u8>,
     window_offset: u64,
@@ -205,6 +209,7 @@ impl LogReader {
             identity,
             segment,
             prepared_ahead: None,
+            stop: u64::MAX,
             window: Vec::new(),
             window_offset: 0,
             position: header.position,
@@ -223,9 +228,20 @@ impl LogReader {
         self
     }
 
-    /// The next whole records; `None` at the end, and [`LogReader::end`] then says why.
+    /// Reads nothing behind the whole records that end here: what stands there may be damaged.
+    pub fn stop_at(&mut self, position: Lsn) {
+        self.stop = position.0;
+    }
+
+    /// The end of the last whole record that was read.
+    pub fn whole_records(&self) -> Lsn {
+        Lsn(self.chunk_start + self.whole as u64)
+    }
+
+    /// The next whole records; `None` at the end, and [`LogReader::end`] then says why. After an error, those that had been read before it
+    /// are handed out once [`LogReader::stop_at`] says that they are all.
     pub fn next_chunk(&mut self) -> Result<Option<Chunk>> {
-        while self.end.is_none() && self.whole < CHUNK_BYTES {
+        while self.end.is_none() && self.whole < CHUNK_BYTES && self.whole_records().0 < self.stop {
             self.read_block()?;
             self.find_whole_records()?;
         }
@@ -328,7 +344,7 @@ impl LogReader {
         if exists {
             self.enter_unusable(&path, sequence)?;
             behind = match behind {
-                None => self.valid_block_behind(0)?,
+                None => self.valid_block_behind(0)?.map(|(_, position)| position),
                 found => found,
             };
             remains = self.torn_bytes(0)?;
@@ -364,7 +380,7 @@ impl LogReader {
         let (offset, path) = (self.segment.offset, self.segment.path.clone());
         let is_blank = self.view(offset, SECTOR_BYTES)?.iter().all(|byte| *byte == 0);
         let behind = match self.valid_block_behind(offset)? {
-            Some(next) => Some(next),
+            Some((_, position)) => Some(position),
             None => self.used_segment_behind(self.segment.sequence)?,
         };
         let torn_bytes = self.torn_bytes(offset)?;
@@ -402,10 +418,14 @@ impl LogReader {
         Ok(bytes.iter().rposition(|byte| *byte != 0).map_or(0, |last| last as u64 + 1))
     }
 
-    /// The position of any valid later block in the rest of this file.
-    fn valid_block_behind(&mut self, offset: u64) -> Result<Option<Lsn>> {
+    /// Offset and position of the first valid later block in the rest of this file, behind the sector at this offset.
+    fn valid_block_behind(&mut self, offset: u64) -> Result<Option<(u64, Lsn)>> {
+        self.valid_block_from(offset + SECTOR_BYTES as u64)
+    }
+
+    fn valid_block_from(&mut self, offset: u64) -> Result<Option<(u64, Lsn)>> {
         let identity = self.identity;
-        let mut offset = offset + SECTOR_BYTES as u64;
+        let mut offset = offset;
         while offset < self.segment.segment_bytes {
             let bytes = self.view(offset, MAX_BLOCK_BYTES)?;
             if bytes.is_empty() {
@@ -425,7 +445,7 @@ impl LogReader {
                     let position = self.position;
                     let block = self.view(offset, length)?;
                     if header.position > position && block.len() == length && check_block(block) {
-                        return Ok(Some(Lsn(header.position)));
+                        return Ok(Some((offset, Lsn(header.position))));
                     }
                     offset += SECTOR_BYTES as u64;
                 }
@@ -476,7 +496,9 @@ impl LogReader {
 
     /// Moves `whole` to the end of the last whole record in `pending`.
     fn find_whole_records(&mut self) -> Result<()> {
-        while let Some(length) = record_length(&self.pending[self.whole..]) {
+        while self.whole_records().0 < self.stop
+            && let Some(length) = record_length(&self.pending[self.whole..])
+        {
             let length = length.map_err(|malformed| {
                 let position = self.chunk_start + self.whole as u64;
                 let path = self.segment.path.display();

@@ -1,0 +1,143 @@
+//! A new database with the state of another one: what it holds now, without its history.
+//!
+//! The schema is one transaction, and the rows follow it in transactions of [`TRANSACTION_BYTES`], each ordered after the schema and after nothing else.
+//! Definitions keep their numbers, so that a copy and its original have the same state hash.
+
+use std::ops::Bound;
+
+use crossbeam_epoch as epoch;
+
+use super::check;
+use crate::catalog::CatalogChange;
+use crate::config::{Config, ProtocolKind};
+use crate::disk::restrict;
+use crate::error::{Error, Result, sqlstate};
+use crate::log::Logs;
+use crate::log::manifest::{Manifest, lock_data_directory};
+use crate::log::record::OperationsWriter;
+use crate::protocol::serial::Serial;
+use crate::protocol::taurus::Taurus;
+use crate::protocol::{AccessMode, Append, AppendProgress, CommitPayload, Protocol, Trace};
+use crate::storage::catalog::Catalog;
+use crate::storage::scan_batch::{ScanBatch, ScanDirection};
+use crate::storage::table::Table;
+
+/// A transaction ends with the page of an index that reaches this many bytes.
+const TRANSACTION_BYTES: usize = 256 << 10;
+
+/// Begins a database in `config.data_directory`, which must be empty or not exist, with everything that the catalog holds, and closes it.
+/// Nothing may change in the catalog meanwhile.
+///
+/// # Errors
+/// A directory that holds something, a protocol without logs, and whatever the disk refuses.
+pub fn create_copy(config: &Config, catalog: &Catalog) -> Result<()> {
+    check(config)?;
+    let directory_lock = lock_data_directory(&config.disk, &config.data_directory)?;
+    if Manifest::load(config.disk.as_ref(), &config.data_directory)?.is_some() {
+        let name = config.data_directory.display();
+        let message = format!("directory \"{name}\" holds a database already");
+        return Err(Error::fatal(sqlstate::OBJECT_NOT_IN_PREREQUISITE_STATE, message));
+    }
+    restrict(config.disk.as_ref(), &config.data_directory)?;
+    let mut manifest = Manifest::create();
+    match config.protocol {
+        ProtocolKind::None => {
+            let message = "a copy needs a protocol with logs, not none";
+            return Err(Error::input(sqlstate::INVALID_PARAMETER_VALUE, message));
+        }
+        ProtocolKind::Serial => write(&Serial::new(Logs::start(config, &mut manifest)?), catalog)?,
+        ProtocolKind::Taurus => write(&Taurus::new(Logs::start(config, &mut manifest)?), catalog)?,
+    }
+    drop(directory_lock);
+    Ok(())
+}
+
+/// Appends everything and stops the protocol, so that it is durable.
+fn write<P: Protocol>(protocol: &P, catalog: &Catalog) -> Result<()> {
+    let mut writer = Writer {
+        protocol,
+        dependencies: protocol.new_dependencies(),
+        schema: protocol.new_tuple_meta(),
+        operations: OperationsWriter::new(),
+        progress: AppendProgress::default(),
+        worker: 0,
+    };
+    let tables = catalog.tables();
+    for table in &tables {
+        let definition = (*table.definition()).clone();
+        writer.operations.change_catalog(&CatalogChange::CreateTable { id: table.id(), definition })?;
+    }
+    for routine in catalog.routines() {
+        let (id, definition) = (routine.id, routine.definition.clone());
+        writer.operations.change_catalog(&CatalogChange::CreateRoutine { id, definition, replaces: None })?;
+    }
+    writer.commit(true)?;
+    for table in &tables {
+        writer.copy_rows(table)?;
+    }
+    writer.commit(false)?;
+    protocol.shutdown()
+}
+
+struct Writer<'p, P: Protocol> {
+    protocol: &'p P,
+    dependencies: P::Dependencies,
+    /// Where the transaction that made the schema leaves its trace.
+    schema: P::TupleMeta,
+    operations: OperationsWriter,
+    progress: AppendProgress,
+    /// Takes turns, so that all logs are used.
+    worker: usize,
+}
+
+impl<P: Protocol> Writer<'_, P> {
+    /// Commits what has been gathered, if anything.
+    fn commit(&mut self, is_schema: bool) -> Result<()> {
+        if self.operations.is_empty() {
+            return Ok(());
+        }
+        let protocol = self.protocol;
+        protocol.begin(&mut self.dependencies);
+        protocol.acquired(AccessMode::Read, &self.schema, &mut self.dependencies);
+        let payload = CommitPayload { operations: self.operations.as_bytes(), is_barrier: is_schema };
+        let token = loop {
+            let worker = self.worker;
+            match protocol.log_commit(worker, &mut self.dependencies, &payload, &mut self.progress)? {
+                Append::Done(token) => break token,
+                Append::Wait(ticket) => ticket.wait(),
+            }
+        };
+        if is_schema {
+            protocol.released(AccessMode::Write, &mut self.schema, &token, Trace::Data);
+        }
+        self.progress.reset();
+        self.operations.clear();
+        self.worker += 1;
+        Ok(())
+    }
+
+    fn copy_rows(&mut self, table: &Table) -> Result<()> {
+        let state = table.shared_state();
+        let mut batch = ScanBatch::new();
+        let mut last: Option<Vec<u8>> = None;
+        loop {
+            let from = last.as_deref().map_or(Bound::Unbounded, Bound::Excluded);
+            {
+                let guard = epoch::pin();
+                let page = state.index().scan(from, ScanDirection::Forward, usize::MAX, &mut batch, &guard);
+                for (key, record) in page.iter() {
+                    if let Some(row) = record.row(&guard) {
+                        self.operations.put(table.id(), key, row);
+                    }
+                }
+            }
+            if self.operations.len() >= TRANSACTION_BYTES {
+                self.commit(false)?;
+            }
+            if batch.reaches_end() {
+                return Ok(());
+            }
+            last = batch.last_key().map(<[u8]>::to_vec);
+        }
+    }
+}

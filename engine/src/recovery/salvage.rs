@@ -1,0 +1,380 @@
+//! Salvage: what can be kept of logs that recovery refuses.
+//!
+//! Recovery opens a database whole or not at all. A salvage drops what is damaged and every transaction that may depend on it, and keeps the
+//! rest. What may depend on it is what the LSN vectors say (Taurus, section 3.1): an LV covers whatever its transaction has read or
+//! overwritten, directly or through others. A log without vectors can only be cut.
+//!
+//! ```text
+//!   each incarnation:  look through its logs  ->  limits: below all that was lost  ->  replay what names nothing above them
+//!                                                    ^                                      |
+//!                                                    +---- a record cannot be replayed -----+   (from the beginning, without it)
+//! ```
+//!
+//! * A damaged log is lost from the end of its last whole record before the damage on. What stands behind it could not be kept anyway: the
+//!   next anchor names the damage, or what went with it, and everything later in that log is compressed against it.
+//! * A record that stands there whole and cannot be replayed (a call that diverges, operations that make no sense) is *condemned*; its log
+//!   goes on.
+//! * Dropping is transitive (`Scope::tighten`).
+//! * Vectors do not reach into another incarnation: everything after one that has lost something is dropped.
+//!
+//! Precision: an LV that was compressed reads as the anchor before it, so in each log the loss begins at most one anchor, that is about one block,
+//! before the first transaction that really depends on the damage; after it nearly everything may. What is kept is close to the state at the
+//! moment of the damage. That is what the vectors can prove: who reads a row later, when its own LV has long been forgotten
+//! (pitfall 19), reads the floor, which covers the damage.
+//!
+//! Nothing is written here; [`copy`](super::copy) makes another database of what was kept.
+
+use std::collections::BTreeSet;
+use std::fmt;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
+use parking_lot::Mutex;
+
+use super::replay::{Installer, Scratch};
+use super::schedule::{Batch, Replay, Source};
+use super::scope::Scope;
+pub use super::scope::Verdict;
+use super::{RecoveryReport, ToReplay, bytes_total, installer, replay_incarnation, workers};
+use crate::config::Config;
+use crate::error::{Error, Result, sqlstate};
+use crate::log::manifest::{Incarnation, Manifest};
+use crate::log::record::RecordBody;
+use crate::log::store::LogReader;
+use crate::lsn::{Lsn, LsnVector};
+use crate::mutant::{self, Mutant};
+use crate::storage::catalog::Catalog;
+
+/// Why something was lost, and from where on.
+#[derive(Clone, Debug)]
+pub struct Damage {
+    pub incarnation: u64,
+    pub log: usize,
+    /// Of a log: its whole records up to here are read. Of a record: its end.
+    pub position: Lsn,
+    pub is_record: bool,
+    pub reason: String,
+}
+
+impl fmt::Display for Damage {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Damage { incarnation, log, position, is_record, reason } = self;
+        match is_record {
+            true => write!(
+                f,
+                "log {log} of incarnation {incarnation}: the log record that ends at position {position} is dropped: {reason}"
+            ),
+            false => write!(
+                f,
+                "log {log} of incarnation {incarnation}: everything behind position {position} is lost: {reason}"
+            ),
+        }
+    }
+}
+
+/// What became of one incarnation.
+#[derive(Debug)]
+pub struct SalvagedIncarnation {
+    pub number: u64,
+    /// `None` if an earlier one has lost something: nothing of this one is kept.
+    scope: Option<Arc<Scope>>,
+}
+
+impl SalvagedIncarnation {
+    pub fn follows_a_loss(&self) -> bool {
+        self.scope.is_none()
+    }
+
+    /// Up to where a log was read.
+    pub fn end(&self, log: usize) -> Lsn {
+        self.scope.as_ref().map_or(Lsn::ZERO, |scope| scope.end.get(log))
+    }
+
+    /// What became of the transaction of this log whose (last) log record ends here; `None` if its incarnation follows a loss.
+    pub fn verdict(&self, log: usize, end: Lsn, vector: &LsnVector) -> Option<Verdict> {
+        self.scope.as_ref().map(|scope| scope.judge(log, end, vector.entries()))
+    }
+}
+
+/// The outcome of [`salvage`].
+#[derive(Debug)]
+pub struct Salvage {
+    /// The damaged database's; as it was.
+    pub manifest: Manifest,
+    pub report: RecoveryReport,
+    pub damages: Vec<Damage>,
+    pub incarnations: Vec<SalvagedIncarnation>,
+    /// Transactions in readable log records that are not kept because of the damage, in incarnations that were replayed.
+    pub dropped: u64,
+}
+
+/// Replays what can be kept, into a catalog of its own.
+///
+/// # Errors
+/// No manifest or a damaged one, logs of another version, calls that another version of the program would replay: nothing is
+/// dropped that somebody else could still read.
+pub fn salvage(config: &Config) -> Result<(Arc<Catalog>, Salvage)> {
+    let loaded = Manifest::load(config.disk.as_ref(), &config.data_directory)?;
+    let manifest = loaded.ok_or_else(|| {
+        let name = config.data_directory.display();
+        Error::fatal(sqlstate::UNDEFINED_FILE, format!("there is no Hyades database in directory \"{name}\""))
+    })?;
+    let mut condemned: Vec<Damage> = Vec::new();
+    loop {
+        match attempt(config, &manifest, &condemned)? {
+            Attempt::Done(catalog, salvage) => return Ok((catalog, *salvage)),
+            Attempt::Condemned(damage) => condemned.push(damage),
+        }
+    }
+}
+
+enum Attempt {
+    Done(Arc<Catalog>, Box<Salvage>),
+    /// This log record cannot be replayed.
+    Condemned(Damage),
+}
+
+fn attempt(config: &Config, manifest: &Manifest, condemned: &[Damage]) -> Result<Attempt> {
+    let started = crate::sync::now();
+    let catalog = Arc::new(Catalog::new());
+    let mut salvage = Salvage {
+        manifest: manifest.clone(),
+        report: RecoveryReport::default(),
+        damages: condemned.to_vec(),
+        incarnations: Vec::new(),
+        dropped: 0,
+    };
+    let mut has_lost = false;
+    for incarnation in manifest.incarnations.iter().filter(|incarnation| incarnation.logs > 0) {
+        let number = incarnation.number;
+        if has_lost {
+            salvage.incarnations.push(SalvagedIncarnation { number, scope: None });
+            continue;
+        }
+        let (mut scope, damages) = look_through(config, manifest, incarnation, condemned)?;
+        has_lost = !damages.is_empty() || !scope.condemned.is_empty();
+        salvage.damages.extend(damages);
+        if has_lost {
+            scope = find_limits(config, manifest, incarnation, scope)?;
+        }
+        let scope = Arc::new(scope);
+        let installer =
+            installer(config, &catalog, incarnation, &salvage.report, bytes_total(manifest), started);
+        let watched = Arc::new(Watched { installer, failed: Mutex::new(None) });
+        let to_replay = ToReplay {
+            manifest,
+            incarnation,
+            scope: Arc::clone(&scope),
+            workers: workers(config),
+            is_salvage: true,
+        };
+        if let Err(error) = replay_incarnation(config, &to_replay, Arc::clone(&watched), &mut salvage.report)
+        {
+            let failed = watched.failed.lock().take();
+            return match failed {
+                Some((log, end, reason)) => Ok(Attempt::Condemned(Damage {
+                    incarnation: number,
+                    log,
+                    position: Lsn(end),
+                    is_record: true,
+                    reason,
+                })),
+                None => Err(error),
+            };
+        }
+        salvage.dropped += scope.dropped.load(Ordering::Relaxed);
+        salvage.incarnations.push(SalvagedIncarnation { number, scope: Some(scope) });
+    }
+    let tables = catalog.tables();
+    salvage.report.tables = tables.len();
+    salvage.report.rows = tables.iter().map(|table| table.row_count()).sum();
+    salvage.report.seconds = crate::sync::now().duration_since(started).as_secs_f64();
+    Ok(Attempt::Done(catalog, Box::new(salvage)))
+}
+
+/// Replays as recovery does, and remembers which log record could not be.
+struct Watched {
+    installer: Installer,
+    /// Log, end and reason.
+    failed: Mutex<Option<(usize, u64, String)>>,
+}
+
+impl Replay for Watched {
+    type Scratch = Scratch;
+
+    fn replay(&self, scratch: &mut Scratch, log: usize, end: u64, operations: &[u8]) -> Result<()> {
+        let replayed = self.installer.replay(scratch, log, end, operations);
+        // What another version of the program could replay is not damaged.
+        if let Err(error) = &replayed
+            && error.sqlstate() == sqlstate::DATA_CORRUPTED
+        {
+            self.failed.lock().get_or_insert_with(|| (log, end, error.to_string()));
+        }
+        replayed
+    }
+
+    fn on_progress(&self, bytes_done: u64, transactions: u64) {
+        self.installer.on_progress(bytes_done, transactions);
+    }
+}
+
+/// What stands in one log that may be damaged.
+struct Examined {
+    /// The end of the last whole record before any damage.
+    whole: Lsn,
+    damage: Option<String>,
+    /// The largest positions that its anchors call durable.
+    durable: LsnVector,
+}
+
+/// Up to where each log can be read, and why not further.
+fn look_through(
+    config: &Config,
+    manifest: &Manifest,
+    incarnation: &Incarnation,
+    condemned: &[Damage],
+) -> Result<(Scope, Vec<Damage>)> {
+    let logs = incarnation.logs;
+    let mut durable = LsnVector::zero(logs);
+    let mut examined = Vec::new();
+    for log in 0..logs {
+        let one = examine(config, manifest, incarnation, log)?;
+        durable.raise(one.durable.entries());
+        examined.push(one);
+    }
+    let (mut end, mut known) = (LsnVector::zero(logs), LsnVector::zero(logs));
+    let mut damages = Vec::new();
+    for (log, one) in examined.into_iter().enumerate() {
+        let (mut whole, mut reason) = (one.whole, one.damage);
+        let frozen = incarnation.frozen_end().map(|end| end.get(log));
+        if let Some(frozen) = frozen {
+            // What was said about bytes behind the frozen end does not matter.
+            reason = reason.filter(|_| whole < frozen);
+            whole = whole.min(frozen);
+            if whole < frozen && reason.is_none() {
+                reason = Some(format!("the log ends at position {whole}, but it counted up to {frozen}"));
+            }
+        } else if reason.is_none() && whole < durable.get(log) {
+            reason = check_unfinished(config, manifest, incarnation, log, durable.get(log))?;
+        }
+        end.raise_entry(log, whole);
+        let unknown = if reason.is_some() { Lsn(u64::MAX) } else { whole };
+        known.raise_entry(log, frozen.unwrap_or(unknown));
+        if let Some(reason) = reason {
+            let number = incarnation.number;
+            damages.push(Damage { incarnation: number, log, position: whole, is_record: false, reason });
+        }
+    }
+    let ours = condemned.iter().filter(|damage| damage.incarnation == incarnation.number);
+    let condemned: BTreeSet<(usize, u64)> = ours.map(|damage| (damage.log, damage.position.0)).collect();
+    Ok((Scope::new(end, known, condemned), damages))
+}
+
+/// Whether a log that ends below a durable position ends inside a record that was durable in part: that is no damage.
+fn check_unfinished(
+    config: &Config,
+    manifest: &Manifest,
+    incarnation: &Incarnation,
+    log: usize,
+    durable: Lsn,
+) -> Result<Option<String>> {
+    let mut reader = open_log(config, manifest, incarnation, log)?;
+    while reader.next_chunk()?.is_some() {}
+    Ok(reader.end().and_then(|end| end.check(durable).err()).map(|error| error.to_string()))
+}
+
+fn open_log(
+    config: &Config,
+    manifest: &Manifest,
+    incarnation: &Incarnation,
+    log: usize,
+) -> Result<LogReader> {
+    let directory = incarnation.log_directory(&config.data_directory, log);
+    let identity = manifest.identity(incarnation.number, log);
+    let reader = LogReader::open(&config.disk, &directory, identity, incarnation.first_segments[log])?;
+    let prepared = incarnation.segments_ahead.filter(|_| incarnation.end.is_none());
+    Ok(reader.expect_prepared(prepared))
+}
+
+/// Reads a log until it ends or is damaged.
+fn examine(config: &Config, manifest: &Manifest, incarnation: &Incarnation, log: usize) -> Result<Examined> {
+    let mut examined =
+        Examined { whole: Lsn::ZERO, damage: None, durable: LsnVector::zero(incarnation.logs) };
+    let mut reader = match open_log(config, manifest, incarnation, log) {
+        Ok(reader) => reader,
+        Err(error) => {
+            examined.damage = Some(damage(error)?);
+            return Ok(examined);
+        }
+    };
+    loop {
+        match reader.next_chunk() {
+            Ok(None) => break,
+            Ok(Some(chunk)) => {
+                let mut records = chunk.records();
+                while let Some(record) = records.next() {
+                    match record {
+                        Ok(record) => {
+                            examined.whole = record.end;
+                            if let RecordBody::Anchor(anchor) = record.body
+                                && anchor.len() == incarnation.logs
+                            {
+                                examined.durable.raise(anchor.entries());
+                            }
+                        }
+                        Err(malformed) => {
+                            let reason = format!("{} (position {})", malformed.reason, records.reached());
+                            examined.damage.get_or_insert(reason);
+                            return Ok(examined);
+                        }
+                    }
+                }
+            }
+            Err(error) => {
+                examined.damage = Some(damage(error)?);
+                // Hand out what was read before it.
+                reader.stop_at(reader.whole_records());
+            }
+        }
+    }
+    // Only corruption, no end that a crash explains; whether it is long enough is not known yet.
+    if let Some(end) = reader.end()
+        && let Err(error) = end.check(Lsn::ZERO)
+    {
+        examined.damage.get_or_insert(error.to_string());
+    }
+    Ok(examined)
+}
+
+/// The reason, if the error speaks of damage; not of what another program could read.
+fn damage(error: Error) -> Result<String> {
+    match error.sqlstate() {
+        sqlstate::DATA_CORRUPTED | sqlstate::UNDEFINED_FILE | sqlstate::IO_ERROR => Ok(error.to_string()),
+        _ => Err(error),
+    }
+}
+
+/// Lowers the limits until nothing that is kept may depend on anything that is not.
+fn find_limits(
+    config: &Config,
+    manifest: &Manifest,
+    incarnation: &Incarnation,
+    scope: Scope,
+) -> Result<Scope> {
+    let mut scope = Arc::new(scope);
+    loop {
+        let to_replay =
+            ToReplay { manifest, incarnation, scope: Arc::clone(&scope), workers: 1, is_salvage: true };
+        for log in 0..incarnation.logs {
+            let Some(mut source) = to_replay.source(config, log)? else { continue };
+            let mut batch = Batch::default();
+            while source.fill(&mut batch)? {
+                batch = Batch::default();
+            }
+        }
+        match scope.tightened() {
+            Some(tighter) if !mutant::is_active(Mutant::SalvageForgetsDropped) => scope = Arc::new(tighter),
+            _ => return Ok(scope.anew()),
+        }
+    }
+}

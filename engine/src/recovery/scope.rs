@@ -1,0 +1,111 @@
+//! Which log records of an incarnation count.
+//!
+//! Recovery knows one bound, the ELV: a transaction whose LV it does not cover never became durable. A salvage (`salvage`) adds what was
+//! lost of the logs and what depends on that, so it has three bounds for each log, which are the same position where nothing is damaged:
+//!
+//! ```text
+//!      records that are read          | damaged, or unknown             |
+//!   0 ----------------- limit ------ end ------------------------------ known
+//!        named without harm | named: perhaps what was lost or dropped     | named: a zombie
+//! ```
+
+use std::collections::BTreeSet;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use crate::lsn::{Lsn, LsnVector};
+
+/// See the module head.
+#[derive(Debug)]
+pub(super) struct Scope {
+    /// Up to where each log is read.
+    pub(super) end: LsnVector,
+    /// The ELV; beyond every position for a log whose end is not known because of damage.
+    pub(super) known: LsnVector,
+    /// The highest position of each log that the LV of a transaction may name which is kept.
+    pub(super) limit: LsnVector,
+    /// The ends of log records that must not be replayed, with their logs.
+    pub(super) condemned: BTreeSet<(usize, u64)>,
+    /// Transactions that had not become durable with all they depend on.
+    pub(super) zombies: AtomicU64,
+    /// Transactions that may depend on what was lost, or are condemned.
+    pub(super) dropped: AtomicU64,
+    /// For each log where the first of those ends.
+    first_dropped: Vec<AtomicU64>,
+}
+
+/// What becomes of a transaction.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Verdict {
+    Kept,
+    /// It had not become durable with all it depends on: no recovery would have it.
+    Zombie,
+    /// Its own log record cannot be replayed.
+    Condemned,
+    /// Its LV names a position of this log behind which something was lost or dropped.
+    MayDepend {
+        on_log: usize,
+    },
+}
+
+impl Scope {
+    /// That of an ordinary recovery.
+    pub(super) fn whole(end: &LsnVector) -> Scope {
+        Scope::new(end.clone(), end.clone(), BTreeSet::new())
+    }
+
+    pub(super) fn new(end: LsnVector, known: LsnVector, condemned: BTreeSet<(usize, u64)>) -> Scope {
+        let first_dropped = (0..end.len()).map(|_| AtomicU64::new(u64::MAX)).collect();
+        let limit = end.clone();
+        let (zombies, dropped) = (AtomicU64::new(0), AtomicU64::new(0));
+        Scope { end, known, limit, condemned, zombies, dropped, first_dropped }
+    }
+
+    /// Of the transaction of this log whose (last) log record ends here.
+    pub(super) fn judge(&self, log: usize, end: Lsn, vector: &[u64]) -> Verdict {
+        let first_above =
+            |bound: &LsnVector| vector.iter().enumerate().position(|(log, entry)| *entry > bound.get(log).0);
+        if self.condemned.contains(&(log, end.0)) {
+            return Verdict::Condemned;
+        }
+        if first_above(&self.known).is_some() {
+            return Verdict::Zombie;
+        }
+        first_above(&self.limit).map_or(Verdict::Kept, |on_log| Verdict::MayDepend { on_log })
+    }
+
+    /// Counts a transaction that is not kept.
+    pub(super) fn count(&self, log: usize, end: Lsn, verdict: Verdict) {
+        match verdict {
+            Verdict::Kept => {}
+            Verdict::Zombie => {
+                self.zombies.fetch_add(1, Ordering::Relaxed);
+            }
+            Verdict::Condemned | Verdict::MayDepend { .. } => {
+                self.dropped.fetch_add(1, Ordering::Relaxed);
+                self.first_dropped[log].fetch_min(end.0, Ordering::Relaxed);
+            }
+        }
+    }
+
+    /// The same with nothing counted, and limits below what was dropped while this one counted; `None` if they are below it.
+    ///
+    /// A zombie lowers nothing: an LV that covers its position need not depend on it, and one that does is above `known` itself. That does
+    /// not hold of what a salvage drops: it may be dropped for the anchor that its LV was compressed against, and who depends on it may have been
+    /// compressed against an older one.
+    pub(super) fn tightened(&self) -> Option<Scope> {
+        // The highest position that does not cover the record's end.
+        let below = self.first_dropped.iter().map(|first| first.load(Ordering::Relaxed) - Lsn::ALIGNMENT);
+        let mut limit = self.limit.clone();
+        limit.lower(&below.collect::<Vec<u64>>());
+        (limit != self.limit).then(|| self.with_limit(limit))
+    }
+
+    /// The same with nothing counted.
+    pub(super) fn anew(&self) -> Scope {
+        self.with_limit(self.limit.clone())
+    }
+
+    fn with_limit(&self, limit: LsnVector) -> Scope {
+        Scope { limit, ..Scope::new(self.end.clone(), self.known.clone(), self.condemned.clone()) }
+    }
+}

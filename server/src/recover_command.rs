@@ -1,0 +1,194 @@
+//! `hyades recover`: makes a new database of what the logs of another one hold.
+//!
+//! The old directory is only read. Without `--salvage` it is recovered as a start would do it, or refused; with it, what is damaged and what
+//! may depend on that is dropped ([`hyades_engine::recovery::salvage`]), and every dropped transaction that can be read is written down in
+//! the new directory, so that people can decide what to do about it.
+
+use std::fs::OpenOptions;
+use std::io::{self, BufWriter, Write};
+use std::ops::ControlFlow;
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use clap::Args;
+use hyades::{Config, sqlstate};
+use hyades_engine::db::create_copy;
+use hyades_engine::inspect::{Entry, EntryBody, Inspection, TransactionEntry};
+use hyades_engine::log::manifest::Incarnation;
+use hyades_engine::recovery::recover;
+use hyades_engine::recovery::salvage::{Salvage, SalvagedIncarnation, Verdict, salvage};
+use hyades_engine::storage::catalog::Catalog;
+
+use crate::log_command::Failure;
+use crate::log_command::dump::Printer;
+use crate::serve::Sentence;
+
+/// Where a salvage writes down what it has dropped, in the new directory.
+const DROPPED_FILE: &str = "dropped.txt";
+
+/// What a server adds when it refuses damaged logs.
+pub const SALVAGE_HINT: &str =
+    "\"hyades recover --salvage\" makes a new database of what does not depend on the damage";
+
+#[derive(Args)]
+pub struct RecoverArguments {
+    /// Data directory of the database; it is only read. No server may have it open.
+    #[arg(long)]
+    data: PathBuf,
+    /// Data directory of the new database; it must be empty or not exist.
+    #[arg(long)]
+    into: PathBuf,
+    /// Drop what is damaged, and every transaction that may depend on it, and keep everything else.
+    #[arg(long)]
+    salvage: bool,
+    /// Threads that replay; 0 means one for each core.
+    #[arg(long, default_value_t = 0)]
+    recovery_workers: usize,
+}
+
+/// Runs the command; what it prints goes to standard output.
+///
+/// # Errors
+/// A sentence for the user.
+pub fn run(arguments: &RecoverArguments) -> Result<(), Sentence> {
+    match recover_into(arguments, &mut io::stdout().lock()) {
+        Ok(()) => Ok(()),
+        Err(Failure::Output(error)) => Err(format!("could not write: {error}")),
+        Err(Failure::Sentence(sentence)) => Err(sentence),
+    }
+}
+
+fn recover_into(arguments: &RecoverArguments, out: &mut dyn Write) -> Result<(), Failure> {
+    let inspection = Inspection::open(&arguments.data)?;
+    if inspection.is_in_use() == Some(true) {
+        return Err(Failure::Sentence("a server has this directory open".to_owned()));
+    }
+    let is_empty = |mut entries: std::fs::ReadDir| entries.next().is_none();
+    if std::fs::read_dir(&arguments.into).is_ok_and(|entries| !is_empty(entries)) {
+        return Err(Failure::Sentence(format!("directory \"{}\" is not empty", arguments.into.display())));
+    }
+    let mut config = Config::new(&arguments.data);
+    config.recovery_workers = arguments.recovery_workers;
+    config.routine_compiler = Some(hyades::routine_compiler());
+    let mut target = Config::new(&arguments.into);
+    if let Ok(last) = inspection.incarnation(None) {
+        (target.protocol, target.logs) = (last.protocol_kind()?, last.logs);
+    }
+    if arguments.salvage {
+        return salvage_into(&config, &target, &inspection.tolerating_damage(), out);
+    }
+    let catalog = Arc::new(Catalog::new());
+    let report = recover(&config, &catalog).map_err(|error| with_hint(&error, &arguments.data))?.report;
+    create_copy(&target, &catalog)?;
+    writeln!(
+        out,
+        "recovered {} transactions: {} rows in {} tables, now in \"{}\"",
+        report.transactions,
+        report.rows,
+        report.tables,
+        arguments.into.display()
+    )?;
+    Ok(())
+}
+
+/// Why a database in this directory was refused, and the way out if there is one.
+pub fn with_hint(error: &hyades::Error, data_directory: &Path) -> Sentence {
+    let is_damage = matches!(error.sqlstate(), sqlstate::DATA_CORRUPTED | sqlstate::UNDEFINED_FILE);
+    if is_damage && Inspection::open(data_directory).is_ok() {
+        return format!("{error}\n{SALVAGE_HINT}");
+    }
+    error.to_string()
+}
+
+fn salvage_into(
+    config: &Config,
+    target: &Config,
+    inspection: &Inspection,
+    out: &mut dyn Write,
+) -> Result<(), Failure> {
+    let (catalog, salvage) = salvage(config)?;
+    create_copy(target, &catalog)?;
+    let into = target.data_directory.display();
+    let report = &salvage.report;
+    for damage in &salvage.damages {
+        writeln!(out, "{damage}")?;
+    }
+    writeln!(
+        out,
+        "kept {} transactions: {} rows in {} tables, now in \"{into}\"",
+        report.transactions, report.rows, report.tables
+    )?;
+    if salvage.damages.is_empty() {
+        writeln!(out, "nothing was damaged, and nothing was dropped")?;
+        return Ok(());
+    }
+    let path = target.data_directory.join(DROPPED_FILE);
+    let mut file = BufWriter::new(OpenOptions::new().write(true).create_new(true).mode(0o600).open(&path)?);
+    let dropped = write_down(&salvage, inspection, &mut file)?;
+    file.into_inner().map_err(io::IntoInnerError::into_error)?.sync_all()?;
+    writeln!(
+        out,
+        "dropped {dropped} transactions that can still be read; they are written down in \"{}\"",
+        path.display()
+    )?;
+    Ok(())
+}
+
+/// Writes every dropped transaction that can be read, with the reason; how many they are.
+fn write_down(salvage: &Salvage, inspection: &Inspection, out: &mut dyn Write) -> Result<u64, Failure> {
+    for damage in &salvage.damages {
+        writeln!(out, "{damage}")?;
+    }
+    let mut dropped = 0;
+    for salvaged in &salvage.incarnations {
+        let incarnation = inspection.incarnation(Some(salvaged.number))?;
+        let printer = Printer::new(inspection, incarnation, false)?;
+        for log in 0..incarnation.logs {
+            let mut failed = None;
+            inspection.read(incarnation, log, |entry| {
+                let EntryBody::Transaction(transaction) = &entry.body else {
+                    return Ok(ControlFlow::Continue(()));
+                };
+                let Some(reason) = reason(salvaged, incarnation, &entry, transaction) else {
+                    return Ok(ControlFlow::Continue(()));
+                };
+                dropped += 1;
+                let (number, end) = (incarnation.number, entry.end);
+                let operations = printer.operations(transaction);
+                let line =
+                    write!(out, "\nincarnation {number}, log {log}, position {end}: {reason}\n{operations}");
+                failed = line.err();
+                Ok(if failed.is_some() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) })
+            })?;
+            if let Some(error) = failed {
+                return Err(error.into());
+            }
+        }
+    }
+    Ok(dropped)
+}
+
+/// Why a transaction was dropped, if the damage is the reason.
+fn reason(
+    salvaged: &SalvagedIncarnation,
+    incarnation: &Incarnation,
+    entry: &Entry<'_>,
+    transaction: &TransactionEntry<'_>,
+) -> Option<String> {
+    // What lies behind the frozen end has never counted.
+    if incarnation.frozen_end().is_some_and(|end| entry.end > end.get(entry.log)) {
+        return None;
+    }
+    if !salvaged.follows_a_loss() && entry.end > salvaged.end(entry.log) {
+        return Some("its own log is damaged before it".to_owned());
+    }
+    match salvaged.verdict(entry.log, entry.end, &transaction.vector) {
+        None => Some("it may depend on an earlier incarnation, which has lost something".to_owned()),
+        Some(Verdict::Kept | Verdict::Zombie) => None,
+        Some(Verdict::Condemned) => Some("it cannot be replayed".to_owned()),
+        Some(Verdict::MayDepend { on_log }) => {
+            Some(format!("it may depend on what was lost or dropped of log {on_log}"))
+        }
+    }
+}

@@ -1,0 +1,552 @@
+//! Damaged databases, and what a salvage keeps of them.
+//!
+//! A subject is a database of scripted transactions, half of them logged as calls, that was closed or killed after all had been acknowledged.
+//! Its logs are damaged in one place, what can be kept is copied, and the copy is judged:
+//!
+//! * by the script, which knows who read and overwrote whose rows: what is kept is closed under that, and its rows are those of the kept
+//!   transactions in the order in which they ran ([`check_recovered`]); nothing is kept that the damage has hit;
+//! * by the LSN vectors as they stand in the undamaged logs: exactly those transactions are dropped which may depend on the damage.
+//!
+//! Nothing is written to the damaged database, and the copy has the state that was salvaged.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt;
+use std::ops::{ControlFlow, Range};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use hyades_engine::catalog::{TableId, TableName};
+use hyades_engine::config::Config;
+use hyades_engine::db::{create_copy, open};
+use hyades_engine::disk::SECTOR_BYTES;
+use hyades_engine::inspect::{EntryBody, Inspection, TransactionEntry};
+use hyades_engine::log::record::{HEADER_BYTES, Operation};
+use hyades_engine::log::store::LogIdentity;
+use hyades_engine::log::store::block::{
+    BLOCK_HEADER_BYTES, SegmentHeader, block_bytes, check_block, decode_block_header, encode_block_header,
+};
+use hyades_engine::lsn::LsnVector;
+use hyades_engine::recovery::salvage::{Salvage, salvage};
+use hyades_engine::recovery::state_hash;
+use hyades_engine::value::{SqlType, Value, key};
+
+use rand::rngs::StdRng;
+use rand::{RngExt, SeedableRng};
+
+use crate::crash::{Calls, DATA, Life, Observed, Scenario, recovered_hash, wait_until_idle};
+use crate::disk::{PowerCut, SimulatedDisk};
+use crate::script::{Recovered, Script, ScriptOptions, check_recovered, dependencies};
+
+/// How a subject is made.
+#[derive(Clone, Copy, Debug)]
+pub struct SubjectOptions {
+    pub scenario: Scenario,
+    pub transactions: usize,
+    /// Rows that they choose from: few make nearly everything depend on everything.
+    pub keys: u64,
+    /// Runs between two starts; the transactions are divided among them.
+    pub incarnations: usize,
+    pub is_killed: bool,
+    pub seed: u64,
+}
+
+/// A transaction as it stands in the undamaged logs.
+struct Logged {
+    incarnation: u64,
+    log: usize,
+    start: u64,
+    end: u64,
+    vector: LsnVector,
+    /// Its number in the script; the schema has none.
+    number: Option<usize>,
+    is_call: bool,
+}
+
+/// A block of a log.
+#[derive(Clone, Debug)]
+struct Block {
+    path: PathBuf,
+    offset: u64,
+    bytes: u64,
+    identity: LogIdentity,
+    /// Positions of its payload.
+    positions: Range<u64>,
+}
+
+/// A database at rest.
+pub struct Subject {
+    options: SubjectOptions,
+    disk: SimulatedDisk,
+    script: Script,
+    logged: Vec<Logged>,
+    blocks: Vec<Block>,
+    /// For each transaction of the script, those that it read from or overwrote.
+    dependencies: Vec<BTreeSet<usize>>,
+}
+
+/// What is done to the logs, in one place.
+#[derive(Clone, Debug)]
+pub enum Damage {
+    Bit {
+        path: PathBuf,
+        offset: u64,
+        bit: u32,
+    },
+    Sector {
+        path: PathBuf,
+        offset: u64,
+    },
+    Cut {
+        path: PathBuf,
+        length: u64,
+    },
+    Gone {
+        path: PathBuf,
+    },
+    /// A call's record says that it wrote something else; the checksums are right.
+    Diverges {
+        path: PathBuf,
+        offset: u64,
+        bytes: Vec<u8>,
+    },
+}
+
+impl fmt::Display for Damage {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Damage::Bit { path, offset, bit } => {
+                write!(f, "bit {bit} of byte {offset} of {}", path.display())
+            }
+            Damage::Sector { path, offset } => {
+                write!(f, "the sector at {offset} of {} zeroed", path.display())
+            }
+            Damage::Cut { path, length } => write!(f, "{} cut to {length} bytes", path.display()),
+            Damage::Gone { path } => write!(f, "{} gone", path.display()),
+            Damage::Diverges { path, offset, .. } => {
+                write!(f, "a call in the block at {offset} of {} made to diverge", path.display())
+            }
+        }
+    }
+}
+
+/// What came of one salvage, in transactions of the script that wrote something.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Outcome {
+    pub all: u64,
+    pub kept: u64,
+    /// Their log records were damaged.
+    pub hit: u64,
+    /// They really depend on those.
+    pub dependent: u64,
+    /// They do not, and were dropped because their LSN vectors cannot tell.
+    pub needless: u64,
+}
+
+impl Outcome {
+    pub fn add(&mut self, other: &Outcome) {
+        self.all += other.all;
+        self.kept += other.kept;
+        self.hit += other.hit;
+        self.dependent += other.dependent;
+        self.needless += other.needless;
+    }
+}
+
+impl fmt::Display for Outcome {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Outcome { all, kept, hit, dependent, needless } = *self;
+        let percent = |part: u64| part as f64 * 100.0 / all.max(1) as f64;
+        write!(
+            f,
+            "of {all} transactions {kept} kept ({:.1} %), {hit} hit by the damage ({:.1} %), {dependent} dependent on these ({:.1} %), \
+             {needless} dropped needlessly ({:.1} %)",
+            percent(kept),
+            percent(hit),
+            percent(dependent),
+            percent(needless)
+        )
+    }
+}
+
+fn as_text(error: hyades_engine::Error) -> String {
+    error.to_string()
+}
+
+impl Subject {
+    /// Runs the script to its end.
+    ///
+    /// # Errors
+    /// What kept it from that.
+    pub fn build(options: SubjectOptions) -> Result<Subject, String> {
+        let SubjectOptions { scenario, transactions, keys, incarnations, is_killed, seed } = options;
+        let script = ScriptOptions { transactions, keys, ..ScriptOptions::default() };
+        let script = Script::generate(seed, &script);
+        let mut disk = SimulatedDisk::new(seed);
+        let share = transactions / incarnations;
+        for incarnation in 0..incarnations {
+            let engine = open(config(scenario, &disk)).map_err(as_text)?;
+            let life = Life::begin_with(&*engine, seed, Calls::Mixed).map_err(as_text)?;
+            let mut life = life.without_ballast();
+            life.run(&script, incarnation * share..(incarnation + 1) * share).map_err(as_text)?;
+            if life.acknowledged().len() != share {
+                return Err("not everything was acknowledged".to_owned());
+            }
+            if is_killed && incarnation + 1 == incarnations {
+                wait_until_idle(&disk);
+            } else {
+                engine.shutdown().map_err(as_text)?;
+            }
+            // After a kill the process is gone with its lock; this one ends unseen.
+            disk = disk.after(PowerCut::KeepUnsynced);
+        }
+        let mut script = script;
+        script.transactions.truncate(share * incarnations);
+        let dependencies = dependencies(&script);
+        let mut subject =
+            Subject { options, disk, script, logged: Vec::new(), blocks: Vec::new(), dependencies };
+        subject.survey()?;
+        Ok(subject)
+    }
+
+    /// Learns where everything stands.
+    fn survey(&mut self) -> Result<(), String> {
+        let disk = Arc::new(self.disk.clone());
+        let inspection = Inspection::open_on(disk, Path::new(DATA)).map_err(as_text)?;
+        let mut ledger = None;
+        for incarnation in &inspection.manifest().incarnations {
+            let schema = inspection.schema(incarnation).map_err(as_text)?;
+            let name = TableName { schema: "public".to_owned(), name: "ledger".to_owned() };
+            ledger = schema.tables.iter().find(|(_, table)| table.name == name).map(|(id, _)| *id).or(ledger);
+            for log in 0..incarnation.logs {
+                let read = inspection.read(incarnation, log, |entry| {
+                    if let EntryBody::Transaction(transaction) = &entry.body {
+                        let (number, is_call) = identify(transaction, ledger);
+                        self.logged.push(Logged {
+                            incarnation: incarnation.number,
+                            log,
+                            start: entry.start.0,
+                            end: entry.end.0,
+                            vector: transaction.vector.clone(),
+                            number,
+                            is_call,
+                        });
+                    }
+                    Ok(ControlFlow::Continue(()))
+                });
+                read.map_err(as_text)?;
+            }
+        }
+        for path in self.disk.paths() {
+            if path.extension().is_some_and(|extension| extension == "segment") {
+                self.survey_segment(&path)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn survey_segment(&mut self, path: &Path) -> Result<(), String> {
+        let content = self.disk.content(path).map_err(|error| error.to_string())?;
+        let Ok(SegmentHeader { identity, .. }) = SegmentHeader::decode(&content) else { return Ok(()) };
+        let mut offset = SECTOR_BYTES;
+        while let Some(rest) = content.get(offset..)
+            && let Ok(header) = decode_block_header(rest, &identity)
+            && check_block(&rest[..BLOCK_HEADER_BYTES + header.payload_bytes])
+        {
+            let bytes = block_bytes(header.payload_bytes);
+            let positions = header.position..header.position + header.payload_bytes as u64;
+            let (path, bytes) = (path.to_owned(), bytes as u64);
+            self.blocks.push(Block { path, offset: offset as u64, bytes, identity, positions });
+            offset += bytes as usize;
+        }
+        Ok(())
+    }
+
+    /// Chooses some damage.
+    fn choose(&self, random: &mut StdRng) -> Damage {
+        loop {
+            let block = &self.blocks[random.random_range(0..self.blocks.len())];
+            let Block { path, offset, bytes, .. } = block.clone();
+            return match random.random_range(0..10) {
+                0..4 => Damage::Bit {
+                    path,
+                    // Up to the end of the payload: zeroes behind it mean nothing.
+                    offset: offset
+                        + random.random_range(
+                            0..BLOCK_HEADER_BYTES as u64 + block.positions.end - block.positions.start,
+                        ),
+                    bit: random.random_range(0..8),
+                },
+                4..6 => {
+                    let sectors = bytes / SECTOR_BYTES as u64;
+                    let sector = random.random_range(0..sectors) * SECTOR_BYTES as u64;
+                    Damage::Sector { path, offset: offset + sector }
+                }
+                6 => Damage::Cut { path, length: offset + random.random_range(0..BLOCK_HEADER_BYTES as u64) },
+                7 => Damage::Gone { path },
+                _ => match self.diverging(block, random) {
+                    Some(bytes) => Damage::Diverges { path, offset, bytes },
+                    None => continue,
+                },
+            };
+        }
+    }
+
+    /// The block with one of its calls changed.
+    fn diverging(&self, block: &Block, random: &mut StdRng) -> Option<Vec<u8>> {
+        let calls: Vec<&Logged> = self.calls_in(block).collect();
+        let call = calls.get(random.random_range(0..calls.len().max(1)))?;
+        let content = self.disk.content(&block.path).ok()?;
+        let length = (block.positions.end - block.positions.start) as usize;
+        let mut bytes = content[block.offset as usize..][..block.bytes as usize].to_vec();
+        let record = BLOCK_HEADER_BYTES + (call.start - block.positions.start) as usize;
+        let end = BLOCK_HEADER_BYTES + (call.end - block.positions.start) as usize;
+        let padding = usize::from(bytes[record + HEADER_BYTES - 2]);
+        // The hash of what it wrote comes last.
+        bytes[end - padding - 1] ^= 1;
+        encode_block_header(&mut bytes, &block.identity, block.positions.start, length);
+        Some(bytes)
+    }
+
+    fn calls_in<'a>(&'a self, block: &'a Block) -> impl Iterator<Item = &'a Logged> {
+        self.logged.iter().filter(|one| {
+            one.is_call
+                && (one.incarnation, one.log) == (block.identity.incarnation, block.identity.log as usize)
+                && block.positions.start <= one.start
+                && one.end <= block.positions.end
+        })
+    }
+
+    /// The disk with the damage.
+    fn damaged(&self, damage: &Damage) -> SimulatedDisk {
+        let disk = self.disk.after(PowerCut::KeepUnsynced);
+        let change = |path: &Path, change: &mut dyn FnMut(&mut Vec<u8>)| {
+            let mut bytes = disk.content(path).unwrap_or_default();
+            change(&mut bytes);
+            disk.replace(path, &bytes);
+        };
+        match damage {
+            Damage::Bit { path, offset, bit } => {
+                change(path, &mut |bytes| bytes[*offset as usize] ^= 1 << bit)
+            }
+            Damage::Sector { path, offset } => {
+                change(path, &mut |bytes| bytes[*offset as usize..][..SECTOR_BYTES].fill(0));
+            }
+            Damage::Cut { path, length } => change(path, &mut |bytes| bytes.truncate(*length as usize)),
+            Damage::Gone { path } => disk.take_away(path),
+            Damage::Diverges { path, offset, bytes: new } => {
+                change(path, &mut |bytes| bytes[*offset as usize..][..new.len()].copy_from_slice(new));
+            }
+        }
+        disk
+    }
+
+    /// Which transactions of the script have lost something of their log records.
+    fn hit(&self, damaged: &SimulatedDisk, damage: &Damage, salvage: &Salvage) -> BTreeSet<usize> {
+        if let Damage::Diverges { .. } = damage {
+            let condemned = salvage.damages.iter().filter(|damage| damage.is_record);
+            let condemned: BTreeSet<_> =
+                condemned.map(|damage| (damage.incarnation, damage.log, damage.position.0)).collect();
+            let is_hit = |one: &&Logged| condemned.contains(&(one.incarnation, one.log, one.end));
+            return self.logged.iter().filter(is_hit).filter_map(|one| one.number).collect();
+        }
+        let mut lost: BTreeMap<(u64, usize), Vec<Range<u64>>> = BTreeMap::new();
+        let mut contents: BTreeMap<&Path, (Vec<u8>, Vec<u8>)> = BTreeMap::new();
+        for block in &self.blocks {
+            let (before, after) = contents.entry(&block.path).or_insert_with(|| {
+                let content = |disk: &SimulatedDisk| disk.content(&block.path).unwrap_or_default();
+                (content(&self.disk), content(damaged))
+            });
+            let place = block.offset as usize..(block.offset + block.bytes) as usize;
+            if before.get(place.clone()) != after.get(place) {
+                let log = (block.identity.incarnation, block.identity.log as usize);
+                lost.entry(log).or_default().push(block.positions.clone());
+            }
+        }
+        let is_hit = |one: &&Logged| {
+            lost.get(&(one.incarnation, one.log)).is_some_and(|ranges| {
+                ranges.iter().any(|range| one.start < range.end && range.start < one.end)
+            })
+        };
+        self.logged.iter().filter(is_hit).filter_map(|one| one.number).collect()
+    }
+
+    /// What the LSN vectors of the undamaged logs say must go, given up to where the salvage could read.
+    fn expected(&self, salvage: &Salvage) -> BTreeSet<usize> {
+        let mut kept = BTreeSet::new();
+        let mut has_lost = false;
+        for incarnation in &salvage.manifest.incarnations {
+            let number = incarnation.number;
+            let ours: Vec<&Logged> = self.logged.iter().filter(|one| one.incarnation == number).collect();
+            let damages: Vec<_> = salvage.damages.iter().filter(|one| one.incarnation == number).collect();
+            if has_lost {
+                continue;
+            }
+            has_lost = !damages.is_empty();
+            let mut is_dropped: Vec<bool> = ours
+                .iter()
+                .map(|one| {
+                    damages.iter().filter(|damage| damage.log == one.log).any(|damage| {
+                        if damage.is_record {
+                            one.end == damage.position.0
+                        } else {
+                            one.end > damage.position.0
+                        }
+                    })
+                })
+                .collect();
+            loop {
+                let mut first = vec![u64::MAX; incarnation.logs];
+                for (one, _) in ours.iter().zip(&is_dropped).filter(|(_, is_dropped)| **is_dropped) {
+                    first[one.log] = first[one.log].min(one.end);
+                }
+                // Of a log that ends too early, not even the first that is missing is known.
+                for damage in damages.iter().filter(|damage| !damage.is_record) {
+                    first[damage.log] = first[damage.log].min(damage.position.0 + 8);
+                }
+                let mut has_changed = false;
+                for (one, is_dropped) in ours.iter().zip(&mut is_dropped) {
+                    let depends = (0..incarnation.logs).any(|log| one.vector.get(log).0 >= first[log]);
+                    has_changed |= depends && !*is_dropped;
+                    *is_dropped |= depends;
+                }
+                if !has_changed {
+                    break;
+                }
+            }
+            let left = ours.iter().zip(&is_dropped).filter(|(_, is_dropped)| !**is_dropped);
+            kept.extend(left.filter_map(|(one, _)| one.number));
+        }
+        kept
+    }
+
+    /// Damages a copy of the database by chance, salvages it, and judges what is kept.
+    ///
+    /// # Errors
+    /// What is wrong with it.
+    pub fn damage_and_salvage(&self, random: &mut StdRng) -> Result<Outcome, String> {
+        let damage = self.choose(random);
+        self.salvage_after(&damage).map_err(|wrong| format!("{:?}, {damage}: {wrong}", self.options))
+    }
+
+    fn salvage_after(&self, damage: &Damage) -> Result<Outcome, String> {
+        let damaged = self.damaged(damage);
+        let operations = damaged.operations();
+        let config = config(self.options.scenario, &damaged);
+        let (catalog, salvage) = salvage(&config).map_err(|error| format!("refused: {error}"))?;
+        if damaged.operations() != operations {
+            return Err("the damaged database was written to".to_owned());
+        }
+        if salvage.damages.is_empty() {
+            return Err("no damage was found".to_owned());
+        }
+        let copy = SimulatedDisk::new(self.options.seed);
+        let copy_config = Config { disk: Arc::new(copy.clone()), ..config };
+        create_copy(&copy_config, &catalog).map_err(|error| format!("cannot be copied: {error}"))?;
+        if recovered_hash(&copy, self.options.scenario)? != state_hash(&catalog).map_err(as_text)? {
+            return Err("the copy is not what was salvaged".to_owned());
+        }
+        let engine = open(copy_config).map_err(|error| format!("the copy does not open: {error}"))?;
+        let observed = Observed::read(&*engine).map_err(|error| format!("cannot be read: {error}"))?;
+        let acknowledged = BTreeSet::new();
+        let (ledger, rows) = (&observed.ledger, &observed.rows);
+        check_recovered(&self.script, &Recovered { acknowledged: &acknowledged, ledger, rows })?;
+        self.judge(&damaged, damage, &salvage, ledger)
+    }
+
+    fn judge(
+        &self,
+        damaged: &SimulatedDisk,
+        damage: &Damage,
+        salvage: &Salvage,
+        ledger: &BTreeSet<usize>,
+    ) -> Result<Outcome, String> {
+        let writing = self.script.writing();
+        let mut affected: BTreeSet<usize> = self.hit(damaged, damage, salvage);
+        affected.retain(|number| writing.contains(number));
+        let hit = affected.len() as u64;
+        for number in &writing {
+            if self.dependencies[*number].iter().any(|on| affected.contains(on)) {
+                affected.insert(*number);
+            }
+        }
+        if let Some(wrong) = ledger.intersection(&affected).next() {
+            return Err(format!(
+                "transaction {wrong} is kept, but depends on the damage: {:?}",
+                salvage.damages
+            ));
+        }
+        let expected: BTreeSet<usize> = self.expected(salvage).intersection(&writing).copied().collect();
+        if let Some(other) = expected.symmetric_difference(ledger).next() {
+            return Err(format!(
+                "transaction {other} is {}kept, and its LSN vector says otherwise: {:?}",
+                if ledger.contains(other) { "" } else { "not " },
+                salvage.damages
+            ));
+        }
+        let all = writing.len() as u64;
+        let kept = ledger.len() as u64;
+        let dependent = affected.len() as u64 - hit;
+        Ok(Outcome { all, kept, hit, dependent, needless: all - kept - hit - dependent })
+    }
+}
+
+fn config(scenario: Scenario, disk: &SimulatedDisk) -> Config {
+    // Large transactions and full buffers are the business of other tests.
+    Config { segment_bytes: 1 << 20, log_buffer_bytes: 1 << 20, ..scenario.config(disk) }
+}
+
+/// The number of a scripted transaction, and whether it was logged as a call.
+fn identify(transaction: &TransactionEntry<'_>, ledger: Option<TableId>) -> (Option<usize>, bool) {
+    for operation in transaction.operations().flatten() {
+        match operation {
+            Operation::Put { table, key: bytes, .. } if Some(table) == ledger => {
+                return (decode_number(bytes), false);
+            }
+            Operation::Command(command) => {
+                let arguments = command.arguments().unwrap_or_default();
+                let number = match arguments.first() {
+                    Some(Value::BigInt(number)) => Some(*number as usize),
+                    _ => None,
+                };
+                return (number, true);
+            }
+            _ => {}
+        }
+    }
+    (None, false)
+}
+
+/// The number whose key these bytes are.
+fn decode_number(bytes: &[u8]) -> Option<usize> {
+    let mut zero = Vec::new();
+    key::encode(&Value::BigInt(0), SqlType::BigInt, &mut zero);
+    let number = |bytes: &[u8]| bytes.first_chunk().copied().map(u64::from_be_bytes);
+    Some((number(bytes)?.wrapping_sub(number(&zero)?)) as usize)
+}
+
+/// Salvages as many times as asked, with subjects of as many transactions each.
+///
+/// # Errors
+/// The first that is wrong.
+pub fn run(salvages: u64, transactions: usize, seed: u64) -> Result<Vec<(String, Outcome)>, String> {
+    let scenarios = [Scenario::taurus(4), Scenario::taurus(2), Scenario::taurus(1), Scenario::serial()];
+    let mut random = StdRng::seed_from_u64(seed);
+    let mut outcomes = Vec::new();
+    let kinds = scenarios.len() as u64 * 2;
+    for (number, scenario) in scenarios.into_iter().enumerate() {
+        for is_killed in [false, true] {
+            let seed = seed + number as u64;
+            let incarnations = if is_killed { 2 } else { 1 };
+            let keys = if is_killed { transactions as u64 * 5 } else { transactions as u64 / 20 };
+            let options = SubjectOptions { scenario, transactions, keys, incarnations, is_killed, seed };
+            let subject = Subject::build(options)?;
+            let mut sum = Outcome::default();
+            for _ in 0..salvages.div_ceil(kinds) {
+                sum.add(&subject.damage_and_salvage(&mut random)?);
+            }
+            let how = if is_killed { "two runs, killed, many rows" } else { "one run, closed, few rows" };
+            outcomes.push((format!("{:?} with {} logs, {how}", scenario.protocol, scenario.logs), sum));
+        }
+    }
+    Ok(outcomes)
+}
