@@ -22,7 +22,7 @@
 //! moment of the damage. That is what the vectors can prove: who reads a row later, when its own LV has long been forgotten
 //! (pitfall 19), reads the floor, which covers the damage.
 //!
-//! Nothing is written here; [`copy`](super::copy) makes another database of what was kept.
+//! Nothing is written here; [`create_copy`](crate::db::create_copy) makes another database of what was kept.
 
 use std::collections::BTreeSet;
 use std::fmt;

@@ -67,10 +67,9 @@ impl Scope {
         if self.condemned.contains(&(log, end.0)) {
             return Verdict::Condemned;
         }
-        if first_above(&self.known).is_some() {
-            return Verdict::Zombie;
-        }
-        first_above(&self.limit).map_or(Verdict::Kept, |on_log| Verdict::MayDepend { on_log })
+        // The limit is nowhere above what is known.
+        let Some(on_log) = first_above(&self.limit) else { return Verdict::Kept };
+        if first_above(&self.known).is_some() { Verdict::Zombie } else { Verdict::MayDepend { on_log } }
     }
 
     /// Counts a transaction that is not kept.
