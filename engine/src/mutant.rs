@@ -59,6 +59,10 @@ pub enum Mutant {
     EscalateOneStripe,
     /// A salvage drops who may depend on what was lost, and not who may depend on what it drops.
     SalvageForgetsDropped,
+    /// A scan that skips locked rows gives the lock of a row up that its transaction has changed meanwhile.
+    LetGoOfUsedLock,
+    /// Who does not want to wait is told that the janitor has the lock.
+    HinderedByJanitor,
 }
 
 #[cfg(any(test, feature = "mutants"))]

@@ -177,6 +177,7 @@ impl<P: Protocol> LockTable<P> {
         if !self.search(transaction).0 {
             return Acquired::Wait(answer);
         }
+        entry.granted[place].is_used_again = seen.is_some();
         let _one_victim = self.waits.one_victim();
         if !self.search(transaction).0 {
             return Acquired::Wait(answer);
@@ -306,3 +307,23 @@ impl<P: Protocol> LockTable<P> {
 
 #[cfg(all(test, not(loom)))]
 mod tests;
+    /// Gives up a resource that its transaction has asked for once only, and leaves no trace; false if it stays held, because something
+    /// else relies on it.
+    pub(crate) fn release_unused(
+        &self,
+        protocol: &P,
+        transaction: TransactionId,
+        resource: Resource,
+    ) -> bool {
+        let is_used_again = {
+            let bucket = self.bucket(resource);
+            let granted = bucket.get(resource).map(|entry| entry.granted.as_slice()).unwrap_or_default();
+            granted.iter().any(|grant| grant.transaction == transaction && grant.is_used_again)
+        };
+        if is_used_again && !mutant::is_active(Mutant::LetGoOfUsedLock) {
+            return false;
+        }
+        self.release(protocol, transaction, resource, |_, _| {});
+        true
+    }
+

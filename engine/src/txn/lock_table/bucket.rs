@@ -21,11 +21,13 @@ pub(super) struct Grant {
     pub(super) mode: AccessMode,
     /// `None`: it did not hold the resource before.
     pub(super) seen_mode: Option<AccessMode>,
+    /// Its transaction has asked for the resource again since.
+    pub(super) is_used_again: bool,
 }
 
 impl Grant {
     pub(super) fn seen(transaction: TransactionId, mode: AccessMode) -> Grant {
-        Grant { transaction, mode, seen_mode: Some(mode) }
+        Grant { transaction, mode, seen_mode: Some(mode), is_used_again: false }
     }
 }
 
@@ -147,6 +149,7 @@ pub(super) struct Bucket<M> {
     /// Empty only if `others` is.
     first: Option<Entry<M>>,
     others: Vec<Entry<M>>,
+                    is_used_again: false,
 }
 
 impl<M> Default for Bucket<M> {

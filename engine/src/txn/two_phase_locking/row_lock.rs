@@ -12,8 +12,9 @@
 //!
 //! **Impatient readers** take each lock at once or not at all. A table that somebody else has locked as a whole counts as one whose rows
 //! are all locked. Who skips locked rows gets no promise about what he has not seen: gaps stay unlocked, absent rows too, and a scan gives
-//! up the lock of each row that its procedure did not [keep](crate::txn::Access::keep_row). So consumers of one queue leave its other rows,
-//! and those who put new ones in, alone. A call with such a reader is logged as data.
+//! up the lock of each row that its procedure did not [keep](crate::txn::Access::keep_row), unless the transaction has asked for it again
+//! meanwhile. So consumers of one queue leave its other rows, and those who put new ones in, alone. A call with such a reader is logged
+//! as data.
 
 use std::sync::Arc;
 
@@ -128,10 +129,15 @@ impl<P: Protocol> LockingTransaction<P> {
         self.shared.locks.release(&self.shared.protocol, self.id, resource, |_, _| {});
     }
 
-    /// The row that a scan handed out last was not kept.
+    /// The row that a scan handed out last was not kept. Meanwhile a function in the condition may have changed it, or another scan of
+    /// the same statement kept it: then its lock stays.
     pub(super) fn let_go_of_last(&mut self, cursor: &mut Cursor) {
-        if let Some(resource) = cursor.unkept.take() {
-            self.let_go(resource);
+        let Some(resource) = cursor.unkept.take() else { return };
+        let shared = &*self.shared;
+        if let Some(place) = self.held.iter().rposition(|held| *held == resource)
+            && shared.locks.release_unused(&shared.protocol, self.id, resource)
+        {
+            self.held.swap_remove(place);
         }
     }
 }
