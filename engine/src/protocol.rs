@@ -60,9 +60,14 @@ impl AccessMode {
     /// ```
     #[inline]
     pub fn is_compatible(self, other: AccessMode) -> bool {
+        self.is_compatible_with_all(1 << other as u8)
+    }
+
+    /// The same for several modes, one bit each.
+    pub fn is_compatible_with_all(self, others: u8) -> bool {
         const CONFLICTS: [u8; AccessMode::COUNT] =
             [0b10_0000, 0b11_0000, 0b11_1000, 0b11_0100, 0b11_1110, 0b11_1111];
-        CONFLICTS[self as usize] & (1 << other as u8) == 0
+        CONFLICTS[self as usize] & others == 0
     }
 
     /// The weakest mode at least as strong as both: each is stronger than those before it, but for IntentWrite and Read.

@@ -14,7 +14,8 @@ use hyades_engine::error::{Abort, sqlstate};
 use hyades_engine::log::durable::Durability;
 use hyades_engine::procedure::frame::{Environment, Frame, RowSink};
 use hyades_engine::procedure::ir::{
-    BinaryOperator, Direction, Expr, Instruction, Intent, Procedure, ScanBound, ScanRange, TableReference,
+    BinaryOperator, Direction, Expr, Impatience, Instruction, Intent, Procedure, ScanBound, ScanRange,
+    Strength, TableReference,
 };
 use hyades_engine::storage::table::Table;
 use hyades_engine::value::{SqlType, Value};
@@ -157,6 +158,34 @@ fn scan(table: &Arc<Table>, direction: Direction) -> Arc<Procedure> {
     procedure("scan", table, vec![SqlType::BigInt, SqlType::BigInt], code)
 }
 
+/// `skip_and_put(value)`: sets what a scan that skips locked rows passes over, and answers with none of it.
+fn skip_and_put(table: &Arc<Table>) -> Arc<Procedure> {
+    let range = ScanRange { lower: ScanBound::Unbounded, upper: ScanBound::Unbounded };
+    let intent = Intent::Impatient(Strength::Write, Impatience::SkipLocked);
+    let key = vec![column(0)];
+    let code = vec![
+        Instruction::OpenScan { cursor: 0, table: 0, range, direction: Direction::Forward, intent },
+        Instruction::NextRow { cursor: 0, row: 0, end: 5 },
+        Instruction::ReadPoint { table: 0, key, row: 0, intent: Intent::NoKeyWrite, absent: 1 },
+        Instruction::Update { table: 0, row: 0, set: vec![(1, register(0))] },
+        Instruction::Jump { to: 1 },
+    ];
+    procedure("skip_and_put", table, vec![SqlType::BigInt], code)
+}
+
+/// `scan_at_once()`: emits all rows, or fails where it would have to wait.
+fn scan_at_once(table: &Arc<Table>) -> Arc<Procedure> {
+    let range = ScanRange { lower: ScanBound::Unbounded, upper: ScanBound::Unbounded };
+    let intent = Intent::Impatient(Strength::Write, Impatience::NoWait);
+    let code = vec![
+        Instruction::OpenScan { cursor: 0, table: 0, range, direction: Direction::Forward, intent },
+        Instruction::NextRow { cursor: 0, row: 0, end: 4 },
+        Instruction::Emit { values: vec![column(0), column(1)] },
+        Instruction::Jump { to: 1 },
+    ];
+    procedure("scan_at_once", table, Vec::new(), code)
+}
+
 /// What a client can do, each one procedure.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Operation {
@@ -171,6 +200,8 @@ pub enum Operation {
     AppendList,
     ScanLists,
     ScanListsBackward,
+    SkipAndPutNumbers,
+    ScanNumbersAtOnce,
 }
 
 /// See the module head. One transaction at a time.
@@ -205,6 +236,8 @@ impl Client {
             upsert("append", &lists, SqlType::Text, appended),
             scan(&lists, Direction::Forward),
             scan(&lists, Direction::Backward),
+            skip_and_put(&numbers),
+            scan_at_once(&numbers),
         ];
         Ok(Client {
             worker: engine.worker(),

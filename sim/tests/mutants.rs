@@ -15,6 +15,8 @@
 //! | 14 a gap is the end | `sim/tests/single_faults.rs` | |
 //! | 26 nothing captured, 29 schema changes are no barriers | calls in log 1, and a replacement of their routine in log 0 | |
 //! | the whole table locked by one stripe | a row that its writer's own lock on the table is to hide | `histories.rs` |
+//! | the lock of a changed row given up | a row that its writer has met in a scan that skips locked rows | |
+//! | hindered by the janitor | NOWAIT in a table that nobody else is in, while its deleted rows are purged | |
 //!
 //! One test, because the switch is for the whole process. Every search passes without a bug first.
 
@@ -30,7 +32,7 @@ use hyades_engine::error::Error;
 use hyades_engine::mutant::{Mutant, activate};
 use hyades_engine::recovery::recover;
 use hyades_engine::storage::catalog::Catalog;
-use hyades_sim::client::{Client, Operation, big, create_tables};
+use hyades_sim::client::{Client, Operation, big, blocking, create_tables};
 use hyades_sim::crash::{
     DATA, Life, Observed, Scenario, live, live_and_kill, recover_and_check, script, try_point,
     wait_until_idle, within, without_the_lost,
@@ -78,6 +80,46 @@ fn escalated_writer_is_alone(attempt: u64) -> Outcome {
         Err(Interrupt::Failed(error)) => Err(as_text(error)),
         Ok(rows) => Err(format!("a reader finds {rows:?}")),
     }
+}
+
+/// A scan that skips locked rows hands out rows that its transaction changes, and answers with none of them.
+fn changed_rows_stay_locked(attempt: u64) -> Outcome {
+    let engine = Scenario::taurus(2).open(&SimulatedDisk::new(attempt)).map_err(as_text)?;
+    create_tables(&*engine, IndexKind::Ordered).map_err(as_text)?;
+    let mut writer = Client::new(&*engine).map_err(as_text)?;
+    let mut reader = Client::new(&*engine).map_err(as_text)?;
+    writer.begin();
+    (0..3).try_for_each(|key| writer.put_number(key, 1)).map_err(as_text)?;
+    writer.commit().map_err(as_text)?;
+    writer.begin();
+    blocking(|| writer.attempt(Operation::SkipAndPutNumbers, &[big(2)])).map_err(as_text)?;
+    reader.begin();
+    match reader.attempt(Operation::GetNumber, &[big(1)]) {
+        Err(Interrupt::Wait(_)) => Ok(()),
+        Err(Interrupt::Failed(error)) => Err(as_text(error)),
+        Ok(rows) => Err(format!("a reader finds {rows:?}")),
+    }
+}
+
+/// Nobody is in the table but one who does not want to wait, and the janitor.
+fn the_janitor_hinders_nobody(attempt: u64) -> Outcome {
+    const ROWS: u64 = 1000;
+    let engine = Scenario::taurus(2).open(&SimulatedDisk::new(attempt)).map_err(as_text)?;
+    create_tables(&*engine, IndexKind::Ordered).map_err(as_text)?;
+    let mut client = Client::new(&*engine).map_err(as_text)?;
+    client.begin();
+    (0..ROWS).try_for_each(|key| client.put_number(key, 1)).map_err(as_text)?;
+    client.commit().map_err(as_text)?;
+    client.begin();
+    (0..ROWS).try_for_each(|key| client.delete_number(key).map(drop)).map_err(as_text)?;
+    client.commit().map_err(as_text)?;
+    let end = Instant::now() + Duration::from_millis(200);
+    while engine.tombstones() > 0 && Instant::now() < end {
+        client.begin();
+        blocking(|| client.attempt(Operation::ScanNumbersAtOnce, &[])).map_err(as_text)?;
+        client.commit().map_err(as_text)?;
+    }
+    Ok(())
 }
 
 /// Concurrent sessions, two crashes.
@@ -338,7 +380,7 @@ fn search(step: Search, attempts: u64) -> Option<(u64, String)> {
 
 #[test]
 fn every_mutant_is_found() {
-    let searches: [(Mutant, Search, u64); 21] = [
+    let searches: [(Mutant, Search, u64); 23] = [
         (Mutant::OwnEndInStoredLv, crash_point, 10),
         (Mutant::ReserveBeforeFreeze, crash_point, 10),
         (Mutant::ReleaseBeforeRaise, crashed_history, 100),
@@ -360,6 +402,8 @@ fn every_mutant_is_found() {
         (Mutant::PreparedTooEarly, killed_at_rest, 10),
         (Mutant::FragmentsOfAnother, given_up_commit, 1),
         (Mutant::EscalateOneStripe, escalated_writer_is_alone, 1),
+        (Mutant::LetGoOfUsedLock, changed_rows_stay_locked, 1),
+        (Mutant::HinderedByJanitor, the_janitor_hinders_nobody, 20),
     ];
     for step in [
         crash_point,
@@ -377,7 +421,9 @@ fn every_mutant_is_found() {
         killed_at_rest,
         given_up_commit,
         escalated_writer_is_alone,
-    ] as [Search; 15]
+        changed_rows_stay_locked,
+        the_janitor_hinders_nobody,
+    ] as [Search; 17]
     {
         assert_eq!(search(step, 10), None, "a search must find nothing without a bug");
     }

@@ -6,9 +6,10 @@
 //! only for active tuples" (Taurus, section 4.1) is the lifetime of these entries.
 //!
 //! **Granting.** Modes are those of multi-granularity locking ([`AccessMode`]). A request is granted at once when it
-//! is compatible with every other holder and nobody waits; an upgrade passes the queue. Otherwise it joins a FIFO
-//! queue and its caller gets a ticket. Whoever releases grants from the head of the queue, so a resumed caller finds
-//! its lock held.
+//! is compatible with every other holder and with all who wait; an upgrade passes the queue. Otherwise it joins a FIFO
+//! queue and its caller gets a ticket. Whoever releases grants from the head of the queue, and behind it what hinders nobody ahead,
+//! so a resumed caller finds its lock held. Who does not want to wait waits all the same for *brief* transactions, those of the
+//! janitor: they wait for nobody, are over in a moment, and nobody would know of them.
 //!
 //! **Deadlock.** Whoever is about to wait looks for a cycle of the waits-for graph (`waits`); the request that would close one is refused
 //! (40P01). If it is granted while that is found out, it stays granted.
@@ -43,6 +44,15 @@ pub(crate) struct Resource(pub(crate) u64);
 /// Identifies a transaction while it runs: worker number in the upper half, a counter in the lower.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct TransactionId(pub(crate) u64);
+
+impl TransactionId {
+    /// Marks the numbers of those who wait for nobody and are over in a moment.
+    pub(crate) const BRIEF: u64 = 1 << 63;
+
+    pub(crate) fn is_brief(self) -> bool {
+        self.0 & Self::BRIEF != 0
+    }
+}
 
 /// What became of a request.
 pub(crate) enum Acquired {
@@ -120,6 +130,29 @@ impl<P: Protocol> LockTable<P> {
         Self::try_grant(entry, protocol, dependencies, transaction, mode)
     }
 
+    /// Like [`LockTable::try_acquire`], but waits for brief transactions.
+    pub(crate) fn acquire_at_once(
+        &self,
+        protocol: &P,
+        dependencies: &mut P::Dependencies,
+        transaction: TransactionId,
+        resource: Resource,
+        mode: AccessMode,
+    ) -> Option<Acquired> {
+        let answer = {
+            let mut bucket = self.bucket(resource);
+            let entry = Self::entry(&mut bucket, resource, protocol);
+            if let Some(answer) = Self::try_grant(entry, protocol, dependencies, transaction, mode) {
+                return Some(answer);
+            }
+            if !entry.is_hindered_briefly(transaction, mode) || mutant::is_active(Mutant::HinderedByJanitor) {
+                return None;
+            }
+            Self::enqueue(entry, transaction, mode)
+        };
+        Some(self.look_round(protocol, dependencies, transaction, resource, mode, answer))
+    }
+
     fn try_grant(
         entry: &mut Entry<P::TupleMeta>,
         protocol: &P,
@@ -128,7 +161,7 @@ impl<P: Protocol> LockTable<P> {
         mode: AccessMode,
     ) -> Option<Acquired> {
         let Some(place) = entry.granted.iter().position(|grant| grant.transaction == transaction) else {
-            if entry.has_waiters() || !entry.is_grantable(transaction, mode) {
+            if !entry.is_beside_waiters(mode) || !entry.is_grantable(transaction, mode) {
                 return None;
             }
             entry.granted.push(Grant::seen(transaction, mode));
@@ -144,10 +177,11 @@ impl<P: Protocol> LockTable<P> {
             entry.granted[place] = Grant::seen(transaction, joined);
             protocol.acquired(joined, &entry.meta, dependencies);
         }
+        entry.granted[place].is_used_again = seen.is_some();
         Some(if seen.is_some() { Acquired::Held(joined) } else { Acquired::New(joined) })
     }
 
-    /// The slow path: joins the queue and looks for a cycle.
+    /// The slow path: joins the queue.
     fn wait(
         &self,
         protocol: &P,
@@ -162,22 +196,38 @@ impl<P: Protocol> LockTable<P> {
             if let Some(answer) = Self::try_grant(entry, protocol, dependencies, transaction, mode) {
                 return answer;
             }
-            let held = entry.granted.iter().find(|grant| grant.transaction == transaction);
-            let (answer, signal) = ticket();
-            let waiter = Waiter {
-                transaction,
-                mode: held.map_or(mode, |grant| grant.mode.join(mode)),
-                is_upgrade: held.is_some(),
-                signal,
-            };
-            entry.enqueue(waiter);
-            answer
+            Self::enqueue(entry, transaction, mode)
         };
+        self.look_round(protocol, dependencies, transaction, resource, mode, answer)
+    }
+
+    fn enqueue(entry: &mut Entry<P::TupleMeta>, transaction: TransactionId, mode: AccessMode) -> Ticket {
+        let held = entry.granted.iter().find(|grant| grant.transaction == transaction);
+        let (answer, signal) = ticket();
+        let waiter = Waiter {
+            transaction,
+            mode: held.map_or(mode, |grant| grant.mode.join(mode)),
+            is_upgrade: held.is_some(),
+            signal,
+        };
+        entry.enqueue(waiter);
+        answer
+    }
+
+    /// Whoever has joined a queue looks for a cycle.
+    fn look_round(
+        &self,
+        protocol: &P,
+        dependencies: &mut P::Dependencies,
+        transaction: TransactionId,
+        resource: Resource,
+        mode: AccessMode,
+        answer: Ticket,
+    ) -> Acquired {
         self.waits.enter(transaction, resource);
         if !self.search(transaction).0 {
             return Acquired::Wait(answer);
         }
-        entry.granted[place].is_used_again = seen.is_some();
         let _one_victim = self.waits.one_victim();
         if !self.search(transaction).0 {
             return Acquired::Wait(answer);
@@ -275,6 +325,26 @@ impl<P: Protocol> LockTable<P> {
         }
     }
 
+    /// Gives up a resource that its transaction has asked for once only, and leaves no trace; false if it stays held, because something
+    /// else relies on it.
+    pub(crate) fn release_unused(
+        &self,
+        protocol: &P,
+        transaction: TransactionId,
+        resource: Resource,
+    ) -> bool {
+        let is_used_again = {
+            let bucket = self.bucket(resource);
+            let granted = bucket.get(resource).map(|entry| entry.granted.as_slice()).unwrap_or_default();
+            granted.iter().any(|grant| grant.transaction == transaction && grant.is_used_again)
+        };
+        if is_used_again && !mutant::is_active(Mutant::LetGoOfUsedLock) {
+            return false;
+        }
+        self.release(protocol, transaction, resource, |_, _| {});
+        true
+    }
+
     /// Gives `parts` the traces of the gap `whole`, which is about to be divided. The caller holds `whole` in a mode that keeps
     /// readers away, so none is missed; the parts are not to be found yet.
     pub(crate) fn divide(&self, protocol: &P, whole: Resource, parts: [Resource; 2]) {
@@ -307,23 +377,3 @@ impl<P: Protocol> LockTable<P> {
 
 #[cfg(all(test, not(loom)))]
 mod tests;
-    /// Gives up a resource that its transaction has asked for once only, and leaves no trace; false if it stays held, because something
-    /// else relies on it.
-    pub(crate) fn release_unused(
-        &self,
-        protocol: &P,
-        transaction: TransactionId,
-        resource: Resource,
-    ) -> bool {
-        let is_used_again = {
-            let bucket = self.bucket(resource);
-            let granted = bucket.get(resource).map(|entry| entry.granted.as_slice()).unwrap_or_default();
-            granted.iter().any(|grant| grant.transaction == transaction && grant.is_used_again)
-        };
-        if is_used_again && !mutant::is_active(Mutant::LetGoOfUsedLock) {
-            return false;
-        }
-        self.release(protocol, transaction, resource, |_, _| {});
-        true
-    }
-

@@ -120,7 +120,7 @@ impl<P: Protocol> TwoPhaseLocking<P> {
     /// A worker number never used before: the upper half of the numbers of its transactions.
     fn new_worker(&self) -> u64 {
         let worker = self.next_worker.fetch_add(1, Ordering::Relaxed);
-        assert!(worker <= u64::from(u32::MAX), "worker numbers have run out");
+        assert!(worker < TransactionId::BRIEF >> 32, "worker numbers have run out");
         worker
     }
 
@@ -194,6 +194,14 @@ enum OldValue<'p> {
     Patch(&'p [u8]),
 }
 
+/// What became of a lock that was not to be waited for.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum AtOnce {
+    New,
+    Held,
+    Refused,
+}
+
 /// What a transaction has done to the names that all see; see `catalog_change`.
 enum NameChange {
     CreatedTable(TableName, Arc<Table>),
@@ -241,20 +249,15 @@ impl<P: Protocol> LockingTransaction<P> {
     fn next_id(&mut self) {
         if self.id.0 as u32 == u32::MAX {
             self.worker = self.shared.new_worker();
-            self.id = TransactionId(self.worker << 32);
+            self.id = TransactionId(self.worker << 32 | self.id.0 & TransactionId::BRIEF);
         }
         self.id.0 += 1;
     }
 
     /// Locks a resource until the end of the transaction; answers the mode now held.
     fn lock(&mut self, resource: Resource, mode: AccessMode) -> Flow<AccessMode> {
+        self.settle_wait(resource);
         let shared = &*self.shared;
-        if let Some(other) = self.pending.take_if(|pending| *pending != resource) {
-            // The index changed while this transaction waited, and now something else comes next.
-            if shared.locks.claim(&shared.protocol, &mut self.dependencies, self.id, other) {
-                self.held.push(other);
-            }
-        }
         match shared.locks.acquire(&shared.protocol, &mut self.dependencies, self.id, resource, mode) {
             Acquired::New(mode) => {
                 self.held.push(resource);
@@ -274,6 +277,40 @@ impl<P: Protocol> LockingTransaction<P> {
                 self.pending = None;
                 Err(Interrupt::Failed(Error::Abort(Abort::Deadlock)))
             }
+        }
+    }
+
+    /// Locks a resource unless that means to wait for others; answers whether it is held, and if it was not before.
+    fn lock_at_once(&mut self, resource: Resource, mode: AccessMode) -> Flow<AtOnce> {
+        self.settle_wait(resource);
+        let shared = &*self.shared;
+        let (dependencies, id) = (&mut self.dependencies, self.id);
+        match shared.locks.acquire_at_once(&shared.protocol, dependencies, id, resource, mode) {
+            Some(Acquired::New(_)) => {
+                self.held.push(resource);
+                self.pending = None;
+                Ok(AtOnce::New)
+            }
+            Some(Acquired::Held(_)) => {
+                self.pending = None;
+                Ok(AtOnce::Held)
+            }
+            Some(Acquired::Wait(ticket)) => {
+                self.pending = Some(resource);
+                self.has_waited = true;
+                Err(Interrupt::Wait(ticket))
+            }
+            Some(Acquired::Deadlock) | None => Ok(AtOnce::Refused),
+        }
+    }
+
+    /// The index changed while this transaction waited, and now something else comes next.
+    fn settle_wait(&mut self, next: Resource) {
+        let shared = &*self.shared;
+        if let Some(other) = self.pending.take_if(|pending| *pending != next)
+            && shared.locks.claim(&shared.protocol, &mut self.dependencies, self.id, other)
+        {
+            self.held.push(other);
         }
     }
 

@@ -111,20 +111,45 @@ impl<M> Entry<M> {
         self.granted.iter().all(|grant| grant.transaction == transaction || grant.mode.is_compatible(mode))
     }
 
-    /// Grants from the head of the queue as far as possible; the signals are fired after the latch is dropped.
+    /// Whether a request in this mode hinders nobody who waits.
+    pub(super) fn is_beside_waiters(&self, mode: AccessMode) -> bool {
+        let waiting = self.queue().unwrap_or_default();
+        waiting.iter().all(|waiter| waiter.mode.is_compatible(mode))
+    }
+
+    /// Whether only those hinder the request who wait for nobody and will be gone in a moment.
+    pub(super) fn is_hindered_briefly(&self, transaction: TransactionId, mode: AccessMode) -> bool {
+        let own = self.granted.iter().find(|grant| grant.transaction == transaction);
+        let wanted = own.map_or(mode, |grant| grant.mode.join(mode));
+        self.is_beside_waiters(wanted)
+            && self.granted.iter().all(|grant| {
+                grant.transaction == transaction
+                    || grant.transaction.is_brief()
+                    || grant.mode.is_compatible(wanted)
+            })
+    }
+
+    /// Grants from the head of the queue as far as possible, and behind that what goes together with all who wait ahead; the signals are
+    /// fired after the latch is dropped.
     pub(super) fn grant_waiters(&mut self, fired: &mut SmallVec<[Signal; 2]>) {
-        while let Some(first) = self.queue().and_then(<[Waiter]>::first) {
-            if !self.is_grantable(first.transaction, first.mode) {
-                return;
+        // How many stay ahead, and what they want, one bit for each mode.
+        let (mut at, mut ahead) = (0, 0);
+        while let Some(waiter) = self.queue().and_then(|waiting| waiting.get(at)) {
+            let is_next = waiter.mode.is_compatible_with_all(ahead);
+            if !is_next || !self.is_grantable(waiter.transaction, waiter.mode) {
+                at += 1;
+                ahead |= 1 << waiter.mode as u8;
+                continue;
             }
             let Some(queue) = &mut self.waiting else { return };
-            let waiter = queue.waiters.remove(0);
+            let waiter = queue.waiters.remove(at);
             match self.granted.iter_mut().find(|grant| grant.transaction == waiter.transaction) {
                 Some(grant) => grant.mode = waiter.mode,
                 None => self.granted.push(Grant {
                     transaction: waiter.transaction,
                     mode: waiter.mode,
                     seen_mode: None,
+                    is_used_again: false,
                 }),
             }
             fired.push(waiter.signal);
@@ -149,7 +174,6 @@ pub(super) struct Bucket<M> {
     /// Empty only if `others` is.
     first: Option<Entry<M>>,
     others: Vec<Entry<M>>,
-                    is_used_again: false,
 }
 
 impl<M> Default for Bucket<M> {

@@ -241,6 +241,26 @@ fn waiters_are_served_in_order_and_upgrades_first() {
 }
 
 #[test]
+fn who_hinders_nobody_passes_the_queue() {
+    use AccessMode::{KeyRead, NoKeyWrite, Write};
+    let mut fixture = Fixture::new();
+    fixture.acquire(1, 7, NoKeyWrite);
+    let update = must_wait(fixture.acquire(2, 7, NoKeyWrite));
+    assert!(matches!(fixture.acquire(3, 7, KeyRead), Acquired::New(KeyRead)));
+    let delete = must_wait(fixture.acquire(4, 7, Write));
+    let key_reader = must_wait(fixture.acquire(5, 7, KeyRead));
+    // The delete gives up, and the key reader goes together with all others.
+    fixture.table.withdraw(TransactionId(4), Resource(7));
+    assert!(key_reader.is_ready() && delete.is_ready() && !update.is_ready());
+    fixture.release(1, 7, 1);
+    assert!(update.is_ready());
+    for transaction in [2, 3, 5] {
+        fixture.release(transaction, 7, 2);
+    }
+    assert_eq!(fixture.table.entries(), 0);
+}
+
+#[test]
 fn a_cycle_through_the_queue_is_a_deadlock() {
     let mut fixture = Fixture::new();
     fixture.acquire(1, 7, AccessMode::Read);

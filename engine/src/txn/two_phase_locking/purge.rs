@@ -3,7 +3,8 @@
 //! A tombstone keeps its key in the index because the key separates gaps and its lock entry carries what readers of the
 //! absence depend on. It may go when nobody holds or awaits its row or its gap, and when the protocol can forget both (so
 //! that whoever looks later starts from a floor at least as high; pitfalls 19 and 23). Purge checks that as a small
-//! transaction of its own which never waits: it takes the table, the row and the gap, or tries again later.
+//! transaction of its own which never waits: it takes the table, the row and the gap, or tries again later. It is a *brief* one: those
+//! who do not want to wait for others (NOWAIT, SKIP LOCKED) are not told of it.
 //!
 //! The same thread frees what TRUNCATE, DROP and new primary keys leave behind, a few leaves at a time: a table's former state with all
 //! its rows would otherwise be freed by whoever is the last to let go of it, inside a transaction that has nothing to do with it.
@@ -19,7 +20,7 @@ use super::{LockingTransaction, TwoPhaseLocking};
 use crate::protocol::{AccessMode, Protocol, Trace};
 use crate::storage::table::{Table, TableState};
 use crate::txn::Transaction;
-use crate::txn::lock_table::Acquired;
+use crate::txn::lock_table::{Acquired, TransactionId};
 
 /// A key that may have a record without a row.
 pub(super) type PurgeableKey = (Arc<Table>, Box<[u8]>);
@@ -96,7 +97,9 @@ pub(crate) struct Purger<P: Protocol> {
 
 impl<P: Protocol> Purger<P> {
     pub(crate) fn new(shared: &Arc<TwoPhaseLocking<P>>) -> Purger<P> {
-        Purger { transaction: shared.transaction(), state: None }
+        let mut transaction = shared.transaction();
+        transaction.id.0 |= TransactionId::BRIEF;
+        Purger { transaction, state: None }
     }
 
     /// Frees a little of what tables have left behind; whether there is more to do at once.

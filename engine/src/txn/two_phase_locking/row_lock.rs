@@ -20,8 +20,8 @@ use std::sync::Arc;
 
 use crossbeam_epoch::Guard;
 
-use super::LockingTransaction;
 use super::resource::{Resource, TABLE_STRIPES};
+use super::{AtOnce, LockingTransaction};
 use crate::error::{Error, sqlstate};
 use crate::protocol::{AccessMode, Protocol};
 use crate::storage::table::Table;
@@ -74,16 +74,24 @@ impl<P: Protocol> LockingTransaction<P> {
         let place = self.table_place(table);
         let wanted = self.tables[place].mode.map_or(mode, |held| held.join(mode));
         let stripes = if is_of_one_stripe(wanted) { self.worker..self.worker + 1 } else { 0..TABLE_STRIPES };
-        let is_locked = stripes
-            .into_iter()
-            .all(|stripe| self.lock_without_waiting(Resource::table_stripe(table.id(), stripe), wanted));
-        if is_locked {
+        let mut is_locked = Ok(true);
+        for stripe in stripes {
+            is_locked = self
+                .lock_at_once(Resource::table_stripe(table.id(), stripe), wanted)
+                .map(|lock| lock != AtOnce::Refused);
+            if !matches!(is_locked, Ok(true)) {
+                break;
+            }
+        }
+        if matches!(is_locked, Ok(true)) {
             self.tables[place].mode = Some(wanted);
             return Ok(true);
         }
+        // Nothing relies on them yet.
         while self.held.len() > before {
             self.let_go(self.held[self.held.len() - 1]);
         }
+        is_locked?;
         refuse(impatience, table)
     }
 
@@ -95,11 +103,11 @@ impl<P: Protocol> LockingTransaction<P> {
         intent: Intent,
         impatience: Impatience,
     ) -> Flow<(bool, Option<Resource>)> {
-        let before = self.held.len();
-        if self.lock_without_waiting(resource, row_mode(intent)) {
-            return Ok((true, (self.held.len() > before).then_some(resource)));
+        match self.lock_at_once(resource, row_mode(intent))? {
+            AtOnce::New => Ok((true, Some(resource))),
+            AtOnce::Held => Ok((true, None)),
+            AtOnce::Refused => refuse(impatience, table).map(|is_locked| (is_locked, None)),
         }
-        refuse(impatience, table).map(|is_locked| (is_locked, None))
     }
 
     pub(super) fn read_impatiently<'g>(

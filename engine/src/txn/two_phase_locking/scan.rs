@@ -16,7 +16,7 @@ use crossbeam_epoch::{self as epoch, Guard};
 
 use super::resource::Resource;
 use super::row_lock::not_available;
-use super::{LockingTransaction, row_mode};
+use super::{AtOnce, LockingTransaction, row_mode};
 use crate::mutant::{self, Mutant};
 use crate::protocol::{AccessMode, Protocol};
 use crate::storage::table::Table;
@@ -150,9 +150,9 @@ impl<P: Protocol> LockingTransaction<P> {
         if intent.impatience().is_none() {
             return self.lock(gap, AccessMode::Read).map(drop);
         }
-        match self.lock_without_waiting(gap, AccessMode::Read) {
-            true => Ok(()),
-            false => Err(not_available(table).into()),
+        match self.lock_at_once(gap, AccessMode::Read)? {
+            AtOnce::New | AtOnce::Held => Ok(()),
+            AtOnce::Refused => Err(not_available(table).into()),
         }
     }
 

@@ -3,14 +3,18 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use super::resource::Resource;
 use super::{LockingTransaction, Purger, TwoPhaseLocking};
 use crate::catalog::{CatalogChange, ColumnDefinition, IndexKind, PrimaryKey, TableDefinition, TableName};
 use crate::config::Config;
+use crate::protocol::AccessMode;
 use crate::protocol::none::NoLog;
 use crate::storage::catalog::Catalog;
 use crate::storage::table::Table;
 use crate::txn::lock_table::TransactionId;
-use crate::txn::{Access, Cursor, Direction, Insertion, Intent, Interrupt, KeyRange, Transaction};
+use crate::txn::{
+    Access, Cursor, Direction, Impatience, Insertion, Intent, Interrupt, KeyRange, Strength, Transaction,
+};
 use crate::value::{SqlType, Value};
 
 fn shared_with(config: &Config) -> Arc<TwoPhaseLocking<NoLog>> {
@@ -210,6 +214,100 @@ fn one_row_that_is_read_many_times_is_one_row() {
     other.begin();
     assert!(!done(reads(&mut other, &table, 5000)));
     busy.precommit(&());
+}
+
+const AT_ONCE: Intent = Intent::Impatient(Strength::Write, Impatience::NoWait);
+const SKIPPING: Intent = Intent::Impatient(Strength::Write, Impatience::SkipLocked);
+
+#[test]
+fn a_row_that_is_skipped_but_was_changed_stays_locked() {
+    let shared = shared();
+    let table = create_table(&shared, "t", IndexKind::Ordered);
+    let [mut worker, mut other] = [shared.transaction(), shared.transaction()];
+    worker.begin();
+    insert(&mut worker, &table, 0..3);
+    worker.precommit(&());
+    worker.begin();
+    let guard = crossbeam_epoch::pin();
+    let mut cursor = Cursor::default();
+    cursor.open(KeyRange::default(), Direction::Forward, SKIPPING);
+    assert!(done(worker.enter(&table, table.version(), SKIPPING)));
+    done(worker.open_scan(&table, &mut cursor));
+    for number in 0..3 {
+        assert!(done(worker.next_row(&table, &mut cursor, &guard)).is_some());
+        if number == 1 {
+            // What the condition calls.
+            done(worker.enter(&table, table.version(), Intent::Write));
+            assert!(done(worker.read_point(&table, &key(1), Intent::Write, None, &guard)).is_some(), "row 1");
+            worker.delete(&table, &key(1));
+        }
+    }
+    assert!(done(worker.next_row(&table, &mut cursor, &guard)).is_none());
+    other.begin();
+    assert!(done(reads(&mut other, &table, 0)));
+    assert!(done(reads(&mut other, &table, 2)));
+    assert!(waits(reads(&mut other, &table, 1)), "a deleted row is not locked");
+    worker.rollback(&());
+    assert!(done(reads(&mut other, &table, 1)));
+    other.precommit(&());
+}
+
+/// As the janitor is while it purges a key.
+fn brief(shared: &Arc<TwoPhaseLocking<NoLog>>) -> LockingTransaction<NoLog> {
+    let mut transaction = shared.transaction();
+    transaction.id.0 |= TransactionId::BRIEF;
+    transaction.begin();
+    transaction
+}
+
+#[test]
+fn who_does_not_want_to_wait_waits_for_the_janitor_and_for_nobody_else() {
+    let shared = shared();
+    let table = create_table(&shared, "t", IndexKind::Ordered);
+    let [mut worker, mut other] = [shared.transaction(), shared.transaction()];
+    worker.begin();
+    insert(&mut worker, &table, 0..3);
+    worker.precommit(&());
+    let guard = crossbeam_epoch::pin();
+    let row = Resource::row(table.id(), &key(1));
+    for (intent, others_get) in [(AT_ONCE, None), (SKIPPING, Some(false))] {
+        // A row.
+        let mut janitor = brief(&shared);
+        assert!(janitor.lock_without_waiting(row, AccessMode::Write));
+        worker.begin();
+        done(worker.enter(&table, table.version(), intent));
+        assert!(waits(worker.read_point(&table, &key(1), intent, None, &guard)));
+        // It is as good as the worker's.
+        other.begin();
+        done(other.enter(&table, table.version(), intent));
+        let found = other.read_point(&table, &key(1), intent, None, &guard);
+        assert_eq!(found.ok().map(|row| row.is_some()), others_get);
+        janitor.rollback(&());
+        assert!(done(worker.read_point(&table, &key(1), intent, None, &guard)).is_some());
+        let found = other.read_point(&table, &key(1), intent, None, &guard);
+        assert_eq!(found.ok().map(|row| row.is_some()), others_get);
+        worker.rollback(&());
+        other.rollback(&());
+
+        // The whole table; while the worker waits it has no part of it.
+        let mut janitor = brief(&shared);
+        let stripe = Resource::table_stripe(table.id(), janitor.worker);
+        assert!(janitor.lock_without_waiting(stripe, AccessMode::IntentWrite));
+        worker.begin();
+        assert!(waits(worker.lock_table_for(&table, AccessMode::Write, intent)));
+        for _ in 0..16 {
+            let mut third = shared.transaction();
+            third.begin();
+            let is_own = Resource::table_stripe(table.id(), third.worker) == stripe;
+            assert_eq!(waits(third.enter(&table, table.version(), Intent::Write)), is_own);
+            third.rollback(&());
+        }
+        janitor.rollback(&());
+        assert!(done(worker.lock_table_for(&table, AccessMode::Write, intent)));
+        worker.rollback(&());
+        drop(janitor);
+    }
+    assert_eq!(entries(&shared), 0);
 }
 
 /// Works off what is left to the janitor, but for so many states; answers in how many goes.
