@@ -508,7 +508,8 @@ impl Drop for Session {
     fn drop(&mut self) {
         self.shared.activities.remove(self.number);
         if self.worker.in_transaction() {
-            self.worker.rollback();
+            // It may have much to undo, as a guest like any other.
+            self.as_guest(|session| session.worker.rollback());
         }
     }
 }

@@ -13,6 +13,7 @@ use std::time::{Duration, Instant};
 
 use hyades::engine::guest;
 use hyades::session::Controller;
+use tokio::runtime::Handle;
 
 use crate::registry::{CancelReason, Control};
 
@@ -27,10 +28,10 @@ pub(super) struct WorkerHost {
 impl guest::Host for WorkerHost {
     fn overstayed(&mut self, _time: Duration) {
         if self.control.is_gone() {
+            // What it has done has still to be taken back.
             self.control.end_computing();
-        } else {
-            hand_over_worker();
         }
+        hand_over_worker();
     }
 }
 
@@ -45,13 +46,51 @@ impl Controller for WorkerHost {
 }
 
 fn hand_over_worker() {
+    // A session may be dropped when its runtime is gone.
+    let Ok(runtime) = Handle::try_current() else { return };
     let somebody_works = Arc::new(AtomicBool::new(false));
     let flag = Arc::clone(&somebody_works);
-    tokio::spawn(async move { flag.store(true, Ordering::Release) });
+    runtime.spawn(async move { flag.store(true, Ordering::Release) });
     tokio::task::block_in_place(|| {
         let end = Instant::now() + PATIENCE;
         while !somebody_works.load(Ordering::Acquire) && Instant::now() < end {
             std::thread::yield_now();
         }
     });
+}
+
+#[cfg(test)]
+mod tests {
+    use hyades::engine::guest::Host;
+
+    use super::*;
+    use crate::registry::Registry;
+
+    /// Whoever has left may have much to take back.
+    #[test]
+    fn the_worker_of_a_client_that_has_left_goes_to_others_too() {
+        let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(1).build().unwrap();
+        let registry = Arc::new(Registry::new(1, 0));
+        let registration = registry.register(false).unwrap();
+        registry.mark_gone(registration.control().process_id);
+        let mut host = WorkerHost { control: Arc::clone(registration.control()) };
+        let is_served = runtime.block_on(runtime.spawn(async move {
+            let served = Arc::new(AtomicBool::new(false));
+            let flag = Arc::clone(&served);
+            tokio::spawn(async move { flag.store(true, Ordering::Release) });
+            let end = Instant::now() + Duration::from_secs(10);
+            while !served.load(Ordering::Acquire) && Instant::now() < end {
+                host.overstayed(guest::QUANTUM);
+            }
+            served.load(Ordering::Acquire)
+        }));
+        assert!(is_served.unwrap());
+    }
+
+    #[test]
+    fn a_session_outside_of_a_runtime_has_nothing_to_hand_over() {
+        let registry = Arc::new(Registry::new(1, 0));
+        let registration = registry.register(false).unwrap();
+        WorkerHost { control: Arc::clone(registration.control()) }.overstayed(guest::QUANTUM);
+    }
 }

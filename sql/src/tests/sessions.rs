@@ -15,12 +15,14 @@ use std::io::{BufRead, BufReader, Write as _};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::{Receiver, channel};
 use std::time::Duration;
 
 use hyades_engine::config::{Config, ProtocolKind};
 use hyades_engine::db::{Interrupt, open};
 use hyades_engine::error::Error;
+use hyades_engine::guest::Host;
 use hyades_engine::ticket::Ticket;
 use hyades_engine::value::{SqlType, Value, text};
 use hyades_sim::disk::SimulatedDisk;
@@ -326,4 +328,32 @@ fn a_call_that_does_not_wait_is_logged_as_data() {
         let text: Vec<&str> = explained.iter().filter_map(|row| row[0].as_str()).collect();
         assert!(text.concat().contains(&format!("Logging: {expected}")), "{name}: {text:?}");
     }
+}
+
+/// Otherwise its thread would be kept from others until all is undone.
+#[test]
+fn a_session_that_is_dropped_undoes_what_it_did_as_a_guest() {
+    #[derive(Clone, Default)]
+    struct Told(Arc<AtomicUsize>);
+    impl Host for Told {
+        fn overstayed(&mut self, _: Duration) {
+            self.0.fetch_add(1, Ordering::Relaxed);
+        }
+    }
+    let config = Config {
+        protocol: ProtocolKind::None,
+        disk: Arc::new(SimulatedDisk::new(1)),
+        ..Config::new("/data")
+    };
+    let database = Database::with_engine(open(config).expect("an empty disk"));
+    let mut connection = database.connect().expect("a connection");
+    connection.execute("create table t (id int primary key)", &[]).expect("a table");
+    connection.execute("begin", &[]).expect("a transaction");
+    connection.execute("insert into t select g from generate_series(1, 200000) g", &[]).expect("rows");
+    let told = Told::default();
+    connection.session().set_host(Box::new(told.clone()));
+    drop(connection);
+    assert!(told.0.load(Ordering::Relaxed) > 0, "nobody was told");
+    let mut connection = database.connect().expect("a connection");
+    assert_eq!(connection.query("select count(*) from t", &[]).expect("a count"), [[Value::BigInt(0)]]);
 }
