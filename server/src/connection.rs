@@ -12,7 +12,7 @@
 //! * [`extended`]: Parse, Bind, Describe, Execute, Close, Sync; [`simple`]: Query; [`copy`]: data of COPY FROM STDIN;
 //! * [`oversized`]: messages for which there is no memory;
 //! * [`execute`]: running a statement and buffering its rows; [`wait`]: waiting for a ticket; [`host`]: what happens
-//!   when a statement computes for long.
+//!   when a statement computes for long; [`stint`]: when many short ones do.
 //!
 //! Invariants:
 //! 1. Bytes are written only after the durability of the answers they hold (architecture invariant 1).
@@ -30,6 +30,7 @@ mod host;
 mod oversized;
 mod settings;
 mod simple;
+mod stint;
 pub mod stream;
 mod turn;
 mod wait;
@@ -50,6 +51,7 @@ use tokio::runtime::Handle;
 use self::extended::{Portals, Statements};
 use self::host::WorkerHost;
 use self::settings::Timeouts;
+use self::stint::Stint;
 use self::stream::{ClientStream, DetachedStream};
 use self::turn::Turn;
 use crate::codec::backend::{self, Severity};
@@ -65,8 +67,6 @@ const READ_BYTES: usize = 16 << 10;
 const KEPT_BUFFER_BYTES: usize = 256 << 10;
 /// Answers beyond this are sent at the next Sync without looking for more messages first.
 const SEND_BYTES: usize = 256 << 10;
-/// Messages handled in a row before other tasks get a turn.
-const MESSAGES_PER_TURN: u32 = 256;
 
 /// What bounds a connection besides its account of memory.
 #[derive(Clone, Copy, Debug)]
@@ -267,7 +267,7 @@ impl<'a> Connection<'a> {
     async fn process_input(&mut self) -> io::Result<()> {
         let batch = std::mem::replace(&mut self.input, std::mem::take(&mut self.spare_input));
         let mut position = 0;
-        let mut turn = 0;
+        let mut stint = Stint::default();
         if self.mode == Mode::Ready {
             // A cancel that came while nothing ran must not hit what runs next.
             self.registration.control().take_cancel();
@@ -291,8 +291,7 @@ impl<'a> Connection<'a> {
                 }
                 Err(error) => self.end_with(&error.into()),
             }
-            turn += 1;
-            if turn % MESSAGES_PER_TURN == 0 {
+            if stint.is_over() {
                 tokio::task::yield_now().await;
             }
         }

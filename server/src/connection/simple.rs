@@ -11,12 +11,10 @@ use hyades::session::Response;
 
 use super::execute::keep_notices;
 use super::extended::{Portal, Statement};
+use super::stint::Stint;
 use super::{Connection, Mode};
 use crate::codec::backend;
 use crate::codec::frontend::Format;
-
-/// Statements of one text between two looks at the world.
-const STATEMENTS_PER_TURN: u32 = 64;
 
 /// The text without its last semicolon, if there is no other: then it is certainly one statement, and needs no splitting.
 fn single_statement(sql: &str) -> Option<&str> {
@@ -53,10 +51,9 @@ impl Connection<'_> {
 
     /// Runs what is left of a simple query, up to its end, an error, or a COPY FROM STDIN.
     pub(super) async fn run_remaining(&mut self) {
-        let mut turn = 0;
+        let mut stint = Stint::default();
         while let Some((offset, sql)) = self.remaining.pop_front() {
-            turn += 1;
-            let outcome = match self.look_up(turn).await {
+            let outcome = match self.look_up(&mut stint).await {
                 Ok(()) => self.run_simple(&sql).await,
                 Err(error) => Err(error),
             };
@@ -68,8 +65,8 @@ impl Connection<'_> {
     }
 
     /// Between two statements of a text: obeys who wants it to end, and lets others run now and then.
-    async fn look_up(&mut self, turn: u32) -> Result<()> {
-        if !turn.is_multiple_of(STATEMENTS_PER_TURN) {
+    async fn look_up(&mut self, stint: &mut Stint) -> Result<()> {
+        if !stint.is_over() {
             return Ok(());
         }
         tokio::task::yield_now().await;

@@ -163,6 +163,8 @@ impl Session {
             Some(Running::Schema(run)) => return self.continue_schema(statement, run, output),
             None => {}
         }
+        // One of many short ones might never look.
+        self.environment.stop.check()?;
         let (mut plan, is_fresh) = statement.plan_under(self.settings.search_path());
         self.check_state(&plan)?;
         if !is_fresh {
