@@ -18,7 +18,7 @@
 //! Invariants:
 //! 1. The host is called with nothing of the guest's in its hands, and never calls back into the session.
 //! 2. A request to end stays until the session is gone; a request to cancel stays until the statement has failed or a handler has
-//!    taken it, so that nothing on the way can swallow it.
+//!    taken it, so that nothing on the way can swallow it, and nobody obeys it twice.
 //!
 //! Decision: docs/decisions/2026-11-22-guests.md.
 
@@ -46,22 +46,31 @@ const QUANTUM_UNITS: u32 = 100_000;
 pub enum Stop {
     /// The statement ends with 57014.
     Cancel,
+    /// The same, because its time is up.
+    TimedOut,
     /// The session ends; no handler of a routine keeps it.
     End,
 }
 
-/// Asks a session to stop, from any thread.
+/// Asks a session to stop, from any thread. It is the only place where that is said, and says why: two marks would have to be taken back
+/// together.
 #[derive(Debug, Default)]
 pub struct StopRequest(AtomicU8);
 
 const NOTHING: u8 = 0;
 const CANCEL: u8 = 1;
-const END: u8 = 2;
+const TIMED_OUT: u8 = 2;
+const END: u8 = 3;
 
 impl StopRequest {
     /// The statement that runs shall stop; the next one, if none runs.
     pub fn cancel(&self) {
         self.0.fetch_max(CANCEL, Ordering::Release);
+    }
+
+    /// The statement's time is up.
+    pub fn time_out(&self) {
+        self.0.fetch_max(TIMED_OUT, Ordering::Release);
     }
 
     /// The session shall stop for good.
@@ -71,8 +80,20 @@ impl StopRequest {
 
     /// Takes a request to cancel back.
     pub fn withdraw(&self) {
-        // Fails if there is none, or one to end.
-        let _ = self.0.compare_exchange(CANCEL, NOTHING, Ordering::AcqRel, Ordering::Relaxed);
+        self.withdraw_one(CANCEL);
+        self.withdraw_one(TIMED_OUT);
+    }
+
+    /// Takes back that the statement's time is up.
+    pub fn withdraw_time_out(&self) {
+        self.withdraw_one(TIMED_OUT);
+    }
+
+    fn withdraw_one(&self, request: u8) {
+        // The common case must not write to a shared line. It fails if there is another request, or none any more.
+        if self.0.load(Ordering::Relaxed) == request {
+            let _ = self.0.compare_exchange(request, NOTHING, Ordering::AcqRel, Ordering::Relaxed);
+        }
     }
 
     #[inline]
@@ -80,6 +101,7 @@ impl StopRequest {
         match self.0.load(Ordering::Relaxed) {
             NOTHING => None,
             CANCEL => Some(Stop::Cancel),
+            TIMED_OUT => Some(Stop::TimedOut),
             _ => Some(Stop::End),
         }
     }
@@ -96,18 +118,21 @@ impl StopRequest {
     pub fn check(&self) -> Result<()> {
         match self.get() {
             None => Ok(()),
-            Some(stop) => Err(refusal(stop)),
+            Some(stop) => Err(stop.refusal()),
         }
     }
 }
 
-#[cold]
-fn refusal(stop: Stop) -> Error {
-    match stop {
-        Stop::Cancel => Error::input(sqlstate::QUERY_CANCELED, "canceling statement due to user request"),
-        Stop::End => {
-            Error::input(sqlstate::ADMIN_SHUTDOWN, "terminating connection due to administrator command")
-        }
+impl Stop {
+    /// What the statement fails with.
+    #[cold]
+    pub fn refusal(self) -> Error {
+        let (state, message) = match self {
+            Stop::Cancel => (sqlstate::QUERY_CANCELED, "canceling statement due to user request"),
+            Stop::TimedOut => (sqlstate::QUERY_CANCELED, "canceling statement due to statement timeout"),
+            Stop::End => (sqlstate::ADMIN_SHUTDOWN, "terminating connection due to administrator command"),
+        };
+        Error::input(state, message)
     }
 }
 
@@ -320,7 +345,19 @@ mod tests {
         }
         stop.withdraw();
         spend(u32::MAX).unwrap();
+        stop.cancel();
+        stop.time_out();
+        assert_eq!(
+            work(Duration::from_secs(60)).unwrap_err().to_string(),
+            Stop::TimedOut.refusal().to_string()
+        );
+        stop.withdraw_time_out();
+        spend(u32::MAX).unwrap();
+        stop.cancel();
+        stop.withdraw_time_out();
+        assert_eq!(stop.get(), Some(Stop::Cancel));
         stop.end();
+        stop.time_out();
         stop.cancel();
         stop.withdraw();
         for _ in 0..2 {

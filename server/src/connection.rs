@@ -270,9 +270,9 @@ impl<'a> Connection<'a> {
         let mut stint = Stint::default();
         if self.mode == Mode::Ready {
             // A cancel that came while nothing ran must not hit what runs next.
-            self.registration.control().take_cancel();
+            self.registration.control().withdraw_cancel();
         }
-        // Looked at after the mark was taken: set_phase marks first and the mark is gone now.
+        // That is never withdrawn.
         if self.is_to_end() {
             let error = self.session.abandon(wait::ending_error(self.registration.registry()));
             self.end_with(&error);

@@ -1,8 +1,8 @@
 //! Who is connected: the limit on connections, cancel keys, and the bell that ends everybody at shutdown.
 //!
 //! Each connection shares one [`Control`] with the rest of the server. Whoever wants something of the connection sets a mark
-//! and rings its bell ([`Control::wake`]); the connection looks at the marks when it wakes. A running statement polls the
-//! session's request to stop instead.
+//! and rings its bell ([`Control::wake`]); the connection looks at the marks when it wakes. What concerns statements is said in the
+//! session's request to stop alone, which a running statement polls.
 //!
 //! Invariant: marks are set before the bell rings, and the connection looks at them after it started to listen, so no ring is lost.
 
@@ -12,18 +12,9 @@ use std::sync::{Arc, OnceLock};
 
 use hyades::Error;
 use hyades::engine::error::FatalError;
-use hyades::engine::guest::StopRequest;
+use hyades::engine::guest::{Stop, StopRequest};
 use parking_lot::Mutex;
 use tokio::sync::{Notify, Semaphore};
-
-/// Why a running statement was told to stop.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[repr(u8)]
-pub enum CancelReason {
-    None = 0,
-    User = 1,
-    StatementTimeout = 2,
-}
 
 /// Where the server stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -53,7 +44,6 @@ pub enum NoPlace {
 pub struct Control {
     pub process_id: i32,
     pub secret: [u8; 4],
-    cancel: AtomicU8,
     /// The client's end of the socket is closed.
     gone: AtomicBool,
     /// `pg_terminate_backend`.
@@ -70,12 +60,24 @@ impl Control {
     }
 
     /// Stops the running statement, be it computing or waiting.
-    pub fn cancel(&self, reason: CancelReason) {
-        self.cancel.store(reason as u8, Ordering::Release);
+    pub fn cancel(&self) {
         if let Some(stop) = self.stop.get() {
             stop.cancel();
         }
         self.wake.notify_one();
+    }
+
+    /// The same, because the statement's time is up.
+    pub fn time_out(&self) {
+        if let Some(stop) = self.stop.get() {
+            stop.time_out();
+        }
+        self.wake.notify_one();
+    }
+
+    /// What the session was told.
+    pub fn stop(&self) -> Option<Stop> {
+        self.stop.get().and_then(|stop| stop.get())
     }
 
     /// Ends the connection, whatever it does.
@@ -101,19 +103,17 @@ impl Control {
         }
     }
 
-    /// Takes the mark a cancel left.
-    pub fn take_cancel(&self) -> CancelReason {
-        // The common case must not write to a shared line.
-        if self.cancel.load(Ordering::Acquire) == CancelReason::None as u8 {
-            return CancelReason::None;
-        }
+    /// Takes back a cancel that came when nothing ran, or too late.
+    pub fn withdraw_cancel(&self) {
         if let Some(stop) = self.stop.get() {
             stop.withdraw();
         }
-        match self.cancel.swap(CancelReason::None as u8, Ordering::AcqRel) {
-            1 => CancelReason::User,
-            2 => CancelReason::StatementTimeout,
-            _ => CancelReason::None,
+    }
+
+    /// Takes back that the time of a statement is up which is over.
+    pub fn withdraw_time_out(&self) {
+        if let Some(stop) = self.stop.get() {
+            stop.withdraw_time_out();
         }
     }
 }
@@ -195,7 +195,6 @@ impl Registry {
         let control = Arc::new(Control {
             process_id,
             secret: rand::random(),
-            cancel: AtomicU8::new(CancelReason::None as u8),
             gone: AtomicBool::new(false),
             terminated: AtomicBool::new(false),
             stop: OnceLock::new(),
@@ -211,7 +210,7 @@ impl Registry {
         if let Some(control) = control
             && bool::from(subtle::ConstantTimeEq::ct_eq(&control.secret[..], secret))
         {
-            control.cancel(CancelReason::User);
+            control.cancel();
         }
     }
 
@@ -288,8 +287,6 @@ impl Registry {
 
 #[cfg(test)]
 mod tests {
-    use hyades::engine::guest::Stop;
-
     use super::*;
 
     #[test]
@@ -325,11 +322,10 @@ mod tests {
         registry.cancel(control.process_id, &wrong);
         registry.cancel(control.process_id, &control.secret[..3]);
         registry.cancel(control.process_id + 1, &control.secret);
-        assert_eq!(control.take_cancel(), CancelReason::None);
+        assert_eq!(control.stop(), None);
         registry.cancel(control.process_id, &control.secret);
-        assert_eq!(stop.get(), Some(Stop::Cancel));
-        assert_eq!(control.take_cancel(), CancelReason::User);
+        assert_eq!((control.stop(), stop.get()), (Some(Stop::Cancel), Some(Stop::Cancel)));
+        control.withdraw_cancel();
         assert_eq!(stop.get(), None);
-        assert_eq!(control.take_cancel(), CancelReason::None);
     }
 }

@@ -15,7 +15,7 @@ use hyades::engine::guest;
 use hyades::session::Controller;
 use tokio::runtime::Handle;
 
-use crate::registry::{CancelReason, Control};
+use crate::registry::Control;
 
 /// How long another thread may take to start before the statement goes on.
 const PATIENCE: Duration = Duration::from_micros(200);
@@ -39,7 +39,8 @@ impl guest::Host for WorkerHost {
 impl Controller for WorkerHost {
     fn stop(&self, stop: guest::Stop) {
         match stop {
-            guest::Stop::Cancel => self.control.cancel(CancelReason::User),
+            guest::Stop::Cancel => self.control.cancel(),
+            guest::Stop::TimedOut => self.control.time_out(),
             guest::Stop::End => self.control.terminate(),
         }
     }

@@ -23,15 +23,17 @@ use std::time::Duration;
 
 use hyades::engine::db::{Flow, Interrupt};
 use hyades::engine::error::Abort;
+use hyades::engine::guest::Stop;
 use hyades::engine::ticket::{Ticket, ticket};
 use hyades::{Error, Session, sqlstate};
+use parking_lot::Mutex;
 use tokio::io::AsyncReadExt;
 use tokio::task::AbortHandle;
 use tokio::time::Instant;
 
 use super::turn::LONGEST_WAIT;
 use super::{Connection, READ_BYTES, settings};
-use crate::registry::{CancelReason, Control, Phase, Registry};
+use crate::registry::{Control, Phase, Registry};
 
 /// Input read ahead at most while a statement waits.
 const READ_AHEAD_LIMIT_BYTES: usize = 1 << 20;
@@ -45,20 +47,18 @@ pub(super) fn ending_error(registry: &Registry) -> Error {
     })
 }
 
-fn cancel_error(reason: CancelReason) -> Error {
-    let message = match reason {
-        CancelReason::StatementTimeout => "canceling statement due to statement timeout",
-        CancelReason::None | CancelReason::User => "canceling statement due to user request",
-    };
-    Error::input(sqlstate::QUERY_CANCELED, message)
+/// Cancels the statement when its time is up, unless dropped before; then it leaves nothing behind that could hit the next one.
+pub(super) struct StatementTimer {
+    task: AbortHandle,
+    control: Arc<Control>,
+    is_over: Arc<Mutex<bool>>,
 }
-
-/// Cancels the statement when its time is up, unless dropped before.
-pub(super) struct StatementTimer(AbortHandle);
 
 impl Drop for StatementTimer {
     fn drop(&mut self) {
-        self.0.abort();
+        self.task.abort();
+        *self.is_over.lock() = true;
+        self.control.withdraw_time_out();
     }
 }
 
@@ -107,29 +107,31 @@ impl Connection<'_> {
         // Whatever ends the wait earlier: the answer is the deadlock.
         if self.wait(ticket).await.is_err() {
             waiter.abort();
+            self.registration.control().withdraw_cancel();
         }
         self.turn.take(waiter.await.ok().flatten());
     }
 
-    /// A running statement only knows that it was interrupted; this says by whom.
+    /// A running statement does not know everybody who may end its session.
     fn explain(&mut self, error: Error) -> Error {
         match error.sqlstate() {
-            sqlstate::QUERY_CANCELED | sqlstate::ADMIN_SHUTDOWN => self.stop_reason().unwrap_or(error),
+            sqlstate::QUERY_CANCELED | sqlstate::ADMIN_SHUTDOWN => self.ending_reason().unwrap_or(error),
             _ => error,
         }
     }
 
-    /// Why the statement must stop, if it must.
-    pub(super) fn stop_reason(&mut self) -> Option<Error> {
-        let reason = self.registration.control().take_cancel();
+    /// Why the session must end, if it must.
+    fn ending_reason(&mut self) -> Option<Error> {
         if self.is_to_end() {
             self.closing = true;
             return Some(ending_error(self.registration.registry()));
         }
-        if self.registration.control().is_gone() {
-            return Some(self.vanished());
-        }
-        (reason != CancelReason::None).then(|| cancel_error(reason))
+        self.registration.control().is_gone().then(|| self.vanished())
+    }
+
+    /// Why the statement must stop, if it must. The request stays until the session has given the statement up.
+    pub(super) fn stop_reason(&mut self) -> Option<Error> {
+        self.ending_reason().or_else(|| self.registration.control().stop().map(Stop::refusal))
     }
 
     async fn wait(&mut self, mut ticket: Ticket) -> hyades::Result<()> {
@@ -184,11 +186,16 @@ impl Connection<'_> {
     pub(super) fn start_timer(&self) -> Option<StatementTimer> {
         let patience = self.timeouts.statement?;
         let control = Arc::clone(self.registration.control());
-        Some(StatementTimer(self.timers.spawn(expire(patience, control)).abort_handle()))
+        let is_over = Arc::new(Mutex::new(false));
+        let task = self.timers.spawn(expire(patience, Arc::clone(&control), Arc::clone(&is_over)));
+        Some(StatementTimer { task: task.abort_handle(), control, is_over })
     }
 }
 
-async fn expire(patience: Duration, control: Arc<Control>) {
+async fn expire(patience: Duration, control: Arc<Control>, is_over: Arc<Mutex<bool>>) {
     tokio::time::sleep(patience).await;
-    control.cancel(CancelReason::StatementTimeout);
+    let is_over = is_over.lock();
+    if !*is_over {
+        control.time_out();
+    }
 }

@@ -195,6 +195,36 @@ fn one_session_cancels_another_by_its_number() {
     assert_eq!(kinds(&victim.query("select 1")), "TDCZ");
 }
 
+/// The handler took the request; what it then waits for is not cancelled by the same one.
+#[test]
+fn a_request_to_cancel_is_obeyed_once() {
+    let server = start();
+    let mut client = Client::connect(&server);
+    client.query(
+        "create function patient() returns text language plpgsql as $$ begin \
+             begin perform count(*) from generate_series(1, 1000000000000); \
+             exception when query_canceled then update t set n = 5 where id = 1; return 'caught'; end; \
+             return 'done'; end $$",
+    );
+    for is_timeout in [false, true] {
+        if is_timeout {
+            client.query("set statement_timeout = 500");
+        }
+        let mut holder = Client::connect(&server);
+        assert_eq!(kinds(&holder.query("begin; update t set n = 1 where id = 1")), "CCZ");
+        send_endless(&mut client, "select patient()");
+        if !is_timeout {
+            cancel_request(&server, client.process_id, &client.secret);
+        }
+        let sql = "select 1 from pg_stat_activity where wait_event_type = 'Lock'";
+        wait_for("the handler", || (kinds(&holder.query(sql)) == "TDCZ").then_some(()));
+        std::thread::sleep(Duration::from_millis(100));
+        assert_eq!(kinds(&holder.query("commit")), "CZ");
+        let answers = client.until_ready();
+        assert_eq!(value(&answers).as_deref(), Some("caught"), "timeout: {is_timeout}");
+    }
+}
+
 #[test]
 fn sessions_see_what_the_others_do() {
     let server = start();

@@ -136,6 +136,7 @@ impl Activity {
         match (self.controller.get(), stop) {
             (Some(controller), _) => controller.stop(stop),
             (None, Stop::Cancel) => self.stop.cancel(),
+            (None, Stop::TimedOut) => self.stop.time_out(),
             (None, Stop::End) => self.stop.end(),
         }
     }
