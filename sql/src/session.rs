@@ -377,7 +377,7 @@ impl Session {
     /// Sets the account back to what it is known to keep, and `more`, if no transaction is open.
     pub fn settle_account(&self, more: usize) {
         if self.state == State::Idle || self.state == State::Failed && !self.worker.in_transaction() {
-            self.account.settle(more);
+            self.account.settle(more + self.settings.bytes());
         }
     }
 

@@ -20,6 +20,7 @@ use std::collections::HashMap;
 use choice::{choice, date_style, encoding, limited, locale, parse_boolean, severity};
 use hyades_engine::db::Logging;
 use hyades_engine::error::{Error, Result, sqlstate};
+use hyades_engine::memory;
 use hyades_engine::procedure::ir::Severity;
 use jiff::tz::TimeZone;
 pub(crate) use path::{Schema, SearchPath, quoted};
@@ -317,6 +318,8 @@ pub(crate) struct Shown {
 pub(crate) struct Settings {
     /// What differs from the definition's default.
     values: HashMap<String, String>,
+    /// Of their names and texts.
+    bytes: usize,
     /// What RESET goes back to, where it is not the definition's default: the startup parameters.
     initial: HashMap<String, String>,
     /// What a rollback of the current transaction restores.
@@ -364,6 +367,7 @@ impl Settings {
     pub(crate) fn new(user: &str) -> Settings {
         let mut settings = Settings {
             values: HashMap::new(),
+            bytes: 0,
             initial: HashMap::new(),
             before: Vec::new(),
             local: Vec::new(),
@@ -434,6 +438,11 @@ impl Settings {
             .collect()
     }
 
+    /// What they take.
+    pub(crate) fn bytes(&self) -> usize {
+        self.bytes
+    }
+
     pub(crate) fn get_flag(&self, name: &str) -> bool {
         self.get(name).as_deref() == Some("on")
     }
@@ -492,6 +501,9 @@ impl Settings {
         if lower == "session_authorization" || lower == "role" {
             self.check_role(&lower, new.as_deref())?;
         }
+        // It is there twice until the end of the transaction, and so is what it was before.
+        let old_bytes = self.values.get(&lower).map_or(0, String::len);
+        memory::check(new.as_ref().map_or(0, String::len) + old_bytes)?;
         let old = self.values.get(&lower).cloned();
         let undo = if is_local { &mut self.local } else { &mut self.before };
         if !undo.iter().any(|(known, _)| *known == lower) {
@@ -595,10 +607,12 @@ impl Settings {
 
     fn put(&mut self, lower: String, value: Option<String>) {
         self.note_change(&lower);
-        match value {
+        self.bytes += value.as_ref().map_or(0, |value| lower.len() + value.len());
+        let old = match value {
             Some(value) => self.values.insert(lower.clone(), value),
             None => self.values.remove(&lower),
         };
+        self.bytes -= old.map_or(0, |old| lower.len() + old.len());
         self.refresh(&lower);
     }
 

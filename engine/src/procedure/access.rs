@@ -99,6 +99,18 @@ pub(crate) struct Scratch {
     pub(super) ahead: Vec<u8>,
 }
 
+impl Scratch {
+    /// Holds nothing any more, in buffers of so many bytes at most.
+    pub(super) fn put_away(&mut self, bytes: usize) {
+        self.set.clear();
+        for buffer in [&mut self.key, &mut self.row, &mut self.ahead] {
+            buffer.clear();
+            buffer.shrink_to(bytes);
+        }
+        self.patch.put_away(bytes);
+    }
+}
+
 /// Writes the row of these values into `out`: straight from where they are, if they are scalars or texts.
 ///
 /// # Errors

@@ -99,6 +99,11 @@ pub struct RowBuffer {
     pub key: Vec<u8>,
 }
 
+/// Buffers of a frame that is put away are no larger, each,
+const KEPT_BYTES: usize = 16 << 10;
+/// and the lists of its rows no longer.
+const KEPT_ROWS: usize = 64;
+
 /// Rows kept for later.
 #[derive(Default)]
 pub(crate) struct Spool {
@@ -226,6 +231,27 @@ impl Frame {
     pub fn reset(&mut self) {
         self.restart();
         self.registers.iter_mut().for_each(|register| register.put(Value::Null));
+    }
+
+    /// To the start of the same procedure, all registers NULL, to be kept for the next run: holds nothing any more that may be large,
+    /// for nobody pays for that between statements.
+    pub fn put_away(&mut self) {
+        self.reset();
+        self.emitted.clear();
+        self.stages.iter_mut().for_each(|stage| *stage = None);
+        for spool in &mut self.spools {
+            spool.written = HashSet::new();
+            spool.rows.clear();
+            spool.rows.shrink_to(KEPT_ROWS);
+        }
+        for row in &mut self.rows {
+            row.bytes.clear();
+            row.bytes.shrink_to(KEPT_BYTES);
+        }
+        self.scratch.put_away(KEPT_BYTES);
+        if let Some(calls) = &mut self.calls {
+            calls.spare.iter_mut().for_each(Frame::put_away);
+        }
     }
 
     /// Gives every slot of the procedure its place.

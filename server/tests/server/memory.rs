@@ -158,6 +158,47 @@ fn prepared_statements_count_for_as_long_as_they_are_there() {
     assert_eq!(state(&answers), "", "{prepared}");
 }
 
+#[test]
+fn settings_count_for_as_long_as_they_are_there() {
+    let server = server_with_tables(&SMALL);
+    let mut client = Client::connect(&server);
+    let set =
+        |number: usize| format!("select length(set_config('my.s{number}', repeat('x', 1000000), false))");
+    let refused =
+        (0..1000).map(|number| client.query(&set(number))).find(|answers| !state(answers).is_empty());
+    assert_out_of_memory(&refused.unwrap(), "connection", "settings");
+    assert_eq!(kinds(&client.query("reset all")), "CZ");
+    let answers = client.query("select repeat('x', 1000) from generate_series(1, 5000)");
+    assert_eq!(state(&answers), "");
+}
+
+/// What a routine has left behind in its variables, and in the rows that it looped over, is gone with its statement.
+#[test]
+fn what_routines_leave_behind_is_given_back() {
+    let server = server_with_tables(&SMALL);
+    let mut sessions: Vec<Client> = (0..24).map(|_| Client::connect(&server)).collect();
+    for number in 0..8 {
+        let variable = format!(
+            "create function keeps{number}(n int) returns int language plpgsql as $$
+                 declare t text; begin t := repeat('x', n); return length(t); end $$"
+        );
+        let rows = format!(
+            "create procedure walks{number}(n int) language plpgsql as $$
+                 declare r record; begin for r in select repeat('x', n) as t from generate_series(1, 6) loop end loop; end $$"
+        );
+        assert_eq!(kinds(&sessions[0].query(&variable)), "CZ");
+        assert_eq!(kinds(&sessions[0].query(&rows)), "CZ");
+    }
+    // Each within its limit, and all together too, unless each of them keeps eight times as much.
+    for client in &mut sessions {
+        for number in 0..8 {
+            let answers = client.query(&format!("select keeps{number}(3000000)"));
+            assert_eq!(state(&answers), "", "variable {number}");
+            assert_eq!(state(&client.query(&format!("call walks{number}(1000000)"))), "", "rows {number}");
+        }
+    }
+}
+
 /// What comes and goes does not add up, in one transaction or in many.
 #[test]
 fn what_is_given_back_may_be_used_again() {

@@ -246,7 +246,9 @@ impl Session {
         match at {
             Some(at) => {
                 let mut frame = self.spare_frames.remove(at);
-                frame.switch(procedure);
+                if known.is_none() {
+                    frame.switch(procedure);
+                }
                 frame
             }
             None => Box::new(Frame::new(Arc::clone(procedure))),
@@ -257,11 +259,7 @@ impl Session {
     pub(super) fn take_call_frame(&mut self, routine: &Routine) -> Result<Box<Frame>> {
         let would_run = |frame: &Frame| self.worker.would_run(routine, &frame.procedure);
         match self.spare_frames.iter().rposition(|frame| would_run(frame)) {
-            Some(at) => {
-                let mut frame = self.spare_frames.remove(at);
-                frame.reset();
-                Ok(frame)
-            }
+            Some(at) => Ok(self.spare_frames.remove(at)),
             None => {
                 let procedure = self.worker.procedure(routine)?;
                 Ok(self.take_frame(&procedure))
@@ -269,8 +267,9 @@ impl Session {
         }
     }
 
-    pub(super) fn keep_frame(&mut self, frame: Box<Frame>) {
+    pub(super) fn keep_frame(&mut self, mut frame: Box<Frame>) {
         if self.spare_frames.len() < MOST_SPARE_FRAMES {
+            frame.put_away();
             self.spare_frames.push(frame);
         }
     }

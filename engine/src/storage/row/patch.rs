@@ -26,6 +26,12 @@ impl RowPatch {
         self.bytes.clear();
     }
 
+    /// Empty, in a buffer of so many bytes at most.
+    pub fn put_away(&mut self, bytes: usize) {
+        self.bytes.clear();
+        self.bytes.shrink_to(bytes);
+    }
+
     /// What [`exchange`] takes.
     pub fn bytes(&self) -> &[u8] {
         &self.bytes
