@@ -185,6 +185,8 @@ impl Guest {
 thread_local! {
     /// Units until the next look.
     static LEFT: Cell<u32> = const { Cell::new(UNITS_PER_LOOK) };
+    /// Units until the next look at the clock, while a look that [`pass`] could not take is due.
+    static LEFT_TO_PASS: Cell<u32> = const { Cell::new(0) };
     static GUEST: RefCell<Option<Box<Guest>>> = const { RefCell::new(None) };
 }
 
@@ -251,6 +253,7 @@ pub fn spend_for(steps: usize) -> Result<()> {
 #[cold]
 fn look(units: u32) -> Result<()> {
     LEFT.set(UNITS_PER_LOOK);
+    LEFT_TO_PASS.set(0);
     GUEST.with_borrow_mut(|guest| match guest {
         Some(guest) => {
             guest.stop.check()?;
@@ -262,7 +265,7 @@ fn look(units: u32) -> Result<()> {
     })
 }
 
-/// As [`spend`], where nothing can fail: a request to stop is left for whoever looks next.
+/// As [`spend`], where nothing can fail: a request to stop is left for whoever spends next, and looks at once.
 #[inline]
 pub fn pass(units: u32) {
     match LEFT.get().checked_sub(units) {
@@ -279,8 +282,13 @@ pub fn pass_for(steps: usize) {
 
 #[cold]
 fn look_at_clock(units: u32) {
-    // What follows looks soon.
-    LEFT.set(UNITS_PER_LOOK);
+    // Were it a full round, a loop that spends and passes by turns might never spend the last unit of one.
+    LEFT.set(0);
+    if let Some(left) = LEFT_TO_PASS.get().checked_sub(units) {
+        LEFT_TO_PASS.set(left);
+        return;
+    }
+    LEFT_TO_PASS.set(UNITS_PER_LOOK);
     GUEST.with_borrow_mut(|guest| {
         if let Some(guest) = guest {
             guest.look_at_clock(units);
@@ -368,6 +376,24 @@ mod tests {
         assert!(stop.is_end());
         drop(visit);
         work(Duration::from_millis(1)).unwrap();
+    }
+
+    /// As in a sort: each comparison passes, each row spends.
+    #[test]
+    fn a_request_is_heard_whoever_uses_up_the_last_unit() {
+        for (spent, passed) in [(1, 2), (1, 8191), (1, 8192), (3, 7)] {
+            let (guest, stop, _) = guest();
+            let visit = enter(Some(guest));
+            stop.cancel();
+            let rounds = (0..UNITS_PER_LOOK + 2).take_while(|_| {
+                let is_unheard = spend(spent).is_ok();
+                pass(passed);
+                is_unheard
+            });
+            let units = rounds.count() as u32 * (spent + passed);
+            assert!(units <= 2 * UNITS_PER_LOOK, "{units} units of {spent} and {passed}");
+            drop(visit);
+        }
     }
 
     #[test]

@@ -127,15 +127,19 @@ impl StageState {
         sort(&mut rows, &stages.sort)?;
         if let Distinct::On(columns) = &stages.distinct {
             self.seen.clear();
+            let mut outcome = Ok(());
             rows.retain(|row| {
-                guest::pass(UNITS_PER_ROW);
-                let keys: Row = columns.iter().map(|column| row[*column].clone()).collect();
-                self.is_new(&keys)
+                outcome.is_ok() && {
+                    outcome = guest::spend(UNITS_PER_ROW);
+                    let keys: Row = columns.iter().map(|column| row[*column].clone()).collect();
+                    self.is_new(&keys)
+                }
             });
+            outcome?;
         }
         self.cut(stages, &mut rows, environment)?;
         for row in &mut rows {
-            guest::pass(1);
+            guest::spend(1)?;
             row.truncate(stages.width);
         }
         Ok(rows)
