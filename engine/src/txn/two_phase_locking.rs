@@ -82,9 +82,12 @@ const REMEMBERED_TABLES: usize = 64;
 /// Tables whose ids are the same modulo this are looked for.
 const PLACE_NOTES: usize = 32;
 
-/// What it takes to put a row back, and to give a lock back, as work of a guest.
+/// What it takes to put a row back, to give up what stood there before, and to give a lock back, as work of a guest.
 const UNITS_PER_UNDONE_ROW: u32 = 30;
-const UNITS_PER_LOCK: usize = 8;
+const UNITS_PER_RETIRED_ROW: u32 = 10;
+const UNITS_PER_LOCK: u32 = 10;
+/// So many rows are given up before others may free theirs again.
+const RETIRED_PER_PIN: usize = 1024;
 /// Buffers beyond this size are given back when the transaction that needed them ends.
 const KEPT_BYTES: usize = 1 << 20;
 
@@ -435,8 +438,8 @@ impl<P: Protocol> LockingTransaction<P> {
     /// Releases everything and forgets the transaction.
     fn end(&mut self, token: &P::CommitToken, trace: Trace) {
         let shared = &*self.shared;
-        guest::pass_for(self.held.len() * UNITS_PER_LOCK);
         for resource in self.held.drain(..) {
+            guest::pass(UNITS_PER_LOCK);
             shared.locks.release(&shared.protocol, self.id, resource, |mode, meta| {
                 shared.protocol.released(mode, meta, token, trace);
             });
@@ -651,8 +654,12 @@ impl<P: Protocol> Transaction<P> for LockingTransaction<P> {
             (false, None) => Trace::Data,
             (false, Some(_)) => Trace::Command,
         };
-        let guard = epoch::pin();
-        for undo in self.undo.drain(..) {
+        let mut guard = epoch::pin();
+        for (number, undo) in self.undo.drain(..).enumerate() {
+            guest::pass(UNITS_PER_RETIRED_ROW);
+            if number % RETIRED_PER_PIN == RETIRED_PER_PIN - 1 {
+                guard.repin();
+            }
             match undo.action {
                 UndoAction::Row { old: Some(old), .. } => old.retire(&guard),
                 UndoAction::State { old, .. } => self.shared.purge.discard(old),
