@@ -13,12 +13,17 @@ use hyades_engine::procedure::frame::Environment;
 use hyades_engine::procedure::ir::{Expr, Severity};
 use hyades_engine::value::function::Volatility;
 use hyades_engine::value::random::Random;
+use hyades_engine::value::text::Reading;
 use hyades_engine::value::{SqlType, Value, compare, text};
 use jiff::tz::TimeZone;
 
 /// Reads a literal.
-pub(crate) fn parse_text(literal: &str, sql_type: SqlType, time_zone: &TimeZone) -> Result<Value> {
-    text::parse(literal, sql_type, time_zone)
+pub(crate) fn parse_text<'a>(
+    literal: &str,
+    sql_type: SqlType,
+    reading: impl Into<Reading<'a>>,
+) -> Result<Value> {
+    text::parse(literal, sql_type, reading)
 }
 
 /// The order of ORDER BY.
@@ -52,6 +57,12 @@ pub(crate) fn is_immutable_cast(from: SqlType, to: SqlType) -> bool {
     if matches!(from, SqlType::Real | SqlType::DoublePrecision | SqlType::Array(_)) && to.is_text() {
         return false;
     }
+    // Elements are read and printed as values of their own are.
+    let element = |sql_type| match sql_type {
+        SqlType::Array(element) => element.sql_type(),
+        other => other,
+    };
+    let (from, to) = (element(from), element(to));
     let is_zoned = |sql_type| sql_type == SqlType::TimestampTz;
     let is_plain = |sql_type: SqlType| !sql_type.is_text() && !sql_type.is_datetime();
     // Reading or printing a date depends on settings too ('today').

@@ -43,7 +43,9 @@ use hyades_engine::memory::{Account, Charge, Limits};
 use hyades_engine::procedure::frame::{Environment, Frame};
 use hyades_engine::procedure::routine::RoutineCompiler;
 use hyades_engine::recovery::RecoveryReport;
+use hyades_engine::value::function::now_us;
 use hyades_engine::value::random::Random;
+use hyades_engine::value::text::Reading;
 use hyades_engine::value::{SqlType, Value};
 
 use crate::evaluation;
@@ -485,6 +487,13 @@ impl Session {
     /// Whether [`Session::take_changed_settings`] would tell of something.
     pub fn has_changed_settings(&self) -> bool {
         self.settings.has_changed()
+    }
+
+    /// What texts of values are read with: `now` is the transaction's time, or, where there is none, this moment.
+    pub fn reading(&self) -> Reading<'_> {
+        let is_open = self.worker.in_transaction();
+        let now = if is_open { self.environment.transaction_time } else { now_us() };
+        Reading { time_zone: self.settings.time_zone(), now: Some(now) }
     }
 
     /// The session's time zone, for text forms of timestamptz.

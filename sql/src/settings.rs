@@ -14,6 +14,7 @@
 
 mod choice;
 mod path;
+mod time_zone;
 
 use std::collections::HashMap;
 
@@ -621,7 +622,7 @@ impl Settings {
         match lower {
             "timezone" => {
                 let name = self.get(lower).unwrap_or_default();
-                self.time_zone = parse_time_zone(&name).map_or(TimeZone::UTC, |(zone, _)| zone);
+                self.time_zone = time_zone::of_shown(&name);
                 self.compiles_differently = true;
             }
             "search_path" => {
@@ -732,7 +733,9 @@ fn checked(definition: &Definition, value: &str) -> Result<String> {
             Some(_) => Ok(value.to_owned()),
             None => Err(wrong().with_detail("List syntax is invalid.")),
         },
-        Kind::TimeZone => parse_time_zone(value).map(|(_, name)| name).ok_or_else(wrong),
+        Kind::TimeZone => {
+            time_zone::read(value).map(|(_, name)| name).map_err(|refusal| refusal.into_error(wrong()))
+        }
         Kind::DateStyle => date_style(definition, value),
         Kind::Encoding => encoding(definition, value),
     }
@@ -756,32 +759,4 @@ fn with_unit(value: &str, units: &Units) -> Option<String> {
     }
     let (name, factor) = units.iter().find(|(_, factor)| *factor > 0 && base % factor == 0)?;
     Some(format!("{}{name}", base / factor))
-}
-
-/// A zone by IANA name, or an offset in hours (positive is east, as in SET TIME ZONE 2).
-pub(crate) fn parse_time_zone(value: &str) -> Option<(TimeZone, String)> {
-    let value = value.trim();
-    if matches!(value.to_ascii_lowercase().as_str(), "utc" | "gmt" | "z" | "zulu" | "default") {
-        let name = if value.eq_ignore_ascii_case("gmt") { "GMT" } else { "UTC" };
-        return Some((TimeZone::UTC, name.to_owned()));
-    }
-    if let Ok(hours) = value.parse::<f64>() {
-        if hours.abs() > 24.0 {
-            return None;
-        }
-        // The bound above keeps the product far inside i32.
-        #[allow(clippy::cast_possible_truncation)]
-        let seconds = (hours * 3600.0).round() as i32;
-        let offset = jiff::tz::Offset::from_seconds(seconds).ok()?;
-        let shown = format!("<{0:+03}>{1:+03}", seconds / 3600, -(seconds / 3600));
-        return Some((TimeZone::fixed(offset), shown));
-    }
-    if let Some(rest) = value.strip_prefix('<') {
-        // The form shown for a numeric zone, read back: `<+02>-02`.
-        let (hours, _) = rest.split_once('>')?;
-        return parse_time_zone(hours.strip_prefix('+').unwrap_or(hours));
-    }
-    let zone = TimeZone::get(value).ok()?;
-    let name = zone.iana_name().unwrap_or(value).to_owned();
-    Some((zone, name))
 }

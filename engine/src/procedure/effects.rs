@@ -398,10 +398,11 @@ impl Expr {
     fn itself_looks_at(&self) -> LooksAt {
         match self {
             Expr::Call { function, .. } => function.looks_at(),
-            // Between texts, dates and times the session's time zone decides.
-            Expr::Cast { to, .. } if to.is_text() || to.is_datetime() || matches!(to, SqlType::Array(_)) => {
-                LooksAt::IDENTITY
+            // Between texts, dates and times the session's time zone decides, and the text may be 'today'.
+            Expr::Cast { to, .. } if to.is_datetime() || matches!(to, SqlType::Array(_)) => {
+                LooksAt::LOCAL_TIME
             }
+            Expr::Cast { to, .. } if to.is_text() => LooksAt::IDENTITY,
             // What a routine looks at stands in its procedure.
             Expr::Routine { .. } => LooksAt::NOTHING,
             Expr::Cast { .. }

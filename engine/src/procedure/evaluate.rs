@@ -381,7 +381,7 @@ fn convert(
         let text = Value::Text(text::format_as(&value, environment.text_form()));
         return cast::cast(text, to, explicit, &environment.time_zone);
     }
-    cast::cast(value, to, explicit, &environment.time_zone)
+    cast::cast(value, to, explicit, environment.reading())
 }
 
 mod scalar;

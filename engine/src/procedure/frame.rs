@@ -16,7 +16,7 @@ use crate::storage::row::RowLayout;
 use crate::txn::{Cursor, Savepoint};
 use crate::value::Value;
 use crate::value::random::Random;
-use crate::value::text::TextForm;
+use crate::value::text::{Reading, TextForm};
 
 /// What expressions may ask about their surroundings; captured once per transaction or statement, so that replay can be
 /// given the same.
@@ -63,6 +63,11 @@ impl Environment {
     /// How values become texts.
     pub fn text_form(&self) -> TextForm<'_> {
         TextForm { time_zone: &self.time_zone, float_digits: self.float_digits }
+    }
+
+    /// What texts are read with.
+    pub fn reading(&self) -> Reading<'_> {
+        Reading { time_zone: &self.time_zone, now: Some(self.transaction_time) }
     }
 
     /// Whether messages of this severity are told.

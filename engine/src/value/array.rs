@@ -4,10 +4,9 @@
 //! `array_send`: dimensions, a flag for NULLs, the element's oid, length and lower bound, then each element with its length. Arrays of
 //! several dimensions and lower bounds other than 1 are refused. An empty array has no dimension, so its length is NULL.
 
-use jiff::tz::TimeZone;
 use serde::{Deserialize, Serialize};
 
-use super::text::TextForm;
+use super::text::{Reading, TextForm};
 use super::{SqlType, Value, binary, text};
 use crate::error::{Error, Result, sqlstate};
 use crate::memory;
@@ -146,7 +145,7 @@ fn too_many_dimensions() -> Error {
 ///
 /// # Errors
 /// 22P02, those of the elements, and 0A000 for several dimensions.
-pub(super) fn parse(literal: &str, element: ArrayElement, tz: &TimeZone) -> Result<Value> {
+pub(super) fn parse(literal: &str, element: ArrayElement, reading: Reading<'_>) -> Result<Value> {
     let trimmed = literal.trim_matches(text::is_blank);
     if trimmed.starts_with('[') {
         return Err(too_many_dimensions());
@@ -164,7 +163,7 @@ pub(super) fn parse(literal: &str, element: ArrayElement, tz: &TimeZone) -> Resu
         if !is_quoted && item.eq_ignore_ascii_case("null") {
             values.push(Value::Null);
         } else {
-            values.push(text::parse(&item, element.sql_type(), tz)?);
+            values.push(text::parse(&item, element.sql_type(), reading)?);
         }
         memory::check(0)?;
         match behind.chars().next() {
@@ -327,10 +326,12 @@ pub(super) fn write_binary(array: &ArrayValue, out: &mut Vec<u8>) {
 
 #[cfg(test)]
 mod tests {
+    use jiff::tz::TimeZone;
+
     use super::*;
 
     fn read(literal: &str, element: ArrayElement) -> Result<Value> {
-        parse(literal, element, &TimeZone::UTC)
+        parse(literal, element, Reading::from(&TimeZone::UTC))
     }
 
     #[test]

@@ -14,6 +14,7 @@ use bigdecimal::num_bigint::Sign;
 use compact_str::CompactString;
 use jiff::tz::TimeZone;
 
+use super::text::Reading;
 use super::{BigDecimal, SqlType, Value, arithmetic, datetime, numeric, text};
 use crate::error::{Error, Result, sqlstate};
 use crate::storage::row::pad;
@@ -63,7 +64,9 @@ pub fn allowed(from: SqlType, to: SqlType) -> Option<CastContext> {
 }
 
 /// Converts a value to a type, modifiers included. `explicit`: over-long strings are cut. Fails if there is no such cast.
-pub fn cast(value: Value, to: SqlType, explicit: bool, tz: &TimeZone) -> Result<Value> {
+pub fn cast<'a>(value: Value, to: SqlType, explicit: bool, reading: impl Into<Reading<'a>>) -> Result<Value> {
+    let reading = reading.into();
+    let tz = reading.time_zone;
     match (&value, to) {
         (Value::Null, _) => Ok(Value::Null),
         (Value::SmallInt(number), _) if to.is_numeric() => from_integer(i64::from(*number), to),
@@ -81,7 +84,7 @@ pub fn cast(value: Value, to: SqlType, explicit: bool, tz: &TimeZone) -> Result<
             let Value::Text(text) = value else { return Ok(value) };
             Ok(Value::Text(fit_text(text, to, explicit)?))
         }
-        (Value::Text(text), _) => text::parse(text, to, tz),
+        (Value::Text(text), _) => text::parse(text, to, reading),
         (Value::Boolean(truth), _) if to.is_text() => {
             let word = if *truth { "true" } else { "false" };
             Ok(Value::Text(fit_text(word.into(), to, explicit)?))
@@ -94,7 +97,7 @@ pub fn cast(value: Value, to: SqlType, explicit: bool, tz: &TimeZone) -> Result<
         }
         _ if value.fits(to) => Ok(value),
         (Value::Array(array), SqlType::Array(element)) => {
-            let cast_one = |value: &Value| cast(value.clone(), element.sql_type(), explicit, tz);
+            let cast_one = |value: &Value| cast(value.clone(), element.sql_type(), explicit, reading);
             let values = array.values.iter().map(cast_one).collect::<Result<Vec<Value>>>()?;
             Ok(Value::array(element, values))
         }

@@ -8,7 +8,12 @@
 //! A local time that does not exist (spring) counts with the offset before the change, one that exists twice (autumn) with
 //! the offset after it, as in PostgreSQL.
 
+mod abbreviations;
+mod decode;
+mod fields;
+mod keyword;
 mod parse;
+mod zone;
 
 use jiff::Timestamp;
 use jiff::civil;
@@ -17,7 +22,8 @@ use jiff::tz::{AmbiguousOffset, TimeZone};
 use super::text::write_integer;
 use crate::error::{Error, Result, sqlstate};
 
-pub use parse::{named_time_zone, parse_date, parse_timestamp, parse_timestamptz};
+pub use parse::{names_the_clock, parse_date, parse_timestamp, parse_timestamptz};
+pub use zone::{Zone, named, zone};
 
 pub const MICROSECONDS_PER_SECOND: i64 = 1_000_000;
 pub const MICROSECONDS_PER_MINUTE: i64 = 60 * MICROSECONDS_PER_SECOND;
@@ -30,6 +36,8 @@ const DAYS_PER_CYCLE: i64 = 146_097;
 /// Days from 1970-01-01 to 2000-01-01.
 pub(crate) const DAYS_1970_TO_2000: i64 = 10_957;
 const MICROSECONDS_1970_TO_2000: i64 = DAYS_1970_TO_2000 * MICROSECONDS_PER_DAY;
+/// Days from Julian day 0 to 2000-01-01.
+const DAYS_JULIAN_TO_2000: i64 = 2_451_545;
 /// 4714-11-24 BC, the first day that PostgreSQL knows (Julian day 0).
 const FIRST_DATE: i32 = -2_451_545;
 /// The day after 5874897-12-31.
@@ -164,6 +172,14 @@ fn known_time(microseconds: i64) -> i64 {
     if microseconds < LIMIT { microseconds } else { LIMIT - CYCLE + (microseconds - LIMIT).rem_euclid(CYCLE) }
 }
 
+/// Whole seconds since 1970, within what the library knows.
+fn seconds_since_1970(microseconds: i64) -> i64 {
+    let since_1970 = known_time(microseconds).saturating_add(MICROSECONDS_1970_TO_2000);
+    since_1970
+        .div_euclid(MICROSECONDS_PER_SECOND)
+        .clamp(Timestamp::MIN.as_second(), Timestamp::MAX.as_second())
+}
+
 /// Seconds east of Greenwich at an instant.
 pub fn offset_seconds(microseconds: i64, tz: &TimeZone) -> i32 {
     let since_1970 = known_time(microseconds).saturating_add(MICROSECONDS_1970_TO_2000);
@@ -191,19 +207,37 @@ fn local_offset_seconds(local: i64, tz: &TimeZone) -> i32 {
 
 /// The instant of a local time.
 pub fn local_to_utc(local: i64, tz: &TimeZone) -> Result<i64> {
+    instant_at_offset(local, || local_offset_seconds(local, tz))
+}
+
+/// The same, in a zone that a statement names.
+pub fn local_to_utc_in(local: i64, zone: &Zone) -> Result<i64> {
+    instant_at_offset(local, || zone.offset_of_local(local))
+}
+
+fn instant_at_offset(local: i64, offset_seconds: impl Fn() -> i32) -> Result<i64> {
     if is_infinite_timestamp(local) {
         return Ok(local);
     }
-    let offset = i64::from(local_offset_seconds(local, tz)) * MICROSECONDS_PER_SECOND;
+    let offset = i64::from(offset_seconds()) * MICROSECONDS_PER_SECOND;
     local.checked_sub(offset).filter(|time| is_valid_timestamp(*time)).ok_or_else(timestamp_out_of_range)
 }
 
 /// The local time of an instant.
 pub fn utc_to_local(instant: i64, tz: &TimeZone) -> Result<i64> {
+    local_at_offset(instant, || offset_seconds(instant, tz))
+}
+
+/// The same, in a zone that a statement names.
+pub fn utc_to_local_in(instant: i64, zone: &Zone) -> Result<i64> {
+    local_at_offset(instant, || zone.offset_of_instant(instant))
+}
+
+fn local_at_offset(instant: i64, offset_seconds: impl Fn() -> i32) -> Result<i64> {
     if is_infinite_timestamp(instant) {
         return Ok(instant);
     }
-    let offset = i64::from(offset_seconds(instant, tz)) * MICROSECONDS_PER_SECOND;
+    let offset = i64::from(offset_seconds()) * MICROSECONDS_PER_SECOND;
     instant.checked_add(offset).filter(|time| is_valid_timestamp(*time)).ok_or_else(timestamp_out_of_range)
 }
 

@@ -1,8 +1,7 @@
 //! PostgreSQL's text forms of values, in ([`parse`]) and out ([`write`]).
 //!
 //! What `parse` accepts and `write` prints is what a PostgreSQL 15 server with `DateStyle = ISO, MDY`,
-//! `extra_float_digits = 1` and `bytea_output = hex` does, except that hexadecimal floats, NaN and infinities of numeric, and
-//! the rarer forms of dates listed in `datetime::parse` are refused. `parse(write(v)) == v` for every value.
+//! `extra_float_digits = 1` and `bytea_output = hex` does, except that NaN and infinities of numeric are refused. `parse(write(v)) == v` for every value.
 //! Dates and times are in `datetime`, numbers of type numeric in `numeric`, floating-point numbers in `float`.
 
 mod float;
@@ -12,6 +11,8 @@ use jiff::tz::TimeZone;
 
 use super::{SqlType, Value, array, cast, datetime, numeric};
 use crate::error::{Error, Result, SqlState, sqlstate};
+
+pub use float::c_number;
 
 /// What C's `isspace` accepts.
 pub(crate) fn is_blank(character: char) -> bool {
@@ -34,9 +35,25 @@ fn out_of_range(sql_type: SqlType, text: &str) -> Error {
     )
 }
 
+/// What texts are read with.
+#[derive(Clone, Copy, Debug)]
+pub struct Reading<'a> {
+    /// Of times without an offset.
+    pub time_zone: &'a TimeZone,
+    /// The transaction's time, for `now` and `today`; without it they are refused.
+    pub now: Option<i64>,
+}
+
+impl<'a> From<&'a TimeZone> for Reading<'a> {
+    fn from(time_zone: &'a TimeZone) -> Reading<'a> {
+        Reading { time_zone, now: None }
+    }
+}
+
 /// A value of this type from its text form. Modifiers apply as on assignment: over-long strings are errors unless only
-/// blanks are lost. Times without an offset are in `tz`.
-pub fn parse(text: &str, sql_type: SqlType, tz: &TimeZone) -> Result<Value> {
+/// blanks are lost.
+pub fn parse<'a>(text: &str, sql_type: SqlType, reading: impl Into<Reading<'a>>) -> Result<Value> {
+    let reading = reading.into();
     match sql_type {
         SqlType::Integer => {
             integer(text, sql_type, i32::MIN.into()).map(|number| Value::Integer(number as i32))
@@ -60,11 +77,11 @@ pub fn parse(text: &str, sql_type: SqlType, tz: &TimeZone) -> Result<Value> {
             Ok(Value::Text(cast::fit_text(CompactString::from(text), sql_type, false)?))
         }
         SqlType::Bytea => parse_bytea(text).map(|bytes| Value::Bytea(bytes.into())),
-        SqlType::Date => datetime::parse_date(text).map(Value::Date),
-        SqlType::Timestamp => datetime::parse_timestamp(text).map(Value::Timestamp),
-        SqlType::TimestampTz => datetime::parse_timestamptz(text, tz).map(Value::TimestampTz),
+        SqlType::Date => datetime::parse_date(text, reading).map(Value::Date),
+        SqlType::Timestamp => datetime::parse_timestamp(text, reading).map(Value::Timestamp),
+        SqlType::TimestampTz => datetime::parse_timestamptz(text, reading).map(Value::TimestampTz),
         SqlType::Uuid => parse_uuid(text),
-        SqlType::Array(element) => array::parse(text, element, tz),
+        SqlType::Array(element) => array::parse(text, element, reading),
     }
 }
 

@@ -13,10 +13,10 @@ use std::sync::Arc;
 use foldhash::fast::RandomState;
 use hyades::engine::error::SqlState;
 use hyades::engine::memory;
+use hyades::engine::value::text::Reading;
 use hyades::engine::value::{binary, text};
 use hyades::session::{Prepared, Response};
 use hyades::{Error, Result, SqlType, Value, sqlstate};
-use jiff::tz::TimeZone;
 
 use super::Connection;
 use crate::codec::backend;
@@ -194,7 +194,7 @@ impl Portal {
         self.progress = Progress::Bound;
     }
 
-    fn bind(&mut self, statement: Arc<Statement>, bind: &Bind<'_>, time_zone: &TimeZone) -> Result<()> {
+    fn bind(&mut self, statement: Arc<Statement>, bind: &Bind<'_>, reading: Reading<'_>) -> Result<()> {
         self.close();
         let types = statement.prepared.parameter_types();
         let columns = match statement.prepared.response() {
@@ -208,7 +208,7 @@ impl Portal {
             self.parameters.push(match bytes {
                 Some(bytes) => {
                     memory::check(bytes.len())?;
-                    parameter(bytes, *sql_type, bind.parameter_formats.of(index), time_zone)?
+                    parameter(bytes, *sql_type, bind.parameter_formats.of(index), reading)?
                 }
                 None => Value::Null,
             });
@@ -218,12 +218,12 @@ impl Portal {
     }
 }
 
-fn parameter(bytes: &[u8], sql_type: SqlType, format: Format, time_zone: &TimeZone) -> Result<Value> {
+fn parameter(bytes: &[u8], sql_type: SqlType, format: Format, reading: Reading<'_>) -> Result<Value> {
     match format {
         Format::Binary => binary::read(bytes, sql_type),
         Format::Text => {
             let text = std::str::from_utf8(bytes).map_err(|error| binary::invalid_utf8(bytes, error))?;
-            text::parse(text, sql_type, time_zone)
+            text::parse(text, sql_type, reading)
         }
     }
 }
@@ -326,14 +326,14 @@ impl Connection<'_> {
     fn try_bind(&mut self, bind: &Bind<'_>) -> Result<()> {
         let statement = Arc::clone(self.statements.get(bind.statement)?);
         if bind.portal.is_empty() {
-            return self.portals.unnamed.bind(statement, bind, &self.time_zone);
+            return self.portals.unnamed.bind(statement, bind, self.session.reading());
         }
         if self.portals.named.contains_key(bind.portal) {
             let message = format!("cursor \"{}\" already exists", bind.portal);
             return Err(Error::input(DUPLICATE_CURSOR, message));
         }
         let mut portal = Portal::default();
-        portal.bind(statement, bind, &self.time_zone)?;
+        portal.bind(statement, bind, self.session.reading())?;
         self.portals.named.insert(bind.portal.to_owned(), portal);
         Ok(())
     }

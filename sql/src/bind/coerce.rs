@@ -5,11 +5,13 @@
 use hyades_engine::error::{Error, Result, sqlstate};
 use hyades_engine::procedure::ir::Expr;
 use hyades_engine::value::cast::allowed;
+use hyades_engine::value::datetime::names_the_clock;
 use hyades_engine::value::function::Function;
+use hyades_engine::value::text::{self as value_text, Reading};
 use hyades_engine::value::{ArrayElement, SqlType, Value};
 
 use super::{Binder, Bound, Class, Place};
-use crate::evaluation;
+use crate::{evaluation, expr};
 
 pub(crate) use hyades_engine::value::cast::CastContext as Context;
 
@@ -90,6 +92,9 @@ impl Binder<'_> {
                 let base = to.without_modifier();
                 let is_routine = self.names.is_some();
                 match evaluation::parse_text(text, base, self.context.time_zone) {
+                    Err(error) if base.is_datetime() && names_the_clock(text) => {
+                        self.clock_literal(text, base, error, bound.place).map(Some)
+                    }
                     Ok(value) if !is_routine || !is_zoned(base) => {
                         cast(Expr::Const(value), base, to, is_explicit).map(Some)
                     }
@@ -113,6 +118,36 @@ impl Binder<'_> {
                 _ => Ok(None),
             },
         }
+    }
+
+    /// `'today'` and its like, read when the statement runs. PostgreSQL reads it once, when it compiles: where what is compiled is kept and
+    /// used again, that would be wrong, or later than PostgreSQL's.
+    fn clock_literal(&mut self, text: &str, to: SqlType, error: Error, place: Place) -> Result<Expr> {
+        let now = Reading { now: Some(0), ..self.context.time_zone.into() };
+        if let Err(wrong) = value_text::parse(text, to, now) {
+            return Err(self.place(wrong, place));
+        }
+        if self.names.is_some() {
+            return Err(self.place(error, place));
+        }
+        let text = Expr::Const(Value::text(text));
+        Ok(Expr::Cast { operand: Box::new(text), to, explicit: true })
+    }
+
+    /// Refuses what would be read anew whenever an expression that is kept is used.
+    pub(crate) fn refuse_clock_literals(&self, expr: &Expr, place: Place) -> Result<()> {
+        let is_one = |part: &Expr| match part {
+            Expr::Cast { operand, to, .. } if to.is_datetime() => {
+                matches!(&**operand, Expr::Const(Value::Text(text)) if names_the_clock(text))
+            }
+            _ => false,
+        };
+        if !expr::any(expr, &is_one) {
+            return Ok(());
+        }
+        let message = "\"now\", \"today\" and their like are not supported in defaults";
+        let error = Error::input(sqlstate::FEATURE_NOT_SUPPORTED, message);
+        Err(self.place(error.with_hint("Use current_date or current_timestamp."), place))
     }
 
     /// Converts implicitly to a type chosen so that this is possible.

@@ -113,7 +113,13 @@ impl Compiler<'_> {
             let parsed = parse_expression(default).map_err(|error| placed(error, written.position))?;
             let bound = self.binder.expression(&parsed).map_err(|error| placed(error, written.position))?;
             let from = bound.type_name();
-            if self.binder.try_coerce(bound, sql_type, crate::bind::coerce::Context::Assignment)?.is_none() {
+            let coerced =
+                self.binder.try_coerce(bound, sql_type, crate::bind::coerce::Context::Assignment)?;
+            if let Some(expr) = &coerced {
+                let refused = self.binder.refuse_clock_literals(expr, Place::Unknown);
+                refused.map_err(|error| placed(error, written.position))?;
+            }
+            if coerced.is_none() {
                 let message =
                     format!("argument of DEFAULT must be type {}, not type {from}", sql_type.base_name());
                 return Err(

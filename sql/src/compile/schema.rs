@@ -215,7 +215,11 @@ impl Compiler<'_> {
             _ => error,
         })?;
         let from = bound.type_name();
-        if self.binder.try_coerce(bound, sql_type, Context::Assignment)?.is_none() {
+        let coerced = self.binder.try_coerce(bound, sql_type, Context::Assignment)?;
+        if let Some(coerced) = &coerced {
+            self.binder.refuse_clock_literals(coerced, Place::of_expr(expr))?;
+        }
+        if coerced.is_none() {
             let message = format!(
                 "column \"{column}\" is of type {} but default expression is of type {from}",
                 sql_type.base_name()

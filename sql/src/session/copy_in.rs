@@ -226,7 +226,7 @@ impl Session {
             };
             copy.frame.registers[at] = match field {
                 None => Value::Null,
-                Some(field) => text::parse(field, *sql_type, self.settings.time_zone()).map_err(|error| {
+                Some(field) => text::parse(field, *sql_type, self.reading()).map_err(|error| {
                     let table = &plan.table.definition().name.name;
                     let (line, value) = (copy.line_number, shortened(field));
                     with_context(error, format!("COPY {table}, line {line}, column {name}: \"{value}\""))

@@ -200,6 +200,8 @@ impl Session {
             ));
             return Err(error.into());
         }
+        // now() among the arguments is that of the statement's transaction.
+        self.open_transaction()?;
         let mut values = Vec::with_capacity(arguments.len());
         for (argument, sql_type) in arguments.iter().zip(types) {
             let value = evaluation::evaluate(argument, &[], &self.environment)?;
@@ -247,8 +249,8 @@ impl Session {
             return Ok(value);
         }
         if let Value::Text(text) = &value {
-            return evaluation::parse_text(text, sql_type, self.settings.time_zone());
+            return evaluation::parse_text(text, sql_type, self.reading());
         }
-        cast::cast(value, sql_type, false, self.settings.time_zone())
+        cast::cast(value, sql_type, false, self.reading())
     }
 }

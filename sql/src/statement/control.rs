@@ -356,6 +356,9 @@ fn set_target(tokens: &mut Tokens<'_>) -> Result<(String, SetValue)> {
         if tokens.accept("local") {
             return Ok(("timezone".to_owned(), SetValue::Default));
         }
+        if tokens.peek().is_word("interval") {
+            return unsupported("SET TIME ZONE INTERVAL is not supported yet");
+        }
         return Ok(("timezone".to_owned(), set_value(tokens)?));
     }
     if tokens.accept("names") {

@@ -170,7 +170,8 @@ fn casts_take_the_time_zone_of_the_session() {
         to: SqlType::TimestampTz,
         explicit: true,
     };
-    let midnight = crate::value::datetime::parse_timestamp("2024-07-01").unwrap();
+    let midnight =
+        crate::value::datetime::parse_timestamp("2024-07-01", (&jiff::tz::TimeZone::UTC).into()).unwrap();
     assert_eq!(plain(&cast).unwrap(), Value::TimestampTz(midnight));
 }
 

@@ -12,8 +12,10 @@ use crate::value::{SqlType, Value, datetime};
 fn environment() -> Environment {
     Environment {
         // 2024-07-01 23:30:00 UTC, which is the next day in Berlin.
-        transaction_time: datetime::parse_timestamp("2024-07-01 23:30").unwrap(),
-        statement_time: datetime::parse_timestamp("2024-07-01 23:31").unwrap(),
+        transaction_time: datetime::parse_timestamp("2024-07-01 23:30", (&jiff::tz::TimeZone::UTC).into())
+            .unwrap(),
+        statement_time: datetime::parse_timestamp("2024-07-01 23:31", (&jiff::tz::TimeZone::UTC).into())
+            .unwrap(),
         time_zone: jiff::tz::TimeZone::get("Europe/Berlin").unwrap(),
         user: String::new(),
         database: String::new(),
@@ -107,13 +109,19 @@ fn clocks() {
     let of = |function| call(function, &[], &environment).unwrap();
     assert_eq!(of(Function::Now), Value::TimestampTz(environment.transaction_time));
     assert_eq!(of(Function::StatementTimestamp), Value::TimestampTz(environment.statement_time));
-    assert_eq!(of(Function::CurrentDate), Value::Date(datetime::parse_date("2024-07-02").unwrap()));
-    let local = datetime::parse_timestamp("2024-07-02 01:30").unwrap();
+    assert_eq!(
+        of(Function::CurrentDate),
+        Value::Date(datetime::parse_date("2024-07-02", (&jiff::tz::TimeZone::UTC).into()).unwrap())
+    );
+    let local = datetime::parse_timestamp("2024-07-02 01:30", (&jiff::tz::TimeZone::UTC).into()).unwrap();
     assert_eq!(of(Function::LocalTimestamp), Value::Timestamp(local));
     let Value::TimestampTz(now) = of(Function::ClockTimestamp) else {
         panic!("clock_timestamp is a timestamptz")
     };
-    assert!(now <= now_us() && now > datetime::parse_timestamp("2024-01-01").unwrap());
+    assert!(
+        now <= now_us()
+            && now > datetime::parse_timestamp("2024-01-01", (&jiff::tz::TimeZone::UTC).into()).unwrap()
+    );
 }
 
 #[test]

@@ -38,7 +38,7 @@ pub(super) fn call(function: Function, arguments: &[Value], environment: &Enviro
             truncate_in_zone(unit, *time, tz)
         }
         (Function::DateTrunc, [Value::Text(unit), Value::TimestampTz(time), Value::Text(zone)]) => {
-            truncate_in_zone(unit, *time, &datetime::named_time_zone(zone)?)
+            truncate_in_zone(unit, *time, &datetime::zone(zone)?.whole(zone)?)
         }
         (Function::Extract, [Value::Text(field), time]) => match extract(field, time, environment)? {
             Value::Double(_) => {
@@ -64,10 +64,10 @@ pub(super) fn call(function: Function, arguments: &[Value], environment: &Enviro
             make_date(*year, *month, *day)
         }
         (Function::Timezone, [Value::Text(zone), Value::TimestampTz(time)]) => {
-            Ok(Value::Timestamp(datetime::utc_to_local(*time, &datetime::named_time_zone(zone)?)?))
+            Ok(Value::Timestamp(datetime::utc_to_local_in(*time, &datetime::zone(zone)?)?))
         }
         (Function::Timezone, [Value::Text(zone), Value::Timestamp(time)]) => {
-            Ok(Value::TimestampTz(datetime::local_to_utc(*time, &datetime::named_time_zone(zone)?)?))
+            Ok(Value::TimestampTz(datetime::local_to_utc_in(*time, &datetime::zone(zone)?)?))
         }
         (Function::IsFinite, [Value::Date(days)]) => Ok(Value::Boolean(!datetime::is_infinite_date(*days))),
         (Function::IsFinite, [Value::Timestamp(time) | Value::TimestampTz(time)]) => {

@@ -17,14 +17,28 @@ use super::{is_blank, syntax, write_integer};
 use crate::error::{Error, Result, sqlstate};
 use crate::value::{BigDecimal, SqlType, Value, numeric};
 
+/// Significant bits, and the exponent of the least number.
+const DOUBLE: (u32, i64) = (53, -1074);
+const REAL: (u32, i64) = (24, -149);
+/// Beyond all exponents.
+const FAR_EXPONENT: i64 = 100_000;
+
 /// Whether any digit before the exponent is not zero: then a zero result has lost the number.
 fn is_nonzero_literal(text: &str) -> bool {
-    text.bytes().take_while(|byte| !matches!(byte, b'e' | b'E')).any(|byte| (b'1'..=b'9').contains(&byte))
+    let text = text.trim_start_matches(['+', '-']);
+    let is_digit = |byte: &u8| byte.is_ascii_hexdigit() && *byte != b'0';
+    match text.strip_prefix("0x").or_else(|| text.strip_prefix("0X")) {
+        Some(digits) => {
+            digits.bytes().take_while(|byte| !matches!(byte, b'p' | b'P')).any(|byte| is_digit(&byte))
+        }
+        None => text.bytes().take_while(|byte| !matches!(byte, b'e' | b'E')).any(|byte| is_digit(&byte)),
+    }
 }
 
 pub(super) fn parse_double(text: &str) -> Result<Value> {
     let plain = text.trim_matches(is_blank);
-    let number: f64 = plain.parse().map_err(|_| syntax(SqlType::DoublePrecision, text))?;
+    let number: Option<f64> = plain.parse().ok().or_else(|| hexadecimal(plain, DOUBLE));
+    let number = number.ok_or_else(|| syntax(SqlType::DoublePrecision, text))?;
     let has_digits = plain.bytes().any(|byte| byte.is_ascii_digit());
     if (number.is_infinite() && has_digits) || (number == 0.0 && is_nonzero_literal(plain)) {
         return Err(float_out_of_range(SqlType::DoublePrecision, plain));
@@ -34,12 +48,86 @@ pub(super) fn parse_double(text: &str) -> Result<Value> {
 
 pub(super) fn parse_real(text: &str) -> Result<Value> {
     let plain = text.trim_matches(is_blank);
-    let number: f32 = plain.parse().map_err(|_| syntax(SqlType::Real, text))?;
+    // Exact: the number has the bits of a `real`, or is infinite as one.
+    let hexadecimal = || hexadecimal(plain, REAL).map(|number| number as f32);
+    let number: Option<f32> = plain.parse().ok().or_else(hexadecimal);
+    let number = number.ok_or_else(|| syntax(SqlType::Real, text))?;
     let has_digits = plain.bytes().any(|byte| byte.is_ascii_digit());
     if (number.is_infinite() && has_digits) || (number == 0.0 && is_nonzero_literal(plain)) {
         return Err(float_out_of_range(SqlType::Real, plain));
     }
     Ok(Value::Real(number))
+}
+
+/// What C's `strtod` makes of a text, if it takes all of it.
+pub fn c_number(text: &str) -> Option<f64> {
+    let text = text.trim_start_matches(is_blank);
+    text.parse().ok().or_else(|| hexadecimal(text, DOUBLE))
+}
+
+/// `[+-]0xh.hp[+-]d`, rounded half to even to a format's bits.
+fn hexadecimal(text: &str, (bits, least): (u32, i64)) -> Option<f64> {
+    let unsigned = text.strip_prefix(['+', '-']).unwrap_or(text);
+    let digits = unsigned.strip_prefix("0x").or_else(|| unsigned.strip_prefix("0X"))?;
+    let (digits, power) = match digits.split_once(['p', 'P']) {
+        Some((digits, power)) => (digits, binary_exponent(power)?),
+        None => (digits, 0),
+    };
+    let (whole, fraction) = digits.split_once('.').unwrap_or((digits, ""));
+    if whole.is_empty() && fraction.is_empty() {
+        return None;
+    }
+    // The first 64 bits, whether there is more, and what a unit of them is worth.
+    let (mut mantissa, mut has_rest, mut exponent) = (0_u64, false, power - 4 * fraction.len() as i64);
+    for digit in whole.chars().chain(fraction.chars()) {
+        let digit = digit.to_digit(16)?;
+        if mantissa >> 60 == 0 {
+            mantissa = mantissa << 4 | u64::from(digit);
+        } else {
+            has_rest |= digit != 0;
+            exponent += 4;
+        }
+    }
+    let number = rounded(mantissa, has_rest, exponent, bits, least);
+    Some(if text.starts_with('-') { -number } else { number })
+}
+
+/// Clamped: whatever is so large or small is infinite or 0.
+fn binary_exponent(text: &str) -> Option<i64> {
+    let digits = text.strip_prefix(['+', '-']).unwrap_or(text);
+    if digits.is_empty() || !digits.bytes().all(|byte| byte.is_ascii_digit()) {
+        return None;
+    }
+    let size = digits.parse().unwrap_or(i64::MAX).min(FAR_EXPONENT);
+    Some(if text.starts_with('-') { -size } else { size })
+}
+
+/// `mantissa` times 2 to the `exponent`, and a little more if `has_rest`.
+fn rounded(mantissa: u64, has_rest: bool, exponent: i64, bits: u32, least: i64) -> f64 {
+    if mantissa == 0 {
+        return 0.0;
+    }
+    let length = i64::from(u64::BITS - mantissa.leading_zeros());
+    let unit = (exponent + length - i64::from(bits)).max(least);
+    let dropped = unit - exponent;
+    let units = match u32::try_from(dropped) {
+        // All are kept: there are fewer than the format has.
+        Err(_) | Ok(0) => return scaled(mantissa, exponent),
+        Ok(dropped) if dropped > u64::BITS => 0,
+        Ok(dropped) => {
+            let kept = u128::from(mantissa) >> dropped;
+            let rest = u128::from(mantissa) & ((1 << dropped) - 1);
+            let half = 1_u128 << (dropped - 1);
+            let is_above = rest > half || (rest == half && (has_rest || kept & 1 == 1));
+            kept as u64 + u64::from(is_above)
+        }
+    };
+    scaled(units, unit)
+}
+
+/// Exact, or infinite.
+fn scaled(units: u64, exponent: i64) -> f64 {
+    libm::scalbn(units as f64, exponent.clamp(-FAR_EXPONENT, FAR_EXPONENT) as i32)
 }
 
 fn float_out_of_range(sql_type: SqlType, text: &str) -> Error {

@@ -95,7 +95,7 @@ fn samples(sql_type: SqlType) -> Vec<Value> {
         SqlType::Bytea => vec![Value::Bytea([][..].into()), Value::Bytea([0, 255, 0][..].into())],
         SqlType::Date => {
             ["-infinity", "4713-11-24 BC", "0001-01-01 BC", "2000-02-29", "5874897-12-31", "infinity"]
-                .map(|date| Value::Date(datetime::parse_date(date).expect(date)))
+                .map(|date| text::parse(date, sql_type, &jiff::tz::TimeZone::UTC).expect(date))
                 .to_vec()
         }
         SqlType::Timestamp | SqlType::TimestampTz => {
@@ -107,9 +107,7 @@ fn samples(sql_type: SqlType) -> Vec<Value> {
                 "294276-12-31 23:59:59.999999",
                 "infinity",
             ];
-            let times = texts.map(|time| datetime::parse_timestamp(time).expect(time));
-            let value = if sql_type == SqlType::Timestamp { Value::Timestamp } else { Value::TimestampTz };
-            times.map(value).to_vec()
+            texts.map(|time| text::parse(time, sql_type, &jiff::tz::TimeZone::UTC).expect(time)).to_vec()
         }
         SqlType::Uuid => vec![Value::Uuid([255; 16])],
         SqlType::Array(_) => Vec::new(),
