@@ -408,7 +408,7 @@ fn error_field(error: &Error, field: ErrorField) -> Value {
     }
 }
 
-/// `array[index] := value`; what lies between the end and the index becomes NULL.
+/// `array[index] := value`; what lies between the end (if there is one) and the index becomes NULL.
 fn set_element(array: &mut Value, index: &Value, value: Value) -> Result<()> {
     let Value::Array(array) = array else {
         return Err(Error::input(sqlstate::INTERNAL_ERROR, "an element was assigned to what is no array"));
@@ -419,7 +419,8 @@ fn set_element(array: &mut Value, index: &Value, value: Value) -> Result<()> {
             "array subscript in assignment must not be null",
         ));
     };
-    if index < 1 {
+    // The first element of an empty array has the subscript that it is given.
+    if index < 1 || (index > 1 && array.values.is_empty()) {
         return Err(Error::input(
             sqlstate::FEATURE_NOT_SUPPORTED,
             "arrays with a lower bound other than 1 are not supported yet",

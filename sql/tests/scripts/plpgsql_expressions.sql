@@ -371,8 +371,8 @@ create function array_hole() returns text[] language plpgsql as $$
 declare
     a text[];
 begin
-    a[3] := 'c';
     a[1] := 'a';
+    a[3] := 'c';
     return a;
 end
 $$;
