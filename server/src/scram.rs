@@ -184,6 +184,10 @@ impl Exchange {
             let message = "client uses authorization identity, but it is not supported";
             return Err(Error::input(sqlstate::FEATURE_NOT_SUPPORTED, message));
         }
+        if bare.starts_with("m=") {
+            let message = "client requires an unsupported SCRAM extension";
+            return Err(Error::input(sqlstate::FEATURE_NOT_SUPPORTED, message));
+        }
         let mut attributes = bare.split(',');
         attributes
             .next()

@@ -9,6 +9,7 @@
 //! * `memory`: statements that want more than there is; they fail, nobody else does;
 //! * `wire`: bytes that no client sends, made from a seed;
 //! * `handshakes`: connections that are never completed; others get in, requests to cancel get through;
+//! * `logins`: SCRAM messages that are broken, forged or replayed, and passwords that are guessed;
 //! * `files`: who may read the data; directories that must not be opened;
 //! * `logging`: a log that cannot be written;
 //! * `signals`, `poisoned`: what an operator and a supervisor rely on;
@@ -23,6 +24,7 @@ mod files;
 mod ground;
 mod handshakes;
 mod logging;
+mod logins;
 mod masses;
 mod memory;
 mod ping;
@@ -89,12 +91,13 @@ impl Options {
 
 type Group = (&'static str, fn(&Ground, &mut dyn FnMut(Verdict)));
 
-const GROUPS: [Group; 11] = [
+const GROUPS: [Group; 12] = [
     ("slow", slow::run),
     ("abandoned", abandoned::run),
     ("memory", memory::run),
     ("wire", wire::run),
     ("handshakes", handshakes::run),
+    ("logins", logins::run),
     ("files", files::run),
     ("logging", logging::run),
     ("signals", signals::run),

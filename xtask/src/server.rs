@@ -24,6 +24,8 @@ pub(crate) use postgresql::{PostgreSql, find_tool};
 
 /// The user, and for Hyades the database, of every connection.
 const USER: &str = "hyades";
+/// Its password, where a server asks for one.
+pub(crate) const PASSWORD: &str = "secret";
 /// Pause between two attempts to connect to a server that starts.
 const RETRY_PAUSE: Duration = Duration::from_millis(5);
 
@@ -172,7 +174,7 @@ impl Instance {
     pub(crate) fn connection_options(&self) -> postgres::Config {
         let mut options = postgres::Config::new();
         options.host("127.0.0.1").port(self.port).user(USER).dbname(self.system.database());
-        options.connect_timeout(Duration::from_secs(5));
+        options.connect_timeout(Duration::from_secs(5)).password(PASSWORD);
         options
     }
 

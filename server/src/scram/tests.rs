@@ -54,12 +54,13 @@ fn the_salt_of_an_unknown_user_is_stable() {
 
 #[test]
 fn malformed_messages_are_refused() {
-    let first: [&[u8]; 9] = [
+    let first: [&[u8]; 10] = [
         b"",
         b"n",
         b"n,",
         b"x,,n=u,r=abc",
         b"n,a=other,n=u,r=abc",
+        b"n,,m=x,n=u,r=abc",
         b"p=tls-unique,,n=u,r=abc",
         b"n,,r=abc",
         b"n,,n=u,r=",

@@ -65,13 +65,18 @@ pub(super) struct Pingers {
 
 impl Pingers {
     pub(super) fn start(port: u16) -> Result<Pingers> {
-        let stop = Arc::new(AtomicBool::new(false));
         let clients = (0..SESSIONS).map(|_| Client::connect(port)).collect::<Result<Vec<_>>>()?;
+        Ok(Pingers::with(clients))
+    }
+
+    /// Sessions that exist.
+    pub(super) fn with(clients: Vec<Client>) -> Pingers {
+        let stop = Arc::new(AtomicBool::new(false));
         let ping = |client| {
             let stop = Arc::clone(&stop);
             std::thread::spawn(move || ping(client, &stop))
         };
-        Ok(Pingers { threads: clients.into_iter().map(ping).collect(), stop })
+        Pingers { threads: clients.into_iter().map(ping).collect(), stop }
     }
 
     /// An answer that has not come is a failure, as is an error.
