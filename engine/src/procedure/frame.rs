@@ -245,7 +245,8 @@ impl Frame {
         self.emitted.clear();
         self.stages.iter_mut().for_each(|stage| *stage = None);
         for spool in &mut self.spools {
-            spool.written = HashSet::new();
+            spool.written.clear();
+            spool.written.shrink_to(KEPT_ROWS);
             spool.rows.clear();
             spool.rows.shrink_to(KEPT_ROWS);
         }
