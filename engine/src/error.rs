@@ -233,6 +233,7 @@ impl Error {
     pub fn io(what: impl fmt::Display, error: &std::io::Error) -> Error {
         let state = match error.raw_os_error() {
             Some(28) => sqlstate::DISK_FULL,
+            Some(1 | 13) => sqlstate::INSUFFICIENT_PRIVILEGE,
             _ => sqlstate::IO_ERROR,
         };
         Error::fatal(state, format!("{what}: {error}"))

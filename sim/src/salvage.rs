@@ -17,7 +17,7 @@ use std::sync::Arc;
 
 use hyades_engine::catalog::{TableId, TableName};
 use hyades_engine::config::Config;
-use hyades_engine::db::{create_copy, open};
+use hyades_engine::db::{Engine, create_copy, open};
 use hyades_engine::disk::SECTOR_BYTES;
 use hyades_engine::inspect::{EntryBody, Inspection, TransactionEntry};
 use hyades_engine::log::record::{HEADER_BYTES, Operation};
@@ -47,6 +47,8 @@ pub struct SubjectOptions {
     /// Runs between two starts; the transactions are divided among them.
     pub incarnations: usize,
     pub is_killed: bool,
+    /// Some transactions store a text that takes several log records, in small segments.
+    pub has_ballast: bool,
     pub seed: u64,
 }
 
@@ -109,6 +111,12 @@ pub enum Damage {
         offset: u64,
         bytes: Vec<u8>,
     },
+    /// A bit of a block changed before its checksum was computed: memory that failed.
+    Miswritten {
+        path: PathBuf,
+        offset: u64,
+        bytes: Vec<u8>,
+    },
 }
 
 impl fmt::Display for Damage {
@@ -124,6 +132,9 @@ impl fmt::Display for Damage {
             Damage::Gone { path } => write!(f, "{} gone", path.display()),
             Damage::Diverges { path, offset, .. } => {
                 write!(f, "a call in the block at {offset} of {} made to diverge", path.display())
+            }
+            Damage::Miswritten { path, offset, .. } => {
+                write!(f, "the block at {offset} of {} miswritten", path.display())
             }
         }
     }
@@ -178,15 +189,15 @@ impl Subject {
     /// # Errors
     /// What kept it from that.
     pub fn build(options: SubjectOptions) -> Result<Subject, String> {
-        let SubjectOptions { scenario, transactions, keys, incarnations, is_killed, seed } = options;
+        let SubjectOptions { transactions, keys, incarnations, is_killed, has_ballast, seed, .. } = options;
         let script = ScriptOptions { transactions, keys, ..ScriptOptions::default() };
         let script = Script::generate(seed, &script);
         let mut disk = SimulatedDisk::new(seed);
         let share = transactions / incarnations;
         for incarnation in 0..incarnations {
-            let engine = open(config(scenario, &disk)).map_err(as_text)?;
+            let engine = open(config(&options, &disk)).map_err(as_text)?;
             let life = Life::begin_with(&*engine, seed, Calls::Mixed).map_err(as_text)?;
-            let mut life = life.without_ballast();
+            let mut life = if has_ballast { life } else { life.without_ballast() };
             life.run(&script, incarnation * share..(incarnation + 1) * share).map_err(as_text)?;
             if life.acknowledged().len() != share {
                 return Err("not everything was acknowledged".to_owned());
@@ -291,20 +302,24 @@ impl Subject {
         }
     }
 
-    /// The block with one of its calls changed.
+    /// The block with one of its calls changed, or all of them.
     fn diverging(&self, block: &Block, random: &mut StdRng) -> Option<Vec<u8>> {
-        let calls: Vec<&Logged> = self.calls_in(block).collect();
-        let call = calls.get(random.random_range(0..calls.len().max(1)))?;
+        let mut calls: Vec<&Logged> = self.calls_in(block).collect();
+        if random.random_bool(0.8) {
+            calls = vec![*calls.get(random.random_range(0..calls.len().max(1)))?];
+        }
         let content = self.disk.content(&block.path).ok()?;
         let length = (block.positions.end - block.positions.start) as usize;
         let mut bytes = content[block.offset as usize..][..block.bytes as usize].to_vec();
-        let record = BLOCK_HEADER_BYTES + (call.start - block.positions.start) as usize;
-        let end = BLOCK_HEADER_BYTES + (call.end - block.positions.start) as usize;
-        let padding = usize::from(bytes[record + HEADER_BYTES - 2]);
-        // The hash of what it wrote comes last.
-        bytes[end - padding - 1] ^= 1;
+        for call in &calls {
+            let record = BLOCK_HEADER_BYTES + (call.start - block.positions.start) as usize;
+            let end = BLOCK_HEADER_BYTES + (call.end - block.positions.start) as usize;
+            let padding = usize::from(bytes[record + HEADER_BYTES - 2]);
+            // The hash of what it wrote comes last.
+            bytes[end - padding - 1] ^= 1;
+        }
         encode_block_header(&mut bytes, &block.identity, block.positions.start, length);
-        Some(bytes)
+        (!calls.is_empty()).then_some(bytes)
     }
 
     fn calls_in<'a>(&'a self, block: &'a Block) -> impl Iterator<Item = &'a Logged> {
@@ -316,45 +331,65 @@ impl Subject {
         })
     }
 
-    /// The disk with the damage.
-    fn damaged(&self, damage: &Damage) -> SimulatedDisk {
+    /// The block with a bit of its log records changed.
+    fn miswritten(&self, random: &mut StdRng) -> Damage {
+        let block = &self.blocks[random.random_range(0..self.blocks.len())];
+        let content = self.disk.content(&block.path).unwrap_or_default();
+        let length = (block.positions.end - block.positions.start) as usize;
+        let mut bytes = content[block.offset as usize..][..block.bytes as usize].to_vec();
+        bytes[BLOCK_HEADER_BYTES + random.random_range(0..length)] ^= 1 << random.random_range(0..8);
+        encode_block_header(&mut bytes, &block.identity, block.positions.start, length);
+        Damage::Miswritten { path: block.path.clone(), offset: block.offset, bytes }
+    }
+
+    /// The disk with the damages, one after the other.
+    fn damaged(&self, damages: &[Damage]) -> SimulatedDisk {
         let disk = self.disk.after(PowerCut::KeepUnsynced);
-        let change = |path: &Path, change: &mut dyn FnMut(&mut Vec<u8>)| {
-            let mut bytes = disk.content(path).unwrap_or_default();
-            change(&mut bytes);
-            disk.replace(path, &bytes);
-        };
-        match damage {
-            Damage::Bit { path, offset, bit } => {
-                change(path, &mut |bytes| bytes[*offset as usize] ^= 1 << bit)
-            }
-            Damage::Sector { path, offset } => {
-                change(path, &mut |bytes| bytes[*offset as usize..][..SECTOR_BYTES].fill(0));
-            }
-            Damage::Cut { path, length } => change(path, &mut |bytes| bytes.truncate(*length as usize)),
-            Damage::Gone { path } => disk.take_away(path),
-            Damage::Diverges { path, offset, bytes: new } => {
-                change(path, &mut |bytes| bytes[*offset as usize..][..new.len()].copy_from_slice(new));
-            }
+        for damage in damages {
+            self.damage(&disk, damage);
         }
         disk
     }
 
-    /// Which transactions of the script have lost something of their log records.
-    fn hit(&self, damaged: &SimulatedDisk, damage: &Damage, salvage: &Salvage) -> BTreeSet<usize> {
-        if let Damage::Diverges { .. } = damage {
-            let condemned = salvage.damages.iter().filter(|damage| damage.is_record);
-            let condemned: BTreeSet<_> =
-                condemned.map(|damage| (damage.incarnation, damage.log, damage.position.0)).collect();
-            let is_hit = |one: &&Logged| condemned.contains(&(one.incarnation, one.log, one.end));
-            return self.logged.iter().filter(is_hit).filter_map(|one| one.number).collect();
+    fn damage(&self, disk: &SimulatedDisk, damage: &Damage) {
+        let (Damage::Bit { path, .. }
+        | Damage::Sector { path, .. }
+        | Damage::Cut { path, .. }
+        | Damage::Gone { path }
+        | Damage::Diverges { path, .. }
+        | Damage::Miswritten { path, .. }) = damage;
+        // Another damage may have taken it away, or its end.
+        let Ok(mut bytes) = disk.content(path) else { return };
+        match damage {
+            Damage::Bit { offset, bit, .. } => {
+                bytes.get_mut(*offset as usize).into_iter().for_each(|byte| *byte ^= 1 << bit);
+            }
+            Damage::Sector { offset, .. } => {
+                bytes.iter_mut().skip(*offset as usize).take(SECTOR_BYTES).for_each(|byte| *byte = 0);
+            }
+            Damage::Cut { length, .. } => bytes.truncate(*length as usize),
+            Damage::Gone { .. } => return disk.take_away(path),
+            Damage::Diverges { offset, bytes: new, .. } | Damage::Miswritten { offset, bytes: new, .. } => {
+                let place = bytes.iter_mut().skip(*offset as usize);
+                place.zip(new).for_each(|(byte, new)| *byte = *new);
+            }
         }
+        disk.replace(path, &bytes);
+    }
+
+    /// Which transactions of the script have lost something of their log records.
+    fn hit(&self, damaged: &SimulatedDisk, damages: &[Damage], salvage: &Salvage) -> BTreeSet<usize> {
+        let condemned = salvage.damages.iter().filter(|damage| damage.is_record);
+        let condemned: BTreeSet<_> =
+            condemned.map(|damage| (damage.incarnation, damage.log, damage.position.0)).collect();
+        let diverging = damages.iter().filter(|damage| matches!(damage, Damage::Diverges { .. }));
+        let whole = self.damaged(&diverging.cloned().collect::<Vec<_>>());
         let mut lost: BTreeMap<(u64, usize), Vec<Range<u64>>> = BTreeMap::new();
         let mut contents: BTreeMap<&Path, (Vec<u8>, Vec<u8>)> = BTreeMap::new();
         for block in &self.blocks {
             let (before, after) = contents.entry(&block.path).or_insert_with(|| {
                 let content = |disk: &SimulatedDisk| disk.content(&block.path).unwrap_or_default();
-                (content(&self.disk), content(damaged))
+                (content(&whole), content(damaged))
             });
             let place = block.offset as usize..(block.offset + block.bytes) as usize;
             if before.get(place.clone()) != after.get(place) {
@@ -363,9 +398,10 @@ impl Subject {
             }
         }
         let is_hit = |one: &&Logged| {
-            lost.get(&(one.incarnation, one.log)).is_some_and(|ranges| {
-                ranges.iter().any(|range| one.start < range.end && range.start < one.end)
-            })
+            condemned.contains(&(one.incarnation, one.log, one.end))
+                || lost.get(&(one.incarnation, one.log)).is_some_and(|ranges| {
+                    ranges.iter().any(|range| one.start < range.end && range.start < one.end)
+                })
         };
         self.logged.iter().filter(is_hit).filter_map(|one| one.number).collect()
     }
@@ -382,6 +418,17 @@ impl Subject {
                 continue;
             }
             has_lost = !damages.is_empty();
+            let salvaged = salvage.incarnations.iter().find(|one| one.number == number);
+            // The end of a log may have been lost without a trace.
+            let is_beyond = |log: usize, position: u64| {
+                let is_damaged = damages.iter().any(|damage| damage.log == log);
+                !is_damaged && salvaged.is_some_and(|salvaged| position > salvaged.end(log).0)
+            };
+            let is_zombie = |one: &Logged| {
+                is_beyond(one.log, one.end)
+                    || (0..incarnation.logs).any(|log| is_beyond(log, one.vector.get(log).0))
+            };
+            let ours: Vec<&Logged> = ours.into_iter().filter(|one| !is_zombie(one)).collect();
             let mut is_dropped: Vec<bool> = ours
                 .iter()
                 .map(|one| {
@@ -423,21 +470,41 @@ impl Subject {
     ///
     /// # Errors
     /// What is wrong with it.
-    pub fn damage_and_salvage(&self, random: &mut StdRng) -> Result<Outcome, String> {
-        let damage = self.choose(random);
-        self.salvage_after(&damage).map_err(|wrong| format!("{:?}, {damage}: {wrong}", self.options))
+    pub fn damage_and_salvage(&self, damages: usize, random: &mut StdRng) -> Result<Outcome, String> {
+        let damages: Vec<Damage> = (0..damages).map(|_| self.choose(random)).collect();
+        self.salvage_after(&damages).map_err(|wrong| self.accuse(&damages, &wrong))
     }
 
-    fn salvage_after(&self, damage: &Damage) -> Result<Outcome, String> {
-        let damaged = self.damaged(damage);
+    /// As [`Subject::damage_and_salvage`], with bytes that were wrong already when their checksum was computed. Nobody can tell what the transactions in
+    /// them were, so only this is judged: nothing breaks off, and what is kept is a database.
+    ///
+    /// # Errors
+    /// What is wrong with it.
+    pub fn miswrite_and_salvage(&self, random: &mut StdRng) -> Result<(), String> {
+        let damages = [self.miswritten(random)];
+        match self.salvage_and_copy(&damages) {
+            // The one bit that tells whose program could replay a call.
+            Err(wrong) if wrong.contains("under another version of this program") => Ok(()),
+            salvaged => salvaged.map(drop).map_err(|wrong| self.accuse(&damages, &wrong)),
+        }
+    }
+
+    fn accuse(&self, damages: &[Damage], wrong: &str) -> String {
+        let damages: Vec<String> = damages.iter().map(Damage::to_string).collect();
+        format!("{:?}, {}: {wrong}", self.options, damages.join(", "))
+    }
+
+    /// What was salvaged of which files, and the copy.
+    fn salvage_and_copy(
+        &self,
+        damages: &[Damage],
+    ) -> Result<(SimulatedDisk, Salvage, Arc<dyn Engine>), String> {
+        let damaged = self.damaged(damages);
         let operations = damaged.operations();
-        let config = config(self.options.scenario, &damaged);
+        let config = config(&self.options, &damaged);
         let (catalog, salvage) = salvage(&config).map_err(|error| format!("refused: {error}"))?;
         if damaged.operations() != operations {
             return Err("the damaged database was written to".to_owned());
-        }
-        if salvage.damages.is_empty() {
-            return Err("no damage was found".to_owned());
         }
         let copy = SimulatedDisk::new(self.options.seed);
         let copy_config = Config { disk: Arc::new(copy.clone()), ..config };
@@ -446,22 +513,34 @@ impl Subject {
             return Err("the copy is not what was salvaged".to_owned());
         }
         let engine = open(copy_config).map_err(|error| format!("the copy does not open: {error}"))?;
+        Ok((damaged, salvage, engine))
+    }
+
+    fn salvage_after(&self, damages: &[Damage]) -> Result<Outcome, String> {
+        let (damaged, salvage, engine) = self.salvage_and_copy(damages)?;
         let observed = Observed::read(&*engine).map_err(|error| format!("cannot be read: {error}"))?;
+        if salvage.damages.is_empty() {
+            return Err("no damage was found".to_owned());
+        }
+        let condemned = salvage.damages.iter().filter(|damage| damage.is_record).count();
+        if condemned > 8 * self.options.scenario.logs {
+            return Err(format!("{condemned} log records cost a replay each"));
+        }
         let acknowledged = BTreeSet::new();
         let (ledger, rows) = (&observed.ledger, &observed.rows);
         check_recovered(&self.script, &Recovered { acknowledged: &acknowledged, ledger, rows })?;
-        self.judge(&damaged, damage, &salvage, ledger)
+        self.judge(&damaged, damages, &salvage, ledger)
     }
 
     fn judge(
         &self,
         damaged: &SimulatedDisk,
-        damage: &Damage,
+        damages: &[Damage],
         salvage: &Salvage,
         ledger: &BTreeSet<usize>,
     ) -> Result<Outcome, String> {
         let writing = self.script.writing();
-        let mut affected: BTreeSet<usize> = self.hit(damaged, damage, salvage);
+        let mut affected: BTreeSet<usize> = self.hit(damaged, damages, salvage);
         affected.retain(|number| writing.contains(number));
         let hit = affected.len() as u64;
         for number in &writing {
@@ -490,9 +569,12 @@ impl Subject {
     }
 }
 
-fn config(scenario: Scenario, disk: &SimulatedDisk) -> Config {
-    // Large transactions and full buffers are the business of other tests.
-    Config { segment_bytes: 1 << 20, log_buffer_bytes: 1 << 20, ..scenario.config(disk) }
+fn config(options: &SubjectOptions, disk: &SimulatedDisk) -> Config {
+    let config = options.scenario.config(disk);
+    if options.has_ballast {
+        return config;
+    }
+    Config { segment_bytes: 1 << 20, log_buffer_bytes: 1 << 20, ..config }
 }
 
 /// The number of a scripted transaction, and whether it was logged as a call.
@@ -524,29 +606,62 @@ fn decode_number(bytes: &[u8]) -> Option<usize> {
     Some((number(bytes)?.wrapping_sub(number(&zero)?)) as usize)
 }
 
-/// Salvages as many times as asked, with subjects of as many transactions each.
-///
-/// # Errors
-/// The first that is wrong.
-pub fn run(salvages: u64, transactions: usize, seed: u64) -> Result<Vec<(String, Outcome)>, String> {
-    let scenarios = [Scenario::taurus(4), Scenario::taurus(2), Scenario::taurus(1), Scenario::serial()];
-    let mut random = StdRng::seed_from_u64(seed);
-    let mut outcomes = Vec::new();
-    let kinds = scenarios.len() as u64 * 2;
+/// The databases: one to four logs and one serial log; closed after one run with few rows, and killed after the second with many.
+fn subjects(transactions: usize, has_ballast: bool, seed: u64) -> Result<Vec<Subject>, String> {
+    let scenarios = [
+        Scenario::taurus(if has_ballast { 3 } else { 4 }),
+        Scenario::taurus(2),
+        Scenario::taurus(1),
+        Scenario::serial(),
+    ];
+    let mut subjects = Vec::new();
     for (number, scenario) in scenarios.into_iter().enumerate() {
         for is_killed in [false, true] {
             let seed = seed + number as u64;
             let incarnations = if is_killed { 2 } else { 1 };
             let keys = if is_killed { transactions as u64 * 5 } else { transactions as u64 / 20 };
-            let options = SubjectOptions { scenario, transactions, keys, incarnations, is_killed, seed };
-            let subject = Subject::build(options)?;
-            let mut sum = Outcome::default();
-            for _ in 0..salvages.div_ceil(kinds) {
-                sum.add(&subject.damage_and_salvage(&mut random)?);
-            }
-            let how = if is_killed { "two runs, killed, many rows" } else { "one run, closed, few rows" };
-            outcomes.push((format!("{:?} with {} logs, {how}", scenario.protocol, scenario.logs), sum));
+            let options =
+                SubjectOptions { scenario, transactions, keys, incarnations, is_killed, has_ballast, seed };
+            subjects.push(Subject::build(options)?);
         }
     }
+    Ok(subjects)
+}
+
+/// Salvages as many times as asked, with subjects of as many transactions each and so many damages at once.
+///
+/// # Errors
+/// The first that is wrong.
+pub fn run(
+    salvages: u64,
+    transactions: usize,
+    damages: usize,
+    seed: u64,
+) -> Result<Vec<(String, Outcome)>, String> {
+    let mut random = StdRng::seed_from_u64(seed);
+    let mut outcomes = Vec::new();
+    // The places of fragments are not known to those who count what was hit.
+    let subjects = subjects(transactions, damages > 1, seed)?;
+    let each = salvages.div_ceil(subjects.len() as u64);
+    for subject in subjects {
+        let mut sum = Outcome::default();
+        for _ in 0..each {
+            sum.add(&subject.damage_and_salvage(damages, &mut random)?);
+        }
+        let SubjectOptions { scenario, is_killed, .. } = subject.options;
+        let how = if is_killed { "two runs, killed, many rows" } else { "one run, closed, few rows" };
+        outcomes.push((format!("{:?} with {} logs, {how}", scenario.protocol, scenario.logs), sum));
+    }
     Ok(outcomes)
+}
+
+/// Salvages as many times as asked what was wrong before it was written.
+///
+/// # Errors
+/// The first that is wrong.
+pub fn run_miswritten(salvages: u64, transactions: usize, seed: u64) -> Result<(), String> {
+    let mut random = StdRng::seed_from_u64(seed);
+    let subjects = subjects(transactions, true, seed)?;
+    (0..salvages as usize)
+        .try_for_each(|number| subjects[number % subjects.len()].miswrite_and_salvage(&mut random))
 }

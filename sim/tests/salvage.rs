@@ -5,7 +5,7 @@
 //! hour), and `--nocapture` shows what was kept.
 
 use hyades_engine::mutant::{Mutant, activate};
-use hyades_sim::salvage::{Outcome, run};
+use hyades_sim::salvage::{Outcome, run, run_miswritten};
 
 fn number(variable: &str, default: u64) -> u64 {
     std::env::var(variable).ok().and_then(|value| value.parse().ok()).unwrap_or(default)
@@ -17,7 +17,7 @@ fn nothing_is_kept_that_depends_on_the_damage() {
     let salvages = number("HYADES_SALVAGES", 48);
     let transactions = number("HYADES_SALVAGE_TRANSACTIONS", 1500) as usize;
     let seed = number("HYADES_SEED", 1);
-    let outcomes = run(salvages, transactions, seed).unwrap_or_else(|wrong| panic!("{wrong}"));
+    let outcomes = run(salvages, transactions, 1, seed).unwrap_or_else(|wrong| panic!("{wrong}"));
     let mut total = Outcome::default();
     for (subject, outcome) in &outcomes {
         println!("{subject}: {outcome}");
@@ -26,8 +26,11 @@ fn nothing_is_kept_that_depends_on_the_damage() {
     println!("all: {total}");
     assert!(total.kept * 4 > total.all && total.kept < total.all, "{total}");
 
+    run(salvages, transactions, 3, seed).unwrap_or_else(|wrong| panic!("{wrong}"));
+    run_miswritten(5 * salvages, 200, seed).unwrap_or_else(|wrong| panic!("{wrong}"));
+
     activate(Some(Mutant::SalvageForgetsDropped));
-    let outcome = (0..20).try_for_each(|seed| run(48, 400, 1000 + seed).map(drop));
+    let outcome = (0..20).try_for_each(|seed| run(48, 400, 1, 1000 + seed).map(drop));
     activate(None);
     let wrong = outcome.expect_err("transactions that depend on what was dropped are noticed");
     println!("with the bug: {wrong}");

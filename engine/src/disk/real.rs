@@ -67,7 +67,8 @@ impl Disk for RealDisk {
     }
 
     fn exists(&self, path: &Path) -> bool {
-        path.exists()
+        // What cannot be told is there: opening it says why not.
+        path.try_exists().unwrap_or(true)
     }
 
     fn create(&self, path: &Path) -> io::Result<Box<dyn File>> {

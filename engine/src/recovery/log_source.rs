@@ -24,6 +24,8 @@ use crate::mutant::{self, Mutant};
 /// A batch ends with the record that reaches this many bytes.
 const BATCH_BYTES: u64 = 32 << 10;
 
+pub(super) const NAMES_THE_FUTURE: &str = "a transaction depends on what was appended after it";
+
 pub(super) struct SourceOptions {
     pub(super) log: usize,
     /// Without LSN vectors: each record depends on all before it.
@@ -148,10 +150,14 @@ impl LogSource {
             self.vector.copy_from(&[start.0]);
             verdict = self.judge(end);
         } else if !commit.vector.is_empty() || !self.is_anchor_kept || self.has_condemned() {
-            let decompressed = commit.vector.decompress(self.anchor.entries(), &mut self.vector);
-            decompressed.map_err(|malformed| self.damaged(start, &malformed))?;
-            self.revive_zombies();
-            verdict = self.judge(end);
+            verdict = match commit.vector.decompress(self.anchor.entries(), &mut self.vector) {
+                Err(_) if self.options.scope.is_condemned(self.options.log, end) => Verdict::Condemned,
+                Err(malformed) => return Err(self.damaged(start, &malformed)),
+                Ok(()) => {
+                    self.revive_zombies();
+                    self.judge(end)
+                }
+            };
         }
         if self.is_cut_off {
             verdict = Verdict::Zombie;
@@ -167,8 +173,7 @@ impl LogSource {
             batch.vectors.len() - self.vector.len()
         };
         if batch.vectors[vector + self.own_entry()] > start.0 {
-            let reason = "a transaction depends on what was appended after it";
-            return Err(self.damaged(start, &Malformed { offset: 0, reason }));
+            return Err(self.damaged(start, &Malformed { offset: 0, reason: NAMES_THE_FUTURE }));
         }
         batch.entries.push(BatchEntry { start: start.0, end: end.0, vector, operations });
         Ok(())

@@ -12,8 +12,9 @@
 //!
 //! * A damaged log is lost from the end of its last whole record before the damage on. What stands behind it could not be kept anyway: the
 //!   next anchor names the damage, or what went with it, and everything later in that log is compressed against it.
-//! * A record that stands there whole and cannot be replayed (a call that diverges, operations that make no sense) is *condemned*; its log
-//!   goes on.
+//! * A record that stands there whole and cannot be replayed (a call that diverges, operations or an LV that make no sense) is *condemned*;
+//!   its log goes on. A log in which many are condemned is lost from the next one on: each costs a replay, and behind the next anchor all
+//!   would be dropped anyway. So is one whose records wait for others that wait for them: one of their LVs is wrong, and nobody knows which.
 //! * Dropping is transitive (`Scope::tighten`).
 //! * Vectors do not reach into another incarnation: everything after one that has lost something is dropped.
 //!
@@ -26,20 +27,22 @@
 
 use std::collections::BTreeSet;
 use std::fmt;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use parking_lot::Mutex;
 
+use super::log_source::NAMES_THE_FUTURE;
 use super::replay::{Installer, Scratch};
 use super::schedule::{Batch, Replay, Source};
 use super::scope::Scope;
 pub use super::scope::Verdict;
 use super::{RecoveryReport, ToReplay, bytes_total, installer, replay_incarnation, workers};
-use crate::config::Config;
+use crate::config::{Config, ProtocolKind};
 use crate::error::{Error, Result, sqlstate};
 use crate::log::manifest::{Incarnation, Manifest};
-use crate::log::record::RecordBody;
+use crate::log::record::{Malformed, Record, RecordBody};
 use crate::log::store::LogReader;
 use crate::lsn::{Lsn, LsnVector};
 use crate::mutant::{self, Mutant};
@@ -72,6 +75,9 @@ impl fmt::Display for Damage {
     }
 }
 
+/// So many records are condemned in one log, one after the other.
+const MOST_CONDEMNED: usize = 8;
+
 /// What became of one incarnation.
 #[derive(Debug)]
 pub struct SalvagedIncarnation {
@@ -88,6 +94,11 @@ impl SalvagedIncarnation {
     /// Up to where a log was read.
     pub fn end(&self, log: usize) -> Lsn {
         self.scope.as_ref().map_or(Lsn::ZERO, |scope| scope.end.get(log))
+    }
+
+    /// The ELV, as far as it is known (`Scope`).
+    pub fn known(&self) -> Option<&LsnVector> {
+        self.scope.as_ref().map(|scope| &scope.known)
     }
 
     /// What became of the transaction of this log whose (last) log record ends here; `None` if its incarnation follows a loss.
@@ -119,28 +130,39 @@ pub fn salvage(config: &Config) -> Result<(Arc<Catalog>, Salvage)> {
         let name = config.data_directory.display();
         Error::fatal(sqlstate::UNDEFINED_FILE, format!("there is no Hyades database in directory \"{name}\""))
     })?;
-    let mut condemned: Vec<Damage> = Vec::new();
+    let mut found: Vec<Damage> = Vec::new();
     loop {
-        match attempt(config, &manifest, &condemned)? {
+        match attempt(config, &manifest, &found)? {
             Attempt::Done(catalog, salvage) => return Ok((catalog, *salvage)),
-            Attempt::Condemned(damage) => condemned.push(damage),
+            Attempt::Failed(mut damage) => {
+                let are_here = |one: &&Damage| {
+                    one.is_record && (one.incarnation, one.log) == (damage.incarnation, damage.log)
+                };
+                if damage.is_record && found.iter().filter(are_here).count() >= MOST_CONDEMNED {
+                    // It is the first that is not kept.
+                    damage.position = Lsn(damage.position.0 - Lsn::ALIGNMENT);
+                    damage.is_record = false;
+                }
+                found.push(damage);
+            }
         }
     }
 }
 
 enum Attempt {
     Done(Arc<Catalog>, Box<Salvage>),
-    /// This log record cannot be replayed.
-    Condemned(Damage),
+    /// This log record cannot be replayed, or its log not beyond this position.
+    Failed(Damage),
 }
 
-fn attempt(config: &Config, manifest: &Manifest, condemned: &[Damage]) -> Result<Attempt> {
+/// `found`: what earlier attempts have failed at.
+fn attempt(config: &Config, manifest: &Manifest, found: &[Damage]) -> Result<Attempt> {
     let started = crate::sync::now();
     let catalog = Arc::new(Catalog::new());
     let mut salvage = Salvage {
         manifest: manifest.clone(),
         report: RecoveryReport::default(),
-        damages: condemned.to_vec(),
+        damages: found.iter().filter(|damage| damage.is_record).cloned().collect(),
         incarnations: Vec::new(),
         dropped: 0,
     };
@@ -151,7 +173,7 @@ fn attempt(config: &Config, manifest: &Manifest, condemned: &[Damage]) -> Result
             salvage.incarnations.push(SalvagedIncarnation { number, scope: None });
             continue;
         }
-        let (mut scope, damages) = look_through(config, manifest, incarnation, condemned)?;
+        let (mut scope, damages) = look_through(config, manifest, incarnation, found)?;
         has_lost = !damages.is_empty() || !scope.condemned.is_empty();
         salvage.damages.extend(damages);
         if has_lost {
@@ -172,13 +194,7 @@ fn attempt(config: &Config, manifest: &Manifest, condemned: &[Damage]) -> Result
         {
             let failed = watched.failed.lock().take();
             return match failed {
-                Some((log, end, reason)) => Ok(Attempt::Condemned(Damage {
-                    incarnation: number,
-                    log,
-                    position: Lsn(end),
-                    is_record: true,
-                    reason,
-                })),
+                Some(damage) => Ok(Attempt::Failed(Damage { incarnation: number, ..damage })),
                 None => Err(error),
             };
         }
@@ -195,22 +211,38 @@ fn attempt(config: &Config, manifest: &Manifest, condemned: &[Damage]) -> Result
 /// Replays as recovery does, and remembers which log record could not be.
 struct Watched {
     installer: Installer,
-    /// Log, end and reason.
-    failed: Mutex<Option<(usize, u64, String)>>,
+    failed: Mutex<Option<Damage>>,
+}
+
+impl Watched {
+    fn remember(&self, log: usize, position: u64, is_record: bool, reason: String) {
+        let damage = Damage { incarnation: 0, log, position: Lsn(position), is_record, reason };
+        self.failed.lock().get_or_insert(damage);
+    }
 }
 
 impl Replay for Watched {
     type Scratch = Scratch;
 
     fn replay(&self, scratch: &mut Scratch, log: usize, end: u64, operations: &[u8]) -> Result<()> {
-        let replayed = self.installer.replay(scratch, log, end, operations);
+        // Values that no call was ever given, under a right checksum, lead the interpreter where it has never been. The scratch is not used
+        // again: this attempt is over.
+        let replay = AssertUnwindSafe(|| self.installer.replay(scratch, log, end, operations));
+        let replayed = catch_unwind(replay).unwrap_or_else(|_| {
+            let place = format!("(in the record that ends at position {end})");
+            Err(Error::corrupt(format!("log {log} is damaged: the replay breaks off {place}")))
+        });
         // What another version of the program could replay is not damaged.
         if let Err(error) = &replayed
             && error.sqlstate() == sqlstate::DATA_CORRUPTED
         {
-            self.failed.lock().get_or_insert_with(|| (log, end, error.to_string()));
+            self.remember(log, end, true, error.to_string());
         }
         replayed
+    }
+
+    fn on_circle(&self, log: usize, position: u64, error: &Error) {
+        self.remember(log, position, false, error.to_string());
     }
 
     fn on_progress(&self, bytes_done: u64, transactions: u64) {
@@ -225,6 +257,53 @@ struct Examined {
     damage: Option<String>,
     /// The largest positions that its anchors call durable.
     durable: LsnVector,
+    /// The ends of records that stand there whole and whose LV makes no sense, with the reason.
+    senseless: Vec<(Lsn, &'static str)>,
+}
+
+impl Examined {
+    fn new(logs: usize) -> Examined {
+        Examined { whole: Lsn::ZERO, damage: None, durable: LsnVector::zero(logs), senseless: Vec::new() }
+    }
+
+    /// Takes notice of one record.
+    fn see(&mut self, record: &Record<'_>, place: &mut LogPlace) -> std::result::Result<(), Malformed> {
+        match &record.body {
+            RecordBody::Transaction { commit, .. } | RecordBody::Fragment { commit: Some(commit), .. } => {
+                let decompressed = commit.vector.decompress(place.anchor.entries(), &mut place.vector);
+                let reason = match decompressed {
+                    Err(malformed) => Some(malformed.reason),
+                    Ok(()) if place.vector.get(place.log) > record.start => Some(NAMES_THE_FUTURE),
+                    Ok(()) => None,
+                };
+                self.senseless
+                    .extend(reason.filter(|_| place.has_vectors).map(|reason| (record.end, reason)));
+            }
+            RecordBody::Anchor(anchor) if anchor.len() != place.anchor.len() => {
+                let reason = "an anchor names other logs than the manifest";
+                return Err(Malformed { offset: 0, reason });
+            }
+            RecordBody::Anchor(anchor) if place.has_vectors && anchor.get(place.log) > record.start => {
+                return Err(Malformed { offset: 0, reason: NAMES_THE_FUTURE });
+            }
+            RecordBody::Anchor(anchor) => {
+                self.durable.raise(anchor.entries());
+                place.anchor.copy_from(anchor.entries());
+            }
+            RecordBody::Fragment { commit: None, .. } | RecordBody::Filler => {}
+        }
+        self.whole = record.end;
+        Ok(())
+    }
+}
+
+/// What decides whether an LV in this log makes sense.
+struct LogPlace {
+    log: usize,
+    has_vectors: bool,
+    anchor: LsnVector,
+    /// Memory for LVs.
+    vector: LsnVector,
 }
 
 /// Up to where each log can be read, and why not further.
@@ -232,25 +311,24 @@ fn look_through(
     config: &Config,
     manifest: &Manifest,
     incarnation: &Incarnation,
-    condemned: &[Damage],
+    found: &[Damage],
 ) -> Result<(Scope, Vec<Damage>)> {
-    let logs = incarnation.logs;
+    let (logs, number) = (incarnation.logs, incarnation.number);
     let mut durable = LsnVector::zero(logs);
     let mut examined = Vec::new();
     for log in 0..logs {
-        let one = examine(config, manifest, incarnation, log)?;
+        let one = examine(config, manifest, incarnation, log, cut(found, number, log))?;
         durable.raise(one.durable.entries());
         examined.push(one);
     }
     let (mut end, mut known) = (LsnVector::zero(logs), LsnVector::zero(logs));
     let mut damages = Vec::new();
     for (log, one) in examined.into_iter().enumerate() {
-        let (mut whole, mut reason) = (one.whole, one.damage);
+        let (whole, mut reason) = (one.whole, one.damage);
         let frozen = incarnation.frozen_end().map(|end| end.get(log));
         if let Some(frozen) = frozen {
             // What was said about bytes behind the frozen end does not matter.
             reason = reason.filter(|_| whole < frozen);
-            whole = whole.min(frozen);
             if whole < frozen && reason.is_none() {
                 reason = Some(format!("the log ends at position {whole}, but it counted up to {frozen}"));
             }
@@ -260,14 +338,20 @@ fn look_through(
         end.raise_entry(log, whole);
         let unknown = if reason.is_some() { Lsn(u64::MAX) } else { whole };
         known.raise_entry(log, frozen.unwrap_or(unknown));
-        if let Some(reason) = reason {
-            let number = incarnation.number;
-            damages.push(Damage { incarnation: number, log, position: whole, is_record: false, reason });
-        }
+        let damage =
+            |position, is_record, reason| Damage { incarnation: number, log, position, is_record, reason };
+        damages.extend(reason.map(|reason| damage(whole, false, reason)));
+        damages.extend(one.senseless.into_iter().map(|(end, reason)| damage(end, true, reason.to_owned())));
     }
-    let ours = condemned.iter().filter(|damage| damage.incarnation == incarnation.number);
-    let condemned: BTreeSet<(usize, u64)> = ours.map(|damage| (damage.log, damage.position.0)).collect();
+    let condemned = found.iter().chain(&damages).filter(|one| one.is_record && one.incarnation == number);
+    let condemned: BTreeSet<(usize, u64)> = condemned.map(|one| (one.log, one.position.0)).collect();
     Ok((Scope::new(end, known, condemned), damages))
+}
+
+/// The lowest position that an earlier attempt could not get beyond in this log, and why.
+fn cut(found: &[Damage], incarnation: u64, log: usize) -> Option<&Damage> {
+    let here = found.iter().filter(|one| !one.is_record && (one.incarnation, one.log) == (incarnation, log));
+    here.min_by_key(|one| one.position)
 }
 
 /// Whether a log that ends below a durable position ends inside a record that was durable in part: that is no damage.
@@ -296,10 +380,23 @@ fn open_log(
     Ok(reader.expect_prepared(prepared))
 }
 
-/// Reads a log until it ends or is damaged.
-fn examine(config: &Config, manifest: &Manifest, incarnation: &Incarnation, log: usize) -> Result<Examined> {
-    let mut examined =
-        Examined { whole: Lsn::ZERO, damage: None, durable: LsnVector::zero(incarnation.logs) };
+/// Reads a log until it ends, is damaged, or has been read up to where it counts or an earlier attempt has come.
+fn examine(
+    config: &Config,
+    manifest: &Manifest,
+    incarnation: &Incarnation,
+    log: usize,
+    cut: Option<&Damage>,
+) -> Result<Examined> {
+    let frozen = incarnation.frozen_end().map_or(Lsn(u64::MAX), |end| end.get(log));
+    let last = cut.map_or(frozen, |cut| cut.position.min(frozen));
+    let mut examined = Examined::new(incarnation.logs);
+    let mut place = LogPlace {
+        log,
+        has_vectors: incarnation.protocol_kind()? != ProtocolKind::Serial,
+        anchor: LsnVector::zero(incarnation.logs),
+        vector: LsnVector::default(),
+    };
     let mut reader = match open_log(config, manifest, incarnation, log) {
         Ok(reader) => reader,
         Err(error) => {
@@ -311,22 +408,15 @@ fn examine(config: &Config, manifest: &Manifest, incarnation: &Incarnation, log:
         match reader.next_chunk() {
             Ok(None) => break,
             Ok(Some(chunk)) => {
-                let mut records = chunk.records();
-                while let Some(record) = records.next() {
-                    match record {
-                        Ok(record) => {
-                            examined.whole = record.end;
-                            if let RecordBody::Anchor(anchor) = record.body
-                                && anchor.len() == incarnation.logs
-                            {
-                                examined.durable.raise(anchor.entries());
-                            }
-                        }
-                        Err(malformed) => {
-                            let reason = format!("{} (position {})", malformed.reason, records.reached());
-                            examined.damage.get_or_insert(reason);
-                            return Ok(examined);
-                        }
+                for record in chunk.records() {
+                    if record.as_ref().is_ok_and(|record| record.end > last) {
+                        examined.damage = cut.map(|cut| cut.reason.clone());
+                        return Ok(examined);
+                    }
+                    if let Err(malformed) = record.and_then(|record| examined.see(&record, &mut place)) {
+                        let reason = format!("{} (position {})", malformed.reason, examined.whole);
+                        examined.damage.get_or_insert(reason);
+                        return Ok(examined);
                     }
                 }
             }
@@ -376,5 +466,20 @@ fn find_limits(
             Some(tighter) if !mutant::is_active(Mutant::SalvageForgetsDropped) => scope = Arc::new(tighter),
             _ => return Ok(scope.anew()),
         }
+    }
+}
+
+#[cfg(all(test, not(loom)))]
+mod tests {
+    use std::io;
+
+    use super::damage;
+    use crate::error::Error;
+
+    #[test]
+    fn what_another_user_could_read_is_not_damage() {
+        let failed = |number| Error::io("could not read", &io::Error::from_raw_os_error(number));
+        assert!(damage(failed(5)).is_ok());
+        assert!(damage(failed(13)).is_err());
     }
 }

@@ -119,6 +119,12 @@ pub(crate) trait Replay: Send + Sync + 'static {
     /// Installs the transaction whose record ends at this position of this log.
     fn replay(&self, scratch: &mut Self::Scratch, log: usize, end: u64, operations: &[u8]) -> Result<()>;
 
+    /// Called when nothing can be replayed any more although this log has been handed out further than this position, with the error that will be
+    /// the outcome.
+    fn on_circle(&self, log: usize, position: u64, error: &Error) {
+        let _ = (log, position, error);
+    }
+
     /// Called now and then by one worker, and once at the end, with bytes of the stream handed out and transactions replayed so far.
     fn on_progress(&self, bytes_done: u64, transactions: u64) {
         let _ = (bytes_done, transactions);
@@ -671,9 +677,11 @@ impl<S: Source, R: Replay> Schedule<S, R> {
             let position = log.watermark.position();
             if position < log.handed_out.load(Ordering::Relaxed) || !log.is_exhausted.load(Ordering::Relaxed)
             {
-                return Err(Error::corrupt(format!(
+                let error = Error::corrupt(format!(
                     "log records wait for each other in a circle: log {number} cannot be replayed beyond position {position}"
-                )));
+                ));
+                self.replay.on_circle(number, position, &error);
+                return Err(error);
             }
         }
         let transactions = self.transactions.load(Ordering::Relaxed);

@@ -64,12 +64,16 @@ impl Scope {
     pub(super) fn judge(&self, log: usize, end: Lsn, vector: &[u64]) -> Verdict {
         let first_above =
             |bound: &LsnVector| vector.iter().enumerate().position(|(log, entry)| *entry > bound.get(log).0);
-        if self.condemned.contains(&(log, end.0)) {
+        if self.is_condemned(log, end) {
             return Verdict::Condemned;
         }
         // The limit is nowhere above what is known.
         let Some(on_log) = first_above(&self.limit) else { return Verdict::Kept };
         if first_above(&self.known).is_some() { Verdict::Zombie } else { Verdict::MayDepend { on_log } }
+    }
+
+    pub(super) fn is_condemned(&self, log: usize, end: Lsn) -> bool {
+        self.condemned.contains(&(log, end.0))
     }
 
     /// Counts a transaction that is not kept.
