@@ -51,7 +51,7 @@ mod names;
 
 use self::call::{Call, choose, encode_head};
 pub use self::call::{Logging, LoggingChoice};
-pub use self::copy::create_copy;
+pub use self::copy::{UnfinishedCopy, begin_copy, create_copy};
 use self::names::NamesDurability;
 pub use crate::txn::{Flow, Interrupt, Savepoint};
 

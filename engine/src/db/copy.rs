@@ -2,15 +2,19 @@
 //!
 //! The schema is one transaction, and the rows follow it in transactions of [`TRANSACTION_BYTES`], each ordered after the schema and after nothing else.
 //! Definitions keep their numbers, so that a copy and its original have the same state hash.
+//!
+//! Until everything is there, the copy's manifest says so, and nobody opens it: a copy that was cut short is not taken for the whole.
 
 use std::ops::Bound;
+use std::path::PathBuf;
+use std::sync::Arc;
 
 use crossbeam_epoch as epoch;
 
 use super::check;
 use crate::catalog::CatalogChange;
 use crate::config::{Config, ProtocolKind};
-use crate::disk::restrict;
+use crate::disk::{Disk, restrict};
 use crate::error::{Error, Result, sqlstate};
 use crate::log::Logs;
 use crate::log::manifest::{Manifest, lock_data_directory};
@@ -25,12 +29,37 @@ use crate::storage::table::Table;
 /// A transaction ends with the page of an index that reaches this many bytes.
 const TRANSACTION_BYTES: usize = 256 << 10;
 
-/// Begins a database in `config.data_directory`, which must be empty or not exist, with everything that the catalog holds, and closes it.
+/// Makes a database in `config.data_directory`, which must be empty or not exist, with everything that the catalog holds, and closes it.
 /// Nothing may change in the catalog meanwhile.
 ///
 /// # Errors
 /// A directory that holds something, a protocol without logs, and whatever the disk refuses.
 pub fn create_copy(config: &Config, catalog: &Catalog) -> Result<()> {
+    begin_copy(config, catalog)?.finish()
+}
+
+/// A copy that holds everything, and that nobody can open yet.
+pub struct UnfinishedCopy {
+    disk: Arc<dyn Disk>,
+    data_directory: PathBuf,
+    _directory_lock: Box<dyn Send + Sync>,
+}
+
+impl UnfinishedCopy {
+    /// From now on it is a database as others are.
+    ///
+    /// # Errors
+    /// Whatever the disk refuses.
+    pub fn finish(self) -> Result<()> {
+        Manifest::finish_copy(self.disk.as_ref(), &self.data_directory)
+    }
+}
+
+/// As [`create_copy`], for whoever has to put something beside the copy before it counts.
+///
+/// # Errors
+/// As [`create_copy`].
+pub fn begin_copy(config: &Config, catalog: &Catalog) -> Result<UnfinishedCopy> {
     check(config)?;
     let directory_lock = lock_data_directory(&config.disk, &config.data_directory)?;
     if Manifest::load(config.disk.as_ref(), &config.data_directory)?.is_some() {
@@ -39,7 +68,7 @@ pub fn create_copy(config: &Config, catalog: &Catalog) -> Result<()> {
         return Err(Error::fatal(sqlstate::OBJECT_NOT_IN_PREREQUISITE_STATE, message));
     }
     restrict(config.disk.as_ref(), &config.data_directory)?;
-    let mut manifest = Manifest::create();
+    let mut manifest = Manifest::create_for_copy();
     match config.protocol {
         ProtocolKind::None => {
             let message = "a copy needs a protocol with logs, not none";
@@ -48,8 +77,11 @@ pub fn create_copy(config: &Config, catalog: &Catalog) -> Result<()> {
         ProtocolKind::Serial => write(&Serial::new(Logs::start(config, &mut manifest)?), catalog)?,
         ProtocolKind::Taurus => write(&Taurus::new(Logs::start(config, &mut manifest)?), catalog)?,
     }
-    drop(directory_lock);
-    Ok(())
+    Ok(UnfinishedCopy {
+        disk: Arc::clone(&config.disk),
+        data_directory: config.data_directory.clone(),
+        _directory_lock: directory_lock,
+    })
 }
 
 /// Appends everything and stops the protocol, so that it is durable.

@@ -49,6 +49,9 @@ pub struct Manifest {
     database: String,
     /// In order; the last one may be running.
     pub incarnations: Vec<Incarnation>,
+    /// Not everything of the database that this one is to be a copy of is there yet: nobody opens it.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    is_unfinished_copy: bool,
 }
 
 /// One run of the database between two starts.
@@ -106,11 +109,40 @@ impl Manifest {
     pub fn create() -> Manifest {
         let bytes: [u8; 16] = rand::random();
         let database = uuid::Builder::from_random_bytes(bytes).into_uuid().to_string();
-        Manifest { format_version: FORMAT_VERSION, database, incarnations: Vec::new() }
+        Manifest {
+            format_version: FORMAT_VERSION,
+            database,
+            incarnations: Vec::new(),
+            is_unfinished_copy: false,
+        }
+    }
+
+    /// The manifest of a new database that is to be a copy of another one; [`Manifest::finish_copy`] says when it is.
+    pub fn create_for_copy() -> Manifest {
+        Manifest { is_unfinished_copy: true, ..Manifest::create() }
+    }
+
+    /// The copy holds everything: from now on it is a database as others are.
+    pub fn finish_copy(disk: &dyn Disk, data_directory: &Path) -> Result<()> {
+        match Manifest::read(disk, data_directory)? {
+            Some(manifest) => Manifest { is_unfinished_copy: false, ..manifest }.store(disk, data_directory),
+            None => Err(damaged(&data_directory.join(FILE), "it is gone")),
+        }
     }
 
     /// Reads and checks the manifest; `None` if the directory is empty or does not exist.
     pub fn load(disk: &dyn Disk, data_directory: &Path) -> Result<Option<Manifest>> {
+        match Manifest::read(disk, data_directory)? {
+            Some(manifest) if manifest.is_unfinished_copy => Err(refused(format!(
+                "directory \"{}\" holds the beginning of a copy: whoever made it was stopped before everything was there; remove \
+                 the directory, and make the copy again",
+                data_directory.display()
+            ))),
+            manifest => Ok(manifest),
+        }
+    }
+
+    fn read(disk: &dyn Disk, data_directory: &Path) -> Result<Option<Manifest>> {
         let path = data_directory.join(FILE);
         if !disk.exists(&path) {
             return refuse_foreign_directory(disk, data_directory).map(|()| None);
