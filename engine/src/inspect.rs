@@ -20,7 +20,7 @@ use crate::disk::{Disk, RealDisk};
 use crate::error::{Error, Result, sqlstate};
 use crate::log::manifest::{Incarnation, Manifest};
 use crate::log::record::{Commit, Malformed, Operation, Operations, RecordBody};
-use crate::log::store::{LogEnd, LogReader, parse_segment_name};
+use crate::log::store::{Chunk, LogEnd, LogReader, parse_segment_name};
 use crate::lsn::{Lsn, LsnVector};
 
 /// A database directory that is only looked at.
@@ -57,15 +57,35 @@ pub enum EntryBody<'a> {
 pub struct TransactionEntry<'a> {
     /// The pre-append LV, whole; for a serial log the start of its log record.
     pub vector: LsnVector,
+    /// The anchor that stands for what the record leaves out of it.
+    anchor: LsnVector,
+    /// What the record itself says of it.
+    named: LsnVector,
     /// What the vector takes in the log record.
     pub vector_bytes: usize,
     pub is_barrier: bool,
     /// Fragments, the last one included; 1 for a transaction in one log record.
     pub fragments: usize,
+    /// The first fragments stood where damage was skipped: there are no operations, because what is left of them begins anywhere.
+    pub is_cut: bool,
     pub operations: &'a [u8],
 }
 
 impl TransactionEntry<'_> {
+    /// The pre-append LV in logs that count up to these ends. An anchor can name a part of a record whose end never came; who depends on
+    /// something names the end of a record.
+    pub fn vector_up_to(&self, ends: &LsnVector) -> LsnVector {
+        let mut vector = self.anchor.clone();
+        vector.lower(ends.entries());
+        vector.raise(self.named.entries());
+        vector
+    }
+
+    /// Whether recovery replays it, in logs that count up to these ends.
+    pub fn counts(&self, log: usize, end: Lsn, ends: &LsnVector) -> bool {
+        end <= ends.get(log) && self.vector_up_to(ends).is_covered_by(ends.entries())
+    }
+
     pub fn operations(&self) -> Operations<'_> {
         Operations::new(self.operations)
     }
@@ -178,11 +198,17 @@ impl Inspection {
         let directory = incarnation.log_directory(&self.data_directory, log);
         let identity = self.manifest.identity(incarnation.number, log);
         let first_segment = incarnation.first_segments[log];
+        let mut walk = Walk::new(log, incarnation)?;
         let mut reader = match LogReader::open(&self.disk, &directory, identity, first_segment) {
-            Err(_) if self.tolerates_damage => return Ok(None),
+            Err(_) if self.tolerates_damage => {
+                walk.skip();
+                match LogReader::open_behind_damage(&self.disk, &directory, identity, first_segment) {
+                    Ok(Some(reader)) => reader,
+                    _ => return Ok(None),
+                }
+            }
             opened => opened?,
         };
-        let mut walk = Walk::new(log, incarnation)?;
         loop {
             let chunk = match reader.next_chunk() {
                 Ok(Some(chunk)) => chunk,
@@ -190,7 +216,7 @@ impl Inspection {
                     let end = reader.end().cloned();
                     match reader.skip_damage() {
                         Ok(true) => {
-                            walk.fragments.clear();
+                            walk.skip();
                             continue;
                         }
                         _ => return Ok(end),
@@ -204,16 +230,35 @@ impl Inspection {
                 }
                 Err(error) => return Err(error),
             };
-            for record in chunk.records() {
-                let record = match record {
-                    Err(_) if self.tolerates_damage => return Ok(None),
-                    record => record.map_err(|malformed| damaged(log, chunk.start, &malformed))?,
-                };
-                if walk.step(record.start, record.end, record.body, &mut see)?.is_break() {
-                    return Ok(None);
-                }
+            if self.walk_chunk(&mut walk, &chunk, &mut see)?.is_break() {
+                return Ok(None);
             }
         }
+    }
+
+    fn walk_chunk(
+        &self,
+        walk: &mut Walk,
+        chunk: &Chunk,
+        see: &mut impl FnMut(Entry<'_>) -> Result<ControlFlow<()>>,
+    ) -> Result<ControlFlow<()>> {
+        let mut records = chunk.records();
+        while let Some(record) = records.next() {
+            let seen = match record {
+                Ok(record) => walk.step(record.start, record.end, record.body, see)?,
+                Err(_) if self.tolerates_damage => {
+                    let Some(next) = chunk.records_behind(records.reached()) else { break };
+                    records = next;
+                    walk.skip();
+                    continue;
+                }
+                Err(malformed) => return Err(damaged(walk.log, chunk.start, &malformed)),
+            };
+            if seen.is_break() {
+                return Ok(ControlFlow::Break(()));
+            }
+        }
+        Ok(ControlFlow::Continue(()))
     }
 
     /// Up to where each log counts: frozen, or for the last incarnation what stands there now.
@@ -292,12 +337,21 @@ struct Walk {
     is_serial: bool,
     anchor: LsnVector,
     fragments: HashMap<u64, (Vec<u8>, usize)>,
+    /// Damage was skipped: fragments may have stood there.
+    has_skipped: bool,
 }
 
 impl Walk {
     fn new(log: usize, incarnation: &Incarnation) -> Result<Walk> {
         let is_serial = incarnation.protocol_kind()? == ProtocolKind::Serial;
-        Ok(Walk { log, is_serial, anchor: LsnVector::zero(incarnation.logs), fragments: HashMap::new() })
+        let (anchor, fragments) = (LsnVector::zero(incarnation.logs), HashMap::new());
+        Ok(Walk { log, is_serial, anchor, fragments, has_skipped: false })
+    }
+
+    /// What comes next does not follow what was seen last.
+    fn skip(&mut self) {
+        self.fragments.clear();
+        self.has_skipped = true;
     }
 
     fn step(
@@ -321,7 +375,11 @@ impl Walk {
             RecordBody::Fragment { transaction, commit: Some(commit), operations } => {
                 let (mut whole, fragments) = self.fragments.remove(&transaction).unwrap_or_default();
                 whole.extend_from_slice(operations);
-                let transaction = self.transaction(start, &commit, fragments + 1, &whole)?;
+                let mut transaction = self.transaction(start, &commit, fragments + 1, &whole)?;
+                if self.has_skipped && transaction.operations().any(|operation| operation.is_err()) {
+                    transaction.is_cut = true;
+                    transaction.operations = &[];
+                }
                 return see(Entry { log, start, end, body: EntryBody::Transaction(transaction) });
             }
             RecordBody::Anchor(anchor) => {
@@ -340,18 +398,28 @@ impl Walk {
         fragments: usize,
         operations: &'a [u8],
     ) -> Result<TransactionEntry<'a>> {
-        let mut vector = LsnVector::default();
+        let (mut named, mut anchor) = (LsnVector::default(), LsnVector::default());
         if self.is_serial {
-            vector.raise_entry(0, start);
+            named.raise_entry(0, start);
         } else {
-            let decompressed = commit.vector.decompress(self.anchor.entries(), &mut vector);
-            decompressed.map_err(|malformed| damaged(self.log, start, &malformed))?;
+            anchor.clone_from(&self.anchor);
+            let nothing = LsnVector::zero(anchor.len());
+            match commit.vector.decompress(nothing.entries(), &mut named) {
+                // Bytes that only look like a log record, or a damaged anchor before it.
+                Err(_) if self.has_skipped => named = nothing,
+                decompressed => decompressed.map_err(|malformed| damaged(self.log, start, &malformed))?,
+            }
         }
+        let mut vector = anchor.clone();
+        vector.raise(named.entries());
         Ok(TransactionEntry {
             vector,
+            anchor,
+            named,
             vector_bytes: commit.vector.encoded_bytes(),
             is_barrier: commit.is_barrier,
             fragments,
+            is_cut: false,
             operations,
         })
     }
@@ -360,4 +428,31 @@ impl Walk {
 fn damaged(log: usize, start: Lsn, malformed: &Malformed) -> Error {
     let position = start.0 + malformed.offset as u64;
     Error::corrupt(format!("log {log} is damaged: {} (position {position})", malformed.reason))
+}
+
+#[cfg(all(test, not(loom)))]
+mod tests {
+    use super::*;
+    use crate::log::record::{CommitHeader, Records, encode_commit};
+
+    /// Whether a transaction with this LV counts behind an anchor for position 800 of log 1, of which a record that ends at 760 is
+    /// the last whole one.
+    fn counts(vector: &[u64]) -> bool {
+        let mut record = Vec::new();
+        let header = CommitHeader { fragment_of: None, is_barrier: false, vector };
+        let length = encode_commit(&mut record, &header, |log| [0, 800][log], 0);
+        record.resize(length, 0);
+        let anchor = LsnVector::from_slice(&[0, 800]);
+        let walk = Walk { log: 0, is_serial: false, anchor, fragments: HashMap::new(), has_skipped: false };
+        let decoded = Records::new(Lsn::ZERO, &record).next().expect("a record").expect("well-formed");
+        let RecordBody::Transaction { commit, operations } = decoded.body else { panic!("{decoded:?}") };
+        let transaction = walk.transaction(Lsn(80), &commit, 1, operations).expect("it fits");
+        transaction.counts(0, Lsn(120), &LsnVector::from_slice(&[120, 760]))
+    }
+
+    #[test]
+    fn an_anchor_inside_a_record_that_never_ended_makes_no_zombies() {
+        assert!(counts(&[0, 0]) && counts(&[0, 760]));
+        assert!(!counts(&[0, 808]), "it names a record that is not there");
+    }
 }

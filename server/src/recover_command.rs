@@ -13,9 +13,10 @@ use std::sync::Arc;
 
 use clap::Args;
 use hyades::{Config, sqlstate};
-use hyades_engine::db::create_copy;
+use hyades_engine::db::{begin_copy, create_copy};
 use hyades_engine::inspect::{Entry, EntryBody, Inspection, TransactionEntry};
 use hyades_engine::log::manifest::Incarnation;
+use hyades_engine::lsn::LsnVector;
 use hyades_engine::recovery::recover;
 use hyades_engine::recovery::salvage::{Salvage, SalvagedIncarnation, Verdict, salvage};
 use hyades_engine::storage::catalog::Catalog;
@@ -68,6 +69,12 @@ fn recover_into(arguments: &RecoverArguments, out: &mut dyn Write) -> Result<(),
     if std::fs::read_dir(&arguments.into).is_ok_and(|entries| !is_empty(entries)) {
         return Err(Failure::Sentence(format!("directory \"{}\" is not empty", arguments.into.display())));
     }
+    let data = std::fs::canonicalize(&arguments.data)?;
+    if nearest_existing(&arguments.into)?.starts_with(&data) {
+        let (into, data) = (arguments.into.display(), arguments.data.display());
+        let message = format!("directory \"{into}\" is inside \"{data}\", which is only read");
+        return Err(Failure::Sentence(message));
+    }
     let mut config = Config::new(&arguments.data);
     config.recovery_workers = arguments.recovery_workers;
     config.routine_compiler = Some(hyades::routine_compiler());
@@ -92,6 +99,13 @@ fn recover_into(arguments: &RecoverArguments, out: &mut dyn Write) -> Result<(),
     Ok(())
 }
 
+/// The directory, or the one nearest above it that exists, by its real name.
+fn nearest_existing(directory: &Path) -> io::Result<PathBuf> {
+    let absolute = std::path::absolute(directory)?;
+    let mut existing = absolute.ancestors().filter_map(|path| std::fs::canonicalize(path).ok());
+    Ok(existing.next().unwrap_or_default())
+}
+
 /// Why a database in this directory was refused, and the way out if there is one.
 pub fn with_hint(error: &hyades::Error, data_directory: &Path) -> Sentence {
     let is_damage = matches!(error.sqlstate(), sqlstate::DATA_CORRUPTED | sqlstate::UNDEFINED_FILE);
@@ -108,7 +122,12 @@ fn salvage_into(
     out: &mut dyn Write,
 ) -> Result<(), Failure> {
     let (catalog, salvage) = salvage(config)?;
-    create_copy(target, &catalog)?;
+    let copy = begin_copy(target, &catalog)?;
+    let dropped = match salvage.damages.is_empty() {
+        true => None,
+        false => Some(write_dropped(&salvage, inspection, &target.data_directory)?),
+    };
+    copy.finish()?;
     let into = target.data_directory.display();
     let report = &salvage.report;
     for damage in &salvage.damages {
@@ -119,20 +138,28 @@ fn salvage_into(
         "kept {} transactions: {} rows in {} tables, now in \"{into}\"",
         report.transactions, report.rows, report.tables
     )?;
-    if salvage.damages.is_empty() {
-        writeln!(out, "nothing was damaged, and nothing was dropped")?;
-        return Ok(());
+    match dropped {
+        None => writeln!(out, "nothing was damaged, and nothing was dropped")?,
+        Some((dropped, path)) => writeln!(
+            out,
+            "dropped {dropped} transactions that can still be read; they are written down in \"{}\"",
+            path.display()
+        )?,
     }
-    let path = target.data_directory.join(DROPPED_FILE);
-    let mut file = BufWriter::new(OpenOptions::new().write(true).create_new(true).mode(0o600).open(&path)?);
-    let dropped = write_down(&salvage, inspection, &mut file)?;
-    file.into_inner().map_err(io::IntoInnerError::into_error)?.sync_all()?;
-    writeln!(
-        out,
-        "dropped {dropped} transactions that can still be read; they are written down in \"{}\"",
-        path.display()
-    )?;
     Ok(())
+}
+
+/// Writes the file of what was dropped: how many transactions, and where it is.
+fn write_dropped(
+    salvage: &Salvage,
+    inspection: &Inspection,
+    directory: &Path,
+) -> Result<(u64, PathBuf), Failure> {
+    let path = directory.join(DROPPED_FILE);
+    let mut file = BufWriter::new(OpenOptions::new().write(true).create_new(true).mode(0o600).open(&path)?);
+    let dropped = write_down(salvage, inspection, &mut file)?;
+    file.into_inner().map_err(io::IntoInnerError::into_error)?.sync_all()?;
+    Ok((dropped, path))
 }
 
 /// Writes every dropped transaction that can be read, with the reason; how many they are.
@@ -140,17 +167,26 @@ fn write_down(salvage: &Salvage, inspection: &Inspection, out: &mut dyn Write) -
     for damage in &salvage.damages {
         writeln!(out, "{damage}")?;
     }
+    // The logs of the last incarnation and before know every table: numbers are given out once.
+    let printer = Printer::new(inspection, inspection.incarnation(None)?, false)?;
     let mut dropped = 0;
     for salvaged in &salvage.incarnations {
+        let is_damaged = salvage.damages.iter().any(|damage| damage.incarnation == salvaged.number);
+        if !is_damaged && !salvaged.follows_a_loss() {
+            continue;
+        }
         let incarnation = inspection.incarnation(Some(salvaged.number))?;
-        let printer = Printer::new(inspection, incarnation, false)?;
+        let ends = match salvaged.known() {
+            Some(known) => known.clone(),
+            None => inspection.ends(incarnation)?,
+        };
         for log in 0..incarnation.logs {
             let mut failed = None;
             inspection.read(incarnation, log, |entry| {
                 let EntryBody::Transaction(transaction) = &entry.body else {
                     return Ok(ControlFlow::Continue(()));
                 };
-                let Some(reason) = reason(salvaged, incarnation, &entry, transaction) else {
+                let Some(reason) = reason(salvaged, incarnation, &ends, &entry, transaction) else {
                     return Ok(ControlFlow::Continue(()));
                 };
                 dropped += 1;
@@ -169,10 +205,11 @@ fn write_down(salvage: &Salvage, inspection: &Inspection, out: &mut dyn Write) -
     Ok(dropped)
 }
 
-/// Why a transaction was dropped, if the damage is the reason.
+/// Why a transaction was dropped, if the damage is the reason. `ends`: up to where its incarnation's logs count, as far as that is known.
 fn reason(
     salvaged: &SalvagedIncarnation,
     incarnation: &Incarnation,
+    ends: &LsnVector,
     entry: &Entry<'_>,
     transaction: &TransactionEntry<'_>,
 ) -> Option<String> {
@@ -183,7 +220,9 @@ fn reason(
     if !salvaged.follows_a_loss() && entry.end > salvaged.end(entry.log) {
         return Some("its own log is damaged before it".to_owned());
     }
-    match salvaged.verdict(entry.log, entry.end, &transaction.vector) {
+    match salvaged.verdict(entry.log, entry.end, &transaction.vector_up_to(ends)) {
+        // Whole as that incarnation may be, it never had this one.
+        None if !transaction.counts(entry.log, entry.end, ends) => None,
         None => Some("it may depend on an earlier incarnation, which has lost something".to_owned()),
         Some(Verdict::Kept | Verdict::Zombie) => None,
         Some(Verdict::Condemned) => Some("it cannot be replayed".to_owned()),

@@ -156,6 +156,10 @@ impl Printer {
 
     /// What a transaction did, a line for each operation.
     pub(crate) fn operations(&self, transaction: &TransactionEntry<'_>) -> String {
+        if transaction.is_cut {
+            return "    its first fragments are lost, and the others cannot be read without them\n"
+                .to_owned();
+        }
         transaction
             .operations()
             .fold(String::new(), |text, operation| text + "    " + &self.shown(operation).text() + "\n")
@@ -166,8 +170,7 @@ impl Printer {
     }
 
     fn is_recovered(&self, entry: &Entry<'_>, transaction: &TransactionEntry<'_>) -> bool {
-        let is_covered = self.is_serial || transaction.vector.is_covered_by(self.ends.entries());
-        is_covered && entry.end <= self.ends.get(entry.log)
+        transaction.counts(entry.log, entry.end, &self.ends)
     }
 
     fn json(&self, entry: &Entry<'_>) -> Json {

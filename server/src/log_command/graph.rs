@@ -123,8 +123,7 @@ fn read(
             let EntryBody::Transaction(transaction) = &entry.body else {
                 return Ok(ControlFlow::Continue(()));
             };
-            let is_recovered =
-                entry.end <= ends.get(log) && (is_serial || transaction.vector.is_covered_by(ends.entries()));
+            let is_recovered = transaction.counts(log, entry.end, &ends);
             if entry.end.0 <= arguments.from || !is_recovered {
                 return Ok(ControlFlow::Continue(()));
             }

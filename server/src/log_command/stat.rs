@@ -100,9 +100,7 @@ impl LogStat {
             let bytes = entry.end.0 - entry.start.0;
             match entry.body {
                 EntryBody::Transaction(transaction) => {
-                    let is_recovered = entry.end <= ends.get(log)
-                        && (incarnation.protocol == "serial"
-                            || transaction.vector.is_covered_by(ends.entries()));
+                    let is_recovered = transaction.counts(log, entry.end, ends);
                     stat.discarded += u64::from(!is_recovered);
                     stat.add_transaction(&transaction, bytes);
                 }

@@ -1,9 +1,14 @@
 //! `hyades recover`: new databases of whole and of damaged ones.
 
+use std::ops::ControlFlow;
 use std::path::Path;
 use std::process::Output;
 
 use hyades::{Config, Database, ProtocolKind, Value};
+use hyades_engine::disk::RealDisk;
+use hyades_engine::inspect::{EntryBody, Inspection};
+use hyades_engine::log::manifest::{Incarnation, Manifest};
+use hyades_engine::lsn::{Lsn, LsnVector};
 
 use crate::process::{Directory, hyades};
 
@@ -118,4 +123,130 @@ fn what_is_whole_is_salvaged_whole() {
     assert!(printed(&output).contains("nothing was damaged, and nothing was dropped"), "{output:?}");
     assert_eq!(rows(&copy), rows(directory.path()));
     assert!(!copy.join("dropped.txt").exists());
+}
+
+/// What a salvage has written down.
+fn dropped(from: &Path, into: &Path) -> String {
+    let output = recover(from, into, &["--salvage"]);
+    assert!(printed(&output).contains("they are written down in"), "{output:?}");
+    std::fs::read_to_string(into.join("dropped.txt")).unwrap()
+}
+
+#[test]
+fn a_log_without_its_beginning_is_written_down_too() {
+    let (directory, parent) = (Directory::new(), Directory::new());
+    build(directory.path());
+    let segment = directory.path().join("logs/log-0/00000001-00000001.segment");
+    let mut bytes = std::fs::read(&segment).unwrap();
+    bytes[30] ^= 1;
+    std::fs::write(&segment, bytes).unwrap();
+    let dropped = dropped(directory.path(), &parent.path().join("copy"));
+    for number in 1..=30 {
+        assert!(dropped.contains(&format!("call public.add(\"{number}\", \"{number}\")")), "{dropped}");
+    }
+    assert_eq!(dropped.matches("its own log is damaged before it").count(), 32, "{dropped}");
+}
+
+#[test]
+fn what_is_left_of_a_large_transaction_is_not_taken_for_the_whole() {
+    let (directory, parent) = (Directory::new(), Directory::new());
+    let mut config = Config::new(directory.path());
+    config.protocol = ProtocolKind::Serial;
+    (config.segment_bytes, config.log_buffer_bytes) = (1 << 20, 1 << 16);
+    let database = Database::open(config).unwrap();
+    let mut session = database.connect().unwrap();
+    session.execute("create table t (id int primary key, content text)", &[]).unwrap();
+    for (number, letter) in (1..=3).zip(["a", "b", "c"]) {
+        session
+            .execute(&format!("insert into t values ({number}, repeat('{letter}', 200000))"), &[])
+            .unwrap();
+    }
+    drop(session);
+    database.shutdown().unwrap();
+    drop(database);
+    // In the middle of the second one.
+    let segment = directory.path().join("logs/log-0/00000001-00000001.segment");
+    let mut bytes = std::fs::read(&segment).unwrap();
+    let of_second: Vec<usize> =
+        (0..bytes.len()).filter(|place| bytes[*place..].starts_with(b"bbbb")).collect();
+    bytes[of_second[of_second.len() / 2]] ^= 1;
+    std::fs::write(&segment, bytes).unwrap();
+    let dropped = dropped(directory.path(), &parent.path().join("copy"));
+    assert_eq!(dropped.matches("its first fragments are lost").count(), 1, "{}", dropped.len());
+    assert_eq!(dropped.matches("put public.t id=\"3\" content=\"ccc").count(), 1, "{}", dropped.len());
+    assert!(!dropped.contains("    damaged") && !dropped.contains("bbb"), "{}", dropped.len());
+}
+
+/// The ends of the transactions of an incarnation that count, or do not.
+fn ends(inspection: &Inspection, incarnation: &Incarnation, counting: bool) -> Vec<(usize, Lsn)> {
+    let frozen = incarnation.frozen_end().unwrap();
+    let mut found = Vec::new();
+    for log in 0..incarnation.logs {
+        let read = inspection.read(incarnation, log, |entry| {
+            if let EntryBody::Transaction(transaction) = &entry.body
+                && transaction.counts(log, entry.end, &frozen) == counting
+            {
+                found.push((log, entry.end));
+            }
+            Ok(ControlFlow::Continue(()))
+        });
+        read.unwrap();
+    }
+    found
+}
+
+#[test]
+fn what_never_counted_is_not_among_the_dropped() {
+    let (directory, parent) = (Directory::new(), Directory::new());
+    for _ in 0..2 {
+        let mut config = Config::new(directory.path());
+        (config.logs, config.shared_block_bytes) = (2, 0);
+        (config.segment_bytes, config.log_buffer_bytes) = (1 << 20, 1 << 16);
+        let database = Database::open(config).unwrap();
+        let mut sessions = [database.connect().unwrap(), database.connect().unwrap()];
+        sessions[0].execute("create table if not exists t (id int primary key, n int)", &[]).unwrap();
+        sessions[0].execute("insert into t values (1, 0) on conflict (id) do nothing", &[]).unwrap();
+        for number in 0..40 {
+            sessions[number % 2].execute("update t set n = n + 1", &[]).unwrap();
+        }
+        drop(sessions);
+        database.shutdown().unwrap();
+    }
+    // As if log 0 had come to the second start only in part.
+    let mut manifest = Manifest::load(&RealDisk, directory.path()).unwrap().unwrap();
+    let whole = Inspection::open(directory.path()).unwrap();
+    let second = manifest.incarnations.last_mut().unwrap();
+    let of_log = |log: usize| {
+        ends(&whole, whole.incarnation(None).unwrap(), true).into_iter().filter(move |one| one.0 == log)
+    };
+    let middle = of_log(0).nth(10).unwrap().1;
+    let last = second.frozen_end().unwrap().get(1);
+    second.freeze(&LsnVector::from_slice(&[middle.0, last.0]));
+    manifest.store(&RealDisk, directory.path()).unwrap();
+    let torn = Inspection::open(directory.path()).unwrap();
+    let second = torn.incarnation(None).unwrap();
+    assert!(ends(&torn, second, false).iter().any(|(log, _)| *log == 1));
+    let segment = directory.path().join("logs/log-0/00000001-00000001.segment");
+    let mut bytes = std::fs::read(&segment).unwrap();
+    bytes[4096 + 60] ^= 1;
+    std::fs::write(&segment, bytes).unwrap();
+
+    let dropped = dropped(directory.path(), &parent.path().join("copy"));
+    let is_there =
+        |(log, end): (usize, Lsn)| dropped.contains(&format!("incarnation 2, log {log}, position {end}: "));
+    assert!(ends(&torn, second, true).into_iter().all(is_there), "{dropped}");
+    assert!(!ends(&torn, second, false).into_iter().any(is_there), "{dropped}");
+}
+
+#[test]
+fn nothing_is_put_into_the_damaged_directory() {
+    let directory = Directory::new();
+    build(directory.path());
+    damage(directory.path(), 12);
+    let before = std::fs::read_dir(directory.path()).unwrap().count();
+    for inside in ["copy", "logs/log-0/copy", "new/../logs/copy"] {
+        let refused = recover(directory.path(), &directory.path().join(inside), &["--salvage"]);
+        assert!(refusal(&refused).contains("which is only read"), "{refused:?}");
+    }
+    assert_eq!(std::fs::read_dir(directory.path()).unwrap().count(), before);
 }

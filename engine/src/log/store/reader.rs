@@ -164,6 +164,8 @@ pub struct LogReader {
     prepared_ahead: Option<u64>,
     /// Nothing is read once all whole records up to here have been.
     stop: u64,
+    /// Where the next block stands in the stream is known: at `position`.
+    has_begun: bool,
     /// Bytes of the current file from `window_offset` on.
     window: Vec<u8>,
     window_offset: u64,
@@ -203,21 +205,32 @@ impl LogReader {
             Err(SegmentHeaderError::Damaged(reason)) => return Err(foreign(&path, reason)),
             Err(_) => return Err(foreign(&path, "its header is missing")),
         };
-        Ok(LogReader {
+        Ok(LogReader::new(disk, directory, identity, segment, header.position))
+    }
+
+    fn new(
+        disk: &Arc<dyn Disk>,
+        directory: &Path,
+        identity: LogIdentity,
+        segment: Segment,
+        position: u64,
+    ) -> LogReader {
+        LogReader {
             disk: Arc::clone(disk),
             directory: directory.to_owned(),
             identity,
             segment,
             prepared_ahead: None,
             stop: u64::MAX,
+            has_begun: true,
             window: Vec::new(),
             window_offset: 0,
-            position: header.position,
+            position,
             pending: Vec::new(),
-            chunk_start: header.position,
+            chunk_start: position,
             whole: 0,
             end: None,
-        })
+        }
     }
 
     /// The log was not closed, and its manifest entry says that this many segments are prepared behind the last one in use: what
@@ -362,9 +375,7 @@ impl LogReader {
 
     /// Makes a file without a valid header the current one, to look at what stands in it.
     fn enter_unusable(&mut self, path: &Path, sequence: u64) -> Result<()> {
-        let file = self.disk.open_read(path).map_err(|error| read_failed(path, &error))?;
-        let segment_bytes = file.len().map_err(|error| read_failed(path, &error))?;
-        self.segment = Segment { file, path: path.to_owned(), sequence, segment_bytes, offset: 0 };
+        self.segment = whole_file(&self.disk, path, sequence)?;
         self.window.clear();
         Ok(())
     }
@@ -442,9 +453,9 @@ impl LogReader {
                 Some((sector, header)) => {
                     offset += (sector * SECTOR_BYTES) as u64;
                     let length = BLOCK_HEADER_BYTES + header.payload_bytes;
-                    let position = self.position;
+                    let first = self.position + u64::from(self.has_begun);
                     let block = self.view(offset, length)?;
-                    if header.position > position && block.len() == length && check_block(block) {
+                    if header.position >= first && block.len() == length && check_block(block) {
                         return Ok(Some((offset, Lsn(header.position))));
                     }
                     offset += SECTOR_BYTES as u64;
@@ -517,6 +528,13 @@ impl LogReader {
         }
         Ok(())
     }
+}
+
+/// A segment file of which not even the header is believed.
+fn whole_file(disk: &Arc<dyn Disk>, path: &Path, sequence: u64) -> Result<Segment> {
+    let file = disk.open_read(path).map_err(|error| read_failed(path, &error))?;
+    let segment_bytes = file.len().map_err(|error| read_failed(path, &error))?;
+    Ok(Segment { file, path: path.to_owned(), sequence, segment_bytes, offset: 0 })
 }
 
 type OpenedSegment = std::result::Result<(Segment, SegmentHeader), SegmentHeaderError>;

@@ -4,8 +4,12 @@
 //! lengths that lead from header to header, known kinds, bodies that can be decoded. Bytes of a row that look like this are possible, and
 //! would be shown as something that was never logged; the checksums say nothing about it.
 
-use super::super::segment_path;
-use super::{LogReader, segments_from};
+use std::path::Path;
+use std::sync::Arc;
+
+use super::super::{LogIdentity, segment_path};
+use super::{Chunk, LogReader, segments_from, whole_file};
+use crate::disk::Disk;
 use crate::error::Result;
 use crate::log::record::{MAX_RECORD_BYTES, Records};
 use crate::lsn::Lsn;
@@ -16,6 +20,20 @@ const CONVINCING: usize = 8;
 const CONVINCING_AT_THE_END: usize = 1;
 
 impl LogReader {
+    /// A log that cannot be opened, to be gone on with by [`LogReader::skip_damage`]; `None` if there is no file.
+    pub fn open_behind_damage(
+        disk: &Arc<dyn Disk>,
+        directory: &Path,
+        identity: LogIdentity,
+        first_segment: u64,
+    ) -> Result<Option<LogReader>> {
+        let sequences = segments_from(disk.as_ref(), directory, identity.incarnation, first_segment)?;
+        let Some(sequence) = sequences.first().copied() else { return Ok(None) };
+        let path = segment_path(directory, identity.incarnation, sequence);
+        let segment = whole_file(disk, &path, sequence)?;
+        Ok(Some(LogReader { has_begun: false, ..LogReader::new(disk, directory, identity, segment, 0) }))
+    }
+
     /// Goes on behind the damage that ended the log, with the first valid block and the first log record in it; `false` if there is none.
     pub fn skip_damage(&mut self) -> Result<bool> {
         while self.enter_next_block()? {
@@ -40,6 +58,7 @@ impl LogReader {
         };
         let Some((offset, position)) = found else { return Ok(false) };
         self.segment.offset = offset;
+        self.has_begun = true;
         self.pending.clear();
         (self.position, self.chunk_start, self.whole) = (position.0, position.0, 0);
         (self.end, self.stop) = (None, u64::MAX);
@@ -56,6 +75,16 @@ impl LogReader {
             }
         }
         Ok(None)
+    }
+}
+
+impl Chunk {
+    /// The records that are found behind the malformed one at this position.
+    pub fn records_behind(&self, position: Lsn) -> Option<Records<'_>> {
+        let from = (position.0 - self.start.0 + Lsn::ALIGNMENT) as usize;
+        let rest = self.bytes.get(from..)?;
+        let found = first_record(rest)?;
+        Some(Records::new(Lsn(self.start.0 + (from + found) as u64), &rest[found..]))
     }
 }
 
