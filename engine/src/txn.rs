@@ -32,8 +32,10 @@ pub(crate) mod replay;
 mod rows;
 pub mod two_phase_locking;
 
-/// Why a row is read: decides its lock.
+/// Why a row is read: decides its lock. The two lower bits are the strength, those above say whether it waits ([`Intent::impatience`]): every
+/// access asks for both, more than once.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[repr(u8)]
 pub enum Intent {
     /// Only to know whether it is there; nothing else of it is looked at. A child asks so for its parent.
     KeyRead,
@@ -43,8 +45,14 @@ pub enum Intent {
     NoKeyWrite,
     /// It will be deleted, or its key changed; or is SELECTed FOR UPDATE.
     Write,
-    /// Whoever reads it does not wait for others.
-    Impatient(Strength, Impatience),
+    KeyReadSkipLocked,
+    ReadSkipLocked,
+    NoKeyWriteSkipLocked,
+    WriteSkipLocked,
+    KeyReadNoWait,
+    ReadNoWait,
+    NoKeyWriteNoWait,
+    WriteNoWait,
 }
 
 /// How strong the lock of a row is: PostgreSQL's FOR KEY SHARE, FOR SHARE, FOR NO KEY UPDATE and FOR UPDATE.
@@ -67,20 +75,46 @@ pub enum Impatience {
 }
 
 impl Intent {
+    const ALL: [Intent; 12] = [
+        Intent::KeyRead,
+        Intent::Read,
+        Intent::NoKeyWrite,
+        Intent::Write,
+        Intent::KeyReadSkipLocked,
+        Intent::ReadSkipLocked,
+        Intent::NoKeyWriteSkipLocked,
+        Intent::WriteSkipLocked,
+        Intent::KeyReadNoWait,
+        Intent::ReadNoWait,
+        Intent::NoKeyWriteNoWait,
+        Intent::WriteNoWait,
+    ];
+
+    pub const fn new(strength: Strength, impatience: Option<Impatience>) -> Intent {
+        let impatience = match impatience {
+            None => 0,
+            Some(Impatience::SkipLocked) => 1,
+            Some(Impatience::NoWait) => 2,
+        };
+        Intent::ALL[impatience << 2 | strength as usize]
+    }
+
+    #[inline(always)]
     pub fn strength(self) -> Strength {
-        match self {
-            Intent::KeyRead => Strength::KeyRead,
-            Intent::Read => Strength::Read,
-            Intent::NoKeyWrite => Strength::NoKeyWrite,
-            Intent::Write => Strength::Write,
-            Intent::Impatient(strength, _) => strength,
+        match self as u8 & 3 {
+            0 => Strength::KeyRead,
+            1 => Strength::Read,
+            2 => Strength::NoKeyWrite,
+            _ => Strength::Write,
         }
     }
 
+    #[inline(always)]
     pub fn impatience(self) -> Option<Impatience> {
-        match self {
-            Intent::Impatient(_, impatience) => Some(impatience),
-            _ => None,
+        match self as u8 >> 2 {
+            0 => None,
+            1 => Some(Impatience::SkipLocked),
+            _ => Some(Impatience::NoWait),
         }
     }
 
@@ -92,12 +126,7 @@ impl Intent {
 
 impl From<Strength> for Intent {
     fn from(strength: Strength) -> Intent {
-        match strength {
-            Strength::KeyRead => Intent::KeyRead,
-            Strength::Read => Intent::Read,
-            Strength::NoKeyWrite => Intent::NoKeyWrite,
-            Strength::Write => Intent::Write,
-        }
+        Intent::new(strength, None)
     }
 }
 

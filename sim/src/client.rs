@@ -161,7 +161,7 @@ fn scan(table: &Arc<Table>, direction: Direction) -> Arc<Procedure> {
 /// `skip_and_put(value)`: sets what a scan that skips locked rows passes over, and answers with none of it.
 fn skip_and_put(table: &Arc<Table>) -> Arc<Procedure> {
     let range = ScanRange { lower: ScanBound::Unbounded, upper: ScanBound::Unbounded };
-    let intent = Intent::Impatient(Strength::Write, Impatience::SkipLocked);
+    let intent = Intent::new(Strength::Write, Some(Impatience::SkipLocked));
     let key = vec![column(0)];
     let code = vec![
         Instruction::OpenScan { cursor: 0, table: 0, range, direction: Direction::Forward, intent },
@@ -176,7 +176,7 @@ fn skip_and_put(table: &Arc<Table>) -> Arc<Procedure> {
 /// `scan_at_once()`: emits all rows, or fails where it would have to wait.
 fn scan_at_once(table: &Arc<Table>) -> Arc<Procedure> {
     let range = ScanRange { lower: ScanBound::Unbounded, upper: ScanBound::Unbounded };
-    let intent = Intent::Impatient(Strength::Write, Impatience::NoWait);
+    let intent = Intent::new(Strength::Write, Some(Impatience::NoWait));
     let code = vec![
         Instruction::OpenScan { cursor: 0, table: 0, range, direction: Direction::Forward, intent },
         Instruction::NextRow { cursor: 0, row: 0, end: 4 },

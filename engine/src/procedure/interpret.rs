@@ -200,6 +200,9 @@ impl<'r, T: Access> Run<'r, T> {
                 Instruction::Insert { table, values, row } => {
                     self.insert_or_fail(&procedure.tables[usize::from(*table)], values, *row)?
                 }
+                Instruction::ReadPoint { .. } | Instruction::NextRow { .. } | Instruction::Update { .. } => {
+                    self.data_step(&procedure, instruction)?
+                }
                 other => self.step(&procedure, other)?,
             };
             match next {
@@ -300,6 +303,7 @@ impl<'r, T: Access> Run<'r, T> {
         Ok(Next::Following)
     }
 
+    #[inline(never)]
     fn data_step(&mut self, procedure: &Procedure, instruction: &Instruction) -> Flow<Next> {
         match instruction {
             Instruction::ReadPoint { table, key, row, intent, absent } => {

@@ -80,6 +80,7 @@ impl<P: Protocol> LockTable<P> {
         LockTable { buckets: (0..buckets).map(|_| CachePadded::default()).collect(), waits: Waits::default() }
     }
 
+    #[inline]
     fn bucket(&self, resource: Resource) -> MutexGuard<'_, Bucket<P::TupleMeta>> {
         let mask = self.buckets.len() - 1;
         self.buckets[(resource.0 >> 20) as usize & mask].lock()
@@ -93,6 +94,7 @@ impl<P: Protocol> LockTable<P> {
         prefetch(bucket, size_of::<PaddedBucket<P::TupleMeta>>());
     }
 
+    #[inline(always)]
     fn entry<'b>(
         bucket: &'b mut Bucket<P::TupleMeta>,
         resource: Resource,
@@ -102,6 +104,9 @@ impl<P: Protocol> LockTable<P> {
     }
 
     /// Asks for `resource` in `mode`. After `Wait`, ask again with the same arguments once the ticket fires.
+    ///
+    /// What most requests need, from here to [`Entry`], becomes one function: the answer never travels through memory.
+    #[inline(always)]
     pub(crate) fn acquire(
         &self,
         protocol: &P,
@@ -117,6 +122,7 @@ impl<P: Protocol> LockTable<P> {
     }
 
     /// Like [`LockTable::acquire`], but gives up instead of waiting.
+    #[inline(always)]
     pub(crate) fn try_acquire(
         &self,
         protocol: &P,
@@ -153,6 +159,7 @@ impl<P: Protocol> LockTable<P> {
         Some(self.look_round(protocol, dependencies, transaction, resource, mode, answer))
     }
 
+    #[inline(always)]
     fn try_grant(
         entry: &mut Entry<P::TupleMeta>,
         protocol: &P,
@@ -182,6 +189,8 @@ impl<P: Protocol> LockTable<P> {
     }
 
     /// The slow path: joins the queue.
+    #[cold]
+    #[inline(never)]
     fn wait(
         &self,
         protocol: &P,
@@ -291,6 +300,7 @@ impl<P: Protocol> LockTable<P> {
     }
 
     /// Gives up a held resource. `leave_trace` lets the protocol mark the entry first.
+    #[inline]
     pub(crate) fn release(
         &self,
         protocol: &P,
@@ -299,7 +309,6 @@ impl<P: Protocol> LockTable<P> {
         leave_trace: impl Fn(AccessMode, &mut P::TupleMeta),
     ) {
         let trace_late = mutant::is_active(Mutant::ReleaseBeforeRaise);
-        let mut fired = SmallVec::new();
         let mut bucket = self.bucket(resource);
         let Some(entry) = bucket.get_mut(resource) else { return };
         let Some(grant) = entry.granted.iter().position(|grant| grant.transaction == transaction) else {
@@ -312,12 +321,13 @@ impl<P: Protocol> LockTable<P> {
         }
         entry.granted.swap_remove(grant);
         if entry.has_waiters() {
-            entry.grant_waiters(&mut fired);
-        } else if entry.granted.is_empty() && protocol.can_evict(&entry.meta) {
-            bucket.remove(resource);
+            Self::hand_over(bucket, resource);
+        } else {
+            if entry.granted.is_empty() && protocol.can_evict(&entry.meta) {
+                bucket.remove(resource);
+            }
+            drop(bucket);
         }
-        drop(bucket);
-        drop(fired);
         if trace_late {
             // Long enough for the next owner to be woken.
             std::thread::sleep(std::time::Duration::from_micros(200));
@@ -343,6 +353,18 @@ impl<P: Protocol> LockTable<P> {
         }
         self.release(protocol, transaction, resource, |_, _| {});
         true
+    }
+
+    /// Gives a resource to those who wait for it.
+    #[cold]
+    #[inline(never)]
+    fn hand_over(mut bucket: MutexGuard<'_, Bucket<P::TupleMeta>>, resource: Resource) {
+        let mut fired = SmallVec::new();
+        if let Some(entry) = bucket.get_mut(resource) {
+            entry.grant_waiters(&mut fired);
+        }
+        drop(bucket);
+        drop(fired);
     }
 
     /// Gives `parts` the traces of the gap `whole`, which is about to be divided. The caller holds `whole` in a mode that keeps

@@ -307,12 +307,20 @@ impl<P: Protocol> LockingTransaction<P> {
         }
     }
 
-    /// The index changed while this transaction waited, and now something else comes next.
+    /// What it has waited for may not be what comes next.
+    #[inline(always)]
     fn settle_wait(&mut self, next: Resource) {
+        if let Some(other) = self.pending.take_if(|pending| *pending != next) {
+            self.settle_other_wait(other);
+        }
+    }
+
+    /// The index changed while this transaction waited, and now something else comes next.
+    #[cold]
+    #[inline(never)]
+    fn settle_other_wait(&mut self, other: Resource) {
         let shared = &*self.shared;
-        if let Some(other) = self.pending.take_if(|pending| *pending != next)
-            && shared.locks.claim(&shared.protocol, &mut self.dependencies, self.id, other)
-        {
+        if shared.locks.claim(&shared.protocol, &mut self.dependencies, self.id, other) {
             self.held.push(other);
         }
     }
@@ -371,6 +379,19 @@ impl<P: Protocol> LockingTransaction<P> {
         }
         self.tables[place].mode = Some(wanted);
         Ok(())
+    }
+
+    #[inline(never)]
+    fn enter_first(&mut self, table: &Arc<Table>, version: u64, intent: Intent) -> Flow<bool> {
+        if !self.lock_table_for(table, table_mode(intent), intent)? {
+            return Ok(false);
+        }
+        if self.is_as_planned(table, version) { Ok(true) } else { Err(Error::Abort(Abort::StalePlan).into()) }
+    }
+
+    #[inline]
+    fn is_as_planned(&self, table: &Arc<Table>, version: u64) -> bool {
+        table.version() == version && !table.is_dropped() && !self.has_dropped(table)
     }
 
     /// Adds a write to the write-set hash of a call; answers the hash before.
@@ -469,14 +490,13 @@ impl<P: Protocol> LockingTransaction<P> {
 }
 
 impl<P: Protocol> Access for LockingTransaction<P> {
+    #[inline(always)]
     fn enter(&mut self, table: &Arc<Table>, version: u64, intent: Intent) -> Flow<bool> {
-        if !self.lock_table_for(table, table_mode(intent), intent)? {
-            return Ok(false);
+        // Most accesses are to tables that have been entered before.
+        if self.has_entered(table, intent) && self.is_as_planned(table, version) {
+            return Ok(true);
         }
-        if table.version() != version || table.is_dropped() || self.has_dropped(table) {
-            return Err(Error::Abort(Abort::StalePlan).into());
-        }
-        Ok(true)
+        self.enter_first(table, version, intent)
     }
 
     fn read_point<'g>(

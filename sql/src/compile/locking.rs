@@ -73,10 +73,7 @@ impl Compiler<'_> {
             let strength = known.map_or(locking.strength, |(known, _)| known.max(locking.strength));
             let impatience = known.and_then(|(_, impatience)| impatience).max(locking.impatience);
             items[at].locking = Some((strength, impatience));
-            items[at].intent = match impatience {
-                Some(impatience) => Intent::Impatient(strength, impatience),
-                None => Intent::from(strength),
-            };
+            items[at].intent = Intent::new(strength, impatience);
         }
         Ok(())
     }
@@ -136,7 +133,7 @@ impl Compiler<'_> {
         let outer = std::mem::replace(&mut self.sink, Sink::Stage(stage));
         let looked_at = self.code.label();
         let glance = Level {
-            intent: Intent::Impatient(Strength::Read, Impatience::SkipLocked),
+            intent: Intent::new(Strength::Read, Some(Impatience::SkipLocked)),
             is_kept: false,
             ..level.clone()
         };
@@ -203,10 +200,7 @@ impl BoundSelect {
                 _ => false,
             };
             if !is_unseen {
-                self.levels[at].intent = match self.levels[at].intent {
-                    Intent::Impatient(_, impatience) => Intent::Impatient(Strength::Read, impatience),
-                    _ => Intent::Read,
-                };
+                self.levels[at].intent = Intent::new(Strength::Read, self.levels[at].intent.impatience());
             }
         }
     }

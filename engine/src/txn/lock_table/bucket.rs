@@ -55,6 +55,7 @@ pub(super) struct Entry<M> {
 }
 
 impl<M> Entry<M> {
+    #[inline]
     fn new(resource: Resource, meta: M) -> Entry<M> {
         Entry { resource, meta, granted: SmallVec::new(), waiting: None }
     }
@@ -63,11 +64,13 @@ impl<M> Entry<M> {
         self.granted.is_empty() && !self.has_waiters()
     }
 
+    #[inline]
     pub(super) fn has_waiters(&self) -> bool {
         self.queue().is_some()
     }
 
     /// The queue, unless it is empty.
+    #[inline]
     fn queue(&self) -> Option<&[Waiter]> {
         self.waiting.as_ref().map(|queue| queue.waiters.as_slice()).filter(|waiting| !waiting.is_empty())
     }
@@ -107,11 +110,13 @@ impl<M> Entry<M> {
         }
     }
 
+    #[inline]
     pub(super) fn is_grantable(&self, transaction: TransactionId, mode: AccessMode) -> bool {
         self.granted.iter().all(|grant| grant.transaction == transaction || grant.mode.is_compatible(mode))
     }
 
     /// Whether a request in this mode hinders nobody who waits.
+    #[inline]
     pub(super) fn is_beside_waiters(&self, mode: AccessMode) -> bool {
         let waiting = self.queue().unwrap_or_default();
         waiting.iter().all(|waiter| waiter.mode.is_compatible(mode))
@@ -194,11 +199,14 @@ impl<M> Bucket<M> {
 
     #[inline]
     pub(super) fn get_mut(&mut self, resource: Resource) -> Option<&mut Entry<M>> {
-        self.first.iter_mut().chain(&mut self.others).find(|entry| entry.resource == resource)
+        match &mut self.first {
+            Some(first) if first.resource == resource => Some(first),
+            _ => self.others.iter_mut().find(|entry| entry.resource == resource),
+        }
     }
 
     /// The entry of the resource. A new one takes the place of one that is idle and can be evicted, if one stands there.
-    #[inline]
+    #[inline(always)]
     pub(super) fn find_or_insert(
         &mut self,
         resource: Resource,
@@ -224,6 +232,7 @@ impl<M> Bucket<M> {
 
     /// Answers its place among the others. Whatever is needless goes first: looking through a long bucket costs more. Of very many others
     /// a few are looked at, by chance: if they are in use, looking at all of them each time would cost too much.
+    #[inline(never)]
     fn insert(&mut self, entry: Entry<M>, can_evict: impl Fn(&M) -> bool) -> Option<usize> {
         let is_needless = |entry: &Entry<M>| entry.is_idle() && can_evict(&entry.meta);
         let mut place = entry.resource.0 as usize % (self.others.len().saturating_sub(SHORT) + 1);
@@ -243,7 +252,17 @@ impl<M> Bucket<M> {
         Some(self.others.len() - 1)
     }
 
+    #[inline]
     pub(super) fn remove(&mut self, resource: Resource) {
+        if !self.others.is_empty() || self.others.capacity() > 2 * SHORT {
+            self.remove_of_several(resource);
+        } else if self.first.as_ref().is_some_and(|first| first.resource == resource) {
+            self.first = None;
+        }
+    }
+
+    #[inline(never)]
+    fn remove_of_several(&mut self, resource: Resource) {
         if self.first.as_ref().is_some_and(|first| first.resource == resource) {
             self.first = self.others.pop();
         } else if let Some(place) = self.others.iter().position(|entry| entry.resource == resource) {

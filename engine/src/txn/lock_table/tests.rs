@@ -177,6 +177,7 @@ fn every_pair_of_modes_follows_the_matrix() {
             assert_eq!(held.is_compatible(asked), !is_conflict, "{held:?} and {asked:?}");
             let joined = held.join(asked);
             assert_eq!(joined, asked.join(held), "{held:?} and {asked:?}");
+            assert_eq!(held.covers(asked), joined == held, "{held:?} and {asked:?}");
             for other in modes {
                 let is_free = held.is_compatible(other) && asked.is_compatible(other);
                 assert!(

@@ -196,10 +196,13 @@ impl<P: Protocol> LockingTransaction<P> {
     }
 
     /// Whether this very transaction has dropped the table; to all others it says so when it has committed.
+    #[inline]
     pub(super) fn has_dropped(&self, table: &Arc<Table>) -> bool {
-        if self.names.is_empty() {
-            return false;
-        }
+        !self.names.is_empty() && self.is_latest_dropped(table)
+    }
+
+    #[cold]
+    fn is_latest_dropped(&self, table: &Arc<Table>) -> bool {
         let definition = table.definition();
         let latest = self.names.iter().rev().find_map(|change| change.of_table(&definition.name));
         latest.is_some_and(|now| now.is_none_or(|now| !Arc::ptr_eq(now, table)))

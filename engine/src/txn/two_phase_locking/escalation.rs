@@ -62,7 +62,7 @@ impl Countdown {
 
 impl<P: Protocol> LockingTransaction<P> {
     /// Whether a row of the table, or a gap, needs a lock of its own: asked before each, and counted.
-    #[inline]
+    #[inline(always)]
     pub(super) fn locks_rows(&mut self, table: &Arc<Table>, intent: Intent) -> bool {
         let place = self.table_place(table);
         let used = &mut self.tables[place];

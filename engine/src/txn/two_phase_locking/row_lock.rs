@@ -26,27 +26,25 @@ use crate::error::{Error, sqlstate};
 use crate::protocol::{AccessMode, Protocol};
 use crate::storage::table::Table;
 use crate::txn::cursor::find;
-use crate::txn::{Cursor, Flow, Impatience, Intent, RowInPlace, Strength};
+use crate::txn::{Cursor, Flow, Impatience, Intent, RowInPlace};
 
+#[inline(always)]
 pub(super) fn row_mode(intent: Intent) -> AccessMode {
-    match intent.strength() {
-        Strength::KeyRead => AccessMode::KeyRead,
-        Strength::Read => AccessMode::Read,
-        Strength::NoKeyWrite => AccessMode::NoKeyWrite,
-        Strength::Write => AccessMode::Write,
-    }
+    const MODES: [AccessMode; 4] =
+        [AccessMode::KeyRead, AccessMode::Read, AccessMode::NoKeyWrite, AccessMode::Write];
+    MODES[intent.strength() as usize]
 }
 
 /// What the table is entered in.
+#[inline(always)]
 pub(super) fn table_mode(intent: Intent) -> AccessMode {
-    match intent.strength() {
-        Strength::KeyRead => AccessMode::KeyRead,
-        Strength::Read => AccessMode::IntentRead,
-        Strength::NoKeyWrite | Strength::Write => AccessMode::IntentWrite,
-    }
+    const MODES: [AccessMode; 4] =
+        [AccessMode::KeyRead, AccessMode::IntentRead, AccessMode::IntentWrite, AccessMode::IntentWrite];
+    MODES[intent.strength() as usize]
 }
 
 /// Whether it is a lock on the worker's stripe of a table, or on all.
+#[inline]
 pub(super) fn is_of_one_stripe(mode: AccessMode) -> bool {
     matches!(mode, AccessMode::KeyRead | AccessMode::IntentRead | AccessMode::IntentWrite)
 }
@@ -58,6 +56,14 @@ pub(super) fn not_available(table: &Table) -> Error {
 }
 
 impl<P: Protocol> LockingTransaction<P> {
+    /// Whether the table is locked for this already.
+    #[inline(always)]
+    pub(super) fn has_entered(&mut self, table: &Arc<Table>, intent: Intent) -> bool {
+        let place = self.table_place(table);
+        let held = self.tables[place].mode;
+        intent.impatience().is_none() && held.is_some_and(|held| held.covers(table_mode(intent)))
+    }
+
     /// Locks the table in at least this mode; false if rows behind it are to be skipped because somebody else has it.
     pub(super) fn lock_table_for(
         &mut self,

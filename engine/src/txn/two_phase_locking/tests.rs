@@ -216,8 +216,8 @@ fn one_row_that_is_read_many_times_is_one_row() {
     busy.precommit(&());
 }
 
-const AT_ONCE: Intent = Intent::Impatient(Strength::Write, Impatience::NoWait);
-const SKIPPING: Intent = Intent::Impatient(Strength::Write, Impatience::SkipLocked);
+const AT_ONCE: Intent = Intent::new(Strength::Write, Some(Impatience::NoWait));
+const SKIPPING: Intent = Intent::new(Strength::Write, Some(Impatience::SkipLocked));
 
 #[test]
 fn a_row_that_is_skipped_but_was_changed_stays_locked() {
@@ -374,4 +374,16 @@ fn what_a_table_leaves_behind_is_freed_by_the_janitor_a_little_at_a_time() {
         assert!(freed(&mut purger, &shared, 0) > 5);
         assert_eq!(discarded(), 0);
     }
+}
+
+#[test]
+fn an_intent_is_a_strength_and_whether_it_waits() {
+    for strength in [Strength::KeyRead, Strength::Read, Strength::NoKeyWrite, Strength::Write] {
+        for impatience in [None, Some(Impatience::SkipLocked), Some(Impatience::NoWait)] {
+            let intent = Intent::new(strength, impatience);
+            assert_eq!((intent.strength(), intent.impatience()), (strength, impatience), "{intent:?}");
+        }
+        assert_eq!(Intent::from(strength).strength(), strength);
+    }
+    assert_eq!(Intent::new(Strength::Write, None), Intent::Write);
 }
