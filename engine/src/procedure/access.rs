@@ -232,7 +232,20 @@ pub(super) fn moves_row(reference: &TableReference, set: &[(u16, Value)]) -> boo
 }
 
 /// Refuses values that their columns cannot hold, and NULL for columns that take none.
+#[inline]
 pub(super) fn check_set(reference: &TableReference, old: &[u8], set: &[(u16, Value)]) -> Result<()> {
+    let is_right = |(column, value): &(u16, Value)| {
+        if value.is_null() {
+            reference.definition.columns[usize::from(*column)].is_nullable
+        } else {
+            reference.layout.is_fit(*column, value)
+        }
+    };
+    if set.iter().all(is_right) { Ok(()) } else { refuse_set(reference, old, set) }
+}
+
+#[cold]
+fn refuse_set(reference: &TableReference, old: &[u8], set: &[(u16, Value)]) -> Result<()> {
     reference.layout.check_values(set)?;
     let definition = &reference.definition;
     let refused = |(column, value): &&(u16, Value)| {

@@ -123,14 +123,18 @@ impl RowLayout {
         RowWriter { layout: self, out, start, next: 0, unfit: None }
     }
 
-    /// Refuses values that their columns cannot hold: what [`RowLayout::check`] would refuse of a row that has them.
+    /// Whether the column can hold the value: if not, [`RowLayout::check`] would refuse a row that has it.
+    #[inline]
+    pub(crate) fn is_fit(&self, column: u16, value: &Value) -> bool {
+        is_fit(self.columns[usize::from(column)].sql_type, value)
+    }
+
+    /// Refuses values that their columns cannot hold.
     ///
     /// # Errors
     /// The user's, though nothing that makes values should give such a one.
     pub(crate) fn check_values(&self, set: &[(u16, Value)]) -> Result<()> {
-        let unfit =
-            |(column, value): &&(u16, Value)| !is_fit(self.columns[usize::from(*column)].sql_type, value);
-        match set.iter().find(unfit) {
+        match set.iter().find(|(column, value)| !self.is_fit(*column, value)) {
             None => Ok(()),
             Some((column, _)) => Err(unfit_value(self.columns[usize::from(*column)].sql_type)),
         }
@@ -524,6 +528,7 @@ fn array<const LENGTH: usize>(bytes: &[u8]) -> [u8; LENGTH] {
 }
 
 /// Whether [`is_content_of`] will hold for what is written of a value of the type.
+#[inline]
 fn is_fit(sql_type: SqlType, value: &Value) -> bool {
     match (value, sql_type) {
         (Value::Numeric(number), _) => numeric::is_within_limits(number),
@@ -559,8 +564,26 @@ fn is_fit_text(sql_type: SqlType, bytes: &[u8]) -> bool {
         SqlType::Char(length) if length > 0 => length as usize,
         _ => usize::MAX,
     };
-    let characters = || bytes.iter().filter(|byte| !matches!(byte, 0x80..0xc0)).count();
-    (bytes.len() <= limit || characters() <= limit) && !bytes.contains(&0)
+    (bytes.len() <= limit || characters(bytes) <= limit) && !has_zero(bytes)
+}
+
+#[inline(never)]
+fn characters(text: &[u8]) -> usize {
+    text.iter().filter(|byte| !matches!(byte, 0x80..0xc0)).count()
+}
+
+/// Whether one of the bytes is zero: eight at a time, the last eight twice perhaps, and no branch for each.
+#[inline]
+fn has_zero(bytes: &[u8]) -> bool {
+    const ONES: u64 = u64::from_le_bytes([1; 8]);
+    // The highest bit of some byte stays only if one is zero.
+    let zeros = |word: &[u8; 8]| {
+        let word = u64::from_le_bytes(*word);
+        word.wrapping_sub(ONES) & !word
+    };
+    let Some(last) = bytes.last_chunk() else { return bytes.contains(&0) };
+    let words = bytes.as_chunks().0.iter();
+    words.fold(zeros(last), |found, word| found | zeros(word)) & (ONES << 7) != 0
 }
 
 fn unfit_value(sql_type: SqlType) -> Error {

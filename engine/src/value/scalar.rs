@@ -22,6 +22,7 @@ pub(crate) enum ScalarKind {
     SmallInt,
     Integer,
     BigInt,
+    // From here on not every number is one: see `Scalar::is_fit`.
     Date,
     Timestamp,
     TimestampTz,
@@ -71,6 +72,11 @@ impl Scalar {
     /// Whether a column of its type can hold it.
     #[inline]
     pub(crate) fn is_fit(self) -> bool {
+        (self.kind as u8) < ScalarKind::Date as u8 || self.is_fit_time()
+    }
+
+    #[inline(never)]
+    fn is_fit_time(self) -> bool {
         match self.kind {
             ScalarKind::Null
             | ScalarKind::Boolean

@@ -244,3 +244,18 @@ proptest! {
         }
     }
 }
+
+#[test]
+fn a_zero_byte_is_found_wherever_it_stands() {
+    for length in 0..40 {
+        for fill in [1, b'x', 0x7f, 0x80, 0x81, 0xff] {
+            let mut bytes = vec![fill; length];
+            assert!(!super::has_zero(&bytes), "{length} of {fill}");
+            for place in 0..length {
+                bytes[place] = 0;
+                assert!(super::has_zero(&bytes), "{place} of {length} of {fill}");
+                bytes[place] = fill;
+            }
+        }
+    }
+}
