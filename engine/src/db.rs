@@ -69,9 +69,9 @@ pub trait Engine: Send + Sync {
     fn shutdown(&self) -> Result<()>;
     /// What recovery found when the database was opened.
     fn recovery_report(&self) -> &RecoveryReport;
-    /// What must be durable before anybody is told what names mean: looking one up takes no lock, so whoever does asks afterwards, and
-    /// merges this into what the answer waits for (pitfall 7).
-    fn names_durability(&self) -> Durability;
+    /// Adds to what an answer waits for what must be durable before anybody is told what names mean: looking one up takes no lock, so
+    /// whoever does asks afterwards (pitfall 7).
+    fn wait_for_names(&self, answer: &mut Durability);
     /// Keys whose row is gone and that have not left their index yet: its absence must still be seen, or nobody has come to it.
     fn tombstones(&self) -> usize;
     /// How much memory the database was given.
@@ -314,8 +314,8 @@ impl<P: Protocol> Engine for Database<P> {
         &self.report
     }
 
-    fn names_durability(&self) -> Durability {
-        self.names.get()
+    fn wait_for_names(&self, answer: &mut Durability) {
+        self.names.add_to(answer);
     }
 
     fn tombstones(&self) -> usize {

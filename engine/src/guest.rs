@@ -22,7 +22,8 @@
 //!
 //! Decision: docs/decisions/2026-11-22-guests.md.
 
-use std::cell::{Cell, RefCell};
+use std::cell::Cell;
+use std::mem::ManuallyDrop;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU8, Ordering};
 use std::time::{Duration, Instant};
@@ -187,40 +188,61 @@ thread_local! {
     static LEFT: Cell<u32> = const { Cell::new(UNITS_PER_LOOK) };
     /// Units until the next look at the clock, while a look that [`pass`] could not take is due.
     static LEFT_TO_PASS: Cell<u32> = const { Cell::new(0) };
-    static GUEST: RefCell<Option<Box<Guest>>> = const { RefCell::new(None) };
+    /// A variable with something to drop would have to be asked each time whether the thread is ending. Nothing is lost: whoever is in
+    /// leaves before.
+    static GUEST: Cell<Option<ManuallyDrop<Box<Guest>>>> = const { Cell::new(None) };
+}
+
+/// The guest while it is looked at; it stands back when this is dropped.
+struct Looked(Option<ManuallyDrop<Box<Guest>>>);
+
+impl Drop for Looked {
+    fn drop(&mut self) {
+        GUEST.set(self.0.take());
+    }
+}
+
+/// Whoever is in, if anybody.
+fn with_guest<T>(look: impl FnOnce(&mut Guest) -> T) -> Option<T> {
+    let mut looked = Looked(GUEST.take());
+    looked.0.as_mut().map(|guest| look(guest))
 }
 
 /// A guest that is in; leaves when dropped.
 #[must_use]
 pub struct Visit {
     /// Who was in before.
-    previous: Option<Box<Guest>>,
+    previous: Option<ManuallyDrop<Box<Guest>>>,
     has_entered: bool,
 }
 
 /// Lets a guest in, until [`Visit::leave`] gives it back; without one, whoever is in stays.
+#[inline]
 pub fn enter(guest: Option<Box<Guest>>) -> Visit {
     let Some(mut guest) = guest else { return Visit { previous: None, has_entered: false } };
     guest.started = None;
     guest.next_word = QUANTUM;
     LEFT.set(UNITS_PER_LOOK);
-    Visit { previous: GUEST.replace(Some(guest)), has_entered: true }
+    Visit { previous: GUEST.replace(Some(ManuallyDrop::new(guest))), has_entered: true }
 }
 
 impl Visit {
+    #[inline]
     pub fn leave(mut self) -> Option<Box<Guest>> {
         self.end()
     }
 
+    #[inline]
     fn end(&mut self) -> Option<Box<Guest>> {
         if !std::mem::take(&mut self.has_entered) {
             return None;
         }
-        GUEST.replace(self.previous.take())
+        GUEST.replace(self.previous.take()).map(ManuallyDrop::into_inner)
     }
 }
 
 impl Drop for Visit {
+    #[inline]
     fn drop(&mut self) {
         drop(self.end());
     }
@@ -254,15 +276,13 @@ pub fn spend_for(steps: usize) -> Result<()> {
 fn look(units: u32) -> Result<()> {
     LEFT.set(UNITS_PER_LOOK);
     LEFT_TO_PASS.set(0);
-    GUEST.with_borrow_mut(|guest| match guest {
-        Some(guest) => {
-            guest.stop.check()?;
-            memory::check(0)?;
-            guest.look_at_clock(units);
-            guest.stop.check()
-        }
-        None => Ok(()),
-    })
+    let looked = with_guest(|guest| {
+        guest.stop.check()?;
+        memory::check(0)?;
+        guest.look_at_clock(units);
+        guest.stop.check()
+    });
+    looked.unwrap_or(Ok(()))
 }
 
 /// As [`spend`], where nothing can fail: a request to stop is left for whoever spends next, and looks at once.
@@ -289,11 +309,7 @@ fn look_at_clock(units: u32) {
         return;
     }
     LEFT_TO_PASS.set(UNITS_PER_LOOK);
-    GUEST.with_borrow_mut(|guest| {
-        if let Some(guest) = guest {
-            guest.look_at_clock(units);
-        }
-    });
+    with_guest(|guest| guest.look_at_clock(units));
 }
 
 #[cfg(test)]

@@ -5,17 +5,18 @@
 //! which falls with what is allocated and rises with what is freed. Every 64 KiB ([`STEP`]) the thread tells the process's total.
 //!
 //! ```text
-//!             Account::enter               allocations, frees                 Account::leave
-//!   outside ---------------------> left = allowance ----------> left = what is left ----------> account.used += what is gone
-//!                                              \-- in_database(): rows and index entries are the server's, not the account's
+//!             Account::enter                   allocations, frees                Account::leave
+//!   outside ---------------------> floor = left - allowance ------> left falls ------------> account.used += what is gone
+//!                                              \-- in_database(): `floor` falls and rises with `left`, so that rows
+//!                                                  and index entries are the server's, not the account's
 //! ```
 //! **Who pays.** While a session computes, its thread counts for the session's [`Account`]. What goes into tables, and what the epoch
 //! frees, is counted apart ([`in_database`]). At the end of a transaction the account is set back to what it is known to keep
 //! ([`Account::settle`]), so that what it freed for others, and others for it, does not add up.
 //!
 //! **Asking.** An allocation cannot fail in an orderly way, so code asks: [`check`] before it takes much at once, and after each row,
-//! message or instruction that keeps something; [`admit_row`] before a row goes into a table. Asking costs a comparison with `left`. Only when
-//! the allowance is used up the account is looked at, then the server's total, and the allowance grows by a [`BATCH`].
+//! message or instruction that keeps something; [`admit_row`] before a row goes into a table. Asking costs a comparison of `left` with
+//! `floor`. Only when the allowance is used up the account is looked at, then the server's total, and the allowance grows by a [`BATCH`].
 //!
 //! | limit | what is compared | who gets 53200 |
 //! |---|---|---|
@@ -24,8 +25,7 @@
 //! | 15/16 of that | the process | the statement that adds a row: deletes and rollbacks get the rest |
 //!
 //! Invariants:
-//! 1. `left` of a thread changes only by what it allocates and frees, except where enter, leave, [`in_database`] and a grown allowance
-//!    change `low` and `high` with it: the total never counts anything twice.
+//! 1. `left` of a thread changes only by what it allocates and frees, whoever pays; the total never counts anything twice.
 //! 2. Outside of an account nothing is ever refused: recovery, replay, loggers and rollbacks take what they need.
 //! 3. A refusal depends on what else runs, so no handler of a routine may catch it (`procedure::control`): replay could not repeat that.
 //!
@@ -51,7 +51,7 @@ const BATCH: isize = 256 << 10;
 pub const FREE: isize = 1 << 20;
 /// What a row costs beside its bytes: its record and its place in the index.
 const ROW_OVERHEAD: isize = 48;
-/// `left` where nobody is asked: far from both ends, so that it never wraps.
+/// The allowance where nobody is asked: far from both ends, so that nothing wraps.
 const OUTSIDE: isize = isize::MAX / 2;
 /// PostgreSQL's largest value: `MaxAllocSize`.
 pub const LARGEST_VALUE: usize = 0x3fff_ffff;
@@ -66,7 +66,9 @@ struct Book {
     /// The total is told when `left` leaves the range from `low` to `high`; in its middle nothing is untold.
     low: Cell<isize>,
     high: Cell<isize>,
-    /// The allowance that `left` counts down from.
+    /// Where `left` stands when the allowance is used up.
+    floor: Cell<isize>,
+    /// The allowance.
     granted: Cell<isize>,
     /// How far it may grow.
     room: Cell<isize>,
@@ -80,9 +82,10 @@ struct Book {
 thread_local! {
     static BOOK: Book = const {
         Book {
-            left: Cell::new(OUTSIDE),
-            low: Cell::new(OUTSIDE - STEP),
-            high: Cell::new(OUTSIDE + STEP),
+            left: Cell::new(0),
+            low: Cell::new(-STEP),
+            high: Cell::new(STEP),
+            floor: Cell::new(-OUTSIDE),
             granted: Cell::new(OUTSIDE),
             room: Cell::new(isize::MAX),
             limits: Cell::new(Limits::NONE),
@@ -140,20 +143,21 @@ impl Book {
         self.high.set(left + STEP);
     }
 
-    /// Changes `left` by other means than allocating.
-    #[inline]
-    fn shift(&self, by: isize) {
-        self.left.set(self.left.get() + by);
-        self.low.set(self.low.get() + by);
-        self.high.set(self.high.get() + by);
+    /// What is left of the allowance.
+    #[inline(always)]
+    fn rest(&self) -> isize {
+        self.left.get() - self.floor.get()
     }
 
     #[cold]
     #[inline(never)]
     fn ask(&self, more: usize) -> Result<()> {
+        if self.owner.get().is_null() {
+            return Ok(());
+        }
         let more = isize::try_from(more).unwrap_or(isize::MAX);
         let limits = self.limits.get();
-        let wanted = (self.granted.get() - self.left.get()).saturating_add(more);
+        let wanted = (self.granted.get() - self.rest()).saturating_add(more);
         if wanted > self.room.get() {
             return Err(beyond(limits.connection_bytes, "connection", "--memory-per-connection"));
         }
@@ -161,8 +165,8 @@ impl Book {
         if total > signed(limits.server_bytes) {
             return Err(beyond(limits.server_bytes, "server", "--memory-limit"));
         }
-        let granted = wanted.saturating_add(BATCH).min(self.room.get());
-        self.shift(granted - self.granted.get());
+        let granted = wanted.saturating_add(BATCH).min(self.room.get()).min(OUTSIDE);
+        self.floor.set(self.floor.get() - (granted - self.granted.get()));
         self.granted.set(granted);
         Ok(())
     }
@@ -181,6 +185,13 @@ impl Book {
     }
 }
 
+/// Numbers of the thread without a destructor are always there.
+#[inline(always)]
+fn with_book<T>(work: impl FnOnce(&Book) -> T) -> T {
+    BOOK.try_with(work).unwrap_or_else(|_| unreachable!("the thread's numbers are never dropped"))
+}
+
+#[inline]
 fn signed(bytes: usize) -> isize {
     isize::try_from(bytes).unwrap_or(isize::MAX)
 }
@@ -195,9 +206,9 @@ fn beyond(limit: usize, whose: &str, option: &str) -> Error {
 ///
 /// # Errors
 /// 53200.
-#[inline]
+#[inline(always)]
 pub fn check(more: usize) -> Result<()> {
-    BOOK.with(|book| if book.left.get() < signed(more) { book.ask(more) } else { Ok(()) })
+    with_book(|book| if book.rest() < signed(more) { book.ask(more) } else { Ok(()) })
 }
 
 /// [`check`] for what a function is about to return: refuses what PostgreSQL could not hold, too.
@@ -219,28 +230,23 @@ pub fn check_value(bytes: usize) -> Result<()> {
 /// 53200.
 #[inline]
 pub fn admit_row(bytes: usize) -> Result<()> {
-    BOOK.with(|book| {
+    with_book(|book| {
         let rows = book.rows.get().saturating_sub(signed(bytes)) - ROW_OVERHEAD;
         book.rows.set(rows);
         if rows < 0 {
             book.ask_for_rows()?;
         }
         // The log record takes them as well.
-        if book.left.get() < signed(bytes) { book.ask(bytes) } else { Ok(()) }
+        if book.rest() < signed(bytes) { book.ask(bytes) } else { Ok(()) }
     })
 }
 
 /// What `work` allocates and frees is the server's, whoever computes.
 #[inline]
 pub fn in_database<T>(work: impl FnOnce() -> T) -> T {
-    let before = BOOK.with(|book| book.left.get());
+    let before = with_book(|book| book.left.get());
     let value = work();
-    BOOK.with(|book| {
-        let gone = before - book.left.get();
-        book.left.set(before);
-        book.low.set(book.low.get() + gone);
-        book.high.set(book.high.get() + gone);
-    });
+    with_book(|book| book.floor.set(book.floor.get() + (book.left.get() - before)));
     value
 }
 
@@ -280,22 +286,58 @@ impl Drop for Charge {
 /// The thread counts for an account, until [`Account::leave`]. Dropped by a panic, it only ends that.
 #[must_use]
 pub struct Entered {
-    outer_left: isize,
-    outer_granted: isize,
-    outer_room: isize,
-    outer_limits: Limits,
-    outer_owner: *const Account,
+    /// `None`: the thread counted for nobody.
+    outer: Option<Outer>,
+}
+
+/// For whom the thread counted before.
+struct Outer {
+    left: isize,
+    floor: isize,
+    granted: isize,
+    room: isize,
+    limits: Limits,
+    owner: *const Account,
+}
+
+impl Outer {
+    #[cold]
+    #[inline(never)]
+    fn of(book: &Book) -> Outer {
+        Outer {
+            left: book.left.get(),
+            floor: book.floor.get(),
+            granted: book.granted.get(),
+            room: book.room.get(),
+            limits: book.limits.get(),
+            owner: book.owner.get(),
+        }
+    }
+
+    /// It pays nothing of what was allocated meanwhile.
+    #[cold]
+    #[inline(never)]
+    fn put_back(self, book: &Book) {
+        book.floor.set(self.floor + (book.left.get() - self.left));
+        book.granted.set(self.granted);
+        book.room.set(self.room);
+        book.limits.set(self.limits);
+        book.owner.set(self.owner);
+    }
 }
 
 impl Drop for Entered {
     #[inline]
     fn drop(&mut self) {
-        BOOK.with(|book| {
-            book.shift(self.outer_left - book.left.get());
-            book.granted.set(self.outer_granted);
-            book.room.set(self.outer_room);
-            book.limits.set(self.outer_limits);
-            book.owner.set(self.outer_owner);
+        with_book(|book| match self.outer.take() {
+            None => {
+                book.floor.set(-OUTSIDE);
+                book.granted.set(OUTSIDE);
+                book.room.set(isize::MAX);
+                book.limits.set(Limits::NONE);
+                book.owner.set(std::ptr::null());
+            }
+            Some(outer) => outer.put_back(book),
         });
     }
 }
@@ -308,14 +350,9 @@ impl Account {
     /// From here on this thread counts for the account.
     #[inline]
     pub fn enter(&self) -> Entered {
-        BOOK.with(|book| {
-            let entered = Entered {
-                outer_left: book.left.get(),
-                outer_granted: book.granted.get(),
-                outer_room: book.room.get(),
-                outer_limits: book.limits.get(),
-                outer_owner: book.owner.get(),
-            };
+        with_book(|book| {
+            let outer = if book.owner.get().is_null() { None } else { Some(Outer::of(book)) };
+            let entered = Entered { outer };
             self.allow(book);
             book.limits.set(self.limits);
             book.owner.set(self);
@@ -326,7 +363,7 @@ impl Account {
     /// Whether this thread counts for the account.
     #[inline]
     pub fn is_entered(&self) -> bool {
-        BOOK.with(|book| std::ptr::eq(book.owner.get(), self))
+        with_book(|book| std::ptr::eq(book.owner.get(), self))
     }
 
     /// Gives the thread the allowance of an account that uses what this one does.
@@ -335,7 +372,7 @@ impl Account {
         let used = self.used.load(Ordering::Relaxed).max(0);
         let room = signed(self.limits.connection_bytes) - used;
         let granted = (FREE - used).clamp(0, room.max(0));
-        book.shift(granted - book.left.get());
+        book.floor.set(book.left.get() - granted);
         book.granted.set(granted);
         book.room.set(room);
     }
@@ -352,7 +389,7 @@ impl Account {
     pub fn settle(&self, more: usize) {
         self.used.store(self.kept.load(Ordering::Relaxed) + signed(more), Ordering::Relaxed);
         if self.is_entered() {
-            BOOK.with(|book| self.allow(book));
+            with_book(|book| self.allow(book));
         }
     }
 
@@ -372,7 +409,7 @@ impl Account {
 /// What the session that computes has taken since it was entered, less what it has freed.
 #[inline]
 pub fn spent() -> isize {
-    BOOK.with(|book| book.granted.get() - book.left.get())
+    with_book(|book| book.granted.get() - book.rest())
 }
 
 #[cfg(test)]

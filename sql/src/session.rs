@@ -377,6 +377,7 @@ impl Session {
     }
 
     /// Sets the account back to what it is known to keep, and `more`, if no transaction is open.
+    #[inline]
     pub fn settle_account(&self, more: usize) {
         if self.state == State::Idle || self.state == State::Failed && !self.worker.in_transaction() {
             self.account.settle(more + self.settings.bytes());
@@ -418,7 +419,7 @@ impl Session {
     pub fn pending_durability(&mut self) -> Durability {
         let mut pending = std::mem::replace(&mut self.durability, Durability::immediate());
         if self.settings.is_commit_synchronous() {
-            pending.merge(&self.shared.engine.names_durability());
+            self.shared.engine.wait_for_names(&mut pending);
         }
         pending
     }
@@ -437,6 +438,7 @@ impl Session {
 
     /// Computes as the guest of this thread (`hyades_engine::guest`), on the session's account unless the caller has entered that already
     /// ([`Database::session_with`]); who enters it also settles it.
+    #[inline]
     pub fn as_guest<T>(&mut self, compute: impl FnOnce(&mut Session) -> T) -> T {
         let visit = self.enter();
         let value = if self.account.is_entered() {
@@ -453,14 +455,17 @@ impl Session {
     }
 
     /// Enters, to compute beside the session for it.
+    #[inline]
     pub fn enter(&mut self) -> Visit {
         guest::enter(self.guest.take())
     }
 
     /// Ends what [`Session::enter`] began.
+    #[inline]
     pub fn leave(&mut self, visit: Visit) {
         if let Some(guest) = visit.leave() {
-            self.guest = Some(guest);
+            // It is not there while it computes.
+            self.guest.get_or_insert(guest);
         }
     }
 

@@ -32,19 +32,21 @@ impl NamesDurability {
         self.is_pending.store(true, Ordering::Release);
     }
 
-    /// What whoever has looked names up until now must wait for.
+    /// Adds what whoever has looked names up until now must wait for.
     #[inline]
-    pub(super) fn get(&self) -> Durability {
-        if self.is_pending.load(Ordering::Acquire) { self.pending() } else { Durability::immediate() }
+    pub(super) fn add_to(&self, answer: &mut Durability) {
+        if self.is_pending.load(Ordering::Acquire) {
+            self.add_pending_to(answer);
+        }
     }
 
     #[cold]
-    fn pending(&self) -> Durability {
+    fn add_pending_to(&self, answer: &mut Durability) {
         let mut needed = self.needed.lock();
         if needed.is_durable() {
             *needed = Durability::immediate();
             self.is_pending.store(false, Ordering::Release);
         }
-        needed.clone()
+        answer.merge(&needed);
     }
 }

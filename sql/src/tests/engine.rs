@@ -76,8 +76,8 @@ impl Engine for TestEngine {
     fn recovery_report(&self) -> &RecoveryReport {
         self.inner.recovery_report()
     }
-    fn names_durability(&self) -> Durability {
-        self.inner.names_durability()
+    fn wait_for_names(&self, answer: &mut Durability) {
+        self.inner.wait_for_names(answer);
     }
     fn tombstones(&self) -> usize {
         self.inner.tombstones()
