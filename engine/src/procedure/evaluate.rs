@@ -84,11 +84,16 @@ impl<'a> Context<'a> {
         }
     }
 
+    #[inline(always)]
     fn register(&self, register: u16) -> Result<&'a Value> {
-        self.registers.get(usize::from(register)).ok_or_else(|| {
-            Error::input(sqlstate::INTERNAL_ERROR, format!("register {register} does not exist"))
-        })
+        self.registers.get(usize::from(register)).ok_or_else(|| no_register(register))
     }
+}
+
+#[cold]
+#[inline(never)]
+fn no_register(register: u16) -> Error {
+    Error::input(sqlstate::INTERNAL_ERROR, format!("register {register} does not exist"))
 }
 
 /// The bytes of the text that an expression is, if that can be seen without computing; of a `char(n)` column without its

@@ -260,6 +260,12 @@ impl Frame {
         }
     }
 
+    /// Gives a register a value.
+    #[inline]
+    pub fn set_register(&mut self, register: usize, value: Value) {
+        self.registers[register].put(value);
+    }
+
     /// Gives every slot of the procedure its place.
     fn fit(&mut self) {
         let procedure = &self.procedure;

@@ -283,10 +283,11 @@ impl Function {
 
 /// The result for these arguments, which fit a signature of the function.
 pub fn call(function: Function, arguments: &[Value], environment: &Environment) -> Result<Value> {
-    if function.is_strict() && arguments.iter().any(Value::is_null) {
+    let Weight { has_null, units, heap_bytes } = weight(arguments);
+    if has_null && function.is_strict() {
         return Ok(Value::Null);
     }
-    guest::spend_for(weight(arguments))?;
+    guest::spend_for(units)?;
     match function {
         Function::Greatest => Ok(extreme(arguments, std::cmp::Ordering::Greater)),
         Function::Least => Ok(extreme(arguments, std::cmp::Ordering::Less)),
@@ -334,7 +335,7 @@ pub fn call(function: Function, arguments: &[Value], environment: &Environment) 
             Some(result) => result,
             None => {
                 // Most results are as long as the argument.
-                memory::check(arguments.iter().map(Value::heap_bytes).sum())?;
+                memory::check(heap_bytes)?;
                 string::call(function, arguments)
             }
         },
@@ -348,17 +349,32 @@ fn stop_session(arguments: &[Value], stop: Stop, environment: &Environment) -> R
     }
 }
 
-/// What a function has to do about: nearly all look once at everything they are given.
-fn weight(arguments: &[Value]) -> usize {
-    arguments
-        .iter()
-        .map(|argument| match argument {
-            Value::Text(text) => 1 + text.len() / BYTES_PER_UNIT,
-            Value::Bytea(bytes) => 1 + bytes.len() / BYTES_PER_UNIT,
-            Value::Array(array) => 1 + array.values.len(),
-            _ => 1,
-        })
-        .sum()
+/// What a function is given.
+#[derive(Default)]
+struct Weight {
+    has_null: bool,
+    /// About what there is to do: nearly all functions look once at everything.
+    units: usize,
+    /// As of [`Value::heap_bytes`].
+    heap_bytes: usize,
+}
+
+#[inline]
+fn weight(arguments: &[Value]) -> Weight {
+    let mut weight = Weight { units: arguments.len(), ..Weight::default() };
+    for argument in arguments {
+        match argument {
+            Value::Null => weight.has_null = true,
+            Value::Text(_) | Value::Bytea(_) => {
+                let bytes = argument.heap_bytes();
+                weight.heap_bytes += bytes;
+                weight.units += bytes / BYTES_PER_UNIT;
+            }
+            Value::Array(array) => weight.units += array.values.len(),
+            _ => {}
+        }
+    }
+    weight
 }
 
 /// GREATEST and LEAST: NULLs are left out.

@@ -6,7 +6,7 @@ use hyades_engine::catalog::{CatalogChange, RoutineDefinition, RoutineKind, Tabl
 use hyades_engine::db::{Flow, Interrupt, Logging, LoggingChoice, Savepoint};
 use hyades_engine::error::{Abort, Error, Result, sqlstate};
 use hyades_engine::procedure::frame::{Frame, Message, RowSink};
-use hyades_engine::procedure::ir::{Procedure, Replayability, Severity};
+use hyades_engine::procedure::ir::{Expr, Procedure, Replayability, Severity};
 use hyades_engine::procedure::routine::{CatalogView, RoutineCompiler};
 use hyades_engine::storage::catalog::duplicate_routine;
 use hyades_engine::storage::routine::Routine;
@@ -111,7 +111,14 @@ impl Session {
         let savepoint = self.worker.savepoint();
         let mut frame = self.take_call_frame(&call.routine)?;
         for (at, argument) in call.arguments.iter().enumerate() {
-            frame.registers[at] = evaluation::evaluate(argument, parameters, &self.environment)?;
+            // Most are parameters as they came.
+            if let Expr::Register(parameter) = argument
+                && let Some(value) = parameters.get(usize::from(*parameter))
+            {
+                frame.set_register(at, value.clone());
+            } else {
+                frame.set_register(at, evaluation::evaluate(argument, parameters, &self.environment)?);
+            }
         }
         if self.is_alone() {
             let arguments = &frame.registers[..call.arguments.len()];
