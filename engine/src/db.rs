@@ -125,6 +125,12 @@ pub trait Worker: Send {
     /// Undoes everything since the savepoint; locks are kept. Also withdraws a pending wait. An error answer may go out when the
     /// returned handle is durable (pitfall 7): it tells of what the transaction has seen.
     fn rollback_to(&mut self, savepoint: Savepoint) -> Durability;
+
+    /// Whether a commit would keep the thread for far less than a quantum, so that nobody need be its guest for it. It never asks for
+    /// memory.
+    fn commits_soon(&self) -> bool {
+        false
+    }
     /// Precommits: appends the log record and releases the locks. The answer may go out when the returned handle is durable.
     /// On `Failed` the transaction is still open and must be rolled back.
     fn commit(&mut self) -> Flow<Durability>;
@@ -491,6 +497,10 @@ impl<P: Protocol, T: Transaction<P>> Worker for DatabaseWorker<P, T> {
 
     fn savepoint(&mut self) -> Savepoint {
         self.transaction.savepoint()
+    }
+
+    fn commits_soon(&self) -> bool {
+        self.transaction.commits_soon()
     }
 
     fn rollback_to(&mut self, savepoint: Savepoint) -> Durability {

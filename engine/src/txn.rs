@@ -375,6 +375,9 @@ pub trait Transaction<P: Protocol>: Access + CatalogView {
 
     fn new_routine_id(&self) -> RoutineId;
 
+    /// Whether there is only little to log and to release.
+    fn commits_soon(&self) -> bool;
+
     /// The log payload of a transaction that wrote, with its dependencies; `None` if it wrote nothing.
     fn commit_payload(&mut self) -> Option<(crate::protocol::CommitPayload<'_>, &mut P::Dependencies)>;
 

@@ -369,7 +369,11 @@ impl Session {
     pub fn end_implicit(&mut self) -> Flow<()> {
         self.is_in_list = false;
         if self.state == State::Implicit {
-            let outcome = self.as_guest(Session::commit_transaction);
+            // What it frees need not be counted: the account is set back behind a transaction.
+            let outcome = match self.worker.commits_soon() {
+                true => self.commit_transaction(),
+                false => self.as_guest(Session::commit_transaction),
+            };
             self.show_state(matches!(outcome, Err(Interrupt::Wait(_))));
             outcome?;
         }

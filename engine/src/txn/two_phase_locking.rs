@@ -88,6 +88,9 @@ const UNITS_PER_RETIRED_ROW: u32 = 10;
 const UNITS_PER_LOCK: u32 = 10;
 /// So many rows are given up before others may free theirs again.
 const RETIRED_PER_PIN: usize = 1024;
+/// Locks and changes of a transaction that commits within some ten microseconds, and bytes of its log record.
+const FEW_STEPS: usize = 256;
+const FEW_BYTES: usize = 64 << 10;
 /// Buffers beyond this size are given back when the transaction that needed them ends.
 const KEPT_BYTES: usize = 1 << 20;
 
@@ -648,6 +651,14 @@ impl<P: Protocol> Transaction<P> for LockingTransaction<P> {
 
     fn new_routine_id(&self) -> RoutineId {
         self.shared.catalog.new_routine_id()
+    }
+
+    fn commits_soon(&self) -> bool {
+        let makes_images = self.shared.logs_images && self.command.is_some();
+        self.held.len() + self.undo.len() <= FEW_STEPS
+            && self.payload.len() <= FEW_BYTES
+            && !self.changes_catalog
+            && !makes_images
     }
 
     fn commit_payload(&mut self) -> Option<(CommitPayload<'_>, &mut P::Dependencies)> {

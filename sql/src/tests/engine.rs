@@ -169,6 +169,9 @@ impl Worker for TestWorker {
     fn savepoint(&mut self) -> Savepoint {
         self.inner.savepoint()
     }
+    fn commits_soon(&self) -> bool {
+        self.inner.commits_soon()
+    }
     fn rollback_to(&mut self, savepoint: Savepoint) -> Durability {
         self.inner.rollback_to(savepoint)
     }
