@@ -17,6 +17,9 @@ use tokio::runtime::Handle;
 
 use crate::registry::Control;
 
+/// What takes no longer is completed for a client that has left. More than a quantum: a busy machine may keep a thread waiting as long.
+const SHORT: Duration = Duration::from_millis(30);
+
 /// How long another thread may take to start before the statement goes on.
 const PATIENCE: Duration = Duration::from_micros(200);
 
@@ -26,8 +29,8 @@ pub(super) struct WorkerHost {
 }
 
 impl guest::Host for WorkerHost {
-    fn overstayed(&mut self, _time: Duration) {
-        if self.control.is_gone() {
+    fn overstayed(&mut self, time: Duration) {
+        if time >= SHORT && self.control.is_gone() {
             // What it has done has still to be taken back.
             self.control.end_computing();
         }
