@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use clap::Args;
-use hyades::{Config, sqlstate};
+use hyades::Config;
 use hyades_engine::db::{begin_copy, create_copy};
 use hyades_engine::inspect::{Entry, EntryBody, Inspection, TransactionEntry};
 use hyades_engine::log::manifest::Incarnation;
@@ -23,14 +23,10 @@ use hyades_engine::storage::catalog::Catalog;
 
 use crate::log_command::Failure;
 use crate::log_command::dump::Printer;
-use crate::serve::Sentence;
+use crate::serve::{Sentence, with_hint};
 
 /// Where a salvage writes down what it has dropped, in the new directory.
 const DROPPED_FILE: &str = "dropped.txt";
-
-/// What a server adds when it refuses damaged logs.
-pub const SALVAGE_HINT: &str =
-    "\"hyades recover --salvage\" makes a new database of what does not depend on the damage";
 
 #[derive(Args)]
 pub struct RecoverArguments {
@@ -104,15 +100,6 @@ fn nearest_existing(directory: &Path) -> io::Result<PathBuf> {
     let absolute = std::path::absolute(directory)?;
     let mut existing = absolute.ancestors().filter_map(|path| std::fs::canonicalize(path).ok());
     Ok(existing.next().unwrap_or_default())
-}
-
-/// Why a database in this directory was refused, and the way out if there is one.
-pub fn with_hint(error: &hyades::Error, data_directory: &Path) -> Sentence {
-    let is_damage = matches!(error.sqlstate(), sqlstate::DATA_CORRUPTED | sqlstate::UNDEFINED_FILE);
-    if is_damage && Inspection::open(data_directory).is_ok() {
-        return format!("{error}\n{SALVAGE_HINT}");
-    }
-    error.to_string()
 }
 
 fn salvage_into(

@@ -26,14 +26,15 @@ mod signals;
 use std::future::Future;
 use std::io::Write;
 use std::net::SocketAddr;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use hyades::engine::error::FatalError;
+use hyades::engine::inspect::Inspection;
 use hyades::engine::memory;
 use hyades::engine::recovery::RecoveryReport;
-use hyades::{Config, Database};
+use hyades::{Config, Database, sqlstate};
 use rustix::io::Errno;
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use tokio::runtime::{Builder, Handle, Runtime};
@@ -47,7 +48,6 @@ use crate::connection::stream::ClientStream;
 use crate::connection::{self, Client, Handover, Limits};
 use crate::hang_up::HangUpWatch;
 use crate::logging::seldom::{Seldom, seldom};
-use crate::recover_command::with_hint;
 use crate::registry::{Phase, Registry};
 use crate::users::Users;
 
@@ -66,6 +66,9 @@ const TERMINATION_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// Threads beyond those that workers and connections may need.
 const SPARE_THREADS: usize = 64;
+/// What is added when damaged logs are refused.
+const SALVAGE_HINT: &str =
+    "\"hyades recover --salvage\" makes a new database of what does not depend on the damage";
 
 /// A sentence for the operator: why the server could not start or ended.
 pub type Sentence = String;
@@ -289,6 +292,15 @@ async fn open_database(mut config: Config) -> Result<Database, Sentence> {
         line.clear();
     }
     opened?.map_err(|error| with_hint(&error, &data_directory))
+}
+
+/// Why a database in this directory was refused, and the way out if there is one.
+pub fn with_hint(error: &hyades::Error, data_directory: &Path) -> Sentence {
+    let is_damage = matches!(error.sqlstate(), sqlstate::DATA_CORRUPTED | sqlstate::UNDEFINED_FILE);
+    if is_damage && Inspection::open(data_directory).is_ok() {
+        return format!("{error}\n{SALVAGE_HINT}");
+    }
+    error.to_string()
 }
 
 fn report_recovery(report: &RecoveryReport) {
