@@ -15,7 +15,7 @@
 //! * A record that stands there whole and cannot be replayed (a call that diverges, operations or an LV that make no sense) is *condemned*;
 //!   its log goes on. A log in which many are condemned is lost from the next one on: each costs a replay, and behind the next anchor all
 //!   would be dropped anyway. So is one whose records wait for others that wait for them: one of their LVs is wrong, and nobody knows which.
-//! * Dropping is transitive (`Scope::tighten`).
+//! * Dropping is transitive (`Scope::tightened`).
 //! * Vectors do not reach into another incarnation: everything after one that has lost something is dropped.
 //!
 //! Precision: an LV that was compressed reads as the anchor before it, so in each log the loss begins at most one anchor, that is about one block,
@@ -29,7 +29,6 @@ use std::collections::BTreeSet;
 use std::fmt;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
 
 use parking_lot::Mutex;
 
@@ -115,8 +114,6 @@ pub struct Salvage {
     pub report: RecoveryReport,
     pub damages: Vec<Damage>,
     pub incarnations: Vec<SalvagedIncarnation>,
-    /// Transactions in readable log records that are not kept because of the damage, in incarnations that were replayed.
-    pub dropped: u64,
 }
 
 /// Replays what can be kept, into a catalog of its own.
@@ -164,7 +161,6 @@ fn attempt(config: &Config, manifest: &Manifest, found: &[Damage]) -> Result<Att
         report: RecoveryReport::default(),
         damages: found.iter().filter(|damage| damage.is_record).cloned().collect(),
         incarnations: Vec::new(),
-        dropped: 0,
     };
     let mut has_lost = false;
     for incarnation in manifest.incarnations.iter().filter(|incarnation| incarnation.logs > 0) {
@@ -198,7 +194,6 @@ fn attempt(config: &Config, manifest: &Manifest, found: &[Damage]) -> Result<Att
                 None => Err(error),
             };
         }
-        salvage.dropped += scope.dropped.load(Ordering::Relaxed);
         salvage.incarnations.push(SalvagedIncarnation { number, scope: Some(scope) });
     }
     let tables = catalog.tables();

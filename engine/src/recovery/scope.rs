@@ -27,9 +27,7 @@ pub(super) struct Scope {
     pub(super) condemned: BTreeSet<(usize, u64)>,
     /// Transactions that had not become durable with all they depend on.
     pub(super) zombies: AtomicU64,
-    /// Transactions that may depend on what was lost, or are condemned.
-    pub(super) dropped: AtomicU64,
-    /// For each log where the first of those ends.
+    /// For each log where the first transaction ends that may depend on what was lost, or is condemned.
     first_dropped: Vec<AtomicU64>,
 }
 
@@ -56,8 +54,7 @@ impl Scope {
     pub(super) fn new(end: LsnVector, known: LsnVector, condemned: BTreeSet<(usize, u64)>) -> Scope {
         let first_dropped = (0..end.len()).map(|_| AtomicU64::new(u64::MAX)).collect();
         let limit = end.clone();
-        let (zombies, dropped) = (AtomicU64::new(0), AtomicU64::new(0));
-        Scope { end, known, limit, condemned, zombies, dropped, first_dropped }
+        Scope { end, known, limit, condemned, zombies: AtomicU64::new(0), first_dropped }
     }
 
     /// Of the transaction of this log whose (last) log record ends here.
@@ -84,7 +81,6 @@ impl Scope {
                 self.zombies.fetch_add(1, Ordering::Relaxed);
             }
             Verdict::Condemned | Verdict::MayDepend { .. } => {
-                self.dropped.fetch_add(1, Ordering::Relaxed);
                 self.first_dropped[log].fetch_min(end.0, Ordering::Relaxed);
             }
         }
