@@ -6,8 +6,6 @@
 //! Time: what a condition reads is looked up once, and an item is ranked again only when a relation was placed with which it shares a
 //! condition, so that FROM lists of hundreds of tables are ordered in milliseconds.
 
-use std::collections::HashMap;
-
 use hyades_engine::error::Result;
 use hyades_engine::guest;
 use hyades_engine::procedure::ir::{Expr, Register, RowSlot};
@@ -42,9 +40,9 @@ struct Pending {
 struct Order {
     /// In the order of FROM; `None` once placed.
     items: Vec<Option<Item>>,
-    /// Which item a row slot or register belongs to.
-    rows: HashMap<RowSlot, usize>,
-    registers: HashMap<Register, usize>,
+    /// Which item a row slot or register belongs to: mostly one or two, so sorted lists are found in sooner than hash tables.
+    rows: Vec<(RowSlot, usize)>,
+    registers: Vec<(Register, usize)>,
     pending: Vec<Pending>,
     /// For each item the conditions that read it.
     readers: Vec<Vec<usize>>,
@@ -53,22 +51,29 @@ struct Order {
     constant: Vec<Expr>,
 }
 
+fn item_of(items: &[(u16, usize)], slot: u16) -> Option<usize> {
+    let at = items.binary_search_by_key(&slot, |(slot, _)| *slot).ok()?;
+    Some(items[at].1)
+}
+
 impl Order {
     fn new(items: Vec<Item>, conditions: Vec<Expr>) -> Order {
-        let (mut rows, mut registers) = (HashMap::new(), HashMap::new());
+        let (mut rows, mut registers) = (Vec::with_capacity(items.len()), Vec::new());
         for (number, item) in items.iter().enumerate() {
             match &item.source {
                 Source::Table { row, .. } => {
-                    rows.insert(*row, number);
+                    rows.push((*row, number));
                 }
                 Source::Series(series) => {
-                    registers.insert(series.current, number);
+                    registers.push((series.current, number));
                 }
                 Source::Routine(routine) => {
                     registers.extend(routine.registers.iter().map(|register| (*register, number)));
                 }
             }
         }
+        rows.sort_unstable();
+        registers.sort_unstable();
         let count = items.len();
         let mut order = Order {
             items: items.into_iter().map(Some).collect(),
@@ -102,16 +107,19 @@ impl Order {
 
     fn for_each_read(&self, part: &Expr, found: &mut dyn FnMut(usize)) {
         let item = match part {
-            Expr::Column { row, .. } => self.rows.get(row),
-            Expr::Register(register) => self.registers.get(register),
+            Expr::Column { row, .. } => item_of(&self.rows, *row),
+            Expr::Register(register) => item_of(&self.registers, *register),
             _ => None,
         };
-        item.into_iter().for_each(|item| found(*item));
+        item.into_iter().for_each(&mut *found);
         part.for_each_part(&mut |inner| self.for_each_read(inner, found));
     }
 
     /// The item to loop over next.
     fn pick(&mut self) -> Option<usize> {
+        if let [only] = self.items.as_slice() {
+            return only.is_some().then_some(0);
+        }
         let remaining: Vec<(usize, &Item)> =
             self.items.iter().enumerate().filter_map(|(at, item)| Some((at, item.as_ref()?))).collect();
         let first = remaining.first()?.0;
