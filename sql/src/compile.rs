@@ -49,12 +49,31 @@ pub(crate) fn compile(
     declared: &[Option<SqlType>],
     truncated: &mut Vec<(String, String)>,
 ) -> Result<Plan> {
+    compile_for(sql, context, declared, truncated, Purpose::Run)
+}
+
+/// What a plan is made for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Purpose {
+    Run,
+    /// It is described as well.
+    Explain,
+}
+
+/// As [`compile`].
+pub(crate) fn compile_for(
+    sql: &str,
+    context: BindContext<'_>,
+    declared: &[Option<SqlType>],
+    truncated: &mut Vec<(String, String)>,
+    purpose: Purpose,
+) -> Result<Plan> {
     if sql.len() < DEEP_TEXT_BYTES {
-        return compile_here(sql, context, declared, truncated);
+        return compile_here(sql, context, declared, truncated, purpose);
     }
     // The parser's tree is dropped, and asked for places, by recursion that does not look at the stack.
     stacker::maybe_grow(DEEP_STACK_BYTES, 2 * DEEP_STACK_BYTES, || {
-        compile_here(sql, context, declared, truncated)
+        compile_here(sql, context, declared, truncated, purpose)
     })
 }
 
@@ -68,12 +87,14 @@ fn compile_here(
     context: BindContext<'_>,
     declared: &[Option<SqlType>],
     truncated: &mut Vec<(String, String)>,
+    purpose: Purpose,
 ) -> Result<Plan> {
     split::check_memory(sql)?;
     let survey = split::survey(sql)?;
     *truncated = survey.truncated;
     let statement = statement::parse(sql)?;
     let mut compiler = Compiler::new(sql, context, declared, survey.parameters)?;
+    compiler.purpose = purpose;
     compiler.statement(&statement)
 }
 
@@ -87,6 +108,7 @@ pub(crate) struct Compiler<'a> {
     pub(crate) sink: Sink,
     /// In a routine: what is known of the statement that is compiled into it.
     pub(crate) nested: Option<Nested>,
+    pub(crate) purpose: Purpose,
 }
 
 impl<'a> Compiler<'a> {
@@ -98,7 +120,8 @@ impl<'a> Compiler<'a> {
     ) -> Result<Compiler<'a>> {
         let binder = Binder::new(sql, context, declared, parameters)?;
         let code = Code::new(binder.registers(), Rc::clone(&binder.callees));
-        Ok(Compiler { binder, code, output_hints: Vec::new(), sink: Sink::Answer, nested: None })
+        let purpose = Purpose::Run;
+        Ok(Compiler { binder, code, output_hints: Vec::new(), sink: Sink::Answer, nested: None, purpose })
     }
 
     pub(crate) fn statement(&mut self, statement: &Statement) -> Result<Plan> {
@@ -176,7 +199,12 @@ impl<'a> Compiler<'a> {
     }
 
     /// A plan of one procedure that emits the answer.
-    pub(crate) fn direct_run(&mut self, source: Arc<Procedure>, tag: Tag, explain: PlanNode) -> RunPlan {
+    pub(crate) fn direct_run(
+        &mut self,
+        source: Arc<Procedure>,
+        tag: Tag,
+        explain: Option<PlanNode>,
+    ) -> RunPlan {
         RunPlan {
             session_calls: std::mem::take(&mut self.binder.session_calls),
             source,

@@ -130,7 +130,8 @@ pub(crate) struct RunPlan {
     /// Run once for each row that comes out of the source (and stages); its parameters are the row's values.
     pub(crate) apply: Option<Arc<Procedure>>,
     pub(crate) tag: Tag,
-    pub(crate) explain: PlanNode,
+    /// Only for EXPLAIN.
+    pub(crate) explain: Option<PlanNode>,
 }
 
 /// What happens to the rows of a procedure on their way to the answer, in this order. Expressions see the parameters in the first

@@ -136,8 +136,10 @@ impl Compiler<'_> {
         instruction: impl Fn(u16, RowSlot) -> Instruction,
     ) -> Result<CompiledQuery> {
         let columns = changed.outputs.as_ref().map(|outputs| self.result_columns(outputs));
-        let explain = self.explain_levels(&changed.levels);
-        let explain = PlanNode::new(format!("{verb} on {}", changed.label)).over(explain);
+        let explain = self.explained(|compiler| {
+            PlanNode::new(format!("{verb} on {}", changed.label))
+                .over(compiler.explain_levels(&changed.levels))
+        });
         if let Some(outputs) = &changed.outputs {
             self.describe(described(outputs), is_single(&changed.levels))?;
         }
@@ -170,8 +172,10 @@ impl Compiler<'_> {
         key_columns: &[u16],
     ) -> Result<CompiledQuery> {
         let columns = changed.outputs.as_ref().map(|outputs| self.result_columns(outputs));
-        let explain =
-            PlanNode::new(format!("Update on {}", changed.label)).over(self.explain_levels(&changed.levels));
+        let explain = self.explained(|compiler| {
+            PlanNode::new(format!("Update on {}", changed.label))
+                .over(compiler.explain_levels(&changed.levels))
+        });
         let definition = changed.table.definition();
         // The second procedure gets the parameters too: they come first, the key behind them.
         let own_parameters = self.binder.finished_parameters()?;
@@ -223,7 +227,7 @@ impl Compiler<'_> {
         set: &[(u16, Expr)],
         key_columns: &[u16],
     ) -> Result<CompiledQuery> {
-        let explain = PlanNode::new(format!("Update on {}", changed.label));
+        let explain = self.explained(|_| PlanNode::new(format!("Update on {}", changed.label)));
         let spool = self.code.new_spool()?;
         self.code.push(Instruction::OpenSpool { spool });
         let row = changed.row;

@@ -6,7 +6,7 @@ use hyades_engine::procedure::ir::Direction;
 use super::access::Access;
 use super::from::{Level, Source};
 use super::select::{BoundDistinct, BoundSelect, OrderTarget};
-use super::{Compiler, shifted, unsupported};
+use super::{Compiler, Purpose, compile_for, shifted, unsupported};
 use crate::explain::{Names, PlanNode};
 use crate::plan::{Action, Plan};
 use crate::session::{Response, ResultColumn};
@@ -25,11 +25,11 @@ impl Compiler<'_> {
             return unsupported("EXPLAIN ANALYZE is not supported yet");
         }
         let declared = self.binder.parameter_types.clone();
-        let plan = super::compile(body, self.binder.context, &declared, &mut Vec::new())
+        let plan = compile_for(body, self.binder.context, &declared, &mut Vec::new(), Purpose::Explain)
             .map_err(|error| shifted(error, body_offset))?;
         let lines = |node: PlanNode| if is_json { vec![node.json_text()] } else { node.lines() };
         let action = match plan.action {
-            Action::Run(run) => Action::Explain(lines(run.explain)),
+            Action::Run(run) => Action::Explain(lines(run.explain.unwrap_or_default())),
             Action::Call(call) => Action::ExplainCall { routine: call.routine, is_json },
             _ => Action::Explain(lines(PlanNode::new("Utility Statement"))),
         };
@@ -41,6 +41,11 @@ impl Compiler<'_> {
             command: "EXPLAIN",
             is_read_only: true,
         })
+    }
+
+    /// The description of a plan, made only for EXPLAIN.
+    pub(crate) fn explained(&self, describe: impl FnOnce(&Self) -> PlanNode) -> Option<PlanNode> {
+        (self.purpose == Purpose::Explain).then(|| describe(self))
     }
 
     fn names(&self) -> Names<'_> {

@@ -48,6 +48,18 @@ pub(crate) enum Source {
     Routine(RoutineSource),
 }
 
+impl Source {
+    /// Whether an expression reads a row of it.
+    pub(crate) fn is_read_by(&self, expr: &Expr) -> bool {
+        expr::any(expr, &|part| match (self, part) {
+            (Source::Table { row, .. }, Expr::Column { row: read, .. }) => row == read,
+            (Source::Series(series), Expr::Register(read)) => series.current == *read,
+            (Source::Routine(routine), Expr::Register(read)) => routine.registers.contains(read),
+            _ => false,
+        })
+    }
+}
+
 /// A function of one's own: its rows come in these registers, one after the other.
 #[derive(Clone, Debug)]
 pub(crate) struct RoutineSource {

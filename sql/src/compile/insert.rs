@@ -301,12 +301,11 @@ impl Compiler<'_> {
         }
         let types = output_types(target);
         let source = self.finish_code("insert", types)?;
-        let child = if rows.len() > 1 {
-            PlanNode::new("Values Scan on \"*VALUES*\"")
-        } else {
-            PlanNode::new("Result")
-        };
-        Ok(self.direct_run(source, Tag::Insert, PlanNode::new(format!("Insert on {label}")).over(child)))
+        let explain = self.explained(|_| {
+            let child = if rows.len() > 1 { "Values Scan on \"*VALUES*\"" } else { "Result" };
+            PlanNode::new(format!("Insert on {label}")).over(PlanNode::new(child))
+        });
+        Ok(self.direct_run(source, Tag::Insert, explain))
     }
 
     /// Inserts one row and answers it; goes to `next` when there is nothing to do.
@@ -407,7 +406,9 @@ impl Compiler<'_> {
         if reads_target || !is_simple {
             return self.collect_then_insert(&target, bound, &columns, label);
         }
-        let child = self.explain_select(&bound, true);
+        let explain = self.explained(|compiler| {
+            PlanNode::new(format!("Insert on {label}")).over(compiler.explain_select(&bound, true))
+        });
         if let Some(outputs) = &target.outputs {
             self.describe(described(outputs), false)?;
         }
@@ -423,7 +424,7 @@ impl Compiler<'_> {
         })?;
         self.code.place(end);
         let source = self.finish_code("insert", output_types(&target))?;
-        Ok(self.direct_run(source, Tag::Insert, PlanNode::new(format!("Insert on {label}")).over(child)))
+        Ok(self.direct_run(source, Tag::Insert, explain))
     }
 
     fn collect_then_insert(
@@ -441,7 +442,7 @@ impl Compiler<'_> {
         let apply = self.insert_of_row(target, columns, types)?;
         run.apply = Some(apply);
         run.tag = Tag::Insert;
-        run.explain = PlanNode::new(format!("Insert on {label}")).over(run.explain);
+        run.explain = run.explain.map(|child| PlanNode::new(format!("Insert on {label}")).over(child));
         Ok(run)
     }
 
@@ -471,7 +472,8 @@ impl Compiler<'_> {
             compiler.insert_one(target, table, values, next)
         })?;
         let source = self.finish_code("insert", Vec::new())?;
-        Ok(self.direct_run(source, Tag::Insert, PlanNode::new(format!("Insert on {label}"))))
+        let explain = self.explained(|_| PlanNode::new(format!("Insert on {label}")));
+        Ok(self.direct_run(source, Tag::Insert, explain))
     }
 
     /// A procedure that inserts the row given as its parameters.

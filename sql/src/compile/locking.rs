@@ -102,7 +102,7 @@ impl Compiler<'_> {
 
     /// The answer's rows are locked and looked at again in their order; see the module head. Only over one table that has a key.
     pub(super) fn skipping_select(&mut self, bound: &BoundSelect) -> Result<RunPlan> {
-        let explain = self.explain_select(bound, false);
+        let explain = self.explained(|compiler| compiler.explain_select(bound, false));
         let [level] = bound.levels.as_slice() else {
             return self.binder.unsupported("SKIP LOCKED in a join that sorts is", Place::Unknown);
         };

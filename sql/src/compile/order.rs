@@ -12,13 +12,16 @@ use hyades_engine::procedure::ir::{Expr, Register, RowSlot};
 
 use super::access::{self, Choice};
 use super::from::{Item, Level, Source};
-use crate::expr;
 
 /// What it takes to look at an item, as work of a guest.
 const UNITS_PER_ITEM: usize = 2;
 
 /// Orders the items into loops and gives each condition to the first loop that can check it. Conditions that read no item come back.
 pub(crate) fn levels(items: Vec<Item>, conditions: Vec<Expr>) -> Result<(Vec<Level>, Vec<Expr>)> {
+    let items = match <[Item; 1]>::try_from(items) {
+        Ok([only]) => return Ok(single(only, conditions)),
+        Err(several) => several,
+    };
     let mut order = Order::new(items, conditions);
     let mut levels = Vec::with_capacity(order.items.len());
     while let Some(next) = order.pick() {
@@ -26,6 +29,32 @@ pub(crate) fn levels(items: Vec<Item>, conditions: Vec<Expr>) -> Result<(Vec<Lev
         levels.extend(order.place(next));
     }
     Ok((levels, order.constant))
+}
+
+/// The same over one item, which is most of what applications ask.
+fn single(item: Item, conditions: Vec<Expr>) -> (Vec<Level>, Vec<Expr>) {
+    let (own, constant) = conditions.into_iter().partition(|condition| item.source.is_read_by(condition));
+    let known = |source: &Source, value: &Expr| !source.is_read_by(value);
+    (vec![level(item, own, known)], constant)
+}
+
+/// Makes an item a loop that checks these conditions. `is_known`: the value reads neither the item nor one whose loop comes later.
+fn level(item: Item, own: Vec<Expr>, is_known: impl Fn(&Source, &Expr) -> bool) -> Level {
+    let Item { source, left_join, intent, label, .. } = item;
+    let is_left_join = left_join.is_some();
+    let (conditions, after) = match left_join {
+        Some(on) => (on, own),
+        None => (own, Vec::new()),
+    };
+    let choice = choice(&source, &conditions, &|value| is_known(&source, value));
+    Level { source, choice, is_left_join, after, intent, is_kept: true, label }
+}
+
+fn choice(source: &Source, conditions: &[Expr], is_known: &dyn Fn(&Expr) -> bool) -> Choice {
+    match source {
+        Source::Table { table, row } => access::choose(table, *row, conditions, is_known),
+        _ => access::unsteered(conditions),
+    }
 }
 
 /// A condition that no loop has taken yet.
@@ -117,9 +146,6 @@ impl Order {
 
     /// The item to loop over next.
     fn pick(&mut self) -> Option<usize> {
-        if let [only] = self.items.as_slice() {
-            return only.is_some().then_some(0);
-        }
         let remaining: Vec<(usize, &Item)> =
             self.items.iter().enumerate().filter_map(|(at, item)| Some((at, item.as_ref()?))).collect();
         let first = remaining.first()?.0;
@@ -144,7 +170,9 @@ impl Order {
         }
         let own: Vec<Expr> =
             self.checkable(number).filter_map(|at| self.pending[at].condition.clone()).collect();
-        let rank = self.items[number].as_ref().map_or(0, |item| self.choice(item, &own).rank());
+        let rank = self.items[number]
+            .as_ref()
+            .map_or(0, |item| choice(&item.source, &own, &|value| self.is_known(&item.source, value)).rank());
         self.ranks[number] = Some(rank);
         rank
     }
@@ -154,19 +182,14 @@ impl Order {
         self.readers[number].iter().copied().filter(|at| self.pending[*at].unplaced == 1)
     }
 
-    fn choice(&self, item: &Item, conditions: &[Expr]) -> Choice {
-        let Source::Table { table, row } = &item.source else { return access::unsteered(conditions) };
-        // The item itself has no loop yet.
-        let is_known = |value: &Expr| {
-            let mut is_known = true;
-            self.for_each_read(value, &mut |read| is_known &= self.items[read].is_none());
-            is_known
-        };
-        let reads_itself = |value: &Expr| expr::reads(value, *row, &[]);
-        access::choose(table, *row, conditions, &|value| !reads_itself(value) && is_known(value))
+    /// Whether the value reads neither this relation, which has no loop yet, nor another that has none.
+    fn is_known(&self, source: &Source, value: &Expr) -> bool {
+        let mut is_known = !source.is_read_by(value);
+        self.for_each_read(value, &mut |read| is_known &= self.items[read].is_none());
+        is_known
     }
 
-    /// Makes an item a loop: takes the conditions it can check and chooses its access.
+    /// Makes an item a loop, with the conditions it can check.
     fn place(&mut self, number: usize) -> Option<Level> {
         let own: Vec<usize> = self.checkable(number).collect();
         let own: Vec<Expr> = own.into_iter().filter_map(|at| self.pending[at].condition.take()).collect();
@@ -175,21 +198,6 @@ impl Order {
             self.pending[at].reads.iter().for_each(|item| self.ranks[*item] = None);
         }
         let item = self.items[number].take()?;
-        let is_left_join = item.left_join.is_some();
-        let (conditions, after) = match item.left_join.clone() {
-            Some(on) => (on, own),
-            None => (own, Vec::new()),
-        };
-        let choice = self.choice(&item, &conditions);
-        let intent = item.intent;
-        Some(Level {
-            source: item.source,
-            choice,
-            is_left_join,
-            after,
-            intent,
-            is_kept: true,
-            label: item.label,
-        })
+        Some(level(item, own, |source, value| self.is_known(source, value)))
     }
 }

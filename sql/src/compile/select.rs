@@ -16,6 +16,7 @@ use super::{CompiledQuery, Compiler, order};
 use crate::bind::aggregate::AggregateMode;
 use crate::bind::scope::fold;
 use crate::bind::{Bound, Place};
+use crate::explain::PlanNode;
 use crate::plan::Tag;
 use crate::statement::locking::{name_of, unpack};
 
@@ -97,7 +98,7 @@ impl Compiler<'_> {
 
     /// The procedure emits the answer.
     fn direct_select(&mut self, bound: BoundSelect) -> Result<crate::plan::RunPlan> {
-        let explain = self.explain_select(&bound, true);
+        let explain = self.explained(|compiler| compiler.explain_select(&bound, true));
         let types: Vec<SqlType> = bound.outputs.iter().map(|output| output.sql_type).collect();
         let values: Vec<Expr> = bound.outputs.iter().map(|output| output.expr.clone()).collect();
         self.describe(described(&bound.outputs), is_single(&bound.levels))?;
@@ -216,7 +217,7 @@ impl Compiler<'_> {
             })
             .collect();
         let source = self.finish_code("values", types)?;
-        let explain = crate::explain::PlanNode::new("Values Scan on \"*VALUES*\"");
+        let explain = self.explained(|_| PlanNode::new("Values Scan on \"*VALUES*\""));
         let run = self.direct_run(source, Tag::Select, explain);
         Ok(CompiledQuery { run, columns: Some(columns) })
     }

@@ -39,7 +39,7 @@ impl Carried {
 
 impl Compiler<'_> {
     pub(crate) fn staged_select(&mut self, mut bound: BoundSelect) -> Result<RunPlan> {
-        let explain = self.explain_select(&bound, false);
+        let explain = self.explained(|compiler| compiler.explain_select(&bound, false));
         let aggregates = std::mem::take(&mut self.binder.aggregates);
         let is_grouped = bound.is_grouped(aggregates.len());
         let group = if is_grouped { Some(self.group_keys(&mut bound)?) } else { None };

@@ -111,15 +111,26 @@ fn with_parser<T>(
 
 /// Strings with nothing but blanks and a line break between them are one string, as the standard has it. Names are cut at
 /// their greatest length.
-fn join_strings(sql: &str, tokens: Vec<TokenWithSpan>) -> Vec<TokenWithSpan> {
+fn join_strings(sql: &str, mut tokens: Vec<TokenWithSpan>) -> Vec<TokenWithSpan> {
+    let (mut strings, mut lines) = (0, 0);
+    for token in &mut tokens {
+        match &mut token.token {
+            Token::Word(word) => {
+                truncate_name(&mut word.value);
+            }
+            Token::SingleQuotedString(_) => strings += 1,
+            Token::Whitespace(Whitespace::Newline | Whitespace::SingleLineComment { .. }) => lines += 1,
+            _ => {}
+        }
+    }
+    if strings == 0 || lines == 0 {
+        return tokens;
+    }
     let mut joined: Vec<TokenWithSpan> = Vec::with_capacity(tokens.len());
     // Where the last token that is no blank stands in `joined`, and whether a line has ended behind it.
     let mut last: Option<usize> = None;
     let mut is_new_line = false;
-    for mut token in tokens {
-        if let Token::Word(word) = &mut token.token {
-            truncate_name(&mut word.value);
-        }
+    for token in tokens {
         match &token.token {
             Token::Whitespace(Whitespace::Newline | Whitespace::SingleLineComment { .. }) => {
                 is_new_line = true;

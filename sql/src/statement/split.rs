@@ -82,6 +82,10 @@ pub(crate) struct Survey {
 
 /// Looks over a statement once: finds the largest parameter and refuses what would exhaust a stack.
 pub(crate) fn survey(sql: &str) -> Result<Survey> {
+    if is_plain(sql) { Ok(Survey::default()) } else { survey_tokens(sql) }
+}
+
+fn survey_tokens(sql: &str) -> Result<Survey> {
     let mut lexer = Lexer::new(sql);
     let mut result = Survey::default();
     // Operators seen since the last comma, for each open parenthesis.
@@ -132,6 +136,51 @@ pub(crate) fn survey(sql: &str) -> Result<Survey> {
             _ => {}
         }
     }
+}
+
+/// Longest text that [`is_plain`] looks at.
+const LONGEST_PLAIN_BYTES: usize = 500;
+/// Shorter words are no names that must be cut, and not enough of them to nest calls by words alone.
+const LONGEST_PLAIN_WORD: usize = 63;
+
+/// Whether a look at the bytes shows that the tokens are well-formed and hold nothing of interest: a short text of words, numbers,
+/// blanks and operators, with few parentheses and dots, as most statements of applications are.
+fn is_plain(sql: &str) -> bool {
+    if sql.len() > LONGEST_PLAIN_BYTES {
+        return false;
+    }
+    let (mut word, mut is_number, mut eights, mut opened, mut dots, mut last) = (0, false, 0, 0, 0, b' ');
+    for byte in sql.bytes().chain([b' ']) {
+        match byte {
+            b'0'..=b'9' => {
+                is_number |= word == 0;
+                word += 1;
+            }
+            // Letters behind digits are junk, an exponent or a number of another base.
+            b'a'..=b'z' | b'A'..=b'Z' | b'_' if is_number => return false,
+            b'a'..=b'z' | b'A'..=b'Z' | b'_' => word += 1,
+            _ => {
+                // The words that nest without parentheses have eight letters.
+                eights += usize::from(word == COSTLY_NAMES[0].len());
+                if word > LONGEST_PLAIN_WORD {
+                    return false;
+                }
+                word = 0;
+                // What stands behind a number's dot belongs to it.
+                is_number &= byte == b'.';
+                match byte {
+                    b' ' | b'\n' | b',' | b';' | b'=' | b'<' | b'>' | b'+' | b')' => {}
+                    b'(' => opened += 1,
+                    b'.' => dots += 1,
+                    b'-' if last != b'-' => {}
+                    b'*' if last != b'/' => {}
+                    _ => return false,
+                }
+            }
+        }
+        last = byte;
+    }
+    opened <= DEEPEST_COSTLY && eights <= DEEPEST_COSTLY && dots <= MOST_DOTS
 }
 
 /// How deep calls may nest that sqlparser reads twice on every level.
@@ -188,4 +237,40 @@ fn count(chains: &mut [usize], resets: bool) -> Result<()> {
 pub(crate) fn too_deep() -> Error {
     Error::input(sqlstate::STATEMENT_TOO_COMPLEX, "stack depth limit exceeded")
         .with_hint("Write the expression with fewer operators, or nest it less deeply.")
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    proptest! {
+        #[test]
+        fn texts_are_plain_only_without_findings(
+            pieces in proptest::collection::vec(
+                prop_oneof![
+                    "[a-z0-9_$'\"./*(),;=<>+ \n-]{1,3}",
+                    Just("interval ".to_owned()),
+                    Just("position(".to_owned()),
+                    Just("a_name_".repeat(9)),
+                    Just("1e5".to_owned()),
+                ],
+                0..40,
+            ),
+        ) {
+            let text = pieces.concat();
+            if is_plain(&text) {
+                prop_assert_eq!(survey_tokens(&text).ok(), Some(Survey::default()));
+            }
+        }
+    }
+
+    #[test]
+    fn statements_of_applications_are_plain() {
+        assert!(is_plain("SELECT abalance FROM pgbench_accounts WHERE aid = 12345;"));
+        assert!(is_plain("UPDATE t SET a = a + -17, b = 2 * (b - 1) WHERE t.id >= 3"));
+        assert!(!is_plain("select 123abc"));
+        assert!(!is_plain("select 1 -- one"));
+    }
 }
