@@ -7,7 +7,7 @@ use std::time::Instant;
 
 use anyhow::{Context, Result};
 use hyades_bench::cost::Calls;
-use hyades_engine::memory::Counted;
+use hyades_types::memory::Counted;
 
 #[global_allocator]
 static ALLOCATOR: Counted<mimalloc::MiMalloc> = Counted(mimalloc::MiMalloc);

@@ -5,17 +5,18 @@
 
 use std::sync::Arc;
 
-use hyades_engine::catalog::{
-    CatalogChange, ColumnDefinition, IndexKind, PrimaryKey, TableDefinition, TableName,
-};
 use hyades_engine::db::Engine;
-use hyades_engine::error::{Error, Result, sqlstate};
 use hyades_engine::procedure::frame::Frame;
 use hyades_engine::procedure::ir::{
-    BinaryOperator, Direction, Expr, Instruction, Intent, Procedure, ScanBound, ScanRange, TableReference,
+    Direction, Expr, Instruction, Intent, Procedure, ScanBound, ScanRange, TableReference,
 };
 use hyades_engine::storage::table::Table;
-use hyades_engine::value::{SqlType, Value};
+use hyades_types::definition::{
+    CatalogChange, ColumnDefinition, IndexKind, PrimaryKey, TableDefinition, TableName,
+};
+use hyades_types::error::{Error, Result, sqlstate};
+use hyades_types::operator::BinaryOperator;
+use hyades_types::value::{SqlType, Value};
 
 use crate::client::{self, Client};
 

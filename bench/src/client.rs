@@ -4,11 +4,12 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 
 use hyades_engine::db::{Engine, Flow, Interrupt, Worker};
-use hyades_engine::error::{Error, Result};
 use hyades_engine::log::durable::Durability;
-use hyades_engine::procedure::frame::{Environment, Frame, RowSink};
+use hyades_engine::procedure::frame::{Frame, RowSink};
 use hyades_engine::procedure::ir::Procedure;
-use hyades_engine::value::Value;
+use hyades_types::environment::Environment;
+use hyades_types::error::{Error, Result};
+use hyades_types::value::Value;
 
 /// Repeats a call until it no longer has to wait.
 fn until_done<T>(mut call: impl FnMut() -> Flow<T>) -> Result<T> {

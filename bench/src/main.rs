@@ -8,10 +8,10 @@ use std::time::Duration;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use hyades_bench::{accounts, replay, transfer};
-use hyades_engine::catalog::IndexKind;
 use hyades_engine::config::{Config, ProtocolKind};
 use hyades_engine::db;
-use hyades_engine::error::Result;
+use hyades_types::definition::IndexKind;
+use hyades_types::error::Result;
 use serde_json::json;
 
 #[global_allocator]

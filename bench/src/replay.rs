@@ -1,9 +1,9 @@
 //! Measuring a restart: a bank is filled and worked on, closed, opened again, and must hold the same.
 
-use hyades_engine::catalog::IndexKind;
 use hyades_engine::config::Config;
 use hyades_engine::db;
-use hyades_engine::error::Result;
+use hyades_types::definition::IndexKind;
+use hyades_types::error::Result;
 
 use crate::accounts::{self, Audit};
 use crate::transfer::{self, Until};

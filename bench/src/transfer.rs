@@ -4,10 +4,10 @@ use std::sync::{Arc, Barrier};
 use std::time::{Duration, Instant};
 
 use hyades_engine::db::Engine;
-use hyades_engine::error::{Error, Result, sqlstate};
 use hyades_engine::procedure::frame::Frame;
 use hyades_engine::procedure::ir::Procedure;
-use hyades_engine::value::Value;
+use hyades_types::error::{Error, Result, sqlstate};
+use hyades_types::value::Value;
 use rand::rngs::SmallRng;
 use rand::{RngExt, SeedableRng};
 

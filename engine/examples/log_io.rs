@@ -113,7 +113,7 @@ fn time_writes(path: &Path, method: Method, bytes: usize) -> io::Result<Vec<Dura
 const WORKERS: usize = 2;
 const OPERATION_BYTES: usize = 120;
 
-fn measure_logs(directory: &Path) -> hyades_engine::Result<()> {
+fn measure_logs(directory: &Path) -> hyades_types::Result<()> {
     println!("{:<24} {:>12} {:>12}", "protocol", "durable/s", "bytes/txn");
     for (protocol, logs) in [
         (ProtocolKind::Serial, 1),
@@ -140,7 +140,7 @@ fn measure_logs(directory: &Path) -> hyades_engine::Result<()> {
 
 /// Two workers append transfers of two private tuples as fast as the buffers take them; the clock stops when all are
 /// durable.
-fn drive<P: Protocol>(name: &str, logs: Arc<Logs>, protocol: P) -> hyades_engine::Result<()> {
+fn drive<P: Protocol>(name: &str, logs: Arc<Logs>, protocol: P) -> hyades_types::Result<()> {
     let done = AtomicU64::new(0);
     let start = Instant::now();
     std::thread::scope(|scope| {
@@ -159,7 +159,7 @@ fn drive<P: Protocol>(name: &str, logs: Arc<Logs>, protocol: P) -> hyades_engine
     Ok(())
 }
 
-fn run_worker<P: Protocol>(protocol: &P, worker: usize, done: &AtomicU64) -> hyades_engine::Result<()> {
+fn run_worker<P: Protocol>(protocol: &P, worker: usize, done: &AtomicU64) -> hyades_types::Result<()> {
     const TUPLES: usize = 1000;
     let mut tuples: Vec<P::TupleMeta> = (0..TUPLES).map(|_| protocol.new_tuple_meta()).collect();
     let mut dependencies = protocol.new_dependencies();
@@ -197,7 +197,7 @@ fn run_worker<P: Protocol>(protocol: &P, worker: usize, done: &AtomicU64) -> hya
 }
 
 /// One client that waits for each of its commits.
-fn lone_commits(directory: &Path) -> hyades_engine::Result<()> {
+fn lone_commits(directory: &Path) -> hyades_types::Result<()> {
     let data = directory.join("log_io.data");
     let mut manifest = Manifest::create();
     let taurus = Taurus::new(Logs::start(&Config::new(&data), &mut manifest)?);

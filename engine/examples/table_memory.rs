@@ -11,11 +11,13 @@ use std::process::Command;
 use std::time::Duration;
 
 use crossbeam_epoch::pin;
-use hyades_engine::catalog::{ColumnDefinition, IndexKind, PrimaryKey, TableDefinition, TableId, TableName};
 use hyades_engine::storage::scan_batch::{ScanBatch, ScanDirection};
 use hyades_engine::storage::table::Table;
-use hyades_engine::value::key::KeyLayout;
-use hyades_engine::value::{SqlType, Value};
+use hyades_types::definition::{
+    ColumnDefinition, IndexKind, PrimaryKey, TableDefinition, TableId, TableName,
+};
+use hyades_types::key::KeyLayout;
+use hyades_types::value::{SqlType, Value};
 
 /// aid, bid, abalance and the 84 characters of filler.
 const USER_BYTES: usize = 96;

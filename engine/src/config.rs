@@ -3,9 +3,10 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use hyades_types::error::FatalError;
+use hyades_types::memory::Limits;
+
 use crate::disk::{Disk, RealDisk};
-use crate::error::FatalError;
-use crate::memory::Limits;
 use crate::procedure::routine::RoutineCompiler;
 
 /// The logging protocol (`--protocol`).
@@ -57,7 +58,7 @@ pub struct Config {
     /// Workers that replay; 0 means one for each core.
     pub recovery_workers: usize,
     pub recovery_mode: RecoveryMode,
-    /// How much memory there is. Needs the program's allocator to be [`crate::memory::Counted`].
+    /// How much memory there is. Needs the program's allocator to be [`hyades_types::memory::Counted`].
     pub memory: Limits,
     /// The only door to files.
     pub disk: Arc<dyn Disk>,

@@ -9,21 +9,23 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
+use hyades_types::definition::{CatalogChange, RoutineId, TableId, TableName};
+use hyades_types::environment::Environment;
+use hyades_types::error::{Error, Result, sqlstate};
+use hyades_types::memory::Limits;
+use hyades_types::value::Value;
 use parking_lot::Mutex;
 
-use crate::catalog::{CatalogChange, RoutineId, TableId, TableName};
 use crate::config::{Config, ProtocolKind};
 use crate::disk::{SECTOR_BYTES, restrict};
-use crate::error::{Error, Result, sqlstate};
 use crate::local_arc::LocalArc;
 use crate::log::durable::{Durability, DurableWatch};
 use crate::log::manifest::{check_configuration, lock_data_directory};
 use crate::log::record::MAX_LOGS;
 use crate::log::{BACKLOG_BYTES, Logs};
 use crate::lsn::Lsn;
-use crate::memory::Limits;
 use crate::mutant::{self, Mutant};
-use crate::procedure::frame::{Environment, Frame, RowSink};
+use crate::procedure::frame::{Frame, RowSink};
 use crate::procedure::interpret;
 use crate::procedure::ir::Procedure;
 use crate::procedure::routine::RoutineCompiler;
@@ -37,7 +39,6 @@ use crate::storage::routine::Routine;
 use crate::storage::table::Table;
 use crate::txn::Transaction;
 use crate::txn::two_phase_locking::{Purger, TwoPhaseLocking};
-use crate::value::Value;
 
 mod call;
 mod copy;

@@ -20,7 +20,7 @@ mod tests;
 use std::io;
 use std::path::Path;
 
-use crate::error::{Error, Result};
+use hyades_types::error::{Error, Result};
 
 pub use aligned::AlignedBuffer;
 pub use memory::MemoryDisk;

@@ -14,10 +14,11 @@ use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use crate::catalog::{CatalogChange, RoutineDefinition, RoutineId, TableDefinition, TableId};
+use hyades_types::definition::{CatalogChange, RoutineDefinition, RoutineId, TableDefinition, TableId};
+use hyades_types::error::{Error, Result, sqlstate};
+
 use crate::config::ProtocolKind;
 use crate::disk::{Disk, RealDisk};
-use crate::error::{Error, Result, sqlstate};
 use crate::log::manifest::{Incarnation, Manifest};
 use crate::log::record::{Commit, Malformed, Operation, Operations, RecordBody};
 use crate::log::store::{Chunk, LogEnd, LogReader, parse_segment_name};

@@ -33,14 +33,13 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::thread::JoinHandle;
 
-use crossbeam_utils::CachePadded;
-use parking_lot::Mutex;
-
-pub use append::{Append, AppendProgress};
 use buffer::{LogBuffer, LogBufferReader};
+use crossbeam_utils::CachePadded;
 use durable::DurableWatch;
+use hyades_types::error::{Error, FatalError, Result, sqlstate};
 use logger::Logger;
 use manifest::Manifest;
+use parking_lot::Mutex;
 use preparer::Preparer;
 use store::segment::SegmentSupply;
 use store::trim::trim_log;
@@ -48,10 +47,11 @@ use store::writer::FileLogStore;
 
 use crate::config::{Config, OnFailure};
 use crate::disk::Disk;
-use crate::error::{Error, FatalError, Result, sqlstate};
 use crate::lsn::{Lsn, LsnVector};
 use crate::mutant::{self, Mutant};
 use crate::sync::{AtomicBool, AtomicU64, Ordering};
+
+pub use append::{Append, AppendProgress};
 
 /// From this much on a worker lets its logger run.
 pub(crate) const BACKLOG_BYTES: u64 = 32 << 10;

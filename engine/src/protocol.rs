@@ -15,7 +15,8 @@ pub mod none;
 pub mod serial;
 pub mod taurus;
 
-use crate::error::Result;
+use hyades_types::error::Result;
+
 use crate::local_arc::LocalArc;
 use crate::log::durable::{Durability, DurableWatch};
 use crate::lsn::Lsn;

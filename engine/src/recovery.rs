@@ -35,17 +35,17 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Instant;
 
-use crate::config::{Config, ProtocolKind};
-use crate::error::{Error, Result, sqlstate};
-use crate::log::manifest::{Incarnation, Manifest};
-use crate::log::store::{LogReader, parse_segment_name};
-use crate::lsn::{Lsn, LsnVector};
-use crate::storage::catalog::Catalog;
+use hyades_types::error::{Error, Result, sqlstate};
 
 use self::log_source::{LogSource, SourceOptions};
 use self::replay::Installer;
 use self::schedule::{Replay, Replayed, ScheduleOptions};
 use self::scope::Scope;
+use crate::config::{Config, ProtocolKind};
+use crate::log::manifest::{Incarnation, Manifest};
+use crate::log::store::{LogReader, parse_segment_name};
+use crate::lsn::{Lsn, LsnVector};
+use crate::storage::catalog::Catalog;
 
 pub use self::cut::LogTail;
 pub use self::verify::{state_hash, tables_hash};

@@ -15,8 +15,8 @@
 use std::sync::Arc;
 
 use crossbeam_epoch::Guard;
+use hyades_types::definition::{CatalogChange, RoutineId, TableId};
 
-use crate::catalog::{CatalogChange, RoutineId, TableId};
 use crate::procedure::ir::Procedure;
 use crate::protocol::Protocol;
 use crate::storage::catalog::CatalogView;
@@ -142,11 +142,11 @@ pub enum Interrupt {
     /// Await the ticket, then make the same call again.
     Wait(Ticket),
     /// The transaction must be rolled back (or to a savepoint).
-    Failed(crate::Error),
+    Failed(hyades_types::Error),
 }
 
-impl From<crate::Error> for Interrupt {
-    fn from(error: crate::Error) -> Interrupt {
+impl From<hyades_types::Error> for Interrupt {
+    fn from(error: hyades_types::Error) -> Interrupt {
         Interrupt::Failed(error)
     }
 }

@@ -5,7 +5,7 @@
 use std::alloc::System;
 use std::sync::{Arc, Barrier};
 
-use hyades_engine::memory::{Account, Counted, Limits, check, in_database, spent, total_bytes};
+use hyades_types::memory::{Account, Counted, Limits, check, in_database, spent, total_bytes};
 
 #[global_allocator]
 static ALLOCATOR: Counted<System> = Counted(System);

@@ -39,11 +39,11 @@ fn rows(expected: &[(i64, i64)]) -> BTreeMap<i64, i64> {
 }
 
 /// What is found when everything unsynced is lost.
-fn after_power_cut(written: &HandWritten) -> hyades_engine::Result<Found> {
+fn after_power_cut(written: &HandWritten) -> hyades_types::Result<Found> {
     HandWritten::recover(&written.disk.after(PowerCut::LoseUnsynced))
 }
 
-fn refused(result: hyades_engine::Result<Found>) -> String {
+fn refused(result: hyades_types::Result<Found>) -> String {
     match result {
         Ok(found) => panic!("accepted, with rows {:?}", found.rows),
         Err(error) => error.to_string(),

@@ -3,17 +3,17 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use hyades_engine::catalog::{
+use hyades_engine::config::{Config, ProtocolKind};
+use hyades_engine::db::{Engine, Flow, Interrupt, Worker, open};
+use hyades_engine::procedure::ir::{Instruction, Procedure, Replayability};
+use hyades_engine::procedure::routine::{CatalogView, RoutineCompiler};
+use hyades_sim::disk::SimulatedDisk;
+use hyades_types::definition::{
     CatalogChange, ParameterMode, Returns, RoutineDefinition, RoutineId, RoutineKind, RoutineParameter,
     TableName,
 };
-use hyades_engine::config::{Config, ProtocolKind};
-use hyades_engine::db::{Engine, Flow, Interrupt, Worker, open};
-use hyades_engine::error::{Abort, Error, Result, sqlstate};
-use hyades_engine::procedure::ir::{Instruction, Procedure, Replayability};
-use hyades_engine::procedure::routine::{CatalogView, RoutineCompiler};
-use hyades_engine::value::SqlType;
-use hyades_sim::disk::SimulatedDisk;
+use hyades_types::error::{Abort, Error, Result, sqlstate};
+use hyades_types::value::SqlType;
 
 /// Compiles every source to an empty procedure, and counts.
 #[derive(Default)]

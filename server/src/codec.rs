@@ -29,7 +29,7 @@ use std::fmt;
 /// The stream cannot be cut into messages any more: report and close.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FrameError {
-    pub state: hyades::engine::error::SqlState,
+    pub state: hyades::types::error::SqlState,
     pub message: String,
 }
 

@@ -41,8 +41,8 @@ use std::io;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
-use hyades::engine::memory::Account;
 use hyades::session::{SessionOptions, TransactionStatus};
+use hyades::types::memory::Account;
 use hyades::{Database, Error, Session, sqlstate};
 use jiff::tz::TimeZone;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
@@ -559,7 +559,7 @@ impl<'a> Connection<'a> {
 
 #[cfg(test)]
 mod tests {
-    use hyades::engine::memory::Limits;
+    use hyades::types::memory::Limits;
 
     use super::*;
 

@@ -115,8 +115,8 @@ impl From<Sentence> for Failure {
     }
 }
 
-impl From<hyades_engine::Error> for Failure {
-    fn from(error: hyades_engine::Error) -> Failure {
+impl From<hyades_types::Error> for Failure {
+    fn from(error: hyades_types::Error) -> Failure {
         Failure::Sentence(error.to_string())
     }
 }

@@ -7,7 +7,7 @@ use std::io::{BufRead, IsTerminal};
 use std::process::ExitCode;
 
 use clap::Parser;
-use hyades::engine::memory::Counted;
+use hyades::types::memory::Counted;
 use hyades_server::scram::Verifier;
 use hyades_server::serve::{Ended, Sentence};
 use hyades_server::{log_command, logging, recover_command, serve};

@@ -9,7 +9,7 @@
 use std::ffi::c_long;
 use std::path::Path;
 
-use hyades::engine::memory::Limits;
+use hyades::types::memory::Limits;
 
 const MIB: usize = 1 << 20;
 /// What the allocator cuts from one of its areas, not from the operating system.

@@ -11,8 +11,8 @@ use std::sync::atomic::{AtomicBool, AtomicI32, AtomicU8, Ordering};
 use std::sync::{Arc, OnceLock};
 
 use hyades::Error;
-use hyades::engine::error::FatalError;
-use hyades::engine::guest::{Stop, StopRequest};
+use hyades::types::error::FatalError;
+use hyades::types::guest::{Stop, StopRequest};
 use parking_lot::Mutex;
 use tokio::sync::{Notify, Semaphore};
 

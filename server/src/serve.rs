@@ -30,10 +30,10 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
-use hyades::engine::error::FatalError;
 use hyades::engine::inspect::Inspection;
-use hyades::engine::memory;
 use hyades::engine::recovery::RecoveryReport;
+use hyades::types::error::FatalError;
+use hyades::types::memory;
 use hyades::{Config, Database, sqlstate};
 use rustix::io::Errno;
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};

@@ -6,20 +6,22 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use hyades_engine::catalog::{
-    CatalogChange, ColumnDefinition, IndexKind, PrimaryKey, TableDefinition, TableName,
-};
 use hyades_engine::db::{Engine, Flow, Interrupt, Logging, LoggingChoice, Savepoint, Worker};
-use hyades_engine::error::{Abort, sqlstate};
 use hyades_engine::log::durable::Durability;
-use hyades_engine::procedure::frame::{Environment, Frame, RowSink};
+use hyades_engine::procedure::frame::{Frame, RowSink};
 use hyades_engine::procedure::ir::{
-    BinaryOperator, Direction, Expr, Impatience, Instruction, Intent, Procedure, ScanBound, ScanRange,
-    Strength, TableReference,
+    Direction, Expr, Impatience, Instruction, Intent, Procedure, ScanBound, ScanRange, Strength,
+    TableReference,
 };
 use hyades_engine::storage::table::Table;
-use hyades_engine::value::{SqlType, Value};
-use hyades_engine::{Error, Result};
+use hyades_types::definition::{
+    CatalogChange, ColumnDefinition, IndexKind, PrimaryKey, TableDefinition, TableName,
+};
+use hyades_types::environment::Environment;
+use hyades_types::error::{Abort, sqlstate};
+use hyades_types::operator::BinaryOperator;
+use hyades_types::value::{SqlType, Value};
+use hyades_types::{Error, Result};
 
 /// A table `(key bigint primary key, value <type>)`.
 fn definition(name: &str, value: SqlType, index: IndexKind) -> TableDefinition {

@@ -16,14 +16,14 @@ use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-use hyades_engine::Result;
-use hyades_engine::catalog::{IndexKind, TableName};
 use hyades_engine::config::{Config, ProtocolKind};
 use hyades_engine::db::{Engine, Logging, LoggingChoice, open};
 use hyades_engine::log::durable::Durability;
 use hyades_engine::recovery::{recover, state_hash};
 use hyades_engine::storage::catalog::Catalog;
-use hyades_engine::value::Value;
+use hyades_types::Result;
+use hyades_types::definition::{IndexKind, TableName};
+use hyades_types::value::Value;
 use rand::rngs::StdRng;
 use rand::{RngExt, SeedableRng};
 
@@ -322,7 +322,7 @@ pub fn live_and_kill(
     range: Range<usize>,
     seed: u64,
 ) -> std::result::Result<(SimulatedDisk, BTreeSet<usize>), String> {
-    let as_text = |error: hyades_engine::Error| error.to_string();
+    let as_text = |error: hyades_types::Error| error.to_string();
     let engine = scenario.open(disk).map_err(as_text)?;
     let mut life = Life::begin_with(&*engine, seed, scenario.calls).map_err(as_text)?;
     life.run(script, range).map_err(as_text)?;

@@ -5,8 +5,8 @@
 
 use std::path::Path;
 
-use hyades_engine::catalog::IndexKind;
 use hyades_engine::db::Interrupt;
+use hyades_types::definition::IndexKind;
 
 use crate::client::{Client, create_tables};
 use crate::crash::{DATA, Scenario};
@@ -23,7 +23,7 @@ fn fill(client: &mut Client, letter: char, rows: u64) -> Result<(), String> {
 /// `first` rows are written and their COMMIT given up, `second` rows of another letter are committed instead. The error says what a crash
 /// then leaves that is anything else.
 pub fn commit_instead(scenario: Scenario, first: u64, second: u64) -> Result<(), String> {
-    let as_text = |error: hyades_engine::Error| error.to_string();
+    let as_text = |error: hyades_types::Error| error.to_string();
     let disk = SimulatedDisk::new(first);
     let engine = scenario.open(&disk).map_err(as_text)?;
     create_tables(&*engine, IndexKind::Ordered).map_err(as_text)?;

@@ -9,10 +9,6 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, LazyLock};
 
-use hyades_engine::Result;
-use hyades_engine::catalog::{
-    CatalogChange, ColumnDefinition, IndexKind, PrimaryKey, TableDefinition, TableId, TableName,
-};
 use hyades_engine::config::{Config, ProtocolKind};
 use hyades_engine::disk::{Disk, File, SECTOR_BYTES};
 use hyades_engine::log::manifest::{Incarnation, Manifest};
@@ -24,7 +20,11 @@ use hyades_engine::log::store::{LogIdentity, segment_path};
 use hyades_engine::recovery::{Recovered, recover};
 use hyades_engine::storage::catalog::Catalog;
 use hyades_engine::storage::table::{Table, TableState};
-use hyades_engine::value::{SqlType, Value};
+use hyades_types::Result;
+use hyades_types::definition::{
+    CatalogChange, ColumnDefinition, IndexKind, PrimaryKey, TableDefinition, TableId, TableName,
+};
+use hyades_types::value::{SqlType, Value};
 
 use crate::disk::SimulatedDisk;
 
@@ -149,7 +149,7 @@ impl HandWritten {
         let mut found = find(&config)?;
         let incarnation = found.recovered.manifest.plan_incarnation(&config);
         let written = begin(disk, &config, &found.recovered.manifest, &incarnation)
-            .map_err(|error| hyades_engine::Error::io("could not create the hand-written logs", &error))?;
+            .map_err(|error| hyades_types::Error::io("could not create the hand-written logs", &error))?;
         found.recovered.manifest.incarnations.push(incarnation);
         found.recovered.manifest.store(disk, &config.data_directory)?;
         Ok((HandWritten { disk: disk.clone(), config, logs: written }, found))

@@ -15,19 +15,20 @@
 //! | `whole` | into | as `sum` over the whole table |
 //! | `fail` | key | writes, then fails |
 
-use hyades_engine::catalog::{
+use hyades_engine::db::Engine;
+use hyades_engine::procedure::ir::{
+    Direction, Expr, Instruction, Intent, Label, Procedure, Replayability, ScanBound, ScanRange,
+    TableReference,
+};
+use hyades_engine::procedure::routine::{CatalogView, RoutineCompiler};
+use hyades_types::definition::{
     CatalogChange, ColumnDefinition, ParameterMode, PrimaryKey, Returns, RoutineDefinition, RoutineId,
     RoutineKind, RoutineParameter, TableDefinition, TableName,
 };
-use hyades_engine::db::Engine;
-use hyades_engine::error::{Error, Result, sqlstate};
-use hyades_engine::procedure::ir::{
-    BinaryOperator, Direction, Expr, Instruction, Intent, Label, Procedure, Replayability, ScanBound,
-    ScanRange, TableReference,
-};
-use hyades_engine::procedure::routine::{CatalogView, RoutineCompiler};
-use hyades_engine::value::function::Function;
-use hyades_engine::value::{SqlType, Value};
+use hyades_types::error::{Error, Result, sqlstate};
+use hyades_types::function::Function;
+use hyades_types::operator::BinaryOperator;
+use hyades_types::value::{SqlType, Value};
 
 use crate::client::blocking;
 

@@ -15,7 +15,6 @@ use std::ops::{ControlFlow, Range};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use hyades_engine::catalog::{TableId, TableName};
 use hyades_engine::config::Config;
 use hyades_engine::db::{Engine, create_copy, open};
 use hyades_engine::disk::SECTOR_BYTES;
@@ -28,7 +27,9 @@ use hyades_engine::log::store::block::{
 use hyades_engine::lsn::LsnVector;
 use hyades_engine::recovery::salvage::{Salvage, salvage};
 use hyades_engine::recovery::state_hash;
-use hyades_engine::value::{SqlType, Value, key};
+use hyades_types::definition::{TableId, TableName};
+use hyades_types::key;
+use hyades_types::value::{SqlType, Value};
 
 use rand::rngs::StdRng;
 use rand::{RngExt, SeedableRng};
@@ -179,7 +180,7 @@ impl fmt::Display for Outcome {
     }
 }
 
-fn as_text(error: hyades_engine::Error) -> String {
+fn as_text(error: hyades_types::Error) -> String {
     error.to_string()
 }
 

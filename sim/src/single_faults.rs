@@ -444,7 +444,7 @@ fn hash(tables: &[Arc<Table>], routines: &[Arc<Routine>]) -> Result<u64, String>
 }
 
 /// Rows of a table without a primary key, put there and counted by calls.
-fn fill_journal(engine: &dyn hyades_engine::db::Engine, incarnation: usize) -> hyades_engine::Result<()> {
+fn fill_journal(engine: &dyn hyades_engine::db::Engine, incarnation: usize) -> hyades_types::Result<()> {
     let mut client = Client::new(engine)?;
     for value in 0..6 {
         let logging = if value % 2 == 0 { Logging::Command } else { Logging::Data };
@@ -461,7 +461,7 @@ fn build(
     segment_bytes: u64,
     seed: u64,
 ) -> Result<Subject, String> {
-    let as_text = |error: hyades_engine::Error| error.to_string();
+    let as_text = |error: hyades_types::Error| error.to_string();
     let transactions = TRANSACTIONS * incarnations * (segment_bytes >> 18) as usize;
     let script = Script::generate(seed, &ScriptOptions { transactions, ..ScriptOptions::default() });
     let end = if is_killed { "killed" } else { "closed" };

@@ -13,11 +13,11 @@
 
 use std::sync::Arc;
 
-use hyades_engine::catalog::IndexKind;
 use hyades_engine::db::{Engine, Logging};
-use hyades_engine::error::sqlstate;
 use hyades_engine::procedure::ir::Direction;
-use hyades_engine::{Error, Result};
+use hyades_types::definition::IndexKind;
+use hyades_types::error::sqlstate;
+use hyades_types::{Error, Result};
 use rand::rngs::StdRng;
 use rand::{RngExt, SeedableRng};
 

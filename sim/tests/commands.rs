@@ -8,19 +8,19 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
-use hyades_engine::catalog::{CatalogChange, IndexKind, RoutineDefinition};
 use hyades_engine::config::{Config, ProtocolKind, RecoveryMode};
 use hyades_engine::db::{Engine, Logging, LoggingChoice, open};
-use hyades_engine::error::Result;
 use hyades_engine::procedure::ir::Procedure;
 use hyades_engine::procedure::routine::{CatalogView, RoutineCompiler};
 use hyades_engine::recovery::{recover, state_hash};
 use hyades_engine::storage::catalog::Catalog;
-use hyades_engine::value::Value;
 use hyades_sim::client::{Client, big, blocking, create_tables};
 use hyades_sim::crash::{Calls, FIRST, Observed, Scenario, live, recovered_hash, script, within};
 use hyades_sim::disk::SimulatedDisk;
 use hyades_sim::routines::{TestCompiler, create_routines, replace_routine};
+use hyades_types::definition::{CatalogChange, IndexKind, RoutineDefinition};
+use hyades_types::error::Result;
+use hyades_types::value::Value;
 use rand::rngs::StdRng;
 use rand::{RngExt, SeedableRng};
 

@@ -4,12 +4,12 @@ use std::collections::BTreeSet;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use hyades_engine::error::{Error, Result, sqlstate};
 use hyades_sim::crash::{
     Life, Observed, Scenario, live, live_and_kill, recover_and_check, recovered_hash, within,
 };
 use hyades_sim::disk::{PowerCut, SimulatedDisk};
 use hyades_sim::script::{Script, ScriptOptions};
+use hyades_types::error::{Error, Result, sqlstate};
 use rand::rngs::StdRng;
 use rand::{RngExt, SeedableRng};
 

@@ -6,7 +6,6 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use hyades_engine::catalog::IndexKind;
 use hyades_engine::config::{Config, ProtocolKind};
 use hyades_engine::db::{self, Engine};
 use hyades_engine::mutant::{self, Mutant};
@@ -16,6 +15,7 @@ use hyades_sim::disk::SimulatedDisk;
 use hyades_sim::history::{History, Recorder};
 use hyades_sim::serializability::{CheckOptions, check, explain};
 use hyades_sim::workload;
+use hyades_types::definition::IndexKind;
 
 fn open(protocol: ProtocolKind, index: IndexKind, row_locks_before_table: u32) -> Arc<dyn Engine> {
     let mut config = Config::new("/db");

@@ -2,13 +2,13 @@
 
 use std::sync::Arc;
 
-use hyades_engine::catalog::IndexKind;
 use hyades_engine::config::{Config, ProtocolKind};
 use hyades_engine::db::{self, Engine, Flow, Interrupt};
-use hyades_engine::error::{Abort, Error};
 use hyades_engine::ticket::Ticket;
 use hyades_sim::client::{self, Client, Operation, big};
 use hyades_sim::disk::SimulatedDisk;
+use hyades_types::definition::IndexKind;
+use hyades_types::error::{Abort, Error};
 
 fn open(index: IndexKind) -> Arc<dyn Engine> {
     let mut config = Config::new("/db");

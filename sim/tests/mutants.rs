@@ -25,10 +25,8 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use hyades_engine::catalog::IndexKind;
 use hyades_engine::config::Config;
 use hyades_engine::db::{Engine, Interrupt, Logging};
-use hyades_engine::error::Error;
 use hyades_engine::mutant::{Mutant, activate};
 use hyades_engine::recovery::recover;
 use hyades_engine::storage::catalog::Catalog;
@@ -42,6 +40,8 @@ use hyades_sim::given_up::commit_instead;
 use hyades_sim::routines::{create_routines, replace_routine};
 use hyades_sim::script::{Script, ScriptTransaction, Step};
 use hyades_sim::workload;
+use hyades_types::definition::IndexKind;
+use hyades_types::error::Error;
 
 /// Longer than any search step takes, also with a bug that makes it wait for nothing.
 const LIMIT: Duration = Duration::from_secs(20);

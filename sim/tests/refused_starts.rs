@@ -6,9 +6,9 @@ use std::sync::Arc;
 use hyades_engine::config::{Config, ProtocolKind};
 use hyades_engine::db::open;
 use hyades_engine::disk::Disk;
-use hyades_engine::error::sqlstate;
 use hyades_sim::crash::{DATA, Scenario, live, live_and_kill, recover_and_check, script};
 use hyades_sim::disk::{PowerCut, SimulatedDisk};
+use hyades_types::error::sqlstate;
 
 const TRANSACTIONS: usize = 200;
 

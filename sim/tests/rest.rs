@@ -2,11 +2,11 @@
 
 use std::time::{Duration, Instant};
 
-use hyades_engine::catalog::IndexKind;
 use hyades_engine::db::Engine;
 use hyades_sim::client::{Client, create_tables};
 use hyades_sim::crash::Scenario;
 use hyades_sim::disk::SimulatedDisk;
+use hyades_types::definition::IndexKind;
 
 const LIMIT: Duration = Duration::from_secs(60);
 /// Longer than everything that happens by itself is apart.

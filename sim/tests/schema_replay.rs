@@ -7,16 +7,16 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
-use hyades_engine::catalog::{CatalogChange, IndexKind, TableDefinition};
 use hyades_engine::config::{Config, RecoveryMode};
 use hyades_engine::db::{Engine, Logging};
-use hyades_engine::error::Result;
 use hyades_engine::recovery::{recover, state_hash};
 use hyades_engine::storage::catalog::Catalog;
 use hyades_sim::client::{Client, big, blocking, create_tables};
 use hyades_sim::crash::{Observed, Scenario, within};
 use hyades_sim::disk::SimulatedDisk;
 use hyades_sim::routines::{create_routines, public};
+use hyades_types::definition::{CatalogChange, IndexKind, TableDefinition};
+use hyades_types::error::Result;
 
 const LIMIT: Duration = Duration::from_secs(120);
 const WRITERS: u64 = 3;
@@ -83,7 +83,7 @@ fn work(engine: &Arc<dyn Engine>) -> Result<()> {
 }
 
 fn replayed_alike(seed: u64) -> std::result::Result<(), String> {
-    let as_text = |error: hyades_engine::Error| error.to_string();
+    let as_text = |error: hyades_types::Error| error.to_string();
     let scenario = Scenario::taurus(4);
     let disk = SimulatedDisk::new(seed);
     let engine = scenario.open(&disk).map_err(as_text)?;

@@ -27,12 +27,12 @@ use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 use std::sync::Arc;
 
-use hyades_engine::catalog::{RoutineDefinition, TableId, TableName};
-use hyades_engine::error::{Error, Result, sqlstate};
 use hyades_engine::procedure::ir::{Expr, Procedure, Register, RowSlot};
 use hyades_engine::storage::routine::Routine;
 use hyades_engine::storage::table::Table;
-use hyades_engine::value::SqlType;
+use hyades_types::definition::{RoutineDefinition, TableId, TableName};
+use hyades_types::error::{Error, Result, sqlstate};
+use hyades_types::value::SqlType;
 use sqlparser::ast::{self, Spanned};
 use sqlparser::tokenizer::Location;
 
@@ -314,7 +314,7 @@ impl<'a> Binder<'a> {
     /// An error at a place.
     pub(crate) fn fail<T>(
         &self,
-        state: hyades_engine::error::SqlState,
+        state: hyades_types::error::SqlState,
         message: impl Into<String>,
         place: Place,
     ) -> Result<T> {

@@ -28,9 +28,9 @@ pub(crate) mod utility;
 use std::rc::Rc;
 use std::sync::Arc;
 
-use hyades_engine::error::{Error, Result, sqlstate};
 use hyades_engine::procedure::ir::Procedure;
-use hyades_engine::value::SqlType;
+use hyades_types::error::{Error, Result, sqlstate};
+use hyades_types::value::SqlType;
 use sqlparser::ast;
 
 use crate::bind::{BindContext, Binder};

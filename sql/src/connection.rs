@@ -28,8 +28,8 @@
 use std::sync::Arc;
 
 use hyades_engine::db::{Flow, Interrupt};
-use hyades_engine::error::{Error, Result, sqlstate};
-use hyades_engine::value::Value;
+use hyades_types::error::{Error, Result, sqlstate};
+use hyades_types::value::Value;
 
 use crate::session::{Completion, Database, Notice, Output, Prepared, Session, SessionOptions};
 

@@ -7,14 +7,16 @@ use std::cell::RefCell;
 use std::cmp::Ordering;
 use std::sync::{Arc, LazyLock};
 
-use hyades_engine::error::Result;
 use hyades_engine::procedure::evaluate::{self, Context};
-use hyades_engine::procedure::frame::Environment;
-use hyades_engine::procedure::ir::{Expr, Severity};
-use hyades_engine::value::function::Volatility;
-use hyades_engine::value::random::Random;
-use hyades_engine::value::text::Reading;
-use hyades_engine::value::{SqlType, Value, compare, text};
+use hyades_engine::procedure::ir::Expr;
+use hyades_types::environment::Environment;
+use hyades_types::environment::Severity;
+use hyades_types::error::Result;
+use hyades_types::function::Volatility;
+use hyades_types::random::Random;
+use hyades_types::text::Reading;
+use hyades_types::value::{SqlType, Value};
+use hyades_types::{compare, text};
 use jiff::tz::TimeZone;
 
 /// Reads a literal.

@@ -10,12 +10,13 @@ use std::cmp::Ordering;
 use std::collections::HashSet;
 use std::sync::Arc;
 
-use hyades_engine::error::{Error, Result, SqlState, sqlstate};
-use hyades_engine::guest;
-use hyades_engine::memory;
-use hyades_engine::procedure::frame::Environment;
 use hyades_engine::procedure::ir::{Expr, Stage, StageRun};
-use hyades_engine::value::{Value, compare, key};
+use hyades_types::environment::Environment;
+use hyades_types::error::{Error, Result, SqlState, sqlstate};
+use hyades_types::guest;
+use hyades_types::memory;
+use hyades_types::value::Value;
+use hyades_types::{compare, key};
 
 use crate::evaluation;
 use crate::plan::{AggregateStage, Distinct, SortKey, Stages};

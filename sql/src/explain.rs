@@ -1,9 +1,11 @@
 //! EXPLAIN: the chosen access in PostgreSQL's words, without invented costs.
 
 use hyades_engine::procedure::deep::with_stack;
-use hyades_engine::procedure::ir::{Expr, UnaryOperator};
-use hyades_engine::value::function::Function;
-use hyades_engine::value::{SqlType, Value, text};
+use hyades_engine::procedure::ir::Expr;
+use hyades_types::function::Function;
+use hyades_types::operator::UnaryOperator;
+use hyades_types::text;
+use hyades_types::value::{SqlType, Value};
 use jiff::tz::TimeZone;
 use serde_json::json;
 

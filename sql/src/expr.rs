@@ -1,7 +1,7 @@
 //! Looking at and rewriting expressions of the procedure IR.
 
 use hyades_engine::procedure::ir::{Expr, Register, RowSlot};
-use hyades_engine::value::function::Volatility;
+use hyades_types::function::Volatility;
 
 /// Whether the test holds for the expression or any part of it.
 pub(crate) fn any(expr: &Expr, test: &dyn Fn(&Expr) -> bool) -> bool {

@@ -7,11 +7,11 @@
 
 use std::sync::Arc;
 
-use hyades_engine::catalog::{PrimaryKey, RoutineDefinition, RoutineKind, TableDefinition, TableName};
 use hyades_engine::procedure::ir::{Expr, Procedure, Register};
 use hyades_engine::storage::routine::Routine;
 use hyades_engine::storage::table::Table;
-use hyades_engine::value::SqlType;
+use hyades_types::definition::{PrimaryKey, RoutineDefinition, RoutineKind, TableDefinition, TableName};
+use hyades_types::value::SqlType;
 
 use crate::bind::aggregate::AggregateKind;
 use crate::bind::session_call::SessionCall;

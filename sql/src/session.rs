@@ -36,17 +36,19 @@ use std::sync::atomic::{AtomicI32, AtomicI64, Ordering};
 
 use hyades_engine::config::Config;
 use hyades_engine::db::{Engine, Flow, Interrupt, Worker};
-use hyades_engine::error::{Error, Result};
-use hyades_engine::guest::{self, Guest, Host, Sessions, StopRequest, Visit};
 use hyades_engine::log::durable::Durability;
-use hyades_engine::memory::{Account, Charge, Limits};
-use hyades_engine::procedure::frame::{Environment, Frame};
+use hyades_engine::procedure::frame::Frame;
 use hyades_engine::procedure::routine::RoutineCompiler;
 use hyades_engine::recovery::RecoveryReport;
-use hyades_engine::value::function::now_us;
-use hyades_engine::value::random::Random;
-use hyades_engine::value::text::Reading;
-use hyades_engine::value::{SqlType, Value};
+use hyades_types::environment::Environment;
+use hyades_types::error::{Error, Result};
+use hyades_types::function::now_us;
+use hyades_types::guest;
+use hyades_types::guest::{Guest, Host, Sessions, StopRequest, Visit};
+use hyades_types::memory::{Account, Charge, Limits};
+use hyades_types::random::Random;
+use hyades_types::text::Reading;
+use hyades_types::value::{SqlType, Value};
 
 use crate::evaluation;
 use crate::settings::Settings;
@@ -440,7 +442,7 @@ impl Session {
         }
     }
 
-    /// Computes as the guest of this thread (`hyades_engine::guest`), on the session's account unless the caller has entered that already
+    /// Computes as the guest of this thread (`hyades_types::guest`), on the session's account unless the caller has entered that already
     /// ([`Database::session_with`]); who enters it also settles it.
     #[inline]
     pub fn as_guest<T>(&mut self, compute: impl FnOnce(&mut Session) -> T) -> T {

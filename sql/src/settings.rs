@@ -20,9 +20,9 @@ use std::collections::HashMap;
 
 use choice::{choice, date_style, encoding, limited, locale, parse_boolean, severity};
 use hyades_engine::db::Logging;
-use hyades_engine::error::{Error, Result, sqlstate};
-use hyades_engine::memory;
-use hyades_engine::procedure::ir::Severity;
+use hyades_types::environment::Severity;
+use hyades_types::error::{Error, Result, sqlstate};
+use hyades_types::memory;
 use jiff::tz::TimeZone;
 pub(crate) use path::{Schema, SearchPath, quoted};
 

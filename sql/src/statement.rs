@@ -13,7 +13,7 @@ pub(crate) mod query;
 pub(crate) mod routine;
 pub(crate) mod split;
 
-use hyades_engine::error::{Error, Result, sqlstate};
+use hyades_types::error::{Error, Result, sqlstate};
 
 pub(crate) use control::{IsolationModes, SetValue, SettingScope};
 pub(crate) use copy::{CopyFormat, CopyOptions, CopySource, CopyStatement};

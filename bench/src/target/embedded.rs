@@ -6,7 +6,8 @@ use anyhow::{Context, Result};
 use hyades::session::{Completion, Notice, Output, Prepared, SessionOptions};
 use hyades::{Database, Error, Session, Value};
 use hyades_engine::db::{Flow, Interrupt};
-use hyades_engine::value::{ArrayElement, text};
+use hyades_types::text;
+use hyades_types::value::ArrayElement;
 
 use super::{Argument, Caller, Connection, Ended, fill_chunk, parse_number};
 use crate::workload::{Call, Request};

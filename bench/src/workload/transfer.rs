@@ -8,7 +8,7 @@ use std::sync::Arc;
 use anyhow::Result;
 use hyades_engine::db::Engine;
 use hyades_engine::procedure::frame::Frame;
-use hyades_engine::value::Value;
+use hyades_types::value::Value;
 use rand::RngExt;
 use rand::rngs::SmallRng;
 

@@ -10,15 +10,17 @@
 
 use std::borrow::Cow;
 
+use hyades_types::environment::Environment;
+use hyades_types::random::Random;
+use hyades_types::value::Value;
+
 use crate::local_arc::LocalArc;
 use crate::log::record::command::{
     Captured, CapturedClock, CapturedIdentity, write_arguments, write_command_head,
 };
-use crate::procedure::frame::{Environment, Frame};
+use crate::procedure::frame::Frame;
 use crate::procedure::ir::{Procedure, Replayability};
 use crate::storage::routine::Routine;
-use crate::value::Value;
-use crate::value::random::Random;
 
 /// How calls are to be logged (`hyades.logging`).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

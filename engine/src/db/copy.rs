@@ -10,12 +10,12 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use crossbeam_epoch as epoch;
+use hyades_types::definition::CatalogChange;
+use hyades_types::error::{Error, Result, sqlstate};
 
 use super::check;
-use crate::catalog::CatalogChange;
 use crate::config::{Config, ProtocolKind};
 use crate::disk::{Disk, restrict};
-use crate::error::{Error, Result, sqlstate};
 use crate::log::Logs;
 use crate::log::manifest::{Manifest, lock_data_directory};
 use crate::log::record::OperationsWriter;

@@ -4,7 +4,8 @@
 //! floor to what is durable. So entries of the lock table are evicted and defaulted wherever that may happen. A record that depends on
 //! what had not been reserved before it is refused (pitfall 2).
 
-use crate::error::Result;
+use hyades_types::error::Result;
+
 use crate::local_arc::LocalArc;
 use crate::log::durable::{Durability, DurableWatch};
 use crate::lsn::{Lsn, LsnVector};

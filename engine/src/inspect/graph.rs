@@ -19,9 +19,10 @@
 use std::collections::HashMap;
 use std::hash::BuildHasher;
 
+use hyades_types::definition::RoutineId;
+use hyades_types::error::{Error, Result};
+
 use super::TransactionEntry;
-use crate::catalog::RoutineId;
-use crate::error::{Error, Result};
 use crate::log::record::Operation;
 use crate::lsn::{Lsn, LsnVector};
 

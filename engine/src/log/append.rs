@@ -7,12 +7,12 @@
 //! that was cancelled and rolled back, perhaps to a savepoint, from which the transaction goes on) resets it: an abandoned
 //! series of fragments never gets a last one, and replay drops it. A series is never continued with other operations; that is asserted.
 
+use hyades_types::error::Result;
 use xxhash_rust::xxh3::xxh3_64;
 
 use super::Logs;
 use super::buffer::{Refusal, Reservation};
 use super::record::{CommitHeader, encode_commit, encode_fragment};
-use crate::error::Result;
 use crate::lsn::Lsn;
 use crate::mutant::{self, Mutant};
 use crate::sync::Ordering;

@@ -25,9 +25,9 @@ use std::sync::{Arc, OnceLock};
 use std::task::{Context, Poll};
 
 use crossbeam_utils::CachePadded;
+use hyades_types::error::{Error, FatalError, Result};
 use wait_list::WaitList;
 
-use crate::error::{Error, FatalError, Result};
 use crate::local_arc::LocalArc;
 use crate::lsn::{Lsn, LsnVector};
 use crate::sync::{AtomicU64, Bell, Ordering};

@@ -21,11 +21,12 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use hyades_types::error::{Error, FatalError, Result, sqlstate};
+
 use super::Logs;
 use super::buffer::LogBufferReader;
 use super::record::encode_anchor;
 use super::store::writer::{BlockBuffer, LogStore};
-use crate::error::{Error, FatalError, Result, sqlstate};
 use crate::lsn::Lsn;
 use crate::mutant::{self, Mutant};
 use crate::sync::{Ordering, now};

@@ -17,6 +17,8 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use hyades_types::error::{Error, Result, sqlstate};
+use hyades_types::foundations::{Foundations, foundations};
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
@@ -24,8 +26,6 @@ use super::record::MAX_LOGS;
 use super::store::{LogIdentity, parse_segment_name};
 use crate::config::{Config, ProtocolKind};
 use crate::disk::Disk;
-use crate::error::{Error, Result, sqlstate};
-use crate::foundations::{Foundations, foundations};
 use crate::lsn::LsnVector;
 
 /// Version of the whole data directory: manifest, segment files and records.

@@ -3,12 +3,13 @@
 use std::path::Path;
 use std::time::Duration;
 
+use hyades_types::definition::TableId;
+
 use super::append::CommitFields;
 use super::buffer::Refusal;
 use super::record::{Operation, Operations, OperationsWriter, RecordBody};
 use super::store::{LogReader, Tail};
 use super::*;
-use crate::catalog::TableId;
 use crate::config::ProtocolKind;
 use crate::disk::controlled::ControlledDisk;
 use crate::disk::{Disk, RealDisk};

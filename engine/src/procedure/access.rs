@@ -5,17 +5,19 @@
 
 use std::sync::Arc;
 
+use hyades_types::definition::TableDefinition;
+use hyades_types::error::{Error, Result, sqlstate};
+use hyades_types::key;
+use hyades_types::key::KeyLayout;
+use hyades_types::memory;
+use hyades_types::value::{SqlType, Value};
+
 use super::frame::RowBuffer;
-use crate::catalog::TableDefinition;
-use crate::error::{Error, Result, sqlstate};
-use crate::memory;
 use crate::procedure::evaluate::{Context, Places, chosen, evaluate, operand, peek_text, scalar};
 use crate::procedure::ir::{Expr, ScanBound, ScanRange, TableReference};
 use crate::storage::row::{RowLayout, RowPatch, RowWriter};
 use crate::storage::table::Table;
 use crate::txn::{Access, Flow, Insertion, Intent, KeyRange};
-use crate::value::key::{self, KeyLayout};
-use crate::value::{SqlType, Value};
 
 /// Evaluates a full key or a prefix of one into `out`; false if a part of it is NULL.
 pub(super) fn build_key(
@@ -203,7 +205,7 @@ pub(super) fn insert(
 fn key_of_row(reference: &TableReference, row: &[u8], out: &mut Vec<u8>) {
     out.clear();
     if let Some(primary_key) = &reference.definition.primary_key {
-        reference.key_layout.encode_row(&reference.layout, row, &primary_key.columns, out);
+        reference.layout.encode_key(row, &primary_key.columns, out);
     }
 }
 
@@ -346,7 +348,7 @@ fn display(layout: &RowLayout, column: u16, value: &Value) -> String {
         return "null".to_owned();
     }
     let mut text = Vec::new();
-    crate::value::text::write(value, layout.column_type(column), &jiff::tz::TimeZone::UTC, &mut text);
+    hyades_types::text::write(value, layout.column_type(column), &jiff::tz::TimeZone::UTC, &mut text);
     String::from_utf8_lossy(&text).into_owned()
 }
 

@@ -1,6 +1,6 @@
 //! Names of error conditions: those of PostgreSQL 15's errcodes.txt. A name that stands twice names all its codes.
 
-use crate::error::SqlState;
+use hyades_types::error::SqlState;
 
 /// The SQLSTATEs of a condition name; none if there is no such condition.
 pub fn states(name: &str) -> impl Iterator<Item = SqlState> + '_ {

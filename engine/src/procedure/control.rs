@@ -9,22 +9,22 @@
 //! savepoint that was taken when it was entered; registers keep their values, as PL/pgSQL's variables do. A run that goes on behind an
 //! error from outside (no memory, a lock that it did not wait for) is logged as data. Conflicts
 //! ([`Error::Abort`]) are never handled: the whole transaction must run again, and what would come of handling them depends on
-//! chance, which replay cannot repeat. Nor is the end of memory ([`crate::memory`]), for the same reason. Fatal errors are not
+//! chance, which replay cannot repeat. Nor is the end of memory ([`hyades_types::memory`]), for the same reason. Fatal errors are not
 //! handled either, and nothing is in a session that was told to end.
 
 use std::sync::Arc;
+
+use hyades_types::environment::Severity;
+use hyades_types::error::{Abort, Error, InputError, Result, SqlState, sqlstate};
+use hyades_types::memory;
+use hyades_types::value::Value;
 
 use super::conditions;
 use super::evaluate::evaluate;
 use super::frame::{Calls, Frame, Handler, Message};
 use super::interpret::{Next, Run};
-use super::ir::{
-    Callee, Condition, ErrorField, Expr, Instruction, Procedure, Register, Report, Severity, SpoolSlot,
-};
-use crate::error::{Abort, Error, InputError, Result, SqlState, sqlstate};
-use crate::memory;
+use super::ir::{Callee, Condition, ErrorField, Expr, Instruction, Procedure, Register, Report, SpoolSlot};
 use crate::txn::{Access, Flow};
-use crate::value::Value;
 
 /// Deepest nesting of calls.
 const DEEPEST_CALL: usize = 4000;

@@ -7,8 +7,9 @@
 
 use std::fmt;
 
+use hyades_types::value::Value;
+
 use super::ir::Expr;
-use crate::value::Value;
 
 /// Levels of an expression without a [`Deep`] among them, conversions that binding adds aside.
 pub const LEVELS: usize = 32;

@@ -5,15 +5,14 @@
 //! 2. [`Instruction::for_each_expr`] sees every expression that the instruction evaluates itself. Those that a front end evaluates on
 //!    its behalf are told by [`Stage::expressions`](super::ir::Stage::expressions); [`Instruction::looks_at`] counts both.
 
+use hyades_types::environment::Severity;
+use hyades_types::function::LooksAt;
+use hyades_types::value::SqlType;
 use smallvec::{SmallVec, smallvec};
 
 use super::deep::with_stack;
-use super::ir::{
-    Expr, Instruction, Label, Procedure, Register, RowSlot, ScanBound, Severity, StageIndex, TableIndex,
-};
+use super::ir::{Expr, Instruction, Label, Procedure, Register, RowSlot, ScanBound, StageIndex, TableIndex};
 use crate::mutant::{self, Mutant};
-use crate::value::SqlType;
-use crate::value::function::LooksAt;
 
 /// What an instruction does besides evaluating its expressions.
 #[derive(Debug)]

@@ -16,24 +16,27 @@
 //!
 //! Two operands have one type (the compiler inserted casts). `char(n)` is the exception that values do not show: a column or
 //! a cast of that type is recognised by its expression, and then trailing blanks do not count in comparisons and are dropped
-//! by a cast to `text`; for registers the compiler wraps [`Function::CharToText`](crate::value::function::Function::CharToText).
+//! by a cast to `text`; for registers the compiler wraps [`Function::CharToText`](hyades_types::function::Function::CharToText).
 
 use std::borrow::Cow;
 use std::cmp::Ordering;
 use std::sync::Arc;
 
+use hyades_types::environment::Environment;
+use hyades_types::error::{Error, Result, sqlstate};
+use hyades_types::guest;
+use hyades_types::memory;
+use hyades_types::operator::BinaryOperator;
+use hyades_types::scalar::{Scalar, decide, is_comparison};
+use hyades_types::value::{SqlType, Value};
+use hyades_types::{arithmetic, cast, compare, function, like, text};
 use smallvec::SmallVec;
 
 use super::deep::with_stack;
-use super::frame::{Environment, RowBuffer};
-use super::ir::{BinaryOperator, Expr};
-use crate::error::{Error, Result, sqlstate};
-use crate::guest;
-use crate::memory;
+use super::frame::RowBuffer;
+use super::ir::Expr;
 use crate::storage::row::RowLayout;
 use crate::txn::RowInPlace;
-use crate::value::scalar::{Scalar, decide, is_comparison};
-use crate::value::{SqlType, Value, arithmetic, cast, compare, function, like, text};
 
 pub(super) use scalar::{Places, scalar};
 

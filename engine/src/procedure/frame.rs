@@ -3,83 +3,23 @@
 //! A frame outlives waits: the interpreter leaves everything it needs in it and a later call resumes. Sessions reuse frames, so
 //! that a prepared statement allocates nothing once its buffers have grown.
 
-use std::cell::RefCell;
 use std::collections::HashSet;
 use std::sync::Arc;
 
+use hyades_types::environment::Severity;
+use hyades_types::error::{Error, SqlState};
+use hyades_types::value::Value;
+
 use super::access::Scratch;
-use super::ir::{Instruction, Label, Procedure, RowSlot, Severity, SpoolSlot, StageRun, TableIndex};
-use crate::error::{Error, SqlState};
-use crate::guest::{Sessions, StopRequest};
+use super::ir::{Instruction, Label, Procedure, RowSlot, SpoolSlot, StageRun, TableIndex};
 use crate::local_arc::LocalArc;
 use crate::storage::row::RowLayout;
 use crate::txn::{Cursor, Savepoint};
-use crate::value::Value;
-use crate::value::random::Random;
-use crate::value::text::{Reading, TextForm};
-
-/// What expressions may ask about their surroundings; captured once per transaction or statement, so that replay can be
-/// given the same.
-#[derive(Clone, Debug)]
-pub struct Environment {
-    /// `now()`: start of the transaction, microseconds since 2000-01-01 UTC.
-    pub transaction_time: i64,
-    /// `statement_timestamp()`.
-    pub statement_time: i64,
-    pub time_zone: jiff::tz::TimeZone,
-    /// `extra_float_digits`, for floats that become texts.
-    pub float_digits: i8,
-    /// Messages below this are not told.
-    pub least_message: Severity,
-    pub user: String,
-    pub database: String,
-    /// From another thread: whether the run shall fail; looked at every few instructions.
-    pub stop: Arc<StopRequest>,
-    /// For `pg_cancel_backend` and `pg_terminate_backend`.
-    pub sessions: Option<Arc<dyn Sessions>>,
-    /// State of `random()` and `gen_random_uuid()`; in a cell, because expressions see the environment only shared.
-    pub random: RefCell<Random>,
-}
-
-impl Default for Environment {
-    /// Nobody, at the epoch, in UTC, with a fixed random seed.
-    fn default() -> Environment {
-        Environment {
-            transaction_time: 0,
-            statement_time: 0,
-            time_zone: jiff::tz::TimeZone::UTC,
-            float_digits: 1,
-            least_message: Severity::Notice,
-            user: String::new(),
-            database: String::new(),
-            stop: Arc::default(),
-            sessions: None,
-            random: RefCell::new(Random::seeded(0)),
-        }
-    }
-}
-
-impl Environment {
-    /// How values become texts.
-    pub fn text_form(&self) -> TextForm<'_> {
-        TextForm { time_zone: &self.time_zone, float_digits: self.float_digits }
-    }
-
-    /// What texts are read with.
-    pub fn reading(&self) -> Reading<'_> {
-        Reading { time_zone: &self.time_zone, now: Some(self.transaction_time) }
-    }
-
-    /// Whether messages of this severity are told.
-    pub fn wants(&self, severity: Severity) -> bool {
-        severity == Severity::Info || severity >= self.least_message
-    }
-}
 
 /// Receives the rows that a procedure emits.
 pub trait RowSink {
     /// One result row. The values may be taken; an error ends the run.
-    fn row(&mut self, values: &mut [Value]) -> crate::Result<()>;
+    fn row(&mut self, values: &mut [Value]) -> hyades_types::Result<()>;
 
     /// A message beside the rows.
     fn message(&mut self, _message: Message) {}

@@ -6,23 +6,24 @@
 #![allow(unsafe_code)] // Rows are read in place and updated in place; see `storage::record`.
 
 use crossbeam_epoch::{self as epoch, Guard};
+use hyades_types::environment::Environment;
+use hyades_types::error::{Error, Result, SqlState};
+use hyades_types::guest;
+use hyades_types::memory;
+use hyades_types::random::Random;
+use hyades_types::scalar::Scalar;
+use hyades_types::value::Value;
 use smallvec::SmallVec;
 
 use super::access::{self, Scratch};
 use super::evaluate::{Context, Places, chosen, condition, evaluate, scalar};
-use super::frame::{Environment, Frame, RowSink};
+use super::frame::{Frame, RowSink};
 use super::ir::{
     Expr, Instruction, Label, Procedure, Register, Replayability, RowSlot, TableReference, Violation,
 };
 use super::look_ahead::Ahead;
-use crate::error::{Error, Result, SqlState};
-use crate::guest;
-use crate::memory;
 use crate::storage::row::{RowLayout, RowPatch};
 use crate::txn::{Access, Flow, Insertion, Interrupt, RowInPlace};
-use crate::value::Value;
-use crate::value::random::Random;
-use crate::value::scalar::Scalar;
 
 /// Instructions between two pins, and between two looks at what the outside wants.
 const PIN_INTERVAL: u32 = 1024;

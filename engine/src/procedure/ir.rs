@@ -16,15 +16,18 @@
 use std::borrow::Cow;
 use std::sync::Arc;
 
+use hyades_types::definition::TableDefinition;
+use hyades_types::environment::{Environment, Severity};
+use hyades_types::error::SqlState;
+use hyades_types::function::Function;
+use hyades_types::key::KeyLayout;
+use hyades_types::operator::{BinaryOperator, UnaryOperator};
+use hyades_types::value::{ArrayElement, SqlType, Value};
+
 use super::deep::Deep;
-use crate::catalog::TableDefinition;
-use crate::error::SqlState;
 use crate::storage::routine::Routine;
 use crate::storage::row::RowLayout;
 use crate::storage::table::Table;
-use crate::value::function::Function;
-use crate::value::key::KeyLayout;
-use crate::value::{ArrayElement, SqlType, Value};
 
 /// A register number.
 pub type Register = u16;
@@ -105,12 +108,12 @@ pub trait StageRun: Send {
     ///
     /// # Errors
     /// The user's, as overflow in a sum.
-    fn feed(&mut self, values: &mut [Value]) -> crate::Result<()>;
+    fn feed(&mut self, values: &mut [Value]) -> hyades_types::Result<()>;
     /// All rows that come out.
     ///
     /// # Errors
     /// The user's, as a negative LIMIT.
-    fn finish(&mut self, environment: &super::frame::Environment) -> crate::Result<Vec<Vec<Value>>>;
+    fn finish(&mut self, environment: &Environment) -> hyades_types::Result<Vec<Vec<Value>>>;
 }
 
 /// What the compiler vouches for: whether a run can be repeated from a log record that holds only the call.
@@ -142,7 +145,7 @@ impl Default for Replayability {
 }
 
 /// A table and the version of its definition that the procedure was compiled against; if it has changed, running answers
-/// [`Abort::StalePlan`](crate::error::Abort::StalePlan).
+/// [`Abort::StalePlan`](hyades_types::error::Abort::StalePlan).
 #[derive(Clone, Debug)]
 pub struct TableReference {
     pub table: Arc<Table>,
@@ -396,18 +399,6 @@ pub enum ErrorField {
     Context,
 }
 
-/// How loud a [`Report`] is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Severity {
-    Debug,
-    Log,
-    Info,
-    Notice,
-    Warning,
-    /// An error.
-    Exception,
-}
-
 /// What RAISE reports. All expressions are texts.
 #[derive(Clone, Debug)]
 pub struct Report {
@@ -416,35 +407,6 @@ pub struct Report {
     pub state: Expr,
     pub message: Expr,
     pub fields: Vec<(ErrorField, Expr)>,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum BinaryOperator {
-    Add,
-    Subtract,
-    Multiply,
-    Divide,
-    Modulo,
-    /// `^`, always double precision or numeric.
-    Power,
-    Concat,
-    BitAnd,
-    BitOr,
-    BitXor,
-    ShiftLeft,
-    ShiftRight,
-    Equal,
-    NotEqual,
-    Less,
-    LessEqual,
-    Greater,
-    GreaterEqual,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum UnaryOperator {
-    Negate,
-    BitNot,
 }
 
 #[derive(Clone, Debug, PartialEq)]

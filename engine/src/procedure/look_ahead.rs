@@ -8,15 +8,15 @@
 
 use std::ops::Range;
 
+use hyades_types::definition::TableId;
+use hyades_types::value::Value;
 use smallvec::SmallVec;
 
 use super::access;
 use super::interpret::Run;
 use super::ir::{Expr, Procedure, Register, TableIndex};
-use crate::catalog::TableId;
 use crate::storage::table::Table;
 use crate::txn::{Access, FoundAhead};
-use crate::value::Value;
 
 /// Iterations whose rows are asked for at once. Of more, the first might be gone from the cache before they are read.
 const ITERATIONS: i32 = 16;

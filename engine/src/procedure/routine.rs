@@ -6,9 +6,10 @@
 
 use std::sync::Arc;
 
+use hyades_types::definition::RoutineDefinition;
+use hyades_types::error::{Error, Result, sqlstate};
+
 use super::ir::{Callee, Procedure};
-use crate::catalog::RoutineDefinition;
-use crate::error::{Error, Result, sqlstate};
 use crate::storage::routine::Routine;
 
 pub use crate::storage::catalog::CatalogView;

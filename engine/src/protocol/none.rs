@@ -24,8 +24,9 @@
 //! # Where we differ from the paper and why
 //! There is no paper.
 
+use hyades_types::error::Result;
+
 use super::{AccessMode, Append, AppendProgress, CommitPayload, Protocol, Trace};
-use crate::error::Result;
 use crate::local_arc::LocalArc;
 use crate::log::durable::{Durability, DurableWatch};
 

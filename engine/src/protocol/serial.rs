@@ -37,8 +37,9 @@
 
 use std::sync::Arc;
 
+use hyades_types::error::Result;
+
 use super::{AccessMode, Append, AppendProgress, CommitPayload, Protocol, Trace};
-use crate::error::Result;
 use crate::local_arc::LocalArc;
 use crate::log::append::CommitFields;
 use crate::log::durable::{Durability, DurableWatch};

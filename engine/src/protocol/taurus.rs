@@ -63,15 +63,17 @@ mod vectors;
 
 use std::sync::Arc;
 
-pub use self::vectors::TupleVectors;
+use hyades_types::error::Result;
+
 use super::{AccessMode, Append, AppendProgress, CommitPayload, Protocol, Trace};
-use crate::error::Result;
 use crate::local_arc::LocalArc;
 use crate::log::append::CommitFields;
 use crate::log::durable::{Durability, DurableWatch};
 use crate::log::{Logs, RunningLogs};
 use crate::lsn::{Lsn, LsnVector};
 use crate::mutant::{self, Mutant};
+
+pub use self::vectors::TupleVectors;
 
 /// See the file head.
 pub struct Taurus {
@@ -173,7 +175,10 @@ impl Taurus {
         _dependencies: &mut Dependencies,
         _payload: &CommitPayload<'_>,
     ) -> Result<Append<LsnVector>> {
-        Err(crate::Error::input(crate::error::sqlstate::INTERNAL_ERROR, "this build has no mutants"))
+        Err(hyades_types::Error::input(
+            hyades_types::error::sqlstate::INTERNAL_ERROR,
+            "this build has no mutants",
+        ))
     }
 }
 

@@ -12,15 +12,18 @@
 
 use std::sync::Arc;
 
+use hyades_types::definition::RoutineId;
+use hyades_types::environment::Environment;
+use hyades_types::error::{Error, Result, sqlstate};
+use hyades_types::foundations::{Foundations, difference};
+use hyades_types::random::Random;
+use hyades_types::value::Value;
 use jiff::tz::TimeZone;
 
-use crate::catalog::RoutineId;
-use crate::error::{Error, Result, sqlstate};
-use crate::foundations::{Foundations, difference};
 use crate::log::record::Command;
 use crate::log::record::command::Captured;
 use crate::mutant::{self, Mutant};
-use crate::procedure::frame::{Environment, Frame, RowSink};
+use crate::procedure::frame::{Frame, RowSink};
 use crate::procedure::interpret;
 use crate::procedure::ir::Procedure;
 use crate::procedure::routine::RoutineCompiler;
@@ -28,8 +31,6 @@ use crate::storage::catalog::{Catalog, CatalogView};
 use crate::storage::routine::Routine;
 use crate::txn::Interrupt;
 use crate::txn::replay::ReplayAccess;
-use crate::value::Value;
-use crate::value::random::Random;
 
 /// What one worker keeps between calls.
 #[derive(Default)]

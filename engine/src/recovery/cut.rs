@@ -18,11 +18,11 @@ use std::fmt;
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use hyades_types::error::{Error, Result, sqlstate};
 use parking_lot::Mutex;
 
 use crate::config::Config;
 use crate::disk::Disk;
-use crate::error::{Error, Result, sqlstate};
 use crate::log::manifest::Manifest;
 use crate::log::record::RecordBody;
 use crate::log::store::reader::sync_log;

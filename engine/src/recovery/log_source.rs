@@ -13,9 +13,10 @@ use std::collections::HashMap;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
+use hyades_types::error::{Error, Result};
+
 use super::schedule::{Batch, BatchBytes, BatchEntry, Source};
 use super::scope::{Scope, Verdict};
-use crate::error::{Error, Result};
 use crate::log::record::{Commit, Malformed, RecordBody, Records};
 use crate::log::store::{Chunk, LogReader};
 use crate::lsn::{Lsn, LsnVector};

@@ -7,13 +7,13 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use crossbeam_epoch as epoch;
+use hyades_types::definition::TableId;
+use hyades_types::error::{Error, Result};
+use hyades_types::foundations::Foundations;
 
 use super::command::{CommandReplay, Place, Program};
 use super::schedule::Replay;
 use super::{OnRecoveryProgress, RecoveryProgress};
-use crate::catalog::TableId;
-use crate::error::{Error, Result};
-use crate::foundations::Foundations;
 use crate::log::record::{Command, Operation, Operations};
 use crate::procedure::routine::RoutineCompiler;
 use crate::storage::catalog::Catalog;

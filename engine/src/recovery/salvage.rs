@@ -30,22 +30,23 @@ use std::fmt;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
+use hyades_types::error::{Error, Result, sqlstate};
 use parking_lot::Mutex;
 
 use super::log_source::NAMES_THE_FUTURE;
 use super::replay::{Installer, Scratch};
 use super::schedule::{Batch, Replay, Source};
 use super::scope::Scope;
-pub use super::scope::Verdict;
 use super::{RecoveryReport, ToReplay, bytes_total, installer, replay_incarnation, workers};
 use crate::config::{Config, ProtocolKind};
-use crate::error::{Error, Result, sqlstate};
 use crate::log::manifest::{Incarnation, Manifest};
 use crate::log::record::{Malformed, Record, RecordBody};
 use crate::log::store::LogReader;
 use crate::lsn::{Lsn, LsnVector};
 use crate::mutant::{self, Mutant};
 use crate::storage::catalog::Catalog;
+
+pub use super::scope::Verdict;
 
 /// Why something was lost, and from where on.
 #[derive(Clone, Debug)]
@@ -468,8 +469,9 @@ fn find_limits(
 mod tests {
     use std::io;
 
+    use hyades_types::error::Error;
+
     use super::damage;
-    use crate::error::Error;
 
     #[test]
     fn what_another_user_could_read_is_not_damage() {

@@ -43,6 +43,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use crossbeam_utils::CachePadded;
+use hyades_types::error::{Error, Result, sqlstate};
 use parking_lot::Mutex;
 use smallvec::SmallVec;
 
@@ -51,7 +52,6 @@ use self::idle::{Idle, Woken};
 use self::watermark::Watermark;
 use self::window::{OpenSlot, SlotNumber, Window};
 use crate::config::RecoveryMode;
-use crate::error::{Error, Result, sqlstate};
 use crate::sync::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 
 /// A worker publishes its progress after so many records: often enough for others to go on, seldom enough to cost nothing.

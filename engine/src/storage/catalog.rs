@@ -27,15 +27,17 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
 use crossbeam_epoch::Guard;
+use hyades_types::definition::{
+    CatalogChange, ForeignKey, PrimaryKey, RoutineId, TableDefinition, TableId, TableName,
+};
+use hyades_types::error::{Error, Result, sqlstate};
+use hyades_types::text;
 use jiff::tz::TimeZone;
 use parking_lot::RwLock;
 
 use super::routine::Routine;
 use super::scan_batch::{ScanBatch, ScanDirection};
 use super::table::{Table, TableState};
-use crate::catalog::{CatalogChange, ForeignKey, PrimaryKey, RoutineId, TableDefinition, TableId, TableName};
-use crate::error::{Error, Result, sqlstate};
-use crate::value::text;
 
 mod routines;
 
@@ -370,7 +372,7 @@ impl TableState {
                 return Ok(());
             }
             key.clear();
-            parent.key_layout().encode_row(self.layout(), row, &columns, &mut key);
+            self.layout().encode_key(row, &columns, &mut key);
             if parent.index().get(&key, guard).is_some_and(|record| record.has_row()) {
                 return Ok(());
             }

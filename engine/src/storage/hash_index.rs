@@ -23,13 +23,13 @@ use crossbeam_utils::CachePadded;
 use foldhash::fast::FixedState;
 use hashbrown::HashTable;
 use hashbrown::hash_table::Entry as TableEntry;
+use hyades_types::memory::in_database;
 use parking_lot::RwLock;
 
 use super::ordered_index::key::padded;
 use super::ordered_index::version_lock::VersionLock;
 use super::record::{OwnedRecord, Record};
 use super::scan_batch::{ScanBatch, new_index_id};
-use crate::memory::in_database;
 
 const SHARDS: usize = 256;
 

@@ -17,7 +17,7 @@ use std::ptr::NonNull;
 
 use crossbeam_epoch::Guard;
 
-use crate::memory::in_database;
+use hyades_types::memory::in_database;
 
 const HEADER_BYTES: usize = size_of::<u32>();
 

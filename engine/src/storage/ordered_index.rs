@@ -39,15 +39,16 @@ use std::sync::atomic::{AtomicPtr, AtomicU64, AtomicUsize, Ordering};
 
 use crossbeam_epoch::Guard;
 use crossbeam_utils::Backoff;
+use hyades_types::memory::in_database;
 
-pub(super) use self::finger::Finger;
-pub(super) use self::insert::{Located, Vacancy};
 use self::key::IndexKey;
 use self::node::Node;
 use self::version_lock::{Restart, VersionLock};
 use super::record::Record;
 use super::scan_batch::{ScanDirection, new_index_id};
-use crate::memory::in_database;
+
+pub(super) use self::finger::Finger;
+pub(super) use self::insert::{Located, Vacancy};
 
 /// Keys of one leaf, and children of one inner node: with narrow keys a node is exactly 1 KiB.
 const NODE_CAPACITY: usize = 63;

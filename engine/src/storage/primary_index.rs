@@ -12,17 +12,18 @@
 use std::ops::Bound;
 
 use crossbeam_epoch::Guard;
+use hyades_types::definition::IndexKind;
+use hyades_types::memory::in_database;
 
 use super::hash_index::HashIndex;
-pub use super::ordered_index::key::KeyBytes;
 use super::ordered_index::key::{ByteString, IndexKey};
 use super::ordered_index::{
     Finger as OrderedFinger, Located as OrderedLocated, OrderedIndex, Vacancy as OrderedVacancy,
 };
 use super::record::{OwnedRecord, Record};
 use super::scan_batch::{ScanBatch, ScanDirection, ScanPage};
-use crate::catalog::IndexKind;
-use crate::memory::in_database;
+
+pub use super::ordered_index::key::KeyBytes;
 
 /// Leaves that are freed in one go: some thousands of records, some hundred microseconds.
 const FREED_LEAVES: usize = 64;

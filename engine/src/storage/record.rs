@@ -31,11 +31,11 @@ use std::ptr::{NonNull, null_mut};
 use std::sync::atomic::{AtomicPtr, Ordering};
 
 use crossbeam_epoch::Guard;
+use hyades_types::memory::in_database;
 
 use super::heap_bytes::HeapBytes;
 use super::prefetch::prefetch;
 use super::row::exchange;
-use crate::memory::in_database;
 
 /// Marks a record that has left its index; no allocation has this address, they are aligned to 4.
 const REMOVED: *mut u32 = std::ptr::without_provenance_mut(1);

@@ -11,8 +11,8 @@ use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use parking_lot::RwLock;
 use xxhash_rust::xxh3::xxh3_64;
 
-use crate::catalog::{RoutineDefinition, RoutineId};
-use crate::foundations::fingerprint;
+use hyades_types::definition::{RoutineDefinition, RoutineId};
+use hyades_types::foundations::fingerprint;
 
 /// What a routine was compiled to, and under which version of the catalog.
 type Compiled = (u64, Arc<dyn Any + Send + Sync>);

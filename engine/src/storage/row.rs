@@ -33,12 +33,13 @@ mod patch;
 
 use bigdecimal::num_bigint::{BigInt, Sign};
 use compact_str::CompactString;
+use hyades_types::error::{Error, Result, sqlstate};
+use hyades_types::scalar::{Scalar, ScalarKind};
+use hyades_types::value::{BigDecimal, SqlType, Value};
+use hyades_types::{compare, datetime, key, numeric, text};
 
 pub use self::patch::RowPatch;
 pub(crate) use self::patch::exchange;
-use crate::error::{Error, Result, sqlstate};
-use crate::value::scalar::{Scalar, ScalarKind};
-use crate::value::{BigDecimal, SqlType, Value, datetime, numeric};
 
 /// How the rows of a table are laid out. Built once per table definition.
 #[derive(Clone, Debug)]
@@ -296,6 +297,28 @@ impl RowLayout {
         }
         Ok(())
     }
+
+    /// Appends the key of a stored row, whose key columns are `columns` and not NULL. Reads the row's bytes; builds no values
+    /// except numerics.
+    #[inline]
+    pub fn encode_key(&self, row: &[u8], columns: &[u16], out: &mut Vec<u8>) {
+        for &column in columns {
+            if let Some(number) = self.integer(row, column) {
+                key::encode_i32(number, out);
+                continue;
+            }
+            if let Some(scalar) = self.scalar(row, column) {
+                key::encode_scalar(scalar, out);
+                continue;
+            }
+            let Some(bytes) = self.bytes(row, column) else { continue };
+            match self.column_type(column) {
+                SqlType::Text | SqlType::Varchar(_) | SqlType::Bytea => key::encode_bytes(bytes, out),
+                SqlType::Char(_) => key::encode_bytes(compare::trim_blanks(bytes), out),
+                sql_type => key::encode(&self.value(row, column), sql_type, out),
+            }
+        }
+    }
 }
 
 /// A row as it is written, column by column in their order. NOT NULL is the caller's to check, and so are lengths, but
@@ -497,22 +520,10 @@ fn read(sql_type: SqlType, bytes: &[u8]) -> Value {
         SqlType::Text | SqlType::Varchar(_) => Value::Text(text(bytes)),
         SqlType::Char(length) => {
             let mut text = text(bytes);
-            pad(&mut text, length as usize);
+            text::pad(&mut text, length as usize);
             Value::Text(text)
         }
         SqlType::Bytea => Value::Bytea(bytes.into()),
-    }
-}
-
-/// Blank-pads to a length in characters.
-pub(crate) fn pad(text: &mut CompactString, length: usize) {
-    const BLANKS: &str = "                                                                ";
-    let mut missing = length.saturating_sub(if text.is_ascii() { text.len() } else { text.chars().count() });
-    text.reserve(missing);
-    while missing > 0 {
-        let some = missing.min(BLANKS.len());
-        text.push_str(&BLANKS[..some]);
-        missing -= some;
     }
 }
 
@@ -631,5 +642,7 @@ fn is_content_of(sql_type: SqlType, bytes: &[u8]) -> bool {
     }
 }
 
+#[cfg(test)]
+mod extremes_tests;
 #[cfg(test)]
 mod tests;

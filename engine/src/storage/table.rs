@@ -17,15 +17,15 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU64, Ordering};
 
 use crossbeam_epoch::Guard;
+use hyades_types::definition::{IndexKind, TableDefinition, TableId};
+use hyades_types::error::{Error, Result};
+use hyades_types::key::KeyLayout;
+use hyades_types::value::SqlType;
 
 use super::primary_index::PrimaryIndex;
 use super::row::RowLayout;
 use super::row_count::RowCount;
 use super::scan_batch::{ScanBatch, ScanDirection};
-use crate::catalog::{IndexKind, TableDefinition, TableId};
-use crate::error::{Error, Result};
-use crate::value::SqlType;
-use crate::value::key::KeyLayout;
 
 /// The hidden key of a table without a primary key is a row number of 8 bytes, big-endian.
 pub const ROW_NUMBER_BYTES: usize = 8;
@@ -115,7 +115,7 @@ impl TableState {
     /// Replaces the content of `key` by the primary key of a row. Only for tables that have one.
     pub fn encode_key(&self, row: &[u8], key: &mut Vec<u8>) {
         key.clear();
-        self.key_layout.encode_row(&self.layout, row, &self.key_columns, key);
+        self.layout.encode_key(row, &self.key_columns, key);
     }
 
     /// A row number never used before in this state, above all that recovery installed.

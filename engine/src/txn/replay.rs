@@ -9,10 +9,10 @@
 use std::sync::Arc;
 
 use crossbeam_epoch::{self as epoch, Guard};
+use hyades_types::error::{Abort, Error, sqlstate};
 
 use super::cursor::{find, find_row, next_undisturbed, show};
 use super::{Access, Cursor, Flow, FoundAhead, Insertion, Intent, RowInPlace, Savepoint};
-use crate::error::{Abort, Error, sqlstate};
 use crate::log::record::command::WriteSetHash;
 use crate::storage::record::Record;
 use crate::storage::table::Table;

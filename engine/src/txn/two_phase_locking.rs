@@ -36,11 +36,11 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use crossbeam_epoch::{self as epoch, Guard};
+use hyades_types::definition::{CatalogChange, RoutineId, TableId, TableName};
+use hyades_types::error::{Abort, Error};
+use hyades_types::guest;
 
-use crate::catalog::{CatalogChange, RoutineId, TableId, TableName};
 use crate::config::Config;
-use crate::error::{Abort, Error};
-use crate::guest;
 use crate::log::record::OperationsWriter;
 use crate::log::record::command::WriteSetHash;
 use crate::mutant::{self, Mutant};

@@ -2,9 +2,7 @@
 
 use std::sync::Arc;
 
-use hyades_engine::catalog::{CatalogChange, Returns, RoutineDefinition, RoutineId, RoutineKind, TableName};
 use hyades_engine::config::Config;
-use hyades_engine::error::Result;
 use hyades_engine::log::manifest::Manifest;
 use hyades_engine::log::record::OperationsWriter;
 use hyades_engine::log::record::command::{Captured, WriteSetHash, write_arguments, write_command_head};
@@ -13,6 +11,10 @@ use hyades_engine::procedure::routine::{CatalogView, RoutineCompiler};
 use hyades_engine::recovery::recover;
 use hyades_engine::storage::catalog::Catalog;
 use hyades_engine::storage::routine::Routine;
+use hyades_types::definition::{
+    CatalogChange, Returns, RoutineDefinition, RoutineId, RoutineKind, TableName,
+};
+use hyades_types::error::Result;
 use parking_lot::Mutex;
 
 use super::*;

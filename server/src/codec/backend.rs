@@ -3,10 +3,11 @@
 //! Every function appends one complete message; none fails. Strings from users may hold a zero byte only in theory (SQL
 //! text cannot carry one); it is cut there, so that a message never loses its shape.
 
-use hyades::engine::error::InputError;
-use hyades::engine::value::binary;
-use hyades::engine::value::text::{self, TextForm};
 use hyades::session::{Notice, ResultColumn, TransactionStatus};
+use hyades::types::binary;
+use hyades::types::error::InputError;
+use hyades::types::text;
+use hyades::types::text::TextForm;
 use hyades::{Error, SqlType, Value};
 
 use super::frontend::Format;

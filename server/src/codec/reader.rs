@@ -3,7 +3,7 @@
 //! Every read checks what is left; errors carry PostgreSQL's words for a malformed message (08P01). Strings end
 //! with a zero byte and must be UTF-8 (22021), the only client encoding.
 
-use hyades::engine::value::binary::invalid_utf8;
+use hyades::types::binary::invalid_utf8;
 use hyades::{Error, Result, sqlstate};
 
 /// See the module head.

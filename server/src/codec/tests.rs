@@ -1,10 +1,10 @@
 //! The decoders against well-formed messages, every truncation of them, and arbitrary bytes.
 
-use hyades::engine::error::SqlState;
 use hyades::session::{ResultColumn, TransactionStatus};
+use hyades::types::error::SqlState;
 use hyades::{Error, SqlType, Value, sqlstate};
-use hyades_engine::value::ArrayElement;
-use hyades_engine::value::text::TextForm;
+use hyades_types::text::TextForm;
+use hyades_types::value::ArrayElement;
 use proptest::prelude::*;
 
 use super::backend;

@@ -4,10 +4,10 @@
 //! rows beyond the limit move to the portal and are handed out by the following Executes. As in PostgreSQL a
 //! portal is suspended whenever the limit was reached, even if no row is left.
 
-use hyades::engine::guest;
-use hyades::engine::memory;
-use hyades::engine::value::text::TextForm;
 use hyades::session::{Completion, Notice, Output, Response, ResultColumn, TransactionStatus};
+use hyades::types::guest;
+use hyades::types::memory;
+use hyades::types::text::TextForm;
 use hyades::{Error, Result, Value, sqlstate};
 
 use super::extended::{Portal, Progress, format_of};

@@ -11,11 +11,11 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use foldhash::fast::RandomState;
-use hyades::engine::error::SqlState;
-use hyades::engine::memory;
-use hyades::engine::value::text::Reading;
-use hyades::engine::value::{binary, text};
 use hyades::session::{Prepared, Response};
+use hyades::types::error::SqlState;
+use hyades::types::memory;
+use hyades::types::text::Reading;
+use hyades::types::{binary, text};
 use hyades::{Error, Result, SqlType, Value, sqlstate};
 
 use super::Connection;

@@ -19,7 +19,7 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
-use hyades::engine::error::SqlState;
+use hyades::types::error::SqlState;
 use hyades::{Error, sqlstate};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 

@@ -1,4 +1,4 @@
-//! The worker as the host of a session that computes (`hyades::engine::guest`).
+//! The worker as the host of a session that computes (`hyades::types::guest`).
 //!
 //! A statement starts in place on its worker. If it takes longer than a quantum, the worker goes to another thread, with its queue and
 //! the sockets that it may have to poll; the statement goes on where it stands, on a thread that is its own then.
@@ -11,8 +11,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-use hyades::engine::guest;
 use hyades::session::Controller;
+use hyades::types::guest;
 use tokio::runtime::Handle;
 
 use crate::registry::Control;
@@ -65,7 +65,7 @@ fn hand_over_worker() {
 
 #[cfg(test)]
 mod tests {
-    use hyades::engine::guest::Host;
+    use hyades::types::guest::Host;
 
     use super::*;
     use crate::registry::Registry;

@@ -2,7 +2,7 @@
 //!
 //! PostgreSQL does the same: the error takes the place of the message, and the conversation goes on behind it.
 
-use hyades::engine::memory;
+use hyades::types::memory;
 
 use super::{Connection, Mode};
 

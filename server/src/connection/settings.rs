@@ -5,7 +5,7 @@
 
 use std::time::Duration;
 
-use hyades::engine::error::SqlState;
+use hyades::types::error::SqlState;
 use hyades::{Error, Session};
 use tokio::time::Instant;
 

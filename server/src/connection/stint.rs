@@ -6,7 +6,7 @@
 use std::time::{Duration, Instant};
 
 /// As long as a statement may keep its worker.
-const LENGTH: Duration = hyades::engine::guest::QUANTUM;
+const LENGTH: Duration = hyades::types::guest::QUANTUM;
 /// Messages between two looks at the clock, for which the shortest take longer than a look.
 const STEPS_PER_LOOK: u32 = 4;
 

@@ -22,9 +22,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use hyades::engine::db::{Flow, Interrupt};
-use hyades::engine::error::Abort;
-use hyades::engine::guest::Stop;
 use hyades::engine::ticket::{Ticket, ticket};
+use hyades::types::error::Abort;
+use hyades::types::guest::Stop;
 use hyades::{Error, Session, sqlstate};
 use parking_lot::Mutex;
 use tokio::io::AsyncReadExt;

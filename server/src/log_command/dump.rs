@@ -9,13 +9,14 @@ use std::io::Write;
 use std::ops::ControlFlow;
 
 use clap::Args;
-use hyades_engine::catalog::{TableDefinition, TableId};
 use hyades_engine::inspect::{Entry, EntryBody, Inspection, Schema, TransactionEntry};
 use hyades_engine::log::manifest::Incarnation;
 use hyades_engine::log::record::{Command, Malformed, Operation};
 use hyades_engine::lsn::LsnVector;
 use hyades_engine::storage::row::RowLayout;
-use hyades_engine::value::{SqlType, Value, text};
+use hyades_types::definition::{TableDefinition, TableId};
+use hyades_types::text;
+use hyades_types::value::{SqlType, Value};
 use jiff::tz::TimeZone;
 use serde_json::{Value as Json, json};
 

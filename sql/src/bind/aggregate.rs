@@ -1,8 +1,8 @@
 //! Aggregate functions: recognized while binding, computed by the executor.
 
-use hyades_engine::error::{Error, Result, sqlstate};
 use hyades_engine::procedure::ir::{Expr, Register};
-use hyades_engine::value::SqlType;
+use hyades_types::error::{Error, Result, sqlstate};
+use hyades_types::value::SqlType;
 use sqlparser::ast::{DuplicateTreatment, Function, FunctionArg, FunctionArgExpr, FunctionArguments};
 
 use super::call::no_parameter_type;

@@ -1,9 +1,10 @@
 //! Arrays in expressions: subscripts, `ARRAY[...]`, `= ANY (array)`, `||`, and their functions, whose types depend on the elements'.
 
-use hyades_engine::error::{Result, sqlstate};
-use hyades_engine::procedure::ir::{BinaryOperator, Expr};
-use hyades_engine::value::function::Function;
-use hyades_engine::value::{ArrayElement, SqlType};
+use hyades_engine::procedure::ir::Expr;
+use hyades_types::error::{Result, sqlstate};
+use hyades_types::function::Function;
+use hyades_types::operator::BinaryOperator;
+use hyades_types::value::{ArrayElement, SqlType};
 use sqlparser::ast::{self, AccessExpr, Subscript};
 
 use super::coerce::cast;
@@ -65,7 +66,7 @@ impl Binder<'_> {
     pub(crate) fn array(&mut self, items: &[ast::Expr], place: Place) -> Result<Bound> {
         let items = items.iter().map(|item| self.expression(item)).collect::<Result<Vec<Bound>>>()?;
         if items.is_empty() {
-            let error = hyades_engine::error::Error::input(
+            let error = hyades_types::error::Error::input(
                 sqlstate::INDETERMINATE_DATATYPE,
                 "cannot determine type of empty array",
             )

@@ -1,9 +1,9 @@
 //! Function calls: overloads are chosen as PostgreSQL chooses them (documentation, section 10.3).
 
-use hyades_engine::error::{Error, Result, sqlstate};
 use hyades_engine::procedure::ir::Expr;
-use hyades_engine::value::SqlType;
-use hyades_engine::value::function::{Signature, TypePattern, lookup};
+use hyades_types::error::{Error, Result, sqlstate};
+use hyades_types::function::{Signature, TypePattern, lookup};
+use hyades_types::value::SqlType;
 use sqlparser::ast::{Function, FunctionArguments};
 
 use super::coerce::{Category, category, is_implicit};

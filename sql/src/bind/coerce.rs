@@ -2,18 +2,18 @@
 //!
 //! Reference: PostgreSQL's documentation, chapter 10 (type conversion), and the rows of pg_cast for the types Hyades has.
 
-use hyades_engine::error::{Error, Result, sqlstate};
 use hyades_engine::procedure::ir::Expr;
-use hyades_engine::value::cast::allowed;
-use hyades_engine::value::datetime::names_the_clock;
-use hyades_engine::value::function::Function;
-use hyades_engine::value::text::{self as value_text, Reading};
-use hyades_engine::value::{ArrayElement, SqlType, Value};
+use hyades_types::cast::allowed;
+use hyades_types::datetime::names_the_clock;
+use hyades_types::error::{Error, Result, sqlstate};
+use hyades_types::function::Function;
+use hyades_types::text::{self as value_text, Reading};
+use hyades_types::value::{ArrayElement, SqlType, Value};
 
 use super::{Binder, Bound, Class, Place};
 use crate::{evaluation, expr};
 
-pub(crate) use hyades_engine::value::cast::CastContext as Context;
+pub(crate) use hyades_types::cast::CastContext as Context;
 
 /// PostgreSQL's type categories.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -3,7 +3,7 @@
 //!
 //! Reference: assign_collations_walker of parse_collate.c.
 
-use hyades_engine::error::{Result, sqlstate};
+use hyades_types::error::{Result, sqlstate};
 use sqlparser::ast;
 
 use super::{Binder, Bound, Place, end_of};

@@ -1,11 +1,12 @@
 //! The walk over sqlparser's expressions.
 
-use hyades_engine::error::{Error, Result, sqlstate};
-use hyades_engine::guest;
 use hyades_engine::procedure::deep::{Deep, LEVELS};
 use hyades_engine::procedure::evaluate::MAXIMUM_DEPTH;
-use hyades_engine::procedure::ir::{BinaryOperator, Expr};
-use hyades_engine::value::{SqlType, Value};
+use hyades_engine::procedure::ir::Expr;
+use hyades_types::error::{Error, Result, sqlstate};
+use hyades_types::guest;
+use hyades_types::operator::BinaryOperator;
+use hyades_types::value::{SqlType, Value};
 use sqlparser::ast;
 
 use super::operator::from_ast;

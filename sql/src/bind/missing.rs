@@ -122,7 +122,7 @@ pub(crate) fn missing(name: &str, types: &[&str]) -> Option<String> {
 mod tests {
     //! The list is searched.
 
-    use hyades_engine::value::function::lookup;
+    use hyades_types::function::lookup;
 
     use super::NAMES;
 

@@ -4,10 +4,11 @@
 //! an unknown literal or parameter takes the type of the other side; numbers meet in the wider type (an integer or numeric beside
 //! a `real` in `double precision`); dates and timestamps meet in the wider one; everything else must be equal.
 
-use hyades_engine::error::{Error, Result, sqlstate};
-use hyades_engine::procedure::ir::{BinaryOperator, Expr, UnaryOperator};
-use hyades_engine::value::function::Function;
-use hyades_engine::value::{SqlType, Value};
+use hyades_engine::procedure::ir::Expr;
+use hyades_types::error::{Error, Result, sqlstate};
+use hyades_types::function::Function;
+use hyades_types::operator::{BinaryOperator, UnaryOperator};
+use hyades_types::value::{SqlType, Value};
 use sqlparser::ast;
 
 use super::coerce::{Category, cast, category};

@@ -2,11 +2,11 @@
 
 use std::sync::Arc;
 
-use hyades_engine::catalog::{Returns, RoutineDefinition, RoutineKind, RoutineParameter, TableName};
-use hyades_engine::error::{Error, Result, sqlstate};
 use hyades_engine::procedure::ir::{Callee, CalleeIndex, Expr};
 use hyades_engine::storage::routine::Routine;
-use hyades_engine::value::SqlType;
+use hyades_types::definition::{Returns, RoutineDefinition, RoutineKind, RoutineParameter, TableName};
+use hyades_types::error::{Error, Result, sqlstate};
+use hyades_types::value::SqlType;
 use sqlparser::ast::{self, FunctionArg, FunctionArgExpr};
 
 use super::coerce::{Category, category, is_implicit};

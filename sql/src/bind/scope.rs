@@ -2,11 +2,11 @@
 
 use std::sync::Arc;
 
-use hyades_engine::catalog::TableName;
-use hyades_engine::error::{Error, Result, sqlstate};
 use hyades_engine::procedure::ir::{Expr, Register, RowSlot};
 use hyades_engine::storage::table::Table;
-use hyades_engine::value::SqlType;
+use hyades_types::definition::TableName;
+use hyades_types::error::{Error, Result, sqlstate};
+use hyades_types::value::SqlType;
 use sqlparser::ast::{Ident, ObjectName, ObjectNamePart};
 
 use super::{Binder, Bound, Place};

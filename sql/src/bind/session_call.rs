@@ -1,13 +1,13 @@
 //! Functions about the session: those that are constants for it, and those that read or change it when the statement starts.
 //!
-//! The engine's functions see only the [`Environment`](hyades_engine::procedure::frame::Environment). What needs the session's
+//! The engine's functions see only the [`Environment`](hyades_types::environment::Environment). What needs the session's
 //! settings is computed once, before the procedure runs, into a register of its own ([`SessionCall`]); its arguments may therefore
 //! be constants and parameters, not columns.
 
-use hyades_engine::error::{Result, sqlstate};
 use hyades_engine::procedure::ir::{Expr, Register};
-use hyades_engine::value::function::Function;
-use hyades_engine::value::{SqlType, Value};
+use hyades_types::error::{Result, sqlstate};
+use hyades_types::function::Function;
+use hyades_types::value::{SqlType, Value};
 
 use super::{Binder, Bound, Place};
 use crate::expr;

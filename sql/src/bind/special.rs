@@ -1,10 +1,10 @@
 //! Constructs with a grammar of their own: LIKE, EXTRACT, SUBSTRING, TRIM, POSITION, AT TIME ZONE, COALESCE and the like; and clear
 //! refusals for what is missing.
 
-use hyades_engine::error::{Error, Result, sqlstate};
 use hyades_engine::procedure::ir::Expr;
-use hyades_engine::value::SqlType;
-use hyades_engine::value::function::Function;
+use hyades_types::error::{Error, Result, sqlstate};
+use hyades_types::function::Function;
+use hyades_types::value::SqlType;
 use sqlparser::ast::{self, TrimWhereField};
 
 use super::expression::boolean;
@@ -95,7 +95,7 @@ impl Binder<'_> {
 
     fn text_literal(&self, text: &str, place: Place) -> Bound {
         Bound {
-            expr: Expr::Const(hyades_engine::value::Value::Null),
+            expr: Expr::Const(hyades_types::value::Value::Null),
             class: Class::Literal(text.to_owned()),
             place,
         }
@@ -117,7 +117,7 @@ impl Binder<'_> {
         arguments.push(match from {
             Some(from) => self.expression(from)?,
             None => {
-                Bound::typed(Expr::Const(hyades_engine::value::Value::Integer(1)), SqlType::Integer, place)
+                Bound::typed(Expr::Const(hyades_types::value::Value::Integer(1)), SqlType::Integer, place)
             }
         });
         if let Some(length) = length {

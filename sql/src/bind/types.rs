@@ -1,7 +1,7 @@
 //! Type names of SQL text to [`SqlType`].
 
-use hyades_engine::error::{Error, Result, sqlstate};
-use hyades_engine::value::{ArrayElement, SqlType};
+use hyades_types::error::{Error, Result, sqlstate};
+use hyades_types::value::{ArrayElement, SqlType};
 use sqlparser::ast::{ArrayElemTypeDef, CharacterLength, DataType, ExactNumberInfo, TimezoneInfo};
 
 /// PostgreSQL's limit on n in `char(n)` and `varchar(n)`.

@@ -1,8 +1,8 @@
 //! Variables of a routine as names in its SQL.
 
-use hyades_engine::error::{Error, Result, sqlstate};
 use hyades_engine::procedure::ir::{Expr, Register, RowSlot};
-use hyades_engine::value::SqlType;
+use hyades_types::error::{Error, Result, sqlstate};
+use hyades_types::value::SqlType;
 
 use sqlparser::ast;
 

@@ -7,11 +7,12 @@
 
 use std::sync::Arc;
 
-use hyades_engine::catalog::IndexKind;
-use hyades_engine::procedure::ir::{BinaryOperator, Direction, Expr, RowSlot, ScanBound, ScanRange};
+use hyades_engine::procedure::ir::{Direction, Expr, RowSlot, ScanBound, ScanRange};
 use hyades_engine::storage::table::Table;
-use hyades_engine::value::function::Function;
-use hyades_engine::value::{ArrayElement, SqlType, Value};
+use hyades_types::definition::IndexKind;
+use hyades_types::function::Function;
+use hyades_types::operator::BinaryOperator;
+use hyades_types::value::{ArrayElement, SqlType, Value};
 
 use crate::bind::operator::mirrored;
 use crate::evaluation;

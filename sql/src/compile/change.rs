@@ -5,10 +5,10 @@
 
 use std::sync::Arc;
 
-use hyades_engine::error::{Result, sqlstate};
 use hyades_engine::procedure::ir::{Expr, Instruction, Intent, Register, RowSlot};
 use hyades_engine::storage::table::Table;
-use hyades_engine::value::SqlType;
+use hyades_types::error::{Result, sqlstate};
+use hyades_types::value::SqlType;
 use sqlparser::ast::{self, AssignmentTarget, FromTable, TableFactor, TableWithJoins};
 
 use super::access::Access;
@@ -310,7 +310,7 @@ impl Compiler<'_> {
                     defaults
                         .as_ref()
                         .map(|defaults| defaults[at].clone())
-                        .unwrap_or(Expr::Const(hyades_engine::value::Value::Null))
+                        .unwrap_or(Expr::Const(hyades_types::value::Value::Null))
                 } else {
                     let bound = self.binder.expression(value)?;
                     self.binder.assign(bound, definition.columns[at].sql_type, &column_name)?

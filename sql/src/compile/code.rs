@@ -4,14 +4,14 @@ use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 use std::sync::Arc;
 
-use hyades_engine::catalog::{TableDefinition, TableId};
-use hyades_engine::error::{Error, Result, sqlstate};
 use hyades_engine::procedure::ir::{
     Callee, CalleeIndex, CursorSlot, Expr, Instruction, Label, Line, Procedure, Register, RowSlot, SpoolSlot,
     Stage, StageIndex, TableIndex, TableReference,
 };
 use hyades_engine::storage::table::Table;
-use hyades_engine::value::{SqlType, Value};
+use hyades_types::definition::{TableDefinition, TableId};
+use hyades_types::error::{Error, Result, sqlstate};
+use hyades_types::value::{SqlType, Value};
 
 /// A procedure under construction. Labels in instructions are numbers into `labels` until [`Code::finish`].
 #[derive(Default)]

@@ -2,9 +2,9 @@
 
 use std::sync::Arc;
 
-use hyades_engine::error::{Result, sqlstate};
 use hyades_engine::storage::table::Table;
-use hyades_engine::value::SqlType;
+use hyades_types::error::{Result, sqlstate};
+use hyades_types::value::SqlType;
 use sqlparser::ast;
 
 use super::{CompiledQuery, Compiler, shifted};

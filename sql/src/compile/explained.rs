@@ -1,7 +1,8 @@
 //! Describes compiled loops and changes for EXPLAIN.
 
-use hyades_engine::error::Result;
 use hyades_engine::procedure::ir::Direction;
+use hyades_types::error::Result;
+use hyades_types::value::SqlType;
 
 use super::access::Access;
 use super::from::{Level, Source};
@@ -10,7 +11,6 @@ use super::{Compiler, Purpose, compile_for, shifted, unsupported};
 use crate::explain::{Names, PlanNode};
 use crate::plan::{Action, Plan};
 use crate::session::{Response, ResultColumn};
-use hyades_engine::value::SqlType;
 
 impl Compiler<'_> {
     /// EXPLAIN of the statement in `body`.

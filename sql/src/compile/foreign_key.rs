@@ -20,13 +20,12 @@
 
 use std::sync::Arc;
 
-use hyades_engine::catalog::{ForeignKey, TableDefinition};
-use hyades_engine::error::{Result, sqlstate};
-use hyades_engine::procedure::ir::{
-    BinaryOperator, Expr, Instruction, Intent, RowSlot, TableIndex, Violation,
-};
+use hyades_engine::procedure::ir::{Expr, Instruction, Intent, RowSlot, TableIndex, Violation};
 use hyades_engine::storage::table::Table;
-use hyades_engine::value::{SqlType, Value};
+use hyades_types::definition::{ForeignKey, TableDefinition};
+use hyades_types::error::{Result, sqlstate};
+use hyades_types::operator::BinaryOperator;
+use hyades_types::value::{SqlType, Value};
 use sqlparser::ast::{
     self, ColumnOption, ConstraintReferenceMatchKind, DeferrableInitial, ForeignKeyConstraint,
     ReferentialAction,

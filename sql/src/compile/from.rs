@@ -6,12 +6,12 @@
 
 use std::sync::Arc;
 
-use hyades_engine::catalog::{Returns, RoutineDefinition, RoutineKind};
-use hyades_engine::error::{Result, sqlstate};
 use hyades_engine::procedure::ir::{CalleeIndex, Expr, Impatience, Intent, Register, RowSlot, Strength};
 use hyades_engine::storage::table::Table;
-use hyades_engine::value::function::{Function, lookup};
-use hyades_engine::value::{SqlType, Value};
+use hyades_types::definition::{Returns, RoutineDefinition, RoutineKind};
+use hyades_types::error::{Result, sqlstate};
+use hyades_types::function::{Function, lookup};
+use hyades_types::value::{SqlType, Value};
 use sqlparser::ast::{
     FunctionArg, FunctionArgExpr, JoinConstraint, JoinOperator, ObjectName, TableAlias, TableFactor,
     TableFunctionArgs, TableWithJoins,

@@ -6,12 +6,12 @@
 
 use std::sync::Arc;
 
-use hyades_engine::error::{Error, Result, sqlstate};
 use hyades_engine::procedure::ir::{
     Expr, Instruction, Intent, Label, Procedure, Register, RowSlot, SpoolSlot, TableIndex,
 };
 use hyades_engine::storage::table::Table;
-use hyades_engine::value::{SqlType, Value};
+use hyades_types::error::{Error, Result, sqlstate};
+use hyades_types::value::{SqlType, Value};
 use sqlparser::ast::{self, ConflictTarget, OnConflictAction, OnInsert, SetExpr, TableObject};
 
 use super::from::Source;

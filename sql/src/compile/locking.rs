@@ -10,9 +10,9 @@
 
 use std::sync::Arc;
 
-use hyades_engine::error::{Result, sqlstate};
 use hyades_engine::procedure::ir::{Expr, Impatience, Instruction, Intent, Strength};
-use hyades_engine::value::SqlType;
+use hyades_types::error::{Result, sqlstate};
+use hyades_types::value::SqlType;
 use sqlparser::ast::{Distinct, GroupByExpr, Query, Select};
 
 use super::Compiler;

@@ -1,12 +1,12 @@
 //! The code of nested loops.
 
-use hyades_engine::error::{Result, sqlstate};
 use hyades_engine::procedure::ir::{
-    BinaryOperator, Expr, Impatience, Instruction, Intent, Label, Register, RowSlot, ScanBound, ScanRange,
-    TableIndex,
+    Expr, Impatience, Instruction, Intent, Label, Register, RowSlot, ScanBound, ScanRange, TableIndex,
 };
-use hyades_engine::value::function::Function;
-use hyades_engine::value::{SqlType, Value};
+use hyades_types::error::{Result, sqlstate};
+use hyades_types::function::Function;
+use hyades_types::operator::BinaryOperator;
+use hyades_types::value::{SqlType, Value};
 
 use super::Compiler;
 use super::access::{Access, narrowed};

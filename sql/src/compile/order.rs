@@ -6,9 +6,9 @@
 //! Time: what a condition reads is looked up once, and an item is ranked again only when a relation was placed with which it shares a
 //! condition, so that FROM lists of hundreds of tables are ordered in milliseconds.
 
-use hyades_engine::error::Result;
-use hyades_engine::guest;
 use hyades_engine::procedure::ir::{Expr, Register, RowSlot};
+use hyades_types::error::Result;
+use hyades_types::guest;
 
 use super::access::{self, Choice};
 use super::from::{Item, Level, Source};

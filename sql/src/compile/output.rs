@@ -1,8 +1,8 @@
 //! The select list and RETURNING: expansion of `*`, names of columns.
 
-use hyades_engine::error::{Error, Result, sqlstate};
 use hyades_engine::procedure::ir::Expr;
-use hyades_engine::value::SqlType;
+use hyades_types::error::{Error, Result, sqlstate};
+use hyades_types::value::SqlType;
 use sqlparser::ast::{self, SelectItem, SelectItemQualifiedWildcardKind, TrimWhereField};
 
 use super::Compiler;

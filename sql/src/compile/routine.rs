@@ -2,12 +2,12 @@
 
 use std::sync::Arc;
 
-use hyades_engine::catalog::{
+use hyades_engine::procedure::ir::Expr;
+use hyades_types::definition::{
     ParameterMode, Returns, RoutineDefinition, RoutineKind, RoutineParameter, TableName,
 };
-use hyades_engine::error::{Error, Result, sqlstate};
-use hyades_engine::procedure::ir::Expr;
-use hyades_engine::value::SqlType;
+use hyades_types::error::{Error, Result, sqlstate};
+use hyades_types::value::SqlType;
 
 use super::utility::table_name;
 use super::{Compiler, unsupported};

@@ -4,11 +4,12 @@
 //! variables, feed a loop, or are kept in a spool. Only this file knows the difference: everything else calls
 //! [`Compiler::describe`] when it knows the columns and [`Compiler::emit`] for each row.
 
-use hyades_engine::error::{Result, SqlState, sqlstate};
 use hyades_engine::procedure::ir::{
-    ErrorField, Expr, Instruction, Label, Register, Report, Severity, SpoolSlot, StageIndex,
+    ErrorField, Expr, Instruction, Label, Register, Report, SpoolSlot, StageIndex,
 };
-use hyades_engine::value::{SqlType, Value};
+use hyades_types::environment::Severity;
+use hyades_types::error::{Result, SqlState, sqlstate};
+use hyades_types::value::{SqlType, Value};
 
 use sqlparser::ast;
 
@@ -180,7 +181,7 @@ impl Compiler<'_> {
     fn check_returned(&self, wanted: &[SqlType], types: &[SqlType]) -> Result<()> {
         let mismatch = |detail: String| {
             let message = "structure of query does not match function result type";
-            Err(hyades_engine::error::Error::input(sqlstate::DATATYPE_MISMATCH, message).with_detail(detail))
+            Err(hyades_types::error::Error::input(sqlstate::DATATYPE_MISMATCH, message).with_detail(detail))
         };
         if wanted.len() != types.len() {
             return mismatch(format!(

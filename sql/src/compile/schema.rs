@@ -1,8 +1,8 @@
 //! DDL: CREATE TABLE, DROP TABLE, TRUNCATE, ALTER TABLE ... ADD PRIMARY KEY and FOREIGN KEY.
 
-use hyades_engine::catalog::{ColumnDefinition, IndexKind, PrimaryKey, TableDefinition, TableName};
-use hyades_engine::error::{Error, Result, sqlstate};
-use hyades_engine::value::SqlType;
+use hyades_types::definition::{ColumnDefinition, IndexKind, PrimaryKey, TableDefinition, TableName};
+use hyades_types::error::{Error, Result, sqlstate};
+use hyades_types::value::SqlType;
 use sqlparser::ast::{
     self, AlterTableOperation, ColumnOption, CreateTableOptions, HiveDistributionStyle, ObjectType,
     SqlOption, TableConstraint,

@@ -3,9 +3,10 @@
 //! If scan order is the order asked for, and there is no grouping and no DISTINCT, the procedure emits the answer itself and stops
 //! at LIMIT. Otherwise it emits what the stages need (`stages`).
 
-use hyades_engine::error::{Result, sqlstate};
-use hyades_engine::procedure::ir::{BinaryOperator, Direction, Expr, Instruction, Label, Register};
-use hyades_engine::value::{SqlType, Value};
+use hyades_engine::procedure::ir::{Direction, Expr, Instruction, Label, Register};
+use hyades_types::error::{Result, sqlstate};
+use hyades_types::operator::BinaryOperator;
+use hyades_types::value::{SqlType, Value};
 use sqlparser::ast::{self, GroupByExpr, LimitClause, OrderByExpr, OrderByKind, Query, Select, SetExpr};
 
 use super::access::Access;
@@ -126,7 +127,7 @@ impl Compiler<'_> {
         limits: &Limits,
         end: Label,
     ) -> Result<(Option<Register>, Option<Register>)> {
-        let mut counter = |expr: &Option<Expr>, state: hyades_engine::error::SqlState, clause: &str| {
+        let mut counter = |expr: &Option<Expr>, state: hyades_types::error::SqlState, clause: &str| {
             let Some(expr) = expr else { return Ok(None) };
             let register = self.binder.new_register()?;
             self.code.evaluate(register, expr.clone());
@@ -137,7 +138,7 @@ impl Compiler<'_> {
                 message: Expr::Const(Value::text(format!("{clause} must not be negative"))),
             });
             self.code.place(valid);
-            Ok::<_, hyades_engine::error::Error>(Some(register))
+            Ok::<_, hyades_types::error::Error>(Some(register))
         };
         let offset = counter(&limits.offset, sqlstate::INVALID_ROW_COUNT_IN_OFFSET_CLAUSE, "OFFSET")?;
         let limit = counter(&limits.limit, sqlstate::INVALID_ROW_COUNT_IN_LIMIT_CLAUSE, "LIMIT")?;
@@ -546,7 +547,7 @@ fn use_scan_order(bound: &mut BoundSelect) -> bool {
     };
     let definition = table.definition();
     let Some(primary_key) = &definition.primary_key else { return false };
-    if primary_key.index != hyades_engine::catalog::IndexKind::Ordered {
+    if primary_key.index != hyades_types::definition::IndexKind::Ordered {
         return false;
     }
     let equal = &level.choice.equal_columns;

@@ -5,9 +5,9 @@
 
 use std::sync::Arc;
 
-use hyades_engine::error::{Result, sqlstate};
 use hyades_engine::procedure::ir::{Expr, Instruction, Label, Register, SpoolSlot, Stage, StageIndex};
-use hyades_engine::value::{SqlType, Value};
+use hyades_types::error::{Result, sqlstate};
+use hyades_types::value::{SqlType, Value};
 
 use super::Compiler;
 use super::loops::Absent;

@@ -3,7 +3,7 @@
 //!
 //! Reference: PostgreSQL's documentation of CREATE TABLE, reloptions.c.
 
-use hyades_engine::error::{Error, Result, sqlstate};
+use hyades_types::error::{Error, Result, sqlstate};
 
 enum Kind {
     Boolean,

@@ -1,8 +1,8 @@
 //! Statements that run no procedure.
 
-use hyades_engine::catalog::TableName;
-use hyades_engine::error::{Error, Result, sqlstate};
-use hyades_engine::value::SqlType;
+use hyades_types::definition::TableName;
+use hyades_types::error::{Error, Result, sqlstate};
+use hyades_types::value::SqlType;
 use sqlparser::ast::Expr as AstExpr;
 
 use super::Compiler;

@@ -5,9 +5,10 @@
 
 use std::collections::{HashMap, HashSet};
 
-use hyades_engine::error::{Error, Result, sqlstate};
-use hyades_engine::guest;
-use hyades_engine::value::{BigDecimal, SqlType, Value, compare, numeric};
+use hyades_types::error::{Error, Result, sqlstate};
+use hyades_types::guest;
+use hyades_types::value::{BigDecimal, SqlType, Value};
+use hyades_types::{compare, numeric};
 
 use super::{Row, grouping_bytes};
 use crate::bind::aggregate::AggregateKind;

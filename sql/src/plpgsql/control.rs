@@ -1,9 +1,10 @@
 //! IF, CASE, loops, EXIT.
 
-use hyades_engine::error::{Result, sqlstate};
-use hyades_engine::procedure::ir::{BinaryOperator, Expr, Instruction, Label, Register};
-use hyades_engine::value::function::Function;
-use hyades_engine::value::{SqlType, Value};
+use hyades_engine::procedure::ir::{Expr, Instruction, Label, Register};
+use hyades_types::error::{Result, sqlstate};
+use hyades_types::function::Function;
+use hyades_types::operator::BinaryOperator;
+use hyades_types::value::{SqlType, Value};
 
 use super::names::{RecordState, Scalar, Scope, Variable};
 use super::routine::{Around, Destination, Routine, kind_name};

@@ -4,10 +4,10 @@
 //! assigned to one element is converted like any value; a whole array is gone through element by element, in a register of its own:
 //! where one does not fit, the variable keeps what it had.
 
-use hyades_engine::error::Result;
 use hyades_engine::procedure::ir::{Expr, Instruction, Register};
-use hyades_engine::value::function::Function;
-use hyades_engine::value::{SqlType, Value};
+use hyades_types::error::Result;
+use hyades_types::function::Function;
+use hyades_types::value::{SqlType, Value};
 
 use super::names::Scalar;
 use super::routine::Routine;
@@ -24,7 +24,7 @@ impl Routine<'_> {
 
     /// Converts each element of the array in this register, as an assignment does.
     pub(super) fn fit_elements(&mut self, array: Register, to: SqlType) -> Result<()> {
-        let Some(element) = hyades_engine::value::ArrayElement::of(to) else { return Ok(()) };
+        let Some(element) = hyades_types::value::ArrayElement::of(to) else { return Ok(()) };
         let (counter, last, step, place) = (
             self.compiler.binder.new_register()?,
             self.compiler.binder.new_register()?,

@@ -1,8 +1,8 @@
 //! EXCEPTION blocks and GET DIAGNOSTICS.
 
-use hyades_engine::error::{Result, SqlState, sqlstate};
 use hyades_engine::procedure::ir::{Condition, ErrorField, Expr, Instruction};
-use hyades_engine::value::SqlType;
+use hyades_types::error::{Result, SqlState, sqlstate};
+use hyades_types::value::SqlType;
 
 use super::names::{Scalar, Scope, Variable};
 use super::routine::{Destination, Routine};

@@ -7,7 +7,7 @@
 //! columns meet, they are not known any more, and using them is refused when the routine is created.
 
 use hyades_engine::procedure::ir::Register;
-use hyades_engine::value::SqlType;
+use hyades_types::value::SqlType;
 
 /// A variable of one value.
 #[derive(Clone, Copy, Debug, PartialEq)]

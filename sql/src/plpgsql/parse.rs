@@ -6,7 +6,7 @@
 //!
 //! Reference: PostgreSQL's documentation, chapter 43; `pl_gram.y`.
 
-use hyades_engine::error::{Error, Result, sqlstate};
+use hyades_types::error::{Error, Result, sqlstate};
 
 use super::tree::{
     Block, Declaration, DeclarationKind, Fragment, Handler, Into as IntoClause, Path, Statement,
@@ -78,7 +78,7 @@ impl<'a> Parser<'a> {
     /// An error at a byte of the body.
     pub(super) fn fail<T>(
         &self,
-        state: hyades_engine::error::SqlState,
+        state: hyades_types::error::SqlState,
         message: impl Into<String>,
         start: usize,
     ) -> Result<T> {

@@ -1,6 +1,6 @@
 //! RAISE.
 
-use hyades_engine::error::{Result, sqlstate};
+use hyades_types::error::{Result, sqlstate};
 
 use super::parse::Parser;
 use super::tree::Raise;

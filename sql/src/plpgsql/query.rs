@@ -4,11 +4,11 @@
 //! first and its rows are kept, because the loop must not see what its own body does. Either way the query sees its variables as
 //! they were when the loop began.
 
-use hyades_engine::catalog::{ParameterMode, Returns, RoutineKind};
-use hyades_engine::error::{Error, Result, sqlstate};
 use hyades_engine::procedure::effects::TableUse;
 use hyades_engine::procedure::ir::{Expr, Instruction, Register};
-use hyades_engine::value::{SqlType, Value};
+use hyades_types::definition::{ParameterMode, Returns, RoutineKind};
+use hyades_types::error::{Error, Result, sqlstate};
+use hyades_types::value::{SqlType, Value};
 use sqlparser::ast;
 
 use super::names::{Found, RecordState};

@@ -1,9 +1,11 @@
 //! RAISE and ASSERT.
 
-use hyades_engine::error::{Error, Result, SqlState, sqlstate};
 use hyades_engine::procedure::conditions;
-use hyades_engine::procedure::ir::{BinaryOperator, ErrorField, Expr, Instruction, Report, Severity};
-use hyades_engine::value::{SqlType, Value};
+use hyades_engine::procedure::ir::{ErrorField, Expr, Instruction, Report};
+use hyades_types::environment::Severity;
+use hyades_types::error::{Error, Result, SqlState, sqlstate};
+use hyades_types::operator::BinaryOperator;
+use hyades_types::value::{SqlType, Value};
 
 use super::routine::Routine;
 use super::tree::{Fragment, Raise};

@@ -6,10 +6,10 @@
 
 use std::borrow::Cow;
 
-use hyades_engine::catalog::IndexKind;
 use hyades_engine::procedure::effects::TableUse;
 use hyades_engine::procedure::ir::{Callee, Condition, Instruction, Procedure, Replayability};
-use hyades_engine::value::function::LooksAt;
+use hyades_types::definition::IndexKind;
+use hyades_types::function::LooksAt;
 
 /// Whether a handler takes what comes from outside, at a moment that no log knows.
 fn catches_cancel(condition: &Condition) -> bool {

@@ -6,10 +6,10 @@
 use std::cell::RefCell;
 use std::sync::Arc;
 
-use hyades_engine::catalog::{ParameterMode, Returns, RoutineDefinition, RoutineKind, TableName};
-use hyades_engine::error::{Error, Result, SqlState, sqlstate};
 use hyades_engine::procedure::ir::{Expr, Instruction, Label, Procedure, Register};
-use hyades_engine::value::{SqlType, Value};
+use hyades_types::definition::{ParameterMode, Returns, RoutineDefinition, RoutineKind, TableName};
+use hyades_types::error::{Error, Result, SqlState, sqlstate};
+use hyades_types::value::{SqlType, Value};
 use sqlparser::ast;
 
 use super::names::{Found, Names, RecordState, Scalar, Scope, Variable};

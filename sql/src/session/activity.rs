@@ -7,10 +7,10 @@ use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicI32, AtomicI64, AtomicU8, Ordering};
 use std::sync::{Arc, OnceLock};
 
-use hyades_engine::error::Result;
-use hyades_engine::guest::{Sessions, Stop, StopRequest};
-use hyades_engine::value::function::now_us;
-use hyades_engine::value::{ArrayElement, SqlType, Value};
+use hyades_types::error::Result;
+use hyades_types::function::now_us;
+use hyades_types::guest::{Sessions, Stop, StopRequest};
+use hyades_types::value::{ArrayElement, SqlType, Value};
 use parking_lot::Mutex;
 
 use super::transaction::State;

@@ -12,12 +12,13 @@ mod lines;
 use std::sync::Arc;
 
 use hyades_engine::db::{Flow, Interrupt, Savepoint};
-use hyades_engine::error::{Abort, Error, Result, sqlstate};
-use hyades_engine::guest;
-use hyades_engine::memory;
 use hyades_engine::procedure::frame::{Frame, RowSink};
-use hyades_engine::value::binary::invalid_utf8;
-use hyades_engine::value::{Value, text};
+use hyades_types::binary::invalid_utf8;
+use hyades_types::error::{Abort, Error, Result, sqlstate};
+use hyades_types::guest;
+use hyades_types::memory;
+use hyades_types::text;
+use hyades_types::value::Value;
 
 use super::transaction::failed;
 use super::{Completion, Prepared, Session};

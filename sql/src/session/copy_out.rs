@@ -1,8 +1,9 @@
 //! COPY TO STDOUT: rows as lines of text or CSV.
 
-use hyades_engine::error::Result;
-use hyades_engine::value::text::{self, TextForm};
-use hyades_engine::value::{SqlType, Value};
+use hyades_types::error::Result;
+use hyades_types::text;
+use hyades_types::text::TextForm;
+use hyades_types::value::{SqlType, Value};
 use jiff::tz::TimeZone;
 
 use super::Output;

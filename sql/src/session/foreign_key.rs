@@ -9,11 +9,12 @@
 
 use std::sync::Arc;
 
-use hyades_engine::catalog::{CatalogChange, ForeignKey, TableDefinition, TableId};
-use hyades_engine::error::{Error, Result, sqlstate};
 use hyades_engine::storage::table::Table;
-use hyades_engine::value::SqlType;
-use hyades_engine::value::cast::{self, CastContext};
+use hyades_types::cast;
+use hyades_types::cast::CastContext;
+use hyades_types::definition::{CatalogChange, ForeignKey, TableDefinition, TableId};
+use hyades_types::error::{Error, Result, sqlstate};
+use hyades_types::value::SqlType;
 
 use super::{Output, Session};
 use crate::compile::unsupported;

@@ -4,14 +4,16 @@ use std::collections::HashMap;
 use std::hash::BuildHasher;
 use std::sync::Arc;
 
-use hyades_engine::catalog::{TableId, TableName};
 use hyades_engine::db::{Engine, Worker};
-use hyades_engine::error::{Error, Result, sqlstate};
-use hyades_engine::memory::{self, Charge};
-use hyades_engine::procedure::ir::{Procedure, Severity};
+use hyades_engine::procedure::ir::Procedure;
 use hyades_engine::storage::routine::Routine;
 use hyades_engine::storage::table::Table;
-use hyades_engine::value::SqlType;
+use hyades_types::definition::{TableId, TableName};
+use hyades_types::environment::Severity;
+use hyades_types::error::{Error, Result, sqlstate};
+use hyades_types::memory;
+use hyades_types::memory::Charge;
+use hyades_types::value::SqlType;
 use parking_lot::Mutex;
 
 use super::{Notice, Response, Session};

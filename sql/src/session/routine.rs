@@ -2,16 +2,17 @@
 
 use std::sync::Arc;
 
-use hyades_engine::catalog::{CatalogChange, RoutineDefinition, RoutineKind, TableId, TableName};
 use hyades_engine::db::{Flow, Interrupt, Logging, LoggingChoice, Savepoint};
-use hyades_engine::error::{Abort, Error, Result, sqlstate};
 use hyades_engine::procedure::frame::{Frame, Message, RowSink};
-use hyades_engine::procedure::ir::{Expr, Procedure, Replayability, Severity};
+use hyades_engine::procedure::ir::{Expr, Procedure, Replayability};
 use hyades_engine::procedure::routine::{CatalogView, RoutineCompiler};
 use hyades_engine::storage::catalog::duplicate_routine;
 use hyades_engine::storage::routine::Routine;
 use hyades_engine::storage::table::Table;
-use hyades_engine::value::{SqlType, Value};
+use hyades_types::definition::{CatalogChange, RoutineDefinition, RoutineKind, TableId, TableName};
+use hyades_types::environment::Severity;
+use hyades_types::error::{Abort, Error, Result, sqlstate};
+use hyades_types::value::{SqlType, Value};
 
 use super::run::Running;
 use super::transaction::State;

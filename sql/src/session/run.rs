@@ -7,13 +7,14 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 
 use hyades_engine::db::{Flow, Interrupt, Savepoint};
-use hyades_engine::error::{Abort, Error, Result, sqlstate};
-use hyades_engine::guest;
-use hyades_engine::memory;
 use hyades_engine::procedure::frame::{Frame, Message, RowSink};
 use hyades_engine::procedure::ir::Procedure;
 use hyades_engine::storage::routine::Routine;
-use hyades_engine::value::{Value, text};
+use hyades_types::error::{Abort, Error, Result, sqlstate};
+use hyades_types::guest;
+use hyades_types::memory;
+use hyades_types::text;
+use hyades_types::value::Value;
 
 use super::copy_out::CopyWriter;
 use super::routine::{CallRun, notice_of};

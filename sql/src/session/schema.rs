@@ -2,10 +2,10 @@
 
 use std::sync::Arc;
 
-use hyades_engine::catalog::{CatalogChange, PrimaryKey};
 use hyades_engine::db::{Flow, Interrupt, Savepoint};
-use hyades_engine::error::{Abort, Error, Result, sqlstate};
 use hyades_engine::storage::table::Table;
+use hyades_types::definition::{CatalogChange, PrimaryKey};
+use hyades_types::error::{Abort, Error, Result, sqlstate};
 
 use super::run::Running;
 use super::{Completion, Output, Prepared, Session};

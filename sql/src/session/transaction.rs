@@ -3,10 +3,10 @@
 use std::sync::atomic::Ordering;
 
 use hyades_engine::db::{Flow, Interrupt, Savepoint};
-use hyades_engine::error::{Error, Result, sqlstate};
 use hyades_engine::log::durable::Durability;
-use hyades_engine::procedure::ir::Severity;
-use hyades_engine::value::function::now_us;
+use hyades_types::environment::Severity;
+use hyades_types::error::{Error, Result, sqlstate};
+use hyades_types::function::now_us;
 
 use super::{Completion, Notice, Output, Session};
 use crate::plan::{Action, Plan, TransactionCommand};
@@ -27,7 +27,7 @@ pub(super) fn tag(tag: &'static str) -> Flow<Completion> {
     Ok(Completion::Tag(tag.into()))
 }
 
-pub(super) fn failed<T>(state: hyades_engine::error::SqlState, message: impl Into<String>) -> Flow<T> {
+pub(super) fn failed<T>(state: hyades_types::error::SqlState, message: impl Into<String>) -> Flow<T> {
     Err(Interrupt::Failed(Error::input(state, message)))
 }
 

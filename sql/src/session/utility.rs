@@ -3,10 +3,11 @@
 use std::sync::Arc;
 
 use hyades_engine::db::{Flow, Interrupt};
-use hyades_engine::error::{Error, Result, sqlstate};
-use hyades_engine::memory;
 use hyades_engine::procedure::ir::Expr;
-use hyades_engine::value::{Value, cast};
+use hyades_types::cast;
+use hyades_types::error::{Error, Result, sqlstate};
+use hyades_types::memory;
+use hyades_types::value::Value;
 
 use super::transaction::{State, failed, tag};
 use super::{Completion, Output, Prepared, Session};
@@ -244,7 +245,7 @@ impl Session {
             .collect()
     }
 
-    fn as_parameter(&self, value: Value, sql_type: hyades_engine::value::SqlType) -> Result<Value> {
+    fn as_parameter(&self, value: Value, sql_type: hyades_types::value::SqlType) -> Result<Value> {
         if value.fits(sql_type) {
             return Ok(value);
         }

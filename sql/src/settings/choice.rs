@@ -1,7 +1,7 @@
 //! Settings with a list of values, and what their values mean.
 
-use hyades_engine::error::{Error, Result, sqlstate};
-use hyades_engine::procedure::ir::Severity;
+use hyades_types::environment::Severity;
+use hyades_types::error::{Error, Result, sqlstate};
 
 use super::{Definition, invalid};
 

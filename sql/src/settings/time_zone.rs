@@ -1,7 +1,7 @@
 //! Values of the setting TimeZone: a name, POSIX rules, or hours east of Greenwich.
 
-use hyades_engine::error::{Error, sqlstate};
-use hyades_engine::value::{datetime, text};
+use hyades_types::error::{Error, sqlstate};
+use hyades_types::{datetime, text};
 use jiff::tz::TimeZone;
 
 /// POSIX rules know no more.

@@ -2,7 +2,7 @@
 //!
 //! A hand-written descent over the tokens; every refusal is PostgreSQL's `syntax error at or near`.
 
-use hyades_engine::error::{Error, Result, sqlstate};
+use hyades_types::error::{Error, Result, sqlstate};
 
 use super::lexer::{
     Lexer, Token, TokenKind, character_position, identifier_value, string_value, syntax_error,

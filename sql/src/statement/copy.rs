@@ -2,7 +2,7 @@
 //!
 //! Reference: PostgreSQL's documentation of COPY; option checks follow `ProcessCopyOptions`.
 
-use hyades_engine::error::{Error, Result, sqlstate};
+use hyades_types::error::{Error, Result, sqlstate};
 
 use super::control::Tokens;
 use super::lexer::{TokenKind, character_position, identifier_value, string_value};

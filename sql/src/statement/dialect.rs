@@ -7,13 +7,13 @@
 //! * `*` has no alias.
 //! * sqlparser takes each operand for a type's name first and writes a message when it is none, which takes a tenth of the time for a
 //!   short query; plain names, numbers and strings are read at once here.
-//! * It is asked about every operator, and says there what the parser does as a guest (`hyades_engine::guest`).
+//! * It is asked about every operator, and says there what the parser does as a guest (`hyades_types::guest`).
 
 use std::any::TypeId;
 use std::cell::RefCell;
 
-use hyades_engine::error::Error;
-use hyades_engine::guest;
+use hyades_types::error::Error;
+use hyades_types::guest;
 use sqlparser::ast::Expr;
 use sqlparser::dialect::{Dialect, PostgreSqlDialect, Precedence};
 use sqlparser::keywords::Keyword;

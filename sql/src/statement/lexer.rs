@@ -6,7 +6,7 @@
 //! Understood: `'...'` with doubled quotes, `E'...'` with backslashes, `B''`, `X''`, `N''`, `U&''`, `"..."`, `$tag$...$tag$`,
 //! `-- ...`, nested `/* ... */`, `$n`. Reference: PostgreSQL's documentation, chapter 4.1.
 
-use hyades_engine::error::{Error, Result, sqlstate};
+use hyades_types::error::{Error, Result, sqlstate};
 
 /// What a token is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,7 +1,7 @@
 //! The statements that sqlparser parses, with its errors turned into PostgreSQL's.
 
-use hyades_engine::error::{Error, Result, sqlstate};
-use hyades_engine::guest;
+use hyades_types::error::{Error, Result, sqlstate};
+use hyades_types::guest;
 use sqlparser::ast::{Expr, FunctionArguments, ObjectName, Spanned};
 use sqlparser::parser::{Parser, ParserError};
 use sqlparser::tokenizer::{Location, Token, TokenWithSpan, Tokenizer, TokenizerError, Whitespace};

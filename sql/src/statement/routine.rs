@@ -2,8 +2,8 @@
 //!
 //! sqlparser reads these too, but without the places that errors in a body need, and with options PostgreSQL does not have.
 
-use hyades_engine::catalog::{ParameterMode, RoutineKind};
-use hyades_engine::error::{Error, Result, sqlstate};
+use hyades_types::definition::{ParameterMode, RoutineKind};
+use hyades_types::error::{Error, Result, sqlstate};
 
 use super::control::Tokens;
 use super::lexer::{TokenKind, character_position, string_value};

@@ -1,7 +1,7 @@
 //! What can be learned from a query string before it is parsed: where its statements end, and limits on what is given to the parser.
 
-use hyades_engine::error::{Error, Result, sqlstate};
-use hyades_engine::{guest, memory};
+use hyades_types::error::{Error, Result, sqlstate};
+use hyades_types::{guest, memory};
 
 use super::lexer::{Lexer, Token, TokenKind, character_position, truncation};
 

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use hyades_engine::value::Value;
+use hyades_types::value::Value;
 
 use super::engine::{TestEngine, Trouble};
 use crate::{Database, Error};

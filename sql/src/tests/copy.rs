@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use hyades_engine::db::{Flow, Interrupt};
-use hyades_engine::error::Error;
+use hyades_types::error::Error;
 
 use super::engine::{Silent, TestEngine, Trouble};
 use crate::session::{Database, Session, SessionOptions};

@@ -5,22 +5,23 @@
 
 use std::sync::Arc;
 
-use hyades_engine::catalog::{CatalogChange, RoutineId, TableId, TableName};
 use hyades_engine::config::{Config, ProtocolKind};
 use hyades_engine::db::{Engine, Flow, Interrupt, Logging, LoggingChoice, Savepoint, Worker, open};
-use hyades_engine::error::{Abort, Error, Result};
 use hyades_engine::local_arc::LocalArc;
 use hyades_engine::log::durable::Durability;
-use hyades_engine::memory::Limits;
-use hyades_engine::procedure::frame::{Environment, Frame, RowSink};
+use hyades_engine::procedure::frame::{Frame, RowSink};
 use hyades_engine::procedure::ir::Procedure;
 use hyades_engine::procedure::routine::CatalogView;
 use hyades_engine::recovery::RecoveryReport;
 use hyades_engine::storage::routine::Routine;
 use hyades_engine::storage::table::Table;
 use hyades_engine::ticket::ticket;
-use hyades_engine::value::Value;
 use hyades_sim::disk::SimulatedDisk;
+use hyades_types::definition::{CatalogChange, RoutineId, TableId, TableName};
+use hyades_types::environment::Environment;
+use hyades_types::error::{Abort, Error, Result};
+use hyades_types::memory::Limits;
+use hyades_types::value::Value;
 
 /// What goes wrong on purpose.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

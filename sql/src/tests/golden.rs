@@ -16,8 +16,9 @@ use std::process::Command;
 use std::sync::Arc;
 
 use hyades_engine::db::{Flow, Interrupt};
-use hyades_engine::error::Error;
-use hyades_engine::value::{Value, text};
+use hyades_types::error::Error;
+use hyades_types::text;
+use hyades_types::value::Value;
 
 use super::engine::{TestEngine, Trouble};
 use crate::session::{Completion, Database, Notice, Output, Response, Session, SessionOptions};
@@ -60,13 +61,13 @@ fn steps(script: &str) -> Vec<Step> {
 #[derive(Default)]
 struct Answer {
     text: String,
-    types: Vec<hyades_engine::value::SqlType>,
+    types: Vec<hyades_types::value::SqlType>,
     rows: usize,
     float_digits: i8,
 }
 
 impl Output for Answer {
-    fn row(&mut self, values: &mut [Value]) -> hyades_engine::Result<()> {
+    fn row(&mut self, values: &mut [Value]) -> hyades_types::Result<()> {
         self.rows += 1;
         let zone = jiff::tz::TimeZone::UTC;
         let fields: Vec<String> = values
@@ -85,7 +86,7 @@ impl Output for Answer {
         writeln!(self.text, "{}", fields.join("|")).expect("writing to a string");
         Ok(())
     }
-    fn copy_data(&mut self, bytes: &[u8]) -> hyades_engine::Result<()> {
+    fn copy_data(&mut self, bytes: &[u8]) -> hyades_types::Result<()> {
         self.text.push_str(std::str::from_utf8(bytes).expect("text is UTF-8"));
         Ok(())
     }

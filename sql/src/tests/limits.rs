@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use hyades_engine::db::Interrupt;
-use hyades_engine::value::Value;
+use hyades_types::value::Value;
 
 use super::engine::{TestEngine, Trouble};
 use crate::session::{Database, Session, SessionOptions};

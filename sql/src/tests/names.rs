@@ -6,12 +6,12 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use hyades_engine::Result;
 use hyades_engine::config::Config;
 use hyades_engine::db::{Flow, Interrupt};
 use hyades_engine::log::durable::Durability;
-use hyades_engine::value::Value;
 use hyades_sim::disk::{PowerCut, SimulatedDisk};
+use hyades_types::Result;
+use hyades_types::value::Value;
 
 use super::engine::Silent;
 use crate::session::{Notice, Output, SessionOptions};

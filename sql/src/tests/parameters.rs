@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use hyades_engine::db::Interrupt;
-use hyades_engine::value::SqlType;
+use hyades_types::value::SqlType;
 
 use super::engine::{Silent, TestEngine, Trouble};
 use crate::session::{Database, Session, SessionOptions};
@@ -71,7 +71,7 @@ fn prepare(
     session: &mut Session,
     sql: &str,
     types: &[Option<SqlType>],
-) -> Result<Arc<crate::session::Prepared>, hyades_engine::Error> {
+) -> Result<Arc<crate::session::Prepared>, hyades_types::Error> {
     session.prepare(sql, types).map_err(|interrupt| match interrupt {
         Interrupt::Failed(error) => error,
         Interrupt::Wait(_) => panic!("compiling never waits"),

@@ -21,11 +21,12 @@ use std::time::Duration;
 
 use hyades_engine::config::{Config, ProtocolKind};
 use hyades_engine::db::{Interrupt, open};
-use hyades_engine::error::Error;
-use hyades_engine::guest::Host;
 use hyades_engine::ticket::Ticket;
-use hyades_engine::value::{SqlType, Value, text};
 use hyades_sim::disk::SimulatedDisk;
+use hyades_types::error::Error;
+use hyades_types::guest::Host;
+use hyades_types::text;
+use hyades_types::value::{SqlType, Value};
 
 use super::engine::{TestEngine, Trouble};
 use crate::session::{Completion, Database, Notice, Output, Prepared, Response, Session, SessionOptions};
@@ -59,7 +60,7 @@ struct Rows {
 }
 
 impl Output for Rows {
-    fn row(&mut self, values: &mut [Value]) -> hyades_engine::Result<()> {
+    fn row(&mut self, values: &mut [Value]) -> hyades_types::Result<()> {
         let field = |(value, sql_type): (&Value, &SqlType)| {
             let mut bytes = Vec::new();
             if !value.is_null() {
@@ -71,7 +72,7 @@ impl Output for Rows {
         writeln!(self.text, "{}", fields.join("|")).expect("writing to a string");
         Ok(())
     }
-    fn copy_data(&mut self, _: &[u8]) -> hyades_engine::Result<()> {
+    fn copy_data(&mut self, _: &[u8]) -> hyades_types::Result<()> {
         Ok(())
     }
     fn notice(&mut self, _: Notice) {}

@@ -6,7 +6,7 @@
 //! subjects. What subjects make ends in tables, in columns of its own type: a cast to text would look at the time zone by itself.
 
 use hyades::SqlType;
-use hyades::engine::value::function::{LooksAt, Signature, TypePattern, lookup, names};
+use hyades::types::function::{LooksAt, Signature, TypePattern, lookup, names};
 use rand::rngs::StdRng;
 use rand::{RngExt, SeedableRng};
 

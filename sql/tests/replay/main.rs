@@ -17,7 +17,7 @@ use round::{Client, Tally, config, round};
 fn rows(connection: &mut Connection, sql: &str) -> Vec<String> {
     let show = |value: &Value| match value {
         Value::Null => "null".to_owned(),
-        value => hyades::engine::value::text::format(value, &jiff::tz::TimeZone::UTC).to_string(),
+        value => hyades::types::text::format(value, &jiff::tz::TimeZone::UTC).to_string(),
     };
     let rows = connection.query(sql, &[]).unwrap_or_else(|error| panic!("{sql}: {error}"));
     rows.iter().map(|row| row.iter().map(show).collect::<Vec<String>>().join("|")).collect()

@@ -12,8 +12,8 @@ use std::sync::Arc;
 use hyades::engine::db::{Flow, Interrupt};
 use hyades::engine::recovery::{recover, tables_hash};
 use hyades::engine::storage::catalog::Catalog;
-use hyades::engine::value::function::LooksAt;
 use hyades::session::{Notice, Output, Session, SessionOptions};
+use hyades::types::function::LooksAt;
 use hyades::{Config, Database, Error, Result, Value};
 use hyades_sim::disk::SimulatedDisk;
 

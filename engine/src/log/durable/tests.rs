@@ -3,8 +3,9 @@
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::task::{Context, Poll, Wake, Waker};
 
+use hyades_types::error::sqlstate;
+
 use super::*;
-use crate::error::sqlstate;
 
 #[derive(Default)]
 struct CountWakes(AtomicUsize);

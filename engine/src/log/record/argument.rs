@@ -14,10 +14,10 @@
 
 use bigdecimal::num_bigint::BigInt;
 use compact_str::CompactString;
+use hyades_types::value::{ArrayElement, BigDecimal, SqlType, Value};
 
 use super::Malformed;
 use super::varint::{read_varint, unzigzag, write_varint, zigzag};
-use crate::value::{ArrayElement, BigDecimal, SqlType, Value};
 
 const NULL: u8 = 0;
 const FALSE: u8 = 1;

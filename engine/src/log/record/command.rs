@@ -17,13 +17,13 @@
 //! It takes the place of all operations of its transaction. Only where a test wants to compare both ways of replay
 //! (`Config::command_images`; `captured` has 8 then), the operations follow it.
 
+use hyades_types::definition::{RoutineId, TableId};
+use hyades_types::value::Value;
 use xxhash_rust::xxh3::xxh3_64_with_seed;
 
 use super::Malformed;
 use super::argument::{read_argument, write_argument};
 use super::varint::{read_varint, unzigzag, write_varint, zigzag};
-use crate::catalog::{RoutineId, TableId};
-use crate::value::Value;
 
 /// What stands where an operation has its table and kind.
 pub(super) const COMMAND_HEAD: u64 = 4;

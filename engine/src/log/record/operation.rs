@@ -10,10 +10,11 @@
 //! All numbers are varints. Keys and rows are the bytes that storage keeps; a schema change is JSON, so that a log
 //! explains itself.
 
+use hyades_types::definition::{CatalogChange, TableId};
+
 use super::Malformed;
 use super::command::{COMMAND_HEAD, Command, WriteSetHash, announce_images, finish_command};
 use super::varint::{read_varint, write_varint};
-use crate::catalog::{CatalogChange, TableId};
 
 const TAG_BITS: u32 = 2;
 const TAG_MASK: u64 = (1 << TAG_BITS) - 1;
@@ -100,9 +101,12 @@ impl OperationsWriter {
         self.write_bytes(key);
     }
 
-    pub fn change_catalog(&mut self, change: &CatalogChange) -> crate::Result<()> {
+    pub fn change_catalog(&mut self, change: &CatalogChange) -> hyades_types::Result<()> {
         let json = serde_json::to_vec(change).map_err(|error| {
-            crate::Error::input(crate::error::sqlstate::INTERNAL_ERROR, format!("schema change: {error}"))
+            hyades_types::Error::input(
+                hyades_types::error::sqlstate::INTERNAL_ERROR,
+                format!("schema change: {error}"),
+            )
         })?;
         write_varint(&mut self.bytes, TAG_CATALOG);
         self.write_bytes(&json);

@@ -1,10 +1,10 @@
 //! Encoding and decoding as a pair, and decoding of bytes nobody encoded.
 
+use hyades_types::definition::{CatalogChange, TableId};
 use proptest::collection::vec;
 use proptest::prelude::*;
 
 use super::*;
-use crate::catalog::{CatalogChange, TableId};
 
 #[derive(Clone, Debug)]
 enum Change {

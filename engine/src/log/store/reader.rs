@@ -27,13 +27,14 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use hyades_types::error::{Error, Result, sqlstate};
+
 use super::block::{
     BLOCK_HEADER_BYTES, MAX_BLOCK_BYTES, SegmentHeader, SegmentHeaderError, block_bytes, check_block,
     decode_block_header,
 };
 use super::{LogIdentity, parse_segment_name, segment_path};
 use crate::disk::{Disk, File, SECTOR_BYTES};
-use crate::error::{Error, Result, sqlstate};
 use crate::log::record::{Records, record_length};
 use crate::lsn::Lsn;
 use crate::mutant::{self, Mutant};

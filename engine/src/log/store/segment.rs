@@ -21,13 +21,13 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
+use hyades_types::error::{Error, Result, sqlstate};
 use parking_lot::Mutex;
 
 use super::block::{MIN_SEGMENT_BYTES, SEGMENT_HEADER_BYTES, SegmentHeader, SegmentHeaderError};
 use super::pace::Pace;
 use super::{LogIdentity, parse_segment_name, segment_path};
 use crate::disk::{AlignedBuffer, Disk, File, SECTOR_BYTES, restrict};
-use crate::error::{Error, Result, sqlstate};
 use crate::log::buffer::{LogBuffer, SPARE_SECTORS};
 use crate::mutant::{self, Mutant};
 

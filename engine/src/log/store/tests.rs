@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use hyades_types::error::{Error, Result, sqlstate};
 use proptest::prelude::*;
 use uuid::Uuid;
 
@@ -12,7 +13,6 @@ use super::writer::{BlockBuffer, FileLogStore, LogStore};
 use super::*;
 use crate::disk::controlled::ControlledDisk;
 use crate::disk::{Disk, SECTOR_BYTES};
-use crate::error::{Error, Result, sqlstate};
 use crate::log::buffer::{LogBuffer, MIN_BUFFER_BYTES};
 use crate::log::preparer::Preparer;
 use crate::log::record::{RecordBody, filler_header};

@@ -12,11 +12,12 @@
 use std::path::Path;
 use std::sync::Arc;
 
+use hyades_types::error::{Error, Result};
+
 use super::block::{MAX_BLOCK_BYTES, SegmentHeader};
 use super::reader::{LogReader, Tail, segments_from};
 use super::{LogIdentity, segment_path};
 use crate::disk::{Disk, SECTOR_BYTES};
-use crate::error::{Error, Result};
 
 /// Trims one log of an ended incarnation; answers how many files it changed.
 pub(crate) fn trim_log(

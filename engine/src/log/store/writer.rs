@@ -6,13 +6,14 @@
 
 use std::sync::Arc;
 
+use hyades_types::error::{Error, Result};
+
 use super::LogIdentity;
 use super::block::{
     BLOCK_HEADER_BYTES, MAX_BLOCK_BYTES, MAX_PAYLOAD_BYTES, SegmentHeader, block_bytes, encode_block_header,
 };
 use super::segment::{PreparedSegment, SegmentSupply};
 use crate::disk::{AlignedBuffer, SECTOR_BYTES};
-use crate::error::{Error, Result};
 use crate::log::preparer::Preparer;
 use crate::lsn::Lsn;
 

@@ -5,12 +5,15 @@
 //! explicit cast), `parse` (reading the literal alone), or a word for other syntax (`in`, `coalesce` ...). The server ran with
 //! TimeZone Europe/Berlin, DateStyle ISO, extra_float_digits 1.
 
+use hyades_types::error::{Error, Result};
+use hyades_types::function::{Function, Signature, TypePattern, lookup};
+use hyades_types::operator::{BinaryOperator, UnaryOperator};
+use hyades_types::text;
+use hyades_types::value::{SqlType, Value};
+
 use super::tests::environment;
 use super::{Context, evaluate};
-use crate::error::{Error, Result};
-use crate::procedure::ir::{BinaryOperator, Expr, UnaryOperator};
-use crate::value::function::{Function, Signature, TypePattern, lookup};
-use crate::value::{SqlType, Value, text};
+use crate::procedure::ir::Expr;
 
 const CASES: &str = include_str!("postgres.txt");
 

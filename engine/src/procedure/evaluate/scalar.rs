@@ -5,11 +5,13 @@
 //! 2. `None` says nothing about the expression: it may be no scalar, and it may fail.
 //! 3. Nothing that has an effect, as `random()`, is computed here, so computing again is the same.
 
+use hyades_types::operator::BinaryOperator;
+use hyades_types::scalar::Scalar;
+use hyades_types::value::{SqlType, Value};
+
 use super::Context;
-use crate::procedure::ir::{BinaryOperator, Expr, Register, RowSlot};
+use crate::procedure::ir::{Expr, Register, RowSlot};
 use crate::storage::row::RowLayout;
-use crate::value::scalar::Scalar;
-use crate::value::{SqlType, Value};
 
 /// Where values lie: registers and rows.
 pub(in crate::procedure) trait Places {

@@ -3,16 +3,17 @@
 use std::cell::RefCell;
 use std::sync::Arc;
 
+use hyades_types::error::Result;
+use hyades_types::function::Function;
+use hyades_types::generators::any_row;
+use hyades_types::operator::{BinaryOperator, UnaryOperator};
+use hyades_types::value::{ArrayElement, SqlType, Value};
 use proptest::prelude::*;
 
 use super::{Context, Environment, MAXIMUM_DEPTH, condition, evaluate};
-use crate::error::Result;
 use crate::procedure::frame::RowBuffer;
-use crate::procedure::ir::{BinaryOperator, Expr, UnaryOperator};
+use crate::procedure::ir::Expr;
 use crate::storage::row::RowLayout;
-use crate::value::function::Function;
-use crate::value::tests::any_row;
-use crate::value::{ArrayElement, SqlType, Value};
 
 pub(super) fn environment() -> Environment {
     Environment {
@@ -23,7 +24,7 @@ pub(super) fn environment() -> Environment {
         database: "database".to_owned(),
         stop: Default::default(),
         sessions: None,
-        random: RefCell::new(crate::value::random::Random::seeded(1)),
+        random: RefCell::new(hyades_types::random::Random::seeded(1)),
         ..Environment::default()
     }
 }
@@ -171,7 +172,7 @@ fn casts_take_the_time_zone_of_the_session() {
         explicit: true,
     };
     let midnight =
-        crate::value::datetime::parse_timestamp("2024-07-01", (&jiff::tz::TimeZone::UTC).into()).unwrap();
+        hyades_types::datetime::parse_timestamp("2024-07-01", (&jiff::tz::TimeZone::UTC).into()).unwrap();
     assert_eq!(plain(&cast).unwrap(), Value::TimestampTz(midnight));
 }
 

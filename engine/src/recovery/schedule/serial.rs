@@ -7,8 +7,9 @@
 //! It cannot get stuck: among the next records of all logs and the parked ones, the one that was reserved first depends on nothing
 //! unfinished (see the module above). If every log has been tried in vain, all is done, or the records wait for each other in a circle.
 
+use hyades_types::error::Result;
+
 use super::{Batch, Log, OpenSlot, Pass, Replay, Schedule, Source, Worker};
-use crate::error::Result;
 use crate::sync::Ordering;
 
 /// Where the worker is in one log.

@@ -2,9 +2,10 @@
 
 use std::sync::Arc;
 
+use hyades_types::definition::{RoutineDefinition, RoutineId, TableName};
+use hyades_types::error::{Error, Result, sqlstate};
+
 use super::{Catalog, CatalogView, corrupt};
-use crate::catalog::{RoutineDefinition, RoutineId, TableName};
-use crate::error::{Error, Result, sqlstate};
 use crate::storage::routine::Routine;
 
 impl Catalog {

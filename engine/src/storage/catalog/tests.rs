@@ -3,13 +3,13 @@
 use std::sync::Arc;
 
 use crossbeam_epoch::pin;
+use hyades_types::definition::{CatalogChange, IndexKind, PrimaryKey, TableId, TableName};
+use hyades_types::error::{Error, InputError};
+use hyades_types::value::Value;
 
 use super::Catalog;
-use crate::catalog::{CatalogChange, IndexKind, PrimaryKey, TableId, TableName};
-use crate::error::{Error, InputError};
 use crate::storage::table::Table;
 use crate::storage::table::tests::{definition, install, numbers};
-use crate::value::Value;
 
 fn primary_key(columns: &[u16], index: IndexKind) -> PrimaryKey {
     PrimaryKey { name: "t_pkey".into(), columns: columns.to_vec(), index }

@@ -23,10 +23,10 @@ use std::ptr::{NonNull, null_mut};
 use std::sync::atomic::{AtomicPtr, AtomicU16, Ordering};
 
 use crossbeam_epoch::Guard;
+use hyades_types::memory::in_database;
 
 use super::key::{IndexKey, Snapshot};
 use super::version_lock::{Restart, VersionLock};
-use crate::memory::in_database;
 use crate::storage::prefetch::prefetch;
 use crate::storage::record::{OwnedRecord, Record};
 

@@ -6,10 +6,10 @@ use std::sync::Arc;
 use std::thread;
 
 use crossbeam_epoch::{Guard, pin};
+use hyades_types::definition::IndexKind;
 use proptest::prelude::*;
 
 use super::{Finger, Located, PrimaryIndex};
-use crate::catalog::IndexKind;
 use crate::storage::scan_batch::{ScanBatch, ScanDirection};
 
 const WIDTHS: [Option<usize>; 5] = [Some(3), Some(8), Some(11), Some(20), None];

@@ -9,9 +9,10 @@
 //!
 //! Invariant: no two pieces of a patch overlap, so exchanging twice restores the row.
 
+use hyades_types::scalar::Scalar;
+use hyades_types::value::Value;
+
 use super::{END_BYTES, RowLayout, append_content, end_at, write_fixed};
-use crate::value::Value;
-use crate::value::scalar::Scalar;
 
 const PIECE_HEADER_BYTES: usize = 8;
 

@@ -1,11 +1,12 @@
 //! Rows: what goes in comes out, and what was not written by us is refused.
 
+use hyades_types::generators::{any_row, any_type, any_value, is_identical};
+use hyades_types::key::KeyLayout;
+use hyades_types::scalar::{Scalar, ScalarKind};
+use hyades_types::value::{BigDecimal, SqlType, Value};
 use proptest::prelude::*;
 
 use super::{RowLayout, RowPatch, exchange};
-use crate::value::scalar::{Scalar, ScalarKind};
-use crate::value::tests::{any_row, any_value, is_identical};
-use crate::value::{BigDecimal, SqlType, Value};
 
 fn encode(types: &[SqlType], values: &[Value]) -> (RowLayout, Vec<u8>) {
     let layout = RowLayout::new(types);
@@ -125,6 +126,25 @@ fn contents_of_the_same_length_are_patched() {
 }
 
 proptest! {
+    #[test]
+    fn keys_of_rows_are_keys_of_values(
+        (types, values) in prop::collection::vec(any_type(), 1..5).prop_flat_map(|types| {
+            let values: Vec<_> = types.iter().map(|sql_type| any_value(*sql_type)).collect();
+            (Just(types), values)
+        })
+    ) {
+        let rows = RowLayout::new(&types);
+        let mut row = Vec::new();
+        rows.encode(&values, &mut row);
+        let columns: Vec<u16> = (0..types.len() as u16).rev().collect();
+        let reversed: Vec<SqlType> = types.iter().rev().copied().collect();
+        let layout = KeyLayout::new(&reversed);
+        let (mut from_row, mut from_values) = (Vec::new(), Vec::new());
+        rows.encode_key(&row, &columns, &mut from_row);
+        layout.encode(&values.iter().rev().cloned().collect::<Vec<_>>(), &mut from_values);
+        prop_assert_eq!(from_row, from_values);
+    }
+
     #[test]
     fn values_survive((types, values) in any_row()) {
         let (layout, row) = encode(&types, &values);

@@ -4,11 +4,13 @@ use std::sync::Arc;
 use std::thread;
 
 use crossbeam_epoch::pin;
+use hyades_types::definition::{
+    ColumnDefinition, IndexKind, PrimaryKey, TableDefinition, TableId, TableName,
+};
+use hyades_types::error::Error;
+use hyades_types::value::{SqlType, Value};
 
 use super::{Table, TableState};
-use crate::catalog::{ColumnDefinition, IndexKind, PrimaryKey, TableDefinition, TableId, TableName};
-use crate::error::Error;
-use crate::value::{SqlType, Value};
 
 /// `create table t (a integer, b text)`, with a primary key on these columns unless they are none.
 pub(crate) fn definition(key: &[u16], index: IndexKind) -> TableDefinition {

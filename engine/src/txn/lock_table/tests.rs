@@ -2,9 +2,10 @@
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use hyades_types::error::Result;
+
 use super::waits::Line;
 use super::*;
-use crate::error::Result;
 use crate::local_arc::LocalArc;
 use crate::log::durable::{Durability, DurableWatch};
 use crate::protocol::{Append, AppendProgress, CommitPayload, Trace};

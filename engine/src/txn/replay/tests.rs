@@ -3,9 +3,9 @@
 use std::sync::Arc;
 
 use crossbeam_epoch as epoch;
+use hyades_types::definition::{IndexKind, TableId};
 
 use super::ReplayAccess;
-use crate::catalog::{IndexKind, TableId};
 use crate::storage::table::Table;
 use crate::storage::table::tests::{definition, install};
 use crate::txn::{Access, Insertion, Intent};

@@ -7,14 +7,14 @@
 use std::sync::Arc;
 
 use crossbeam_epoch as epoch;
+use hyades_types::definition::{
+    CatalogChange, ForeignKey, RoutineDefinition, RoutineId, TableDefinition, TableId, TableName,
+};
+use hyades_types::error::{Abort, Error, sqlstate};
 
 use super::purge::Queue;
 use super::resource::{Resource, TABLE_STRIPES};
 use super::{LockingTransaction, NameChange, Undo, UndoAction};
-use crate::catalog::{
-    CatalogChange, ForeignKey, RoutineDefinition, RoutineId, TableDefinition, TableId, TableName,
-};
-use crate::error::{Abort, Error, sqlstate};
 use crate::mutant::{self, Mutant};
 use crate::protocol::{AccessMode, Protocol};
 use crate::storage::catalog::{CatalogView, duplicate_routine, duplicate_table};

@@ -3,8 +3,8 @@
 use std::hash::{BuildHasher, Hasher};
 
 use foldhash::fast::FixedState;
+use hyades_types::definition::{TableId, TableName};
 
-use crate::catalog::{TableId, TableName};
 pub(super) use crate::txn::lock_table::Resource;
 
 /// A table's lock is split into this many stripes, so that workers that only announce their intent do not meet.

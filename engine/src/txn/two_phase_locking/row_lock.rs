@@ -19,10 +19,10 @@
 use std::sync::Arc;
 
 use crossbeam_epoch::Guard;
+use hyades_types::error::{Error, sqlstate};
 
 use super::resource::{Resource, TABLE_STRIPES};
 use super::{AtOnce, LockingTransaction};
-use crate::error::{Error, sqlstate};
 use crate::protocol::{AccessMode, Protocol};
 use crate::storage::table::Table;
 use crate::txn::cursor::find;

@@ -3,9 +3,13 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use hyades_types::definition::{
+    CatalogChange, ColumnDefinition, IndexKind, PrimaryKey, TableDefinition, TableName,
+};
+use hyades_types::value::{SqlType, Value};
+
 use super::resource::Resource;
 use super::{LockingTransaction, Purger, TwoPhaseLocking};
-use crate::catalog::{CatalogChange, ColumnDefinition, IndexKind, PrimaryKey, TableDefinition, TableName};
 use crate::config::Config;
 use crate::protocol::AccessMode;
 use crate::protocol::none::NoLog;
@@ -15,7 +19,6 @@ use crate::txn::lock_table::TransactionId;
 use crate::txn::{
     Access, Cursor, Direction, Impatience, Insertion, Intent, Interrupt, KeyRange, Strength, Transaction,
 };
-use crate::value::{SqlType, Value};
 
 fn shared_with(config: &Config) -> Arc<TwoPhaseLocking<NoLog>> {
     Arc::new(TwoPhaseLocking::new(Arc::new(NoLog), Arc::new(Catalog::new()), config))

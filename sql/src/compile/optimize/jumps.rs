@@ -4,8 +4,9 @@
 //! both ways, and `IF NOT FOUND` tests it right behind. And what raises an error stands at the end of the code, so that the way without
 //! errors is one straight line.
 
-use hyades_engine::procedure::ir::{Expr, Instruction, Label, Line, Procedure, Register, Severity};
-use hyades_engine::value::Value;
+use hyades_engine::procedure::ir::{Expr, Instruction, Label, Line, Procedure, Register};
+use hyades_types::environment::Severity;
+use hyades_types::value::Value;
 
 use super::targets;
 

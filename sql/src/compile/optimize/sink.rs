@@ -9,8 +9,9 @@
 
 use std::collections::BTreeSet;
 
-use hyades_engine::procedure::ir::{BinaryOperator, Expr, Instruction, Procedure, Register, RowSlot};
-use hyades_engine::value::SqlType;
+use hyades_engine::procedure::ir::{Expr, Instruction, Procedure, Register, RowSlot};
+use hyades_types::operator::BinaryOperator;
+use hyades_types::value::SqlType;
 
 use super::{Flow, Live, filled, live, registers_of, targets};
 use crate::expr;

@@ -1,7 +1,7 @@
 //! Cuts a row of COPY data into fields.
 
-use hyades_engine::error::{Error, Result, sqlstate};
-use hyades_engine::value::binary::invalid_utf8;
+use hyades_types::binary::invalid_utf8;
+use hyades_types::error::{Error, Result, sqlstate};
 
 use crate::statement::CopyOptions;
 

@@ -3,7 +3,7 @@
 //! A row ends at a newline (`\n` or `\r\n`; a lone `\r` too if the first row ended so). In CSV, newlines in quotes belong to the row; in
 //! text format a backslash before a newline does. A row `\.` ends the data.
 
-use hyades_engine::error::{Error, Result, sqlstate};
+use hyades_types::error::{Error, Result, sqlstate};
 
 use crate::statement::{CopyFormat, CopyOptions};
 

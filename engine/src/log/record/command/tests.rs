@@ -1,11 +1,11 @@
 //! Encoding and decoding of calls as a pair, how large they are, and decoding of bytes nobody encoded.
 
+use hyades_types::value::BigDecimal;
 use proptest::collection::vec;
 use proptest::prelude::*;
 
 use super::*;
 use crate::log::record::{CommitHeader, Operation, Operations, encode_commit};
-use crate::value::BigDecimal;
 
 fn value() -> impl Strategy<Value = Value> {
     prop_oneof![

@@ -7,10 +7,11 @@
 use std::path::Path;
 use std::sync::Arc;
 
+use hyades_types::error::Result;
+
 use super::super::{LogIdentity, segment_path};
 use super::{Chunk, LogReader, segments_from, whole_file};
 use crate::disk::Disk;
-use crate::error::Result;
 use crate::log::record::{MAX_RECORD_BYTES, Records};
 use crate::lsn::Lsn;
 

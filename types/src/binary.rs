@@ -1,0 +1,194 @@
+//! PostgreSQL's binary wire forms of values (format code 1 of Bind and RowDescription, and binary COPY).
+//!
+//! Integers, floats, dates and timestamps are big-endian; text and bytea are their bytes; uuid its 16 bytes; boolean one byte.
+//! numeric:
+//!
+//! ```text
+//! +---------+--------+------+--------+------------------------+
+//! | ndigits | weight | sign | dscale | ndigits * u16 (0-9999) |
+//! | u16     | i16    | u16  | u16    | base 10000, high first |
+//! +---------+--------+------+--------+------------------------+
+//! ```
+//! The first digit counts 10000^weight. `sign` is 0000 or 4000 (negative); C000 (NaN), D000 and F000 (infinities) are
+//! refused, see `numeric`. Digits beyond `dscale` places are cut off, as PostgreSQL does.
+//!
+//! Reference: the `*send` and `*recv` functions of PostgreSQL 15.
+
+use bigdecimal::num_bigint::Sign;
+use compact_str::CompactString;
+
+use crate::error::{Error, Result, sqlstate};
+use crate::value::{BigDecimal, SqlType, Value};
+use crate::{cast, datetime, numeric, text};
+
+const NUMERIC_POSITIVE: u16 = 0x0000;
+const NUMERIC_NEGATIVE: u16 = 0x4000;
+const NUMERIC_NAN: u16 = 0xc000;
+const NUMERIC_INFINITY: u16 = 0xd000;
+const NUMERIC_MINUS_INFINITY: u16 = 0xf000;
+const NUMERIC_HEADER_BYTES: usize = 8;
+const GROUP_DIGITS: usize = 4;
+
+fn wrong(message: &str) -> Error {
+    Error::input(sqlstate::INVALID_BINARY_REPRESENTATION, message)
+}
+
+fn array<const LENGTH: usize>(bytes: &[u8]) -> Result<[u8; LENGTH]> {
+    bytes.try_into().map_err(|_| wrong("incorrect binary data format"))
+}
+
+/// A value of this type from its binary form; never from NULL, which has none. Modifiers apply as in
+/// [`text::parse`](super::text::parse).
+pub fn read(bytes: &[u8], sql_type: SqlType) -> Result<Value> {
+    Ok(match sql_type {
+        SqlType::Boolean => Value::Boolean(array::<1>(bytes)?[0] != 0),
+        SqlType::SmallInt => Value::SmallInt(i16::from_be_bytes(array(bytes)?)),
+        SqlType::Integer => Value::Integer(i32::from_be_bytes(array(bytes)?)),
+        SqlType::BigInt => Value::BigInt(i64::from_be_bytes(array(bytes)?)),
+        SqlType::Real => Value::Real(f32::from_be_bytes(array(bytes)?)),
+        SqlType::DoublePrecision => Value::Double(f64::from_be_bytes(array(bytes)?)),
+        SqlType::Numeric(modifier) => {
+            let number = read_numeric(bytes)?;
+            Value::numeric(match modifier {
+                Some((precision, scale)) => numeric::apply_modifier(&number, precision, scale)?,
+                None => number,
+            })
+        }
+        SqlType::Text | SqlType::Varchar(_) | SqlType::Char(_) => {
+            let text = std::str::from_utf8(bytes).map_err(|error| invalid_utf8(bytes, error))?;
+            text::check_text(text)?;
+            Value::Text(cast::fit_text(CompactString::from(text), sql_type, false)?)
+        }
+        SqlType::Bytea => Value::Bytea(bytes.into()),
+        SqlType::Date => {
+            let days = i32::from_be_bytes(array(bytes)?);
+            if !datetime::is_infinite_date(days) && !datetime::is_valid_date(days) {
+                return Err(Error::input(sqlstate::DATETIME_FIELD_OVERFLOW, "date out of range"));
+            }
+            Value::Date(days)
+        }
+        SqlType::Timestamp => Value::Timestamp(read_timestamp(bytes)?),
+        SqlType::TimestampTz => Value::TimestampTz(read_timestamp(bytes)?),
+        SqlType::Uuid => Value::Uuid(array(bytes)?),
+        SqlType::Array(element) => super::array::read_binary(bytes, element)?,
+    })
+}
+
+fn read_timestamp(bytes: &[u8]) -> Result<i64> {
+    let microseconds = i64::from_be_bytes(array(bytes)?);
+    if !datetime::is_infinite_timestamp(microseconds) && !datetime::is_valid_timestamp(microseconds) {
+        return Err(Error::input(sqlstate::DATETIME_FIELD_OVERFLOW, "timestamp out of range"));
+    }
+    Ok(microseconds)
+}
+
+/// PostgreSQL's words for bytes that are no UTF-8: it shows the bytes of the character that fails.
+pub fn invalid_utf8(bytes: &[u8], error: std::str::Utf8Error) -> Error {
+    let rest = &bytes[error.valid_up_to()..];
+    let expected = match rest.first() {
+        Some(0xc0..=0xdf) => 2,
+        Some(0xe0..=0xef) => 3,
+        Some(0xf0..=0xf7) => 4,
+        _ => 1,
+    };
+    let shown: Vec<String> = rest.iter().take(expected).map(|byte| format!("0x{byte:02x}")).collect();
+    let message = format!("invalid byte sequence for encoding \"UTF8\": {}", shown.join(" "));
+    Error::input(sqlstate::CHARACTER_NOT_IN_REPERTOIRE, message)
+}
+
+fn read_numeric(bytes: &[u8]) -> Result<BigDecimal> {
+    let (header, groups) = bytes
+        .split_at_checked(NUMERIC_HEADER_BYTES)
+        .ok_or_else(|| wrong("insufficient data left in message"))?;
+    let field = |index: usize| u16::from_be_bytes([header[index * 2], header[index * 2 + 1]]);
+    let (count, weight, sign, scale) =
+        (usize::from(field(0)), field(1) as i16, field(2), i64::from(field(3)));
+    if groups.len() != count * 2 {
+        return Err(wrong("incorrect binary data format"));
+    }
+    match sign {
+        NUMERIC_POSITIVE | NUMERIC_NEGATIVE => {}
+        NUMERIC_NAN => return Err(unsupported("NaN")),
+        NUMERIC_INFINITY | NUMERIC_MINUS_INFINITY => return Err(unsupported("infinity")),
+        _ => return Err(wrong("invalid sign in external \"numeric\" value")),
+    }
+    if scale > numeric::MAXIMUM_SCALE {
+        return Err(wrong("invalid scale in external \"numeric\" value"));
+    }
+    let mut digits = numeric::DigitBuffer::new();
+    for group in groups.chunks_exact(2) {
+        let group = u16::from_be_bytes([group[0], group[1]]);
+        if group > 9999 {
+            return Err(wrong("invalid digit in external \"numeric\" value"));
+        }
+        digits.extend(
+            [group / 1000, group / 100 % 10, group / 10 % 10, group % 10].map(|digit| b'0' + digit as u8),
+        );
+    }
+    // The digits end at this place after the point.
+    let places = (count as i64 - 1 - i64::from(weight)) * GROUP_DIGITS as i64;
+    if places > scale {
+        let excess = usize::try_from(places - scale).unwrap_or(usize::MAX);
+        digits.truncate(digits.len().saturating_sub(excess));
+        if digits.is_empty() {
+            return numeric::from_digits(false, b"0", scale);
+        }
+        return numeric::from_digits(sign == NUMERIC_NEGATIVE, &digits, scale);
+    }
+    let number = numeric::from_digits(sign == NUMERIC_NEGATIVE, &digits, places)?;
+    Ok(numeric::with_scale(&number, scale))
+}
+
+fn unsupported(name: &str) -> Error {
+    Error::input(sqlstate::FEATURE_NOT_SUPPORTED, format!("{name} is not supported for type numeric"))
+}
+
+/// Appends the binary form (without a length before it). NULL, which has none, appends nothing.
+pub fn write(value: &Value, out: &mut Vec<u8>) {
+    match value {
+        Value::Null => {}
+        Value::Boolean(truth) => out.push(u8::from(*truth)),
+        Value::SmallInt(number) => out.extend_from_slice(&number.to_be_bytes()),
+        Value::Integer(number) | Value::Date(number) => out.extend_from_slice(&number.to_be_bytes()),
+        Value::BigInt(number) | Value::Timestamp(number) | Value::TimestampTz(number) => {
+            out.extend_from_slice(&number.to_be_bytes());
+        }
+        Value::Real(number) => out.extend_from_slice(&number.to_be_bytes()),
+        Value::Double(number) => out.extend_from_slice(&number.to_be_bytes()),
+        Value::Numeric(number) => write_numeric(number, out),
+        Value::Text(text) => out.extend_from_slice(text.as_bytes()),
+        Value::Bytea(bytes) => out.extend_from_slice(bytes),
+        Value::Uuid(bytes) => out.extend_from_slice(bytes),
+        Value::Array(array) => super::array::write_binary(array, out),
+    }
+}
+
+fn write_numeric(number: &BigDecimal, out: &mut Vec<u8>) {
+    let scale = number.fractional_digit_count();
+    let mut field = |number: u16| out.extend_from_slice(&number.to_be_bytes());
+    let Some(digits) = numeric::significant_digits(number) else {
+        field(0);
+        field(0);
+        field(NUMERIC_POSITIVE);
+        field(scale as u16);
+        return;
+    };
+    // Digits before the point within the first group: 1 to 4.
+    let lead = (digits.exponent - 1).rem_euclid(GROUP_DIGITS as i32) as usize + 1;
+    let weight = (digits.exponent - 1).div_euclid(GROUP_DIGITS as i32);
+    let count = 1 + digits.text.len().saturating_sub(lead).div_ceil(GROUP_DIGITS);
+    field(count as u16);
+    field(weight as i16 as u16);
+    field(if digits.is_negative { NUMERIC_NEGATIVE } else { NUMERIC_POSITIVE });
+    field(scale as u16);
+    let digit = |index: usize| digits.text.get(index).map_or(0, |digit| u16::from(digit - b'0'));
+    field((0..lead).fold(0, |group, index| group * 10 + digit(index)));
+    for group in 1..count {
+        let first = lead + (group - 1) * GROUP_DIGITS;
+        field((first..first + GROUP_DIGITS).fold(0, |group, index| group * 10 + digit(index)));
+    }
+    debug_assert!(number.sign() != Sign::NoSign);
+}
+
+#[cfg(test)]
+mod tests;

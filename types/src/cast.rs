@@ -1,0 +1,237 @@
+//! Casts between types, and the coercion of values to a type's modifiers.
+//!
+//! [`allowed`] says when PostgreSQL applies a cast by itself: *implicit* casts anywhere, *assignment* casts when a value is
+//! stored into a column, *explicit* ones only when written. It is `pg_cast` of PostgreSQL 15, plus the conversions through
+//! text that exist for every type.
+//!
+//! Modifiers: `numeric(p,s)` rounds and may overflow; `varchar(n)` and `char(n)` refuse a longer text unless the cast is
+//! explicit (then they cut it) or only blanks are lost; `char(n)` pads.
+//!
+//! A value does not know that it is `char(n)`: to cast one to `text`, apply
+//! [`Function::CharToText`](super::function::Function::CharToText), which drops the padding.
+
+use bigdecimal::num_bigint::Sign;
+use compact_str::CompactString;
+use jiff::tz::TimeZone;
+
+use crate::error::{Error, Result, sqlstate};
+use crate::text::Reading;
+use crate::text::pad;
+use crate::value::{BigDecimal, SqlType, Value};
+use crate::{arithmetic, datetime, numeric, text};
+
+/// When a cast may be applied; a later one includes the earlier.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum CastContext {
+    Implicit,
+    Assignment,
+    Explicit,
+}
+
+/// From when on a cast between these types is allowed, modifiers aside; None if there is none.
+pub fn allowed(from: SqlType, to: SqlType) -> Option<CastContext> {
+    use CastContext::{Assignment, Explicit, Implicit};
+    if from.is_same_base(to) || (from.is_text() && to.is_text()) {
+        return Some(Implicit);
+    }
+    if to.is_text() {
+        return Some(Assignment);
+    }
+    if from.is_text() {
+        return Some(Explicit);
+    }
+    // PostgreSQL widens along int2, int4, int8, numeric, float4, float8.
+    let width = |sql_type| match sql_type {
+        SqlType::SmallInt => Some(0),
+        SqlType::Integer => Some(1),
+        SqlType::BigInt => Some(2),
+        SqlType::Numeric(_) => Some(3),
+        SqlType::Real => Some(4),
+        SqlType::DoublePrecision => Some(5),
+        _ => None,
+    };
+    if let (Some(from), Some(to)) = (width(from), width(to)) {
+        return Some(if from < to { Implicit } else { Assignment });
+    }
+    match (from, to) {
+        (SqlType::Array(from), SqlType::Array(to)) => allowed(from.sql_type(), to.sql_type()),
+        (SqlType::Boolean, SqlType::Integer) | (SqlType::Integer, SqlType::Boolean) => Some(Explicit),
+        (SqlType::Date, SqlType::Timestamp | SqlType::TimestampTz)
+        | (SqlType::Timestamp, SqlType::TimestampTz) => Some(Implicit),
+        (SqlType::Timestamp | SqlType::TimestampTz, SqlType::Date)
+        | (SqlType::TimestampTz, SqlType::Timestamp) => Some(Assignment),
+        _ => None,
+    }
+}
+
+/// Converts a value to a type, modifiers included. `explicit`: over-long strings are cut. Fails if there is no such cast.
+pub fn cast<'a>(value: Value, to: SqlType, explicit: bool, reading: impl Into<Reading<'a>>) -> Result<Value> {
+    let reading = reading.into();
+    let tz = reading.time_zone;
+    match (&value, to) {
+        (Value::Null, _) => Ok(Value::Null),
+        (Value::SmallInt(number), _) if to.is_numeric() => from_integer(i64::from(*number), to),
+        (Value::Integer(_), SqlType::Integer) | (Value::BigInt(_), SqlType::BigInt) => Ok(value),
+        (Value::Integer(number), _) if to.is_numeric() => from_integer(i64::from(*number), to),
+        (Value::BigInt(number), _) if to.is_numeric() => from_integer(*number, to),
+        (Value::Real(number), SqlType::Numeric(modifier)) => {
+            fit_numeric(numeric::from_f32(*number)?, modifier)
+        }
+        (Value::Real(number), SqlType::Real) => Ok(Value::Real(*number)),
+        (Value::Real(number), _) if to.is_numeric() => from_double(f64::from(*number), to),
+        (Value::Double(number), _) if to.is_numeric() => from_double(*number, to),
+        (Value::Numeric(_), _) if to.is_numeric() => from_numeric(value, to),
+        (Value::Text(_), _) if to.is_text() => {
+            let Value::Text(text) = value else { return Ok(value) };
+            Ok(Value::Text(fit_text(text, to, explicit)?))
+        }
+        (Value::Text(text), _) => text::parse(text, to, reading),
+        (Value::Boolean(truth), _) if to.is_text() => {
+            let word = if *truth { "true" } else { "false" };
+            Ok(Value::Text(fit_text(word.into(), to, explicit)?))
+        }
+        (Value::Boolean(truth), SqlType::Integer) => Ok(Value::Integer(i32::from(*truth))),
+        (Value::Integer(number), SqlType::Boolean) => Ok(Value::Boolean(*number != 0)),
+        (_, _) if to.is_text() => Ok(Value::Text(fit_text(text::format(&value, tz), to, explicit)?)),
+        (Value::Date(_) | Value::Timestamp(_) | Value::TimestampTz(_), _) if to.is_datetime() => {
+            datetime_cast(&value, to, tz)
+        }
+        _ if value.fits(to) => Ok(value),
+        (Value::Array(array), SqlType::Array(element)) => {
+            let cast_one = |value: &Value| cast(value.clone(), element.sql_type(), explicit, reading);
+            let values = array.values.iter().map(cast_one).collect::<Result<Vec<Value>>>()?;
+            Ok(Value::array(element, values))
+        }
+        _ => Err(cannot_cast(&value, to)),
+    }
+}
+
+fn cannot_cast(value: &Value, to: SqlType) -> Error {
+    let from = value.sql_type().map_or("unknown", SqlType::base_name);
+    Error::input(sqlstate::CANNOT_COERCE, format!("cannot cast type {from} to {}", to.base_name()))
+}
+
+fn from_integer(number: i64, to: SqlType) -> Result<Value> {
+    let out_of_range = || arithmetic::out_of_range(to);
+    Ok(match to {
+        SqlType::SmallInt => Value::SmallInt(i16::try_from(number).map_err(|_| out_of_range())?),
+        SqlType::Integer => Value::Integer(i32::try_from(number).map_err(|_| out_of_range())?),
+        SqlType::Real => Value::Real(number as f32),
+        SqlType::DoublePrecision => Value::Double(number as f64),
+        SqlType::Numeric(modifier) => return fit_numeric(numeric::from_i64(number), modifier),
+        _ => Value::BigInt(number),
+    })
+}
+
+/// Rounds half to even, as the processor does.
+fn from_double(number: f64, to: SqlType) -> Result<Value> {
+    let rounded = number.round_ties_even();
+    // The upper limits are exclusive because 2^63 - 1 is no double. NaN is in no range.
+    let fits = |limit: f64| rounded >= -limit && rounded < limit;
+    let out_of_range = || Err(arithmetic::out_of_range(to));
+    Ok(match to {
+        SqlType::SmallInt if fits(32_768.0) => Value::SmallInt(rounded as i16),
+        SqlType::Integer if fits(2_147_483_648.0) => Value::Integer(rounded as i32),
+        SqlType::BigInt if fits(9_223_372_036_854_775_808.0) => Value::BigInt(rounded as i64),
+        SqlType::SmallInt | SqlType::Integer | SqlType::BigInt => return out_of_range(),
+        SqlType::Real => {
+            let narrow = number as f32;
+            if narrow.is_infinite() && number.is_finite() {
+                return Err(arithmetic::float_overflow());
+            }
+            if narrow == 0.0 && number != 0.0 {
+                return Err(arithmetic::float_underflow());
+            }
+            Value::Real(narrow)
+        }
+        SqlType::Numeric(modifier) => return fit_numeric(numeric::from_f64(number)?, modifier),
+        _ => Value::Double(number),
+    })
+}
+
+fn from_numeric(value: Value, to: SqlType) -> Result<Value> {
+    let Value::Numeric(number) = &value else { return Ok(value) };
+    let whole = || numeric::to_i64(number).ok_or_else(|| arithmetic::out_of_range(to));
+    Ok(match to {
+        SqlType::Numeric(None) => value,
+        SqlType::Numeric(modifier) => return fit_numeric((**number).clone(), modifier),
+        SqlType::Real => {
+            let real = numeric::to_f32(number);
+            check_float(real.is_finite(), real == 0.0, number, to)?;
+            Value::Real(real)
+        }
+        SqlType::DoublePrecision => {
+            let double = numeric::to_f64(number);
+            check_float(double.is_finite(), double == 0.0, number, to)?;
+            Value::Double(double)
+        }
+        _ => return from_integer(whole()?, to),
+    })
+}
+
+/// A number may become neither infinite nor zero.
+fn check_float(is_finite: bool, is_zero: bool, number: &BigDecimal, to: SqlType) -> Result<()> {
+    if is_finite && (!is_zero || number.sign() == Sign::NoSign) {
+        return Ok(());
+    }
+    let mut digits = Vec::new();
+    numeric::write(number, &mut digits);
+    let digits = String::from_utf8_lossy(&digits);
+    let message = format!("\"{digits}\" is out of range for type {}", to.base_name());
+    Err(Error::input(sqlstate::NUMERIC_VALUE_OUT_OF_RANGE, message))
+}
+
+fn fit_numeric(number: BigDecimal, modifier: Option<(u16, i16)>) -> Result<Value> {
+    Ok(Value::numeric(match modifier {
+        Some((precision, scale)) => numeric::apply_modifier(&number, precision, scale)?,
+        None => number,
+    }))
+}
+
+fn datetime_cast(value: &Value, to: SqlType, tz: &TimeZone) -> Result<Value> {
+    Ok(match (value, to) {
+        (Value::Date(days), SqlType::Timestamp) => Value::Timestamp(datetime::date_to_timestamp(*days)?),
+        (Value::Date(days), SqlType::TimestampTz) => {
+            Value::TimestampTz(datetime::local_to_utc(datetime::date_to_timestamp(*days)?, tz)?)
+        }
+        (Value::Timestamp(local), SqlType::Date) => Value::Date(datetime::timestamp_to_date(*local)),
+        (Value::Timestamp(local), SqlType::TimestampTz) => {
+            Value::TimestampTz(datetime::local_to_utc(*local, tz)?)
+        }
+        (Value::TimestampTz(instant), SqlType::Timestamp) => {
+            Value::Timestamp(datetime::utc_to_local(*instant, tz)?)
+        }
+        (Value::TimestampTz(instant), SqlType::Date) => {
+            Value::Date(datetime::timestamp_to_date(datetime::utc_to_local(*instant, tz)?))
+        }
+        _ if value.fits(to) => value.clone(),
+        _ => return Err(cannot_cast(value, to)),
+    })
+}
+
+/// Makes a text fit `varchar(n)` or `char(n)` (other types take it as it is). Cutting off more than blanks is an error unless
+/// `explicit`.
+pub fn fit_text(mut text: CompactString, to: SqlType, explicit: bool) -> Result<CompactString> {
+    let limit = match to {
+        SqlType::Varchar(Some(limit)) => limit as usize,
+        SqlType::Char(limit) if limit > 0 => limit as usize,
+        _ => return Ok(text),
+    };
+    // No more bytes than the limit means no more characters.
+    if text.len() > limit
+        && let Some((cut, _)) = text.char_indices().nth(limit)
+    {
+        if !explicit && text.as_bytes()[cut..].iter().any(|byte| *byte != b' ') {
+            let message = format!("value too long for type {}", to.name());
+            return Err(Error::input(sqlstate::STRING_DATA_RIGHT_TRUNCATION, message));
+        }
+        text.truncate(cut);
+    }
+    if matches!(to, SqlType::Char(_)) {
+        pad(&mut text, limit);
+    }
+    Ok(text)
+}
+
+#[cfg(test)]
+mod tests;

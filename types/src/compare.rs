@@ -1,0 +1,81 @@
+//! Comparison of values of one type.
+//!
+//! [`total`] is the order of ORDER BY, indexes, min and max: floating-point NaN equals itself and is greater than all else,
+//! text compares by its bytes (PostgreSQL's "C" collation, whatever the locale). [`equal`] and [`order`] add SQL's third
+//! value. All have PostgreSQL's operators as their source: `float8_cmp_internal` for NaN, `bpcharcmp` for blanks.
+//!
+//! A value does not know whether it is `char(n)`, whose trailing blanks do not count: use [`char_order`] for those, or
+//! compare what [`Function::CharToText`](super::function::Function::CharToText) makes of them.
+
+use std::cmp::Ordering;
+
+use crate::numeric;
+use crate::value::{SqlType, Value};
+
+/// The order of two values of one type; NULLs are equal and greater than all else (callers that sort decide NULLS FIRST
+/// before they ask). Values of different types are in no useful order, but in the same one every time.
+pub fn total(left: &Value, right: &Value) -> Ordering {
+    match (left, right) {
+        (Value::Integer(a), Value::Integer(b)) | (Value::Date(a), Value::Date(b)) => a.cmp(b),
+        (Value::BigInt(a), Value::BigInt(b))
+        | (Value::Timestamp(a), Value::Timestamp(b))
+        | (Value::TimestampTz(a), Value::TimestampTz(b)) => a.cmp(b),
+        (Value::SmallInt(a), Value::SmallInt(b)) => a.cmp(b),
+        (Value::Text(a), Value::Text(b)) => a.as_bytes().cmp(b.as_bytes()),
+        (Value::Boolean(a), Value::Boolean(b)) => a.cmp(b),
+        (Value::Numeric(a), Value::Numeric(b)) => numeric::compare(a, b),
+        (Value::Double(a), Value::Double(b)) => float_order(*a, *b),
+        (Value::Real(a), Value::Real(b)) => float_order(f64::from(*a), f64::from(*b)),
+        (Value::Bytea(a), Value::Bytea(b)) => a.cmp(b),
+        (Value::Uuid(a), Value::Uuid(b)) => a.cmp(b),
+        (Value::Array(a), Value::Array(b)) => array_order(&a.values, &b.values),
+        (a, b) => rank(a).cmp(&rank(b)),
+    }
+}
+
+/// Element by element, NULL last; then by length.
+fn array_order(left: &[Value], right: &[Value]) -> Ordering {
+    let unequal = left.iter().zip(right).map(|(left, right)| total(left, right)).find(|order| order.is_ne());
+    unequal.unwrap_or_else(|| left.len().cmp(&right.len()))
+}
+
+fn float_order(left: f64, right: f64) -> Ordering {
+    left.partial_cmp(&right).unwrap_or_else(|| left.is_nan().cmp(&right.is_nan()))
+}
+
+/// NULL last; otherwise by type.
+fn rank(value: &Value) -> u32 {
+    value.sql_type().map_or(u32::MAX, SqlType::oid)
+}
+
+/// The order of two values of `char(n)`: trailing blanks do not count.
+pub fn char_order(left: &[u8], right: &[u8]) -> Ordering {
+    trim_blanks(left).cmp(trim_blanks(right))
+}
+
+/// UTF-8 text without its trailing blanks.
+pub fn trim_blanks(text: &[u8]) -> &[u8] {
+    let length = text.iter().rposition(|byte| *byte != b' ').map_or(0, |last| last + 1);
+    &text[..length]
+}
+
+/// The order in SQL's logic: None when either is NULL.
+pub fn order(left: &Value, right: &Value) -> Option<Ordering> {
+    if left.is_null() || right.is_null() { None } else { Some(total(left, right)) }
+}
+
+/// `=` in SQL's logic: None (unknown) when either is NULL.
+pub fn equal(left: &Value, right: &Value) -> Option<bool> {
+    order(left, right).map(Ordering::is_eq)
+}
+
+/// `IS NOT DISTINCT FROM`: NULL equals NULL and nothing else.
+pub fn not_distinct(left: &Value, right: &Value) -> bool {
+    match (left.is_null(), right.is_null()) {
+        (false, false) => total(left, right).is_eq(),
+        (left_null, right_null) => left_null == right_null,
+    }
+}
+
+#[cfg(test)]
+mod tests;

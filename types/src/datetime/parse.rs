@@ -1,0 +1,115 @@
+//! Dates and times from text.
+//!
+//! Read in two steps, as PostgreSQL does: the text is cut into fields ([`super::fields`]), then each field is decoded by what it looks like
+//! and what stands before it ([`super::decode`]). Numbers in doubtful order are month, day, year.
+//!
+//! `now`, `today`, `yesterday` and `tomorrow` are of the transaction's time: where none is at hand, they are refused.
+//!
+//! Reference: PostgreSQL documentation, section 8.5.1 and appendix B.
+
+use super::decode::{Decoder, Meaning, Problem};
+use super::fields::{DATE_ROOM, Fields, Look, TIMESTAMP_ROOM};
+use super::keyword::{Keyword, Moment, keyword};
+use super::{
+    DATE_INFINITY, DATE_MINUS_INFINITY, DAYS_1970_TO_2000, MICROSECONDS_PER_DAY, TIMESTAMP_INFINITY,
+    TIMESTAMP_MINUS_INFINITY, Zone, is_infinite_timestamp, is_valid_date, is_valid_timestamp, local_to_utc,
+    local_to_utc_in, offset_seconds, utc_to_local,
+};
+use crate::error::{Error, Result, sqlstate};
+use crate::text::{INVALID_TIME_ZONE_DISPLACEMENT, Reading};
+
+impl Problem {
+    fn into_error(self, type_name: &str, text: &str) -> Error {
+        let field = || {
+            let message = format!("date/time field value out of range: \"{text}\"");
+            Error::input(sqlstate::DATETIME_FIELD_OVERFLOW, message)
+        };
+        match self {
+            Problem::Syntax => {
+                let message = format!("invalid input syntax for type {type_name}: \"{text}\"");
+                Error::input(sqlstate::INVALID_DATETIME_FORMAT, message)
+            }
+            Problem::Field => field(),
+            Problem::MonthDay => field().with_hint("Perhaps you need a different \"datestyle\" setting."),
+            Problem::Displacement => {
+                let message = format!("time zone displacement out of range: \"{text}\"");
+                Error::input(INVALID_TIME_ZONE_DISPLACEMENT, message)
+            }
+            Problem::Other(error) => error,
+        }
+    }
+}
+
+fn out_of_range(type_name: &str, text: &str) -> Error {
+    Error::input(sqlstate::DATETIME_FIELD_OVERFLOW, format!("{type_name} out of range: \"{text}\""))
+}
+
+fn decode(text: &str, type_name: &str, room: usize, reading: Reading<'_>) -> Result<Meaning> {
+    let now = |word: &str| {
+        let Some(instant) = reading.now else {
+            let message = format!("date/time value \"{word}\" is not supported here");
+            return Err(Error::input(sqlstate::FEATURE_NOT_SUPPORTED, message)
+                .with_hint("Use current_date or current_timestamp."));
+        };
+        let local = utc_to_local(instant, reading.time_zone)?;
+        Ok((local, offset_seconds(instant, reading.time_zone)))
+    };
+    let decoded =
+        Fields::of(text, room).ok_or(Problem::Syntax).and_then(|fields| Decoder::decode(&fields, &now));
+    decoded.map_err(|problem| problem.into_error(type_name, text))
+}
+
+/// A `date`; time of day and zone are checked and dropped.
+pub fn parse_date(text: &str, reading: Reading<'_>) -> Result<i32> {
+    match decode(text, "date", DATE_ROOM, reading)? {
+        Meaning::Infinity => Ok(DATE_INFINITY),
+        Meaning::MinusInfinity => Ok(DATE_MINUS_INFINITY),
+        Meaning::Epoch => Ok(-DAYS_1970_TO_2000 as i32),
+        Meaning::Local(days, ..) => i32::try_from(days)
+            .ok()
+            .filter(|days| is_valid_date(*days))
+            .ok_or_else(|| out_of_range("date", text)),
+    }
+}
+
+/// Microseconds since 2000-01-01, and the zone that the text names.
+fn decode_timestamp(text: &str, type_name: &str, reading: Reading<'_>) -> Result<(i64, Option<Zone>)> {
+    Ok(match decode(text, type_name, TIMESTAMP_ROOM, reading)? {
+        Meaning::Infinity => (TIMESTAMP_INFINITY, None),
+        Meaning::MinusInfinity => (TIMESTAMP_MINUS_INFINITY, None),
+        Meaning::Epoch => (-DAYS_1970_TO_2000 * MICROSECONDS_PER_DAY, Some(Zone::Fixed(0))),
+        Meaning::Local(days, time, zone) => {
+            let local =
+                days.checked_mul(MICROSECONDS_PER_DAY).and_then(|midnight| midnight.checked_add(time));
+            (local.ok_or_else(|| out_of_range("timestamp", text))?, zone)
+        }
+    })
+}
+
+/// A `timestamp`; a time zone is checked and dropped.
+pub fn parse_timestamp(text: &str, reading: Reading<'_>) -> Result<i64> {
+    let (local, _) = decode_timestamp(text, "timestamp", reading)?;
+    let is_valid = is_valid_timestamp(local) || is_infinite_timestamp(local);
+    if is_valid { Ok(local) } else { Err(out_of_range("timestamp", text)) }
+}
+
+/// A `timestamptz`; without a zone in the text, the time is in the session's.
+pub fn parse_timestamptz(text: &str, reading: Reading<'_>) -> Result<i64> {
+    let (local, zone) = decode_timestamp(text, "timestamp with time zone", reading)?;
+    let instant = match zone {
+        Some(zone) => local_to_utc_in(local, &zone),
+        None => local_to_utc(local, reading.time_zone),
+    };
+    instant.map_err(|_| out_of_range("timestamp", text))
+}
+
+/// Whether a text for a date or time says `now`, `today`, `yesterday` or `tomorrow`.
+pub fn names_the_clock(text: &str) -> bool {
+    let is_clock = |word: &str| {
+        use Moment::{Now, Today, Tomorrow, Yesterday};
+        matches!(keyword(word), Some(Keyword::Moment(Now | Today | Tomorrow | Yesterday)))
+    };
+    Fields::of(text, TIMESTAMP_ROOM).is_some_and(|fields| {
+        (0..fields.len()).any(|index| fields.look(index) == Some(Look::Word) && is_clock(fields.text(index)))
+    })
+}

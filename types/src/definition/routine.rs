@@ -1,0 +1,128 @@
+//! Definitions of routines: procedures and functions, as their creator wrote them.
+//!
+//! A definition is source text with its signature; what it compiles to is the business of `procedure::routine`. It stands in the log
+//! as it stands here, so that a later start can compile it again and replay the calls that were logged as commands.
+//!
+//! Routines are overloaded as in PostgreSQL: schema, name and the types of the parameters that a caller gives (IN and INOUT)
+//! identify one, length and precision not counting.
+
+use serde::{Deserialize, Serialize};
+
+use crate::definition::TableName;
+use crate::value::SqlType;
+
+/// Identifies one version of a routine for ever; never reused. CREATE OR REPLACE makes a new one, so the id says which source ran.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+pub struct RoutineId(pub u32);
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum RoutineKind {
+    Procedure,
+    Function,
+}
+
+impl RoutineKind {
+    /// As messages call it.
+    pub fn word(self) -> &'static str {
+        match self {
+            RoutineKind::Procedure => "procedure",
+            RoutineKind::Function => "function",
+        }
+    }
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub enum ParameterMode {
+    #[default]
+    In,
+    Out,
+    InOut,
+}
+
+impl ParameterMode {
+    /// Whether the caller gives a value.
+    pub fn is_input(self) -> bool {
+        self != ParameterMode::Out
+    }
+
+    /// Whether the caller gets a value.
+    pub fn is_output(self) -> bool {
+        self != ParameterMode::In
+    }
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct RoutineParameter {
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub name: Option<String>,
+    /// `%TYPE` is resolved when the routine is created.
+    pub sql_type: SqlType,
+    #[serde(default)]
+    pub mode: ParameterMode,
+    /// The DEFAULT expression as SQL text; the SQL front end compiles it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub default: Option<String>,
+}
+
+/// What a call gives back.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub enum Returns {
+    /// `RETURNS void`, and every procedure: output parameters say what comes back.
+    #[default]
+    Nothing,
+    Value(SqlType),
+    SetOf(SqlType),
+    /// `RETURNS TABLE (name type, ...)`.
+    Table(Vec<(String, SqlType)>),
+    /// `RETURNS SETOF table`: the columns that the table had then, which are no variables.
+    SetOfRow(Vec<(String, SqlType)>),
+    /// The output parameters, or what the caller says it expects.
+    Record,
+    SetOfRecord,
+}
+
+impl Returns {
+    /// Whether a call gives rows.
+    pub fn is_set(&self) -> bool {
+        matches!(self, Returns::SetOf(_) | Returns::Table(_) | Returns::SetOfRow(_) | Returns::SetOfRecord)
+    }
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct RoutineDefinition {
+    pub name: TableName,
+    pub kind: RoutineKind,
+    pub parameters: Vec<RoutineParameter>,
+    #[serde(default)]
+    pub returns: Returns,
+    /// Folded to lower case: `plpgsql`.
+    pub language: String,
+    /// The text between the quotes behind AS.
+    pub body: String,
+    /// NULL for an argument gives NULL without a run.
+    #[serde(default)]
+    pub is_strict: bool,
+}
+
+impl RoutineDefinition {
+    /// The types of what a caller gives, without modifiers: with the name, the routine's identity.
+    pub fn identity(&self) -> Vec<SqlType> {
+        self.inputs().map(|parameter| parameter.sql_type.without_modifier()).collect()
+    }
+
+    /// Parameters that the caller gives, in order.
+    pub fn inputs(&self) -> impl Iterator<Item = &RoutineParameter> {
+        self.parameters.iter().filter(|parameter| parameter.mode.is_input())
+    }
+
+    /// Whether both cannot exist at once.
+    pub fn is_same_routine(&self, other: &RoutineDefinition) -> bool {
+        self.name == other.name && self.identity() == other.identity()
+    }
+
+    /// `transfer(integer, bigint)`, as PostgreSQL's messages name it.
+    pub fn signature(&self) -> String {
+        let types: Vec<_> = self.identity().iter().map(|sql_type| sql_type.name().into_owned()).collect();
+        format!("{}({})", self.name.name, types.join(", "))
+    }
+}

@@ -1,0 +1,78 @@
+//! What expressions may ask about their surroundings.
+
+use std::cell::RefCell;
+use std::sync::Arc;
+
+use crate::guest::{Sessions, StopRequest};
+use crate::random::Random;
+use crate::text::{Reading, TextForm};
+
+/// What expressions may ask about their surroundings; captured once per transaction or statement, so that replay can be
+/// given the same.
+#[derive(Clone, Debug)]
+pub struct Environment {
+    /// `now()`: start of the transaction, microseconds since 2000-01-01 UTC.
+    pub transaction_time: i64,
+    /// `statement_timestamp()`.
+    pub statement_time: i64,
+    pub time_zone: jiff::tz::TimeZone,
+    /// `extra_float_digits`, for floats that become texts.
+    pub float_digits: i8,
+    /// Messages below this are not told.
+    pub least_message: Severity,
+    pub user: String,
+    pub database: String,
+    /// From another thread: whether the run shall fail; looked at every few instructions.
+    pub stop: Arc<StopRequest>,
+    /// For `pg_cancel_backend` and `pg_terminate_backend`.
+    pub sessions: Option<Arc<dyn Sessions>>,
+    /// State of `random()` and `gen_random_uuid()`; in a cell, because expressions see the environment only shared.
+    pub random: RefCell<Random>,
+}
+
+impl Default for Environment {
+    /// Nobody, at the epoch, in UTC, with a fixed random seed.
+    fn default() -> Environment {
+        Environment {
+            transaction_time: 0,
+            statement_time: 0,
+            time_zone: jiff::tz::TimeZone::UTC,
+            float_digits: 1,
+            least_message: Severity::Notice,
+            user: String::new(),
+            database: String::new(),
+            stop: Arc::default(),
+            sessions: None,
+            random: RefCell::new(Random::seeded(0)),
+        }
+    }
+}
+
+impl Environment {
+    /// How values become texts.
+    pub fn text_form(&self) -> TextForm<'_> {
+        TextForm { time_zone: &self.time_zone, float_digits: self.float_digits }
+    }
+
+    /// What texts are read with.
+    pub fn reading(&self) -> Reading<'_> {
+        Reading { time_zone: &self.time_zone, now: Some(self.transaction_time) }
+    }
+
+    /// Whether messages of this severity are told.
+    pub fn wants(&self, severity: Severity) -> bool {
+        severity == Severity::Info || severity >= self.least_message
+    }
+}
+
+/// How loud a message is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Severity {
+    Debug,
+    Log,
+    Info,
+    Notice,
+    Warning,
+    /// An error.
+    Exception,
+}

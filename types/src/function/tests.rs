@@ -1,0 +1,177 @@
+//! Functions and their catalogue. Results are in the table taken from PostgreSQL.
+
+use std::cell::RefCell;
+
+use super::{Function, TypePattern, Volatility, call, lookup, now_us};
+use crate::datetime;
+use crate::environment::Environment;
+use crate::random::Random;
+use crate::value::{SqlType, Value};
+
+fn environment() -> Environment {
+    Environment {
+        // 2024-07-01 23:30:00 UTC, which is the next day in Berlin.
+        transaction_time: datetime::parse_timestamp("2024-07-01 23:30", (&jiff::tz::TimeZone::UTC).into())
+            .unwrap(),
+        statement_time: datetime::parse_timestamp("2024-07-01 23:31", (&jiff::tz::TimeZone::UTC).into())
+            .unwrap(),
+        time_zone: jiff::tz::TimeZone::get("Europe/Berlin").unwrap(),
+        user: String::new(),
+        database: String::new(),
+        stop: Default::default(),
+        sessions: None,
+        random: RefCell::new(Random::seeded(7)),
+        ..Environment::default()
+    }
+}
+
+#[test]
+fn the_catalogue_is_consistent() {
+    let names = [
+        "abs",
+        "ceil",
+        "ceiling",
+        "floor",
+        "round",
+        "trunc",
+        "sqrt",
+        "power",
+        "exp",
+        "ln",
+        "log",
+        "mod",
+        "sign",
+        "greatest",
+        "least",
+        "length",
+        "char_length",
+        "octet_length",
+        "lower",
+        "upper",
+        "substr",
+        "substring",
+        "left",
+        "right",
+        "lpad",
+        "rpad",
+        "trim",
+        "btrim",
+        "ltrim",
+        "rtrim",
+        "replace",
+        "format",
+        "repeat",
+        "strpos",
+        "position",
+        "reverse",
+        "md5",
+        "concat",
+        "concat_ws",
+        "nullif",
+        "now",
+        "current_timestamp",
+        "transaction_timestamp",
+        "statement_timestamp",
+        "clock_timestamp",
+        "current_date",
+        "localtimestamp",
+        "date_trunc",
+        "extract",
+        "date_part",
+        "random",
+        "gen_random_uuid",
+    ];
+    for name in names {
+        let signatures = lookup(name);
+        assert!(!signatures.is_empty(), "{name}");
+        for signature in signatures {
+            let has_common = signature.arguments.contains(&TypePattern::Common);
+            assert_eq!(signature.result == TypePattern::Common, has_common, "{name}");
+            assert!(signature.result != TypePattern::Any, "{name}");
+            assert!(!signature.is_variadic || !signature.arguments.is_empty(), "{name}");
+        }
+    }
+    assert!(lookup("no_such_function").is_empty());
+}
+
+#[test]
+fn volatilities() {
+    assert_eq!(Function::Random.volatility(), Volatility::Volatile);
+    assert_eq!(lookup("now")[0].volatility(), Volatility::Stable);
+    assert_eq!(lookup("abs")[0].volatility(), Volatility::Immutable);
+    assert!(lookup("abs")[0].is_strict() && !lookup("concat")[0].is_strict());
+}
+
+#[test]
+fn clocks() {
+    let environment = environment();
+    let of = |function| call(function, &[], &environment).unwrap();
+    assert_eq!(of(Function::Now), Value::TimestampTz(environment.transaction_time));
+    assert_eq!(of(Function::StatementTimestamp), Value::TimestampTz(environment.statement_time));
+    assert_eq!(
+        of(Function::CurrentDate),
+        Value::Date(datetime::parse_date("2024-07-02", (&jiff::tz::TimeZone::UTC).into()).unwrap())
+    );
+    let local = datetime::parse_timestamp("2024-07-02 01:30", (&jiff::tz::TimeZone::UTC).into()).unwrap();
+    assert_eq!(of(Function::LocalTimestamp), Value::Timestamp(local));
+    let Value::TimestampTz(now) = of(Function::ClockTimestamp) else {
+        panic!("clock_timestamp is a timestamptz")
+    };
+    assert!(
+        now <= now_us()
+            && now > datetime::parse_timestamp("2024-01-01", (&jiff::tz::TimeZone::UTC).into()).unwrap()
+    );
+}
+
+#[test]
+fn random_comes_from_the_environment() {
+    let (first, second) = (environment(), environment());
+    let draw = |environment: &Environment| match call(Function::Random, &[], environment).unwrap() {
+        Value::Double(number) => number,
+        other => panic!("{other:?}"),
+    };
+    for _ in 0..100 {
+        let number = draw(&first);
+        assert!((0.0..1.0).contains(&number));
+        assert_eq!(number, draw(&second));
+    }
+    let Value::Uuid(uuid) = call(Function::GenRandomUuid, &[], &first).unwrap() else { panic!("no uuid") };
+    assert_eq!((uuid[6] >> 4, uuid[8] >> 6), (4, 2));
+    assert_ne!(call(Function::GenRandomUuid, &[], &first).unwrap(), Value::Uuid(uuid));
+}
+
+#[test]
+fn strict_functions_are_not_run_on_null() {
+    let environment = environment();
+    assert!(call(Function::Substring, &[Value::text("x"), Value::Null], &environment).unwrap().is_null());
+    assert!(call(Function::Greatest, &[Value::Null, Value::Null], &environment).unwrap().is_null());
+    assert!(call(Function::NullIf, &[Value::Null, Value::Integer(1)], &environment).unwrap().is_null());
+}
+
+#[test]
+fn arguments_that_fit_no_signature_are_an_internal_error() {
+    let error = call(Function::Lower, &[Value::Integer(1)], &environment()).unwrap_err();
+    assert_eq!(error.sqlstate().0, "XX000");
+    for function in
+        [Function::Round, Function::Position, Function::PadLeft, Function::DateTrunc, Function::NullIf]
+    {
+        assert!(call(function, &[Value::Boolean(true)], &environment()).is_err());
+        assert!(call(function, &[], &environment()).is_err());
+    }
+}
+
+#[test]
+fn char_drops_its_blanks() {
+    let environment = environment();
+    assert_eq!(call(Function::CharToText, &[Value::text("a  ")], &environment).unwrap(), Value::text("a"));
+    assert_eq!(lookup("length")[1].arguments, [TypePattern::Exact(SqlType::Char(0))]);
+}
+
+/// `extract` cannot say infinity in a numeric; `date_part` can in a double.
+#[test]
+fn fields_of_infinity() {
+    let environment = environment();
+    let arguments = [Value::text("epoch"), Value::Timestamp(datetime::TIMESTAMP_INFINITY)];
+    assert_eq!(call(Function::DatePart, &arguments, &environment).unwrap(), Value::Double(f64::INFINITY));
+    assert_eq!(call(Function::Extract, &arguments, &environment).unwrap_err().sqlstate().0, "0A000");
+}

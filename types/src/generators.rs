@@ -1,0 +1,116 @@
+//! Generators of types, values and rows for property tests, of this crate and (feature `generators`) of those above.
+
+use bigdecimal::num_bigint::BigInt;
+use compact_str::CompactString;
+use proptest::prelude::*;
+
+use crate::value::{BigDecimal, SqlType, Value};
+use crate::{cast, datetime};
+
+/// All types, with and without modifiers.
+pub const TYPES: [SqlType; 18] = [
+    SqlType::Boolean,
+    SqlType::SmallInt,
+    SqlType::Integer,
+    SqlType::BigInt,
+    SqlType::Real,
+    SqlType::DoublePrecision,
+    SqlType::Numeric(None),
+    SqlType::Numeric(Some((10, 2))),
+    SqlType::Text,
+    SqlType::Varchar(None),
+    SqlType::Varchar(Some(5)),
+    SqlType::Char(5),
+    SqlType::Char(30),
+    SqlType::Bytea,
+    SqlType::Date,
+    SqlType::Timestamp,
+    SqlType::TimestampTz,
+    SqlType::Uuid,
+];
+
+pub fn any_type() -> impl Strategy<Value = SqlType> {
+    prop::sample::select(TYPES.to_vec())
+}
+
+/// Numbers near each other and near the powers of ten, of many scales.
+fn any_numeric() -> impl Strategy<Value = BigDecimal> {
+    let small = (-1200_i64..1200, 0_i64..5).prop_map(|(digits, scale)| BigDecimal::new(digits.into(), scale));
+    let power = (any::<bool>(), 0_u32..45, 0_i64..45).prop_map(|(is_negative, power, scale)| {
+        let digits = BigInt::from(10).pow(power);
+        BigDecimal::new(if is_negative { -digits } else { digits }, scale)
+    });
+    let wide = (any::<i128>(), any::<i64>(), 0_i64..60)
+        .prop_map(|(high, low, scale)| BigDecimal::new(BigInt::from(high) * low, scale));
+    prop_oneof![small, power, wide]
+}
+
+fn any_text() -> impl Strategy<Value = CompactString> {
+    let characters = prop::sample::select(vec!['a', 'b', ' ', '\x01', 'é', '漢', '😀', '~']);
+    prop::collection::vec(characters, 0..40).prop_map(|characters| characters.into_iter().collect())
+}
+
+/// A value of the type, as a column would hold it; never NULL.
+pub fn any_value(sql_type: SqlType) -> BoxedStrategy<Value> {
+    let timestamp = -211_813_488_000_000_000_i64..9_223_371_331_200_000_000;
+    let special_doubles = vec![0.0, -0.0, 1.0, f64::NAN, f64::INFINITY, f64::NEG_INFINITY, f64::MIN_POSITIVE];
+    match sql_type {
+        SqlType::Boolean => any::<bool>().prop_map(Value::Boolean).boxed(),
+        SqlType::SmallInt => any::<i16>().prop_map(Value::SmallInt).boxed(),
+        SqlType::Integer => prop_oneof![any::<i32>(), -3..3].prop_map(Value::Integer).boxed(),
+        SqlType::BigInt => prop_oneof![any::<i64>(), -3_i64..3].prop_map(Value::BigInt).boxed(),
+        SqlType::Real => {
+            let special: Vec<f32> = special_doubles.iter().map(|number| *number as f32).collect();
+            prop_oneof![any::<f32>(), prop::sample::select(special)].prop_map(Value::Real).boxed()
+        }
+        SqlType::DoublePrecision => {
+            prop_oneof![any::<f64>(), prop::sample::select(special_doubles)].prop_map(Value::Double).boxed()
+        }
+        SqlType::Numeric(None) => any_numeric().prop_map(Value::numeric).boxed(),
+        SqlType::Numeric(Some((_, scale))) => (-9_999_999_999_i64..=9_999_999_999)
+            .prop_map(move |digits| Value::numeric(BigDecimal::new(digits.into(), i64::from(scale))))
+            .boxed(),
+        SqlType::Text | SqlType::Varchar(_) | SqlType::Char(_) => any_text()
+            .prop_map(move |text| Value::Text(cast::fit_text(text, sql_type, true).unwrap_or_default()))
+            .boxed(),
+        SqlType::Bytea => prop::collection::vec(prop_oneof![Just(0), Just(1), Just(255), any::<u8>()], 0..12)
+            .prop_map(|bytes| Value::Bytea(bytes.into()))
+            .boxed(),
+        SqlType::Date => prop_oneof![-2_451_545..2_145_031_949, Just(datetime::DATE_INFINITY)]
+            .prop_map(Value::Date)
+            .boxed(),
+        SqlType::Timestamp => {
+            prop_oneof![timestamp, Just(datetime::TIMESTAMP_INFINITY)].prop_map(Value::Timestamp).boxed()
+        }
+        SqlType::TimestampTz => prop_oneof![timestamp, Just(datetime::TIMESTAMP_MINUS_INFINITY)]
+            .prop_map(Value::TimestampTz)
+            .boxed(),
+        SqlType::Uuid => any::<[u8; 16]>().prop_map(Value::Uuid).boxed(),
+        SqlType::Array(element) => {
+            let item = prop_oneof![4 => any_value(element.sql_type()), 1 => Just(Value::Null)];
+            let array = move |values| Value::array(element, values);
+            prop::collection::vec(item, 0..5).prop_map(array).boxed()
+        }
+    }
+}
+
+/// Types of a row and a value for each column, some of them NULL.
+pub fn any_row() -> impl Strategy<Value = (Vec<SqlType>, Vec<Value>)> {
+    prop::collection::vec(any_type(), 1..12).prop_flat_map(|types| {
+        let values: Vec<_> = types
+            .iter()
+            .map(|sql_type| prop_oneof![4 => any_value(*sql_type), 1 => Just(Value::Null)])
+            .collect();
+        (Just(types), values)
+    })
+}
+
+/// Equality that takes NaN as equal to itself, and tells scales of numerics apart.
+pub fn is_identical(left: &Value, right: &Value) -> bool {
+    match (left, right) {
+        (Value::Real(a), Value::Real(b)) => a.to_bits() == b.to_bits() || (a.is_nan() && b.is_nan()),
+        (Value::Double(a), Value::Double(b)) => a.to_bits() == b.to_bits() || (a.is_nan() && b.is_nan()),
+        (Value::Numeric(a), Value::Numeric(b)) => a.as_bigint_and_scale() == b.as_bigint_and_scale(),
+        (a, b) => a == b,
+    }
+}

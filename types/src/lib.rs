@@ -1,0 +1,39 @@
+//! What SQL means in Hyades, without a database: values and their types, what functions and operators make of them, text and
+//! binary forms, keys, definitions of tables and routines, errors with their SQLSTATEs.
+//!
+//! Reading order:
+//! * `value`: types and values; `error`: errors and SQLSTATEs;
+//! * `text`: PostgreSQL's text form, in and out; `binary`: its binary wire form;
+//! * `operator`, `arithmetic`, `compare`, `cast`, `function`, `like`: what expressions do, with PostgreSQL's results and errors;
+//! * `numeric`, `datetime`: the decimal numbers and the calendar that those share; `array`;
+//! * `float`: elementary functions; `random`: random numbers; both the same on every machine, and `foundations` says of which version;
+//! * `environment`: what a computation may look at; `guest`, `memory`: how much it may take;
+//! * `scalar`: the values that fit a machine word, for the interpreter; `key`: order-preserving bytes for indexes;
+//! * `definition`: tables and routines.
+
+pub mod arithmetic;
+pub mod array;
+pub mod binary;
+pub mod cast;
+pub mod compare;
+pub mod datetime;
+pub mod definition;
+pub mod environment;
+pub mod error;
+pub mod float;
+pub mod foundations;
+pub mod function;
+#[cfg(any(test, feature = "generators"))]
+pub mod generators;
+pub mod guest;
+pub mod key;
+pub mod like;
+pub mod memory;
+pub mod numeric;
+pub mod operator;
+pub mod random;
+pub mod scalar;
+pub mod text;
+pub mod value;
+
+pub use error::{Error, Result};

@@ -1,0 +1,336 @@
+//! PostgreSQL's text forms of values, in ([`parse`]) and out ([`write`]).
+//!
+//! What `parse` accepts and `write` prints is what a PostgreSQL 15 server with `DateStyle = ISO, MDY`,
+//! `extra_float_digits = 1` and `bytea_output = hex` does, except that NaN and infinities of numeric are refused. `parse(write(v)) == v` for every value.
+//! Dates and times are in `datetime`, numbers of type numeric in `numeric`, floating-point numbers in `float`.
+
+mod float;
+
+use compact_str::CompactString;
+use jiff::tz::TimeZone;
+
+use crate::error::{Error, Result, SqlState, sqlstate};
+use crate::value::{SqlType, Value};
+use crate::{array, cast, datetime, numeric};
+
+pub use float::c_number;
+
+/// What C's `isspace` accepts.
+pub(crate) fn is_blank(character: char) -> bool {
+    matches!(character, ' ' | '\t' | '\n' | '\r' | '\x0b' | '\x0c')
+}
+
+fn syntax(sql_type: SqlType, text: &str) -> Error {
+    let name = sql_type.base_name();
+    Error::input(
+        sqlstate::INVALID_TEXT_REPRESENTATION,
+        format!("invalid input syntax for type {name}: \"{text}\""),
+    )
+}
+
+fn out_of_range(sql_type: SqlType, text: &str) -> Error {
+    let name = sql_type.base_name();
+    Error::input(
+        sqlstate::NUMERIC_VALUE_OUT_OF_RANGE,
+        format!("value \"{text}\" is out of range for type {name}"),
+    )
+}
+
+/// What texts are read with.
+#[derive(Clone, Copy, Debug)]
+pub struct Reading<'a> {
+    /// Of times without an offset.
+    pub time_zone: &'a TimeZone,
+    /// The transaction's time, for `now` and `today`; without it they are refused.
+    pub now: Option<i64>,
+}
+
+impl<'a> From<&'a TimeZone> for Reading<'a> {
+    fn from(time_zone: &'a TimeZone) -> Reading<'a> {
+        Reading { time_zone, now: None }
+    }
+}
+
+/// A value of this type from its text form. Modifiers apply as on assignment: over-long strings are errors unless only
+/// blanks are lost.
+pub fn parse<'a>(text: &str, sql_type: SqlType, reading: impl Into<Reading<'a>>) -> Result<Value> {
+    let reading = reading.into();
+    match sql_type {
+        SqlType::Integer => {
+            integer(text, sql_type, i32::MIN.into()).map(|number| Value::Integer(number as i32))
+        }
+        SqlType::BigInt => integer(text, sql_type, i64::MIN).map(Value::BigInt),
+        SqlType::SmallInt => {
+            integer(text, sql_type, i16::MIN.into()).map(|number| Value::SmallInt(number as i16))
+        }
+        SqlType::Boolean => parse_boolean(text),
+        SqlType::Real => float::parse_real(text),
+        SqlType::DoublePrecision => float::parse_double(text),
+        SqlType::Numeric(modifier) => {
+            let number = numeric::parse(text)?;
+            Ok(Value::numeric(match modifier {
+                Some((precision, scale)) => numeric::apply_modifier(&number, precision, scale)?,
+                None => number,
+            }))
+        }
+        SqlType::Text | SqlType::Varchar(_) | SqlType::Char(_) => {
+            check_text(text)?;
+            Ok(Value::Text(cast::fit_text(CompactString::from(text), sql_type, false)?))
+        }
+        SqlType::Bytea => parse_bytea(text).map(|bytes| Value::Bytea(bytes.into())),
+        SqlType::Date => datetime::parse_date(text, reading).map(Value::Date),
+        SqlType::Timestamp => datetime::parse_timestamp(text, reading).map(Value::Timestamp),
+        SqlType::TimestampTz => datetime::parse_timestamptz(text, reading).map(Value::TimestampTz),
+        SqlType::Uuid => parse_uuid(text),
+        SqlType::Array(element) => array::parse(text, element, reading),
+    }
+}
+
+/// Text may hold any character but U+0000.
+pub(crate) fn check_text(text: &str) -> Result<()> {
+    if text.as_bytes().contains(&0) {
+        return Err(Error::input(
+            sqlstate::CHARACTER_NOT_IN_REPERTOIRE,
+            "invalid byte sequence for encoding \"UTF8\": 0x00",
+        ));
+    }
+    Ok(())
+}
+
+/// `[blanks][+-]digits[blanks]`, of a type whose least number is this. Digits that leave the type are out of range, whatever follows them.
+fn integer(text: &str, sql_type: SqlType, least: i64) -> Result<i64> {
+    let bytes = text.as_bytes();
+    let blanks = |from: usize| bytes[from..].iter().take_while(|byte| is_blank(char::from(**byte))).count();
+    let mut at = blanks(0);
+    let is_negative = bytes.get(at) == Some(&b'-');
+    at += usize::from(is_negative || bytes.get(at) == Some(&b'+'));
+    let first = at;
+    // Counted downwards, because there is one more negative number.
+    let mut number = 0_i64;
+    while let Some(digit) = bytes.get(at).filter(|byte| byte.is_ascii_digit()) {
+        number = number
+            .checked_mul(10)
+            .and_then(|number| number.checked_sub(i64::from(digit - b'0')))
+            .filter(|number| *number >= least)
+            .ok_or_else(|| out_of_range(sql_type, text))?;
+        at += 1;
+    }
+    if at == first || at + blanks(at) < bytes.len() {
+        return Err(syntax(sql_type, text));
+    }
+    match number {
+        number if is_negative => Ok(number),
+        number if number == least => Err(out_of_range(sql_type, text)),
+        number => Ok(-number),
+    }
+}
+
+/// Any unambiguous beginning of true, false, yes, no, on, off; or 1, 0.
+fn parse_boolean(text: &str) -> Result<Value> {
+    let word = text.trim_matches(is_blank).to_ascii_lowercase();
+    let begins = |whole: &str, shortest: usize| word.len() >= shortest && whole.starts_with(&word);
+    if begins("true", 1) || begins("yes", 1) || word == "on" || word == "1" {
+        Ok(Value::Boolean(true))
+    } else if begins("false", 1) || begins("no", 1) || begins("off", 2) || word == "0" {
+        Ok(Value::Boolean(false))
+    } else {
+        Err(syntax(SqlType::Boolean, text))
+    }
+}
+
+/// `\x` and hexadecimal digits, or the older form with `\\` and `\ooo`.
+fn parse_bytea(text: &str) -> Result<Vec<u8>> {
+    if let Some(digits) = text.strip_prefix("\\x") {
+        return parse_hexadecimal(digits);
+    }
+    let wrong = || Error::input(sqlstate::INVALID_TEXT_REPRESENTATION, "invalid input syntax for type bytea");
+    let mut bytes = Vec::with_capacity(text.len());
+    let mut rest = text.as_bytes();
+    while let Some((&first, behind)) = rest.split_first() {
+        rest = behind;
+        if first != b'\\' {
+            bytes.push(first);
+            continue;
+        }
+        match *rest {
+            [b'\\', ..] => {
+                bytes.push(b'\\');
+                rest = &rest[1..];
+            }
+            [a @ b'0'..=b'3', b @ b'0'..=b'7', c @ b'0'..=b'7', ..] => {
+                bytes.push((a - b'0') << 6 | (b - b'0') << 3 | (c - b'0'));
+                rest = &rest[3..];
+            }
+            _ => return Err(wrong()),
+        }
+    }
+    Ok(bytes)
+}
+
+/// Pairs of digits; blanks may stand between pairs.
+fn parse_hexadecimal(digits: &str) -> Result<Vec<u8>> {
+    let mut bytes = Vec::with_capacity(digits.len() / 2);
+    let mut characters = digits.chars();
+    let digit = |character: char| {
+        character.to_digit(16).ok_or_else(|| {
+            let message = format!("invalid hexadecimal digit: \"{character}\"");
+            Error::input(sqlstate::INVALID_PARAMETER_VALUE, message)
+        })
+    };
+    while let Some(high) = characters.next() {
+        if matches!(high, ' ' | '\n' | '\t' | '\r') {
+            continue;
+        }
+        let high = digit(high)?;
+        let low = characters.next().ok_or_else(|| {
+            Error::input(sqlstate::INVALID_PARAMETER_VALUE, "invalid hexadecimal data: odd number of digits")
+        })?;
+        bytes.push((high << 4 | digit(low)?) as u8);
+    }
+    Ok(bytes)
+}
+
+/// 32 hexadecimal digits, a hyphen allowed after every fourth, braces allowed around all.
+fn parse_uuid(text: &str) -> Result<Value> {
+    let wrong = || syntax(SqlType::Uuid, text);
+    let (inner, is_braced) = match text.strip_prefix('{') {
+        Some(rest) => (rest, true),
+        None => (text, false),
+    };
+    let inner = if is_braced { inner.strip_suffix('}').ok_or_else(wrong)? } else { inner };
+    let mut bytes = [0_u8; 16];
+    let mut rest = inner.as_bytes();
+    for (number, byte) in bytes.iter_mut().enumerate() {
+        let [high, low, behind @ ..] = rest else { return Err(wrong()) };
+        let digit = |byte: u8| char::from(byte).to_digit(16).ok_or_else(wrong);
+        *byte = (digit(*high)? << 4 | digit(*low)?) as u8;
+        rest = behind;
+        if number % 2 == 1 && number < 15 && rest.first() == Some(&b'-') {
+            rest = &rest[1..];
+        }
+    }
+    if rest.is_empty() { Ok(Value::Uuid(bytes)) } else { Err(wrong()) }
+}
+
+/// What the settings of a session make of text forms.
+#[derive(Clone, Copy, Debug)]
+pub struct TextForm<'a> {
+    pub time_zone: &'a TimeZone,
+    /// `extra_float_digits`: from 1 on floats have the fewest digits that read back as the same number; below, so many fewer or more
+    /// than 15 (`real`: 6), rounded.
+    pub float_digits: i8,
+}
+
+/// Appends the text form under these settings; see [`write`].
+pub fn write_as(value: &Value, sql_type: SqlType, form: TextForm<'_>, out: &mut Vec<u8>) {
+    match value {
+        Value::Real(number) if form.float_digits < 1 => {
+            float::write_rounded(f64::from(*number), 6, form.float_digits, out);
+        }
+        Value::Double(number) if form.float_digits < 1 => {
+            float::write_rounded(*number, 15, form.float_digits, out);
+        }
+        Value::Array(array) => array::write(array, form, out),
+        _ => write(value, sql_type, form.time_zone, out),
+    }
+}
+
+/// Appends the text form. NULL, which has none, appends nothing. `sql_type` is the column's type; times with time zone are
+/// shown in `tz`.
+pub fn write(value: &Value, sql_type: SqlType, tz: &TimeZone, out: &mut Vec<u8>) {
+    debug_assert!(value.fits(sql_type), "{value:?} is no {}", sql_type.base_name());
+    match value {
+        Value::Null => {}
+        Value::Boolean(truth) => out.push(if *truth { b't' } else { b'f' }),
+        Value::SmallInt(number) => write_integer(i64::from(*number), out),
+        Value::Integer(number) => write_integer(i64::from(*number), out),
+        Value::BigInt(number) => write_integer(*number, out),
+        Value::Real(number) => float::write_real(*number, out),
+        Value::Double(number) => float::write_double(*number, out),
+        Value::Numeric(number) => numeric::write(number, out),
+        Value::Text(text) => out.extend_from_slice(text.as_bytes()),
+        Value::Bytea(bytes) => {
+            out.extend_from_slice(b"\\x");
+            write_hexadecimal(bytes, out);
+        }
+        Value::Date(days) => datetime::write_date(*days, out),
+        Value::Timestamp(microseconds) => datetime::write_timestamp(*microseconds, out),
+        Value::TimestampTz(microseconds) => datetime::write_timestamptz(*microseconds, tz, out),
+        Value::Uuid(bytes) => {
+            for (number, byte) in bytes.iter().enumerate() {
+                if matches!(number, 4 | 6 | 8 | 10) {
+                    out.push(b'-');
+                }
+                write_hexadecimal(&[*byte], out);
+            }
+        }
+        Value::Array(array) => array::write(array, TextForm { time_zone: tz, float_digits: 1 }, out),
+    }
+}
+
+/// The text form under these settings as a string.
+pub fn format_as(value: &Value, form: TextForm<'_>) -> CompactString {
+    if form.float_digits >= 1 || matches!(value, Value::Text(_)) {
+        return format(value, form.time_zone);
+    }
+    let mut bytes = Vec::with_capacity(32);
+    write_as(value, value.sql_type().unwrap_or(SqlType::Text), form, &mut bytes);
+    CompactString::from_utf8_lossy(&bytes)
+}
+
+/// The text form as a string.
+pub fn format(value: &Value, tz: &TimeZone) -> CompactString {
+    if let Value::Text(text) = value {
+        return text.clone();
+    }
+    let mut bytes = Vec::with_capacity(32);
+    write(value, value.sql_type().unwrap_or(SqlType::Text), tz, &mut bytes);
+    CompactString::from_utf8_lossy(&bytes)
+}
+
+pub(crate) fn write_hexadecimal(bytes: &[u8], out: &mut Vec<u8>) {
+    const DIGITS: &[u8; 16] = b"0123456789abcdef";
+    out.reserve(bytes.len() * 2);
+    for byte in bytes {
+        out.push(DIGITS[usize::from(byte >> 4)]);
+        out.push(DIGITS[usize::from(byte & 15)]);
+    }
+}
+
+/// Decimal digits, without going through formatting machinery: integers are what results are made of.
+pub fn write_integer(number: i64, out: &mut Vec<u8>) {
+    let mut buffer = [0_u8; 20];
+    let mut start = buffer.len();
+    let mut rest = number.unsigned_abs();
+    loop {
+        start -= 1;
+        buffer[start] = b'0' + (rest % 10) as u8;
+        rest /= 10;
+        if rest == 0 {
+            break;
+        }
+    }
+    if number < 0 {
+        start -= 1;
+        buffer[start] = b'-';
+    }
+    out.extend_from_slice(&buffer[start..]);
+}
+
+/// For the codes that only dates use.
+pub(crate) const INVALID_TIME_ZONE_DISPLACEMENT: SqlState = SqlState("22009");
+
+/// Blank-pads to a length in characters.
+pub fn pad(text: &mut CompactString, length: usize) {
+    const BLANKS: &str = "                                                                ";
+    let mut missing = length.saturating_sub(if text.is_ascii() { text.len() } else { text.chars().count() });
+    text.reserve(missing);
+    while missing > 0 {
+        let some = missing.min(BLANKS.len());
+        text.push_str(&BLANKS[..some]);
+        missing -= some;
+    }
+}
+
+#[cfg(test)]
+mod tests;

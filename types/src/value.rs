@@ -1,0 +1,426 @@
+//! SQL types and values.
+//!
+//! [`SqlType`] is a column's or expression's type with its modifiers, [`Value`] one value of it.
+//!
+//! Invariants every producer of values keeps:
+//! 1. a `Numeric` has a scale of 0 to 16383 (PostgreSQL's display scale) and at most 131072 digits before its point;
+//! 2. `Text` holds no U+0000; the text of `char(n)` is padded with blanks to n characters;
+//! 3. `i32::MIN`/`i32::MAX` days and `i64::MIN`/`i64::MAX` microseconds are PostgreSQL's `-infinity`/`infinity`.
+
+use std::borrow::Cow;
+use std::sync::Arc;
+
+use compact_str::CompactString;
+use serde::{Deserialize, Serialize};
+
+use crate::scalar::{Scalar, ScalarKind};
+
+pub use crate::array::{ArrayElement, ArrayValue};
+
+pub use bigdecimal::BigDecimal;
+
+/// A type with its modifiers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub enum SqlType {
+    Boolean,
+    SmallInt,
+    Integer,
+    BigInt,
+    Real,
+    DoublePrecision,
+    /// `numeric` or `numeric(precision, scale)`.
+    Numeric(Option<(u16, i16)>),
+    Text,
+    /// `varchar` or `varchar(n)`, n in characters.
+    Varchar(Option<u32>),
+    /// `char(n)`, n in characters, blank-padded. `Char(0)` is PostgreSQL's `bpchar` without a length: of any length,
+    /// never padded or cut; it stands for "char of whatever length" in function signatures and parameter types.
+    Char(u32),
+    Bytea,
+    Date,
+    Timestamp,
+    TimestampTz,
+    Uuid,
+    /// One dimension; of parameters and variables, not of columns.
+    Array(ArrayElement),
+}
+
+/// One SQL value. Text of `char(n)` is held padded.
+///
+/// Two are equal if nothing tells them apart: 0 and -0 are not, nor 1.0 and 1.00. What SQL takes for equal is in `compare`.
+#[derive(Debug, Default)]
+pub enum Value {
+    #[default]
+    Null,
+    Boolean(bool),
+    SmallInt(i16),
+    Integer(i32),
+    BigInt(i64),
+    Real(f32),
+    Double(f64),
+    /// Boxed: the rarest of the numbers must not make every value larger.
+    Numeric(Box<BigDecimal>),
+    /// `text`, `varchar` and `char`.
+    Text(CompactString),
+    Bytea(Box<[u8]>),
+    /// Days since 2000-01-01.
+    Date(i32),
+    /// Microseconds since 2000-01-01 00:00:00, no time zone.
+    Timestamp(i64),
+    /// Microseconds since 2000-01-01 00:00:00 UTC.
+    TimestampTz(i64),
+    Uuid([u8; 16]),
+    /// Shared, because arguments and variables are copied more often than changed.
+    Array(Arc<ArrayValue>),
+}
+
+const _: () = assert!(size_of::<Value>() <= 32);
+
+impl Clone for Value {
+    /// Inlined for what needs no memory: the interpreter copies integers all the time.
+    #[inline]
+    fn clone(&self) -> Value {
+        match self {
+            Value::Null => Value::Null,
+            Value::Integer(number) => Value::Integer(*number),
+            Value::BigInt(number) => Value::BigInt(*number),
+            Value::Boolean(truth) => Value::Boolean(*truth),
+            other => other.cloned(),
+        }
+    }
+}
+
+impl PartialEq for Value {
+    fn eq(&self, other: &Value) -> bool {
+        match (self, other) {
+            (Value::Null, Value::Null) => true,
+            (Value::Boolean(a), Value::Boolean(b)) => a == b,
+            (Value::SmallInt(a), Value::SmallInt(b)) => a == b,
+            (Value::Integer(a), Value::Integer(b)) | (Value::Date(a), Value::Date(b)) => a == b,
+            (Value::BigInt(a), Value::BigInt(b))
+            | (Value::Timestamp(a), Value::Timestamp(b))
+            | (Value::TimestampTz(a), Value::TimestampTz(b)) => a == b,
+            (Value::Real(a), Value::Real(b)) => a.to_bits() == b.to_bits(),
+            (Value::Double(a), Value::Double(b)) => a.to_bits() == b.to_bits(),
+            (Value::Numeric(a), Value::Numeric(b)) => a.as_bigint_and_scale() == b.as_bigint_and_scale(),
+            (Value::Text(a), Value::Text(b)) => a == b,
+            (Value::Bytea(a), Value::Bytea(b)) => a == b,
+            (Value::Uuid(a), Value::Uuid(b)) => a == b,
+            (Value::Array(a), Value::Array(b)) => a == b,
+            _ => false,
+        }
+    }
+}
+
+impl Value {
+    pub fn array(element: ArrayElement, values: Vec<Value>) -> Value {
+        Value::Array(Arc::new(ArrayValue { element, values }))
+    }
+
+    fn cloned(&self) -> Value {
+        match self {
+            Value::Null => Value::Null,
+            Value::Boolean(truth) => Value::Boolean(*truth),
+            Value::SmallInt(number) => Value::SmallInt(*number),
+            Value::Integer(number) => Value::Integer(*number),
+            Value::BigInt(number) => Value::BigInt(*number),
+            Value::Real(number) => Value::Real(*number),
+            Value::Double(number) => Value::Double(*number),
+            Value::Numeric(number) => Value::Numeric(number.clone()),
+            Value::Text(text) => Value::Text(text.clone()),
+            Value::Bytea(bytes) => Value::Bytea(bytes.clone()),
+            Value::Date(days) => Value::Date(*days),
+            Value::Timestamp(microseconds) => Value::Timestamp(*microseconds),
+            Value::TimestampTz(microseconds) => Value::TimestampTz(*microseconds),
+            Value::Uuid(bytes) => Value::Uuid(*bytes),
+            Value::Array(array) => Value::Array(Arc::clone(array)),
+        }
+    }
+
+    /// Memory that a copy would take beside the value itself. Numbers are short.
+    pub(crate) fn heap_bytes(&self) -> usize {
+        match self {
+            Value::Text(text) => text.len(),
+            Value::Bytea(bytes) => bytes.len(),
+            _ => 0,
+        }
+    }
+
+    /// Drops the value, at no cost where there is nothing to free.
+    #[inline]
+    pub fn discard(self) {
+        match self {
+            Value::Text(_) | Value::Numeric(_) | Value::Bytea(_) | Value::Array(_) => drop(self),
+            other => std::mem::forget(other),
+        }
+    }
+
+    /// Replaces the value, at no cost where there was nothing to free.
+    #[inline(always)]
+    pub fn put(&mut self, value: Value) {
+        match self {
+            Value::Text(_) | Value::Numeric(_) | Value::Bytea(_) | Value::Array(_) => *self = value,
+            _ => std::mem::forget(std::mem::replace(self, value)),
+        }
+    }
+
+    /// The same for a scalar.
+    #[inline(always)]
+    pub fn put_scalar(&mut self, scalar: Scalar) {
+        match scalar.kind {
+            ScalarKind::Integer => self.put(Value::Integer(scalar.number as i32)),
+            ScalarKind::BigInt => self.put(Value::BigInt(scalar.number)),
+            _ => self.put(scalar.value()),
+        }
+    }
+}
+
+/// What PostgreSQL adds to a length to make a type modifier.
+const TYPE_MODIFIER_HEADER: i32 = 4;
+
+impl SqlType {
+    /// The name without modifiers, as PostgreSQL's `format_type` prints it and its messages use it.
+    pub fn base_name(self) -> &'static str {
+        match self {
+            SqlType::Boolean => "boolean",
+            SqlType::SmallInt => "smallint",
+            SqlType::Integer => "integer",
+            SqlType::BigInt => "bigint",
+            SqlType::Real => "real",
+            SqlType::DoublePrecision => "double precision",
+            SqlType::Numeric(_) => "numeric",
+            SqlType::Text => "text",
+            SqlType::Varchar(_) => "character varying",
+            SqlType::Char(_) => "character",
+            SqlType::Bytea => "bytea",
+            SqlType::Date => "date",
+            SqlType::Timestamp => "timestamp without time zone",
+            SqlType::TimestampTz => "timestamp with time zone",
+            SqlType::Uuid => "uuid",
+            SqlType::Array(element) => element.array_names().0,
+        }
+    }
+
+    /// The name with modifiers, as `format_type(oid, typmod)` prints it.
+    pub fn name(self) -> Cow<'static, str> {
+        match self {
+            SqlType::Numeric(Some((precision, scale))) => Cow::Owned(format!("numeric({precision},{scale})")),
+            SqlType::Varchar(Some(length)) => Cow::Owned(format!("character varying({length})")),
+            SqlType::Char(0) => Cow::Borrowed("bpchar"),
+            SqlType::Char(length) => Cow::Owned(format!("character({length})")),
+            other => Cow::Borrowed(other.base_name()),
+        }
+    }
+
+    /// `pg_type.typname`.
+    pub fn catalog_name(self) -> &'static str {
+        match self {
+            SqlType::Boolean => "bool",
+            SqlType::SmallInt => "int2",
+            SqlType::Integer => "int4",
+            SqlType::BigInt => "int8",
+            SqlType::Real => "float4",
+            SqlType::DoublePrecision => "float8",
+            SqlType::Numeric(_) => "numeric",
+            SqlType::Text => "text",
+            SqlType::Varchar(_) => "varchar",
+            SqlType::Char(_) => "bpchar",
+            SqlType::Bytea => "bytea",
+            SqlType::Date => "date",
+            SqlType::Timestamp => "timestamp",
+            SqlType::TimestampTz => "timestamptz",
+            SqlType::Uuid => "uuid",
+            SqlType::Array(element) => element.array_names().1,
+        }
+    }
+
+    /// `pg_type.oid`, fixed by PostgreSQL for ever.
+    pub fn oid(self) -> u32 {
+        match self {
+            SqlType::Boolean => 16,
+            SqlType::SmallInt => 21,
+            SqlType::Integer => 23,
+            SqlType::BigInt => 20,
+            SqlType::Real => 700,
+            SqlType::DoublePrecision => 701,
+            SqlType::Numeric(_) => 1700,
+            SqlType::Text => 25,
+            SqlType::Varchar(_) => 1043,
+            SqlType::Char(_) => 1042,
+            SqlType::Bytea => 17,
+            SqlType::Date => 1082,
+            SqlType::Timestamp => 1114,
+            SqlType::TimestampTz => 1184,
+            SqlType::Uuid => 2950,
+            SqlType::Array(element) => element.array_names().2,
+        }
+    }
+
+    /// `pg_type.typlen`: bytes of a fixed-width type, -1 for a variable one.
+    pub fn length_bytes(self) -> i16 {
+        match self {
+            SqlType::Boolean => 1,
+            SqlType::SmallInt => 2,
+            SqlType::Integer | SqlType::Real | SqlType::Date => 4,
+            SqlType::BigInt | SqlType::DoublePrecision | SqlType::Timestamp | SqlType::TimestampTz => 8,
+            SqlType::Uuid => 16,
+            SqlType::Numeric(_)
+            | SqlType::Text
+            | SqlType::Varchar(_)
+            | SqlType::Char(_)
+            | SqlType::Bytea
+            | SqlType::Array(_) => -1,
+        }
+    }
+
+    /// `pg_attribute.atttypmod`: the modifiers in PostgreSQL's encoding, -1 for none.
+    pub fn type_modifier(self) -> i32 {
+        let of_length =
+            |length: u32| i32::try_from(length).map_or(-1, |length| length + TYPE_MODIFIER_HEADER);
+        match self {
+            SqlType::Numeric(Some((precision, scale))) => {
+                ((i32::from(precision) << 16) | (i32::from(scale) & 0x7ff)) + TYPE_MODIFIER_HEADER
+            }
+            SqlType::Varchar(Some(length)) => of_length(length),
+            SqlType::Char(length) if length > 0 => of_length(length),
+            _ => -1,
+        }
+    }
+
+    /// The type of this `pg_type.oid` and type modifier (-1 for none); None for a type Hyades does not have.
+    pub fn from_oid(oid: u32, type_modifier: i32) -> Option<SqlType> {
+        let length = u32::try_from(type_modifier - TYPE_MODIFIER_HEADER.min(type_modifier)).ok();
+        let length = length.filter(|_| type_modifier >= TYPE_MODIFIER_HEADER);
+        Some(match oid {
+            16 => SqlType::Boolean,
+            17 => SqlType::Bytea,
+            20 => SqlType::BigInt,
+            21 => SqlType::SmallInt,
+            23 => SqlType::Integer,
+            25 => SqlType::Text,
+            700 => SqlType::Real,
+            701 => SqlType::DoublePrecision,
+            1042 => SqlType::Char(length.unwrap_or(0)),
+            1043 => SqlType::Varchar(length),
+            1082 => SqlType::Date,
+            1114 => SqlType::Timestamp,
+            1184 => SqlType::TimestampTz,
+            1700 => SqlType::Numeric(length.map(|packed| {
+                let scale = (packed & 0x7ff) as i16;
+                (((packed >> 16) & 0xffff) as u16, (scale ^ 1024) - 1024)
+            })),
+            2950 => SqlType::Uuid,
+            _ => SqlType::Array(ArrayElement::of_array_oid(oid)?),
+        })
+    }
+
+    /// The same type without modifiers; `char(n)` becomes `Char(0)`.
+    #[must_use]
+    pub fn without_modifier(self) -> SqlType {
+        match self {
+            SqlType::Numeric(_) => SqlType::Numeric(None),
+            SqlType::Varchar(_) => SqlType::Varchar(None),
+            SqlType::Char(_) => SqlType::Char(0),
+            other => other,
+        }
+    }
+
+    /// The same type, modifiers aside.
+    pub fn is_same_base(self, other: SqlType) -> bool {
+        if let (SqlType::Array(own), SqlType::Array(other)) = (self, other) {
+            return own == other;
+        }
+        std::mem::discriminant(&self) == std::mem::discriminant(&other)
+    }
+
+    pub fn is_integer(self) -> bool {
+        matches!(self, SqlType::SmallInt | SqlType::Integer | SqlType::BigInt)
+    }
+
+    pub fn is_numeric(self) -> bool {
+        self.is_integer() || matches!(self, SqlType::Real | SqlType::DoublePrecision | SqlType::Numeric(_))
+    }
+
+    /// `text`, `varchar` or `char`.
+    pub fn is_text(self) -> bool {
+        matches!(self, SqlType::Text | SqlType::Varchar(_) | SqlType::Char(_))
+    }
+
+    /// `date`, `timestamp` or `timestamptz`.
+    pub fn is_datetime(self) -> bool {
+        matches!(self, SqlType::Date | SqlType::Timestamp | SqlType::TimestampTz)
+    }
+}
+
+impl Value {
+    pub fn is_null(&self) -> bool {
+        matches!(self, Value::Null)
+    }
+
+    /// A `text` value.
+    pub fn text(text: impl Into<CompactString>) -> Value {
+        Value::Text(text.into())
+    }
+
+    /// A `numeric` value; see the module head for what it must keep.
+    pub fn numeric(number: BigDecimal) -> Value {
+        Value::Numeric(Box::new(number))
+    }
+
+    /// The type of the value, without modifiers; `Text` stands for all three text types. None for NULL.
+    pub fn sql_type(&self) -> Option<SqlType> {
+        Some(match self {
+            Value::Null => return None,
+            Value::Boolean(_) => SqlType::Boolean,
+            Value::SmallInt(_) => SqlType::SmallInt,
+            Value::Integer(_) => SqlType::Integer,
+            Value::BigInt(_) => SqlType::BigInt,
+            Value::Real(_) => SqlType::Real,
+            Value::Double(_) => SqlType::DoublePrecision,
+            Value::Numeric(_) => SqlType::Numeric(None),
+            Value::Text(_) => SqlType::Text,
+            Value::Bytea(_) => SqlType::Bytea,
+            Value::Date(_) => SqlType::Date,
+            Value::Timestamp(_) => SqlType::Timestamp,
+            Value::TimestampTz(_) => SqlType::TimestampTz,
+            Value::Uuid(_) => SqlType::Uuid,
+            Value::Array(array) => SqlType::Array(array.element),
+        })
+    }
+
+    /// Whether a column or parameter of this type can hold the value as it is (modifiers are not looked at). NULL fits all.
+    pub fn fits(&self, sql_type: SqlType) -> bool {
+        match self.sql_type() {
+            None => true,
+            Some(SqlType::Text) => sql_type.is_text(),
+            Some(own) => own.is_same_base(sql_type),
+        }
+    }
+
+    /// The value of a `smallint`, `integer` or `bigint`.
+    pub fn as_i64(&self) -> Option<i64> {
+        match *self {
+            Value::SmallInt(number) => Some(i64::from(number)),
+            Value::Integer(number) => Some(i64::from(number)),
+            Value::BigInt(number) => Some(number),
+            _ => None,
+        }
+    }
+
+    pub fn as_str(&self) -> Option<&str> {
+        match self {
+            Value::Text(text) => Some(text),
+            _ => None,
+        }
+    }
+
+    pub fn as_bool(&self) -> Option<bool> {
+        match *self {
+            Value::Boolean(truth) => Some(truth),
+            _ => None,
+        }
+    }
+}
+
+#[cfg(test)]
+pub(crate) mod tests;
