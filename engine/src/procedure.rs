@@ -1,14 +1,14 @@
 //! Procedures: the IR (`ir`), the state of a run (`frame`), the value of an expression (`evaluate`), what a procedure may do to
-//! data (`access`), and the interpreter that puts it together (`interpret`, with `control` for calls, loops and errors,
-//! and `look_ahead` for memory that loops will need); `effects` says what an instruction
-//! does, for whoever analyses procedures; `routine` gets from a stored routine to its procedure.
+//! data (`access`), the interpreter (`interpret`, with a function for each instruction in `execute`, and `look_ahead` for memory that loops
+//! will need); `effects` says what an instruction does, for whoever analyses procedures; `routine` gets from a stored routine to its
+//! procedure.
 
 mod access;
 pub mod conditions;
-mod control;
 pub mod deep;
 pub mod effects;
 pub mod evaluate;
+mod execute;
 pub mod frame;
 pub(crate) mod interpret;
 pub mod ir;

@@ -4,7 +4,7 @@
 //! (a [`Frame`](super::frame::Frame)):
 //!
 //! * **registers** hold a [`Value`] each; parameters arrive in the first ones;
-//! * **row slots** hold a copy of one stored row, filled by reads and scans, read by [`Expr::Column`];
+//! * **row slots** show one stored row each, in its table or as a copy, filled by reads and scans, read by [`Expr::Column`];
 //! * **cursors** hold the position of a scan.
 //!
 //! A run may stop before any data instruction to wait for another transaction and later resume at that same instruction,
@@ -70,6 +70,14 @@ pub struct Procedure {
     pub results: Vec<Register>,
     /// Where the code of a statement begins, and what the statement is; by label. Empty for what has no body.
     pub lines: Vec<Line>,
+}
+
+impl Procedure {
+    /// A table that it uses.
+    #[inline]
+    pub fn table(&self, index: TableIndex) -> &TableReference {
+        &self.tables[usize::from(index)]
+    }
 }
 
 /// A statement of a routine's body, for the context of errors.
@@ -211,7 +219,7 @@ pub enum Instruction {
         direction: Direction,
         intent: Intent,
     },
-    /// Copies the next row of the scan into `row`, or jumps to `end`. A scan does not see rows inserted behind its back by
+    /// Reads the next row of the scan into `row`, or jumps to `end`. A scan does not see rows inserted behind its back by
     /// its own procedure at keys it has passed.
     NextRow {
         cursor: CursorSlot,

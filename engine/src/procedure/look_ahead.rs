@@ -13,10 +13,10 @@ use hyades_types::value::Value;
 use smallvec::SmallVec;
 
 use super::access;
-use super::interpret::Run;
+use super::interpret::{Next, Run};
 use super::ir::{Expr, Procedure, Register, TableIndex};
 use crate::storage::table::Table;
-use crate::txn::{Access, FoundAhead};
+use crate::txn::{Access, Flow, FoundAhead};
 
 /// Iterations whose rows are asked for at once. Of more, the first might be gone from the cache before they are read.
 const ITERATIONS: i32 = 16;
@@ -49,13 +49,14 @@ impl<'r, T: Access> Run<'r, T> {
         procedure: &Procedure,
         (variable, last): (Register, Register),
         reads: &[(TableIndex, Vec<Expr>)],
-    ) {
+    ) -> Flow<Next> {
         let first = self.integer(variable);
         let last = self.integer(last).min(first.saturating_add(ITERATIONS - 1));
         // Arrays count from 1.
         if first % ITERATIONS == 1 && first < last {
             self.look_ahead_to(procedure, variable, (first, last), reads);
         }
+        Ok(Next::Following)
     }
 
     #[inline(never)]

@@ -1,0 +1,100 @@
+//! Calls of procedures.
+//!
+//! The frame that a [`Run`] holds is always that of the active procedure. A call exchanges it for the callee's and pushes
+//! the caller's onto the callee's list of callers; a return exchanges them back. So no instruction pays for the possibility of calls,
+//! and everything survives a wait, because everything is in the frame. Frames of procedures that have returned are kept and used
+//! again.
+
+use std::sync::Arc;
+
+use hyades_types::error::{Abort, Error, sqlstate};
+use hyades_types::value::Value;
+
+use crate::procedure::evaluate::evaluate;
+use crate::procedure::frame::{Calls, Frame};
+use crate::procedure::interpret::{Next, Run};
+use crate::procedure::ir::{Callee, CalleeIndex, Expr, Instruction, Procedure, SpoolSlot};
+use crate::txn::{Access, Flow};
+
+/// Deepest nesting of calls.
+const DEEPEST_CALL: usize = 4000;
+/// Frames kept for later calls.
+const MOST_SPARE_FRAMES: usize = 16;
+
+impl<T: Access> Run<'_, T> {
+    /// Makes the callee's frame the active one.
+    #[inline(never)]
+    pub(crate) fn call(
+        &mut self,
+        procedure: &Procedure,
+        callee: CalleeIndex,
+        arguments: &[Expr],
+        rows: Option<SpoolSlot>,
+    ) -> Flow<Next> {
+        let current = self.frame.procedure.clone();
+        let procedure = match &procedure.callees[usize::from(callee)] {
+            Callee::Current => current.shared(),
+            Callee::Procedure { routine, .. } if routine.is_dropped() => {
+                return Err(Error::Abort(Abort::StalePlan).into());
+            }
+            Callee::Procedure { procedure, .. } => procedure,
+        };
+        let calls = self.frame.calls.get_or_insert_default();
+        if calls.callers.len() >= DEEPEST_CALL {
+            return Err(Error::input(sqlstate::STATEMENT_TOO_COMPLEX, "stack depth limit exceeded")
+                .with_hint(format!("Procedures and functions can be nested {DEEPEST_CALL} deep."))
+                .into());
+        }
+        let known = calls.spare.iter().rposition(|frame| frame.procedure.is(procedure));
+        let mut frame = match known {
+            Some(at) => calls.spare.swap_remove(at),
+            None => Frame::new(Arc::clone(procedure)),
+        };
+        frame.registers.iter_mut().for_each(|register| register.put(Value::Null));
+        frame.restart();
+        self.keep_rows();
+        let context = self.context();
+        for (register, argument) in frame.registers.iter_mut().zip(arguments) {
+            *register = evaluate(argument, &context)?;
+        }
+        frame.emits_to = rows;
+        std::mem::swap(self.frame, &mut frame);
+        std::mem::swap(&mut self.frame.calls, &mut frame.calls);
+        if let Some(calls) = &mut self.frame.calls {
+            calls.callers.push(frame);
+        }
+        Ok(Next::Call)
+    }
+
+    /// Makes the caller's frame the active one; false when there is none.
+    pub(super) fn leave(&mut self) -> Option<Frame> {
+        let mut caller = self.frame.calls.as_mut()?.callers.pop()?;
+        std::mem::swap(&mut self.frame.calls, &mut caller.calls);
+        std::mem::swap(self.frame, &mut caller);
+        self.rows_in_place.clear();
+        Some(caller)
+    }
+
+    fn keep_spare(&mut self, frame: Frame) {
+        let calls: &mut Calls = self.frame.calls.get_or_insert_default();
+        if calls.spare.len() < MOST_SPARE_FRAMES {
+            calls.spare.push(frame);
+        }
+    }
+
+    /// Hands the results to the caller; false if the outermost procedure has returned.
+    #[inline(never)]
+    pub(crate) fn return_to_caller(&mut self) -> bool {
+        let Some(mut callee) = self.leave() else { return false };
+        let procedure = self.frame.procedure.clone();
+        if let Some(Instruction::Call { into, .. }) = procedure.code.get(self.frame.next as usize) {
+            for (target, result) in into.iter().zip(&callee.procedure.results) {
+                self.frame.registers[usize::from(*target)] =
+                    std::mem::take(&mut callee.registers[usize::from(*result)]);
+            }
+        }
+        self.frame.next += 1;
+        self.keep_spare(callee);
+        true
+    }
+}

@@ -1,0 +1,166 @@
+//! Where rows go: to the caller, to spools, through stages; and how many they were.
+
+use hyades_types::error::{Error, Result, sqlstate};
+use hyades_types::guest;
+use hyades_types::memory;
+use hyades_types::value::Value;
+
+use super::values::weight;
+use crate::procedure::evaluate::evaluate;
+use crate::procedure::interpret::{Next, Run};
+use crate::procedure::ir::{Expr, Label, Procedure, Register, RowSlot, SpoolSlot, StageIndex};
+use crate::txn::{Access, Flow};
+
+impl<T: Access> Run<'_, T> {
+    #[inline(never)]
+    pub(crate) fn emit(&mut self, values: &[Expr]) -> Flow<Next> {
+        let mut emitted = std::mem::take(&mut self.frame.emitted);
+        emitted.clear();
+        let context = self.context();
+        for value in values {
+            let value = evaluate(value, &context)?;
+            guest::spend_for(weight(&value))?;
+            emitted.push(value);
+        }
+        let Some(spool) = self.frame.emits_to else {
+            let result = self.sink.row(&mut emitted);
+            self.frame.emitted = emitted;
+            result?;
+            return Ok(Next::Following);
+        };
+        if let Some(caller) = self.frame.calls.as_mut().and_then(|calls| calls.callers.last_mut()) {
+            caller.spools[usize::from(spool)].rows.push(emitted);
+        }
+        memory::check(0)?;
+        Ok(Next::Following)
+    }
+
+    #[inline]
+    pub(crate) fn count_row(&mut self) -> Flow<Next> {
+        self.frame.affected += 1;
+        Ok(Next::Following)
+    }
+
+    #[inline(never)]
+    pub(crate) fn reset_count(&mut self) -> Flow<Next> {
+        self.frame.affected = 0;
+        Ok(Next::Following)
+    }
+
+    #[inline(never)]
+    pub(crate) fn take_count(&mut self, found: Option<Register>, count: Option<Register>) -> Flow<Next> {
+        let affected = self.frame.affected;
+        if let Some(found) = found {
+            self.frame.registers[usize::from(found)].put(Value::Boolean(affected > 0));
+        }
+        if let Some(count) = count {
+            let number = i64::try_from(affected).unwrap_or(i64::MAX);
+            self.frame.registers[usize::from(count)] = Value::BigInt(number);
+        }
+        Ok(Next::Following)
+    }
+
+    #[inline(never)]
+    pub(crate) fn open_spool(&mut self, spool: SpoolSlot) -> Flow<Next> {
+        let spool = &mut self.frame.spools[usize::from(spool)];
+        spool.rows.clear();
+        spool.next = 0;
+        spool.written.clear();
+
+        Ok(Next::Following)
+    }
+
+    #[inline(never)]
+    pub(crate) fn spool(&mut self, spool: SpoolSlot, values: &[Expr]) -> Flow<Next> {
+        let row = self.evaluated(values)?;
+        self.frame.spools[usize::from(spool)].rows.push(row);
+        memory::check(0)?;
+
+        Ok(Next::Following)
+    }
+
+    #[inline(never)]
+    pub(crate) fn next_spooled(
+        &mut self,
+        spool: SpoolSlot,
+        (into, width): (Register, u16),
+        end: Label,
+    ) -> Flow<Next> {
+        let spool = &mut self.frame.spools[usize::from(spool)];
+        let Some(row) = spool.rows.get_mut(spool.next) else { return Ok(Next::Label(end)) };
+        spool.next += 1;
+        let first = usize::from(into);
+        let registers = &mut self.frame.registers[first..first + usize::from(width)];
+        for (register, value) in registers.iter_mut().zip(row) {
+            *register = std::mem::take(value);
+        }
+
+        Ok(Next::Following)
+    }
+
+    #[inline(never)]
+    pub(crate) fn note_written(&mut self, spool: SpoolSlot, row: RowSlot) -> Flow<Next> {
+        let key = self.frame.rows[usize::from(row)].key.clone();
+        self.frame.spools[usize::from(spool)].written.insert(key);
+
+        Ok(Next::Following)
+    }
+
+    #[inline(never)]
+    pub(crate) fn refuse_written(&mut self, spool: SpoolSlot, row: RowSlot) -> Flow<Next> {
+        let key = &self.frame.rows[usize::from(row)].key;
+        if self.frame.spools[usize::from(spool)].written.contains(key) {
+            return Err(written_twice().into());
+        }
+
+        Ok(Next::Following)
+    }
+
+    #[inline(never)]
+    pub(crate) fn open_stage(&mut self, procedure: &Procedure, stage: StageIndex) -> Flow<Next> {
+        let stage = usize::from(stage);
+        let run = procedure.stages[stage].start(&self.frame.registers);
+        self.frame.stages[stage] = Some(run);
+
+        Ok(Next::Following)
+    }
+
+    #[inline(never)]
+    pub(crate) fn feed_stage(&mut self, stage: StageIndex, values: &[Expr]) -> Flow<Next> {
+        let mut row = std::mem::take(&mut self.frame.emitted);
+        row.clear();
+        let context = self.context();
+        for value in values {
+            row.push(evaluate(value, &context)?);
+        }
+        if let Some(run) = &mut self.frame.stages[usize::from(stage)] {
+            run.feed(&mut row)?;
+            memory::check(0)?;
+        }
+        self.frame.emitted = row;
+
+        Ok(Next::Following)
+    }
+
+    #[inline(never)]
+    pub(crate) fn finish_stage(&mut self, stage: StageIndex, spool: SpoolSlot) -> Flow<Next> {
+        if let Some(mut run) = self.frame.stages[usize::from(stage)].take() {
+            let rows = run.finish(self.environment)?;
+            self.frame.spools[usize::from(spool)].rows.extend(rows);
+        }
+
+        Ok(Next::Following)
+    }
+
+    fn evaluated(&self, values: &[Expr]) -> Result<Vec<Value>> {
+        let context = self.context();
+        values.iter().map(|value| evaluate(value, &context)).collect()
+    }
+}
+
+fn written_twice() -> Error {
+    let message = "ON CONFLICT DO UPDATE command cannot affect row a second time";
+    Error::input(sqlstate::CARDINALITY_VIOLATION, message).with_hint(
+        "Ensure that no rows proposed for insertion within the same command have duplicate constrained values.",
+    )
+}

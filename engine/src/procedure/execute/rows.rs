@@ -1,0 +1,214 @@
+//! Reading and writing rows.
+
+#![allow(unsafe_code)] // Rows are updated in place; see `storage::record`.
+
+use crate::procedure::access::{self, Scratch};
+use crate::procedure::evaluate::evaluate;
+use crate::procedure::frame::Frame;
+use crate::procedure::interpret::{Next, Run};
+use crate::procedure::ir::{
+    CursorSlot, Direction, Expr, Intent, Label, Procedure, RowSlot, ScanRange, TableIndex, TableReference,
+};
+use crate::storage::row::RowPatch;
+use crate::txn::{Access, Flow, Insertion, RowInPlace};
+
+impl<'r, T: Access> Run<'r, T> {
+    #[inline(never)]
+    pub(crate) fn read_point(
+        &mut self,
+        reference: &TableReference,
+        key: &[Expr],
+        (row, intent): (RowSlot, Intent),
+        absent: Label,
+    ) -> Flow<Next> {
+        let mut bytes = std::mem::take(&mut self.frame.scratch.key);
+        let is_complete = access::build_key(key, &reference.key_layout, &self.context(), &mut bytes);
+        let found = match is_complete {
+            Ok(true) => self.read_key(reference, &bytes, intent, row),
+            Ok(false) => Ok(false),
+            Err(error) => Err(error.into()),
+        };
+        self.frame.scratch.key = bytes;
+        Ok(if found? { Next::Following } else { Next::Label(absent) })
+    }
+
+    fn read_key(
+        &mut self,
+        reference: &TableReference,
+        key: &[u8],
+        intent: Intent,
+        row: RowSlot,
+    ) -> Flow<bool> {
+        if !self.transaction.enter(&reference.table, reference.version, intent)? {
+            return Ok(false);
+        }
+        let ahead = self.found_ahead(&reference.table, key);
+        let found = self.transaction.read_point(&reference.table, key, intent, ahead, self.guard)?;
+        if found.is_none() {
+            return Ok(false);
+        }
+        let buffer = &mut self.frame.rows[usize::from(row)];
+        buffer.key.clear();
+        buffer.key.extend_from_slice(key);
+        self.set_row(row, found);
+        Ok(true)
+    }
+
+    pub(crate) fn open_scan(
+        &mut self,
+        procedure: &Procedure,
+        cursor: CursorSlot,
+        table: TableIndex,
+        range: &ScanRange,
+        (direction, intent): (Direction, Intent),
+    ) -> Flow<Next> {
+        let reference = procedure.table(table);
+        let is_open = self.transaction.enter(&reference.table, reference.version, intent)?;
+        let slot = usize::from(cursor);
+        let mut bounds = std::mem::take(&mut self.frame.cursors[slot].position.range);
+        let context = self.context();
+        let is_possible = access::build_range(range, &reference.key_layout, &context, &mut bounds)?;
+        let cursor = &mut self.frame.cursors[slot];
+        cursor.table = usize::from(table);
+        cursor.position.open(bounds, direction, intent);
+        if !is_possible || !is_open {
+            cursor.position.finish();
+            return Ok(Next::Following);
+        }
+        self.transaction.open_scan(&reference.table, &mut cursor.position)?;
+        Ok(Next::Following)
+    }
+
+    #[inline(never)]
+    pub(crate) fn next_row(
+        &mut self,
+        procedure: &Procedure,
+        cursor: CursorSlot,
+        row: RowSlot,
+        end: Label,
+    ) -> Flow<Next> {
+        let Frame { cursors, rows, .. } = &mut *self.frame;
+        let cursor = &mut cursors[usize::from(cursor)];
+        let reference = &procedure.tables[cursor.table];
+        let found = self.transaction.next_row(&reference.table, &mut cursor.position, self.guard)?;
+        if found.is_none() {
+            return Ok(Next::Label(end));
+        }
+        rows[usize::from(row)].key.clone_from(&cursor.position.position);
+        self.set_row(row, found);
+        Ok(Next::Following)
+    }
+
+    pub(crate) fn keep_row(&mut self, cursor: CursorSlot) -> Flow<Next> {
+        let cursor = &mut self.frame.cursors[usize::from(cursor)];
+        self.transaction.keep_row(&mut cursor.position);
+        Ok(Next::Following)
+    }
+
+    #[inline(never)]
+    pub(crate) fn insert(&mut self, reference: &TableReference, values: &[Expr], row: RowSlot) -> Flow<Next> {
+        if self.insert_row(reference, values, row)? == Insertion::Duplicate {
+            let row = &self.frame.rows[usize::from(row)];
+            return Err(access::duplicate_key(reference, &row.bytes).into());
+        }
+        Ok(Next::Following)
+    }
+
+    pub(crate) fn insert_or(
+        &mut self,
+        reference: &TableReference,
+        values: &[Expr],
+        row: RowSlot,
+        duplicate: Label,
+    ) -> Flow<Next> {
+        Ok(match self.insert_row(reference, values, row)? {
+            Insertion::Duplicate => Next::Label(duplicate),
+            _ => Next::Following,
+        })
+    }
+
+    fn insert_row(&mut self, reference: &TableReference, values: &[Expr], row: RowSlot) -> Flow<Insertion> {
+        let mut bytes = std::mem::take(&mut self.frame.scratch.row);
+        let built = access::build_row(values, reference, &self.context(), &mut bytes);
+        let buffer = &mut self.frame.rows[usize::from(row)];
+        if built.is_ok() {
+            std::mem::swap(&mut buffer.bytes, &mut bytes);
+        }
+        self.frame.scratch.row = bytes;
+        built?;
+        self.set_row(row, None);
+        access::insert(self.transaction, reference, &mut self.frame.rows[usize::from(row)])
+    }
+
+    #[inline(never)]
+    pub(crate) fn update(
+        &mut self,
+        reference: &TableReference,
+        set: &[(u16, Expr)],
+        row: RowSlot,
+    ) -> Flow<Next> {
+        let mut scratch = std::mem::take(&mut self.frame.scratch);
+        let result = self.update_row(reference, set, row, &mut scratch);
+        self.frame.scratch = scratch;
+        result.map(|()| Next::Following)
+    }
+
+    fn update_row(
+        &mut self,
+        reference: &TableReference,
+        set: &[(u16, Expr)],
+        row: RowSlot,
+        scratch: &mut Scratch,
+    ) -> Flow<()> {
+        let slot = usize::from(row);
+        let in_place = self.rows_in_place.get(slot).copied().flatten();
+        if let Some(found) = in_place.filter(|found| found.is_current(self.guard))
+            && access::patch_scalars(reference, found.bytes, set, self, &mut scratch.patch)
+        {
+            self.patch_in_place(reference, row, found, &mut scratch.patch);
+            return Ok(());
+        }
+        scratch.set.drain(..).for_each(|(_, value)| value.discard());
+        let context = self.context();
+        for (column, value) in set {
+            scratch.set.push((*column, evaluate(value, &context)?));
+        }
+        let old = in_place.map_or(self.frame.rows[slot].bytes.as_slice(), |row| row.bytes);
+        access::check_set(reference, old, &scratch.set)?;
+        let keeps_length = reference.layout.patch(old, &scratch.set, &mut scratch.patch);
+        let stays = keeps_length && !access::moves_row(reference, &scratch.set);
+        match in_place {
+            Some(found) if stays && found.is_current(self.guard) => {
+                self.patch_in_place(reference, row, found, &mut scratch.patch);
+            }
+            _ => {
+                let in_place = in_place.map(|row| row.bytes);
+                let buffer = &mut self.frame.rows[slot];
+                access::update(self.transaction, reference, scratch, keeps_length, in_place, buffer)?;
+                self.set_row(row, None);
+            }
+        }
+        Ok(())
+    }
+
+    fn patch_in_place(
+        &mut self,
+        reference: &TableReference,
+        row: RowSlot,
+        found: RowInPlace<'r>,
+        patch: &mut RowPatch,
+    ) {
+        let record = found.record;
+        self.set_row(row, None);
+        self.keep_rows_at(found.bytes.as_ptr());
+        let key = &self.frame.rows[usize::from(row)].key;
+        // SAFETY: no slot shows the row in place any more; those of callers never do (`keep_rows`).
+        unsafe { self.transaction.patch(&reference.table, key, record, patch.bytes_mut(), self.guard) };
+        self.set_row(row, RowInPlace::of(record, self.guard));
+    }
+
+    pub(crate) fn delete(&mut self, reference: &TableReference, row: RowSlot) -> Flow<Next> {
+        self.transaction.delete(&reference.table, &self.frame.rows[usize::from(row)].key);
+        Ok(Next::Following)
+    }
+}
