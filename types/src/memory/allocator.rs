@@ -3,7 +3,7 @@
 //! ```no_run
 //! # use std::alloc::System;
 //! #[global_allocator]
-//! static ALLOCATOR: crate::memory::Counted<System> = crate::memory::Counted(System);
+//! static ALLOCATOR: hyades_types::memory::Counted<System> = hyades_types::memory::Counted(System);
 //! ```
 //! A size counts as what an allocator with four size classes between powers of two makes of it (mimalloc: up to a quarter more), because
 //! that is what rows, the most numerous of all, really take. Beyond pages of the operating system nothing is touched that is not used.
