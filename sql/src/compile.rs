@@ -128,8 +128,11 @@ impl<'a> Compiler<'a> {
         match statement {
             Statement::Query(query) => self.query_statement(query),
             Statement::Copy(copy) => self.copy(copy),
-            Statement::Explain { is_analyze, is_json, body, body_offset } => {
-                self.explain(*is_analyze, *is_json, body, *body_offset)
+            Statement::Explain { is_analyze: true, .. } => {
+                unsupported("EXPLAIN ANALYZE is not supported yet")
+            }
+            Statement::Explain { is_verbose, is_json, body, body_offset, .. } => {
+                self.explain(*is_verbose, *is_json, body, *body_offset)
             }
             Statement::CreateRoutine(create) => self.create_routine(create),
             Statement::DropRoutine(drop) => self.drop_routine(drop),

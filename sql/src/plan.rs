@@ -40,6 +40,7 @@ pub(crate) enum Action {
     /// How a call is logged depends on the session.
     ExplainCall {
         routine: Arc<Routine>,
+        is_verbose: bool,
         is_json: bool,
     },
     Transaction(TransactionCommand),

@@ -72,6 +72,8 @@ pub(crate) enum Statement {
     Copy(Box<CopyStatement>),
     Explain {
         is_analyze: bool,
+        /// The procedure is printed too.
+        is_verbose: bool,
         is_json: bool,
         body: String,
         body_offset: u32,

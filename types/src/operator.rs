@@ -24,9 +24,45 @@ pub enum BinaryOperator {
     GreaterEqual,
 }
 
+impl BinaryOperator {
+    /// As it is written.
+    pub fn symbol(self) -> &'static str {
+        match self {
+            BinaryOperator::Add => "+",
+            BinaryOperator::Subtract => "-",
+            BinaryOperator::Multiply => "*",
+            BinaryOperator::Divide => "/",
+            BinaryOperator::Modulo => "%",
+            BinaryOperator::Power => "^",
+            BinaryOperator::Concat => "||",
+            BinaryOperator::BitAnd => "&",
+            BinaryOperator::BitOr => "|",
+            BinaryOperator::BitXor => "#",
+            BinaryOperator::ShiftLeft => "<<",
+            BinaryOperator::ShiftRight => ">>",
+            BinaryOperator::Equal => "=",
+            BinaryOperator::NotEqual => "<>",
+            BinaryOperator::Less => "<",
+            BinaryOperator::LessEqual => "<=",
+            BinaryOperator::Greater => ">",
+            BinaryOperator::GreaterEqual => ">=",
+        }
+    }
+}
+
 /// Before one value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum UnaryOperator {
     Negate,
     BitNot,
+}
+
+impl UnaryOperator {
+    /// As it is written.
+    pub fn symbol(self) -> &'static str {
+        match self {
+            UnaryOperator::Negate => "-",
+            UnaryOperator::BitNot => "~",
+        }
+    }
 }

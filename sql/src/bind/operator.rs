@@ -15,30 +15,6 @@ use super::coerce::{Category, cast, category};
 use super::{Binder, Bound, Class, Place};
 use crate::{evaluation, expr};
 
-/// Shown in messages.
-pub(crate) fn symbol(operator: BinaryOperator) -> &'static str {
-    match operator {
-        BinaryOperator::Add => "+",
-        BinaryOperator::Subtract => "-",
-        BinaryOperator::Multiply => "*",
-        BinaryOperator::Divide => "/",
-        BinaryOperator::Modulo => "%",
-        BinaryOperator::Power => "^",
-        BinaryOperator::Concat => "||",
-        BinaryOperator::BitAnd => "&",
-        BinaryOperator::BitOr => "|",
-        BinaryOperator::BitXor => "#",
-        BinaryOperator::ShiftLeft => "<<",
-        BinaryOperator::ShiftRight => ">>",
-        BinaryOperator::Equal => "=",
-        BinaryOperator::NotEqual => "<>",
-        BinaryOperator::Less => "<",
-        BinaryOperator::LessEqual => "<=",
-        BinaryOperator::Greater => ">",
-        BinaryOperator::GreaterEqual => ">=",
-    }
-}
-
 /// The operator of the text, if it is one of the IR's.
 pub(crate) fn from_ast(operator: &ast::BinaryOperator) -> Option<BinaryOperator> {
     use ast::BinaryOperator as Ast;
@@ -249,7 +225,7 @@ impl Binder<'_> {
         right: Bound,
         place: Place,
     ) -> Result<(Expr, Expr, SqlType)> {
-        let shown = format!("{} {} {}", left.type_name(), symbol(operator), right.type_name());
+        let shown = format!("{} {} {}", left.type_name(), operator.symbol(), right.type_name());
         let (left_type, right_type) = match (left.known_type(), right.known_type()) {
             (Some(left_type), Some(right_type)) => (left_type, right_type),
             (Some(left_type), None) => (left_type, type_beside(operator, left_type)),

@@ -1,13 +1,14 @@
 //! Describes compiled loops and changes for EXPLAIN.
 
 use hyades_engine::procedure::ir::Direction;
+use hyades_engine::procedure::listing::{conditions, shown};
 use hyades_types::error::Result;
 use hyades_types::value::SqlType;
 
 use super::access::Access;
 use super::from::{Level, Source};
 use super::select::{BoundDistinct, BoundSelect, OrderTarget};
-use super::{Compiler, Purpose, compile_for, shifted, unsupported};
+use super::{Compiler, Purpose, compile_for, shifted};
 use crate::explain::{Names, PlanNode};
 use crate::plan::{Action, Plan};
 use crate::session::{Response, ResultColumn};
@@ -16,21 +17,23 @@ impl Compiler<'_> {
     /// EXPLAIN of the statement in `body`.
     pub(crate) fn explain(
         &mut self,
-        is_analyze: bool,
+        is_verbose: bool,
         is_json: bool,
         body: &str,
         body_offset: u32,
     ) -> Result<Plan> {
-        if is_analyze {
-            return unsupported("EXPLAIN ANALYZE is not supported yet");
-        }
         let declared = self.binder.parameter_types.clone();
         let plan = compile_for(body, self.binder.context, &declared, &mut Vec::new(), Purpose::Explain)
             .map_err(|error| shifted(error, body_offset))?;
         let lines = |node: PlanNode| if is_json { vec![node.json_text()] } else { node.lines() };
         let action = match plan.action {
-            Action::Run(run) => Action::Explain(lines(run.explain.unwrap_or_default())),
-            Action::Call(call) => Action::ExplainCall { routine: call.routine, is_json },
+            Action::Run(run) => {
+                let procedures = [Some(&run.source), run.apply.as_ref()];
+                let procedures = procedures.into_iter().flatten().filter(|_| is_verbose);
+                let node = run.explain.unwrap_or_default();
+                Action::Explain(lines(procedures.fold(node, |node, procedure| node.running(procedure))))
+            }
+            Action::Call(call) => Action::ExplainCall { routine: call.routine, is_verbose, is_json },
             _ => Action::Explain(lines(PlanNode::new("Utility Statement"))),
         };
         let column = ResultColumn { name: "QUERY PLAN".to_owned(), sql_type: SqlType::Text, source: None };
@@ -54,8 +57,8 @@ impl Compiler<'_> {
 
     fn explain_level(&self, level: &Level) -> PlanNode {
         let names = self.names();
-        let steering = names.conditions(&level.choice.steering);
-        let filter = names.conditions(&level.choice.filter);
+        let steering = conditions(&level.choice.steering, &names);
+        let filter = conditions(&level.choice.filter, &names);
         let node = match &level.source {
             Source::Series(_) if level.label.starts_with(super::from::ACTIVITY) => {
                 PlanNode::new(format!("Function Scan on {}", level.label))
@@ -94,7 +97,7 @@ impl Compiler<'_> {
         for level in rest {
             let title = if level.is_left_join { "Nested Loop Left Join" } else { "Nested Loop" };
             node = PlanNode::new(title)
-                .with("Filter", self.names().conditions(&level.after))
+                .with("Filter", conditions(&level.after, &self.names()))
                 .over(node)
                 .over(self.explain_level(level));
         }
@@ -105,17 +108,17 @@ impl Compiler<'_> {
     pub(crate) fn explain_select(&self, bound: &BoundSelect, is_direct: bool) -> PlanNode {
         let names = self.names();
         let mut node =
-            self.explain_levels(&bound.levels).with("One-Time Filter", names.conditions(&bound.constant));
+            self.explain_levels(&bound.levels).with("One-Time Filter", conditions(&bound.constant, &names));
         if bound.is_grouped(self.binder.aggregates.len()) {
             let title = if bound.group.is_some() { "HashAggregate" } else { "Aggregate" };
             let keys = bound.group.as_ref().map(|keys| {
-                let keys: Vec<String> = keys.iter().map(|(key, _)| names.expr(key)).collect();
+                let keys: Vec<String> = keys.iter().map(|(key, _)| shown(key, &names)).collect();
                 keys.join(", ")
             });
             node = PlanNode::new(title).with("Group Key", keys).over(node);
         }
         if matches!(bound.distinct, BoundDistinct::Rows) {
-            let keys: Vec<String> = bound.outputs.iter().map(|output| names.expr(&output.expr)).collect();
+            let keys: Vec<String> = bound.outputs.iter().map(|output| shown(&output.expr, &names)).collect();
             node = PlanNode::new("HashAggregate").with("Group Key", Some(keys.join(", "))).over(node);
         }
         if !bound.order.is_empty() && !is_direct {
@@ -127,11 +130,11 @@ impl Compiler<'_> {
                         OrderTarget::Output(at) => &bound.outputs[*at].expr,
                         OrderTarget::Expression(expr) => expr,
                     };
-                    let shown = match &order.target {
+                    let key = match &order.target {
                         OrderTarget::Output(at) if super::select::is_aggregate(expr) => {
                             bound.outputs[*at].name.clone()
                         }
-                        _ => names.expr(expr),
+                        _ => shown(expr, &names),
                     };
                     let direction = if order.is_descending { " DESC" } else { "" };
                     let nulls = match (order.is_descending, order.nulls_first) {
@@ -139,7 +142,7 @@ impl Compiler<'_> {
                         (true, false) => " NULLS LAST",
                         _ => "",
                     };
-                    format!("{shown}{direction}{nulls}")
+                    format!("{key}{direction}{nulls}")
                 })
                 .collect();
             node = PlanNode::new("Sort").with("Sort Key", Some(keys.join(", "))).over(node);

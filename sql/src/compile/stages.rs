@@ -237,7 +237,8 @@ impl Compiler<'_> {
                 .find(|(its_row, its_column, _)| its_row == row && its_column == column)
                 .map_or(Place::Unknown, |(_, _, place)| *place);
         }
-        let shown = crate::explain::Names { scope: &self.binder.scope, is_qualified: true }.expr(&found);
+        let names = crate::explain::Names { scope: &self.binder.scope, is_qualified: true };
+        let shown = hyades_engine::procedure::listing::shown(&found, &names);
         let message = format!(
             "column \"{shown}\" must appear in the GROUP BY clause or be used in an aggregate function"
         );

@@ -187,7 +187,12 @@ impl Session {
     }
 
     /// EXPLAIN of a CALL: how it would be logged here and now, and why.
-    pub(super) fn explain_call(&self, routine: &Routine, is_json: bool) -> Vec<String> {
+    pub(super) fn explain_call(
+        &self,
+        routine: &Routine,
+        is_verbose: bool,
+        is_json: bool,
+    ) -> Result<Vec<String>> {
         let is_alone = matches!(self.state, State::Idle | State::Implicit);
         let logging = match self.worker.logging_choice(routine, self.settings.logging()) {
             LoggingChoice::Command if !is_alone => {
@@ -197,8 +202,11 @@ impl Session {
             LoggingChoice::Data(reason) => format!("data ({reason})"),
         };
         let node = PlanNode::new(format!("Call {}", routine.definition.signature()));
-        let node = node.with("Logging", Some(logging));
-        if is_json { vec![node.json_text()] } else { node.lines() }
+        let mut node = node.with("Logging", Some(logging));
+        if is_verbose {
+            node = node.running(&*self.worker.procedure(routine)?);
+        }
+        Ok(if is_json { vec![node.json_text()] } else { node.lines() })
     }
 
     /// What is logged of a call beside its arguments.

@@ -35,8 +35,8 @@ impl Session {
                 }
                 tag("EXPLAIN")
             }
-            Action::ExplainCall { routine, is_json } => {
-                for line in self.explain_call(routine, *is_json) {
+            Action::ExplainCall { routine, is_verbose, is_json } => {
+                for line in self.explain_call(routine, *is_verbose, *is_json)? {
                     output.row(&mut [Value::text(line)])?;
                 }
                 tag("EXPLAIN")

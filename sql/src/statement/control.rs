@@ -605,6 +605,7 @@ fn execute(tokens: &mut Tokens<'_>) -> Result<Statement> {
 
 fn explain(tokens: &mut Tokens<'_>) -> Result<Statement> {
     let mut is_analyze = false;
+    let mut is_verbose = false;
     let mut is_json = false;
     if tokens.peek().is_symbol("(") && !tokens.peek_at(1).is_word("select") {
         tokens.next();
@@ -631,7 +632,8 @@ fn explain(tokens: &mut Tokens<'_>) -> Result<Statement> {
                         ));
                     }
                 },
-                "verbose" | "costs" | "settings" | "buffers" | "wal" | "timing" | "summary" => {}
+                "verbose" => is_verbose = is_on,
+                "costs" | "settings" | "buffers" | "wal" | "timing" | "summary" => {}
                 _ => {
                     return Err(Error::input(
                         sqlstate::SYNTAX_ERROR,
@@ -647,11 +649,11 @@ fn explain(tokens: &mut Tokens<'_>) -> Result<Statement> {
         tokens.expect_symbol(")")?;
     } else {
         is_analyze = tokens.accept("analyze") || tokens.accept("analyse");
-        tokens.accept("verbose");
+        is_verbose = tokens.accept("verbose");
     }
     if tokens.peek().kind == TokenKind::End || tokens.peek().is_symbol(";") {
         return tokens.error();
     }
     let (body, body_offset) = tokens.rest();
-    Ok(Statement::Explain { is_analyze, is_json, body, body_offset })
+    Ok(Statement::Explain { is_analyze, is_verbose, is_json, body, body_offset })
 }

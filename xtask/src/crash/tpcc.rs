@@ -1,7 +1,7 @@
 //! `cargo xtask crash --tpcc`: kills a server that runs TPC-C's five procedures, and checks what it recovers.
 //!
 //! The load and the checks are `hyades bench tpcc --connect`, with its ledger. A round: four clients run the full mix; at a random moment
-//! the server gets SIGKILL; then its logs are recovered in memory ([`replays`], `hyades log verify`) in several ways; in half of the
+//! the server gets SIGKILL; then its logs are recovered in memory (`replays`, `hyades log verify`) in several ways; in half of the
 //! rounds the server is started and killed again at a random moment of its recovery; then it is started for good. What must hold:
 //! 1. the twelve consistency conditions of TPC-C, and its index tables agree with their tables;
 //! 2. every acknowledged order and payment is there, and none that nobody asked for;

@@ -1,0 +1,272 @@
+//! Procedures as text, one line for each instruction, as EXPLAIN (VERBOSE) shows them.
+//!
+//! ```text
+//! procedure transfer(bigint, bigint)
+//!    0  row0 := accounts[$1] for no key update, or go to 4
+//!    1  update row0 of accounts set balance = (accounts.balance - $2)
+//!    2  count row
+//!    3  ...
+//! ```
+//!
+//! Parameters are `$1` and on, the other registers `r2` and on by number. A column has its table's name; the slot's where a procedure uses
+//! one slot for rows of several tables.
+
+mod expression;
+
+use std::fmt;
+
+pub use expression::{SlotNames, conditions, shown};
+
+use super::ir::{
+    Callee, CalleeIndex, Condition, Direction, Expr, Impatience, Instruction, Intent, Procedure, Register,
+    RowSlot, ScanBound, ScanRange, SpoolSlot, Strength, TableIndex,
+};
+use expression::list;
+
+/// What a procedure's own declarations call its slots.
+struct Names<'p> {
+    procedure: &'p Procedure,
+    /// The table whose rows a slot holds, if it is always the same.
+    tables: Vec<Option<TableIndex>>,
+}
+
+impl<'p> Names<'p> {
+    fn of(procedure: &'p Procedure) -> Names<'p> {
+        let mut scanned = vec![None; usize::from(procedure.cursors)];
+        let mut filled: Vec<Vec<TableIndex>> = vec![Vec::new(); usize::from(procedure.rows)];
+        for instruction in &procedure.code {
+            if let Instruction::OpenScan { cursor, table, .. } = instruction {
+                scanned[usize::from(*cursor)] = Some(*table);
+            }
+            let effects = instruction.effects();
+            let Some(row) = effects.row_filled else { continue };
+            let table = match instruction {
+                Instruction::NextRow { cursor, .. } => scanned[usize::from(*cursor)],
+                _ => effects.table.map(|(table, _)| table),
+            };
+            filled[usize::from(row)].extend(table);
+        }
+        let tables = filled
+            .into_iter()
+            .map(|tables| match tables.split_first() {
+                Some((first, rest)) if rest.iter().all(|table| table == first) => Some(*first),
+                _ => None,
+            })
+            .collect();
+        Names { procedure, tables }
+    }
+
+    fn table(&self, table: TableIndex) -> &str {
+        &self.procedure.table(table).definition.name.name
+    }
+
+    fn expr(&self, expr: &Expr) -> String {
+        let text = shown(expr, self);
+        match text.strip_prefix('(').and_then(|inner| inner.strip_suffix(')')) {
+            // The brackets belong together.
+            Some(inner) if matches!(expr, Expr::Binary { .. }) => inner.to_owned(),
+            _ => text,
+        }
+    }
+
+    fn list(&self, items: &[Expr]) -> String {
+        list(items, self)
+    }
+
+    fn registers(&self, registers: &[Register]) -> String {
+        let names: Vec<String> = registers.iter().map(|register| self.register(*register)).collect();
+        names.join(", ")
+    }
+}
+
+impl SlotNames for Names<'_> {
+    fn register(&self, register: Register) -> String {
+        match usize::from(register) < self.procedure.parameters.len() {
+            true => format!("${}", u32::from(register) + 1),
+            false => format!("r{register}"),
+        }
+    }
+
+    fn column(&self, row: RowSlot, column: u16) -> String {
+        let table = self.tables.get(usize::from(row)).copied().flatten();
+        let definition = table.map(|table| &self.procedure.table(table).definition);
+        match definition
+            .and_then(|definition| Some((definition, definition.columns.get(usize::from(column))?)))
+        {
+            Some((definition, column)) => format!("{}.{}", definition.name.name, column.name),
+            None => format!("row{row}.{column}"),
+        }
+    }
+
+    fn routine(&self, callee: u16) -> String {
+        match self.procedure.callees.get(usize::from(callee)) {
+            Some(Callee::Procedure { procedure, .. }) => procedure.name.clone(),
+            Some(Callee::Current) | None => self.procedure.name.clone(),
+        }
+    }
+}
+
+impl fmt::Display for Procedure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let names = Names::of(self);
+        let parameters: Vec<_> = self.parameters.iter().map(|sql_type| sql_type.name()).collect();
+        write!(f, "procedure {}", self.name)?;
+        if !parameters.is_empty() && !self.name.contains('(') {
+            write!(f, "({})", parameters.join(", "))?;
+        }
+        for (label, instruction) in self.code.iter().enumerate() {
+            write!(f, "\n{label:4}  {}", line(instruction, &names))?;
+        }
+        Ok(())
+    }
+}
+
+/// An instruction, in one line.
+fn line(instruction: &Instruction, names: &Names<'_>) -> String {
+    use Instruction as Do;
+    match instruction {
+        Do::Evaluate { expr, into } => format!("{} := {}", names.register(*into), names.expr(expr)),
+        Do::Jump { to } => format!("go to {to}"),
+        Do::JumpUnless { condition, to } => format!("unless {} go to {to}", names.expr(condition)),
+        Do::ReadPoint { table, key, row, intent, absent } => {
+            let (found, locking) = (names.keyed(*table, key), locking(*intent));
+            format!("row{row} := {found}{locking}, or go to {absent}")
+        }
+        Do::LookAhead { variable, last, reads } => names.look_ahead(*variable, *last, reads),
+        Do::OpenScan { cursor, table, range, direction, intent } => {
+            let backward = if *direction == Direction::Backward { " backward" } else { "" };
+            let (table, range, locking) = (names.table(*table), names.range(range), locking(*intent));
+            format!("cursor{cursor} := scan of {table}{range}{backward}{locking}")
+        }
+        Do::NextRow { cursor, row, end } => format!("row{row} := next of cursor{cursor}, or go to {end}"),
+        Do::KeepRow { cursor } => format!("keep the last row of cursor{cursor}"),
+        Do::Insert { table, values, row } => names.insert(*table, values, *row),
+        Do::InsertOr { table, values, row, duplicate } => {
+            format!("{}, or go to {duplicate}", names.insert(*table, values, *row))
+        }
+        Do::Update { table, row, set } => names.update(*table, *row, set),
+        Do::Delete { table, row } => format!("delete row{row} of {}", names.table(*table)),
+        Do::Emit { values } => format!("emit ({})", names.list(values)),
+        Do::CountRow => "count row".to_owned(),
+        Do::ResetCount => "count := 0".to_owned(),
+        Do::TakeCount { found, count } => names.take_count(*found, *count),
+        Do::OpenSpool { spool } => format!("spool{spool} := ()"),
+        Do::Spool { spool, values } => format!("spool{spool} += ({})", names.list(values)),
+        Do::NextSpooled { spool, into, width, end } => {
+            let into: Vec<Register> = (*into..into.saturating_add(*width)).collect();
+            format!("{} := next of spool{spool}, or go to {end}", names.registers(&into))
+        }
+        Do::NoteWritten { spool, row } => format!("note row{row} in spool{spool}"),
+        Do::RefuseWritten { spool, row } => format!("fail if row{row} is noted in spool{spool}"),
+        Do::OpenStage { stage } => format!("stage{stage} := ()"),
+        Do::FeedStage { stage, values } => format!("stage{stage} += ({})", names.list(values)),
+        Do::FinishStage { stage, spool } => format!("spool{spool} += rows of stage{stage}"),
+        Do::Call { callee, arguments, into, rows } => names.call(*callee, arguments, into, *rows),
+        Do::Return => "return".to_owned(),
+        Do::Raise { state, message } => format!("fail with {state}: {}", names.expr(message)),
+        Do::RaiseViolation(broken) => format!("fail with {}: constraint {}", broken.state, broken.constraint),
+        Do::Report(report) => format!("raise {:?}: {}", report.severity, names.expr(&report.message)),
+        Do::EnterBlock { handler } => format!("enter a block, its handler at {handler}"),
+        Do::LeaveBlock => "leave the block".to_owned(),
+        Do::MatchError { conditions, otherwise } => {
+            format!("unless the error is {} go to {otherwise}", alternatives(conditions))
+        }
+        Do::ErrorField { field, into } => format!("{} := error.{field:?}", names.register(*into)),
+        Do::Rethrow => "fail with the same error".to_owned(),
+        Do::ForgetError => "forget the error".to_owned(),
+        Do::ForNext { counter, last, variable, is_reverse, end } => {
+            let (counter, last) = (names.register(*counter), names.register(*last));
+            let to = if *is_reverse { "down to" } else { "up to" };
+            format!("{} := {counter} {to} {last}, or go to {end}", names.register(*variable))
+        }
+        Do::ForStep { counter, step, is_reverse, again, end } => {
+            let (counter, step) = (names.register(*counter), names.register(*step));
+            format!("{counter} {}= {step} and go to {again}, or {end}", if *is_reverse { '-' } else { '+' })
+        }
+        Do::SetElement { array, index, value, .. } => {
+            format!("{}[{}] := {}", names.register(*array), names.expr(index), names.expr(value))
+        }
+    }
+}
+
+impl Names<'_> {
+    fn keyed(&self, table: TableIndex, key: &[Expr]) -> String {
+        format!("{}[{}]", self.table(table), self.list(key))
+    }
+
+    fn look_ahead(&self, variable: Register, last: Register, reads: &[(TableIndex, Vec<Expr>)]) -> String {
+        let keys: Vec<String> = reads.iter().map(|(table, key)| self.keyed(*table, key)).collect();
+        let (variable, last) = (self.register(variable), self.register(last));
+        format!("ask ahead for {} while {variable} goes to {last}", keys.join(", "))
+    }
+
+    fn range(&self, range: &ScanRange) -> String {
+        let bound = |word: &str, bound: &ScanBound, inclusive: &str, exclusive: &str| match bound {
+            ScanBound::Unbounded => String::new(),
+            ScanBound::Included(values) => format!(" {word} {inclusive} ({})", self.list(values)),
+            ScanBound::Excluded(values) => format!(" {word} {exclusive} ({})", self.list(values)),
+        };
+        bound("from", &range.lower, ">=", ">") + &bound("to", &range.upper, "<=", "<")
+    }
+
+    fn insert(&self, table: TableIndex, values: &[Expr], row: RowSlot) -> String {
+        format!("row{row} := insert into {} ({})", self.table(table), self.list(values))
+    }
+
+    fn update(&self, table: TableIndex, row: RowSlot, set: &[(u16, Expr)]) -> String {
+        let columns = &self.procedure.table(table).definition.columns;
+        let set: Vec<String> = set
+            .iter()
+            .map(|(column, value)| format!("{} = {}", columns[usize::from(*column)].name, self.expr(value)))
+            .collect();
+        format!("update row{row} of {} set {}", self.table(table), set.join(", "))
+    }
+
+    fn take_count(&self, found: Option<Register>, count: Option<Register>) -> String {
+        let found = found.map(|found| format!("{} := count > 0", self.register(found)));
+        let count = count.map(|count| format!("{} := count", self.register(count)));
+        found.into_iter().chain(count).collect::<Vec<_>>().join(", ")
+    }
+
+    fn call(
+        &self,
+        callee: CalleeIndex,
+        arguments: &[Expr],
+        into: &[Register],
+        rows: Option<SpoolSlot>,
+    ) -> String {
+        let results = if into.is_empty() { String::new() } else { format!("{} := ", self.registers(into)) };
+        let rows = rows.map_or_else(String::new, |spool| format!(", rows to spool{spool}"));
+        let name = self.routine(callee);
+        // Without the types of its parameters.
+        let name = name.split_once('(').map_or(name.as_str(), |(name, _)| name);
+        format!("{results}call {name}({}){rows}", self.list(arguments))
+    }
+}
+
+/// As a locking clause, if there would be one.
+fn locking(intent: Intent) -> String {
+    let strength = match intent.strength() {
+        Strength::Read => "",
+        Strength::KeyRead => " for key share",
+        Strength::NoKeyWrite => " for no key update",
+        Strength::Write => " for update",
+    };
+    let impatience = match intent.impatience() {
+        None => "",
+        Some(Impatience::SkipLocked) => " skip locked",
+        Some(Impatience::NoWait) => " nowait",
+    };
+    format!("{strength}{impatience}")
+}
+
+fn alternatives(conditions: &[Condition]) -> String {
+    let shown: Vec<&str> = conditions
+        .iter()
+        .map(|condition| match condition {
+            Condition::Others => "any",
+            Condition::State(state) => state.0,
+        })
+        .collect();
+    shown.join(" or ")
+}
