@@ -1,4 +1,4 @@
-//! Scalar functions: which exist ([`lookup`], for the binder) and what they compute ([`call`]).
+//! Scalar functions: which exist ([`lookup`], for the binder) and what they compute ([`call`]). `table` has a row for each.
 //!
 //! A [`Function`] is one implementation; it finds the types of its arguments from the values, so that `abs` is one function
 //! with six signatures. The compiler casts arguments to the signature it chose, NULLs are passed as [`Value::Null`], and
@@ -9,163 +9,27 @@
 //! `char(n)` operand that meets a `text` one, or a signature that wants `text`, in the latter; comparisons of two `char(n)`
 //! operands become comparisons of text when both are wrapped, which ignores trailing blanks as SQL wants.
 //!
-//! Function files: `array`, `catalog` (names and signatures), `format`, `math`, `string`, `time`.
+//! Modules that compute: `array`, `concat`, `format`, `general`, `math`, `string`, `time`.
 
 mod array;
-mod catalog;
+mod concat;
 mod format;
+mod general;
 mod math;
 mod string;
+mod table;
 mod time;
 
-use crate::compare;
+use std::collections::{HashMap, HashSet};
+use std::sync::LazyLock;
+
 use crate::environment::Environment;
 use crate::error::{Error, Result, sqlstate};
 use crate::guest;
-use crate::guest::Stop;
-use crate::memory;
 use crate::value::{SqlType, Value};
 
-pub use catalog::{lookup, names};
+pub use table::Function;
 pub use time::now_us;
-
-/// The functions, each with what its result depends on besides its arguments. There is no default.
-macro_rules! functions {
-    ($($(#[$about:meta])* $function:ident: $looks_at:ident),+ $(,)?) => {
-        /// A scalar function, chosen by the compiler from name and argument types.
-        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-        pub enum Function {
-            $($(#[$about])* $function,)+
-        }
-
-        impl Function {
-            /// What the result depends on besides the arguments.
-            pub fn looks_at(self) -> LooksAt {
-                match self {
-                    $(Function::$function => LooksAt::$looks_at,)+
-                }
-            }
-        }
-    };
-}
-
-functions! {
-    // Numbers
-    Abs: NOTHING,
-    Ceiling: NOTHING,
-    Floor: NOTHING,
-    /// To an integer, or (`numeric` only) to a number of places.
-    Round: NOTHING,
-    Truncate: NOTHING,
-    SquareRoot: NOTHING,
-    CubeRoot: NOTHING,
-    Power: NOTHING,
-    Exponential: NOTHING,
-    NaturalLogarithm: NOTHING,
-    Logarithm10: NOTHING,
-    /// `log(base, number)`.
-    LogarithmOfBase: NOTHING,
-    Modulo: NOTHING,
-    DivideWhole: NOTHING,
-    Sign: NOTHING,
-    Pi: NOTHING,
-    Degrees: NOTHING,
-    Radians: NOTHING,
-    Sine: NOTHING,
-    Cosine: NOTHING,
-    Tangent: NOTHING,
-    ArcSine: NOTHING,
-    ArcCosine: NOTHING,
-    ArcTangent: NOTHING,
-    ArcTangent2: NOTHING,
-    Random: CHANCE,
-    // Any type
-    Greatest: NOTHING,
-    Least: NOTHING,
-    NullIf: NOTHING,
-    // Strings
-    /// Characters of a text, bytes of a bytea.
-    Length: NOTHING,
-    /// Characters of a `char(n)`, without its trailing blanks.
-    LengthOfChar: NOTHING,
-    OctetLength: NOTHING,
-    BitLength: NOTHING,
-    Lower: NOTHING,
-    Upper: NOTHING,
-    InitialCapitals: NOTHING,
-    Substring: NOTHING,
-    Left: NOTHING,
-    Right: NOTHING,
-    PadLeft: NOTHING,
-    PadRight: NOTHING,
-    TrimBoth: NOTHING,
-    TrimLeft: NOTHING,
-    TrimRight: NOTHING,
-    Replace: NOTHING,
-    Repeat: NOTHING,
-    /// `position(string, part)`, also `strpos`.
-    Position: NOTHING,
-    Reverse: NOTHING,
-    Md5: NOTHING,
-    Concat: IDENTITY,
-    ConcatWithSeparator: IDENTITY,
-    /// `format(text, ...)`.
-    Format: IDENTITY,
-    Ascii: NOTHING,
-    Chr: NOTHING,
-    SplitPart: NOTHING,
-    Translate: NOTHING,
-    StartsWith: NOTHING,
-    ToHex: NOTHING,
-    QuoteIdentifier: NOTHING,
-    QuoteLiteral: NOTHING,
-    /// Rewrites a LIKE pattern from another escape character to the backslash.
-    LikeEscape: NOTHING,
-    /// See the module head.
-    CharToText: NOTHING,
-    // Date and time
-    /// `now()`, `current_timestamp`, `transaction_timestamp()`.
-    Now: TIMES,
-    StatementTimestamp: TIMES,
-    ClockTimestamp: CLOCK,
-    CurrentDate: LOCAL_TIME,
-    LocalTimestamp: LOCAL_TIME,
-    DateTrunc: IDENTITY,
-    /// `double precision`.
-    DatePart: IDENTITY,
-    /// `numeric`.
-    Extract: IDENTITY,
-    ToTimestamp: NOTHING,
-    MakeDate: NOTHING,
-    /// `AT TIME ZONE`.
-    Timezone: NOTHING,
-    IsFinite: NOTHING,
-    // Arrays
-    ArrayLength: NOTHING,
-    ArrayLower: NOTHING,
-    ArrayUpper: NOTHING,
-    Cardinality: NOTHING,
-    ArrayAppend: NOTHING,
-    ArrayPrepend: NOTHING,
-    ArrayConcat: NOTHING,
-    ArrayPosition: NOTHING,
-    ArrayFill: NOTHING,
-    /// `value = ANY (array)`.
-    EqualsAny: NOTHING,
-    /// The same for an array in order, NULL last: looks only at a few of its elements. Only the compiler calls it.
-    EqualsSorted: NOTHING,
-    /// The elements that are not NULL, in order, each once. Only the compiler calls it.
-    ArrayDistinct: NOTHING,
-    // Others
-    GenRandomUuid: CHANCE,
-    /// Also `session_user`: nobody becomes somebody else.
-    CurrentUser: IDENTITY,
-    CurrentDatabase: IDENTITY,
-    /// `pg_cancel_backend`
-    CancelBackend: SESSIONS,
-    /// `pg_terminate_backend`
-    TerminateBackend: SESSIONS,
-}
 
 /// Bytes of text that a function looks at in about ten nanoseconds.
 const BYTES_PER_UNIT: usize = 8;
@@ -251,24 +115,22 @@ impl Signature {
     }
 }
 
+/// Computes a function of a row's module.
+type Call = fn(Function, &[Value], &Environment) -> Result<Value>;
+
 impl Function {
+    fn row(self) -> &'static table::Row {
+        &table::TABLE[self as usize]
+    }
+
+    /// What the result depends on besides the arguments.
+    pub fn looks_at(self) -> LooksAt {
+        self.row().looks_at
+    }
+
     /// Whether a NULL argument makes the result NULL without a call.
     pub fn is_strict(self) -> bool {
-        !matches!(
-            self,
-            Function::Greatest
-                | Function::Least
-                | Function::NullIf
-                | Function::Concat
-                | Function::ConcatWithSeparator
-                | Function::Format
-                | Function::ArrayAppend
-                | Function::ArrayPrepend
-                | Function::ArrayConcat
-                | Function::ArrayPosition
-                | Function::ArrayFill
-                | Function::EqualsAny
-        )
+        self.row().is_strict
     }
 
     pub fn volatility(self) -> Volatility {
@@ -283,72 +145,37 @@ impl Function {
     }
 }
 
+static BY_NAME: LazyLock<HashMap<&'static str, Vec<Signature>>> = LazyLock::new(|| {
+    let mut by_name: HashMap<&str, Vec<Signature>> = HashMap::new();
+    for (names, signatures) in table::TABLE.iter().flat_map(|row| row.overloads) {
+        for name in *names {
+            by_name.entry(name).or_default().extend_from_slice(signatures);
+        }
+    }
+    by_name
+});
+
+/// The overloads of a function name (lower case), none if it does not exist.
+pub fn lookup(name: &str) -> &'static [Signature] {
+    BY_NAME.get(name).map_or(&[], Vec::as_slice)
+}
+
+/// All names that [`lookup`] knows, in the order of the table.
+pub fn names() -> impl Iterator<Item = &'static str> {
+    let mut seen = HashSet::new();
+    let rows = table::TABLE.iter().flat_map(|row| row.overloads).flat_map(|(names, _)| names.iter().copied());
+    rows.filter(move |name| seen.insert(*name))
+}
+
 /// The result for these arguments, which fit a signature of the function.
 pub fn call(function: Function, arguments: &[Value], environment: &Environment) -> Result<Value> {
-    let Weight { has_null, units, heap_bytes } = weight(arguments);
-    if has_null && function.is_strict() {
+    let row = function.row();
+    let Weight { has_null, units } = weight(arguments);
+    if has_null && row.is_strict {
         return Ok(Value::Null);
     }
     guest::spend_for(units)?;
-    match function {
-        Function::Greatest => Ok(extreme(arguments, std::cmp::Ordering::Greater)),
-        Function::Least => Ok(extreme(arguments, std::cmp::Ordering::Less)),
-        Function::NullIf => match arguments {
-            [left, right] if compare::equal(left, right) == Some(true) => Ok(Value::Null),
-            [left, _] => Ok(left.clone()),
-            _ => Err(mismatch(function, arguments)),
-        },
-        Function::Random => Ok(Value::Double(environment.random.borrow_mut().fraction())),
-        Function::CurrentUser => Ok(Value::text(environment.user.as_str())),
-        Function::CurrentDatabase => Ok(Value::text(environment.database.as_str())),
-        Function::GenRandomUuid => {
-            let bytes = environment.random.borrow_mut().bytes();
-            Ok(Value::Uuid(uuid::Builder::from_random_bytes(bytes).into_uuid().into_bytes()))
-        }
-        Function::CancelBackend => stop_session(arguments, Stop::Cancel, environment),
-        Function::TerminateBackend => stop_session(arguments, Stop::End, environment),
-        Function::Now
-        | Function::StatementTimestamp
-        | Function::ClockTimestamp
-        | Function::CurrentDate
-        | Function::LocalTimestamp
-        | Function::DateTrunc
-        | Function::DatePart
-        | Function::Extract
-        | Function::ToTimestamp
-        | Function::MakeDate
-        | Function::Timezone
-        | Function::IsFinite => time::call(function, arguments, environment),
-        Function::ArrayLength
-        | Function::ArrayLower
-        | Function::ArrayUpper
-        | Function::Cardinality
-        | Function::ArrayAppend
-        | Function::ArrayPrepend
-        | Function::ArrayConcat
-        | Function::ArrayPosition
-        | Function::ArrayFill
-        | Function::EqualsAny
-        | Function::EqualsSorted
-        | Function::ArrayDistinct => array::call(function, arguments),
-        Function::Concat | Function::ConcatWithSeparator => string::concat(function, arguments, environment),
-        Function::Format => format::call(function, arguments, environment),
-        _ => match math::call(function, arguments) {
-            Some(result) => result,
-            None => {
-                // Most results are as long as the argument.
-                memory::check(heap_bytes)?;
-                string::call(function, arguments)
-            }
-        },
-    }
-}
-
-fn stop_session(arguments: &[Value], stop: Stop, environment: &Environment) -> Result<Value> {
-    match (arguments, &environment.sessions) {
-        ([Value::Integer(process)], Some(sessions)) => sessions.stop(*process, stop).map(Value::Boolean),
-        _ => Ok(Value::Boolean(false)),
-    }
+    (row.call)(function, arguments, environment)
 }
 
 /// What a function is given.
@@ -357,8 +184,6 @@ struct Weight {
     has_null: bool,
     /// About what there is to do: nearly all functions look once at everything.
     units: usize,
-    /// As of [`Value::heap_bytes`].
-    heap_bytes: usize,
 }
 
 #[inline]
@@ -368,26 +193,13 @@ fn weight(arguments: &[Value]) -> Weight {
         match argument {
             Value::Null => weight.has_null = true,
             Value::Text(_) | Value::Bytea(_) => {
-                let bytes = argument.heap_bytes();
-                weight.heap_bytes += bytes;
-                weight.units += bytes / BYTES_PER_UNIT;
+                weight.units += argument.heap_bytes() / BYTES_PER_UNIT;
             }
             Value::Array(array) => weight.units += array.values.len(),
             _ => {}
         }
     }
     weight
-}
-
-/// GREATEST and LEAST: NULLs are left out.
-fn extreme(arguments: &[Value], wanted: std::cmp::Ordering) -> Value {
-    let mut best = &Value::Null;
-    for argument in arguments.iter().filter(|argument| !argument.is_null()) {
-        if best.is_null() || compare::total(argument, best) == wanted {
-            best = argument;
-        }
-    }
-    best.clone()
 }
 
 /// The compiler chose a signature that the values do not fit.

@@ -1,8 +1,9 @@
-//! Functions of arrays. The compiler knows their types; they are in no catalog, because their results' types depend on the
+//! Functions of arrays. The compiler knows their types; they have no names in the table, because their results' types depend on the
 //! elements'.
 
 use super::{Function, mismatch};
 use crate::compare;
+use crate::environment::Environment;
 use crate::error::{Error, Result, sqlstate};
 use crate::memory;
 use crate::value::{ArrayValue, Value};
@@ -11,7 +12,7 @@ fn whole(length: usize) -> Value {
     Value::Integer(i32::try_from(length).unwrap_or(i32::MAX))
 }
 
-pub(super) fn call(function: Function, arguments: &[Value]) -> Result<Value> {
+pub(super) fn call(function: Function, arguments: &[Value], _environment: &Environment) -> Result<Value> {
     Ok(match (function, arguments) {
         (Function::Cardinality, [Value::Array(array)]) => whole(array.values.len()),
         // An empty array has no dimension.

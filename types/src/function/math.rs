@@ -2,15 +2,20 @@
 
 use std::f64::consts;
 
+use crate::environment::Environment;
 use crate::error::{Error, Result, sqlstate};
 use crate::value::{BigDecimal, SqlType, Value};
 use crate::{arithmetic, float, numeric};
 
-use super::Function;
+use super::{Function, mismatch};
 use crate::operator::BinaryOperator;
 
-/// The result, if the function is one of these for such values.
-pub(super) fn call(function: Function, arguments: &[Value]) -> Option<Result<Value>> {
+pub(super) fn call(function: Function, arguments: &[Value], _environment: &Environment) -> Result<Value> {
+    compute(function, arguments).unwrap_or_else(|| Err(mismatch(function, arguments)))
+}
+
+/// The result, if the function takes such values.
+fn compute(function: Function, arguments: &[Value]) -> Option<Result<Value>> {
     Some(match (function, arguments) {
         (Function::Pi, []) => Ok(Value::Double(consts::PI)),
         (Function::Abs, [number]) => absolute(number)?,

@@ -18,7 +18,9 @@ const SUBSTRING_ERROR: SqlState = SqlState("22011");
 /// No string is longer (PostgreSQL's limit of one allocation).
 const MAXIMUM_BYTES: usize = memory::LARGEST_VALUE;
 
-pub(super) fn call(function: Function, arguments: &[Value]) -> Result<Value> {
+pub(super) fn call(function: Function, arguments: &[Value], _environment: &Environment) -> Result<Value> {
+    // Most results are as long as the argument.
+    memory::check(arguments.iter().map(Value::heap_bytes).sum())?;
     match arguments {
         [Value::Text(string)] => of_text(function, string),
         [Value::Bytea(bytes)] => of_bytes(function, bytes),
@@ -471,35 +473,4 @@ fn of_bytes_and_more(function: Function, arguments: &[Value]) -> Result<Value> {
         }
         _ => Err(mismatch(function, arguments)),
     }
-}
-
-/// Makes a text longer, if there is memory for it.
-pub(super) fn append(text: &mut CompactString, more: &str) -> Result<()> {
-    let length = text.len() + more.len();
-    if length > text.capacity() {
-        memory::check_value(length)?;
-    }
-    text.push_str(more);
-    Ok(())
-}
-
-/// `concat` and `concat_ws`: the text forms of all arguments that are not NULL. A NULL separator makes the result NULL.
-pub(super) fn concat(function: Function, arguments: &[Value], environment: &Environment) -> Result<Value> {
-    let (separator, values) = match (function, arguments) {
-        (Function::Concat, values) => ("", values),
-        (_, [Value::Text(separator), values @ ..]) => (separator.as_str(), values),
-        (_, [Value::Null, ..]) => return Ok(Value::Null),
-        _ => return Err(mismatch(function, arguments)),
-    };
-    let mut result = CompactString::default();
-    for (number, value) in values.iter().filter(|value| !value.is_null()).enumerate() {
-        if number > 0 {
-            append(&mut result, separator)?;
-        }
-        match value {
-            Value::Text(text) => append(&mut result, text)?,
-            other => append(&mut result, &text::format_as(other, environment.text_form()))?,
-        }
-    }
-    Ok(Value::Text(result))
 }

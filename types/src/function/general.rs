@@ -1,0 +1,49 @@
+//! Functions of values of any type, and of what surrounds a statement.
+
+use crate::compare;
+use crate::environment::Environment;
+use crate::error::Result;
+use crate::guest::Stop;
+use crate::value::Value;
+
+use super::{Function, mismatch};
+
+pub(super) fn call(function: Function, arguments: &[Value], environment: &Environment) -> Result<Value> {
+    match function {
+        Function::Greatest => Ok(extreme(arguments, std::cmp::Ordering::Greater)),
+        Function::Least => Ok(extreme(arguments, std::cmp::Ordering::Less)),
+        Function::NullIf => match arguments {
+            [left, right] if compare::equal(left, right) == Some(true) => Ok(Value::Null),
+            [left, _] => Ok(left.clone()),
+            _ => Err(mismatch(function, arguments)),
+        },
+        Function::Random => Ok(Value::Double(environment.random.borrow_mut().fraction())),
+        Function::CurrentUser => Ok(Value::text(environment.user.as_str())),
+        Function::CurrentDatabase => Ok(Value::text(environment.database.as_str())),
+        Function::GenRandomUuid => {
+            let bytes = environment.random.borrow_mut().bytes();
+            Ok(Value::Uuid(uuid::Builder::from_random_bytes(bytes).into_uuid().into_bytes()))
+        }
+        Function::CancelBackend => stop_session(arguments, Stop::Cancel, environment),
+        Function::TerminateBackend => stop_session(arguments, Stop::End, environment),
+        _ => Err(mismatch(function, arguments)),
+    }
+}
+
+/// GREATEST and LEAST: NULLs are left out.
+fn extreme(arguments: &[Value], wanted: std::cmp::Ordering) -> Value {
+    let mut best = &Value::Null;
+    for argument in arguments.iter().filter(|argument| !argument.is_null()) {
+        if best.is_null() || compare::total(argument, best) == wanted {
+            best = argument;
+        }
+    }
+    best.clone()
+}
+
+fn stop_session(arguments: &[Value], stop: Stop, environment: &Environment) -> Result<Value> {
+    match (arguments, &environment.sessions) {
+        ([Value::Integer(process)], Some(sessions)) => sessions.stop(*process, stop).map(Value::Boolean),
+        _ => Ok(Value::Boolean(false)),
+    }
+}

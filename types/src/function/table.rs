@@ -1,0 +1,368 @@
+//! The table of SQL's scalar functions. One row says all there is to say about a function:
+//!
+//! ```text
+//! Name: strict or sees_null, what it looks at, the module that computes it { "name" => (ARGUMENTS) -> RESULT, ...; }
+//! ```
+//!
+//! A `strict` function is not run when an argument is NULL; its result is NULL. There is no default: what is new says all of this before it
+//! compiles. `; true` behind the arguments lets the last one be given more than once.
+//!
+//! The names and types are those of PostgreSQL 15's `pg_proc`; what its grammar makes of special syntax (`GREATEST`,
+//! `CURRENT_TIMESTAMP`, `EXTRACT`, `POSITION`, `TRIM`) is listed under the word itself. `varchar` arguments pass as `text`. Functions without
+//! names are chosen by the compiler.
+
+use super::{Call, LooksAt, Signature, TypePattern, array, concat, format, general, math, string, time};
+use crate::value::SqlType;
+
+const BOOL: TypePattern = TypePattern::Exact(SqlType::Boolean);
+const INT2: TypePattern = TypePattern::Exact(SqlType::SmallInt);
+const INT4: TypePattern = TypePattern::Exact(SqlType::Integer);
+const INT8: TypePattern = TypePattern::Exact(SqlType::BigInt);
+const FLOAT4: TypePattern = TypePattern::Exact(SqlType::Real);
+const FLOAT8: TypePattern = TypePattern::Exact(SqlType::DoublePrecision);
+const NUMERIC: TypePattern = TypePattern::Exact(SqlType::Numeric(None));
+const TEXT: TypePattern = TypePattern::Exact(SqlType::Text);
+const CHAR: TypePattern = TypePattern::Exact(SqlType::Char(0));
+const BYTEA: TypePattern = TypePattern::Exact(SqlType::Bytea);
+const DATE: TypePattern = TypePattern::Exact(SqlType::Date);
+const TIMESTAMP: TypePattern = TypePattern::Exact(SqlType::Timestamp);
+const TIMESTAMPTZ: TypePattern = TypePattern::Exact(SqlType::TimestampTz);
+const UUID: TypePattern = TypePattern::Exact(SqlType::Uuid);
+const ANY: TypePattern = TypePattern::Any;
+const COMMON: TypePattern = TypePattern::Common;
+
+/// A row of the table.
+pub(super) struct Row {
+    pub(super) is_strict: bool,
+    pub(super) looks_at: LooksAt,
+    pub(super) call: Call,
+    /// Names, each with its overloads.
+    pub(super) overloads: &'static [(&'static [&'static str], &'static [Signature])],
+}
+
+macro_rules! is_strict {
+    (strict) => {
+        true
+    };
+    (sees_null) => {
+        false
+    };
+}
+
+macro_rules! functions {
+    ($($(#[$about:meta])* $function:ident: $strictness:ident, $looks_at:ident, $module:ident {
+        $($($name:literal)|+ => $(($($argument:ident),* $(; $variadic:literal)?) -> $result:ident),+;)*
+    })+) => {
+        /// A scalar function, chosen by the compiler from name and argument types.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+        pub enum Function {
+            $($(#[$about])* $function,)+
+        }
+
+        /// In the order of [`Function`].
+        pub(super) static TABLE: &[Row] = &[
+            $(Row {
+                is_strict: is_strict!($strictness),
+                looks_at: LooksAt::$looks_at,
+                call: $module::call,
+                overloads: &[$((&[$($name),+], &[$(Signature {
+                    function: Function::$function,
+                    arguments: &[$($argument),*],
+                    is_variadic: false $(|| $variadic)?,
+                    result: $result,
+                }),+])),*],
+            },)+
+        ];
+    };
+}
+
+functions! {
+    // Numbers
+    Abs: strict, NOTHING, math {
+        "abs" =>
+            (INT2) -> INT2,
+            (INT4) -> INT4,
+            (INT8) -> INT8,
+            (FLOAT4) -> FLOAT4,
+            (FLOAT8) -> FLOAT8,
+            (NUMERIC) -> NUMERIC;
+    }
+    Ceiling: strict, NOTHING, math {
+        "ceil" | "ceiling" => (FLOAT8) -> FLOAT8, (NUMERIC) -> NUMERIC;
+    }
+    Floor: strict, NOTHING, math {
+        "floor" => (FLOAT8) -> FLOAT8, (NUMERIC) -> NUMERIC;
+    }
+    /// To an integer, or (`numeric` only) to a number of places.
+    Round: strict, NOTHING, math {
+        "round" => (FLOAT8) -> FLOAT8, (NUMERIC) -> NUMERIC, (NUMERIC, INT4) -> NUMERIC;
+    }
+    Truncate: strict, NOTHING, math {
+        "trunc" => (FLOAT8) -> FLOAT8, (NUMERIC) -> NUMERIC, (NUMERIC, INT4) -> NUMERIC;
+    }
+    SquareRoot: strict, NOTHING, math {
+        "sqrt" => (FLOAT8) -> FLOAT8, (NUMERIC) -> NUMERIC;
+    }
+    CubeRoot: strict, NOTHING, math {
+        "cbrt" => (FLOAT8) -> FLOAT8;
+    }
+    Power: strict, NOTHING, math {
+        "power" | "pow" => (FLOAT8, FLOAT8) -> FLOAT8, (NUMERIC, NUMERIC) -> NUMERIC;
+    }
+    Exponential: strict, NOTHING, math {
+        "exp" => (FLOAT8) -> FLOAT8, (NUMERIC) -> NUMERIC;
+    }
+    NaturalLogarithm: strict, NOTHING, math {
+        "ln" => (FLOAT8) -> FLOAT8, (NUMERIC) -> NUMERIC;
+    }
+    Logarithm10: strict, NOTHING, math {
+        "log10" => (FLOAT8) -> FLOAT8, (NUMERIC) -> NUMERIC;
+        "log" => (FLOAT8) -> FLOAT8, (NUMERIC) -> NUMERIC;
+    }
+    /// `log(base, number)`.
+    LogarithmOfBase: strict, NOTHING, math {
+        "log" => (NUMERIC, NUMERIC) -> NUMERIC;
+    }
+    Modulo: strict, NOTHING, math {
+        "mod" =>
+            (INT2, INT2) -> INT2,
+            (INT4, INT4) -> INT4,
+            (INT8, INT8) -> INT8,
+            (NUMERIC, NUMERIC) -> NUMERIC;
+    }
+    DivideWhole: strict, NOTHING, math {
+        "div" => (NUMERIC, NUMERIC) -> NUMERIC;
+    }
+    Sign: strict, NOTHING, math {
+        "sign" => (FLOAT8) -> FLOAT8, (NUMERIC) -> NUMERIC;
+    }
+    Pi: strict, NOTHING, math {
+        "pi" => () -> FLOAT8;
+    }
+    Degrees: strict, NOTHING, math {
+        "degrees" => (FLOAT8) -> FLOAT8;
+    }
+    Radians: strict, NOTHING, math {
+        "radians" => (FLOAT8) -> FLOAT8;
+    }
+    Sine: strict, NOTHING, math {
+        "sin" => (FLOAT8) -> FLOAT8;
+    }
+    Cosine: strict, NOTHING, math {
+        "cos" => (FLOAT8) -> FLOAT8;
+    }
+    Tangent: strict, NOTHING, math {
+        "tan" => (FLOAT8) -> FLOAT8;
+    }
+    ArcSine: strict, NOTHING, math {
+        "asin" => (FLOAT8) -> FLOAT8;
+    }
+    ArcCosine: strict, NOTHING, math {
+        "acos" => (FLOAT8) -> FLOAT8;
+    }
+    ArcTangent: strict, NOTHING, math {
+        "atan" => (FLOAT8) -> FLOAT8;
+    }
+    ArcTangent2: strict, NOTHING, math {
+        "atan2" => (FLOAT8, FLOAT8) -> FLOAT8;
+    }
+    Random: strict, CHANCE, general {
+        "random" => () -> FLOAT8;
+    }
+    // Any type
+    Greatest: sees_null, NOTHING, general {
+        "greatest" => (COMMON; true) -> COMMON;
+    }
+    Least: sees_null, NOTHING, general {
+        "least" => (COMMON; true) -> COMMON;
+    }
+    NullIf: sees_null, NOTHING, general {
+        "nullif" => (COMMON, COMMON) -> COMMON;
+    }
+    // Strings
+    /// Characters of a text, bytes of a bytea.
+    Length: strict, NOTHING, string {
+        "length" => (TEXT) -> INT4, (BYTEA) -> INT4;
+        "char_length" | "character_length" => (TEXT) -> INT4;
+    }
+    /// Characters of a `char(n)`, without its trailing blanks.
+    LengthOfChar: strict, NOTHING, string {
+        "length" => (CHAR) -> INT4;
+        "char_length" | "character_length" => (CHAR) -> INT4;
+    }
+    OctetLength: strict, NOTHING, string {
+        "octet_length" => (TEXT) -> INT4, (CHAR) -> INT4, (BYTEA) -> INT4;
+    }
+    BitLength: strict, NOTHING, string {
+        "bit_length" => (TEXT) -> INT4, (BYTEA) -> INT4;
+    }
+    Lower: strict, NOTHING, string {
+        "lower" => (TEXT) -> TEXT;
+    }
+    Upper: strict, NOTHING, string {
+        "upper" => (TEXT) -> TEXT;
+    }
+    InitialCapitals: strict, NOTHING, string {
+        "initcap" => (TEXT) -> TEXT;
+    }
+    Substring: strict, NOTHING, string {
+        "substr" | "substring" =>
+            (TEXT, INT4) -> TEXT,
+            (TEXT, INT4, INT4) -> TEXT,
+            (BYTEA, INT4) -> BYTEA,
+            (BYTEA, INT4, INT4) -> BYTEA;
+    }
+    Left: strict, NOTHING, string {
+        "left" => (TEXT, INT4) -> TEXT;
+    }
+    Right: strict, NOTHING, string {
+        "right" => (TEXT, INT4) -> TEXT;
+    }
+    PadLeft: strict, NOTHING, string {
+        "lpad" => (TEXT, INT4) -> TEXT, (TEXT, INT4, TEXT) -> TEXT;
+    }
+    PadRight: strict, NOTHING, string {
+        "rpad" => (TEXT, INT4) -> TEXT, (TEXT, INT4, TEXT) -> TEXT;
+    }
+    TrimBoth: strict, NOTHING, string {
+        "trim" | "btrim" => (TEXT) -> TEXT, (TEXT, TEXT) -> TEXT, (BYTEA, BYTEA) -> BYTEA;
+    }
+    TrimLeft: strict, NOTHING, string {
+        "ltrim" => (TEXT) -> TEXT, (TEXT, TEXT) -> TEXT, (BYTEA, BYTEA) -> BYTEA;
+    }
+    TrimRight: strict, NOTHING, string {
+        "rtrim" => (TEXT) -> TEXT, (TEXT, TEXT) -> TEXT, (BYTEA, BYTEA) -> BYTEA;
+    }
+    Replace: strict, NOTHING, string {
+        "replace" => (TEXT, TEXT, TEXT) -> TEXT;
+    }
+    Repeat: strict, NOTHING, string {
+        "repeat" => (TEXT, INT4) -> TEXT;
+    }
+    /// `position(string, part)`, also `strpos`.
+    Position: strict, NOTHING, string {
+        "strpos" => (TEXT, TEXT) -> INT4;
+        "position" => (TEXT, TEXT) -> INT4, (BYTEA, BYTEA) -> INT4;
+    }
+    Reverse: strict, NOTHING, string {
+        "reverse" => (TEXT) -> TEXT;
+    }
+    Md5: strict, NOTHING, string {
+        "md5" => (TEXT) -> TEXT, (BYTEA) -> TEXT;
+    }
+    Concat: sees_null, IDENTITY, concat {
+        "concat" => (ANY; true) -> TEXT;
+    }
+    ConcatWithSeparator: sees_null, IDENTITY, concat {
+        "concat_ws" => (TEXT, ANY; true) -> TEXT;
+    }
+    /// `format(text, ...)`.
+    Format: sees_null, IDENTITY, format {
+        "format" => (TEXT) -> TEXT, (TEXT, ANY; true) -> TEXT;
+    }
+    Ascii: strict, NOTHING, string {
+        "ascii" => (TEXT) -> INT4;
+    }
+    Chr: strict, NOTHING, string {
+        "chr" => (INT4) -> TEXT;
+    }
+    SplitPart: strict, NOTHING, string {
+        "split_part" => (TEXT, TEXT, INT4) -> TEXT;
+    }
+    Translate: strict, NOTHING, string {
+        "translate" => (TEXT, TEXT, TEXT) -> TEXT;
+    }
+    StartsWith: strict, NOTHING, string {
+        "starts_with" => (TEXT, TEXT) -> BOOL;
+    }
+    ToHex: strict, NOTHING, string {
+        "to_hex" => (INT4) -> TEXT, (INT8) -> TEXT;
+    }
+    QuoteIdentifier: strict, NOTHING, string {
+        "quote_ident" => (TEXT) -> TEXT;
+    }
+    QuoteLiteral: strict, NOTHING, string {
+        "quote_literal" => (TEXT) -> TEXT;
+    }
+    /// Rewrites a LIKE pattern from another escape character to the backslash.
+    LikeEscape: strict, NOTHING, string {
+        "like_escape" => (TEXT, TEXT) -> TEXT;
+    }
+    /// See the module head.
+    CharToText: strict, NOTHING, string {}
+    // Date and time
+    /// `now()`, `current_timestamp`, `transaction_timestamp()`.
+    Now: strict, TIMES, time {
+        "now" | "current_timestamp" | "transaction_timestamp" => () -> TIMESTAMPTZ;
+    }
+    StatementTimestamp: strict, TIMES, time {
+        "statement_timestamp" => () -> TIMESTAMPTZ;
+    }
+    ClockTimestamp: strict, CLOCK, time {
+        "clock_timestamp" => () -> TIMESTAMPTZ;
+    }
+    CurrentDate: strict, LOCAL_TIME, time {
+        "current_date" => () -> DATE;
+    }
+    LocalTimestamp: strict, LOCAL_TIME, time {
+        "localtimestamp" => () -> TIMESTAMP;
+    }
+    DateTrunc: strict, IDENTITY, time {
+        "date_trunc" =>
+            (TEXT, TIMESTAMPTZ) -> TIMESTAMPTZ,
+            (TEXT, TIMESTAMP) -> TIMESTAMP,
+            (TEXT, TIMESTAMPTZ, TEXT) -> TIMESTAMPTZ;
+    }
+    /// `double precision`.
+    DatePart: strict, IDENTITY, time {
+        "date_part" => (TEXT, TIMESTAMPTZ) -> FLOAT8, (TEXT, TIMESTAMP) -> FLOAT8, (TEXT, DATE) -> FLOAT8;
+    }
+    /// `numeric`.
+    Extract: strict, IDENTITY, time {
+        "extract" => (TEXT, TIMESTAMPTZ) -> NUMERIC, (TEXT, TIMESTAMP) -> NUMERIC, (TEXT, DATE) -> NUMERIC;
+    }
+    ToTimestamp: strict, NOTHING, time {
+        "to_timestamp" => (FLOAT8) -> TIMESTAMPTZ;
+    }
+    MakeDate: strict, NOTHING, time {
+        "make_date" => (INT4, INT4, INT4) -> DATE;
+    }
+    /// `AT TIME ZONE`.
+    Timezone: strict, NOTHING, time {
+        "timezone" => (TEXT, TIMESTAMPTZ) -> TIMESTAMP, (TEXT, TIMESTAMP) -> TIMESTAMPTZ;
+    }
+    IsFinite: strict, NOTHING, time {
+        "isfinite" => (DATE) -> BOOL, (TIMESTAMP) -> BOOL, (TIMESTAMPTZ) -> BOOL;
+    }
+    // Arrays
+    ArrayLength: strict, NOTHING, array {}
+    ArrayLower: strict, NOTHING, array {}
+    ArrayUpper: strict, NOTHING, array {}
+    Cardinality: strict, NOTHING, array {}
+    ArrayAppend: sees_null, NOTHING, array {}
+    ArrayPrepend: sees_null, NOTHING, array {}
+    ArrayConcat: sees_null, NOTHING, array {}
+    ArrayPosition: sees_null, NOTHING, array {}
+    ArrayFill: sees_null, NOTHING, array {}
+    /// `value = ANY (array)`.
+    EqualsAny: sees_null, NOTHING, array {}
+    /// The same for an array in order, NULL last: looks only at a few of its elements. Only the compiler calls it.
+    EqualsSorted: strict, NOTHING, array {}
+    /// The elements that are not NULL, in order, each once. Only the compiler calls it.
+    ArrayDistinct: strict, NOTHING, array {}
+    // Others
+    GenRandomUuid: strict, CHANCE, general {
+        "gen_random_uuid" => () -> UUID;
+    }
+    /// Also `session_user`: nobody becomes somebody else.
+    CurrentUser: strict, IDENTITY, general {}
+    CurrentDatabase: strict, IDENTITY, general {}
+    /// `pg_cancel_backend`
+    CancelBackend: strict, SESSIONS, general {
+        "pg_cancel_backend" => (INT4) -> BOOL;
+    }
+    /// `pg_terminate_backend`
+    TerminateBackend: strict, SESSIONS, general {
+        "pg_terminate_backend" => (INT4) -> BOOL;
+    }
+}
