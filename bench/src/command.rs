@@ -12,7 +12,9 @@ use serde_json::json;
 use crate::compare;
 use crate::device::{DeviceKind, Written};
 use crate::drive::{self, NewCaller, Plan};
-use crate::instance::{self, Figures, Instance, Logging, ProgressLine, Recovered, Setting, Variant};
+use crate::instance::{
+    self, Figures, Instance, Logging, ProgressLine, Recovered, Setting, Side, Variant, headline, verdict,
+};
 use crate::ledger;
 use crate::report;
 use crate::target::wire::WireConnection;
@@ -330,8 +332,7 @@ pub fn run(arguments: &BenchArguments) -> Result<()> {
         print!("{}", text_of(&variant.name(), &conditions, &figures, recovered.as_ref()));
     }
     if let Some(path) = &arguments.report {
-        let side =
-            report::Side { name: variant.name(), figures: vec![figures], recovered: recovered.clone() };
+        let side = Side { name: variant.name(), figures: vec![figures], recovered: recovered.clone() };
         write_report(path, &report::page(&conditions, &[side], None))?;
     }
     verdict(&violations, recovered.as_ref())
@@ -420,7 +421,7 @@ fn run_connected(arguments: &BenchArguments, workload: &dyn Workload, url: &str)
         print!("{}", text_of("over the wire", &conditions, &figures, None));
     }
     if let Some(path) = &arguments.report {
-        let side = report::Side { name: "over the wire".to_owned(), figures: vec![figures], recovered: None };
+        let side = Side { name: "over the wire".to_owned(), figures: vec![figures], recovered: None };
         write_report(path, &report::page(&conditions, &[side], None))?;
     }
     verdict(&violations, None)
@@ -430,41 +431,8 @@ fn names(violations: &[Violation]) -> Vec<String> {
     violations.iter().map(|one| format!("{}: {}", one.condition, one.detail)).collect()
 }
 
-/// An error if the run is no measurement.
-pub(crate) fn verdict(violations: &[Violation], recovered: Option<&Recovered>) -> Result<()> {
-    if let Some(first) = violations.first() {
-        bail!("after the run a condition does not hold: {}: {}", first.condition, first.detail);
-    }
-    if let Some(recovered) = recovered {
-        if !recovered.state_matches {
-            bail!("the state after the recovery is not the state before the crash");
-        }
-        if let Some(first) = recovered.violations.first() {
-            bail!("after the recovery a condition does not hold: {first}");
-        }
-    }
-    Ok(())
-}
-
 fn write_report(path: &Path, page: &str) -> Result<()> {
     std::fs::write(path, page).with_context(|| format!("could not write {}", path.display()))
-}
-
-/// One line about the setting.
-pub(crate) fn headline(conditions: &serde_json::Value) -> String {
-    let text = |name: &str| conditions[name].as_str().unwrap_or_default().to_owned();
-    let target = match text("target").as_str() {
-        "in process" => format!("{} logs, device {}, in process", conditions["logs"], text("device")),
-        other => other.to_owned(),
-    };
-    format!(
-        "{} ({}), {} workers, {target}; {} cores, load average {} at the start",
-        text("workload"),
-        text("parameters"),
-        conditions["workers"],
-        conditions["cores"],
-        text("load_average_at_start")
-    )
 }
 
 fn text_of(

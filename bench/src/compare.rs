@@ -10,9 +10,10 @@ use anyhow::Result;
 use serde::Serialize;
 use serde_json::json;
 
-use crate::command::{headline, verdict};
-use crate::instance::{Figures, Instance, Logging, ProgressLine, Recovered, Setting, Variant};
-use crate::report::Side;
+use crate::instance::{
+    Figures, Instance, Logging, ProgressLine, Recovered, Setting, Side, Variant, headline, verdict,
+};
+use crate::spread::Spread;
 use crate::workload::Workload;
 use hyades::ProtocolKind;
 
@@ -22,32 +23,6 @@ pub struct Plan {
     pub length: Duration,
     pub warm_up: Duration,
     pub crashes: bool,
-}
-
-/// Median, smallest and largest.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
-pub struct Spread {
-    pub median: f64,
-    pub min: f64,
-    pub max: f64,
-}
-
-impl Spread {
-    /// Of at least one value.
-    pub fn of(values: impl IntoIterator<Item = f64>) -> Spread {
-        let mut sorted: Vec<f64> = values.into_iter().collect();
-        sorted.sort_by(f64::total_cmp);
-        let (Some(min), Some(max)) = (sorted.first(), sorted.last()) else {
-            return Spread { median: f64::NAN, min: f64::NAN, max: f64::NAN };
-        };
-        let middle = sorted.len() / 2;
-        let median = if sorted.len() % 2 == 1 {
-            sorted[middle]
-        } else {
-            f64::midpoint(sorted[middle - 1], sorted[middle])
-        };
-        Spread { median, min: *min, max: *max }
-    }
 }
 
 /// One variant and all it reached.

@@ -18,9 +18,9 @@ use hyades_engine::recovery::{RecoveryReport, ReplayedIncarnation, recover, tabl
 use hyades_engine::storage::catalog::Catalog;
 use serde::Serialize;
 
-use crate::compare::Spread;
 use crate::device::{DeviceKind, Machine, Written};
 use crate::drive::{self, NewCaller, OnProgress, Plan};
+use crate::spread::Spread;
 use crate::target::embedded::EmbeddedConnection;
 use crate::target::{Caller, Connection, Ended};
 use crate::workload::{Request, Violation, Workload};
@@ -315,8 +315,7 @@ impl Instance {
     fn recover_in_memory(&self) -> Result<f64> {
         let mut config = self.config.clone();
         config.disk = self.machine.disk();
-        config.routine_compiler = Some(hyades::routine_compiler());
-        let report = recover(&config, &Arc::new(Catalog::new()))?.report;
+        let report = recover(&config, Some(hyades::routine_compiler()), &Arc::new(Catalog::new()))?.report;
         let (measured, seconds) = last_of(&report)?;
         Ok(measured.transactions as f64 / seconds)
     }
@@ -448,4 +447,44 @@ impl Drop for ProgressLine {
             eprint!("\r\x1b[2K");
         }
     }
+}
+
+/// One variant's figures.
+pub struct Side {
+    pub name: String,
+    pub figures: Vec<Figures>,
+    pub recovered: Option<Recovered>,
+}
+
+/// An error if the run is no measurement.
+pub(crate) fn verdict(violations: &[Violation], recovered: Option<&Recovered>) -> Result<()> {
+    if let Some(first) = violations.first() {
+        bail!("after the run a condition does not hold: {}: {}", first.condition, first.detail);
+    }
+    if let Some(recovered) = recovered {
+        if !recovered.state_matches {
+            bail!("the state after the recovery is not the state before the crash");
+        }
+        if let Some(first) = recovered.violations.first() {
+            bail!("after the recovery a condition does not hold: {first}");
+        }
+    }
+    Ok(())
+}
+
+/// One line about the setting.
+pub(crate) fn headline(conditions: &serde_json::Value) -> String {
+    let text = |name: &str| conditions[name].as_str().unwrap_or_default().to_owned();
+    let target = match text("target").as_str() {
+        "in process" => format!("{} logs, device {}, in process", conditions["logs"], text("device")),
+        other => other.to_owned(),
+    };
+    format!(
+        "{} ({}), {} workers, {target}; {} cores, load average {} at the start",
+        text("workload"),
+        text("parameters"),
+        conditions["workers"],
+        conditions["cores"],
+        text("load_average_at_start")
+    )
 }

@@ -179,7 +179,7 @@ pub fn verify(workload: &dyn Workload, url: &str, path: &Path) -> Result<()> {
     let mut ledger: Ledger = serde_json::from_slice(&bytes).context("this is no ledger")?;
     let mut connection = WireConnection::new(url)?;
     let violations = workload.check(&mut connection)?;
-    crate::command::verdict(&violations, None)?;
+    crate::instance::verdict(&violations, None)?;
     if ledger.traces.len() != workload.traces().len() {
         bail!("the ledger is of another workload");
     }

@@ -23,6 +23,7 @@ pub mod instance;
 pub mod ledger;
 pub mod replay;
 pub mod report;
+mod spread;
 pub mod target;
 pub mod transfer;
 pub mod workload;

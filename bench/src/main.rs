@@ -128,7 +128,7 @@ fn main() -> ExitCode {
 }
 
 fn measure_transfer(common: &Common, length: Duration, warm_up: Duration) -> Result<()> {
-    let engine = db::open(common.config())?;
+    let engine = db::open(common.config(), None)?;
     let table = accounts::create(&engine, common.accounts, common.index())?;
     let run = |length, seed| {
         transfer::run(&engine, common.accounts, common.workers, transfer::Until::Elapsed(length), seed)

@@ -41,7 +41,7 @@ impl Outcome {
 
 /// `config` names an empty data directory and a protocol that survives a restart.
 pub fn run(config: &Config, plan: &Plan, seed: u64) -> Result<Outcome> {
-    let engine = db::open(config.clone())?;
+    let engine = db::open(config.clone(), None)?;
     let table = accounts::create(&engine, plan.accounts, plan.index)?;
     let until = Until::Transactions(plan.transactions / plan.workers);
     let forward = transfer::run(&engine, plan.accounts, plan.workers, until, seed)?;
@@ -50,7 +50,7 @@ pub fn run(config: &Config, plan: &Plan, seed: u64) -> Result<Outcome> {
     engine.shutdown()?;
     drop((table, engine));
 
-    let engine = db::open(config.clone())?;
+    let engine = db::open(config.clone(), None)?;
     let report = engine.recovery_report().clone();
     let after = accounts::audit(&engine, &accounts::find(&engine)?)?;
     engine.shutdown()?;

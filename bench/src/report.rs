@@ -6,15 +6,9 @@ mod plot;
 
 use std::fmt::Write;
 
-use crate::compare::{Compared, Spread};
-use crate::instance::{Figures, Recovered};
-
-/// One variant's figures.
-pub struct Side {
-    pub name: String,
-    pub figures: Vec<Figures>,
-    pub recovered: Option<Recovered>,
-}
+use crate::compare::Compared;
+use crate::instance::Side;
+use crate::spread::Spread;
 
 const STYLE: &str = include_str!("report/style.css");
 
@@ -24,7 +18,7 @@ pub fn page(conditions: &serde_json::Value, sides: &[Side], compared: Option<&Co
     // Writing into a String cannot fail.
     let title = format!("Hyades: {}", conditions["workload"].as_str().unwrap_or_default());
     let _ = writeln!(body, "<h1>{}</h1>", escape(&title));
-    let _ = writeln!(body, "<p class=lead>{}</p>", escape(&crate::command::headline(conditions)));
+    let _ = writeln!(body, "<p class=lead>{}</p>", escape(&crate::instance::headline(conditions)));
     let _ = writeln!(body, "<h2>Durable acknowledgements per second</h2>");
     let bars: Vec<plot::Bar> = sides
         .iter()
@@ -150,6 +144,7 @@ fn escape(text: &str) -> String {
 pub(crate) mod tests {
     use super::*;
     use crate::instance::Records;
+    use crate::instance::{Figures, Recovered};
 
     pub(crate) fn side(name: &str, rate: f64) -> Side {
         let figures = Figures {

@@ -95,7 +95,7 @@ fn main() {
             let catalog = Arc::new(Catalog::new());
             let config = Config { recovery_workers: workers, recovery_mode: mode, ..written.config.clone() };
             let processor_before = processor_seconds();
-            let report = recover(&config, &catalog).expect("a sound log").report;
+            let report = recover(&config, None, &catalog).expect("a sound log").report;
             let processor = processor_seconds() - processor_before;
             println!(
                 "{hot_accounts} accounts, {workers} workers, {mode:?}{}: {:.2} s, {:.2} M transactions/s, {:.0} ns of processor and {} bytes each",

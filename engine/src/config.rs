@@ -7,7 +7,6 @@ use hyades_types::error::FatalError;
 use hyades_types::memory::Limits;
 
 use crate::disk::{Disk, RealDisk};
-use crate::procedure::routine::RoutineCompiler;
 
 /// The logging protocol (`--protocol`).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -35,6 +34,18 @@ pub enum RecoveryMode {
 
 /// See [`Config::on_failure`].
 pub type OnFailure = Arc<dyn Fn(&Arc<FatalError>) + Send + Sync>;
+
+/// Where recovery stands.
+#[derive(Clone, Debug, Default)]
+pub struct RecoveryProgress {
+    pub bytes_done: u64,
+    pub bytes_total: u64,
+    pub transactions: u64,
+    pub seconds: f64,
+}
+
+/// Called now and then while a recovery runs, by one of its threads, and once at the end of each incarnation.
+pub type OnRecoveryProgress = Arc<dyn Fn(&RecoveryProgress) + Send + Sync>;
 
 /// See the fields; [`Config::new`] gives the defaults.
 #[derive(Clone)]
@@ -65,9 +76,7 @@ pub struct Config {
     /// Called when the database is poisoned, with the reason, by the thread that found it: before anybody who waits learns it.
     pub on_failure: Option<OnFailure>,
     /// Called now and then during recovery.
-    pub on_recovery_progress: Option<crate::recovery::OnRecoveryProgress>,
-    /// Compiles routines, for sessions and to replay logged calls. Given by the SQL front end.
-    pub routine_compiler: Option<Arc<dyn RoutineCompiler>>,
+    pub on_recovery_progress: Option<OnRecoveryProgress>,
     /// For tests of recovery: a logged call is followed by its after-images, which nothing but `replay_images` reads.
     pub command_images: bool,
     /// For tests of recovery: where a logged call is followed by its after-images, these are replayed and the call is not run.
@@ -91,7 +100,6 @@ impl Config {
             disk: Arc::new(RealDisk),
             on_failure: None,
             on_recovery_progress: None,
-            routine_compiler: None,
             command_images: false,
             replay_images: false,
         }

@@ -140,35 +140,36 @@ pub trait Worker: Send {
 }
 
 /// Opens or creates the database in `config.data_directory`: recovers what its logs hold, begins a new incarnation, and starts the
-/// protocol. Nothing is written before everything that is there has been understood.
-pub fn open(config: Config) -> Result<Arc<dyn Engine>> {
+/// protocol. Nothing is written before everything that is there has been understood. Without a compiler, which the SQL front end gives,
+/// no routine can be run, nor a logged call replayed.
+pub fn open(config: Config, compiler: Option<Arc<dyn RoutineCompiler>>) -> Result<Arc<dyn Engine>> {
     check(&config)?;
     check_configuration(&config)?;
     let directory_lock = lock_data_directory(&config.disk, &config.data_directory)?;
     let catalog = Arc::new(Catalog::new());
-    let Recovered { mut manifest, report } = recover(&config, &catalog)?;
+    let Recovered { mut manifest, report } = recover(&config, compiler.clone(), &catalog)?;
     restrict(config.disk.as_ref(), &config.data_directory)?;
     match config.protocol {
-        ProtocolKind::None => start(NoLog, catalog, &config, report, directory_lock),
+        ProtocolKind::None => start(NoLog, (catalog, compiler), &config, report, directory_lock),
         ProtocolKind::Serial => {
             let protocol = Serial::new(Logs::start(&config, &mut manifest)?);
-            start(protocol, catalog, &config, report, directory_lock)
+            start(protocol, (catalog, compiler), &config, report, directory_lock)
         }
         ProtocolKind::Taurus => {
             let protocol = Taurus::new(Logs::start(&config, &mut manifest)?);
-            start(protocol, catalog, &config, report, directory_lock)
+            start(protocol, (catalog, compiler), &config, report, directory_lock)
         }
     }
 }
 
 fn start<P: Protocol>(
     protocol: P,
-    catalog: Arc<Catalog>,
+    schema: (Arc<Catalog>, Option<Arc<dyn RoutineCompiler>>),
     config: &Config,
     report: RecoveryReport,
     directory_lock: Box<dyn Send + Sync>,
 ) -> Result<Arc<dyn Engine>> {
-    Ok(Arc::new(Database::new(Arc::new(protocol), catalog, config, report, directory_lock)?))
+    Ok(Arc::new(Database::new(Arc::new(protocol), schema, config, report, directory_lock)?))
 }
 
 /// Refuses settings that make no sense, before anything is touched.
@@ -254,12 +255,11 @@ impl Janitor {
 impl<P: Protocol> Database<P> {
     fn new(
         protocol: Arc<P>,
-        catalog: Arc<Catalog>,
+        (catalog, compiler): (Arc<Catalog>, Option<Arc<dyn RoutineCompiler>>),
         config: &Config,
         report: RecoveryReport,
         directory_lock: Box<dyn Send + Sync>,
     ) -> Result<Database<P>> {
-        let compiler = config.routine_compiler.clone();
         let control = Arc::new(TwoPhaseLocking::new(Arc::clone(&protocol), Arc::clone(&catalog), config));
         let janitor = Mutex::new(Some(Janitor::start(&control)?));
         Ok(Database {
@@ -414,8 +414,10 @@ impl<P: Protocol, T: Transaction<P>> Worker for DatabaseWorker<P, T> {
         if choice != LoggingChoice::Command {
             return choice;
         }
-        let begun = encode_head(&mut self.head, routine, &procedure.replay, arguments, environment)
-            .and_then(|from| self.transaction.begin_command(routine, procedure, &self.head).map(|()| from));
+        let is_compiled_under = |version| routine.is_compiled_as(version, &**procedure);
+        let begun = encode_head(&mut self.head, routine, &procedure.replay, arguments, environment).and_then(
+            |from| self.transaction.begin_command(routine, is_compiled_under, &self.head).map(|()| from),
+        );
         match begun {
             Ok(from) => self.call = Some(Call::new(procedure.clone(), from)),
             Err(reason) => return LoggingChoice::Data(reason.into()),

@@ -41,10 +41,11 @@ use self::log_source::{LogSource, SourceOptions};
 use self::replay::Installer;
 use self::schedule::{Replay, Replayed, ScheduleOptions};
 use self::scope::Scope;
-use crate::config::{Config, ProtocolKind};
+use crate::config::{Config, ProtocolKind, RecoveryProgress};
 use crate::log::manifest::{Incarnation, Manifest};
 use crate::log::store::{LogReader, parse_segment_name};
 use crate::lsn::{Lsn, LsnVector};
+use crate::procedure::routine::RoutineCompiler;
 use crate::storage::catalog::Catalog;
 
 pub use self::cut::LogTail;
@@ -84,18 +85,6 @@ pub struct ReplayedIncarnation {
     pub seconds: f64,
 }
 
-/// Where recovery stands.
-#[derive(Clone, Debug, Default)]
-pub struct RecoveryProgress {
-    pub bytes_done: u64,
-    pub bytes_total: u64,
-    pub transactions: u64,
-    pub seconds: f64,
-}
-
-/// Called now and then while a recovery runs, by one of its threads, and once at the end of each incarnation.
-pub type OnRecoveryProgress = Arc<dyn Fn(&RecoveryProgress) + Send + Sync>;
-
 /// The outcome of [`recover`].
 pub struct Recovered {
     /// With the ELV of the last incarnation frozen, not yet stored.
@@ -103,11 +92,15 @@ pub struct Recovered {
     pub report: RecoveryReport,
 }
 
-/// Replays all logs into an empty catalog. The caller holds the lock on the data directory. Nothing is written.
+/// Replays all logs into an empty catalog. Logged calls need the compiler of their routines. The caller holds the lock on the data directory. Nothing is written.
 ///
 /// Fails with `Fatal`: a missing or foreign file, another version, an I/O error, or bytes that no crash explains; the message names the
 /// file, the offset and the reason where there is one. What the catalog then holds is worth nothing.
-pub fn recover(config: &Config, catalog: &Arc<Catalog>) -> Result<Recovered> {
+pub fn recover(
+    config: &Config,
+    compiler: Option<Arc<dyn RoutineCompiler>>,
+    catalog: &Arc<Catalog>,
+) -> Result<Recovered> {
     let started = crate::sync::now();
     let loaded = Manifest::load(config.disk.as_ref(), &config.data_directory)?;
     let mut manifest = loaded.unwrap_or_else(Manifest::create);
@@ -119,7 +112,8 @@ pub fn recover(config: &Config, catalog: &Arc<Catalog>) -> Result<Recovered> {
     let mut report = RecoveryReport { cut_seconds, tails, ..RecoveryReport::default() };
     let bytes_total = bytes_total(&manifest);
     for incarnation in manifest.incarnations.iter().filter(|incarnation| incarnation.logs > 0) {
-        let installer = installer(config, catalog, incarnation, &report, bytes_total, started);
+        let installer =
+            installer(config, compiler.as_ref(), catalog, incarnation, &report, bytes_total, started);
         let end = incarnation.frozen_end().unwrap_or_else(|| LsnVector::zero(incarnation.logs));
         let scope = Arc::new(Scope::whole(&end));
         let incarnation = ToReplay { manifest: &manifest, incarnation, scope, workers, is_salvage: false };
@@ -149,6 +143,7 @@ fn bytes_total(manifest: &Manifest) -> u64 {
 /// What replays the log records of the incarnation, when the earlier ones of the report have been replayed.
 fn installer(
     config: &Config,
+    compiler: Option<&Arc<dyn RoutineCompiler>>,
     catalog: &Arc<Catalog>,
     incarnation: &Incarnation,
     report: &RecoveryReport,
@@ -157,7 +152,7 @@ fn installer(
 ) -> Installer {
     Installer {
         catalog: Arc::clone(catalog),
-        compiler: config.routine_compiler.clone(),
+        compiler: compiler.cloned(),
         foundations: incarnation.foundations.clone(),
         replays_images: config.replay_images,
         on_progress: config.on_recovery_progress.clone(),

@@ -17,7 +17,6 @@ use std::sync::Arc;
 use crossbeam_epoch::Guard;
 use hyades_types::definition::{CatalogChange, RoutineId, TableId};
 
-use crate::procedure::ir::Procedure;
 use crate::protocol::Protocol;
 use crate::storage::catalog::CatalogView;
 use crate::storage::record::Record;
@@ -350,11 +349,12 @@ pub trait Transaction<P: Protocol>: Access + CatalogView {
     fn begin(&mut self);
 
     /// Declares that the transaction will be one run of this procedure, compiled from this routine, and is to be logged as the call
-    /// whose head (see `log::record::command`) this is. The error says why it will be logged as data instead.
+    /// whose head (see `log::record::command`) this is. `is_compiled_under` says whether the procedure is what the routine means under a
+    /// version of the catalog. The error says why it will be logged as data instead.
     fn begin_command(
         &mut self,
         routine: &Routine,
-        procedure: &Procedure,
+        is_compiled_under: impl FnOnce(u64) -> bool,
         head: &[u8],
     ) -> Result<(), &'static str>;
 

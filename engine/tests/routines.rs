@@ -75,10 +75,9 @@ impl Setup {
             segment_bytes: 1 << 20,
             log_buffer_bytes: 1 << 16,
             disk: Arc::clone(&self.disk) as _,
-            routine_compiler: Some(Arc::clone(&self.compiler) as _),
             ..Config::new("/data")
         };
-        open(config).expect("the disk works")
+        open(config, Some(Arc::clone(&self.compiler) as _)).expect("the disk works")
     }
 }
 

@@ -73,7 +73,6 @@ fn recover_into(arguments: &RecoverArguments, out: &mut dyn Write) -> Result<(),
     }
     let mut config = Config::new(&arguments.data);
     config.recovery_workers = arguments.recovery_workers;
-    config.routine_compiler = Some(hyades::routine_compiler());
     let mut target = Config::new(&arguments.into);
     if let Ok(last) = inspection.incarnation(None) {
         (target.protocol, target.logs) = (last.protocol_kind()?, last.logs);
@@ -82,7 +81,9 @@ fn recover_into(arguments: &RecoverArguments, out: &mut dyn Write) -> Result<(),
         return salvage_into(&config, &target, &inspection.tolerating_damage(), out);
     }
     let catalog = Arc::new(Catalog::new());
-    let report = recover(&config, &catalog).map_err(|error| with_hint(&error, &arguments.data))?.report;
+    let report = recover(&config, Some(hyades::routine_compiler()), &catalog)
+        .map_err(|error| with_hint(&error, &arguments.data))?
+        .report;
     create_copy(&target, &catalog)?;
     writeln!(
         out,
@@ -108,7 +109,7 @@ fn salvage_into(
     inspection: &Inspection,
     out: &mut dyn Write,
 ) -> Result<(), Failure> {
-    let (catalog, salvage) = salvage(config)?;
+    let (catalog, salvage) = salvage(config, Some(hyades::routine_compiler()))?;
     let copy = begin_copy(target, &catalog)?;
     let dropped = match salvage.damages.is_empty() {
         true => None,

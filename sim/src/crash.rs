@@ -29,7 +29,7 @@ use rand::{RngExt, SeedableRng};
 
 use crate::client::{Client, big, create_tables};
 use crate::disk::SimulatedDisk;
-use crate::routines::{TestCompiler, create_routines};
+use crate::routines::{create_routines, test_compiler};
 use crate::script::{Recovered, Script, ScriptOptions, Step, check_recovered};
 
 /// The data directory on every simulated disk.
@@ -108,13 +108,12 @@ impl Scenario {
             row_locks_before_table: self.row_locks_before_table,
             recovery_workers: 2,
             disk: Arc::new(disk.clone()),
-            routine_compiler: Some(Arc::new(TestCompiler)),
             ..Config::new(Path::new(DATA))
         }
     }
 
     pub fn open(self, disk: &SimulatedDisk) -> Result<Arc<dyn Engine>> {
-        open(self.config(disk))
+        open(self.config(disk), test_compiler())
     }
 }
 
@@ -396,7 +395,8 @@ pub fn recover_and_check(
 /// The hash of the state that recovery alone finds, without beginning anything.
 pub fn recovered_hash(disk: &SimulatedDisk, scenario: Scenario) -> std::result::Result<u64, String> {
     let catalog = Arc::new(Catalog::new());
-    recover(&scenario.config(disk), &catalog).map_err(|error| format!("does not recover: {error}"))?;
+    recover(&scenario.config(disk), test_compiler(), &catalog)
+        .map_err(|error| format!("does not recover: {error}"))?;
     state_hash(&catalog).map_err(|error| error.to_string())
 }
 

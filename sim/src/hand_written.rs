@@ -284,7 +284,7 @@ fn config(disk: &SimulatedDisk, protocol: ProtocolKind, logs: usize) -> Config {
 
 fn find(config: &Config) -> Result<Found> {
     let catalog = Arc::new(Catalog::new());
-    let recovered = recover(config, &catalog)?;
+    let recovered = recover(config, None, &catalog)?;
     let rows = table_rows(&catalog)?;
     Ok(Found { recovered, catalog, rows })
 }

@@ -15,6 +15,8 @@
 //! | `whole` | into | as `sum` over the whole table |
 //! | `fail` | key | writes, then fails |
 
+use std::sync::Arc;
+
 use hyades_engine::db::Engine;
 use hyades_engine::procedure::ir::{
     Direction, Expr, Instruction, Intent, Label, Procedure, Replayability, ScanBound, ScanRange,
@@ -390,6 +392,11 @@ fn code_of(body: &str) -> Option<Vec<Instruction>> {
         }
         _ => return None,
     })
+}
+
+/// A compiler of the test routines, as `open` and `recover` want it.
+pub fn test_compiler() -> Option<Arc<dyn RoutineCompiler>> {
+    Some(Arc::new(TestCompiler))
 }
 
 impl RoutineCompiler for TestCompiler {

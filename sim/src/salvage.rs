@@ -36,6 +36,7 @@ use rand::{RngExt, SeedableRng};
 
 use crate::crash::{Calls, DATA, Life, Observed, Scenario, recovered_hash, wait_until_idle};
 use crate::disk::{PowerCut, SimulatedDisk};
+use crate::routines::test_compiler;
 use crate::script::{Recovered, Script, ScriptOptions, check_recovered, dependencies};
 
 /// How a subject is made.
@@ -196,7 +197,7 @@ impl Subject {
         let mut disk = SimulatedDisk::new(seed);
         let share = transactions / incarnations;
         for incarnation in 0..incarnations {
-            let engine = open(config(&options, &disk)).map_err(as_text)?;
+            let engine = open(config(&options, &disk), test_compiler()).map_err(as_text)?;
             let life = Life::begin_with(&*engine, seed, Calls::Mixed).map_err(as_text)?;
             let mut life = if has_ballast { life } else { life.without_ballast() };
             life.run(&script, incarnation * share..(incarnation + 1) * share).map_err(as_text)?;
@@ -503,7 +504,8 @@ impl Subject {
         let damaged = self.damaged(damages);
         let operations = damaged.operations();
         let config = config(&self.options, &damaged);
-        let (catalog, salvage) = salvage(&config).map_err(|error| format!("refused: {error}"))?;
+        let (catalog, salvage) =
+            salvage(&config, test_compiler()).map_err(|error| format!("refused: {error}"))?;
         if damaged.operations() != operations {
             return Err("the damaged database was written to".to_owned());
         }
@@ -513,7 +515,8 @@ impl Subject {
         if recovered_hash(&copy, self.options.scenario)? != state_hash(&catalog).map_err(as_text)? {
             return Err("the copy is not what was salvaged".to_owned());
         }
-        let engine = open(copy_config).map_err(|error| format!("the copy does not open: {error}"))?;
+        let engine =
+            open(copy_config, test_compiler()).map_err(|error| format!("the copy does not open: {error}"))?;
         Ok((damaged, salvage, engine))
     }
 

@@ -34,6 +34,7 @@ use rand::{RngExt, SeedableRng};
 use crate::client::{Client, big};
 use crate::crash::{Calls, DATA, Life, Observed, Scenario, wait_until_idle};
 use crate::disk::{PowerCut, SimulatedDisk};
+use crate::routines::test_compiler;
 use crate::script::{Script, ScriptOptions};
 
 /// Transactions of one incarnation.
@@ -169,7 +170,8 @@ impl Subject {
     /// The hash of the state that recovery finds, and how the logs end that were not closed.
     fn recover(&self, disk: &SimulatedDisk) -> Result<(u64, Vec<LogTail>), String> {
         let catalog = Arc::new(Catalog::new());
-        let recovered = recover(&self.config(disk), &catalog).map_err(|error| format!("refused: {error}"))?;
+        let recovered = recover(&self.config(disk), test_compiler(), &catalog)
+            .map_err(|error| format!("refused: {error}"))?;
         Ok((hash(&catalog.tables(), &catalog.routines())?, recovered.report.tails))
     }
 
@@ -339,7 +341,7 @@ impl Subject {
     fn judge(&self, damaged: &SimulatedDisk) -> Result<Verdict, String> {
         let before = files(damaged);
         let operations = damaged.operations();
-        let engine = match open(self.config(damaged)) {
+        let engine = match open(self.config(damaged), test_compiler()) {
             Ok(engine) => engine,
             Err(error) => {
                 if files(damaged) != before {
@@ -380,7 +382,7 @@ impl Subject {
     /// Of what was refused a salvage keeps something that could have been, and writes to nobody else's files.
     fn judge_salvage(&self, damaged: &SimulatedDisk) -> Result<(), String> {
         let before = files(damaged);
-        let salvaged = salvage(&self.config(damaged));
+        let salvaged = salvage(&self.config(damaged), test_compiler());
         if files(damaged) != before {
             return Err("the salvage writes to the damaged database".to_owned());
         }
@@ -392,7 +394,8 @@ impl Subject {
             };
         };
         let copy = SimulatedDisk::new(0);
-        let copied = create_copy(&self.config(&copy), &catalog).and_then(|()| open(self.config(&copy)));
+        let copied = create_copy(&self.config(&copy), &catalog)
+            .and_then(|()| open(self.config(&copy), test_compiler()));
         let engine = copied.map_err(|error| format!("the salvage cannot be copied: {error}"))?;
         let observed = Observed::read(&*engine).map_err(|error| format!("cannot be read: {error}"))?;
         observed.check(&self.script, &BTreeSet::new()).map_err(|wrong| format!("salvaged: {wrong}"))
@@ -482,7 +485,7 @@ fn build(
         last_blocks: Vec::new(),
     };
     for incarnation in 0..incarnations {
-        let engine = open(subject.config(&subject.disk)).map_err(as_text)?;
+        let engine = open(subject.config(&subject.disk), test_compiler()).map_err(as_text)?;
         let mut life = Life::begin_with(&*engine, seed, subject.scenario.calls).map_err(as_text)?;
         let share = transactions / incarnations;
         life.run(&subject.script, incarnation * share..(incarnation + 1) * share).map_err(as_text)?;

@@ -17,6 +17,7 @@ use hyades_engine::storage::catalog::Catalog;
 use hyades_sim::client::{Client, big, blocking, create_tables};
 use hyades_sim::crash::{Calls, FIRST, Observed, Scenario, live, recovered_hash, script, within};
 use hyades_sim::disk::SimulatedDisk;
+use hyades_sim::routines::test_compiler;
 use hyades_sim::routines::{TestCompiler, create_routines, replace_routine};
 use hyades_types::definition::{CatalogChange, IndexKind, RoutineDefinition};
 use hyades_types::error::Result;
@@ -30,7 +31,7 @@ const SCENARIOS: [fn() -> Scenario; 4] =
 fn database(scenario: Scenario, command_images: bool, disk: &SimulatedDisk) -> Arc<dyn Engine> {
     let config =
         Config { log_buffer_bytes: 1 << 20, segment_bytes: 1 << 20, command_images, ..scenario.config(disk) };
-    let engine = open(config).expect("an empty disk");
+    let engine = open(config, test_compiler()).expect("an empty disk");
     create_tables(&*engine, IndexKind::Ordered).expect("the disk works");
     create_routines(&*engine).expect("the disk works");
     engine
@@ -132,13 +133,12 @@ fn live_and_recovered_with(scenario: Scenario, seed: u64) -> std::result::Result
         (1, RecoveryMode::Auto, true),
         (4, RecoveryMode::Parallel, true),
     ] {
-        let mut config = Config { recovery_workers, recovery_mode, replay_images, ..scenario.config(&disk) };
-        if has_images && replay_images {
-            // Nothing can be run without it.
-            config.routine_compiler = None;
-        }
+        let config = Config { recovery_workers, recovery_mode, replay_images, ..scenario.config(&disk) };
+        // Nothing can be run without it.
+        let compiler = if has_images && replay_images { None } else { test_compiler() };
         let catalog = Arc::new(Catalog::new());
-        recover(&config, &catalog).map_err(|error| format!("{recovery_workers} workers: {error}"))?;
+        recover(&config, compiler, &catalog)
+            .map_err(|error| format!("{recovery_workers} workers: {error}"))?;
         hashes.push(state_hash(&catalog).map_err(|error| error.to_string())?);
     }
     if hashes.iter().any(|hash| *hash != hashes[0]) {
@@ -222,8 +222,8 @@ fn divergence_is_refused_with_routine_log_and_position() {
     engine.shutdown().expect("the disk works");
     drop(engine);
     let refused = |compiler: Option<Arc<dyn RoutineCompiler>>| {
-        let config = Config { routine_compiler: compiler, ..scenario.config(&disk) };
-        recover(&config, &Arc::new(Catalog::new())).map(drop).expect_err("it must not recover").to_string()
+        let recovered = recover(&scenario.config(&disk), compiler, &Arc::new(Catalog::new()));
+        recovered.map(drop).expect_err("it must not recover").to_string()
     };
     let signature = "procedure copy(bigint, bigint, bigint)";
     let other = refused(Some(Arc::new(Wrong(Some("copy twice")))));
@@ -319,10 +319,9 @@ fn the_choice_has_its_reason() {
     let config = Config {
         protocol: ProtocolKind::None,
         disk: Arc::new(SimulatedDisk::new(1)),
-        routine_compiler: Some(Arc::new(TestCompiler)),
         ..Config::new("/data")
     };
-    let engine = open(config).expect("an empty disk");
+    let engine = open(config, test_compiler()).expect("an empty disk");
     create_tables(&*engine, IndexKind::Ordered).expect("no disk");
     create_routines(&*engine).expect("no disk");
     let mut client = Client::new(&*engine).expect("the tables are there");

@@ -10,6 +10,7 @@ use hyades_engine::recovery::{recover, state_hash};
 use hyades_engine::storage::catalog::Catalog;
 use hyades_sim::crash::{DATA, FIRST, Scenario, live, recovered_hash, script};
 use hyades_sim::disk::{PowerCut, SimulatedDisk};
+use hyades_sim::routines::test_compiler;
 
 /// How many transactions of the last incarnation the inspection says count.
 fn counted(disk: &SimulatedDisk) -> u64 {
@@ -38,7 +39,10 @@ fn what_is_said_to_count_is_what_recovery_replays() {
         // It dies on the way, or not at all.
         let _ = live(&disk, scenario, &script(point), 0..FIRST, point);
         let disk = disk.after(PowerCut::Seeded(point));
-        let Ok(recovered) = recover(&scenario.config(&disk), &Arc::new(Catalog::new())) else { continue };
+        let Ok(recovered) = recover(&scenario.config(&disk), test_compiler(), &Arc::new(Catalog::new()))
+        else {
+            continue;
+        };
         let replayed = recovered.report.replayed.last().map_or(0, |last| last.transactions);
         if replayed > 0 {
             assert_eq!(counted(&disk), replayed, "cut at {point}");
@@ -52,7 +56,8 @@ fn a_copy_that_was_cut_short_is_not_taken_for_the_whole() {
     let disk = SimulatedDisk::new(1);
     live(&disk, scenario, &script(1), 0..FIRST, 1).expect("lives");
     let catalog = Arc::new(Catalog::new());
-    recover(&scenario.config(&disk.after(PowerCut::KeepUnsynced)), &catalog).expect("is whole");
+    recover(&scenario.config(&disk.after(PowerCut::KeepUnsynced)), test_compiler(), &catalog)
+        .expect("is whole");
     let whole = state_hash(&catalog).expect("readable");
     let mut opened = 0;
     for point in 0.. {
@@ -60,7 +65,9 @@ fn a_copy_that_was_cut_short_is_not_taken_for_the_whole() {
         copy.crash_at(point);
         let created = create_copy(&scenario.config(&copy), &catalog);
         let found = copy.after(PowerCut::Seeded(point));
-        if found.content(&Path::new(DATA).join("manifest")).is_ok() && open(scenario.config(&found)).is_ok() {
+        if found.content(&Path::new(DATA).join("manifest")).is_ok()
+            && open(scenario.config(&found), test_compiler()).is_ok()
+        {
             assert_eq!(recovered_hash(&found, scenario), Ok(whole), "cut at {point}");
             opened += 1;
         }

@@ -13,6 +13,7 @@ use hyades_sim::client;
 use hyades_sim::crash::{Calls, Scenario, within};
 use hyades_sim::disk::SimulatedDisk;
 use hyades_sim::history::{History, Recorder};
+use hyades_sim::routines::test_compiler;
 use hyades_sim::serializability::{CheckOptions, check, explain};
 use hyades_sim::workload;
 use hyades_types::definition::IndexKind;
@@ -25,7 +26,7 @@ fn open(protocol: ProtocolKind, index: IndexKind, row_locks_before_table: u32) -
     config.log_buffer_bytes = 1 << 20;
     config.shared_block_bytes = 0;
     config.row_locks_before_table = row_locks_before_table;
-    let engine = db::open(config).expect("opens");
+    let engine = db::open(config, test_compiler()).expect("opens");
     client::create_tables(&*engine, index).expect("tables");
     engine
 }

@@ -7,6 +7,7 @@ use hyades_engine::db::{self, Engine, Flow, Interrupt};
 use hyades_engine::ticket::Ticket;
 use hyades_sim::client::{self, Client, Operation, big};
 use hyades_sim::disk::SimulatedDisk;
+use hyades_sim::routines::test_compiler;
 use hyades_types::definition::IndexKind;
 use hyades_types::error::{Abort, Error};
 
@@ -14,7 +15,7 @@ fn open(index: IndexKind) -> Arc<dyn Engine> {
     let mut config = Config::new("/db");
     config.disk = Arc::new(SimulatedDisk::new(1));
     config.protocol = ProtocolKind::None;
-    let engine = db::open(config).expect("opens");
+    let engine = db::open(config, test_compiler()).expect("opens");
     client::create_tables(&*engine, index).expect("tables");
     engine
 }
@@ -222,7 +223,7 @@ fn what_a_rollback_to_a_savepoint_has_seen_must_be_durable() {
     config.segment_bytes = 1 << 20;
     config.log_buffer_bytes = 1 << 18;
     config.shared_block_bytes = 0;
-    let engine = db::open(config).expect("opens");
+    let engine = db::open(config, test_compiler()).expect("opens");
     client::create_tables(&*engine, IndexKind::Ordered).expect("tables");
     disk.hold_writes_under(Some(std::path::Path::new("/db")));
     let [mut writer, mut reader] = clients(&engine);

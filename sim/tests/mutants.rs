@@ -37,6 +37,7 @@ use hyades_sim::crash::{
 };
 use hyades_sim::disk::{PowerCut, SimulatedDisk};
 use hyades_sim::given_up::commit_instead;
+use hyades_sim::routines::test_compiler;
 use hyades_sim::routines::{create_routines, replace_routine};
 use hyades_sim::script::{Script, ScriptTransaction, Step};
 use hyades_sim::workload;
@@ -68,7 +69,7 @@ fn given_up_commit(_attempt: u64) -> Outcome {
 fn escalated_writer_is_alone(attempt: u64) -> Outcome {
     let config =
         Config { row_locks_before_table: 4, ..Scenario::taurus(2).config(&SimulatedDisk::new(attempt)) };
-    let engine = hyades_engine::db::open(config).map_err(as_text)?;
+    let engine = hyades_engine::db::open(config, test_compiler()).map_err(as_text)?;
     create_tables(&*engine, IndexKind::Ordered).map_err(as_text)?;
     let mut writer = Client::new(&*engine).map_err(as_text)?;
     let mut reader = Client::new(&*engine).map_err(as_text)?;
@@ -247,7 +248,7 @@ fn overtaken(attempt: u64, work: impl FnOnce(&dyn Engine, [&mut Client; 2]) -> R
     drop((engine, in_log_0, in_log_1));
     for recovery_workers in [1, 2] {
         let config = Config { recovery_workers, ..scenario.config(&disk) };
-        recover(&config, &Arc::new(Catalog::new())).map(drop).map_err(as_text)?;
+        recover(&config, test_compiler(), &Arc::new(Catalog::new())).map(drop).map_err(as_text)?;
     }
     let engine = scenario.open(&disk).map_err(as_text)?;
     let after = Observed::read(&*engine).map_err(as_text)?;

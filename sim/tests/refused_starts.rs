@@ -8,6 +8,7 @@ use hyades_engine::db::open;
 use hyades_engine::disk::Disk;
 use hyades_sim::crash::{DATA, Scenario, live, live_and_kill, recover_and_check, script};
 use hyades_sim::disk::{PowerCut, SimulatedDisk};
+use hyades_sim::routines::test_compiler;
 use hyades_types::error::sqlstate;
 
 const TRANSACTIONS: usize = 200;
@@ -31,7 +32,7 @@ fn database(scenario: Scenario, is_killed: bool) -> SimulatedDisk {
 /// Asserts that a start with this configuration is refused with these words, and that not a byte has changed.
 fn assert_refused(what: &str, disk: &SimulatedDisk, config: Config, words: &[&str]) {
     let before = files(disk);
-    let error = open(config).map(|_| ()).expect_err(what);
+    let error = open(config, test_compiler()).map(|_| ()).expect_err(what);
     for word in words {
         assert!(error.to_string().contains(word), "{what}: {error} lacks {word}");
     }
@@ -105,9 +106,9 @@ fn a_lost_manifest_is_named_where_the_logs_are_elsewhere() {
         log_directories: vec![PathBuf::from("/fast"), PathBuf::from("/near")],
         ..scenario.config(disk)
     };
-    open(elsewhere(&disk)).expect("an empty disk").shutdown().expect("closed");
+    open(elsewhere(&disk), test_compiler()).expect("an empty disk").shutdown().expect("closed");
     let disk = disk.after(PowerCut::KeepUnsynced);
-    open(elsewhere(&disk)).expect("it is all there").shutdown().expect("closed");
+    open(elsewhere(&disk), test_compiler()).expect("it is all there").shutdown().expect("closed");
     disk.take_away(Path::new("/data"));
     assert_refused("elsewhere", &disk, elsewhere(&disk), &["\"/data/manifest\" is missing", "/fast/log-0"]);
 }
@@ -124,7 +125,7 @@ fn a_durable_database_is_not_opened_without_a_log() {
     let disk = SimulatedDisk::new(2);
     for _ in 0..2 {
         let config = Config { protocol: ProtocolKind::None, ..Scenario::serial().config(&disk) };
-        open(config).expect("nothing to lose").shutdown().expect("closed");
+        open(config, test_compiler()).expect("nothing to lose").shutdown().expect("closed");
         assert!(!disk.exists(&data("manifest")));
     }
     Scenario::serial().open(&disk).expect("nothing was kept");

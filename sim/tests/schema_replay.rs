@@ -14,6 +14,7 @@ use hyades_engine::storage::catalog::Catalog;
 use hyades_sim::client::{Client, big, blocking, create_tables};
 use hyades_sim::crash::{Observed, Scenario, within};
 use hyades_sim::disk::SimulatedDisk;
+use hyades_sim::routines::test_compiler;
 use hyades_sim::routines::{create_routines, public};
 use hyades_types::definition::{CatalogChange, IndexKind, TableDefinition};
 use hyades_types::error::Result;
@@ -97,7 +98,7 @@ fn replayed_alike(seed: u64) -> std::result::Result<(), String> {
     let hash = |recovery_workers, recovery_mode| {
         let config = Config { recovery_workers, recovery_mode, ..scenario.config(&disk) };
         let catalog = Arc::new(Catalog::new());
-        recover(&config, &catalog).map_err(as_text)?;
+        recover(&config, test_compiler(), &catalog).map_err(as_text)?;
         if catalog.tables().len() != tables {
             return Err(format!("{} tables, not {tables}", catalog.tables().len()));
         }

@@ -86,35 +86,6 @@ pub(crate) fn start_of(expr: &ast::Expr) -> Location {
     }
 }
 
-/// Where an expression ends, a closing parenthesis aside.
-pub(crate) fn end_of(expr: &ast::Expr) -> Location {
-    let mut rest = expr;
-    loop {
-        rest = match rest {
-            ast::Expr::BinaryOp { right, .. } => right,
-            ast::Expr::Nested(inner) | ast::Expr::UnaryOp { expr: inner, .. } => inner,
-            ast::Expr::Between { high, .. } => high,
-            ast::Expr::Like { pattern, .. } => pattern,
-            ast::Expr::Function(call) => match last_argument(call) {
-                Some(argument) => argument,
-                None => return rest.span().end,
-            },
-            ast::Expr::Case { end_token, .. } => return end_token.0.span.end,
-            other => return other.span().end,
-        };
-    }
-}
-
-/// The last argument of a call, if it is an expression and nothing stands behind it.
-fn last_argument(call: &ast::Function) -> Option<&ast::Expr> {
-    let ast::FunctionArguments::List(list) = &call.args else { return None };
-    let is_bare = list.clauses.is_empty() && call.filter.is_none() && call.within_group.is_empty();
-    match list.args.last()? {
-        ast::FunctionArg::Unnamed(ast::FunctionArgExpr::Expr(argument)) if is_bare => Some(argument),
-        _ => None,
-    }
-}
-
 impl Place {
     pub(crate) fn of_expr(expr: &ast::Expr) -> Place {
         Place::at(start_of(expr))
@@ -326,7 +297,7 @@ impl<'a> Binder<'a> {
         if alias.quote_style == Some('\'') {
             return Err(query::string_as_name(self.sql, &alias.value));
         }
-        Ok(scope::fold(alias))
+        Ok(crate::statement::names::fold(alias))
     }
 
     /// Something PostgreSQL can and Hyades cannot yet.

@@ -204,9 +204,8 @@ impl Database {
     ///
     /// # Errors
     /// Fatal ones for a directory that cannot be used: another version, a missing log, damage, I/O errors.
-    pub fn open(mut config: Config) -> Result<Database> {
-        config.routine_compiler.get_or_insert_with(routine_compiler);
-        Ok(Database::with_engine(hyades_engine::db::open(config)?))
+    pub fn open(config: Config) -> Result<Database> {
+        Ok(Database::with_engine(hyades_engine::db::open(config, Some(routine_compiler()))?))
     }
 
     /// A database on an engine that is open already.

@@ -9,6 +9,7 @@ pub(crate) mod copy;
 mod dialect;
 pub(crate) mod lexer;
 pub(crate) mod locking;
+pub(crate) mod names;
 pub(crate) mod query;
 pub(crate) mod routine;
 pub(crate) mod split;

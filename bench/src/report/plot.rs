@@ -3,7 +3,7 @@
 use std::fmt::Write;
 
 use super::escape;
-use crate::compare::Spread;
+use crate::spread::Spread;
 
 pub(super) struct Bar {
     pub(super) name: String,

@@ -13,7 +13,7 @@ use hyades_types::foundations::Foundations;
 
 use super::command::{CommandReplay, Place, Program};
 use super::schedule::Replay;
-use super::{OnRecoveryProgress, RecoveryProgress};
+use crate::config::{OnRecoveryProgress, RecoveryProgress};
 use crate::log::record::{Command, Operation, Operations};
 use crate::procedure::routine::RoutineCompiler;
 use crate::storage::catalog::Catalog;

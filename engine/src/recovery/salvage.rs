@@ -44,6 +44,7 @@ use crate::log::record::{Malformed, Record, RecordBody};
 use crate::log::store::LogReader;
 use crate::lsn::{Lsn, LsnVector};
 use crate::mutant::{self, Mutant};
+use crate::procedure::routine::RoutineCompiler;
 use crate::storage::catalog::Catalog;
 
 pub use super::scope::Verdict;
@@ -122,7 +123,10 @@ pub struct Salvage {
 /// # Errors
 /// No manifest or a damaged one, logs of another version, calls that another version of the program would replay: nothing is
 /// dropped that somebody else could still read.
-pub fn salvage(config: &Config) -> Result<(Arc<Catalog>, Salvage)> {
+pub fn salvage(
+    config: &Config,
+    compiler: Option<Arc<dyn RoutineCompiler>>,
+) -> Result<(Arc<Catalog>, Salvage)> {
     let loaded = Manifest::load(config.disk.as_ref(), &config.data_directory)?;
     let manifest = loaded.ok_or_else(|| {
         let name = config.data_directory.display();
@@ -130,7 +134,7 @@ pub fn salvage(config: &Config) -> Result<(Arc<Catalog>, Salvage)> {
     })?;
     let mut found: Vec<Damage> = Vec::new();
     loop {
-        match attempt(config, &manifest, &found)? {
+        match attempt(config, compiler.as_ref(), &manifest, &found)? {
             Attempt::Done(catalog, salvage) => return Ok((catalog, *salvage)),
             Attempt::Failed(mut damage) => {
                 let are_here = |one: &&Damage| {
@@ -154,7 +158,12 @@ enum Attempt {
 }
 
 /// `found`: what earlier attempts have failed at.
-fn attempt(config: &Config, manifest: &Manifest, found: &[Damage]) -> Result<Attempt> {
+fn attempt(
+    config: &Config,
+    compiler: Option<&Arc<dyn RoutineCompiler>>,
+    manifest: &Manifest,
+    found: &[Damage],
+) -> Result<Attempt> {
     let started = crate::sync::now();
     let catalog = Arc::new(Catalog::new());
     let mut salvage = Salvage {
@@ -177,8 +186,15 @@ fn attempt(config: &Config, manifest: &Manifest, found: &[Damage]) -> Result<Att
             scope = find_limits(config, manifest, incarnation, scope)?;
         }
         let scope = Arc::new(scope);
-        let installer =
-            installer(config, &catalog, incarnation, &salvage.report, bytes_total(manifest), started);
+        let installer = installer(
+            config,
+            compiler,
+            &catalog,
+            incarnation,
+            &salvage.report,
+            bytes_total(manifest),
+            started,
+        );
         let watched = Arc::new(Watched { installer, failed: Mutex::new(None) });
         let to_replay = ToReplay {
             manifest,

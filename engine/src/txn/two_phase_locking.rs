@@ -44,7 +44,6 @@ use crate::config::Config;
 use crate::log::record::OperationsWriter;
 use crate::log::record::command::WriteSetHash;
 use crate::mutant::{self, Mutant};
-use crate::procedure::ir::Procedure;
 use crate::protocol::{AccessMode, CommitPayload, Protocol, Trace};
 use crate::storage::catalog::Catalog;
 use crate::storage::primary_index::Finger;
@@ -618,10 +617,10 @@ impl<P: Protocol> Transaction<P> for LockingTransaction<P> {
     fn begin_command(
         &mut self,
         routine: &Routine,
-        procedure: &Procedure,
+        is_compiled_under: impl FnOnce(u64) -> bool,
         head: &[u8],
     ) -> Result<(), &'static str> {
-        self.try_command(routine, procedure, head)
+        self.try_command(routine, is_compiled_under, head)
     }
 
     fn log_as_data(&mut self) {

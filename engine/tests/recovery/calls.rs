@@ -2,7 +2,6 @@
 
 use std::sync::Arc;
 
-use hyades_engine::config::Config;
 use hyades_engine::log::manifest::Manifest;
 use hyades_engine::log::record::OperationsWriter;
 use hyades_engine::log::record::command::{Captured, WriteSetHash, write_arguments, write_command_head};
@@ -84,8 +83,7 @@ fn replay_of(transactions: &[Vec<u8>], change: impl FnOnce(&mut Manifest)) -> Re
     change(&mut manifest);
     manifest.store(&written.disk, data)?;
     let sources = Arc::new(Sources::default());
-    let config = Config { routine_compiler: Some(Arc::clone(&sources) as _), ..written.config.clone() };
-    recover(&config, &Arc::new(Catalog::new()))?;
+    recover(&written.config, Some(Arc::clone(&sources) as _), &Arc::new(Catalog::new()))?;
     Ok(sources.0.lock().clone())
 }
 

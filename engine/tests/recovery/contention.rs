@@ -33,7 +33,7 @@ fn a_chain_through_two_logs_is_left_to_one_worker_and_the_state_is_the_same() {
     {
         let catalog = Arc::new(Catalog::new());
         let config = Config { recovery_workers: 3, recovery_mode, ..written.config.clone() };
-        let report = recover(&config, &catalog).unwrap().report;
+        let report = recover(&config, None, &catalog).unwrap().report;
         assert_eq!((report.was_serial, report.transactions), (was_serial, 70_001), "{recovery_mode:?}");
         hashes.push(state_hash(&catalog).unwrap());
     }

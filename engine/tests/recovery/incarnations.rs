@@ -137,7 +137,7 @@ fn progress_is_reported_within_its_total() {
         sink.lock().unwrap().push(progress.clone());
     }));
     let catalog = std::sync::Arc::new(hyades_engine::storage::catalog::Catalog::new());
-    let recovered = hyades_engine::recovery::recover(&config, &catalog).unwrap();
+    let recovered = hyades_engine::recovery::recover(&config, None, &catalog).unwrap();
     let seen = seen.lock().unwrap();
     assert!(seen.iter().all(|progress| progress.bytes_done <= progress.bytes_total));
     let last = seen.last().expect("the end is always reported");

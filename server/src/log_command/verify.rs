@@ -34,9 +34,8 @@ pub(super) fn run(arguments: &VerifyArguments, out: &mut dyn Write) -> Result<()
     let mut config = Config::new(&arguments.common.data);
     config.recovery_workers = arguments.recovery_workers;
     config.replay_images = arguments.images;
-    config.routine_compiler = Some(hyades::routine_compiler());
     let catalog = Arc::new(Catalog::new());
-    let report = recover(&config, &catalog)?.report;
+    let report = recover(&config, Some(hyades::routine_compiler()), &catalog)?.report;
     let hash = format!("{:016x}", state_hash(&catalog)?);
     let tables = catalog.tables().len();
     if arguments.common.json {

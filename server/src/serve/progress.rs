@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use hyades::Config;
-use hyades::engine::recovery::RecoveryProgress;
+use hyades::engine::config::RecoveryProgress;
 use parking_lot::Mutex;
 
 /// The line on standard error; rewritten in place.

@@ -9,9 +9,9 @@ use sqlparser::ast::{Function, FunctionArguments};
 use super::coerce::{Category, category, is_implicit};
 use super::missing::missing;
 use super::routine::Arguments;
-use super::scope::{fold, parts};
 use super::{Binder, Bound, Class, Place};
 use crate::evaluation;
+use crate::statement::names::{fold, parts};
 
 /// How well an overload fits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]

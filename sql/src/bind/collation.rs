@@ -6,7 +6,8 @@
 use hyades_types::error::{Result, sqlstate};
 use sqlparser::ast;
 
-use super::{Binder, Bound, Place, end_of};
+use super::{Binder, Bound, Place};
+use crate::statement::query::end_of;
 
 /// An explicit collation: its name as it is shown, and where it stands.
 type Explicit = (String, Place);

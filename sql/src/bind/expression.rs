@@ -10,9 +10,10 @@ use hyades_types::value::{SqlType, Value};
 use sqlparser::ast;
 
 use super::operator::from_ast;
-use super::{Binder, Bound, Class, DEEPEST_EXPRESSION, Place, end_of, start_of, types};
+use super::{Binder, Bound, Class, DEEPEST_EXPRESSION, Place, start_of, types};
 use crate::evaluation;
 use crate::expr;
+use crate::statement::query::end_of;
 use crate::statement::split::too_deep;
 
 /// Stack kept free for the deepest leaf, and what is added when less is left.

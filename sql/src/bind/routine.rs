@@ -7,12 +7,12 @@ use hyades_engine::storage::routine::Routine;
 use hyades_types::definition::{Returns, RoutineDefinition, RoutineKind, RoutineParameter, TableName};
 use hyades_types::error::{Error, Result, sqlstate};
 use hyades_types::value::SqlType;
-use sqlparser::ast::{self, FunctionArg, FunctionArgExpr};
+use sqlparser::ast::FunctionArg;
 
 use super::coerce::{Category, category, is_implicit};
-use super::scope::fold;
 use super::{Binder, Bound, Class, Place};
 use crate::compile::code::CalleeEntry;
+use crate::statement::names::{positional_behind_named, split_arguments};
 use crate::statement::query::{CallSyntax, parse_expression};
 
 /// The arguments of a call, those given by name behind the others.
@@ -114,40 +114,6 @@ pub(crate) fn value_type(definition: &RoutineDefinition) -> Option<SqlType> {
         Returns::Nothing => Some(SqlType::Text),
         _ => None,
     }
-}
-
-/// The expressions and the names of arguments; no expression for `*`.
-pub(crate) fn split_arguments(
-    arguments: &[FunctionArg],
-    misplaced: impl Fn(Option<&ast::Expr>) -> Error,
-) -> Result<(Vec<Option<&ast::Expr>>, Vec<String>)> {
-    let (mut exprs, mut names) = (Vec::with_capacity(arguments.len()), Vec::new());
-    for argument in arguments {
-        let value = match argument {
-            FunctionArg::Named { name, arg, .. } => {
-                names.push(fold(name));
-                arg
-            }
-            FunctionArg::ExprNamed { name: ast::Expr::Identifier(name), arg, .. } => {
-                names.push(fold(name));
-                arg
-            }
-            FunctionArg::ExprNamed { arg, .. } | FunctionArg::Unnamed(arg) => arg,
-        };
-        let expr = match value {
-            FunctionArgExpr::Expr(expr) => Some(expr),
-            _ => None,
-        };
-        if matches!(argument, FunctionArg::Unnamed(_)) && !names.is_empty() {
-            return Err(misplaced(expr));
-        }
-        exprs.push(expr);
-    }
-    Ok((exprs, names))
-}
-
-pub(crate) fn positional_behind_named() -> Error {
-    Error::input(sqlstate::SYNTAX_ERROR, "positional argument cannot follow named argument")
 }
 
 impl Binder<'_> {

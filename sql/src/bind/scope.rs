@@ -7,9 +7,10 @@ use hyades_engine::storage::table::Table;
 use hyades_types::definition::TableName;
 use hyades_types::error::{Error, Result, sqlstate};
 use hyades_types::value::SqlType;
-use sqlparser::ast::{Ident, ObjectName, ObjectNamePart};
+use sqlparser::ast::{Ident, ObjectName};
 
 use super::{Binder, Bound, Place};
+use crate::statement::names::{fold, parts};
 
 /// The schema that unqualified names mean.
 pub(crate) const DEFAULT_SCHEMA: &str = "public";
@@ -94,24 +95,6 @@ const RESERVED_WORDS: &str = "\
 /// Whether PostgreSQL reserves the word, so that it names nothing without quotes.
 pub(crate) fn is_reserved(word: &str) -> bool {
     RESERVED_WORDS.split_ascii_whitespace().any(|reserved| word.eq_ignore_ascii_case(reserved))
-}
-
-/// An identifier as it is stored.
-pub(crate) fn fold(ident: &Ident) -> String {
-    if ident.quote_style.is_some() { ident.value.clone() } else { ident.value.to_ascii_lowercase() }
-}
-
-/// The identifiers of a dotted name.
-pub(crate) fn parts(name: &ObjectName) -> Result<Vec<&Ident>> {
-    name.0
-        .iter()
-        .map(|part| match part {
-            ObjectNamePart::Identifier(ident) => Ok(ident),
-            ObjectNamePart::Function(_) => {
-                Err(Error::input(sqlstate::SYNTAX_ERROR, format!("\"{name}\" is not a name")))
-            }
-        })
-        .collect()
 }
 
 impl Binder<'_> {

@@ -8,8 +8,9 @@ use hyades_types::value::SqlType;
 use sqlparser::ast::{self, TrimWhereField};
 
 use super::expression::boolean;
-use super::{Binder, Bound, Class, Place, end_of};
+use super::{Binder, Bound, Class, Place};
 use crate::evaluation;
+use crate::statement::query::end_of;
 
 impl Binder<'_> {
     pub(crate) fn special(&mut self, expr: &ast::Expr) -> Result<Bound> {

@@ -21,10 +21,11 @@ use super::select::{described, is_single};
 use super::{CompiledQuery, Compiler, order};
 use crate::bind::Place;
 use crate::bind::aggregate::AggregateMode;
-use crate::bind::scope::{Relation, Scope, fold};
+use crate::bind::scope::{Relation, Scope};
 use crate::explain::PlanNode;
 use crate::expr;
 use crate::plan::{RunPlan, Tag};
+use crate::statement::names::fold;
 
 /// The table being changed.
 struct Changed {

@@ -35,8 +35,8 @@ use super::from::{Level, Source};
 use super::loops::Absent;
 use super::{Compiler, access, unsupported};
 use crate::bind::Place;
-use crate::bind::scope::fold;
 use crate::plan::WantedForeignKey;
+use crate::statement::names::fold;
 
 impl Compiler<'_> {
     /// The REFERENCES clauses of columns.

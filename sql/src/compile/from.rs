@@ -20,10 +20,11 @@ use sqlparser::ast::{
 use super::Compiler;
 use super::access::Choice;
 use crate::bind::Place;
-use crate::bind::scope::{Relation, RelationKind, fold, parts};
+use crate::bind::scope::{Relation, RelationKind};
 use crate::bind::session_call::{SessionCall, SessionFunction};
 use crate::expr;
 use crate::session::activity;
+use crate::statement::names::{fold, parts};
 
 /// The view of all sessions.
 pub(crate) const ACTIVITY: &str = "pg_stat_activity";

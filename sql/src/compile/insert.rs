@@ -22,11 +22,12 @@ use super::select::{BoundDistinct, BoundSelect, clause_around, described};
 use super::{CompiledQuery, Compiler};
 use crate::bind::aggregate::AggregateMode;
 use crate::bind::coerce::Context;
-use crate::bind::scope::{Relation, RelationKind, Scope, fold};
+use crate::bind::scope::{Relation, RelationKind, Scope};
 use crate::bind::{Binder, Bound, Class, Place};
 use crate::explain::PlanNode;
 use crate::plan::{RunPlan, Tag};
 use crate::session::ResultColumn;
+use crate::statement::names::fold;
 use crate::statement::query::{parse_expression, words_position};
 
 /// What happens when the primary key exists.

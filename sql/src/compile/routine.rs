@@ -12,12 +12,12 @@ use hyades_types::value::SqlType;
 use super::utility::table_name;
 use super::{Compiler, unsupported};
 use crate::bind::routine::Chosen;
-use crate::bind::scope::fold;
 use crate::bind::{Place, types};
 use crate::expr;
 use crate::plan::{Action, CallPlan, Plan, SchemaCommand};
 use crate::plpgsql;
 use crate::session::{Response, ResultColumn};
+use crate::statement::names::fold;
 use crate::statement::query::{self, parse_call, parse_expression};
 use crate::statement::routine::{CreateRoutine, DropRoutine, WrittenParameter, WrittenReturns};
 
@@ -269,7 +269,7 @@ impl Compiler<'_> {
     /// CALL.
     pub(crate) fn call(&mut self, sql: &str) -> Result<Plan> {
         let call = parse_call(sql)?;
-        let idents = crate::bind::scope::parts(&call.name)?;
+        let idents = crate::statement::names::parts(&call.name)?;
         let parts: Vec<String> = idents.into_iter().map(fold).collect();
         let place = Place::of(&call.name);
         let name = self.binder.routine_name(&parts);

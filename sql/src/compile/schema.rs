@@ -12,12 +12,13 @@ use super::storage_parameter::check_storage_parameter;
 use super::{Compiler, unsupported};
 use crate::bind::aggregate::AggregateMode;
 use crate::bind::coerce::Context;
-use crate::bind::scope::{DEFAULT_SCHEMA, fold, parts};
+use crate::bind::scope::DEFAULT_SCHEMA;
 use crate::bind::{Place, types};
 use crate::plan::{Action, Plan, SchemaCommand};
 use crate::session::Response;
 use crate::settings::Schema;
 use crate::statement::QualifiedName;
+use crate::statement::names::{fold, parts};
 use crate::statement::query::{self, loose_default, words_position};
 
 /// PostgreSQL's limit.

@@ -15,11 +15,11 @@ use super::loops::Absent;
 use super::output::{OutputColumn, check_width};
 use super::{CompiledQuery, Compiler, order};
 use crate::bind::aggregate::AggregateMode;
-use crate::bind::scope::fold;
 use crate::bind::{Bound, Place};
 use crate::explain::PlanNode;
 use crate::plan::Tag;
 use crate::statement::locking::{name_of, unpack};
+use crate::statement::names::fold;
 
 /// LIMIT and OFFSET, as bigint expressions without columns.
 #[derive(Clone, Debug, Default)]

@@ -14,10 +14,10 @@ use sqlparser::ast;
 use super::names::{Found, RecordState};
 use super::routine::{Destination, Routine};
 use super::tree::{Fragment, Into, Path, Statement};
-use crate::bind::scope::fold;
 use crate::bind::variable::PendingSubquery;
 use crate::bind::{Bound, Place};
 use crate::compile::rows::{Nested, Sink, Then, Wanted, report};
+use crate::statement::names::fold;
 use crate::statement::{self, query as parser};
 
 /// Whether it answers rows, and what it is.
@@ -445,7 +445,7 @@ impl<'a> Routine<'a> {
         let placed = |routine: &Routine<'a>, error| routine.placed(error, fragment);
         let call = parser::parse_call(&fragment.text).map_err(|error| placed(self, error))?;
         let arguments = self.compiler.binder.call_arguments(&call).map_err(|error| placed(self, error))?;
-        let parts: Vec<String> = crate::bind::scope::parts(&call.name)?.into_iter().map(fold).collect();
+        let parts: Vec<String> = statement::names::parts(&call.name)?.into_iter().map(fold).collect();
         let name = self.compiler.binder.routine_name(&parts);
         let place = Place::of(&call.name);
         let binder = &mut self.compiler.binder;

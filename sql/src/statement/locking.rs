@@ -8,7 +8,7 @@ use sqlparser::ast::{Ident, LockClause, LockType, NonBlock, ObjectNamePart};
 use sqlparser::keywords::Keyword;
 use sqlparser::tokenizer::{Token, TokenWithSpan};
 
-use crate::bind::scope::fold;
+use super::names::fold;
 
 const PACKED: char = '\0';
 /// Stands between a schema and a table.

@@ -2,7 +2,7 @@
 
 use hyades_types::error::{Error, Result, sqlstate};
 use hyades_types::guest;
-use sqlparser::ast::{Expr, FunctionArguments, ObjectName, Spanned};
+use sqlparser::ast::{Expr, Function, FunctionArg, FunctionArgExpr, FunctionArguments, ObjectName, Spanned};
 use sqlparser::parser::{Parser, ParserError};
 use sqlparser::tokenizer::{Location, Token, TokenWithSpan, Tokenizer, TokenizerError, Whitespace};
 
@@ -10,8 +10,8 @@ use super::Statement;
 use super::dialect::HyadesDialect;
 use super::lexer::{Lexer, TokenKind, character_position, string_value, syntax_error, truncate_name};
 use super::locking;
+use super::names::{positional_behind_named, split_arguments};
 use super::split::{check_memory, too_deep};
-use crate::bind::routine::{positional_behind_named, split_arguments};
 
 /// How deep parentheses and subqueries may nest, as in PostgreSQL. The few forms that sqlparser tries anew on every level have a limit
 /// of their own (`split::survey`), because the time for them grows exponentially with the depth.
@@ -238,7 +238,7 @@ pub(crate) fn position(sql: &str, location: Location) -> Option<u32> {
 pub(crate) fn loose_default(sql: &str, expr: &Expr) -> Option<Error> {
     use sqlparser::ast::{BinaryOperator, UnaryOperator};
     let behind = |operand: &Expr, skipped: usize| {
-        let position = token_position(sql, crate::bind::end_of(operand), skipped)?;
+        let position = token_position(sql, end_of(operand), skipped)?;
         Some(syntax_error_at(sql, position))
     };
     match expr {
@@ -394,4 +394,33 @@ pub(crate) fn words_position(sql: &str, words: &[&str], skipped: usize) -> Optio
     };
     let found = tokens.windows(words.len()).filter(is_here).nth(skipped)?;
     Some(character_position(sql, found.first()?.start))
+}
+
+/// Where an expression ends, a closing parenthesis aside.
+pub(crate) fn end_of(expr: &Expr) -> Location {
+    let mut rest = expr;
+    loop {
+        rest = match rest {
+            Expr::BinaryOp { right, .. } => right,
+            Expr::Nested(inner) | Expr::UnaryOp { expr: inner, .. } => inner,
+            Expr::Between { high, .. } => high,
+            Expr::Like { pattern, .. } => pattern,
+            Expr::Function(call) => match last_argument(call) {
+                Some(argument) => argument,
+                None => return rest.span().end,
+            },
+            Expr::Case { end_token, .. } => return end_token.0.span.end,
+            other => return other.span().end,
+        };
+    }
+}
+
+/// The last argument of a call, if it is an expression and nothing stands behind it.
+fn last_argument(call: &Function) -> Option<&Expr> {
+    let FunctionArguments::List(list) = &call.args else { return None };
+    let is_bare = list.clauses.is_empty() && call.filter.is_none() && call.within_group.is_empty();
+    match list.args.last()? {
+        FunctionArg::Unnamed(FunctionArgExpr::Expr(argument)) if is_bare => Some(argument),
+        _ => None,
+    }
 }

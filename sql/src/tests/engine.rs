@@ -51,10 +51,9 @@ impl TestEngine {
         let config = Config {
             protocol: ProtocolKind::None,
             disk: Arc::new(SimulatedDisk::new(1)),
-            routine_compiler: Some(crate::routine_compiler()),
             ..Config::new("/data")
         };
-        TestEngine { trouble, inner: open(config).expect("an empty disk") }
+        TestEngine { trouble, inner: open(config, Some(crate::routine_compiler())).expect("an empty disk") }
     }
 }
 

@@ -20,7 +20,7 @@ use std::sync::mpsc::{Receiver, channel};
 use std::time::Duration;
 
 use hyades_engine::config::{Config, ProtocolKind};
-use hyades_engine::db::{Interrupt, open};
+use hyades_engine::db::Interrupt;
 use hyades_engine::ticket::Ticket;
 use hyades_sim::disk::SimulatedDisk;
 use hyades_types::error::Error;
@@ -308,10 +308,9 @@ fn a_call_that_does_not_wait_is_logged_as_data() {
     let config = Config {
         protocol: ProtocolKind::Taurus,
         disk: Arc::new(SimulatedDisk::new(1)),
-        routine_compiler: Some(crate::routine_compiler()),
         ..Config::new("/data")
     };
-    let database = Database::with_engine(open(config).expect("an empty disk"));
+    let database = Database::open(config).expect("an empty disk");
     let mut connection = database.connect().expect("a connection");
     let mut run = |sql: &str| connection.query(sql, &[]).expect("it is done");
     run("create table queue (id int primary key, taken_by int)");
@@ -346,7 +345,7 @@ fn a_session_that_is_dropped_undoes_what_it_did_as_a_guest() {
         disk: Arc::new(SimulatedDisk::new(1)),
         ..Config::new("/data")
     };
-    let database = Database::with_engine(open(config).expect("an empty disk"));
+    let database = Database::open(config).expect("an empty disk");
     let mut connection = database.connect().expect("a connection");
     connection.execute("create table t (id int primary key)", &[]).expect("a table");
     connection.execute("begin", &[]).expect("a transaction");

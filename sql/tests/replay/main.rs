@@ -201,10 +201,9 @@ fn a_call_that_goes_on_behind_an_error_from_outside_is_logged_as_data() {
         disk.crash_now();
         let found = disk.after_power_cut(4);
         // Only what was logged as data can be recovered by who cannot compile.
-        let config = hyades::Config { routine_compiler: None, ..config(&found) };
-        let recovered = recover(&config, &Arc::new(Catalog::new()));
+        let recovered = recover(&config(&found), None, &Arc::new(Catalog::new()));
         assert_eq!(recovered.is_err(), is_command, "{state}");
-        let database = Database::open(round::config(&found)).expect("it can be opened");
+        let database = Database::open(config(&found)).expect("it can be opened");
         assert_eq!(
             rows(&mut database.connect().expect("a connection"), "select id from l order by id"),
             ["2", "3"]

@@ -25,7 +25,6 @@ pub(crate) fn config(disk: &SimulatedDisk) -> Config {
         log_buffer_bytes: 1 << 20,
         recovery_workers: 2,
         disk: Arc::new(disk.clone()),
-        routine_compiler: Some(hyades::routine_compiler()),
         ..Config::new("/data")
     }
 }
@@ -168,7 +167,8 @@ fn call(client: &mut Client, program: &Program, tally: &mut Tally) -> std::resul
 fn recovered(disk: &SimulatedDisk, replay_images: bool) -> std::result::Result<u64, String> {
     let catalog = Arc::new(Catalog::new());
     let config = Config { replay_images, ..config(disk) };
-    recover(&config, &catalog).map_err(|error| format!("the database does not open again: {error}"))?;
+    recover(&config, Some(hyades::routine_compiler()), &catalog)
+        .map_err(|error| format!("the database does not open again: {error}"))?;
     tables_hash(&catalog.tables()).map_err(|error| error.to_string())
 }
 

@@ -17,7 +17,6 @@ use super::resource::Resource;
 use super::{LockingTransaction, UndoAction};
 use crate::log::record::OperationsWriter;
 use crate::mutant::{self, Mutant};
-use crate::procedure::ir::Procedure;
 use crate::protocol::{AccessMode, Protocol};
 use crate::storage::routine::Routine;
 use crate::storage::row::exchange;
@@ -33,7 +32,7 @@ impl<P: Protocol> LockingTransaction<P> {
     pub(super) fn try_command(
         &mut self,
         routine: &Routine,
-        procedure: &Procedure,
+        is_compiled_under: impl FnOnce(u64) -> bool,
         head: &[u8],
     ) -> Result<(), &'static str> {
         if !self.held.is_empty() || !self.undo.is_empty() || self.pending.is_some() {
@@ -47,7 +46,7 @@ impl<P: Protocol> LockingTransaction<P> {
         if routine.is_dropped() {
             return Err("the routine has been dropped or replaced");
         }
-        if !routine.is_compiled_as(self.shared.catalog.version(), procedure) {
+        if !is_compiled_under(self.shared.catalog.version()) {
             return Err("the schema has changed since the routine was compiled");
         }
         // Not stored again for each call: everybody reads this cache line.

@@ -1,0 +1,57 @@
+//! Names and named arguments as the parser leaves them.
+
+use hyades_types::error::{Error, Result, sqlstate};
+use sqlparser::ast::{self, FunctionArg, FunctionArgExpr, Ident, ObjectName, ObjectNamePart};
+
+/// An identifier as it is stored.
+pub(crate) fn fold(ident: &Ident) -> String {
+    if ident.quote_style.is_some() { ident.value.clone() } else { ident.value.to_ascii_lowercase() }
+}
+
+/// The identifiers of a dotted name.
+pub(crate) fn parts(name: &ObjectName) -> Result<Vec<&Ident>> {
+    name.0
+        .iter()
+        .map(|part| match part {
+            ObjectNamePart::Identifier(ident) => Ok(ident),
+            ObjectNamePart::Function(_) => {
+                Err(Error::input(sqlstate::SYNTAX_ERROR, format!("\"{name}\" is not a name")))
+            }
+        })
+        .collect()
+}
+
+/// The expressions and the names of arguments; no expression for `*`.
+pub(crate) fn split_arguments(
+    arguments: &[FunctionArg],
+    misplaced: impl Fn(Option<&ast::Expr>) -> Error,
+) -> Result<(Vec<Option<&ast::Expr>>, Vec<String>)> {
+    let (mut exprs, mut names) = (Vec::with_capacity(arguments.len()), Vec::new());
+    for argument in arguments {
+        let value = match argument {
+            FunctionArg::Named { name, arg, .. } => {
+                names.push(fold(name));
+                arg
+            }
+            FunctionArg::ExprNamed { name: ast::Expr::Identifier(name), arg, .. } => {
+                names.push(fold(name));
+                arg
+            }
+            FunctionArg::ExprNamed { arg, .. } | FunctionArg::Unnamed(arg) => arg,
+        };
+        let expr = match value {
+            FunctionArgExpr::Expr(expr) => Some(expr),
+            _ => None,
+        };
+        if matches!(argument, FunctionArg::Unnamed(_)) && !names.is_empty() {
+            return Err(misplaced(expr));
+        }
+        exprs.push(expr);
+    }
+    Ok((exprs, names))
+}
+
+/// 42601, as PostgreSQL has it.
+pub(crate) fn positional_behind_named() -> Error {
+    Error::input(sqlstate::SYNTAX_ERROR, "positional argument cannot follow named argument")
+}
