@@ -328,7 +328,7 @@ mod tests {
         rates: [f64; 2],
         recovered: Option<f64>,
     ) -> Measured {
-        let side = crate::report::tests::side("x", 1.0);
+        let side = crate::instance::samples::side("x", 1.0);
         let round = |rate| Figures { per_second: rate, ..side.figures[0].clone() };
         let recovered = recovered.and_then(|rate| {
             let one = side.recovered.clone()?;

@@ -488,3 +488,39 @@ pub(crate) fn headline(conditions: &serde_json::Value) -> String {
         text("load_average_at_start")
     )
 }
+
+#[cfg(test)]
+pub(crate) mod samples {
+    use super::*;
+
+    pub(crate) fn side(name: &str, rate: f64) -> Side {
+        let figures = Figures {
+            seconds: 1.0,
+            acknowledged: rate as u64,
+            read_only: 1,
+            refused: 0,
+            retries: 0,
+            per_second: rate,
+            read_only_per_second: 1.0,
+            by_call: vec![("transfer", rate as u64)],
+            latency_us: [10, 20, 30, 40, 50],
+            bytes_per_transaction: 64.0,
+            syncs_per_transaction: 0.01,
+            written_bytes: 64,
+        };
+        let recovered = Recovered {
+            transactions: 5,
+            log_bytes: 320,
+            seconds: 0.5,
+            per_second: 10.0,
+            rates: vec![10.0],
+            discarded: 0,
+            cut_seconds: 0.1,
+            total_seconds: 0.6,
+            state_matches: true,
+            violations: Vec::new(),
+            records: Records::default(),
+        };
+        Side { name: name.to_owned(), figures: vec![figures], recovered: Some(recovered) }
+    }
+}

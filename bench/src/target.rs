@@ -7,8 +7,6 @@ use anyhow::{Context, Result, bail};
 use compact_str::CompactString;
 use hyades_engine::log::durable::Durability;
 
-use crate::workload::Request;
-
 /// A value for a parameter.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Argument {
@@ -18,6 +16,37 @@ pub enum Argument {
     Text(CompactString),
     Integers(Vec<i32>),
     SmallInts(Vec<i16>),
+}
+
+/// One call of a procedure.
+#[derive(Clone, Debug, Default)]
+pub struct Request {
+    /// Place in [`Workload::calls`](crate::workload::Workload::calls).
+    pub call: usize,
+    pub arguments: Vec<Argument>,
+    /// It writes nothing, so durability costs it no log record.
+    pub is_read_only: bool,
+}
+
+/// A procedure and how it is called.
+#[derive(Clone, Copy, Debug)]
+pub struct Call {
+    pub name: &'static str,
+    /// With `$1` and so on.
+    pub sql: &'static str,
+    pub parameters: &'static [Parameter],
+    /// SQLSTATEs with which it may refuse: such a transaction is rolled back on purpose and counted apart.
+    pub refusals: &'static [&'static str],
+}
+
+/// The type of an argument.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Parameter {
+    Integer,
+    BigInt,
+    Text,
+    Integers,
+    SmallInts,
 }
 
 /// For loading and checking.

@@ -14,38 +14,7 @@ use std::sync::Arc;
 use anyhow::Result;
 use hyades_engine::db::Engine;
 
-pub use crate::target::{Argument, Caller, Connection};
-
-/// One call of a procedure.
-#[derive(Clone, Debug, Default)]
-pub struct Request {
-    /// Place in [`Workload::calls`].
-    pub call: usize,
-    pub arguments: Vec<Argument>,
-    /// It writes nothing, so durability costs it no log record.
-    pub is_read_only: bool,
-}
-
-/// A procedure and how it is called.
-#[derive(Clone, Copy, Debug)]
-pub struct Call {
-    pub name: &'static str,
-    /// With `$1` and so on.
-    pub sql: &'static str,
-    pub parameters: &'static [Parameter],
-    /// SQLSTATEs with which it may refuse: such a transaction is rolled back on purpose and counted apart.
-    pub refusals: &'static [&'static str],
-}
-
-/// The type of an argument.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Parameter {
-    Integer,
-    BigInt,
-    Text,
-    Integers,
-    SmallInts,
-}
+pub use crate::target::{Argument, Call, Caller, Connection, Parameter, Request};
 
 /// How to find a call's effect in the tables.
 #[derive(Clone, Copy, Debug)]

@@ -3,7 +3,7 @@
 //! Names become columns of row slots, registers or functions; types are inferred as PostgreSQL does (documentation, chapter 10):
 //! a literal in quotes, NULL and a parameter without a declared type are *unknown* until an operator, function, column or
 //! clause gives them one ([`Class`]). Files: `expression` (the walk), `operator`, `call` (functions, aggregates), `coerce`
-//! (conversions), `scope` (names in FROM), `variable` (those of a routine), `routine`
+//! (conversions), `scope` (names in FROM), `names` and `variable` (those of a routine), `routine`
 //! (calls of routines), `array`, `collation`, `types` (type names), `missing` (functions that are not there yet).
 //!
 //! Every error carries the position in the statement's text that PostgreSQL's would.
@@ -15,6 +15,7 @@ pub(crate) mod coerce;
 mod collation;
 pub(crate) mod expression;
 mod missing;
+pub(crate) mod names;
 pub(crate) mod operator;
 pub(crate) mod routine;
 pub(crate) mod scope;
@@ -36,8 +37,8 @@ use hyades_types::value::SqlType;
 use sqlparser::ast::{self, Spanned};
 use sqlparser::tokenizer::Location;
 
-use crate::compile::code::CalleeEntry;
-use crate::plpgsql::names::Names;
+use crate::bind::names::Names;
+use crate::bind::routine::CalleeEntry;
 use crate::settings::SearchPath;
 use crate::statement::query;
 use aggregate::{Aggregate, AggregateMode};

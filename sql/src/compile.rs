@@ -33,10 +33,10 @@ use hyades_types::error::{Error, Result, sqlstate};
 use hyades_types::value::SqlType;
 use sqlparser::ast;
 
+use crate::answer::{Response, ResultColumn};
 use crate::bind::{BindContext, Binder};
 use crate::explain::PlanNode;
 use crate::plan::{Action, Plan, RunPlan, Tag};
-use crate::session::{Response, ResultColumn};
 use crate::statement::{self, Statement, query, split};
 use code::Code;
 use rows::{Nested, Sink};

@@ -13,10 +13,10 @@ use hyades_engine::storage::table::Table;
 use hyades_types::definition::{PrimaryKey, RoutineDefinition, RoutineKind, TableDefinition, TableName};
 use hyades_types::value::SqlType;
 
+use crate::answer::Response;
 use crate::bind::aggregate::AggregateKind;
 use crate::bind::session_call::SessionCall;
 use crate::explain::PlanNode;
-use crate::session::Response;
 use crate::statement::{CopyOptions, IsolationModes, QualifiedName, SetValue, SettingScope};
 
 /// A compiled statement.
@@ -87,13 +87,42 @@ pub(crate) enum SettingsCommand {
 
 #[derive(Debug)]
 pub(crate) enum SchemaCommand {
-    Create { definition: TableDefinition, if_not_exists: bool, foreign_keys: Vec<WantedForeignKey> },
-    Drop { tables: Vec<QualifiedName>, if_exists: bool, cascades: bool },
-    Truncate { tables: Vec<QualifiedName>, cascades: bool },
-    AddForeignKey { table: QualifiedName, if_exists: bool, foreign_key: WantedForeignKey },
-    CreateRoutine { definition: Box<RoutineDefinition>, or_replace: bool },
-    DropRoutine { kind: Option<RoutineKind>, if_exists: bool, names: Vec<(TableName, Option<Vec<SqlType>>)> },
-    AddPrimaryKey { table: QualifiedName, if_exists: bool, primary_key: PrimaryKey, columns: Vec<String> },
+    Create {
+        definition: TableDefinition,
+        if_not_exists: bool,
+        foreign_keys: Vec<WantedForeignKey>,
+    },
+    Drop {
+        tables: Vec<QualifiedName>,
+        if_exists: bool,
+        cascades: bool,
+    },
+    Truncate {
+        tables: Vec<QualifiedName>,
+        cascades: bool,
+    },
+    AddForeignKey {
+        table: QualifiedName,
+        if_exists: bool,
+        foreign_key: WantedForeignKey,
+    },
+    CreateRoutine {
+        definition: Box<RoutineDefinition>,
+        /// Characters of the statement before the body.
+        body_offset: u32,
+        or_replace: bool,
+    },
+    DropRoutine {
+        kind: Option<RoutineKind>,
+        if_exists: bool,
+        names: Vec<(TableName, Option<Vec<SqlType>>)>,
+    },
+    AddPrimaryKey {
+        table: QualifiedName,
+        if_exists: bool,
+        primary_key: PrimaryKey,
+        columns: Vec<String>,
+    },
 }
 
 /// A foreign key as written; tables and columns are looked up when the statement runs.

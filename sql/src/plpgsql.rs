@@ -1,7 +1,7 @@
 //! PL/pgSQL: from the text of a routine to a procedure.
 //!
 //! `parse` makes a tree (`tree`) of the body and leaves the SQL in it as text. `routine` compiles the tree; each piece of SQL goes
-//! through the same binder and compiler as a statement of a client, with the routine's variables (`names`) as further names, and
+//! through the same binder and compiler as a statement of a client, with the routine's variables (`bind::names`) as further names, and
 //! its code lands in the middle of the routine's own. So a routine is one procedure, and its variables are registers.
 //!
 //! Files: `routine` (the whole, blocks, variables), `control` (IF, CASE, loops), `elements` (arrays of a type with a
@@ -11,7 +11,6 @@
 mod control;
 mod elements;
 mod exception;
-pub(crate) mod names;
 mod parse;
 mod parse_raise;
 mod query;

@@ -29,7 +29,6 @@ mod schema;
 mod transaction;
 mod utility;
 
-use std::borrow::Cow;
 use std::collections::HashMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI32, AtomicI64, Ordering};
@@ -50,6 +49,7 @@ use hyades_types::random::Random;
 use hyades_types::text::Reading;
 use hyades_types::value::{SqlType, Value};
 
+pub use crate::answer::{Completion, Notice, Response, ResultColumn, TransactionStatus};
 use crate::evaluation;
 use crate::settings::Settings;
 use crate::statement::split;
@@ -82,63 +82,6 @@ pub struct SessionOptions {
     pub database: String,
     /// Startup parameters (application_name, DateStyle, TimeZone ...), applied as by SET; unknown ones are kept.
     pub parameters: Vec<(String, String)>,
-}
-
-/// A column of a result.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct ResultColumn {
-    pub name: String,
-    pub sql_type: SqlType,
-    /// Table id and 1-based attribute number of the column it is a plain copy of.
-    pub source: Option<(u32, i16)>,
-}
-
-/// What executing a statement will answer.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Response {
-    /// An empty statement.
-    Empty,
-    /// Only a command tag.
-    NoData,
-    Rows(Vec<ResultColumn>),
-    CopyIn {
-        columns: usize,
-    },
-    CopyOut {
-        columns: usize,
-    },
-}
-
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Completion {
-    /// The statement is done; this is its command tag (`UPDATE 1`); empty for an empty statement.
-    Tag(Cow<'static, str>),
-    /// Feed the data with [`Session::copy_feed`], then [`Session::copy_finish`].
-    CopyIn,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum TransactionStatus {
-    Idle,
-    InTransaction,
-    Failed,
-}
-
-/// A message beside the result.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Notice {
-    /// NOTICE, WARNING ...
-    pub severity: &'static str,
-    pub state: &'static str,
-    pub message: String,
-    pub detail: Option<String>,
-    pub hint: Option<String>,
-}
-
-impl Notice {
-    pub(crate) fn new(severity: &'static str, state: &'static str, message: impl Into<String>) -> Notice {
-        Notice { severity, state, message: message.into(), detail: None, hint: None }
-    }
 }
 
 /// Compiles PL/pgSQL: an engine that is opened without [`Database::open`] needs it in its configuration to run routines.

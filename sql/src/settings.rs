@@ -24,7 +24,7 @@ use hyades_types::environment::Severity;
 use hyades_types::error::{Error, Result, sqlstate};
 use hyades_types::memory;
 use jiff::tz::TimeZone;
-pub(crate) use path::{Schema, SearchPath, quoted};
+pub(crate) use path::{Schema, SearchPath};
 
 /// Which values a setting takes.
 #[derive(Clone, Copy, Debug)]

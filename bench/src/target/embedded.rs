@@ -10,7 +10,7 @@ use hyades_types::text;
 use hyades_types::value::ArrayElement;
 
 use super::{Argument, Caller, Connection, Ended, fill_chunk, parse_number};
-use crate::workload::{Call, Request};
+use crate::target::{Call, Request};
 
 /// Counts and forgets what statements answer, or keeps it.
 #[derive(Default)]

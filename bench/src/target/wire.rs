@@ -6,7 +6,7 @@ use postgres::types::{ToSql, Type};
 use postgres::{Client, NoTls, SimpleQueryMessage, Statement};
 
 use super::{Argument, Caller, Connection, Ended, fill_chunk, parse_number};
-use crate::workload::{Call, Parameter, Request};
+use crate::target::{Call, Parameter, Request};
 
 pub struct WireConnection {
     client: Client,

@@ -11,7 +11,6 @@ use sqlparser::ast::FunctionArg;
 
 use super::coerce::{Category, category, is_implicit};
 use super::{Binder, Bound, Class, Place};
-use crate::compile::code::CalleeEntry;
 use crate::statement::names::{positional_behind_named, split_arguments};
 use crate::statement::query::{CallSyntax, parse_expression};
 
@@ -113,6 +112,26 @@ pub(crate) fn value_type(definition: &RoutineDefinition) -> Option<SqlType> {
         // PostgreSQL's void shows as an empty text.
         Returns::Nothing => Some(SqlType::Text),
         _ => None,
+    }
+}
+
+/// A routine that is called.
+#[derive(Clone, Debug)]
+pub(crate) struct CalleeEntry {
+    pub(crate) callee: Callee,
+    /// NULL for an argument gives NULL without a call.
+    pub(crate) is_strict: bool,
+}
+
+impl CalleeEntry {
+    pub(crate) fn is_same(&self, other: &CalleeEntry) -> bool {
+        match (&self.callee, &other.callee) {
+            (Callee::Current, Callee::Current) => true,
+            (Callee::Procedure { procedure: own, .. }, Callee::Procedure { procedure: other, .. }) => {
+                Arc::ptr_eq(own, other)
+            }
+            _ => false,
+        }
     }
 }
 

@@ -10,10 +10,7 @@ use hyades_types::value::SqlType;
 use sqlparser::ast::{Ident, ObjectName};
 
 use super::{Binder, Bound, Place};
-use crate::statement::names::{fold, parts};
-
-/// The schema that unqualified names mean.
-pub(crate) const DEFAULT_SCHEMA: &str = "public";
+use crate::statement::names::{fold, is_reserved, parts};
 
 /// What stands behind a relation's columns.
 #[derive(Clone, Debug)]
@@ -82,19 +79,6 @@ impl Scope {
             _ => None,
         })
     }
-}
-
-/// The words that PostgreSQL reserves.
-const RESERVED_WORDS: &str = "\
-    all analyse analyze and any array as asc asymmetric both case cast check collate column constraint \
-    create default deferrable desc distinct do else end except false fetch for foreign from grant group \
-    having in initially intersect into lateral leading limit not null offset on only or order placing \
-    primary references returning select some symmetric table then to trailing true union unique using \
-    variadic when where window with user";
-
-/// Whether PostgreSQL reserves the word, so that it names nothing without quotes.
-pub(crate) fn is_reserved(word: &str) -> bool {
-    RESERVED_WORDS.split_ascii_whitespace().any(|reserved| word.eq_ignore_ascii_case(reserved))
 }
 
 impl Binder<'_> {

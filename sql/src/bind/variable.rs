@@ -9,7 +9,7 @@ use sqlparser::ast;
 use super::aggregate::{Aggregate, AggregateMode};
 use super::scope::Scope;
 use super::{Binder, Bound, Place};
-use crate::plpgsql::names::Found;
+use crate::bind::names::Found;
 
 /// Variables that a query reads, and the registers to which they are copied before it begins: it must not see what the body of its
 /// loop makes of them.

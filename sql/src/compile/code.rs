@@ -5,13 +5,15 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 use hyades_engine::procedure::ir::{
-    Callee, CalleeIndex, CursorSlot, Expr, Instruction, Label, Line, Procedure, Register, RowSlot, SpoolSlot,
-    Stage, StageIndex, TableIndex, TableReference,
+    CalleeIndex, CursorSlot, Expr, Instruction, Label, Line, Procedure, Register, RowSlot, SpoolSlot, Stage,
+    StageIndex, TableIndex, TableReference,
 };
 use hyades_engine::storage::table::Table;
 use hyades_types::definition::{TableDefinition, TableId};
 use hyades_types::error::{Error, Result, sqlstate};
 use hyades_types::value::{SqlType, Value};
+
+use crate::bind::routine::CalleeEntry;
 
 /// A procedure under construction. Labels in instructions are numbers into `labels` until [`Code::finish`].
 #[derive(Default)]
@@ -30,26 +32,6 @@ pub(crate) struct Code {
     lines: Vec<Line>,
     /// Row slots for rows of which only the existence matters, shared by all checks of a table.
     check_rows: Vec<(TableIndex, RowSlot)>,
-}
-
-/// A routine that is called.
-#[derive(Clone, Debug)]
-pub(crate) struct CalleeEntry {
-    pub(crate) callee: Callee,
-    /// NULL for an argument gives NULL without a call.
-    pub(crate) is_strict: bool,
-}
-
-impl CalleeEntry {
-    pub(crate) fn is_same(&self, other: &CalleeEntry) -> bool {
-        match (&self.callee, &other.callee) {
-            (Callee::Current, Callee::Current) => true,
-            (Callee::Procedure { procedure: own, .. }, Callee::Procedure { procedure: other, .. }) => {
-                Arc::ptr_eq(own, other)
-            }
-            _ => false,
-        }
-    }
 }
 
 fn calls_routine(expr: &Expr) -> bool {

@@ -8,9 +8,9 @@ use hyades_types::value::SqlType;
 use sqlparser::ast;
 
 use super::{CompiledQuery, Compiler, shifted};
+use crate::answer::Response;
 use crate::bind::Place;
 use crate::plan::{Action, CopyInPlan, CopyOutPlan, Plan, Tag};
-use crate::session::Response;
 use crate::statement::copy::ForceQuote;
 use crate::statement::{CopyOptions, CopySource, CopyStatement, QualifiedName, Statement, query};
 

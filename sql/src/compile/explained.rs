@@ -9,9 +9,9 @@ use super::access::Access;
 use super::from::{Level, Source};
 use super::select::{BoundDistinct, BoundSelect, OrderTarget};
 use super::{Compiler, Purpose, compile_for, shifted};
+use crate::answer::{Response, ResultColumn};
 use crate::explain::{Names, PlanNode};
 use crate::plan::{Action, Plan};
-use crate::session::{Response, ResultColumn};
 
 impl Compiler<'_> {
     /// EXPLAIN of the statement in `body`.

@@ -23,11 +23,28 @@ use crate::bind::Place;
 use crate::bind::scope::{Relation, RelationKind};
 use crate::bind::session_call::{SessionCall, SessionFunction};
 use crate::expr;
-use crate::session::activity;
 use crate::statement::names::{fold, parts};
 
 /// The view of all sessions.
 pub(crate) const ACTIVITY: &str = "pg_stat_activity";
+
+/// The columns of `pg_stat_activity`: those of PostgreSQL's that mean something here.
+pub(crate) const ACTIVITY_COLUMNS: [(&str, SqlType); 14] = [
+    ("datname", SqlType::Text),
+    ("pid", SqlType::Integer),
+    ("usename", SqlType::Text),
+    ("application_name", SqlType::Text),
+    ("client_addr", SqlType::Text),
+    ("client_port", SqlType::Integer),
+    ("backend_start", SqlType::TimestampTz),
+    ("xact_start", SqlType::TimestampTz),
+    ("query_start", SqlType::TimestampTz),
+    ("wait_event_type", SqlType::Text),
+    ("wait_event", SqlType::Text),
+    ("state", SqlType::Text),
+    ("query", SqlType::Text),
+    ("backend_type", SqlType::Text),
+];
 
 /// Left joins in one query; each doubles the code.
 const MOST_LEFT_JOINS: usize = 6;
@@ -239,8 +256,8 @@ impl Compiler<'_> {
 
     /// `pg_stat_activity`: arrays that the session fills when the statement starts, and a series that counts their elements.
     fn activity_item(&mut self, alias: Option<&TableAlias>, place: Place) -> Result<Item> {
-        let mut arrays = Vec::with_capacity(activity::COLUMNS.len());
-        for column in 0..activity::COLUMNS.len() {
+        let mut arrays = Vec::with_capacity(ACTIVITY_COLUMNS.len());
+        for column in 0..ACTIVITY_COLUMNS.len() {
             let into = self.binder.new_register()?;
             let function = SessionFunction::Activity(column);
             self.binder.session_calls.push(SessionCall { function, arguments: Vec::new(), into });
@@ -256,7 +273,7 @@ impl Compiler<'_> {
         };
         let relation = Relation {
             name: alias_name.unwrap_or_else(|| ACTIVITY.to_owned()),
-            columns: activity::COLUMNS
+            columns: ACTIVITY_COLUMNS
                 .iter()
                 .map(|(name, sql_type)| ((*name).to_owned(), *sql_type))
                 .collect(),

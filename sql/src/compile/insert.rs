@@ -20,13 +20,13 @@ use super::output::OutputColumn;
 use super::rows::Sink;
 use super::select::{BoundDistinct, BoundSelect, clause_around, described};
 use super::{CompiledQuery, Compiler};
+use crate::answer::ResultColumn;
 use crate::bind::aggregate::AggregateMode;
 use crate::bind::coerce::Context;
 use crate::bind::scope::{Relation, RelationKind, Scope};
 use crate::bind::{Binder, Bound, Class, Place};
 use crate::explain::PlanNode;
 use crate::plan::{RunPlan, Tag};
-use crate::session::ResultColumn;
 use crate::statement::names::fold;
 use crate::statement::query::{parse_expression, words_position};
 

@@ -6,8 +6,8 @@ use hyades_types::value::SqlType;
 use sqlparser::ast::{self, SelectItem, SelectItemQualifiedWildcardKind, TrimWhereField};
 
 use super::Compiler;
+use crate::answer::ResultColumn;
 use crate::bind::{Bound, Place, types};
-use crate::session::ResultColumn;
 use crate::statement::names::{fold, parts};
 
 /// A column of the answer.

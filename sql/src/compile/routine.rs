@@ -11,12 +11,11 @@ use hyades_types::value::SqlType;
 
 use super::utility::table_name;
 use super::{Compiler, unsupported};
+use crate::answer::{Response, ResultColumn};
 use crate::bind::routine::Chosen;
 use crate::bind::{Place, types};
 use crate::expr;
 use crate::plan::{Action, CallPlan, Plan, SchemaCommand};
-use crate::plpgsql;
-use crate::session::{Response, ResultColumn};
 use crate::statement::names::fold;
 use crate::statement::query::{self, parse_call, parse_expression};
 use crate::statement::routine::{CreateRoutine, DropRoutine, WrittenParameter, WrittenReturns};
@@ -37,9 +36,6 @@ impl Compiler<'_> {
                 return Err(Error::input(sqlstate::UNDEFINED_OBJECT, message));
             }
         }
-        // Whatever is wrong with the body is said now.
-        let when = plpgsql::routine::When::Created(create.body_offset);
-        plpgsql::routine::compile(&definition, self.binder.context.tables, when)?;
         let command = match create.kind {
             RoutineKind::Procedure => "CREATE PROCEDURE",
             RoutineKind::Function => "CREATE FUNCTION",
@@ -47,7 +43,11 @@ impl Compiler<'_> {
         let or_replace = create.or_replace;
         Ok(schema_plan(
             command,
-            SchemaCommand::CreateRoutine { definition: Box::new(definition), or_replace },
+            SchemaCommand::CreateRoutine {
+                definition: Box::new(definition),
+                body_offset: create.body_offset,
+                or_replace,
+            },
         ))
     }
 

@@ -14,9 +14,9 @@ use hyades_types::value::{SqlType, Value};
 use sqlparser::ast;
 
 use super::Compiler;
+use crate::bind::names::RecordState;
 use crate::bind::{Bound, Place};
 use crate::expr;
-use crate::plpgsql::names::RecordState;
 
 /// What a routine does with the rows of a query, said before the columns are known.
 #[derive(Clone, Debug)]

@@ -10,14 +10,14 @@ use sqlparser::ast::{
 
 use super::storage_parameter::check_storage_parameter;
 use super::{Compiler, unsupported};
+use crate::answer::Response;
 use crate::bind::aggregate::AggregateMode;
 use crate::bind::coerce::Context;
-use crate::bind::scope::DEFAULT_SCHEMA;
 use crate::bind::{Place, types};
 use crate::plan::{Action, Plan, SchemaCommand};
-use crate::session::Response;
 use crate::settings::Schema;
 use crate::statement::QualifiedName;
+use crate::statement::names::DEFAULT_SCHEMA;
 use crate::statement::names::{fold, parts};
 use crate::statement::query::{self, loose_default, words_position};
 

@@ -211,7 +211,7 @@ impl Compiler<'_> {
         let columns = types
             .iter()
             .enumerate()
-            .map(|(at, sql_type)| crate::session::ResultColumn {
+            .map(|(at, sql_type)| crate::answer::ResultColumn {
                 name: format!("column{}", at + 1),
                 sql_type: *sql_type,
                 source: None,

@@ -6,9 +6,9 @@ use hyades_types::value::SqlType;
 use sqlparser::ast::Expr as AstExpr;
 
 use super::Compiler;
+use crate::answer::{Response, ResultColumn};
 use crate::bind::types;
 use crate::plan::{Action, Plan, SettingsCommand, TransactionCommand};
-use crate::session::{Response, ResultColumn};
 use crate::settings::SearchPath;
 use crate::statement::{QualifiedName, Statement, query};
 

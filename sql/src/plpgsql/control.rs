@@ -6,9 +6,9 @@ use hyades_types::function::Function;
 use hyades_types::operator::BinaryOperator;
 use hyades_types::value::{SqlType, Value};
 
-use super::names::{RecordState, Scalar, Scope, Variable};
 use super::routine::{Around, Destination, Routine, kind_name};
 use super::tree::{Fragment, Path, Statement, StatementKind};
+use crate::bind::names::{RecordState, Scalar, Scope, Variable};
 use crate::bind::{Bound, Place};
 use crate::compile::rows::report;
 

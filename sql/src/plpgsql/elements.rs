@@ -9,8 +9,8 @@ use hyades_types::error::Result;
 use hyades_types::function::Function;
 use hyades_types::value::{SqlType, Value};
 
-use super::names::Scalar;
 use super::routine::Routine;
+use crate::bind::names::Scalar;
 
 impl Routine<'_> {
     /// A whole array that is to be assigned to this variable, its elements made to fit.

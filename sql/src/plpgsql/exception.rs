@@ -4,9 +4,9 @@ use hyades_engine::procedure::ir::{Condition, ErrorField, Expr, Instruction};
 use hyades_types::error::{Result, SqlState, sqlstate};
 use hyades_types::value::SqlType;
 
-use super::names::{Scalar, Scope, Variable};
 use super::routine::{Destination, Routine};
 use super::tree::{Block, Handler, Path};
+use crate::bind::names::{Scalar, Scope, Variable};
 
 impl<'a> Routine<'a> {
     /// The body of a block with handlers, and the handlers.

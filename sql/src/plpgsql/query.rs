@@ -11,9 +11,9 @@ use hyades_types::error::{Error, Result, sqlstate};
 use hyades_types::value::{SqlType, Value};
 use sqlparser::ast;
 
-use super::names::{Found, RecordState};
 use super::routine::{Destination, Routine};
 use super::tree::{Fragment, Into, Path, Statement};
+use crate::bind::names::{Found, RecordState};
 use crate::bind::variable::PendingSubquery;
 use crate::bind::{Bound, Place};
 use crate::compile::rows::{Nested, Sink, Then, Wanted, report};

@@ -12,16 +12,17 @@ use hyades_types::error::{Error, Result, SqlState, sqlstate};
 use hyades_types::value::{SqlType, Value};
 use sqlparser::ast;
 
-use super::names::{Found, Names, RecordState, Scalar, Scope, Variable};
 use super::parse;
 use super::tree::{Block, Declaration, DeclarationKind, Fragment, Path, Statement, StatementKind, Target};
 use crate::bind::aggregate::AggregateMode;
-use crate::bind::scope::{DEFAULT_SCHEMA, Scope as Relations};
+use crate::bind::names::{Found, Names, RecordState, Scalar, Scope, Variable};
+use crate::bind::scope::Scope as Relations;
 use crate::bind::{BindContext, Bound, Tables, types};
 use crate::compile::rows::report;
 use crate::compile::{Compiler, shifted};
 use crate::settings::SearchPath;
 use crate::statement::lexer::character_position;
+use crate::statement::names::DEFAULT_SCHEMA;
 use crate::statement::{query, split};
 
 thread_local! {

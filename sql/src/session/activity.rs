@@ -10,29 +10,12 @@ use std::sync::{Arc, OnceLock};
 use hyades_types::error::Result;
 use hyades_types::function::now_us;
 use hyades_types::guest::{Sessions, Stop, StopRequest};
-use hyades_types::value::{ArrayElement, SqlType, Value};
+use hyades_types::value::{ArrayElement, Value};
 use parking_lot::Mutex;
 
 use super::transaction::State;
 use super::{Prepared, Session};
-
-/// The columns of `pg_stat_activity`: those of PostgreSQL's that mean something here.
-pub(crate) const COLUMNS: [(&str, SqlType); 14] = [
-    ("datname", SqlType::Text),
-    ("pid", SqlType::Integer),
-    ("usename", SqlType::Text),
-    ("application_name", SqlType::Text),
-    ("client_addr", SqlType::Text),
-    ("client_port", SqlType::Integer),
-    ("backend_start", SqlType::TimestampTz),
-    ("xact_start", SqlType::TimestampTz),
-    ("query_start", SqlType::TimestampTz),
-    ("wait_event_type", SqlType::Text),
-    ("wait_event", SqlType::Text),
-    ("state", SqlType::Text),
-    ("query", SqlType::Text),
-    ("backend_type", SqlType::Text),
-];
+use crate::compile::from::ACTIVITY_COLUMNS;
 
 /// Who carries out what others want of a session, where a flag for its statement is not enough.
 pub trait Controller: Send + Sync {
@@ -141,8 +124,8 @@ impl Activity {
         }
     }
 
-    /// In the order of [`COLUMNS`].
-    fn row(&self) -> [Value; COLUMNS.len()] {
+    /// In the order of [`ACTIVITY_COLUMNS`].
+    fn row(&self) -> [Value; ACTIVITY_COLUMNS.len()] {
         let doing = self.doing.load(Ordering::Relaxed);
         let is = |wanted: Doing| doing == wanted as u8;
         let text = |text: &str| Value::text(text);
@@ -212,7 +195,7 @@ impl Activities {
 
     /// Each column's values, as an array.
     pub(super) fn columns(&self) -> Vec<Value> {
-        let mut columns: Vec<Vec<Value>> = vec![Vec::new(); COLUMNS.len()];
+        let mut columns: Vec<Vec<Value>> = vec![Vec::new(); ACTIVITY_COLUMNS.len()];
         for activity in self.all() {
             for (column, value) in columns.iter_mut().zip(activity.row()) {
                 column.push(value);
@@ -221,7 +204,7 @@ impl Activities {
         let element = |sql_type| ArrayElement::of(sql_type).unwrap_or(ArrayElement::Text);
         columns
             .into_iter()
-            .zip(COLUMNS)
+            .zip(ACTIVITY_COLUMNS)
             .map(|(values, (_, sql_type))| Value::array(element(sql_type), values))
             .collect()
     }

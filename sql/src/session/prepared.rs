@@ -19,7 +19,9 @@ use parking_lot::Mutex;
 use super::{Notice, Response, Session};
 use crate::bind::{BindContext, Tables};
 use crate::compile;
-use crate::plan::{Action, Plan};
+use crate::plan::{Action, Plan, SchemaCommand};
+use crate::plpgsql;
+use crate::plpgsql::routine::When;
 use crate::settings::SearchPath;
 
 /// Statements kept for texts that come again; all are forgotten when there are more.
@@ -174,8 +176,13 @@ impl Session {
             path: self.settings.search_path(),
         };
         let mut plan = compile::compile(sql, context, declared, truncated)?;
-        if let Action::Execute { name, .. } = &plan.action {
-            plan.response = self.named(name)?.response().clone();
+        match &plan.action {
+            Action::Execute { name, .. } => plan.response = self.named(name)?.response().clone(),
+            // Whatever is wrong with the body is said now.
+            Action::Schema(SchemaCommand::CreateRoutine { definition, body_offset, .. }) => {
+                plpgsql::routine::compile(definition, &tables, When::Created(*body_offset))?;
+            }
+            _ => {}
         }
         Ok(plan)
     }

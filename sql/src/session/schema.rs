@@ -90,7 +90,7 @@ impl Session {
                     None => Err(no_table(name)),
                 }
             }
-            SchemaCommand::CreateRoutine { definition, or_replace } => {
+            SchemaCommand::CreateRoutine { definition, or_replace, .. } => {
                 self.created_routine(definition, *or_replace)
             }
             SchemaCommand::DropRoutine { kind, if_exists, names } => {

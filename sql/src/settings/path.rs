@@ -5,7 +5,7 @@
 //!
 //! Reference: SplitIdentifierString of varlena.c, quote_identifier of ruleutils.c.
 
-use crate::bind::scope::{DEFAULT_SCHEMA, is_reserved};
+use crate::statement::names::DEFAULT_SCHEMA;
 
 /// What a path means here.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -96,13 +96,4 @@ fn quoted_name(quoted: &str) -> Option<(String, &str)> {
             None => return Some((name, behind)),
         }
     }
-}
-
-/// The name as it must be written to mean itself.
-pub(crate) fn quoted(name: &str) -> String {
-    let is_start = |character: char| character.is_ascii_lowercase() || character == '_';
-    let is_plain = name.starts_with(is_start)
-        && name.chars().all(|character| is_start(character) || character.is_ascii_digit())
-        && !is_reserved(name);
-    if is_plain { name.to_owned() } else { format!("\"{}\"", name.replace('"', "\"\"")) }
 }

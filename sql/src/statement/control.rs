@@ -7,8 +7,8 @@ use hyades_types::error::{Error, Result, sqlstate};
 use super::lexer::{
     Lexer, Token, TokenKind, character_position, identifier_value, string_value, syntax_error,
 };
+use super::names::quoted;
 use super::{QualifiedName, Statement};
-use crate::settings::quoted;
 
 /// What BEGIN and SET TRANSACTION may say. All isolation levels run as serializable; the level is kept for SHOW.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

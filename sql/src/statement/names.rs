@@ -3,6 +3,31 @@
 use hyades_types::error::{Error, Result, sqlstate};
 use sqlparser::ast::{self, FunctionArg, FunctionArgExpr, Ident, ObjectName, ObjectNamePart};
 
+/// The schema that unqualified names mean.
+pub(crate) const DEFAULT_SCHEMA: &str = "public";
+
+/// The words that PostgreSQL reserves.
+const RESERVED_WORDS: &str = "\
+    all analyse analyze and any array as asc asymmetric both case cast check collate column constraint \
+    create default deferrable desc distinct do else end except false fetch for foreign from grant group \
+    having in initially intersect into lateral leading limit not null offset on only or order placing \
+    primary references returning select some symmetric table then to trailing true union unique using \
+    variadic when where window with user";
+
+/// Whether PostgreSQL reserves the word, so that it names nothing without quotes.
+pub(crate) fn is_reserved(word: &str) -> bool {
+    RESERVED_WORDS.split_ascii_whitespace().any(|reserved| word.eq_ignore_ascii_case(reserved))
+}
+
+/// The name as it must be written to mean itself.
+pub(crate) fn quoted(name: &str) -> String {
+    let is_start = |character: char| character.is_ascii_lowercase() || character == '_';
+    let is_plain = name.starts_with(is_start)
+        && name.chars().all(|character| is_start(character) || character.is_ascii_digit())
+        && !is_reserved(name);
+    if is_plain { name.to_owned() } else { format!("\"{}\"", name.replace('"', "\"\"")) }
+}
+
 /// An identifier as it is stored.
 pub(crate) fn fold(ident: &Ident) -> String {
     if ident.quote_style.is_some() { ident.value.clone() } else { ident.value.to_ascii_lowercase() }

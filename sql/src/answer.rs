@@ -1,0 +1,64 @@
+//! What a client is told: columns, command tags, messages.
+
+use std::borrow::Cow;
+
+use hyades_types::value::SqlType;
+
+/// A column of a result.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ResultColumn {
+    pub name: String,
+    pub sql_type: SqlType,
+    /// Table id and 1-based attribute number of the column it is a plain copy of.
+    pub source: Option<(u32, i16)>,
+}
+
+/// What executing a statement will answer.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Response {
+    /// An empty statement.
+    Empty,
+    /// Only a command tag.
+    NoData,
+    Rows(Vec<ResultColumn>),
+    CopyIn {
+        columns: usize,
+    },
+    CopyOut {
+        columns: usize,
+    },
+}
+
+/// How a statement ended.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Completion {
+    /// The statement is done; this is its command tag (`UPDATE 1`); empty for an empty statement.
+    Tag(Cow<'static, str>),
+    /// Feed the data with [`Session::copy_feed`](crate::Session::copy_feed), then [`Session::copy_finish`](crate::Session::copy_finish).
+    CopyIn,
+}
+
+/// Of a session, as ReadyForQuery tells it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum TransactionStatus {
+    Idle,
+    InTransaction,
+    Failed,
+}
+
+/// A message beside the result.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Notice {
+    /// NOTICE, WARNING ...
+    pub severity: &'static str,
+    pub state: &'static str,
+    pub message: String,
+    pub detail: Option<String>,
+    pub hint: Option<String>,
+}
+
+impl Notice {
+    pub(crate) fn new(severity: &'static str, state: &'static str, message: impl Into<String>) -> Notice {
+        Notice { severity, state, message: message.into(), detail: None, hint: None }
+    }
+}
