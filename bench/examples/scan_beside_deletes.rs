@@ -2,9 +2,10 @@
 //!
 //! `cargo run --release -p hyades-bench --example scan_beside_deletes`
 //!
-//! Purging a deleted key makes the pages that scans have read of this index invalid (`storage::primary_index`), so a scanner may have to fetch
-//! its page again for every key that is purged meanwhile. Beside it, the same scan alone, and beside inserts that stay; all three
-//! take turns. An example and no test, because what it says depends on the machine.
+//! Purging a deleted key makes the pages that scans have read of this index invalid
+//! (`storage::primary_index`), so a scanner may have to fetch its page again for every key that is purged
+//! meanwhile. Beside it, the same scan alone, and beside inserts that stay; all three take turns. An example
+//! and no test, because what it says depends on the machine.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
@@ -29,7 +30,8 @@ enum Beside {
     Deletes,
 }
 
-/// Inserts rows far away from those that are scanned, and perhaps deletes them, until it is told to stop; how many of them.
+/// Inserts rows far away from those that are scanned, and perhaps deletes them, until it is told to stop; how
+/// many of them.
 fn disturb(database: &Database, beside: Beside, next: &AtomicI64, stop: &AtomicBool) -> Result<u64> {
     let mut connection = database.connect()?;
     let mut changed = 0;

@@ -1,7 +1,8 @@
 //! A bank: one table of accounts, and the procedures that fill it, move money and count it.
 //!
-//! The procedures are written in the IR directly, as the compiler of a stored procedure would write them. A transfer reads both
-//! rows for writing in the order of their keys, so two transfers never wait for each other in a circle.
+//! The procedures are written in the IR directly, as the compiler of a stored procedure would write them. A
+//! transfer reads both rows for writing in the order of their keys, so two transfers never wait for each
+//! other in a circle.
 
 use std::sync::Arc;
 

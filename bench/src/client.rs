@@ -1,4 +1,5 @@
-//! Runs whole procedures from a thread that may block, and keeps several unacknowledged transactions in flight.
+//! Runs whole procedures from a thread that may block, and keeps several unacknowledged transactions in
+//! flight.
 
 use std::collections::VecDeque;
 use std::sync::Arc;

@@ -68,7 +68,8 @@ pub struct BenchArguments {
     /// Threads that call procedures; connections with --connect.
     #[arg(long, default_value_t = 2, value_parser = clap::value_parser!(u64).range(1..=1024))]
     workers: u64,
-    /// Logs of taurus, each on a device of its own [default: 2; with --device hdd 8, as many as the paper's machine has disks].
+    /// Logs of taurus, each on a device of its own [default: 2; with --device hdd 8, as many as the paper's
+    /// machine has disks].
     #[arg(long, value_parser = clap::value_parser!(u16).range(1..=64))]
     logs: Option<u16>,
     #[arg(long, value_enum, default_value_t = DeviceKind::Real)]
@@ -115,24 +116,28 @@ pub struct BenchArguments {
     /// Threads that replay.
     #[arg(long, default_value_t = 0)]
     recovery_workers: usize,
-    /// A running server to drive instead, e.g. postgres://hyades@127.0.0.1:5433/hyades; it must not hold the workload's tables.
+    /// A running server to drive instead, e.g. postgres://hyades@127.0.0.1:5433/hyades; it must not hold the
+    /// workload's tables.
     #[arg(long, value_name = "URL", conflicts_with = "compare")]
     connect: Option<String>,
     /// With --connect: the tables and procedures are there already.
     #[arg(long, requires = "connect")]
     no_load: bool,
-    /// With --connect: run until the time is over or the server goes away, and write to this file what the clients know to have
-    /// happened, for --verify. Calls are made as fast as they are answered; there are no figures.
+    /// With --connect: run until the time is over or the server goes away, and write to this file what the
+    /// clients know to have happened, for --verify. Calls are made as fast as they are answered; there are no
+    /// figures.
     #[arg(long, value_name = "FILE", requires = "connect")]
     ledger: Option<PathBuf>,
-    /// With --connect: run nothing; check the workload's conditions, and that everything acknowledged in this ledger is there and
-    /// nothing that nobody asked for. The ledger is then made ready for the next run.
+    /// With --connect: run nothing; check the workload's conditions, and that everything acknowledged in this
+    /// ledger is there and nothing that nobody asked for. The ledger is then made ready for the next run.
     #[arg(long, value_name = "FILE", requires = "connect", conflicts_with = "ledger")]
     verify: Option<PathBuf>,
-    /// How often the logs are recovered after the crash, for a spread. A throttled device is read the first time only.
+    /// How often the logs are recovered after the crash, for a spread. A throttled device is read the first
+    /// time only.
     #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u64).range(1..=100))]
     recoveries: u64,
-    /// Memory to take from the operating system beforehand; what a workload adds is then not measured with the faults of fresh pages.
+    /// Memory to take from the operating system beforehand; what a workload adds is then not measured with
+    /// the faults of fresh pages.
     #[arg(long, value_name = "MIB", default_value_t = 0)]
     pub reserve_memory_mib: usize,
     /// Do not crash and recover at the end.
@@ -140,13 +145,15 @@ pub struct BenchArguments {
     no_crash: bool,
     #[arg(long, default_value_t = 1)]
     seed: u64,
-    /// Where the database is created and removed again (device real) [default: the system's temporary directory].
+    /// Where the database is created and removed again (device real) [default: the system's temporary
+    /// directory].
     #[arg(long)]
     directory: Option<PathBuf>,
     /// Print JSON.
     #[arg(long)]
     json: bool,
-    /// Write a page with plots and all figures to this file [default: hyades-bench.html in the working directory].
+    /// Write a page with plots and all figures to this file [default: hyades-bench.html in the working
+    /// directory].
     #[arg(long, value_name = "FILE", num_args = 0..=1, default_missing_value = "hyades-bench.html")]
     report: Option<PathBuf>,
 }
@@ -204,7 +211,8 @@ impl BenchArguments {
         }
     }
 
-    /// What to compare; a durable protocol without a word on logging stands for both kinds unless --logging says which.
+    /// What to compare; a durable protocol without a word on logging stands for both kinds unless --logging
+    /// says which.
     fn variants(&self) -> Result<Vec<Variant>> {
         let mut variants = Vec::new();
         for name in &self.compare {

@@ -1,7 +1,8 @@
-//! Several variants in one run: measured in turns, so that a slow minute of the machine hits all, and compared by the ratios of
-//! neighbouring measurements.
+//! Several variants in one run: measured in turns, so that a slow minute of the machine hits all, and
+//! compared by the ratios of neighbouring measurements.
 //!
-//! All databases are open during all rounds, so they share memory and caches alike; a round begins with another variant each time.
+//! All databases are open during all rounds, so they share memory and caches alike; a round begins with
+//! another variant each time.
 
 use std::fmt::Write;
 use std::time::Duration;
@@ -185,7 +186,8 @@ struct Pair {
     is_recovery: bool,
 }
 
-/// Everything over the first variant; then what command logging and parallel logs bring, with the paper's ratios beside.
+/// Everything over the first variant; then what command logging and parallel logs bring, with the paper's
+/// ratios beside.
 fn ratios(workload: &str, measured: &[Measured]) -> Vec<Ratio> {
     let mut pairs = Vec::new();
     if let Some((first, others)) = measured.split_first() {

@@ -1,8 +1,9 @@
 //! What one call costs: the same calls again and again in one session, without logging and without company.
 //!
-//! The arguments are made before, so that what is counted between two points is the database's alone: preparing the frame, running the
-//! procedure, locking, committing. `bench/tests/cost.rs` counts allocations and holds them to ceilings; `cargo xtask cost` counts
-//! instructions (callgrind) through `bench/examples/cost.rs`.
+//! The arguments are made before, so that what is counted between two points is the database's alone:
+//! preparing the frame, running the procedure, locking, committing. `bench/tests/cost.rs` counts allocations
+//! and holds them to ceilings; `cargo xtask cost` counts instructions (callgrind) through
+//! `bench/examples/cost.rs`.
 
 use std::path::PathBuf;
 use std::sync::Arc;

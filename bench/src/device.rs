@@ -1,8 +1,9 @@
 //! Simulated devices: what stands between the engine and its files while it is measured.
 //!
-//! A [`Machine`] holds the files of one database and hands out [`Disk`]s on them. Each of these can lose its power ([`Machine::crash`]):
-//! from then on nothing that is written through it reaches a file, whatever the engine above still tries, and its lock is free. That
-//! is how a benchmark crashes a database inside its own process: no shutdown path has any effect.
+//! A [`Machine`] holds the files of one database and hands out [`Disk`]s on them. Each of these can lose its
+//! power ([`Machine::crash`]): from then on nothing that is written through it reaches a file, whatever the
+//! engine above still tries, and its lock is free. That is how a benchmark crashes a database inside its own
+//! process: no shutdown path has any effect.
 //!
 //! | kind | files | bandwidth for each log directory | latency of a durable write | at once |
 //! |---|---|---|---|---|
@@ -12,15 +13,16 @@
 //! | sata | in memory | 500 MB/s, scaled | 100 us | 32 |
 //! | nvme | in memory | 2 GB/s, scaled | 20 us | 64 |
 //!
-//! *Scaled*: times workers / 80, so that bandwidth for each second of processor time is that of the machine in the paper, which had 80
-//! workers (at 2 workers, eight hard disks of 160 MB/s give 32 MB/s together). Latencies are not scaled. Waiting sleeps, it never
-//! spins: the processor belongs to the workers. A sleep that lasts too long is made up for by a token bucket of a few milliseconds; the
-//! latency of one write is then longer than the device's, never shorter.
+//! *Scaled*: times workers / 80, so that bandwidth for each second of processor time is that of the machine
+//! in the paper, which had 80 workers (at 2 workers, eight hard disks of 160 MB/s give 32 MB/s together).
+//! Latencies are not scaled. Waiting sleeps, it never spins: the processor belongs to the workers. A sleep
+//! that lasts too long is made up for by a token bucket of a few milliseconds; the latency of one write is
+//! then longer than the device's, never shorter.
 //!
-//! Charged are durable writes and, once for each stretch of a file after a start, reads of segment files (what was read stays in the
-//! operating system's cache), while the throttle is on. Preparing a segment with zeroes is not: a device
-//! that is throttled would pay for every byte twice, and how zeroes are made (fallocate, discard, recycling) is the file
-//! system's business.
+//! Charged are durable writes and, once for each stretch of a file after a start, reads of segment files
+//! (what was read stays in the operating system's cache), while the throttle is on. Preparing a segment with
+//! zeroes is not: a device that is throttled would pay for every byte twice, and how zeroes are made
+//! (fallocate, discard, recycling) is the file system's business.
 
 mod throttle;
 
@@ -193,7 +195,8 @@ impl Machine {
         }
     }
 
-    /// Takes the power from all disks handed out so far. What had been written stays, as after the death of a process.
+    /// Takes the power from all disks handed out so far. What had been written stays, as after the death of a
+    /// process.
     pub fn crash(&self) {
         let power = std::mem::take(&mut *self.power.lock());
         *power.is_off.write() = true;

@@ -1,9 +1,11 @@
-//! Workers: each calls procedures as fast as it can and keeps so many precommitted transactions waiting for durability.
+//! Workers: each calls procedures as fast as it can and keeps so many precommitted transactions waiting for
+//! durability.
 //!
-//! A transaction counts when it is durable, and the clock stops when the last worker has drained. Latency is from the call to the moment
-//! the worker sees that its answer may go out, measured for one transaction in eight; a worker looks whenever it finishes a
-//! transaction, and in between when its pipeline is full. With a pipeline the latency is mostly that of the queue: a client that waits
-//! for each answer (`--in-flight 1`) sees the device's.
+//! A transaction counts when it is durable, and the clock stops when the last worker has drained. Latency is
+//! from the call to the moment the worker sees that its answer may go out, measured for one transaction in
+//! eight; a worker looks whenever it finishes a transaction, and in between when its pipeline is full. With a
+//! pipeline the latency is mostly that of the queue: a client that waits for each answer (`--in-flight 1`)
+//! sees the device's.
 
 use std::collections::VecDeque;
 use std::sync::Barrier;

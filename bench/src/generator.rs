@@ -36,10 +36,11 @@ pub fn text(random: &mut SmallRng, shortest: usize, longest: usize) -> String {
     text
 }
 
-/// Zipf over 0..count: rank r has a weight of 1 / (r + 1)^theta; theta 0 is uniform. Ranks are scattered over the keys, so that
-/// popular keys are no neighbours.
+/// Zipf over 0..count: rank r has a weight of 1 / (r + 1)^theta; theta 0 is uniform. Ranks are scattered over
+/// the keys, so that popular keys are no neighbours.
 ///
-/// The inverse of the distribution function is tabulated: a draw is a binary search over what 2^16 steps leave open.
+/// The inverse of the distribution function is tabulated: a draw is a binary search over what 2^16 steps
+/// leave open.
 #[derive(Clone, Debug)]
 pub struct Zipf {
     /// The share of all ranks up to this one.

@@ -1,10 +1,11 @@
 //! One database of one variant: opened, loaded, measured as often as asked, crashed, recovered, compared.
 //!
-//! The load is an incarnation of its own: after it the database is closed and opened again. Incarnations are replayed one after the
-//! other, so the recovery of what was measured can be told from that of the load. A protocol without logs keeps its first run.
+//! The load is an incarnation of its own: after it the database is closed and opened again. Incarnations are
+//! replayed one after the other, so the recovery of what was measured can be told from that of the load. A
+//! protocol without logs keeps its first run.
 //!
-//! The crash takes the power from the simulated machine ([`crate::device`]): the engine's own shutdown, which happens when its last
-//! user lets go of it, reaches no file.
+//! The crash takes the power from the simulated machine ([`crate::device`]): the engine's own shutdown, which
+//! happens when its last user lets go of it, reaches no file.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -253,7 +254,8 @@ impl Instance {
         Ok(figures(workload, &driven, self.machine.written().since(before)))
     }
 
-    /// A session writes to one log. So that all logs are used, a worker has several sessions where there are more logs than workers.
+    /// A session writes to one log. So that all logs are used, a worker has several sessions where there are
+    /// more logs than workers.
     fn sessions_of_a_worker(&self) -> usize {
         match self.variant.protocol {
             ProtocolKind::Taurus => self.setting.logs.div_ceil(self.setting.workers as usize),
@@ -369,7 +371,8 @@ impl Caller for InTurn {
     }
 }
 
-/// On a slow device a large buffer would be all that is measured: it holds at most a quarter of a second's bandwidth.
+/// On a slow device a large buffer would be all that is measured: it holds at most a quarter of a second's
+/// bandwidth.
 fn buffer_bytes(setting: &Setting) -> usize {
     const LARGEST: usize = 16 << 20;
     match setting.device.bandwidth(setting.workers) {

@@ -1,11 +1,12 @@
 //! What clients know, for tests that kill a server: which calls were acknowledged, and which got no answer.
 //!
-//! A call that can be traced ([`crate::workload::Trace`]) leaves one row in the database, whose numbers are made of its arguments. With B the rows
-//! before the run, A the acknowledged calls and U those without an answer, each as a multiset, the rows afterwards must satisfy
-//! B + A <= rows <= B + A + U: everything acknowledged is there, and nothing that nobody asked for.
+//! A call that can be traced ([`crate::workload::Trace`]) leaves one row in the database, whose numbers are
+//! made of its arguments. With B the rows before the run, A the acknowledged calls and U those without an
+//! answer, each as a multiset, the rows afterwards must satisfy B + A <= rows <= B + A + U: everything
+//! acknowledged is there, and nothing that nobody asked for.
 //!
-//! The file is written when the clients have noticed that the server is gone. [`verify`] makes what it found the B of the next run: what
-//! a recovery has shown must stay.
+//! The file is written when the clients have noticed that the server is gone. [`verify`] makes what it found
+//! the B of the next run: what a recovery has shown must stay.
 
 use std::collections::HashMap;
 use std::path::Path;
@@ -170,7 +171,8 @@ fn is_server_gone(error: &anyhow::Error) -> bool {
     cause.is_some_and(|error| error.code().is_none_or(|code| code.code().starts_with("57P")))
 }
 
-/// Compares a database with a ledger and with the workload's conditions; the ledger then begins with what was found.
+/// Compares a database with a ledger and with the workload's conditions; the ledger then begins with what was
+/// found.
 ///
 /// # Errors
 /// What is missing, or there and should not be, or which condition does not hold.

@@ -1,15 +1,17 @@
 //! The benchmarks of Hyades: workloads, what they run on, and what is reported (docs/benchmarks.md).
 //!
-//! Reading order: [`workload`] (what is run), [`target`] (a database in this process or a server), [`device`] (simulated disks),
-//! [`drive`] (workers with unacknowledged transactions in flight), [`instance`] (open, load, measure, crash, recover), [`command`]
-//! (`hyades bench`), [`ledger`] (what
-//! clients know, for tests that kill the server), [`compare`] (several variants in one run), [`report`] (the page of a report).
+//! Reading order: [`workload`] (what is run), [`target`] (a database in this process or a server), [`device`]
+//! (simulated disks), [`drive`] (workers with unacknowledged transactions in flight), [`instance`] (open,
+//! load, measure, crash, recover), [`command`] (`hyades bench`), [`ledger`] (what clients know, for tests
+//! that kill the server), [`compare`] (several variants in one run), [`report`] (the page of a report).
 //!
-//! The older measurement without SQL stands beside it: [`accounts`] (a table and procedures in the IR), [`client`], [`transfer`] and
-//! [`replay`], behind the small binary `hyades-bench` that `cargo xtask bench` calls.
+//! The older measurement without SQL stands beside it: [`accounts`] (a table and procedures in the IR),
+//! [`client`], [`transfer`] and [`replay`], behind the small binary `hyades-bench` that `cargo xtask bench`
+//! calls.
 //!
-//! What counts (docs/testing.md): a transaction counts when it is durable; every worker drains before its clock stops; what the
-//! database holds is checked afterwards, so a run that lost an update is no measurement.
+//! What counts (docs/testing.md): a transaction counts when it is durable; every worker drains before its
+//! clock stops; what the database holds is checked afterwards, so a run that lost an update is no
+//! measurement.
 
 pub mod accounts;
 pub mod client;

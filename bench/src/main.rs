@@ -1,6 +1,7 @@
 //! `hyades-bench`: one measurement per call, printed as a sentence or as one line of JSON.
 //!
-//! A process for each measurement, so that no run inherits another one's memory. `cargo xtask bench` calls it and draws conclusions.
+//! A process for each measurement, so that no run inherits another one's memory. `cargo xtask bench` calls it
+//! and draws conclusions.
 
 use std::path::PathBuf;
 use std::process::ExitCode;

@@ -1,6 +1,8 @@
-//! `--report FILE`: one page that needs nothing but itself, with plots as SVG and every figure it was made from.
+//! `--report FILE`: one page that needs nothing but itself, with plots as SVG and every figure it was made
+//! from.
 //!
-//! Colours follow the reader's light or dark setting. Plots are drawn here, by hand: bars and a curve of latencies are all there is.
+//! Colours follow the reader's light or dark setting. Plots are drawn here, by hand: bars and a curve of
+//! latencies are all there is.
 
 mod plot;
 

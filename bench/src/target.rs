@@ -53,7 +53,8 @@ pub enum Parameter {
 pub trait Connection {
     /// Runs statements that return nothing, one after the other.
     fn script(&mut self, sql: &str) -> Result<()>;
-    /// COPY into a table, in one transaction: `next` appends a line to the chunk or answers that there are no more.
+    /// COPY into a table, in one transaction: `next` appends a line to the chunk or answers that there are no
+    /// more.
     fn copy(&mut self, table: &str, next: &mut dyn FnMut(&mut String) -> bool) -> Result<()>;
     /// The rows of a query, each column a whole number.
     fn numbers(&mut self, sql: &str) -> Result<Vec<Vec<i64>>>;

@@ -43,7 +43,8 @@ impl Outcome {
     }
 }
 
-/// Runs `workers` threads to the end, all started at once; each run of the same seed asks for the same transfers.
+/// Runs `workers` threads to the end, all started at once; each run of the same seed asks for the same
+/// transfers.
 pub fn run(
     engine: &Arc<dyn Engine>,
     accounts: u64,

@@ -1,7 +1,9 @@
-//! What is run: tables and procedures in SQL (`bench/workloads/*.sql`), rows to begin with, and an endless stream of calls.
+//! What is run: tables and procedures in SQL (`bench/workloads/*.sql`), rows to begin with, and an endless
+//! stream of calls.
 //!
-//! A workload knows nothing of how it is reached: it is loaded and checked through a [`Connection`], its calls are made by a
-//! [`crate::target::Caller`], and both exist for a database in this process and for a server that speaks PostgreSQL's protocol.
+//! A workload knows nothing of how it is reached: it is loaded and checked through a [`Connection`], its
+//! calls are made by a [`crate::target::Caller`], and both exist for a database in this process and for a
+//! server that speaks PostgreSQL's protocol.
 
 pub mod bank;
 pub mod smallbank;

@@ -1,7 +1,7 @@
 //! Allocations of a call, counted: the same calls allocate the same, so a ceiling is a gate.
 //!
-//! The ceilings are what there is now; a change that allocates less lowers them. Of the fifteen of a New-Order, thirteen are the rows that
-//! it inserts.
+//! The ceilings are what there is now; a change that allocates less lowers them. Of the fifteen of a
+//! New-Order, thirteen are the rows that it inserts.
 
 // An allocator cannot be written otherwise.
 #![allow(unsafe_code)]

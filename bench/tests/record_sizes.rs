@@ -1,7 +1,7 @@
 //! How large the log records of TPC-C's calls are, and that they are replayed to the state that was there.
 //!
-//! All numbers of the items are the specification's, because they are most of the record of a New-Order; the rest of the population is
-//! small.
+//! All numbers of the items are the specification's, because they are most of the record of a New-Order; the
+//! rest of the population is small.
 
 use std::path::PathBuf;
 use std::time::Duration;

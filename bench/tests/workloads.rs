@@ -1,5 +1,5 @@
-//! Every workload, small: loaded, run, checked, crashed, recovered, under every protocol and logging; and that the checks of TPC-C find
-//! what they are there to find.
+//! Every workload, small: loaded, run, checked, crashed, recovered, under every protocol and logging; and
+//! that the checks of TPC-C find what they are there to find.
 
 use std::path::PathBuf;
 use std::time::Duration;

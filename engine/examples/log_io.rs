@@ -1,9 +1,10 @@
 //! Measures what a durable write costs on this machine, and what the logs make of it.
 //!
-//! `cargo run --release -p hyades-engine --example log_io -- device DIRECTORY` times single durable writes, one method
-//! after the other; `... -- logs DIRECTORY` appends transactions through the protocols until they are durable;
-//! `... -- alone DIRECTORY` lets one client wait for each of its commits; `... -- vectors` times the element-wise maximum. Run it on an otherwise idle machine or under `chrt -r 10`, and say
-//! which. Figures: docs/decisions/2026-11-21-log-io.md.
+//! `cargo run --release -p hyades-engine --example log_io -- device DIRECTORY` times single durable writes,
+//! one method after the other; `... -- logs DIRECTORY` appends transactions through the protocols until they
+//! are durable; `... -- alone DIRECTORY` lets one client wait for each of its commits; `... -- vectors` times
+//! the element-wise maximum. Run it on an otherwise idle machine or under `chrt -r 10`, and say which.
+//! Figures: docs/decisions/2026-11-21-log-io.md.
 
 use std::collections::VecDeque;
 use std::fs::{File, OpenOptions};
@@ -138,8 +139,8 @@ fn measure_logs(directory: &Path) -> hyades_types::Result<()> {
     Ok(())
 }
 
-/// Two workers append transfers of two private tuples as fast as the buffers take them; the clock stops when all are
-/// durable.
+/// Two workers append transfers of two private tuples as fast as the buffers take them; the clock stops when
+/// all are durable.
 fn drive<P: Protocol>(name: &str, logs: Arc<Logs>, protocol: P) -> hyades_types::Result<()> {
     let done = AtomicU64::new(0);
     let start = Instant::now();

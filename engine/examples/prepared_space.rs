@@ -1,8 +1,10 @@
-//! What a durable write of 4 KiB costs into space that was prepared in different ways, and while the next segment is prepared.
+//! What a durable write of 4 KiB costs into space that was prepared in different ways, and while the next
+//! segment is prepared.
 //!
-//! `cargo run -p hyades-engine --example prepared_space -- DIRECTORY [ROUNDS]`. The ways take turns within a round, so that other
-//! load on the machine meets all of them alike; printed are the medians over the rounds of each round's median and 99th
-//! percentile, with the smallest and largest. Figures: docs/decisions/2026-11-22-prepared-segments.md.
+//! `cargo run -p hyades-engine --example prepared_space -- DIRECTORY [ROUNDS]`. The ways take turns within a
+//! round, so that other load on the machine meets all of them alike; printed are the medians over the rounds
+//! of each round's median and 99th percentile, with the smallest and largest. Figures:
+//! docs/decisions/2026-11-22-prepared-segments.md.
 
 use std::fs::{File, OpenOptions};
 use std::io;

@@ -1,8 +1,11 @@
-//! How fast transfers over two logs are replayed: by one worker, by several, and by as many as the contention allows.
+//! How fast transfers over two logs are replayed: by one worker, by several, and by as many as the contention
+//! allows.
 //!
 //! `cargo run --release -p hyades-engine --example replay_speed`
 //!
-//! A million transfers are written by hand to a simulated disk, over many accounts and over few, and recovered from there; every replay must end in the same state. An example and no test, because what it says depends on the machine.
+//! A million transfers are written by hand to a simulated disk, over many accounts and over few, and
+//! recovered from there; every replay must end in the same state. An example and no test, because what it
+//! says depends on the machine.
 
 use std::sync::Arc;
 
@@ -18,7 +21,8 @@ static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 const ACCOUNTS: u64 = 1_000_000;
 const TRANSFERS: u64 = 1_000_000;
-/// A block is written, and an anchor follows, after so many transfers of one log: what a log collects during one sync.
+/// A block is written, and an anchor follows, after so many transfers of one log: what a log collects during
+/// one sync.
 const GROUP: u64 = 500;
 
 /// A generator good enough to scatter keys (SplitMix64).
@@ -34,7 +38,8 @@ impl Random {
     }
 }
 
-/// Transfers over two logs, with the dependencies that two-phase locking would find: the last writers of both accounts.
+/// Transfers over two logs, with the dependencies that two-phase locking would find: the last writers of both
+/// accounts.
 fn write_transfers(hot_accounts: u64) -> HandWritten {
     let disk = SimulatedDisk::new(1);
     let (mut written, _) = HandWritten::open(&disk, ProtocolKind::Taurus, 2).expect("an empty disk");

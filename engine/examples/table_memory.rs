@@ -1,7 +1,9 @@
-//! Measures what a million rows of pgbench_accounts cost: resident bytes per row, and the latency of the index on one thread in
-//! thread CPU time, so that other programs disturb little. The filler is full; pgbench's own is blank and costs nothing.
+//! Measures what a million rows of pgbench_accounts cost: resident bytes per row, and the latency of the
+//! index on one thread in thread CPU time, so that other programs disturb little. The filler is full;
+//! pgbench's own is blank and costs nothing.
 //!
-//! `cargo run --release -p hyades-engine --example table_memory [rows]`. Linux only (reads `/proc/self/statm`).
+//! `cargo run --release -p hyades-engine --example table_memory [rows]`. Linux only (reads
+//! `/proc/self/statm`).
 
 use std::error::Error;
 use std::fs;

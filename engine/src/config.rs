@@ -61,8 +61,8 @@ pub struct Config {
     pub segment_bytes: u64,
     /// Size of one log's buffer in memory, a power of two.
     pub log_buffer_bytes: usize,
-    /// While a worker's own log has fewer bytes than this to write, the worker appends to the first log of which that is true, so
-    /// that few transactions share a block. 0: always to its own log.
+    /// While a worker's own log has fewer bytes than this to write, the worker appends to the first log of
+    /// which that is true, so that few transactions share a block. 0: always to its own log.
     pub shared_block_bytes: u64,
     /// After so many row locks of one table a transaction tries to lock the table instead.
     pub row_locks_before_table: u32,
@@ -73,13 +73,16 @@ pub struct Config {
     pub memory: Limits,
     /// The only door to files.
     pub disk: Arc<dyn Disk>,
-    /// Called when the database is poisoned, with the reason, by the thread that found it: before anybody who waits learns it.
+    /// Called when the database is poisoned, with the reason, by the thread that found it: before anybody who
+    /// waits learns it.
     pub on_failure: Option<OnFailure>,
     /// Called now and then during recovery.
     pub on_recovery_progress: Option<OnRecoveryProgress>,
-    /// For tests of recovery: a logged call is followed by its after-images, which nothing but `replay_images` reads.
+    /// For tests of recovery: a logged call is followed by its after-images, which nothing but
+    /// `replay_images` reads.
     pub command_images: bool,
-    /// For tests of recovery: where a logged call is followed by its after-images, these are replayed and the call is not run.
+    /// For tests of recovery: where a logged call is followed by its after-images, these are replayed and the
+    /// call is not run.
     pub replay_images: bool,
 }
 

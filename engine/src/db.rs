@@ -1,8 +1,10 @@
-//! The engine as everything above it sees it: [`Engine`] and [`Worker`], object-safe, and [`open`], the only list of protocols.
+//! The engine as everything above it sees it: [`Engine`] and [`Worker`], object-safe, and [`open`], the only
+//! list of protocols.
 //!
-//! A [`Worker`] drives one transaction at a time through its life: it runs procedures in it, appends its log record, releases its
-//! locks (precommitted), and hands out the [`Durability`] that the answer must wait for. What is generic over the protocol ends
-//! in this file; each call of a worker is one virtual call, and nothing virtual happens per row.
+//! A [`Worker`] drives one transaction at a time through its life: it runs procedures in it, appends its log
+//! record, releases its locks (precommitted), and hands out the [`Durability`] that the answer must wait for.
+//! What is generic over the protocol ends in this file; each call of a worker is one virtual call, and
+//! nothing virtual happens per row.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -66,14 +68,16 @@ pub trait Engine: Send + Sync {
     fn tables(&self) -> Vec<Arc<Table>>;
     /// All committed routines, by name.
     fn routines(&self) -> Vec<Arc<Routine>>;
-    /// Writes out and syncs what is buffered, stops the loggers. Transactions that try to commit afterwards fail.
+    /// Writes out and syncs what is buffered, stops the loggers. Transactions that try to commit afterwards
+    /// fail.
     fn shutdown(&self) -> Result<()>;
     /// What recovery found when the database was opened.
     fn recovery_report(&self) -> &RecoveryReport;
-    /// Adds to what an answer waits for what must be durable before anybody is told what names mean: looking one up takes no lock, so
-    /// whoever does asks afterwards (pitfall 7).
+    /// Adds to what an answer waits for what must be durable before anybody is told what names mean: looking
+    /// one up takes no lock, so whoever does asks afterwards (pitfall 7).
     fn wait_for_names(&self, answer: &mut Durability);
-    /// Keys whose row is gone and that have not left their index yet: its absence must still be seen, or nobody has come to it.
+    /// Keys whose row is gone and that have not left their index yet: its absence must still be seen, or
+    /// nobody has come to it.
     fn tombstones(&self) -> usize;
     /// How much memory the database was given.
     fn memory_limits(&self) -> Limits;
@@ -86,9 +90,10 @@ pub trait Worker: Send {
     fn in_transaction(&self) -> bool;
     /// How a call of this routine would be logged if it were a transaction of its own.
     fn logging_choice(&self, routine: &Routine, logging: Logging) -> LoggingChoice;
-    /// Declares that the transaction just begun will be one run of the routine's procedure ([`Worker::procedure`]) with these arguments in its
-    /// first registers, in this environment, and commit; so it may be logged as that call. If something else happens in the
-    /// transaction, it is logged as data after all. May give the environment another random state.
+    /// Declares that the transaction just begun will be one run of the routine's procedure
+    /// ([`Worker::procedure`]) with these arguments in its first registers, in this environment, and commit;
+    /// so it may be logged as that call. If something else happens in the transaction, it is logged as data
+    /// after all. May give the environment another random state.
     fn begin_call(
         &mut self,
         routine: &Routine,
@@ -97,8 +102,8 @@ pub trait Worker: Send {
         environment: &Environment,
         logging: Logging,
     ) -> LoggingChoice;
-    /// Runs the frame's procedure from where it stands until it returns. Emitted rows go to `sink`, which must not wait
-    /// for a client: locks are held.
+    /// Runs the frame's procedure from where it stands until it returns. Emitted rows go to `sink`, which
+    /// must not wait for a client: locks are held.
     fn run(&mut self, frame: &mut Frame, environment: &mut Environment, sink: &mut dyn RowSink) -> Flow<()>;
     /// Changes the schema inside the transaction.
     fn change_catalog(&mut self, change: CatalogChange) -> Flow<()>;
@@ -123,25 +128,27 @@ pub trait Worker: Send {
     /// A routine id never used before, for [`CatalogChange::CreateRoutine`].
     fn new_routine_id(&self) -> RoutineId;
     fn savepoint(&mut self) -> Savepoint;
-    /// Undoes everything since the savepoint; locks are kept. Also withdraws a pending wait. An error answer may go out when the
-    /// returned handle is durable (pitfall 7): it tells of what the transaction has seen.
+    /// Undoes everything since the savepoint; locks are kept. Also withdraws a pending wait. An error answer
+    /// may go out when the returned handle is durable (pitfall 7): it tells of what the transaction has seen.
     fn rollback_to(&mut self, savepoint: Savepoint) -> Durability;
 
-    /// Whether a commit would keep the thread for far less than a quantum, so that nobody need be its guest for it. It never asks for
-    /// memory.
+    /// Whether a commit would keep the thread for far less than a quantum, so that nobody need be its guest
+    /// for it. It never asks for memory.
     fn commits_soon(&self) -> bool {
         false
     }
-    /// Precommits: appends the log record and releases the locks. The answer may go out when the returned handle is durable.
-    /// On `Failed` the transaction is still open and must be rolled back.
+    /// Precommits: appends the log record and releases the locks. The answer may go out when the returned
+    /// handle is durable. On `Failed` the transaction is still open and must be rolled back.
     fn commit(&mut self) -> Flow<Durability>;
-    /// Undoes everything. Also withdraws a pending wait. The answer may go out when the returned handle is durable (pitfall 7).
+    /// Undoes everything. Also withdraws a pending wait. The answer may go out when the returned handle is
+    /// durable (pitfall 7).
     fn rollback(&mut self) -> Durability;
 }
 
-/// Opens or creates the database in `config.data_directory`: recovers what its logs hold, begins a new incarnation, and starts the
-/// protocol. Nothing is written before everything that is there has been understood. Without a compiler, which the SQL front end gives,
-/// no routine can be run, nor a logged call replayed.
+/// Opens or creates the database in `config.data_directory`: recovers what its logs hold, begins a new
+/// incarnation, and starts the protocol. Nothing is written before everything that is there has been
+/// understood. Without a compiler, which the SQL front end gives, no routine can be run, nor a logged call
+/// replayed.
 pub fn open(config: Config, compiler: Option<Arc<dyn RoutineCompiler>>) -> Result<Arc<dyn Engine>> {
     check(&config)?;
     check_configuration(&config)?;
@@ -213,7 +220,8 @@ struct Janitor {
     thread: JoinHandle<()>,
 }
 
-/// Pause of the janitor when it has nothing to do; while it can do nothing each pause is twice as long as the one before,
+/// Pause of the janitor when it has nothing to do; while it can do nothing each pause is twice as long as the
+/// one before,
 const JANITOR_PAUSE: Duration = Duration::from_millis(20);
 /// up to this.
 const JANITOR_LONGEST_PAUSE: Duration = Duration::from_secs(1);
@@ -362,7 +370,8 @@ struct DatabaseWorker<P: Protocol, T: Transaction<P>> {
 }
 
 impl<P: Protocol, T: Transaction<P>> DatabaseWorker<P, T> {
-    /// A COMMIT that has to wait is not asked for again: what the transaction commits instead, if anything, is appended from its beginning.
+    /// A COMMIT that has to wait is not asked for again: what the transaction commits instead, if anything,
+    /// is appended from its beginning.
     fn give_up_commit(&mut self) {
         if !mutant::is_active(Mutant::FragmentsOfAnother) {
             self.append.reset();
@@ -374,8 +383,9 @@ impl<P: Protocol, T: Transaction<P>> DatabaseWorker<P, T> {
         self.transaction.log_as_data();
     }
 
-    /// Offers the processor to the loggers now and then, when they are behind: where every processor has a busy worker, they would
-    /// otherwise get their turn by time slices, of 100 ms under real-time scheduling. Locks keep traces for as long as that.
+    /// Offers the processor to the loggers now and then, when they are behind: where every processor has a
+    /// busy worker, they would otherwise get their turn by time slices, of 100 ms under real-time scheduling.
+    /// Locks keep traces for as long as that.
     fn give_way(&mut self) {
         if let Some(filled) = self.protocol.backlog(self.number)
             && filled.0 - self.gave_way_at.0 >= BACKLOG_BYTES

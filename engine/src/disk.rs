@@ -1,12 +1,12 @@
 //! The only door to files, so that a simulator can lose, tear, delay or fail every byte.
 //!
-//! Assumptions about the media: a sector of [`SECTOR_BYTES`] is the unit of tearing; a write that has not been
-//! followed by a successful sync (or was not made with [`File::write_durable`]) may be lost, kept, or kept in part, in any order; a
-//! rename is atomic, and durable after [`Disk::sync_directory`]. A failed sync means that the state of the file
-//! is unknown: it is never retried (pitfall 9).
+//! Assumptions about the media: a sector of [`SECTOR_BYTES`] is the unit of tearing; a write that has not
+//! been followed by a successful sync (or was not made with [`File::write_durable`]) may be lost, kept, or
+//! kept in part, in any order; a rename is atomic, and durable after [`Disk::sync_directory`]. A failed sync
+//! means that the state of the file is unknown: it is never retried (pitfall 9).
 //!
-//! What is stored is the business of one user: directories are created with mode 0700, files with 0600, whatever the process's
-//! mask says, as PostgreSQL does it.
+//! What is stored is the business of one user: directories are created with mode 0700, files with 0600,
+//! whatever the process's mask says, as PostgreSQL does it.
 
 mod aligned;
 mod memory;
@@ -33,8 +33,8 @@ pub const SECTOR_BYTES: usize = 4096;
 pub trait Disk: Send + Sync {
     /// Creates the directory, and those above it, if it does not exist.
     fn create_directory(&self, path: &Path) -> io::Result<()>;
-    /// Takes from others than the owner what they may do in a directory, if that is more than the group's looking. Says whether it
-    /// was.
+    /// Takes from others than the owner what they may do in a directory, if that is more than the group's
+    /// looking. Says whether it was.
     fn restrict_directory(&self, path: &Path) -> io::Result<bool> {
         let _ = path;
         Ok(false)
@@ -63,7 +63,8 @@ pub trait File: Send + Sync {
     fn read_at(&self, offset: u64, buffer: &mut [u8]) -> io::Result<usize>;
     /// Writes all of `bytes`, not durably.
     fn write_at(&self, offset: u64, bytes: &[u8]) -> io::Result<()>;
-    /// Writes whole sectors from a sector-aligned buffer ([`AlignedBuffer`]) and returns when they are durable.
+    /// Writes whole sectors from a sector-aligned buffer ([`AlignedBuffer`]) and returns when they are
+    /// durable.
     fn write_durable(&self, offset: u64, bytes: &[u8]) -> io::Result<()>;
     /// Makes the file's content and length durable.
     fn sync(&self) -> io::Result<()>;
@@ -79,8 +80,8 @@ pub trait File: Send + Sync {
     }
 }
 
-/// [`Disk::restrict_directory`], with a warning if others could look into the directory. Not being able to change that is an error, as
-/// it is for PostgreSQL.
+/// [`Disk::restrict_directory`], with a warning if others could look into the directory. Not being able to
+/// change that is an error, as it is for PostgreSQL.
 pub(crate) fn restrict(disk: &dyn Disk, directory: &Path) -> Result<()> {
     let name = directory.display();
     match disk.restrict_directory(directory) {

@@ -1,11 +1,13 @@
 //! Looking at logs without opening the database: for `hyades log`, and for studies of what logs hold.
 //!
-//! Nothing is written, locked or synced. So a directory may be looked at while a server has it open; the last incarnation is then a
-//! moving target: each log is read up to the last whole record that stood there when it was read, one log after the other. What is
-//! said of it (ends, zombies) is what a kill of the server at that moment would have left *in the page cache*, not what is durable.
+//! Nothing is written, locked or synced. So a directory may be looked at while a server has it open; the last
+//! incarnation is then a moving target: each log is read up to the last whole record that stood there when it
+//! was read, one log after the other. What is said of it (ends, zombies) is what a kill of the server at that
+//! moment would have left *in the page cache*, not what is durable.
 //!
-//! [`Inspection`] finds the logs, [`Inspection::read`] walks one of them and hands out whole transactions, with their fragments put
-//! together and their LSN vectors decompressed. [`graph`] makes of them the graph of their dependencies.
+//! [`Inspection`] finds the logs, [`Inspection::read`] walks one of them and hands out whole transactions,
+//! with their fragments put together and their LSN vectors decompressed. [`graph`] makes of them the graph of
+//! their dependencies.
 
 pub mod graph;
 
@@ -67,14 +69,15 @@ pub struct TransactionEntry<'a> {
     pub is_barrier: bool,
     /// Fragments, the last one included; 1 for a transaction in one log record.
     pub fragments: usize,
-    /// The first fragments stood where damage was skipped: there are no operations, because what is left of them begins anywhere.
+    /// The first fragments stood where damage was skipped: there are no operations, because what is left of
+    /// them begins anywhere.
     pub is_cut: bool,
     pub operations: &'a [u8],
 }
 
 impl TransactionEntry<'_> {
-    /// The pre-append LV in logs that count up to these ends. An anchor can name a part of a record whose end never came; who depends on
-    /// something names the end of a record.
+    /// The pre-append LV in logs that count up to these ends. An anchor can name a part of a record whose end
+    /// never came; who depends on something names the end of a record.
     pub fn vector_up_to(&self, ends: &LsnVector) -> LsnVector {
         let mut vector = self.anchor.clone();
         vector.lower(ends.entries());
@@ -128,7 +131,8 @@ impl Inspection {
         }
     }
 
-    /// Damage in a log is skipped. Behind it log records are found by what they look like, and what their vectors left out is not known.
+    /// Damage in a log is skipped. Behind it log records are found by what they look like, and what their
+    /// vectors left out is not known.
     #[must_use]
     pub fn tolerating_damage(self) -> Inspection {
         Inspection { tolerates_damage: true, ..self }
@@ -185,8 +189,8 @@ impl Inspection {
         Ok(files)
     }
 
-    /// Hands every record of one log to `see`, in log order, until it breaks off; answers where and why the log ended, or nothing if
-    /// it was not read to its end.
+    /// Hands every record of one log to `see`, in log order, until it breaks off; answers where and why the
+    /// log ended, or nothing if it was not read to its end.
     ///
     /// # Errors
     /// A missing or foreign file, or bytes that are no log records although their checksum is right.
@@ -275,7 +279,8 @@ impl Inspection {
         Ok(ends)
     }
 
-    /// The tables and routines that the logs up to and including this incarnation have known, dropped ones too, by id.
+    /// The tables and routines that the logs up to and including this incarnation have known, dropped ones
+    /// too, by id.
     pub fn schema(&self, last: &Incarnation) -> Result<Schema> {
         let mut schema = Schema::default();
         for incarnation in self.manifest.incarnations.iter().filter(|one| one.number <= last.number) {
@@ -436,8 +441,8 @@ mod tests {
     use super::*;
     use crate::log::record::{CommitHeader, Records, encode_commit};
 
-    /// Whether a transaction with this LV counts behind an anchor for position 800 of log 1, of which a record that ends at 760 is
-    /// the last whole one.
+    /// Whether a transaction with this LV counts behind an anchor for position 800 of log 1, of which a
+    /// record that ends at 760 is the last whole one.
     fn counts(vector: &[u64]) -> bool {
         let mut record = Vec::new();
         let header = CommitHeader { fragment_of: None, is_barrier: false, vector };

@@ -1,7 +1,8 @@
 //! The Hyades transaction engine. No async runtime, no network, no SQL text.
 //!
-//! Reading order: `storage` (what is stored), `procedure` (what runs), `txn` (how it is isolated),
-//! `log` and `protocol` (how it is made durable), `recovery` (how it comes back), `db` (how it all meets). What values are, the crate `hyades-types` says.
+//! Reading order: `storage` (what is stored), `procedure` (what runs), `txn` (how it is isolated), `log` and
+//! `protocol` (how it is made durable), `recovery` (how it comes back), `db` (how it all meets). What values
+//! are, the crate `hyades-types` says.
 
 pub mod config;
 pub mod db;

@@ -1,8 +1,8 @@
 //! A counted reference whose count is one thread's own.
 //!
-//! Cloning an `Arc` that all sessions share writes to the cache line of its count, and processors that do it for every call take turns
-//! at that line. A [`LocalArc`] is an `Arc` of an `Arc`: who uses it clones and drops the outer one, which nobody else does, at the cost
-//! of one small allocation when it is made.
+//! Cloning an `Arc` that all sessions share writes to the cache line of its count, and processors that do it
+//! for every call take turns at that line. A [`LocalArc`] is an `Arc` of an `Arc`: who uses it clones and
+//! drops the outer one, which nobody else does, at the cost of one small allocation when it is made.
 
 use std::ops::Deref;
 use std::sync::Arc;

@@ -1,8 +1,8 @@
 //! Logs: how transactions become durable.
 //!
-//! Submodules, in reading order: `record` (the bytes of log records), `buffer` (one log in memory: reserve, fill,
-//! publish), `store` (blocks and segment files), `manifest` (which logs count), `durable` (who waits for what),
-//! `logger` (the thread that writes one log), `preparer` (files ahead of need).
+//! Submodules, in reading order: `record` (the bytes of log records), `buffer` (one log in memory: reserve,
+//! fill, publish), `store` (blocks and segment files), `manifest` (which logs count), `durable` (who waits
+//! for what), `logger` (the thread that writes one log), `preparer` (files ahead of need).
 //!
 //! [`Logs`] is all of them at work for one incarnation: a buffer and a logger thread for each log, one
 //! [`DurableWatch`]. The protocols append through it.
@@ -12,9 +12,10 @@
 //!                         \--advance--> DurableWatch --wakes--> answers
 //! ```
 //!
-//! An anchor (paper: LPLV) is a log record with durable positions of all logs. A logger publishes it to those who
-//! compress LSN vectors only after its append (pitfall 18). The *floor*, the element-wise minimum of all logs' published
-//! anchors, is what an absent tuple reads as (pitfall 19): it is at most any log's anchor, so it costs no bytes.
+//! An anchor (paper: LPLV) is a log record with durable positions of all logs. A logger publishes it to those
+//! who compress LSN vectors only after its append (pitfall 18). The *floor*, the element-wise minimum of all
+//! logs' published anchors, is what an absent tuple reads as (pitfall 19): it is at most any log's anchor, so
+//! it costs no bytes.
 
 pub mod append;
 pub mod buffer;
@@ -70,7 +71,8 @@ pub struct Logs {
     watch: Arc<DurableWatch>,
     /// Element-wise minimum of all published anchors.
     floor: CachePadded<Box<[AtomicU64]>>,
-    /// Up to where LSN vectors may name positions of each log: the ends of blocks that hold more than an anchor.
+    /// Up to where LSN vectors may name positions of each log: the ends of blocks that hold more than an
+    /// anchor.
     named: CachePadded<Box<[AtomicU64]>>,
     next_fragmented: AtomicU64,
     shared_block_bytes: u64,
@@ -107,10 +109,10 @@ impl Drop for RunningLogs {
 }
 
 impl Logs {
-    /// Starts a new incarnation with the logs that `config` asks for: freezes the ends that recovery entered in the manifest, gives back the
-    /// space of what ended, creates the first segments, makes the manifest durable with the new incarnation, then starts the
-    /// loggers (pitfall 15). Nothing is written before it is known that nothing stands in the way. The configured
-    /// protocol must have logs.
+    /// Starts a new incarnation with the logs that `config` asks for: freezes the ends that recovery entered
+    /// in the manifest, gives back the space of what ended, creates the first segments, makes the manifest
+    /// durable with the new incarnation, then starts the loggers (pitfall 15). Nothing is written before it
+    /// is known that nothing stands in the way. The configured protocol must have logs.
     pub fn start(config: &Config, manifest: &mut Manifest) -> Result<RunningLogs> {
         let mut incarnation = manifest.plan_incarnation(config);
         assert!(incarnation.logs > 0, "this protocol has no logs");
@@ -135,8 +137,9 @@ impl Logs {
             log.supply.create_directory(leftovers)?;
         }
         if Manifest::load(disk.as_ref(), &config.data_directory)?.as_ref() != Some(manifest) {
-            // Of a new database, its name: it must outlive a crash before its first files carry it, only so can the next start
-            // tell that the remains of this one are its own. Of others, the ends that were just found.
+            // Of a new database, its name: it must outlive a crash before its first files carry it, only so
+            // can the next start tell that the remains of this one are its own. Of others, the ends that were
+            // just found.
             manifest.store(disk.as_ref(), &config.data_directory)?;
         }
         trim_ended(config, manifest);
@@ -207,8 +210,8 @@ impl Logs {
         self.logs[log].buffer.reserved()
     }
 
-    /// The log for a worker's next record: its own if that has work already, else the first that has little. So few transactions
-    /// share blocks and wake-ups instead of having one each, and many use all logs.
+    /// The log for a worker's next record: its own if that has work already, else the first that has little.
+    /// So few transactions share blocks and wake-ups instead of having one each, and many use all logs.
     #[inline]
     pub fn choose(&self, worker: usize) -> usize {
         let own = worker % self.count();
@@ -259,8 +262,9 @@ impl Logs {
         }
     }
 
-    /// Makes everything appended so far durable, stops the threads, enters the ends of the logs in the manifest, gives unused disk space
-    /// back. Whoever appends afterwards gets a fatal error. Returns the failure that had poisoned the database before, if any.
+    /// Makes everything appended so far durable, stops the threads, enters the ends of the logs in the
+    /// manifest, gives unused disk space back. Whoever appends afterwards gets a fatal error. Returns the
+    /// failure that had poisoned the database before, if any.
     pub fn shutdown(&self) -> Result<()> {
         let mut threads = self.threads.lock();
         let is_first = !self.is_stopping.swap(true, Ordering::SeqCst);
@@ -297,8 +301,9 @@ impl Logs {
         outcome
     }
 
-    /// Enters in the manifest that this incarnation has ended, and where: a log that is found shorter or damaged from now on has lost
-    /// something. Who begins another incarnation makes that durable before its first log record, so there is nothing to take back.
+    /// Enters in the manifest that this incarnation has ended, and where: a log that is found shorter or
+    /// damaged from now on has lost something. Who begins another incarnation makes that durable before its
+    /// first log record, so there is nothing to take back.
     fn record_ends(&self, end: impl Fn(usize) -> Lsn) -> Result<()> {
         let Home { disk, data_directory, manifest } = &self.home;
         let mut manifest = manifest.clone();
@@ -325,7 +330,8 @@ impl Logs {
     }
 }
 
-/// Gives back the space that ended incarnations do not need. Only space is at stake: the next start tries again.
+/// Gives back the space that ended incarnations do not need. Only space is at stake: the next start tries
+/// again.
 fn trim_ended(config: &Config, manifest: &Manifest) {
     for incarnation in manifest.incarnations.iter().filter(|incarnation| incarnation.end.is_some()) {
         for log in 0..incarnation.logs {

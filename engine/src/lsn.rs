@@ -1,9 +1,9 @@
 //! Positions in logs.
 //!
 //! An [`Lsn`] is the exclusive **end** byte position of a log record in one log, a multiple of
-//! [`Lsn::ALIGNMENT`], counted from 0 at the start of each incarnation. It counts the bytes of the record stream,
-//! not of the file (block headers and padding are not in it). An [`LsnVector`] holds one per log; the papers call
-//! it LV. Vectors are compared only within their incarnation.
+//! [`Lsn::ALIGNMENT`], counted from 0 at the start of each incarnation. It counts the bytes of the record
+//! stream, not of the file (block headers and padding are not in it). An [`LsnVector`] holds one per log; the
+//! papers call it LV. Vectors are compared only within their incarnation.
 //!
 //! The element-wise operations are plain loops: the compiler vectorises them, and docs/decisions records what
 //! explicit SIMD would gain at the numbers of logs in use.

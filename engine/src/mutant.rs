@@ -1,9 +1,9 @@
 //! Known bugs, each of which can be put back to see that the tests catch it.
 //!
 //! Every variant is one entry of the list of pitfalls in docs/log-format.md. The switch is one process-wide
-//! atomic, because logger threads must see it too; without the feature `mutants` (and outside this crate's own
-//! tests) [`is_active`] is the constant `false` and the bugs are not in the binary. Tests that activate a mutant
-//! belong into their own process.
+//! atomic, because logger threads must see it too; without the feature `mutants` (and outside this crate's
+//! own tests) [`is_active`] is the constant `false` and the bugs are not in the binary. Tests that activate a
+//! mutant belong into their own process.
 
 /// A bug that implementers of these protocols made, or nearly made.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -27,7 +27,8 @@ pub enum Mutant {
     NoSyncBeforeCut,
     /// Tuple LVs are evicted by the durable vector and read as zero afterwards (pitfall 19).
     ZeroTupleLv,
-    /// An idle replay worker holds back nothing, not even what the dispatcher has yet to hand out (pitfall 21).
+    /// An idle replay worker holds back nothing, not even what the dispatcher has yet to hand out (pitfall
+    /// 21).
     IdleWorkerInfinity,
     /// Point reads take no lock.
     SkipRowLock,
@@ -43,9 +44,11 @@ pub enum Mutant {
     StagesUnseen,
     /// Schema changes are ordered with nothing (pitfall 29).
     NoBarrier,
-    /// A lock that was granted to one who no longer waited for it counts as his: it stays, and its trace replaces those of others.
+    /// A lock that was granted to one who no longer waited for it counts as his: it stays, and its trace
+    /// replaces those of others.
     TraceUnseenGrant,
-    /// A writer who leaves the key alone replaces the traces of those who read the key beside him (pitfall 22).
+    /// A writer who leaves the key alone replaces the traces of those who read the key beside him (pitfall
+    /// 22).
     NoKeyWriteForgetsKeyReaders,
     /// A log ends where a segment is missing or blank, whatever stands behind (pitfall 14).
     GapIsTheEnd,

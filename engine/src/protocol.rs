@@ -1,15 +1,15 @@
 //! What a logging protocol decides, behind one trait.
 //!
-//! A protocol says what is remembered for a tuple that is in use, what a transaction collects while it runs, what
-//! its log record looks like, when it is durable, and how its logs are replayed. Execution knows none of that; it
-//! calls the methods below in this order:
+//! A protocol says what is remembered for a tuple that is in use, what a transaction collects while it runs,
+//! what its log record looks like, when it is durable, and how its logs are replayed. Execution knows none of
+//! that; it calls the methods below in this order:
 //!
 //! ```text
 //! begin -> acquired* -> log_commit (or read_only_commit) -> released* -> durability
 //! ```
 //!
-//! The trait is bound once, at `open`, and erased once per transaction, never per row. A protocol never imports
-//! another protocol.
+//! The trait is bound once, at `open`, and erased once per transaction, never per row. A protocol never
+//! imports another protocol.
 
 pub mod none;
 pub mod serial;
@@ -23,7 +23,8 @@ use crate::lsn::Lsn;
 
 pub use crate::log::{Append, AppendProgress};
 
-/// The strength of an access. Two accesses conflict, and therefore order each other, unless [`AccessMode::is_compatible`].
+/// The strength of an access. Two accesses conflict, and therefore order each other, unless
+/// [`AccessMode::is_compatible`].
 ///
 /// ```text
 /// resource  modes
@@ -71,7 +72,8 @@ impl AccessMode {
         CONFLICTS[self as usize] & others == 0
     }
 
-    /// The weakest mode at least as strong as both: each is stronger than those before it, but for IntentWrite and Read.
+    /// The weakest mode at least as strong as both: each is stronger than those before it, but for
+    /// IntentWrite and Read.
     #[must_use]
     #[inline]
     pub fn join(self, other: AccessMode) -> AccessMode {
@@ -92,14 +94,16 @@ impl AccessMode {
     }
 }
 
-/// What a transaction that gives up its locks has left in a log: decides which traces it leaves in the lock table.
+/// What a transaction that gives up its locks has left in a log: decides which traces it leaves in the lock
+/// table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Trace {
     /// Nothing: it only read, or was rolled back. Nobody needs to follow it, for it cannot be lost.
     None,
     /// What it wrote. What it read does not matter to replay.
     Data,
-    /// The call that it was: replay reads again what it read, so whoever overwrites that must follow (pitfall 22).
+    /// The call that it was: replay reads again what it read, so whoever overwrites that must follow (pitfall
+    /// 22).
     Command,
 }
 
@@ -128,8 +132,8 @@ pub trait Protocol: Send + Sync + 'static {
     /// What an absent tuple reads as (pitfall 19: the same monotone floor that [`Protocol::can_evict`] uses).
     fn new_tuple_meta(&self) -> Self::TupleMeta;
 
-    /// Whether forgetting `meta` loses no dependency. Called under the latch of the tuple's bucket, when nobody
-    /// holds the tuple or waits for it.
+    /// Whether forgetting `meta` loses no dependency. Called under the latch of the tuple's bucket, when
+    /// nobody holds the tuple or waits for it.
     fn can_evict(&self, meta: &Self::TupleMeta) -> bool;
 
     fn new_dependencies(&self) -> Self::Dependencies;
@@ -146,18 +150,21 @@ pub trait Protocol: Send + Sync + 'static {
     /// (pitfall 3).
     fn released(&self, mode: AccessMode, meta: &mut Self::TupleMeta, token: &Self::CommitToken, trace: Trace);
 
-    /// What those who come to one half of a gap must follow after the gap was divided (pitfall 23): the traces of whoever relied
-    /// on its emptiness. `None` if there is nothing that a new tuple would not have. Called under the latch of the gap's bucket.
+    /// What those who come to one half of a gap must follow after the gap was divided (pitfall 23): the
+    /// traces of whoever relied on its emptiness. `None` if there is nothing that a new tuple would not have.
+    /// Called under the latch of the gap's bucket.
     fn divided(&self, gap: &Self::TupleMeta) -> Option<Self::TupleMeta>;
 
-    /// Gives a new gap what [`Protocol::divided`] found in the one it was part of. Called under the latch of its bucket.
+    /// Gives a new gap what [`Protocol::divided`] found in the one it was part of. Called under the latch of
+    /// its bucket.
     fn inherit(&self, gap: &mut Self::TupleMeta, from: &Self::TupleMeta);
 
-    /// Appends the transaction's log record: freezes its dependencies, reserves, fills, publishes (pitfall 2). All locks are still
-    /// held. `worker` numbers the calling worker (0-based, below `MAX_WORKERS`); it chooses the log.
-    /// An error means that nothing was reserved (out of log space: `DISK_FULL`) or that the database is poisoned.
-    /// A large transaction is appended piece by piece: after `Wait` call again with the same payload and the same `progress`, which
-    /// belongs to this attempt to commit and to nothing else; whoever gives the attempt up resets it.
+    /// Appends the transaction's log record: freezes its dependencies, reserves, fills, publishes (pitfall
+    /// 2). All locks are still held. `worker` numbers the calling worker (0-based, below `MAX_WORKERS`); it
+    /// chooses the log. An error means that nothing was reserved (out of log space: `DISK_FULL`) or that the
+    /// database is poisoned. A large transaction is appended piece by piece: after `Wait` call again with the
+    /// same payload and the same `progress`, which belongs to this attempt to commit and to nothing else;
+    /// whoever gives the attempt up resets it.
     fn log_commit(
         &self,
         worker: usize,
@@ -166,8 +173,8 @@ pub trait Protocol: Send + Sync + 'static {
         progress: &mut AppendProgress,
     ) -> Result<Append<Self::CommitToken>>;
 
-    /// The token of a transaction that wrote nothing or was rolled back: what it has seen must be durable before
-    /// its answer goes out (pitfall 7).
+    /// The token of a transaction that wrote nothing or was rolled back: what it has seen must be durable
+    /// before its answer goes out (pitfall 7).
     fn read_only_commit(&self, dependencies: &Self::Dependencies) -> Self::CommitToken;
 
     /// How far the log that the worker writes to is filled, if its logger or its device is far behind.
@@ -184,7 +191,7 @@ pub trait Protocol: Send + Sync + 'static {
     /// The name in the manifest and on the command line.
     fn name(&self) -> &'static str;
 
-    /// Makes everything appended so far durable and stops the loggers. Later appends get a fatal error. Reports the
-    /// failure that had poisoned the database before, if any.
+    /// Makes everything appended so far durable and stops the loggers. Later appends get a fatal error.
+    /// Reports the failure that had poisoned the database before, if any.
     fn shutdown(&self) -> Result<()>;
 }

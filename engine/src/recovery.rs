@@ -6,19 +6,20 @@
 //!               frozen ELV from the manifest       ELV from the manifest if it was closed, else from the files
 //! ```
 //!
-//! **Cut** (`cut`): the logs are synced first (pitfall 16); the ELV is, per log, the end of the last whole record before the first hole. A
-//! hole below what an anchor calls durable is corruption (pitfall 14). Recovered are the records whose LV is covered by the ELV, each
-//! judged by itself and not as a prefix of its log (pitfall 8). For an incarnation that has ended, the ELV is the frozen one of the
-//! manifest: what lies beyond it never counts again (zombies, pitfall 15).
+//! **Cut** (`cut`): the logs are synced first (pitfall 16); the ELV is, per log, the end of the last whole
+//! record before the first hole. A hole below what an anchor calls durable is corruption (pitfall 14).
+//! Recovered are the records whose LV is covered by the ELV, each judged by itself and not as a prefix of its
+//! log (pitfall 8). For an incarnation that has ended, the ELV is the frozen one of the manifest: what lies
+//! beyond it never counts again (zombies, pitfall 15).
 //!
-//! **Schedule, replay** (`schedule`, `log_source`, `replay`): all logs at once, by several workers, each record after what it depends on.
-//! Zombies are passed as no-ops.
+//! **Schedule, replay** (`schedule`, `log_source`, `replay`): all logs at once, by several workers, each
+//! record after what it depends on. Zombies are passed as no-ops.
 //!
 //! **Verify**: all logs have been replayed to their end, every row fits its table.
 //!
-//! Recovery writes nothing (pitfall 17). Its result holds the manifest with the last ELV frozen; whoever opens the
-//! database adds the new incarnation, creates its files and stores the manifest *before* the first new log record or answer
-//! ([`crate::log::Logs::start`]). A crash before that leaves everything as it was.
+//! Recovery writes nothing (pitfall 17). Its result holds the manifest with the last ELV frozen; whoever
+//! opens the database adds the new incarnation, creates its files and stores the manifest *before* the first
+//! new log record or answer ([`crate::log::Logs::start`]). A crash before that leaves everything as it was.
 //!
 //! Reference: Taurus (VLDB 2020), section 3.3.
 
@@ -64,7 +65,8 @@ pub struct RecoveryReport {
     pub tables: usize,
     pub rows: u64,
     pub seconds: f64,
-    /// One worker replayed the last incarnation, or the rest of it, because its records waited for each other or it was asked for.
+    /// One worker replayed the last incarnation, or the rest of it, because its records waited for each other
+    /// or it was asked for.
     pub was_serial: bool,
     /// Part of `seconds`: finding the ends of the logs of the incarnation that crashed.
     pub cut_seconds: f64,
@@ -92,10 +94,12 @@ pub struct Recovered {
     pub report: RecoveryReport,
 }
 
-/// Replays all logs into an empty catalog. Logged calls need the compiler of their routines. The caller holds the lock on the data directory. Nothing is written.
+/// Replays all logs into an empty catalog. Logged calls need the compiler of their routines. The caller holds
+/// the lock on the data directory. Nothing is written.
 ///
-/// Fails with `Fatal`: a missing or foreign file, another version, an I/O error, or bytes that no crash explains; the message names the
-/// file, the offset and the reason where there is one. What the catalog then holds is worth nothing.
+/// Fails with `Fatal`: a missing or foreign file, another version, an I/O error, or bytes that no crash
+/// explains; the message names the file, the offset and the reason where there is one. What the catalog then
+/// holds is worth nothing.
 pub fn recover(
     config: &Config,
     compiler: Option<Arc<dyn RoutineCompiler>>,

@@ -2,10 +2,10 @@
 //!
 //! * `row`: the bytes of a row; `heap_bytes`: byte strings on the heap;
 //! * `record`: the stable place of a row, found by key through an index;
-//! * `ordered_index`, `hash_index`: the two structures; `primary_index`: either of them behind key bytes; `scan_batch`: what a scan
-//!   carries from step to step; `prefetch`: a hint to the processor;
-//! * `table`: a table and its exchangeable state; `routine`: a stored procedure or function; `catalog`: the set of all of
-//!   them, and schema changes.
+//! * `ordered_index`, `hash_index`: the two structures; `primary_index`: either of them behind key bytes;
+//!   `scan_batch`: what a scan carries from step to step; `prefetch`: a hint to the processor;
+//! * `table`: a table and its exchangeable state; `routine`: a stored procedure or function; `catalog`: the
+//!   set of all of them, and schema changes.
 
 pub mod catalog;
 mod hash_index;

@@ -1,7 +1,8 @@
-//! The seam for threads, clocks and atomics: the standard library, or loom's models of them under `--cfg loom`.
+//! The seam for threads, clocks and atomics: the standard library, or loom's models of them under `--cfg
+//! loom`.
 //!
-//! What the model checker must see imports its primitives from here. Clocks and thread spawning of the log go through
-//! here too, so that one place decides them.
+//! What the model checker must see imports its primitives from here. Clocks and thread spawning of the log go
+//! through here too, so that one place decides them.
 
 #[cfg(not(loom))]
 mod imp {
@@ -59,12 +60,15 @@ pub(crate) fn now() -> Instant {
     Instant::now()
 }
 
-/// Lets one thread sleep while it has nothing to do, and others wake it at the price of one fence while it works.
+/// Lets one thread sleep while it has nothing to do, and others wake it at the price of one fence while it
+/// works.
 ///
-/// It sleeps in one of two ways: *asleep* it wakes for any new work, *dozing* only for urgent work or when its time is up.
+/// It sleeps in one of two ways: *asleep* it wakes for any new work, *dozing* only for urgent work or when
+/// its time is up.
 ///
-/// The sleeper announces that it is about to sleep, then looks for work once more; whoever makes work looks for the
-/// announcement afterwards. With a full fence between the two steps on either side at least one sees the other.
+/// The sleeper announces that it is about to sleep, then looks for work once more; whoever makes work looks
+/// for the announcement afterwards. With a full fence between the two steps on either side at least one sees
+/// the other.
 #[derive(Default)]
 pub(crate) struct Bell {
     state: AtomicUsize,
@@ -103,7 +107,8 @@ impl Bell {
         }
     }
 
-    /// Sleeps until the bell rings, unless there is work. Only one thread may ever call this and [`Bell::doze_unless`].
+    /// Sleeps until the bell rings, unless there is work. Only one thread may ever call this and
+    /// [`Bell::doze_unless`].
     pub(crate) fn sleep_unless(&self, has_work: impl Fn() -> bool) {
         if self.fall(ASLEEP, has_work) {
             while self.state.load(Ordering::Acquire) == ASLEEP {

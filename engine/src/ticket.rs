@@ -2,10 +2,11 @@
 //!
 //! The engine starts no runtime and blocks no thread on another transaction. Whatever must wait returns a
 //! [`Ticket`]; the caller either blocks on it ([`Ticket::wait`], an embedded call) or awaits it (it is a
-//! `Future`, a connection task of the server), then steps on. A ticket fires once. Dropping it forgets the wait
-//! but does not cancel what was asked for: cancelling is the business of whoever issued the ticket.
+//! `Future`, a connection task of the server), then steps on. A ticket fires once. Dropping it forgets the
+//! wait but does not cancel what was asked for: cancelling is the business of whoever issued the ticket.
 //!
-//! A thread that blocks looks again for [`SPIN`] before it parks (docs/decisions/2026-11-22-spin-before-parking.md).
+//! A thread that blocks looks again for [`SPIN`] before it parks
+//! (docs/decisions/2026-11-22-spin-before-parking.md).
 
 use std::future::Future;
 use std::pin::Pin;

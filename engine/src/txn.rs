@@ -1,9 +1,10 @@
 //! Transactions: what every concurrency control offers, and nothing of how it does it.
 //!
-//! [`Access`] and [`Transaction`] are the seam. A procedure reads and writes through the first; the worker (`db`) drives
-//! the second from `begin` to the end. Whatever must wait for another transaction returns [`Interrupt::Wait`]; the caller repeats the same call
-//! once the ticket fires, and the call then happens wholly. Two-phase locking (`two_phase_locking`, over `lock_table`)
-//! is the first control; nothing outside this folder knows which one runs.
+//! [`Access`] and [`Transaction`] are the seam. A procedure reads and writes through the first; the worker
+//! (`db`) drives the second from `begin` to the end. Whatever must wait for another transaction returns
+//! [`Interrupt::Wait`]; the caller repeats the same call once the ticket fires, and the call then happens
+//! wholly. Two-phase locking (`two_phase_locking`, over `lock_table`) is the first control; nothing outside
+//! this folder knows which one runs.
 //!
 //! Life of a transaction (docs/glossary.md has the words):
 //!
@@ -31,8 +32,8 @@ pub(crate) mod replay;
 mod rows;
 pub mod two_phase_locking;
 
-/// Why a row is read: decides its lock. The two lower bits are the strength, those above say whether it waits ([`Intent::impatience`]): every
-/// access asks for both, more than once.
+/// Why a row is read: decides its lock. The two lower bits are the strength, those above say whether it waits
+/// ([`Intent::impatience`]): every access asks for both, more than once.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[repr(u8)]
 pub enum Intent {
@@ -66,8 +67,8 @@ pub enum Strength {
 /// What becomes of a read that would have to wait for a row.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Impatience {
-    /// It goes on as if the row were not there. Nothing says that it will not be there at the end of the transaction: who reads so is not
-    /// serializable, and never logged as a command.
+    /// It goes on as if the row were not there. Nothing says that it will not be there at the end of the
+    /// transaction: who reads so is not serializable, and never logged as a command.
     SkipLocked,
     /// It fails (55P03).
     NoWait,
@@ -270,15 +271,16 @@ pub enum Insertion {
     Duplicate,
 }
 
-/// What a procedure may do to data: the interpreter needs nothing else. A transaction offers it, and so does replay, which runs
-/// procedures again without locks and logs.
+/// What a procedure may do to data: the interpreter needs nothing else. A transaction offers it, and so does
+/// replay, which runs procedures again without locks and logs.
 pub trait Access: Send {
-    /// Enters a table before its rows are touched: fails with `StalePlan` unless its definition still has this version. False if all
-    /// its rows are to be skipped ([`Impatience::SkipLocked`]).
+    /// Enters a table before its rows are touched: fails with `StalePlan` unless its definition still has
+    /// this version. False if all its rows are to be skipped ([`Impatience::SkipLocked`]).
     fn enter(&mut self, table: &Arc<Table>, version: u64, intent: Intent) -> Flow<bool>;
 
-    /// The row under `key`, where it stands; `None` if there is none (and there will be none until this transaction ends) or if it is
-    /// skipped. Without any bytes for [`Intent::KeyRead`]. `ahead` is what was found under the same key before.
+    /// The row under `key`, where it stands; `None` if there is none (and there will be none until this
+    /// transaction ends) or if it is skipped. Without any bytes for [`Intent::KeyRead`]. `ahead` is what was
+    /// found under the same key before.
     fn read_point<'g>(
         &mut self,
         table: &Arc<Table>,
@@ -293,8 +295,8 @@ pub trait Access: Send {
 
     fn open_scan(&mut self, table: &Arc<Table>, cursor: &mut Cursor) -> Flow<()>;
 
-    /// The next row, where it stands; its key is then the cursor's [`Cursor::position`]. `None` at the end. Nothing can appear in
-    /// the range passed until this transaction ends.
+    /// The next row, where it stands; its key is then the cursor's [`Cursor::position`]. `None` at the end.
+    /// Nothing can appear in the range passed until this transaction ends.
     fn next_row<'g>(
         &mut self,
         table: &Arc<Table>,
@@ -302,19 +304,22 @@ pub trait Access: Send {
         guard: &'g Guard,
     ) -> Flow<Option<RowInPlace<'g>>>;
 
-    /// The row that the scan handed out last has been chosen: a scan that skips locked rows gives the others up.
+    /// The row that the scan handed out last has been chosen: a scan that skips locked rows gives the others
+    /// up.
     fn keep_row(&mut self, cursor: &mut Cursor) {
         cursor.unkept = None;
     }
 
     fn insert(&mut self, table: &Arc<Table>, key: &[u8], row: &[u8]) -> Flow<Insertion>;
 
-    /// Replaces the row under `key`, which was read with intent to write in this transaction. `change` says what the update did: the
-    /// patch if the length stays, else the new row. It goes into the write-set hash, and whether rows are read in place does not.
+    /// Replaces the row under `key`, which was read with intent to write in this transaction. `change` says
+    /// what the update did: the patch if the length stays, else the new row. It goes into the write-set hash,
+    /// and whether rows are read in place does not.
     fn update(&mut self, table: &Arc<Table>, key: &[u8], row: &[u8], change: &[u8]);
 
-    /// Updates the row under `key`, which stands in `record` and was read with intent to write in this transaction, by exchanging pieces
-    /// of it; `patch` is that of a [`crate::storage::row::RowPatch`] made for it.
+    /// Updates the row under `key`, which stands in `record` and was read with intent to write in this
+    /// transaction, by exchanging pieces of it; `patch` is that of a [`crate::storage::row::RowPatch`] made
+    /// for it.
     ///
     /// # Safety
     /// The bytes of the row that reads have handed out to this transaction are not in use any more.
@@ -339,8 +344,9 @@ pub trait Access: Send {
 
     fn savepoint(&mut self) -> Savepoint;
 
-    /// Undoes everything since the savepoint; locks are kept. Also withdraws a pending wait. The bytes of rows that reads have handed out
-    /// to this transaction are not in use any more: what was written in place goes back in place.
+    /// Undoes everything since the savepoint; locks are kept. Also withdraws a pending wait. The bytes of
+    /// rows that reads have handed out to this transaction are not in use any more: what was written in place
+    /// goes back in place.
     fn rollback_to(&mut self, savepoint: Savepoint);
 }
 
@@ -348,9 +354,10 @@ pub trait Access: Send {
 pub trait Transaction<P: Protocol>: Access + CatalogView {
     fn begin(&mut self);
 
-    /// Declares that the transaction will be one run of this procedure, compiled from this routine, and is to be logged as the call
-    /// whose head (see `log::record::command`) this is. `is_compiled_under` says whether the procedure is what the routine means under a
-    /// version of the catalog. The error says why it will be logged as data instead.
+    /// Declares that the transaction will be one run of this procedure, compiled from this routine, and is to
+    /// be logged as the call whose head (see `log::record::command`) this is. `is_compiled_under` says
+    /// whether the procedure is what the routine means under a version of the catalog. The error says why it
+    /// will be logged as data instead.
     fn begin_command(
         &mut self,
         routine: &Routine,
@@ -358,7 +365,8 @@ pub trait Transaction<P: Protocol>: Access + CatalogView {
         head: &[u8],
     ) -> Result<(), &'static str>;
 
-    /// Takes that back: something else happens in the transaction. Does nothing to one that is logged as data.
+    /// Takes that back: something else happens in the transaction. Does nothing to one that is logged as
+    /// data.
     fn log_as_data(&mut self);
 
     fn lock_table(&mut self, table: &Arc<Table>) -> Flow<()>;

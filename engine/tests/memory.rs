@@ -46,7 +46,8 @@ fn what_is_allocated_is_counted() {
     account.leave(entered);
     assert!(is_about(total_bytes(), before));
 
-    // Many threads together cannot take more than the server has, whatever each may have, and they give it back.
+    // Many threads together cannot take more than the server has, whatever each may have, and they give it
+    // back.
     let done = Arc::new(Barrier::new(8));
     let threads: Vec<_> = (0..8)
         .map(|_| {

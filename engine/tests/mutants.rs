@@ -1,8 +1,8 @@
 //! Puts known bugs back into the logs and Taurus, and sees that a check notices each.
 //!
-//! Its own process, because the switch is process-wide: `cargo test -p hyades-engine --features mutants --test mutants`.
-//! Bugs whose damage shows only after a crash (pitfalls 8, 15, 16, 21) or in a race of the lock table (pitfall 3) are the business of the
-//! crash suites.
+//! Its own process, because the switch is process-wide: `cargo test -p hyades-engine --features mutants
+//! --test mutants`. Bugs whose damage shows only after a crash (pitfalls 8, 15, 16, 21) or in a race of the
+//! lock table (pitfall 3) are the business of the crash suites.
 
 use std::io;
 use std::path::{Path, PathBuf};

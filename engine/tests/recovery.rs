@@ -1,8 +1,8 @@
 //! Recovery from logs written by hand on a simulated disk: the cut, zombies, corruption, incarnations.
 //!
-//! Each test says which bytes are durable and what therefore must be found. The parts: `cut` (what counts), `damage` (what is refused),
-//! `incarnations` (restarts, crashes during recovery), `contention` (records that wait for each other), `calls` (routines
-//! that are gone or another version).
+//! Each test says which bytes are durable and what therefore must be found. The parts: `cut` (what counts),
+//! `damage` (what is refused), `incarnations` (restarts, crashes during recovery), `contention` (records that
+//! wait for each other), `calls` (routines that are gone or another version).
 
 #[path = "recovery/calls.rs"]
 mod calls;
@@ -21,7 +21,8 @@ use hyades_engine::config::ProtocolKind;
 use hyades_sim::disk::{PowerCut, SimulatedDisk};
 use hyades_sim::hand_written::{Change, Found, HandWritten};
 
-/// A new database with this many Taurus logs, whose table is durable in log 0. The second value is the end of its record.
+/// A new database with this many Taurus logs, whose table is durable in log 0. The second value is the end of
+/// its record.
 fn database(logs: usize) -> (HandWritten, u64) {
     let disk = SimulatedDisk::new(1);
     let (mut written, _) = HandWritten::open(&disk, ProtocolKind::Taurus, logs).expect("an empty disk");

@@ -1,4 +1,5 @@
-//! The bugs that belong to recovery, put back one by one: each must be caught by a scenario that passes without it.
+//! The bugs that belong to recovery, put back one by one: each must be caught by a scenario that passes
+//! without it.
 //!
 //! One test, because the switch is for the whole process.
 
@@ -57,8 +58,8 @@ fn kill_then_power_cut() -> Result<(), String> {
     expect(&killed.after(PowerCut::LoseUnsynced), &[(2, 2)])
 }
 
-/// Pitfall 21: each log ends with a transaction that overwrites what all of the other log wrote. Without an order, whichever log is
-/// through first is overwritten.
+/// Pitfall 21: each log ends with a transaction that overwrites what all of the other log wrote. Without an
+/// order, whichever log is through first is overwritten.
 fn crossed_ends() -> Result<(), String> {
     let (mut written, table) = database();
     let mut ends = [table, 0];

@@ -1,4 +1,5 @@
-//! Routines in the catalog, through the engine's public interface: created, replaced, dropped, rolled back, recovered.
+//! Routines in the catalog, through the engine's public interface: created, replaced, dropped, rolled back,
+//! recovered.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};

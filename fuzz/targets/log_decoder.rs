@@ -1,7 +1,8 @@
-//! Bytes of a log whose checksum happened to be right: log records, the operations in them, their LSN vectors.
+//! Bytes of a log whose checksum happened to be right: log records, the operations in them, their LSN
+//! vectors.
 //!
-//! Checks, beside no panic and bounded memory: positions only grow, no record reaches behind the bytes, and a vector is never
-//! below the anchor it was compressed against.
+//! Checks, beside no panic and bounded memory: positions only grow, no record reaches behind the bytes, and a
+//! vector is never below the anchor it was compressed against.
 
 #![no_main]
 

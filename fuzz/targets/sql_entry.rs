@@ -1,5 +1,6 @@
-//! The text of a simple query: split into statements, each compiled against a small schema; of CREATE PROCEDURE and FUNCTION that
-//! means the whole body. Nothing is executed: a statement that is asked to run for ever may do so.
+//! The text of a simple query: split into statements, each compiled against a small schema; of CREATE
+//! PROCEDURE and FUNCTION that means the whole body. Nothing is executed: a statement that is asked to run
+//! for ever may do so.
 
 #![no_main]
 

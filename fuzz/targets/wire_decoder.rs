@@ -1,7 +1,8 @@
-//! What a client sends: the first packet, then typed messages, cut from one buffer as the connection loop does it.
+//! What a client sends: the first packet, then typed messages, cut from one buffer as the connection loop
+//! does it.
 //!
-//! Checks, beside no panic and bounded memory: a frame never reaches behind the bytes, and an error in a body leaves the next
-//! frame where it is.
+//! Checks, beside no panic and bounded memory: a frame never reaches behind the bytes, and an error in a body
+//! leaves the next frame where it is.
 
 #![no_main]
 

@@ -117,40 +117,44 @@ pub(crate) struct ServeArguments {
     /// Threads that replay the logs at start; 0 means one for each core.
     #[arg(long, default_value_t = 0)]
     recovery_workers: usize,
-    /// Log every call with its after-images, so that `hyades log verify --images` can compare both ways of replay.
+    /// Log every call with its after-images, so that `hyades log verify --images` can compare both ways of
+    /// replay.
     #[arg(long, hide = true)]
     command_images: bool,
     /// Threads that run sessions; 0 means one for each core.
     #[arg(long, default_value_t = 0)]
     workers: usize,
-    /// Memory to take from the operating system at the start, so that transactions do not wait for it; more is taken as needed.
+    /// Memory to take from the operating system at the start, so that transactions do not wait for it; more
+    /// is taken as needed.
     #[arg(long, value_name = "MIB", default_value_t = 0)]
     pub(crate) reserve_memory_mib: usize,
-    /// How clients prove who they are [default: scram if there are users; else trust, on loopback addresses only].
+    /// How clients prove who they are [default: scram if there are users; else trust, on loopback addresses
+    /// only].
     #[arg(long, value_enum)]
     auth: Option<Authentication>,
-    /// File of `user:verifier` lines as `hyades password` prints them. The environment variable HYADES_PASSWORD sets the
-    /// password of the user hyades.
+    /// File of `user:verifier` lines as `hyades password` prints them. The environment variable
+    /// HYADES_PASSWORD sets the password of the user hyades.
     #[arg(long, value_name = "FILE")]
     user_file: Option<PathBuf>,
     /// Clients served at the same time.
     #[arg(long, default_value_t = 200, value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
     max_connections: u32,
-    /// Places of these that only clients on the Unix socket get (--socket) or, where there is none, on loopback addresses
-    /// [default: 3].
+    /// Places of these that only clients on the Unix socket get (--socket) or, where there is none, on
+    /// loopback addresses [default: 3].
     #[arg(long, value_name = "N")]
     reserved_connections: Option<u32>,
     /// How long a client may take to prove who it is.
     #[arg(long, value_name = "SECONDS", default_value_t = 10, value_parser = clap::value_parser!(u64).range(1..=600))]
     authentication_timeout: u64,
-    /// End the process, with exit code 3, when the database is poisoned (a log cannot be written), so that a supervisor can start it
-    /// again; else it stays and refuses every statement with the reason.
+    /// End the process, with exit code 3, when the database is poisoned (a log cannot be written), so that a
+    /// supervisor can start it again; else it stays and refuses every statement with the reason.
     #[arg(long)]
     exit_when_poisoned: bool,
     /// How long open transactions may take to finish at shutdown.
     #[arg(long, value_name = "SECONDS", default_value_t = 10)]
     drain_seconds: u64,
-    /// End statements that take longer (500ms, 30s, 5min; 0: never); a session may change it (SET statement_timeout).
+    /// End statements that take longer (500ms, 30s, 5min; 0: never); a session may change it (SET
+    /// statement_timeout).
     #[arg(long, value_name = "TIME", default_value = "0", value_parser = timeout)]
     statement_timeout: String,
     /// End sessions that leave a transaction open for longer; a session may change it (SET
@@ -163,10 +167,12 @@ pub(crate) struct ServeArguments {
     /// The largest message accepted from a client.
     #[arg(long, value_name = "MIB", default_value_t = 64, value_parser = clap::value_parser!(u32).range(1..=1024))]
     message_limit_mib: u32,
-    /// Memory that the whole server may use [default: three quarters of what the machine, or its control group, has].
+    /// Memory that the whole server may use [default: three quarters of what the machine, or its control
+    /// group, has].
     #[arg(long, value_name = "MIB", value_parser = clap::value_parser!(u64).range(64..=1 << 30))]
     memory_limit: Option<u64>,
-    /// Memory that the statements, results and transaction of one connection may use [default: a quarter of --memory-limit, at most 1024].
+    /// Memory that the statements, results and transaction of one connection may use [default: a quarter of
+    /// --memory-limit, at most 1024].
     #[arg(long, value_name = "MIB", value_parser = clap::value_parser!(u64).range(4..=1 << 30))]
     memory_per_connection: Option<u64>,
     /// Form of the log on standard error.

@@ -4,8 +4,9 @@
 //!   length checked against a limit before anything is allocated or awaited; the body is decoded afterwards
 //!   into a [`frontend::Message`] that borrows from the buffer.
 //! * [`startup`]: the untyped first packets (startup, SSL and GSS requests, cancel).
-//! * [`backend`]: what the server answers, appended to one reusable `Vec<u8>` so that a whole batch of answers
-//!   leaves with a single write. Own code for that reason: codecs that flush per message cost three times the CPU.
+//! * [`backend`]: what the server answers, appended to one reusable `Vec<u8>` so that a whole batch of
+//!   answers leaves with a single write. Own code for that reason: codecs that flush per message cost three
+//!   times the CPU.
 //! * [`types`]: the types that clients declare for parameters.
 //!
 //! Invariants:

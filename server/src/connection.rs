@@ -4,22 +4,23 @@
 //!        +--> receive ---> process every whole message ---> await durability ---> one write --+
 //!        +------------------------------------------------------------------------------------+
 //! ```
-//! Sessions run in place on the connection's task. Answers collect in one buffer; before it is written the task
-//! awaits [`Session::pending_durability`], so nothing leaves that a crash could undo, and a whole batch of
-//! pipelined messages costs one wait and one write.
+//! Sessions run in place on the connection's task. Answers collect in one buffer; before it is written the
+//! task awaits [`Session::pending_durability`], so nothing leaves that a crash could undo, and a whole batch
+//! of pipelined messages costs one wait and one write.
 //!
 //! * [`handshake`]: before there is a session; [`stream`]: the socket;
-//! * [`extended`]: Parse, Bind, Describe, Execute, Close, Sync; [`simple`]: Query; [`copy`]: data of COPY FROM STDIN;
+//! * [`extended`]: Parse, Bind, Describe, Execute, Close, Sync; [`simple`]: Query; [`copy`]: data of COPY
+//!   FROM STDIN;
 //! * [`oversized`]: messages for which there is no memory;
-//! * [`execute`]: running a statement and buffering its rows; [`wait`]: waiting for a ticket; [`host`]: what happens
-//!   when a statement computes for long; [`stint`]: when many short ones do.
+//! * [`execute`]: running a statement and buffering its rows; [`wait`]: waiting for a ticket; [`host`]: what
+//!   happens when a statement computes for long; [`stint`]: when many short ones do.
 //!
 //! Invariants:
 //! 1. Bytes are written only after the durability of the answers they hold (architecture invariant 1).
-//! 2. While a statement runs, the socket is not written: results are in memory, a slow client holds no locks but
-//!    those of a transaction that it keeps open itself.
-//! 3. After an error of the extended protocol, messages are skipped until Sync; after every Query and every Sync
-//!    exactly one ReadyForQuery is sent.
+//! 2. While a statement runs, the socket is not written: results are in memory, a slow client holds no locks
+//!    but those of a transaction that it keeps open itself.
+//! 3. After an error of the extended protocol, messages are skipped until Sync; after every Query and every
+//!    Sync exactly one ReadyForQuery is sent.
 //! 4. However a connection ends, its session is dropped, which rolls back its transaction.
 
 mod copy;
@@ -136,7 +137,8 @@ struct Connection<'a> {
     time_zone: TimeZone,
     timeouts: Timeouts,
     closing: bool,
-    /// Where the answers of the open implicit transaction begin: they are taken back if it cannot be committed.
+    /// Where the answers of the open implicit transaction begin: they are taken back if it cannot be
+    /// committed.
     implicit_start: Option<usize>,
     turn: Turn,
 }
@@ -176,7 +178,8 @@ pub async fn serve(database: Database, handover: Handover) {
     }
 }
 
-/// Runs a future to its end, at the expense of an account; `None` if it panicked. The panic itself is reported by the panic hook.
+/// Runs a future to its end, at the expense of an account; `None` if it panicked. The panic itself is
+/// reported by the panic hook.
 async fn survive<F: Future>(future: F, account: &Account) -> Option<F::Output> {
     let mut future = Box::pin(future);
     let output = poll_fn(|context| {

@@ -1,9 +1,10 @@
 //! Sees that a client has gone while its statement computes.
 //!
-//! A connection that waits for its client, or for a lock, reads its socket and sees the end. One that computes does not. All sockets
-//! are therefore registered with one more epoll instance, once for each connection, which reports nothing but closed ends;
-//! a thread sleeps on it and marks the connection ([`Registry::mark_gone`]). What short statements are still to come are run as if
-//! nothing had happened, as in PostgreSQL; a statement that computes for long, or waits, is ended.
+//! A connection that waits for its client, or for a lock, reads its socket and sees the end. One that
+//! computes does not. All sockets are therefore registered with one more epoll instance, once for each
+//! connection, which reports nothing but closed ends; a thread sleeps on it and marks the connection
+//! ([`Registry::mark_gone`]). What short statements are still to come are run as if nothing had happened, as
+//! in PostgreSQL; a statement that computes for long, or waits, is ended.
 
 use std::io;
 use std::os::fd::{AsFd, OwnedFd};

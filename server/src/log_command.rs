@@ -1,8 +1,9 @@
 //! `hyades log`: what stands in the logs of a database.
 //!
-//! [`stat`] counts, [`dump`] prints records one by one, [`graph`] tells how parallel a replay could be, [`verify`] recovers in memory. All only look
-//! ([`hyades_engine::inspect`]): no file is written, no lock is taken, and a directory that a server has open may be looked at too.
-//! The last incarnation is then a moving target, and every output says so.
+//! [`stat`] counts, [`dump`] prints records one by one, [`graph`] tells how parallel a replay could be,
+//! [`verify`] recovers in memory. All only look ([`hyades_engine::inspect`]): no file is written, no lock is
+//! taken, and a directory that a server has open may be looked at too. The last incarnation is then a moving
+//! target, and every output says so.
 
 pub mod dump;
 pub mod graph;

@@ -1,7 +1,7 @@
 //! The server's log: structured events on standard error, text or JSON.
 //!
-//! A line that cannot be written is lost and nothing else happens: see [`lossy`]. What a client could flood it
-//! with is written seldom: see [`seldom`].
+//! A line that cannot be written is lost and nothing else happens: see [`lossy`]. What a client could flood
+//! it with is written seldom: see [`seldom`].
 
 pub mod lossy;
 pub mod seldom;
@@ -50,8 +50,8 @@ pub fn start(format: LogFormat, level: LevelFilter) -> io::Result<Logging> {
     Ok(Logging(log))
 }
 
-/// The last words of a command. Not `eprintln!`: that panics when standard error cannot be written, and waits for ever for
-/// somebody to read it.
+/// The last words of a command. Not `eprintln!`: that panics when standard error cannot be written, and waits
+/// for ever for somebody to read it.
 pub fn complain(sentence: &str) {
     let line = format!("hyades: {sentence}\n");
     let (written, wait) = std::sync::mpsc::channel();

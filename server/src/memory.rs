@@ -1,8 +1,9 @@
 //! How much memory there is, and memory taken from the operating system before it is needed.
 //!
-//! The first touch of a page costs a fault, and the kernel clears it; under a hypervisor that takes back what a guest does not use it
-//! costs many times more, because the host has to find and clear a page as well. A database that grows with every transaction pays
-//! this inside its transactions. [`reserve`] pays it at the start, and from then on the process keeps what it has taken.
+//! The first touch of a page costs a fault, and the kernel clears it; under a hypervisor that takes back what
+//! a guest does not use it costs many times more, because the host has to find and clear a page as well. A
+//! database that grows with every transaction pays this inside its transactions. [`reserve`] pays it at the
+//! start, and from then on the process keeps what it has taken.
 
 #![allow(unsafe_code)] // Setting an option of the allocator has no safe name.
 
@@ -18,7 +19,8 @@ const PIECE: usize = 8 * MIB;
 const PURGE_DELAY: libmimalloc_sys::mi_option_t = 15;
 const NEVER: c_long = -1;
 
-/// Takes `mib` MiB, touches them and leaves them to the allocator, which then gives nothing back to the operating system.
+/// Takes `mib` MiB, touches them and leaves them to the allocator, which then gives nothing back to the
+/// operating system.
 ///
 /// # Errors
 ///
@@ -52,8 +54,8 @@ fn available_mib() -> Option<usize> {
     Some(kib / 1024)
 }
 
-/// Of the memory that there is, this share may be used unless the operator says otherwise: the allocator, stacks and the system need
-/// the rest.
+/// Of the memory that there is, this share may be used unless the operator says otherwise: the allocator,
+/// stacks and the system need the rest.
 const SHARE_PERCENT: u64 = 75;
 /// The most that one connection may use unless the operator says so.
 const MOST_PER_CONNECTION_MIB: u64 = 1024;

@@ -1,8 +1,9 @@
 //! `hyades recover`: makes a new database of what the logs of another one hold.
 //!
-//! The old directory is only read. Without `--salvage` it is recovered as a start would do it, or refused; with it, what is damaged and what
-//! may depend on that is dropped ([`hyades_engine::recovery::salvage`]), and every dropped transaction that can be read is written down in
-//! the new directory, so that people can decide what to do about it.
+//! The old directory is only read. Without `--salvage` it is recovered as a start would do it, or refused;
+//! with it, what is damaged and what may depend on that is dropped ([`hyades_engine::recovery::salvage`]),
+//! and every dropped transaction that can be read is written down in the new directory, so that people can
+//! decide what to do about it.
 
 use std::fs::OpenOptions;
 use std::io::{self, BufWriter, Write};
@@ -193,7 +194,8 @@ fn write_down(salvage: &Salvage, inspection: &Inspection, out: &mut dyn Write) -
     Ok(dropped)
 }
 
-/// Why a transaction was dropped, if the damage is the reason. `ends`: up to where its incarnation's logs count, as far as that is known.
+/// Why a transaction was dropped, if the damage is the reason. `ends`: up to where its incarnation's logs
+/// count, as far as that is known.
 fn reason(
     salvaged: &SalvagedIncarnation,
     incarnation: &Incarnation,

@@ -1,10 +1,12 @@
 //! Who is connected: the limit on connections, cancel keys, and the bell that ends everybody at shutdown.
 //!
-//! Each connection shares one [`Control`] with the rest of the server. Whoever wants something of the connection sets a mark
-//! and rings its bell ([`Control::wake`]); the connection looks at the marks when it wakes. What concerns statements is said in the
-//! session's request to stop alone, which a running statement polls.
+//! Each connection shares one [`Control`] with the rest of the server. Whoever wants something of the
+//! connection sets a mark and rings its bell ([`Control::wake`]); the connection looks at the marks when it
+//! wakes. What concerns statements is said in the session's request to stop alone, which a running statement
+//! polls.
 //!
-//! Invariant: marks are set before the bell rings, and the connection looks at them after it started to listen, so no ring is lost.
+//! Invariant: marks are set before the bell rings, and the connection looks at them after it started to
+//! listen, so no ring is lost.
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, AtomicI32, AtomicU8, Ordering};

@@ -11,8 +11,8 @@
 //! Here: own code over the RustCrypto primitives, because the exchange is forty lines.
 //!
 //! Invariants:
-//! 1. An unknown user and a wrong password look alike: an unknown user gets a stable invented salt and fails at
-//!    the end, after the same computations.
+//! 1. An unknown user and a wrong password look alike: an unknown user gets a stable invented salt and fails
+//!    at the end, after the same computations.
 //! 2. Secrets are compared in constant time.
 //! 3. No channel binding is offered (there is no TLS), and a client that asks for it is refused.
 //!

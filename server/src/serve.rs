@@ -4,12 +4,14 @@
 //! bind the sockets ---> recover ---> print the ready line ---> serve ---> SIGTERM: drain ---> close the database
 //!      (57P03 to whoever connects)                                           second signal: end at once
 //! ```
-//! Two runtimes: the *listening* one, a single thread (the main one) for accepting, handshakes, cancel requests, timers and
-//! signals; and the *workers*, on which sessions run in place. Statements may keep all workers computing; what must
-//! get through then does not depend on them. What signals do stands in [`signals`], who may be in a handshake in [`handshakes`].
+//! Two runtimes: the *listening* one, a single thread (the main one) for accepting, handshakes, cancel
+//! requests, timers and signals; and the *workers*, on which sessions run in place. Statements may keep all
+//! workers computing; what must get through then does not depend on them. What signals do stands in
+//! [`signals`], who may be in a handshake in [`handshakes`].
 //!
-//! A poisoned database ends every connection and refuses new ones with the reason, so that whoever asks whether the server is well
-//! learns that it is not; with [`Options::exit_when_poisoned`] the process ends, so that whoever watches it starts another.
+//! A poisoned database ends every connection and refuses new ones with the reason, so that whoever asks
+//! whether the server is well learns that it is not; with [`Options::exit_when_poisoned`] the process ends,
+//! so that whoever watches it starts another.
 //!
 //! Invariants:
 //! 1. Sockets are bound before the data directory is touched, so a second server fails without consequences.
@@ -179,7 +181,8 @@ async fn serve(mut options: Options, workers: Handle) -> Result<Ended, Sentence>
         signal = signals.ending() => signal,
         () = poisoned.notified(), if options.exit_when_poisoned => {
             tracing::error!("ending because the database is poisoned");
-            // Threads of the log may hang on a broken device for ever; without its last owner nobody waits for them.
+            // Threads of the log may hang on a broken device for ever; without its last owner nobody waits
+            // for them.
             std::mem::forget(database);
             let _ = tokio::time::timeout(POISONED_PATIENCE, registry.wait_until_empty()).await;
             return Ok(Ended::Poisoned);

@@ -1,7 +1,9 @@
-//! A small blocking client of the engine for tests: tables of numbers and lists, one hand-written procedure per operation.
+//! A small blocking client of the engine for tests: tables of numbers and lists, one hand-written procedure
+//! per operation.
 //!
-//! It goes through the public engine API only (`Engine`, `Worker`, procedures), so what it proves holds for every user of
-//! the engine. Waits block the thread; durability is handed to the caller, who decides what counts as acknowledged.
+//! It goes through the public engine API only (`Engine`, `Worker`, procedures), so what it proves holds for
+//! every user of the engine. Waits block the thread; durability is handed to the caller, who decides what
+//! counts as acknowledged.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -268,7 +270,8 @@ impl Client {
         self.worker.rollback()
     }
 
-    /// From now on an operation that has to wait is cancelled (57014) after a moment, in which it may be granted what it waits for.
+    /// From now on an operation that has to wait is cancelled (57014) after a moment, in which it may be
+    /// granted what it waits for.
     pub fn set_impatient(&mut self, is_impatient: bool) {
         self.is_impatient = is_impatient;
     }
@@ -315,7 +318,8 @@ impl Client {
         }
     }
 
-    /// Calls a routine as a transaction of its own, logged as wished if that is possible; ends it unless it failed.
+    /// Calls a routine as a transaction of its own, logged as wished if that is possible; ends it unless it
+    /// failed.
     pub fn call(
         &mut self,
         name: &str,
@@ -366,7 +370,8 @@ impl Client {
         }
     }
 
-    /// Calls `lists` in a transaction that has just begun: the steps' lists, with the number of the step and the key.
+    /// Calls `lists` in a transaction that has just begun: the steps' lists, with the number of the step and
+    /// the key.
     pub fn call_lists(
         &mut self,
         arguments: &[Value],

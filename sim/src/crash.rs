@@ -1,11 +1,13 @@
-//! The lives of a database on a disk that dies: run a script until the power is cut, recover, compare with the model, go on.
+//! The lives of a database on a disk that dies: run a script until the power is cut, recover, compare with
+//! the model, go on.
 //!
-//! Used by the crash-point tests and by the search for mutants. The script's transactions run one after the other, each in its session,
-//! nearly never waiting for durability; some also store a text that is larger than a log record may be, so that
-//! fragments, full buffers and new segments are met ([`ballast`]).
+//! Used by the crash-point tests and by the search for mutants. The script's transactions run one after the
+//! other, each in its session, nearly never waiting for durability; some also store a text that is larger
+//! than a log record may be, so that fragments, full buffers and new segments are met ([`ballast`]).
 //!
-//! Acknowledged is what had become durable by the end: a durable position never falls, so whatever a client could have
-//! seen at any time counts. Loggers are threads and no two runs are the same: nothing here depends on the number of an operation.
+//! Acknowledged is what had become durable by the end: a durable position never falls, so whatever a client
+//! could have seen at any time counts. Loggers are threads and no two runs are the same: nothing here depends
+//! on the number of an operation.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
@@ -251,8 +253,8 @@ fn run_as_call(
     client.commit().inspect_err(|_| drop(client.rollback()))
 }
 
-/// Holds now this log back and now that, a fraction of a millisecond each, until it is dropped: between logs that are equally fast
-/// nearly nothing is ever lost with what it depends on.
+/// Holds now this log back and now that, a fraction of a millisecond each, until it is dropped: between logs
+/// that are equally fast nearly nothing is ever lost with what it depends on.
 pub struct Laggard {
     stop: Arc<AtomicBool>,
     thread: Option<JoinHandle<()>>,
@@ -313,7 +315,8 @@ pub fn live(
     Ok(acknowledged)
 }
 
-/// As [`live`], but the process is killed when all that was acknowledged is durable and nothing is left to do: the disk that it leaves.
+/// As [`live`], but the process is killed when all that was acknowledged is durable and nothing is left to
+/// do: the disk that it leaves.
 pub fn live_and_kill(
     disk: &SimulatedDisk,
     scenario: Scenario,
@@ -332,7 +335,8 @@ pub fn live_and_kill(
     Ok((killed, acknowledged))
 }
 
-/// Waits until nothing has been written for a while: segments are prepared after those who asked have been answered.
+/// Waits until nothing has been written for a while: segments are prepared after those who asked have been
+/// answered.
 pub fn wait_until_idle(disk: &SimulatedDisk) {
     let mut before = None;
     while before != Some(disk.operations()) {
@@ -366,7 +370,8 @@ impl Observed {
         Ok(observed)
     }
 
-    /// Whether this may be found after a crash (see [`crate::script`]), large transactions wholly or not at all.
+    /// Whether this may be found after a crash (see [`crate::script`]), large transactions wholly or not at
+    /// all.
     pub fn check(&self, script: &Script, acknowledged: &BTreeSet<usize>) -> std::result::Result<(), String> {
         check_recovered(script, &Recovered { acknowledged, ledger: &self.ledger, rows: &self.rows })?;
         let texts = self.ledger.iter().filter_map(|number| Some((*number, ballast(*number)?)));
@@ -415,8 +420,9 @@ pub fn script(seed: u64) -> Script {
     Script::generate(seed, &ScriptOptions { transactions: FIRST + SECOND, ..ScriptOptions::default() })
 }
 
-/// The disk that the next start finds: after a power cut, a kill, or a power cut and another inside recovery. What a start has shown
-/// after a kill counts as acknowledged: it must survive the power cut that follows (pitfall 16).
+/// The disk that the next start finds: after a power cut, a kill, or a power cut and another inside recovery.
+/// What a start has shown after a kill counts as acknowledged: it must survive the power cut that follows
+/// (pitfall 16).
 fn next_disk(
     disk: &SimulatedDisk,
     scenario: Scenario,
@@ -441,8 +447,8 @@ fn next_disk(
     }
 }
 
-/// One crash point: the power goes at this operation of the first life. Returns whether that life reached it, or what is wrong with what
-/// was found.
+/// One crash point: the power goes at this operation of the first life. Returns whether that life reached it,
+/// or what is wrong with what was found.
 pub fn try_point(scenario: Scenario, script: &Script, point: u64) -> std::result::Result<bool, String> {
     let disk = SimulatedDisk::new(point);
     disk.crash_at(point);
@@ -470,7 +476,8 @@ pub fn try_point(scenario: Scenario, script: &Script, point: u64) -> std::result
     Ok(reached)
 }
 
-/// Runs the work in a thread of its own and gives up waiting after the limit: a test then fails instead of hanging.
+/// Runs the work in a thread of its own and gives up waiting after the limit: a test then fails instead of
+/// hanging.
 pub fn within<T: Send + 'static>(
     limit: Duration,
     work: impl FnOnce() -> std::result::Result<T, String> + Send + 'static,

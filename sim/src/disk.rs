@@ -8,20 +8,24 @@
 //!   after_power_cut:     the medium, and of each unsynced sector nothing, all or a torn part
 //! ```
 //!
-//! Every operation that changes something has a number, counted from 0: creating, renaming, removing, writing, truncating,
-//! syncing. Reads have none: a cut at a read leaves what a cut at the next change leaves. [`SimulatedDisk::crash_at`] cuts the
-//! power *inside* the operation of that number: it happens wholly, in part or not at all (by the seed), and from then on every
-//! operation fails. The tests run their work once to learn how many operations there are, then once for each.
+//! Every operation that changes something has a number, counted from 0: creating, renaming, removing,
+//! writing, truncating, syncing. Reads have none: a cut at a read leaves what a cut at the next change
+//! leaves. [`SimulatedDisk::crash_at`] cuts the power *inside* the operation of that number: it happens
+//! wholly, in part or not at all (by the seed), and from then on every operation fails. The tests run their
+//! work once to learn how many operations there are, then once for each.
 //!
 //! Media assumptions, as documented in `hyades_engine::disk`, each at its most hostile:
-//! - unsynced sectors are lost, kept or torn independently; also inside the sector, since a device may tear at 512 bytes;
-//! - the length of a file is durable with the file; an unsynced length, grown or cut, may be lost, kept, or kept in part;
-//! - creations, renames and removals are durable after the sync of their directory, and before that lost or kept
-//!   independently of each other; syncing a file does not make its name durable;
+//! - unsynced sectors are lost, kept or torn independently; also inside the sector, since a device may tear
+//!   at 512 bytes;
+//! - the length of a file is durable with the file; an unsynced length, grown or cut, may be lost, kept, or
+//!   kept in part;
+//! - creations, renames and removals are durable after the sync of their directory, and before that lost or
+//!   kept independently of each other; syncing a file does not make its name durable;
 //! - a new directory is durable once it or its parent was synced;
 //! - after a failed sync the written bytes stay visible, but no later sync makes them durable (pitfall 9).
 //!
-//! Reference: TigerBeetle's and redb's crash tests; Rebello et al., "Can Applications Recover from fsync Failures?", ATC 2020.
+//! Reference: TigerBeetle's and redb's crash tests; Rebello et al., "Can Applications Recover from fsync
+//! Failures?", ATC 2020.
 
 mod inode;
 mod state;
@@ -100,8 +104,8 @@ impl SimulatedDisk {
         SimulatedDisk::with_state(self.state.lock().after_power_cut(cut))
     }
 
-    /// The disk as the next process finds it when this one was killed: all that was written is there, but it is as unsynced as
-    /// before, so that a later power cut may take it.
+    /// The disk as the next process finds it when this one was killed: all that was written is there, but it
+    /// is as unsynced as before, so that a later power cut may take it.
     pub fn after_process_kill(&self, seed: u64) -> SimulatedDisk {
         SimulatedDisk::with_state(self.state.lock().after_process_kill(seed))
     }
@@ -116,14 +120,16 @@ impl SimulatedDisk {
         self.state.lock().fail_next_sync = true;
     }
 
-    /// Durable writes to files under this directory hang until it is `None` again or the power is cut: one slow log among others.
+    /// Durable writes to files under this directory hang until it is `None` again or the power is cut: one
+    /// slow log among others.
     pub fn hold_writes_under(&self, directory: Option<&Path>) {
         let mut state = self.state.lock();
         state.held_directory = directory.map(Path::to_path_buf);
         state.released.notify_all();
     }
 
-    /// Limits the bytes in all files, whole sectors counted; writes over it fail with "no space left", in part written.
+    /// Limits the bytes in all files, whole sectors counted; writes over it fail with "no space left", in
+    /// part written.
     pub fn limit_bytes(&self, limit_bytes: Option<u64>) {
         self.state.lock().limit_bytes = limit_bytes;
     }
@@ -138,7 +144,8 @@ impl SimulatedDisk {
         self.state.lock().flip_bit(path, offset, bit)
     }
 
-    /// Puts this content in the place of a file's, in the page cache and on the medium; the file is made if it does not exist.
+    /// Puts this content in the place of a file's, in the page cache and on the medium; the file is made if
+    /// it does not exist.
     pub fn replace(&self, path: &Path, content: &[u8]) {
         self.state.lock().replace(path, content);
     }

@@ -1,7 +1,8 @@
 //! A COMMIT that is given up while it waits for room in the log, and what its transaction commits instead.
 //!
-//! A transaction larger than the log's buffer is appended in pieces. Whoever gives up waiting (a cancel, a timeout) and rolls back to a
-//! savepoint has pieces in the log of what will never be; the next COMMIT of the same transaction begins its own series.
+//! A transaction larger than the log's buffer is appended in pieces. Whoever gives up waiting (a cancel, a
+//! timeout) and rolls back to a savepoint has pieces in the log of what will never be; the next COMMIT of the
+//! same transaction begins its own series.
 
 use std::path::Path;
 
@@ -20,8 +21,8 @@ fn fill(client: &mut Client, letter: char, rows: u64) -> Result<(), String> {
     (0..rows).try_for_each(|key| client.put_text(key, &text)).map_err(|error| error.to_string())
 }
 
-/// `first` rows are written and their COMMIT given up, `second` rows of another letter are committed instead. The error says what a crash
-/// then leaves that is anything else.
+/// `first` rows are written and their COMMIT given up, `second` rows of another letter are committed instead.
+/// The error says what a crash then leaves that is anything else.
 pub fn commit_instead(scenario: Scenario, first: u64, second: u64) -> Result<(), String> {
     let as_text = |error: hyades_types::Error| error.to_string();
     let disk = SimulatedDisk::new(first);

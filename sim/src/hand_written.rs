@@ -1,7 +1,7 @@
 //! Logs written by hand: every record, vector, block boundary and sync chosen by the test.
 //!
-//! The engine's own writer decides these by timing. A test of recovery wants to say "this block was synced, that record lies in two
-//! blocks, this transaction depends on that position", and then what must come back.
+//! The engine's own writer decides these by timing. A test of recovery wants to say "this block was synced,
+//! that record lies in two blocks, this transaction depends on that position", and then what must come back.
 //!
 //! The rows are those of one table, `t (key bigint primary key, value bigint)`; see [`Change`].
 
@@ -30,7 +30,8 @@ use crate::disk::SimulatedDisk;
 
 /// The table's id in every hand-written log.
 pub const TABLE: TableId = TableId(16_384);
-/// Segments are small, so that tests cross them; a block that does not fit is split, so that every segment is full to its end.
+/// Segments are small, so that tests cross them; a block that does not fit is split, so that every segment is
+/// full to its end.
 const SEGMENT_BYTES: u64 = 16 * SECTOR_BYTES as u64;
 
 /// What a hand-written transaction does.
@@ -160,7 +161,8 @@ impl HandWritten {
         find(&config(disk, ProtocolKind::Taurus, 2))
     }
 
-    /// Appends a transaction with this pre-append LV and returns its end. It is not written before [`HandWritten::write`].
+    /// Appends a transaction with this pre-append LV and returns its end. It is not written before
+    /// [`HandWritten::write`].
     pub fn append(&mut self, log: usize, vector: &[u64], changes: &[Change]) -> u64 {
         let operations = encode_changes(changes);
         let log = &mut self.logs[log];
@@ -215,7 +217,8 @@ impl HandWritten {
         self.write_part(log, usize::MAX);
     }
 
-    /// Writes the first bytes of what was appended as one block (more where a segment ends), so that a record may lie in two.
+    /// Writes the first bytes of what was appended as one block (more where a segment ends), so that a record
+    /// may lie in two.
     pub fn write_part(&mut self, log: usize, most_bytes: usize) {
         let disk = self.disk.clone();
         let log = &mut self.logs[log];

@@ -1,12 +1,15 @@
 //! Recorded histories of concurrent transactions over append-only lists.
 //!
-//! Why lists: a read that returns the whole list of a key shows every version that ever stood there and their order, so that a
-//! checker can infer who depended on whom from the answers alone (Kingsbury and Alvaro, "Elle", VLDB 2020).
+//! Why lists: a read that returns the whole list of a key shows every version that ever stood there and their
+//! order, so that a checker can infer who depended on whom from the answers alone (Kingsbury and Alvaro,
+//! "Elle", VLDB 2020).
 //!
-//! A [`Recorder`] is shared by the threads of a workload. Each transaction is begun on it, told every answer, and ended with what the
-//! client learned. Elements must be unique per key; [`Recorder::new_element`] gives unique ones.
+//! A [`Recorder`] is shared by the threads of a workload. Each transaction is begun on it, told every answer,
+//! and ended with what the client learned. Elements must be unique per key; [`Recorder::new_element`] gives
+//! unique ones.
 //!
-//! Times are ticks of one counter taken before the first and after the last step, so "completed before invoked" holds in real time.
+//! Times are ticks of one counter taken before the first and after the last step, so "completed before
+//! invoked" holds in real time.
 
 use std::fmt;
 use std::sync::atomic::{AtomicU64, Ordering};

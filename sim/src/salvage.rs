@@ -1,11 +1,14 @@
 //! Damaged databases, and what a salvage keeps of them.
 //!
-//! A subject is a database of scripted transactions, half of them logged as calls, that was closed or killed after all had been acknowledged.
-//! Its logs are damaged in one place, what can be kept is copied, and the copy is judged:
+//! A subject is a database of scripted transactions, half of them logged as calls, that was closed or killed
+//! after all had been acknowledged. Its logs are damaged in one place, what can be kept is copied, and the
+//! copy is judged:
 //!
-//! * by the script, which knows who read and overwrote whose rows: what is kept is closed under that, and its rows are those of the kept
-//!   transactions in the order in which they ran ([`check_recovered`]); nothing is kept that the damage has hit;
-//! * by the LSN vectors as they stand in the undamaged logs: exactly those transactions are dropped which may depend on the damage.
+//! * by the script, which knows who read and overwrote whose rows: what is kept is closed under that, and its
+//!   rows are those of the kept transactions in the order in which they ran ([`check_recovered`]); nothing is
+//!   kept that the damage has hit;
+//! * by the LSN vectors as they stand in the undamaged logs: exactly those transactions are dropped which may
+//!   depend on the damage.
 //!
 //! Nothing is written to the damaged database, and the copy has the state that was salvaged.
 
@@ -477,8 +480,9 @@ impl Subject {
         self.salvage_after(&damages).map_err(|wrong| self.accuse(&damages, &wrong))
     }
 
-    /// As [`Subject::damage_and_salvage`], with bytes that were wrong already when their checksum was computed. Nobody can tell what the transactions in
-    /// them were, so only this is judged: nothing breaks off, and what is kept is a database.
+    /// As [`Subject::damage_and_salvage`], with bytes that were wrong already when their checksum was
+    /// computed. Nobody can tell what the transactions in them were, so only this is judged: nothing breaks
+    /// off, and what is kept is a database.
     ///
     /// # Errors
     /// What is wrong with it.
@@ -610,7 +614,8 @@ fn decode_number(bytes: &[u8]) -> Option<usize> {
     Some((number(bytes)?.wrapping_sub(number(&zero)?)) as usize)
 }
 
-/// The databases: one to four logs and one serial log; closed after one run with few rows, and killed after the second with many.
+/// The databases: one to four logs and one serial log; closed after one run with few rows, and killed after
+/// the second with many.
 fn subjects(transactions: usize, has_ballast: bool, seed: u64) -> Result<Vec<Subject>, String> {
     let scenarios = [
         Scenario::taurus(if has_ballast { 3 } else { 4 }),

@@ -1,8 +1,9 @@
 //! Seeded random transactions over a few keys, and the model that says which states a crash may leave.
 //!
-//! A [`Script`] is run one transaction after the other, each in the session (worker, and therefore log) it names, without waiting for
-//! durability in between: early lock release makes them depend on each other while none is durable yet. Each writing transaction also
-//! inserts its number into a *ledger*, so that the recovered database tells which transactions it holds.
+//! A [`Script`] is run one transaction after the other, each in the session (worker, and therefore log) it
+//! names, without waiting for durability in between: early lock release makes them depend on each other while
+//! none is durable yet. Each writing transaction also inserts its number into a *ledger*, so that the
+//! recovered database tells which transactions it holds.
 //!
 //! After a crash [`check_recovered`] demands (architecture invariant 6):
 //! 1. acknowledged transactions are recovered;
@@ -152,8 +153,8 @@ impl Model {
     }
 }
 
-/// For each transaction whom it depends on: the last writers, before it, of the rows that it read or wrote. A reader that writes
-/// nothing depends on them too: it must not be *acknowledged* before them.
+/// For each transaction whom it depends on: the last writers, before it, of the rows that it read or wrote. A
+/// reader that writes nothing depends on them too: it must not be *acknowledged* before them.
 pub fn dependencies(script: &Script) -> Vec<BTreeSet<usize>> {
     let mut last_writer: BTreeMap<u64, usize> = BTreeMap::new();
     let mut found = Vec::new();

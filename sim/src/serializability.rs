@@ -7,15 +7,16 @@
 //!         -> cycles: G0, G1c, G-single, G2, one minimal cycle for each strongly connected component
 //! ```
 //!
-//! The names are Adya's ("Weak Consistency", 1999, chapter 3). A history without any of them is serializable; with
-//! [`CheckOptions::real_time`] it is strictly serializable: what was answered before another transaction began comes first.
+//! The names are Adya's ("Weak Consistency", 1999, chapter 3). A history without any of them is serializable;
+//! with [`CheckOptions::real_time`] it is strictly serializable: what was answered before another transaction
+//! began comes first.
 //!
-//! Transactions with an unknown outcome count as committed as soon as a committed one has read them, otherwise they are left out.
-//! Aborted ones are looked at only as the source of dirty reads.
+//! Transactions with an unknown outcome count as committed as soon as a committed one has read them,
+//! otherwise they are left out. Aborted ones are looked at only as the source of dirty reads.
 //!
-//! Invariant: the checker never reports an anomaly for a history that has a serial order (no inference beyond what lists prove):
-//! versions of a key grow by one element at a time, so a list that was read is a prefix of every later one, and an element that the
-//! longest list lacks came after it.
+//! Invariant: the checker never reports an anomaly for a history that has a serial order (no inference beyond
+//! what lists prove): versions of a key grow by one element at a time, so a list that was read is a prefix of
+//! every later one, and an element that the longest list lacks came after it.
 
 mod graph;
 #[cfg(test)]
@@ -108,7 +109,8 @@ pub struct CheckReport {
     pub elements: usize,
 }
 
-/// Checks the history; all anomalies found, at most one cycle for each group of transactions that are tangled.
+/// Checks the history; all anomalies found, at most one cycle for each group of transactions that are
+/// tangled.
 pub fn check(history: &History, options: CheckOptions) -> Result<CheckReport, Vec<Anomaly>> {
     let mut anomalies = Vec::new();
     let versions = versions::Versions::infer(history, options, &mut anomalies);

@@ -1,7 +1,9 @@
-//! Single faults on the files of databases at rest: a bit, a sector, the end of a file, a whole file or directory.
+//! Single faults on the files of databases at rest: a bit, a sector, the end of a file, a whole file or
+//! directory.
 //!
-//! A subject is a small database on a simulated disk with its last process closed or killed, all of whose transactions were
-//! acknowledged and quiet before. One fault at a time is put into a copy, which is then opened. What may be found:
+//! A subject is a small database on a simulated disk with its last process closed or killed, all of whose
+//! transactions were acknowledged and quiet before. One fault at a time is put into a copy, which is then
+//! opened. What may be found:
 //!
 //! | verdict | |
 //! |---|---|
@@ -401,8 +403,8 @@ impl Subject {
         observed.check(&self.script, &BTreeSet::new()).map_err(|wrong| format!("salvaged: {wrong}"))
     }
 
-    /// Whether the logs end where they did, but for one that ends where its last block began, and is said to. Answers whether that
-    /// block left no trace.
+    /// Whether the logs end where they did, but for one that ends where its last block began, and is said to.
+    /// Answers whether that block left no trace.
     fn check_tails(&self, tails: &[LogTail], is_shorter: bool) -> Result<bool, String> {
         if !self.is_killed {
             return if is_shorter || !tails.is_empty() {

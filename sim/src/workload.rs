@@ -1,15 +1,15 @@
 //! Concurrent list-append transactions, recorded for the checker; also on a disk that dies under them.
 //!
-//! Point reads, appends that insert or update, and range scans in both directions (absent keys read as empty lists, so phantoms
-//! show as cycles); one statement each, or all steps of a transaction in one call. A call enters in the ledger what it has read, so
-//! that a replay which reads anything else diverges.
+//! Point reads, appends that insert or update, and range scans in both directions (absent keys read as empty
+//! lists, so phantoms show as cycles); one statement each, or all steps of a transaction in one call. A call
+//! enters in the ledger what it has read, so that a replay which reads anything else diverges.
 //!
-//! Now and then a statement that has to wait is cancelled, with whatever it was granted in that moment, and its transaction goes on from a
-//! savepoint.
+//! Now and then a statement that has to wait is cancelled, with whatever it was granted in that moment, and
+//! its transaction goes on from a savepoint.
 //!
-//! Across a crash the history goes on: outcomes that no client has learned are unknown, and the first transaction after the
-//! recovery reads all lists. So the checker demands that what was acknowledged is in the lists, that whoever is there has all his appends
-//! there, and that no answered read saw what is gone.
+//! Across a crash the history goes on: outcomes that no client has learned are unknown, and the first
+//! transaction after the recovery reads all lists. So the checker demands that what was acknowledged is in
+//! the lists, that whoever is there has all his appends there, and that no answered read saw what is gone.
 
 use std::sync::Arc;
 
@@ -186,7 +186,8 @@ pub fn read_all(engine: &dyn Engine, recorder: &Recorder) -> Result<()> {
     Ok(())
 }
 
-/// Three lives with one history: the power goes in the first two, at an operation drawn from the seed; the third only reads.
+/// Three lives with one history: the power goes in the first two, at an operation drawn from the seed; the
+/// third only reads.
 pub fn crash_twice(scenario: Scenario, seed: u64) -> std::result::Result<CheckReport, String> {
     let named = |what: &'static str| move |error: Error| format!("{what}: {error}");
     let mut random = StdRng::seed_from_u64(seed);

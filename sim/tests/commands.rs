@@ -1,8 +1,10 @@
-//! Transactions logged as commands: what replay makes of them is, byte for byte, what data logging would have kept.
+//! Transactions logged as commands: what replay makes of them is, byte for byte, what data logging would have
+//! kept.
 //!
-//! `the_same_state`: one script, three ways to log it. `live_and_recovered`: concurrent random calls that read, scan, copy, insert and
-//! delete around each other, logged now so and now so; after the end every kind of recovery finds the rows that were there. The rest: what
-//! replay refuses, and what is logged as data after all.
+//! `the_same_state`: one script, three ways to log it. `live_and_recovered`: concurrent random calls that
+//! read, scan, copy, insert and delete around each other, logged now so and now so; after the end every kind
+//! of recovery finds the rows that were there. The rest: what replay refuses, and what is logged as data
+//! after all.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -48,7 +50,8 @@ fn the_same_state() {
             recovered_hash(&disk, scenario).expect("it recovers")
         });
         assert_eq!(hashes[0], hashes[1], "{:?}", scenario());
-        // Transactions of several statements keep no sum of what they read in their ledger entry, so these states differ.
+        // Transactions of several statements keep no sum of what they read in their ledger entry, so these
+        // states differ.
         assert_ne!(hashes[0], hashes[2]);
     }
 }
@@ -117,7 +120,8 @@ fn run_sessions(engine: &Arc<dyn Engine>, sessions: u64, calls: usize, seed: u64
 
 fn live_and_recovered_with(scenario: Scenario, seed: u64) -> std::result::Result<(), String> {
     let disk = SimulatedDisk::new(seed);
-    // In half of the seeds calls leave their after-images behind them: the same logs can then be replayed both ways.
+    // In half of the seeds calls leave their after-images behind them: the same logs can then be replayed
+    // both ways.
     let has_images = seed.is_multiple_of(2);
     let engine = database(scenario, has_images, &disk);
     run_sessions(&engine, 4, 150, seed);

@@ -1,4 +1,5 @@
-//! What others make of logs after a crash: `hyades log` counts what recovery counts, and a copy that was cut short is no database.
+//! What others make of logs after a crash: `hyades log` counts what recovery counts, and a copy that was cut
+//! short is no database.
 
 use std::ops::ControlFlow;
 use std::path::Path;

@@ -1,13 +1,14 @@
-//! The power goes at every I/O operation of a script, and again after new work: nothing acknowledged is lost, and what is found is closed
-//! under dependencies (architecture, invariant 6).
+//! The power goes at every I/O operation of a script, and again after new work: nothing acknowledged is lost,
+//! and what is found is closed under dependencies (architecture, invariant 6).
 //!
-//! For each crash point: run the script with the whole engine until the disk dies; look at what a power cut (or the death of the
-//! process) leaves; recover, sometimes with another crash inside recovery; compare with the model; do new work, crash
-//! again, recover, compare. The second comparison knows the transactions that were lost the first time as rolled back: a zombie that
-//! comes back fails it (pitfall 15).
+//! For each crash point: run the script with the whole engine until the disk dies; look at what a power cut
+//! (or the death of the process) leaves; recover, sometimes with another crash inside recovery; compare with
+//! the model; do new work, crash again, recover, compare. The second comparison knows the transactions that
+//! were lost the first time as rolled back: a zombie that comes back fails it (pitfall 15).
 //!
-//! Loggers are threads, so the operations of two runs differ a little; all crash points up to the longest run are tried. With four logs
-//! and for openings every few points only, at irregular distances; `HYADES_CRASH_POINTS=all` (set by `cargo xtask crash`) tries every one.
+//! Loggers are threads, so the operations of two runs differ a little; all crash points up to the longest run
+//! are tried. With four logs and for openings every few points only, at irregular distances;
+//! `HYADES_CRASH_POINTS=all` (set by `cargo xtask crash`) tries every one.
 
 use std::time::Duration;
 

@@ -85,7 +85,8 @@ fn a_failed_sync_poisons() {
     }
 }
 
-/// Runs 100 transactions, marking those that were refused. A single refusal may be followed by success, a fatal error may not.
+/// Runs 100 transactions, marking those that were refused. A single refusal may be followed by success, a
+/// fatal error may not.
 fn run_through_failures(life: &mut Life, script: &mut Script) -> std::result::Result<(), String> {
     let mut is_poisoned = false;
     for number in 0..100 {
@@ -110,7 +111,8 @@ fn run_through_failures(life: &mut Life, script: &mut Script) -> std::result::Re
     Ok(())
 }
 
-/// One operation fails with an I/O error, the disk goes on: the database refuses or is poisoned, and says nothing that is not so.
+/// One operation fails with an I/O error, the disk goes on: the database refuses or is poisoned, and says
+/// nothing that is not so.
 fn failing_operation(scenario: Scenario, operation: u64) -> std::result::Result<bool, String> {
     let mut script = script(9);
     let disk = SimulatedDisk::new(operation);
@@ -196,7 +198,8 @@ fn a_full_disk_refuses_writes_only() {
     }
 }
 
-/// A start needs space for its first segments. Without it the database says so, touches nothing, and opens when there is space again.
+/// A start needs space for its first segments. Without it the database says so, touches nothing, and opens
+/// when there is space again.
 fn full_disk_at_start(scenario: Scenario) -> std::result::Result<(), String> {
     let disk = SimulatedDisk::new(5);
     let acknowledged = live(&disk, scenario, &script(5), 0..50, 5)?;
@@ -270,7 +273,8 @@ fn flip_bits(
     Ok(refused)
 }
 
-/// Of a database that stopped every used byte is known to have been durable; so it is of one that was killed and opened again.
+/// Of a database that stopped every used byte is known to have been durable; so it is of one that was killed
+/// and opened again.
 fn flips_in_ended_incarnations(scenario: Scenario, is_killed: bool) -> std::result::Result<u32, String> {
     let mut disk = SimulatedDisk::new(3);
     if is_killed {
@@ -287,8 +291,8 @@ fn flips_in_ended_incarnations(scenario: Scenario, is_killed: bool) -> std::resu
     })
 }
 
-/// Of a database that was cut off, the bytes behind the last anchor cannot be told from a torn write: they may be lost, but what is found
-/// is never wrong.
+/// Of a database that was cut off, the bytes behind the last anchor cannot be told from a torn write: they
+/// may be lost, but what is found is never wrong.
 fn flips_in_the_last_incarnation(scenario: Scenario) -> std::result::Result<u32, String> {
     let disk = SimulatedDisk::new(4);
     let (disk, _) = live_and_kill(&disk, scenario, &script(4), 0..TRANSACTIONS, 4)?;

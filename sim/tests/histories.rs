@@ -1,5 +1,5 @@
-//! Concurrent list-append transactions through the engine, judged by the history checker, also across crashes, as statements and as
-//! calls logged in every way.
+//! Concurrent list-append transactions through the engine, judged by the history checker, also across
+//! crashes, as statements and as calls logged in every way.
 //!
 //! The same workload with row or gap locks skipped on purpose must be caught.
 
@@ -57,7 +57,8 @@ fn assert_serializable_across_crashes(scenario: Scenario, seeds: u64) {
             Err(error) => panic!("seed {seed}, {scenario:?}: {error}"),
         }
     }
-    // How far a life gets before its crash is up to the scheduler; commands need few of the operations that are counted.
+    // How far a life gets before its crash is up to the scheduler; commands need few of the operations that
+    // are counted.
     assert!(edges as u64 > 20 * seeds, "only {edges} dependencies in {seeds} histories");
     println!("{scenario:?}: {seeds} histories with two crashes each, {edges} dependencies");
 }

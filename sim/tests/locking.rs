@@ -124,8 +124,8 @@ fn inserts_into_one_gap_do_not_meet() {
     assert_eq!(rows.len(), 5);
 }
 
-/// The inserter waits for the gap before 9; when it goes on, 7 stands between, and the gap before 9 is none of its business any
-/// more. It must not keep it for ever.
+/// The inserter waits for the gap before 9; when it goes on, 7 stands between, and the gap before 9 is none
+/// of its business any more. It must not keep it for ever.
 #[test]
 fn a_lock_that_was_waited_for_in_vain_is_released() {
     let engine = open(IndexKind::Ordered);
@@ -213,8 +213,8 @@ fn rollback_restores_rows_inserts_and_deletes() {
     }
 }
 
-/// An error inside a block with savepoints is answered while the transaction stays open; the answer tells of rows that may not be
-/// durable yet (pitfall 7).
+/// An error inside a block with savepoints is answered while the transaction stays open; the answer tells of
+/// rows that may not be durable yet (pitfall 7).
 #[test]
 fn what_a_rollback_to_a_savepoint_has_seen_must_be_durable() {
     let disk = SimulatedDisk::new(1);

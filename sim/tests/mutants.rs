@@ -128,7 +128,8 @@ fn crashed_history(attempt: u64) -> Outcome {
     workload::crash_twice(Scenario::taurus(2), attempt).map(drop)
 }
 
-/// Sessions 0 and 2 append to log 0, sessions 1 and 3 to log 1: workers 0 and 1 have created tables and routines.
+/// Sessions 0 and 2 append to log 0, sessions 1 and 3 to log 1: workers 0 and 1 have created tables and
+/// routines.
 const IN_LOG_0: usize = 0;
 const IN_LOG_1: usize = 1;
 
@@ -136,7 +137,8 @@ fn transaction(session: usize, step: Step) -> ScriptTransaction {
     ScriptTransaction { session, steps: vec![step], is_rolled_back: false }
 }
 
-/// Log 1 hangs; what depends on it must neither be acknowledged nor survive, and everything else must do both.
+/// Log 1 hangs; what depends on it must neither be acknowledged nor survive, and everything else must do
+/// both.
 ///
 /// ```text
 ///   0: put in log 1, durable    1: put in log 0, durable    -- log 1 hangs --
@@ -191,8 +193,8 @@ fn held_log(attempt: u64) -> Outcome {
     recover_and_check(&found.after(PowerCut::LoseUnsynced), scenario, &script, &ledger).map(drop)
 }
 
-/// Log 0 is long, and at its end stands the last but one write of a row; the last one is the first of log 1. Replayed out of order, the
-/// row is wrong.
+/// Log 0 is long, and at its end stands the last but one write of a row; the last one is the first of log 1.
+/// Replayed out of order, the row is wrong.
 fn late_writer_and_early_successor(attempt: u64) -> Outcome {
     const LONG: usize = 1500;
     const KEY: u64 = 1_000_000;
@@ -223,8 +225,9 @@ fn late_writer_and_early_successor(attempt: u64) -> Outcome {
     Ok(())
 }
 
-/// Calls in log 1, then something in log 0 that must not overtake them: replayed by one worker, log 0 comes first wherever it may. Nothing
-/// becomes durable meanwhile, so no floor stands in for what the lock table remembers.
+/// Calls in log 1, then something in log 0 that must not overtake them: replayed by one worker, log 0 comes
+/// first wherever it may. Nothing becomes durable meanwhile, so no floor stands in for what the lock table
+/// remembers.
 fn overtaken(attempt: u64, work: impl FnOnce(&dyn Engine, [&mut Client; 2]) -> Result<(), Error>) -> Outcome {
     let scenario = Scenario::taurus(2);
     let disk = SimulatedDisk::new(attempt);
@@ -280,7 +283,8 @@ fn readers_are_followed(attempt: u64) -> Outcome {
     })
 }
 
-/// Calls have found nothing between two keys; one insert divides the gap, another lands in the part that is new.
+/// Calls have found nothing between two keys; one insert divides the gap, another lands in the part that is
+/// new.
 fn divided_gaps_are_followed(attempt: u64) -> Outcome {
     overtaken(attempt, |_, [in_log_0, in_log_1]| {
         (0..CALLS).try_for_each(|key| command(in_log_1, "sum", [2_000, 3_000, 5_000 + key]))?;
@@ -289,7 +293,8 @@ fn divided_gaps_are_followed(attempt: u64) -> Outcome {
     })
 }
 
-/// Calls have found nothing where an insert is then rolled back: its key stays behind, and the next insert needs no gap.
+/// Calls have found nothing where an insert is then rolled back: its key stays behind, and the next insert
+/// needs no gap.
 fn abandoned_keys_are_followed(attempt: u64) -> Outcome {
     overtaken(attempt, |_, [in_log_0, in_log_1]| {
         (0..CALLS).try_for_each(|key| command(in_log_1, "sum", [2_000, 3_000, 5_000 + key]))?;
@@ -313,7 +318,8 @@ fn key_readers_are_followed(attempt: u64) -> Outcome {
     })
 }
 
-/// A call reads a row that somebody else has read, too, and wants to write then. He is granted that when the call ends, and has cancelled it.
+/// A call reads a row that somebody else has read, too, and wants to write then. He is granted that when the
+/// call ends, and has cancelled it.
 fn readers_before_cancelled_upgrades_are_followed(attempt: u64) -> Outcome {
     overtaken(attempt, |_, [in_log_0, in_log_1]| {
         (0..CALLS).try_for_each(|key| {

@@ -1,4 +1,5 @@
-//! A start that is refused says why in a sentence, and writes nothing: the same files with the same bytes are there afterwards.
+//! A start that is refused says why in a sentence, and writes nothing: the same files with the same bytes are
+//! there afterwards.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;

@@ -1,8 +1,8 @@
-//! What a salvage keeps of damaged databases (`hyades_sim::salvage`): nothing that depends on the damage, and everything that, by its LSN
-//! vector, does not.
+//! What a salvage keeps of damaged databases (`hyades_sim::salvage`): nothing that depends on the damage, and
+//! everything that, by its LSN vector, does not.
 //!
-//! A few small databases by default; `HYADES_SALVAGES=1000 HYADES_SALVAGE_TRANSACTIONS=100000` salvages a thousand large ones (the better part of an
-//! hour), and `--nocapture` shows what was kept.
+//! A few small databases by default; `HYADES_SALVAGES=1000 HYADES_SALVAGE_TRANSACTIONS=100000` salvages a
+//! thousand large ones (the better part of an hour), and `--nocapture` shows what was kept.
 
 use hyades_engine::mutant::{Mutant, activate};
 use hyades_sim::salvage::{Outcome, run, run_miswritten};

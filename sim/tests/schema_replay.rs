@@ -1,7 +1,8 @@
 //! Schema changes of some tables beside data of others, replayed by several workers at once.
 //!
-//! A schema change is a barrier for what came before it. What comes later and has nothing to do with it may be replayed beside it, and must not
-//! be disturbed: the catalog is copied and exchanged, states are exchanged, tables come and go.
+//! A schema change is a barrier for what came before it. What comes later and has nothing to do with it may
+//! be replayed beside it, and must not be disturbed: the catalog is copied and exchanged, states are
+//! exchanged, tables come and go.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};

@@ -34,7 +34,8 @@ pub enum Response {
 pub enum Completion {
     /// The statement is done; this is its command tag (`UPDATE 1`); empty for an empty statement.
     Tag(Cow<'static, str>),
-    /// Feed the data with [`Session::copy_feed`](crate::Session::copy_feed), then [`Session::copy_finish`](crate::Session::copy_finish).
+    /// Feed the data with [`Session::copy_feed`](crate::Session::copy_feed), then
+    /// [`Session::copy_finish`](crate::Session::copy_finish).
     CopyIn,
 }
 

@@ -1,10 +1,11 @@
 //! Binding: from sqlparser's tree to typed expressions of the procedure IR.
 //!
-//! Names become columns of row slots, registers or functions; types are inferred as PostgreSQL does (documentation, chapter 10):
-//! a literal in quotes, NULL and a parameter without a declared type are *unknown* until an operator, function, column or
-//! clause gives them one ([`Class`]). Files: `expression` (the walk), `operator`, `call` (functions, aggregates), `coerce`
-//! (conversions), `scope` (names in FROM), `names` and `variable` (those of a routine), `routine`
-//! (calls of routines), `array`, `collation`, `types` (type names), `missing` (functions that are not there yet).
+//! Names become columns of row slots, registers or functions; types are inferred as PostgreSQL does
+//! (documentation, chapter 10): a literal in quotes, NULL and a parameter without a declared type are
+//! *unknown* until an operator, function, column or clause gives them one ([`Class`]). Files: `expression`
+//! (the walk), `operator`, `call` (functions, aggregates), `coerce` (conversions), `scope` (names in FROM),
+//! `names` and `variable` (those of a routine), `routine` (calls of routines), `array`, `collation`, `types`
+//! (type names), `missing` (functions that are not there yet).
 //!
 //! Every error carries the position in the statement's text that PostgreSQL's would.
 
@@ -46,8 +47,8 @@ use scope::Scope;
 use session_call::SessionCall;
 use variable::{Captured, PendingSubquery};
 
-/// Registers from here on are placeholders for results of aggregates and for group keys, until the stages behind the procedure are
-/// laid out (`compile::stage`).
+/// Registers from here on are placeholders for results of aggregates and for group keys, until the stages
+/// behind the procedure are laid out (`compile::stage`).
 pub(crate) const AGGREGATE_PLACEHOLDER: Register = 0xe000;
 pub(crate) const GROUP_PLACEHOLDER: Register = 0xf000;
 
@@ -66,7 +67,8 @@ pub(crate) enum Place {
     CastBefore(Location),
 }
 
-/// Where an expression begins. A long chain of operators leans to the left; sqlparser's own answer would recurse along it.
+/// Where an expression begins. A long chain of operators leans to the left; sqlparser's own answer would
+/// recurse along it.
 pub(crate) fn start_of(expr: &ast::Expr) -> Location {
     let mut rest = expr;
     loop {
@@ -187,7 +189,8 @@ pub(crate) struct Binder<'a> {
     has_collation: bool,
 }
 
-/// Deepest nesting of an expression. PostgreSQL's own limits lie between 1,000 (CASE) and 10,000 (parentheses).
+/// Deepest nesting of an expression. PostgreSQL's own limits lie between 1,000 (CASE) and 10,000
+/// (parentheses).
 const DEEPEST_EXPRESSION: usize = 10_000;
 
 impl<'a> Binder<'a> {

@@ -1,8 +1,10 @@
 //! Compiling: from a parsed statement to a [`Plan`].
 //!
-//! Files by clause: `select` (the query), `from` and `loops` (nested loops over FROM), `access` (how a table is read), `stages` (what
-//! the executor does behind the procedure), `output` (select list, RETURNING), `rows` (where rows go), `insert`, `change` (UPDATE and DELETE), `copy`,
-//! `foreign_key` (the checks that changes carry), `schema` (DDL), `storage_parameter`, `utility` (everything that runs no procedure), `code` (the assembler).
+//! Files by clause: `select` (the query), `from` and `loops` (nested loops over FROM), `access` (how a table
+//! is read), `stages` (what the executor does behind the procedure), `output` (select list, RETURNING),
+//! `rows` (where rows go), `insert`, `change` (UPDATE and DELETE), `copy`, `foreign_key` (the checks that
+//! changes carry), `schema` (DDL), `storage_parameter`, `utility` (everything that runs no procedure), `code`
+//! (the assembler).
 
 pub(crate) mod access;
 pub(crate) mod change;
@@ -41,8 +43,8 @@ use crate::statement::{self, Statement, query, split};
 use code::Code;
 use rows::{Nested, Sink};
 
-/// Compiles the statement of a text. `declared` gives the types of the first parameters where the client said them; `truncated`
-/// gets the names that are too long, and what is left of them.
+/// Compiles the statement of a text. `declared` gives the types of the first parameters where the client said
+/// them; `truncated` gets the names that are too long, and what is left of them.
 pub(crate) fn compile(
     sql: &str,
     context: BindContext<'_>,
@@ -102,7 +104,8 @@ fn compile_here(
 pub(crate) struct Compiler<'a> {
     pub(crate) binder: Binder<'a>,
     pub(crate) code: Code,
-    /// In INSERT ... SELECT the columns that the select list fills: their types go to literals and parameters of no type.
+    /// In INSERT ... SELECT the columns that the select list fills: their types go to literals and parameters
+    /// of no type.
     pub(crate) output_hints: Vec<(SqlType, String)>,
     /// Where rows go.
     pub(crate) sink: Sink,
@@ -178,8 +181,8 @@ impl<'a> Compiler<'a> {
         })
     }
 
-    /// 42601 at the first of these clauses that is there: other databases have them, and sqlparser takes them everywhere. They must not
-    /// be dropped.
+    /// 42601 at the first of these clauses that is there: other databases have them, and sqlparser takes them
+    /// everywhere. They must not be dropped.
     pub(crate) fn refuse_foreign(&self, clauses: &[(bool, &str)]) -> Result<()> {
         match clauses.iter().find(|(is_there, _)| *is_there) {
             Some((_, word)) => Err(query::syntax_error_at_word(self.binder.sql, word)),

@@ -1,7 +1,7 @@
 //! The embedded database: a blocking connection for programs that have no server in between.
 //!
-//! A [`Connection`] is a [`Session`] whose waits block the calling thread: for rows that other transactions hold, and for the
-//! durability of what it answers. Results come whole.
+//! A [`Connection`] is a [`Session`] whose waits block the calling thread: for rows that other transactions
+//! hold, and for the durability of what it answers. Results come whole.
 //!
 //! ```no_run
 //! use hyades::{Config, Database, Value};
@@ -137,8 +137,8 @@ impl Connection {
         &mut self.session
     }
 
-    /// Runs one statement; answers how many rows it affected (or returned). Outside of a transaction its effect is durable when
-    /// this returns.
+    /// Runs one statement; answers how many rows it affected (or returned). Outside of a transaction its
+    /// effect is durable when this returns.
     ///
     /// # Errors
     /// Those of the statement; nothing has happened then.
@@ -180,9 +180,9 @@ impl Connection {
         settled(&mut self.session, outcome).map(|_| rows.0)
     }
 
-    /// Runs `body` in a transaction and commits it, or rolls it back if `body` fails. A conflict with another transaction runs
-    /// `body` again from the start, so it should do nothing outside the database that must not happen twice. The commit is
-    /// durable when this returns.
+    /// Runs `body` in a transaction and commits it, or rolls it back if `body` fails. A conflict with another
+    /// transaction runs `body` again from the start, so it should do nothing outside the database that must
+    /// not happen twice. The commit is durable when this returns.
     ///
     /// # Errors
     /// That of `body` or of the commit; the transaction has been rolled back then.

@@ -1,7 +1,8 @@
 //! Evaluation outside procedures: literals and constants at compile time.
 //!
-//! Folding never raises an error that the statement might not meet when it runs: `CASE WHEN false THEN 1/0 END` compiles. Only what is
-//! immutable is folded; what depends on the session's time zone or the clock is left to run time.
+//! Folding never raises an error that the statement might not meet when it runs: `CASE WHEN false THEN 1/0
+//! END` compiles. Only what is immutable is folded; what depends on the session's time zone or the clock is
+//! left to run time.
 
 use std::cell::RefCell;
 use std::cmp::Ordering;

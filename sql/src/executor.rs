@@ -1,8 +1,9 @@
 //! The executor behind procedures: grouping, DISTINCT, sorting, LIMIT.
 //!
-//! Rows are pushed in as the procedure emits them ([`StageState::feed`]) and come out all at once ([`StageState::finish`]): answers are
-//! buffered completely before locks are released anyway. The state outlives waits of the procedure. Everything is held in memory.
-//! Nothing here evaluates while the procedure runs; aggregates get ready values.
+//! Rows are pushed in as the procedure emits them ([`StageState::feed`]) and come out all at once
+//! ([`StageState::finish`]): answers are buffered completely before locks are released anyway. The state
+//! outlives waits of the procedure. Everything is held in memory. Nothing here evaluates while the procedure
+//! runs; aggregates get ready values.
 
 pub(crate) mod aggregate;
 
@@ -28,7 +29,8 @@ pub(crate) type Row = Vec<Value>;
 /// The rows on their way. See the module head.
 #[derive(Debug)]
 pub(crate) struct StageState {
-    /// What expressions see: parameters and results of session calls, then the row's values from `Stages::base` on.
+    /// What expressions see: parameters and results of session calls, then the row's values from
+    /// `Stages::base` on.
     registers: Vec<Value>,
     groups: Option<Groups>,
     rows: Vec<Row>,
@@ -41,7 +43,8 @@ impl Stage for Stages {
     }
 
     fn expressions(&self) -> Vec<&Expr> {
-        // Whatever a stage is given to evaluate must be named here: a field that is new does not compile without its place.
+        // Whatever a stage is given to evaluate must be named here: a field that is new does not compile
+        // without its place.
         let Stages { base: _, aggregate, having, project, distinct, sort, limit, offset, width: _ } = self;
         // These work on values that the procedure has computed.
         let (_, _, _): (&Option<AggregateStage>, &Distinct, &Vec<SortKey>) = (aggregate, distinct, sort);
@@ -234,7 +237,8 @@ fn compare_rows(left: &Row, right: &Row, keys: &[SortKey]) -> Ordering {
         .unwrap_or(Ordering::Equal)
 }
 
-/// Sorts stably: short runs first, which are then merged two by two. A sort of the library could not be left before its end.
+/// Sorts stably: short runs first, which are then merged two by two. A sort of the library could not be left
+/// before its end.
 fn sort(rows: &mut Vec<Row>, keys: &[SortKey]) -> Result<()> {
     if keys.is_empty() {
         return Ok(());

@@ -1,8 +1,8 @@
 //! The embeddable Hyades database: SQL compiled to procedures, sessions, a blocking API.
 //!
-//! Reading order: `statement` (text to statements), `bind` (names and types), `compile` (procedures), `plan` (what comes out),
-//! `executor` (what procedures cannot do), `plpgsql` (bodies of routines), `session` (the conversation), `answer` (what is told),
-//! `connection` (the blocking API).
+//! Reading order: `statement` (text to statements), `bind` (names and types), `compile` (procedures), `plan`
+//! (what comes out), `executor` (what procedures cannot do), `plpgsql` (bodies of routines), `session` (the
+//! conversation), `answer` (what is told), `connection` (the blocking API).
 
 mod answer;
 mod bind;

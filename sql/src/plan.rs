@@ -1,9 +1,9 @@
 //! What a statement compiles to: a [`Plan`].
 //!
-//! Most statements are one procedure that emits its answer ([`RunPlan`]). Where procedures do not suffice (aggregates, sorting,
-//! DISTINCT), [`Stages`] of the executor stand between the procedure's rows and the answer; where rows must be collected before they
-//! may change (an UPDATE that moves rows along the scanned key, INSERT ... SELECT into the same table), a second procedure is applied
-//! to each collected row.
+//! Most statements are one procedure that emits its answer ([`RunPlan`]). Where procedures do not suffice
+//! (aggregates, sorting, DISTINCT), [`Stages`] of the executor stand between the procedure's rows and the
+//! answer; where rows must be collected before they may change (an UPDATE that moves rows along the scanned
+//! key, INSERT ... SELECT into the same table), a second procedure is applied to each collected row.
 
 use std::sync::Arc;
 
@@ -164,8 +164,8 @@ pub(crate) struct RunPlan {
     pub(crate) explain: Option<PlanNode>,
 }
 
-/// What happens to the rows of a procedure on their way to the answer, in this order. Expressions see the parameters in the first
-/// registers and the row's values from `base` on.
+/// What happens to the rows of a procedure on their way to the answer, in this order. Expressions see the
+/// parameters in the first registers and the row's values from `base` on.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Stages {
     pub(crate) base: Register,

@@ -1,11 +1,12 @@
 //! Databases and sessions: what the server, the embedded API and the benchmarks program against.
 //!
-//! A session never blocks: whatever must wait returns `Interrupt::Wait(ticket)`; await the ticket, then repeat the same call with
-//! the same arguments. It also never decides when an answer goes out: before sending anything to a client the caller awaits
-//! [`Session::pending_durability`] (architecture invariant 1).
+//! A session never blocks: whatever must wait returns `Interrupt::Wait(ticket)`; await the ticket, then
+//! repeat the same call with the same arguments. It also never decides when an answer goes out: before
+//! sending anything to a client the caller awaits [`Session::pending_durability`] (architecture invariant 1).
 //!
-//! Files: `activity` (what others see of a session), `prepared` (compiled statements and their cache), `transaction` (the state machine), `run` (statements that run procedures), `routine` (CALL),
-//! `schema` (DDL), `utility` (settings, EXPLAIN, PREPARE), `copy_in`, `copy_out`.
+//! Files: `activity` (what others see of a session), `prepared` (compiled statements and their cache),
+//! `transaction` (the state machine), `run` (statements that run procedures), `routine` (CALL), `schema`
+//! (DDL), `utility` (settings, EXPLAIN, PREPARE), `copy_in`, `copy_out`.
 //!
 //! The state machine is PostgreSQL's:
 //!
@@ -80,17 +81,19 @@ struct Shared {
 pub struct SessionOptions {
     pub user: String,
     pub database: String,
-    /// Startup parameters (application_name, DateStyle, TimeZone ...), applied as by SET; unknown ones are kept.
+    /// Startup parameters (application_name, DateStyle, TimeZone ...), applied as by SET; unknown ones are
+    /// kept.
     pub parameters: Vec<(String, String)>,
 }
 
-/// Compiles PL/pgSQL: an engine that is opened without [`Database::open`] needs it in its configuration to run routines.
+/// Compiles PL/pgSQL: an engine that is opened without [`Database::open`] needs it in its configuration to
+/// run routines.
 pub fn routine_compiler() -> Arc<dyn RoutineCompiler> {
     Arc::new(routine::PlpgsqlCompiler)
 }
 
-/// Receives what a statement answers. Must not wait for a client: locks are held. Everything is kept back until
-/// the durability of the answer is known.
+/// Receives what a statement answers. Must not wait for a client: locks are held. Everything is kept back
+/// until the durability of the answer is known.
 pub trait Output {
     fn row(&mut self, values: &mut [Value]) -> Result<()>;
     /// One line of COPY TO data.
@@ -249,8 +252,9 @@ impl Database {
 }
 
 impl Session {
-    /// Splits the text of a simple query at its semicolons; comments and quotes are understood. Statements that are empty are left
-    /// out. Each comes with the 0-based character offset at which it starts, to be added to error positions.
+    /// Splits the text of a simple query at its semicolons; comments and quotes are understood. Statements
+    /// that are empty are left out. Each comes with the 0-based character offset at which it starts, to be
+    /// added to error positions.
     ///
     /// # Errors
     /// 42601 for a quote or comment that does not end.
@@ -258,14 +262,14 @@ impl Session {
         self.as_guest(|_| split::split(sql))
     }
 
-    /// Says whether the statements up to the next [`Session::end_implicit`] came in one query string: then those that must be
-    /// transactions of their own are refused.
+    /// Says whether the statements up to the next [`Session::end_implicit`] came in one query string: then
+    /// those that must be transactions of their own are refused.
     pub fn set_in_list(&mut self, is_in_list: bool) {
         self.is_in_list = is_in_list;
     }
 
-    /// Compiles one statement. `parameter_types` may name the types of the first parameters. A failure fails the
-    /// transaction, as that of [`Session::execute`] does.
+    /// Compiles one statement. `parameter_types` may name the types of the first parameters. A failure fails
+    /// the transaction, as that of [`Session::execute`] does.
     ///
     /// # Errors
     /// Those of syntax, names and types; 25P02 in a failed transaction.
@@ -280,8 +284,9 @@ impl Session {
         }
     }
 
-    /// Runs a statement. Outside BEGIN it runs in an implicit transaction, which lasts until [`Session::end_implicit`]. A
-    /// conflict of a statement that stands alone is retried unseen. A failure has already rolled back what it must.
+    /// Runs a statement. Outside BEGIN it runs in an implicit transaction, which lasts until
+    /// [`Session::end_implicit`]. A conflict of a statement that stands alone is retried unseen. A failure
+    /// has already rolled back what it must.
     ///
     /// # Errors
     /// Everything a statement can fail with.
@@ -337,8 +342,8 @@ impl Session {
         self.account.keep(bytes)
     }
 
-    /// Gives up a call that returned `Wait` (cancel, timeout, disconnect), or reports an error that the caller met between calls:
-    /// withdraws the wait, fails the transaction with this error and hands it back.
+    /// Gives up a call that returned `Wait` (cancel, timeout, disconnect), or reports an error that the
+    /// caller met between calls: withdraws the wait, fails the transaction with this error and hands it back.
     pub fn abandon(&mut self, error: Error) -> Error {
         self.running = None;
         self.executing = None;
@@ -361,9 +366,9 @@ impl Session {
         self.worker.in_transaction()
     }
 
-    /// What must be durable before the answers produced since the last call go out: what the transactions have seen and done, and what
-    /// the names mean that were looked up. Immediate under synchronous_commit=off
-    /// (then a crash can lose the transactions acknowledged last; see `settings`).
+    /// What must be durable before the answers produced since the last call go out: what the transactions
+    /// have seen and done, and what the names mean that were looked up. Immediate under
+    /// synchronous_commit=off (then a crash can lose the transactions acknowledged last; see `settings`).
     pub fn pending_durability(&mut self) -> Durability {
         let mut pending = std::mem::replace(&mut self.durability, Durability::immediate());
         if self.settings.is_commit_synchronous() {
@@ -384,8 +389,8 @@ impl Session {
         }
     }
 
-    /// Computes as the guest of this thread (`hyades_types::guest`), on the session's account unless the caller has entered that already
-    /// ([`Database::session_with`]); who enters it also settles it.
+    /// Computes as the guest of this thread (`hyades_types::guest`), on the session's account unless the
+    /// caller has entered that already ([`Database::session_with`]); who enters it also settles it.
     #[inline]
     pub fn as_guest<T>(&mut self, compute: impl FnOnce(&mut Session) -> T) -> T {
         let visit = self.enter();
@@ -427,7 +432,8 @@ impl Session {
         self.settings.take_changed()
     }
 
-    /// Notices about the texts given to [`Session::prepare`] since the last call, of success or failure alike.
+    /// Notices about the texts given to [`Session::prepare`] since the last call, of success or failure
+    /// alike.
     pub fn take_notices(&mut self) -> Vec<Notice> {
         std::mem::take(&mut self.notices)
     }
@@ -442,7 +448,8 @@ impl Session {
         self.settings.has_changed()
     }
 
-    /// What texts of values are read with: `now` is the transaction's time, or, where there is none, this moment.
+    /// What texts of values are read with: `now` is the transaction's time, or, where there is none, this
+    /// moment.
     pub fn reading(&self) -> Reading<'_> {
         let is_open = self.worker.in_transaction();
         let now = if is_open { self.environment.transaction_time } else { now_us() };

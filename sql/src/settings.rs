@@ -1,16 +1,19 @@
 //! Session settings: SHOW, SET, RESET.
 //!
-//! A setting has a kind that says which values it takes, a default, and perhaps a transaction-local or not yet committed value.
-//! SET is transactional as in PostgreSQL: a rollback restores what the transaction changed, SET LOCAL ends with the
-//! transaction either way. For that the first change in a transaction remembers the value from before.
+//! A setting has a kind that says which values it takes, a default, and perhaps a transaction-local or not
+//! yet committed value. SET is transactional as in PostgreSQL: a rollback restores what the transaction
+//! changed, SET LOCAL ends with the transaction either way. For that the first change in a transaction
+//! remembers the value from before.
 //!
-//! What works: `TimeZone`, `extra_float_digits`, `search_path` (`path`), `client_min_messages`, `synchronous_commit`, `hyades.logging`, the
-//! transaction defaults, the timeouts (enforced by the server), `application_name`. The others are kept for SHOW, because clients set
-//! and read them; docs/sql.md lists them. A value that would change answers or promises and does not is refused.
+//! What works: `TimeZone`, `extra_float_digits`, `search_path` (`path`), `client_min_messages`,
+//! `synchronous_commit`, `hyades.logging`, the transaction defaults, the timeouts (enforced by the server),
+//! `application_name`. The others are kept for SHOW, because clients set and read them; docs/sql.md lists
+//! them. A value that would change answers or promises and does not is refused.
 //!
-//! `synchronous_commit = off`: the answer to COMMIT goes out before the log is durable. A crash of the process or the machine
-//! can then lose the transactions acknowledged within the last moments (those not yet synced by the loggers), always a
-//! dependency-closed set: what is recovered is still consistent. Nothing else is weakened.
+//! `synchronous_commit = off`: the answer to COMMIT goes out before the log is durable. A crash of the
+//! process or the machine can then lose the transactions acknowledged within the last moments (those not yet
+//! synced by the loggers), always a dependency-closed set: what is recovered is still consistent. Nothing
+//! else is weakened.
 
 mod choice;
 mod path;
@@ -448,7 +451,8 @@ impl Settings {
         self.get(name).as_deref() == Some("on")
     }
 
-    /// Whether statements compiled before the last call must be forgotten: their literals and names meant something else.
+    /// Whether statements compiled before the last call must be forgotten: their literals and names meant
+    /// something else.
     pub(crate) fn take_compiles_differently(&mut self) -> bool {
         std::mem::take(&mut self.compiles_differently)
     }

@@ -1,8 +1,8 @@
 //! The statement front: from text to a [`Statement`].
 //!
-//! The first keyword decides. Transaction control, settings, COPY, maintenance and prepared statements have few words and
-//! PostgreSQL forms that sqlparser lacks, so they are parsed here (`control`, `copy`); the rest goes through sqlparser (`query`),
-//! whose errors are turned into PostgreSQL's `syntax error at or near`.
+//! The first keyword decides. Transaction control, settings, COPY, maintenance and prepared statements have
+//! few words and PostgreSQL forms that sqlparser lacks, so they are parsed here (`control`, `copy`); the rest
+//! goes through sqlparser (`query`), whose errors are turned into PostgreSQL's `syntax error at or near`.
 
 pub(crate) mod control;
 pub(crate) mod copy;

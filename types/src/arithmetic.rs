@@ -1,9 +1,9 @@
 //! Operators on values: `+ - * / % ^ ||`, bits and shifts, negation.
 //!
-//! Both operands have one type (the compiler inserted casts), except where PostgreSQL has an operator over two:
-//! `date + integer`, `integer + date`, `date - integer`, `date - date`, and the shift count, which is an `integer`.
-//! A NULL operand makes the result NULL. Integers that leave their type, and floats that overflow from finite operands, are
-//! errors 22003; division by zero is 22012, for floats too.
+//! Both operands have one type (the compiler inserted casts), except where PostgreSQL has an operator over
+//! two: `date + integer`, `integer + date`, `date - integer`, `date - date`, and the shift count, which is an
+//! `integer`. A NULL operand makes the result NULL. Integers that leave their type, and floats that overflow
+//! from finite operands, are errors 22003; division by zero is 22012, for floats too.
 //!
 //! Reference: PostgreSQL 15's int.c, int8.c, float.c, numeric.c, date.c.
 

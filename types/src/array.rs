@@ -1,8 +1,9 @@
 //! One-dimensional arrays: what parameters and variables of routines may be. Columns of tables may not.
 //!
-//! The text form is PostgreSQL's `{1,2,NULL}`, elements in double quotes where they need them; the binary form is its
-//! `array_send`: dimensions, a flag for NULLs, the element's oid, length and lower bound, then each element with its length. Arrays of
-//! several dimensions and lower bounds other than 1 are refused. An empty array has no dimension, so its length is NULL.
+//! The text form is PostgreSQL's `{1,2,NULL}`, elements in double quotes where they need them; the binary
+//! form is its `array_send`: dimensions, a flag for NULLs, the element's oid, length and lower bound, then
+//! each element with its length. Arrays of several dimensions and lower bounds other than 1 are refused. An
+//! empty array has no dimension, so its length is NULL.
 
 use serde::{Deserialize, Serialize};
 

@@ -1,7 +1,7 @@
 //! PostgreSQL's binary wire forms of values (format code 1 of Bind and RowDescription, and binary COPY).
 //!
-//! Integers, floats, dates and timestamps are big-endian; text and bytea are their bytes; uuid its 16 bytes; boolean one byte.
-//! numeric:
+//! Integers, floats, dates and timestamps are big-endian; text and bytea are their bytes; uuid its 16 bytes;
+//! boolean one byte. numeric:
 //!
 //! ```text
 //! +---------+--------+------+--------+------------------------+
@@ -9,8 +9,8 @@
 //! | u16     | i16    | u16  | u16    | base 10000, high first |
 //! +---------+--------+------+--------+------------------------+
 //! ```
-//! The first digit counts 10000^weight. `sign` is 0000 or 4000 (negative); C000 (NaN), D000 and F000 (infinities) are
-//! refused, see `numeric`. Digits beyond `dscale` places are cut off, as PostgreSQL does.
+//! The first digit counts 10000^weight. `sign` is 0000 or 4000 (negative); C000 (NaN), D000 and F000
+//! (infinities) are refused, see `numeric`. Digits beyond `dscale` places are cut off, as PostgreSQL does.
 //!
 //! Reference: the `*send` and `*recv` functions of PostgreSQL 15.
 

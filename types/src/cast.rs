@@ -1,11 +1,11 @@
 //! Casts between types, and the coercion of values to a type's modifiers.
 //!
-//! [`allowed`] says when PostgreSQL applies a cast by itself: *implicit* casts anywhere, *assignment* casts when a value is
-//! stored into a column, *explicit* ones only when written. It is `pg_cast` of PostgreSQL 15, plus the conversions through
-//! text that exist for every type.
+//! [`allowed`] says when PostgreSQL applies a cast by itself: *implicit* casts anywhere, *assignment* casts
+//! when a value is stored into a column, *explicit* ones only when written. It is `pg_cast` of PostgreSQL 15,
+//! plus the conversions through text that exist for every type.
 //!
-//! Modifiers: `numeric(p,s)` rounds and may overflow; `varchar(n)` and `char(n)` refuse a longer text unless the cast is
-//! explicit (then they cut it) or only blanks are lost; `char(n)` pads.
+//! Modifiers: `numeric(p,s)` rounds and may overflow; `varchar(n)` and `char(n)` refuse a longer text unless
+//! the cast is explicit (then they cut it) or only blanks are lost; `char(n)` pads.
 //!
 //! A value does not know that it is `char(n)`: to cast one to `text`, apply
 //! [`Function::CharToText`](super::function::Function::CharToText), which drops the padding.
@@ -64,7 +64,8 @@ pub fn allowed(from: SqlType, to: SqlType) -> Option<CastContext> {
     }
 }
 
-/// Converts a value to a type, modifiers included. `explicit`: over-long strings are cut. Fails if there is no such cast.
+/// Converts a value to a type, modifiers included. `explicit`: over-long strings are cut. Fails if there is
+/// no such cast.
 pub fn cast<'a>(value: Value, to: SqlType, explicit: bool, reading: impl Into<Reading<'a>>) -> Result<Value> {
     let reading = reading.into();
     let tz = reading.time_zone;
@@ -209,8 +210,8 @@ fn datetime_cast(value: &Value, to: SqlType, tz: &TimeZone) -> Result<Value> {
     })
 }
 
-/// Makes a text fit `varchar(n)` or `char(n)` (other types take it as it is). Cutting off more than blanks is an error unless
-/// `explicit`.
+/// Makes a text fit `varchar(n)` or `char(n)` (other types take it as it is). Cutting off more than blanks is
+/// an error unless `explicit`.
 pub fn fit_text(mut text: CompactString, to: SqlType, explicit: bool) -> Result<CompactString> {
     let limit = match to {
         SqlType::Varchar(Some(limit)) => limit as usize,

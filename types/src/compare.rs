@@ -1,19 +1,21 @@
 //! Comparison of values of one type.
 //!
-//! [`total`] is the order of ORDER BY, indexes, min and max: floating-point NaN equals itself and is greater than all else,
-//! text compares by its bytes (PostgreSQL's "C" collation, whatever the locale). [`equal`] and [`order`] add SQL's third
-//! value. All have PostgreSQL's operators as their source: `float8_cmp_internal` for NaN, `bpcharcmp` for blanks.
+//! [`total`] is the order of ORDER BY, indexes, min and max: floating-point NaN equals itself and is greater
+//! than all else, text compares by its bytes (PostgreSQL's "C" collation, whatever the locale). [`equal`] and
+//! [`order`] add SQL's third value. All have PostgreSQL's operators as their source: `float8_cmp_internal`
+//! for NaN, `bpcharcmp` for blanks.
 //!
-//! A value does not know whether it is `char(n)`, whose trailing blanks do not count: use [`char_order`] for those, or
-//! compare what [`Function::CharToText`](super::function::Function::CharToText) makes of them.
+//! A value does not know whether it is `char(n)`, whose trailing blanks do not count: use [`char_order`] for
+//! those, or compare what [`Function::CharToText`](super::function::Function::CharToText) makes of them.
 
 use std::cmp::Ordering;
 
 use crate::numeric;
 use crate::value::{SqlType, Value};
 
-/// The order of two values of one type; NULLs are equal and greater than all else (callers that sort decide NULLS FIRST
-/// before they ask). Values of different types are in no useful order, but in the same one every time.
+/// The order of two values of one type; NULLs are equal and greater than all else (callers that sort decide
+/// NULLS FIRST before they ask). Values of different types are in no useful order, but in the same one every
+/// time.
 pub fn total(left: &Value, right: &Value) -> Ordering {
     match (left, right) {
         (Value::Integer(a), Value::Integer(b)) | (Value::Date(a), Value::Date(b)) => a.cmp(b),

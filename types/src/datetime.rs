@@ -1,12 +1,13 @@
 //! The calendar: days and microseconds since 2000-01-01, years, months, days, and time zones.
 //!
-//! PostgreSQL's dates reach from 4713 BC to 5874897 AD and its timestamps to 294276 AD, in the proleptic Gregorian calendar,
-//! which is beyond what calendar libraries cover; the conversion of days is therefore done here, by counting 400-year cycles
-//! (Howard Hinnant, "chrono-Compatible Low-Level Date Algorithms"). Time zones are the library's; after the years it
-//! knows its rules repeat, before them its first offset holds.
+//! PostgreSQL's dates reach from 4713 BC to 5874897 AD and its timestamps to 294276 AD, in the proleptic
+//! Gregorian calendar, which is beyond what calendar libraries cover; the conversion of days is therefore
+//! done here, by counting 400-year cycles (Howard Hinnant, "chrono-Compatible Low-Level Date Algorithms").
+//! Time zones are the library's; after the years it knows its rules repeat, before them its first offset
+//! holds.
 //!
-//! A local time that does not exist (spring) counts with the offset before the change, one that exists twice (autumn) with
-//! the offset after it, as in PostgreSQL.
+//! A local time that does not exist (spring) counts with the offset before the change, one that exists twice
+//! (autumn) with the offset after it, as in PostgreSQL.
 
 mod abbreviations;
 mod decode;
@@ -163,8 +164,8 @@ pub fn timestamp_to_date(microseconds: i64) -> i32 {
     }
 }
 
-/// A time with the same weekday, date and time of day in a year that the library knows: rules of time zones repeat with the
-/// 400-year cycle. Times before its first year stay; they have the zone's first offset.
+/// A time with the same weekday, date and time of day in a year that the library knows: rules of time zones
+/// repeat with the 400-year cycle. Times before its first year stay; they have the zone's first offset.
 fn known_time(microseconds: i64) -> i64 {
     const CYCLE: i64 = DAYS_PER_CYCLE * MICROSECONDS_PER_DAY;
     // The year 9600.

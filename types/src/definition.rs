@@ -1,7 +1,7 @@
 //! Definitions of tables and routines, and changes to them.
 //!
-//! A [`CatalogChange`] is what DDL compiles to, what the log carries (as JSON, so that a log explains itself) and what replay
-//! applies: one path for all three.
+//! A [`CatalogChange`] is what DDL compiles to, what the log carries (as JSON, so that a log explains itself)
+//! and what replay applies: one path for all three.
 
 use serde::{Deserialize, Serialize};
 
@@ -56,11 +56,12 @@ pub struct TableDefinition {
     pub columns: Vec<ColumnDefinition>,
     /// Without one, rows are kept under a hidden 64-bit row number.
     pub primary_key: Option<PrimaryKey>,
-    /// Changed only through [`CatalogChange::AddForeignKey`] and [`CatalogChange::DropForeignKey`], as is `referenced_by`.
+    /// Changed only through [`CatalogChange::AddForeignKey`] and [`CatalogChange::DropForeignKey`], as is
+    /// `referenced_by`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub foreign_keys: Vec<ForeignKey>,
-    /// Tables with a foreign key to this one, once for each such key. It stands here so that statements on this table become
-    /// stale when they must begin to look for referencing rows.
+    /// Tables with a foreign key to this one, once for each such key. It stands here so that statements on
+    /// this table become stale when they must begin to look for referencing rows.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub referenced_by: Vec<TableId>,
 }
@@ -79,7 +80,8 @@ pub struct ForeignKey {
 }
 
 impl ForeignKey {
-    /// The referencing columns in the order of the parent's primary key; `None` unless it is just that key that is referenced.
+    /// The referencing columns in the order of the parent's primary key; `None` unless it is just that key
+    /// that is referenced.
     pub fn columns_in_key_order(&self, parent: &TableDefinition) -> Option<Vec<u16>> {
         let key = &parent.primary_key.as_ref()?.columns;
         if key.len() != self.parent_columns.len() || key.len() != self.columns.len() {
@@ -116,7 +118,8 @@ pub enum CatalogChange {
         id: TableId,
         name: String,
     },
-    /// CREATE [OR REPLACE] PROCEDURE or FUNCTION: always a new id, which takes the place of the one it replaces.
+    /// CREATE [OR REPLACE] PROCEDURE or FUNCTION: always a new id, which takes the place of the one it
+    /// replaces.
     CreateRoutine {
         id: RoutineId,
         definition: RoutineDefinition,

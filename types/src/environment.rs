@@ -7,8 +7,8 @@ use crate::guest::{Sessions, StopRequest};
 use crate::random::Random;
 use crate::text::{Reading, TextForm};
 
-/// What expressions may ask about their surroundings; captured once per transaction or statement, so that replay can be
-/// given the same.
+/// What expressions may ask about their surroundings; captured once per transaction or statement, so that
+/// replay can be given the same.
 #[derive(Clone, Debug)]
 pub struct Environment {
     /// `now()`: start of the transaction, microseconds since 2000-01-01 UTC.
@@ -26,7 +26,8 @@ pub struct Environment {
     pub stop: Arc<StopRequest>,
     /// For `pg_cancel_backend` and `pg_terminate_backend`.
     pub sessions: Option<Arc<dyn Sessions>>,
-    /// State of `random()` and `gen_random_uuid()`; in a cell, because expressions see the environment only shared.
+    /// State of `random()` and `gen_random_uuid()`; in a cell, because expressions see the environment only
+    /// shared.
     pub random: RefCell<Random>,
 }
 

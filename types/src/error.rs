@@ -27,7 +27,8 @@ impl SqlState {
 
     /// The code that RAISE makes of a text: the text, if it is one.
     pub fn named(text: &str) -> SqlState {
-        /// Codes that programs have made up. A code is five letters or digits, so there are at most 60 million, and few in one program.
+        /// Codes that programs have made up. A code is five letters or digits, so there are at most 60
+        /// million, and few in one program.
         static KNOWN: Mutex<BTreeSet<&'static str>> = Mutex::new(BTreeSet::new());
         if !SqlState::is_code(text) {
             return sqlstate::RAISE_EXCEPTION;
@@ -181,7 +182,8 @@ pub struct InputError {
     pub data_type: Option<String>,
     /// Where in which routine, innermost first, a line each; or where in the data of COPY.
     pub context: Option<String>,
-    /// No handler of a routine may catch it: it depends on what else runs, and a replay could not repeat what came of it.
+    /// No handler of a routine may catch it: it depends on what else runs, and a replay could not repeat what
+    /// came of it.
     pub is_uncatchable: bool,
 }
 

@@ -1,12 +1,14 @@
 //! Elementary functions of `double precision`, the same to the last bit on every machine.
 //!
-//! A logged call is run again when it is replayed, perhaps on another machine: what the C library computes depends on its version and on the
-//! processor it finds. Here everything is made of additions, multiplications, divisions and square roots, which IEEE 754 defines
-//! exactly, and which the compiler neither fuses nor reorders.
+//! A logged call is run again when it is replayed, perhaps on another machine: what the C library computes
+//! depends on its version and on the processor it finds. Here everything is made of additions,
+//! multiplications, divisions and square roots, which IEEE 754 defines exactly, and which the compiler
+//! neither fuses nor reorders.
 //!
-//! exp, ln, log10 and power compute with pairs of doubles (about 95 good bits), so what comes out is rounded correctly but for a few
-//! arguments in 10^12; this is also what PostgreSQL shows with a C library of today, but for about one argument in a thousand. The others are
-//! those of the crate `libm`: at most one unit in the last place away.
+//! exp, ln, log10 and power compute with pairs of doubles (about 95 good bits), so what comes out is rounded
+//! correctly but for a few arguments in 10^12; this is also what PostgreSQL shows with a C library of today,
+//! but for about one argument in a thousand. The others are those of the crate `libm`: at most one unit in
+//! the last place away.
 //!
 //! * exp(x): x = k ln 2 + r; Taylor series of r / 2^5, squared five times.
 //! * ln(x): x = 2^k m; y from `libm`, and then ln(m) = y + ln(m exp(-y)), whose argument is next to 1.
@@ -242,7 +244,8 @@ mod tests {
         }
     }
 
-    /// These bits stand in rows that logged calls have written: they may never change, and are the same on every processor.
+    /// These bits stand in rows that logged calls have written: they may never change, and are the same on
+    /// every processor.
     #[test]
     fn results_never_change() {
         let mut sum = 0_u64;

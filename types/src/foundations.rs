@@ -1,18 +1,19 @@
 //! What the results of expressions depend on besides source, arguments and rows.
 //!
-//! A logged call is run again at recovery and must do what it did. So every call is logged with a fingerprint of all that is named here, a
-//! call with another fingerprint is refused, and the manifest says of each incarnation what it ran with, so that the refusal can name
-//! the difference.
+//! A logged call is run again at recovery and must do what it did. So every call is logged with a fingerprint
+//! of all that is named here, a call with another fingerprint is refused, and the manifest says of each
+//! incarnation what it ran with, so that the refusal can name the difference.
 //!
-//! What is not here is the same everywhere: integer and decimal arithmetic, IEEE 754's operations, reading and printing of numbers, and the
-//! random generator, whose numbers a test holds fast (`random`).
+//! What is not here is the same everywhere: integer and decimal arithmetic, IEEE 754's operations, reading
+//! and printing of numbers, and the random generator, whose numbers a test holds fast (`random`).
 
 use std::collections::BTreeMap;
 use std::sync::LazyLock;
 
 use xxhash_rust::xxh3::xxh3_64;
 
-/// Changes when the same source would run differently under a newer program for a reason that nothing below tells.
+/// Changes when the same source would run differently under a newer program for a reason that nothing below
+/// tells.
 const SEMANTICS_VERSION: u32 = 6;
 /// Decides the last bits of sin, cos and their like. A test compares it with Cargo.lock.
 const LIBM_VERSION: &str = "0.2.16";
@@ -46,7 +47,8 @@ fn fingerprint_of(foundations: &Foundations) -> u32 {
     xxh3_64(text.as_bytes()) as u32
 }
 
-/// How what was written down once differs from this program, half a sentence; `None` if it does not, or nothing was.
+/// How what was written down once differs from this program, half a sentence; `None` if it does not, or
+/// nothing was.
 pub fn difference(recorded: &Foundations) -> Option<String> {
     let own = foundations();
     let differences: Vec<String> = recorded

@@ -1,13 +1,15 @@
-//! Scalar functions: which exist ([`lookup`], for the binder) and what they compute ([`call`]). `table` has a row for each.
+//! Scalar functions: which exist ([`lookup`], for the binder) and what they compute ([`call`]). `table` has a
+//! row for each.
 //!
-//! A [`Function`] is one implementation; it finds the types of its arguments from the values, so that `abs` is one function
-//! with six signatures. The compiler casts arguments to the signature it chose, NULLs are passed as [`Value::Null`], and
-//! a strict function is not run on one: its result is NULL.
+//! A [`Function`] is one implementation; it finds the types of its arguments from the values, so that `abs`
+//! is one function with six signatures. The compiler casts arguments to the signature it chose, NULLs are
+//! passed as [`Value::Null`], and a strict function is not run on one: its result is NULL.
 //!
-//! Values do not tell `char(n)` from `text`, so what depends on it is a function of its own: [`Function::LengthOfChar`], and
-//! [`Function::CharToText`] (PostgreSQL's cast of `char` to `text`: without trailing blanks). The compiler wraps every
-//! `char(n)` operand that meets a `text` one, or a signature that wants `text`, in the latter; comparisons of two `char(n)`
-//! operands become comparisons of text when both are wrapped, which ignores trailing blanks as SQL wants.
+//! Values do not tell `char(n)` from `text`, so what depends on it is a function of its own:
+//! [`Function::LengthOfChar`], and [`Function::CharToText`] (PostgreSQL's cast of `char` to `text`: without
+//! trailing blanks). The compiler wraps every `char(n)` operand that meets a `text` one, or a signature that
+//! wants `text`, in the latter; comparisons of two `char(n)` operands become comparisons of text when both
+//! are wrapped, which ignores trailing blanks as SQL wants.
 //!
 //! Modules that compute: `array`, `concat`, `format`, `general`, `math`, `string`, `time`.
 

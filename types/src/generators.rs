@@ -1,4 +1,5 @@
-//! Generators of types, values and rows for property tests, of this crate and (feature `generators`) of those above.
+//! Generators of types, values and rows for property tests, of this crate and (feature `generators`) of those
+//! above.
 
 use bigdecimal::num_bigint::BigInt;
 use compact_str::CompactString;

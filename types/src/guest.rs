@@ -1,24 +1,27 @@
-//! A statement is a guest on the thread that it computes on: it must not keep it from others for long, and it must hear when it is
-//! told to stop.
+//! A statement is a guest on the thread that it computes on: it must not keep it from others for long, and it
+//! must hear when it is told to stop.
 //!
-//! Whoever lets a session compute enters its [`Guest`] first ([`enter`]) and takes it back afterwards. Code that works in loops says
-//! what it does ([`spend`]), wherever it is: no environment has to be handed down to a comparison, a pattern, a number. That
-//! counts down a number of this thread, and only when it has run out looks further:
+//! Whoever lets a session compute enters its [`Guest`] first ([`enter`]) and takes it back afterwards. Code
+//! that works in loops says what it does ([`spend`]), wherever it is: no environment has to be handed down to
+//! a comparison, a pattern, a number. That counts down a number of this thread, and only when it has run out
+//! looks further:
 //!
-//! * at the session's [`StopRequest`]: the statement fails with 57014 (cancelled) or 57P01 (its session is ended);
+//! * at the session's [`StopRequest`]: the statement fails with 57014 (cancelled) or 57P01 (its session is
+//!   ended);
 //! * at its memory ([`crate::memory`]): 53200;
-//! * at the clock: a guest that has computed for a [`QUANTUM`] tells its [`Host`], who sees to it that the others of this thread are
-//!   served, and is told again as long as it goes on.
+//! * at the clock: a guest that has computed for a [`QUANTUM`] tells its [`Host`], who sees to it that the
+//!   others of this thread are served, and is told again as long as it goes on.
 //!
-//! What cannot say in its middle that it works (parsers, large numbers) says before it starts how much there will be: from
-//! [`QUANTUM_UNITS`] on the host is told at once.
+//! What cannot say in its middle that it works (parsers, large numbers) says before it starts how much there
+//! will be: from [`QUANTUM_UNITS`] on the host is told at once.
 //!
-//! A thread that no guest has entered (replay, programs that use the engine directly) counts down and nothing else happens.
+//! A thread that no guest has entered (replay, programs that use the engine directly) counts down and nothing
+//! else happens.
 //!
 //! Invariants:
 //! 1. The host is called with nothing of the guest's in its hands, and never calls back into the session.
-//! 2. A request to end stays until the session is gone; a request to cancel stays until the statement has failed or a handler has
-//!    taken it, so that nothing on the way can swallow it, and nobody obeys it twice.
+//! 2. A request to end stays until the session is gone; a request to cancel stays until the statement has
+//!    failed or a handler has taken it, so that nothing on the way can swallow it, and nobody obeys it twice.
 //!
 //! Decision: docs/decisions/2026-11-22-guests.md.
 
@@ -35,8 +38,8 @@ use crate::memory;
 pub const QUANTUM: Duration = Duration::from_millis(1);
 /// The host is told after one quantum, then after twice that time, and so on up to this.
 const LONGEST_SILENCE: Duration = Duration::from_millis(16);
-/// Work between two looks at the clock and the request to stop: far less than a quantum. A unit is about ten nanoseconds: a comparison
-/// of numbers, a few characters.
+/// Work between two looks at the clock and the request to stop: far less than a quantum. A unit is about ten
+/// nanoseconds: a comparison of numbers, a few characters.
 const UNITS_PER_LOOK: u32 = 8192;
 
 /// What takes about a quantum.
@@ -53,8 +56,8 @@ pub enum Stop {
     End,
 }
 
-/// Asks a session to stop, from any thread. It is the only place where that is said, and says why: two marks would have to be taken back
-/// together.
+/// Asks a session to stop, from any thread. It is the only place where that is said, and says why: two marks
+/// would have to be taken back together.
 #[derive(Debug, Default)]
 pub struct StopRequest(AtomicU8);
 
@@ -91,7 +94,8 @@ impl StopRequest {
     }
 
     fn withdraw_one(&self, request: u8) {
-        // The common case must not write to a shared line. It fails if there is another request, or none any more.
+        // The common case must not write to a shared line. It fails if there is another request, or none any
+        // more.
         if self.0.load(Ordering::Relaxed) == request {
             let _ = self.0.compare_exchange(request, NOTHING, Ordering::AcqRel, Ordering::Relaxed);
         }
@@ -188,8 +192,8 @@ thread_local! {
     static LEFT: Cell<u32> = const { Cell::new(UNITS_PER_LOOK) };
     /// Units until the next look at the clock, while a look that [`pass`] could not take is due.
     static LEFT_TO_PASS: Cell<u32> = const { Cell::new(0) };
-    /// A variable with something to drop would have to be asked each time whether the thread is ending. Nothing is lost: whoever is in
-    /// leaves before.
+    /// A variable with something to drop would have to be asked each time whether the thread is ending.
+    /// Nothing is lost: whoever is in leaves before.
     static GUEST: Cell<Option<ManuallyDrop<Box<Guest>>>> = const { Cell::new(None) };
 }
 
@@ -285,7 +289,8 @@ fn look(units: u32) -> Result<()> {
     looked.unwrap_or(Ok(()))
 }
 
-/// As [`spend`], where nothing can fail: a request to stop is left for whoever spends next, and looks at once.
+/// As [`spend`], where nothing can fail: a request to stop is left for whoever spends next, and looks at
+/// once.
 #[inline]
 pub fn pass(units: u32) {
     match LEFT.get().checked_sub(units) {

@@ -1,6 +1,8 @@
-//! Order-preserving ("memcomparable") bytes of values: comparing two encodings byte by byte compares the values.
+//! Order-preserving ("memcomparable") bytes of values: comparing two encodings byte by byte compares the
+//! values.
 //!
-//! Indexes keep and compare only such bytes, so one comparison (`memcmp`) serves all types and all composite keys.
+//! Indexes keep and compare only such bytes, so one comparison (`memcmp`) serves all types and all composite
+//! keys.
 //!
 //! | type | bytes |
 //! |---|---|
@@ -11,9 +13,9 @@
 //! | text, varchar, char(n), bytea | content with 00 written 00 FF, then 00 00; char(n) without its trailing blanks |
 //! | numeric | 1 sign byte (negative 00, zero 01, positive 02), then unless zero: 3 bytes exponent to base 100, base-100 digits + 1, 00; of a negative number these are complemented |
 //!
-//! Every encoding is prefix-free, so concatenation orders composite keys column by column. Equal numbers of different scale
-//! (1.0, 1.00) encode equally. NULL has no encoding: primary keys have none, and a scan bound with a NULL is empty; callers
-//! must look first.
+//! Every encoding is prefix-free, so concatenation orders composite keys column by column. Equal numbers of
+//! different scale (1.0, 1.00) encode equally. NULL has no encoding: primary keys have none, and a scan bound
+//! with a NULL is empty; callers must look first.
 //!
 //! References: the "memcomparable format" of MyRocks; SQLite4's key encoding for the numbers.
 
@@ -123,8 +125,8 @@ fn encode_other_scalar(scalar: Scalar, out: &mut Vec<u8>) {
     }
 }
 
-/// Makes of the encoding of a key or of a prefix of its columns the smallest byte string greater than everything that starts
-/// with it. False, with nothing changed, if there is none (all bytes FF, or no bytes).
+/// Makes of the encoding of a key or of a prefix of its columns the smallest byte string greater than
+/// everything that starts with it. False, with nothing changed, if there is none (all bytes FF, or no bytes).
 pub fn successor(key: &mut Vec<u8>) -> bool {
     let Some(last) = key.iter().rposition(|byte| *byte != 0xff) else { return false };
     key.truncate(last + 1);
@@ -153,8 +155,8 @@ pub fn encode_bytes(bytes: &[u8], out: &mut Vec<u8>) {
     out.extend_from_slice(&[0, 0]);
 }
 
-/// The value is 0.d1 d2 d3 ... times 100 to the exponent, d1 not 0 and the last digit not 0: a canonical form whatever the
-/// scale. A digit is written plus one, so that the end (00) sorts before every further digit.
+/// The value is 0.d1 d2 d3 ... times 100 to the exponent, d1 not 0 and the last digit not 0: a canonical form
+/// whatever the scale. A digit is written plus one, so that the end (00) sorts before every further digit.
 fn encode_numeric(number: &BigDecimal, out: &mut Vec<u8>) {
     let Some(digits) = numeric::significant_digits(number) else {
         out.push(NUMERIC_ZERO);

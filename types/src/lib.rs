@@ -1,14 +1,17 @@
-//! What SQL means in Hyades, without a database: values and their types, what functions and operators make of them, text and
-//! binary forms, keys, definitions of tables and routines, errors with their SQLSTATEs.
+//! What SQL means in Hyades, without a database: values and their types, what functions and operators make of
+//! them, text and binary forms, keys, definitions of tables and routines, errors with their SQLSTATEs.
 //!
 //! Reading order:
 //! * `value`: types and values; `error`: errors and SQLSTATEs;
 //! * `text`: PostgreSQL's text form, in and out; `binary`: its binary wire form;
-//! * `operator`, `arithmetic`, `compare`, `cast`, `function`, `like`: what expressions do, with PostgreSQL's results and errors;
+//! * `operator`, `arithmetic`, `compare`, `cast`, `function`, `like`: what expressions do, with PostgreSQL's
+//!   results and errors;
 //! * `numeric`, `datetime`: the decimal numbers and the calendar that those share; `array`;
-//! * `float`: elementary functions; `random`: random numbers; both the same on every machine, and `foundations` says of which version;
+//! * `float`: elementary functions; `random`: random numbers; both the same on every machine, and
+//!   `foundations` says of which version;
 //! * `environment`: what a computation may look at; `guest`, `memory`: how much it may take;
-//! * `scalar`: the values that fit a machine word, for the interpreter; `key`: order-preserving bytes for indexes;
+//! * `scalar`: the values that fit a machine word, for the interpreter; `key`: order-preserving bytes for
+//!   indexes;
 //! * `definition`: tables and routines.
 
 pub mod arithmetic;

@@ -1,9 +1,9 @@
 //! The LIKE matcher.
 //!
-//! `%` matches any string, `_` any one character, a backslash makes the next character plain; ESCAPE with another character
-//! is a rewrite of the pattern ([`escape`]), as in PostgreSQL. Matching is greedy with one point of return, the last `%`: when
-//! a mismatch occurs, an earlier `%` can never help where the last one cannot. So the time is at most pattern times text, and
-//! nothing recurses.
+//! `%` matches any string, `_` any one character, a backslash makes the next character plain; ESCAPE with
+//! another character is a rewrite of the pattern ([`escape`]), as in PostgreSQL. Matching is greedy with one
+//! point of return, the last `%`: when a mismatch occurs, an earlier `%` can never help where the last one
+//! cannot. So the time is at most pattern times text, and nothing recurses.
 
 use compact_str::CompactString;
 
@@ -16,7 +16,8 @@ const INVALID_ESCAPE_SEQUENCE: SqlState = SqlState("22025");
 /// Steps of the matcher between two words to [`guest`].
 const STEPS_PER_SPENDING: u32 = 1024;
 
-/// Whether the text matches the pattern. A pattern that ends in a lone backslash is an error if the match gets there.
+/// Whether the text matches the pattern. A pattern that ends in a lone backslash is an error if the match
+/// gets there.
 pub fn matches(text: &str, pattern: &str) -> Result<bool> {
     let (text, pattern) = (text.as_bytes(), pattern.as_bytes());
     let (mut t, mut p) = (0, 0);

@@ -1,8 +1,10 @@
-//! Memory belongs to somebody: who uses how much, and who is told "out of memory" (53200) before the process is.
+//! Memory belongs to somebody: who uses how much, and who is told "out of memory" (53200) before the process
+//! is.
 //!
-//! **Counting.** The program's allocator ([`Counted`]) adds up what each thread allocates and frees, so nothing is forgotten: rows and
-//! indexes, results, sorts, parse trees, arrays, undo lists, whatever a library keeps. Each thread counts for itself in one word, `left`,
-//! which falls with what is allocated and rises with what is freed. Every 64 KiB ([`STEP`]) the thread tells the process's total.
+//! **Counting.** The program's allocator ([`Counted`]) adds up what each thread allocates and frees, so
+//! nothing is forgotten: rows and indexes, results, sorts, parse trees, arrays, undo lists, whatever a
+//! library keeps. Each thread counts for itself in one word, `left`, which falls with what is allocated and
+//! rises with what is freed. Every 64 KiB ([`STEP`]) the thread tells the process's total.
 //!
 //! ```text
 //!             Account::enter                   allocations, frees                Account::leave
@@ -10,13 +12,15 @@
 //!                                              \-- in_database(): `floor` falls and rises with `left`, so that rows
 //!                                                  and index entries are the server's, not the account's
 //! ```
-//! **Who pays.** While a session computes, its thread counts for the session's [`Account`]. What goes into tables, and what the epoch
-//! frees, is counted apart ([`in_database`]). At the end of a transaction the account is set back to what it is known to keep
-//! ([`Account::settle`]), so that what it freed for others, and others for it, does not add up.
+//! **Who pays.** While a session computes, its thread counts for the session's [`Account`]. What goes into
+//! tables, and what the epoch frees, is counted apart ([`in_database`]). At the end of a transaction the
+//! account is set back to what it is known to keep ([`Account::settle`]), so that what it freed for others,
+//! and others for it, does not add up.
 //!
-//! **Asking.** An allocation cannot fail in an orderly way, so code asks: [`check`] before it takes much at once, and after each row,
-//! message or instruction that keeps something; [`admit_row`] before a row goes into a table. Asking costs a comparison of `left` with
-//! `floor`. Only when the allowance is used up the account is looked at, then the server's total, and the allowance grows by a [`BATCH`].
+//! **Asking.** An allocation cannot fail in an orderly way, so code asks: [`check`] before it takes much at
+//! once, and after each row, message or instruction that keeps something; [`admit_row`] before a row goes
+//! into a table. Asking costs a comparison of `left` with `floor`. Only when the allowance is used up the
+//! account is looked at, then the server's total, and the allowance grows by a [`BATCH`].
 //!
 //! | limit | what is compared | who gets 53200 |
 //! |---|---|---|
@@ -25,9 +29,12 @@
 //! | 15/16 of that | the process | the statement that adds a row: deletes and rollbacks get the rest |
 //!
 //! Invariants:
-//! 1. `left` of a thread changes only by what it allocates and frees, whoever pays; the total never counts anything twice.
-//! 2. Outside of an account nothing is ever refused: recovery, replay, loggers and rollbacks take what they need.
-//! 3. A refusal depends on what else runs, so no handler of a routine may catch it (`procedure::control`): replay could not repeat that.
+//! 1. `left` of a thread changes only by what it allocates and frees, whoever pays; the total never counts
+//!    anything twice.
+//! 2. Outside of an account nothing is ever refused: recovery, replay, loggers and rollbacks take what they
+//!    need.
+//! 3. A refusal depends on what else runs, so no handler of a routine may catch it (`procedure::control`):
+//!    replay could not repeat that.
 //!
 //! Programs without [`Counted`] have no limits but those of single values.
 
@@ -47,7 +54,8 @@ use crate::error::{Error, Result, sqlstate};
 const STEP: isize = 64 << 10;
 /// By so much an allowance grows, and so many bytes of rows go into tables between two looks at the total.
 const BATCH: isize = 256 << 10;
-/// So much every account has whatever the others use: reads and short transactions go on in a server that is full.
+/// So much every account has whatever the others use: reads and short transactions go on in a server that is
+/// full.
 pub const FREE: isize = 1 << 20;
 /// What a row costs beside its bytes: its record and its place in the index.
 const ROW_OVERHEAD: isize = 48;

@@ -1,14 +1,15 @@
 //! `numeric`: exact decimal numbers with PostgreSQL's scales, limits and rounding.
 //!
-//! A number is an unscaled integer and a scale (digits after the point), kept in a [`BigDecimal`]. The scale is part of the
-//! value as PostgreSQL displays it (1.0 prints as "1.0"), though 1.0 = 1.00. Library division and square roots pick their
-//! own precision, so those are computed here on the unscaled integers, with the result scales of PostgreSQL's numeric.c:
-//! sums keep the larger scale, products add scales, quotients carry at least 16 significant digits
-//! ([`division_scale`]). Rounding is half away from zero everywhere.
+//! A number is an unscaled integer and a scale (digits after the point), kept in a [`BigDecimal`]. The scale
+//! is part of the value as PostgreSQL displays it (1.0 prints as "1.0"), though 1.0 = 1.00. Library division
+//! and square roots pick their own precision, so those are computed here on the unscaled integers, with the
+//! result scales of PostgreSQL's numeric.c: sums keep the larger scale, products add scales, quotients carry
+//! at least 16 significant digits ([`division_scale`]). Rounding is half away from zero everywhere.
 //!
 //! NaN and the infinities of `numeric` are not supported: reading one is error 0A000.
 //!
-//! Reference: PostgreSQL 15 documentation, section 8.1.2; the results are checked against a PostgreSQL 15 server.
+//! Reference: PostgreSQL 15 documentation, section 8.1.2; the results are checked against a PostgreSQL 15
+//! server.
 
 mod power;
 
@@ -191,7 +192,8 @@ fn unsupported(number: f64) -> Error {
     Error::input(sqlstate::FEATURE_NOT_SUPPORTED, format!("{name} is not supported for type numeric"))
 }
 
-/// Parses `[-+]digits[.digits][e[-+]digits]`. With `trim`, zeros at the end of the fraction are dropped (as `%g` does).
+/// Parses `[-+]digits[.digits][e[-+]digits]`. With `trim`, zeros at the end of the fraction are dropped (as
+/// `%g` does).
 fn parse_plain(text: &str, trim: bool) -> Result<BigDecimal> {
     let mut number = parse(text)?;
     if trim && let Some(digits) = significant_digits(&number) {
@@ -470,8 +472,8 @@ pub fn modulo(left: &BigDecimal, right: &BigDecimal) -> Result<BigDecimal> {
     Ok(BigDecimal::new(a % b, scale))
 }
 
-/// The place of the first nonzero group of four digits (0: just before the point) and its value, as PostgreSQL stores
-/// numbers; (0, 0) for zero.
+/// The place of the first nonzero group of four digits (0: just before the point) and its value, as
+/// PostgreSQL stores numbers; (0, 0) for zero.
 fn leading_group(number: &BigDecimal) -> (i64, u32) {
     let Some(digits) = significant_digits(number) else { return (0, 0) };
     let place = (i64::from(digits.exponent) - 1).div_euclid(GROUP_DIGITS);
@@ -480,7 +482,8 @@ fn leading_group(number: &BigDecimal) -> (i64, u32) {
     (place, (0..length as usize).fold(0, |group, index| group * 10 + digit(index)))
 }
 
-/// Digits after the point of `left / right`: enough for 16 significant digits, estimated from the leading groups.
+/// Digits after the point of `left / right`: enough for 16 significant digits, estimated from the leading
+/// groups.
 fn division_scale(left: &BigDecimal, right: &BigDecimal) -> i64 {
     let (left_place, left_group) = leading_group(left);
     let (right_place, right_group) = leading_group(right);

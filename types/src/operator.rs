@@ -1,4 +1,5 @@
-//! The operators of expressions. What they compute is in `arithmetic` and `compare`; which one a symbol means, the binder decides.
+//! The operators of expressions. What they compute is in `arithmetic` and `compare`; which one a symbol
+//! means, the binder decides.
 
 /// Between two values.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

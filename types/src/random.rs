@@ -1,9 +1,11 @@
 //! The generator behind `random()` and `gen_random_uuid()`.
 //!
-//! A logged call holds only its seed, so the same seed must give the same numbers in every version of this program, on every machine: the
-//! generator has a name (xoshiro256++, seeded through SplitMix64), and what is made of its numbers is said here and nowhere else.
+//! A logged call holds only its seed, so the same seed must give the same numbers in every version of this
+//! program, on every machine: the generator has a name (xoshiro256++, seeded through SplitMix64), and what is
+//! made of its numbers is said here and nowhere else.
 //!
-//! Reference: D. Blackman, S. Vigna, "Scrambled linear pseudorandom number generators" (2021); <https://prng.di.unimi.it>.
+//! Reference: D. Blackman, S. Vigna, "Scrambled linear pseudorandom number generators" (2021);
+//! <https://prng.di.unimi.it>.
 
 use rand_xoshiro::Xoshiro256PlusPlus;
 use rand_xoshiro::rand_core::{Rng, SeedableRng};
@@ -45,7 +47,8 @@ impl Random {
 mod tests {
     use super::*;
 
-    /// Seeds stand in logs: these numbers may never change. (The first line is that of the generator's authors.)
+    /// Seeds stand in logs: these numbers may never change. (The first line is that of the generator's
+    /// authors.)
     #[test]
     fn a_seed_gives_the_same_numbers_for_ever() {
         let mut authors = Random(Xoshiro256PlusPlus::from_seed({

@@ -1,14 +1,16 @@
 //! Values that fit a machine word: what most expressions of a transaction are over.
 //!
-//! A [`Value`] is three words with something to drop, so it travels through memory. A [`Scalar`] is a kind and a number, travels in two
-//! machine registers, and owns nothing: reading a column, adding to it and comparing it build no `Value`.
+//! A [`Value`] is three words with something to drop, so it travels through memory. A [`Scalar`] is a kind
+//! and a number, travels in two machine registers, and owns nothing: reading a column, adding to it and
+//! comparing it build no `Value`.
 //!
-//! There are scalars of NULL, boolean, the integers, dates and timestamps. Every operation answers `None` where the result is no scalar,
-//! *or is an error*: whoever asks then takes the way of values ([`arithmetic`](super::arithmetic), [`compare`](super::compare)), which
-//! says what is wrong. Operations have no effects, so nothing is lost by computing again.
+//! There are scalars of NULL, boolean, the integers, dates and timestamps. Every operation answers `None`
+//! where the result is no scalar, *or is an error*: whoever asks then takes the way of values
+//! ([`arithmetic`](super::arithmetic), [`compare`](super::compare)), which says what is wrong. Operations
+//! have no effects, so nothing is lost by computing again.
 //!
-//! Invariant: the number lies in the range of its kind, so that one width of arithmetic serves all, and results are only checked against
-//! the range.
+//! Invariant: the number lies in the range of its kind, so that one width of arithmetic serves all, and
+//! results are only checked against the range.
 
 use std::cmp::Ordering;
 

@@ -1,8 +1,9 @@
 //! PostgreSQL's text forms of values, in ([`parse`]) and out ([`write`]).
 //!
 //! What `parse` accepts and `write` prints is what a PostgreSQL 15 server with `DateStyle = ISO, MDY`,
-//! `extra_float_digits = 1` and `bytea_output = hex` does, except that NaN and infinities of numeric are refused. `parse(write(v)) == v` for every value.
-//! Dates and times are in `datetime`, numbers of type numeric in `numeric`, floating-point numbers in `float`.
+//! `extra_float_digits = 1` and `bytea_output = hex` does, except that NaN and infinities of numeric are
+//! refused. `parse(write(v)) == v` for every value. Dates and times are in `datetime`, numbers of type
+//! numeric in `numeric`, floating-point numbers in `float`.
 
 mod float;
 
@@ -51,8 +52,8 @@ impl<'a> From<&'a TimeZone> for Reading<'a> {
     }
 }
 
-/// A value of this type from its text form. Modifiers apply as on assignment: over-long strings are errors unless only
-/// blanks are lost.
+/// A value of this type from its text form. Modifiers apply as on assignment: over-long strings are errors
+/// unless only blanks are lost.
 pub fn parse<'a>(text: &str, sql_type: SqlType, reading: impl Into<Reading<'a>>) -> Result<Value> {
     let reading = reading.into();
     match sql_type {
@@ -97,7 +98,8 @@ pub(crate) fn check_text(text: &str) -> Result<()> {
     Ok(())
 }
 
-/// `[blanks][+-]digits[blanks]`, of a type whose least number is this. Digits that leave the type are out of range, whatever follows them.
+/// `[blanks][+-]digits[blanks]`, of a type whose least number is this. Digits that leave the type are out of
+/// range, whatever follows them.
 fn integer(text: &str, sql_type: SqlType, least: i64) -> Result<i64> {
     let bytes = text.as_bytes();
     let blanks = |from: usize| bytes[from..].iter().take_while(|byte| is_blank(char::from(**byte))).count();
@@ -216,8 +218,8 @@ fn parse_uuid(text: &str) -> Result<Value> {
 #[derive(Clone, Copy, Debug)]
 pub struct TextForm<'a> {
     pub time_zone: &'a TimeZone,
-    /// `extra_float_digits`: from 1 on floats have the fewest digits that read back as the same number; below, so many fewer or more
-    /// than 15 (`real`: 6), rounded.
+    /// `extra_float_digits`: from 1 on floats have the fewest digits that read back as the same number;
+    /// below, so many fewer or more than 15 (`real`: 6), rounded.
     pub float_digits: i8,
 }
 
@@ -235,8 +237,8 @@ pub fn write_as(value: &Value, sql_type: SqlType, form: TextForm<'_>, out: &mut 
     }
 }
 
-/// Appends the text form. NULL, which has none, appends nothing. `sql_type` is the column's type; times with time zone are
-/// shown in `tz`.
+/// Appends the text form. NULL, which has none, appends nothing. `sql_type` is the column's type; times with
+/// time zone are shown in `tz`.
 pub fn write(value: &Value, sql_type: SqlType, tz: &TimeZone, out: &mut Vec<u8>) {
     debug_assert!(value.fits(sql_type), "{value:?} is no {}", sql_type.base_name());
     match value {

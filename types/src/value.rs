@@ -3,9 +3,11 @@
 //! [`SqlType`] is a column's or expression's type with its modifiers, [`Value`] one value of it.
 //!
 //! Invariants every producer of values keeps:
-//! 1. a `Numeric` has a scale of 0 to 16383 (PostgreSQL's display scale) and at most 131072 digits before its point;
+//! 1. a `Numeric` has a scale of 0 to 16383 (PostgreSQL's display scale) and at most 131072 digits before its
+//!    point;
 //! 2. `Text` holds no U+0000; the text of `char(n)` is padded with blanks to n characters;
-//! 3. `i32::MIN`/`i32::MAX` days and `i64::MIN`/`i64::MAX` microseconds are PostgreSQL's `-infinity`/`infinity`.
+//! 3. `i32::MIN`/`i32::MAX` days and `i64::MIN`/`i64::MAX` microseconds are PostgreSQL's
+//!    `-infinity`/`infinity`.
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -33,8 +35,9 @@ pub enum SqlType {
     Text,
     /// `varchar` or `varchar(n)`, n in characters.
     Varchar(Option<u32>),
-    /// `char(n)`, n in characters, blank-padded. `Char(0)` is PostgreSQL's `bpchar` without a length: of any length,
-    /// never padded or cut; it stands for "char of whatever length" in function signatures and parameter types.
+    /// `char(n)`, n in characters, blank-padded. `Char(0)` is PostgreSQL's `bpchar` without a length: of any
+    /// length, never padded or cut; it stands for "char of whatever length" in function signatures and
+    /// parameter types.
     Char(u32),
     Bytea,
     Date,
@@ -47,7 +50,8 @@ pub enum SqlType {
 
 /// One SQL value. Text of `char(n)` is held padded.
 ///
-/// Two are equal if nothing tells them apart: 0 and -0 are not, nor 1.0 and 1.00. What SQL takes for equal is in `compare`.
+/// Two are equal if nothing tells them apart: 0 and -0 are not, nor 1.0 and 1.00. What SQL takes for equal is
+/// in `compare`.
 #[derive(Debug, Default)]
 pub enum Value {
     #[default]
@@ -388,7 +392,8 @@ impl Value {
         })
     }
 
-    /// Whether a column or parameter of this type can hold the value as it is (modifiers are not looked at). NULL fits all.
+    /// Whether a column or parameter of this type can hold the value as it is (modifiers are not looked at).
+    /// NULL fits all.
     pub fn fits(&self, sql_type: SqlType) -> bool {
         match self.sql_type() {
             None => true,

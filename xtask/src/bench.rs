@@ -1,13 +1,14 @@
 //! `cargo xtask bench`: measures Hyades next to PostgreSQL, in one run and one scheduling mode.
 //!
-//! Both servers stand side by side, on the same device, durable, reached over TCP on this machine; the real pgbench loads one at a
-//! time, alternating A B A B, so that a slow minute of the machine hits both. A comparison is the median of the ratios of
-//! neighbouring runs; every figure comes with its smallest and largest value. What needs no wire is measured by the program
-//! `hyades-bench` in its own process, taurus and none alternating in the same way; procedures in SQL by `hyades bench`.
+//! Both servers stand side by side, on the same device, durable, reached over TCP on this machine; the real
+//! pgbench loads one at a time, alternating A B A B, so that a slow minute of the machine hits both. A
+//! comparison is the median of the ratios of neighbouring runs; every figure comes with its smallest and
+//! largest value. What needs no wire is measured by the program `hyades-bench` in its own process, taurus and
+//! none alternating in the same way; procedures in SQL by `hyades bench`.
 //!
-//! Scheduling: on a machine without kernel preemption a thread that waits for a sync is woken late while others compute.
-//! `--realtime` runs servers, clients and probe under `chrt -r 10`, all of them, or none. Figures of different modes do not
-//! compare.
+//! Scheduling: on a machine without kernel preemption a thread that waits for a sync is woken late while
+//! others compute. `--realtime` runs servers, clients and probe under `chrt -r 10`, all of them, or none.
+//! Figures of different modes do not compare.
 
 mod call;
 mod in_process;
@@ -32,8 +33,8 @@ pub(crate) struct Options {
     /// Length of one measurement.
     #[arg(long, default_value_t = 10)]
     seconds: u64,
-    /// pgbench's scale factor. 10 makes the figures comparable with earlier ones; with 64 clients on its 10 branches, both
-    /// systems meet the same waits for rows.
+    /// pgbench's scale factor. 10 makes the figures comparable with earlier ones; with 64 clients on its 10
+    /// branches, both systems meet the same waits for rows.
     #[arg(long, default_value_t = 10)]
     scale: u32,
     /// Runs everything that is measured under `chrt -r 10` (needs the right to do so).

@@ -1,7 +1,7 @@
 //! `cargo xtask ci`: what every change must pass, in the order in which mistakes are cheapest to find.
 //!
-//! All steps run even when an early one fails, except that nothing is tested that does not compile; the summary at the end names
-//! each with its time.
+//! All steps run even when an early one fails, except that nothing is tested that does not compile; the
+//! summary at the end names each with its time.
 
 use std::time::{Duration, Instant};
 

@@ -1,8 +1,9 @@
 //! `cargo xtask cost`: instructions and allocations of one call of YCSB, Payment and New-Order.
 //!
-//! Instructions are counted by callgrind (Debian's package valgrind), so they do not depend on what else the machine does: the example
-//! `cost` of hyades-bench runs twice with different numbers of calls, and the difference is divided. Each workload has a ceiling, which
-//! whoever makes it cheaper lowers. Allocations are a test of hyades-bench, which runs with all others too.
+//! Instructions are counted by callgrind (Debian's package valgrind), so they do not depend on what else the
+//! machine does: the example `cost` of hyades-bench runs twice with different numbers of calls, and the
+//! difference is divided. Each workload has a ceiling, which whoever makes it cheaper lowers. Allocations are
+//! a test of hyades-bench, which runs with all others too.
 
 use std::process::Command;
 

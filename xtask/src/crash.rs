@@ -1,20 +1,25 @@
-//! `cargo xtask crash`: kills a real server under load, again and again, and checks that nothing acknowledged is lost.
+//! `cargo xtask crash`: kills a real server under load, again and again, and checks that nothing acknowledged
+//! is lost.
 //!
-//! A round: eight ledger clients ([`ledger`]) and the real pgbench with eight more run TPC-B; at a random moment the server gets
-//! SIGKILL; in half of the rounds it is started and killed again at a random moment of its recovery; then it is started for good
-//! and everything is compared with what the clients know ([`verify`]). After some rounds the database is replaced by a fresh one,
-//! so that recovery from many incarnations and from few are both met; before that, an idle kill must change nothing at all. The
-//! servers take turns in spreading all transactions over the logs and in sharing a log while there is little to write.
+//! A round: eight ledger clients ([`ledger`]) and the real pgbench with eight more run TPC-B; at a random
+//! moment the server gets SIGKILL; in half of the rounds it is started and killed again at a random moment of
+//! its recovery; then it is started for good and everything is compared with what the clients know
+//! ([`verify`]). After some rounds the database is replaced by a fresh one, so that recovery from many
+//! incarnations and from few are both met; before that, an idle kill must change nothing at all. The servers
+//! take turns in spreading all transactions over the logs and in sharing a log while there is little to
+//! write.
 //!
 //! What a round proves:
 //! 1. every acknowledged transaction is there, exactly once, with the values it was sent with;
 //! 2. nothing is there that was rolled back or never committed;
-//! 3. an outcome that the client did not learn is decided once: what a recovery has shown stays, what it has not never appears;
+//! 3. an outcome that the client did not learn is decided once: what a recovery has shown stays, what it has
+//!    not never appears;
 //! 4. what an answered read has shown is there (architecture invariant 1 holds for reads too);
-//! 5. TPC-B's four sums agree, those of pgbench's own transactions included, so every transaction is there wholly or not at all.
+//! 5. TPC-B's four sums agree, those of pgbench's own transactions included, so every transaction is there
+//!    wholly or not at all.
 //!
-//! SIGKILL leaves the page cache alone: what a power cut would lose is the business of the simulated disk (docs/testing.md), on which the
-//! power is cut at every single operation before the first round.
+//! SIGKILL leaves the page cache alone: what a power cut would lose is the business of the simulated disk
+//! (docs/testing.md), on which the power is cut at every single operation before the first round.
 
 mod ledger;
 mod load;
@@ -56,7 +61,8 @@ pub(crate) struct Options {
     /// Run against another database, to check the harness itself.
     #[arg(long, value_enum)]
     peer: Option<Peer>,
-    /// `name=value` for the peer. `synchronous_commit=off` makes PostgreSQL acknowledge early: the harness must then fail.
+    /// `name=value` for the peer. `synchronous_commit=off` makes PostgreSQL acknowledge early: the harness
+    /// must then fail.
     #[arg(long)]
     peer_setting: Vec<String>,
     /// Rounds until the database is replaced by a fresh one.
@@ -68,8 +74,8 @@ pub(crate) struct Options {
     /// Where to put the databases; a temporary directory if left out.
     #[arg(long)]
     directory: Option<PathBuf>,
-    /// TPC-C instead of the ledger: all five transactions as procedures, in turns command-logged and data-logged, under serial and
-    /// taurus; see docs/testing.md.
+    /// TPC-C instead of the ledger: all five transactions as procedures, in turns command-logged and
+    /// data-logged, under serial and taurus; see docs/testing.md.
     #[arg(long)]
     tpcc: bool,
     /// Leave out the simulated power cuts, which come first.
@@ -227,7 +233,8 @@ impl Harness {
     ) -> Result<RoundReport> {
         let mut report = RoundReport::default();
         let load = load::Load::start(instance, ledger, self.random.random())?;
-        // Short times are as likely as long ones: the first transactions after a start are the interesting ones.
+        // Short times are as likely as long ones: the first transactions after a start are the interesting
+        // ones.
         let fraction: f64 = self.random.random::<f64>().powi(2);
         report.load_ms = 20 + (fraction * self.options.longest_load_ms as f64) as u64;
         std::thread::sleep(Duration::from_millis(report.load_ms));

@@ -1,7 +1,7 @@
 //! `cargo xtask fuzz`: runs the fuzz targets of `fuzz/` one after the other.
 //!
-//! The targets are libFuzzer programs in a workspace of their own, built with nightly and AddressSanitizer. No cargo plug-in is
-//! needed: the flags below are the ones that switch coverage feedback on.
+//! The targets are libFuzzer programs in a workspace of their own, built with nightly and AddressSanitizer.
+//! No cargo plug-in is needed: the flags below are the ones that switch coverage feedback on.
 
 use std::path::Path;
 use std::process::Command;

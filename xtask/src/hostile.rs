@@ -1,8 +1,9 @@
 //! `cargo xtask hostile`: clients and circumstances that mean harm, against the real server.
 //!
-//! Each group of attacks stands in a file of its own as a table: what is done, and what must hold. All of them run, whatever
-//! fails; the report says for each attack whether what must hold has held, how long the other sessions waited for `select 1`
-//! meanwhile, how much memory the server took at most against its limit, and whether its process ended by itself.
+//! Each group of attacks stands in a file of its own as a table: what is done, and what must hold. All of
+//! them run, whatever fails; the report says for each attack whether what must hold has held, how long the
+//! other sessions waited for `select 1` meanwhile, how much memory the server took at most against its limit,
+//! and whether its process ended by itself.
 //!
 //! * `slow`: statements that compute for long; everybody else is answered, and they can be cancelled;
 //! * `abandoned`: clients that go away in the middle of a statement; it ends, and its locks are free;
@@ -15,8 +16,8 @@
 //! * `signals`, `poisoned`: what an operator and a supervisor rely on;
 //! * `masses`: many connections, statements, portals, savepoints; `sessions`: timeouts.
 //!
-//! `--brief` is the part of `cargo xtask test`: each attack is short, and time is only bounded by "answered at all", because the
-//! machine may do anything besides.
+//! `--brief` is the part of `cargo xtask test`: each attack is short, and time is only bounded by "answered
+//! at all", because the machine may do anything besides.
 
 mod abandoned;
 mod client;
@@ -60,7 +61,8 @@ pub(crate) struct Options {
     /// A hyades binary; built if left out.
     #[arg(long)]
     server: Option<PathBuf>,
-    /// Also so many single faults on log directories (`sim/tests/single_faults.rs`): each is refused or changes nothing.
+    /// Also so many single faults on log directories (`sim/tests/single_faults.rs`): each is refused or
+    /// changes nothing.
     #[arg(long, value_name = "N", default_value_t = 0)]
     faults: u32,
     /// Of everything drawn at random.

@@ -1,7 +1,7 @@
 //! `cargo xtask loom`: runs the loom models of the engine under every interleaving within a bound.
 //!
-//! The models are ordinary tests that exist only under `--cfg loom`; see docs/testing.md for what they prove. They are built in a
-//! target directory of their own, because the flag would otherwise rebuild everything.
+//! The models are ordinary tests that exist only under `--cfg loom`; see docs/testing.md for what they prove.
+//! They are built in a target directory of their own, because the flag would otherwise rebuild everything.
 
 use anyhow::Result;
 

@@ -1,10 +1,13 @@
-//! Every developer command of Hyades: `cargo xtask ci|tidy|test|crash|hostile|bench|cost|fuzz|loom|procedures|promises`.
+//! Every developer command of Hyades: `cargo xtask
+//! ci|tidy|test|crash|hostile|bench|cost|fuzz|loom|procedures|promises`.
 //!
-//! Why here: a Rust program needs no shell dialect, is tested like the rest, and works from any directory of the checkout.
-//! One module per command; what several of them need stands in `tools` (processes, paths, statistics), `server` (starting and
-//! killing a database server, ours or PostgreSQL) and `pgbench` (running and reading the real pgbench).
+//! Why here: a Rust program needs no shell dialect, is tested like the rest, and works from any directory of
+//! the checkout. One module per command; what several of them need stands in `tools` (processes, paths,
+//! statistics), `server` (starting and killing a database server, ours or PostgreSQL) and `pgbench` (running
+//! and reading the real pgbench).
 //!
-//! Invariant: no command changes a tracked file, except that `fuzz` may add to its own corpus (which git ignores).
+//! Invariant: no command changes a tracked file, except that `fuzz` may add to its own corpus (which git
+//! ignores).
 
 mod bench;
 mod ci;
@@ -43,7 +46,8 @@ enum Command {
     Test(test::Options),
     /// Kills a server under load again and again and checks that nothing acknowledged is lost.
     Crash(crash::Options),
-    /// Attacks the real server: statements that compute or want memory without end, clients that go away, bytes that no client sends.
+    /// Attacks the real server: statements that compute or want memory without end, clients that go away,
+    /// bytes that no client sends.
     Hostile(hostile::Options),
     /// Measures Hyades next to PostgreSQL.
     Bench(bench::Options),
@@ -57,7 +61,8 @@ enum Command {
     Promises(promises::Options),
     /// Checks small concurrent kernels under every interleaving.
     Loom(loom::Options),
-    /// Times single durable writes of one sector (used by bench, which runs it in the chosen scheduling mode).
+    /// Times single durable writes of one sector (used by bench, which runs it in the chosen scheduling
+    /// mode).
     #[command(hide = true)]
     SyncProbe(bench::sync_probe::Options),
 }

@@ -1,8 +1,9 @@
-//! `cargo xtask procedures`: procedures made from seeds, run by Hyades and by a PostgreSQL that is started for it.
+//! `cargo xtask procedures`: procedures made from seeds, run by Hyades and by a PostgreSQL that is started
+//! for it.
 //!
-//! The comparison is a test of the crate `hyades` (`sql/src/tests/golden.rs`), which is told by its environment how psql reaches
-//! PostgreSQL. With `--record` the answers to the scripts in `sql/tests/scripts` are asked for anew too; without it nothing in
-//! the repository changes.
+//! The comparison is a test of the crate `hyades` (`sql/src/tests/golden.rs`), which is told by its
+//! environment how psql reaches PostgreSQL. With `--record` the answers to the scripts in `sql/tests/scripts`
+//! are asked for anew too; without it nothing in the repository changes.
 
 use std::time::Duration;
 

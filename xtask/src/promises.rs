@@ -1,6 +1,8 @@
-//! `cargo xtask promises`: calls made from a seed, with every function in every clause; recovery must find what they left.
+//! `cargo xtask promises`: calls made from a seed, with every function in every clause; recovery must find
+//! what they left.
 //!
-//! The search is a test of the crate `hyades` (`sql/tests/replay`), which is told by its environment how far to go.
+//! The search is a test of the crate `hyades` (`sql/tests/replay`), which is told by its environment how far
+//! to go.
 
 use anyhow::{Context, Result};
 

@@ -1,7 +1,8 @@
-//! Database servers as child processes: Hyades and, as the peer to compare with and to check the harness itself, PostgreSQL.
+//! Database servers as child processes: Hyades and, as the peer to compare with and to check the harness
+//! itself, PostgreSQL.
 //!
-//! A server is started on a port of its own, waited for by connecting to it, and ended with SIGKILL. PostgreSQL refuses to run as
-//! root, so then it runs as the user that Debian's package creates for it.
+//! A server is started on a port of its own, waited for by connecting to it, and ended with SIGKILL.
+//! PostgreSQL refuses to run as root, so then it runs as the user that Debian's package creates for it.
 //!
 //! Invariant: a [`RunningServer`] that goes out of scope leaves no process behind.
 
@@ -135,7 +136,8 @@ impl Instance {
         }
     }
 
-    /// Time from the start of the process to its first answer, or `None` when it has not answered within `limit` of the start.
+    /// Time from the start of the process to its first answer, or `None` when it has not answered within
+    /// `limit` of the start.
     pub(crate) fn wait_ready(&self, server: &mut RunningServer, limit: Duration) -> Result<Option<Duration>> {
         let stop = Arc::new(AtomicBool::new(false));
         let ready = Arc::new(AtomicBool::new(false));
@@ -166,7 +168,8 @@ impl Instance {
             std::thread::sleep(Duration::from_micros(500));
         };
         stop.store(true, Ordering::Relaxed);
-        // It ends when it sees the flag, or when a server that hangs is killed by the caller; nobody needs it.
+        // It ends when it sees the flag, or when a server that hangs is killed by the caller; nobody needs
+        // it.
         drop(prober);
         result
     }
@@ -276,8 +279,8 @@ pub(crate) fn with_prefix(prefix: &[String], command: &Command) -> Command {
     prefixed
 }
 
-/// A port that is free now, outside the range from which the system takes the ports of clients: a client that connects to a port
-/// of that range while nobody listens there may end up connected to itself.
+/// A port that is free now, outside the range from which the system takes the ports of clients: a client that
+/// connects to a port of that range while nobody listens there may end up connected to itself.
 fn free_port() -> Result<u16> {
     let first = 15_000 + u16::try_from(std::process::id() % 12_000)?;
     (first..first + 4_000)

@@ -1,8 +1,9 @@
-//! `cargo xtask test`: the tests of the workspace, procedures compared with PostgreSQL where that is installed, then crash rounds
-//! against a real server process, of both kinds, and attacks on one.
+//! `cargo xtask test`: the tests of the workspace, procedures compared with PostgreSQL where that is
+//! installed, then crash rounds against a real server process, of both kinds, and attacks on one.
 //!
-//! Tests, server and harness share one profile (dev: our crates and all dependencies at opt-level 1, assertions on), so that a
-//! cold machine compiles every crate once and the server under test still checks its own invariants.
+//! Tests, server and harness share one profile (dev: our crates and all dependencies at opt-level 1,
+//! assertions on), so that a cold machine compiles every crate once and the server under test still checks
+//! its own invariants.
 
 use anyhow::Result;
 

@@ -4,7 +4,8 @@
 //! * [`imports`]: which crate may use which, and which module of the engine;
 //! * [`documents`]: files named in documents exist, and no file names a path of somebody's machine.
 //!
-//! [`source`] tells code from comments and strings, so that a rule about code is not broken by a text about it.
+//! [`source`] tells code from comments and strings, so that a rule about code is not broken by a text about
+//! it.
 
 mod documents;
 mod imports;
@@ -73,7 +74,8 @@ fn check_file(root: &Path, file: &str, text: &str, files: &[String], problems: &
     documents::check_machine_paths(root, file, text, problems);
 }
 
-/// Tracked files and new ones that git does not ignore; without git, every file outside build and data directories.
+/// Tracked files and new ones that git does not ignore; without git, every file outside build and data
+/// directories.
 fn repository_files(root: &Path) -> Result<Vec<String>> {
     let listing = std::process::Command::new("git")
         .args(["ls-files", "--cached", "--others", "--exclude-standard"])

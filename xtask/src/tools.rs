@@ -10,7 +10,8 @@ use tempfile::TempDir;
 
 /// The root of the checkout.
 pub(crate) fn repository_root() -> PathBuf {
-    // Cargo sets it for what it runs. The path of the build may be another clone's: they can share a build cache.
+    // Cargo sets it for what it runs. The path of the build may be another clone's: they can share a build
+    // cache.
     let manifest =
         std::env::var_os("CARGO_MANIFEST_DIR").unwrap_or_else(|| env!("CARGO_MANIFEST_DIR").into());
     let manifest = Path::new(&manifest);
@@ -70,8 +71,8 @@ pub(crate) fn display(command: &Command) -> String {
     words.join(" ")
 }
 
-/// A directory of its own, below `parent` if that is given; it goes away with what is returned. A server that runs as another
-/// user can reach its own directory in there.
+/// A directory of its own, below `parent` if that is given; it goes away with what is returned. A server that
+/// runs as another user can reach its own directory in there.
 pub(crate) fn scratch_directory(parent: Option<&Path>) -> Result<TempDir> {
     use std::os::unix::fs::PermissionsExt;
     let directory = match parent {
@@ -86,7 +87,8 @@ pub(crate) fn scratch_directory(parent: Option<&Path>) -> Result<TempDir> {
     Ok(directory)
 }
 
-/// Runs `work` on a thread of its own and gives up waiting after `limit`: a hung server must fail a check, not hang it.
+/// Runs `work` on a thread of its own and gives up waiting after `limit`: a hung server must fail a check,
+/// not hang it.
 pub(crate) fn with_deadline<T: Send + 'static>(
     what: &str,
     limit: Duration,

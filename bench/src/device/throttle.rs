@@ -12,8 +12,8 @@ pub(super) struct Profile {
     pub(super) at_once: u32,
 }
 
-/// The bucket holds what the device moves in this time: more than a sleeping thread oversleeps on a machine whose clock ticks every
-/// 4 ms.
+/// The bucket holds what the device moves in this time: more than a sleeping thread oversleeps on a machine
+/// whose clock ticks every 4 ms.
 const BUCKET: Duration = Duration::from_millis(5);
 /// Not worth a sleep.
 const SHORTEST_SLEEP: Duration = Duration::from_micros(20);

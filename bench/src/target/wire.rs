@@ -1,4 +1,5 @@
-//! A server behind a URL: Hyades, or PostgreSQL, since both speak its protocol. One call at a time on each connection.
+//! A server behind a URL: Hyades, or PostgreSQL, since both speak its protocol. One call at a time on each
+//! connection.
 
 use anyhow::{Context, Result};
 use hyades_engine::log::durable::Durability;

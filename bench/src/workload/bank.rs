@@ -1,6 +1,7 @@
 //! The bank of the PACMAN paper: transfers to a spouse and deposits, half each (`bench/workloads/bank.sql`).
 //!
-//! Nine of ten customers are married to their neighbour; the others have no spouse, and their transfers do nothing.
+//! Nine of ten customers are married to their neighbour; the others have no spouse, and their transfers do
+//! nothing.
 
 use std::fmt::Write;
 

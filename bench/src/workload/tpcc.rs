@@ -1,5 +1,5 @@
-//! TPC-C, revision 5.11: all five transactions (`bench/workloads/tpcc_*.sql`), the population ([`load`]), the terminals' input
-//! ([`input`]) and the twelve consistency conditions ([`checks`]).
+//! TPC-C, revision 5.11: all five transactions (`bench/workloads/tpcc_*.sql`), the population ([`load`]), the
+//! terminals' input ([`input`]) and the twelve consistency conditions ([`checks`]).
 //!
 //! Left out: terminals and their keying and think times. So rates are no tpmC and must not be called so.
 

@@ -1,6 +1,7 @@
 //! Transfer: money moves between two random accounts (`bench/workloads/transfer.sql`).
 //!
-//! It exists a second time in the engine's own language ([`crate::accounts`]): the difference is what SQL and sessions cost.
+//! It exists a second time in the engine's own language ([`crate::accounts`]): the difference is what SQL and
+//! sessions cost.
 
 use std::fmt::Write;
 use std::sync::Arc;

@@ -1,6 +1,7 @@
 //! YCSB: rows of ten fields of 100 bytes, Zipf, some reads, some writes.
 //!
-//! Keys are drawn before the clock starts (a million for each worker, used in turn), so that drawing them is not measured.
+//! Keys are drawn before the clock starts (a million for each worker, used in turn), so that drawing them is
+//! not measured.
 
 use std::fmt::Write;
 use std::sync::Arc;

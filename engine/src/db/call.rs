@@ -5,8 +5,9 @@
 //! | command | the transaction is this one call, its compiler vouches that a run can be repeated, no schema change is under way |
 //! | data | everything else; also when something else happens in the transaction after all |
 //!
-//! `Logging::Auto` and `Logging::Command` choose alike: a command wherever that is right. They differ for what comes later, when
-//! `Auto` may weigh costs. Nothing is ever logged as a command that could not be replayed.
+//! `Logging::Auto` and `Logging::Command` choose alike: a command wherever that is right. They differ for
+//! what comes later, when `Auto` may weigh costs. Nothing is ever logged as a command that could not be
+//! replayed.
 
 use std::borrow::Cow;
 
@@ -91,8 +92,8 @@ pub(super) fn choose(logging: Logging, logs_commands: bool, procedure: &Procedur
     }
 }
 
-/// Encodes all that is known of a call before it runs and returns where its arguments begin. Gives the environment a random state that
-/// the record tells. The error says why the surroundings cannot be captured.
+/// Encodes all that is known of a call before it runs and returns where its arguments begin. Gives the
+/// environment a random state that the record tells. The error says why the surroundings cannot be captured.
 pub(super) fn encode_head(
     head: &mut Vec<u8>,
     routine: &Routine,

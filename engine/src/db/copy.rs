@@ -1,9 +1,11 @@
 //! A new database with the state of another one: what it holds now, without its history.
 //!
-//! The schema is one transaction, and the rows follow it in transactions of [`TRANSACTION_BYTES`], each ordered after the schema and after nothing else.
-//! Definitions keep their numbers, so that a copy and its original have the same state hash.
+//! The schema is one transaction, and the rows follow it in transactions of [`TRANSACTION_BYTES`], each
+//! ordered after the schema and after nothing else. Definitions keep their numbers, so that a copy and its
+//! original have the same state hash.
 //!
-//! Until everything is there, the copy's manifest says so, and nobody opens it: a copy that was cut short is not taken for the whole.
+//! Until everything is there, the copy's manifest says so, and nobody opens it: a copy that was cut short is
+//! not taken for the whole.
 
 use std::ops::Bound;
 use std::path::PathBuf;
@@ -29,8 +31,8 @@ use crate::storage::table::Table;
 /// A transaction ends with the page of an index that reaches this many bytes.
 const TRANSACTION_BYTES: usize = 256 << 10;
 
-/// Makes a database in `config.data_directory`, which must be empty or not exist, with everything that the catalog holds, and closes it.
-/// Nothing may change in the catalog meanwhile.
+/// Makes a database in `config.data_directory`, which must be empty or not exist, with everything that the
+/// catalog holds, and closes it. Nothing may change in the catalog meanwhile.
 ///
 /// # Errors
 /// A directory that holds something, a protocol without logs, and whatever the disk refuses.

@@ -1,8 +1,9 @@
 //! A model of the logs for tests of the lock table with Taurus' vectors. Here, because only `db` knows both.
 //!
-//! A place is reserved by one atomic add and counts as filled and durable at once; [`ModelLogs::raise_floor`] is a logger that raises the
-//! floor to what is durable. So entries of the lock table are evicted and defaulted wherever that may happen. A record that depends on
-//! what had not been reserved before it is refused (pitfall 2).
+//! A place is reserved by one atomic add and counts as filled and durable at once; [`ModelLogs::raise_floor`]
+//! is a logger that raises the floor to what is durable. So entries of the lock table are evicted and
+//! defaulted wherever that may happen. A record that depends on what had not been reserved before it is
+//! refused (pitfall 2).
 
 use hyades_types::error::Result;
 

@@ -65,7 +65,8 @@ impl Fixture {
     }
 }
 
-/// A transaction that has read a row wants to write it, waits, is granted, and gives up without having looked.
+/// A transaction that has read a row wants to write it, waits, is granted, and gives up without having
+/// looked.
 #[test]
 fn a_writer_follows_the_reader_before_an_upgrade_that_was_never_seen() {
     let mut fixture = Fixture::new();
@@ -80,7 +81,8 @@ fn a_writer_follows_the_reader_before_an_upgrade_that_was_never_seen() {
     fixture.assert_follows(2, &reader, "whoever overwrites a row follows the call that read it");
 }
 
-/// The same with a stripe of a table: writer of a row, then somebody who wants the whole table, then a reader of the whole table.
+/// The same with a stripe of a table: writer of a row, then somebody who wants the whole table, then a reader
+/// of the whole table.
 #[test]
 fn a_reader_of_a_table_follows_the_writer_before_an_upgrade_that_was_never_seen() {
     let mut fixture = Fixture::new();
@@ -114,7 +116,8 @@ fn others_get_what_an_upgrade_that_was_never_seen_gives_back() {
     fixture.lock(1, ROW, AccessMode::Write);
 }
 
-/// While it waits for one lock it is granted the upgrade, and asks for something else first: a claim keeps what was held.
+/// While it waits for one lock it is granted the upgrade, and asks for something else first: a claim keeps
+/// what was held.
 #[test]
 fn a_claim_of_another_lock_leaves_an_unseen_upgrade_as_it_was() {
     let mut fixture = Fixture::new();
@@ -172,7 +175,8 @@ fn a_writer_of_other_columns_follows_whoever_has_read_them() {
     fixture.assert_follows(2, &writer, "what has been read must not be lost");
 }
 
-/// What two transactions hold one after the other and cannot hold together orders them, whatever else the row has seen.
+/// What two transactions hold one after the other and cannot hold together orders them, whatever else the row
+/// has seen.
 #[test]
 fn whoever_cannot_share_a_row_follows_the_last_holder() {
     use AccessMode::{KeyRead, NoKeyWrite, Read, Write};

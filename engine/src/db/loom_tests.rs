@@ -1,11 +1,13 @@
-//! The lock table with Taurus' vectors, in every interleaving: whoever gets a tuple after somebody in whose way he is follows him.
+//! The lock table with Taurus' vectors, in every interleaving: whoever gets a tuple after somebody in whose
+//! way he is follows him.
 //!
-//! The logs are those of `lock_model`, with a logger that raises the floor at any time. What each transaction did is kept in plain cells
-//! behind the locks. Some transactions give up where they are refused a lock; others wait, and are granted it, cancel, claim it while they
-//! want another one already, or are the victim of a deadlock.
+//! The logs are those of `lock_model`, with a logger that raises the floor at any time. What each transaction
+//! did is kept in plain cells behind the locks. Some transactions give up where they are refused a lock;
+//! others wait, and are granted it, cancel, claim it while they want another one already, or are the victim
+//! of a deadlock.
 //!
-//! Checked of every record: its LV covers the ends of those that it must follow (pitfalls 3, 19, 22, 23), and nothing that had not been
-//! reserved before it (pitfall 2).
+//! Checked of every record: its LV covers the ends of those that it must follow (pitfalls 3, 19, 22, 23), and
+//! nothing that had not been reserved before it (pitfall 2).
 
 use super::lock_model::{LOGS, ModelLogs};
 use crate::lsn::LsnVector;
@@ -74,7 +76,8 @@ impl Model {
         })
     }
 
-    /// Locks one resource as transaction number `log`, which appends to that log; nothing if it would have to wait.
+    /// Locks one resource as transaction number `log`, which appends to that log; nothing if it would have to
+    /// wait.
     fn lock(&self, log: usize, resource: Resource, mode: AccessMode, vector: &mut LsnVector) -> bool {
         let transaction = TransactionId(log as u64);
         matches!(
@@ -133,8 +136,8 @@ impl Model {
         self.finish(log, mode, vector);
     }
 
-    /// A transaction that has `ROW` in one mode and asks for a stronger one. If it would have to wait, it cancels that, and goes on with
-    /// what it has.
+    /// A transaction that has `ROW` in one mode and asks for a stronger one. If it would have to wait, it
+    /// cancels that, and goes on with what it has.
     fn upgrade_or_cancel(&self, log: usize, from: AccessMode, to: AccessMode) {
         let mut vector = self.logs.new_dependencies();
         if !self.lock(log, ROW, from, &mut vector) {
@@ -318,7 +321,8 @@ fn loom_a_deleter_follows_key_readers_beside_writers() {
     });
 }
 
-/// The cancel may come before the grant, with it, or after it: the traces of those who held the row meanwhile are kept.
+/// The cancel may come before the grant, with it, or after it: the traces of those who held the row meanwhile
+/// are kept.
 #[test]
 fn loom_a_cancelled_upgrade_loses_no_trace() {
     use AccessMode::{KeyRead, NoKeyWrite, Read, Write};

@@ -1,9 +1,10 @@
 //! What must be durable before anybody is told what names mean.
 //!
-//! Tables and routines are looked up in the committed catalog without a lock, so no trace of a lock says whom an answer about them
-//! depends on: "relation does not exist" after a DROP, "already exists" after a CREATE, the result of a function that touches no
-//! table. A schema change is committed, and seen, before it is durable. So it notes here what it waits for, before its names are
-//! published, and whoever has looked a name up asks here afterwards and waits for that as well (pitfall 7).
+//! Tables and routines are looked up in the committed catalog without a lock, so no trace of a lock says whom
+//! an answer about them depends on: "relation does not exist" after a DROP, "already exists" after a CREATE,
+//! the result of a function that touches no table. A schema change is committed, and seen, before it is
+//! durable. So it notes here what it waits for, before its names are published, and whoever has looked a name
+//! up asks here afterwards and waits for that as well (pitfall 7).
 //!
 //! Nearly always all of it is durable, and asking costs one load.
 

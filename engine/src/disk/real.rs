@@ -1,8 +1,9 @@
 //! The operating system's files.
 //!
-//! Durable writes go through a second descriptor opened with O_DIRECT and are made with RWF_DSYNC: one system call, no
-//! page cache, and, on sectors that already belong to the file, no metadata. Where the file system refuses O_DIRECT
-//! they are a buffered write and fdatasync. docs/decisions/2026-11-21-log-io.md has the figures behind the choice.
+//! Durable writes go through a second descriptor opened with O_DIRECT and are made with RWF_DSYNC: one system
+//! call, no page cache, and, on sectors that already belong to the file, no metadata. Where the file system
+//! refuses O_DIRECT they are a buffered write and fdatasync. docs/decisions/2026-11-21-log-io.md has the
+//! figures behind the choice.
 
 use std::fs::{self, DirBuilder, OpenOptions, Permissions};
 use std::io::{self, IoSlice};
@@ -104,8 +105,9 @@ impl Disk for RealDisk {
     }
 }
 
-/// An exclusive lock of the operating system. Closing the file would not give it up as long as a process that was forked
-/// meanwhile, perhaps by another thread, has not begun to run its own program: it inherits the file until then.
+/// An exclusive lock of the operating system. Closing the file would not give it up as long as a process that
+/// was forked meanwhile, perhaps by another thread, has not begun to run its own program: it inherits the
+/// file until then.
 pub(super) struct FileLock(pub(super) fs::File);
 
 impl FileLock {

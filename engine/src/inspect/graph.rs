@@ -1,7 +1,8 @@
 //! The dependency graph of logged transactions: how parallel can a replay be, however many workers it has?
 //!
-//! *Work* is the sum of the costs of all transactions, *span* the cost of the longest chain of transactions that must follow each
-//! other, and work / span bounds the speed-up of any replay. Three orders are compared over the same transactions:
+//! *Work* is the sum of the costs of all transactions, *span* the cost of the longest chain of transactions
+//! that must follow each other, and work / span bounds the speed-up of any replay. Three orders are compared
+//! over the same transactions:
 //!
 //! | order | a transaction follows |
 //! |---|---|
@@ -9,10 +10,11 @@
 //! | LV | everything below its LSN vector, in every log: what Taurus's replay waits for |
 //! | conflict | the last transaction before it that wrote one of its keys: what the data themselves demand |
 //!
-//! The LV of a log record that was compressed reads as the anchor's where the anchor covers it, so the LV order includes what a replay
-//! waits for needlessly. The conflict order knows what the log tells: of a data-logged transaction the keys it wrote, and data
-//! logging needs no reads to be replayed in order. Of a command-logged one it knows no keys: it follows, and is followed by, what
-//! LSN vectors say. A barrier follows everything before it, and everything after it follows it.
+//! The LV of a log record that was compressed reads as the anchor's where the anchor covers it, so the LV
+//! order includes what a replay waits for needlessly. The conflict order knows what the log tells: of a
+//! data-logged transaction the keys it wrote, and data logging needs no reads to be replayed in order. Of a
+//! command-logged one it knows no keys: it follows, and is followed by, what LSN vectors say. A barrier
+//! follows everything before it, and everything after it follows it.
 //!
 //! Positions before the first transaction of the graph count as replayed.
 
@@ -249,8 +251,8 @@ impl Graph {
         reach.largest()
     }
 
-    /// The edges worth drawing: for each transaction the last one in each log that its vector names, and the last writer of each of
-    /// its keys.
+    /// The edges worth drawing: for each transaction the last one in each log that its vector names, and the
+    /// last writer of each of its keys.
     ///
     /// # Errors
     /// As [`Graph::order`].

@@ -1,11 +1,12 @@
 //! Appending a transaction to a log: in one record, or in fragments if it is large (pitfall 11).
 //!
-//! A protocol freezes what its record says, then calls [`Logs::append_commit`], which reserves, fills and publishes. An
-//! oversized payload goes through [`Logs::append_fragments`] first: all pieces but the last, which carries the commit
-//! flag and the LSN vector. A full buffer refuses before anything is reserved; what has been appended so far is kept in
-//! [`AppendProgress`], and the caller comes again. The progress belongs to one attempt to commit. Whoever gives that up (a COMMIT
-//! that was cancelled and rolled back, perhaps to a savepoint, from which the transaction goes on) resets it: an abandoned
-//! series of fragments never gets a last one, and replay drops it. A series is never continued with other operations; that is asserted.
+//! A protocol freezes what its record says, then calls [`Logs::append_commit`], which reserves, fills and
+//! publishes. An oversized payload goes through [`Logs::append_fragments`] first: all pieces but the last,
+//! which carries the commit flag and the LSN vector. A full buffer refuses before anything is reserved; what
+//! has been appended so far is kept in [`AppendProgress`], and the caller comes again. The progress belongs
+//! to one attempt to commit. Whoever gives that up (a COMMIT that was cancelled and rolled back, perhaps to a
+//! savepoint, from which the transaction goes on) resets it: an abandoned series of fragments never gets a
+//! last one, and replay drops it. A series is never continued with other operations; that is asserted.
 
 use hyades_types::error::Result;
 use xxhash_rust::xxh3::xxh3_64;
@@ -28,7 +29,8 @@ pub enum Append<Token> {
 /// The header of the largest record: fixed part, id, bitmap and one entry for each log.
 const MAX_HEADER_BYTES: usize = 8 + 10 * (2 + super::record::MAX_LOGS);
 
-/// How far a large transaction's append has come, and memory for headers. Belongs to one attempt to commit at a time.
+/// How far a large transaction's append has come, and memory for headers. Belongs to one attempt to commit at
+/// a time.
 #[derive(Debug, Default)]
 pub struct AppendProgress {
     header: Vec<u8>,
@@ -48,7 +50,8 @@ struct Fragmented {
 }
 
 impl Fragmented {
-    /// Whether these may be the operations whose first pieces stand in the log. Looks at the last of them only: the whole may be large.
+    /// Whether these may be the operations whose first pieces stand in the log. Looks at the last of them
+    /// only: the whole may be large.
     fn began_with(&self, operations: &[u8], piece_bytes: usize) -> bool {
         let last = self.done.saturating_sub(piece_bytes)..self.done;
         operations.len() == self.length
@@ -133,8 +136,8 @@ impl Logs {
     }
 
     /// Appends the record that commits the transaction, with what [`Logs::append_fragments`] has left of the
-    /// operations. The vector is compressed against the log's anchor, read before reserving (paper, algorithm 5;
-    /// pitfall 2). Returns the record's LSN.
+    /// operations. The vector is compressed against the log's anchor, read before reserving (paper, algorithm
+    /// 5; pitfall 2). Returns the record's LSN.
     #[inline]
     pub fn append_commit(
         &self,
@@ -164,7 +167,8 @@ impl Logs {
         }
     }
 
-    /// A place in a log's buffer, or a reason to wait, or an error: the database is poisoned, or the disk is full.
+    /// A place in a log's buffer, or a reason to wait, or an error: the database is poisoned, or the disk is
+    /// full.
     #[inline]
     pub(crate) fn reserve(
         &self,

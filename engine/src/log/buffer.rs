@@ -1,26 +1,30 @@
-//! One log's buffer in memory: reserve by one atomic add, fill, publish (paper, section 3.2, algorithms 1 and 2).
+//! One log's buffer in memory: reserve by one atomic add, fill, publish (paper, section 3.2, algorithms 1 and
+//! 2).
 //!
 //! ```text
 //!        released                ready            reserved          released + capacity
 //!            |--- filled: logger ---|--- being filled ---|--- free ---|        (all modulo the ring's size)
 //! ```
 //!
-//! A worker claims a *slot*, checks that there is room, takes its place with one `fetch_add` on `reserved`, copies its
-//! record there, and gives the slot back. The slot holds a lower bound of the place being filled, or [`IDLE`]: the
-//! paper's pair allocatedLSN/filledLSN folded into one word, so that the logger reads both "together atomically". The
-//! logger may take everything below the smallest slot ([`LogBufferReader::ready`]).
+//! A worker claims a *slot*, checks that there is room, takes its place with one `fetch_add` on `reserved`,
+//! copies its record there, and gives the slot back. The slot holds a lower bound of the place being filled,
+//! or [`IDLE`]: the paper's pair allocatedLSN/filledLSN folded into one word, so that the logger reads both
+//! "together atomically". The logger may take everything below the smallest slot
+//! ([`LogBufferReader::ready`]).
 //!
-//! Nobody ever blocks with a reservation in hand. Room is checked *before* reserving, so several workers may pass the
-//! check at once; [`LogBuffer::slack_bytes`] keeps room for all of them: one small record for each slot, and one large
-//! one, because large records check and reserve under a mutex. Whoever finds no room gets a [`Ticket`].
+//! Nobody ever blocks with a reservation in hand. Room is checked *before* reserving, so several workers may
+//! pass the check at once; [`LogBuffer::slack_bytes`] keeps room for all of them: one small record for each
+//! slot, and one large one, because large records check and reserve under a mutex. Whoever finds no room gets
+//! a [`Ticket`].
 //!
-//! Two bounds limit reservations: the ring, and the *ceiling*, the position that the prepared disk space reaches.
-//! Padding makes the ceiling fall while the log is written; [`SPARE_SECTORS`] absorbs that.
+//! Two bounds limit reservations: the ring, and the *ceiling*, the position that the prepared disk space
+//! reaches. Padding makes the ceiling fall while the log is written; [`SPARE_SECTORS`] absorbs that.
 //!
 //! Invariants:
-//! 1. `released <= ready <= reserved <= released + capacity`; the last one is asserted before a byte is written.
-//! 2. A reservation that the logger counts in `reserved` shows in a slot until it is filled: the slot is written
-//!    before the `fetch_add` (AcqRel) that the logger's load (Acquire) reads.
+//! 1. `released <= ready <= reserved <= released + capacity`; the last one is asserted before a byte is
+//!    written.
+//! 2. A reservation that the logger counts in `reserved` shows in a slot until it is filled: the slot is
+//!    written before the `fetch_add` (AcqRel) that the logger's load (Acquire) reads.
 //! 3. Every reservation is filled: a guard that is dropped unpublished writes a filler (pitfall 6).
 #![allow(unsafe_code)] // The ring is written by many threads at disjoint places; see `memory` and the assertions here.
 
@@ -46,7 +50,8 @@ use crate::ticket::{Signal, Ticket, ticket};
 
 /// A slot in which nothing is being filled.
 const IDLE: u64 = u64::MAX;
-/// Reservations that can be in the making at once. It bounds threads inside [`LogBuffer::reserve`], not sessions.
+/// Reservations that can be in the making at once. It bounds threads inside [`LogBuffer::reserve`], not
+/// sessions.
 const SLOTS: usize = 64;
 /// The smallest ring.
 pub const MIN_BUFFER_BYTES: usize = 64 << 10;
@@ -54,9 +59,9 @@ pub const MIN_BUFFER_BYTES: usize = 64 << 10;
 const MAX_SMALL_BYTES: usize = 4096;
 /// Longer transactions are fragmented.
 const MAX_LARGE_BYTES: usize = 1 << 20;
-/// Prepared sectors that reservations never count on. Once the ceiling refuses, the rest is flushed in at most one
-/// block for each slot that was still being filled, and one for each `MAX_BLOCK_BYTES` of ring or crossed segment;
-/// each wastes less than a sector.
+/// Prepared sectors that reservations never count on. Once the ceiling refuses, the rest is flushed in at
+/// most one block for each slot that was still being filled, and one for each `MAX_BLOCK_BYTES` of ring or
+/// crossed segment; each wastes less than a sector.
 pub const SPARE_SECTORS: usize = SLOTS + 64;
 
 /// Why nothing was reserved.
@@ -147,14 +152,15 @@ impl LogBuffer {
         self.shape.capacity
     }
 
-    /// The end of all reservations so far. Whatever a transaction can see was reserved below this (pitfall 2).
+    /// The end of all reservations so far. Whatever a transaction can see was reserved below this (pitfall
+    /// 2).
     #[inline]
     pub fn reserved(&self) -> Lsn {
         Lsn(self.reserved.load(Ordering::Acquire))
     }
 
-    /// Takes a place of `length` bytes, a multiple of 8 and at most [`LogBuffer::max_record_bytes`]. `hint` chooses
-    /// the slot: threads with different hints do not meet.
+    /// Takes a place of `length` bytes, a multiple of 8 and at most [`LogBuffer::max_record_bytes`]. `hint`
+    /// chooses the slot: threads with different hints do not meet.
     #[inline]
     pub fn reserve(&self, hint: usize, length: usize) -> Result<Reservation<'_>, Refusal> {
         assert!(
@@ -184,7 +190,8 @@ impl LogBuffer {
                 self.used_slots.fetch_max(slot + 1, Ordering::Relaxed);
             }
             let bound = self.reserved.load(Ordering::Relaxed);
-            // A logger that reads this mark instead of the IDLE before it still sees what the slot's last user filled.
+            // A logger that reads this mark instead of the IDLE before it still sees what the slot's last
+            // user filled.
             if self.slots[slot].compare_exchange(IDLE, bound, Ordering::AcqRel, Ordering::Relaxed).is_ok() {
                 return Ok(slot);
             }
@@ -210,8 +217,8 @@ impl LogBuffer {
         }
     }
 
-    /// A ticket that fires when another attempt is worth while: there is room for `length` bytes, the buffer is
-    /// closed, or `is_decided` (asked once the ticket would be found).
+    /// A ticket that fires when another attempt is worth while: there is room for `length` bytes, the buffer
+    /// is closed, or `is_decided` (asked once the ticket would be found).
     pub fn wait_for_room(&self, length: usize, is_decided: impl Fn() -> bool) -> Ticket {
         let (ticket, signal) = ticket();
         self.waiters.lock().push(signal);
@@ -224,8 +231,9 @@ impl LogBuffer {
         ticket
     }
 
-    /// A ticket that fires when a slot is free, or has been: whoever fills one gives it back before the logger can take what he has filled,
-    /// and that fires all tickets. Trying again at once would keep the processors from those who hold the slots.
+    /// A ticket that fires when a slot is free, or has been: whoever fills one gives it back before the
+    /// logger can take what he has filled, and that fires all tickets. Trying again at once would keep the
+    /// processors from those who hold the slots.
     pub fn wait_for_slot(&self) -> Ticket {
         let (ticket, signal) = ticket();
         self.waiters.lock().push(signal);
@@ -315,8 +323,9 @@ impl Reservation<'_> {
     pub fn write(&mut self, bytes: &[u8]) {
         assert!(self.written + bytes.len() <= self.length, "more bytes than were reserved");
         let position = self.start + self.written as u64;
-        // SAFETY: [start, start + length) was reserved by this guard alone (`fetch_add` hands out disjoint places) and
-        // does not overlap unreleased bytes (asserted in `reserve`); the logger reads it only after `give_back`.
+        // SAFETY: [start, start + length) was reserved by this guard alone (`fetch_add` hands out disjoint
+        // places) and does not overlap unreleased bytes (asserted in `reserve`); the logger reads it only
+        // after `give_back`.
         unsafe { self.buffer.memory.write(position, bytes) };
         self.written += bytes.len();
     }
@@ -374,8 +383,8 @@ impl LogBufferReader {
     pub fn take(&mut self, into: &mut [u8]) {
         let end = self.position + into.len() as u64;
         assert!(end <= self.ready, "only ready bytes can be taken");
-        // SAFETY: everything below `ready` was filled before its slot was given back (invariant 2), and nobody reserves
-        // the room again before `released` says so.
+        // SAFETY: everything below `ready` was filled before its slot was given back (invariant 2), and
+        // nobody reserves the room again before `released` says so.
         unsafe { self.buffer.memory.read(self.position, into) };
         self.position = end;
         self.buffer.limits.released.store(end, Ordering::Release);
@@ -387,7 +396,8 @@ impl LogBufferReader {
         self.buffer.bell.doze_unless(limit, || self.buffer.has_waiters() || is_urgent());
     }
 
-    /// Sleeps until the bell rings, for about `limit` if there is one, unless something is ready or `has_work`.
+    /// Sleeps until the bell rings, for about `limit` if there is one, unless something is ready or
+    /// `has_work`.
     pub fn sleep_unless(&mut self, limit: Option<Duration>, has_work: impl Fn() -> bool) {
         let buffer = Arc::clone(&self.buffer);
         let position = self.position;

@@ -1,17 +1,17 @@
 //! Durable positions and those who wait for them.
 //!
-//! Workers never block on a sync: a transaction releases its locks when it is precommitted, and its answer goes out
-//! when every log is durable up to the entries of its LSN vector. [`DurableWatch`] holds those positions (paper: PLV)
-//! and the waiters; [`Durability`] is what an answer carries.
+//! Workers never block on a sync: a transaction releases its locks when it is precommitted, and its answer
+//! goes out when every log is durable up to the entries of its LSN vector. [`DurableWatch`] holds those
+//! positions (paper: PLV) and the waiters; [`Durability`] is what an answer carries.
 //!
-//! Waiters stand in one heap for each log, ordered by the position they need there, and only in the heap of the first
-//! log that does not cover them: an advance touches those it releases (or moves to the next log they need) and nobody
-//! else. A logger whose heap is empty pays one fence and one load.
+//! Waiters stand in one heap for each log, ordered by the position they need there, and only in the heap of
+//! the first log that does not cover them: an advance touches those it releases (or moves to the next log
+//! they need) and nobody else. A logger whose heap is empty pays one fence and one load.
 //!
 //! Invariants:
 //! 1. A position only grows, and only after everything below it is durable (pitfall 9).
-//! 2. No wake-up is lost: the waiter enters the heap and then looks at the position, the logger raises the position
-//!    and then looks at the heap, with a full fence between (checked by loom).
+//! 2. No wake-up is lost: the waiter enters the heap and then looks at the position, the logger raises the
+//!    position and then looks at the heap, with a full fence between (checked by loom).
 //! 3. After poisoning no wait succeeds that had not succeeded before.
 
 mod wait_list;
@@ -102,7 +102,8 @@ impl DurableWatch {
         }
     }
 
-    /// Nothing becomes durable any more: every wait that is not over fails with this error. The first error stays.
+    /// Nothing becomes durable any more: every wait that is not over fails with this error. The first error
+    /// stays.
     pub fn poison(&self, error: Arc<FatalError>) {
         let _ = self.poison.set(error);
         for list in &self.waiters {
@@ -149,7 +150,8 @@ impl DurableWatch {
     fn release(&self, log: usize) {
         let mut log = log;
         let mut released = self.waiters[log].take_up_to(|| self.durable[log].load(Ordering::Acquire));
-        // Earlier logs cover them for ever (invariant 1), so each waiter moves upwards at most once for each log.
+        // Earlier logs cover them for ever (invariant 1), so each waiter moves upwards at most once for each
+        // log.
         let mut moved: Vec<(usize, Waiter)> = Vec::new();
         loop {
             for waiter in released.drain(..) {
@@ -170,8 +172,8 @@ impl DurableWatch {
     }
 }
 
-/// What an answer must wait for. Cheap to clone and to merge; resolves with a fatal error if the database is poisoned
-/// first.
+/// What an answer must wait for. Cheap to clone and to merge; resolves with a fatal error if the database is
+/// poisoned first.
 #[derive(Default)]
 pub struct Durability {
     /// `None`: already durable.

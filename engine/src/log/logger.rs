@@ -1,21 +1,24 @@
 //! The thread that writes one log.
 //!
-//! Group commit adapts by itself: while a block is being written, the buffer fills, and the next block takes all of
-//! it. A lone transaction is written at once. An idle logger sleeps; a worker wakes it only if it does (`sync::Bell`).
-//! While records keep coming but nobody waits for them (clients with many transactions in flight, or that do not want to
-//! wait), the logger *lingers* before the next block: a block costs the same processor time however little is in it.
+//! Group commit adapts by itself: while a block is being written, the buffer fills, and the next block takes
+//! all of it. A lone transaction is written at once. An idle logger sleeps; a worker wakes it only if it does
+//! (`sync::Bell`). While records keep coming but nobody waits for them (clients with many transactions in
+//! flight, or that do not want to wait), the logger *lingers* before the next block: a block costs the same
+//! processor time however little is in it.
 //!
-//! The logger also appends the log's anchors (paper, algorithm 5, FlushPLV; pitfall 18): one after a segment's first
-//! block, then when enough log or enough time has passed; the start of a stream counts as an anchor of zeroes. They are
-//! appended just before a block that is due anyway; only a log that would hold the others' floor back for long gets a
-//! block for its anchor alone. So does one that has been idle for a while, once: when everything has come to rest, the floor
-//! covers all that a vector can name, and whoever waits to forget something (a tombstone, say) can. What an anchor itself
-//! adds to a log is named by no vector and asks for no further anchor.
+//! The logger also appends the log's anchors (paper, algorithm 5, FlushPLV; pitfall 18): one after a
+//! segment's first block, then when enough log or enough time has passed; the start of a stream counts as an
+//! anchor of zeroes. They are appended just before a block that is due anyway; only a log that would hold the
+//! others' floor back for long gets a block for its anchor alone. So does one that has been idle for a while,
+//! once: when everything has come to rest, the floor covers all that a vector can name, and whoever waits to
+//! forget something (a tombstone, say) can. What an anchor itself adds to a log is named by no vector and
+//! asks for no further anchor.
 //!
 //! Invariants:
-//! 1. One write at a time, each only after its predecessor was durable: a block behind a hole never comes from here.
-//! 2. The durable position advances only after a successful write (pitfall 9). A failed one is not retried: the
-//!    database is poisoned, and nothing is acknowledged afterwards.
+//! 1. One write at a time, each only after its predecessor was durable: a block behind a hole never comes
+//!    from here.
+//! 2. The durable position advances only after a successful write (pitfall 9). A failed one is not retried:
+//!    the database is poisoned, and nothing is acknowledged afterwards.
 //! 3. An anchor holds positions that were durable before it was appended, and is published after that.
 
 use std::sync::Arc;

@@ -1,14 +1,16 @@
 //! The manifest: which logs exist, and up to where each incarnation counts.
 //!
-//! An *incarnation* is one run between two starts. The recovered set is not a prefix of each log: transactions whose
-//! LSN vector is not covered by the end of all logs stand between acknowledged ones and must stay dead for ever, even
-//! when a later incarnation makes the logs longer (zombies, pitfall 15). So each incarnation has its own segment
-//! files, and its *frozen ELV* is written here before the first new log record or answer of the next one: by the stop that
-//! closed it, which knows that its logs are whole up to there, or by the start after a crash, from what it found.
+//! An *incarnation* is one run between two starts. The recovered set is not a prefix of each log:
+//! transactions whose LSN vector is not covered by the end of all logs stand between acknowledged ones and
+//! must stay dead for ever, even when a later incarnation makes the logs longer (zombies, pitfall 15). So
+//! each incarnation has its own segment files, and its *frozen ELV* is written here before the first new log
+//! record or answer of the next one: by the stop that closed it, which knows that its logs are whole up to
+//! there, or by the start after a crash, from what it found.
 //!
-//! The file `manifest` in the data directory is JSON, so that people can read it, and a line with its CRC32C. It is
-//! replaced as a whole: temporary file, sync, rename, sync of the directory. Everything unexpected is refused with a
-//! plain sentence, and nothing is touched: a damaged manifest, one of another version, a directory of something else.
+//! The file `manifest` in the data directory is JSON, so that people can read it, and a line with its CRC32C.
+//! It is replaced as a whole: temporary file, sync, rename, sync of the directory. Everything unexpected is
+//! refused with a plain sentence, and nothing is touched: a damaged manifest, one of another version, a
+//! directory of something else.
 
 #[cfg(all(test, not(loom)))]
 mod tests;
@@ -62,18 +64,19 @@ pub struct Incarnation {
     /// `serial` or `taurus`.
     pub protocol: String,
     pub logs: usize,
-    /// Log i lives in `log-<i>` of directory i modulo their number; relative ones start at the data directory.
+    /// Log i lives in `log-<i>` of directory i modulo their number; relative ones start at the data
+    /// directory.
     pub directories: Vec<PathBuf>,
     /// Sequence number of the first segment that still counts, for each log.
     pub first_segments: Vec<u64>,
-    /// The frozen ELV: up to where each log counts. Absent while the incarnation runs: entered when it is closed, else by the
-    /// next recovery.
+    /// The frozen ELV: up to where each log counts. Absent while the incarnation runs: entered when it is
+    /// closed, else by the next recovery.
     pub end: Option<Vec<u64>>,
     /// What its calls ran with; nothing in manifests of before 2026-11-22.
     #[serde(default)]
     pub foundations: Foundations,
-    /// How many segments may be prepared behind the last one in use, for each log. Absent in what older programs wrote: then files
-    /// show nothing about segments that are missing.
+    /// How many segments may be prepared behind the last one in use, for each log. Absent in what older
+    /// programs wrote: then files show nothing about segments that are missing.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub segments_ahead: Option<u64>,
 }
@@ -117,7 +120,8 @@ impl Manifest {
         }
     }
 
-    /// The manifest of a new database that is to be a copy of another one; [`Manifest::finish_copy`] says when it is.
+    /// The manifest of a new database that is to be a copy of another one; [`Manifest::finish_copy`] says
+    /// when it is.
     pub fn create_for_copy() -> Manifest {
         Manifest { is_unfinished_copy: true, ..Manifest::create() }
     }
@@ -240,8 +244,8 @@ impl Manifest {
     }
 }
 
-/// Takes the data directory for this process (creating it if needed); the guard gives it back. A directory that is somebody
-/// else's is refused before even the lock file is put there.
+/// Takes the data directory for this process (creating it if needed); the guard gives it back. A directory
+/// that is somebody else's is refused before even the lock file is put there.
 pub fn lock_data_directory(disk: &Arc<dyn Disk>, data_directory: &Path) -> Result<Box<dyn Send + Sync>> {
     let name = data_directory.display();
     if !disk.exists(&data_directory.join(FILE)) {
@@ -318,8 +322,8 @@ fn refuse_foreign_directory(disk: &dyn Disk, data_directory: &Path) -> Result<()
     }
 }
 
-/// Refuses to begin a database where the logs of one are: its manifest, which was there before them, has been lost. `directories` are
-/// those of the logs.
+/// Refuses to begin a database where the logs of one are: its manifest, which was there before them, has been
+/// lost. `directories` are those of the logs.
 fn refuse_orphaned_logs(disk: &dyn Disk, data_directory: &Path, directories: &[PathBuf]) -> Result<()> {
     for directory in directories {
         let base = data_directory.join(directory);

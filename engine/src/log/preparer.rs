@@ -1,7 +1,8 @@
 //! The thread that prepares segments of all logs ahead of need.
 //!
-//! It sleeps until a logger has begun a segment, then writes pieces of the next one at their pace, of all logs by turns. After a failure (a full disk) it tries again on its own from time to
-//! time, so that commits work again soon after space has come back, without anybody's help.
+//! It sleeps until a logger has begun a segment, then writes pieces of the next one at their pace, of all
+//! logs by turns. After a failure (a full disk) it tries again on its own from time to time, so that commits
+//! work again soon after space has come back, without anybody's help.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -58,7 +59,8 @@ impl Preparer {
         }
     }
 
-    /// Sleeps for this time, or until somebody rings. Ringing does not shorten a time: a full disk must not make a busy loop.
+    /// Sleeps for this time, or until somebody rings. Ringing does not shorten a time: a full disk must not
+    /// make a busy loop.
     fn pause(&self, pause: Option<Duration>) {
         let mut state = self.state.lock();
         match pause {

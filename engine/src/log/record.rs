@@ -12,21 +12,22 @@
 //!   +----------+------+-------+---------+------+-----------+---------------+--------------+-----------+
 //! ```
 //!
-//! * `length`: of the whole record, a multiple of 8, so that the next record is found without decoding this one.
-//! * `kind`: transaction (1), fragment of a large transaction (2), anchor (3), filler (4). Zero is no kind: zeroes
-//!   never read as a record.
+//! * `length`: of the whole record, a multiple of 8, so that the next record is found without decoding this
+//!   one.
+//! * `kind`: transaction (1), fragment of a large transaction (2), anchor (3), filler (4). Zero is no kind:
+//!   zeroes never read as a record.
 //! * `flags`: 1 commit (the transaction is complete with this record; pitfall 11), 2 barrier (pitfall 29).
 //! * `padding`: unused bytes at the end; they fill up the alignment.
 //! * `id`: names the large transaction a fragment belongs to, unique in the log and incarnation.
-//! * `LSN vector`: the transaction's *pre-append* LV (pitfall 1), compressed (paper, algorithm 5): a bitmap of the
-//!   logs whose entry exceeds the last anchor before the record, then those entries divided by 8, absolute and not
-//!   relative to the anchor, so that a record that lands behind a newer anchor still decompresses upwards
-//!   (pitfall 18).
-//! * `body`: encoded operations (`operation`), or a call (`command`); for an anchor the number of logs and one durable position for each;
-//!   for a filler anything.
+//! * `LSN vector`: the transaction's *pre-append* LV (pitfall 1), compressed (paper, algorithm 5): a bitmap
+//!   of the logs whose entry exceeds the last anchor before the record, then those entries divided by 8,
+//!   absolute and not relative to the anchor, so that a record that lands behind a newer anchor still
+//!   decompresses upwards (pitfall 18).
+//! * `body`: encoded operations (`operation`), or a call (`command`); for an anchor the number of logs and
+//!   one durable position for each; for a filler anything.
 //!
-//! Reading trusts nothing: every length is checked before use, memory is at most proportional to the input, and a
-//! [`Malformed`] names position and reason.
+//! Reading trusts nothing: every length is checked before use, memory is at most proportional to the input,
+//! and a [`Malformed`] names position and reason.
 
 mod argument;
 pub mod command;
@@ -44,7 +45,8 @@ use varint::{read_varint, write_varint};
 
 use crate::lsn::{Lsn, LsnVector};
 
-/// Version of everything in this file and below; segment headers carry it. 2 added calls (`command`), and changed nothing else.
+/// Version of everything in this file and below; segment headers carry it. 2 added calls (`command`), and
+/// changed nothing else.
 pub const RECORD_FORMAT_VERSION: u32 = 2;
 /// Older logs than this are not understood.
 pub const OLDEST_RECORD_FORMAT_VERSION: u32 = 1;
@@ -90,8 +92,8 @@ pub struct Record<'a> {
 pub enum RecordBody<'a> {
     /// A whole transaction.
     Transaction { commit: Commit<'a>, operations: &'a [u8] },
-    /// A piece of a large transaction: the pieces with one id, concatenated in log order, are its operations. The
-    /// last one carries `commit`; without it the transaction never happened.
+    /// A piece of a large transaction: the pieces with one id, concatenated in log order, are its operations.
+    /// The last one carries `commit`; without it the transaction never happened.
     Fragment { transaction: u64, commit: Option<Commit<'a>>, operations: &'a [u8] },
     /// Every log was durable up to these positions when the record was appended (paper: LPLV).
     Anchor(LsnVector),
@@ -127,8 +129,9 @@ impl CompressedVector<'_> {
         bitmap_bits.div_ceil(7) + self.entries.len()
     }
 
-    /// Fills `into` with the whole vector (paper, algorithm 5, Decompress): `anchor` is the last anchor before the
-    /// record in its log, zeroes before the first. Fails if an entry names a log that the anchor does not have.
+    /// Fills `into` with the whole vector (paper, algorithm 5, Decompress): `anchor` is the last anchor
+    /// before the record in its log, zeroes before the first. Fails if an entry names a log that the anchor
+    /// does not have.
     pub fn decompress(&self, anchor: &[u64], into: &mut LsnVector) -> Result<(), Malformed> {
         if self.bitmap != 0 && self.bitmap.ilog2() as usize >= anchor.len() {
             return Err(Malformed { offset: 0, reason: "an LSN vector names a log that does not exist" });
@@ -163,8 +166,8 @@ pub fn record_length(bytes: &[u8]) -> Option<Result<usize, Malformed>> {
     Some(Ok(length))
 }
 
-/// The records in a piece of the stream that begins at a record's start. Stops before a record that is not whole;
-/// [`Records::reached`] says where. After an error it yields nothing more.
+/// The records in a piece of the stream that begins at a record's start. Stops before a record that is not
+/// whole; [`Records::reached`] says where. After an error it yields nothing more.
 #[derive(Clone, Debug)]
 pub struct Records<'a> {
     bytes: &'a [u8],
@@ -272,8 +275,8 @@ pub struct CommitHeader<'a> {
 }
 
 /// Writes all that precedes the body of a committing record into `header` (which it clears), leaving out the
-/// entries of the vector that are at most `anchor(log)` (paper, algorithm 5, Compress). Returns the length of the
-/// whole record; after header and body it is filled up with anything.
+/// entries of the vector that are at most `anchor(log)` (paper, algorithm 5, Compress). Returns the length of
+/// the whole record; after header and body it is filled up with anything.
 pub fn encode_commit(
     header: &mut Vec<u8>,
     commit: &CommitHeader<'_>,

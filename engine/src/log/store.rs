@@ -1,8 +1,9 @@
 //! Where log records lie on disk: one directory per log, segment files of blocks.
 //!
-//! `block` defines the bytes, [`reader`] reads what a crash left whole and says precisely why it ended, `writer`
-//! appends, `segment` prepares files ahead of need at its `pace`, `trim` gives unused space of ended logs back. A log's record stream is the concatenation of its blocks'
-//! payloads: records may cross blocks and segments.
+//! `block` defines the bytes, [`reader`] reads what a crash left whole and says precisely why it ended,
+//! `writer` appends, `segment` prepares files ahead of need at its `pace`, `trim` gives unused space of ended
+//! logs back. A log's record stream is the concatenation of its blocks' payloads: records may cross blocks
+//! and segments.
 //!
 //! ```text
 //!   <directory>/log-<id>/<incarnation>-<sequence>.segment
@@ -26,7 +27,8 @@ use uuid::Uuid;
 
 pub use reader::{Chunk, LogEnd, LogReader, Tail};
 
-/// Which log of which run of which database: part of every checksum, so that bytes from elsewhere never validate.
+/// Which log of which run of which database: part of every checksum, so that bytes from elsewhere never
+/// validate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LogIdentity {
     pub database: Uuid,

@@ -377,7 +377,8 @@ fn far_more_threads_than_slots_and_processors_append_without_spinning() {
     running.shutdown().expect("nothing failed");
     let appended = read(&disk, Path::new("data"), &manifest, 0).transactions.len();
     assert_eq!(appended, THREADS * RECORDS as usize);
-    // All wake when a block is taken, and most find the ring full again: each waits for some blocks, and no more often.
+    // All wake when a block is taken, and most find the ring full again: each waits for some blocks, and no
+    // more often.
     let waits = waits.into_inner();
     println!("{waits} waits of {THREADS} threads for {appended} records");
     assert!(waits < 100 * appended as u64, "{waits} waits for {appended} records");

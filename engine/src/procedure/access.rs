@@ -1,7 +1,8 @@
 //! All that a procedure may do to data: from expressions and columns to keys and rows.
 //!
-//! The interpreter (`interpret`) decides what happens next; the transaction (`txn`) decides whether it may. In between this
-//! file turns key expressions into key bytes, values into rows, and a refused insert into the error a client expects.
+//! The interpreter (`interpret`) decides what happens next; the transaction (`txn`) decides whether it may.
+//! In between this file turns key expressions into key bytes, values into rows, and a refused insert into the
+//! error a client expects.
 
 use std::sync::Arc;
 
@@ -209,7 +210,8 @@ fn key_of_row(reference: &TableReference, row: &[u8], out: &mut Vec<u8>) {
     }
 }
 
-/// Makes the patch of an update straight from scalars; false where that is not all: a NULL, a text, a part of the key, an error.
+/// Makes the patch of an update straight from scalars; false where that is not all: a NULL, a text, a part of
+/// the key, an error.
 pub(super) fn patch_scalars(
     reference: &TableReference,
     old: &[u8],
@@ -265,8 +267,8 @@ fn refuse_set(reference: &TableReference, old: &[u8], set: &[(u16, Value)]) -> R
     Err(null_violation(definition, &reference.layout, usize::from(*column), &values))
 }
 
-/// Sets columns, as computed in `scratch.set`, of the row in `row`, or of the one read in place; `row` then holds the new row and
-/// key. `keeps_length` says that `scratch.patch` does the same.
+/// Sets columns, as computed in `scratch.set`, of the row in `row`, or of the one read in place; `row` then
+/// holds the new row and key. `keeps_length` says that `scratch.patch` does the same.
 pub(super) fn update(
     transaction: &mut impl Access,
     reference: &TableReference,

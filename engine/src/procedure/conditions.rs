@@ -1,4 +1,5 @@
-//! Names of error conditions: those of PostgreSQL 15's errcodes.txt. A name that stands twice names all its codes.
+//! Names of error conditions: those of PostgreSQL 15's errcodes.txt. A name that stands twice names all its
+//! codes.
 
 use hyades_types::error::SqlState;
 

@@ -1,9 +1,10 @@
 //! Expressions that nest deeper than a thread's stack.
 //!
-//! PostgreSQL takes thousands of nested calls and chains of thousands of operators; a walk over such a tree recurses as deep. The
-//! compiler therefore puts a [`Deep`] around a part of every [`LEVELS`] levels, and whatever recurses (evaluation, visitors, cloning,
-//! comparing, dropping) passes through [`with_stack`] there, which moves to a new segment of stack when little is left. An
-//! expression of fewer levels has none and pays nothing.
+//! PostgreSQL takes thousands of nested calls and chains of thousands of operators; a walk over such a tree
+//! recurses as deep. The compiler therefore puts a [`Deep`] around a part of every [`LEVELS`] levels, and
+//! whatever recurses (evaluation, visitors, cloning, comparing, dropping) passes through [`with_stack`]
+//! there, which moves to a new segment of stack when little is left. An expression of fewer levels has none
+//! and pays nothing.
 
 use std::fmt;
 

@@ -1,9 +1,11 @@
-//! What an instruction does and looks at, said once: whoever analyses procedures (the compiler's optimizer, the judgement whether a call may
-//! be logged as a command, the frame's slots) has no other source.
+//! What an instruction does and looks at, said once: whoever analyses procedures (the compiler's optimizer,
+//! the judgement whether a call may be logged as a command, the frame's slots) has no other source.
 //!
-//! 1. No match here has a wildcard arm: an instruction or a kind of expression that is new must say what it does before it compiles.
-//! 2. [`Instruction::for_each_expr`] sees every expression that the instruction evaluates itself. Those that a front end evaluates on
-//!    its behalf are told by [`Stage::expressions`](super::ir::Stage::expressions); [`Instruction::looks_at`] counts both.
+//! 1. No match here has a wildcard arm: an instruction or a kind of expression that is new must say what it
+//!    does before it compiles.
+//! 2. [`Instruction::for_each_expr`] sees every expression that the instruction evaluates itself. Those that
+//!    a front end evaluates on its behalf are told by [`Stage::expressions`](super::ir::Stage::expressions);
+//!    [`Instruction::looks_at`] counts both.
 
 use hyades_types::environment::Severity;
 use hyades_types::function::LooksAt;
@@ -197,7 +199,8 @@ impl Instruction {
     }
 }
 
-/// Hands every expression of an instruction to a visitor, in the order of evaluation. The two methods below differ in what they borrow.
+/// Hands every expression of an instruction to a visitor, in the order of evaluation. The two methods below
+/// differ in what they borrow.
 macro_rules! visit_expressions {
     ($instruction:ident, $visit:ident, $iter:ident $(, $mutable:tt)?) => {
         match $instruction {

@@ -1,22 +1,25 @@
 //! The values of expressions.
 //!
-//! [`evaluate`] walks an [`Expr`] over the registers and row slots of a run. Logic is three-valued: a condition is true,
-//! false or NULL (unknown); AND and OR stop at the first operand that decides, from left to right; CASE, COALESCE and IN
-//! evaluate only what they need.
+//! [`evaluate`] walks an [`Expr`] over the registers and row slots of a run. Logic is three-valued: a
+//! condition is true, false or NULL (unknown); AND and OR stop at the first operand that decides, from left
+//! to right; CASE, COALESCE and IN evaluate only what they need.
 //!
-//! Speed: nearly all expressions of a transaction are over integers, booleans and times. So [`scalar`] comes first: it
-//! computes such an expression, down to columns read where they lie, without building a [`Value`]. Where it answers `None`,
-//! the expression is none of these, or fails, and `general` computes it from values; nothing has happened yet. (At worst, an
-//! expression that is deep on its left side and no scalar is looked into once for every level.) Constants and registers are
-//! borrowed, never cloned, by every operator that only looks at its operands, and so are texts where they are compared.
+//! Speed: nearly all expressions of a transaction are over integers, booleans and times. So [`scalar`] comes
+//! first: it computes such an expression, down to columns read where they lie, without building a [`Value`].
+//! Where it answers `None`, the expression is none of these, or fails, and `general` computes it from values;
+//! nothing has happened yet. (At worst, an expression that is deep on its left side and no scalar is looked
+//! into once for every level.) Constants and registers are borrowed, never cloned, by every operator that
+//! only looks at its operands, and so are texts where they are compared.
 //!
-//! Depth: evaluation recurses once per level of the expression. The compiler lets at most [`MAXIMUM_DEPTH`] levels follow each other,
-//! which a thread's 2 MiB stack holds even unoptimised, before a [`Deep`](super::deep::Deep) looks at the stack; chains of AND and OR
-//! may lean to either side but count as levels. Nothing here checks it again.
+//! Depth: evaluation recurses once per level of the expression. The compiler lets at most [`MAXIMUM_DEPTH`]
+//! levels follow each other, which a thread's 2 MiB stack holds even unoptimised, before a
+//! [`Deep`](super::deep::Deep) looks at the stack; chains of AND and OR may lean to either side but count as
+//! levels. Nothing here checks it again.
 //!
-//! Two operands have one type (the compiler inserted casts). `char(n)` is the exception that values do not show: a column or
-//! a cast of that type is recognised by its expression, and then trailing blanks do not count in comparisons and are dropped
-//! by a cast to `text`; for registers the compiler wraps [`Function::CharToText`](hyades_types::function::Function::CharToText).
+//! Two operands have one type (the compiler inserted casts). `char(n)` is the exception that values do not
+//! show: a column or a cast of that type is recognised by its expression, and then trailing blanks do not
+//! count in comparisons and are dropped by a cast to `text`; for registers the compiler wraps
+//! [`Function::CharToText`](hyades_types::function::Function::CharToText).
 
 use std::borrow::Cow;
 use std::cmp::Ordering;
@@ -99,8 +102,8 @@ fn no_register(register: u16) -> Error {
     Error::input(sqlstate::INTERNAL_ERROR, format!("register {register} does not exist"))
 }
 
-/// The bytes of the text that an expression is, if that can be seen without computing; of a `char(n)` column without its
-/// trailing blanks.
+/// The bytes of the text that an expression is, if that can be seen without computing; of a `char(n)` column
+/// without its trailing blanks.
 pub(super) fn peek_text<'a>(expr: &'a Expr, context: &Context<'a>) -> Option<&'a [u8]> {
     let value = match expr {
         Expr::Const(value) => value,

@@ -1,4 +1,5 @@
-//! What instructions do, one function for each: `values` (registers), `rows`, `results` (where rows go), `calls`, `errors`.
+//! What instructions do, one function for each: `values` (registers), `rows`, `results` (where rows go),
+//! `calls`, `errors`.
 
 mod calls;
 mod errors;

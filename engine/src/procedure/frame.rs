@@ -1,7 +1,7 @@
 //! The state of one run of a procedure: where it stands and what its slots hold.
 //!
-//! A frame outlives waits: the interpreter leaves everything it needs in it and a later call resumes. Sessions reuse frames, so
-//! that a prepared statement allocates nothing once its buffers have grown.
+//! A frame outlives waits: the interpreter leaves everything it needs in it and a later call resumes.
+//! Sessions reuse frames, so that a prepared statement allocates nothing once its buffers have grown.
 
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -178,8 +178,8 @@ impl Frame {
         self.registers.iter_mut().for_each(|register| register.put(Value::Null));
     }
 
-    /// To the start of the same procedure, all registers NULL, to be kept for the next run: holds nothing any more that may be large,
-    /// for nobody pays for that between statements.
+    /// To the start of the same procedure, all registers NULL, to be kept for the next run: holds nothing any
+    /// more that may be large, for nobody pays for that between statements.
     pub fn put_away(&mut self) {
         self.reset();
         self.emitted.clear();

@@ -1,7 +1,8 @@
 //! The interpreter: runs a procedure inside a transaction, one instruction after the other.
 //!
-//! It keeps nothing on the stack that matters: the next instruction, registers, rows and cursors live in the [`Frame`]. When a
-//! data instruction must wait, the run returns and a later call begins with that same instruction, whose effect has not happened.
+//! It keeps nothing on the stack that matters: the next instruction, registers, rows and cursors live in the
+//! [`Frame`]. When a data instruction must wait, the run returns and a later call begins with that same
+//! instruction, whose effect has not happened.
 //!
 //! [`Run::execute`] says for each instruction which function does it; those functions are in `execute`.
 
@@ -70,9 +71,10 @@ fn run_pinned<T: Access>(
 
 /// One part of a run, while the thread stays pinned.
 ///
-/// Rows are read where they stand in their tables. While a slot shows a row there, the pin keeps its bytes, the transaction's lock
-/// keeps others from changing them, and the run's own updates in place first copy what other slots show ([`Run::keep_rows_at`]). What a run
-/// has still to see after the pin, or in a procedure that it returns to, is copied into the frame ([`Run::keep_rows`]).
+/// Rows are read where they stand in their tables. While a slot shows a row there, the pin keeps its bytes,
+/// the transaction's lock keeps others from changing them, and the run's own updates in place first copy what
+/// other slots show ([`Run::keep_rows_at`]). What a run has still to see after the pin, or in a procedure
+/// that it returns to, is copied into the frame ([`Run::keep_rows`]).
 pub(super) struct Run<'r, T: Access> {
     pub(super) transaction: &'r mut T,
     /// Of the procedure that is active; its callers stand in it.
@@ -81,8 +83,8 @@ pub(super) struct Run<'r, T: Access> {
     pub(super) sink: &'r mut dyn RowSink,
     pub(super) guard: &'r Guard,
     pub(super) ahead: Option<Ahead<'r>>,
-    /// The state of `random()` before the instruction, in a call that may be logged as a command: an instruction that waits runs again,
-    /// and must then draw what it drew.
+    /// The state of `random()` before the instruction, in a call that may be logged as a command: an
+    /// instruction that waits runs again, and must then draw what it drew.
     random_before: Option<Random>,
     /// For row slots of the active procedure. `None`: the frame holds the row.
     pub(super) rows_in_place: SmallVec<[Option<RowInPlace<'r>>; 16]>,
@@ -125,7 +127,8 @@ enum Exit {
 }
 
 impl<'r, T: Access> Run<'r, T> {
-    /// Runs until the outermost procedure returns, fails, or must wait; `None`: until it is time for a new pin.
+    /// Runs until the outermost procedure returns, fails, or must wait; `None`: until it is time for a new
+    /// pin.
     fn resume(&mut self) -> Option<Flow<()>> {
         loop {
             match self.run_activation() {

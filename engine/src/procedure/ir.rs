@@ -1,17 +1,18 @@
 //! The procedure IR: everything a client asks for compiles to this, and nothing else reaches the data.
 //!
-//! A [`Procedure`] is a flat list of [`Instruction`]s over three kinds of slots, all numbered from 0 and private to one run
-//! (a [`Frame`](super::frame::Frame)):
+//! A [`Procedure`] is a flat list of [`Instruction`]s over three kinds of slots, all numbered from 0 and
+//! private to one run (a [`Frame`](super::frame::Frame)):
 //!
 //! * **registers** hold a [`Value`] each; parameters arrive in the first ones;
-//! * **row slots** show one stored row each, in its table or as a copy, filled by reads and scans, read by [`Expr::Column`];
+//! * **row slots** show one stored row each, in its table or as a copy, filled by reads and scans, read by
+//!   [`Expr::Column`];
 //! * **cursors** hold the position of a scan.
 //!
-//! A run may stop before any data instruction to wait for another transaction and later resume at that same instruction,
-//! so an instruction either happens wholly or not at all.
+//! A run may stop before any data instruction to wait for another transaction and later resume at that same
+//! instruction, so an instruction either happens wholly or not at all.
 //!
-//! Expressions are typed by the compiler: both sides of an operator have the same type (it inserted [`Expr::Cast`]s),
-//! and evaluation follows PostgreSQL, NULLs included.
+//! Expressions are typed by the compiler: both sides of an operator have the same type (it inserted
+//! [`Expr::Cast`]s), and evaluation follows PostgreSQL, NULLs included.
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -127,9 +128,11 @@ pub trait StageRun: Send {
 /// What the compiler vouches for: whether a run can be repeated from a log record that holds only the call.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Replayability {
-    /// The same arguments, captured values and state give the same run. The record captures what is said to be used.
+    /// The same arguments, captured values and state give the same run. The record captures what is said to
+    /// be used.
     Deterministic {
-        /// `now()` and `statement_timestamp()`; a procedure that asks for the time of day while it runs is not deterministic.
+        /// `now()` and `statement_timestamp()`; a procedure that asks for the time of day while it runs is
+        /// not deterministic.
         uses_clock: bool,
         /// `random()`, `gen_random_uuid()`.
         uses_random: bool,
@@ -152,8 +155,8 @@ impl Default for Replayability {
     }
 }
 
-/// A table and the version of its definition that the procedure was compiled against; if it has changed, running answers
-/// [`Abort::StalePlan`](hyades_types::error::Abort::StalePlan).
+/// A table and the version of its definition that the procedure was compiled against; if it has changed,
+/// running answers [`Abort::StalePlan`](hyades_types::error::Abort::StalePlan).
 #[derive(Clone, Debug)]
 pub struct TableReference {
     pub table: Arc<Table>,
@@ -165,8 +168,8 @@ pub struct TableReference {
 
 pub use crate::txn::{Direction, Impatience, Intent, Strength};
 
-/// One end of a scan: a prefix of the primary key's columns, already of the columns' types. A NULL in it makes the scan
-/// empty.
+/// One end of a scan: a prefix of the primary key's columns, already of the columns' types. A NULL in it
+/// makes the scan empty.
 #[derive(Clone, Debug)]
 pub enum ScanBound {
     Unbounded,
@@ -194,8 +197,8 @@ pub enum Instruction {
         condition: Expr,
         to: Label,
     },
-    /// Reads the row with this full primary key into `row`, or jumps to `absent`. A NULL key value is absent. With
-    /// [`Intent::KeyRead`], `row` gets only the key, and nothing may look at its columns; also below.
+    /// Reads the row with this full primary key into `row`, or jumps to `absent`. A NULL key value is absent.
+    /// With [`Intent::KeyRead`], `row` gets only the key, and nothing may look at its columns; also below.
     ReadPoint {
         table: TableIndex,
         key: Vec<Expr>,
@@ -203,15 +206,15 @@ pub enum Instruction {
         intent: Intent,
         absent: Label,
     },
-    /// At the head of a FOR loop over integers: the rows with these keys will be read in the iteration in which `variable` has its
-    /// value, and in those up to `last`. Asks for their memory, and has no effect.
+    /// At the head of a FOR loop over integers: the rows with these keys will be read in the iteration in
+    /// which `variable` has its value, and in those up to `last`. Asks for their memory, and has no effect.
     LookAhead {
         variable: Register,
         last: Register,
         reads: Vec<(TableIndex, Vec<Expr>)>,
     },
-    /// Positions `cursor` before the first row of the range. A table whose index is a hash, and a table without a primary
-    /// key, is scanned whole and in no order.
+    /// Positions `cursor` before the first row of the range. A table whose index is a hash, and a table
+    /// without a primary key, is scanned whole and in no order.
     OpenScan {
         cursor: CursorSlot,
         table: TableIndex,
@@ -219,19 +222,20 @@ pub enum Instruction {
         direction: Direction,
         intent: Intent,
     },
-    /// Reads the next row of the scan into `row`, or jumps to `end`. A scan does not see rows inserted behind its back by
-    /// its own procedure at keys it has passed.
+    /// Reads the next row of the scan into `row`, or jumps to `end`. A scan does not see rows inserted behind
+    /// its back by its own procedure at keys it has passed.
     NextRow {
         cursor: CursorSlot,
         row: RowSlot,
         end: Label,
     },
-    /// The row that the scan handed out last is one of those that are wanted. A scan that skips locked rows gives the locks of the others up.
+    /// The row that the scan handed out last is one of those that are wanted. A scan that skips locked rows
+    /// gives the locks of the others up.
     KeepRow {
         cursor: CursorSlot,
     },
-    /// Inserts a row of one value per column, of the columns' types. NOT NULL, the primary key's uniqueness and lengths are
-    /// checked here. The new row also lands in `row`.
+    /// Inserts a row of one value per column, of the columns' types. NOT NULL, the primary key's uniqueness
+    /// and lengths are checked here. The new row also lands in `row`.
     Insert {
         table: TableIndex,
         values: Vec<Expr>,
@@ -244,9 +248,9 @@ pub enum Instruction {
         row: RowSlot,
         duplicate: Label,
     },
-    /// Sets columns of the row last read into `row` with [`Intent::Write`], or, if none of the key is among them, with
-    /// [`Intent::NoKeyWrite`]; all expressions see the old row; `row` then holds
-    /// the new one. A changed primary key is a delete and an insert.
+    /// Sets columns of the row last read into `row` with [`Intent::Write`], or, if none of the key is among
+    /// them, with [`Intent::NoKeyWrite`]; all expressions see the old row; `row` then holds the new one. A
+    /// changed primary key is a delete and an insert.
     Update {
         table: TableIndex,
         row: RowSlot,
@@ -272,8 +276,8 @@ pub enum Instruction {
     RaiseViolation(Box<Violation>),
     /// RAISE: a message to the client, or an error.
     Report(Box<Report>),
-    /// Calls another procedure: its parameters get the values of `arguments`, and when it returns its results land in `into`. What
-    /// it emits goes to `rows`.
+    /// Calls another procedure: its parameters get the values of `arguments`, and when it returns its results
+    /// land in `into`. What it emits goes to `rows`.
     Call {
         callee: CalleeIndex,
         arguments: Vec<Expr>,
@@ -326,7 +330,8 @@ pub enum Instruction {
         stage: StageIndex,
         spool: SpoolSlot,
     },
-    /// From here to the matching [`Instruction::LeaveBlock`], an error undoes what has been done since and jumps to `handler`.
+    /// From here to the matching [`Instruction::LeaveBlock`], an error undoes what has been done since and
+    /// jumps to `handler`.
     EnterBlock {
         handler: Label,
     },
@@ -353,7 +358,8 @@ pub enum Instruction {
         is_reverse: bool,
         end: Label,
     },
-    /// Adds `step` to `counter` (or takes it off) and jumps to `again`; to `end` if the next number would be none.
+    /// Adds `step` to `counter` (or takes it off) and jumps to `again`; to `end` if the next number would be
+    /// none.
     ForStep {
         counter: Register,
         step: Register,
@@ -457,7 +463,8 @@ pub enum Expr {
         pattern: Box<Expr>,
         case_insensitive: bool,
     },
-    /// An explicit (`::`) or inserted conversion. `explicit` truncates over-long strings silently, as PostgreSQL does.
+    /// An explicit (`::`) or inserted conversion. `explicit` truncates over-long strings silently, as
+    /// PostgreSQL does.
     Cast {
         operand: Box<Expr>,
         to: SqlType,

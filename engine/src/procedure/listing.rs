@@ -8,8 +8,8 @@
 //!    3  ...
 //! ```
 //!
-//! Parameters are `$1` and on, the other registers `r2` and on by number. A column has its table's name; the slot's where a procedure uses
-//! one slot for rows of several tables.
+//! Parameters are `$1` and on, the other registers `r2` and on by number. A column has its table's name; the
+//! slot's where a procedure uses one slot for rows of several tables.
 
 mod expression;
 

@@ -1,10 +1,12 @@
 //! Asking for memory before it is needed.
 //!
-//! A read by key waits for memory three times: for the index's leaf, for the record, for the lock. A loop over an array of keys knows the
-//! next ones, so it asks for all leaves, then for all records and locks, and the waits overlap. The compiler finds such loops
-//! (`compile::optimize::look_ahead` of the SQL front end). What was found is taken when its turn comes.
+//! A read by key waits for memory three times: for the index's leaf, for the record, for the lock. A loop
+//! over an array of keys knows the next ones, so it asks for all leaves, then for all records and locks, and
+//! the waits overlap. The compiler finds such loops (`compile::optimize::look_ahead` of the SQL front end).
+//! What was found is taken when its turn comes.
 //!
-//! Reference: Chen, Ailamaki, Gibbons, Mowry: "Improving Hash Join Performance through Prefetching", ICDE 2004 (group prefetching).
+//! Reference: Chen, Ailamaki, Gibbons, Mowry: "Improving Hash Join Performance through Prefetching", ICDE
+//! 2004 (group prefetching).
 
 use std::ops::Range;
 
@@ -18,7 +20,8 @@ use super::ir::{Expr, Procedure, Register, TableIndex};
 use crate::storage::table::Table;
 use crate::txn::{Access, Flow, FoundAhead};
 
-/// Iterations whose rows are asked for at once. Of more, the first might be gone from the cache before they are read.
+/// Iterations whose rows are asked for at once. Of more, the first might be gone from the cache before they
+/// are read.
 const ITERATIONS: i32 = 16;
 /// A read that did not happen must not keep the ones behind it from being recognised.
 const LONGEST_SKIP: usize = 4;

@@ -1,8 +1,9 @@
 //! From a stored routine to the procedure that runs.
 //!
-//! The engine has no SQL text: the front end gives it a [`RoutineCompiler`] in its configuration, for sessions and for recovery,
-//! which compiles the same source again to replay logged calls. A compiled procedure belongs to one version of the catalog and is
-//! kept with the routine until the catalog changes; a transaction that has changed the catalog itself compiles for itself.
+//! The engine has no SQL text: the front end gives it a [`RoutineCompiler`] in its configuration, for
+//! sessions and for recovery, which compiles the same source again to replay logged calls. A compiled
+//! procedure belongs to one version of the catalog and is kept with the routine until the catalog changes; a
+//! transaction that has changed the catalog itself compiles for itself.
 
 use std::sync::Arc;
 
@@ -14,8 +15,8 @@ use crate::storage::routine::Routine;
 
 pub use crate::storage::catalog::CatalogView;
 
-/// Turns source text into procedures. Must give the same procedure for the same definition and catalog: logged calls are replayed
-/// through it.
+/// Turns source text into procedures. Must give the same procedure for the same definition and catalog:
+/// logged calls are replayed through it.
 pub trait RoutineCompiler: Send + Sync {
     fn compile(&self, routine: &RoutineDefinition, catalog: &dyn CatalogView) -> Result<Procedure>;
 }

@@ -1,12 +1,12 @@
 //! Serial logging: one log, one LSN; its order is the order of everything.
 //!
 //! # Paper
-//! The single-stream baseline of Taurus (section 2.1) with early lock release: the write-ahead log of most systems,
-//! and with command logging the calls themselves.
+//! The single-stream baseline of Taurus (section 2.1) with early lock release: the write-ahead log of most
+//! systems, and with command logging the calls themselves.
 //!
 //! # Idea
-//! A transaction appends its log record before it releases a lock. Whoever sees its writes appends later, so a prefix
-//! of the log is closed under dependencies, and a position is all that durability needs.
+//! A transaction appends its log record before it releases a lock. Whoever sees its writes appends later, so
+//! a prefix of the log is closed under dependencies, and a position is all that durability needs.
 //!
 //! # Log record
 //! ```text
@@ -14,26 +14,29 @@
 //! ```
 //!
 //! # Invariants
-//! 1. A transaction reserves its place before it releases any lock (pitfall 2): the order of the log extends the order
-//!    of conflicts.
-//! 2. Every answer waits for a position at or behind the last log record its transaction could have seen (pitfall 7).
+//! 1. A transaction reserves its place before it releases any lock (pitfall 2): the order of the log extends
+//!    the order of conflicts.
+//! 2. Every answer waits for a position at or behind the last log record its transaction could have seen
+//!    (pitfall 7).
 //!
 //! # Commit
-//! Reserve, fill, publish; the token is the record's LSN. A transaction that wrote nothing takes the log's reserved end
-//! at its commit instead. That is right because whatever it saw was reserved before the writer's locks were released
-//! (invariant 1), hence before the reader got its own: the reserved end it loads is behind all of it. Nothing has to be
-//! remembered for tuples; the price is that a reader may wait for log records it never saw, at most one block more.
+//! Reserve, fill, publish; the token is the record's LSN. A transaction that wrote nothing takes the log's
+//! reserved end at its commit instead. That is right because whatever it saw was reserved before the writer's
+//! locks were released (invariant 1), hence before the reader got its own: the reserved end it loads is
+//! behind all of it. Nothing has to be remembered for tuples; the price is that a reader may wait for log
+//! records it never saw, at most one block more.
 //!
 //! # Durability
 //! The log is durable up to the token.
 //!
 //! # Recovery
-//! The log is cut after its last whole record, replayed in log order. Calls replay in that order too: it extends the order of
-//! conflicts, those of a reader with a later writer included, because readers hold their locks until they have appended.
+//! The log is cut after its last whole record, replayed in log order. Calls replay in that order too: it
+//! extends the order of conflicts, those of a reader with a later writer included, because readers hold their
+//! locks until they have appended.
 //!
 //! # Where we differ from the paper and why
-//! * Early lock release, group commit and parallel replay are not in the paper's serial baseline; a baseline should be
-//!   tuned as well as what it is compared with.
+//! * Early lock release, group commit and parallel replay are not in the paper's serial baseline; a baseline
+//!   should be tuned as well as what it is compared with.
 
 use std::sync::Arc;
 

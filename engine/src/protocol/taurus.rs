@@ -1,14 +1,15 @@
 //! Taurus: parallel logs ordered by LSN vectors.
 //!
 //! # Paper
-//! Xia, Yu, Pavlo, Devadas: "Taurus: Lightweight Parallel Logging for In-Memory Database Management Systems", VLDB 2020,
-//! algorithms 1, 2 and 5. Data and command logging, mixed at will.
+//! Xia, Yu, Pavlo, Devadas: "Taurus: Lightweight Parallel Logging for In-Memory Database Management Systems",
+//! VLDB 2020, algorithms 1, 2 and 5. Data and command logging, mixed at will.
 //!
 //! # Idea
-//! Each log counts its own positions (LSNs). A transaction collects an LSN vector (LV): for each log the position up to
-//! which it may depend on what stands there. The vectors travel through tuples: whoever releases a tuple leaves its LV
-//! there, whoever acquires it in a conflicting way raises its own by it. The log record carries the LV. A transaction is
-//! durable when every log is durable up to its entry, and it is replayed after everything its LV covers.
+//! Each log counts its own positions (LSNs). A transaction collects an LSN vector (LV): for each log the
+//! position up to which it may depend on what stands there. The vectors travel through tuples: whoever
+//! releases a tuple leaves its LV there, whoever acquires it in a conflicting way raises its own by it. The
+//! log record carries the LV. A transaction is durable when every log is durable up to its entry, and it is
+//! replayed after everything its LV covers.
 //!
 //! # Log record
 //! ```text
@@ -17,45 +18,51 @@
 //! ```
 //!
 //! # Invariants
-//! 1. The record holds the pre-append LV; the token and the tuples get the LV with the own end raised (pitfall 1).
-//! 2. The LV is final before the place is reserved, and the place reserved before a lock is released: every entry lies
-//!    before the own record in real time, so dependencies have no cycles (pitfall 2).
-//! 3. A tuple's LV is raised before its lock is visibly free (pitfall 3; the caller holds the bucket's latch).
-//! 4. An absent or empty tuple LV is at most the floor, and every LV is at least the floor when it is frozen. The
-//!    floor is the element-wise minimum of all published anchors, for evicting and for defaulting alike (pitfall 19).
-//! 5. The anchor that a record is compressed against was published before the record's place was reserved: the record
-//!    lands behind it and decompresses upwards (pitfall 18).
+//! 1. The record holds the pre-append LV; the token and the tuples get the LV with the own end raised
+//!    (pitfall 1).
+//! 2. The LV is final before the place is reserved, and the place reserved before a lock is released: every
+//!    entry lies before the own record in real time, so dependencies have no cycles (pitfall 2).
+//! 3. A tuple's LV is raised before its lock is visibly free (pitfall 3; the caller holds the bucket's
+//!    latch).
+//! 4. An absent or empty tuple LV is at most the floor, and every LV is at least the floor when it is frozen.
+//!    The floor is the element-wise minimum of all published anchors, for evicting and for defaulting alike
+//!    (pitfall 19).
+//! 5. The anchor that a record is compressed against was published before the record's place was reserved:
+//!    the record lands behind it and decompresses upwards (pitfall 18).
 //!
 //! # Commit
-//! Raise by the floor (a barrier also by the reserved ends of all logs, pitfall 29), compress, reserve, fill, publish.
-//! The log is the worker's number modulo the number of logs. A large transaction appends fragments first (pitfall 11).
-//! A transaction that wrote nothing appends nothing; its token is its LV (pitfall 7).
+//! Raise by the floor (a barrier also by the reserved ends of all logs, pitfall 29), compress, reserve, fill,
+//! publish. The log is the worker's number modulo the number of logs. A large transaction appends fragments
+//! first (pitfall 11). A transaction that wrote nothing appends nothing; its token is its LV (pitfall 7).
 //!
 //! # Durability
 //! Every log is durable up to the token's entry; nothing else counts, not the order inside a log (pitfall 8).
 //!
 //! # Recovery
-//! ELV = the end of the last whole record of each log. A record counts if its decompressed LV <= ELV; it is replayed
-//! when RLV covers its LV (see `recovery`).
+//! ELV = the end of the last whole record of each log. A record counts if its decompressed LV <= ELV; it is
+//! replayed when RLV covers its LV (see `recovery`).
 //!
 //! # Where we differ from the paper and why
-//! * Acknowledged and recovered by LV alone. Algorithm 1's "all transactions with smaller LSNs have committed" and
-//!   algorithm 3's "and transactions after it are ignored" would lose acknowledged transactions (pitfall 8).
-//! * Tuples have a third LV for intent writers, because our locks have four modes: a table's or a gap's intent writers
-//!   do not depend on each other, as readers do not.
+//! * Acknowledged and recovered by LV alone. Algorithm 1's "all transactions with smaller LSNs have
+//!   committed" and algorithm 3's "and transactions after it are ignored" would lose acknowledged
+//!   transactions (pitfall 8).
+//! * Tuples have a third LV for intent writers, because our locks have four modes: a table's or a gap's
+//!   intent writers do not depend on each other, as readers do not.
 //! * A tuple LV that a writer replaces makes the other two needless: its LV covers them. They are emptied.
-//! * Only command-logged readers leave a trace (readLV), every writer follows it (pitfall 22): after-images replay right in
-//!   either order of a reader and a later writer (section 2.2), a call would read the later write.
-//! * A command-logged reader of a row leaves the trace of an intent on its table's stripe: only whole-table accesses conflict with
-//!   it. They follow readers a little more often than they must (a scan of the whole table follows them too).
-//! * The traces of a gap are copied to its new part before an insert divides it (pitfall 23); the paper's index protocol (section 3.4)
-//!   scans twice instead and says nothing of the readers of what is absent.
-//! * Defaulting happens once, when the LV is frozen, not for each absent tuple: the floor only grows, so one raise by
-//!   its latest value covers every default of the transaction.
-//! * A worker's transactions go to its own log only while that has enough to write; else to the first log that has little, so that few
-//!   transactions share a block (`Logs::choose`). LVs order them all the same.
-//! * Anchors are appended by the logger just before a block, not by a timer; the paper's delta (evict later than PLV) is
-//!   the distance between the floor and the durable positions.
+//! * Only command-logged readers leave a trace (readLV), every writer follows it (pitfall 22): after-images
+//!   replay right in either order of a reader and a later writer (section 2.2), a call would read the later
+//!   write.
+//! * A command-logged reader of a row leaves the trace of an intent on its table's stripe: only whole-table
+//!   accesses conflict with it. They follow readers a little more often than they must (a scan of the whole
+//!   table follows them too).
+//! * The traces of a gap are copied to its new part before an insert divides it (pitfall 23); the paper's
+//!   index protocol (section 3.4) scans twice instead and says nothing of the readers of what is absent.
+//! * Defaulting happens once, when the LV is frozen, not for each absent tuple: the floor only grows, so one
+//!   raise by its latest value covers every default of the transaction.
+//! * A worker's transactions go to its own log only while that has enough to write; else to the first log
+//!   that has little, so that few transactions share a block (`Logs::choose`). LVs order them all the same.
+//! * Anchors are appended by the logger just before a block, not by a timer; the paper's delta (evict later
+//!   than PLV) is the distance between the floor and the durable positions.
 
 #[cfg(all(test, not(loom)))]
 mod tests;
@@ -131,8 +138,8 @@ impl Taurus {
         }
     }
 
-    /// The paper's order turned round: the place first, then the LV (pitfall 2). The place is as large as any LV needs
-    /// and filled up with a filler.
+    /// The paper's order turned round: the place first, then the LV (pitfall 2). The place is as large as any
+    /// LV needs and filled up with a filler.
     #[cfg(any(test, feature = "mutants"))]
     fn append_before_freezing(
         &self,

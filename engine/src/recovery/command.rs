@@ -1,14 +1,16 @@
-//! Replaying a logged call: its routine's procedure runs again, through the same interpreter, on the rows as they stand.
+//! Replaying a logged call: its routine's procedure runs again, through the same interpreter, on the rows as
+//! they stand.
 //!
-//! The routine is the one that the record names by id. Schema changes are barriers and are ordered with every logged call, so when the
-//! record's turn comes the catalog is as it was when the call ran, and its source compiles to the same procedure. What the
-//! call saw of its surroundings comes from the record (pitfall 26).
+//! The routine is the one that the record names by id. Schema changes are barriers and are ordered with every
+//! logged call, so when the record's turn comes the catalog is as it was when the call ran, and its source
+//! compiles to the same procedure. What the call saw of its surroundings comes from the record (pitfall 26).
 //!
-//! A replay that fails, must wait, or writes anything else than the call did has *diverged*: the state would be wrong from here on,
-//! so recovery stops and names routine, log and position.
+//! A replay that fails, must wait, or writes anything else than the call did has *diverged*: the state would
+//! be wrong from here on, so recovery stops and names routine, log and position.
 //!
-//! A worker keeps the routines it has met with their procedures and frames. They hold for one version of the catalog: no schema change is
-//! replayed at the same time as a call. So a usual call looks nothing up, and allocates only what its own expressions do.
+//! A worker keeps the routines it has met with their procedures and frames. They hold for one version of the
+//! catalog: no schema change is replayed at the same time as a call. So a usual call looks nothing up, and
+//! allocates only what its own expressions do.
 
 use std::sync::Arc;
 

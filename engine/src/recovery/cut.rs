@@ -7,12 +7,13 @@
 //! | an invalid block with valid ones behind it | corruption: blocks are written in order |
 //! | a segment that is missing, blank or too short, although others show that it was used | corruption (`log::store::reader`) |
 //!
-//! The logs are synced before they are read (pitfall 16): after the death of a mere process the page cache still shows bytes that a later
-//! power cut would remove, and they must not be counted, answered from, and then lost.
+//! The logs are synced before they are read (pitfall 16): after the death of a mere process the page cache
+//! still shows bytes that a later power cut would remove, and they must not be counted, answered from, and
+//! then lost.
 //!
-//! A durable position may lie inside a record that continues in the next block, so an anchor may exceed the ELV by a part of one record.
-//! `log_source` therefore lowers anchors to the ELV: a vector entry that was left out because of the anchor is the end
-//! of a record, hence at most the ELV.
+//! A durable position may lie inside a record that continues in the next block, so an anchor may exceed the
+//! ELV by a part of one record. `log_source` therefore lowers anchors to the ELV: a vector entry that was
+//! left out because of the anchor is the end of a record, hence at most the ELV.
 
 use std::fmt;
 use std::path::PathBuf;
@@ -87,7 +88,8 @@ pub struct LogTail {
 }
 
 impl LogTail {
-    /// Whether something was being written when it ended. A block of which nothing has arrived leaves no trace.
+    /// Whether something was being written when it ended. A block of which nothing has arrived leaves no
+    /// trace.
     pub fn is_torn(&self) -> bool {
         matches!(self.end.tail, Tail::Torn(_)) || self.end.unfinished_bytes() > 0
     }
@@ -110,7 +112,8 @@ impl fmt::Display for LogTail {
     }
 }
 
-/// Logs scanned at the same time, however few the workers are: each may be on a device of its own, and waits for that.
+/// Logs scanned at the same time, however few the workers are: each may be on a device of its own, and waits
+/// for that.
 const LOGS_AT_ONCE: usize = 32;
 
 /// Scans the logs, several at a time.

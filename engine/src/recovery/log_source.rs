@@ -1,11 +1,12 @@
 //! One log as the schedule sees it: batches of transactions that count, with their whole pre-append LVs.
 //!
-//! Judged here, record by record (pitfall 8): a transaction is recovered if its end and its LV are covered by the ELV; all others
-//! are zombies, counted and passed. A salvage drops more (`Scope`). Anchors decompress the vectors behind them, fragments are put together until the last one, which carries
-//! the LV (pitfall 11).
+//! Judged here, record by record (pitfall 8): a transaction is recovered if its end and its LV are covered by
+//! the ELV; all others are zombies, counted and passed. A salvage drops more (`Scope`). Anchors decompress
+//! the vectors behind them, fragments are put together until the last one, which carries the LV (pitfall 11).
 //!
-//! Chunks are handed out in small batches, so that several workers find work near the front of one log. An anchor begins a batch: most
-//! records behind it wait for what it names and for nothing else, so the batch can wait as a whole.
+//! Chunks are handed out in small batches, so that several workers find work near the front of one log. An
+//! anchor begins a batch: most records behind it wait for what it names and for nothing else, so the batch
+//! can wait as a whole.
 //!
 //! Memory: the chunks that batches still point into, and the unfinished large transactions.
 
@@ -95,7 +96,8 @@ impl LogSource {
                 return Err(self.damaged(record.start, &Malformed { offset: 0, reason }));
             }
             if matches!(record.body, RecordBody::Anchor(_)) && record.start > first {
-                // What follows waits for more than what stands before, perhaps for that itself: it is held alone.
+                // What follows waits for more than what stands before, perhaps for that itself: it is held
+                // alone.
                 break;
             }
             self.position = record.end;
@@ -205,7 +207,8 @@ impl LogSource {
         verdict
     }
 
-    /// The bug of pitfall 15: as if what was appended after the first recovery had made every log long enough.
+    /// The bug of pitfall 15: as if what was appended after the first recovery had made every log long
+    /// enough.
     fn revive_zombies(&mut self) {
         if self.options.was_judged && mutant::is_active(Mutant::ZombiesRevived) {
             self.vector.lower(self.options.scope.end.entries());

@@ -1,7 +1,9 @@
-//! Replaying a transaction: its after-images are installed, its schema changes applied, its call run again (`command`).
+//! Replaying a transaction: its after-images are installed, its schema changes applied, its call run again
+//! (`command`).
 //!
-//! The order is the schedule's business. Rows go through [`Table::install`], schema changes through [`Catalog::apply`], the same for every
-//! protocol. No locks and no undo: nothing else runs, and conflicting transactions never replay at the same time.
+//! The order is the schedule's business. Rows go through [`Table::install`], schema changes through
+//! [`Catalog::apply`], the same for every protocol. No locks and no undo: nothing else runs, and conflicting
+//! transactions never replay at the same time.
 
 use std::sync::Arc;
 use std::time::Instant;

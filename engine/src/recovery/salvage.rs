@@ -1,8 +1,9 @@
 //! Salvage: what can be kept of logs that recovery refuses.
 //!
-//! Recovery opens a database whole or not at all. A salvage drops what is damaged and every transaction that may depend on it, and keeps the
-//! rest. What may depend on it is what the LSN vectors say (Taurus, section 3.1): an LV covers whatever its transaction has read or
-//! overwritten, directly or through others. A log without vectors can only be cut.
+//! Recovery opens a database whole or not at all. A salvage drops what is damaged and every transaction that
+//! may depend on it, and keeps the rest. What may depend on it is what the LSN vectors say (Taurus, section
+//! 3.1): an LV covers whatever its transaction has read or overwritten, directly or through others. A log
+//! without vectors can only be cut.
 //!
 //! ```text
 //!   each incarnation:  look through its logs  ->  limits: below all that was lost  ->  replay what names nothing above them
@@ -10,18 +11,21 @@
 //!                                                    +---- a record cannot be replayed -----+   (from the beginning, without it)
 //! ```
 //!
-//! * A damaged log is lost from the end of its last whole record before the damage on. What stands behind it could not be kept anyway: the
-//!   next anchor names the damage, or what went with it, and everything later in that log is compressed against it.
-//! * A record that stands there whole and cannot be replayed (a call that diverges, operations or an LV that make no sense) is *condemned*;
-//!   its log goes on. A log in which many are condemned is lost from the next one on: each costs a replay, and behind the next anchor all
-//!   would be dropped anyway. So is one whose records wait for others that wait for them: one of their LVs is wrong, and nobody knows which.
+//! * A damaged log is lost from the end of its last whole record before the damage on. What stands behind it
+//!   could not be kept anyway: the next anchor names the damage, or what went with it, and everything later
+//!   in that log is compressed against it.
+//! * A record that stands there whole and cannot be replayed (a call that diverges, operations or an LV that
+//!   make no sense) is *condemned*; its log goes on. A log in which many are condemned is lost from the next
+//!   one on: each costs a replay, and behind the next anchor all would be dropped anyway. So is one whose
+//!   records wait for others that wait for them: one of their LVs is wrong, and nobody knows which.
 //! * Dropping is transitive (`Scope::tightened`).
 //! * Vectors do not reach into another incarnation: everything after one that has lost something is dropped.
 //!
-//! Precision: an LV that was compressed reads as the anchor before it, so in each log the loss begins at most one anchor, that is about one block,
-//! before the first transaction that really depends on the damage; after it nearly everything may. What is kept is close to the state at the
-//! moment of the damage. That is what the vectors can prove: who reads a row later, when its own LV has long been forgotten
-//! (pitfall 19), reads the floor, which covers the damage.
+//! Precision: an LV that was compressed reads as the anchor before it, so in each log the loss begins at most
+//! one anchor, that is about one block, before the first transaction that really depends on the damage; after
+//! it nearly everything may. What is kept is close to the state at the moment of the damage. That is what the
+//! vectors can prove: who reads a row later, when its own LV has long been forgotten (pitfall 19), reads the
+//! floor, which covers the damage.
 //!
 //! Nothing is written here; [`create_copy`](crate::db::create_copy) makes another database of what was kept.
 
@@ -102,7 +106,8 @@ impl SalvagedIncarnation {
         self.scope.as_ref().map(|scope| &scope.known)
     }
 
-    /// What became of the transaction of this log whose (last) log record ends here; `None` if its incarnation follows a loss.
+    /// What became of the transaction of this log whose (last) log record ends here; `None` if its
+    /// incarnation follows a loss.
     pub fn verdict(&self, log: usize, end: Lsn, vector: &LsnVector) -> Option<Verdict> {
         self.scope.as_ref().map(|scope| scope.judge(log, end, vector.entries()))
     }
@@ -121,8 +126,8 @@ pub struct Salvage {
 /// Replays what can be kept, into a catalog of its own.
 ///
 /// # Errors
-/// No manifest or a damaged one, logs of another version, calls that another version of the program would replay: nothing is
-/// dropped that somebody else could still read.
+/// No manifest or a damaged one, logs of another version, calls that another version of the program would
+/// replay: nothing is dropped that somebody else could still read.
 pub fn salvage(
     config: &Config,
     compiler: Option<Arc<dyn RoutineCompiler>>,
@@ -237,8 +242,8 @@ impl Replay for Watched {
     type Scratch = Scratch;
 
     fn replay(&self, scratch: &mut Scratch, log: usize, end: u64, operations: &[u8]) -> Result<()> {
-        // Values that no call was ever given, under a right checksum, lead the interpreter where it has never been. The scratch is not used
-        // again: this attempt is over.
+        // Values that no call was ever given, under a right checksum, lead the interpreter where it has never
+        // been. The scratch is not used again: this attempt is over.
         let replay = AssertUnwindSafe(|| self.installer.replay(scratch, log, end, operations));
         let replayed = catch_unwind(replay).unwrap_or_else(|_| {
             let place = format!("(in the record that ends at position {end})");
@@ -366,7 +371,8 @@ fn cut(found: &[Damage], incarnation: u64, log: usize) -> Option<&Damage> {
     here.min_by_key(|one| one.position)
 }
 
-/// Whether a log that ends below a durable position ends inside a record that was durable in part: that is no damage.
+/// Whether a log that ends below a durable position ends inside a record that was durable in part: that is no
+/// damage.
 fn check_unfinished(
     config: &Config,
     manifest: &Manifest,
@@ -392,7 +398,8 @@ fn open_log(
     Ok(reader.expect_prepared(prepared))
 }
 
-/// Reads a log until it ends, is damaged, or has been read up to where it counts or an earlier attempt has come.
+/// Reads a log until it ends, is damaged, or has been read up to where it counts or an earlier attempt has
+/// come.
 fn examine(
     config: &Config,
     manifest: &Manifest,

@@ -1,4 +1,5 @@
-//! Parallel replay: all logs of one incarnation, by any number of workers, each record after all that it depends on.
+//! Parallel replay: all logs of one incarnation, by any number of workers, each record after all that it
+//! depends on.
 //!
 //! ```text
 //!   log 0 --fill--> batch --pass--> ready? --yes--> replay --------------------> window 0 --> watermark 0 (RLV[0])
@@ -8,23 +9,26 @@
 //!              watermark passes the position: look at the other logs; covered? replay | not: wait at the next one
 //! ```
 //!
-//! A worker takes the next batch of the log that is furthest behind and that nobody works on, and passes through it in log order. A record
-//! whose pre-append LV is covered by the watermarks is replayed at once; the others are copied out and parked. Every [`PUBLISH_RECORDS`]
-//! records the worker publishes its progress, and then replays whatever that set free. Decoding a batch holds the log's
-//! source, replaying it does not, so that several workers can serve one log.
+//! A worker takes the next batch of the log that is furthest behind and that nobody works on, and passes
+//! through it in log order. A record whose pre-append LV is covered by the watermarks is replayed at once;
+//! the others are copied out and parked. Every [`PUBLISH_RECORDS`] records the worker publishes its progress,
+//! and then replays whatever that set free. Decoding a batch holds the log's source, replaying it does not,
+//! so that several workers can serve one log.
 //!
-//! Most waiting is for anchors: a vector whose entries were left out reads as the last anchor, so nothing in a log can be replayed before
-//! the other logs have come as far as its anchor says. A batch whose *floor* (the anchor it begins under) is not covered is therefore
-//! held as a whole, with its log, until it is: one entry in a wait list instead of hundreds of copied records.
+//! Most waiting is for anchors: a vector whose entries were left out reads as the last anchor, so nothing in
+//! a log can be replayed before the other logs have come as far as its anchor says. A batch whose *floor*
+//! (the anchor it begins under) is not covered is therefore held as a whole, with its log, until it is: one
+//! entry in a wait list instead of hundreds of copied records.
 //!
-//! Why nothing waits for ever (pitfalls 2, 21): every entry of a stored LV precedes the record's own reservation in real
-//! time, so among the first unfinished records of all logs the one reserved first depends on nothing unfinished. It
-//! is inside its log's window, so it is parked and woken, or in a batch that a worker passes through, or it can be handed out; a held batch
-//! waits for no more than each of its records does.
+//! Why nothing waits for ever (pitfalls 2, 21): every entry of a stored LV precedes the record's own
+//! reservation in real time, so among the first unfinished records of all logs the one reserved first depends
+//! on nothing unfinished. It is inside its log's window, so it is parked and woken, or in a batch that a
+//! worker passes through, or it can be handed out; a held batch waits for no more than each of its records
+//! does.
 //!
 //! Invariants:
-//! 1. A record is replayed once, and only when every entry of its pre-append LV is at most that log's watermark (or, for its own log, lies
-//!    in the finished beginning of the batch at hand).
+//! 1. A record is replayed once, and only when every entry of its pre-append LV is at most that log's
+//!    watermark (or, for its own log, lies in the finished beginning of the batch at hand).
 //! 2. A watermark never stands beyond an unfinished record of its log.
 //! 3. A worker sleeps only with empty hands: what it has taken from a wait list it replays or hands on first.
 //!
@@ -54,10 +58,12 @@ use self::window::{OpenSlot, SlotNumber, Window};
 use crate::config::RecoveryMode;
 use crate::sync::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 
-/// A worker publishes its progress after so many records: often enough for others to go on, seldom enough to cost nothing.
+/// A worker publishes its progress after so many records: often enough for others to go on, seldom enough to
+/// cost nothing.
 const PUBLISH_RECORDS: usize = 16;
-/// A log with so many blocked records, or bytes of them, hands out no more until half of them are finished. Few, because looking further
-/// ahead costs more (copies, wait lists that leave the processor's caches) than it finds.
+/// A log with so many blocked records, or bytes of them, hands out no more until half of them are finished.
+/// Few, because looking further ahead costs more (copies, wait lists that leave the processor's caches) than
+/// it finds.
 const WINDOW_RECORDS: usize = 1024;
 const WINDOW_BYTES: usize = 16 << 20;
 /// Woken records beyond this many are handed to sleeping workers.
@@ -85,7 +91,8 @@ pub(crate) enum BatchBytes {
     Assembled(Box<[u8]>),
 }
 
-/// Consecutive records of one log. What is not to be replayed (zombies, anchors, fillers, unfinished fragments) has no entry and is passed.
+/// Consecutive records of one log. What is not to be replayed (zombies, anchors, fillers, unfinished
+/// fragments) has no entry and is passed.
 #[derive(Debug, Default)]
 pub(crate) struct Batch {
     pub(crate) end: u64,
@@ -119,13 +126,14 @@ pub(crate) trait Replay: Send + Sync + 'static {
     /// Installs the transaction whose record ends at this position of this log.
     fn replay(&self, scratch: &mut Self::Scratch, log: usize, end: u64, operations: &[u8]) -> Result<()>;
 
-    /// Called when nothing can be replayed any more although this log has been handed out further than this position, with the error that will be
-    /// the outcome.
+    /// Called when nothing can be replayed any more although this log has been handed out further than this
+    /// position, with the error that will be the outcome.
     fn on_circle(&self, log: usize, position: u64, error: &Error) {
         let _ = (log, position, error);
     }
 
-    /// Called now and then by one worker, and once at the end, with bytes of the stream handed out and transactions replayed so far.
+    /// Called now and then by one worker, and once at the end, with bytes of the stream handed out and
+    /// transactions replayed so far.
     fn on_progress(&self, bytes_done: u64, transactions: u64) {
         let _ = (bytes_done, transactions);
     }
@@ -238,7 +246,8 @@ struct Pass<'a> {
     batch: &'a Batch,
     /// Everything before was finished or set aside.
     position: u64,
-    /// Whether everything in the log before `position` is finished: then it covers dependencies on the own log.
+    /// Whether everything in the log before `position` is finished: then it covers dependencies on the own
+    /// log.
     is_contiguous: bool,
 }
 

@@ -1,7 +1,8 @@
 //! Which log records of an incarnation count.
 //!
-//! Recovery knows one bound, the ELV: a transaction whose LV it does not cover never became durable. A salvage (`salvage`) adds what was
-//! lost of the logs and what depends on that, so it has three bounds for each log, which are the same position where nothing is damaged:
+//! Recovery knows one bound, the ELV: a transaction whose LV it does not cover never became durable. A
+//! salvage (`salvage`) adds what was lost of the logs and what depends on that, so it has three bounds for
+//! each log, which are the same position where nothing is damaged:
 //!
 //! ```text
 //!      records that are read          | damaged, or unknown             |
@@ -86,11 +87,13 @@ impl Scope {
         }
     }
 
-    /// The same with nothing counted, and limits below what was dropped while this one counted; `None` if they are below it.
+    /// The same with nothing counted, and limits below what was dropped while this one counted; `None` if
+    /// they are below it.
     ///
-    /// A zombie lowers nothing: an LV that covers its position need not depend on it, and one that does is above `known` itself. That does
-    /// not hold of what a salvage drops: it may be dropped for the anchor that its LV was compressed against, and who depends on it may have been
-    /// compressed against an older one.
+    /// A zombie lowers nothing: an LV that covers its position need not depend on it, and one that does is
+    /// above `known` itself. That does not hold of what a salvage drops: it may be dropped for the anchor
+    /// that its LV was compressed against, and who depends on it may have been compressed against an older
+    /// one.
     pub(super) fn tightened(&self) -> Option<Scope> {
         // The highest position that does not cover the record's end.
         let below = self.first_dropped.iter().map(|first| first.load(Ordering::Relaxed) - Lsn::ALIGNMENT);

@@ -1,7 +1,8 @@
 //! Comparing states: one number for all that a database holds.
 //!
-//! Two recoveries of the same logs must give the same number, whatever the protocol and the number of workers (design, invariant 6). Rows
-//! are added up, so that the order of their visit does not matter; table definitions count too.
+//! Two recoveries of the same logs must give the same number, whatever the protocol and the number of workers
+//! (design, invariant 6). Rows are added up, so that the order of their visit does not matter; table
+//! definitions count too.
 
 use std::hash::{BuildHasher, Hash, Hasher};
 use std::ops::Bound;
@@ -14,7 +15,8 @@ use crate::storage::catalog::Catalog;
 use crate::storage::scan_batch::{ScanBatch, ScanDirection};
 use crate::storage::table::Table;
 
-/// A hash of all committed tables, keys, rows and routines. Nothing may change meanwhile. Only good for comparing within one version of this program.
+/// A hash of all committed tables, keys, rows and routines. Nothing may change meanwhile. Only good for
+/// comparing within one version of this program.
 pub fn state_hash(catalog: &Catalog) -> Result<u64> {
     let mut sum = tables_hash(&catalog.tables())?;
     let hashes = foldhash::quality::FixedState::default();

@@ -1,8 +1,8 @@
 //! The catalog: which tables and routines exist, and the schema changes.
 //!
-//! [`Catalog`] holds the *committed* tables as an immutable snapshot that a change copies and exchanges: looking a table up costs a
-//! reference count, and schema changes are rare. What a running transaction has changed is its own business until it commits;
-//! the pieces it needs stand apart:
+//! [`Catalog`] holds the *committed* tables as an immutable snapshot that a change copies and exchanges:
+//! looking a table up costs a reference count, and schema changes are rare. What a running transaction has
+//! changed is its own business until it commits; the pieces it needs stand apart:
 //!
 //! | change | inside the transaction (table write-locked) | undo | commit |
 //! |---|---|---|---|
@@ -17,7 +17,8 @@
 //! Replay does all of it at once by [`Catalog::apply`], through the same functions.
 //!
 //! Invariants:
-//! 1. A table or routine id is given out once, also across restarts (every id that replay meets raises the counter).
+//! 1. A table or routine id is given out once, also across restarts (every id that replay meets raises the
+//!    counter).
 //! 2. Names are unique, those of routines together with the types of their inputs.
 //! 3. `version` grows with every committed change that can alter what source text means: all but TRUNCATE.
 
@@ -54,7 +55,8 @@ pub struct Catalog {
     version: AtomicU64,
 }
 
-/// Tables and routines as somebody sees them: everybody ([`Catalog`]), a running transaction with its own changes, or replay.
+/// Tables and routines as somebody sees them: everybody ([`Catalog`]), a running transaction with its own
+/// changes, or replay.
 pub trait CatalogView {
     /// The table of this name.
     fn table(&self, name: &TableName) -> Option<Arc<Table>>;
@@ -62,7 +64,8 @@ pub trait CatalogView {
     fn routine(&self, id: RoutineId) -> Option<Arc<Routine>>;
     /// The routines of this name, which differ in the types of their inputs.
     fn routines_named(&self, name: &TableName) -> Vec<Arc<Routine>>;
-    /// Which version of the committed catalog this is; `None` if the transaction has changed something itself.
+    /// Which version of the committed catalog this is; `None` if the transaction has changed something
+    /// itself.
     fn catalog_version(&self) -> Option<u64>;
 }
 
@@ -173,8 +176,8 @@ impl Catalog {
         Ok(())
     }
 
-    /// Takes a table out and marks it dropped. Its rows go when the last plan and transaction have let go of it; a transaction that
-    /// commits a DROP takes them out before (`txn::two_phase_locking`).
+    /// Takes a table out and marks it dropped. Its rows go when the last plan and transaction have let go of
+    /// it; a transaction that commits a DROP takes them out before (`txn::two_phase_locking`).
     pub fn remove(&self, id: TableId) -> Option<Arc<Table>> {
         let mut tables = self.tables.write();
         let table = tables.by_id.get(&id).map(Arc::clone)?;
@@ -186,9 +189,10 @@ impl Catalog {
         Some(table)
     }
 
-    /// Applies a committed change: what replay does. Schema changes are barriers: everything appended before this one has been replayed.
-    /// Later records that follow none of what it changes may be replayed at the same time, so the catalog is changed under its lock, and a
-    /// table by one exchange of its state; those that use what it changes follow it by the locks that it held.
+    /// Applies a committed change: what replay does. Schema changes are barriers: everything appended before
+    /// this one has been replayed. Later records that follow none of what it changes may be replayed at the
+    /// same time, so the catalog is changed under its lock, and a table by one exchange of its state; those
+    /// that use what it changes follow it by the locks that it held.
     ///
     /// Any failure means that the log and the state it is replayed on do not belong together.
     pub fn apply(&self, change: &CatalogChange, guard: &Guard) -> Result<()> {
@@ -289,11 +293,11 @@ impl TableState {
         TableState::new(Arc::clone(self.definition()))
     }
 
-    /// The same rows under a primary key, whose columns become NOT NULL. The caller holds the table's write lock, so that no row
-    /// changes meanwhile.
+    /// The same rows under a primary key, whose columns become NOT NULL. The caller holds the table's write
+    /// lock, so that no row changes meanwhile.
     ///
-    /// Errors, as PostgreSQL's: 42P16 if there is a primary key already, 42703 if a column does not exist, 23502 if a key
-    /// column contains NULL, 23505 if two rows have the same key.
+    /// Errors, as PostgreSQL's: 42P16 if there is a primary key already, 42703 if a column does not exist,
+    /// 23502 if a key column contains NULL, 23505 if two rows have the same key.
     pub fn with_primary_key(&self, primary_key: &PrimaryKey, guard: &Guard) -> Result<TableState> {
         let definition = self.definition_with_key(primary_key)?;
         self.check_not_null(primary_key, guard)?;
@@ -356,7 +360,8 @@ impl TableState {
             .with_constraint(&primary_key.name)
     }
 
-    /// Fails with PostgreSQL's 23503 if a row of this table names no row of `parent`. The caller holds locks on both tables.
+    /// Fails with PostgreSQL's 23503 if a row of this table names no row of `parent`. The caller holds locks
+    /// on both tables.
     pub fn check_foreign_key(
         &self,
         foreign_key: &ForeignKey,

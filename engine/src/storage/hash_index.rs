@@ -1,15 +1,18 @@
 //! The hash index: point access only, for tables that are never read by range.
 //!
-//! 256 shards, each a hash table under a reader-writer lock held for the length of one probe. Records are reclaimed through the
-//! epoch, so a reference found under the lock outlives it.
+//! 256 shards, each a hash table under a reader-writer lock held for the length of one probe. Records are
+//! reclaimed through the epoch, so a reference found under the lock outlives it.
 //!
-//! Iteration has an order of its own, (hash, key): it does not depend on the history of the tables, so a scan that
-//! goes on "behind key k" sees every key that was present throughout exactly once, whatever else comes and goes. A step
-//! copies the rest of one shard under the read lock (at a million rows about 4,000 keys) and sorts it after letting go.
+//! Iteration has an order of its own, (hash, key): it does not depend on the history of the tables, so a scan
+//! that goes on "behind key k" sees every key that was present throughout exactly once, whatever else comes
+//! and goes. A step copies the rest of one shard under the read lock (at a million rows about 4,000 keys) and
+//! sorts it after letting go.
 //!
-//! The hash has a fixed seed: iteration order must be the same in every run of the simulator and in every replay.
+//! The hash has a fixed seed: iteration order must be the same in every run of the simulator and in every
+//! replay.
 //!
-//! Invariants: as invariants 3 and 4 of `ordered_index`; a shard's `changes` counts every insert into and removal from it.
+//! Invariants: as invariants 3 and 4 of `ordered_index`; a shard's `changes` counts every insert into and
+//! removal from it.
 #![allow(unsafe_code)] // Hands out references to records that are reclaimed through the epoch.
 
 use std::cmp::Ordering as Order;
@@ -111,7 +114,8 @@ fn shard_number(hash: u64) -> usize {
     (hash >> 56) as usize
 }
 
-/// The tables take their bucket from the bottom bits and their tag from the top ones: neither may be the shard's.
+/// The tables take their bucket from the bottom bits and their tag from the top ones: neither may be the
+/// shard's.
 fn table_hash(hash: u64) -> u64 {
     hash.rotate_left(32)
 }
@@ -267,7 +271,8 @@ impl<K> HashIndex<K> {
     fn free(&mut self) {
         for shard in &mut std::mem::take(&mut self.shards) {
             for entry in shard.table.get_mut().iter() {
-                // SAFETY: `&mut self`, and references to records borrow the index; linked records are owned by it.
+                // SAFETY: `&mut self`, and references to records borrow the index; linked records are owned
+                // by it.
                 drop(unsafe { OwnedRecord::from_raw(entry.record.as_ptr()) });
             }
         }

@@ -1,15 +1,16 @@
 //! Byte strings of fixed length on the heap behind one thin pointer.
 //!
-//! Rows and long index keys are read through racing atomic pointers, so they must be one word wide: the length lives in the
-//! allocation, not in the pointer (a `Box<[u8]>` is two words).
+//! Rows and long index keys are read through racing atomic pointers, so they must be one word wide: the
+//! length lives in the allocation, not in the pointer (a `Box<[u8]>` is two words).
 //!
 //! ```text
 //! pointer -> | length: u32 | bytes ... |        one allocation, aligned to 4
 //! ```
 //!
-//! Invariants: between [`HeapBytes::new`] and [`HeapBytes::free`] the bytes change only through [`HeapBytes::bytes_mut`], whose caller
-//! sees to it that nobody reads; so any number of threads may read them otherwise. Whoever unlinks a pointer from shared memory owns it, frees it once, and not before every thread that could have
-//! loaded it has left its epoch.
+//! Invariants: between [`HeapBytes::new`] and [`HeapBytes::free`] the bytes change only through
+//! [`HeapBytes::bytes_mut`], whose caller sees to it that nobody reads; so any number of threads may read
+//! them otherwise. Whoever unlinks a pointer from shared memory owns it, frees it once, and not before every
+//! thread that could have loaded it has left its epoch.
 #![allow(unsafe_code)] // A thin pointer to an unsized allocation cannot be expressed safely.
 
 use std::alloc::{Layout, alloc, dealloc, handle_alloc_error};
@@ -63,8 +64,8 @@ impl HeapBytes {
     }
 
     /// # Safety
-    /// Nobody frees these bytes during `'a`: the caller owns the handle, or has pinned the epoch since before the handle was
-    /// unlinked.
+    /// Nobody frees these bytes during `'a`: the caller owns the handle, or has pinned the epoch since before
+    /// the handle was unlinked.
     pub(super) unsafe fn bytes<'a>(self) -> &'a [u8] {
         // SAFETY: alive by the caller's promise and initialised by `new`.
         unsafe {
@@ -74,7 +75,8 @@ impl HeapBytes {
     }
 
     /// # Safety
-    /// As for [`HeapBytes::bytes`], and no other reference to these bytes is in use during `'a`, on any thread.
+    /// As for [`HeapBytes::bytes`], and no other reference to these bytes is in use during `'a`, on any
+    /// thread.
     pub(super) unsafe fn bytes_mut<'a>(self) -> &'a mut [u8] {
         // SAFETY: alive and unshared by the caller's promise, initialised by `new`.
         unsafe {
@@ -108,7 +110,8 @@ impl HeapBytes {
     /// # Safety
     /// The caller owns the handle and has unlinked it from everything shared.
     pub(super) unsafe fn retire(self, guard: &Guard) {
-        // The address travels as an integer-free closure of one word, which the epoch's bag stores without allocating.
+        // The address travels as an integer-free closure of one word, which the epoch's bag stores without
+        // allocating.
         let bytes = Owned(self);
         // SAFETY: unlinked, so only threads pinned now can still read it; they are waited for.
         unsafe { guard.defer_unchecked(move || in_database(|| bytes.free())) };

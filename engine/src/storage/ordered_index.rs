@@ -1,30 +1,35 @@
 //! The ordered index: a B+-tree from keys to records, synchronised by optimistic lock coupling.
 //!
-//! Why an own tree: serializable range scans need to know whether keys have come or gone in what they read, so scans hand out
-//! the versions of the leaves they saw ([`ScanBatch`]); no published crate exposes them.
+//! Why an own tree: serializable range scans need to know whether keys have come or gone in what they read,
+//! so scans hand out the versions of the leaves they saw ([`ScanBatch`]); no published crate exposes them.
 //!
-//! Algorithm. Every node carries a [`VersionLock`]. A descent writes nothing: at each node it notes the version, finds the child,
-//! notes the child's version, and checks its own once more; when a check fails it begins again at the root. Writers descend the
-//! same way and lock only what they change, by turning a noted version into the lock, which fails if the node has changed:
-//! * insert: the leaf; a full leaf also its parent, to split. Full inner nodes are split on the way down, so a parent always has room;
-//! * remove: the leaf; when its last key goes, also the chain of only children above it, which is unlinked as a whole.
+//! Algorithm. Every node carries a [`VersionLock`]. A descent writes nothing: at each node it notes the
+//! version, finds the child, notes the child's version, and checks its own once more; when a check fails it
+//! begins again at the root. Writers descend the same way and lock only what they change, by turning a noted
+//! version into the lock, which fails if the node has changed:
+//! * insert: the leaf; a full leaf also its parent, to split. Full inner nodes are split on the way down, so
+//!   a parent always has room;
+//! * remove: the leaf; when its last key goes, also the chain of only children above it, which is unlinked as
+//!   a whole.
 //!
-//! Locks are taken from the root downwards and never waited for while holding another (taking one is a try), so there
-//! is no deadlock. Nodes have no sibling pointers: the neighbour of a leaf hangs beside the last turn of the way down to it.
+//! Locks are taken from the root downwards and never waited for while holding another (taking one is a try),
+//! so there is no deadlock. Nodes have no sibling pointers: the neighbour of a leaf hangs beside the last
+//! turn of the way down to it.
 //!
 //! Invariants:
 //! 1. The keys below child i of an inner node are in [s_i, s_i+1); every key is in exactly one leaf.
-//! 2. Only the leaf of an empty tree is empty, so queue-like use (insert right, delete left) leaves nothing behind. Leaves are
-//!    not merged otherwise.
-//! 3. Keys and nodes are freed through the epoch, and a pointer is followed only after a check that it was linked while this thread
-//!    has been pinned.
-//! 4. `removals` grows before a record or leaf is unlinked: while it stands still, every record and leaf found earlier is alive.
+//! 2. Only the leaf of an empty tree is empty, so queue-like use (insert right, delete left) leaves nothing
+//!    behind. Leaves are not merged otherwise.
+//! 3. Keys and nodes are freed through the epoch, and a pointer is followed only after a check that it was
+//!    linked while this thread has been pinned.
+//! 4. `removals` grows before a record or leaf is unlinked: while it stands still, every record and leaf
+//!    found earlier is alive.
 //!
-//! Memory: a leaf entry takes a key slot (8, 16 or 16 bytes) and a pointer (8); a leaf holds 63 entries and is between half and
-//! completely full after inserts, completely full after ascending ones.
+//! Memory: a leaf entry takes a key slot (8, 16 or 16 bytes) and a pointer (8); a leaf holds 63 entries and
+//! is between half and completely full after inserts, completely full after ascending ones.
 //!
-//! Reference: Leis, Haubenschild, Neumann, "Optimistic Lock Coupling", IEEE Data Engineering Bulletin 42(1), 2019; Leis, Scheibner, Kemper,
-//! Neumann, "The ART of Practical Synchronization", DaMoN 2016.
+//! Reference: Leis, Haubenschild, Neumann, "Optimistic Lock Coupling", IEEE Data Engineering Bulletin 42(1),
+//! 2019; Leis, Scheibner, Kemper, Neumann, "The ART of Practical Synchronization", DaMoN 2016.
 #![allow(unsafe_code)] // Reads nodes that writers change at the same time and that are reclaimed through the epoch.
 
 mod finger;
@@ -80,8 +85,8 @@ impl<K: IndexKey, const CAPACITY: usize> Clone for Place<'_, K, CAPACITY> {
 
 impl<K: IndexKey, const CAPACITY: usize> Copy for Place<'_, K, CAPACITY> {}
 
-/// The lowest node on a way down that has a child beyond the one taken, in the direction of interest, and that child's position:
-/// what comes next hangs there.
+/// The lowest node on a way down that has a child beyond the one taken, in the direction of interest, and
+/// that child's position: what comes next hangs there.
 struct Turn<'g, K: IndexKey, const CAPACITY: usize> {
     place: Place<'g, K, CAPACITY>,
     index: usize,
@@ -174,7 +179,8 @@ impl<K: IndexKey, const CAPACITY: usize> OrderedIndex<K, CAPACITY> {
     fn root_place<'g>(&'g self, _guard: &'g Guard) -> Result<(Place<'g, K, CAPACITY>, u64), Restart> {
         let root_version = self.root_lock.read()?;
         let root = self.root.load(Ordering::Relaxed);
-        // SAFETY: never null. As for children: followed after the check that it was linked while the guard has been pinned.
+        // SAFETY: never null. As for children: followed after the check that it was linked while the guard
+        // has been pinned.
         let node = unsafe {
             self.root_lock.check(root_version)?;
             &*root
@@ -197,7 +203,8 @@ impl<K: IndexKey, const CAPACITY: usize> OrderedIndex<K, CAPACITY> {
         let node = unsafe { parent.node.child(index, parent.version) }?;
         node.prefetch();
         let version = node.lock.read()?;
-        // Only now is it sure that the child had not been split between its being found and its version being noted.
+        // Only now is it sure that the child had not been split between its being found and its version being
+        // noted.
         parent.node.lock.check(parent.version)?;
         Ok(Place { node, version })
     }
@@ -252,8 +259,8 @@ impl<K: IndexKey, const CAPACITY: usize> OrderedIndex<K, CAPACITY> {
 
 impl<K: IndexKey, const CAPACITY: usize> Drop for OrderedIndex<K, CAPACITY> {
     fn drop(&mut self) {
-        // SAFETY: `&mut self`, and references to records borrow the index, so nobody reads the tree; what has been unlinked
-        // from it belongs to the epoch and is not reachable from the root.
+        // SAFETY: `&mut self`, and references to records borrow the index, so nobody reads the tree; what has
+        // been unlinked from it belongs to the epoch and is not reachable from the root.
         in_database(|| unsafe { Node::free_tree(*self.root.get_mut()) });
     }
 }

@@ -1,12 +1,14 @@
 //! A table's primary index: memcomparable key bytes in and out, whatever structure and key packing is inside.
 //!
-//! Keys of a fixed width up to 8 or 16 bytes are packed into numbers, the others are kept as byte strings. Bounds of scans
-//! may be byte strings of any length (a prefix of the key's columns, say), compared byte by byte with the keys.
+//! Keys of a fixed width up to 8 or 16 bytes are packed into numbers, the others are kept as byte strings.
+//! Bounds of scans may be byte strings of any length (a prefix of the key's columns, say), compared byte by
+//! byte with the keys.
 //!
-//! The same operations mean the same on every kind, except that a hash index ([`PrimaryIndex::is_ordered`] is false) scans in
-//! an order of its own and knows no next key.
+//! The same operations mean the same on every kind, except that a hash index ([`PrimaryIndex::is_ordered`] is
+//! false) scans in an order of its own and knows no next key.
 //!
-//! References to records live as long as both the guard and the index; the guard must come from [`crossbeam_epoch::pin`].
+//! References to records live as long as both the guard and the index; the guard must come from
+//! [`crossbeam_epoch::pin`].
 #![allow(unsafe_code)] // Turns a batch into a page of records under the conditions of `scan_batch`.
 
 use std::ops::Bound;
@@ -50,7 +52,8 @@ pub enum Located<'g> {
     Absent(Vacancy<'g>),
 }
 
-/// The place of a key that is not there, good for [`PrimaryIndex::fill`] as long as nothing changes around it.
+/// The place of a key that is not there, good for [`PrimaryIndex::fill`] as long as nothing changes around
+/// it.
 pub struct Vacancy<'g>(VacancyKind<'g>);
 
 enum VacancyKind<'g> {
@@ -60,7 +63,8 @@ enum VacancyKind<'g> {
     Hash,
 }
 
-/// Remembers where the last key went, in whatever index: rows that come in ascending order find their place at once.
+/// Remembers where the last key went, in whatever index: rows that come in ascending order find their place
+/// at once.
 #[derive(Clone, Copy, Default)]
 pub struct Finger {
     narrow: Option<OrderedFinger<u64, u64>>,
@@ -140,10 +144,12 @@ impl PrimaryIndex {
         }
     }
 
-    /// The record under a key, and whether it was made by this call, with `row` if that is given. Panics unless the index accepts the key.
+    /// The record under a key, and whether it was made by this call, with `row` if that is given. Panics
+    /// unless the index accepts the key.
     ///
-    /// A concurrent [`PrimaryIndex::remove`] may close the record before the caller has put a row into it (then
-    /// [`Record::try_replace`] fails). Callers that hold the row's write lock are safe: only rows that nobody locks are purged.
+    /// A concurrent [`PrimaryIndex::remove`] may close the record before the caller has put a row into it
+    /// (then [`Record::try_replace`] fails). Callers that hold the row's write lock are safe: only rows that
+    /// nobody locks are purged.
     pub fn get_or_insert<'g>(
         &'g self,
         key: &[u8],
@@ -160,8 +166,8 @@ impl PrimaryIndex {
         })
     }
 
-    /// The record under a key, which may be without a row, or else the place where it would stand. Panics unless the index accepts the
-    /// key.
+    /// The record under a key, which may be without a row, or else the place where it would stand. Panics
+    /// unless the index accepts the key.
     pub fn locate<'g>(&'g self, key: &[u8], finger: &Finger, guard: &'g Guard) -> Located<'g> {
         self.assert_accepts(key);
         fn wrap<'g, K: IndexKey>(
@@ -200,8 +206,8 @@ impl PrimaryIndex {
         }
     }
 
-    /// The smallest key above that of a vacancy, when it was located. Unless [`PrimaryIndex::fill`] refuses, it still was when the new key
-    /// appeared. `None` at the end, and on a hash index.
+    /// The smallest key above that of a vacancy, when it was located. Unless [`PrimaryIndex::fill`] refuses,
+    /// it still was when the new key appeared. `None` at the end, and on a hash index.
     pub fn next_key<'g>(&self, vacancy: &Vacancy<'g>) -> Option<KeyBytes<'g>> {
         let width = self.fixed_width.unwrap_or(0);
         match &vacancy.0 {
@@ -212,8 +218,8 @@ impl PrimaryIndex {
         }
     }
 
-    /// Puts a row under the key for which this index has given out the vacancy. False if the key has come meanwhile, or if something
-    /// around has changed so that another key might be the next one: locate again.
+    /// Puts a row under the key for which this index has given out the vacancy. False if the key has come
+    /// meanwhile, or if something around has changed so that another key might be the next one: locate again.
     pub fn fill<'g>(
         &'g self,
         vacancy: &Vacancy<'g>,
@@ -264,9 +270,9 @@ impl PrimaryIndex {
         })
     }
 
-    /// Refills `batch` with the keys that follow `from` in the direction of the scan: at most `most` and those of one leaf, at least
-    /// one unless the index ends. To go on, call again from the last key (excluded). A hash index ignores direction and `most`: it
-    /// gives those of one shard.
+    /// Refills `batch` with the keys that follow `from` in the direction of the scan: at most `most` and
+    /// those of one leaf, at least one unless the index ends. To go on, call again from the last key
+    /// (excluded). A hash index ignores direction and `most`: it gives those of one shard.
     ///
     /// The result is a consistent picture of the covered interval at one moment during the call.
     pub fn scan<'g>(
@@ -286,8 +292,8 @@ impl PrimaryIndex {
         unsafe { batch.page(guard) }
     }
 
-    /// The records of a batch filled under an earlier guard; `None` when something has been removed from the index since (or the
-    /// batch is of another index): scan again from the last key used.
+    /// The records of a batch filled under an earlier guard; `None` when something has been removed from the
+    /// index since (or the batch is of another index): scan again from the last key used.
     pub fn resume_record<'g>(
         &'g self,
         batch: &ScanBatch,
@@ -298,8 +304,8 @@ impl PrimaryIndex {
         self.is_alive(batch).then(|| unsafe { batch.record(position, guard) })
     }
 
-    /// Whether the keys in the interval that the batch covers are still the same. May say no without need, when keys have been
-    /// removed elsewhere in the index.
+    /// Whether the keys in the interval that the batch covers are still the same. May say no without need,
+    /// when keys have been removed elsewhere in the index.
     pub fn validate(&self, batch: &ScanBatch, _guard: &Guard) -> bool {
         // SAFETY: alive, checked under the guard.
         self.is_alive(batch) && unsafe { batch.is_unchanged() }
@@ -325,9 +331,10 @@ impl PrimaryIndex {
         )
     }
 
-    /// Bytes per row beyond the row's own, as a planning figure: 8 for the record, 4 for the row's length, and the index
-    /// entry (16 bytes with narrow keys, 24 otherwise) in nodes or hash tables that are three quarters full. On top come what the
-    /// allocator adds to two allocations (8 to 24 bytes each; three with keys that are not packed) and the bytes of such keys.
+    /// Bytes per row beyond the row's own, as a planning figure: 8 for the record, 4 for the row's length,
+    /// and the index entry (16 bytes with narrow keys, 24 otherwise) in nodes or hash tables that are three
+    /// quarters full. On top come what the allocator adds to two allocations (8 to 24 bytes each; three with
+    /// keys that are not packed) and the bytes of such keys.
     pub fn overhead_bytes_per_row(&self) -> usize {
         const RECORD_BYTES: usize = 8;
         const LENGTH_BYTES: usize = 4;

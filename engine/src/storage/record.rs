@@ -1,10 +1,11 @@
 //! A record: the stable place of one row in a table's index.
 //!
-//! The index finds a [`Record`] by key; the record holds one atomic pointer to the row's bytes. An update is either
-//! * copy-on-write ([`Record::replace`]): a new byte string, one swap of the pointer, and the old bytes stay readable for whoever is
-//!   pinned; or
-//! * in place ([`Record::patch`]), for a concurrency control whose readers are kept away by a lock. It costs neither an allocation nor
-//!   the cache misses of another place, but nobody may read the row without a lock.
+//! The index finds a [`Record`] by key; the record holds one atomic pointer to the row's bytes. An update is
+//! either
+//! * copy-on-write ([`Record::replace`]): a new byte string, one swap of the pointer, and the old bytes stay
+//!   readable for whoever is pinned; or
+//! * in place ([`Record::patch`]), for a concurrency control whose readers are kept away by a lock. It costs
+//!   neither an allocation nor the cache misses of another place, but nobody may read the row without a lock.
 //!
 //! ```text
 //! index slot -> Record { row } | length | bytes of the row that the record was made with |
@@ -15,11 +16,14 @@
 //! ```
 //!
 //! Invariants:
-//! 1. Whoever takes a pointer out of `row` by a swap owns those bytes and gives them to the epoch exactly once.
-//! 2. `REMOVED` is reached only from null and never left, so no row can be lost in a record that nobody can find.
+//! 1. Whoever takes a pointer out of `row` by a swap owns those bytes and gives them to the epoch exactly
+//!    once.
+//! 2. `REMOVED` is reached only from null and never left, so no row can be lost in a record that nobody can
+//!    find.
 //! 3. Bytes are published with Release and read with Acquire.
 //! 4. Bytes that are published change only through [`Record::patch`], while nobody else reads them.
-//! 5. The bytes behind a record live and go with it. A row there that was taken out may go back there; nothing else is ever put there.
+//! 5. The bytes behind a record live and go with it. A row there that was taken out may go back there;
+//!    nothing else is ever put there.
 //!
 //! Which transaction may write a record is the business of `txn`; memory stays safe whatever it decides.
 #![allow(unsafe_code)] // Owns row bytes behind an atomic pointer that readers race with.
@@ -40,7 +44,8 @@ use super::row::exchange;
 /// Marks a record that has left its index; no allocation has this address, they are aligned to 4.
 const REMOVED: *mut u32 = std::ptr::without_provenance_mut(1);
 
-/// What a prefetch asks for of a record. More than most reads look at; a processor goes on by itself with what is read in order.
+/// What a prefetch asks for of a record. More than most reads look at; a processor goes on by itself with
+/// what is read in order.
 const PREFETCHED_BYTES: usize = 256;
 
 /// See the module head. Made and owned by [`OwnedRecord`], whose allocation goes on behind it.
@@ -77,7 +82,8 @@ impl OwnedRecord {
         let Some(record) = NonNull::new(unsafe { alloc(layout) }.cast::<Record>()) else {
             handle_alloc_error(layout)
         };
-        // SAFETY: the allocation is fresh and has room for a record and for the bytes behind it, which are aligned as they must be.
+        // SAFETY: the allocation is fresh and has room for a record and for the bytes behind it, which are
+        // aligned as they must be.
         unsafe {
             let behind = HeapBytes::write(record.add(1).cast(), row);
             let pointer = if has_row { behind.as_pointer() } else { null_mut() };
@@ -136,8 +142,8 @@ impl Deref for OwnedRecord {
 
 impl Drop for OwnedRecord {
     fn drop(&mut self) {
-        // SAFETY: owned, so nobody else can reach the record; indexes drop records only through the epoch. The layout is that of
-        // `allocate`: the length behind the record has never changed.
+        // SAFETY: owned, so nobody else can reach the record; indexes drop records only through the epoch.
+        // The layout is that of `allocate`: the length behind the record has never changed.
         unsafe {
             let behind = HeapBytes::at(self.0.add(1).cast());
             let layout = Self::layout(behind.bytes().len());
@@ -159,11 +165,13 @@ impl Record {
     pub fn row<'g>(&self, _guard: &'g Guard) -> Option<&'g [u8]> {
         // SAFETY: the pointer came from `as_pointer` or is null; REMOVED is mapped to `None` by `handle`.
         let row = handle(self.row.load(Ordering::Acquire))?;
-        // SAFETY: loaded while the guard pins the epoch; whoever unlinks it later retires it through the epoch (invariant 1).
+        // SAFETY: loaded while the guard pins the epoch; whoever unlinks it later retires it through the
+        // epoch (invariant 1).
         Some(unsafe { row.bytes() })
     }
 
-    /// Asks for the memory of the record and of the row, which stands behind it unless it was replaced by one of another length.
+    /// Asks for the memory of the record and of the row, which stands behind it unless it was replaced by one
+    /// of another length.
     #[inline]
     pub(crate) fn prefetch(&self) {
         prefetch(&raw const *self, PREFETCHED_BYTES);
@@ -176,8 +184,8 @@ impl Record {
 
     /// Puts `new` in the place of the current row, which the caller then owns (an undo list keeps it).
     ///
-    /// Panics when the record has left its index, because the row would be lost: callers hold the row's write lock, and records
-    /// leave only when nobody holds it.
+    /// Panics when the record has left its index, because the row would be lost: callers hold the row's write
+    /// lock, and records leave only when nobody holds it.
     pub fn replace(&self, new: Option<&[u8]>, guard: &Guard) -> Option<OldRow> {
         self.try_replace(new, guard).expect("a locked record stays in its index")
     }
@@ -193,12 +201,12 @@ impl Record {
         })
     }
 
-    /// Exchanges pieces of the row in place ([`crate::storage::row::RowPatch`]); the patch then takes the change back. Nothing happens
-    /// where there is no row.
+    /// Exchanges pieces of the row in place ([`crate::storage::row::RowPatch`]); the patch then takes the
+    /// change back. Nothing happens where there is no row.
     ///
     /// # Safety
-    /// The caller holds a lock that keeps everybody else away who reads or writes the row's bytes (not who asks [`Record::has_row`]), and uses no bytes any more that it got from
-    /// [`Record::row`] before.
+    /// The caller holds a lock that keeps everybody else away who reads or writes the row's bytes (not who
+    /// asks [`Record::has_row`]), and uses no bytes any more that it got from [`Record::row`] before.
     pub(crate) unsafe fn patch(&self, patch: &mut [u8], _guard: &Guard) {
         let Some(row) = handle(self.row.load(Ordering::Acquire)) else { return };
         // SAFETY: alive as in `row`; unshared by the caller's promise.
@@ -251,8 +259,8 @@ fn handle(pointer: *mut u32) -> Option<HeapBytes> {
     unsafe { HeapBytes::from_pointer(pointer) }
 }
 
-/// A row that has left its record but may still be read by others; it is given to the epoch when dropped. It must not outlive its
-/// record: whoever keeps it has the row locked, or is pinned.
+/// A row that has left its record but may still be read by others; it is given to the epoch when dropped. It
+/// must not outlive its record: whoever keeps it has the row locked, or is pinned.
 #[derive(Debug)]
 pub struct OldRow {
     bytes: HeapBytes,
@@ -270,14 +278,16 @@ impl OldRow {
         unsafe { self.bytes.bytes() }
     }
 
-    /// Frees the bytes when no pinned thread can read them any more. Cheaper than dropping, which pins by itself.
+    /// Frees the bytes when no pinned thread can read them any more. Cheaper than dropping, which pins by
+    /// itself.
     pub fn retire(self, guard: &Guard) {
         ManuallyDrop::new(self).give_to(guard);
     }
 
     fn give_to(&self, guard: &Guard) {
         if !self.is_behind_record {
-            // SAFETY: taken out of its record by a swap, so owned and unlinked; called once, by `retire` or by `drop`.
+            // SAFETY: taken out of its record by a swap, so owned and unlinked; called once, by `retire` or
+            // by `drop`.
             unsafe { self.bytes.retire(guard) };
         }
     }

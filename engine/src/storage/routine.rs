@@ -1,7 +1,7 @@
 //! A stored routine: its definition, and a place for what it was compiled to.
 //!
-//! Storage keeps the compiled form without knowing what it is (`procedure::routine` does): it belongs to one version of the catalog,
-//! because names in the source may mean something else after any change.
+//! Storage keeps the compiled form without knowing what it is (`procedure::routine` does): it belongs to one
+//! version of the catalog, because names in the source may mean something else after any change.
 
 use std::any::Any;
 use std::fmt;
@@ -24,7 +24,8 @@ pub struct Routine {
     version_hash: u32,
     is_dropped: AtomicBool,
     compiled: RwLock<Option<Compiled>>,
-    /// Version and address of what is kept in `compiled`, to be looked at without taking a lock for every call.
+    /// Version and address of what is kept in `compiled`, to be looked at without taking a lock for every
+    /// call.
     kept_version: AtomicU64,
     kept_address: AtomicUsize,
 }
@@ -68,16 +69,18 @@ impl Routine {
         compiled.as_ref().filter(|(version, _)| *version == catalog_version).map(|(_, code)| Arc::clone(code))
     }
 
-    /// Whether `code`, which the caller holds a reference to, is what was compiled under this version of the catalog. Writes nothing.
+    /// Whether `code`, which the caller holds a reference to, is what was compiled under this version of the
+    /// catalog. Writes nothing.
     pub(crate) fn is_compiled_as<C>(&self, catalog_version: u64, code: &C) -> bool {
-        // The address is set only while there is no version: the same version before and after it means that it belongs to it.
+        // The address is set only while there is no version: the same version before and after it means that
+        // it belongs to it.
         self.kept_version.load(Ordering::SeqCst) == catalog_version
             && self.kept_address.load(Ordering::SeqCst) == address(code)
             && self.kept_version.load(Ordering::SeqCst) == catalog_version
     }
 
-    /// Keeps what was just compiled, unless somebody else has kept something as good meanwhile: all shall run the same. Answers what
-    /// is kept for this version of the catalog.
+    /// Keeps what was just compiled, unless somebody else has kept something as good meanwhile: all shall run
+    /// the same. Answers what is kept for this version of the catalog.
     pub(crate) fn keep_compiled(
         &self,
         catalog_version: u64,

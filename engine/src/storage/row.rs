@@ -10,24 +10,27 @@
 //!    column order     byte c/8 set: column
 //!                     c is NULL
 //! ```
-//! * The slot of a fixed-width column is its value, little-endian: boolean 1 byte (0 or 1), smallint 2, integer, real and
-//!   date 4, bigint, double precision, timestamp and timestamptz 8, uuid 16 (as printed). A NULL's slot is zero.
-//! * The slot of a variable column is a `u32`: where its content ends, counted from the start of the row. It begins where the
-//!   variable column before it ends, or at `header_bytes`. A NULL's content is empty.
-//! * text, varchar: UTF-8 without U+0000. char(n): the same without its trailing blanks, which the type can restore; a
-//!   pgbench `filler char(84)` costs 4 bytes, in memory and in the log.
-//! * numeric: `u16` (bit 15: negative; bits 0-14: scale), then the unscaled magnitude, little-endian without high zero bytes.
+//! * The slot of a fixed-width column is its value, little-endian: boolean 1 byte (0 or 1), smallint 2,
+//!   integer, real and date 4, bigint, double precision, timestamp and timestamptz 8, uuid 16 (as printed). A
+//!   NULL's slot is zero.
+//! * The slot of a variable column is a `u32`: where its content ends, counted from the start of the row. It
+//!   begins where the variable column before it ends, or at `header_bytes`. A NULL's content is empty.
+//! * text, varchar: UTF-8 without U+0000. char(n): the same without its trailing blanks, which the type can
+//!   restore; a pgbench `filler char(84)` costs 4 bytes, in memory and in the log.
+//! * numeric: `u16` (bit 15: negative; bits 0-14: scale), then the unscaled magnitude, little-endian without
+//!   high zero bytes.
 //!
-//! No slot is aligned and nothing depends on addresses, so rows are copied with memcpy and compare equal byte for byte when
-//! their values (and numeric scales) are the same.
+//! No slot is aligned and nothing depends on addresses, so rows are copied with memcpy and compare equal byte
+//! for byte when their values (and numeric scales) are the same.
 //!
 //! Cost beyond the user's data: 4 bytes per variable column, 2 per numeric, 1 bit per column rounded up. A
 //! pgbench_accounts row is 17 bytes (12 of integers, 4 for the empty filler, 1 bitmap byte).
 //!
 //! Invariants:
-//! 1. Bytes passed to `value`, `is_null`, `bytes` and `update` come from `encode`/`update` of the same layout or passed
-//!    [`RowLayout::check`]; then no reader panics.
-//! 2. `encode(value of each column) == row`: the form is canonical. (Logs of before 2026-11-22 may hold a NaN in another form.)
+//! 1. Bytes passed to `value`, `is_null`, `bytes` and `update` come from `encode`/`update` of the same layout
+//!    or passed [`RowLayout::check`]; then no reader panics.
+//! 2. `encode(value of each column) == row`: the form is canonical. (Logs of before 2026-11-22 may hold a NaN
+//!    in another form.)
 
 mod patch;
 
@@ -108,8 +111,8 @@ impl RowLayout {
         self.header_bytes
     }
 
-    /// Appends the row of these values, one per column and of the column's type (checked: a mismatch is a bug of the caller
-    /// and panics). Lengths and NOT NULL are the caller's to check.
+    /// Appends the row of these values, one per column and of the column's type (checked: a mismatch is a bug
+    /// of the caller and panics). Lengths and NOT NULL are the caller's to check.
     pub fn encode(&self, values: &[Value], out: &mut Vec<u8>) {
         assert_eq!(values.len(), self.columns.len(), "a row needs one value per column");
         let mut writer = self.writer(out);
@@ -141,7 +144,8 @@ impl RowLayout {
         }
     }
 
-    /// Writes one value: its slot or its content and end, and its null bit. Variable columns must come in order.
+    /// Writes one value: its slot or its content and end, and its null bit. Variable columns must come in
+    /// order.
     #[inline]
     fn write(&self, number: usize, column: &Column, value: &Value, start: usize, out: &mut Vec<u8>) {
         if value.is_null() {
@@ -224,7 +228,8 @@ impl RowLayout {
         out.extend((0..self.columns.len()).map(|column| self.value(row, column as u16)));
     }
 
-    /// Appends the row that `old` becomes when the columns in `set` get new values; all others are copied as bytes.
+    /// Appends the row that `old` becomes when the columns in `set` get new values; all others are copied as
+    /// bytes.
     pub fn update(&self, old: &[u8], set: &[(u16, Value)], out: &mut Vec<u8>) {
         let start = out.len();
         let rebuild =
@@ -258,7 +263,8 @@ impl RowLayout {
         }
     }
 
-    /// Whether these bytes, from a log or a checkpoint, are a row of this layout. Everything a reader relies on is checked.
+    /// Whether these bytes, from a log or a checkpoint, are a row of this layout. Everything a reader relies
+    /// on is checked.
     pub fn check(&self, row: &[u8]) -> Result<()> {
         let wrong = |what: &str| Error::corrupt(format!("a row of {} bytes {what}", row.len()));
         if row.len() < self.header_bytes {
@@ -298,8 +304,8 @@ impl RowLayout {
         Ok(())
     }
 
-    /// Appends the key of a stored row, whose key columns are `columns` and not NULL. Reads the row's bytes; builds no values
-    /// except numerics.
+    /// Appends the key of a stored row, whose key columns are `columns` and not NULL. Reads the row's bytes;
+    /// builds no values except numerics.
     #[inline]
     pub fn encode_key(&self, row: &[u8], columns: &[u16], out: &mut Vec<u8>) {
         for &column in columns {
@@ -321,8 +327,9 @@ impl RowLayout {
     }
 }
 
-/// A row as it is written, column by column in their order. NOT NULL is the caller's to check, and so are lengths, but
-/// [`RowWriter::finish`] notices what recovery would refuse: a gap in what makes values is to fail a statement, not a start.
+/// A row as it is written, column by column in their order. NOT NULL is the caller's to check, and so are
+/// lengths, but [`RowWriter::finish`] notices what recovery would refuse: a gap in what makes values is to
+/// fail a statement, not a start.
 pub(crate) struct RowWriter<'w> {
     layout: &'w RowLayout,
     out: &'w mut Vec<u8>,
@@ -341,7 +348,8 @@ impl RowWriter<'_> {
         self.layout.columns[self.next].sql_type
     }
 
-    /// Writes the next column's value, which is of its type (checked: a mismatch is a bug of the caller and panics).
+    /// Writes the next column's value, which is of its type (checked: a mismatch is a bug of the caller and
+    /// panics).
     pub(crate) fn value(&mut self, value: &Value) {
         let column = &self.layout.columns[self.next];
         if !is_fit(column.sql_type, value) {
@@ -527,7 +535,8 @@ fn read(sql_type: SqlType, bytes: &[u8]) -> Value {
     }
 }
 
-/// Stored text is UTF-8 (`check` sees to it); the lossy way only keeps a bug elsewhere from becoming a panic here.
+/// Stored text is UTF-8 (`check` sees to it); the lossy way only keeps a bug elsewhere from becoming a panic
+/// here.
 fn text(bytes: &[u8]) -> CompactString {
     CompactString::from_utf8(bytes).unwrap_or_else(|_| CompactString::from_utf8_lossy(bytes))
 }

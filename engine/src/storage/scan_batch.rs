@@ -1,12 +1,13 @@
 //! What one step of a scan found, in buffers that the next step uses again.
 //!
-//! A scan of a table lives longer than one visit to its index: between two rows the transaction may have to wait, and nothing may
-//! stay pinned while it waits. So a [`ScanBatch`] owns copies of the keys, and keeps record addresses that are
-//! given out only through a [`ScanPage`] right after the step, or later through `PrimaryIndex::resume_record`, which first checks
-//! that nothing has been unlinked from the index since.
+//! A scan of a table lives longer than one visit to its index: between two rows the transaction may have to
+//! wait, and nothing may stay pinned while it waits. So a [`ScanBatch`] owns copies of the keys, and keeps
+//! record addresses that are given out only through a [`ScanPage`] right after the step, or later through
+//! `PrimaryIndex::resume_record`, which first checks that nothing has been unlinked from the index since.
 //!
-//! For phantom protection the batch also remembers the version of every leaf (or shard) it rests on. `PrimaryIndex::validate`
-//! says whether the set of keys in the interval it covers is still the same; swaps of rows do not count.
+//! For phantom protection the batch also remembers the version of every leaf (or shard) it rests on.
+//! `PrimaryIndex::validate` says whether the set of keys in the interval it covers is still the same; swaps
+//! of rows do not count.
 //!
 //! The interval runs from the bound of the step to the batch's last key, or to the end of the index if
 //! [`ScanBatch::reaches_end`].
@@ -56,7 +57,8 @@ struct Entry {
     record: *const Record,
 }
 
-// SAFETY: the addresses are followed only by `page` and `validate`, under their conditions, on whatever thread.
+// SAFETY: the addresses are followed only by `page` and `validate`, under their conditions, on whatever
+// thread.
 unsafe impl Send for ScanBatch {}
 // SAFETY: as above; shared access changes nothing.
 unsafe impl Sync for ScanBatch {}
@@ -130,17 +132,18 @@ impl ScanBatch {
         self.reaches_end = reaches_end;
     }
 
-    /// Whether every record and lock found by the batch is still linked, and stays readable while the caller is pinned.
+    /// Whether every record and lock found by the batch is still linked, and stays readable while the caller
+    /// is pinned.
     ///
-    /// A pin orders like the sequentially consistent fence it contains: if `removals` still reads as before, whatever is unlinked
-    /// is retired after this pin, and is not freed before it ends.
+    /// A pin orders like the sequentially consistent fence it contains: if `removals` still reads as before,
+    /// whatever is unlinked is retired after this pin, and is not freed before it ends.
     pub(super) fn is_alive(&self, index_id: u64, removals: u64) -> bool {
         self.index_id == index_id && self.removals == removals
     }
 
     /// # Safety
-    /// `is_alive` held while `guard` was pinned, or `guard` has been pinned since the batch was filled; and the index lives for
-    /// `'g`.
+    /// `is_alive` held while `guard` was pinned, or `guard` has been pinned since the batch was filled; and
+    /// the index lives for `'g`.
     pub(super) unsafe fn page<'g>(&'g self, _guard: &'g Guard) -> ScanPage<'g> {
         ScanPage { batch: self }
     }

@@ -1,15 +1,18 @@
-//! Tables: a stable [`Table`] that plans and locks refer to, and the [`TableState`] that TRUNCATE and ALTER TABLE exchange.
+//! Tables: a stable [`Table`] that plans and locks refer to, and the [`TableState`] that TRUNCATE and ALTER
+//! TABLE exchange.
 //!
-//! A state is a definition, the layouts that follow from it, and the index with all rows. Schema changes never alter a state: they
-//! build a new one as a pure function of the old (`TableState::truncated`, `TableState::with_primary_key`) and
-//! exchange the two under the table's write lock; the old one stays in the undo list and goes back on rollback.
+//! A state is a definition, the layouts that follow from it, and the index with all rows. Schema changes
+//! never alter a state: they build a new one as a pure function of the old (`TableState::truncated`,
+//! `TableState::with_primary_key`) and exchange the two under the table's write lock; the old one stays in
+//! the undo list and goes back on rollback.
 //!
 //! Invariants:
-//! 1. A state reached under a guard stays readable while the guard lives, even if the table goes: the table's own reference to a
-//!    state is dropped through the epoch.
-//! 2. `version` grows with every exchange for another definition and never takes a value twice, so a plan compiled inside a
-//!    transaction that was rolled back is not taken for a current one.
-//! 3. `row_count` counts records with a row, of uncommitted transactions too; whoever turns null into a row or back counts it.
+//! 1. A state reached under a guard stays readable while the guard lives, even if the table goes: the table's
+//!    own reference to a state is dropped through the epoch.
+//! 2. `version` grows with every exchange for another definition and never takes a value twice, so a plan
+//!    compiled inside a transaction that was rolled back is not taken for a current one.
+//! 3. `row_count` counts records with a row, of uncommitted transactions too; whoever turns null into a row
+//!    or back counts it.
 #![allow(unsafe_code)] // Reads the current state through an atomic pointer under an epoch guard.
 
 use std::fmt;
@@ -46,8 +49,8 @@ pub struct TableState {
 }
 
 impl TableState {
-    /// A table without rows. Panics if the primary key names a column that does not exist (`storage::catalog` checks
-    /// definitions that come from outside).
+    /// A table without rows. Panics if the primary key names a column that does not exist (`storage::catalog`
+    /// checks definitions that come from outside).
     pub fn new(definition: Arc<TableDefinition>) -> TableState {
         let types: Vec<SqlType> = definition.columns.iter().map(|column| column.sql_type).collect();
         let (key_columns, kind) = match &definition.primary_key {
@@ -126,7 +129,8 @@ impl TableState {
         self.next_row_number.fetch_add(1, Ordering::Relaxed)
     }
 
-    /// Looks for the largest number only when the first new one is wanted, so that replay need not keep count.
+    /// Looks for the largest number only when the first new one is wanted, so that replay need not keep
+    /// count.
     #[cold]
     fn continue_row_numbers(&self) {
         let guard = crossbeam_epoch::pin();
@@ -140,8 +144,9 @@ impl TableState {
             self.next_row_number.compare_exchange(NOT_YET_KNOWN, first, Ordering::Release, Ordering::Relaxed);
     }
 
-    /// Sets the row under a key to its state after a logged change, `None` for a deletion: what replay does, for every
-    /// protocol. The last of several calls for one key wins, so the caller orders them; calls for different keys may run at once.
+    /// Sets the row under a key to its state after a logged change, `None` for a deletion: what replay does,
+    /// for every protocol. The last of several calls for one key wins, so the caller orders them; calls for
+    /// different keys may run at once.
     ///
     /// Fails on a key or row that this table cannot hold, which means a corrupt log.
     pub fn install(&self, key: &[u8], row: Option<&[u8]>, guard: &Guard) -> Result<()> {
@@ -192,8 +197,8 @@ impl TableState {
         }
     }
 
-    /// Frees some of the rows of a state that no table has any more; true when nothing is left to free. Rows that another state
-    /// shares stay where they are.
+    /// Frees some of the rows of a state that no table has any more; true when nothing is left to free. Rows
+    /// that another state shares stay where they are.
     pub fn free_some(&mut self) -> bool {
         Arc::get_mut(&mut self.index).is_none_or(PrimaryIndex::free_some)
     }
@@ -261,7 +266,8 @@ impl Table {
 
     /// The current state.
     pub fn state<'g>(&self, _guard: &'g Guard) -> &'g TableState {
-        // SAFETY: never null; the table's reference to whatever is read here is dropped only through the epoch (invariant 1).
+        // SAFETY: never null; the table's reference to whatever is read here is dropped only through the
+        // epoch (invariant 1).
         unsafe { &*self.state.load(Ordering::Acquire) }
     }
 
@@ -276,7 +282,8 @@ impl Table {
         }
     }
 
-    /// Exchanges the state and returns the old one, for the undo list. The caller holds the table's write lock.
+    /// Exchanges the state and returns the old one, for the undo list. The caller holds the table's write
+    /// lock.
     pub fn replace_state(&self, new: Arc<TableState>, guard: &Guard) -> Arc<TableState> {
         let definition = Arc::clone(&new.definition);
         let old = self.state.swap(Arc::into_raw(new).cast_mut(), Ordering::AcqRel);
@@ -305,8 +312,8 @@ impl Table {
         self.state(guard).install(key, row, guard)
     }
 
-    /// Set when a DROP TABLE commits or a CREATE TABLE is rolled back (under the table's write lock), so that plans that still
-    /// refer to the table are compiled again. For good.
+    /// Set when a DROP TABLE commits or a CREATE TABLE is rolled back (under the table's write lock), so that
+    /// plans that still refer to the table are compiled again. For good.
     pub fn mark_dropped(&self) {
         self.is_dropped.store(true, Ordering::Release);
     }

@@ -60,8 +60,8 @@ fn fetch(table: &Table, cursor: &mut Cursor) {
 }
 
 impl Cursor {
-    /// Makes sure that the next key in scan order, beyond the range perhaps, stands at `next` of the batch; false at the end of
-    /// the index.
+    /// Makes sure that the next key in scan order, beyond the range perhaps, stands at `next` of the batch;
+    /// false at the end of the index.
     pub(super) fn has_next(&mut self, table: &Table) -> bool {
         if !self.is_fetched || (self.next >= self.batch.len() && !self.batch.reaches_end()) {
             fetch(table, self);
@@ -110,8 +110,8 @@ pub(super) fn first_key_from(table: &Table, key: &[u8]) -> Option<Vec<u8>> {
 
 /// The next row of a scan that nobody else can disturb: its table is locked as a whole, or it is replayed.
 ///
-/// In an ordered index rows that the transaction itself has put ahead of the scan are met, as under row locks: a run and its
-/// replay must see the same, wherever the batches happen to end.
+/// In an ordered index rows that the transaction itself has put ahead of the scan are met, as under row
+/// locks: a run and its replay must see the same, wherever the batches happen to end.
 pub(super) fn next_undisturbed<'g>(
     table: &Table,
     cursor: &mut Cursor,

@@ -1,27 +1,29 @@
 //! The lock table: who holds which resource in which mode, who waits, and what the protocol remembers of it.
 //!
-//! A resource is a 64-bit hash of what it stands for (a row's key, the gap before a key, a stripe of a table; see
-//! [`Resource`]). Two things that hash alike share a lock: a needless conflict, never a missed one. Only resources
-//! in use have an entry, and those whose trace (`TupleMeta`) the protocol cannot forget yet: the paper's "tuple LVs
-//! only for active tuples" (Taurus, section 4.1) is the lifetime of these entries.
+//! A resource is a 64-bit hash of what it stands for (a row's key, the gap before a key, a stripe of a table;
+//! see [`Resource`]). Two things that hash alike share a lock: a needless conflict, never a missed one. Only
+//! resources in use have an entry, and those whose trace (`TupleMeta`) the protocol cannot forget yet: the
+//! paper's "tuple LVs only for active tuples" (Taurus, section 4.1) is the lifetime of these entries.
 //!
-//! **Granting.** Modes are those of multi-granularity locking ([`AccessMode`]). A request is granted at once when it
-//! is compatible with every other holder and with all who wait; an upgrade passes the queue. Otherwise it joins a FIFO
-//! queue and its caller gets a ticket. Whoever releases grants from the head of the queue, and behind it what hinders nobody ahead,
-//! so a resumed caller finds its lock held. Who does not want to wait waits all the same for *brief* transactions, those of the
-//! janitor: they wait for nobody, are over in a moment, and nobody would know of them.
+//! **Granting.** Modes are those of multi-granularity locking ([`AccessMode`]). A request is granted at once
+//! when it is compatible with every other holder and with all who wait; an upgrade passes the queue.
+//! Otherwise it joins a FIFO queue and its caller gets a ticket. Whoever releases grants from the head of the
+//! queue, and behind it what hinders nobody ahead, so a resumed caller finds its lock held. Who does not want
+//! to wait waits all the same for *brief* transactions, those of the janitor: they wait for nobody, are over
+//! in a moment, and nobody would know of them.
 //!
-//! **Deadlock.** Whoever is about to wait looks for a cycle of the waits-for graph (`waits`); the request that would close one is refused
-//! (40P01). If it is granted while that is found out, it stays granted.
+//! **Deadlock.** Whoever is about to wait looks for a cycle of the waits-for graph (`waits`); the request
+//! that would close one is refused (40P01). If it is granted while that is found out, it stays granted.
 //!
 //! **Invariants.**
 //! 1. Two grants of one entry by different transactions are compatible.
-//! 2. `acquired` and `released` of the protocol run under the entry's latch, `released` before the grant disappears
-//!    (pitfall 3).
+//! 2. `acquired` and `released` of the protocol run under the entry's latch, `released` before the grant
+//!    disappears (pitfall 3).
 //! 3. An entry is dropped only without holders and waiters, and when the protocol agrees (pitfall 19).
 //! 4. Latch order: the mutex of victims, then one shard of `waits` or one bucket; never two of these.
-//! 5. A grant that its transaction has not seen counts for nothing of its own: given up, it goes back to what was seen, and the trace
-//!    left is that of what was seen. For only seeing a grant collects the traces that a stronger mode replaces.
+//! 5. A grant that its transaction has not seen counts for nothing of its own: given up, it goes back to what
+//!    was seen, and the trace left is that of what was seen. For only seeing a grant collects the traces that
+//!    a stronger mode replaces.
 
 mod bucket;
 mod waits;
@@ -105,7 +107,8 @@ impl<P: Protocol> LockTable<P> {
 
     /// Asks for `resource` in `mode`. After `Wait`, ask again with the same arguments once the ticket fires.
     ///
-    /// What most requests need, from here to [`Entry`], becomes one function: the answer never travels through memory.
+    /// What most requests need, from here to [`Entry`], becomes one function: the answer never travels
+    /// through memory.
     #[inline(always)]
     pub(crate) fn acquire(
         &self,
@@ -276,8 +279,8 @@ impl<P: Protocol> LockTable<P> {
         drop(fired);
     }
 
-    /// Settles a wait whose caller now wants something else: true if the resource was granted meanwhile, and is held from now
-    /// on; otherwise the wait is withdrawn.
+    /// Settles a wait whose caller now wants something else: true if the resource was granted meanwhile, and
+    /// is held from now on; otherwise the wait is withdrawn.
     pub(crate) fn claim(
         &self,
         protocol: &P,
@@ -335,8 +338,8 @@ impl<P: Protocol> LockTable<P> {
         }
     }
 
-    /// Gives up a resource that its transaction has asked for once only, and leaves no trace; false if it stays held, because something
-    /// else relies on it.
+    /// Gives up a resource that its transaction has asked for once only, and leaves no trace; false if it
+    /// stays held, because something else relies on it.
     pub(crate) fn release_unused(
         &self,
         protocol: &P,
@@ -367,8 +370,8 @@ impl<P: Protocol> LockTable<P> {
         drop(fired);
     }
 
-    /// Gives `parts` the traces of the gap `whole`, which is about to be divided. The caller holds `whole` in a mode that keeps
-    /// readers away, so none is missed; the parts are not to be found yet.
+    /// Gives `parts` the traces of the gap `whole`, which is about to be divided. The caller holds `whole` in
+    /// a mode that keeps readers away, so none is missed; the parts are not to be found yet.
     pub(crate) fn divide(&self, protocol: &P, whole: Resource, parts: [Resource; 2]) {
         let traces = {
             let bucket = self.bucket(whole);

@@ -1,8 +1,10 @@
-//! What a procedure does to data when a logged call is replayed: the same as in its transaction, without locks and without a log.
+//! What a procedure does to data when a logged call is replayed: the same as in its transaction, without
+//! locks and without a log.
 //!
-//! Replay runs a call when everything it depends on is there and nothing that conflicts with it runs, so nothing needs to be locked and
-//! nothing ever waits. Rows go into their tables as those of data records do. What was written is hashed as it was when the call ran;
-//! keys of rows without a primary key are those that were drawn then.
+//! Replay runs a call when everything it depends on is there and nothing that conflicts with it runs, so
+//! nothing needs to be locked and nothing ever waits. Rows go into their tables as those of data records do.
+//! What was written is hashed as it was when the call ran; keys of rows without a primary key are those that
+//! were drawn then.
 //!
 //! Only what follows a savepoint can be rolled back: a call that fails as a whole was never logged.
 
@@ -149,7 +151,8 @@ impl Access for ReplayAccess {
             self.keep_undo(table, key, record.row(guard).map(<[u8]>::to_vec));
         }
         self.write_set.add(table.id(), key, Some(patch));
-        // SAFETY: nothing that conflicts with this call runs beside it (module head), and who reads only keys touches no bytes; the rest is this function's contract.
+        // SAFETY: nothing that conflicts with this call runs beside it (module head), and who reads only keys
+        // touches no bytes; the rest is this function's contract.
         unsafe { record.patch(patch, guard) };
     }
 

@@ -30,12 +30,12 @@ pub(super) fn restore_row(table: &Table, key: &[u8], old: Option<OldRow>, guard:
     record.restore(old, guard);
 }
 
-/// Takes back what a patch did to the row under `key`: the patch holds what stood there. For a transaction that still has the row
-/// locked, and no procedure of it under way.
+/// Takes back what a patch did to the row under `key`: the patch holds what stood there. For a transaction
+/// that still has the row locked, and no procedure of it under way.
 pub(super) fn patch_back(table: &Table, key: &[u8], patch: &mut [u8], guard: &Guard) {
     if let Some(record) = table.state(guard).index().get(key, guard) {
-        // SAFETY: the write lock is held until the end of the transaction; whoever rolls back has given up what it read in place
-        // (`Access::rollback_to`).
+        // SAFETY: the write lock is held until the end of the transaction; whoever rolls back has given up
+        // what it read in place (`Access::rollback_to`).
         unsafe { record.patch(patch, guard) };
     }
 }

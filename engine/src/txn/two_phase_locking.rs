@@ -1,11 +1,12 @@
 //! Strict two-phase locking, serializable.
 //!
-//! **What is locked.** A transaction takes an intent lock on every table it enters and a row lock on every key it reads or
-//! writes, present or absent. Range scans also lock the *gap before* each key they pass and the gap before the first
-//! key beyond the range (next-key locking), so that nothing can appear in a range that was read; inserts ask for the gap they land
-//! in. Scans without bounds, and scans of tables that have no order, lock the table instead. All locks are held until the
-//! log record has been appended (early lock release: not until it is durable). A transaction that has locked thousands of rows of a table
-//! locks the table instead, if nobody else is in it (`escalation`).
+//! **What is locked.** A transaction takes an intent lock on every table it enters and a row lock on every
+//! key it reads or writes, present or absent. Range scans also lock the *gap before* each key they pass and
+//! the gap before the first key beyond the range (next-key locking), so that nothing can appear in a range
+//! that was read; inserts ask for the gap they land in. Scans without bounds, and scans of tables that have
+//! no order, lock the table instead. All locks are held until the log record has been appended (early lock
+//! release: not until it is durable). A transaction that has locked thousands of rows of a table locks the
+//! table instead, if nobody else is in it (`escalation`).
 //!
 //! ```text
 //! resource          modes                      taken by
@@ -21,16 +22,17 @@
 //!                   IntentWrite                schema changes other than TRUNCATE: on all stripes
 //! ```
 //!
-//! **Writes are installed at once**, the previous row kept in an undo list; the lock hides them. Where the length of a row stays as it
-//! is, only the bytes that differ are exchanged, in place. A delete leaves a record
-//! without a row (a tombstone), so its key still separates gaps; `purge` removes it later.
+//! **Writes are installed at once**, the previous row kept in an undo list; the lock hides them. Where the
+//! length of a row stays as it is, only the bytes that differ are exchanged, in place. A delete leaves a
+//! record without a row (a tombstone), so its key still separates gaps; `purge` removes it later.
 //!
 //! **Invariants.**
 //! 1. Nothing is read, written or found absent without a lock that lasts to the end of the transaction.
 //! 2. A record leaves its index only through `purge`, when nobody holds or awaits its row and gap.
 //! 3. A call that returns `Wait` has changed nothing that another transaction could see.
 //!
-//! Reference: Gray and Reuter, "Transaction Processing" (1993), sections 7.8 and 8; Mohan, "ARIES/KVL" (1990).
+//! Reference: Gray and Reuter, "Transaction Processing" (1993), sections 7.8 and 8; Mohan, "ARIES/KVL"
+//! (1990).
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -74,14 +76,16 @@ pub(crate) use purge::Purger;
 use resource::Resource;
 use row_lock::{is_of_one_stripe, row_mode, table_mode};
 
-/// Buckets of the lock table. Traces stay until the floor covers them; a bucket with two of them costs another wait for memory.
+/// Buckets of the lock table. Traces stay until the floor covers them; a bucket with two of them costs
+/// another wait for memory.
 const LOCK_BUCKETS: usize = 1 << 16;
 /// A worker remembers this many tables before it forgets those it does not use.
 const REMEMBERED_TABLES: usize = 64;
 /// Tables whose ids are the same modulo this are looked for.
 const PLACE_NOTES: usize = 32;
 
-/// What it takes to put a row back, to give up what stood there before, and to give a lock back, as work of a guest.
+/// What it takes to put a row back, to give up what stood there before, and to give a lock back, as work of a
+/// guest.
 const UNITS_PER_UNDONE_ROW: u32 = 30;
 const UNITS_PER_RETIRED_ROW: u32 = 10;
 const UNITS_PER_LOCK: u32 = 10;
@@ -250,7 +254,8 @@ pub struct LockingTransaction<P: Protocol> {
 }
 
 impl<P: Protocol> LockingTransaction<P> {
-    /// The number of the next transaction. Numbers are never shared: a worker that has used up its own goes on as a new one.
+    /// The number of the next transaction. Numbers are never shared: a worker that has used up its own goes
+    /// on as a new one.
     fn next_id(&mut self) {
         if self.id.0 as u32 == u32::MAX {
             self.worker = self.shared.new_worker();
@@ -285,7 +290,8 @@ impl<P: Protocol> LockingTransaction<P> {
         }
     }
 
-    /// Locks a resource unless that means to wait for others; answers whether it is held, and if it was not before.
+    /// Locks a resource unless that means to wait for others; answers whether it is held, and if it was not
+    /// before.
     fn lock_at_once(&mut self, resource: Resource, mode: AccessMode) -> Flow<AtOnce> {
         self.settle_wait(resource);
         let shared = &*self.shared;
@@ -405,7 +411,8 @@ impl<P: Protocol> LockingTransaction<P> {
         before
     }
 
-    /// Notes what to put back under `key` and, unless it is a call, what to write to the log, after the row was replaced.
+    /// Notes what to put back under `key` and, unless it is a call, what to write to the log, after the row
+    /// was replaced.
     fn note_write(&mut self, table: &Arc<Table>, key: &[u8], row: Option<&[u8]>, before: Before<'_>) {
         let place = self.table_place(table);
         let (payload_bytes, key_bytes) = (self.payload.len(), self.keys.len());
@@ -516,7 +523,8 @@ impl<P: Protocol> Access for LockingTransaction<P> {
         let resource = Resource::row(table.id(), key);
         let state = table.state(guard);
         let early = ahead.and_then(|found| found.in_state(state)).or_else(|| {
-            // The lock's bucket comes from memory while the index is searched, and the row while the lock is taken.
+            // The lock's bucket comes from memory while the index is searched, and the row while the lock is
+            // taken.
             self.shared.locks.prefetch(resource);
             state.index().get(key, guard).inspect(|record| record.prefetch())
         });
@@ -524,7 +532,8 @@ impl<P: Protocol> Access for LockingTransaction<P> {
             return self.read_impatiently(table, key, intent, guard);
         }
         self.lock(resource, row_mode(intent))?;
-        // A record that holds a row has not left its index. Without one, another record may have taken its place meanwhile.
+        // A record that holds a row has not left its index. Without one, another record may have taken its
+        // place meanwhile.
         let found = early.and_then(|record| cursor::show(record, intent, guard));
         Ok(found.or_else(|| cursor::find(table, key, intent, guard)))
     }
@@ -567,7 +576,8 @@ impl<P: Protocol> Access for LockingTransaction<P> {
     ) {
         // The patch says what is new only until it is exchanged.
         let write_set = self.hash_write(table, key, Some(patch));
-        // SAFETY: the row was read for writing, so its write lock is held; the rest is this function's contract.
+        // SAFETY: the row was read for writing, so its write lock is held; the rest is this function's
+        // contract.
         unsafe { record.patch(patch, guard) };
         let row = if self.command.is_some() { None } else { record.row(guard) };
         self.note_write(table, key, row, Before { write_set, value: OldValue::Patch(patch) });

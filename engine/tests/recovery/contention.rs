@@ -1,4 +1,5 @@
-//! Records that wait for each other all the time: one worker takes over, and the state is the same (Taurus, section 3.5).
+//! Records that wait for each other all the time: one worker takes over, and the state is the same (Taurus,
+//! section 3.5).
 
 use std::sync::Arc;
 

@@ -25,8 +25,8 @@ fn what_was_synced_is_recovered_and_reported() {
 
 #[test]
 fn an_unrelated_lost_predecessor_in_the_same_log_takes_nothing_with_it() {
-    // Pitfall 8: X in log 0 depends on a record of log 1 that is lost. P and T stand behind X in log 0 and do not depend on it. T may have
-    // been acknowledged, since its LV is durable.
+    // Pitfall 8: X in log 0 depends on a record of log 1 that is lost. P and T stand behind X in log 0 and do
+    // not depend on it. T may have been acknowledged, since its LV is durable.
     let (mut written, table) = database(2);
     let lost = written.append(1, &[table, 0], &[put(9, 9)]);
     written.append(0, &[table, lost], &[put(8, 8)]);
@@ -80,7 +80,8 @@ fn every_way_to_lose_unsynced_blocks_leaves_a_closed_set() {
     for seed in 0..100 {
         let disk = written.disk.after_power_cut(seed);
         let found = HandWritten::recover(&disk);
-        // Lost blocks before kept ones are a hole: here nothing was acknowledged, but no real log writes that way.
+        // Lost blocks before kept ones are a hole: here nothing was acknowledged, but no real log writes that
+        // way.
         let Ok(found) = found else { continue };
         let count = found.rows.keys().filter(|key| **key >= 100).count() as i64;
         let mut expected: BTreeMap<i64, i64> = (0..count).map(|value| (100 + value, value)).collect();

@@ -1,10 +1,12 @@
-//! Restarts: zombies stay dead, recovery changes nothing, each incarnation has its own protocol and number of logs.
+//! Restarts: zombies stay dead, recovery changes nothing, each incarnation has its own protocol and number of
+//! logs.
 
 use hyades_engine::recovery::state_hash;
 
 use super::*;
 
-/// A zombie in log 0: its predecessor in log 1 is written, but not synced. Returns the position the zombie waits for.
+/// A zombie in log 0: its predecessor in log 1 is written, but not synced. Returns the position the zombie
+/// waits for.
 fn with_zombie() -> (HandWritten, u64) {
     let (mut written, table) = database(2);
     written.append(0, &[table, 0], &[put(1, 1)]);
@@ -34,7 +36,8 @@ fn zombies_stay_dead_when_the_logs_grow_again() {
 
 #[test]
 fn what_a_killed_process_wrote_is_kept_through_a_later_power_cut() {
-    // Pitfall 16: after the kill the page cache shows the predecessor; it is recovered, answered from, and must then be durable.
+    // Pitfall 16: after the kill the page cache shows the predecessor; it is recovered, answered from, and
+    // must then be durable.
     let (mut written, _) = with_zombie();
     written.write(1);
     let killed = written.disk.after_process_kill(5);
@@ -77,7 +80,8 @@ fn a_crash_at_any_step_of_a_restart_leaves_the_same_rows() {
         let was_answered = opened.is_ok();
         for seed in 0..8 {
             let found = HandWritten::recover(&disk.after_power_cut(seed)).unwrap();
-            // Before the restart has answered anything, the unsynced predecessor may be lost with what depends on it.
+            // Before the restart has answered anything, the unsynced predecessor may be lost with what
+            // depends on it.
             let whole = rows(&[(1, 1), (2, 2), (3, 3)]);
             let is_allowed = found.rows == whole || (!was_answered && found.rows == rows(&[(1, 1)]));
             assert!(is_allowed, "{:?}, seed {seed}: {:?}", disk.describe_operation(operation), found.rows);

@@ -1,7 +1,7 @@
 //! Messages to clients, appended to a byte buffer.
 //!
-//! Every function appends one complete message; none fails. Strings from users may hold a zero byte only in theory (SQL
-//! text cannot carry one); it is cut there, so that a message never loses its shape.
+//! Every function appends one complete message; none fails. Strings from users may hold a zero byte only in
+//! theory (SQL text cannot carry one); it is cut there, so that a message never loses its shape.
 
 use hyades::session::{Notice, ResultColumn, TransactionStatus};
 use hyades::types::binary;

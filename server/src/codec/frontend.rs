@@ -5,8 +5,8 @@
 //! | type | length (4, BE)    | body (length - 4)    |
 //! +------+-------------------+----------------------+
 //! ```
-//! [`frame`] cuts one from the front of a buffer, [`decode`] reads its body. Decoding checks the whole body once,
-//! so that the iterators handed out ([`Parameters`], [`Formats`], [`TypeIds`]) cannot fail.
+//! [`frame`] cuts one from the front of a buffer, [`decode`] reads its body. Decoding checks the whole body
+//! once, so that the iterators handed out ([`Parameters`], [`Formats`], [`TypeIds`]) cannot fail.
 
 use hyades::{Error, Result, sqlstate};
 
@@ -30,8 +30,8 @@ impl Frame<'_> {
     }
 }
 
-/// The first frame of `bytes`, or `None` until more of it has arrived. A length that cannot be right is refused as soon
-/// as its header is here, before its body is awaited.
+/// The first frame of `bytes`, or `None` until more of it has arrived. A length that cannot be right is
+/// refused as soon as its header is here, before its body is awaited.
 pub fn frame(bytes: &[u8], limit_bytes: usize) -> std::result::Result<Option<Frame<'_>>, FrameError> {
     let Some((&kind, after_kind)) = bytes.split_first() else {
         return Ok(None);

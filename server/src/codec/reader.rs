@@ -1,7 +1,7 @@
 //! A cursor over the body of one message.
 //!
-//! Every read checks what is left; errors carry PostgreSQL's words for a malformed message (08P01). Strings end
-//! with a zero byte and must be UTF-8 (22021), the only client encoding.
+//! Every read checks what is left; errors carry PostgreSQL's words for a malformed message (08P01). Strings
+//! end with a zero byte and must be UTF-8 (22021), the only client encoding.
 
 use hyades::types::binary::invalid_utf8;
 use hyades::{Error, Result, sqlstate};

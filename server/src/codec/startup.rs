@@ -119,7 +119,8 @@ fn startup(version: u32, body: &[u8]) -> Result<Startup, FrameError> {
     Ok(startup)
 }
 
-/// There is nothing to replicate from. Words that a boolean is made of, and their beginnings, as PostgreSQL takes them.
+/// There is nothing to replicate from. Words that a boolean is made of, and their beginnings, as PostgreSQL
+/// takes them.
 fn refuse_replication(value: &str) -> Result<(), FrameError> {
     let value = value.to_ascii_lowercase();
     let is_one_of = |words: &[&str]| !value.is_empty() && words.iter().any(|word| word.starts_with(&value));
@@ -139,8 +140,8 @@ fn refuse_replication(value: &str) -> Result<(), FrameError> {
     })
 }
 
-/// `-c name=value`, `-cname=value` and `--name=value`, separated by blanks; a backslash takes the next character as it
-/// is. Anything else is passed over: those are switches of a PostgreSQL server process.
+/// `-c name=value`, `-cname=value` and `--name=value`, separated by blanks; a backslash takes the next
+/// character as it is. Anything else is passed over: those are switches of a PostgreSQL server process.
 fn unpack_options(options: &str, parameters: &mut Vec<(String, String)>) {
     let mut words = vec![String::new()];
     let mut characters = options.chars();

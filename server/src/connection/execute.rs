@@ -1,8 +1,8 @@
 //! Running a statement: its rows are encoded as they come and stay in the answer buffer.
 //!
-//! A portal with a row limit is run to its end as well, because nothing may wait for a client while locks are held; the
-//! rows beyond the limit move to the portal and are handed out by the following Executes. As in PostgreSQL a
-//! portal is suspended whenever the limit was reached, even if no row is left.
+//! A portal with a row limit is run to its end as well, because nothing may wait for a client while locks are
+//! held; the rows beyond the limit move to the portal and are handed out by the following Executes. As in
+//! PostgreSQL a portal is suspended whenever the limit was reached, even if no row is left.
 
 use hyades::session::{Completion, Notice, Output, Response, ResultColumn, TransactionStatus};
 use hyades::types::guest;
@@ -32,7 +32,8 @@ struct ResultSink<'a> {
 }
 
 impl ResultSink<'_> {
-    /// Asks for the memory of so many bytes more. The buffer doubles when it is full, so what it will be is asked for then.
+    /// Asks for the memory of so many bytes more. The buffer doubles when it is full, so what it will be is
+    /// asked for then.
     fn admit(&self, more: usize) -> Result<()> {
         if self.out.capacity() - self.out.len() > more {
             Ok(())

@@ -1,8 +1,8 @@
 //! The extended protocol: prepared statements and portals.
 //!
-//! Errors found here, before the session sees them, are passed through [`Session::abandon`], because they fail the
-//! transaction like any other error. The unnamed statement and portal are kept apart from the named ones: drivers use them
-//! for nearly everything, and their buffers are used again.
+//! Errors found here, before the session sees them, are passed through [`Session::abandon`], because they
+//! fail the transaction like any other error. The unnamed statement and portal are kept apart from the named
+//! ones: drivers use them for nearly everything, and their buffers are used again.
 //!
 //! [`Session::abandon`]: hyades::Session::abandon
 
@@ -39,8 +39,8 @@ impl Statement {
     }
 }
 
-/// The name in `DEALLOCATE [PREPARE] name`. In PostgreSQL the statements of Parse and of PREPARE share their names, and drivers
-/// deallocate by SQL what they prepared by Parse.
+/// The name in `DEALLOCATE [PREPARE] name`. In PostgreSQL the statements of Parse and of PREPARE share their
+/// names, and drivers deallocate by SQL what they prepared by Parse.
 fn deallocated_name(sql: &str) -> Option<String> {
     let mut words = sql.split_ascii_whitespace();
     words.next().filter(|word| word.eq_ignore_ascii_case("deallocate"))?;

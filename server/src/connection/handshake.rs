@@ -7,10 +7,10 @@
 //!                              trust: nothing more; scram: SASL exchange
 //!                              too many connections (53300)
 //! ```
-//! This runs on the listening thread, not on the workers: a cancel request must get through when all workers are
-//! busy with the statements it wants to stop. The whole conversation is bounded in time, in memory by the limits on startup
-//! packets and on SASL messages, and by the caller, who may end it to make room for others. Who is turned away, and why, is
-//! logged, but seldom: anybody could fill a disk with that.
+//! This runs on the listening thread, not on the workers: a cancel request must get through when all workers
+//! are busy with the statements it wants to stop. The whole conversation is bounded in time, in memory by the
+//! limits on startup packets and on SASL messages, and by the caller, who may end it to make room for others.
+//! Who is turned away, and why, is logged, but seldom: anybody could fill a disk with that.
 
 use std::fmt;
 use std::future::Future;
@@ -94,7 +94,8 @@ struct Conversation {
 }
 
 impl Gate {
-    /// Leads a client in; `None` if it was turned away or only wanted to cancel. It must go when `evicted` is ready.
+    /// Leads a client in; `None` if it was turned away or only wanted to cancel. It must go when `evicted` is
+    /// ready.
     pub async fn admit(
         &self,
         stream: ClientStream,

@@ -1,11 +1,13 @@
 //! The worker as the host of a session that computes (`hyades::types::guest`).
 //!
-//! A statement starts in place on its worker. If it takes longer than a quantum, the worker goes to another thread, with its queue and
-//! the sockets that it may have to poll; the statement goes on where it stands, on a thread that is its own then.
+//! A statement starts in place on its worker. If it takes longer than a quantum, the worker goes to another
+//! thread, with its queue and the sockets that it may have to poll; the statement goes on where it stands, on
+//! a thread that is its own then.
 //!
-//! `block_in_place` gives a worker away for the time of a closure, and takes it back if nobody has come for it yet. So the closure
-//! waits until another thread works: a task of its own is run. If that was another worker, this one may stay here; there
-//! is somebody who polls the sockets then, and the next call, soon, tries again. Decision: docs/decisions/2026-11-22-guests.md.
+//! `block_in_place` gives a worker away for the time of a closure, and takes it back if nobody has come for
+//! it yet. So the closure waits until another thread works: a task of its own is run. If that was another
+//! worker, this one may stay here; there is somebody who polls the sockets then, and the next call, soon,
+//! tries again. Decision: docs/decisions/2026-11-22-guests.md.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -17,7 +19,8 @@ use tokio::runtime::Handle;
 
 use crate::registry::Control;
 
-/// What takes no longer is completed for a client that has left. More than a quantum: a busy machine may keep a thread waiting as long.
+/// What takes no longer is completed for a client that has left. More than a quantum: a busy machine may keep
+/// a thread waiting as long.
 const SHORT: Duration = Duration::from_millis(30);
 
 /// How long another thread may take to start before the statement goes on.

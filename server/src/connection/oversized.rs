@@ -1,6 +1,8 @@
-//! Messages for which there is no memory: refused as soon as their length is known, and thrown away as they come.
+//! Messages for which there is no memory: refused as soon as their length is known, and thrown away as they
+//! come.
 //!
-//! PostgreSQL does the same: the error takes the place of the message, and the conversation goes on behind it.
+//! PostgreSQL does the same: the error takes the place of the message, and the conversation goes on behind
+//! it.
 
 use hyades::types::memory;
 

@@ -1,7 +1,7 @@
 //! Settings that concern the connection itself: what is reported to the client, and timeouts.
 //!
-//! Asking the session for a setting allocates, so timeouts are read when they may have changed (after SET, RESET,
-//! DISCARD and at the end of a transaction that held one), never for each statement.
+//! Asking the session for a setting allocates, so timeouts are read when they may have changed (after SET,
+//! RESET, DISCARD and at the end of a transaction that held one), never for each statement.
 
 use std::time::Duration;
 
@@ -64,7 +64,8 @@ impl Timeouts {
     }
 }
 
-/// A duration as SHOW prints it (`0`, `250`, `250ms`, `2s`, `1min`); milliseconds without a unit; `None` for zero.
+/// A duration as SHOW prints it (`0`, `250`, `250ms`, `2s`, `1min`); milliseconds without a unit; `None` for
+/// zero.
 fn duration(text: &str) -> Option<Duration> {
     let text = text.trim();
     let digits = text.bytes().take_while(u8::is_ascii_digit).count();

@@ -1,7 +1,7 @@
 //! The simple protocol: a text of one or more statements, answered in text format.
 //!
-//! The statements share an implicit transaction, which ends with the text. The first error ends the text. A COPY FROM
-//! STDIN interrupts it: the statements behind it wait in `remaining` until the data has come.
+//! The statements share an implicit transaction, which ends with the text. The first error ends the text. A
+//! COPY FROM STDIN interrupts it: the statements behind it wait in `remaining` until the data has come.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -16,7 +16,8 @@ use super::{Connection, Mode};
 use crate::codec::backend;
 use crate::codec::frontend::Format;
 
-/// The text without its last semicolon, if there is no other: then it is certainly one statement, and needs no splitting.
+/// The text without its last semicolon, if there is no other: then it is certainly one statement, and needs
+/// no splitting.
 fn single_statement(sql: &str) -> Option<&str> {
     let trimmed = sql.trim_ascii_end();
     let statement = trimmed.strip_suffix(';').unwrap_or(trimmed);

@@ -1,7 +1,8 @@
 //! How long a connection handles what has come before others of its worker get a turn.
 //!
-//! A statement that takes long hands its worker over (`host`). Many short ones in a row do not: each begins as a new guest. So the
-//! task goes to the end of its worker's queue when it has worked for about a quantum, between two messages or statements.
+//! A statement that takes long hands its worker over (`host`). Many short ones in a row do not: each begins
+//! as a new guest. So the task goes to the end of its worker's queue when it has worked for about a quantum,
+//! between two messages or statements.
 
 use std::time::{Duration, Instant};
 

@@ -1,7 +1,8 @@
 //! The socket of a client: TCP or Unix.
 //!
 //! Sockets are set up so that a vanished client is noticed although it says nothing: keepalive probes find a
-//! machine that is gone while the connection is idle, the user timeout finds one while answers wait to be taken.
+//! machine that is gone while the connection is idle, the user timeout finds one while answers wait to be
+//! taken.
 
 use std::io;
 use std::net::SocketAddr;
@@ -18,8 +19,8 @@ use tokio::net::{TcpStream, UnixStream};
 const KEEPALIVE_IDLE: Duration = Duration::from_secs(30);
 const KEEPALIVE_INTERVAL: Duration = Duration::from_secs(10);
 const KEEPALIVE_PROBES: u32 = 3;
-/// Answers that nobody takes for this long end the connection. Generous, because the kernel does not tell a client that is
-/// gone from one that merely reads nothing.
+/// Answers that nobody takes for this long end the connection. Generous, because the kernel does not tell a
+/// client that is gone from one that merely reads nothing.
 const UNACKNOWLEDGED_MS: u32 = 600_000;
 
 /// A socket that belongs to no runtime: for the way from the listening thread to the workers.

@@ -1,10 +1,11 @@
 //! Victims of deadlocks begin again one after the other.
 //!
-//! A client whose transaction was ended by a deadlock begins again at once, and runs into those who have begun again beside it: where all
-//! change what all read, nobody gets through. So there is one *turn* for all connections. The answer to a deadlock goes out when the
-//! session has the turn, and it keeps it until its next transaction is over; without other victims that is at once. Its locks have been
-//! given up before. Nobody waits for the turn longer than PostgreSQL takes to notice a deadlock, and a client that has it and says nothing
-//! loses it.
+//! A client whose transaction was ended by a deadlock begins again at once, and runs into those who have
+//! begun again beside it: where all change what all read, nobody gets through. So there is one *turn* for all
+//! connections. The answer to a deadlock goes out when the session has the turn, and it keeps it until its
+//! next transaction is over; without other victims that is at once. Its locks have been given up before.
+//! Nobody waits for the turn longer than PostgreSQL takes to notice a deadlock, and a client that has it and
+//! says nothing loses it.
 
 use std::time::Duration;
 

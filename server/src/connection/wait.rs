@@ -10,13 +10,13 @@
 //! | shutdown after the time for draining | 57P01, the connection ends                     |
 //! | the database is poisoned             | the reason, the connection ends                |
 //!
-//! Before the answer to a deadlock the session waits for its turn in the same way (`turn`).
-//! A statement that computes hears of the same through its session's request to stop, and here it is said by whom.
+//! Before the answer to a deadlock the session waits for its turn in the same way (`turn`). A statement that
+//! computes hears of the same through its session's request to stop, and here it is said by whom.
 //!
 //! A ticket that has fired already means "let others run": the task goes to the end of its worker's queue.
 //!
-//! To see that the client is gone, the wait reads: what a client pipelines meanwhile goes to the input buffer. When
-//! that is full the socket is asked now and then instead.
+//! To see that the client is gone, the wait reads: what a client pipelines meanwhile goes to the input
+//! buffer. When that is full the socket is asked now and then instead.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -47,7 +47,8 @@ pub(super) fn ending_error(registry: &Registry) -> Error {
     })
 }
 
-/// Cancels the statement when its time is up, unless dropped before; then it leaves nothing behind that could hit the next one.
+/// Cancels the statement when its time is up, unless dropped before; then it leaves nothing behind that could
+/// hit the next one.
 pub(super) struct StatementTimer {
     task: AbortHandle,
     control: Arc<Control>,
@@ -129,7 +130,8 @@ impl Connection<'_> {
         self.registration.control().is_gone().then(|| self.vanished())
     }
 
-    /// Why the statement must stop, if it must. The request stays until the session has given the statement up.
+    /// Why the statement must stop, if it must. The request stays until the session has given the statement
+    /// up.
     pub(super) fn stop_reason(&mut self) -> Option<Error> {
         self.ending_reason().or_else(|| self.registration.control().stop().map(Stop::refusal))
     }

@@ -1,7 +1,7 @@
 //! `hyades log dump`: the records of logs, one by one, for people and as JSON (one object for each line).
 //!
-//! Rows are shown with the names and types of their table, calls with the name of their routine; these stand in the logs themselves.
-//! To know them, all logs up to the incarnation are looked through first.
+//! Rows are shown with the names and types of their table, calls with the name of their routine; these stand
+//! in the logs themselves. To know them, all logs up to the incarnation are looked through first.
 
 use std::collections::HashMap;
 use std::fmt::Write as _;

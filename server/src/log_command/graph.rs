@@ -1,4 +1,5 @@
-//! `hyades log graph`: work, span and parallelism of the dependency graph in three orders, and a drawing for Graphviz.
+//! `hyades log graph`: work, span and parallelism of the dependency graph in three orders, and a drawing for
+//! Graphviz.
 
 use std::io::Write;
 use std::ops::ControlFlow;
@@ -15,7 +16,8 @@ use super::{Common, Failure, warning};
 pub struct GraphArguments {
     #[command(flatten)]
     common: Common,
-    /// Only transactions whose record ends behind this position, in every log; what lies before counts as replayed.
+    /// Only transactions whose record ends behind this position, in every log; what lies before counts as
+    /// replayed.
     #[arg(long, default_value_t = 0)]
     from: u64,
     /// Most transactions, shared evenly among the logs [default: 1000000; 200 with --dot].

@@ -1,7 +1,8 @@
 //! `hyades log verify`: recovers a database in memory and tells what a start would find. Nothing is written.
 //!
-//! The state hash is made of all tables, keys, rows and routines: two recoveries of the same logs must come to the same, however many workers
-//! replay. It is good for comparing within one version of this program only.
+//! The state hash is made of all tables, keys, rows and routines: two recoveries of the same logs must come
+//! to the same, however many workers replay. It is good for comparing within one version of this program
+//! only.
 
 use std::io::Write;
 use std::sync::Arc;
@@ -21,7 +22,8 @@ pub struct VerifyArguments {
     /// Threads that replay; 0 means one for each core.
     #[arg(long, default_value_t = 0)]
     recovery_workers: usize,
-    /// Replay the after-images of calls, where a server with --command-images has left some, instead of running the calls.
+    /// Replay the after-images of calls, where a server with --command-images has left some, instead of
+    /// running the calls.
     #[arg(long, hide = true)]
     images: bool,
 }

@@ -5,9 +5,9 @@
 //!             |                                              |
 //!             +-- full: counted, dropped                     +-- failed: counted, dropped
 //! ```
-//! A server must not end, and nobody's statement may wait, because its log cannot be written: a full disk, a closed pipe, a
-//! pipe that nobody reads. So whoever logs leaves the line in a queue, and one thread writes; it may wait as long as it likes.
-//! When lines can be written again, one says how many were lost so far.
+//! A server must not end, and nobody's statement may wait, because its log cannot be written: a full disk, a
+//! closed pipe, a pipe that nobody reads. So whoever logs leaves the line in a queue, and one thread writes;
+//! it may wait as long as it likes. When lines can be written again, one says how many were lost so far.
 //!
 //! Invariants:
 //! 1. Logging never waits, never fails and never panics.
@@ -61,7 +61,8 @@ pub struct Line {
 }
 
 impl LossyLog {
-    /// Starts the thread that writes to `out`. Lost lines are reported through `tracing`, so that they look like the others.
+    /// Starts the thread that writes to `out`. Lost lines are reported through `tracing`, so that they look
+    /// like the others.
     pub fn start(out: impl Write + Send + 'static) -> io::Result<LossyLog> {
         let (log, writer) = LossyLog::new(out, LINES);
         std::thread::Builder::new().name("hyades-log".to_owned()).spawn(move || writer.run())?;

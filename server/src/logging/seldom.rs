@@ -1,7 +1,7 @@
 //! Log lines that clients could flood the log with.
 //!
-//! Of each kind so many lines are written in each window of time; the first line of a later window says how many were left
-//! out before it.
+//! Of each kind so many lines are written in each window of time; the first line of a later window says how
+//! many were left out before it.
 
 use std::time::{Duration, Instant};
 

@@ -1,10 +1,11 @@
 //! Clients that have not said yet who they are: how many there may be, and who has to go.
 //!
-//! A client costs the server something before it has proved anything, so the number of those is bounded. Turning away the
-//! newest when the bound is reached would let whoever opens connections and says nothing shut out everybody else, requests to
-//! cancel included. So the newest always gets in, and another one goes: of the address with the most clients in here, the one
-//! that has been in for longest. A flood from one address then takes places from itself only, and one from many
-//! takes them from the slow, not from those who do their handshake at once.
+//! A client costs the server something before it has proved anything, so the number of those is bounded.
+//! Turning away the newest when the bound is reached would let whoever opens connections and says nothing
+//! shut out everybody else, requests to cancel included. So the newest always gets in, and another one goes:
+//! of the address with the most clients in here, the one that has been in for longest. A flood from one
+//! address then takes places from itself only, and one from many takes them from the slow, not from those who
+//! do their handshake at once.
 //!
 //! Invariants:
 //! 1. No more than the bound are in here, the evicted not counted: those end as soon as their task runs.

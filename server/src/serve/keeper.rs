@@ -1,9 +1,10 @@
 //! Keeps sockets polled whatever workers do.
 //!
-//! In tokio the worker that ran out of work first polls the sockets of all; when they bring it work it computes, and the
-//! others that sleep do not take its place until somebody wakes them. Statements hand their worker over when they
-//! take long (`connection::host`). This is for what takes long without knowing it: a worker that has neither slept nor
-//! been replaced since the last look is taken to be stuck, and another is woken, which goes back to sleep on the sockets.
+//! In tokio the worker that ran out of work first polls the sockets of all; when they bring it work it
+//! computes, and the others that sleep do not take its place until somebody wakes them. Statements hand their
+//! worker over when they take long (`connection::host`). This is for what takes long without knowing it: a
+//! worker that has neither slept nor been replaced since the last look is taken to be stuck, and another is
+//! woken, which goes back to sleep on the sockets.
 //!
 //! Runs on the listening thread, which computes nothing.
 

@@ -1,4 +1,5 @@
-//! The sockets a server listens on: TCP addresses, and a Unix socket named as PostgreSQL's clients look for it.
+//! The sockets a server listens on: TCP addresses, and a Unix socket named as PostgreSQL's clients look for
+//! it.
 
 use std::io;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};

@@ -1,4 +1,5 @@
-//! Foreign keys on the real engine: undone with their transaction, still enforced after a restart, and enforced between sessions.
+//! Foreign keys on the real engine: undone with their transaction, still enforced after a restart, and
+//! enforced between sessions.
 
 use std::process::Stdio;
 
@@ -67,7 +68,8 @@ fn a_foreign_key_survives_a_restart() {
     assert_eq!(server.query(&["insert into c values (3, 4)", "select count(*) from c"]), "INSERT 0 1\n3");
 }
 
-/// A parent's DELETE compiled and started while the foreign key, or the child itself, is not committed yet must see it.
+/// A parent's DELETE compiled and started while the foreign key, or the child itself, is not committed yet
+/// must see it.
 #[test]
 fn a_statement_that_waits_for_a_new_foreign_key_obeys_it() {
     let server = Server::start(&[]);

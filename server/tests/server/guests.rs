@@ -1,6 +1,7 @@
 //! Statements that compute for long: others are served meanwhile, and they hear when they are to stop.
 //!
-//! Bounds are generous: many servers may run on one core. What they must tell apart is "at once" from "when the other is done".
+//! Bounds are generous: many servers may run on one core. What they must tell apart is "at once" from "when
+//! the other is done".
 
 use std::time::{Duration, Instant};
 
@@ -134,7 +135,8 @@ fn short_statements_of_a_client_that_has_left_are_run() {
     leaver.send(&updates);
     leaver.stream.shutdown(std::net::Shutdown::Write).unwrap();
     let mut client = Client::connect(&server);
-    // Not by looking at the row: its lock would have the updates wait, and a statement that waits ends with its client.
+    // Not by looking at the row: its lock would have the updates wait, and a statement that waits ends with
+    // its client.
     let others = format!("select pid from pg_stat_activity where pid = {}", leaver.process_id);
     wait_for("the end of the session", || value(&client.query(&others)).is_none().then_some(()));
     assert_eq!(value(&client.query("select n from t where id = 1")).as_deref(), Some("50"));

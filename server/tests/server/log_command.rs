@@ -191,7 +191,8 @@ fn calls_are_shown_with_routine_and_arguments() {
         assert!(calls.iter().all(|call| call["routine"] == "public.transfer" && call["count"] == 1));
         let text = printed(directory.path(), &["stat"]);
         assert!(text.contains("public.transfer"), "{text}");
-        // The log does not say which keys a call writes, so even the conflicts order it behind what its vector names.
+        // The log does not say which keys a call writes, so even the conflicts order it behind what its
+        // vector names.
         let graph = json(directory.path(), &["graph", "--json"]);
         assert_eq!((&graph["transactions"], &graph["without_keys"]), (&5.into(), &4.into()), "{graph}");
         let dot = printed(directory.path(), &["graph", "--dot"]);

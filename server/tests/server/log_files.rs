@@ -1,4 +1,5 @@
-//! The files of a data directory: whose they are, how many stay behind a crash, and what a start says about their ends.
+//! The files of a data directory: whose they are, how many stay behind a crash, and what a start says about
+//! their ends.
 
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};

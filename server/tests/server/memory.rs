@@ -1,4 +1,5 @@
-//! Memory that belongs to somebody: whoever wants more gets 53200, everybody else goes on, and the process stays within its limit.
+//! Memory that belongs to somebody: whoever wants more gets 53200, everybody else goes on, and the process
+//! stays within its limit.
 
 use crate::process::{Directory, Server};
 use crate::raw::{Answer, Client, bind, close, execute, kinds, message, parse, query, state, sync};
@@ -172,7 +173,8 @@ fn settings_count_for_as_long_as_they_are_there() {
     assert_eq!(state(&answers), "");
 }
 
-/// What a routine has left behind in its variables, and in the rows that it looped over, is gone with its statement.
+/// What a routine has left behind in its variables, and in the rows that it looped over, is gone with its
+/// statement.
 #[test]
 fn what_routines_leave_behind_is_given_back() {
     let server = server_with_tables(&SMALL);
@@ -381,7 +383,8 @@ fn sessions_share_what_the_server_has() {
     }
     assert!((2..=7).contains(&refused), "{refused} of 8 were refused");
     let (most, _) = resident_mib(&server);
-    // Beside the limit a buffer of one connection that moves as it grows, and what the allocator keeps for reuse.
+    // Beside the limit a buffer of one connection that moves as it grows, and what the allocator keeps for
+    // reuse.
     assert!(most < before + LIMIT_MIB + 64 + 32, "{before} MiB before, {most} MiB at most");
     let mut other = Client::connect(&server);
     assert_eq!(kinds(&other.query("select 1")), "TDCZ");

@@ -1,4 +1,5 @@
-//! Procedures through the real server: what bad ones do to a client, and what is left of good ones after SIGKILL.
+//! Procedures through the real server: what bad ones do to a client, and what is left of good ones after
+//! SIGKILL.
 
 use std::time::{Duration, Instant};
 

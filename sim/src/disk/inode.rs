@@ -1,7 +1,8 @@
 //! One simulated file: what is durable, what was only written, sector by sector.
 //!
-//! A sector's pending versions are kept in the order of the writes, each as the whole sector after the write, so a torn
-//! sector is a mix of two of them (or of one and the durable content). Sectors that were never written read as zeroes.
+//! A sector's pending versions are kept in the order of the writes, each as the whole sector after the write,
+//! so a torn sector is a mix of two of them (or of one and the durable content). Sectors that were never
+//! written read as zeroes.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -65,8 +66,8 @@ impl Inode {
         inode
     }
 
-    /// Gives up what stands behind the first `bytes`. Until the next sync a power cut may bring it back. (A file that is cut is not
-    /// written beyond its end afterwards.)
+    /// Gives up what stands behind the first `bytes`. Until the next sync a power cut may bring it back. (A
+    /// file that is cut is not written beyond its end afterwards.)
     pub(super) fn truncate(&mut self, bytes: u64) {
         let within = (bytes % SECTOR_BYTES as u64) as usize;
         if within != 0 && bytes < self.length {

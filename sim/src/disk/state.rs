@@ -1,7 +1,8 @@
 //! The simulated file system: names, their unsynced changes, and the faults that are due.
 //!
-//! Names live twice: as a process sees them, and as the medium has them; `pending_names` is what separates the
-//! two, in order. A change leaves the list when its directory is synced, and is lost or kept by itself at a power cut.
+//! Names live twice: as a process sees them, and as the medium has them; `pending_names` is what separates
+//! the two, in order. A change leaves the list when its directory is synced, and is lost or kept by itself at
+//! a power cut.
 
 use std::collections::{BTreeMap, HashSet};
 use std::io;

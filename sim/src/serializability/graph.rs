@@ -1,8 +1,9 @@
 //! The graph of dependencies between transactions, and its minimal cycles.
 //!
-//! Real time would need an edge for every pair of transactions that do not overlap. Instead every answer is a node of its own, the
-//! answers form a chain in time, each transaction leads to its answer and follows the last answer before it began: linear in size.
-//! These nodes weigh nothing, so the shortest cycle is the one of fewest transactions.
+//! Real time would need an edge for every pair of transactions that do not overlap. Instead every answer is a
+//! node of its own, the answers form a chain in time, each transaction leads to its answer and follows the
+//! last answer before it began: linear in size. These nodes weigh nothing, so the shortest cycle is the one
+//! of fewest transactions.
 
 use std::collections::VecDeque;
 use std::fmt::Write as _;
@@ -171,7 +172,8 @@ impl Graph {
         }
     }
 
-    /// The first kind of cycle that the nodes contain, in the order of Adya's levels, without real time if possible.
+    /// The first kind of cycle that the nodes contain, in the order of Adya's levels, without real time if
+    /// possible.
     fn worst_cycle(&self, nodes: &[usize]) -> Option<(AnomalyKind, bool, Path)> {
         for real_time in [false, true] {
             if real_time && !self.has_real_time {
@@ -206,7 +208,8 @@ impl Graph {
         is_start: fn(Reason) -> bool,
     ) -> Option<Path> {
         let mut best: Option<Path> = None;
-        // Where the starting edges are allowed anyway, a cycle lies inside one component: no search is in vain.
+        // Where the starting edges are allowed anyway, a cycle lies inside one component: no search is in
+        // vain.
         let components = self.components(allowed);
         let may_close = |from: usize, edge: &Edge| {
             is_start(edge.reason)

@@ -1,4 +1,5 @@
-//! Which transactions count, who wrote what, and in which order the elements of each key stand; the anomalies that show without a graph.
+//! Which transactions count, who wrote what, and in which order the elements of each key stand; the anomalies
+//! that show without a graph.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 

@@ -1,4 +1,5 @@
-//! Arrays in expressions: subscripts, `ARRAY[...]`, `= ANY (array)`, `||`, and their functions, whose types depend on the elements'.
+//! Arrays in expressions: subscripts, `ARRAY[...]`, `= ANY (array)`, `||`, and their functions, whose types
+//! depend on the elements'.
 
 use hyades_engine::procedure::ir::Expr;
 use hyades_types::error::{Result, sqlstate};

@@ -1,6 +1,7 @@
 //! Conversions between types: which are allowed where, and the common type of several expressions.
 //!
-//! Reference: PostgreSQL's documentation, chapter 10 (type conversion), and the rows of pg_cast for the types Hyades has.
+//! Reference: PostgreSQL's documentation, chapter 10 (type conversion), and the rows of pg_cast for the types
+//! Hyades has.
 
 use hyades_engine::procedure::ir::Expr;
 use hyades_types::cast::allowed;
@@ -120,8 +121,8 @@ impl Binder<'_> {
         }
     }
 
-    /// `'today'` and its like, read when the statement runs. PostgreSQL reads it once, when it compiles: where what is compiled is kept and
-    /// used again, that would be wrong, or later than PostgreSQL's.
+    /// `'today'` and its like, read when the statement runs. PostgreSQL reads it once, when it compiles:
+    /// where what is compiled is kept and used again, that would be wrong, or later than PostgreSQL's.
     fn clock_literal(&mut self, text: &str, to: SqlType, error: Error, place: Place) -> Result<Expr> {
         let now = Reading { now: Some(0), ..self.context.time_zone.into() };
         if let Err(wrong) = value_text::parse(text, to, now) {
@@ -213,7 +214,8 @@ impl Binder<'_> {
         Err(self.place(Error::input(sqlstate::DATATYPE_MISMATCH, message), place))
     }
 
-    /// The type all of these can become (UNION, CASE, COALESCE, VALUES, IN). `what` names the construct for the message.
+    /// The type all of these can become (UNION, CASE, COALESCE, VALUES, IN). `what` names the construct for
+    /// the message.
     pub(crate) fn common_type<'b>(
         &self,
         items: impl IntoIterator<Item = &'b Bound>,

@@ -1,5 +1,5 @@
-//! COLLATE. There is one collation, by bytes, under the names "C", "POSIX" and "default"; what is left to do is to refuse what
-//! PostgreSQL refuses: collations of types that have none, and two explicit ones that meet.
+//! COLLATE. There is one collation, by bytes, under the names "C", "POSIX" and "default"; what is left to do
+//! is to refuse what PostgreSQL refuses: collations of types that have none, and two explicit ones that meet.
 //!
 //! Reference: assign_collations_walker of parse_collate.c.
 

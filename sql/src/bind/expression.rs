@@ -297,7 +297,8 @@ impl Binder<'_> {
         let bound = self.expression(inner)?;
         let place = bound.place;
         let expr = match bound.class {
-            // A parameter that is only tested for NULL gets no type from that (42P18 unless another use gives it one).
+            // A parameter that is only tested for NULL gets no type from that (42P18 unless another use gives
+            // it one).
             Class::Typed(_) | Class::Parameter(_) => bound.expr,
             _ => self.coerce(bound, SqlType::Text)?,
         };

@@ -1,4 +1,5 @@
-//! Functions that PostgreSQL has and Hyades has not yet. A call says so, instead of that there is no such function.
+//! Functions that PostgreSQL has and Hyades has not yet. A call says so, instead of that there is no such
+//! function.
 
 /// Names of which nothing is there.
 const NAMES: &[&str] = &[
@@ -108,7 +109,8 @@ const NAMES: &[&str] = &[
     "xmlelement",
 ];
 
-/// What to call the function in the refusal, if PostgreSQL has it: its name, or where others of the name are there, with its types.
+/// What to call the function in the refusal, if PostgreSQL has it: its name, or where others of the name are
+/// there, with its types.
 pub(crate) fn missing(name: &str, types: &[&str]) -> Option<String> {
     match (name, types) {
         ("to_timestamp", [_, _]) | ("current_timestamp" | "localtimestamp", [_]) => {

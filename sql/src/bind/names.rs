@@ -1,10 +1,12 @@
 //! The variables that a place in a routine can see.
 //!
-//! Names are looked up as PostgreSQL does: a name in SQL may be a column or a variable, and being both is an error. Blocks hide what
-//! lies around them; `label.variable` reaches it again. The routine's own name is the label of its parameters.
+//! Names are looked up as PostgreSQL does: a name in SQL may be a column or a variable, and being both is an
+//! error. Blocks hide what lies around them; `label.variable` reaches it again. The routine's own name is the
+//! label of its parameters.
 //!
-//! A record's columns are known from the statement that last gave it a row, in the order of the text. Where paths with different
-//! columns meet, they are not known any more, and using them is refused when the routine is created.
+//! A record's columns are known from the statement that last gave it a row, in the order of the text. Where
+//! paths with different columns meet, they are not known any more, and using them is refused when the routine
+//! is created.
 
 use hyades_engine::procedure::ir::Register;
 use hyades_types::value::SqlType;

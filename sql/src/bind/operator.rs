@@ -1,8 +1,9 @@
 //! Operators: which one is meant, on which types, with which result.
 //!
 //! PostgreSQL resolves an operator by searching pg_operator; the types Hyades has are few enough for rules:
-//! an unknown literal or parameter takes the type of the other side; numbers meet in the wider type (an integer or numeric beside
-//! a `real` in `double precision`); dates and timestamps meet in the wider one; everything else must be equal.
+//! an unknown literal or parameter takes the type of the other side; numbers meet in the wider type (an
+//! integer or numeric beside a `real` in `double precision`); dates and timestamps meet in the wider one;
+//! everything else must be equal.
 
 use hyades_engine::procedure::ir::Expr;
 use hyades_types::error::{Error, Result, sqlstate};
@@ -90,7 +91,8 @@ pub(crate) fn comparison_type(left: SqlType, right: SqlType) -> Option<SqlType> 
     }
     Some(match category(left) {
         Category::Numeric => common_number(left, right),
-        // Two `char(n)` compare as text without trailing blanks, which is what their cast to text makes of them.
+        // Two `char(n)` compare as text without trailing blanks, which is what their cast to text makes of
+        // them.
         Category::String => SqlType::Text,
         Category::DateTime => match (left, right) {
             (a, b) if a == b => a,
@@ -162,8 +164,8 @@ fn type_beside(operator: BinaryOperator, known: SqlType) -> SqlType {
     }
 }
 
-/// The type of NULLIF's result, and the one in which its arguments are compared. PostgreSQL has operators between types of the
-/// same kind, which leave both arguments as they are.
+/// The type of NULLIF's result, and the one in which its arguments are compared. PostgreSQL has operators
+/// between types of the same kind, which leave both arguments as they are.
 fn null_if_types(types: (Option<SqlType>, Option<SqlType>)) -> (SqlType, SqlType) {
     let is_float = |sql_type| matches!(sql_type, SqlType::Real | SqlType::DoublePrecision);
     let as_operand = |sql_type: SqlType| match sql_type {
@@ -217,7 +219,8 @@ impl Binder<'_> {
         self.place(error, place)
     }
 
-    /// Both sides of a binary operator in the types it works on, and the type of its result. `place` is the operator's.
+    /// Both sides of a binary operator in the types it works on, and the type of its result. `place` is the
+    /// operator's.
     pub(crate) fn operands(
         &mut self,
         operator: BinaryOperator,
@@ -252,7 +255,8 @@ impl Binder<'_> {
         let is_concat = operator == BinaryOperator::Concat && signature.result == SqlType::Text;
         let mut left = self.operand(left, left_type, signature.left, is_concat)?;
         let mut right = self.operand(right, right_type, signature.right, is_concat)?;
-        // PostgreSQL compares a `varchar` beside a `char(n)` as the latter: its blanks at the end do not count either.
+        // PostgreSQL compares a `varchar` beside a `char(n)` as the latter: its blanks at the end do not
+        // count either.
         match (left_type, right_type) {
             (SqlType::Varchar(_), SqlType::Char(_)) if is_comparison(operator) => left = without_blanks(left),
             (SqlType::Char(_), SqlType::Varchar(_)) if is_comparison(operator) => {
@@ -263,7 +267,8 @@ impl Binder<'_> {
         Ok((left, right, signature.result))
     }
 
-    /// One side: `beside` is its own type, or what it becomes when it has none; `to` is what the operator wants.
+    /// One side: `beside` is its own type, or what it becomes when it has none; `to` is what the operator
+    /// wants.
     fn operand(&mut self, side: Bound, beside: SqlType, to: SqlType, is_concat: bool) -> Result<Expr> {
         if side.known_type().is_none() {
             let expr = self.coerce(side, beside)?;

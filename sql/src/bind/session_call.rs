@@ -1,8 +1,9 @@
-//! Functions about the session: those that are constants for it, and those that read or change it when the statement starts.
+//! Functions about the session: those that are constants for it, and those that read or change it when the
+//! statement starts.
 //!
-//! The engine's functions see only the [`Environment`](hyades_types::environment::Environment). What needs the session's
-//! settings is computed once, before the procedure runs, into a register of its own ([`SessionCall`]); its arguments may therefore
-//! be constants and parameters, not columns.
+//! The engine's functions see only the [`Environment`](hyades_types::environment::Environment). What needs
+//! the session's settings is computed once, before the procedure runs, into a register of its own
+//! ([`SessionCall`]); its arguments may therefore be constants and parameters, not columns.
 
 use hyades_engine::procedure::ir::{Expr, Register};
 use hyades_types::error::{Result, sqlstate};

@@ -1,5 +1,5 @@
-//! Constructs with a grammar of their own: LIKE, EXTRACT, SUBSTRING, TRIM, POSITION, AT TIME ZONE, COALESCE and the like; and clear
-//! refusals for what is missing.
+//! Constructs with a grammar of their own: LIKE, EXTRACT, SUBSTRING, TRIM, POSITION, AT TIME ZONE, COALESCE
+//! and the like; and clear refusals for what is missing.
 
 use hyades_engine::procedure::ir::Expr;
 use hyades_types::error::{Error, Result, sqlstate};

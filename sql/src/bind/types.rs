@@ -46,7 +46,8 @@ pub(crate) fn resolve(data_type: &DataType) -> Result<SqlType> {
     })
 }
 
-/// Of an array type: the elements' type, if it has a length or a precision, which the type of the array does not keep.
+/// Of an array type: the elements' type, if it has a length or a precision, which the type of the array does
+/// not keep.
 pub(crate) fn fitted_element(data_type: &DataType) -> Result<Option<SqlType>> {
     let DataType::Array(ArrayElemTypeDef::SquareBracket(element, _)) = data_type else { return Ok(None) };
     let element = resolve(element)?;

@@ -11,8 +11,8 @@ use super::scope::Scope;
 use super::{Binder, Bound, Place};
 use crate::bind::names::Found;
 
-/// Variables that a query reads, and the registers to which they are copied before it begins: it must not see what the body of its
-/// loop makes of them.
+/// Variables that a query reads, and the registers to which they are copied before it begins: it must not see
+/// what the body of its loop makes of them.
 pub(crate) type Captured = Vec<(Register, Register)>;
 
 /// A subquery that binding an expression of a routine has come upon.

@@ -1,9 +1,10 @@
 //! Choosing how a table is read: by full primary key, by a range of it, or whole.
 //!
-//! A condition can steer an access ([`Steering`]) if it compares a key column with something known before the row is read.
-//! Equality on the first key columns, then at most one lower and one upper bound on the next, make the range; equality on all of
-//! them makes a point. Conditions that steer exactly are not checked again; those that steer only roughly (a `bigint` against an
-//! `integer` column, `char(n)` against text) stay in the filter.
+//! A condition can steer an access ([`Steering`]) if it compares a key column with something known before the
+//! row is read. Equality on the first key columns, then at most one lower and one upper bound on the next,
+//! make the range; equality on all of them makes a point. Conditions that steer exactly are not checked
+//! again; those that steer only roughly (a `bigint` against an `integer` column, `char(n)` against text) stay
+//! in the filter.
 
 use std::sync::Arc;
 
@@ -18,7 +19,8 @@ use crate::bind::operator::mirrored;
 use crate::evaluation;
 use crate::expr;
 
-/// Longest IN list whose items are part of the code; a longer one is made an array, in order, when the statement begins.
+/// Longest IN list whose items are part of the code; a longer one is made an array, in order, when the
+/// statement begins.
 const LONGEST_CODED_LIST: usize = 64;
 /// From this length on a list of constants is searched, not gone through.
 const SEARCHED_LIST: usize = 16;
@@ -34,8 +36,8 @@ pub(crate) enum Access {
         before: Vec<Expr>,
         items: Vec<Expr>,
     },
-    /// The same for the elements of an array that is known only when the statement runs. They may be of a wider type than the
-    /// key column: from that one to that one.
+    /// The same for the elements of an array that is known only when the statement runs. They may be of a
+    /// wider type than the key column: from that one to that one.
     PointArray {
         before: Vec<Expr>,
         array: Expr,
@@ -99,8 +101,8 @@ fn integer(sql_type: SqlType, number: i64) -> Expr {
     })
 }
 
-/// A wider integer as a bound on a narrower key column: what lies outside becomes the nearest bound, or NULL where nothing can
-/// match.
+/// A wider integer as a bound on a narrower key column: what lies outside becomes the nearest bound, or NULL
+/// where nothing can match.
 pub(crate) fn narrowed(
     value: &Expr,
     wide: SqlType,
@@ -208,8 +210,8 @@ pub(crate) fn unsteered(conditions: &[Expr]) -> Choice {
     }
 }
 
-/// Chooses the access to a table read into `row`. `conditions` are those that hold for its rows; `is_known` tells whether an
-/// expression can be evaluated before the row is read.
+/// Chooses the access to a table read into `row`. `conditions` are those that hold for its rows; `is_known`
+/// tells whether an expression can be evaluated before the row is read.
 pub(crate) fn choose(
     table: &Arc<Table>,
     row: RowSlot,
@@ -381,8 +383,8 @@ fn searched(mut condition: Expr) -> Expr {
     condition
 }
 
-/// The list without repetitions: constants are sorted and compared now, others when they are met. (Not in a list that is too long
-/// to be coded.)
+/// The list without repetitions: constants are sorted and compared now, others when they are met. (Not in a
+/// list that is too long to be coded.)
 fn distinct(list: &[Expr]) -> Vec<Expr> {
     let others = list.iter().filter(|item| !matches!(item, Expr::Const(_))).count();
     if others > LONGEST_CODED_LIST {

@@ -1,7 +1,8 @@
 //! UPDATE and DELETE.
 //!
-//! The rows are found with intent to write and changed where they are found. Only an UPDATE that changes the primary key while it
-//! scans collects the keys first: otherwise it could meet the rows it has moved ahead of itself (the Halloween problem).
+//! The rows are found with intent to write and changed where they are found. Only an UPDATE that changes the
+//! primary key while it scans collects the keys first: otherwise it could meet the rows it has moved ahead of
+//! itself (the Halloween problem).
 
 use std::sync::Arc;
 

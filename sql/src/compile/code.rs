@@ -132,7 +132,8 @@ impl Code {
         }
     }
 
-    /// The expression with its calls made before it. CASE, COALESCE, AND and OR still evaluate only what they need.
+    /// The expression with its calls made before it. CASE, COALESCE, AND and OR still evaluate only what they
+    /// need.
     fn lowered(&mut self, expr: Expr) -> Expr {
         if !calls_routine(&expr) {
             return expr;
@@ -252,7 +253,8 @@ impl Code {
         self.tables[usize::from(table)].table.id()
     }
 
-    /// What must be known of the table is not visible yet: the procedure is to wait for the table and be compiled again.
+    /// What must be known of the table is not visible yet: the procedure is to wait for the table and be
+    /// compiled again.
     pub(crate) fn make_stale(&mut self, table: TableIndex) {
         self.tables[usize::from(table)].version = u64::MAX;
     }

@@ -8,15 +8,17 @@
 //! changed key of a parent          the same with the old key
 //! ```
 //!
-//! The reads lock what they see, absent rows and gaps included, so the answer holds until the transaction ends. Of a parent only the key is
-//! looked at and locked (FOR KEY SHARE): others may change the rest of it, and refer to it, at the same time.
+//! The reads lock what they see, absent rows and gaps included, so the answer holds until the transaction
+//! ends. Of a parent only the key is looked at and locked (FOR KEY SHARE): others may change the rest of it,
+//! and refer to it, at the same time.
 //!
-//! PostgreSQL checks when the statement is done, Hyades after each row. That is the same as long as one statement changes either the
-//! children or the parents and takes a key away only once; so a foreign key to its own table and an UPDATE that moves the keys
-//! of several referenced rows are refused.
+//! PostgreSQL checks when the statement is done, Hyades after each row. That is the same as long as one
+//! statement changes either the children or the parents and takes a key away only once; so a foreign key to
+//! its own table and an UPDATE that moves the keys of several referenced rows are refused.
 //!
-//! A procedure is compiled without locks. If a table that it must check is not visible yet (its transaction runs), the procedure is
-//! made stale: it waits for the table it changes, which that transaction has locked, and is compiled again.
+//! A procedure is compiled without locks. If a table that it must check is not visible yet (its transaction
+//! runs), the procedure is made stale: it waits for the table it changes, which that transaction has locked,
+//! and is compiled again.
 
 use std::sync::Arc;
 

@@ -1,8 +1,9 @@
 //! FROM: from its items to *levels* of nested loops.
 //!
-//! Each level finds the rows of one relation, given those of the levels before it. Inner joins may be reordered: at each step the
-//! relation with the best access comes next. A left join keeps its place; when nothing was found the rest runs once more with the
-//! relation's columns NULL. There is no hash join yet: a join without a usable key costs the product of both sides.
+//! Each level finds the rows of one relation, given those of the levels before it. Inner joins may be
+//! reordered: at each step the relation with the best access comes next. A left join keeps its place; when
+//! nothing was found the rest runs once more with the relation's columns NULL. There is no hash join yet: a
+//! join without a usable key costs the product of both sides.
 
 use std::sync::Arc;
 
@@ -254,7 +255,8 @@ impl Compiler<'_> {
         Ok(Item::new(Source::Table { table, row }, label))
     }
 
-    /// `pg_stat_activity`: arrays that the session fills when the statement starts, and a series that counts their elements.
+    /// `pg_stat_activity`: arrays that the session fills when the statement starts, and a series that counts
+    /// their elements.
     fn activity_item(&mut self, alias: Option<&TableAlias>, place: Place) -> Result<Item> {
         let mut arrays = Vec::with_capacity(ACTIVITY_COLUMNS.len());
         for column in 0..ACTIVITY_COLUMNS.len() {

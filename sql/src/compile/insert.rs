@@ -1,8 +1,8 @@
 //! INSERT.
 //!
-//! Rows of VALUES become one Insert instruction each; a SELECT becomes the loops with the Insert innermost, unless it reads the
-//! table it fills or needs the executor: then its rows are collected first and inserted by a second procedure.
-//! ON CONFLICT works on the primary key, the only unique constraint there is.
+//! Rows of VALUES become one Insert instruction each; a SELECT becomes the loops with the Insert innermost,
+//! unless it reads the table it fills or needs the executor: then its rows are collected first and inserted
+//! by a second procedure. ON CONFLICT works on the primary key, the only unique constraint there is.
 
 use std::sync::Arc;
 

@@ -1,12 +1,13 @@
 //! Locking clauses of SELECT: which tables they lock, and queries that skip locked rows.
 //!
-//! PostgreSQL locks a row when it has passed WHERE, ORDER BY and LIMIT. Under two-phase locking what is read is locked anyway, so here the
-//! rows that WHERE looks at are locked in the strength asked for. A query with SKIP LOCKED promises nothing about what it does not
-//! answer with, and does as PostgreSQL: where it must sort, it looks at rows without keeping their locks, and then locks one after the
-//! other in the order of the answer until LIMIT is reached; what does not pass WHERE any more by then is left out.
+//! PostgreSQL locks a row when it has passed WHERE, ORDER BY and LIMIT. Under two-phase locking what is read
+//! is locked anyway, so here the rows that WHERE looks at are locked in the strength asked for. A query with
+//! SKIP LOCKED promises nothing about what it does not answer with, and does as PostgreSQL: where it must
+//! sort, it looks at rows without keeping their locks, and then locks one after the other in the order of the
+//! answer until LIMIT is reached; what does not pass WHERE any more by then is left out.
 //!
-//! FOR KEY SHARE is taken as such where the query looks at nothing of the row; else it would read columns that may be changed beside
-//! it, and is a FOR SHARE.
+//! FOR KEY SHARE is taken as such where the query looks at nothing of the row; else it would read columns
+//! that may be changed beside it, and is a FOR SHARE.
 
 use std::sync::Arc;
 
@@ -100,7 +101,8 @@ impl Compiler<'_> {
         self.binder.fail(sqlstate::FEATURE_NOT_SUPPORTED, message, Place::Unknown)
     }
 
-    /// The answer's rows are locked and looked at again in their order; see the module head. Only over one table that has a key.
+    /// The answer's rows are locked and looked at again in their order; see the module head. Only over one
+    /// table that has a key.
     pub(super) fn skipping_select(&mut self, bound: &BoundSelect) -> Result<RunPlan> {
         let explain = self.explained(|compiler| compiler.explain_select(bound, false));
         let [level] = bound.levels.as_slice() else {

@@ -14,8 +14,8 @@ use super::from::{Level, RoutineSource, Series, Source};
 use crate::evaluation;
 use crate::expr;
 
-/// What runs for each combination of rows: gets the label that leads to the next one, and the row slots and registers that are
-/// absent (the far sides of left joins that found nothing).
+/// What runs for each combination of rows: gets the label that leads to the next one, and the row slots and
+/// registers that are absent (the far sides of left joins that found nothing).
 pub(crate) type Body<'b> = dyn FnMut(&mut Compiler<'_>, Label, &Absent) -> Result<()> + 'b;
 
 /// Which relations have no row in this copy of the body.
@@ -196,7 +196,8 @@ impl Compiler<'_> {
         }
     }
 
-    /// The array's elements are sorted into a register first: a key that stands there twice finds its row once.
+    /// The array's elements are sorted into a register first: a key that stands there twice finds its row
+    /// once.
     fn keys_of_array(&mut self, array: Expr, narrows: Option<(SqlType, SqlType)>) -> Result<Keys> {
         let sorted = self.binder.new_register()?;
         self.code.evaluate(sorted, Expr::Call { function: Function::ArrayDistinct, arguments: vec![array] });
@@ -284,8 +285,8 @@ impl Compiler<'_> {
         Ok(())
     }
 
-    /// `current` runs from start to stop. The step is added only when the result will be used, so that the last value of
-    /// the type does not overflow.
+    /// `current` runs from start to stop. The step is added only when the result will be used, so that the
+    /// last value of the type does not overflow.
     fn series(
         &mut self,
         series: &Series,

@@ -1,17 +1,20 @@
 //! Makes the code of a routine shorter without changing what it does.
 //!
-//! The compiler of PL/pgSQL writes each statement by itself: it copies the variables that a query reads, sets FOUND behind every statement, and
-//! an UPDATE reads again the row that a SELECT ... FOR UPDATE has just read. Here, over the whole flow of control:
+//! The compiler of PL/pgSQL writes each statement by itself: it copies the variables that a query reads, sets
+//! FOUND behind every statement, and an UPDATE reads again the row that a SELECT ... FOR UPDATE has just
+//! read. Here, over the whole flow of control:
 //!
 //! 1. **Copies** of registers are looked through, within stretches that nothing jumps into.
-//! 2. **Rows read again** under the same key are taken from where they lie, if they were read to be written and nothing has touched the table.
-//! 3. **Assignments that nobody reads** go away, if they cannot fail, and with them counts of rows and jumps to the next instruction.
+//! 2. **Rows read again** under the same key are taken from where they lie, if they were read to be written
+//!    and nothing has touched the table.
+//! 3. **Assignments that nobody reads** go away, if they cannot fail, and with them counts of rows and jumps
+//!    to the next instruction.
 //! 4. **Jumps** lead where they end, and not around errors (`jumps`).
 //! 5. **Assignments that one instruction reads** are computed there, if they cannot fail (`sink`).
 //! 6. **Loops that will read by key** say so ahead (`look_ahead`).
 //!
-//! An error may lead from any instruction to a handler, so what a handler reads counts as read everywhere. A stage (sorting, grouping)
-//! may read every register.
+//! An error may lead from any instruction to a handler, so what a handler reads counts as read everywhere. A
+//! stage (sorting, grouping) may read every register.
 
 use hyades_engine::procedure::effects::{Registers, TableUse};
 use hyades_engine::procedure::ir::{
@@ -217,7 +220,8 @@ fn reread(code: &[Instruction], flow: &Flow, first: usize) -> Option<usize> {
     })
 }
 
-/// Instructions that are reached only through the success of the read at `first`, with its key and its table untouched since.
+/// Instructions that are reached only through the success of the read at `first`, with its key and its table
+/// untouched since.
 fn available_behind(
     code: &[Instruction],
     flow: &Flow,

@@ -1,10 +1,12 @@
 //! The order of the loops over FROM, and which loop checks which condition.
 //!
-//! At each step the relation with the best access comes next, given what the relations before it make known; a left join and what
-//! stands after it keep their order. A condition goes to the first loop that knows all it reads.
+//! At each step the relation with the best access comes next, given what the relations before it make known;
+//! a left join and what stands after it keep their order. A condition goes to the first loop that knows all
+//! it reads.
 //!
-//! Time: what a condition reads is looked up once, and an item is ranked again only when a relation was placed with which it shares a
-//! condition, so that FROM lists of hundreds of tables are ordered in milliseconds.
+//! Time: what a condition reads is looked up once, and an item is ranked again only when a relation was
+//! placed with which it shares a condition, so that FROM lists of hundreds of tables are ordered in
+//! milliseconds.
 
 use hyades_engine::procedure::ir::{Expr, Register, RowSlot};
 use hyades_types::error::Result;
@@ -16,7 +18,8 @@ use super::from::{Item, Level, Source};
 /// What it takes to look at an item, as work of a guest.
 const UNITS_PER_ITEM: usize = 2;
 
-/// Orders the items into loops and gives each condition to the first loop that can check it. Conditions that read no item come back.
+/// Orders the items into loops and gives each condition to the first loop that can check it. Conditions that
+/// read no item come back.
 pub(crate) fn levels(items: Vec<Item>, conditions: Vec<Expr>) -> Result<(Vec<Level>, Vec<Expr>)> {
     let items = match <[Item; 1]>::try_from(items) {
         Ok([only]) => return Ok(single(only, conditions)),
@@ -38,7 +41,8 @@ fn single(item: Item, conditions: Vec<Expr>) -> (Vec<Level>, Vec<Expr>) {
     (vec![level(item, own, known)], constant)
 }
 
-/// Makes an item a loop that checks these conditions. `is_known`: the value reads neither the item nor one whose loop comes later.
+/// Makes an item a loop that checks these conditions. `is_known`: the value reads neither the item nor one
+/// whose loop comes later.
 fn level(item: Item, own: Vec<Expr>, is_known: impl Fn(&Source, &Expr) -> bool) -> Level {
     let Item { source, left_join, intent, label, .. } = item;
     let is_left_join = left_join.is_some();
@@ -69,7 +73,8 @@ struct Pending {
 struct Order {
     /// In the order of FROM; `None` once placed.
     items: Vec<Option<Item>>,
-    /// Which item a row slot or register belongs to: mostly one or two, so sorted lists are found in sooner than hash tables.
+    /// Which item a row slot or register belongs to: mostly one or two, so sorted lists are found in sooner
+    /// than hash tables.
     rows: Vec<(RowSlot, usize)>,
     registers: Vec<(Register, usize)>,
     pending: Vec<Pending>,

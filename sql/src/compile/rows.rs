@@ -1,8 +1,9 @@
 //! Where the rows of a query or of RETURNING go.
 //!
-//! A statement's rows are its answer. In a routine the same code is compiled into the middle of another procedure, and its rows become
-//! variables, feed a loop, or are kept in a spool. Only this file knows the difference: everything else calls
-//! [`Compiler::describe`] when it knows the columns and [`Compiler::emit`] for each row.
+//! A statement's rows are its answer. In a routine the same code is compiled into the middle of another
+//! procedure, and its rows become variables, feed a loop, or are kept in a spool. Only this file knows the
+//! difference: everything else calls [`Compiler::describe`] when it knows the columns and [`Compiler::emit`]
+//! for each row.
 
 use hyades_engine::procedure::ir::{
     ErrorField, Expr, Instruction, Label, Register, Report, SpoolSlot, StageIndex,

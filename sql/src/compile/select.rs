@@ -1,7 +1,7 @@
 //! SELECT.
 //!
-//! If scan order is the order asked for, and there is no grouping and no DISTINCT, the procedure emits the answer itself and stops
-//! at LIMIT. Otherwise it emits what the stages need (`stages`).
+//! If scan order is the order asked for, and there is no grouping and no DISTINCT, the procedure emits the
+//! answer itself and stops at LIMIT. Otherwise it emits what the stages need (`stages`).
 
 use hyades_engine::procedure::ir::{Direction, Expr, Instruction, Label, Register};
 use hyades_types::error::{Result, sqlstate};
@@ -292,7 +292,8 @@ impl Compiler<'_> {
         Ok(())
     }
 
-    /// GROUP BY: numbers and names of the select list are understood; a column goes before a name of the list.
+    /// GROUP BY: numbers and names of the select list are understood; a column goes before a name of the
+    /// list.
     fn group(
         &mut self,
         group_by: &GroupByExpr,
@@ -379,7 +380,8 @@ impl Compiler<'_> {
         })
     }
 
-    /// What an expression of ORDER BY or DISTINCT ON means: a number or name of the select list, or an expression over the rows.
+    /// What an expression of ORDER BY or DISTINCT ON means: a number or name of the select list, or an
+    /// expression over the rows.
     fn target(
         &mut self,
         expression: &ast::Expr,
@@ -461,7 +463,8 @@ impl Compiler<'_> {
     }
 }
 
-/// The first clause of a query beside its body. Whoever takes the body alone refuses the rest by name: it must not be dropped.
+/// The first clause of a query beside its body. Whoever takes the body alone refuses the rest by name: it
+/// must not be dropped.
 pub(crate) fn clause_around(query: &Query) -> Option<&'static str> {
     let Query {
         body: _,

@@ -1,7 +1,7 @@
 //! SELECTs that the executor finishes: grouping, DISTINCT, sorting.
 //!
-//! The procedure emits, for each row, the values that the stages take: with grouping the keys, the arguments of the aggregates and their
-//! filters; without, the answer's columns and what else is sorted by.
+//! The procedure emits, for each row, the values that the stages take: with grouping the keys, the arguments
+//! of the aggregates and their filters; without, the answer's columns and what else is sorted by.
 
 use std::sync::Arc;
 
@@ -116,7 +116,8 @@ impl Compiler<'_> {
         self.for_spooled(spool, width, &mut |compiler, values, _| compiler.emit(values))
     }
 
-    /// Runs the code of `body` for each row of a spool, given its values and the label that leads to the next row.
+    /// Runs the code of `body` for each row of a spool, given its values and the label that leads to the next
+    /// row.
     pub(crate) fn for_spooled(
         &mut self,
         spool: SpoolSlot,
@@ -151,7 +152,8 @@ impl Compiler<'_> {
         Ok(())
     }
 
-    /// The keys of the groups; replaces them in the other clauses and refuses columns that are neither keys nor aggregated.
+    /// The keys of the groups; replaces them in the other clauses and refuses columns that are neither keys
+    /// nor aggregated.
     fn group_keys(&mut self, bound: &mut BoundSelect) -> Result<Vec<(Expr, SqlType)>> {
         let mut keys = bound.group.clone().unwrap_or_default();
         self.add_dependent_keys(bound, &mut keys);
@@ -333,8 +335,8 @@ pub(super) fn sort_keys(bound: &BoundSelect, answer: &mut Carried) -> Vec<SortKe
         .collect()
 }
 
-/// The argument, computed only for rows that pass the filter. Where they do not it is NULL, which every aggregate of an argument
-/// leaves out.
+/// The argument, computed only for rows that pass the filter. Where they do not it is NULL, which every
+/// aggregate of an argument leaves out.
 fn filtered_argument(aggregate: &Aggregate) -> Option<Expr> {
     let argument = aggregate.argument.clone()?;
     Some(match &aggregate.filter {

@@ -1,5 +1,5 @@
-//! Storage parameters of CREATE TABLE: `WITH (fillfactor = 90)`. They mean nothing in memory; their names and values are checked as
-//! PostgreSQL does, so that a mistake is no surprise later.
+//! Storage parameters of CREATE TABLE: `WITH (fillfactor = 90)`. They mean nothing in memory; their names and
+//! values are checked as PostgreSQL does, so that a mistake is no surprise later.
 //!
 //! Reference: PostgreSQL's documentation of CREATE TABLE, reloptions.c.
 

@@ -112,7 +112,8 @@ impl Compiler<'_> {
         Ok(self.simple("PREPARE", action))
     }
 
-    /// The arguments are bound when the prepared statement's parameter types are known; here they must only be constants.
+    /// The arguments are bound when the prepared statement's parameter types are known; here they must only
+    /// be constants.
     fn execute(&mut self, name: &str, arguments: &str) -> Result<Plan> {
         let mut bound = Vec::new();
         if !arguments.is_empty() {

@@ -1,7 +1,8 @@
 //! Aggregation: one [`Group`] for each distinct key, one [`Accumulator`] for each aggregate of a group.
 //!
-//! Result types are PostgreSQL's: sums of integers do not overflow their own type (`sum(integer)` is `bigint`, `sum(bigint)` and
-//! averages of integers are `numeric`). Groups come out in the order in which their first row came in.
+//! Result types are PostgreSQL's: sums of integers do not overflow their own type (`sum(integer)` is
+//! `bigint`, `sum(bigint)` and averages of integers are `numeric`). Groups come out in the order in which
+//! their first row came in.
 
 use std::collections::{HashMap, HashSet};
 

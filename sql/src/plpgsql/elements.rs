@@ -1,8 +1,9 @@
 //! Arrays whose elements have a length or a precision: `x numeric(4,2)[]`.
 //!
-//! The type of an array knows only the base type of its elements, so the variable keeps the rest (`Scalar::element`). What is
-//! assigned to one element is converted like any value; a whole array is gone through element by element, in a register of its own:
-//! where one does not fit, the variable keeps what it had.
+//! The type of an array knows only the base type of its elements, so the variable keeps the rest
+//! (`Scalar::element`). What is assigned to one element is converted like any value; a whole array is gone
+//! through element by element, in a register of its own: where one does not fit, the variable keeps what it
+//! had.
 
 use hyades_engine::procedure::ir::{Expr, Instruction, Register};
 use hyades_types::error::Result;

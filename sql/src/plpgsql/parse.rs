@@ -1,8 +1,8 @@
 //! The parser of PL/pgSQL bodies: a recursive descent over the tokens.
 //!
-//! As in PostgreSQL, expressions and SQL statements are not looked into: they end at a word or symbol that stands outside of all
-//! parentheses (`THEN`, `LOOP`, `;`), and are parsed when they are compiled. Reserved words end nothing else, so a variable may have
-//! most of the language's words as its name.
+//! As in PostgreSQL, expressions and SQL statements are not looked into: they end at a word or symbol that
+//! stands outside of all parentheses (`THEN`, `LOOP`, `;`), and are parsed when they are compiled. Reserved
+//! words end nothing else, so a variable may have most of the language's words as its name.
 //!
 //! Reference: PostgreSQL's documentation, chapter 43; `pl_gram.y`.
 

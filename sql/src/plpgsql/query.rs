@@ -1,8 +1,8 @@
 //! SQL in a body: statements, INTO, PERFORM, FOR over a query, RETURN NEXT and QUERY, CALL, subqueries.
 //!
-//! A FOR loop takes its rows as the scan finds them if its body neither changes data nor calls anything; otherwise the query runs
-//! first and its rows are kept, because the loop must not see what its own body does. Either way the query sees its variables as
-//! they were when the loop began.
+//! A FOR loop takes its rows as the scan finds them if its body neither changes data nor calls anything;
+//! otherwise the query runs first and its rows are kept, because the loop must not see what its own body
+//! does. Either way the query sees its variables as they were when the loop began.
 
 use hyades_engine::procedure::effects::TableUse;
 use hyades_engine::procedure::ir::{Expr, Instruction, Register};

@@ -1,8 +1,10 @@
-//! Whether a call may be logged as a command: the same arguments, captured values and state must give the same run.
+//! Whether a call may be logged as a command: the same arguments, captured values and state must give the
+//! same run.
 //!
-//! A run under two-phase locking is a function of its arguments, of what it captured, and of the rows it read. What remains is the
-//! order in which a scan without an order hands out rows: a table without a primary key, or with one in a hash. A procedure
-//! that reads such a table otherwise than by key is logged as data, whatever it does with the rows.
+//! A run under two-phase locking is a function of its arguments, of what it captured, and of the rows it
+//! read. What remains is the order in which a scan without an order hands out rows: a table without a primary
+//! key, or with one in a hash. A procedure that reads such a table otherwise than by key is logged as data,
+//! whatever it does with the rows.
 
 use std::borrow::Cow;
 

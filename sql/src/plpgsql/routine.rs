@@ -1,7 +1,7 @@
 //! A routine as a whole: parameters, blocks, variables, assignment, RETURN.
 //!
-//! Registers: what the caller gives comes first, then output parameters, then everything else as the text goes. A variable is
-//! a register for good; a block that is entered again sets its variables anew.
+//! Registers: what the caller gives comes first, then output parameters, then everything else as the text
+//! goes. A variable is a register for good; a block that is entered again sets its variables anew.
 
 use std::cell::RefCell;
 use std::sync::Arc;
@@ -315,7 +315,8 @@ impl<'a> Routine<'a> {
         self.with_subqueries(&parsed)
     }
 
-    /// Binds a parsed expression of the text at hand. Each subquery that binding comes upon is compiled, and then it begins again.
+    /// Binds a parsed expression of the text at hand. Each subquery that binding comes upon is compiled, and
+    /// then it begins again.
     pub(super) fn with_subqueries(&mut self, parsed: &ast::Expr) -> Result<Bound> {
         let bound = loop {
             let bound = self.compiler.binder.expression(parsed);

@@ -1,7 +1,7 @@
 //! The syntax tree of a PL/pgSQL body. SQL in it stays text until it is compiled.
 
-/// A piece of SQL. `text` is as long as it was in the body: what does not belong to it (INTO) is blanked out, so that positions
-/// stay right.
+/// A piece of SQL. `text` is as long as it was in the body: what does not belong to it (INTO) is blanked out,
+/// so that positions stay right.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Fragment {
     pub(crate) text: String,

@@ -1,7 +1,9 @@
-//! What the sessions of a database are doing, as others see it: `pg_stat_activity`, `pg_cancel_backend`, `pg_terminate_backend`.
+//! What the sessions of a database are doing, as others see it: `pg_stat_activity`, `pg_cancel_backend`,
+//! `pg_terminate_backend`.
 //!
-//! Each session writes its own [`Activity`]: two or three plain stores for each statement, and the statement itself only if it is another
-//! than the last one. Who looks reads them while they change, so what is shown may be of two moments.
+//! Each session writes its own [`Activity`]: two or three plain stores for each statement, and the statement
+//! itself only if it is another than the last one. Who looks reads them while they change, so what is shown
+//! may be of two moments.
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicI32, AtomicI64, AtomicU8, Ordering};

@@ -1,8 +1,8 @@
 //! COPY FROM STDIN.
 //!
-//! Data comes in chunks of any size; lines are cut out of them ([`Lines`]), fields out of lines, and each row goes through the insert
-//! procedure. When that waits for another transaction, the caller repeats the call with the same chunk: the chunk has been taken
-//! already then, only the row that waits runs on.
+//! Data comes in chunks of any size; lines are cut out of them ([`Lines`]), fields out of lines, and each row
+//! goes through the insert procedure. When that waits for another transaction, the caller repeats the call
+//! with the same chunk: the chunk has been taken already then, only the row that waits runs on.
 //!
 //! Reference: PostgreSQL's documentation of COPY, messages of copyfromparse.c.
 

@@ -10,8 +10,8 @@ use super::Output;
 use crate::plan::CopyOutPlan;
 use crate::statement::{CopyFormat, CopyOptions};
 
-/// Writes lines, each handed on as a chunk of its own: clients are promised one CopyData message for each row. See the
-/// documentation of COPY for both formats.
+/// Writes lines, each handed on as a chunk of its own: clients are promised one CopyData message for each
+/// row. See the documentation of COPY for both formats.
 pub(super) struct CopyWriter {
     options: CopyOptions,
     types: Vec<SqlType>,

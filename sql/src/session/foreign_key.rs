@@ -1,11 +1,11 @@
 //! Foreign keys in DDL: what CREATE, ALTER, DROP and TRUNCATE mean for the tables at the other end.
 //!
-//! Everything here looks at definitions that are not locked yet. The engine looks again under the locks and answers
-//! `StalePlan` if something has changed, and the statement starts anew; only TRUNCATE, of which the engine sees one table at a time, is
-//! looked at again here ([`Session::is_truncation_whole`]).
+//! Everything here looks at definitions that are not locked yet. The engine looks again under the locks and
+//! answers `StalePlan` if something has changed, and the statement starts anew; only TRUNCATE, of which the
+//! engine sees one table at a time, is looked at again here ([`Session::is_truncation_whole`]).
 //!
-//! Reference for checks, their order and messages: PostgreSQL's ATAddForeignKeyConstraint, heap_truncate_check_FKs, and
-//! reportDependentObjects.
+//! Reference for checks, their order and messages: PostgreSQL's ATAddForeignKeyConstraint,
+//! heap_truncate_check_FKs, and reportDependentObjects.
 
 use std::sync::Arc;
 

@@ -68,8 +68,8 @@ impl Prepared {
 /// Slots of the memory for texts seen once.
 const SEEN_SLOTS: usize = 512;
 
-/// The statements of a session by text and declared parameter types. A text is kept when it comes the second time: simple queries
-/// with their values in the text are never worth keeping.
+/// The statements of a session by text and declared parameter types. A text is kept when it comes the second
+/// time: simple queries with their values in the text are never worth keeping.
 pub(super) struct StatementCache {
     by_text: HashMap<String, Vec<CachedStatement>>,
     count: usize,

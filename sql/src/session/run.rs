@@ -1,7 +1,7 @@
 //! Running procedures: queries and changes.
 //!
-//! A statement in progress is a [`Running`]; it survives waits. A conflict makes the statement run again: always when its plan is stale,
-//! and after rolling back when it is alone in its transaction.
+//! A statement in progress is a [`Running`]; it survives waits. A conflict makes the statement run again:
+//! always when its plan is stale, and after rolling back when it is alone in its transaction.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -410,7 +410,8 @@ impl Session {
         }
     }
 
-    /// The rows that the first procedure has left to be answered or applied; `None` when it answered them itself.
+    /// The rows that the first procedure has left to be answered or applied; `None` when it answered them
+    /// itself.
     fn staged_rows(&mut self, parts: &RunPlan, run: &mut QueryRun) -> Result<Option<Vec<Row>>> {
         match (&parts.stages, &mut run.stage) {
             (Some(stages), Some(state)) => state.finish(stages, &self.environment).map(Some),

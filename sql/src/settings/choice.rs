@@ -35,7 +35,8 @@ pub(super) fn choice(definition: &Definition, choices: &[&str], value: &str) -> 
     Err(invalid(definition, value).with_hint(format!("Available values: {}.", choices.join(", "))))
 }
 
-/// Of the values that PostgreSQL has, those that would change something and do not are refused as what is missing.
+/// Of the values that PostgreSQL has, those that would change something and do not are refused as what is
+/// missing.
 pub(super) fn limited(
     definition: &Definition,
     choices: &[&str],
@@ -84,7 +85,8 @@ pub(super) fn encoding(definition: &Definition, value: &str) -> Result<String> {
     }
 }
 
-/// Dates are written as ISO has them and `1/2/2024` is the second of January; what would have them otherwise is refused.
+/// Dates are written as ISO has them and `1/2/2024` is the second of January; what would have them otherwise
+/// is refused.
 pub(super) fn date_style(definition: &Definition, value: &str) -> Result<String> {
     for part in value.split(',') {
         match part.trim().to_ascii_lowercase().as_str() {

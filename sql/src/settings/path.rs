@@ -1,7 +1,8 @@
 //! `search_path`: which schemas unqualified names mean.
 //!
-//! There is one schema for tables and routines, `public`, and the functions of `pg_catalog`, which are found always. So all that a path
-//! decides is whether `public` is among its schemas, and where CREATE would create.
+//! There is one schema for tables and routines, `public`, and the functions of `pg_catalog`, which are found
+//! always. So all that a path decides is whether `public` is among its schemas, and where CREATE would
+//! create.
 //!
 //! Reference: SplitIdentifierString of varlena.c, quote_identifier of ruleutils.c.
 

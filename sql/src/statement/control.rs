@@ -10,7 +10,8 @@ use super::lexer::{
 use super::names::quoted;
 use super::{QualifiedName, Statement};
 
-/// What BEGIN and SET TRANSACTION may say. All isolation levels run as serializable; the level is kept for SHOW.
+/// What BEGIN and SET TRANSACTION may say. All isolation levels run as serializable; the level is kept for
+/// SHOW.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct IsolationModes {
     pub(crate) level: Option<&'static str>,

@@ -1,13 +1,15 @@
 //! PostgreSQL's dialect for sqlparser, with what its own one lacks here.
 //!
-//! * sqlparser reads a function's argument twice in its PostgreSQL dialect (first as the name in `f(name => value)`), which takes
-//!   time exponential in the nesting of calls; names of arguments are identifiers here, as in PostgreSQL.
-//! * When CASE, CAST and their like cannot be read, sqlparser tries them again as names, exponential again, and reports
-//!   the second failure; they stay what they are here.
+//! * sqlparser reads a function's argument twice in its PostgreSQL dialect (first as the name in `f(name =>
+//!   value)`), which takes time exponential in the nesting of calls; names of arguments are identifiers here,
+//!   as in PostgreSQL.
+//! * When CASE, CAST and their like cannot be read, sqlparser tries them again as names, exponential again,
+//!   and reports the second failure; they stay what they are here.
 //! * `*` has no alias.
-//! * sqlparser takes each operand for a type's name first and writes a message when it is none, which takes a tenth of the time for a
-//!   short query; plain names, numbers and strings are read at once here.
-//! * It is asked about every operator, and says there what the parser does as a guest (`hyades_types::guest`).
+//! * sqlparser takes each operand for a type's name first and writes a message when it is none, which takes a
+//!   tenth of the time for a short query; plain names, numbers and strings are read at once here.
+//! * It is asked about every operator, and says there what the parser does as a guest
+//!   (`hyades_types::guest`).
 
 use std::any::TypeId;
 use std::cell::RefCell;

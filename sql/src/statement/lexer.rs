@@ -1,10 +1,11 @@
 //! A small lexer with PostgreSQL's rules for quotes and comments.
 //!
-//! Why beside sqlparser's tokenizer: splitting a query string, finding the first keyword and parsing the statements
-//! sqlparser does not know must be cheap, must borrow from the text, and must give PostgreSQL's messages for what is left open.
+//! Why beside sqlparser's tokenizer: splitting a query string, finding the first keyword and parsing the
+//! statements sqlparser does not know must be cheap, must borrow from the text, and must give PostgreSQL's
+//! messages for what is left open.
 //!
-//! Understood: `'...'` with doubled quotes, `E'...'` with backslashes, `B''`, `X''`, `N''`, `U&''`, `"..."`, `$tag$...$tag$`,
-//! `-- ...`, nested `/* ... */`, `$n`. Reference: PostgreSQL's documentation, chapter 4.1.
+//! Understood: `'...'` with doubled quotes, `E'...'` with backslashes, `B''`, `X''`, `N''`, `U&''`, `"..."`,
+//! `$tag$...$tag$`, `-- ...`, nested `/* ... */`, `$n`. Reference: PostgreSQL's documentation, chapter 4.1.
 
 use hyades_types::error::{Error, Result, sqlstate};
 

@@ -1,7 +1,8 @@
 //! Locking clauses: `FOR strength [OF table, ...] [NOWAIT | SKIP LOCKED]`.
 //!
-//! sqlparser knows two of PostgreSQL's four strengths and one table. So what it does not know is packed into the name of the one table
-//! before it parses, behind a character that no statement can contain, and unpacked from there.
+//! sqlparser knows two of PostgreSQL's four strengths and one table. So what it does not know is packed into
+//! the name of the one table before it parses, behind a character that no statement can contain, and unpacked
+//! from there.
 
 use hyades_engine::procedure::ir::{Impatience, Strength};
 use sqlparser::ast::{Ident, LockClause, LockType, NonBlock, ObjectNamePart};

@@ -13,8 +13,9 @@ use super::locking;
 use super::names::{positional_behind_named, split_arguments};
 use super::split::{check_memory, too_deep};
 
-/// How deep parentheses and subqueries may nest, as in PostgreSQL. The few forms that sqlparser tries anew on every level have a limit
-/// of their own (`split::survey`), because the time for them grows exponentially with the depth.
+/// How deep parentheses and subqueries may nest, as in PostgreSQL. The few forms that sqlparser tries anew on
+/// every level have a limit of their own (`split::survey`), because the time for them grows exponentially
+/// with the depth.
 const RECURSION_LIMIT: usize = 10_000;
 
 /// Parses one statement; a semicolon may end it, nothing may follow that.
@@ -109,8 +110,8 @@ fn with_parser<T>(
     }
 }
 
-/// Strings with nothing but blanks and a line break between them are one string, as the standard has it. Names are cut at
-/// their greatest length.
+/// Strings with nothing but blanks and a line break between them are one string, as the standard has it.
+/// Names are cut at their greatest length.
 fn join_strings(sql: &str, mut tokens: Vec<TokenWithSpan>) -> Vec<TokenWithSpan> {
     let (mut strings, mut lines) = (0, 0);
     for token in &mut tokens {
@@ -233,8 +234,8 @@ pub(crate) fn position(sql: &str, location: Location) -> Option<u32> {
     (location.line > 0).then(|| character_position(sql, byte_offset(sql, location)))
 }
 
-/// DEFAULT takes what PostgreSQL calls a `b_expr`: no logic, IN, BETWEEN, LIKE or test for NULL outside of parentheses. The syntax
-/// error at the first of them.
+/// DEFAULT takes what PostgreSQL calls a `b_expr`: no logic, IN, BETWEEN, LIKE or test for NULL outside of
+/// parentheses. The syntax error at the first of them.
 pub(crate) fn loose_default(sql: &str, expr: &Expr) -> Option<Error> {
     use sqlparser::ast::{BinaryOperator, UnaryOperator};
     let behind = |operand: &Expr, skipped: usize| {
@@ -302,7 +303,8 @@ pub(crate) fn syntax_error_at_word(sql: &str, word: &str) -> Error {
     }
 }
 
-/// The position of a token that follows the operand ending here: the next one, or the one `skipped` tokens behind it.
+/// The position of a token that follows the operand ending here: the next one, or the one `skipped` tokens
+/// behind it.
 pub(crate) fn token_position(sql: &str, operand_end: Location, skipped: usize) -> Option<u32> {
     if operand_end.line == 0 {
         return None;
@@ -322,7 +324,8 @@ pub(crate) fn token_position(sql: &str, operand_end: Location, skipped: usize) -
     }
 }
 
-/// The position of the operator that follows the operand ending here, behind the types that the operand is converted to.
+/// The position of the operator that follows the operand ending here, behind the types that the operand is
+/// converted to.
 pub(crate) fn operator_position(sql: &str, operand_end: Location) -> Option<u32> {
     let position = token_position(sql, operand_end, 0)?;
     let (start, _) = sql.char_indices().nth(position as usize - 1)?;

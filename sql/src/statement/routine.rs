@@ -1,6 +1,7 @@
 //! CREATE and DROP of procedures and functions.
 //!
-//! sqlparser reads these too, but without the places that errors in a body need, and with options PostgreSQL does not have.
+//! sqlparser reads these too, but without the places that errors in a body need, and with options PostgreSQL
+//! does not have.
 
 use hyades_types::definition::{ParameterMode, RoutineKind};
 use hyades_types::error::{Error, Result, sqlstate};

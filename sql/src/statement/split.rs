@@ -1,11 +1,13 @@
-//! What can be learned from a query string before it is parsed: where its statements end, and limits on what is given to the parser.
+//! What can be learned from a query string before it is parsed: where its statements end, and limits on what
+//! is given to the parser.
 
 use hyades_types::error::{Error, Result, sqlstate};
 use hyades_types::{guest, memory};
 
 use super::lexer::{Lexer, Token, TokenKind, character_position, truncation};
 
-/// Longest chain of operators within one list item that is given to the recursive parser, binder and evaluator.
+/// Longest chain of operators within one list item that is given to the recursive parser, binder and
+/// evaluator.
 const LONGEST_OPERATOR_CHAIN: usize = 5_000;
 /// Dots in one name that are given to the parser: it takes time quadratic in them.
 const MOST_DOTS: usize = 100;
@@ -14,8 +16,9 @@ const UNITS_PER_TOKEN: u32 = 4;
 /// PostgreSQL's limit on parameters.
 const LARGEST_PARAMETER: u32 = 65_535;
 
-/// Cuts a query string behind its semicolons. Empty statements are left out. Each statement comes with the 0-based character
-/// offset at which its text starts, and keeps its semicolon, because PostgreSQL's `syntax error at or near ";"` shows it.
+/// Cuts a query string behind its semicolons. Empty statements are left out. Each statement comes with the
+/// 0-based character offset at which its text starts, and keeps its semicolon, because PostgreSQL's `syntax
+/// error at or near ";"` shows it.
 pub(crate) fn split(sql: &str) -> Result<Vec<(usize, String)>> {
     let mut statements = Vec::new();
     let mut lexer = Lexer::new(sql);
@@ -52,10 +55,12 @@ pub(crate) fn split(sql: &str) -> Result<Vec<(usize, String)>> {
 
 /// Texts up to this length are parsed whatever it takes.
 const SHORT_BYTES: usize = 16 << 10;
-/// What tokens, tree and plan take for each token, white space apart: 210 bytes (parentheses) to 600 (rows of one value) were measured.
+/// What tokens, tree and plan take for each token, white space apart: 210 bytes (parentheses) to 600 (rows of
+/// one value) were measured.
 const BYTES_PER_TOKEN: usize = 600;
 
-/// Refuses a text whose parsing would take more memory than there is: the parser cannot be stopped on its way.
+/// Refuses a text whose parsing would take more memory than there is: the parser cannot be stopped on its
+/// way.
 ///
 /// # Errors
 /// 53200; those of quotes and comments that do not end.
@@ -143,8 +148,9 @@ const LONGEST_PLAIN_BYTES: usize = 500;
 /// Shorter words are no names that must be cut, and not enough of them to nest calls by words alone.
 const LONGEST_PLAIN_WORD: usize = 63;
 
-/// Whether a look at the bytes shows that the tokens are well-formed and hold nothing of interest: a short text of words, numbers,
-/// blanks and operators, with few parentheses and dots, as most statements of applications are.
+/// Whether a look at the bytes shows that the tokens are well-formed and hold nothing of interest: a short
+/// text of words, numbers, blanks and operators, with few parentheses and dots, as most statements of
+/// applications are.
 fn is_plain(sql: &str) -> bool {
     if sql.len() > LONGEST_PLAIN_BYTES {
         return false;

@@ -1,7 +1,8 @@
-//! The engine under these tests: the real one, without logs, on a simulated disk, and with trouble made on purpose.
+//! The engine under these tests: the real one, without logs, on a simulated disk, and with trouble made on
+//! purpose.
 //!
-//! A single session never waits by itself; [`Trouble`] makes a worker wait every second time, which the answers to a client must
-//! not show.
+//! A single session never waits by itself; [`Trouble`] makes a worker wait every second time, which the
+//! answers to a client must not show.
 
 use std::sync::Arc;
 

@@ -1,14 +1,16 @@
-//! Golden scripts: `tests/scripts/*.sql`, each with the answers of a real PostgreSQL 15 beside it (`*.expected`).
+//! Golden scripts: `tests/scripts/*.sql`, each with the answers of a real PostgreSQL 15 beside it
+//! (`*.expected`).
 //!
-//! A script is a list of statements, each ending with a semicolon at the end of a line; a COPY FROM STDIN is followed by its data up to
-//! `\.`. The answers are recorded through psql by
+//! A script is a list of statements, each ending with a semicolon at the end of a line; a COPY FROM STDIN is
+//! followed by its data up to `\.`. The answers are recorded through psql by
 //!
 //! ```text
 //! HYADES_RECORD_PSQL="-h /run/postgresql -U me -d scratch" cargo test -p hyades scripts_answer
 //! ```
 //!
-//! and hold, for each statement: columns with their types, rows, command tag, notices, and errors with SQLSTATE, position and hint.
-//! A script `*.own.sql` has answers that are Hyades' own (EXPLAIN, refusals): they are written when missing and reviewed by hand.
+//! and hold, for each statement: columns with their types, rows, command tag, notices, and errors with
+//! SQLSTATE, position and hint. A script `*.own.sql` has answers that are Hyades' own (EXPLAIN, refusals):
+//! they are written when missing and reviewed by hand.
 
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
@@ -317,8 +319,8 @@ fn without_place(got: &str, want: &str) -> String {
     text.join("\n") + if got.ends_with('\n') { "\n" } else { "" }
 }
 
-/// Scripts made from seeds are compared with a PostgreSQL that is there, without being kept: `HYADES_SEEDS=1..50`
-/// and `HYADES_RECORD_PSQL`; `cargo xtask procedures` sets both.
+/// Scripts made from seeds are compared with a PostgreSQL that is there, without being kept:
+/// `HYADES_SEEDS=1..50` and `HYADES_RECORD_PSQL`; `cargo xtask procedures` sets both.
 #[test]
 fn generated_procedures_answer_as_postgresql_does() {
     let (Ok(seeds), Ok(arguments)) = (std::env::var("HYADES_SEEDS"), std::env::var("HYADES_RECORD_PSQL"))

@@ -1,4 +1,5 @@
-//! Statements that are too deep, too wide or broken in the middle: refused in time, without exhausting the stack.
+//! Statements that are too deep, too wide or broken in the middle: refused in time, without exhausting the
+//! stack.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};

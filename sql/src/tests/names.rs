@@ -1,7 +1,7 @@
 //! Answers that tell what a name means wait until that is durable, as all answers do.
 //!
-//! The disk holds its writes back while one session changes the schema; another one asks. Names are looked up without locks, so nothing
-//! but the catalog itself can say what its answers depend on.
+//! The disk holds its writes back while one session changes the schema; another one asks. Names are looked up
+//! without locks, so nothing but the catalog itself can say what its answers depend on.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -62,7 +62,8 @@ fn settled(session: &mut Session, sql: &str) {
     answer.wait().expect("durable");
 }
 
-/// What another session is told while `change` is not durable yet; its answer must not be either, before the change is.
+/// What another session is told while `change` is not durable yet; its answer must not be either, before the
+/// change is.
 fn asked_during(change: &str, question: &str) -> std::result::Result<(), String> {
     let disk = SimulatedDisk::new(1);
     let database = open(&disk);

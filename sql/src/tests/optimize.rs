@@ -46,7 +46,8 @@ fn a_row_just_read_to_be_written_is_not_read_again() {
 
 #[test]
 fn a_row_that_may_be_another_one_is_read_again() {
-    // Another key, another row's change in between, a row that may be gone, a lock for reading only, a handler in between.
+    // Another key, another row's change in between, a row that may be gone, a lock for reading only, a
+    // handler in between.
     assert_eq!(reads(&format!("{LOCK} a := a + 1; {UPDATE}")), 2);
     assert_eq!(reads(&format!("{LOCK} update t set v = 0 where id = b; {UPDATE}")), 3);
     assert_eq!(reads(&format!("{LOCK} delete from t where id = b; {UPDATE}")), 3);

@@ -1,10 +1,11 @@
 //! Scripts of PL/pgSQL functions made from a seed, for the comparison with PostgreSQL (`golden`).
 //!
-//! The functions are well-typed and end; what they do on the way (overflow, division by zero, missing rows, broken constraints, errors
-//! raised and caught) is up to chance. Left out is what SQL leaves open: conditions in WHERE cannot fail, statements that touch several
-//! rows cannot either, nor can the new values of an UPDATE that may find none (PostgreSQL computes what depends only on variables before
-//! it looks), the variables of INTO take every value, and rows are asked for in an order. Of two operands one is a variable, because PostgreSQL computes
-//! constants when it plans, in branches that never run too.
+//! The functions are well-typed and end; what they do on the way (overflow, division by zero, missing rows,
+//! broken constraints, errors raised and caught) is up to chance. Left out is what SQL leaves open:
+//! conditions in WHERE cannot fail, statements that touch several rows cannot either, nor can the new values
+//! of an UPDATE that may find none (PostgreSQL computes what depends only on variables before it looks), the
+//! variables of INTO take every value, and rows are asked for in an order. Of two operands one is a variable,
+//! because PostgreSQL computes constants when it plans, in branches that never run too.
 
 use std::fmt::Write as _;
 

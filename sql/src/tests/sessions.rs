@@ -1,7 +1,8 @@
-//! Several sessions beside each other: `tests/sessions/*.sql`, each with the answers of a real PostgreSQL 15 beside it (`*.expected`).
+//! Several sessions beside each other: `tests/sessions/*.sql`, each with the answers of a real PostgreSQL 15
+//! beside it (`*.expected`).
 //!
-//! A line is a session's name and a statement. It is run; what has to wait says so, and its answer stands behind the statement that lets it
-//! go on. The answers are recorded as those of `golden`:
+//! A line is a session's name and a statement. It is run; what has to wait says so, and its answer stands
+//! behind the statement that lets it go on. The answers are recorded as those of `golden`:
 //!
 //! ```text
 //! HYADES_RECORD_PSQL="-h /run/postgresql -U me -d scratch" cargo test -p hyades sessions_answer

@@ -1,9 +1,11 @@
-//! Procedures made from a number: every function of the catalogue, in every place where an expression may stand.
+//! Procedures made from a number: every function of the catalogue, in every place where an expression may
+//! stand.
 //!
-//! A *subject* is an expression around one function, cast or value of the session; a *clause* is a procedure with a place for it. The
-//! numbers go through all pairs in an order that the seed decides, so that a few hundred are spread over everything and some ten
-//! thousand are all of them, with other arguments each time. Arguments are literals, variables, columns of the row at hand, and other
-//! subjects. What subjects make ends in tables, in columns of its own type: a cast to text would look at the time zone by itself.
+//! A *subject* is an expression around one function, cast or value of the session; a *clause* is a procedure
+//! with a place for it. The numbers go through all pairs in an order that the seed decides, so that a few
+//! hundred are spread over everything and some ten thousand are all of them, with other arguments each time.
+//! Arguments are literals, variables, columns of the row at hand, and other subjects. What subjects make ends
+//! in tables, in columns of its own type: a cast to text would look at the time zone by itself.
 
 use hyades::SqlType;
 use hyades::types::function::{LooksAt, Signature, TypePattern, lookup, names};

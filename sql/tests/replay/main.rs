@@ -1,5 +1,5 @@
-//! Statements whose effects a restart once could not find again, or found changed: a database is written, its machine loses power, and what
-//! recovery finds must be what was there. (`promises` looks for more of them.)
+//! Statements whose effects a restart once could not find again, or found changed: a database is written, its
+//! machine loses power, and what recovery finds must be what was there. (`promises` looks for more of them.)
 
 mod generator;
 mod round;
@@ -30,8 +30,8 @@ fn logging(connection: &mut Connection, call: &str) -> String {
     logging.unwrap_or_else(|| panic!("{call}: {lines:?}")).to_owned()
 }
 
-/// Runs the statements, calls `p()`, loses power, and opens again: answers what EXPLAIN said of the call and the rows of `question`
-/// before and after.
+/// Runs the statements, calls `p()`, loses power, and opens again: answers what EXPLAIN said of the call and
+/// the rows of `question` before and after.
 fn across_a_crash(setup: &[&str], question: &str) -> (String, Vec<String>, Vec<String>) {
     let disk = SimulatedDisk::new(1);
     let database = Database::open(config(&disk)).expect("an empty disk");

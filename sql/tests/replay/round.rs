@@ -1,9 +1,10 @@
 //! A round: one database, some generated calls, a power cut, a recovery.
 //!
-//! Each call is first asked about with EXPLAIN. What it promises must be true of what the call looks at: the time of day makes it data,
-//! everything else must be captured. After the power cut, recovery must find the very state that was there; in half of the rounds calls leave
-//! their after-images behind them, and these must come to the same state too. Three sessions of different users, databases and time
-//! zones take turns, so that a replay with the surroundings of another call is noticed.
+//! Each call is first asked about with EXPLAIN. What it promises must be true of what the call looks at: the
+//! time of day makes it data, everything else must be captured. After the power cut, recovery must find the
+//! very state that was there; in half of the rounds calls leave their after-images behind them, and these
+//! must come to the same state too. Three sessions of different users, databases and time zones take turns,
+//! so that a replay with the surroundings of another call is noticed.
 
 use std::collections::BTreeMap;
 use std::ops::Range;

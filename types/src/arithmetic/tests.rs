@@ -1,4 +1,5 @@
-//! Operators. Their results are in the table taken from PostgreSQL; here are NULLs and mistakes of the compiler.
+//! Operators. Their results are in the table taken from PostgreSQL; here are NULLs and mistakes of the
+//! compiler.
 
 use proptest::prelude::*;
 

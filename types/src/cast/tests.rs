@@ -1,4 +1,5 @@
-//! Which casts exist. What they compute is in the table taken from PostgreSQL (`procedure/evaluate/postgres.txt`).
+//! Which casts exist. What they compute is in the table taken from PostgreSQL
+//! (`procedure/evaluate/postgres.txt`).
 
 use jiff::tz::TimeZone;
 
@@ -7,7 +8,8 @@ use crate::generators::{TYPES, any_type, any_value};
 use crate::value::{SqlType, Value};
 use proptest::prelude::*;
 
-/// The rows of PostgreSQL 15's `pg_cast` between these types, as `source target context`; all others go through text.
+/// The rows of PostgreSQL 15's `pg_cast` between these types, as `source target context`; all others go
+/// through text.
 const PG_CAST: &str = "\
     int8 float8 i;int8 int4 a;int8 numeric i;int8 float4 i;int8 int2 a;bool int4 e;date timestamptz i;date timestamp i;\
     float8 int8 a;float8 int4 a;float8 numeric a;float8 float4 a;float8 int2 a;int4 int8 i;int4 bool e;int4 float8 i;\

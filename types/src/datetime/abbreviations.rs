@@ -1,7 +1,7 @@
 //! Abbreviations of time zones, as PostgreSQL's set `Default` has them.
 //!
-//! Most mean one offset, whatever the date. Where the offset changed in history, the abbreviation stands for a zone, in whose history it is
-//! looked up.
+//! Most mean one offset, whatever the date. Where the offset changed in history, the abbreviation stands for
+//! a zone, in whose history it is looked up.
 
 /// What an abbreviation means.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

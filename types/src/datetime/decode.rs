@@ -1,10 +1,12 @@
 //! What the fields of a text mean as a date, a time of day and a zone.
 //!
-//! Fields are read from left to right; what a number is follows from what has been found before it (month, day, year; ISO 8601's order
-//! behind a year of three digits or more), and nothing may be found twice. Which error a text gives depends on where that is noticed:
-//! what cannot be read is of the wrong format, what can be read and is none of the calendar's days out of range.
+//! Fields are read from left to right; what a number is follows from what has been found before it (month,
+//! day, year; ISO 8601's order behind a year of three digits or more), and nothing may be found twice. Which
+//! error a text gives depends on where that is noticed: what cannot be read is of the wrong format, what can
+//! be read and is none of the calendar's days out of range.
 //!
-//! This is PostgreSQL's algorithm (its documentation, appendix B.1), with its results for odd texts too: `2024-01-01 t abcd-5` is a time.
+//! This is PostgreSQL's algorithm (its documentation, appendix B.1), with its results for odd texts too:
+//! `2024-01-01 t abcd-5` is a time.
 
 use smallvec::SmallVec;
 
@@ -92,7 +94,8 @@ pub(super) struct Decoder {
     special: Option<Moment>,
 }
 
-/// What C's `strtol` makes of the beginning, and what follows; 0 if there is no number. An error if the number is too large.
+/// What C's `strtol` makes of the beginning, and what follows; 0 if there is no number. An error if the
+/// number is too large.
 fn leading_long(text: &str) -> Result<(i64, &str), ()> {
     let unsigned = text.strip_prefix(['+', '-']).unwrap_or(text);
     let end = unsigned.bytes().position(|byte| !byte.is_ascii_digit()).unwrap_or(unsigned.len());
@@ -272,7 +275,8 @@ impl Decoder {
         Ok(set)
     }
 
-    /// `HH:MM`, `HH:MM:SS`, `MM:SS.f`, `HH:MM:SS.f`; 24:00:00 is the end of the day, and a 60th second the next minute.
+    /// `HH:MM`, `HH:MM:SS`, `MM:SS.f`, `HH:MM:SS.f`; 24:00:00 is the end of the day, and a 60th second the
+    /// next minute.
     fn time(&mut self, text: &str) -> Decoded<u32> {
         let number = |text| leading_number(text).map_err(|()| Problem::Field);
         let (first, rest) = leading_long(text).map_err(|()| Problem::Field)?;
@@ -587,8 +591,8 @@ impl Decoder {
     }
 }
 
-/// Runs of digits and runs of letters. One character behind each is left out, whatever it is, and all delimiters before the next, behind
-/// which there must be one.
+/// Runs of digits and runs of letters. One character behind each is left out, whatever it is, and all
+/// delimiters before the next, behind which there must be one.
 fn parts(text: &str) -> Option<SmallVec<[&str; 4]>> {
     let mut parts = SmallVec::new();
     let mut rest = text;

@@ -1,7 +1,7 @@
 //! A text of a date or time, cut into fields by the look of their characters.
 //!
-//! What a field means is decided later ([`super::decode`]), with what stands before it. Letters become small. A text has at most 25 fields,
-//! and no more characters than PostgreSQL has room for.
+//! What a field means is decided later ([`super::decode`]), with what stands before it. Letters become small.
+//! A text has at most 25 fields, and no more characters than PostgreSQL has room for.
 
 use smallvec::SmallVec;
 

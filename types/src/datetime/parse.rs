@@ -1,9 +1,11 @@
 //! Dates and times from text.
 //!
-//! Read in two steps, as PostgreSQL does: the text is cut into fields ([`super::fields`]), then each field is decoded by what it looks like
-//! and what stands before it ([`super::decode`]). Numbers in doubtful order are month, day, year.
+//! Read in two steps, as PostgreSQL does: the text is cut into fields ([`super::fields`]), then each field is
+//! decoded by what it looks like and what stands before it ([`super::decode`]). Numbers in doubtful order are
+//! month, day, year.
 //!
-//! `now`, `today`, `yesterday` and `tomorrow` are of the transaction's time: where none is at hand, they are refused.
+//! `now`, `today`, `yesterday` and `tomorrow` are of the transaction's time: where none is at hand, they are
+//! refused.
 //!
 //! Reference: PostgreSQL documentation, section 8.5.1 and appendix B.
 

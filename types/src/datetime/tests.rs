@@ -25,7 +25,8 @@ fn infinities_pass_through() {
     assert_eq!(date_to_timestamp(200_000_000).unwrap_err().to_string(), "date out of range for timestamp");
 }
 
-/// In spring 02:30 does not exist and counts as 03:30 summer time; in autumn it happens twice and is the second.
+/// In spring 02:30 does not exist and counts as 03:30 summer time; in autumn it happens twice and is the
+/// second.
 #[test]
 fn hours_that_change() {
     let berlin = TimeZone::get("Europe/Berlin").unwrap();

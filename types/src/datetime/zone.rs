@@ -1,12 +1,13 @@
 //! Time zones, by all the names that they have.
 //!
-//! A name is, in this order: an abbreviation ([`super::abbreviations`]) where one may stand, a name of the IANA's database, or rules as
-//! POSIX writes them for the variable TZ (`CET-1CEST,M3.5.0,M10.5.0/3`, `<+07>-7`, `+03`; the sign says how far *west*). Of the names
-//! within such rules nothing is ever shown, so they may be anything, and the first may be left out. Without rules, summer is that of
-//! the United States.
+//! A name is, in this order: an abbreviation ([`super::abbreviations`]) where one may stand, a name of the
+//! IANA's database, or rules as POSIX writes them for the variable TZ (`CET-1CEST,M3.5.0,M10.5.0/3`,
+//! `<+07>-7`, `+03`; the sign says how far *west*). Of the names within such rules nothing is ever shown, so
+//! they may be anything, and the first may be left out. Without rules, summer is that of the United States.
 //!
-//! An abbreviation whose offset changed means, at an instant, what it meant when its zone used it last before that; if it had not yet
-//! been used, what it meant first; and if the zone's history does not know it, whatever the zone's offset is.
+//! An abbreviation whose offset changed means, at an instant, what it meant when its zone used it last before
+//! that; if it had not yet been used, what it meant first; and if the zone's history does not know it,
+//! whatever the zone's offset is.
 //!
 //! Reference: PostgreSQL documentation, sections 8.5.3, B.4 and B.5.
 
@@ -27,7 +28,8 @@ const SECONDS_PER_DAY: i32 = 24 * 3600;
 const USUAL_SUMMER: &str = "M3.2.0,M11.1.0";
 /// No zone's abbreviations change behind this (2200-01-01), in seconds since 1970.
 const LAST_CHANGE: i64 = 7_258_118_400;
-/// Transitions to look at for the first use of an abbreviation: more than any zone has before its rules repeat.
+/// Transitions to look at for the first use of an abbreviation: more than any zone has before its rules
+/// repeat.
 const MOST_TRANSITIONS: usize = 1000;
 
 /// What a time in a text, or AT TIME ZONE, refers to.
@@ -100,7 +102,8 @@ pub fn zone(name: &str) -> Result<Zone> {
 }
 
 impl Zone {
-    /// The zone as the library has it (of an abbreviation whose offset changed the whole zone); `name` is for the error.
+    /// The zone as the library has it (of an abbreviation whose offset changed the whole zone); `name` is for
+    /// the error.
     pub fn whole(self, name: &str) -> Result<TimeZone> {
         match self {
             Zone::Fixed(seconds) => {
@@ -120,7 +123,8 @@ fn too_far(name: &str) -> Error {
     Error::input(sqlstate::FEATURE_NOT_SUPPORTED, message)
 }
 
-/// A zone by its name in the database or by its rules, and how it is shown; None if there is none. Abbreviations are no names.
+/// A zone by its name in the database or by its rules, and how it is shown; None if there is none.
+/// Abbreviations are no names.
 pub fn named(name: &str) -> Result<Option<(Zone, String)>> {
     if name.len() > MAXIMUM_NAME_BYTES {
         return Ok(None);

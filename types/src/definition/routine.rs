@@ -1,17 +1,19 @@
 //! Definitions of routines: procedures and functions, as their creator wrote them.
 //!
-//! A definition is source text with its signature; what it compiles to is the business of `procedure::routine`. It stands in the log
-//! as it stands here, so that a later start can compile it again and replay the calls that were logged as commands.
+//! A definition is source text with its signature; what it compiles to is the business of
+//! `procedure::routine`. It stands in the log as it stands here, so that a later start can compile it again
+//! and replay the calls that were logged as commands.
 //!
-//! Routines are overloaded as in PostgreSQL: schema, name and the types of the parameters that a caller gives (IN and INOUT)
-//! identify one, length and precision not counting.
+//! Routines are overloaded as in PostgreSQL: schema, name and the types of the parameters that a caller gives
+//! (IN and INOUT) identify one, length and precision not counting.
 
 use serde::{Deserialize, Serialize};
 
 use crate::definition::TableName;
 use crate::value::SqlType;
 
-/// Identifies one version of a routine for ever; never reused. CREATE OR REPLACE makes a new one, so the id says which source ran.
+/// Identifies one version of a routine for ever; never reused. CREATE OR REPLACE makes a new one, so the id
+/// says which source ran.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct RoutineId(pub u32);
 

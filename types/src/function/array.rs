@@ -1,5 +1,5 @@
-//! Functions of arrays. The compiler knows their types; they have no names in the table, because their results' types depend on the
-//! elements'.
+//! Functions of arrays. The compiler knows their types; they have no names in the table, because their
+//! results' types depend on the elements'.
 
 use super::{Function, mismatch};
 use crate::compare;

@@ -353,7 +353,8 @@ fn byte_at(string: &str, character: usize) -> usize {
     string.char_indices().nth(character).map_or(string.len(), |(at, _)| at)
 }
 
-/// First and end position (from 0, end exclusive) of what lies inside a string; the window itself may begin before it.
+/// First and end position (from 0, end exclusive) of what lies inside a string; the window itself may begin
+/// before it.
 fn window(start: i32, length: Option<i32>) -> Result<(usize, usize)> {
     let first = i64::from(start) - 1;
     let end = match length {

@@ -4,12 +4,13 @@
 //! Name: strict or sees_null, what it looks at, the module that computes it { "name" => (ARGUMENTS) -> RESULT, ...; }
 //! ```
 //!
-//! A `strict` function is not run when an argument is NULL; its result is NULL. There is no default: what is new says all of this before it
-//! compiles. `; true` behind the arguments lets the last one be given more than once.
+//! A `strict` function is not run when an argument is NULL; its result is NULL. There is no default: what is
+//! new says all of this before it compiles. `; true` behind the arguments lets the last one be given more
+//! than once.
 //!
-//! The names and types are those of PostgreSQL 15's `pg_proc`; what its grammar makes of special syntax (`GREATEST`,
-//! `CURRENT_TIMESTAMP`, `EXTRACT`, `POSITION`, `TRIM`) is listed under the word itself. `varchar` arguments pass as `text`. Functions without
-//! names are chosen by the compiler.
+//! The names and types are those of PostgreSQL 15's `pg_proc`; what its grammar makes of special syntax
+//! (`GREATEST`, `CURRENT_TIMESTAMP`, `EXTRACT`, `POSITION`, `TRIM`) is listed under the word itself.
+//! `varchar` arguments pass as `text`. Functions without names are chosen by the compiler.
 
 use super::{Call, LooksAt, Signature, TypePattern, array, concat, format, general, math, string, time};
 use crate::value::SqlType;
@@ -346,7 +347,8 @@ functions! {
     ArrayFill: sees_null, NOTHING, array {}
     /// `value = ANY (array)`.
     EqualsAny: sees_null, NOTHING, array {}
-    /// The same for an array in order, NULL last: looks only at a few of its elements. Only the compiler calls it.
+    /// The same for an array in order, NULL last: looks only at a few of its elements. Only the compiler
+    /// calls it.
     EqualsSorted: strict, NOTHING, array {}
     /// The elements that are not NULL, in order, each once. Only the compiler calls it.
     ArrayDistinct: strict, NOTHING, array {}

@@ -260,7 +260,8 @@ fn extract_from_date(field: &str, days: i32) -> Result<Value> {
     }
 }
 
-/// Of an infinite time, what grows without bound is infinite (a double: `numeric` cannot say so here), the rest is NULL.
+/// Of an infinite time, what grows without bound is infinite (a double: `numeric` cannot say so here), the
+/// rest is NULL.
 fn infinite_field(name: &str, is_positive: bool, unsupported: impl Fn() -> Error) -> Result<Value> {
     match name {
         "year" | "decade" | "century" | "millennium" | "julian" | "isoyear" | "epoch" => {

@@ -5,8 +5,9 @@
 //! #[global_allocator]
 //! static ALLOCATOR: hyades_types::memory::Counted<System> = hyades_types::memory::Counted(System);
 //! ```
-//! A size counts as what an allocator with four size classes between powers of two makes of it (mimalloc: up to a quarter more), because
-//! that is what rows, the most numerous of all, really take. Beyond pages of the operating system nothing is touched that is not used.
+//! A size counts as what an allocator with four size classes between powers of two makes of it (mimalloc: up
+//! to a quarter more), because that is what rows, the most numerous of all, really take. Beyond pages of the
+//! operating system nothing is touched that is not used.
 #![allow(unsafe_code)] // An allocator cannot be written otherwise.
 
 use std::alloc::{GlobalAlloc, Layout};
@@ -36,7 +37,8 @@ fn gave(bytes: usize) {
     let _ = BOOK.try_with(|book| book.gave(bytes));
 }
 
-// SAFETY: everything is passed on unchanged; counting neither allocates nor unwinds (plain numbers of the thread, without a destructor).
+// SAFETY: everything is passed on unchanged; counting neither allocates nor unwinds (plain numbers of the
+// thread, without a destructor).
 unsafe impl<A: GlobalAlloc> GlobalAlloc for Counted<A> {
     #[inline]
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {

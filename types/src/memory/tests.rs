@@ -1,6 +1,7 @@
 //! Accounts, allowances, the total.
 //!
-//! The allocator of these tests is not [`Counted`](super::Counted) (`engine/tests/memory.rs` has one that is): what it would count is counted by hand.
+//! The allocator of these tests is not [`Counted`](super::Counted) (`engine/tests/memory.rs` has one that
+//! is): what it would count is counted by hand.
 
 use super::*;
 
@@ -140,7 +141,8 @@ fn an_account_is_set_back_where_it_is_entered() {
     gave(3 * MIB);
 }
 
-/// Values above 1 GiB are refused whoever asks: that does not depend on what else runs, so a handler may catch it.
+/// Values above 1 GiB are refused whoever asks: that does not depend on what else runs, so a handler may
+/// catch it.
 #[test]
 fn values_have_a_limit_of_their_own() {
     assert!(check_value(LARGEST_VALUE).is_ok());

@@ -1,8 +1,8 @@
 //! Square root, exponential, logarithm and power of `numeric`.
 //!
-//! PostgreSQL fixes how many places each result shows ([`square_root`] ... [`power`] say how); what is computed here with
-//! guard digits beyond that and then rounded agrees with it. Numbers in between are fixed-point: a [`BigInt`] counting units
-//! of 10 to the -`places`.
+//! PostgreSQL fixes how many places each result shows ([`square_root`] ... [`power`] say how); what is
+//! computed here with guard digits beyond that and then rounded agrees with it. Numbers in between are
+//! fixed-point: a [`BigInt`] counting units of 10 to the -`places`.
 //!
 //! * exp: halve the argument until it is below 0.01, Taylor series, square back.
 //! * ln: x = m * 10^e with m in [1, 10); square roots until m is near 1, then 2 atanh((m-1)/(m+1)).
@@ -41,7 +41,8 @@ pub fn square_root(number: &BigDecimal) -> Result<BigDecimal> {
     let place = leading_group(number).0;
     let whole_digits = place * GROUP_DIGITS / 2 + 1;
     let scale = (MINIMUM_SIGNIFICANT_DIGITS - whole_digits).max(old).clamp(0, MAXIMUM_RESULT_SCALE);
-    // floor(sqrt(n * 10^2(scale+1))) carries one digit more than wanted, and a half in it is never exact unless the root is.
+    // floor(sqrt(n * 10^2(scale+1))) carries one digit more than wanted, and a half in it is never exact
+    // unless the root is.
     let shift = 2 * (scale + 1) - old;
     let radicand =
         if shift >= 0 { &*unscaled * power_of_ten(shift) } else { &*unscaled / power_of_ten(-shift) };
@@ -127,8 +128,8 @@ fn logarithm_to(number: &BigDecimal, scale: i64) -> Result<BigDecimal> {
     }
     let exponent = magnitude_exponent(number) - 1;
     let places = scale + GUARD_DIGITS + 6;
-    // Close to 1 from below, scaling by ten would subtract two nearly equal logarithms; the places are absolute, so that
-    // costs no accuracy.
+    // Close to 1 from below, scaling by ten would subtract two nearly equal logarithms; the places are
+    // absolute, so that costs no accuracy.
     let (unscaled, old) = number.as_bigint_and_scale();
     let mantissa = with_scale(&BigDecimal::new(unscaled.into_owned(), old + exponent), places);
     let mut sum = fixed_logarithm(mantissa.into_bigint_and_scale().0, places);

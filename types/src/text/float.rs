@@ -1,10 +1,10 @@
 //! Text forms of `real` and `double precision`.
 //!
-//! Written are the fewest digits that read back as the same number, and of those the nearest to it. The library finds them;
-//! two choices are PostgreSQL's own (its variant of Ryū, "Ryū: fast float-to-string conversion", PLDI 2018): digits that
-//! lie exactly half-way to the neighbouring number do not count as reading back, and of two equally near digits the even
-//! one is taken. Both can only happen to numbers whose binary expansion is short, so all others skip the check
-//! ([`may_be_ambiguous`]).
+//! Written are the fewest digits that read back as the same number, and of those the nearest to it. The
+//! library finds them; two choices are PostgreSQL's own (its variant of Ryū, "Ryū: fast float-to-string
+//! conversion", PLDI 2018): digits that lie exactly half-way to the neighbouring number do not count as
+//! reading back, and of two equally near digits the even one is taken. Both can only happen to numbers whose
+//! binary expansion is short, so all others skip the check ([`may_be_ambiguous`]).
 
 use std::fmt::LowerExp;
 use std::io::Write as _;
@@ -217,8 +217,9 @@ impl Binary {
     }
 }
 
-/// Whether a decimal of at most 17 digits can lie exactly half-way between this number and a neighbour, or be as near to it as
-/// another: then the number or the half-way point is an integer of few digits, or has few places.
+/// Whether a decimal of at most 17 digits can lie exactly half-way between this number and a neighbour, or be
+/// as near to it as another: then the number or the half-way point is an integer of few digits, or has few
+/// places.
 fn may_be_ambiguous(binary: Binary) -> bool {
     let odd_exponent = binary.exponent + binary.mantissa.trailing_zeros() as i32;
     binary.mantissa != 0 && odd_exponent >= -30 && binary.exponent <= 90

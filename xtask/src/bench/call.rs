@@ -1,6 +1,8 @@
-//! TPC-B as one durable CALL: the real pgbench with 16 clients calls the same plpgsql procedure on both servers.
+//! TPC-B as one durable CALL: the real pgbench with 16 clients calls the same plpgsql procedure on both
+//! servers.
 //!
-//! PostgreSQL is measured twice in each round, durable and with `synchronous_commit=off`, which may lose what it has acknowledged.
+//! PostgreSQL is measured twice in each round, durable and with `synchronous_commit=off`, which may lose what
+//! it has acknowledged.
 
 use std::path::Path;
 

@@ -1,9 +1,10 @@
 //! Procedures in SQL, in process: `hyades bench ycsb|tpcc --compare`, three variants in turns in one process.
 //!
-//! Parameters are those of the authors' code in the project's notes on measuring: YCSB with 262,144 rows, Zipf 0.6, two accesses, half of them
-//! writes; TPC-C with four warehouses, Payment and New-Order half each; two workers, two logs. Every transaction is
-//! acknowledged durably, the read-only quarter of YCSB included. Each run ends with a crash and recoveries of both kinds of logs; a state
-//! that differs, or a condition of TPC-C that does not hold, is an error.
+//! Parameters are those of the authors' code in the project's notes on measuring: YCSB with 262,144 rows,
+//! Zipf 0.6, two accesses, half of them writes; TPC-C with four warehouses, Payment and New-Order half each;
+//! two workers, two logs. Every transaction is acknowledged durably, the read-only quarter of YCSB included.
+//! Each run ends with a crash and recoveries of both kinds of logs; a state that differs, or a condition of
+//! TPC-C that does not hold, is an error.
 
 use std::path::Path;
 use std::process::Command;
@@ -15,7 +16,8 @@ use super::table::{Line, Target};
 use crate::server::with_prefix;
 use crate::tools::{self, Spread};
 
-/// The longest measurement: data logging writes more than half a gigabyte per second, and what TPC-C inserts stays in memory.
+/// The longest measurement: data logging writes more than half a gigabyte per second, and what TPC-C inserts
+/// stays in memory.
 const LONGEST_SECONDS: u64 = 3;
 const RECOVERIES: &str = "3";
 /// Taken before anything is measured: docs/benchmarks.md, "The lines of cargo xtask bench".

@@ -1,7 +1,8 @@
-//! Times single durable writes of one 4 KiB sector: what the device needs for one commit, measured beside the databases.
+//! Times single durable writes of one 4 KiB sector: what the device needs for one commit, measured beside the
+//! databases.
 //!
-//! The file is written once before the clock starts, so that no allocation of blocks is timed, and opened with O_DIRECT and
-//! O_DSYNC; where the file system knows no O_DIRECT, each write is followed by fdatasync.
+//! The file is written once before the clock starts, so that no allocation of blocks is timed, and opened
+//! with O_DIRECT and O_DSYNC; where the file system knows no O_DIRECT, each write is followed by fdatasync.
 
 use std::fs::File;
 use std::os::unix::fs::FileExt;

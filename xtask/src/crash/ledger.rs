@@ -1,8 +1,8 @@
 //! What the clients know: which transactions were acknowledged, refused, or left without an answer.
 //!
-//! pgbench cannot tell which of its transactions were acknowledged, so clients of our own run the same transaction and mark each
-//! one: the pair (client, sequence number), never used twice, goes into a table of ours in the same transaction, and becomes
-//! *acknowledged* only after COMMIT has returned.
+//! pgbench cannot tell which of its transactions were acknowledged, so clients of our own run the same
+//! transaction and mark each one: the pair (client, sequence number), never used twice, goes into a table of
+//! ours in the same transaction, and becomes *acknowledged* only after COMMIT has returned.
 //!
 //! Decision table for a marker:
 //!

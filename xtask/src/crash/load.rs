@@ -1,4 +1,5 @@
-//! The load of a round: eight ledger clients, one reader, and the real pgbench with eight clients, until the server dies.
+//! The load of a round: eight ledger clients, one reader, and the real pgbench with eight clients, until the
+//! server dies.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -18,7 +19,8 @@ use crate::server::{Instance, RunningServer};
 
 /// How many transactions of a hundred end in ROLLBACK on purpose.
 const ROLLBACK_PERCENT: u32 = 5;
-/// How many of a hundred update branch and teller in the other order, so that deadlocks happen and transactions begin again.
+/// How many of a hundred update branch and teller in the other order, so that deadlocks happen and
+/// transactions begin again.
 const OTHER_ORDER_PERCENT: u32 = 10;
 /// Clients notice a killed server at once; one that does not has a server process left over.
 const END_LIMIT: Duration = Duration::from_secs(10);
@@ -236,7 +238,8 @@ impl Teller {
     }
 }
 
-/// A conflict may be retried; a lost connection is right only when the server is being killed; anything else is a mistake.
+/// A conflict may be retried; a lost connection is right only when the server is being killed; anything else
+/// is a mistake.
 fn classify(error: &postgres::Error, client: &Client, killing: &AtomicBool) -> Result<Stopped> {
     match error.code() {
         Some(code)

@@ -1,16 +1,19 @@
 //! `cargo xtask crash --tpcc`: kills a server that runs TPC-C's five procedures, and checks what it recovers.
 //!
-//! The load and the checks are `hyades bench tpcc --connect`, with its ledger. A round: four clients run the full mix; at a random moment
-//! the server gets SIGKILL; then its logs are recovered in memory (`replays`, `hyades log verify`) in several ways; in half of the
-//! rounds the server is started and killed again at a random moment of its recovery; then it is started for good. What must hold:
+//! The load and the checks are `hyades bench tpcc --connect`, with its ledger. A round: four clients run the
+//! full mix; at a random moment the server gets SIGKILL; then its logs are recovered in memory (`replays`,
+//! `hyades log verify`) in several ways; in half of the rounds the server is started and killed again at a
+//! random moment of its recovery; then it is started for good. What must hold:
 //! 1. the twelve consistency conditions of TPC-C, and its index tables agree with their tables;
 //! 2. every acknowledged order and payment is there, and none that nobody asked for;
 //! 3. nothing that an earlier recovery has shown is gone;
-//! 4. all ways of recovery come to the same state, byte for byte: one worker and two, and, where the server was told to leave the
-//!    after-images of every call behind it (`--command-images`), calls that are run again and images that are put in place.
+//! 4. all ways of recovery come to the same state, byte for byte: one worker and two, and, where the server
+//!    was told to leave the after-images of every call behind it (`--command-images`), calls that are run
+//!    again and images that are put in place.
 //!
-//! The last point compares command with data logging of the very same run, whatever its clients did at the same time: the record of a
-//! call and its after-images become durable together. Besides, every replayed call is checked against the hash of what it wrote.
+//! The last point compares command with data logging of the very same run, whatever its clients did at the
+//! same time: the record of a call and its after-images become durable together. Besides, every replayed call
+//! is checked against the hash of what it wrote.
 //!
 //! Databases follow each other with every pair of protocol and logging ([`COMBINATIONS`]).
 
@@ -213,7 +216,8 @@ impl Rounds<'_> {
         Ok((said, hash))
     }
 
-    /// Returns when the clients have noticed that the server is gone, and written their ledger; says how long they had.
+    /// Returns when the clients have noticed that the server is gone, and written their ledger; says how long
+    /// they had.
     fn load_and_kill(
         &mut self,
         instance: &Instance,

@@ -1,7 +1,7 @@
 //! Clients that go away in the middle of something.
 //!
-//! What must hold: what they did ends at once, computing or waiting; the locks they held are free; the server serves, however
-//! many of them there were; it does not go on computing for nobody.
+//! What must hold: what they did ends at once, computing or waiting; the locks they held are free; the server
+//! serves, however many of them there were; it does not go on computing for nobody.
 
 use std::time::{Duration, Instant};
 

@@ -1,7 +1,8 @@
-//! A client made of bytes: one socket, the messages that an attack needs, and answers that never keep it waiting for ever.
+//! A client made of bytes: one socket, the messages that an attack needs, and answers that never keep it
+//! waiting for ever.
 //!
-//! The library that the other commands use hides what matters here: unsolicited errors, half a handshake, a message cut in two,
-//! a client that does not read.
+//! The library that the other commands use hides what matters here: unsolicited errors, half a handshake, a
+//! message cut in two, a client that does not read.
 
 use std::io::{ErrorKind, Read, Write};
 use std::net::{Shutdown, TcpStream};

@@ -1,7 +1,7 @@
 //! Connections that are never completed.
 //!
-//! What must hold: others get in, requests to cancel get through, the last places are there for the operator, and whoever takes
-//! too long is sent away.
+//! What must hold: others get in, requests to cancel get through, the last places are there for the operator,
+//! and whoever takes too long is sent away.
 
 use std::io::{Read, Write};
 use std::net::TcpStream;

@@ -1,9 +1,11 @@
 //! Clients that do not know the password: broken, forged and replayed SCRAM messages, and very many of them.
 //!
-//! What must hold: nobody gets in without the password, each is told what PostgreSQL tells (08P01 what is malformed, 28P01 what is wrong),
-//! the log says that logins fail without growing with them, and others work and log in meanwhile.
+//! What must hold: nobody gets in without the password, each is told what PostgreSQL tells (08P01 what is
+//! malformed, 28P01 what is wrong), the log says that logins fail without growing with them, and others work
+//! and log in meanwhile.
 //!
-//! The answers are those of PostgreSQL 15 to the same messages, but for messages that are too long, which it calls a wrong password.
+//! The answers are those of PostgreSQL 15 to the same messages, but for messages that are too long, which it
+//! calls a wrong password.
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};

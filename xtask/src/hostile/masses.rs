@@ -1,6 +1,7 @@
 //! Many of everything.
 //!
-//! What must hold: it works, or is refused with PostgreSQL's SQLSTATE; others are answered meanwhile; memory does not run away.
+//! What must hold: it works, or is refused with PostgreSQL's SQLSTATE; others are answered meanwhile; memory
+//! does not run away.
 
 use anyhow::{Context, Result, bail};
 

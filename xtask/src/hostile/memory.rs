@@ -1,8 +1,8 @@
 //! Statements that want more memory than there is.
 //!
-//! What must hold: the statement fails with 53200 (or 54000, 54001: no machine has that much; or it is done after all), nobody
-//! else notices, the server stays below its limit and lives. The server runs below a limit on its address space as well, so that one
-//! that bounds nothing ends itself and not this machine.
+//! What must hold: the statement fails with 53200 (or 54000, 54001: no machine has that much; or it is done
+//! after all), nobody else notices, the server stays below its limit and lives. The server runs below a limit
+//! on its address space as well, so that one that bounds nothing ends itself and not this machine.
 
 use std::time::Duration;
 

@@ -1,4 +1,5 @@
-//! The other sessions: each asks `select 1` every few milliseconds while an attack runs, and notes how long the answers took.
+//! The other sessions: each asks `select 1` every few milliseconds while an attack runs, and notes how long
+//! the answers took.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};

@@ -1,7 +1,7 @@
 //! A log that can suddenly not be written: the kernel refuses to write beyond a limit on the size of files.
 //!
-//! What must hold: nothing is acknowledged after it; every session learns the reason, `select 1` of a health check included; the
-//! process ends if it shall; the next one has everything that was acknowledged.
+//! What must hold: nothing is acknowledged after it; every session learns the reason, `select 1` of a health
+//! check included; the process ends if it shall; the next one has everything that was acknowledged.
 
 use anyhow::{Context, Result, bail};
 use rustix::process::{Pid, Resource, Rlimit, Signal, prlimit};
@@ -25,7 +25,8 @@ pub(super) fn run(ground: &Ground, report: &mut dyn FnMut(Verdict)) {
     ground.run("poisoned", &ATTACKS, report);
 }
 
-/// A server that cannot write any more, with sessions from before; what was acknowledged are the rows 0 to 99.
+/// A server that cannot write any more, with sessions from before; what was acknowledged are the rows 0 to
+/// 99.
 fn poisoned(ground: &Ground, arguments: &[&str]) -> Result<(Host, Vec<Client>)> {
     let host = ground.host(arguments)?;
     let mut client = host.connect()?;

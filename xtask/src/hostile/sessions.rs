@@ -1,5 +1,5 @@
-//! Timeouts of sessions: of the statement, of the lock, of the idle transaction, of the idle session; by SET and by the server's
-//! options.
+//! Timeouts of sessions: of the statement, of the lock, of the idle transaction, of the idle session; by SET
+//! and by the server's options.
 //!
 //! What must hold: the SQLSTATE of PostgreSQL after the time that was set, and whoever waited is served.
 

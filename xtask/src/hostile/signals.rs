@@ -1,7 +1,7 @@
 //! Signals, under load.
 //!
-//! What must hold: those that are not meant to end a server do nothing; SIGTERM and SIGINT end it cleanly; SIGQUIT ends it at once;
-//! nothing that was acknowledged is lost; one that was stopped for a while goes on.
+//! What must hold: those that are not meant to end a server do nothing; SIGTERM and SIGINT end it cleanly;
+//! SIGQUIT ends it at once; nothing that was acknowledged is lost; one that was stopped for a while goes on.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;

@@ -1,7 +1,7 @@
 //! Statements that compute for long, each beside sessions that ask `select 1`.
 //!
-//! What must hold: the others are answered in time; the statement ends by itself or soon after a request to cancel, with the
-//! SQLSTATE for that; the server lives.
+//! What must hold: the others are answered in time; the statement ends by itself or soon after a request to
+//! cancel, with the SQLSTATE for that; the server lives.
 
 use std::time::{Duration, Instant};
 

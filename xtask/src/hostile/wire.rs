@@ -1,6 +1,7 @@
 //! Bytes that no client sends, made from a seed that the report prints.
 //!
-//! What must hold: the server lives and has not panicked, answers with an error or hangs up, and no lock is left behind.
+//! What must hold: the server lives and has not panicked, answers with an error or hangs up, and no lock is
+//! left behind.
 
 use std::io::{Read, Write};
 use std::net::Shutdown;

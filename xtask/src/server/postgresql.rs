@@ -1,4 +1,5 @@
-//! PostgreSQL as Debian installs it: finding its programs, making a cluster, starting it as somebody who is not root.
+//! PostgreSQL as Debian installs it: finding its programs, making a cluster, starting it as somebody who is
+//! not root.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;

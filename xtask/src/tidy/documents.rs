@@ -1,7 +1,8 @@
 //! Documents name files that exist, and nothing names a path of somebody's machine.
 //!
-//! A token of a document counts as a path of the checkout when it holds a slash and ends in `.rs`, `.md` or `.toml`, or when it
-//! stands in backticks or is a link and ends in a slash. It is looked up from the root and from the document's own directory.
+//! A token of a document counts as a path of the checkout when it holds a slash and ends in `.rs`, `.md` or
+//! `.toml`, or when it stands in backticks or is a link and ends in a slash. It is looked up from the root
+//! and from the document's own directory.
 
 use std::path::Path;
 

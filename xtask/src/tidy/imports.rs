@@ -1,8 +1,9 @@
-//! Who may use whom: between crates (read from the `Cargo.toml` files) and between the rooms of each crate, its top-level modules (read
-//! from paths that start with `crate::` or `super::`).
+//! Who may use whom: between crates (read from the `Cargo.toml` files) and between the rooms of each crate,
+//! its top-level modules (read from paths that start with `crate::` or `super::`).
 //!
-//! The two tables below are ARCHITECTURE.md's direction in a form that a machine can check. A file of tests (`tests.rs`, `*_tests.rs`, or
-//! anything below a directory `tests`) may use every module of its crate: it is built only for tests.
+//! The two tables below are ARCHITECTURE.md's direction in a form that a machine can check. A file of tests
+//! (`tests.rs`, `*_tests.rs`, or anything below a directory `tests`) may use every module of its crate: it is
+//! built only for tests.
 
 use std::path::Path;
 
@@ -25,8 +26,9 @@ const CRATES: &[(&str, &str, &[&str])] = &[
 /// Tests may use this package from every crate; nothing else may.
 const SIMULATOR: &str = "hyades-sim";
 
-/// The rooms of each crate, its top-level modules, lowest first: a room uses only rooms before it, so there are no circles across
-/// rooms. `types` is one room: a value's forms, casts and operators are told of each other.
+/// The rooms of each crate, its top-level modules, lowest first: a room uses only rooms before it, so there
+/// are no circles across rooms. `types` is one room: a value's forms, casts and operators are told of each
+/// other.
 const LAYERS: &[(&str, &[&str])] = &[
     (
         "engine",

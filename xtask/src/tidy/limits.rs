@@ -10,6 +10,10 @@ const PROTOCOL_LINES: usize = 700;
 /// From the line of `fn` to the line of the closing brace.
 const FUNCTION_LINES: usize = 70;
 
+/// Characters of a line of comment; code has the same limit in `rustfmt.toml`. Tables and what stands between
+/// fences may be wider.
+const COMMENT_WIDTH: usize = 110;
+
 /// What may not stand in code, and what to do instead.
 const UNFINISHED: &[(&str, &str)] = &[
     ("todo!", "write it or return an error"),
@@ -37,6 +41,24 @@ pub(super) fn check(file: &str, text: &str, source: &Source, problems: &mut Vec<
         }
     }
     check_words(file, source, problems);
+    check_comment_width(file, text, problems);
+}
+
+fn check_comment_width(file: &str, text: &str, problems: &mut Vec<Problem>) {
+    let mut is_fenced = false;
+    for (index, line) in text.lines().enumerate() {
+        let Some(comment) = line.trim_start().strip_prefix("//") else {
+            is_fenced = false;
+            continue;
+        };
+        let comment = comment.trim_start_matches(['/', '!']).trim_start();
+        is_fenced ^= comment.starts_with("```");
+        let width = line.chars().count();
+        if width > COMMENT_WIDTH && !is_fenced && !comment.starts_with('|') {
+            let message = format!("a comment of {width} characters, the limit is {COMMENT_WIDTH}: wrap it");
+            problems.push(Problem::new(file, index + 1, message));
+        }
+    }
 }
 
 fn is_protocol(file: &str) -> bool {
@@ -174,6 +196,14 @@ mod tests {
         let text = format!("//! head\n{}", "\n".repeat(750));
         assert!(problems_of("a.rs", &text).is_empty());
         assert_eq!(problems_of("engine/src/protocol/x.rs", &text).len(), 1);
+    }
+
+    #[test]
+    fn comments_are_as_wide_as_code() {
+        let long = "word ".repeat(30);
+        assert_eq!(problems_of("a.rs", &format!("//! head\n    // {long}\n")).len(), 1);
+        let table = format!("//! | {long}|\n//! ```text\n//! {long}\n//! ```\nlet x = \"// {long}\";\n");
+        assert!(problems_of("a.rs", &table).is_empty());
     }
 
     #[test]

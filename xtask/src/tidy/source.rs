@@ -1,8 +1,8 @@
-//! Splits Rust source into code and comments, both in place: what is masked becomes spaces, newlines stay, so that positions and
-//! line numbers are those of the file.
+//! Splits Rust source into code and comments, both in place: what is masked becomes spaces, newlines stay, so
+//! that positions and line numbers are those of the file.
 //!
-//! A scanner, not a parser: it knows line and nested block comments, strings, byte and C strings, raw strings with any number of
-//! `#`, character literals and lifetimes. Reference: "Tokens" in The Rust Reference.
+//! A scanner, not a parser: it knows line and nested block comments, strings, byte and C strings, raw strings
+//! with any number of `#`, character literals and lifetimes. Reference: "Tokens" in The Rust Reference.
 
 /// One source file, as characters.
 pub(super) struct Source {

@@ -1,9 +1,12 @@
-//! The twelve consistency conditions (clause 3.3.2), and that the tables which stand for indexes agree with theirs.
+//! The twelve consistency conditions (clause 3.3.2), and that the tables which stand for indexes agree with
+//! theirs.
 //!
-//! Condition 11 of the specification holds for the initial population only: every delivery moves one order out of NEW-ORDER. Here the
-//! deliveries that customers have counted are taken into account, so that it is a condition at any time.
+//! Condition 11 of the specification holds for the initial population only: every delivery moves one order
+//! out of NEW-ORDER. Here the deliveries that customers have counted are taken into account, so that it is a
+//! condition at any time.
 //!
-//! Sums are made here and not by the database: what is checked is what its tables hold, with little trust in its aggregates.
+//! Sums are made here and not by the database: what is checked is what its tables hold, with little trust in
+//! its aggregates.
 
 use std::collections::HashMap;
 

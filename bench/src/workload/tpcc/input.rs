@@ -1,7 +1,8 @@
-//! What terminals enter (clauses 2.4.1 to 2.8.1), and the deck from which the kind of a transaction is drawn (clause 5.2.4.2).
+//! What terminals enter (clauses 2.4.1 to 2.8.1), and the deck from which the kind of a transaction is drawn
+//! (clause 5.2.4.2).
 //!
-//! A worker stands for all terminals of its home warehouses: those whose number leaves its own as remainder; with more workers than
-//! warehouses, several share one.
+//! A worker stands for all terminals of its home warehouses: those whose number leaves its own as remainder;
+//! with more workers than warehouses, several share one.
 
 use compact_str::CompactString;
 use rand::RngExt;

@@ -1,5 +1,5 @@
-//! The initial population (clause 4.3.3), every row made from its own number, so that tables that must agree are written one after the
-//! other and agree.
+//! The initial population (clause 4.3.3), every row made from its own number, so that tables that must agree
+//! are written one after the other and agree.
 
 use std::fmt::Write;
 

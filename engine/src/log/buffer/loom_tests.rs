@@ -1,4 +1,5 @@
-//! Every interleaving of two workers and a logger: reserve, publish, ready (invariants 1 to 3), and the ring's reuse.
+//! Every interleaving of two workers and a logger: reserve, publish, ready (invariants 1 to 3), and the
+//! ring's reuse.
 
 use super::*;
 

@@ -1,5 +1,5 @@
-//! The ring's bytes. A cell for the whole ring normally, a checked cell for every byte under loom, so that the model
-//! checker sees overlapping accesses.
+//! The ring's bytes. A cell for the whole ring normally, a checked cell for every byte under loom, so that
+//! the model checker sees overlapping accesses.
 #![allow(unsafe_code)] // Raw copies in and out of memory that several threads use at disjoint places.
 
 use crate::sync::UnsafeCell;
@@ -19,7 +19,8 @@ impl RingMemory {
         RingMemory { cells: zeroed_cells(capacity) }
     }
 
-    /// The two pieces of the ring that `length` bytes from `position` on occupy: (start, length of the first piece).
+    /// The two pieces of the ring that `length` bytes from `position` on occupy: (start, length of the first
+    /// piece).
     #[inline]
     fn split(&self, position: u64, length: usize) -> (usize, usize) {
         assert!(length <= self.cells.len(), "more bytes than the ring holds");

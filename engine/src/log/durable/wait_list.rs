@@ -1,7 +1,8 @@
 //! Waiters ordered by the position they wait for.
 //!
-//! Generic over the waiter so that loom can check the hand-shake with the kernel that ships. `count` lets the logger
-//! skip the mutex while nobody waits; the fences order it against the position (invariant 2 of `durable`).
+//! Generic over the waiter so that loom can check the hand-shake with the kernel that ships. `count` lets the
+//! logger skip the mutex while nobody waits; the fences order it against the position (invariant 2 of
+//! `durable`).
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;

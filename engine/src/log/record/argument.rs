@@ -8,9 +8,9 @@
 //!   6 real: 4 bytes               15 array: oid of its type, elements, whether each has its type's byte, elements
 //! ```
 //!
-//! The elements of an array are written without their types' bytes, unless one of them is NULL or they are booleans.
-//! All other numbers are varints. What is read is the very value that was written: the scale of a numeric and the bits of a float count,
-//! because rows are made from them.
+//! The elements of an array are written without their types' bytes, unless one of them is NULL or they are
+//! booleans. All other numbers are varints. What is read is the very value that was written: the scale of a
+//! numeric and the bits of a float count, because rows are made from them.
 
 use bigdecimal::num_bigint::BigInt;
 use compact_str::CompactString;

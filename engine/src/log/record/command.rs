@@ -5,17 +5,18 @@
 //!   |   | u8       | varint  | u32          | as `captured` says    | varint, varint          | varint, deltas     | u64            |
 //! ```
 //!
-//! * `captured`: 1 the clock (transaction time, and how much later the statement began; zigzag varints), 2 a random seed (u64),
-//!   4 user, database and time zone (length and UTF-8 each). Only what the procedure uses is there (pitfall 26).
+//! * `captured`: 1 the clock (transaction time, and how much later the statement began; zigzag varints), 2 a
+//!   random seed (u64), 4 user, database and time zone (length and UTF-8 each). Only what the procedure uses
+//!   is there (pitfall 26).
 //! * `version hash`: of the routine's definition and of how this program runs it.
 //! * `arguments`: values with their types (`argument`).
-//! * `row numbers`: the keys that were drawn for rows of tables without a primary key, in order, each as the zigzag difference from
-//!   the one before.
-//! * `write-set hash`: what [`WriteSetHash`] made of every write: the row, or the pieces of it that an update of the same length
-//!   exchanged; replay must come to the same.
+//! * `row numbers`: the keys that were drawn for rows of tables without a primary key, in order, each as the
+//!   zigzag difference from the one before.
+//! * `write-set hash`: what [`WriteSetHash`] made of every write: the row, or the pieces of it that an update
+//!   of the same length exchanged; replay must come to the same.
 //!
-//! It takes the place of all operations of its transaction. Only where a test wants to compare both ways of replay
-//! (`Config::command_images`; `captured` has 8 then), the operations follow it.
+//! It takes the place of all operations of its transaction. Only where a test wants to compare both ways of
+//! replay (`Config::command_images`; `captured` has 8 then), the operations follow it.
 
 use hyades_types::definition::{RoutineId, TableId};
 use hyades_types::value::Value;
@@ -57,9 +58,11 @@ pub struct CapturedIdentity<'a> {
     pub time_zone: &'a str,
 }
 
-/// A hash of all rows that a transaction wrote: table, key, and row or its absence, in the order of the writes.
+/// A hash of all rows that a transaction wrote: table, key, and row or its absence, in the order of the
+/// writes.
 ///
-/// XXH3 with the hash so far as the seed, so that the log means the same on every machine and in every version of this program.
+/// XXH3 with the hash so far as the seed, so that the log means the same on every machine and in every
+/// version of this program.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct WriteSetHash(pub u64);
 
@@ -119,7 +122,8 @@ pub fn write_command_head(
 /// The arguments with their count and length.
 pub fn write_arguments(into: &mut Vec<u8>, arguments: &[Value]) {
     write_varint(into, arguments.len() as u64);
-    // Most lists are shorter than 128 bytes: the length is put in afterwards, and they are moved if it takes more.
+    // Most lists are shorter than 128 bytes: the length is put in afterwards, and they are moved if it takes
+    // more.
     let start = into.len();
     into.push(0);
     for argument in arguments {

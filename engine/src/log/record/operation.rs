@@ -7,8 +7,8 @@
 //!   command  | 4             | see `command`; nothing else counts in its record |
 //! ```
 //!
-//! All numbers are varints. Keys and rows are the bytes that storage keeps; a schema change is JSON, so that a log
-//! explains itself.
+//! All numbers are varints. Keys and rows are the bytes that storage keeps; a schema change is JSON, so that
+//! a log explains itself.
 
 use hyades_types::definition::{CatalogChange, TableId};
 
@@ -86,7 +86,8 @@ impl OperationsWriter {
         self.write_bytes(row);
     }
 
-    /// Twice as long at first, then by quarters: the largest transactions are about as large as memory allows.
+    /// Twice as long at first, then by quarters: the largest transactions are about as large as memory
+    /// allows.
     #[cold]
     fn grow(&mut self, more: usize) {
         const LARGE_BYTES: usize = 4 << 20;

@@ -14,9 +14,9 @@
 //!   64  bytes of a segment file of this log
 //! ```
 //!
-//! Numbers are little-endian. The checksums cover the identity (database, log, incarnation) and the position, so
-//! recycled or preallocated bytes never validate (pitfall 13). Blocks begin at sector boundaries and a sector is never
-//! written twice after it has become durable with content (pitfall 10).
+//! Numbers are little-endian. The checksums cover the identity (database, log, incarnation) and the position,
+//! so recycled or preallocated bytes never validate (pitfall 13). Blocks begin at sector boundaries and a
+//! sector is never written twice after it has become durable with content (pitfall 10).
 
 use uuid::Uuid;
 

@@ -1,8 +1,9 @@
 //! How fast a segment is made, so that its zeroes do not take the device away from the log.
 //!
-//! A segment ahead of need has time: until the one in use is full. So its pieces come at a moderate rate, and faster only if the
-//! log itself is written faster: [`PER_USED_BYTE`] times as fast, so that the next segment is ready when half of this one is used. After the
-//! first [`AT_ONCE_BYTES`] there is never a burst. Whoever needs a segment now does not ask here.
+//! A segment ahead of need has time: until the one in use is full. So its pieces come at a moderate rate, and
+//! faster only if the log itself is written faster: [`PER_USED_BYTE`] times as fast, so that the next segment
+//! is ready when half of this one is used. After the first [`AT_ONCE_BYTES`] there is never a burst. Whoever
+//! needs a segment now does not ask here.
 //!
 //! The figures behind the rate: docs/decisions/2026-11-22-prepared-segments.md.
 
@@ -32,7 +33,8 @@ impl Pace {
         Pace { started: now(), used_at_start: used_bytes }
     }
 
-    /// How long to wait before more is written: `written_bytes` of the segment are, and `used_bytes` of the log.
+    /// How long to wait before more is written: `written_bytes` of the segment are, and `used_bytes` of the
+    /// log.
     pub(super) fn pause(&self, written_bytes: u64, used_bytes: u64) -> Duration {
         pause_after(now().duration_since(self.started), written_bytes, used_bytes - self.used_at_start)
     }

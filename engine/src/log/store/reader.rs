@@ -1,7 +1,8 @@
 //! Reads one log of one incarnation back, and says precisely why it ended.
 //!
-//! Blocks are written one after the other, each only after its predecessor was durable. So a crash leaves whole
-//! blocks, then at most one torn one, then prepared zeroes. Every stop is exactly one of the rows of this table:
+//! Blocks are written one after the other, each only after its predecessor was durable. So a crash leaves
+//! whole blocks, then at most one torn one, then prepared zeroes. Every stop is exactly one of the rows of
+//! this table:
 //!
 //! | at the expected place stands | behind it | verdict |
 //! |---|---|---|
@@ -13,13 +14,14 @@
 //! | a block whose checksum is right, but whose records are not | | an error at once |
 //! | a file of another database or version, a missing first segment | | an error at once |
 //!
-//! Recovery then calls [`LogEnd::check`] with the largest position that any anchor calls durable: an end below that
-//! is corruption too (pitfall 14). Memory is bounded: one window and one chunk.
+//! Recovery then calls [`LogEnd::check`] with the largest position that any anchor calls durable: an end
+//! below that is corruption too (pitfall 14). Memory is bounded: one window and one chunk.
 //!
-//! The last two rows hold for incarnations whose manifest entry says how many segments are prepared ahead, while they have
-//! not been closed: their files are made in full length before they are used, and the one that is so many
-//! behind a segment is begun only when the segment's first block is durable (`segment`). So the loss of a whole segment at the end of a log
-//! is seen too; that of the last block alone cannot be told from a write that never arrived.
+//! The last two rows hold for incarnations whose manifest entry says how many segments are prepared ahead,
+//! while they have not been closed: their files are made in full length before they are used, and the one
+//! that is so many behind a segment is begun only when the segment's first block is durable (`segment`). So
+//! the loss of a whole segment at the end of a log is seen too; that of the last block alone cannot be told
+//! from a write that never arrived.
 
 mod beyond_damage;
 
@@ -129,7 +131,8 @@ pub fn sync_log(disk: &dyn Disk, directory: &Path, incarnation: u64, first_segme
         .map_err(|error| Error::io(format_args!("could not sync \"{}\"", directory.display()), &error))
 }
 
-/// Sequence numbers of the segment files of one incarnation in this directory, from this one on, in order. Some may be missing.
+/// Sequence numbers of the segment files of one incarnation in this directory, from this one on, in order.
+/// Some may be missing.
 pub(crate) fn segments_from(
     disk: &dyn Disk,
     directory: &Path,
@@ -180,8 +183,8 @@ pub struct LogReader {
 }
 
 impl LogReader {
-    /// Opens a log at its first segment. A missing or foreign one is an error: segments exist before the manifest
-    /// names them.
+    /// Opens a log at its first segment. A missing or foreign one is an error: segments exist before the
+    /// manifest names them.
     pub fn open(
         disk: &Arc<dyn Disk>,
         directory: &Path,
@@ -234,8 +237,8 @@ impl LogReader {
         }
     }
 
-    /// The log was not closed, and its manifest entry says that this many segments are prepared behind the last one in use: what
-    /// follows from that is looked at, too.
+    /// The log was not closed, and its manifest entry says that this many segments are prepared behind the
+    /// last one in use: what follows from that is looked at, too.
     #[must_use]
     pub fn expect_prepared(mut self, ahead: Option<u64>) -> LogReader {
         self.prepared_ahead = ahead;
@@ -252,8 +255,8 @@ impl LogReader {
         Lsn(self.chunk_start + self.whole as u64)
     }
 
-    /// The next whole records; `None` at the end, and [`LogReader::end`] then says why. After an error, those that had been read before it
-    /// are handed out once [`LogReader::stop_at`] says that they are all.
+    /// The next whole records; `None` at the end, and [`LogReader::end`] then says why. After an error, those
+    /// that had been read before it are handed out once [`LogReader::stop_at`] says that they are all.
     pub fn next_chunk(&mut self) -> Result<Option<Chunk>> {
         while self.end.is_none() && self.whole < CHUNK_BYTES && self.whole_records().0 < self.stop {
             self.read_block()?;
@@ -270,8 +273,8 @@ impl LogReader {
         Ok(Some(Chunk { start, bytes }))
     }
 
-    /// Reads one more block; `false` at the end. For those who want to know where blocks begin; [`LogReader::next_chunk`] then hands out what
-    /// was read.
+    /// Reads one more block; `false` at the end. For those who want to know where blocks begin;
+    /// [`LogReader::next_chunk`] then hands out what was read.
     pub fn next_block(&mut self) -> Result<bool> {
         let before = self.position;
         while self.end.is_none() && self.position == before {
@@ -291,7 +294,8 @@ impl LogReader {
         Lsn(self.position)
     }
 
-    /// Bytes of all files of this log from here on, prepared space included: an upper bound of what will be read.
+    /// Bytes of all files of this log from here on, prepared space included: an upper bound of what will be
+    /// read.
     pub fn bytes_total(&self) -> u64 {
         let mut total = 0;
         for sequence in self.segment.sequence.. {
@@ -423,14 +427,15 @@ impl LogReader {
         Ok(!segments_from(disk, &self.directory, incarnation, sequence + ahead)?.is_empty())
     }
 
-    /// How many bytes from `offset` on a write that did not complete has left: up to the last one that is not zero, within what one
-    /// block takes.
+    /// How many bytes from `offset` on a write that did not complete has left: up to the last one that is not
+    /// zero, within what one block takes.
     fn torn_bytes(&mut self, offset: u64) -> Result<u64> {
         let bytes = self.view(offset, SECTOR_BYTES + MAX_BLOCK_BYTES)?;
         Ok(bytes.iter().rposition(|byte| *byte != 0).map_or(0, |last| last as u64 + 1))
     }
 
-    /// Offset and position of the first valid later block in the rest of this file, behind the sector at this offset.
+    /// Offset and position of the first valid later block in the rest of this file, behind the sector at this
+    /// offset.
     fn valid_block_behind(&mut self, offset: u64) -> Result<Option<(u64, Lsn)>> {
         self.valid_block_from(offset + SECTOR_BYTES as u64)
     }
@@ -540,8 +545,8 @@ fn whole_file(disk: &Arc<dyn Disk>, path: &Path, sequence: u64) -> Result<Segmen
 
 type OpenedSegment = std::result::Result<(Segment, SegmentHeader), SegmentHeaderError>;
 
-/// Opens a segment file and checks its header. The outer error ends recovery; the inner one is for the caller to
-/// judge.
+/// Opens a segment file and checks its header. The outer error ends recovery; the inner one is for the caller
+/// to judge.
 fn open_segment(
     disk: &dyn Disk,
     path: &Path,

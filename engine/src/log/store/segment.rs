@@ -1,17 +1,20 @@
-//! Segment files ahead of need: created, filled with zeroes and synced before the first log record goes into them.
+//! Segment files ahead of need: created, filled with zeroes and synced before the first log record goes into
+//! them.
 //!
-//! Durable writes then overwrite allocated blocks, which costs the file system no metadata, and a full disk is found
-//! while there is still room for everything that has been reserved: each finished segment raises the buffer's ceiling,
-//! and reservations stop below it. The failure stays visible ([`SegmentSupply::failure`]) until a segment could be
-//! made.
+//! Durable writes then overwrite allocated blocks, which costs the file system no metadata, and a full disk
+//! is found while there is still room for everything that has been reserved: each finished segment raises the
+//! buffer's ceiling, and reservations stop below it. The failure stays visible ([`SegmentSupply::failure`])
+//! until a segment could be made.
 //!
-//! The zeroes are as many bytes as the log itself, on the same device: they are written piece by piece (`pace`).
+//! The zeroes are as many bytes as the log itself, on the same device: they are written piece by piece
+//! (`pace`).
 //!
 //! Invariants:
 //! 1. A segment is handed out only when the whole file and its name are durable.
-//! 2. Never more than `ahead` segments stand prepared, or half made, behind the last one whose first block is durable: usually
-//!    one. The number is in the manifest. So a file shows that the segment `ahead` places before it was in use, and a file that
-//!    was used has its full length until the log is closed: `reader` finds lost segments by that.
+//! 2. Never more than `ahead` segments stand prepared, or half made, behind the last one whose first block is
+//!    durable: usually one. The number is in the manifest. So a file shows that the segment `ahead` places
+//!    before it was in use, and a file that was used has its full length until the log is closed: `reader`
+//!    finds lost segments by that.
 //! 3. Files of an attempt that failed are in nobody's way: they are removed, or made anew.
 
 use std::collections::VecDeque;
@@ -112,8 +115,8 @@ impl SegmentSupply {
         self.ahead
     }
 
-    /// Looks whether the log's directory can be used, and answers with what a start that was cut short has left in it. Writes
-    /// nothing.
+    /// Looks whether the log's directory can be used, and answers with what a start that was cut short has
+    /// left in it. Writes nothing.
     pub(crate) fn examine(&self) -> Result<Vec<PathBuf>> {
         let names = match self.disk.list(&self.directory) {
             Ok(names) => names,
@@ -170,8 +173,9 @@ impl SegmentSupply {
         Ok(())
     }
 
-    /// A start that was cut short before the manifest knew of it leaves empty segments of this incarnation: they go.
-    /// Anything else in the directory that is no segment, or holds log records nobody knows of, is refused.
+    /// A start that was cut short before the manifest knew of it leaves empty segments of this incarnation:
+    /// they go. Anything else in the directory that is no segment, or holds log records nobody knows of, is
+    /// refused.
     fn leftover(&self, name: &str) -> Result<Option<PathBuf>> {
         let path = self.directory.join(name);
         let refuse = |reason: &str| {
@@ -303,7 +307,8 @@ impl SegmentSupply {
 
     fn create(&self, path: &Path) -> io::Result<Box<dyn File>> {
         if self.disk.exists(path) {
-            // Half a segment, which could not be removed then. If it cannot be removed now, every byte of it is written again.
+            // Half a segment, which could not be removed then. If it cannot be removed now, every byte of it
+            // is written again.
             if self.disk.remove(path).is_err() {
                 return self.disk.open(path);
             }
@@ -338,9 +343,9 @@ impl SegmentSupply {
         *self.last.lock() = Some((last, offset));
     }
 
-    /// Gives back the space of a closed log that holds nothing: only after the manifest knows where the log ends (invariant 2). The first
-    /// segment stays: the manifest names it, and a log without it is a missing log. Only space is at stake: what stays is
-    /// removed by the next start.
+    /// Gives back the space of a closed log that holds nothing: only after the manifest knows where the log
+    /// ends (invariant 2). The first segment stays: the manifest names it, and a log without it is a missing
+    /// log. Only space is at stake: what stays is removed by the next start.
     pub(crate) fn give_back_unused(&self) {
         if let Some((segment, offset)) = self.last.lock().take() {
             let _ = segment.file.truncate(offset);

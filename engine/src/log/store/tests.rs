@@ -49,7 +49,8 @@ fn new_log() -> Written {
 }
 
 impl Written {
-    /// Appends one filler record of `length` bytes in as many blocks as it takes, at most `payload` bytes in each.
+    /// Appends one filler record of `length` bytes in as many blocks as it takes, at most `payload` bytes in
+    /// each.
     fn append(&mut self, length: usize, payload: usize) {
         let mut bytes = filler_header(length as u32).to_vec();
         bytes.resize(length, 0xab);

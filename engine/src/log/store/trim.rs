@@ -1,13 +1,14 @@
-//! Gives back the space that the logs of ended incarnations do not need: segments that were prepared and never used, and the
-//! prepared rest of the last one that was.
+//! Gives back the space that the logs of ended incarnations do not need: segments that were prepared and
+//! never used, and the prepared rest of the last one that was.
 //!
-//! A crash leaves both behind, as large as segments are; without this each start would take as much again. A log that was
-//! closed has done it itself, but for what a crash in that moment left.
+//! A crash leaves both behind, as large as segments are; without this each start would take as much again. A
+//! log that was closed has done it itself, but for what a crash in that moment left.
 //!
 //! Invariants:
-//! 1. Only logs whose end stands durably in the manifest are touched: what the files of a running log show of its end
-//!    (`segment`, invariant 2) is not needed any more.
-//! 2. Only zeroes go. Bytes behind the end that somebody wrote, a torn block, stay for whoever wants to look at them.
+//! 1. Only logs whose end stands durably in the manifest are touched: what the files of a running log show of
+//!    its end (`segment`, invariant 2) is not needed any more.
+//! 2. Only zeroes go. Bytes behind the end that somebody wrote, a torn block, stay for whoever wants to look
+//!    at them.
 
 use std::path::Path;
 use std::sync::Arc;

@@ -1,8 +1,8 @@
 //! Appends blocks to a log, durably.
 //!
-//! [`LogStore`] is all that a logger asks for; other places for logs implement it. [`FileLogStore`] writes to segment
-//! files: one write for each block, to sectors that have never held content (pitfall 10), durable when it returns. The
-//! header of a segment is part of the write of its first block.
+//! [`LogStore`] is all that a logger asks for; other places for logs implement it. [`FileLogStore`] writes to
+//! segment files: one write for each block, to sectors that have never held content (pitfall 10), durable
+//! when it returns. The header of a segment is part of the write of its first block.
 
 use std::sync::Arc;
 
@@ -21,8 +21,8 @@ use crate::lsn::Lsn;
 pub trait LogStore: Send {
     /// Payload bytes that the next block may have, at least 1.
     fn next_payload_bytes(&mut self) -> Result<usize>;
-    /// Writes a block and returns when it is durable. `position` is where its payload begins in the stream. After an
-    /// error the state is unknown: nothing may follow (pitfall 9).
+    /// Writes a block and returns when it is durable. `position` is where its payload begins in the stream.
+    /// After an error the state is unknown: nothing may follow (pitfall 9).
     fn append(&mut self, block: &mut BlockBuffer, position: Lsn) -> Result<Appended>;
     /// The log has ended cleanly.
     fn close(&mut self);

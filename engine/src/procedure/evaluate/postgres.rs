@@ -1,9 +1,10 @@
 //! Expressions whose results were taken from a PostgreSQL 15 server.
 //!
-//! `postgres.txt` has one expression a line: `operation¦type:literal¦type:literal => expected`, where `expected` is
-//! `type [text]`, `type NULL`, or `!SQLSTATE message / detail`. An operation is an operator, a function's name, `::type` (an
-//! explicit cast), `parse` (reading the literal alone), or a word for other syntax (`in`, `coalesce` ...). The server ran with
-//! TimeZone Europe/Berlin, DateStyle ISO, extra_float_digits 1.
+//! `postgres.txt` has one expression a line: `operation¦type:literal¦type:literal => expected`, where
+//! `expected` is `type [text]`, `type NULL`, or `!SQLSTATE message / detail`. An operation is an operator, a
+//! function's name, `::type` (an explicit cast), `parse` (reading the literal alone), or a word for other
+//! syntax (`in`, `coalesce` ...). The server ran with TimeZone Europe/Berlin, DateStyle ISO,
+//! extra_float_digits 1.
 
 use hyades_types::error::{Error, Result};
 use hyades_types::function::{Function, Signature, TypePattern, lookup};

@@ -278,7 +278,8 @@ fn any_expression() -> impl Strategy<Value = Expr> {
 
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(1000))]
-    /// What is computed as a scalar is what is computed from values, with operands that were; so it is for every expression.
+    /// What is computed as a scalar is what is computed from values, with operands that were; so it is for
+    /// every expression.
     #[test]
     fn scalars_are_what_values_are(
         expr in any_expression(),

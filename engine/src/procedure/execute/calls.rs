@@ -1,9 +1,9 @@
 //! Calls of procedures.
 //!
-//! The frame that a [`Run`] holds is always that of the active procedure. A call exchanges it for the callee's and pushes
-//! the caller's onto the callee's list of callers; a return exchanges them back. So no instruction pays for the possibility of calls,
-//! and everything survives a wait, because everything is in the frame. Frames of procedures that have returned are kept and used
-//! again.
+//! The frame that a [`Run`] holds is always that of the active procedure. A call exchanges it for the
+//! callee's and pushes the caller's onto the callee's list of callers; a return exchanges them back. So no
+//! instruction pays for the possibility of calls, and everything survives a wait, because everything is in
+//! the frame. Frames of procedures that have returned are kept and used again.
 
 use std::sync::Arc;
 

@@ -1,11 +1,12 @@
 //! Errors: raising them, blocks that handle them, messages beside the rows.
 //!
-//! An error looks for a handler in the active procedure, then in its callers. The handler's block is rolled back to the
-//! savepoint that was taken when it was entered; registers keep their values, as PL/pgSQL's variables do. A run that goes on behind an
-//! error from outside (no memory, a lock that it did not wait for) is logged as data. Conflicts
-//! ([`Error::Abort`]) are never handled: the whole transaction must run again, and what would come of handling them depends on
-//! chance, which replay cannot repeat. Nor is the end of memory ([`hyades_types::memory`]), for the same reason. Fatal errors are not
-//! handled either, and nothing is in a session that was told to end.
+//! An error looks for a handler in the active procedure, then in its callers. The handler's block is rolled
+//! back to the savepoint that was taken when it was entered; registers keep their values, as PL/pgSQL's
+//! variables do. A run that goes on behind an error from outside (no memory, a lock that it did not wait for)
+//! is logged as data. Conflicts ([`Error::Abort`]) are never handled: the whole transaction must run again,
+//! and what would come of handling them depends on chance, which replay cannot repeat. Nor is the end of
+//! memory ([`hyades_types::memory`]), for the same reason. Fatal errors are not handled either, and nothing
+//! is in a session that was told to end.
 
 use hyades_types::environment::Severity;
 use hyades_types::error::{Error, InputError, Result, SqlState, sqlstate};
@@ -207,7 +208,8 @@ fn matches(condition: Condition, state: SqlState) -> bool {
     }
 }
 
-/// Whether the error tells how things stood around the run (memory, locks of others, time), which a replay cannot find again.
+/// Whether the error tells how things stood around the run (memory, locks of others, time), which a replay
+/// cannot find again.
 fn comes_from_outside(state: SqlState) -> bool {
     let class = &state.0[..2];
     matches!(class, "53" | "57" | "58") || state == sqlstate::LOCK_NOT_AVAILABLE

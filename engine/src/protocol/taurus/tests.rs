@@ -200,7 +200,8 @@ fn tuples_are_forgotten_only_below_the_floor_and_nothing_is_lost() {
         fixture.touch(worker, Write, &mut other);
         worker += 1;
     }
-    // Whoever meets the tuple afterwards meets an absent one; its record must still be ordered behind the token.
+    // Whoever meets the tuple afterwards meets an absent one; its record must still be ordered behind the
+    // token.
     for worker in 0..2 {
         fixture.touch(worker, Write, &mut taurus.new_tuple_meta());
     }

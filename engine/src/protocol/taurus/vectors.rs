@@ -1,4 +1,5 @@
-//! The LSN vectors of a tuple: what an access leaves there, and what a later one follows (algorithm 1, lines 3 to 5 and 13 to 16).
+//! The LSN vectors of a tuple: what an access leaves there, and what a later one follows (algorithm 1, lines
+//! 3 to 5 and 13 to 16).
 //!
 //! ```text
 //! trace of     left by                                               followed by
@@ -13,10 +14,11 @@
 //! others       none
 //! ```
 //!
-//! A KeyRead need not follow a NoKeyWrite, which changes nothing that it looks at; it does, because it must follow the Write before,
-//! and one vector is kept for both.
+//! A KeyRead need not follow a NoKeyWrite, which changes nothing that it looks at; it does, because it must
+//! follow the Write before, and one vector is kept for both.
 //!
-//! An empty vector means "at most the floor". Nothing here knows the logs; who may forget a vector is asked of the caller.
+//! An empty vector means "at most the floor". Nothing here knows the logs; who may forget a vector is asked
+//! of the caller.
 
 use crate::lsn::LsnVector;
 use crate::mutant::{self, Mutant};
@@ -52,8 +54,8 @@ impl Kind {
 
 /// What is kept for a tuple, gap or table stripe. An empty vector means: at most the floor.
 ///
-/// Nearly all have one kind of trace at most. It lies in the lock table's entry itself, so that nobody who looks whether it can be
-/// forgotten waits for memory.
+/// Nearly all have one kind of trace at most. It lies in the lock table's entry itself, so that nobody who
+/// looks whether it can be forgotten waits for memory.
 #[derive(Clone, Debug, Default)]
 pub struct TupleVectors {
     first: LsnVector,
@@ -155,8 +157,8 @@ impl TupleVectors {
         self.others = None;
     }
 
-    /// What both parts of a divided gap need: readers of the whole relied on both being empty, and so did a writer of the gap, who has
-    /// read it and inserted. `None` if the floor covers it.
+    /// What both parts of a divided gap need: readers of the whole relied on both being empty, and so did a
+    /// writer of the gap, who has read it and inserted. `None` if the floor covers it.
     pub(crate) fn divided(&self, is_below_floor: impl Fn(&[u64]) -> bool) -> Option<TupleVectors> {
         let (write, read) = (self.of_kind(Kind::Write), self.of_kind(Kind::Read));
         if is_below_floor(write) && is_below_floor(read) {

@@ -1,13 +1,15 @@
 //! Whether replay in parallel is worth it: when it falls back to one worker (Taurus, section 3.5).
 //!
-//! When nearly every record depends on one in another log that is not replayed yet, there is less parallelism than there are
-//! workers. What they do then is copy records out, park them, wake each other, and fetch each other's cache lines; a single worker that
-//! goes from log to log (`serial`) does none of that. The order is the same.
+//! When nearly every record depends on one in another log that is not replayed yet, there is less parallelism
+//! than there are workers. What they do then is copy records out, park them, wake each other, and fetch each
+//! other's cache lines; a single worker that goes from log to log (`serial`) does none of that. The order is
+//! the same.
 //!
-//! **When.** Blocked records among all records passed are counted in windows of [`WINDOW`]; a window with [`HIGH_PERCENT`] per
-//! cent of them or more is high contention, and the rest of the incarnation is replayed serially. One log ahead of the others is no
-//! contention: its records wait behind an anchor, in a held batch, and are not counted. It is decided once, because the workers that
-//! have left would have to be fetched back for a guess.
+//! **When.** Blocked records among all records passed are counted in windows of [`WINDOW`]; a window with
+//! [`HIGH_PERCENT`] per cent of them or more is high contention, and the rest of the incarnation is replayed
+//! serially. One log ahead of the others is no contention: its records wait behind an anchor, in a held
+//! batch, and are not counted. It is decided once, because the workers that have left would have to be
+//! fetched back for a guess.
 //!
 //! [`RecoveryMode`] chooses: as counted, never, or always.
 
@@ -16,7 +18,8 @@ use crate::sync::{AtomicBool, AtomicU64, Ordering};
 
 /// Records between two looks: enough that a burst of conflicts does not decide.
 const WINDOW: u64 = 32 << 10;
-/// From here on one worker is not slower than two (`cargo run --release -p hyades-engine --example replay_speed`).
+/// From here on one worker is not slower than two (`cargo run --release -p hyades-engine --example
+/// replay_speed`).
 const HIGH_PERCENT: u64 = 75;
 
 pub(super) struct Contention {
@@ -41,7 +44,8 @@ impl Contention {
         self.is_high.load(Ordering::Relaxed)
     }
 
-    /// A worker has passed so many records, and so many of them were blocked. True if that made the contention high.
+    /// A worker has passed so many records, and so many of them were blocked. True if that made the
+    /// contention high.
     pub(super) fn count(&self, passed: usize, blocked: usize) -> bool {
         if self.mode != RecoveryMode::Auto {
             return false;

@@ -1,11 +1,13 @@
 //! Where replay workers sleep when there is nothing to do, without a wake-up ever being lost.
 //!
-//! A worker that found nothing registers as a sleeper, looks once more, and only then sleeps. Whoever makes work available does so
-//! first and looks for sleepers afterwards; a sequentially consistent fence stands between both on either side, so that one of the two
-//! sees the other (checked under loom). When nobody sleeps, announcing work costs a fence and a load.
+//! A worker that found nothing registers as a sleeper, looks once more, and only then sleeps. Whoever makes
+//! work available does so first and looks for sleepers afterwards; a sequentially consistent fence stands
+//! between both on either side, so that one of the two sees the other (checked under loom). When nobody
+//! sleeps, announcing work costs a fence and a load.
 //!
-//! The last worker to register knows that nobody works any more. If nothing is left to be found then, nothing ever will be: either
-//! all is done, or the records wait for each other in a circle, which only damaged logs do.
+//! The last worker to register knows that nobody works any more. If nothing is left to be found then, nothing
+//! ever will be: either all is done, or the records wait for each other in a circle, which only damaged logs
+//! do.
 
 use crate::sync::{AtomicUsize, Mutex, Ordering, Thread, current, fence, park};
 

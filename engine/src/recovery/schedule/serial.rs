@@ -1,11 +1,12 @@
 //! One worker that replays all logs, or what the others have left (Taurus, section 3.5).
 //!
-//! It goes through one log until its next record depends on another log, goes on with that one, and so on: a merge. Nothing is copied
-//! out, parked or woken, and a record is replayed right behind the one it waited for. What workers had parked before they left is replayed
-//! when the watermarks pass it, as ever.
+//! It goes through one log until its next record depends on another log, goes on with that one, and so on: a
+//! merge. Nothing is copied out, parked or woken, and a record is replayed right behind the one it waited
+//! for. What workers had parked before they left is replayed when the watermarks pass it, as ever.
 //!
-//! It cannot get stuck: among the next records of all logs and the parked ones, the one that was reserved first depends on nothing
-//! unfinished (see the module above). If every log has been tried in vain, all is done, or the records wait for each other in a circle.
+//! It cannot get stuck: among the next records of all logs and the parked ones, the one that was reserved
+//! first depends on nothing unfinished (see the module above). If every log has been tried in vain, all is
+//! done, or the records wait for each other in a circle.
 
 use hyades_types::error::Result;
 
@@ -64,7 +65,8 @@ impl<S: Source, R: Replay> Schedule<S, R> {
         Ok(())
     }
 
-    /// Replays one log up to a record that depends on something else; whether it came further, and which log blocks it.
+    /// Replays one log up to a record that depends on something else; whether it came further, and which log
+    /// blocks it.
     fn go_on(
         &self,
         worker: &mut Worker<R>,

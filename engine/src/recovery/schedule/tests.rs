@@ -78,7 +78,8 @@ impl Replay for Checker {
     }
 }
 
-/// Logs as a run of real transactions would write them: each record's vector names positions reserved before it.
+/// Logs as a run of real transactions would write them: each record's vector names positions reserved before
+/// it.
 fn random_logs(seed: u64, logs: usize, records: usize, reach: u64) -> Vec<Vec<SyntheticRecord>> {
     let mut random = StdRng::seed_from_u64(seed);
     let mut written: Vec<Vec<SyntheticRecord>> = vec![Vec::new(); logs];

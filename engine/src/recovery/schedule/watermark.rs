@@ -1,16 +1,17 @@
 //! How far one log's replay has come (one entry of the paper's RLV), and who waits for it.
 //!
-//! A log record whose pre-append LV is not covered is parked here, on *one* of the dimensions that block it, keyed by the position
-//! it needs. When the watermark passes the position, whoever raised it takes the record out and looks at the other
-//! dimensions. So a blocked record costs a push and a pop for each dimension that ever blocked it, and nobody scans a pool (the
-//! paper, section 3.3, leaves this data structure to future work).
+//! A log record whose pre-append LV is not covered is parked here, on *one* of the dimensions that block it,
+//! keyed by the position it needs. When the watermark passes the position, whoever raised it takes the record
+//! out and looks at the other dimensions. So a blocked record costs a push and a pop for each dimension that
+//! ever blocked it, and nobody scans a pool (the paper, section 3.3, leaves this data structure to future
+//! work).
 //!
 //! Invariants:
 //! 1. The watermark only rises.
-//! 2. Every record that is parked is returned exactly once: by [`Watermark::park`] if the watermark has passed meanwhile, else by the
-//!    [`Watermark::raise`] that passes its position. No wake-up is lost: the parker announces its position, then reads the watermark;
-//!    the raiser raises the watermark, then reads the announcement; a sequentially consistent fence stands between both
-//!    (checked under loom).
+//! 2. Every record that is parked is returned exactly once: by [`Watermark::park`] if the watermark has
+//!    passed meanwhile, else by the [`Watermark::raise`] that passes its position. No wake-up is lost: the
+//!    parker announces its position, then reads the watermark; the raiser raises the watermark, then reads
+//!    the announcement; a sequentially consistent fence stands between both (checked under loom).
 //! 3. What was installed before the raise is visible to whoever sees the raised watermark (release, acquire).
 
 use std::cmp::Ordering as Order;

@@ -6,15 +6,18 @@
 //!                        ^ first unfinished record: the watermark stands at its start
 //! ```
 //!
-//! A *slot* is a batch of consecutive log records that one worker passes through in order. A record that is blocked is left behind as
-//! *parked* and finished later, by anybody. The log's watermark (RLV) stands at the start of the first record that is not finished:
-//! the first parked one, or where the pass of the first open slot has come to.
+//! A *slot* is a batch of consecutive log records that one worker passes through in order. A record that is
+//! blocked is left behind as *parked* and finished later, by anybody. The log's watermark (RLV) stands at the
+//! start of the first record that is not finished: the first parked one, or where the pass of the first open
+//! slot has come to.
 //!
-//! Each log has its own window (pitfall 21): one pool for all would fill up with the blocked records of one log and keep out the very
-//! records they wait for. A log whose window is full hands out no more batches; since the window is contiguous from the first unfinished
-//! record on, the record that is next in the dependency order is always inside some window.
+//! Each log has its own window (pitfall 21): one pool for all would fill up with the blocked records of one
+//! log and keep out the very records they wait for. A log whose window is full hands out no more batches;
+//! since the window is contiguous from the first unfinished record on, the record that is next in the
+//! dependency order is always inside some window.
 //!
-//! An empty window contributes what was handed out so far, never infinity (pitfall 21): what is still in the file is unfinished.
+//! An empty window contributes what was handed out so far, never infinity (pitfall 21): what is still in the
+//! file is unfinished.
 
 use std::collections::VecDeque;
 
@@ -70,7 +73,8 @@ impl Window {
         self.slots.get_mut(number.0.checked_sub(self.first)? as usize)
     }
 
-    /// Leaves a record behind. Only the worker that passes through the slot may call it, in log order, before it passes the record.
+    /// Leaves a record behind. Only the worker that passes through the slot may call it, in log order, before
+    /// it passes the record.
     pub(crate) fn park(&mut self, number: SlotNumber, start: u64, bytes: usize) {
         if let Some(slot) = self.slot(number) {
             debug_assert!(start >= slot.passed);

@@ -29,7 +29,8 @@ impl Catalog {
         routines
     }
 
-    /// Publishes a new routine in place of the one it replaces. 42723 if another one has its name and input types.
+    /// Publishes a new routine in place of the one it replaces. 42723 if another one has its name and input
+    /// types.
     pub fn add_routine(&self, routine: Arc<Routine>, replaces: Option<RoutineId>) -> Result<()> {
         let mut snapshot = self.tables.write();
         let named = snapshot.routines_by_name.get(&routine.definition.name);

@@ -1,9 +1,11 @@
-//! The place behind the last insert. Rows often come in the order of their keys, and then it is the place of the next one.
+//! The place behind the last insert. Rows often come in the order of their keys, and then it is the place of
+//! the next one.
 //!
-//! A [`Finger`] remembers the leaf that received a record, the version which that left, and which keys belong to the place behind it:
-//! those below the next key and within the range of the leaf. It lives longer than one pin, so its pointers are followed only while
-//! nothing has been removed from the index (invariant 4 of `ordered_index`). It is a guess that saves a descent: what it yields is a
-//! [`Vacancy`], and `fill` refuses that as any other when a version has changed.
+//! A [`Finger`] remembers the leaf that received a record, the version which that left, and which keys belong
+//! to the place behind it: those below the next key and within the range of the leaf. It lives longer than
+//! one pin, so its pointers are followed only while nothing has been removed from the index (invariant 4 of
+//! `ordered_index`). It is a guess that saves a descent: what it yields is a [`Vacancy`], and `fill` refuses
+//! that as any other when a version has changed.
 #![allow(unsafe_code)] // Keeps addresses of leaves across pins.
 
 use crossbeam_epoch::Guard;

@@ -1,7 +1,8 @@
 //! A key kind for tests that gives up its core now and then in the middle of everything.
 //!
-//! Races between a few loads are too narrow to be met by chance, above all on a machine with few cores. Comparing, copying and storing
-//! keys happens inside all of them, so a key that yields there holds every window open, the ones under locks too.
+//! Races between a few loads are too narrow to be met by chance, above all on a machine with few cores.
+//! Comparing, copying and storing keys happens inside all of them, so a key that yields there holds every
+//! window open, the ones under locks too.
 #![allow(unsafe_code)] // Implements an unsafe interface, by handing everything on to `u64`.
 
 use std::cell::Cell;

@@ -1,19 +1,22 @@
 //! Finding a key or the place where it would stand, and putting it there; splits.
 //!
-//! An insert has two steps, so that a transaction can take its locks in between. [`OrderedIndex::locate`] finds the
-//! record, or else a [`Vacancy`]: the key's place in its leaf, and the next key above it, with the versions at which both were true.
-//! [`OrderedIndex::fill`] puts the record there if these versions still stand, under the lock of the leaf. So what was locked because
-//! this key comes next is right at the moment at which the new key appears. If a version has changed, the caller locates again.
+//! An insert has two steps, so that a transaction can take its locks in between. [`OrderedIndex::locate`]
+//! finds the record, or else a [`Vacancy`]: the key's place in its leaf, and the next key above it, with the
+//! versions at which both were true. [`OrderedIndex::fill`] puts the record there if these versions still
+//! stand, under the lock of the leaf. So what was locked because this key comes next is right at the moment
+//! at which the new key appears. If a version has changed, the caller locates again.
 //!
-//! The next key stands in the same leaf, or else it is the first one of the next leaf, which hangs to the right of the last turn of
-//! the way down. Both leaves are unchanged at one moment when each is checked after the other was read; no leaf can then be between
-//! them, since leaves appear only by splits of their left neighbours. This is why `fill` locks the one before it checks the other:
-//! whoever finds a key that has come into the second leaf meanwhile also finds the first one locked, or changed
+//! The next key stands in the same leaf, or else it is the first one of the next leaf, which hangs to the
+//! right of the last turn of the way down. Both leaves are unchanged at one moment when each is checked after
+//! the other was read; no leaf can then be between them, since leaves appear only by splits of their left
+//! neighbours. This is why `fill` locks the one before it checks the other: whoever finds a key that has come
+//! into the second leaf meanwhile also finds the first one locked, or changed
 //! ([`VersionLock`](super::version_lock::VersionLock) says why).
 //!
-//! A full inner node is split as soon as a descent meets it, whether or not the leaf below will need it; then the descent begins
-//! again. A full leaf is split and receives the key in one step, under the locks of both. What moves to the right becomes a
-//! new node, so the left one keeps its identity and only its version changes.
+//! A full inner node is split as soon as a descent meets it, whether or not the leaf below will need it; then
+//! the descent begins again. A full leaf is split and receives the key in one step, under the locks of both.
+//! What moves to the right becomes a new node, so the left one keeps its identity and only its version
+//! changes.
 
 use std::sync::atomic::Ordering;
 
@@ -102,8 +105,8 @@ impl<K: IndexKey, const CAPACITY: usize> OrderedIndex<K, CAPACITY> {
         })
     }
 
-    /// Puts a record under a key that was not there, if nothing has changed since; otherwise drops it. Also answers which version that
-    /// gave the leaf, unless it was split.
+    /// Puts a record under a key that was not there, if nothing has changed since; otherwise drops it. Also
+    /// answers which version that gave the leaf, unless it was split.
     pub(in crate::storage) fn fill<'g>(
         &'g self,
         vacancy: &Vacancy<'g, K, CAPACITY>,
@@ -162,7 +165,8 @@ impl<K: IndexKey, const CAPACITY: usize> OrderedIndex<K, CAPACITY> {
             place = child;
         }
         let Place { node: leaf, version } = place;
-        // SAFETY: reached by this descent, under the guard; the record is returned only while the guard lives.
+        // SAFETY: reached by this descent, under the guard; the record is returned only while the guard
+        // lives.
         unsafe {
             let position = leaf.lower_bound(probe, version)?;
             if leaf.holds(position, probe, version)? {
@@ -174,7 +178,8 @@ impl<K: IndexKey, const CAPACITY: usize> OrderedIndex<K, CAPACITY> {
         }
     }
 
-    /// Descends to the leaf for `probe`, which is full; splits the first full inner node it meets and asks for a restart.
+    /// Descends to the leaf for `probe`, which is full; splits the first full inner node it meets and asks
+    /// for a restart.
     fn descend_for_insert<'g>(
         &'g self,
         probe: K::Probe<'_>,
@@ -243,8 +248,8 @@ impl<K: IndexKey, const CAPACITY: usize> OrderedIndex<K, CAPACITY> {
             right.insert_locked(position - cut, probe, record.cast());
         }
         let separator = K::Slot::default();
-        // SAFETY: both halves hold keys (the cut is neither at 0 nor leaves the right half without one) and are locked or
-        // private.
+        // SAFETY: both halves hold keys (the cut is neither at 0 nor leaves the right half without one) and
+        // are locked or private.
         unsafe {
             K::store_separator(&separator, left.slot_locked(left.count() - 1), right.slot_locked(0));
         }

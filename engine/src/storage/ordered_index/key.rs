@@ -1,14 +1,14 @@
 //! Key kinds of the ordered index: how a key stands in a node's slot and is compared there.
 //!
-//! Keys arrive as memcomparable byte strings (`value::key`). Those of a fixed width up to 8 or 16 bytes are packed into
-//! `u64` or `u128`, loaded big-endian so that the order of the numbers is the order of the bytes; a comparison is then one or
-//! two instructions and touches no other memory. All others live on the heap, with their first eight bytes
-//! repeated in the slot, so that most comparisons are decided without following the pointer ("poor man's normalized keys",
-//! Graefe, "Modern B-Tree Techniques", 2011, section 2.4).
+//! Keys arrive as memcomparable byte strings (`value::key`). Those of a fixed width up to 8 or 16 bytes are
+//! packed into `u64` or `u128`, loaded big-endian so that the order of the numbers is the order of the bytes;
+//! a comparison is then one or two instructions and touches no other memory. All others live on the heap,
+//! with their first eight bytes repeated in the slot, so that most comparisons are decided without following
+//! the pointer ("poor man's normalized keys", Graefe, "Modern B-Tree Techniques", 2011, section 2.4).
 //!
-//! Slots are read while a writer may be changing them. A number read torn is harmless: the caller checks the node's version
-//! before it believes anything. A pointer is different, following a stale one would touch freed memory; so
-//! [`IndexKey::read`] checks the version between loading and following it.
+//! Slots are read while a writer may be changing them. A number read torn is harmless: the caller checks the
+//! node's version before it believes anything. A pointer is different, following a stale one would touch
+//! freed memory; so [`IndexKey::read`] checks the version between loading and following it.
 #![allow(unsafe_code)] // Follows pointers to heap keys that are reclaimed through the epoch.
 
 use std::cmp::Ordering as Order;
@@ -62,7 +62,8 @@ pub(in crate::storage) trait IndexKey: Copy + 'static {
     /// How the key in the slot compares to `probe`.
     ///
     /// # Safety
-    /// The slot belongs to the node of `snapshot`, which was reached while the calling thread has been pinned.
+    /// The slot belongs to the node of `snapshot`, which was reached while the calling thread has been
+    /// pinned.
     unsafe fn compare(
         slot: &Self::Slot,
         probe: Self::Probe<'_>,
@@ -79,7 +80,8 @@ pub(in crate::storage) trait IndexKey: Copy + 'static {
         guard: &'g Guard,
     ) -> Result<Self::Probe<'g>, Restart>;
 
-    /// Fills a slot with a copy of the key. The slot's node is locked or private, its old content has been moved away.
+    /// Fills a slot with a copy of the key. The slot's node is locked or private, its old content has been
+    /// moved away.
     fn store(slot: &Self::Slot, probe: Self::Probe<'_>);
 
     /// Copies the words of a slot; the content then belongs to `to`.
@@ -104,7 +106,8 @@ pub(in crate::storage) trait IndexKey: Copy + 'static {
     unsafe fn free(slot: &Self::Slot);
 }
 
-/// The bytes of a key that an index holds; dereference it. They stay readable as long as the guard under which they were found.
+/// The bytes of a key that an index holds; dereference it. They stay readable as long as the guard under
+/// which they were found.
 #[derive(Clone, Copy, Debug)]
 pub struct KeyBytes<'g>(Bytes<'g>);
 
@@ -126,8 +129,8 @@ impl Deref for KeyBytes<'_> {
     }
 }
 
-/// The first `SIZE` bytes, padded with zeroes: as a big-endian number they compare as the bytes do, except that equality must
-/// look further.
+/// The first `SIZE` bytes, padded with zeroes: as a big-endian number they compare as the bytes do, except
+/// that equality must look further.
 pub(in crate::storage) fn padded<const SIZE: usize>(bytes: &[u8]) -> [u8; SIZE] {
     let mut padded = [0; SIZE];
     let length = bytes.len().min(SIZE);
@@ -135,12 +138,14 @@ pub(in crate::storage) fn padded<const SIZE: usize>(bytes: &[u8]) -> [u8; SIZE] 
     padded
 }
 
-/// A byte string of any length as a bound on strings of exactly `width` bytes: its beginning, and how its length compares.
+/// A byte string of any length as a bound on strings of exactly `width` bytes: its beginning, and how its
+/// length compares.
 fn fit(bytes: &[u8], width: usize) -> (&[u8], Order) {
     (&bytes[..bytes.len().min(width)], bytes.len().cmp(&width))
 }
 
-/// Up to eight bytes as a number. Keys of integers have four bytes for each, which is quicker than copying any number of bytes.
+/// Up to eight bytes as a number. Keys of integers have four bytes for each, which is quicker than copying
+/// any number of bytes.
 #[inline]
 fn narrow(bytes: &[u8]) -> u64 {
     match *bytes {
@@ -178,7 +183,8 @@ macro_rules! packed_key {
                 let (cut, length) = fit(bytes, width);
                 let number = $pack(cut);
                 match (length, bound) {
-                    // A shorter string stands just before all that begin with it, a longer one just behind its beginning.
+                    // A shorter string stands just before all that begin with it, a longer one just behind
+                    // its beginning.
                     (Order::Less, _) | (Order::Equal, Bound::Included(_)) => Bound::Included(number),
                     _ => Bound::Excluded(number),
                 }
@@ -290,8 +296,8 @@ impl ByteSlot {
     /// As for [`IndexKey::compare`]: the result lives while the calling thread stays pinned.
     unsafe fn follow<'g>(&self, snapshot: Snapshot<'_>) -> Result<&'g [u8], Restart> {
         let handle = self.handle();
-        // Only a pointer that was in the node at the noted version may be followed: it was linked while this thread was
-        // pinned, so it cannot have been freed.
+        // Only a pointer that was in the node at the noted version may be followed: it was linked while this
+        // thread was pinned, so it cannot have been freed.
         snapshot.check()?;
         // A slot in use holds a pointer; null can only be seen by reading beyond what was checked.
         let handle = handle.ok_or(Restart)?;

@@ -10,11 +10,11 @@
 //!              pointers    child    child    child          (child i holds keys in [s_i, s_i+1))
 //! ```
 //!
-//! Invariants: `is_leaf` never changes; `count` is at most `CAPACITY`; an inner node has at least one child; positions at or
-//! beyond `count` (and key 0 of an inner node) hold leftovers that nobody may follow.
+//! Invariants: `is_leaf` never changes; `count` is at most `CAPACITY`; an inner node has at least one child;
+//! positions at or beyond `count` (and key 0 of an inner node) hold leftovers that nobody may follow.
 //!
-//! Methods named `..._locked` ask that the node is locked by the caller or not yet linked. The others race with writers and are
-//! believed only after the snapshot's check.
+//! Methods named `..._locked` ask that the node is locked by the caller or not yet linked. The others race
+//! with writers and are believed only after the snapshot's check.
 #![allow(unsafe_code)] // Nodes are shared through raw pointers and reclaimed through the epoch.
 
 use std::array::from_fn;
@@ -54,8 +54,8 @@ impl<K: IndexKey, const CAPACITY: usize> Node<K, CAPACITY> {
         })
     }
 
-    /// Asks for the whole node. A search needs its lock, some of its keys and one of its pointers, each only after the one before:
-    /// of a cold node these would be three waits for memory.
+    /// Asks for the whole node. A search needs its lock, some of its keys and one of its pointers, each only
+    /// after the one before: of a cold node these would be three waits for memory.
     #[inline]
     pub(super) fn prefetch(&self) {
         prefetch(&raw const *self, size_of::<Self>());
@@ -79,8 +79,8 @@ impl<K: IndexKey, const CAPACITY: usize> Node<K, CAPACITY> {
 
     /// The first position in `from..count` whose key is not below `probe` (`OR_EQUAL`: is above `probe`).
     ///
-    /// Packed keys are searched by quarters: three comparisons that do not wait for each other and are not branched on choose one, so
-    /// that a full node takes nine.
+    /// Packed keys are searched by quarters: three comparisons that do not wait for each other and are not
+    /// branched on choose one, so that a full node takes nine.
     ///
     /// # Safety
     /// The node was reached while the calling thread has been pinned, and `version` read since.
@@ -94,7 +94,8 @@ impl<K: IndexKey, const CAPACITY: usize> Node<K, CAPACITY> {
         let snapshot = self.snapshot(version);
         let goes_right = |position: usize| {
             debug_assert!(position < CAPACITY);
-            // SAFETY: positions are below `count`, which is at most the capacity; the rest is passed on to the caller.
+            // SAFETY: positions are below `count`, which is at most the capacity; the rest is passed on to
+            // the caller.
             let order = unsafe { K::compare(self.keys.get_unchecked(position), probe, snapshot) }?;
             Ok(if OR_EQUAL { order != Order::Greater } else { order == Order::Less })
         };
@@ -204,7 +205,8 @@ impl<K: IndexKey, const CAPACITY: usize> Node<K, CAPACITY> {
     /// The child at `position`.
     ///
     /// # Safety
-    /// As for [`Node::search`], and this is an inner node; the result lives while the calling thread stays pinned.
+    /// As for [`Node::search`], and this is an inner node; the result lives while the calling thread stays
+    /// pinned.
     #[inline]
     pub(super) unsafe fn child<'g>(
         &self,
@@ -214,8 +216,8 @@ impl<K: IndexKey, const CAPACITY: usize> Node<K, CAPACITY> {
         let pointer = self.pointers.get(position).ok_or(Restart)?.load(Ordering::Relaxed);
         // Followed only once it is known to have been linked while this thread was pinned.
         self.lock.check(version)?;
-        // SAFETY: linked at that version, so initialised (its writer's unlock was a Release) and not yet freed; children of
-        // inner nodes are nodes.
+        // SAFETY: linked at that version, so initialised (its writer's unlock was a Release) and not yet
+        // freed; children of inner nodes are nodes.
         NonNull::new(pointer.cast()).map(|child| unsafe { child.as_ref() }).ok_or(Restart)
     }
 
@@ -231,10 +233,11 @@ impl<K: IndexKey, const CAPACITY: usize> Node<K, CAPACITY> {
         NonNull::new(pointer.cast()).map(|record| unsafe { record.as_ref() }).ok_or(Restart)
     }
 
-    /// Where to cut a full leaf that shall take a key at `position`: the first position that moves to the right.
+    /// Where to cut a full leaf that shall take a key at `position`: the first position that moves to the
+    /// right.
     ///
-    /// Ascending inserts, at the right edge of the tree or behind the previous insert into this leaf, leave everything to their
-    /// left behind and so leave full leaves; others cut in the middle.
+    /// Ascending inserts, at the right edge of the tree or behind the previous insert into this leaf, leave
+    /// everything to their left behind and so leave full leaves; others cut in the middle.
     pub(super) fn cut_locked(&self, position: usize, is_right_edge: bool) -> usize {
         let continues_run = usize::from(self.run.load(Ordering::Relaxed)) == position && position > 0;
         if continues_run || (is_right_edge && position == CAPACITY) { position } else { CAPACITY / 2 }
@@ -289,14 +292,15 @@ impl<K: IndexKey, const CAPACITY: usize> Node<K, CAPACITY> {
         self.pointers[position].load(Ordering::Relaxed)
     }
 
-    /// Takes the pair at `position` out and gives its key to the epoch. In an inner node the range of the child falls to its
-    /// left neighbour, or to the right one if it was the first.
+    /// Takes the pair at `position` out and gives its key to the epoch. In an inner node the range of the
+    /// child falls to its left neighbour, or to the right one if it was the first.
     ///
     /// # Safety
     /// The node is locked by the caller.
     pub(super) unsafe fn remove_locked(&self, position: usize, guard: &Guard) {
         let count = self.count();
-        // The first child of an inner node has no key of its own: its right neighbour's becomes the unused key 0.
+        // The first child of an inner node has no key of its own: its right neighbour's becomes the unused
+        // key 0.
         let key = if self.is_leaf { position } else { position.max(1) };
         if key < count {
             // SAFETY: in use until now; overwritten or put out of use before the lock is released.
@@ -332,8 +336,8 @@ impl<K: IndexKey, const CAPACITY: usize> Node<K, CAPACITY> {
         }
     }
 
-    /// Frees leaves below this node, from the right, as long as `leaves` lasts; true if the node has gone too. What stays is a tree, whose
-    /// inner nodes may have no child.
+    /// Frees leaves below this node, from the right, as long as `leaves` lasts; true if the node has gone
+    /// too. What stays is a tree, whose inner nodes may have no child.
     ///
     /// # Safety
     /// As for [`Node::free_tree`]; after `true` the node must not be used any more.

@@ -1,8 +1,9 @@
 //! Removing a key whose record has no row.
 //!
-//! When the last key of a leaf goes, the leaf is unlinked, and with it the chain of ancestors that have no other child; the
-//! lowest ancestor with two children or more loses the chain's top. If that ancestor is the root and is left with one child, the
-//! child becomes the root. When no ancestor has two children the tree is about to become empty, and the empty leaf stays.
+//! When the last key of a leaf goes, the leaf is unlinked, and with it the chain of ancestors that have no
+//! other child; the lowest ancestor with two children or more loses the chain's top. If that ancestor is the
+//! root and is left with one child, the child becomes the root. When no ancestor has two children the tree is
+//! about to become empty, and the empty leaf stays.
 
 use std::sync::atomic::Ordering;
 
@@ -78,8 +79,8 @@ impl<K: IndexKey, const CAPACITY: usize> OrderedIndex<K, CAPACITY> {
         Ok(true)
     }
 
-    /// Unlinks a leaf with one key, and the ancestors that have no other child. `path` begins with the lowest ancestor that
-    /// has, which is the root if `is_root`.
+    /// Unlinks a leaf with one key, and the ancestors that have no other child. `path` begins with the lowest
+    /// ancestor that has, which is the root if `is_root`.
     fn unlink_leaf(
         &self,
         path: &[Step<'_, K, CAPACITY>],
@@ -92,7 +93,8 @@ impl<K: IndexKey, const CAPACITY: usize> OrderedIndex<K, CAPACITY> {
         let ancestor_node = ancestor.place.node;
         let shrinks = is_root && ancestor_node.count() == 2;
         let root_lock = if shrinks { Some(self.root_lock.upgrade(root_version)?) } else { None };
-        // From here on a failed `?` unlocks with new versions although nothing was changed: readers retry, no harm.
+        // From here on a failed `?` unlocks with new versions although nothing was changed: readers retry, no
+        // harm.
         let ancestor_lock = ancestor_node.lock.upgrade(ancestor.place.version)?;
         let mut locks = Locks::new();
         for place in chain.iter().map(|step| step.place).chain([leaf]) {
@@ -104,8 +106,8 @@ impl<K: IndexKey, const CAPACITY: usize> OrderedIndex<K, CAPACITY> {
             return Ok(false);
         }
         self.removals.fetch_add(1, Ordering::SeqCst);
-        // SAFETY: every node named here is locked by this call and leaves the tree by the removal from the ancestor; the pointers
-        // are those that `Box::into_raw` gave.
+        // SAFETY: every node named here is locked by this call and leaves the tree by the removal from the
+        // ancestor; the pointers are those that `Box::into_raw` gave.
         unsafe {
             let mut unlinked = ancestor_node.pointer_locked(ancestor.index).cast::<Node<K, CAPACITY>>();
             ancestor_node.remove_locked(ancestor.index, guard);

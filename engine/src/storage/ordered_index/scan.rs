@@ -1,8 +1,9 @@
 //! Scans, leaf by leaf, in both directions.
 //!
-//! A step descends to the leaf at its bound, remembering the last turn: where something hangs beyond what it took. If the leaf has no
-//! key beyond the bound, the step goes on to the leaf behind that turn and rests on both, so that the batch as
-//! a whole covers its interval without a gap (`insert` says why nothing is between them).
+//! A step descends to the leaf at its bound, remembering the last turn: where something hangs beyond what it
+//! took. If the leaf has no key beyond the bound, the step goes on to the leaf behind that turn and rests on
+//! both, so that the batch as a whole covers its interval without a gap (`insert` says why nothing is between
+//! them).
 
 use std::ops::{Bound, Range};
 

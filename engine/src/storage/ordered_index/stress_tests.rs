@@ -1,7 +1,7 @@
 //! Concurrent behaviour, for every key kind, on trees of tiny nodes so that splits and unlinks are the rule.
 //!
-//! Each writer changes keys of its own and compares every answer with its own map, while scanners check what must hold whatever
-//! the writers do. Rows carry their key, so that freed memory read by mistake shows.
+//! Each writer changes keys of its own and compares every answer with its own map, while scanners check what
+//! must hold whatever the writers do. Rows carry their key, so that freed memory read by mistake shows.
 
 use std::collections::BTreeSet;
 use std::ops::Bound;
@@ -96,7 +96,8 @@ fn check_row(key: &[u8], record: &Record, guard: &Guard) {
     }
 }
 
-/// Changes the keys that are `own` modulo the number of writers, except the stable ones; returns those it left in.
+/// Changes the keys that are `own` modulo the number of writers, except the stable ones; returns those it
+/// left in.
 fn write<K: Spelling>(index: &SmallIndex<K>, own: u32, scanners: &AtomicUsize) -> BTreeSet<Vec<u8>> {
     let mut random = SmallRng::seed_from_u64(u64::from(own));
     let mut model = BTreeSet::new();
@@ -244,7 +245,8 @@ fn young_trees_lose_no_key() {
     }
 }
 
-/// Keys that come while a writer waits between locating and filling make the vacancy void, wherever they come.
+/// Keys that come while a writer waits between locating and filling make the vacancy void, wherever they
+/// come.
 fn fill_all<K: Spelling>(index: &SmallIndex<K>, own: usize, present: &[AtomicBool]) -> usize {
     let mut random = SmallRng::seed_from_u64(own as u64);
     let mut numbers: Vec<usize> = (own..present.len()).step_by(WRITERS as usize).collect();
@@ -307,8 +309,8 @@ fn vacancies_of_byte_strings_are_void_when_another_key_comes_between() {
     fill_trees::<ByteString>();
 }
 
-/// One writer fills a leaf up to its end and is told that 90, in the next leaf, comes next; another puts 80 there. Whoever sees 80 come
-/// next must not find later that the first writer came after it and was told 90.
+/// One writer fills a leaf up to its end and is told that 90, in the next leaf, comes next; another puts 80
+/// there. Whoever sees 80 come next must not find later that the first writer came after it and was told 90.
 #[test]
 fn whoever_sees_a_later_key_sees_the_earlier_one() {
     let index = Arc::new(two_leaves::<Hesitant>(&pin()));
@@ -344,13 +346,14 @@ fn whoever_sees_a_later_key_sees_the_earlier_one() {
     }
 }
 
-/// A writer moves one key to and fro between two leaves, inserting before it removes: every picture of both leaves at one moment
-/// holds it.
+/// A writer moves one key to and fro between two leaves, inserting before it removes: every picture of both
+/// leaves at one moment holds it.
 #[test]
 fn a_batch_is_one_picture() {
     let index = Arc::new(SmallIndex::<Hesitant>::new(8));
     let places = [40_u64, 80];
-    // Ascending inserts fill the first leaf, 10 to 40, and cut at 80; from then on neither leaf outgrows four keys.
+    // Ascending inserts fill the first leaf, 10 to 40, and cut at 80; from then on neither leaf outgrows four
+    // keys.
     for key in [10, 20, 30, places[0], places[1], 90, 95] {
         index.get_or_insert(key, None, &pin());
     }
@@ -414,7 +417,8 @@ fn a_batch_kept_across_pins_is_read_only_while_alive() {
     });
     let mut batch = ScanBatch::new();
     let (mut resumed, mut refused) = (0, 0);
-    // Both happen for sure: a scan that nothing interrupts is resumed, and one that waits for a removal is not.
+    // Both happen for sure: a scan that nothing interrupts is resumed, and one that waits for a removal is
+    // not.
     while (resumed < ROUNDS || refused < ROUNDS) && !writer.is_finished() {
         index.scan(Bound::Unbounded, ScanDirection::Forward, usize::MAX, &mut batch, &pin());
         for _ in 0..200 {

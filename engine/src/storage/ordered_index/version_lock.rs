@@ -5,14 +5,17 @@
 //! number of changes | LOCKED | OBSOLETE
 //! ```
 //!
-//! Readers write nothing: they note the word, read, and look at the word again; if it differs, what they read is void. This is a
-//! sequence lock, so every racing read goes through an atomic (Relaxed), and the two fences below order them:
-//! a reader that saw any store of a writer also sees that writer's LOCKED bit when it checks (C++20 [atomics.fences]).
+//! Readers write nothing: they note the word, read, and look at the word again; if it differs, what they read
+//! is void. This is a sequence lock, so every racing read goes through an atomic (Relaxed), and the two
+//! fences below order them: a reader that saw any store of a writer also sees that writer's LOCKED bit when
+//! it checks (C++20 [atomics.fences]).
 //!
-//! Words are locked and looked at in one order that all threads agree on (SeqCst; on x86 it costs nothing more). So when a writer locks one
-//! node and then finds another one unchanged, whoever has seen a later change of the other one finds the first one locked, or changed.
+//! Words are locked and looked at in one order that all threads agree on (SeqCst; on x86 it costs nothing
+//! more). So when a writer locks one node and then finds another one unchanged, whoever has seen a later
+//! change of the other one finds the first one locked, or changed.
 //!
-//! Reference: Leis, Haubenschild, Neumann, "Optimistic Lock Coupling", IEEE Data Engineering Bulletin 42(1), 2019.
+//! Reference: Leis, Haubenschild, Neumann, "Optimistic Lock Coupling", IEEE Data Engineering Bulletin 42(1),
+//! 2019.
 
 use std::sync::atomic::{AtomicU64, Ordering, fence};
 

@@ -110,7 +110,8 @@ fn steps() -> impl Strategy<Value = Vec<Step>> {
     prop::collection::vec(step, 1..60)
 }
 
-/// Puts a key in as a transaction does; `meanwhile` happens after it was located. Answers whether it was put in.
+/// Puts a key in as a transaction does; `meanwhile` happens after it was located. Answers whether it was put
+/// in.
 fn put(
     index: &PrimaryIndex,
     finger: &mut Finger,
@@ -179,8 +180,8 @@ proptest! {
     }
 }
 
-/// Writers with fingers of their own put in runs of ascending keys that lie between each other's, and take a part of them out again,
-/// so that leaves split and disappear below the fingers.
+/// Writers with fingers of their own put in runs of ascending keys that lie between each other's, and take a
+/// part of them out again, so that leaves split and disappear below the fingers.
 #[test]
 fn fingers_survive_company() {
     const RUNS: u64 = if cfg!(debug_assertions) { 60 } else { 2_000 };

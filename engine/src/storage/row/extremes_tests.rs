@@ -1,4 +1,5 @@
-//! Whatever a function, an operator or a cast makes of the largest, smallest and strangest arguments: recovery would accept it in a row.
+//! Whatever a function, an operator or a cast makes of the largest, smallest and strangest arguments:
+//! recovery would accept it in a row.
 
 use std::fmt::Write as _;
 

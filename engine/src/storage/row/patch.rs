@@ -1,7 +1,8 @@
 //! Changes to a row that leave its length as it is: pieces of bytes, exchanged in place.
 //!
-//! Most updates of a transaction set columns of fixed width. They need no new row: the new pieces are exchanged with what stands in the
-//! row, and the patch, which then holds what stood there before, is what takes the update back.
+//! Most updates of a transaction set columns of fixed width. They need no new row: the new pieces are
+//! exchanged with what stands in the row, and the patch, which then holds what stood there before, is what
+//! takes the update back.
 //!
 //! ```text
 //! | offset: u32 | length: u32 | bytes ... | offset ...
@@ -87,7 +88,8 @@ fn exchange_array<const LENGTH: usize>(left: &mut [u8], right: &mut [u8]) {
 }
 
 impl RowLayout {
-    /// Makes the patch that sets these columns, each at most once, in `row`; false if it would change the row's length.
+    /// Makes the patch that sets these columns, each at most once, in `row`; false if it would change the
+    /// row's length.
     pub fn patch(&self, row: &[u8], set: &[(u16, Value)], patch: &mut RowPatch) -> bool {
         patch.clear();
         let mut changes_nulls = false;
@@ -122,8 +124,8 @@ impl RowLayout {
         self.columns[usize::from(number)].kind.is_some()
     }
 
-    /// Adds a piece to a patch, which may be the first; false if column or scalar is NULL, or not of one type, or the scalar none that
-    /// the column can hold.
+    /// Adds a piece to a patch, which may be the first; false if column or scalar is NULL, or not of one
+    /// type, or the scalar none that the column can hold.
     #[inline]
     pub(crate) fn patch_scalar(&self, row: &[u8], number: u16, scalar: Scalar, patch: &mut RowPatch) -> bool {
         let column = &self.columns[usize::from(number)];

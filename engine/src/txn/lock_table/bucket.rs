@@ -1,8 +1,8 @@
 //! One bucket of the lock table, and the entries in it.
 //!
-//! Most buckets hold one entry at most, most entries one holder and no waiter. So the first entry lies in the bucket itself, and
-//! whatever is rare stands behind a pointer: a lock costs one cache miss, and all buckets together (8 MiB) stay small enough for a
-//! processor's last-level cache.
+//! Most buckets hold one entry at most, most entries one holder and no waiter. So the first entry lies in the
+//! bucket itself, and whatever is rare stands behind a pointer: a lock costs one cache miss, and all buckets
+//! together (8 MiB) stay small enough for a processor's last-level cache.
 
 use smallvec::SmallVec;
 
@@ -12,10 +12,12 @@ use crate::mutant::{self, Mutant};
 use crate::protocol::AccessMode;
 use crate::ticket::Signal;
 
-/// A lock that is held. Others take it for what `mode` says; its holder has collected what it must follow only for `seen_mode`.
+/// A lock that is held. Others take it for what `mode` says; its holder has collected what it must follow
+/// only for `seen_mode`.
 ///
-/// The two differ after a grant to one who waited, until he comes back and looks. If he never does, only what he has seen may count: he
-/// gives the rest up as if it had not been granted, and what he leaves in the end replaces no trace that he does not follow.
+/// The two differ after a grant to one who waited, until he comes back and looks. If he never does, only what
+/// he has seen may count: he gives the rest up as if it had not been granted, and what he leaves in the end
+/// replaces no trace that he does not follow.
 pub(super) struct Grant {
     pub(super) transaction: TransactionId,
     pub(super) mode: AccessMode,
@@ -134,8 +136,8 @@ impl<M> Entry<M> {
             })
     }
 
-    /// Grants from the head of the queue as far as possible, and behind that what goes together with all who wait ahead; the signals are
-    /// fired after the latch is dropped.
+    /// Grants from the head of the queue as far as possible, and behind that what goes together with all who
+    /// wait ahead; the signals are fired after the latch is dropped.
     pub(super) fn grant_waiters(&mut self, fired: &mut SmallVec<[Signal; 2]>) {
         // How many stay ahead, and what they want, one bit for each mode.
         let (mut at, mut ahead) = (0, 0);
@@ -205,7 +207,8 @@ impl<M> Bucket<M> {
         }
     }
 
-    /// The entry of the resource. A new one takes the place of one that is idle and can be evicted, if one stands there.
+    /// The entry of the resource. A new one takes the place of one that is idle and can be evicted, if one
+    /// stands there.
     #[inline(always)]
     pub(super) fn find_or_insert(
         &mut self,
@@ -230,8 +233,9 @@ impl<M> Bucket<M> {
         }
     }
 
-    /// Answers its place among the others. Whatever is needless goes first: looking through a long bucket costs more. Of very many others
-    /// a few are looked at, by chance: if they are in use, looking at all of them each time would cost too much.
+    /// Answers its place among the others. Whatever is needless goes first: looking through a long bucket
+    /// costs more. Of very many others a few are looked at, by chance: if they are in use, looking at all of
+    /// them each time would cost too much.
     #[inline(never)]
     fn insert(&mut self, entry: Entry<M>, can_evict: impl Fn(&M) -> bool) -> Option<usize> {
         let is_needless = |entry: &Entry<M>| entry.is_idle() && can_evict(&entry.meta);

@@ -101,7 +101,8 @@ impl Fixture {
 }
 
 impl Fixture {
-    /// Whether a wait of the transaction for the resource would close a cycle: by the definition of waiting, one pair after the other.
+    /// Whether a wait of the transaction for the resource would close a cycle: by the definition of waiting,
+    /// one pair after the other.
     fn edges(&self, transaction: u64, resource: u64, mode: AccessMode) -> bool {
         let start = TransactionId(transaction);
         let mut lines: Vec<(u64, Line)> = (0..3)
@@ -288,7 +289,8 @@ fn a_search_looks_at_each_waiter_once() {
     }
 }
 
-/// As many readers as writers that wait for them, each of the readers in the same queue again by way of another resource.
+/// As many readers as writers that wait for them, each of the readers in the same queue again by way of
+/// another resource.
 #[test]
 fn a_search_looks_at_each_holder_once() {
     const MANY: u64 = 200;

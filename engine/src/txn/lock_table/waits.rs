@@ -1,15 +1,17 @@
 //! Who waits for which resource, and whether the waiting goes round in a circle.
 //!
-//! A transaction waits for one resource at a time: for the holders in whose way it is, and for everybody ahead of it in the queue. It first
-//! joins the queue, then enters itself here, then looks whether those it waits for wait for it. Of the transactions in a circle the
-//! last one to enter itself sees all the others, so no circle is missed, and waits that are in no circle meet in no common latch. Only
-//! who has found a circle looks again under one mutex: of two who close the same circle at once, one goes on.
+//! A transaction waits for one resource at a time: for the holders in whose way it is, and for everybody
+//! ahead of it in the queue. It first joins the queue, then enters itself here, then looks whether those it
+//! waits for wait for it. Of the transactions in a circle the last one to enter itself sees all the others,
+//! so no circle is missed, and waits that are in no circle meet in no common latch. Only who has found a
+//! circle looks again under one mutex: of two who close the same circle at once, one goes on.
 //!
-//! **The search is linear.** The queue of a resource is looked at once, and from its head on only as far as a transaction stands that is
-//! reached: whoever stands ahead of it is reached, too. Holders are compared once with each mode that is waited for, not with each waiter.
+//! **The search is linear.** The queue of a resource is looked at once, and from its head on only as far as a
+//! transaction stands that is reached: whoever stands ahead of it is reached, too. Holders are compared once
+//! with each mode that is waited for, not with each waiter.
 //!
-//! What is read of one queue may be old when the next one is read. A circle does not dissolve by itself, so none is missed; one that was
-//! seen and is none was dissolved meanwhile by somebody who gave up.
+//! What is read of one queue may be old when the next one is read. A circle does not dissolve by itself, so
+//! none is missed; one that was seen and is none was dissolved meanwhile by somebody who gave up.
 
 use crossbeam_utils::CachePadded;
 use foldhash::fast::FixedState;
@@ -88,8 +90,8 @@ impl Waits {
         self.victims.lock()
     }
 
-    /// Whether somebody that `start` waits for waits for `start`, and how many waiters and holders were looked at to know that. `line`
-    /// looks at a resource.
+    /// Whether somebody that `start` waits for waits for `start`, and how many waiters and holders were
+    /// looked at to know that. `line` looks at a resource.
     pub(super) fn search(&self, start: TransactionId, line: impl Fn(Resource) -> Line) -> (bool, usize) {
         let mut visited: HashMap<Resource, Visited> = HashMap::default();
         let mut stack = vec![start];
@@ -106,8 +108,8 @@ impl Waits {
     }
 }
 
-/// Follows the waiting of `transaction` at the resource where it waits: puts the holders in whose way it or somebody ahead of it is on the
-/// stack. True if `start` is one of those that are reached.
+/// Follows the waiting of `transaction` at the resource where it waits: puts the holders in whose way it or
+/// somebody ahead of it is on the stack. True if `start` is one of those that are reached.
 fn reach(
     visit: &mut Visited,
     transaction: TransactionId,

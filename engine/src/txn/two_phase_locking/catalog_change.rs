@@ -1,8 +1,8 @@
 //! Schema changes inside a transaction: private to it until its locks are released.
 //!
-//! New and dropped names live in the transaction's list of names and reach the catalog at precommit. TRUNCATE, ADD PRIMARY KEY
-//! and foreign keys (those of both tables) replace the table's state at once, which the lock on the whole table hides; the former state
-//! waits in the undo list.
+//! New and dropped names live in the transaction's list of names and reach the catalog at precommit.
+//! TRUNCATE, ADD PRIMARY KEY and foreign keys (those of both tables) replace the table's state at once, which
+//! the lock on the whole table hides; the former state waits in the undo list.
 
 use std::sync::Arc;
 
@@ -55,8 +55,8 @@ impl<P: Protocol> LockingTransaction<P> {
         }
     }
 
-    /// Keeps away the transactions that are logged as commands: what the source of a routine means must be the same when they run and
-    /// when they replay. Schema changes do not keep each other away.
+    /// Keeps away the transactions that are logged as commands: what the source of a routine means must be
+    /// the same when they run and when they replay. Schema changes do not keep each other away.
     fn lock_catalog(&mut self) -> Flow<()> {
         if mutant::is_active(Mutant::NoBarrier) {
             return Ok(());
@@ -102,7 +102,8 @@ impl<P: Protocol> LockingTransaction<P> {
         Ok(())
     }
 
-    /// What the caller found out about the tables may have changed until they were locked: then it must look again.
+    /// What the caller found out about the tables may have changed until they were locked: then it must look
+    /// again.
     fn add_foreign_key(&mut self, id: TableId, foreign_key: &ForeignKey, change: &CatalogChange) -> Flow<()> {
         let (child, parent) = (self.table_by_id(id)?, self.table_by_id(foreign_key.parent)?);
         self.lock_table_in(&child, AccessMode::Write)?;
@@ -238,8 +239,8 @@ impl<P: Protocol> LockingTransaction<P> {
         Ok(())
     }
 
-    /// Makes the transaction's new and dropped tables and routines everybody's. Its locks are still held, those on the names included,
-    /// so nobody can have taken a name in between.
+    /// Makes the transaction's new and dropped tables and routines everybody's. Its locks are still held,
+    /// those on the names included, so nobody can have taken a name in between.
     pub(super) fn publish_names(&mut self) {
         if !self.changes_catalog {
             return;

@@ -1,11 +1,13 @@
 //! A transaction that is one call of a routine, to be logged as that call.
 //!
-//! While it runs, no after-images are collected: each row written goes into a hash (the replay of the call must come to the same)
-//! and, as ever, into the undo list. If anything else happens in the transaction, it is to be logged as data after all: the
-//! after-images are then made from the undo list, which knows what was written, in order, and what stood there before each write.
+//! While it runs, no after-images are collected: each row written goes into a hash (the replay of the call
+//! must come to the same) and, as ever, into the undo list. If anything else happens in the transaction, it
+//! is to be logged as data after all: the after-images are then made from the undo list, which knows what was
+//! written, in order, and what stood there before each write.
 //!
-//! The call holds a lock on the catalog, so that schema changes are ordered with it (pitfall 29): names in its source mean the same when it
-//! is replayed. It never waits for that lock: while a schema change is under way, calls are logged as data.
+//! The call holds a lock on the catalog, so that schema changes are ordered with it (pitfall 29): names in
+//! its source mean the same when it is replayed. It never waits for that lock: while a schema change is under
+//! way, calls are logged as data.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -79,7 +81,8 @@ impl<P: Protocol> LockingTransaction<P> {
         self.payload = payload;
     }
 
-    /// Makes the after-images from the undo list; answers how long the payload was before each of its entries.
+    /// Makes the after-images from the undo list; answers how long the payload was before each of its
+    /// entries.
     fn write_images(&self, payload: &mut OperationsWriter) -> Vec<usize> {
         let mut places = Vec::with_capacity(self.undo.len());
         for (number, row) in self.images().into_iter().enumerate() {
@@ -103,8 +106,8 @@ impl<P: Protocol> LockingTransaction<P> {
         }
     }
 
-    /// For each entry of the undo list, the row that its write left. Backwards: what a write left is what the next write of the same row
-    /// found, or what stands there now.
+    /// For each entry of the undo list, the row that its write left. Backwards: what a write left is what the
+    /// next write of the same row found, or what stands there now.
     fn images(&self) -> Vec<Option<Vec<u8>>> {
         let guard = epoch::pin();
         let mut found = HashMap::new();

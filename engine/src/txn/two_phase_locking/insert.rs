@@ -1,11 +1,13 @@
 //! Inserts under two-phase locking.
 //!
-//! An insert locates its key, locks its row and the gap before the next key, and then puts its record there, row and all. The index
-//! refuses that if the next key may not be the next any more; then the key is located again. A scanner that comes later meets the
-//! key and waits for its row; one that came earlier holds the gap.
+//! An insert locates its key, locks its row and the gap before the next key, and then puts its record there,
+//! row and all. The index refuses that if the next key may not be the next any more; then the key is located
+//! again. A scanner that comes later meets the key and waits for its row; one that came earlier holds the
+//! gap.
 //!
-//! The gap is locked before the key appears, so that a transaction that must wait leaves nothing behind which the one it waits for
-//! could run into. No gaps are locked where the whole table is, or where nobody scans by key: in hash indexes and under hidden keys.
+//! The gap is locked before the key appears, so that a transaction that must wait leaves nothing behind which
+//! the one it waits for could run into. No gaps are locked where the whole table is, or where nobody scans by
+//! key: in hash indexes and under hidden keys.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -46,8 +48,8 @@ impl<P: Protocol> LockingTransaction<P> {
         loop {
             match target {
                 Target::Record(record) if record.has_row() => return Ok(Insertion::Duplicate),
-                // A record without a row already separates its gaps, and scanners have locked its row. It stays, unless it had left
-                // before the row was locked.
+                // A record without a row already separates its gaps, and scanners have locked its row. It
+                // stays, unless it had left before the row was locked.
                 Target::Record(record) => {
                     if record.try_replace(Some(row), &guard).is_ok() {
                         break;
@@ -87,7 +89,8 @@ impl<P: Protocol> LockingTransaction<P> {
 
     /// Locks the gap before the next key, which a new key is about to divide.
     fn lock_divided_gap(&mut self, table: &Table, gap: Resource, key: &[u8]) -> Flow<()> {
-        // Keys that come in ascending order divide the same gap. A wait for another one was settled when the row was locked.
+        // Keys that come in ascending order divide the same gap. A wait for another one was settled when the
+        // row was locked.
         if self.divided_gap == Some(gap) {
             return Ok(());
         }
@@ -101,8 +104,8 @@ impl<P: Protocol> LockingTransaction<P> {
         Ok(())
     }
 
-    /// A new key is about to divide a gap: those who found it empty must be followed in both parts, and at the key
-    /// itself, whose record stays behind if the insert is rolled back (pitfall 23).
+    /// A new key is about to divide a gap: those who found it empty must be followed in both parts, and at
+    /// the key itself, whose record stays behind if the insert is rolled back (pitfall 23).
     fn divide_gap(&self, table: &Table, gap: Resource, key: &[u8]) {
         let shared = &*self.shared;
         if shared.has_commands.load(Ordering::Relaxed) && !mutant::is_active(Mutant::NoGapLv) {

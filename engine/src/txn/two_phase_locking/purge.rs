@@ -1,13 +1,15 @@
 //! Purge: removes records without a row (deleted, or inserted and rolled back) from their indexes.
 //!
-//! A tombstone keeps its key in the index because the key separates gaps and its lock entry carries what readers of the
-//! absence depend on. It may go when nobody holds or awaits its row or its gap, and when the protocol can forget both (so
-//! that whoever looks later starts from a floor at least as high; pitfalls 19 and 23). Purge checks that as a small
-//! transaction of its own which never waits: it takes the table, the row and the gap, or tries again later. It is a *brief* one: those
-//! who do not want to wait for others (NOWAIT, SKIP LOCKED) are not told of it.
+//! A tombstone keeps its key in the index because the key separates gaps and its lock entry carries what
+//! readers of the absence depend on. It may go when nobody holds or awaits its row or its gap, and when the
+//! protocol can forget both (so that whoever looks later starts from a floor at least as high; pitfalls 19
+//! and 23). Purge checks that as a small transaction of its own which never waits: it takes the table, the
+//! row and the gap, or tries again later. It is a *brief* one: those who do not want to wait for others
+//! (NOWAIT, SKIP LOCKED) are not told of it.
 //!
-//! The same thread frees what TRUNCATE, DROP and new primary keys leave behind, a few leaves at a time: a table's former state with all
-//! its rows would otherwise be freed by whoever is the last to let go of it, inside a transaction that has nothing to do with it.
+//! The same thread frees what TRUNCATE, DROP and new primary keys leave behind, a few leaves at a time: a
+//! table's former state with all its rows would otherwise be freed by whoever is the last to let go of it,
+//! inside a transaction that has nothing to do with it.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -55,7 +57,8 @@ impl Queue {
         epoch::pin().flush();
     }
 
-    /// The table is gone, and whoever still refers to it (a cached plan) needs no rows. The caller holds its write lock.
+    /// The table is gone, and whoever still refers to it (a cached plan) needs no rows. The caller holds its
+    /// write lock.
     pub(super) fn discard_rows(&self, table: &Table) {
         let guard = epoch::pin();
         let empty = Arc::new(table.state(&guard).truncated());

@@ -7,7 +7,8 @@ use hyades_types::definition::{TableId, TableName};
 
 pub(super) use crate::txn::lock_table::Resource;
 
-/// A table's lock is split into this many stripes, so that workers that only announce their intent do not meet.
+/// A table's lock is split into this many stripes, so that workers that only announce their intent do not
+/// meet.
 pub(super) const TABLE_STRIPES: u64 = 16;
 
 #[derive(Clone, Copy)]

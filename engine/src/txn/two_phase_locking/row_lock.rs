@@ -8,13 +8,15 @@
 //! Write       Write       IntentWrite    Write
 //! ```
 //!
-//! Beside a KeyRead others may change the row, in place too. So it learns only whether there is a row, and nobody touches its bytes.
+//! Beside a KeyRead others may change the row, in place too. So it learns only whether there is a row, and
+//! nobody touches its bytes.
 //!
-//! **Impatient readers** take each lock at once or not at all. A table that somebody else has locked as a whole counts as one whose rows
-//! are all locked. Who skips locked rows gets no promise about what he has not seen: gaps stay unlocked, absent rows too, and a scan gives
-//! up the lock of each row that its procedure did not [keep](crate::txn::Access::keep_row), unless the transaction has asked for it again
-//! meanwhile. So consumers of one queue leave its other rows, and those who put new ones in, alone. A call with such a reader is logged
-//! as data.
+//! **Impatient readers** take each lock at once or not at all. A table that somebody else has locked as a
+//! whole counts as one whose rows are all locked. Who skips locked rows gets no promise about what he has not
+//! seen: gaps stay unlocked, absent rows too, and a scan gives up the lock of each row that its procedure did
+//! not [keep](crate::txn::Access::keep_row), unless the transaction has asked for it again meanwhile. So
+//! consumers of one queue leave its other rows, and those who put new ones in, alone. A call with such a
+//! reader is logged as data.
 
 use std::sync::Arc;
 
@@ -64,7 +66,8 @@ impl<P: Protocol> LockingTransaction<P> {
         intent.impatience().is_none() && held.is_some_and(|held| held.covers(table_mode(intent)))
     }
 
-    /// Locks the table in at least this mode; false if rows behind it are to be skipped because somebody else has it.
+    /// Locks the table in at least this mode; false if rows behind it are to be skipped because somebody else
+    /// has it.
     pub(super) fn lock_table_for(
         &mut self,
         table: &Arc<Table>,
@@ -143,8 +146,8 @@ impl<P: Protocol> LockingTransaction<P> {
         self.shared.locks.release(&self.shared.protocol, self.id, resource, |_, _| {});
     }
 
-    /// The row that a scan handed out last was not kept. Meanwhile a function in the condition may have changed it, or another scan of
-    /// the same statement kept it: then its lock stays.
+    /// The row that a scan handed out last was not kept. Meanwhile a function in the condition may have
+    /// changed it, or another scan of the same statement kept it: then its lock stays.
     pub(super) fn let_go_of_last(&mut self, cursor: &mut Cursor) {
         let Some(resource) = cursor.unkept.take() else { return };
         let shared = &*self.shared;

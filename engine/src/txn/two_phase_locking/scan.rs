@@ -1,14 +1,15 @@
 //! Scans under two-phase locking: whole tables under one lock, ranges key by key.
 //!
-//! A range scan steps from its position to the next key, locks the key's row and the gap before it, and then looks again: if
-//! the same key still comes next, nothing slipped in between before the gap was locked, and nothing can any more. The
-//! first key beyond the range has only its gap locked; behind the last key that gap is the end of the table.
-//! A backward scan locks the gap at its upper end first.
+//! A range scan steps from its position to the next key, locks the key's row and the gap before it, and then
+//! looks again: if the same key still comes next, nothing slipped in between before the gap was locked, and
+//! nothing can any more. The first key beyond the range has only its gap locked; behind the last key that gap
+//! is the end of the table. A backward scan locks the gap at its upper end first.
 //!
-//! Looking again is cheap: the batch of keys that the index handed out knows whether a key has come or gone since in the interval
-//! it covers. If so, the batch is fetched anew from the position.
+//! Looking again is cheap: the batch of keys that the index handed out knows whether a key has come or gone
+//! since in the interval it covers. If so, the batch is fetched anew from the position.
 //!
-//! A scan that has gone far enough gets the whole table if it is free (`escalation`), and goes on without locks.
+//! A scan that has gone far enough gets the whole table if it is free (`escalation`), and goes on without
+//! locks.
 
 use std::sync::Arc;
 
@@ -126,7 +127,8 @@ impl<P: Protocol> LockingTransaction<P> {
             let (is_locked, new) =
                 self.lock_row_at_once(table, row, cursor.intent, Impatience::SkipLocked)?;
             cursor.unkept = new;
-            // The record may have left its index before it was locked; then the key has no row, or another record.
+            // The record may have left its index before it was locked; then the key has no row, or another
+            // record.
             let found = match is_locked {
                 true => find_row(table, cursor.next_key(), guard),
                 false => None,

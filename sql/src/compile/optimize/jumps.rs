@@ -1,8 +1,8 @@
 //! Fewer jumps: see the head of `optimize`.
 //!
-//! A jump to a jump goes where that leads. A test of what has just been set goes where it must: behind `SELECT ... INTO` FOUND is set on
-//! both ways, and `IF NOT FOUND` tests it right behind. And what raises an error stands at the end of the code, so that the way without
-//! errors is one straight line.
+//! A jump to a jump goes where that leads. A test of what has just been set goes where it must: behind
+//! `SELECT ... INTO` FOUND is set on both ways, and `IF NOT FOUND` tests it right behind. And what raises an
+//! error stands at the end of the code, so that the way without errors is one straight line.
 
 use hyades_engine::procedure::ir::{Expr, Instruction, Label, Line, Procedure, Register};
 use hyades_types::environment::Severity;

@@ -1,8 +1,9 @@
 //! Reads that a loop announces: see the head of `optimize`.
 //!
-//! Where the key of a read follows from the number of the iteration and from what the loop does not change (elements of an array, say), the
-//! keys of later iterations are known, and the engine can ask for their rows' memory. A wrong key would only be a vain hint, so the body is
-//! looked through from top to bottom as if it had no branches.
+//! Where the key of a read follows from the number of the iteration and from what the loop does not change
+//! (elements of an array, say), the keys of later iterations are known, and the engine can ask for their
+//! rows' memory. A wrong key would only be a vain hint, so the body is looked through from top to bottom as
+//! if it had no branches.
 
 use std::collections::BTreeMap;
 

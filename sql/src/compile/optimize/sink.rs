@@ -1,9 +1,11 @@
 //! Values computed where they are needed: see the head of `optimize`.
 //!
-//! `x := row.column` followed by an INSERT of `x` copies a text into a register first. Where a variable is read only once, what it is set to
-//! takes its place, if computing it cannot fail, has no effect, and sees the same there:
+//! `x := row.column` followed by an INSERT of `x` copies a text into a register first. Where a variable is
+//! read only once, what it is set to takes its place, if computing it cannot fail, has no effect, and sees
+//! the same there:
 //!
-//! 1. from the assignment to the reader nothing jumps in, and what jumps out does not lead to where the variable is read;
+//! 1. from the assignment to the reader nothing jumps in, and what jumps out does not lead to where the
+//!    variable is read;
 //! 2. on the way nobody reads or sets the variable, and nothing that it is computed from is set;
 //! 3. behind the reader the variable is not read before it is set again, by handlers of errors neither.
 
@@ -16,7 +18,8 @@ use hyades_types::value::SqlType;
 use super::{Flow, Live, filled, live, registers_of, targets};
 use crate::expr;
 
-/// Replaces what can be; answers whether anything was. The assignments are left as jumps to the next instruction.
+/// Replaces what can be; answers whether anything was. The assignments are left as jumps to the next
+/// instruction.
 pub(super) fn sink(procedure: &mut Procedure) -> bool {
     let flow = Flow::of(&procedure.code);
     let live = live(procedure, &flow);
@@ -93,7 +96,8 @@ fn only_reader(
     None
 }
 
-/// Instructions whose expressions see registers and rows as they are before them, and which change nothing but what they say.
+/// Instructions whose expressions see registers and rows as they are before them, and which change nothing
+/// but what they say.
 fn is_plain(instruction: &Instruction) -> bool {
     matches!(
         instruction,
@@ -107,8 +111,8 @@ fn is_plain(instruction: &Instruction) -> bool {
     )
 }
 
-/// Whether it can be computed at another place: it cannot fail, and is the same there. What is nested deeper stays, so that expressions
-/// grow by no more than these levels.
+/// Whether it can be computed at another place: it cannot fail, and is the same there. What is nested deeper
+/// stays, so that expressions grow by no more than these levels.
 fn is_movable(whole: &Expr, procedure: &Procedure) -> bool {
     let is_test = |condition: &Expr| match condition {
         Expr::Binary { operator, left, right } => {
@@ -126,7 +130,8 @@ fn is_movable(whole: &Expr, procedure: &Procedure) -> bool {
     }
 }
 
-/// Whether it is where a value lies. (A column of `char(n)` is told by the column, and would not be told by a register.)
+/// Whether it is where a value lies. (A column of `char(n)` is told by the column, and would not be told by a
+/// register.)
 fn is_place(whole: &Expr, procedure: &Procedure) -> bool {
     let Expr::Column { row, column } = whole else {
         return matches!(whole, Expr::Const(_) | Expr::Register(_));

@@ -1,7 +1,7 @@
 //! Cuts COPY data into rows.
 //!
-//! A row ends at a newline (`\n` or `\r\n`; a lone `\r` too if the first row ended so). In CSV, newlines in quotes belong to the row; in
-//! text format a backslash before a newline does. A row `\.` ends the data.
+//! A row ends at a newline (`\n` or `\r\n`; a lone `\r` too if the first row ended so). In CSV, newlines in
+//! quotes belong to the row; in text format a backslash before a newline does. A row `\.` ends the data.
 
 use hyades_types::error::{Error, Result, sqlstate};
 

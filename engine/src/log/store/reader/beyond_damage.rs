@@ -1,8 +1,10 @@
-//! What stands behind damage, for those who want to know what was lost. Nothing that is found here is ever replayed.
+//! What stands behind damage, for those who want to know what was lost. Nothing that is found here is ever
+//! replayed.
 //!
-//! A block does not say where in it a log record begins. So the first place is taken from which several records follow one another as records do:
-//! lengths that lead from header to header, known kinds, bodies that can be decoded. Bytes of a row that look like this are possible, and
-//! would be shown as something that was never logged; the checksums say nothing about it.
+//! A block does not say where in it a log record begins. So the first place is taken from which several
+//! records follow one another as records do: lengths that lead from header to header, known kinds, bodies
+//! that can be decoded. Bytes of a row that look like this are possible, and would be shown as something that
+//! was never logged; the checksums say nothing about it.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -21,7 +23,8 @@ const CONVINCING: usize = 8;
 const CONVINCING_AT_THE_END: usize = 1;
 
 impl LogReader {
-    /// A log that cannot be opened, to be gone on with by [`LogReader::skip_damage`]; `None` if there is no file.
+    /// A log that cannot be opened, to be gone on with by [`LogReader::skip_damage`]; `None` if there is no
+    /// file.
     pub fn open_behind_damage(
         disk: &Arc<dyn Disk>,
         directory: &Path,
@@ -35,7 +38,8 @@ impl LogReader {
         Ok(Some(LogReader { has_begun: false, ..LogReader::new(disk, directory, identity, segment, 0) }))
     }
 
-    /// Goes on behind the damage that ended the log, with the first valid block and the first log record in it; `false` if there is none.
+    /// Goes on behind the damage that ended the log, with the first valid block and the first log record in
+    /// it; `false` if there is none.
     pub fn skip_damage(&mut self) -> Result<bool> {
         while self.enter_next_block()? {
             while self.end.is_none() && self.pending.len() < 2 * MAX_RECORD_BYTES {
