@@ -86,7 +86,7 @@ impl Calls {
         })
     }
 
-    /// Makes the next calls; answers how many were refused, as some of New-Order are.
+    /// Makes the next calls; returns how many were refused, as some of New-Order are.
     ///
     /// # Errors
     /// More calls than there are arguments for; a call that fails.

@@ -189,7 +189,7 @@ impl Inspection {
         Ok(files)
     }
 
-    /// Hands every record of one log to `see`, in log order, until it breaks off; answers where and why the
+    /// Hands every record of one log to `see`, in log order, until it breaks off; returns where and why the
     /// log ended, or nothing if it was not read to its end.
     ///
     /// # Errors

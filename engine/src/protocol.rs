@@ -85,7 +85,7 @@ impl AccessMode {
         }
     }
 
-    /// Whether holding `self` makes asking for `other` needless.
+    /// Whether holding `self` makes asking for `other` redundant.
     #[inline]
     pub fn covers(self, other: AccessMode) -> bool {
         const COVERED: [u8; AccessMode::COUNT] =

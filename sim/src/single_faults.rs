@@ -404,7 +404,7 @@ impl Subject {
     }
 
     /// Whether the logs end where they did, but for one that ends where its last block began, and is said to.
-    /// Answers whether that block left no trace.
+    /// Returns whether that block left no trace.
     fn check_tails(&self, tails: &[LogTail], is_shorter: bool) -> Result<bool, String> {
         if !self.is_killed {
             return if is_shorter || !tails.is_empty() {

@@ -137,7 +137,7 @@ impl Connection {
         &mut self.session
     }
 
-    /// Runs one statement; answers how many rows it affected (or returned). Outside of a transaction its
+    /// Runs one statement; returns how many rows it affected (or returned). Outside of a transaction its
     /// effect is durable when this returns.
     ///
     /// # Errors

@@ -490,7 +490,7 @@ impl Settings {
         self.logging
     }
 
-    /// SET. `None` is DEFAULT. Answers the new value.
+    /// SET. `None` is DEFAULT. Returns the new value.
     pub(crate) fn set(&mut self, name: &str, value: Option<&str>, is_local: bool) -> Result<String> {
         let lower = name.to_ascii_lowercase();
         let new = match (definition(&lower), value) {

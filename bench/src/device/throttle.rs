@@ -55,7 +55,7 @@ impl Spindle {
         sleep_until(self.transfer(bytes, Duration::ZERO));
     }
 
-    /// Takes tokens; answers when they will have flowed in. The device is busy for `busy` longer.
+    /// Takes tokens; returns when they will have flowed in. The device is busy for `busy` longer.
     fn transfer(&self, bytes: usize, busy: Duration) -> Instant {
         let mut moved = self.moved.lock();
         let now = Instant::now();

@@ -36,7 +36,7 @@ impl ModelLogs {
         }
     }
 
-    /// Appends a record to `log`; answers what it leaves.
+    /// Appends a record to `log`; returns what it leaves.
     pub(super) fn commit(&self, log: usize, vector: &mut LsnVector) -> LsnVector {
         let payload = CommitPayload { operations: &[], is_barrier: false };
         match self.log_commit(log, vector, &payload, &mut AppendProgress::default()) {

@@ -11,7 +11,7 @@
 //! | conflict | the last transaction before it that wrote one of its keys: what the data themselves demand |
 //!
 //! The LV of a log record that was compressed reads as the anchor's where the anchor covers it, so the LV
-//! order includes what a replay waits for needlessly. The conflict order knows what the log tells: of a
+//! order includes what a replay waits for without need. The conflict order knows what the log tells: of a
 //! data-logged transaction the keys it wrote, and data logging needs no reads to be replayed in order. Of a
 //! command-logged one it knows no keys: it follows, and is followed by, what LSN vectors say. A barrier
 //! follows everything before it, and everything after it follows it.

@@ -154,7 +154,7 @@ pub(super) fn build_row(
     }
 }
 
-/// Writes a row's next column; answers whether it is NULL.
+/// Writes a row's next column; returns whether it is NULL.
 fn write_column(expression: &Expr, writer: &mut RowWriter<'_>, context: &Context<'_>) -> Result<bool> {
     let expression = match expression {
         Expr::Case { branches, otherwise } => chosen(branches, otherwise, context)?,

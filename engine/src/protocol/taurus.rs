@@ -32,8 +32,9 @@
 //!
 //! # Commit
 //! Raise by the floor (a barrier also by the reserved ends of all logs, pitfall 29), compress, reserve, fill,
-//! publish. The log is the worker's number modulo the number of logs. A large transaction appends fragments
-//! first (pitfall 11). A transaction that wrote nothing appends nothing; its token is its LV (pitfall 7).
+//! publish. The log is the worker's own (its number modulo the number of logs) while that has enough to
+//! write, else the first that has little. A large transaction appends fragments first (pitfall 11). A
+//! transaction that wrote nothing appends nothing; its token is its LV (pitfall 7).
 //!
 //! # Durability
 //! Every log is durable up to the token's entry; nothing else counts, not the order inside a log (pitfall 8).
@@ -48,7 +49,7 @@
 //!   transactions (pitfall 8).
 //! * Tuples have a third LV for intent writers, because our locks have four modes: a table's or a gap's
 //!   intent writers do not depend on each other, as readers do not.
-//! * A tuple LV that a writer replaces makes the other two needless: its LV covers them. They are emptied.
+//! * A tuple LV that a writer replaces supersedes the other two, which are cleared: its LV covers them.
 //! * Only command-logged readers leave a trace (readLV), every writer follows it (pitfall 22): after-images
 //!   replay right in either order of a reader and a later writer (section 2.2), a call would read the later
 //!   write.

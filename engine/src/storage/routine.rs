@@ -80,7 +80,7 @@ impl Routine {
     }
 
     /// Keeps what was just compiled, unless somebody else has kept something as good meanwhile: all shall run
-    /// the same. Answers what is kept for this version of the catalog.
+    /// the same. Returns what is kept for this version of the catalog.
     pub(crate) fn keep_compiled(
         &self,
         catalog_version: u64,

@@ -390,7 +390,7 @@ impl RowWriter<'_> {
         self.next += 1;
     }
 
-    /// Writes the next column if its type is `integer`; answers whether it is.
+    /// Writes the next column if its type is `integer`; returns whether it is.
     #[inline(always)]
     pub(crate) fn integer(&mut self, number: i32) -> bool {
         let column = &self.layout.columns[self.next];

@@ -1,9 +1,9 @@
 //! The lock table: who holds which resource in which mode, who waits, and what the protocol remembers of it.
 //!
 //! A resource is a 64-bit hash of what it stands for (a row's key, the gap before a key, a stripe of a table;
-//! see [`Resource`]). Two things that hash alike share a lock: a needless conflict, never a missed one. Only
-//! resources in use have an entry, and those whose trace (`TupleMeta`) the protocol cannot forget yet: the
-//! paper's "tuple LVs only for active tuples" (Taurus, section 4.1) is the lifetime of these entries.
+//! see [`Resource`]). Two things that hash alike share a lock: an unnecessary conflict, never a missed one.
+//! Only resources in use have an entry, and those whose trace (`TupleMeta`) the protocol cannot forget yet:
+//! the paper's "tuple LVs only for active tuples" (Taurus, section 4.1) is the lifetime of these entries.
 //!
 //! **Granting.** Modes are those of multi-granularity locking ([`AccessMode`]). A request is granted at once
 //! when it is compatible with every other holder and with all who wait; an upgrade passes the queue.

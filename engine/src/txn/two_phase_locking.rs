@@ -264,7 +264,7 @@ impl<P: Protocol> LockingTransaction<P> {
         self.id.0 += 1;
     }
 
-    /// Locks a resource until the end of the transaction; answers the mode now held.
+    /// Locks a resource until the end of the transaction; returns the mode now held.
     fn lock(&mut self, resource: Resource, mode: AccessMode) -> Flow<AccessMode> {
         self.settle_wait(resource);
         let shared = &*self.shared;
@@ -290,7 +290,7 @@ impl<P: Protocol> LockingTransaction<P> {
         }
     }
 
-    /// Locks a resource unless that means to wait for others; answers whether it is held, and if it was not
+    /// Locks a resource unless that means to wait for others; returns whether it is held, and if it was not
     /// before.
     fn lock_at_once(&mut self, resource: Resource, mode: AccessMode) -> Flow<AtOnce> {
         self.settle_wait(resource);
@@ -366,7 +366,7 @@ impl<P: Protocol> LockingTransaction<P> {
         place.and_then(|place| self.tables[place].mode)
     }
 
-    /// Whether the lock on the whole table makes row locks needless.
+    /// Whether the lock on the whole table makes row locks redundant.
     fn covers_rows(&self, table: &Arc<Table>, intent: Intent) -> bool {
         self.table_mode(table).is_some_and(|mode| !is_of_one_stripe(mode) && mode.covers(row_mode(intent)))
     }
@@ -402,7 +402,7 @@ impl<P: Protocol> LockingTransaction<P> {
         table.version() == version && !table.is_dropped() && !self.has_dropped(table)
     }
 
-    /// Adds a write to the write-set hash of a call; answers the hash before.
+    /// Adds a write to the write-set hash of a call; returns the hash before.
     fn hash_write(&mut self, table: &Table, key: &[u8], change: Option<&[u8]>) -> WriteSetHash {
         let before = self.write_set;
         if self.command.is_some() {

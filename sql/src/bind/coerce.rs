@@ -59,7 +59,7 @@ fn is_zoned(sql_type: SqlType) -> bool {
     matches!(sql_type, SqlType::TimestampTz | SqlType::Array(ArrayElement::TimestampTz))
 }
 
-/// Wraps an expression in a cast unless it is needless, and folds constants.
+/// Wraps an expression in a cast unless it is redundant, and folds constants.
 pub(crate) fn cast(expr: Expr, from: SqlType, to: SqlType, is_explicit: bool) -> Result<Expr> {
     let is_relabel = from == to
         || (to == to.without_modifier() && from.is_same_base(to) && !matches!(to, SqlType::Char(_)))

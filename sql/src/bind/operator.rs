@@ -297,7 +297,7 @@ impl Binder<'_> {
         Ok(Bound::typed(evaluation::fold_if_constant(expr), result, start))
     }
 
-    /// NULLIF: compares as `=` does, and answers the first argument in the type in which `=` takes it.
+    /// NULLIF: compares as `=` does, and returns the first argument in the type in which `=` takes it.
     pub(crate) fn null_if(&mut self, left: Bound, right: Bound, place: Place) -> Result<Bound> {
         let types = (left.known_type(), right.known_type());
         let (one, other, _) = self.operands(BinaryOperator::Equal, left.clone(), right, place)?;

@@ -96,7 +96,7 @@ impl Compiler<'_> {
         Ok(run)
     }
 
-    /// In a routine: the rows go to a stage of the procedure. Answers it and where its own rows will go.
+    /// In a routine: the rows go to a stage of the procedure. Returns it and where its own rows will go.
     fn open_stage(&mut self, bound: &BoundSelect, is_grouped: bool) -> Result<Option<(StageIndex, Sink)>> {
         if self.nested.is_none() {
             return Ok(None);

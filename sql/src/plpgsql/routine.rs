@@ -144,7 +144,7 @@ impl<'a> Routine<'a> {
         Error::Input(input)
     }
 
-    /// Gives parameters their registers; answers those of the results.
+    /// Gives parameters their registers; returns those of the results.
     fn parameters(&mut self) -> Result<Vec<Register>> {
         let definition = Arc::clone(&self.definition);
         let mut names = Names::default();

@@ -155,7 +155,7 @@ impl Session {
         Err(Error::input(sqlstate::ACTIVE_SQL_TRANSACTION, message))
     }
 
-    /// SET. `None` is DEFAULT. Answers the new value.
+    /// SET. `None` is DEFAULT. Returns the new value.
     pub(super) fn set_setting(&mut self, name: &str, value: Option<&str>, is_local: bool) -> Result<String> {
         let lower = name.to_ascii_lowercase();
         if matches!(

@@ -366,7 +366,7 @@ pub(crate) fn string_value(token: &str) -> String {
 /// Longest name, in bytes.
 const LONGEST_NAME: usize = 63;
 
-/// Cuts a name that is too long behind a whole character; answers whether it was.
+/// Cuts a name that is too long behind a whole character; returns whether it was.
 pub(crate) fn truncate_name(name: &mut String) -> bool {
     let is_long = name.len() > LONGEST_NAME;
     if is_long {

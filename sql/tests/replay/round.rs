@@ -103,7 +103,7 @@ impl Client {
         Client(database.session(options).expect("a session"))
     }
 
-    /// Runs a statement; answers the texts of its rows.
+    /// Runs a statement; returns the texts of its rows.
     pub(crate) fn run(&mut self, sql: &str) -> Result<Vec<String>> {
         let mut texts = Texts::default();
         let prepared = wait(&mut self.0, |session| session.prepare(sql, &[]));
@@ -115,7 +115,7 @@ impl Client {
     }
 }
 
-/// Whether what EXPLAIN says can be true of something that looks at this; answers whether it says command.
+/// Whether what EXPLAIN says can be true of something that looks at this; returns whether it says command.
 fn check_promise(logging: &str, looks_at: LooksAt) -> std::result::Result<bool, String> {
     if logging.starts_with("data (") {
         return Ok(false);

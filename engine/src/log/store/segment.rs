@@ -115,7 +115,7 @@ impl SegmentSupply {
         self.ahead
     }
 
-    /// Looks whether the log's directory can be used, and answers with what a start that was cut short has
+    /// Looks whether the log's directory can be used, and returns what a start that was cut short has
     /// left in it. Writes nothing.
     pub(crate) fn examine(&self) -> Result<Vec<PathBuf>> {
         let names = match self.disk.list(&self.directory) {

@@ -20,7 +20,7 @@ use super::reader::{LogReader, Tail, segments_from};
 use super::{LogIdentity, segment_path};
 use crate::disk::{Disk, SECTOR_BYTES};
 
-/// Trims one log of an ended incarnation; answers how many files it changed.
+/// Trims one log of an ended incarnation; returns how many files it changed.
 pub(crate) fn trim_log(
     disk: &Arc<dyn Disk>,
     directory: &Path,

@@ -110,7 +110,7 @@ fn steps() -> impl Strategy<Value = Vec<Step>> {
     prop::collection::vec(step, 1..60)
 }
 
-/// Puts a key in as a transaction does; `meanwhile` happens after it was located. Answers whether it was put
+/// Puts a key in as a transaction does; `meanwhile` happens after it was located. Returns whether it was put
 /// in.
 fn put(
     index: &PrimaryIndex,

@@ -233,22 +233,22 @@ impl<M> Bucket<M> {
         }
     }
 
-    /// Answers its place among the others. Whatever is needless goes first: looking through a long bucket
+    /// Returns its place among the others. What is redundant goes first: looking through a long bucket
     /// costs more. Of very many others a few are looked at, by chance: if they are in use, looking at all of
     /// them each time would cost too much.
     #[inline(never)]
     fn insert(&mut self, entry: Entry<M>, can_evict: impl Fn(&M) -> bool) -> Option<usize> {
-        let is_needless = |entry: &Entry<M>| entry.is_idle() && can_evict(&entry.meta);
+        let is_redundant = |entry: &Entry<M>| entry.is_idle() && can_evict(&entry.meta);
         let mut place = entry.resource.0 as usize % (self.others.len().saturating_sub(SHORT) + 1);
         for _ in 0..SHORT.min(self.others.len()) {
-            if is_needless(&self.others[place]) {
+            if is_redundant(&self.others[place]) {
                 self.others.swap_remove(place);
             } else {
                 place += 1;
             }
         }
         self.give_memory_back();
-        if self.first.as_ref().is_none_or(is_needless) {
+        if self.first.as_ref().is_none_or(is_redundant) {
             self.first = Some(entry);
             return None;
         }

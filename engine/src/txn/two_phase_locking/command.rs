@@ -81,7 +81,7 @@ impl<P: Protocol> LockingTransaction<P> {
         self.payload = payload;
     }
 
-    /// Makes the after-images from the undo list; answers how long the payload was before each of its
+    /// Makes the after-images from the undo list; returns how long the payload was before each of its
     /// entries.
     fn write_images(&self, payload: &mut OperationsWriter) -> Vec<usize> {
         let mut places = Vec::with_capacity(self.undo.len());

@@ -135,7 +135,7 @@ impl<P: Protocol> Purger<P> {
         }
     }
 
-    /// Tries up to `most` keys; answers how many it removed for good.
+    /// Tries up to `most` keys; returns how many it removed for good.
     pub(crate) fn run(&mut self, most: usize) -> usize {
         let entries = self.transaction.shared.purge.take(most);
         let total = entries.len();

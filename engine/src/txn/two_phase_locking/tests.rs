@@ -313,7 +313,7 @@ fn who_does_not_want_to_wait_waits_for_the_janitor_and_for_nobody_else() {
     assert_eq!(entries(&shared), 0);
 }
 
-/// Works off what is left to the janitor, but for so many states; answers in how many goes.
+/// Works off what is left to the janitor, but for so many states; returns in how many goes.
 fn freed(purger: &mut Purger<NoLog>, shared: &TwoPhaseLocking<NoLog>, left: usize) -> usize {
     let end = Instant::now() + Duration::from_secs(60);
     let mut goes = 0;

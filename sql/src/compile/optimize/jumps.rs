@@ -13,7 +13,7 @@ use super::targets;
 /// Longest block that is taken for the handling of an error.
 const LONGEST_ERROR: usize = 8;
 
-/// Makes jumps lead where they end; answers whether that changed anything.
+/// Makes jumps lead where they end; returns whether that changed anything.
 pub(super) fn thread(code: &mut [Instruction]) -> bool {
     let ends: Vec<Label> = (0..=code.len()).map(|at| end_of_jumps(code, at)).collect();
     let mut is_changed = false;

@@ -18,7 +18,7 @@ use hyades_types::value::SqlType;
 use super::{Flow, Live, filled, live, registers_of, targets};
 use crate::expr;
 
-/// Replaces what can be; answers whether anything was. The assignments are left as jumps to the next
+/// Replaces what can be; returns whether anything was. The assignments are left as jumps to the next
 /// instruction.
 pub(super) fn sink(procedure: &mut Procedure) -> bool {
     let flow = Flow::of(&procedure.code);

@@ -125,7 +125,7 @@ pub(super) fn split_csv(line: &str, options: &CopyOptions, fields: &mut Vec<Fiel
     }
 }
 
-/// Copies what stands in quotes; answers the place behind the closing one.
+/// Copies what stands in quotes; returns the place behind the closing one.
 fn quoted_part(bytes: &[u8], mut at: usize, options: &CopyOptions, field: &mut Vec<u8>) -> Result<usize> {
     while at < bytes.len() {
         let byte = bytes[at];
