@@ -22,6 +22,7 @@ static ALLOCATOR: Counted<mimalloc::MiMalloc> = Counted(mimalloc::MiMalloc);
 const POISONED_EXIT_CODE: u8 = 3;
 
 fn main() -> ExitCode {
+    memory::give_back_soon();
     let outcome = match Arguments::parse().command {
         Command::Serve(arguments) => match serve_until_ended(*arguments) {
             Ok(Ended::Stopped) => Ok(()),
