@@ -49,6 +49,13 @@ impl BinaryOperator {
             BinaryOperator::GreaterEqual => ">=",
         }
     }
+
+    /// Whether it gives a truth value.
+    #[inline]
+    pub fn is_comparison(self) -> bool {
+        use BinaryOperator::{Equal, Greater, GreaterEqual, Less, LessEqual, NotEqual};
+        matches!(self, Equal | NotEqual | Less | LessEqual | Greater | GreaterEqual)
+    }
 }
 
 /// Before one value.

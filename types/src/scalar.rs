@@ -213,19 +213,6 @@ impl Scalar {
     }
 }
 
-#[inline]
-pub fn is_comparison(operator: BinaryOperator) -> bool {
-    matches!(
-        operator,
-        BinaryOperator::Equal
-            | BinaryOperator::NotEqual
-            | BinaryOperator::Less
-            | BinaryOperator::LessEqual
-            | BinaryOperator::Greater
-            | BinaryOperator::GreaterEqual
-    )
-}
-
 /// What a comparison makes of an order.
 #[inline]
 pub fn decide(operator: BinaryOperator, order: Ordering) -> bool {
@@ -304,7 +291,7 @@ mod tests {
             let (Some(a), Some(b)) = (Scalar::of(&left), Scalar::of(&right)) else { continue };
             for operator in OPERATORS {
                 let Some(found) = Scalar::binary(operator, a, b) else { continue };
-                let wanted = if is_comparison(operator) {
+                let wanted = if operator.is_comparison() {
                     compare::order(&left, &right)
                         .map_or(Value::Null, |order| Value::Boolean(decide(operator, order)))
                 } else {

@@ -30,7 +30,7 @@ use hyades_types::error::{Error, Result, sqlstate};
 use hyades_types::guest;
 use hyades_types::memory;
 use hyades_types::operator::BinaryOperator;
-use hyades_types::scalar::{Scalar, decide, is_comparison};
+use hyades_types::scalar::{Scalar, decide};
 use hyades_types::value::{SqlType, Value};
 use hyades_types::{arithmetic, cast, compare, function, like, text};
 use smallvec::SmallVec;
@@ -234,7 +234,7 @@ fn truth(expr: &Expr, context: &Context<'_>) -> Result<Option<bool>> {
 /// The truth of a boolean expression that is not over scalars alone.
 fn general_truth(expr: &Expr, context: &Context<'_>) -> Result<Option<bool>> {
     match expr {
-        Expr::Binary { operator, left, right } if is_comparison(*operator) => {
+        Expr::Binary { operator, left, right } if operator.is_comparison() => {
             comparison(*operator, left, right, context)
         }
         Expr::And(left, right) => match truth(left, context)? {
@@ -353,7 +353,7 @@ fn is_char(expr: &Expr, context: &Context<'_>) -> bool {
 }
 
 fn binary(operator: BinaryOperator, left: &Expr, right: &Expr, context: &Context<'_>) -> Result<Value> {
-    if is_comparison(operator) {
+    if operator.is_comparison() {
         return Ok(comparison(operator, left, right, context)?.map_or(Value::Null, Value::Boolean));
     }
     let (a, b) = (operand(left, context)?, operand(right, context)?);

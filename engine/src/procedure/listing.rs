@@ -3,7 +3,7 @@
 //! ```text
 //! procedure transfer(bigint, bigint)
 //!    0  row0 := accounts[$1] for no key update, or go to 4
-//!    1  update row0 of accounts set balance = (accounts.balance - $2)
+//!    1  update row0 of accounts set balance = accounts.balance - $2
 //!    2  count row
 //!    3  ...
 //! ```

@@ -1,9 +1,9 @@
 //! From a stored routine to the procedure that runs.
 //!
-//! The engine has no SQL text: the front end gives it a [`RoutineCompiler`] in its configuration, for
-//! sessions and for recovery, which compiles the same source again to replay logged calls. A compiled
-//! procedure belongs to one version of the catalog and is kept with the routine until the catalog changes; a
-//! transaction that has changed the catalog itself compiles for itself.
+//! The engine has no SQL text: the front end gives it a [`RoutineCompiler`] when it opens or recovers a
+//! database, for sessions and for recovery, which compiles the same source again to replay logged calls. A
+//! compiled procedure belongs to one version of the catalog and is kept with the routine until the catalog
+//! changes; a transaction that has changed the catalog itself compiles for itself.
 
 use std::sync::Arc;
 

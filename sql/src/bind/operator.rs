@@ -42,11 +42,6 @@ pub(crate) fn from_ast(operator: &ast::BinaryOperator) -> Option<BinaryOperator>
     })
 }
 
-pub(crate) fn is_comparison(operator: BinaryOperator) -> bool {
-    use BinaryOperator::{Equal, Greater, GreaterEqual, Less, LessEqual, NotEqual};
-    matches!(operator, Equal | NotEqual | Less | LessEqual | Greater | GreaterEqual)
-}
-
 /// The operator with its sides exchanged.
 pub(crate) fn mirrored(operator: BinaryOperator) -> BinaryOperator {
     match operator {
@@ -107,7 +102,7 @@ pub(crate) fn comparison_type(left: SqlType, right: SqlType) -> Option<SqlType> 
 
 fn signature(operator: BinaryOperator, left: SqlType, right: SqlType) -> Option<Signature> {
     use BinaryOperator as Op;
-    if is_comparison(operator) {
+    if operator.is_comparison() {
         let operand = comparison_type(left, right)?;
         return Some(Signature { left: operand, right: operand, result: SqlType::Boolean });
     }
@@ -233,7 +228,7 @@ impl Binder<'_> {
             (Some(left_type), Some(right_type)) => (left_type, right_type),
             (Some(left_type), None) => (left_type, type_beside(operator, left_type)),
             (None, Some(right_type)) => (type_beside(operator, right_type), right_type),
-            (None, None) if is_comparison(operator) || operator == BinaryOperator::Concat => {
+            (None, None) if operator.is_comparison() || operator == BinaryOperator::Concat => {
                 (SqlType::Text, SqlType::Text)
             }
             (None, None) => return Err(self.ambiguous_operator(&shown, place)),
@@ -258,8 +253,10 @@ impl Binder<'_> {
         // PostgreSQL compares a `varchar` beside a `char(n)` as the latter: its blanks at the end do not
         // count either.
         match (left_type, right_type) {
-            (SqlType::Varchar(_), SqlType::Char(_)) if is_comparison(operator) => left = without_blanks(left),
-            (SqlType::Char(_), SqlType::Varchar(_)) if is_comparison(operator) => {
+            (SqlType::Varchar(_), SqlType::Char(_)) if operator.is_comparison() => {
+                left = without_blanks(left)
+            }
+            (SqlType::Char(_), SqlType::Varchar(_)) if operator.is_comparison() => {
                 right = without_blanks(right)
             }
             _ => {}

@@ -229,7 +229,6 @@ impl Compiler<'_> {
         set: &[(u16, Expr)],
         key_columns: &[u16],
     ) -> Result<CompiledQuery> {
-        let explain = self.explained(|_| PlanNode::new(format!("Update on {}", changed.label)));
         let spool = self.code.new_spool()?;
         self.code.push(Instruction::OpenSpool { spool });
         let row = changed.row;
@@ -261,7 +260,7 @@ impl Compiler<'_> {
         })?;
         let source = self.finish_code("update", Vec::new())?;
         let columns = changed.outputs.as_ref().map(|outputs| self.result_columns(outputs));
-        Ok(CompiledQuery { run: self.direct_run(source, Tag::Update, explain), columns })
+        Ok(CompiledQuery { run: self.direct_run(source, Tag::Update, None), columns })
     }
 
     /// SET of UPDATE and of ON CONFLICT: column numbers and their new values.

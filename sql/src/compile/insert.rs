@@ -436,7 +436,7 @@ impl Compiler<'_> {
         label: &str,
     ) -> Result<RunPlan> {
         if self.nested.is_some() {
-            return self.spool_then_insert(target, bound, columns, label);
+            return self.spool_then_insert(target, bound, columns);
         }
         let types: Vec<SqlType> = bound.outputs.iter().map(|output| output.sql_type).collect();
         let mut run = self.select_run(bound)?;
@@ -453,7 +453,6 @@ impl Compiler<'_> {
         target: &Target,
         bound: BoundSelect,
         columns: &[usize],
-        label: &str,
     ) -> Result<RunPlan> {
         let width = bound.outputs.len();
         let spool = self.code.new_spool()?;
@@ -473,8 +472,7 @@ impl Compiler<'_> {
             compiler.insert_one(target, table, values, next)
         })?;
         let source = self.finish_code("insert", Vec::new())?;
-        let explain = self.explained(|_| PlanNode::new(format!("Insert on {label}")));
-        Ok(self.direct_run(source, Tag::Insert, explain))
+        Ok(self.direct_run(source, Tag::Insert, None))
     }
 
     /// A procedure that inserts the row given as its parameters.

@@ -145,7 +145,7 @@ fn survey_tokens(sql: &str) -> Result<Survey> {
 
 /// Longest text that [`is_plain`] looks at.
 const LONGEST_PLAIN_BYTES: usize = 500;
-/// Shorter words are no names that must be cut, and not enough of them to nest calls by words alone.
+/// Names of more bytes are cut.
 const LONGEST_PLAIN_WORD: usize = 63;
 
 /// Whether a look at the bytes shows that the tokens are well-formed and hold nothing of interest: a short

@@ -95,14 +95,12 @@ impl<T: Access> Run<'_, T> {
         let savepoint = self.transaction.savepoint();
         let errors = self.frame.errors.len();
         self.frame.handlers.push(Handler { label: handler, savepoint, errors });
-
         Ok(Next::Following)
     }
 
     #[inline(never)]
     pub(crate) fn leave_block(&mut self) -> Flow<Next> {
         self.frame.handlers.pop();
-
         Ok(Next::Following)
     }
 
@@ -115,7 +113,6 @@ impl<T: Access> Run<'_, T> {
         if comes_from_outside(state) {
             self.transaction.cannot_be_repeated();
         }
-
         Ok(Next::Following)
     }
 
@@ -123,7 +120,6 @@ impl<T: Access> Run<'_, T> {
     pub(crate) fn error_field(&mut self, field: ErrorField, into: Register) -> Flow<Next> {
         let value = self.frame.errors.last().map_or(Value::Null, |error| field_of(error, field));
         self.frame.registers[usize::from(into)] = value;
-
         Ok(Next::Following)
     }
 
@@ -137,7 +133,6 @@ impl<T: Access> Run<'_, T> {
     #[inline(never)]
     pub(crate) fn forget_error(&mut self) -> Flow<Next> {
         self.frame.errors.pop();
-
         Ok(Next::Following)
     }
 

@@ -66,7 +66,6 @@ impl<T: Access> Run<'_, T> {
         spool.rows.clear();
         spool.next = 0;
         spool.written.clear();
-
         Ok(Next::Following)
     }
 
@@ -75,7 +74,6 @@ impl<T: Access> Run<'_, T> {
         let row = self.evaluated(values)?;
         self.frame.spools[usize::from(spool)].rows.push(row);
         memory::check(0)?;
-
         Ok(Next::Following)
     }
 
@@ -94,7 +92,6 @@ impl<T: Access> Run<'_, T> {
         for (register, value) in registers.iter_mut().zip(row) {
             *register = std::mem::take(value);
         }
-
         Ok(Next::Following)
     }
 
@@ -102,7 +99,6 @@ impl<T: Access> Run<'_, T> {
     pub(crate) fn note_written(&mut self, spool: SpoolSlot, row: RowSlot) -> Flow<Next> {
         let key = self.frame.rows[usize::from(row)].key.clone();
         self.frame.spools[usize::from(spool)].written.insert(key);
-
         Ok(Next::Following)
     }
 
@@ -112,7 +108,6 @@ impl<T: Access> Run<'_, T> {
         if self.frame.spools[usize::from(spool)].written.contains(key) {
             return Err(written_twice().into());
         }
-
         Ok(Next::Following)
     }
 
@@ -121,7 +116,6 @@ impl<T: Access> Run<'_, T> {
         let stage = usize::from(stage);
         let run = procedure.stages[stage].start(&self.frame.registers);
         self.frame.stages[stage] = Some(run);
-
         Ok(Next::Following)
     }
 
@@ -138,7 +132,6 @@ impl<T: Access> Run<'_, T> {
             memory::check(0)?;
         }
         self.frame.emitted = row;
-
         Ok(Next::Following)
     }
 
@@ -148,7 +141,6 @@ impl<T: Access> Run<'_, T> {
             let rows = run.finish(self.environment)?;
             self.frame.spools[usize::from(spool)].rows.extend(rows);
         }
-
         Ok(Next::Following)
     }
 

@@ -12,7 +12,6 @@
 use std::collections::BTreeSet;
 
 use hyades_engine::procedure::ir::{Expr, Instruction, Procedure, Register, RowSlot};
-use hyades_types::operator::BinaryOperator;
 use hyades_types::value::SqlType;
 
 use super::{Flow, Live, filled, live, registers_of, targets};
@@ -116,7 +115,7 @@ fn is_plain(instruction: &Instruction) -> bool {
 fn is_movable(whole: &Expr, procedure: &Procedure) -> bool {
     let is_test = |condition: &Expr| match condition {
         Expr::Binary { operator, left, right } => {
-            is_comparison(*operator) && is_place(left, procedure) && is_place(right, procedure)
+            operator.is_comparison() && is_place(left, procedure) && is_place(right, procedure)
         }
         Expr::IsNull(inner) => is_place(inner, procedure),
         _ => false,
@@ -141,16 +140,4 @@ fn is_place(whole: &Expr, procedure: &Procedure) -> bool {
         let sql_type = procedure.tables[usize::from(*table)].layout.column_type(*column);
         !matches!(sql_type, SqlType::Char(_))
     })
-}
-
-fn is_comparison(operator: BinaryOperator) -> bool {
-    matches!(
-        operator,
-        BinaryOperator::Equal
-            | BinaryOperator::NotEqual
-            | BinaryOperator::Less
-            | BinaryOperator::LessEqual
-            | BinaryOperator::Greater
-            | BinaryOperator::GreaterEqual
-    )
 }
