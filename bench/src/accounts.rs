@@ -9,7 +9,7 @@ use std::sync::Arc;
 use hyades_engine::db::Engine;
 use hyades_engine::procedure::frame::Frame;
 use hyades_engine::procedure::ir::{
-    Direction, Expr, Instruction, Intent, Procedure, ScanBound, ScanRange, TableReference,
+    Direction, Expr, Instruction, Intent, Procedure, ScanBound, ScanRange, Strength, TableReference,
 };
 use hyades_engine::storage::table::Table;
 use hyades_types::definition::{
@@ -106,7 +106,7 @@ pub fn transfer(table: &Arc<Table>) -> Procedure {
         table: 0,
         key: vec![Expr::Register(register)],
         row,
-        intent: Intent::Write,
+        intent: Intent::newest(Strength::Write),
         absent: ABSENT,
     };
     let change = |row: u16, operator: BinaryOperator| Instruction::Update {
@@ -140,7 +140,7 @@ fn all_rows(table: &Arc<Table>) -> Procedure {
             table: 0,
             range,
             direction: Direction::Forward,
-            intent: Intent::Read,
+            intent: Intent::READ,
         },
         Instruction::NextRow { cursor: 0, row: 0, end: 4 },
         Instruction::Emit {

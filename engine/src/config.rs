@@ -69,6 +69,9 @@ pub struct Config {
     /// Workers that replay; 0 means one for each core.
     pub recovery_workers: usize,
     pub recovery_mode: RecoveryMode,
+    /// When versions of rows that only old snapshots can see take more memory than this, in bytes, the oldest
+    /// snapshot is given up (72000 for whoever reads at it).
+    pub version_bytes: u64,
     /// How much memory there is. Needs the program's allocator to be [`hyades_types::memory::Counted`].
     pub memory: Limits,
     /// The only door to files.
@@ -99,6 +102,7 @@ impl Config {
             row_locks_before_table: 10_000,
             recovery_workers: 0,
             recovery_mode: RecoveryMode::default(),
+            version_bytes: 1 << 30,
             memory: Limits::NONE,
             disk: Arc::new(RealDisk),
             on_failure: None,

@@ -56,7 +56,7 @@ use self::call::{Call, choose, encode_head};
 pub use self::call::{Logging, LoggingChoice};
 pub use self::copy::{UnfinishedCopy, begin_copy, create_copy};
 use self::names::NamesDurability;
-pub use crate::txn::{Flow, Interrupt, Savepoint};
+pub use crate::txn::{Flow, Interrupt, Isolation, Savepoint};
 
 /// One open database.
 pub trait Engine: Send + Sync {
@@ -87,6 +87,9 @@ pub trait Engine: Send + Sync {
 pub trait Worker: Send {
     /// Starts a transaction. None may be open.
     fn begin(&mut self);
+    /// How much the open transaction sees of others; before it has read or written anything. It is
+    /// serializable if nothing else is said.
+    fn isolate(&mut self, isolation: Isolation);
     fn in_transaction(&self) -> bool;
     /// How a call of this routine would be logged if it were a transaction of its own.
     fn logging_choice(&self, routine: &Routine, logging: Logging) -> LoggingChoice;
@@ -214,7 +217,7 @@ struct Database<P: Protocol> {
     _directory_lock: Box<dyn Send + Sync>,
 }
 
-/// The thread that purges tombstones, and frees what tables have left behind.
+/// The thread that forgets versions, purges tombstones, and frees what tables have left behind.
 struct Janitor {
     stop: Arc<AtomicBool>,
     thread: JoinHandle<()>,
@@ -236,11 +239,16 @@ impl Janitor {
         let work = move || {
             let mut pause = JANITOR_PAUSE;
             while !stopped.load(Ordering::Acquire) {
+                let has_versions = purger.forget();
                 let removed = purger.run(JANITOR_BATCH);
                 if purger.free_some() || removed >= JANITOR_BATCH / 2 {
                     continue;
                 }
-                pause = if removed > 0 { JANITOR_PAUSE } else { (pause * 2).min(JANITOR_LONGEST_PAUSE) };
+                pause = if removed > 0 || has_versions {
+                    JANITOR_PAUSE
+                } else {
+                    (pause * 2).min(JANITOR_LONGEST_PAUSE)
+                };
                 std::thread::park_timeout(pause);
             }
         };
@@ -424,6 +432,9 @@ impl<P: Protocol, T: Transaction<P>> Worker for DatabaseWorker<P, T> {
         if choice != LoggingChoice::Command {
             return choice;
         }
+        if self.transaction.reads_at_snapshot() {
+            return LoggingChoice::Data("it is not serializable".into());
+        }
         let is_compiled_under = |version| routine.is_compiled_as(version, &**procedure);
         let begun = encode_head(&mut self.head, routine, &procedure.replay, arguments, environment).and_then(
             |from| self.transaction.begin_command(routine, is_compiled_under, &self.head).map(|()| from),
@@ -433,6 +444,11 @@ impl<P: Protocol, T: Transaction<P>> Worker for DatabaseWorker<P, T> {
             Err(reason) => return LoggingChoice::Data(reason.into()),
         }
         LoggingChoice::Command
+    }
+
+    fn isolate(&mut self, isolation: Isolation) {
+        assert!(self.is_open, "a transaction has a level");
+        self.transaction.isolate(isolation);
     }
 
     fn in_transaction(&self) -> bool {
@@ -446,7 +462,11 @@ impl<P: Protocol, T: Transaction<P>> Worker for DatabaseWorker<P, T> {
         {
             self.log_as_data();
         }
+        self.transaction.resume_statement();
         let outcome = interpret::run(&mut self.transaction, frame, environment, sink);
+        if !matches!(outcome, Err(Interrupt::Wait(_))) {
+            self.transaction.end_statement();
+        }
         if let Some(call) = &mut self.call {
             match outcome {
                 Ok(()) => call.has_returned = true,

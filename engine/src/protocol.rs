@@ -15,6 +15,8 @@ pub mod none;
 pub mod serial;
 pub mod taurus;
 
+use std::sync::atomic::AtomicU64;
+
 use hyades_types::error::Result;
 
 use crate::local_arc::LocalArc;
@@ -158,6 +160,23 @@ pub trait Protocol: Send + Sync + 'static {
     /// Gives a new gap what [`Protocol::divided`] found in the one it was part of. Called under the latch of
     /// its bucket.
     fn inherit(&self, gap: &mut Self::TupleMeta, from: &Self::TupleMeta);
+
+    /// How many words [`Protocol::write_mark`] takes.
+    fn mark_words(&self) -> usize {
+        0
+    }
+
+    /// Writes down what whoever reads a version that the transaction of this token has written must follow:
+    /// once for all its versions (`storage::history`).
+    fn write_mark(&self, _token: &Self::CommitToken, _mark: &[AtomicU64]) {}
+
+    /// A version was read without a lock: collect its mark.
+    fn follow(&self, _mark: &[AtomicU64], _dependencies: &mut Self::Dependencies) {}
+
+    /// Whether forgetting a mark loses no dependency: the counterpart of [`Protocol::can_evict`].
+    fn is_forgettable(&self, _mark: &[AtomicU64]) -> bool {
+        true
+    }
 
     /// Appends the transaction's log record: freezes its dependencies, reserves, fills, publishes (pitfall
     /// 2). All locks are still held. `worker` numbers the calling worker (0-based, below `MAX_WORKERS`); it

@@ -1,7 +1,8 @@
 //! Storage: rows, records, tables and their indexes.
 //!
 //! * `row`: the bytes of a row; `heap_bytes`: byte strings on the heap;
-//! * `record`: the stable place of a row, found by key through an index;
+//! * `record`: the stable place of a row, found by key through an index; `history`: what was there before,
+//!   and snapshots;
 //! * `ordered_index`, `hash_index`: the two structures; `primary_index`: either of them behind key bytes;
 //!   `scan_batch`: what a scan carries from step to step; `prefetch`: a hint to the processor;
 //! * `table`: a table and its exchangeable state; `routine`: a stored procedure or function; `catalog`: the
@@ -10,6 +11,7 @@
 pub mod catalog;
 mod hash_index;
 mod heap_bytes;
+pub(crate) mod history;
 mod ordered_index;
 pub(crate) mod prefetch;
 pub mod primary_index;

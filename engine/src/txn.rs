@@ -32,35 +32,24 @@ pub(crate) mod replay;
 mod rows;
 pub mod two_phase_locking;
 
-/// Why a row is read: decides its lock. The two lower bits are the strength, those above say whether it waits
-/// ([`Intent::impatience`]): every access asks for both, more than once.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-#[repr(u8)]
-pub enum Intent {
-    /// Only to know whether it is there; nothing else of it is looked at. A child asks so for its parent.
-    KeyRead,
-    #[default]
-    Read,
-    /// It will be updated, but not its primary key; or is SELECTed FOR NO KEY UPDATE.
-    NoKeyWrite,
-    /// It will be deleted, or its key changed; or is SELECTed FOR UPDATE.
-    Write,
-    KeyReadSkipLocked,
-    ReadSkipLocked,
-    NoKeyWriteSkipLocked,
-    WriteSkipLocked,
-    KeyReadNoWait,
-    ReadNoWait,
-    NoKeyWriteNoWait,
-    WriteNoWait,
+/// Why a row is read: decides which version of it is read, and its lock.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Intent {
+    pub strength: Strength,
+    pub impatience: Option<Impatience>,
+    pub sight: Sight,
 }
 
 /// How strong the lock of a row is: PostgreSQL's FOR KEY SHARE, FOR SHARE, FOR NO KEY UPDATE and FOR UPDATE.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[repr(u8)]
 pub enum Strength {
+    /// Only to know whether it is there; nothing else of it is looked at. A child asks so for its parent.
     KeyRead,
     Read,
+    /// It will be updated, but not its primary key; or is SELECTed FOR NO KEY UPDATE.
     NoKeyWrite,
+    /// It will be deleted, or its key changed; or is SELECTed FOR UPDATE.
     Write,
 }
 
@@ -74,59 +63,69 @@ pub enum Impatience {
     NoWait,
 }
 
+/// Which version of a row is read. What holds for snapshots holds for transactions that read at one
+/// ([`Isolation::reads_at_snapshot`]); all others read and lock the newest version.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Sight {
+    /// That of the snapshot, without a lock.
+    Snapshot,
+    /// The same, and if the row is chosen [`Access::lock_row`] follows.
+    Chosen,
+    /// The newest, locked at once.
+    Newest,
+}
+
 impl Intent {
-    const ALL: [Intent; 12] = [
-        Intent::KeyRead,
-        Intent::Read,
-        Intent::NoKeyWrite,
-        Intent::Write,
-        Intent::KeyReadSkipLocked,
-        Intent::ReadSkipLocked,
-        Intent::NoKeyWriteSkipLocked,
-        Intent::WriteSkipLocked,
-        Intent::KeyReadNoWait,
-        Intent::ReadNoWait,
-        Intent::NoKeyWriteNoWait,
-        Intent::WriteNoWait,
-    ];
+    /// To look at it.
+    pub const READ: Intent = Intent { strength: Strength::Read, impatience: None, sight: Sight::Snapshot };
 
-    pub const fn new(strength: Strength, impatience: Option<Impatience>) -> Intent {
-        let impatience = match impatience {
-            None => 0,
-            Some(Impatience::SkipLocked) => 1,
-            Some(Impatience::NoWait) => 2,
-        };
-        Intent::ALL[impatience << 2 | strength as usize]
+    /// To lock the newest version at once.
+    pub const fn newest(strength: Strength) -> Intent {
+        Intent { strength, impatience: None, sight: Sight::Newest }
     }
 
-    #[inline(always)]
-    pub fn strength(self) -> Strength {
-        match self as u8 & 3 {
-            0 => Strength::KeyRead,
-            1 => Strength::Read,
-            2 => Strength::NoKeyWrite,
-            _ => Strength::Write,
-        }
+    /// To find out whether it is one of those to lock.
+    pub const fn chosen(strength: Strength, impatience: Option<Impatience>) -> Intent {
+        Intent { strength, impatience, sight: Sight::Chosen }
     }
 
-    #[inline(always)]
-    pub fn impatience(self) -> Option<Impatience> {
-        match self as u8 >> 2 {
-            0 => None,
-            1 => Some(Impatience::SkipLocked),
-            _ => Some(Impatience::NoWait),
-        }
+    /// The same, of the newest version.
+    #[must_use]
+    pub const fn at_once(self) -> Intent {
+        Intent { sight: Sight::Newest, ..self }
     }
 
     /// Whether the row may be written afterwards.
     pub fn writes(self) -> bool {
-        self.strength() >= Strength::NoKeyWrite
+        self.strength >= Strength::NoKeyWrite
     }
 }
 
-impl From<Strength> for Intent {
-    fn from(strength: Strength) -> Intent {
-        Intent::new(strength, None)
+impl Default for Intent {
+    fn default() -> Intent {
+        Intent::READ
+    }
+}
+
+/// How much a transaction sees of others: the SQL standard's levels, each with PostgreSQL's guarantees or
+/// stronger ones (docs/sql.md). PostgreSQL has no weaker one than READ COMMITTED either.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Isolation {
+    /// Each statement reads at a snapshot of its own. A row that it writes is the newest, locked; if somebody
+    /// has changed it since the snapshot, the statement looks at it once more.
+    ReadCommitted,
+    /// All statements read at one snapshot. Writing a row that somebody has changed since then fails (40001).
+    RepeatableRead,
+    /// As if transactions ran one after the other: what is read is locked, what is not there included.
+    #[default]
+    Serializable,
+}
+
+impl Isolation {
+    /// Whether reads take no locks.
+    #[inline]
+    pub fn reads_at_snapshot(self) -> bool {
+        self != Isolation::Serializable
     }
 }
 
@@ -263,12 +262,42 @@ impl<'g> FoundAhead<'g> {
     }
 }
 
+/// What a read has found.
+#[derive(Clone, Copy)]
+pub enum Found<'g> {
+    Nothing,
+    /// The newest version, locked, or kept from changing by other means. Without any bytes where only the key
+    /// is asked for ([`Strength::KeyRead`]).
+    InPlace(RowInPlace<'g>),
+    /// The version of a snapshot, in the buffer that the reader gave.
+    Copied,
+}
+
+impl<'g> From<Option<RowInPlace<'g>>> for Found<'g> {
+    fn from(row: Option<RowInPlace<'g>>) -> Found<'g> {
+        row.map_or(Found::Nothing, Found::InPlace)
+    }
+}
+
+/// What has become of a row that was read at a snapshot and is now locked.
+#[derive(Clone, Copy)]
+pub enum Chosen<'g> {
+    /// It is as it was read; in place, if its bytes may be looked at.
+    Unchanged(Option<RowInPlace<'g>>),
+    /// Somebody has changed it: look again whether it is one of those that are wanted.
+    Changed(RowInPlace<'g>),
+    /// It is not there any more, or skipped.
+    Gone,
+}
+
 /// What became of an insert.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Insertion {
     Done,
     /// A row with this key exists; nothing was changed.
     Duplicate,
+    /// The same, and the transaction's snapshot does not see that row.
+    UnseenDuplicate,
 }
 
 /// What a procedure may do to data: the interpreter needs nothing else. A transaction offers it, and so does
@@ -278,31 +307,33 @@ pub trait Access: Send {
     /// this version. False if all its rows are to be skipped ([`Impatience::SkipLocked`]).
     fn enter(&mut self, table: &Arc<Table>, version: u64, intent: Intent) -> Flow<bool>;
 
-    /// The row under `key`, where it stands; `None` if there is none (and there will be none until this
-    /// transaction ends) or if it is skipped. Without any bytes for [`Intent::KeyRead`]. `ahead` is what was
-    /// found under the same key before.
+    /// The row under `key`, if there is one. Unless it is read at a snapshot, it is locked, present or
+    /// absent, until this transaction ends. A row that is skipped counts as absent. `ahead` is what was found
+    /// under the same key before; `buffer` takes the version of a snapshot.
     fn read_point<'g>(
         &mut self,
         table: &Arc<Table>,
         key: &[u8],
         intent: Intent,
         ahead: Option<FoundAhead<'g>>,
+        buffer: &mut Vec<u8>,
         guard: &'g Guard,
-    ) -> Flow<Option<RowInPlace<'g>>>;
+    ) -> Flow<Found<'g>>;
 
     /// Asks for the memory of the lock that [`Access::read_point`] will take.
     fn prefetch_lock(&self, _table: &Table, _key: &[u8]) {}
 
     fn open_scan(&mut self, table: &Arc<Table>, cursor: &mut Cursor) -> Flow<()>;
 
-    /// The next row, where it stands; its key is then the cursor's [`Cursor::position`]. `None` at the end.
-    /// Nothing can appear in the range passed until this transaction ends.
+    /// The next row; its key is then the cursor's [`Cursor::position`]. `Nothing` at the end. Unless it is
+    /// read at a snapshot, nothing can appear in the range passed until this transaction ends.
     fn next_row<'g>(
         &mut self,
         table: &Arc<Table>,
         cursor: &mut Cursor,
+        buffer: &mut Vec<u8>,
         guard: &'g Guard,
-    ) -> Flow<Option<RowInPlace<'g>>>;
+    ) -> Flow<Found<'g>>;
 
     /// The row that the scan handed out last has been chosen: a scan that skips locked rows gives the others
     /// up.
@@ -310,11 +341,41 @@ pub trait Access: Send {
         cursor.unkept = None;
     }
 
+    /// Whether rows are read without a lock, so that [`Access::lock_row`] is called for those that are
+    /// chosen.
+    fn reads_at_snapshot(&self) -> bool {
+        false
+    }
+
+    /// Locks a row of a table that was entered, and that was read with [`Sight::Chosen`] as `seen`.
+    fn lock_row<'g>(
+        &mut self,
+        _table: &Arc<Table>,
+        _key: &[u8],
+        _intent: Intent,
+        _seen: &[u8],
+        _guard: &'g Guard,
+    ) -> Flow<Chosen<'g>> {
+        Ok(Chosen::Unchanged(None))
+    }
+
+    /// A statement of a routine begins: under READ COMMITTED it reads at a snapshot of its own. `is_inner`:
+    /// the routine was called by another, or by a statement, which will go on.
+    fn begin_statement(&mut self, _is_inner: bool) {}
+
+    /// The time of the snapshot that is read at, if there is one.
+    fn snapshot_time(&self) -> Option<u64> {
+        None
+    }
+
+    /// A called routine has returned: reads at the snapshot that its caller had, `None` if it had none.
+    fn read_at(&mut self, _time: Option<u64>) {}
+
     fn insert(&mut self, table: &Arc<Table>, key: &[u8], row: &[u8]) -> Flow<Insertion>;
 
-    /// Replaces the row under `key`, which was read with intent to write in this transaction. `change` says
-    /// what the update did: the patch if the length stays, else the new row. It goes into the write-set hash,
-    /// and whether rows are read in place does not.
+    /// Replaces the row under `key`, which was read with intent to write and locked in this transaction.
+    /// `change` says what the update did: the patch if the length stays, else the new row. It goes into the
+    /// write-set hash, and whether rows are read in place does not.
     fn update(&mut self, table: &Arc<Table>, key: &[u8], row: &[u8], change: &[u8]);
 
     /// Updates the row under `key`, which stands in `record` and was read with intent to write in this
@@ -324,16 +385,9 @@ pub trait Access: Send {
     /// # Safety
     /// The bytes of the row that reads have handed out to this transaction are not in use any more.
     #[allow(unsafe_code)] // The row is read in place; see `storage::record`.
-    unsafe fn patch(
-        &mut self,
-        table: &Arc<Table>,
-        key: &[u8],
-        record: &Record,
-        patch: &mut [u8],
-        guard: &Guard,
-    );
+    unsafe fn patch(&mut self, table: &Arc<Table>, key: &[u8], record: &Record, patch: &[u8], guard: &Guard);
 
-    /// Deletes the row under `key`, which was read with [`Intent::Write`] in this transaction.
+    /// Deletes the row under `key`, which was read with [`Strength::Write`] and locked in this transaction.
     fn delete(&mut self, table: &Arc<Table>, key: &[u8]);
 
     /// The key of a new row in a table without a primary key.
@@ -353,6 +407,16 @@ pub trait Access: Send {
 /// One transaction under some concurrency control; reused for the next one after its end.
 pub trait Transaction<P: Protocol>: Access + CatalogView {
     fn begin(&mut self);
+
+    /// How much it sees of others, before it has read or written anything.
+    fn isolate(&mut self, isolation: Isolation);
+
+    /// A statement begins, or goes on after a wait: the first one takes the snapshot of a transaction that
+    /// has one for all.
+    fn resume_statement(&mut self);
+
+    /// A statement is over. One that waits is not.
+    fn end_statement(&mut self);
 
     /// Declares that the transaction will be one run of this procedure, compiled from this routine, and is to
     /// be logged as the call whose head (see `log::record::command`) this is. `is_compiled_under` says

@@ -120,14 +120,14 @@ fn read_point(intent: Intent, absent: u32) -> Instruction {
 
 /// `get(key)`: emits the value.
 fn get(table: &Arc<Table>) -> Arc<Procedure> {
-    let code = vec![read_point(Intent::Read, 2), Instruction::Emit { values: vec![column(1)] }];
+    let code = vec![read_point(Intent::READ, 2), Instruction::Emit { values: vec![column(1)] }];
     procedure("get", table, vec![SqlType::BigInt], code)
 }
 
 /// `upsert(key, value)`: inserts the value, or sets the present row's to `combined`.
 fn upsert(name: &str, table: &Arc<Table>, value: SqlType, combined: Expr) -> Arc<Procedure> {
     let code = vec![
-        read_point(Intent::NoKeyWrite, 3),
+        read_point(Intent::newest(Strength::NoKeyWrite), 3),
         Instruction::Update { table: 0, row: 0, set: vec![(1, combined)] },
         Instruction::Return,
         Instruction::Insert { table: 0, values: vec![register(0), register(1)], row: 0 },
@@ -137,8 +137,11 @@ fn upsert(name: &str, table: &Arc<Table>, value: SqlType, combined: Expr) -> Arc
 
 /// `delete(key)`.
 fn delete(table: &Arc<Table>) -> Arc<Procedure> {
-    let code =
-        vec![read_point(Intent::Write, 3), Instruction::Delete { table: 0, row: 0 }, Instruction::CountRow];
+    let code = vec![
+        read_point(Intent::newest(Strength::Write), 3),
+        Instruction::Delete { table: 0, row: 0 },
+        Instruction::CountRow,
+    ];
     procedure("delete", table, vec![SqlType::BigInt], code)
 }
 
@@ -153,7 +156,7 @@ fn scan(table: &Arc<Table>, direction: Direction) -> Arc<Procedure> {
         Box::new(binary(BinaryOperator::Less, column(0), register(1))),
     );
     let code = vec![
-        Instruction::OpenScan { cursor: 0, table: 0, range, direction, intent: Intent::Read },
+        Instruction::OpenScan { cursor: 0, table: 0, range, direction, intent: Intent::READ },
         Instruction::NextRow { cursor: 0, row: 0, end: 5 },
         Instruction::JumpUnless { condition: in_range, to: 1 },
         Instruction::Emit { values: vec![column(0), column(1)] },
@@ -165,12 +168,18 @@ fn scan(table: &Arc<Table>, direction: Direction) -> Arc<Procedure> {
 /// `skip_and_put(value)`: sets what a scan that skips locked rows passes over, and answers with none of it.
 fn skip_and_put(table: &Arc<Table>) -> Arc<Procedure> {
     let range = ScanRange { lower: ScanBound::Unbounded, upper: ScanBound::Unbounded };
-    let intent = Intent::new(Strength::Write, Some(Impatience::SkipLocked));
+    let intent = Intent::chosen(Strength::Write, Some(Impatience::SkipLocked));
     let key = vec![column(0)];
     let code = vec![
         Instruction::OpenScan { cursor: 0, table: 0, range, direction: Direction::Forward, intent },
         Instruction::NextRow { cursor: 0, row: 0, end: 5 },
-        Instruction::ReadPoint { table: 0, key, row: 0, intent: Intent::NoKeyWrite, absent: 1 },
+        Instruction::ReadPoint {
+            table: 0,
+            key,
+            row: 0,
+            intent: Intent::newest(Strength::NoKeyWrite),
+            absent: 1,
+        },
         Instruction::Update { table: 0, row: 0, set: vec![(1, register(0))] },
         Instruction::Jump { to: 1 },
     ];
@@ -180,7 +189,7 @@ fn skip_and_put(table: &Arc<Table>) -> Arc<Procedure> {
 /// `scan_at_once()`: emits all rows, or fails where it would have to wait.
 fn scan_at_once(table: &Arc<Table>) -> Arc<Procedure> {
     let range = ScanRange { lower: ScanBound::Unbounded, upper: ScanBound::Unbounded };
-    let intent = Intent::new(Strength::Write, Some(Impatience::NoWait));
+    let intent = Intent::chosen(Strength::Write, Some(Impatience::NoWait));
     let code = vec![
         Instruction::OpenScan { cursor: 0, table: 0, range, direction: Direction::Forward, intent },
         Instruction::NextRow { cursor: 0, row: 0, end: 4 },

@@ -19,7 +19,7 @@ use std::sync::Arc;
 
 use hyades_engine::db::Engine;
 use hyades_engine::procedure::ir::{
-    Direction, Expr, Instruction, Intent, Label, Procedure, Replayability, ScanBound, ScanRange,
+    Direction, Expr, Instruction, Intent, Label, Procedure, Replayability, ScanBound, ScanRange, Strength,
     TableReference,
 };
 use hyades_engine::procedure::routine::{CatalogView, RoutineCompiler};
@@ -163,7 +163,7 @@ fn read(table: u16, key: Expr, intent: Intent, absent: Label) -> Instruction {
 fn upsert(code: &mut Vec<Instruction>, table: u16, key: Expr, value: Expr) {
     let at = code.len() as Label;
     code.extend([
-        read(table, key.clone(), Intent::NoKeyWrite, at + 3),
+        read(table, key.clone(), Intent::newest(Strength::NoKeyWrite), at + 3),
         Instruction::Update { table, row: table, set: vec![(1, value.clone())] },
         Instruction::Jump { to: at + 4 },
         Instruction::Insert { table, values: vec![key, value], row: table },
@@ -181,15 +181,15 @@ fn script_step(code: &mut Vec<Instruction>, kind: u16, seen: u16) {
     };
     code.extend([
         Instruction::JumpUnless { condition: equal(register(kind), 0), to: at + 4 },
-        read(NUMBERS, key.clone(), Intent::Read, end),
+        read(NUMBERS, key.clone(), Intent::READ, end),
         mix(seen, column(NUMBERS, 1)),
         Instruction::Jump { to: end },
         Instruction::JumpUnless { condition: equal(register(kind), 3), to: at + 8 },
-        read(NUMBERS, key.clone(), Intent::Write, end),
+        read(NUMBERS, key.clone(), Intent::newest(Strength::Write), end),
         Instruction::Delete { table: NUMBERS, row: NUMBERS },
         Instruction::Jump { to: end },
         Instruction::JumpUnless { condition: writes, to: end },
-        read(NUMBERS, key.clone(), Intent::NoKeyWrite, at + 12),
+        read(NUMBERS, key.clone(), Intent::newest(Strength::NoKeyWrite), at + 12),
         Instruction::Update { table: NUMBERS, row: NUMBERS, set: vec![(1, combined)] },
         Instruction::Jump { to: end },
         Instruction::Insert { table: NUMBERS, values: vec![key, value], row: NUMBERS },
@@ -231,12 +231,12 @@ fn list_step(code: &mut Vec<Instruction>, step: i64, kind: u16, seen: u16) {
     let [mix_read, emit_read] = met();
     code.extend([
         Instruction::JumpUnless { condition: equal(register(kind), 0), to: at + 5 },
-        read(LISTS, key.clone(), Intent::Read, end),
+        read(LISTS, key.clone(), Intent::READ, end),
         mix_read,
         emit_read,
         Instruction::Jump { to: end },
         Instruction::JumpUnless { condition: equal(register(kind), 1), to: at + 10 },
-        read(LISTS, key.clone(), Intent::NoKeyWrite, at + 9),
+        read(LISTS, key.clone(), Intent::newest(Strength::NoKeyWrite), at + 9),
         Instruction::Update {
             table: LISTS,
             row: LISTS,
@@ -254,7 +254,7 @@ fn list_step(code: &mut Vec<Instruction>, step: i64, kind: u16, seen: u16) {
         let [mix_scanned, emit_scanned] = met();
         code.extend([
             Instruction::JumpUnless { condition: equal(register(kind), kind_of_scan), to: at + 6 },
-            Instruction::OpenScan { cursor: 0, table: LISTS, range, direction, intent: Intent::Read },
+            Instruction::OpenScan { cursor: 0, table: LISTS, range, direction, intent: Intent::READ },
             Instruction::NextRow { cursor: 0, row: LISTS, end: at + 6 },
             mix_scanned,
             emit_scanned,
@@ -277,7 +277,7 @@ fn lists() -> Vec<Instruction> {
 fn copy() -> Vec<Instruction> {
     let mut code = vec![
         Instruction::Evaluate { expr: integer(0), into: 3 },
-        read(NUMBERS, register(0), Intent::Read, 3),
+        read(NUMBERS, register(0), Intent::READ, 3),
         Instruction::Evaluate { expr: column(NUMBERS, 1), into: 3 },
     ];
     upsert(&mut code, NUMBERS, register(1), add(register(3), register(2)));
@@ -287,7 +287,7 @@ fn copy() -> Vec<Instruction> {
 fn refer() -> Vec<Instruction> {
     let mut code = vec![
         Instruction::Evaluate { expr: integer(0), into: 3 },
-        read(NUMBERS, register(0), Intent::KeyRead, 3),
+        read(NUMBERS, register(0), Intent::newest(Strength::KeyRead), 3),
         Instruction::Evaluate { expr: register(2), into: 3 },
     ];
     upsert(&mut code, NUMBERS, register(1), register(3));
@@ -296,7 +296,7 @@ fn refer() -> Vec<Instruction> {
 
 fn bump() -> Vec<Instruction> {
     let range = ScanRange { lower: ScanBound::Unbounded, upper: ScanBound::Unbounded };
-    let (direction, intent) = (Direction::Forward, Intent::NoKeyWrite);
+    let (direction, intent) = (Direction::Forward, Intent::newest(Strength::NoKeyWrite));
     let set = vec![(1, add(column(NUMBERS, 1), register(0)))];
     vec![
         Instruction::OpenScan { cursor: 0, table: NUMBERS, range, direction, intent },
@@ -312,7 +312,7 @@ fn sum(range: ScanRange, into: u16, seen: u16) -> Vec<Instruction> {
         table: NUMBERS,
         range,
         direction: Direction::Forward,
-        intent: Intent::Read,
+        intent: Intent::READ,
     };
     let mut code = vec![
         Instruction::Evaluate { expr: integer(7), into: seen },
@@ -377,7 +377,7 @@ fn code_of(body: &str) -> Option<Vec<Instruction>> {
         }
         "whole" => sum(ScanRange { lower: ScanBound::Unbounded, upper: ScanBound::Unbounded }, 0, 1),
         "remove" => vec![
-            read(NUMBERS, register(0), Intent::Write, 2),
+            read(NUMBERS, register(0), Intent::newest(Strength::Write), 2),
             Instruction::Delete { table: NUMBERS, row: NUMBERS },
         ],
         "journal" => vec![Instruction::Insert { table: JOURNAL, values: vec![register(0)], row: JOURNAL }],

@@ -213,6 +213,7 @@ impl<'a> Compiler<'a> {
     ) -> RunPlan {
         RunPlan {
             session_calls: std::mem::take(&mut self.binder.session_calls),
+            only_looks: source.only_looks(),
             source,
             stages: None,
             apply: None,

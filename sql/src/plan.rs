@@ -159,6 +159,8 @@ pub(crate) struct RunPlan {
     pub(crate) stages: Option<Stages>,
     /// Run once for each row that comes out of the source (and stages); its parameters are the row's values.
     pub(crate) apply: Option<Arc<Procedure>>,
+    /// Whether the source changes no rows and locks none.
+    pub(crate) only_looks: bool,
     pub(crate) tag: Tag,
     /// Only for EXPLAIN.
     pub(crate) explain: Option<PlanNode>,

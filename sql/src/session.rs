@@ -128,6 +128,8 @@ pub struct Session {
     savepoints: Vec<NamedSavepoint>,
     /// The transaction has looked at data.
     has_queried: bool,
+    /// The transaction has its isolation level.
+    is_isolated: bool,
     /// The query string has several statements.
     is_in_list: bool,
     /// What was found wrong with texts, for [`Session::take_notices`].
@@ -224,6 +226,7 @@ impl Database {
             named: HashMap::new(),
             savepoints: Vec::new(),
             has_queried: false,
+            is_isolated: false,
             is_in_list: false,
             notices: Vec::new(),
             implicit_statements: 0,

@@ -22,7 +22,7 @@ mod time_zone;
 use std::collections::HashMap;
 
 use choice::{choice, date_style, encoding, limited, locale, parse_boolean, severity};
-use hyades_engine::db::Logging;
+use hyades_engine::db::{Isolation, Logging};
 use hyades_types::environment::Severity;
 use hyades_types::error::{Error, Result, sqlstate};
 use hyades_types::memory;
@@ -150,7 +150,7 @@ static DEFINITIONS: &[Definition] = &[
     define(
         "default_transaction_isolation",
         LEVELS,
-        "serializable",
+        "read committed",
         "Sets the transaction isolation level of each new transaction.",
     ),
     report(
@@ -296,7 +296,7 @@ static DEFINITIONS: &[Definition] = &[
     define(
         "transaction_isolation",
         LEVELS,
-        "serializable",
+        "read committed",
         "Sets the current transaction's isolation level.",
     ),
     define("transaction_read_only", Kind::Boolean, "off", "Sets the current transaction's read-only status."),
@@ -334,6 +334,7 @@ pub(crate) struct Settings {
     time_zone: TimeZone,
     synchronous_commit: bool,
     logging: Logging,
+    isolation: Isolation,
     read_only: bool,
     float_digits: i8,
     path: SearchPath,
@@ -383,6 +384,7 @@ impl Settings {
             time_zone: TimeZone::UTC,
             synchronous_commit: true,
             logging: Logging::Auto,
+            isolation: Isolation::ReadCommitted,
             read_only: false,
             float_digits: 1,
             path: SearchPath::default(),
@@ -473,6 +475,11 @@ impl Settings {
 
     pub(crate) fn time_zone(&self) -> &TimeZone {
         &self.time_zone
+    }
+
+    /// The level of the current transaction, or of the next one.
+    pub(crate) fn isolation(&self) -> Isolation {
+        self.isolation
     }
 
     /// Whether the current transaction, or the next one, may only read.
@@ -647,6 +654,14 @@ impl Settings {
                     Some("command") => Logging::Command,
                     Some("data") => Logging::Data,
                     _ => Logging::Auto,
+                };
+            }
+            "transaction_isolation" | "default_transaction_isolation" => {
+                self.isolation = match self.get("transaction_isolation").as_deref() {
+                    Some("serializable") => Isolation::Serializable,
+                    Some("repeatable read") => Isolation::RepeatableRead,
+                    // READ UNCOMMITTED too, as in PostgreSQL.
+                    _ => Isolation::ReadCommitted,
                 };
             }
             "transaction_read_only" | "default_transaction_read_only" => {

@@ -125,6 +125,7 @@ pub mod sqlstate {
         DISK_FULL = "53100";
         OUT_OF_MEMORY = "53200";
         TOO_MANY_CONNECTIONS = "53300";
+        SNAPSHOT_TOO_OLD = "72000";
         PROGRAM_LIMIT_EXCEEDED = "54000";
         STATEMENT_TOO_COMPLEX = "54001";
         TOO_MANY_COLUMNS = "54011";

@@ -18,7 +18,7 @@ use crate::procedure::evaluate::{Context, Places, chosen, evaluate, operand, pee
 use crate::procedure::ir::{Expr, ScanBound, ScanRange, TableReference};
 use crate::storage::row::{RowLayout, RowPatch, RowWriter};
 use crate::storage::table::Table;
-use crate::txn::{Access, Flow, Insertion, Intent, KeyRange};
+use crate::txn::{Access, Flow, Insertion, Intent, KeyRange, Strength};
 
 /// Evaluates a full key or a prefix of one into `out`; false if a part of it is NULL.
 pub(super) fn build_key(
@@ -189,7 +189,7 @@ pub(super) fn insert(
     reference: &TableReference,
     row: &mut RowBuffer,
 ) -> Flow<Insertion> {
-    transaction.enter(&reference.table, reference.version, Intent::Write)?;
+    transaction.enter(&reference.table, reference.version, Intent::newest(Strength::Write))?;
     memory::admit_row(row.bytes.len())?;
     match reference.definition.primary_key {
         Some(_) => key_of_row(reference, &row.bytes, &mut row.key),
@@ -286,7 +286,7 @@ pub(super) fn update(
     if moves_row(reference, &scratch.set) {
         key_of_row(reference, &scratch.row, &mut scratch.key);
         if scratch.key != row.key {
-            if transaction.insert(&reference.table, &scratch.key, &scratch.row)? == Insertion::Duplicate {
+            if transaction.insert(&reference.table, &scratch.key, &scratch.row)? != Insertion::Done {
                 return Err(duplicate_key(reference, &scratch.row).into());
             }
             transaction.delete(&reference.table, &row.key);

@@ -13,7 +13,9 @@ use hyades_types::value::SqlType;
 use smallvec::{SmallVec, smallvec};
 
 use super::deep::with_stack;
-use super::ir::{Expr, Instruction, Label, Procedure, Register, RowSlot, ScanBound, StageIndex, TableIndex};
+use super::ir::{
+    Callee, Expr, Instruction, Label, Procedure, Register, RowSlot, ScanBound, Sight, StageIndex, TableIndex,
+};
 use crate::mutant::{self, Mutant};
 
 /// What an instruction does besides evaluating its expressions.
@@ -98,6 +100,10 @@ impl Effects {
         Effects { row_filled: Some(row), ..self }
     }
 
+    fn changing(self, row: RowSlot) -> Effects {
+        Effects { row_read: Some(row), row_changed: Some(row), ..self }
+    }
+
     fn beginning(stage: StageIndex) -> Effects {
         Effects { reads: Registers::All, stage: Some(stage), ..Effects::default() }
     }
@@ -135,11 +141,9 @@ impl Instruction {
             Instruction::Insert { table, row, .. } | Instruction::InsertOr { table, row, .. } => {
                 Effects::on(*table, TableUse::Write).filling(*row)
             }
-            Instruction::Update { table, row, .. } => Effects {
-                row_read: Some(*row),
-                row_changed: Some(*row),
-                ..Effects::on(*table, TableUse::Write)
-            },
+            Instruction::Update { table, row, .. } => Effects::on(*table, TableUse::Write).changing(*row),
+            // It does not make the row another one, but may show what has become of it.
+            Instruction::LockRow { table, row, .. } => Effects::on(*table, TableUse::Point).changing(*row),
             Instruction::Delete { table, row } => Effects::on(*table, TableUse::Write).reading(*row),
             Instruction::NoteWritten { row, .. } | Instruction::RefuseWritten { row, .. } => {
                 Effects::nothing().reading(*row)
@@ -180,7 +184,7 @@ impl Instruction {
             | Instruction::FinishStage { .. }
             | Instruction::MatchError { .. }
             | Instruction::ForgetError
-            | Instruction::KeepRow { .. } => Effects::nothing(),
+            | Instruction::BeginStatement => Effects::nothing(),
         }
     }
 
@@ -196,6 +200,23 @@ impl Instruction {
             }
         }
         seen
+    }
+}
+
+impl Procedure {
+    /// Whether it changes no rows and locks none.
+    pub fn only_looks(&self) -> bool {
+        let looks = |instruction: &Instruction| match instruction {
+            Instruction::ReadPoint { intent, .. } | Instruction::OpenScan { intent, .. } => {
+                intent.sight == Sight::Snapshot
+            }
+            other => !matches!(other.effects().table, Some((_, TableUse::Write))),
+        };
+        let callee_looks = |callee: &Callee| match callee {
+            Callee::Current => true,
+            Callee::Procedure { procedure, .. } => procedure.only_looks(),
+        };
+        self.code.iter().all(looks) && self.callees.iter().all(callee_looks)
     }
 }
 
@@ -238,7 +259,8 @@ macro_rules! visit_expressions {
             }
             Instruction::Jump { .. }
             | Instruction::NextRow { .. }
-            | Instruction::KeepRow { .. }
+            | Instruction::LockRow { .. }
+            | Instruction::BeginStatement
             | Instruction::Delete { .. }
             | Instruction::CountRow
             | Instruction::ResetCount
@@ -276,12 +298,16 @@ macro_rules! visit_labels {
                 $visit(again);
                 $visit(end);
             }
+            Instruction::LockRow { changed, gone, .. } => {
+                $visit(changed);
+                $visit(gone);
+            }
             Instruction::EnterBlock { handler } => $visit(handler),
             Instruction::MatchError { otherwise, .. } => $visit(otherwise),
             Instruction::Evaluate { .. }
             | Instruction::LookAhead { .. }
             | Instruction::OpenScan { .. }
-            | Instruction::KeepRow { .. }
+            | Instruction::BeginStatement
             | Instruction::Insert { .. }
             | Instruction::Update { .. }
             | Instruction::Delete { .. }

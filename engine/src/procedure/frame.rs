@@ -104,6 +104,8 @@ pub struct Frame {
     pub(crate) is_rethrowing: bool,
     /// The caller's spool that takes what is emitted.
     pub(crate) emits_to: Option<SpoolSlot>,
+    /// Of the statement that has called another procedure ([`Access::snapshot_time`](crate::txn::Access)).
+    pub(crate) snapshot_time: Option<u64>,
     pub(crate) calls: Option<Box<Calls>>,
 }
 
@@ -126,6 +128,7 @@ impl Frame {
             errors: Vec::new(),
             is_rethrowing: false,
             emits_to: None,
+            snapshot_time: None,
             calls: None,
             procedure,
         };

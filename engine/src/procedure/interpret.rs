@@ -213,7 +213,10 @@ impl<'r, T: Access> Run<'r, T> {
                 self.open_scan(procedure, *cursor, *table, range, (*direction, *intent))
             }
             Do::NextRow { cursor, row, end } => self.next_row(procedure, *cursor, *row, *end),
-            Do::KeepRow { cursor } => self.keep_row(*cursor),
+            Do::LockRow { table, row, cursor, intent, changed, gone } => {
+                self.lock_row(procedure.table(*table), (*row, *intent), *cursor, (*changed, *gone))
+            }
+            Do::BeginStatement => self.begin_statement(),
             Do::Insert { table, values, row } => self.insert(procedure.table(*table), values, *row),
             Do::InsertOr { table, values, row, duplicate } => {
                 self.insert_or(procedure.table(*table), values, *row, *duplicate)

@@ -166,7 +166,7 @@ pub struct TableReference {
     pub key_layout: Arc<KeyLayout>,
 }
 
-pub use crate::txn::{Direction, Impatience, Intent, Strength};
+pub use crate::txn::{Direction, Impatience, Intent, Sight, Strength};
 
 /// One end of a scan: a prefix of the primary key's columns, already of the columns' types. A NULL in it
 /// makes the scan empty.
@@ -198,7 +198,7 @@ pub enum Instruction {
         to: Label,
     },
     /// Reads the row with this full primary key into `row`, or jumps to `absent`. A NULL key value is absent.
-    /// With [`Intent::KeyRead`], `row` gets only the key, and nothing may look at its columns; also below.
+    /// With [`Strength::KeyRead`], `row` gets only the key, and nothing may look at its columns; also below.
     ReadPoint {
         table: TableIndex,
         key: Vec<Expr>,
@@ -229,11 +229,23 @@ pub enum Instruction {
         row: RowSlot,
         end: Label,
     },
-    /// The row that the scan handed out last is one of those that are wanted. A scan that skips locked rows
-    /// gives the locks of the others up.
-    KeepRow {
-        cursor: CursorSlot,
+    /// The row in `row`, read with [`Sight::Chosen`] and this intent, is one of those that are wanted. A
+    /// transaction that reads at a snapshot locks it now: if it has changed since, `row` shows what it is,
+    /// and the code looks once more whether it is wanted, at `changed`; if it is not there any more, at
+    /// `gone`. All others have locked it when they read it; a scan with `cursor` that skips locked rows gives
+    /// the locks of the rows up that come to no such instruction.
+    LockRow {
+        table: TableIndex,
+        row: RowSlot,
+        cursor: Option<CursorSlot>,
+        intent: Intent,
+        changed: Label,
+        gone: Label,
     },
+    /// A statement of a body begins: under READ COMMITTED it sees what has been committed until now.
+    BeginStatement,
+    /// Sets the count of affected rows to zero, before a statement of a body.
+    ResetCount,
     /// Inserts a row of one value per column, of the columns' types. NOT NULL, the primary key's uniqueness
     /// and lengths are checked here. The new row also lands in `row`.
     Insert {
@@ -248,15 +260,16 @@ pub enum Instruction {
         row: RowSlot,
         duplicate: Label,
     },
-    /// Sets columns of the row last read into `row` with [`Intent::Write`], or, if none of the key is among
-    /// them, with [`Intent::NoKeyWrite`]; all expressions see the old row; `row` then holds the new one. A
-    /// changed primary key is a delete and an insert.
+    /// Sets columns of the row last read into `row` with [`Strength::Write`], or, if none of the key is among
+    /// them, with [`Strength::NoKeyWrite`], and locked; all expressions see the old row; `row` then holds the
+    /// new one. A changed primary key is a delete and an insert.
     Update {
         table: TableIndex,
         row: RowSlot,
         set: Vec<(u16, Expr)>,
     },
-    /// Deletes the row last read into `row` with [`Intent::Write`]; `row` keeps its old content.
+    /// Deletes the row last read into `row` with [`Strength::Write`], and locked; `row` keeps its old
+    /// content.
     Delete {
         table: TableIndex,
         row: RowSlot,
@@ -284,8 +297,6 @@ pub enum Instruction {
         into: Vec<Register>,
         rows: Option<SpoolSlot>,
     },
-    /// Sets the count of affected rows to zero, before a statement of a body.
-    ResetCount,
     /// Takes the count: whether it is above zero, and the count itself as a `bigint`.
     TakeCount {
         found: Option<Register>,

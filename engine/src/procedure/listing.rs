@@ -139,7 +139,10 @@ fn line(instruction: &Instruction, names: &Names<'_>) -> String {
             format!("cursor{cursor} := scan of {table}{range}{backward}{locking}")
         }
         Do::NextRow { cursor, row, end } => format!("row{row} := next of cursor{cursor}, or go to {end}"),
-        Do::KeepRow { cursor } => format!("keep the last row of cursor{cursor}"),
+        Do::LockRow { row, changed, gone, .. } => {
+            format!("lock row{row}, or go to {changed} if it has changed, to {gone} if it is gone")
+        }
+        Do::BeginStatement => "a statement begins".to_owned(),
         Do::Insert { table, values, row } => names.insert(*table, values, *row),
         Do::InsertOr { table, values, row, duplicate } => {
             format!("{}, or go to {duplicate}", names.insert(*table, values, *row))
@@ -246,13 +249,13 @@ impl Names<'_> {
 
 /// As a locking clause, if there would be one.
 fn locking(intent: Intent) -> String {
-    let strength = match intent.strength() {
+    let strength = match intent.strength {
         Strength::Read => "",
         Strength::KeyRead => " for key share",
         Strength::NoKeyWrite => " for no key update",
         Strength::Write => " for update",
     };
-    let impatience = match intent.impatience() {
+    let impatience = match intent.impatience {
         None => "",
         Some(Impatience::SkipLocked) => " skip locked",
         Some(Impatience::NoWait) => " nowait",

@@ -70,6 +70,7 @@ mod tests;
 mod vectors;
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use hyades_types::error::Result;
 
@@ -234,6 +235,26 @@ impl Protocol for Taurus {
 
     fn inherit(&self, gap: &mut TupleVectors, from: &TupleVectors) {
         gap.inherit(from);
+    }
+
+    fn mark_words(&self) -> usize {
+        self.logs.count()
+    }
+
+    fn write_mark(&self, token: &LsnVector, mark: &[AtomicU64]) {
+        for (word, entry) in mark.iter().zip(token.entries().iter().chain(std::iter::repeat(&0))) {
+            word.store(*entry, Ordering::Relaxed);
+        }
+    }
+
+    fn follow(&self, mark: &[AtomicU64], dependencies: &mut Dependencies) {
+        for (log, word) in mark.iter().enumerate() {
+            dependencies.vector.raise_entry(log, Lsn(word.load(Ordering::Relaxed)));
+        }
+    }
+
+    fn is_forgettable(&self, mark: &[AtomicU64]) -> bool {
+        mark.iter().enumerate().all(|(log, word)| word.load(Ordering::Relaxed) <= self.logs.floor(log).0)
     }
 
     fn log_commit(

@@ -4,23 +4,26 @@
 //! length lives in the allocation, not in the pointer (a `Box<[u8]>` is two words).
 //!
 //! ```text
-//! pointer -> | length: u32 | bytes ... |        one allocation, aligned to 4
+//! pointer -> | length: u32 | bytes ... | zeros |        one allocation, in words of 4 bytes
 //! ```
 //!
 //! Invariants: between [`HeapBytes::new`] and [`HeapBytes::free`] the bytes change only through
-//! [`HeapBytes::bytes_mut`], whose caller sees to it that nobody reads; so any number of threads may read
-//! them otherwise. Whoever unlinks a pointer from shared memory owns it, frees it once, and not before every
-//! thread that could have loaded it has left its epoch.
+//! [`HeapBytes::overwrite`], whose caller sees to it that nobody uses [`HeapBytes::bytes`]; so any number of
+//! threads may read them otherwise. [`HeapBytes::copy_into`] may race with a change: it is made of words,
+//! each of which is old or new, and its caller finds out whether to throw the copy away. Whoever unlinks a
+//! pointer from shared memory owns it, frees it once, and not before every thread that could have loaded it
+//! has left its epoch.
 #![allow(unsafe_code)] // A thin pointer to an unsized allocation cannot be expressed safely.
 
 use std::alloc::{Layout, alloc, dealloc, handle_alloc_error};
 use std::ptr::NonNull;
+use std::sync::atomic::{AtomicU32, Ordering};
 
 use crossbeam_epoch::Guard;
 
 use hyades_types::memory::in_database;
 
-const HEADER_BYTES: usize = size_of::<u32>();
+const WORD_BYTES: usize = size_of::<u32>();
 
 /// A handle, as copyable and as dangerous as the pointer it is; see the module head for who may free it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -34,7 +37,7 @@ impl HeapBytes {
         let Some(pointer) = NonNull::new(unsafe { alloc(layout) }.cast::<u32>()) else {
             handle_alloc_error(layout)
         };
-        // SAFETY: the allocation is fresh, aligned to 4, and HEADER_BYTES + bytes.len() long.
+        // SAFETY: the allocation is fresh, aligned to 4, and as long as `write` needs.
         unsafe { HeapBytes::write(pointer, bytes) }
     }
 
@@ -44,8 +47,9 @@ impl HeapBytes {
     /// There is room as [`HeapBytes::layout`] says, and nobody else uses it.
     pub(super) unsafe fn write(pointer: NonNull<u32>, bytes: &[u8]) -> HeapBytes {
         let length = u32::try_from(bytes.len()).expect("a stored byte string is shorter than 4 GiB");
-        // SAFETY: as promised.
+        // SAFETY: as promised; the last word lies behind the header, if nowhere else.
         unsafe {
+            pointer.add(bytes.len().div_ceil(WORD_BYTES)).write(0);
             pointer.write(length);
             pointer.add(1).cast::<u8>().copy_from_nonoverlapping(NonNull::from(bytes).cast(), bytes.len());
         }
@@ -60,7 +64,8 @@ impl HeapBytes {
 
     pub(super) fn layout(length: usize) -> Layout {
         // `new` has bounded the length, so the sum cannot exceed isize::MAX on a 64-bit machine.
-        Layout::from_size_align(HEADER_BYTES + length, align_of::<u32>()).expect("the length is bounded")
+        let bytes = WORD_BYTES + length.next_multiple_of(WORD_BYTES);
+        Layout::from_size_align(bytes, align_of::<u32>()).expect("the length is bounded")
     }
 
     /// # Safety
@@ -74,14 +79,62 @@ impl HeapBytes {
         }
     }
 
+    /// How many bytes there are.
+    ///
     /// # Safety
-    /// As for [`HeapBytes::bytes`], and no other reference to these bytes is in use during `'a`, on any
-    /// thread.
-    pub(super) unsafe fn bytes_mut<'a>(self) -> &'a mut [u8] {
-        // SAFETY: alive and unshared by the caller's promise, initialised by `new`.
+    /// As for [`HeapBytes::bytes`].
+    pub(super) unsafe fn length(self) -> usize {
+        // SAFETY: alive by the caller's promise; the length never changes.
+        unsafe { self.0.read() as usize }
+    }
+
+    /// The words of the bytes; the last one may have zeros behind them.
+    ///
+    /// # Safety
+    /// As for [`HeapBytes::bytes`].
+    unsafe fn words<'a>(self) -> &'a [AtomicU32] {
+        // SAFETY: alive by the caller's promise, initialised by `write`, aligned to words, which atomics
+        // share their layout with.
         unsafe {
-            let length = self.0.read() as usize;
-            std::slice::from_raw_parts_mut(self.0.add(1).cast::<u8>().as_ptr(), length)
+            let words = self.length().div_ceil(WORD_BYTES);
+            std::slice::from_raw_parts(self.0.add(1).cast::<AtomicU32>().as_ptr(), words)
+        }
+    }
+
+    /// Copies the bytes, which somebody may be changing: see the module head.
+    ///
+    /// # Safety
+    /// As for [`HeapBytes::bytes`].
+    #[inline]
+    pub(super) unsafe fn copy_into(self, out: &mut Vec<u8>) {
+        // SAFETY: as promised.
+        let (words, length) = unsafe { (self.words(), self.length()) };
+        out.resize(words.len() * WORD_BYTES, 0);
+        for (bytes, word) in out.chunks_exact_mut(WORD_BYTES).zip(words) {
+            bytes.copy_from_slice(&word.load(Ordering::Relaxed).to_ne_bytes());
+        }
+        out.truncate(length);
+    }
+
+    /// Puts bytes in the place of those at `offset`, word by word.
+    ///
+    /// # Safety
+    /// As for [`HeapBytes::bytes`]; nobody else changes them, and nobody uses a slice of them.
+    #[inline]
+    pub(super) unsafe fn overwrite(self, offset: usize, bytes: &[u8]) {
+        // SAFETY: as promised.
+        let words = unsafe { self.words() };
+        let mut at = offset;
+        let mut rest = bytes;
+        while !rest.is_empty() {
+            let (word, within) = (&words[at / WORD_BYTES], at % WORD_BYTES);
+            let count = rest.len().min(WORD_BYTES - within);
+            let (piece, behind) = rest.split_at(count);
+            let mut whole = word.load(Ordering::Relaxed).to_ne_bytes();
+            whole[within..within + count].copy_from_slice(piece);
+            word.store(u32::from_ne_bytes(whole), Ordering::Relaxed);
+            at += count;
+            rest = behind;
         }
     }
 

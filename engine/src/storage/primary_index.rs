@@ -18,6 +18,7 @@ use hyades_types::definition::IndexKind;
 use hyades_types::memory::in_database;
 
 use super::hash_index::HashIndex;
+use super::history::Handle;
 use super::ordered_index::key::{ByteString, IndexKey};
 use super::ordered_index::{
     Finger as OrderedFinger, Located as OrderedLocated, OrderedIndex, Vacancy as OrderedVacancy,
@@ -218,17 +219,18 @@ impl PrimaryIndex {
         }
     }
 
-    /// Puts a row under the key for which this index has given out the vacancy. False if the key has come
-    /// meanwhile, or if something around has changed so that another key might be the next one: locate again.
-    pub fn fill<'g>(
+    /// Puts a row, which this writer has written, under the key for which this index has given out the
+    /// vacancy. False if the key has come meanwhile, or if something around has changed so that another key
+    /// might be the next one: locate again.
+    pub(crate) fn fill<'g>(
         &'g self,
         vacancy: &Vacancy<'g>,
         key: &[u8],
-        row: &[u8],
+        (row, writer): (&[u8], Handle),
         finger: &mut Finger,
         guard: &'g Guard,
     ) -> bool {
-        in_database(|| self.fill_with(vacancy, key, OwnedRecord::with_row(row), finger, guard))
+        in_database(|| self.fill_with(vacancy, key, OwnedRecord::written(row, writer), finger, guard))
     }
 
     fn fill_with<'g>(
@@ -331,12 +333,12 @@ impl PrimaryIndex {
         )
     }
 
-    /// Bytes per row beyond the row's own, as a planning figure: 8 for the record, 4 for the row's length,
+    /// Bytes per row beyond the row's own, as a planning figure: 16 for the record, 4 for the row's length,
     /// and the index entry (16 bytes with narrow keys, 24 otherwise) in nodes or hash tables that are three
     /// quarters full. On top come what the allocator adds to two allocations (8 to 24 bytes each; three with
     /// keys that are not packed) and the bytes of such keys.
     pub fn overhead_bytes_per_row(&self) -> usize {
-        const RECORD_BYTES: usize = 8;
+        const RECORD_BYTES: usize = 16;
         const LENGTH_BYTES: usize = 4;
         RECORD_BYTES
             + LENGTH_BYTES

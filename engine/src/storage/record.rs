@@ -1,19 +1,23 @@
 //! A record: the stable place of one row in a table's index.
 //!
-//! The index finds a [`Record`] by key; the record holds one atomic pointer to the row's bytes. An update is
-//! either
-//! * copy-on-write ([`Record::replace`]): a new byte string, one swap of the pointer, and the old bytes stay
-//!   readable for whoever is pinned; or
-//! * in place ([`Record::patch`]), for a concurrency control whose readers are kept away by a lock. It costs
-//!   neither an allocation nor the cache misses of another place, but nobody may read the row without a lock.
+//! The index finds a [`Record`] by key; the record holds the newest version of the row and the [`Handle`] of
+//! whoever wrote it, which leads to the versions before (`storage::history`). A write is either
+//! * copy-on-write ([`Record::write`]): a new byte string, one exchange of the pointer, and the old bytes
+//!   stay readable for whoever is pinned; or
+//! * in place ([`Record::patch`]), which costs neither an allocation nor the cache misses of another place.
 //!
 //! ```text
-//! index slot -> Record { row } | length | bytes of the row that the record was made with |
-//!                        |      \--- most rows stay here: found with the record, at one cache miss
-//!                        \-----------> | length | row bytes |     after an update of another length
-//!                        null     no row: not yet inserted, or deleted (tombstone)
-//!                        REMOVED  the index has let go of this record; it will never hold a row again
+//! index slot -> Record { writer, row } | length | bytes of the row that the record was made with |
+//!                                |      \--- most rows stay here: found with the record, at one cache miss
+//!                                \-----------> | length | row bytes |     after an update of another length
+//!                                null     no row: not yet inserted, or deleted (tombstone)
+//!                                REMOVED  the index has let go of this record; it will never hold a row again
 //! ```
+//!
+//! **Reading.** Whoever holds a lock that keeps writers away reads the row where it stands ([`Record::row`]).
+//! Everybody else copies it ([`Record::copy_row`]) between two looks at the writer ([`Record::writer`],
+//! [`Record::is_of`]): a writer puts his handle there before he touches the row, and never the same twice.
+//! While a write is being taken back there is no such handle; readers wait those few instructions.
 //!
 //! Invariants:
 //! 1. Whoever takes a pointer out of `row` by a swap owns those bytes and gives them to the epoch exactly
@@ -21,7 +25,7 @@
 //! 2. `REMOVED` is reached only from null and never left, so no row can be lost in a record that nobody can
 //!    find.
 //! 3. Bytes are published with Release and read with Acquire.
-//! 4. Bytes that are published change only through [`Record::patch`], while nobody else reads them.
+//! 4. Bytes that are published change only through [`Record::patch`], while nobody reads them in place.
 //! 5. The bytes behind a record live and go with it. A row there that was taken out may go back there;
 //!    nothing else is ever put there.
 //!
@@ -32,24 +36,30 @@ use std::alloc::{Layout, alloc, dealloc, handle_alloc_error};
 use std::mem::ManuallyDrop;
 use std::ops::Deref;
 use std::ptr::{NonNull, null_mut};
-use std::sync::atomic::{AtomicPtr, Ordering};
+use std::sync::atomic::{AtomicPtr, AtomicU64, Ordering, fence};
 
 use crossbeam_epoch::Guard;
 use hyades_types::memory::in_database;
 
 use super::heap_bytes::HeapBytes;
+use super::history::{Before, Handle, HistoryWriter, Kept};
 use super::prefetch::prefetch;
-use super::row::exchange;
+use super::row::{invert, pieces};
 
 /// Marks a record that has left its index; no allocation has this address, they are aligned to 4.
 const REMOVED: *mut u32 = std::ptr::without_provenance_mut(1);
+/// In the place of a writer, while a write is being taken back. No handle has this value.
+const TAKING_BACK: u64 = u64::MAX;
 
 /// What a prefetch asks for of a record. More than most reads look at; a processor goes on by itself with
 /// what is read in order.
 const PREFETCHED_BYTES: usize = 256;
 
 /// See the module head. Made and owned by [`OwnedRecord`], whose allocation goes on behind it.
+#[repr(C)]
 pub struct Record {
+    /// See `storage::history`.
+    writer: AtomicU64,
     row: AtomicPtr<u32>,
 }
 
@@ -63,12 +73,17 @@ pub struct Removed;
 impl OwnedRecord {
     /// A record without a row.
     pub fn empty() -> OwnedRecord {
-        OwnedRecord::allocate(&[], false)
+        OwnedRecord::allocate(&[], false, Handle::NONE)
     }
 
     /// A record with a row, which stands behind it.
     pub fn with_row(row: &[u8]) -> OwnedRecord {
-        OwnedRecord::allocate(row, true)
+        OwnedRecord::allocate(row, true, Handle::NONE)
+    }
+
+    /// The same, written by whoever left this handle.
+    pub(crate) fn written(row: &[u8], writer: Handle) -> OwnedRecord {
+        OwnedRecord::allocate(row, true, writer)
     }
 
     /// A record with or without a row.
@@ -76,7 +91,7 @@ impl OwnedRecord {
         row.map_or_else(OwnedRecord::empty, OwnedRecord::with_row)
     }
 
-    fn allocate(row: &[u8], has_row: bool) -> OwnedRecord {
+    fn allocate(row: &[u8], has_row: bool, writer: Handle) -> OwnedRecord {
         let layout = Self::layout(row.len());
         // SAFETY: the layout is never of size zero.
         let Some(record) = NonNull::new(unsafe { alloc(layout) }.cast::<Record>()) else {
@@ -87,7 +102,7 @@ impl OwnedRecord {
         unsafe {
             let behind = HeapBytes::write(record.add(1).cast(), row);
             let pointer = if has_row { behind.as_pointer() } else { null_mut() };
-            record.write(Record { row: AtomicPtr::new(pointer) });
+            record.write(Record { writer: AtomicU64::new(writer.0), row: AtomicPtr::new(pointer) });
         }
         OwnedRecord(record)
     }
@@ -182,15 +197,8 @@ impl Record {
         handle(self.row.load(Ordering::Acquire)).is_some()
     }
 
-    /// Puts `new` in the place of the current row, which the caller then owns (an undo list keeps it).
-    ///
-    /// Panics when the record has left its index, because the row would be lost: callers hold the row's write
-    /// lock, and records leave only when nobody holds it.
-    pub fn replace(&self, new: Option<&[u8]>, guard: &Guard) -> Option<OldRow> {
-        self.try_replace(new, guard).expect("a locked record stays in its index")
-    }
-
-    /// As [`Record::replace`], for callers without a lock.
+    /// Puts `new` in the place of the current row, which the caller then owns, where there are no versions:
+    /// in recovery.
     pub fn try_replace(&self, new: Option<&[u8]>, _guard: &Guard) -> Result<Option<OldRow>, Removed> {
         let new = new.map(|row| in_database(|| HeapBytes::new(row)));
         self.swap(new).inspect_err(|Removed| {
@@ -201,23 +209,136 @@ impl Record {
         })
     }
 
-    /// Exchanges pieces of the row in place ([`crate::storage::row::RowPatch`]); the patch then takes the
-    /// change back. Nothing happens where there is no row.
-    ///
-    /// # Safety
-    /// The caller holds a lock that keeps everybody else away who reads or writes the row's bytes (not who
-    /// asks [`Record::has_row`]), and uses no bytes any more that it got from [`Record::row`] before.
-    pub(crate) unsafe fn patch(&self, patch: &mut [u8], _guard: &Guard) {
-        let Some(row) = handle(self.row.load(Ordering::Acquire)) else { return };
-        // SAFETY: alive as in `row`; unshared by the caller's promise.
-        exchange(unsafe { row.bytes_mut() }, patch);
+    /// The handle of whoever wrote what is to be read next.
+    #[inline]
+    pub(crate) fn writer(&self) -> Handle {
+        loop {
+            let writer = self.writer.load(Ordering::Acquire);
+            if writer != TAKING_BACK {
+                return Handle(writer);
+            }
+            std::thread::yield_now();
+        }
     }
 
-    /// Puts back what [`Record::replace`] took out and retires the current row.
-    pub fn restore(&self, old: Option<OldRow>, guard: &Guard) {
-        let old = old.map(|old| ManuallyDrop::new(old).bytes);
-        if let Some(current) = self.swap(old).expect("a locked record stays in its index") {
-            current.retire(guard);
+    /// Whether what has been copied since is what that writer left: nobody else has begun to write.
+    #[inline]
+    pub(super) fn is_of(&self, writer: Handle) -> bool {
+        // Whoever has read a word of a later writer now finds that writer's handle.
+        fence(Ordering::Acquire);
+        self.writer.load(Ordering::Relaxed) == writer.0
+    }
+
+    /// Copies the row, which somebody may be changing; false if there is none.
+    #[inline]
+    pub(super) fn copy_row(&self, out: &mut Vec<u8>, _guard: &Guard) -> bool {
+        let Some(row) = handle(self.row.load(Ordering::Acquire)) else {
+            out.clear();
+            return false;
+        };
+        // SAFETY: as in `row`.
+        unsafe { row.copy_into(out) };
+        true
+    }
+
+    fn announce(&self, writer: Handle) {
+        self.writer.store(writer.0, Ordering::Release);
+        // Whoever reads a word written from here on finds this writer afterwards.
+        fence(Ordering::Release);
+    }
+
+    /// Puts `new` in the place of the row, and what was there into the history of the writer, who holds the
+    /// row's write lock. Returns the version that takes it back and whether there was a row. The error means
+    /// that the record had left its index before it was locked.
+    pub(crate) fn write(
+        &self,
+        new: Option<&[u8]>,
+        history: &mut HistoryWriter,
+        _guard: &Guard,
+    ) -> Result<(Handle, bool), Removed> {
+        let current = self.row.load(Ordering::Acquire);
+        if current == REMOVED {
+            return Err(Removed);
+        }
+        let row = handle(current);
+        let before = match row {
+            Some(row) => Before::Row { row, is_behind_record: self.is_behind(row) },
+            None => Before::NoRow,
+        };
+        let new = new.map(|row| in_database(|| HeapBytes::new(row)));
+        let version = history.note_version(Handle(self.writer.load(Ordering::Relaxed)), before);
+        self.announce(version);
+        self.row.store(new.map_or(null_mut(), HeapBytes::as_pointer), Ordering::Release);
+        Ok((version, row.is_some()))
+    }
+
+    /// Puts pieces of the row in place ([`crate::storage::row::RowPatch`]), and what was there into the
+    /// history. Nothing happens where there is no row.
+    ///
+    /// # Safety
+    /// The caller holds the row's write lock, and uses no bytes any more that it got from [`Record::row`]
+    /// before.
+    pub(crate) unsafe fn patch(
+        &self,
+        patch: &[u8],
+        history: &mut HistoryWriter,
+        scratch: &mut Vec<u8>,
+        guard: &Guard,
+    ) -> Option<Handle> {
+        invert(self.row(guard)?, patch, scratch);
+        let version =
+            history.note_version(Handle(self.writer.load(Ordering::Relaxed)), Before::Patch(scratch));
+        self.announce(version);
+        // SAFETY: as promised.
+        unsafe { self.overwrite(patch, guard) };
+        Some(version)
+    }
+
+    /// Puts pieces of the row in place.
+    ///
+    /// # Safety
+    /// As for [`Record::patch`], or nobody else is there at all.
+    pub(crate) unsafe fn overwrite(&self, patch: &[u8], _guard: &Guard) {
+        let Some(row) = handle(self.row.load(Ordering::Acquire)) else { return };
+        for (offset, piece) in pieces(patch) {
+            // SAFETY: alive as in `row`; not read in place, by the caller's promise.
+            unsafe { row.overwrite(offset, piece) };
+        }
+    }
+
+    /// Takes back the latest write, of which this is the version. By the transaction that wrote, which has
+    /// the row still locked and uses no bytes any more that it got from [`Record::row`]. Returns whether
+    /// there is a row now.
+    ///
+    /// # Safety
+    /// As promised above.
+    pub(crate) unsafe fn take_back(
+        &self,
+        version: Handle,
+        history: &mut HistoryWriter,
+        guard: &Guard,
+    ) -> bool {
+        let back = history.note_taken_back(version);
+        self.writer.store(TAKING_BACK, Ordering::Relaxed);
+        fence(Ordering::Release);
+        match history.kept(version) {
+            // SAFETY: as promised.
+            Kept::Patch(patch) => unsafe { self.overwrite(&patch, guard) },
+            Kept::NoRow => self.exchange(None, guard),
+            Kept::Row(row) => self.exchange(Some(row), guard),
+        }
+        self.writer.store(back.0, Ordering::Release);
+        self.has_row()
+    }
+
+    /// Puts a row there again; the current one is given to the epoch.
+    fn exchange(&self, row: Option<HeapBytes>, guard: &Guard) {
+        let row = row.map_or(null_mut(), HeapBytes::as_pointer);
+        if let Some(current) = handle(self.row.swap(row, Ordering::AcqRel))
+            && !self.is_behind(current)
+        {
+            // SAFETY: taken out just now; its readers are pinned.
+            unsafe { current.retire(guard) };
         }
     }
 

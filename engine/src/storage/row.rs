@@ -42,7 +42,7 @@ use hyades_types::value::{BigDecimal, SqlType, Value};
 use hyades_types::{compare, datetime, key, numeric, text};
 
 pub use self::patch::RowPatch;
-pub(crate) use self::patch::exchange;
+pub(crate) use self::patch::{invert, overwrite, pieces};
 
 /// How the rows of a table are laid out. Built once per table definition.
 #[derive(Clone, Debug)]

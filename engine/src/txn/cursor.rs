@@ -35,7 +35,7 @@ pub(super) fn find<'g>(
 
 /// What a reader with this intent gets of a record: its row, or only that there is one.
 pub(super) fn show<'g>(record: &'g Record, intent: Intent, guard: &'g Guard) -> Option<RowInPlace<'g>> {
-    match intent.strength() {
+    match intent.strength {
         Strength::KeyRead => record.has_row().then_some(RowInPlace { bytes: &[], record }),
         _ => RowInPlace::of(record, guard),
     }
@@ -93,12 +93,16 @@ impl Cursor {
         self.is_fetched
     }
 
-    /// The next row of the batch, found under an earlier guard perhaps.
+    /// The record of the batch's next key, found under an earlier guard perhaps.
+    fn record<'g>(&self, table: &Table, guard: &'g Guard) -> Option<&'g Record> {
+        let index = table.state(guard).index();
+        let resumed = index.resume_record(&self.batch, self.next, guard);
+        resumed.or_else(|| index.get(self.next_key(), guard))
+    }
+
+    /// Its row.
     pub(super) fn next_row<'g>(&self, table: &Table, guard: &'g Guard) -> Option<RowInPlace<'g>> {
-        match table.state(guard).index().resume_record(&self.batch, self.next, guard) {
-            Some(record) => RowInPlace::of(record, guard),
-            None => find_row(table, self.next_key(), guard),
-        }
+        RowInPlace::of(self.record(table, guard)?, guard)
     }
 }
 
@@ -108,15 +112,15 @@ pub(super) fn first_key_from(table: &Table, key: &[u8]) -> Option<Vec<u8>> {
     table.state(&guard).index().first_key(Bound::Included(key), &guard).map(|key| key.to_vec())
 }
 
-/// The next row of a scan that nobody else can disturb: its table is locked as a whole, or it is replayed.
+/// The next record of a scan, with or without a row.
 ///
-/// In an ordered index rows that the transaction itself has put ahead of the scan are met, as under row
-/// locks: a run and its replay must see the same, wherever the batches happen to end.
-pub(super) fn next_undisturbed<'g>(
-    table: &Table,
-    cursor: &mut Cursor,
-    guard: &'g Guard,
-) -> Option<RowInPlace<'g>> {
+/// In an ordered index keys that have come ahead of the scan since the batch was fetched are met: those of
+/// the transaction's own rows too, as under row locks. A run and its replay must see the same, wherever the
+/// batches happen to end.
+pub(super) fn next_record<'g>(table: &Table, cursor: &mut Cursor, guard: &'g Guard) -> Option<&'g Record> {
+    if cursor.is_finished {
+        return None;
+    }
     let is_ordered = table.state(guard).index().is_ordered();
     loop {
         let is_end = !cursor.has_next(table) || cursor.is_beyond(cursor.next_key());
@@ -126,7 +130,7 @@ pub(super) fn next_undisturbed<'g>(
         if is_end {
             break;
         }
-        let found = cursor.next_row(table, guard);
+        let found = cursor.record(table, guard);
         cursor.step();
         if found.is_some() {
             return found;
@@ -134,4 +138,18 @@ pub(super) fn next_undisturbed<'g>(
     }
     cursor.finish();
     None
+}
+
+/// The next row of a scan that nobody else can disturb: its table is locked as a whole, or it is replayed.
+pub(super) fn next_undisturbed<'g>(
+    table: &Table,
+    cursor: &mut Cursor,
+    guard: &'g Guard,
+) -> Option<RowInPlace<'g>> {
+    loop {
+        let found = RowInPlace::of(next_record(table, cursor, guard)?, guard);
+        if found.is_some() {
+            return found;
+        }
+    }
 }

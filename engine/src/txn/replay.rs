@@ -14,7 +14,7 @@ use crossbeam_epoch::{self as epoch, Guard};
 use hyades_types::error::{Abort, Error, sqlstate};
 
 use super::cursor::{find, find_row, next_undisturbed, show};
-use super::{Access, Cursor, Flow, FoundAhead, Insertion, Intent, RowInPlace, Savepoint};
+use super::{Access, Cursor, Flow, Found, FoundAhead, Insertion, Intent, Savepoint};
 use crate::log::record::command::WriteSetHash;
 use crate::storage::record::Record;
 use crate::storage::table::Table;
@@ -85,11 +85,12 @@ impl Access for ReplayAccess {
         key: &[u8],
         intent: Intent,
         ahead: Option<FoundAhead<'g>>,
+        _buffer: &mut Vec<u8>,
         guard: &'g Guard,
-    ) -> Flow<Option<RowInPlace<'g>>> {
+    ) -> Flow<Found<'g>> {
         let early = ahead.and_then(|found| found.in_state(table.state(guard)));
         let found = early.and_then(|record| show(record, intent, guard));
-        Ok(found.or_else(|| find(table, key, intent, guard)))
+        Ok(found.or_else(|| find(table, key, intent, guard)).into())
     }
 
     fn open_scan(&mut self, table: &Arc<Table>, cursor: &mut Cursor) -> Flow<()> {
@@ -110,9 +111,10 @@ impl Access for ReplayAccess {
         &mut self,
         table: &Arc<Table>,
         cursor: &mut Cursor,
+        _buffer: &mut Vec<u8>,
         guard: &'g Guard,
-    ) -> Flow<Option<RowInPlace<'g>>> {
-        Ok(if cursor.is_finished { None } else { next_undisturbed(table, cursor, guard) })
+    ) -> Flow<Found<'g>> {
+        Ok(next_undisturbed(table, cursor, guard).into())
     }
 
     fn insert(&mut self, table: &Arc<Table>, key: &[u8], row: &[u8]) -> Flow<Insertion> {
@@ -139,21 +141,14 @@ impl Access for ReplayAccess {
     }
 
     #[allow(unsafe_code)] // As declared.
-    unsafe fn patch(
-        &mut self,
-        table: &Arc<Table>,
-        key: &[u8],
-        record: &Record,
-        patch: &mut [u8],
-        guard: &Guard,
-    ) {
+    unsafe fn patch(&mut self, table: &Arc<Table>, key: &[u8], record: &Record, patch: &[u8], guard: &Guard) {
         if self.keeps_undo {
             self.keep_undo(table, key, record.row(guard).map(<[u8]>::to_vec));
         }
         self.write_set.add(table.id(), key, Some(patch));
         // SAFETY: nothing that conflicts with this call runs beside it (module head), and who reads only keys
         // touches no bytes; the rest is this function's contract.
-        unsafe { record.patch(patch, guard) };
+        unsafe { record.overwrite(patch, guard) };
     }
 
     fn delete(&mut self, table: &Arc<Table>, key: &[u8]) {

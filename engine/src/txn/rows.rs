@@ -1,41 +1,50 @@
-//! Rows as transactions change them in place: found by key, exchanged, put back, with the table's count kept.
+//! Rows as transactions change them: found by key, written, taken back, with the table's count kept.
 #![allow(unsafe_code)] // Takes back what was written into rows in place; see `storage::record`.
 
 use crossbeam_epoch::Guard;
 
-use crate::storage::record::OldRow;
+use crate::storage::history::{Handle, HistoryWriter};
 use crate::storage::table::Table;
 
-/// Exchanges the row under `key`, which the caller has read under its lock, and keeps the table's count.
-pub(super) fn replace_row(table: &Table, key: &[u8], row: Option<&[u8]>, guard: &Guard) -> Option<OldRow> {
+/// Writes the row under `key`, which the caller has read under its lock, and keeps the table's count. Returns
+/// the version that takes it back; nothing happens where there is no record.
+pub(super) fn write_row(
+    table: &Table,
+    key: &[u8],
+    row: Option<&[u8]>,
+    history: &mut HistoryWriter,
+    guard: &Guard,
+) -> Option<Handle> {
     let state = table.state(guard);
-    let old = state.index().get(key, guard)?.replace(row, guard);
-    match (&old, row) {
-        (None, Some(_)) => state.count_added(1),
-        (Some(_), None) => state.count_removed(1),
+    let written = state.index().get(key, guard)?.write(row, history, guard);
+    let (version, had_row) = written.expect("a locked record stays in its index");
+    match (had_row, row) {
+        (false, Some(_)) => state.count_added(1),
+        (true, None) => state.count_removed(1),
         _ => {}
     }
-    old
+    Some(version)
 }
 
-/// Puts a row back that [`replace_row`] took out.
-pub(super) fn restore_row(table: &Table, key: &[u8], old: Option<OldRow>, guard: &Guard) {
-    let state = table.state(guard);
-    let Some(record) = state.index().get(key, guard) else { return };
-    match (&old, record.has_row()) {
-        (Some(_), false) => state.count_added(1),
-        (None, true) => state.count_removed(1),
-        _ => {}
-    }
-    record.restore(old, guard);
-}
-
-/// Takes back what a patch did to the row under `key`: the patch holds what stood there. For a transaction
+/// Takes back the latest write of the row under `key`; returns whether there is a row now. For a transaction
 /// that still has the row locked, and no procedure of it under way.
-pub(super) fn patch_back(table: &Table, key: &[u8], patch: &mut [u8], guard: &Guard) {
-    if let Some(record) = table.state(guard).index().get(key, guard) {
-        // SAFETY: the write lock is held until the end of the transaction; whoever rolls back has given up
-        // what it read in place (`Access::rollback_to`).
-        unsafe { record.patch(patch, guard) };
+pub(super) fn take_back(
+    table: &Table,
+    key: &[u8],
+    version: Handle,
+    history: &mut HistoryWriter,
+    guard: &Guard,
+) -> bool {
+    let state = table.state(guard);
+    let Some(record) = state.index().get(key, guard) else { return false };
+    let had_row = record.has_row();
+    // SAFETY: the write lock is held until the end of the transaction; whoever rolls back has given up what
+    // it read in place (`Access::rollback_to`).
+    let has_row = unsafe { record.take_back(version, history, guard) };
+    match (had_row, has_row) {
+        (false, true) => state.count_added(1),
+        (true, false) => state.count_removed(1),
+        _ => {}
     }
+    has_row
 }

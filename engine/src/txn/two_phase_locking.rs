@@ -1,12 +1,13 @@
-//! Strict two-phase locking, serializable.
+//! Strict two-phase locking for what is written, and for all that a serializable transaction reads; snapshots
+//! for what the others read.
 //!
-//! **What is locked.** A transaction takes an intent lock on every table it enters and a row lock on every
-//! key it reads or writes, present or absent. Range scans also lock the *gap before* each key they pass and
-//! the gap before the first key beyond the range (next-key locking), so that nothing can appear in a range
-//! that was read; inserts ask for the gap they land in. Scans without bounds, and scans of tables that have
-//! no order, lock the table instead. All locks are held until the log record has been appended (early lock
-//! release: not until it is durable). A transaction that has locked thousands of rows of a table locks the
-//! table instead, if nobody else is in it (`escalation`).
+//! **What is locked.** A serializable transaction takes an intent lock on every table it enters and a row
+//! lock on every key it reads or writes, present or absent. Range scans also lock the *gap before* each key
+//! they pass and the gap before the first key beyond the range (next-key locking), so that nothing can appear
+//! in a range that was read; inserts ask for the gap they land in. Scans without bounds, and scans of tables
+//! that have no order, lock the table instead. All locks are held until the log record has been appended
+//! (early lock release: not until it is durable). A transaction that has locked thousands of rows of a table
+//! locks the table instead, if nobody else is in it (`escalation`).
 //!
 //! ```text
 //! resource          modes                      taken by
@@ -18,17 +19,24 @@
 //!                   IntentWrite
 //!                   Read, NoKeyWrite, Write    whole-table scans, bulk loads, DDL: on all stripes
 //! name              Write                      CREATE and DROP of tables and routines
+//! definition stripe Read, Write                readers at snapshots, on the stripe of their worker; DDL: on all
 //! catalog stripe    Read                       calls logged as commands, on the stripe of their worker
 //!                   IntentWrite                schema changes other than TRUNCATE: on all stripes
 //! ```
 //!
-//! **Writes are installed at once**, the previous row kept in an undo list; the lock hides them. Where the
-//! length of a row stays as it is, only the bytes that differ are exchanged, in place. A delete leaves a
-//! record without a row (a tombstone), so its key still separates gaps; `purge` removes it later.
+//! READ COMMITTED and REPEATABLE READ read at snapshots without locks (`snapshot`), and lock what they write,
+//! gaps they insert into included, so that serializable transactions beside them stay what they are.
+//!
+//! **Writes are installed at once**, what was there before kept as a version (`storage::history`), which is
+//! also what takes the write back; locks and versions hide them. Where the length of a row stays as it is,
+//! only the bytes that differ are written, in place. A delete leaves a record without a row (a tombstone), so
+//! its key still separates gaps and leads to older versions; `purge` removes it later.
 //!
 //! **Invariants.**
-//! 1. Nothing is read, written or found absent without a lock that lasts to the end of the transaction.
-//! 2. A record leaves its index only through `purge`, when nobody holds or awaits its row and gap.
+//! 1. Nothing is written, and nothing read or found absent by a serializable transaction, without a lock that
+//!    lasts to the end of the transaction.
+//! 2. A record leaves its index only through `purge`, when nobody holds or awaits its row and gap and no
+//!    snapshot sees a row there.
 //! 3. A call that returns `Wait` has changed nothing that another transaction could see.
 //!
 //! Reference: Gray and Reuter, "Transaction Processing" (1993), sections 7.8 and 8; Mohan, "ARIES/KVL"
@@ -48,15 +56,17 @@ use crate::log::record::command::WriteSetHash;
 use crate::mutant::{self, Mutant};
 use crate::protocol::{AccessMode, CommitPayload, Protocol, Trace};
 use crate::storage::catalog::Catalog;
+use crate::storage::history::{Forgettable, Handle, Histories, HistoryWriter, Snapshot};
 use crate::storage::primary_index::Finger;
-use crate::storage::record::{OldRow, Record};
+use crate::storage::record::Record;
 use crate::storage::routine::Routine;
 use crate::storage::table::{Table, TableState};
 use crate::txn::cursor;
 use crate::txn::lock_table::{Acquired, LockTable, TransactionId};
-use crate::txn::rows::{patch_back, replace_row, restore_row};
+use crate::txn::rows::{take_back, write_row};
 use crate::txn::{
-    Access, Cursor, Flow, FoundAhead, Insertion, Intent, Interrupt, RowInPlace, Savepoint, Transaction,
+    Access, Chosen, Cursor, Flow, Found, FoundAhead, Insertion, Intent, Interrupt, Isolation, Savepoint,
+    Transaction,
 };
 
 mod catalog_change;
@@ -67,6 +77,8 @@ mod purge;
 mod resource;
 mod row_lock;
 mod scan;
+mod snapshot;
+mod table_lock;
 #[cfg(all(test, not(loom)))]
 mod tests;
 
@@ -74,7 +86,8 @@ use command::CommandHead;
 use escalation::Countdown;
 pub(crate) use purge::Purger;
 use resource::Resource;
-use row_lock::{is_of_one_stripe, row_mode, table_mode};
+use row_lock::row_mode;
+use table_lock::TableUse;
 
 /// Buckets of the lock table. Traces stay until the floor covers them; a bucket with two of them costs
 /// another wait for memory.
@@ -84,13 +97,9 @@ const REMEMBERED_TABLES: usize = 64;
 /// Tables whose ids are the same modulo this are looked for.
 const PLACE_NOTES: usize = 32;
 
-/// What it takes to put a row back, to give up what stood there before, and to give a lock back, as work of a
-/// guest.
+/// What it takes to put a row back, and to give a lock back, as work of a guest.
 const UNITS_PER_UNDONE_ROW: u32 = 30;
-const UNITS_PER_RETIRED_ROW: u32 = 10;
 const UNITS_PER_LOCK: u32 = 10;
-/// So many rows are given up before others may free theirs again.
-const RETIRED_PER_PIN: usize = 1024;
 /// Locks and changes of a transaction that commits within some ten microseconds, and bytes of its log record.
 const FEW_STEPS: usize = 256;
 const FEW_BYTES: usize = 64 << 10;
@@ -103,6 +112,7 @@ pub struct TwoPhaseLocking<P: Protocol> {
     catalog: Arc<Catalog>,
     locks: LockTable<P>,
     purge: purge::Queue,
+    histories: Arc<Histories>,
     next_worker: AtomicU64,
     /// A call was logged as a command: gaps may have traces of readers. Never taken back.
     has_commands: AtomicBool,
@@ -110,11 +120,14 @@ pub struct TwoPhaseLocking<P: Protocol> {
     logs_images: bool,
     /// Of one table, in one transaction (`Config::row_locks_before_table`).
     row_locks_before_table: u32,
+    /// See `Config::version_bytes`.
+    version_bytes: u64,
 }
 
 impl<P: Protocol> TwoPhaseLocking<P> {
     pub fn new(protocol: Arc<P>, catalog: Arc<Catalog>, config: &Config) -> TwoPhaseLocking<P> {
         TwoPhaseLocking {
+            histories: Arc::new(Histories::new(protocol.mark_words())),
             protocol,
             catalog,
             locks: LockTable::new(LOCK_BUCKETS),
@@ -123,6 +136,7 @@ impl<P: Protocol> TwoPhaseLocking<P> {
             has_commands: AtomicBool::new(false),
             logs_images: config.command_images,
             row_locks_before_table: config.row_locks_before_table.max(1),
+            version_bytes: config.version_bytes,
         }
     }
 
@@ -152,8 +166,12 @@ impl<P: Protocol> TwoPhaseLocking<P> {
             finger: Finger::default(),
             pending: None,
             has_waited: false,
+            history: HistoryWriter::new(&self.histories),
+            isolation: Isolation::default(),
+            snapshot: None,
             undo: Vec::new(),
             keys: Vec::new(),
+            inverse: Vec::new(),
             payload: OperationsWriter::default(),
             command: None,
             write_set: WriteSetHash::default(),
@@ -163,13 +181,6 @@ impl<P: Protocol> TwoPhaseLocking<P> {
             purgeable: Vec::new(),
         }
     }
-}
-
-/// A table this worker has met; `mode` is what the running transaction holds of it.
-struct TableUse {
-    table: Arc<Table>,
-    mode: Option<AccessMode>,
-    countdown: Countdown,
 }
 
 /// One thing to take back, with the lengths that the transaction's lists had before it.
@@ -182,25 +193,12 @@ struct Undo {
 }
 
 enum UndoAction {
-    /// Put `old` back under the key that starts at `key_bytes` and ends at `key_end`.
-    Row { table: usize, key_end: usize, old: Option<OldRow> },
-    /// Exchange the bytes of the row under that key with those from `key_end` to `patch_end` once more.
-    Patch { table: usize, key_end: usize, patch_end: usize },
+    /// Take back the write of this version under the key that starts at `key_bytes` and ends at `key_end`.
+    Row { table: usize, key_end: usize, version: Handle },
     /// Put the table's former definition and rows back.
     State { table: Arc<Table>, old: Arc<TableState> },
     /// Only the list of names changed.
     Name,
-}
-
-/// What there was before a row was written.
-struct Before<'p> {
-    write_set: WriteSetHash,
-    value: OldValue<'p>,
-}
-
-enum OldValue<'p> {
-    Row(Option<OldRow>),
-    Patch(&'p [u8]),
 }
 
 /// What became of a lock that was not to be waited for.
@@ -236,9 +234,16 @@ pub struct LockingTransaction<P: Protocol> {
     /// The resource it waits for.
     pending: Option<Resource>,
     has_waited: bool,
+    /// What was there before its writes.
+    history: HistoryWriter,
+    isolation: Isolation,
+    /// Of the statement, or of the transaction, once something was read at it.
+    snapshot: Option<Snapshot>,
     undo: Vec<Undo>,
-    /// Keys and patches of the undo list, one behind the other.
+    /// Keys of the undo list, one behind the other.
     keys: Vec<u8>,
+    /// Memory for the patch that takes another back.
+    inverse: Vec<u8>,
     payload: OperationsWriter,
     /// What it is logged as; see `command`.
     command: Option<CommandHead>,
@@ -333,75 +338,6 @@ impl<P: Protocol> LockingTransaction<P> {
         }
     }
 
-    /// Where a table stands among `tables`, and where to note that.
-    #[inline]
-    fn noted_place(&self, table: &Arc<Table>) -> (usize, Option<usize>) {
-        let note = table.id().0 as usize % PLACE_NOTES;
-        let place = usize::from(self.table_places[note]);
-        let is_there = self.tables.get(place).is_some_and(|used| Arc::ptr_eq(&used.table, table));
-        (note, is_there.then_some(place))
-    }
-
-    #[inline]
-    fn table_place(&mut self, table: &Arc<Table>) -> usize {
-        let (note, place) = self.noted_place(table);
-        place.unwrap_or_else(|| self.find_table(table, note))
-    }
-
-    #[cold]
-    fn find_table(&mut self, table: &Arc<Table>, note: usize) -> usize {
-        let place =
-            self.tables.iter().position(|used| Arc::ptr_eq(&used.table, table)).unwrap_or_else(|| {
-                let countdown = Countdown::new(self.shared.row_locks_before_table);
-                self.tables.push(TableUse { table: Arc::clone(table), mode: None, countdown });
-                self.tables.len() - 1
-            });
-        self.table_places[note] = u8::try_from(place).unwrap_or(0);
-        place
-    }
-
-    fn table_mode(&self, table: &Arc<Table>) -> Option<AccessMode> {
-        let noted = self.noted_place(table).1;
-        let place = noted.or_else(|| self.tables.iter().position(|used| Arc::ptr_eq(&used.table, table)));
-        place.and_then(|place| self.tables[place].mode)
-    }
-
-    /// Whether the lock on the whole table makes row locks redundant.
-    fn covers_rows(&self, table: &Arc<Table>, intent: Intent) -> bool {
-        self.table_mode(table).is_some_and(|mode| !is_of_one_stripe(mode) && mode.covers(row_mode(intent)))
-    }
-
-    /// Locks the table in at least this mode: an intent on the worker's stripe, a whole-table mode on all.
-    fn lock_table_in(&mut self, table: &Arc<Table>, mode: AccessMode) -> Flow<()> {
-        let place = self.table_place(table);
-        let wanted = self.tables[place].mode.map_or(mode, |held| held.join(mode));
-        if self.tables[place].mode == Some(wanted) {
-            return Ok(());
-        }
-        if is_of_one_stripe(wanted) {
-            self.lock(Resource::table_stripe(table.id(), self.worker), wanted)?;
-        } else {
-            for stripe in 0..resource::TABLE_STRIPES {
-                self.lock(Resource::table_stripe(table.id(), stripe), wanted)?;
-            }
-        }
-        self.tables[place].mode = Some(wanted);
-        Ok(())
-    }
-
-    #[inline(never)]
-    fn enter_first(&mut self, table: &Arc<Table>, version: u64, intent: Intent) -> Flow<bool> {
-        if !self.lock_table_for(table, table_mode(intent), intent)? {
-            return Ok(false);
-        }
-        if self.is_as_planned(table, version) { Ok(true) } else { Err(Error::Abort(Abort::StalePlan).into()) }
-    }
-
-    #[inline]
-    fn is_as_planned(&self, table: &Arc<Table>, version: u64) -> bool {
-        table.version() == version && !table.is_dropped() && !self.has_dropped(table)
-    }
-
     /// Adds a write to the write-set hash of a call; returns the hash before.
     fn hash_write(&mut self, table: &Table, key: &[u8], change: Option<&[u8]>) -> WriteSetHash {
         let before = self.write_set;
@@ -411,9 +347,15 @@ impl<P: Protocol> LockingTransaction<P> {
         before
     }
 
-    /// Notes what to put back under `key` and, unless it is a call, what to write to the log, after the row
-    /// was replaced.
-    fn note_write(&mut self, table: &Arc<Table>, key: &[u8], row: Option<&[u8]>, before: Before<'_>) {
+    /// Notes what to take back under `key` and, unless it is a call, what to write to the log, after the row
+    /// was written. `write_set` is the hash before.
+    fn note_write(
+        &mut self,
+        table: &Arc<Table>,
+        key: &[u8],
+        row: Option<&[u8]>,
+        (write_set, version): (WriteSetHash, Handle),
+    ) {
         let place = self.table_place(table);
         let (payload_bytes, key_bytes) = (self.payload.len(), self.keys.len());
         self.keys.extend_from_slice(key);
@@ -423,15 +365,7 @@ impl<P: Protocol> LockingTransaction<P> {
                 None => self.payload.delete(table.id(), key),
             }
         }
-        let key_end = self.keys.len();
-        let action = match before.value {
-            OldValue::Row(old) => UndoAction::Row { table: place, key_end, old },
-            OldValue::Patch(patch) => {
-                self.keys.extend_from_slice(patch);
-                UndoAction::Patch { table: place, key_end, patch_end: self.keys.len() }
-            }
-        };
-        let write_set = before.write_set;
+        let action = UndoAction::Row { table: place, key_end: self.keys.len(), version };
         self.undo.push(Undo { payload_bytes, write_set, key_bytes, names: self.names.len(), action });
     }
 
@@ -441,16 +375,12 @@ impl<P: Protocol> LockingTransaction<P> {
             let Some(undo) = self.undo.pop() else { return };
             guest::pass(UNITS_PER_UNDONE_ROW);
             match undo.action {
-                UndoAction::Row { table, key_end, old } => {
+                UndoAction::Row { table, key_end, version } => {
                     let table = &self.tables[table].table;
                     let key = &self.keys[undo.key_bytes..key_end];
-                    restore_row(table, key, old, &guard);
-                    self.purgeable.push((Arc::clone(table), key.into()));
-                }
-                UndoAction::Patch { table, key_end, patch_end } => {
-                    let (key, patch) =
-                        self.keys[undo.key_bytes..patch_end].split_at_mut(key_end - undo.key_bytes);
-                    patch_back(&self.tables[table].table, key, patch, &guard);
+                    if !take_back(table, key, version, &mut self.history, &guard) {
+                        self.purgeable.push((Arc::clone(table), key.into()));
+                    }
                 }
                 UndoAction::State { table, old } => {
                     self.shared.purge.discard(table.replace_state(old, &guard));
@@ -478,8 +408,10 @@ impl<P: Protocol> LockingTransaction<P> {
             shared.locks.forget_waits(self.id);
         }
         shared.purge.push_all(&mut self.purgeable);
+        self.snapshot = None;
         for used in &mut self.tables {
             used.mode = None;
+            used.is_defined = false;
             used.countdown = Countdown::new(shared.row_locks_before_table);
         }
         self.names.clear();
@@ -501,6 +433,9 @@ impl<P: Protocol> LockingTransaction<P> {
 impl<P: Protocol> Access for LockingTransaction<P> {
     #[inline(always)]
     fn enter(&mut self, table: &Arc<Table>, version: u64, intent: Intent) -> Flow<bool> {
+        if self.reads_snapshot(intent) {
+            return self.enter_at_snapshot(table, version);
+        }
         // Most accesses are to tables that have been entered before.
         if self.has_entered(table, intent) && self.is_as_planned(table, version) {
             return Ok(true);
@@ -514,11 +449,16 @@ impl<P: Protocol> Access for LockingTransaction<P> {
         key: &[u8],
         intent: Intent,
         ahead: Option<FoundAhead<'g>>,
+        buffer: &mut Vec<u8>,
         guard: &'g Guard,
-    ) -> Flow<Option<RowInPlace<'g>>> {
-        let is_skipped = intent == Intent::Read && mutant::is_active(Mutant::SkipRowLock);
+    ) -> Flow<Found<'g>> {
+        if self.reads_snapshot(intent) {
+            let early = ahead.and_then(|found| found.in_state(table.state(guard)));
+            return self.read_at_snapshot(table, key, early, buffer, guard);
+        }
+        let is_skipped = intent == Intent::READ && mutant::is_active(Mutant::SkipRowLock);
         if is_skipped || !self.locks_rows(table, intent) {
-            return Ok(cursor::find(table, key, intent, guard));
+            return self.admit(cursor::find(table, key, intent, guard), intent, guard);
         }
         let resource = Resource::row(table.id(), key);
         let state = table.state(guard);
@@ -528,14 +468,16 @@ impl<P: Protocol> Access for LockingTransaction<P> {
             self.shared.locks.prefetch(resource);
             state.index().get(key, guard).inspect(|record| record.prefetch())
         });
-        if intent.impatience().is_some() {
-            return self.read_impatiently(table, key, intent, guard);
+        if intent.impatience.is_some() {
+            let found = self.read_impatiently(table, key, intent, guard)?;
+            return self.admit(found, intent, guard);
         }
         self.lock(resource, row_mode(intent))?;
         // A record that holds a row has not left its index. Without one, another record may have taken its
         // place meanwhile.
         let found = early.and_then(|record| cursor::show(record, intent, guard));
-        Ok(found.or_else(|| cursor::find(table, key, intent, guard)))
+        let found = found.or_else(|| cursor::find(table, key, intent, guard));
+        self.admit(found, intent, guard)
     }
 
     fn prefetch_lock(&self, table: &Table, key: &[u8]) {
@@ -543,6 +485,9 @@ impl<P: Protocol> Access for LockingTransaction<P> {
     }
 
     fn open_scan(&mut self, table: &Arc<Table>, cursor: &mut Cursor) -> Flow<()> {
+        if self.reads_snapshot(cursor.intent) {
+            return Ok(());
+        }
         self.start_scan(table, cursor)
     }
 
@@ -550,9 +495,48 @@ impl<P: Protocol> Access for LockingTransaction<P> {
         &mut self,
         table: &Arc<Table>,
         cursor: &mut Cursor,
+        buffer: &mut Vec<u8>,
         guard: &'g Guard,
-    ) -> Flow<Option<RowInPlace<'g>>> {
-        self.continue_scan(table, cursor, guard)
+    ) -> Flow<Found<'g>> {
+        if self.reads_snapshot(cursor.intent) {
+            return self.scan_at_snapshot(table, cursor, buffer, guard);
+        }
+        self.continue_scan(table, cursor, guard).map(Found::from)
+    }
+
+    #[inline(always)]
+    fn reads_at_snapshot(&self) -> bool {
+        self.isolation.reads_at_snapshot()
+    }
+
+    fn lock_row<'g>(
+        &mut self,
+        table: &Arc<Table>,
+        key: &[u8],
+        intent: Intent,
+        seen: &[u8],
+        guard: &'g Guard,
+    ) -> Flow<Chosen<'g>> {
+        self.lock_chosen(table, key, intent, seen, guard)
+    }
+
+    #[inline]
+    fn begin_statement(&mut self, is_inner: bool) {
+        if is_inner {
+            self.read_at(None);
+        } else {
+            self.renew_snapshot();
+        }
+    }
+
+    fn snapshot_time(&self) -> Option<u64> {
+        self.snapshot.as_ref().map(Snapshot::time)
+    }
+
+    fn read_at(&mut self, time: Option<u64>) {
+        if let (Isolation::ReadCommitted, Some(snapshot)) = (self.isolation, &mut self.snapshot) {
+            snapshot.read_at(time, &self.shared.histories);
+        }
     }
 
     fn insert(&mut self, table: &Arc<Table>, key: &[u8], row: &[u8]) -> Flow<Insertion> {
@@ -560,34 +544,29 @@ impl<P: Protocol> Access for LockingTransaction<P> {
     }
 
     fn update(&mut self, table: &Arc<Table>, key: &[u8], row: &[u8], change: &[u8]) {
-        let old = replace_row(table, key, Some(row), &epoch::pin());
+        let Some(version) = write_row(table, key, Some(row), &mut self.history, &epoch::pin()) else {
+            return;
+        };
         let write_set = self.hash_write(table, key, Some(change));
-        self.note_write(table, key, Some(row), Before { write_set, value: OldValue::Row(old) });
+        self.note_write(table, key, Some(row), (write_set, version));
     }
 
     #[allow(unsafe_code)] // As declared.
-    unsafe fn patch(
-        &mut self,
-        table: &Arc<Table>,
-        key: &[u8],
-        record: &Record,
-        patch: &mut [u8],
-        guard: &Guard,
-    ) {
-        // The patch says what is new only until it is exchanged.
-        let write_set = self.hash_write(table, key, Some(patch));
+    unsafe fn patch(&mut self, table: &Arc<Table>, key: &[u8], record: &Record, patch: &[u8], guard: &Guard) {
         // SAFETY: the row was read for writing, so its write lock is held; the rest is this function's
         // contract.
-        unsafe { record.patch(patch, guard) };
+        let version = unsafe { record.patch(patch, &mut self.history, &mut self.inverse, guard) };
+        let Some(version) = version else { return };
+        let write_set = self.hash_write(table, key, Some(patch));
         let row = if self.command.is_some() { None } else { record.row(guard) };
-        self.note_write(table, key, row, Before { write_set, value: OldValue::Patch(patch) });
+        self.note_write(table, key, row, (write_set, version));
     }
 
     fn delete(&mut self, table: &Arc<Table>, key: &[u8]) {
-        let old = replace_row(table, key, None, &epoch::pin());
+        let Some(version) = write_row(table, key, None, &mut self.history, &epoch::pin()) else { return };
         self.purgeable.push((Arc::clone(table), key.into()));
         let write_set = self.hash_write(table, key, None);
-        self.note_write(table, key, None, Before { write_set, value: OldValue::Row(old) });
+        self.note_write(table, key, None, (write_set, version));
     }
 
     fn new_row_number(&mut self, table: &Arc<Table>) -> Flow<u64> {
@@ -617,11 +596,32 @@ impl<P: Protocol> Access for LockingTransaction<P> {
 impl<P: Protocol> Transaction<P> for LockingTransaction<P> {
     fn begin(&mut self) {
         self.next_id();
+        self.isolation = Isolation::default();
+        self.history.renew();
+        self.history.forget_some(&Floor(&*self.shared.protocol));
         self.divided_gap = None;
         self.shared.protocol.begin(&mut self.dependencies);
         if self.tables.len() > REMEMBERED_TABLES || self.tables.iter().any(|used| used.table.is_dropped()) {
             self.tables.clear();
         }
+    }
+
+    fn isolate(&mut self, isolation: Isolation) {
+        debug_assert!(
+            self.held.is_empty() || isolation == self.isolation,
+            "it has begun under another level"
+        );
+        self.isolation = isolation;
+    }
+
+    fn resume_statement(&mut self) {
+        if self.isolation == Isolation::RepeatableRead {
+            self.snapshot();
+        }
+    }
+
+    fn end_statement(&mut self) {
+        self.renew_snapshot();
     }
 
     fn begin_command(
@@ -638,7 +638,7 @@ impl<P: Protocol> Transaction<P> for LockingTransaction<P> {
     }
 
     fn lock_table(&mut self, table: &Arc<Table>) -> Flow<()> {
-        self.lock_table_in(table, AccessMode::Write)
+        self.lock_definition(table)
     }
 
     fn change_catalog(&mut self, change: CatalogChange) -> Flow<()> {
@@ -694,19 +694,13 @@ impl<P: Protocol> Transaction<P> for LockingTransaction<P> {
             (false, None) => Trace::Data,
             (false, Some(_)) => Trace::Command,
         };
-        let mut guard = epoch::pin();
-        for (number, undo) in self.undo.drain(..).enumerate() {
-            guest::pass(UNITS_PER_RETIRED_ROW);
-            if number % RETIRED_PER_PIN == RETIRED_PER_PIN - 1 {
-                guard.repin();
-            }
-            match undo.action {
-                UndoAction::Row { old: Some(old), .. } => old.retire(&guard),
-                UndoAction::State { old, .. } => self.shared.purge.discard(old),
-                UndoAction::Row { old: None, .. } | UndoAction::Patch { .. } | UndoAction::Name => {}
+        for undo in self.undo.drain(..) {
+            if let UndoAction::State { old, .. } = undo.action {
+                self.shared.purge.discard(old);
             }
         }
-        drop(guard);
+        let protocol = &self.shared.protocol;
+        self.history.commit(|mark| protocol.write_mark(token, mark));
         // After the rows that stood in tables which now go.
         self.publish_names();
         self.end(token, trace);
@@ -717,7 +711,18 @@ impl<P: Protocol> Transaction<P> for LockingTransaction<P> {
             self.shared.locks.withdraw(self.id, resource);
         }
         self.undo_to(0);
+        let protocol = &self.shared.protocol;
+        self.history.roll_back(|mark| protocol.write_mark(token, mark));
         self.end(token, Trace::None);
+    }
+}
+
+/// What the protocol says about marks.
+struct Floor<'p, P>(&'p P);
+
+impl<P: Protocol> Forgettable for Floor<'_, P> {
+    fn is_forgettable(&self, mark: &[AtomicU64]) -> bool {
+        self.0.is_forgettable(mark)
     }
 }
 

@@ -6,7 +6,7 @@
 
 use std::sync::Arc;
 
-use hyades_engine::procedure::ir::{Expr, Instruction, Intent, Register, RowSlot};
+use hyades_engine::procedure::ir::{Expr, Instruction, Intent, Register, RowSlot, Strength};
 use hyades_engine::storage::table::Table;
 use hyades_types::error::{Result, sqlstate};
 use hyades_types::value::SqlType;
@@ -71,7 +71,7 @@ impl Compiler<'_> {
             None => None,
         };
         let source = Source::Table { table: Arc::clone(&table), row };
-        let item = Item { intent: Intent::Write, ..Item::new(source, label.clone()) };
+        let item = Item { intent: Intent::chosen(Strength::Write, None), ..Item::new(source, label.clone()) };
         let (levels, constant) = order::levels(vec![item], conditions)?;
         Ok(Changed { table, row, levels, constant, outputs, label })
     }
@@ -95,7 +95,8 @@ impl Compiler<'_> {
         let is_moving = set.iter().any(|(column, _)| key_columns.contains(column));
         if !is_moving {
             // Those who only rely on the key may go on.
-            changed.levels.iter_mut().for_each(|level| level.intent = Intent::NoKeyWrite);
+            let intent = Intent::chosen(Strength::NoKeyWrite, None);
+            changed.levels.iter_mut().for_each(|level| level.intent = intent);
         }
         let is_point =
             matches!(changed.levels.first().map(|level| &level.choice.access), Some(Access::Point { .. }));
@@ -211,7 +212,8 @@ impl Compiler<'_> {
         let key = (first_key..).zip(key_columns).map(|(register, _)| Expr::Register(register)).collect();
         let end = inner.code.label();
         let row = changed.row;
-        inner.code.push(Instruction::ReadPoint { table, key, row, intent: Intent::Write, absent: end });
+        let intent = Intent::newest(Strength::Write);
+        inner.code.push(Instruction::ReadPoint { table, key, row, intent, absent: end });
         inner.refuse_moving(table, &set)?;
         inner.write(Instruction::Update { table, row, set })?;
         inner.code.push(Instruction::CountRow);
@@ -250,7 +252,7 @@ impl Compiler<'_> {
                 table,
                 key,
                 row,
-                intent: Intent::Write,
+                intent: Intent::newest(Strength::Write),
                 absent: next,
             });
             compiler.refuse_moving(table, set)?;

@@ -1,6 +1,7 @@
 //! Assembles a procedure: instructions with labels that are placed later, tables, slots.
 
 use std::cell::{Cell, RefCell};
+use std::ops::Range;
 use std::rc::Rc;
 use std::sync::Arc;
 
@@ -109,6 +110,16 @@ impl Code {
             self.lines.pop();
         }
         self.lines.push(Line { from, line, kind });
+    }
+
+    /// The statements that begin in this part go on with the one around it.
+    pub(crate) fn join_statements(&mut self, part: Range<usize>) {
+        let unused = self.new_register();
+        for instruction in &mut self.instructions[part] {
+            if matches!(instruction, Instruction::BeginStatement) {
+                *instruction = Instruction::Evaluate { expr: Expr::Const(Value::Null), into: unused };
+            }
+        }
     }
 
     pub(crate) fn instructions(&self) -> &[Instruction] {

@@ -22,7 +22,7 @@
 
 use std::sync::Arc;
 
-use hyades_engine::procedure::ir::{Expr, Instruction, Intent, RowSlot, TableIndex, Violation};
+use hyades_engine::procedure::ir::{Expr, Instruction, Intent, RowSlot, Strength, TableIndex, Violation};
 use hyades_engine::storage::table::Table;
 use hyades_types::definition::{ForeignKey, TableDefinition};
 use hyades_types::error::{Result, sqlstate};
@@ -167,7 +167,8 @@ impl Compiler<'_> {
             self.code.jump_unless(Expr::Not(Box::new(is_null)), present);
         }
         let row = self.code.check_row(parent)?;
-        self.code.push(Instruction::ReadPoint { table: parent, key, row, intent: Intent::KeyRead, absent });
+        let intent = Intent::newest(Strength::KeyRead);
+        self.code.push(Instruction::ReadPoint { table: parent, key, row, intent, absent });
         self.code.jump(present);
         self.code.place(absent);
         self.code.push(Instruction::RaiseViolation(Box::new(violation)));
@@ -250,7 +251,7 @@ impl Compiler<'_> {
             choice: access::choose(child, row, &conditions, &|_| true),
             is_left_join: false,
             after: Vec::new(),
-            intent: Intent::Read,
+            intent: Intent::newest(Strength::Read),
             is_kept: true,
             label: String::new(),
         };

@@ -104,7 +104,7 @@ pub(crate) struct Item {
 
 impl Item {
     pub(crate) fn new(source: Source, label: String) -> Item {
-        Item { source, left_join: None, locking: None, intent: Intent::Read, label }
+        Item { source, left_join: None, locking: None, intent: Intent::READ, label }
     }
 }
 

@@ -7,7 +7,7 @@
 use std::sync::Arc;
 
 use hyades_engine::procedure::ir::{
-    Expr, Instruction, Intent, Label, Procedure, Register, RowSlot, SpoolSlot, TableIndex,
+    Expr, Instruction, Intent, Label, Procedure, Register, RowSlot, SpoolSlot, Strength, TableIndex,
 };
 use hyades_engine::storage::table::Table;
 use hyades_types::error::{Error, Result, sqlstate};
@@ -358,7 +358,8 @@ impl Compiler<'_> {
         self.write(Instruction::InsertOr { table, values, row, duplicate })?;
         self.code.jump(done);
         self.code.place(duplicate);
-        self.code.push(Instruction::ReadPoint { table, key, row, intent: Intent::Write, absent: again });
+        let intent = Intent::newest(Strength::Write);
+        self.code.push(Instruction::ReadPoint { table, key, row, intent, absent: again });
         if let Some(spool) = target.written {
             self.code.push(Instruction::RefuseWritten { spool, row });
         }

@@ -1,7 +1,8 @@
 //! Locking clauses of SELECT: which tables they lock, and queries that skip locked rows.
 //!
-//! PostgreSQL locks a row when it has passed WHERE, ORDER BY and LIMIT. Under two-phase locking what is read
-//! is locked anyway, so here the rows that WHERE looks at are locked in the strength asked for. A query with
+//! PostgreSQL locks a row when it has passed WHERE, ORDER BY and LIMIT. A serializable transaction locks what
+//! it reads anyway, so the rows that WHERE looks at are locked in the strength asked for; others lock those
+//! that have passed WHERE. A query with
 //! SKIP LOCKED promises nothing about what it does not answer with, and does as PostgreSQL: where it must
 //! sort, it looks at rows without keeping their locks, and then locks one after the other in the order of the
 //! answer until LIMIT is reached; what does not pass WHERE any more by then is left out.
@@ -74,7 +75,7 @@ impl Compiler<'_> {
             let strength = known.map_or(locking.strength, |(known, _)| known.max(locking.strength));
             let impatience = known.and_then(|(_, impatience)| impatience).max(locking.impatience);
             items[at].locking = Some((strength, impatience));
-            items[at].intent = Intent::new(strength, impatience);
+            items[at].intent = Intent::chosen(strength, impatience);
         }
         Ok(())
     }
@@ -135,7 +136,7 @@ impl Compiler<'_> {
         let outer = std::mem::replace(&mut self.sink, Sink::Stage(stage));
         let looked_at = self.code.label();
         let glance = Level {
-            intent: Intent::new(Strength::Read, Some(Impatience::SkipLocked)),
+            intent: Intent { impatience: Some(Impatience::SkipLocked), ..Intent::READ },
             is_kept: false,
             ..level.clone()
         };
@@ -156,7 +157,7 @@ impl Compiler<'_> {
                 table,
                 key,
                 row,
-                intent: level.intent,
+                intent: level.intent.at_once(),
                 absent: next,
             });
             compiler.check(&level.choice.filter, next, &Absent::default());
@@ -172,7 +173,7 @@ impl BoundSelect {
     /// Whether it must lock its rows in the order of the answer.
     pub(super) fn skips_in_order(&self) -> bool {
         self.levels.iter().any(|level| {
-            level.intent.impatience() == Some(Impatience::SkipLocked)
+            level.intent.impatience == Some(Impatience::SkipLocked)
                 && matches!(&level.source, Source::Table { table, .. } if table.definition().primary_key.is_some())
         })
     }
@@ -182,7 +183,7 @@ impl BoundSelect {
         let is_lone = self.levels.len() == 1;
         for at in 0..self.levels.len() {
             let level = &self.levels[at];
-            if level.intent.strength() != Strength::KeyRead {
+            if level.intent.strength != Strength::KeyRead {
                 continue;
             }
             let is_unseen = match (&level.source, &level.choice.access) {
@@ -202,7 +203,7 @@ impl BoundSelect {
                 _ => false,
             };
             if !is_unseen {
-                self.levels[at].intent = Intent::new(Strength::Read, self.levels[at].intent.impatience());
+                self.levels[at].intent.strength = Strength::Read;
             }
         }
     }

@@ -1,7 +1,8 @@
 //! The code of nested loops.
 
 use hyades_engine::procedure::ir::{
-    Expr, Impatience, Instruction, Intent, Label, Register, RowSlot, ScanBound, ScanRange, TableIndex,
+    CursorSlot, Expr, Impatience, Instruction, Intent, Label, Register, RowSlot, ScanBound, ScanRange, Sight,
+    TableIndex,
 };
 use hyades_types::error::{Result, sqlstate};
 use hyades_types::function::Function;
@@ -139,6 +140,26 @@ impl Compiler<'_> {
         }
     }
 
+    /// Goes on with a row of a table only if it is one of those that are wanted, and then locks it, if it is
+    /// to be locked and that has not happened.
+    fn choose(
+        &mut self,
+        level: &Level,
+        (table, row, intent): (TableIndex, RowSlot, Intent),
+        cursor: Option<CursorSlot>,
+        otherwise: Label,
+        absent: &Absent,
+    ) {
+        let changed = self.code.label();
+        self.code.place(changed);
+        self.check(&level.choice.filter, otherwise, absent);
+        if level.is_kept && intent.sight == Sight::Chosen {
+            // Only a scan that skips rows has locks to give up.
+            let cursor = cursor.filter(|_| intent.impatience == Some(Impatience::SkipLocked));
+            self.code.push(Instruction::LockRow { table, row, cursor, intent, changed, gone: otherwise });
+        }
+    }
+
     fn level(
         &mut self,
         level: &Level,
@@ -151,20 +172,25 @@ impl Compiler<'_> {
             Source::Series(series) => self.series(series, filter, end, absent, inner),
             Source::Routine(routine) => self.routine(routine, filter, end, absent, inner),
             Source::Table { table, row } => {
-                let (row, intent) = (*row, level.intent);
+                let (row, mut intent) = (*row, level.intent);
                 let table = self.code.table(table)?;
+                // Nothing is left to be chosen.
+                let is_point = matches!(level.choice.access, Access::Point { .. });
+                if intent.sight == Sight::Chosen && is_point && filter.is_empty() {
+                    intent = intent.at_once();
+                }
                 match &level.choice.access {
                     Access::Point { key } => {
                         let key = absent.apply_all(key);
                         self.code.push(Instruction::ReadPoint { table, key, row, intent, absent: end });
-                        self.check(filter, end, absent);
+                        self.choose(level, (table, row, intent), None, end, absent);
                         inner(self, end)
                     }
                     Access::PointList { before, items } => {
                         let (before, items) = (absent.apply_all(before), absent.apply_all(items));
                         let keys = Keys::OfList(items);
                         self.points(before, keys, (table, row, intent), end, &mut |compiler, next| {
-                            compiler.check(filter, next, absent);
+                            compiler.choose(level, (table, row, intent), None, next, absent);
                             inner(compiler, next)
                         })
                     }
@@ -172,7 +198,7 @@ impl Compiler<'_> {
                         let before = absent.apply_all(before);
                         let keys = self.keys_of_array(absent.apply(array), *narrows)?;
                         self.points(before, keys, (table, row, intent), end, &mut |compiler, next| {
-                            compiler.check(filter, next, absent);
+                            compiler.choose(level, (table, row, intent), None, next, absent);
                             inner(compiler, next)
                         })
                     }
@@ -183,10 +209,7 @@ impl Compiler<'_> {
                         self.code.push(Instruction::OpenScan { cursor, table, range, direction, intent });
                         self.code.place(again);
                         self.code.push(Instruction::NextRow { cursor, row, end });
-                        self.check(filter, again, absent);
-                        if level.is_kept && intent.impatience() == Some(Impatience::SkipLocked) {
-                            self.code.push(Instruction::KeepRow { cursor });
-                        }
+                        self.choose(level, (table, row, intent), Some(cursor), again, absent);
                         inner(self, again)?;
                         self.code.jump(again);
                         Ok(())

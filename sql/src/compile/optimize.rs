@@ -18,7 +18,7 @@
 
 use hyades_engine::procedure::effects::{Registers, TableUse};
 use hyades_engine::procedure::ir::{
-    Expr, Instruction, Intent, Label, Procedure, Register, RowSlot, TableIndex,
+    Expr, Instruction, Label, Procedure, Register, RowSlot, Sight, TableIndex,
 };
 use smallvec::SmallVec;
 
@@ -170,8 +170,9 @@ fn reads_row(instruction: &Instruction, wanted: RowSlot) -> bool {
 fn reuse_rows(procedure: &mut Procedure) {
     let reads: Vec<usize> = (0..procedure.code.len())
         .filter(|at| {
-            matches!(&procedure.code[*at], Instruction::ReadPoint { intent: Intent::NoKeyWrite | Intent::Write, key, .. }
-                if key.iter().all(|part| matches!(part, Expr::Register(_) | Expr::Const(_))))
+            matches!(&procedure.code[*at], Instruction::ReadPoint { intent, key, .. }
+                if intent.writes() && intent.sight == Sight::Newest
+                    && key.iter().all(|part| matches!(part, Expr::Register(_) | Expr::Const(_))))
         })
         .collect();
     if reads.len() < 2 {
@@ -209,8 +210,8 @@ fn reread(code: &[Instruction], flow: &Flow, first: usize) -> Option<usize> {
         let fills = |wanted: RowSlot| code.iter().filter(|other| filled(other) == Some(wanted)).count();
         let is_read_between = |at: usize| (first..*again).contains(&at);
         other == table
-            && asked.impatience().is_none()
-            && asked.strength() <= intent.strength()
+            && asked.impatience.is_none()
+            && asked.strength <= intent.strength
             && same == key
             && slot != row
             && *slot != RowSlot::MAX

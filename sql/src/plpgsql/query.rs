@@ -2,7 +2,8 @@
 //!
 //! A FOR loop takes its rows as the scan finds them if its body neither changes data nor calls anything;
 //! otherwise the query runs first and its rows are kept, because the loop must not see what its own body
-//! does. Either way the query sees its variables as they were when the loop began.
+//! does. Either way the query sees its variables as they were when the loop began. A body that runs while the
+//! query does reads at the query's snapshot (READ COMMITTED; PostgreSQL takes a new one for each statement).
 
 use hyades_engine::procedure::effects::TableUse;
 use hyades_engine::procedure::ir::{Expr, Instruction, Register};
@@ -57,6 +58,7 @@ impl<'a> Routine<'a> {
         let compile = |routine: &mut Routine<'a>| {
             routine.begin(fragment)?;
             routine.open(wanted, then);
+            routine.compiler.code.push(Instruction::BeginStatement);
             routine.compiler.nested_statement(statement)
         };
         compile(self).map_err(|error| self.placed(error, fragment))?;
@@ -407,13 +409,17 @@ impl<'a> Routine<'a> {
         self.loop_body(label, (end, next), body)?;
         self.compiler.code.place(next);
         self.compiler.code.jump(resume);
+        let to = self.compiler.code.instructions().len();
         let is_quiet = self.compiler.code.instructions()[from..].iter().all(is_quiet);
         self.compiler.binder.restore(saved);
         self.compiler.code.line(line, kind);
         self.compiler.code.place(start);
         let can_stream = is_quiet && bound.levels.iter().all(|level| !level.is_left_join);
         let then = Then::Body { body: inside, resume };
+        self.compiler.code.push(Instruction::BeginStatement);
         if can_stream {
+            // The query is not over while its body runs, which reads at the query's snapshot.
+            self.compiler.code.join_statements(from..to);
             self.open(wanted, then);
             self.compiler.select_run(bound).map_err(|error| self.placed(error, fragment))?;
             self.close();

@@ -36,7 +36,7 @@ fn objection(procedure: &Procedure, instruction: &Instruction) -> Option<&'stati
         }
     }
     if let Instruction::ReadPoint { intent, .. } | Instruction::OpenScan { intent, .. } = instruction
-        && intent.impatience().is_some()
+        && intent.impatience.is_some()
     {
         return Some("what it reads depends on which rows are locked");
     }

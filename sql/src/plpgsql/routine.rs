@@ -321,6 +321,9 @@ impl<'a> Routine<'a> {
         let bound = loop {
             let bound = self.compiler.binder.expression(parsed);
             let Some(pending) = self.compiler.binder.pending_subquery.take() else { break bound };
+            if self.compiler.binder.subqueries.is_empty() {
+                self.compiler.code.push(Instruction::BeginStatement);
+            }
             let value = self.subquery(&pending)?;
             self.compiler.binder.subqueries.push((pending.address, value));
             // PostgreSQL runs such an expression as a query, of one row.

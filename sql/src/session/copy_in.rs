@@ -70,6 +70,7 @@ fn bad_format(message: impl Into<String>) -> Error {
 
 impl Session {
     pub(super) fn start_copy_in(&mut self, statement: &Arc<Prepared>, plan: Arc<Plan>) -> Flow<Completion> {
+        self.isolate(false);
         let mut plan = plan;
         let copy = copy_plan(&plan)?;
         let is_stale =

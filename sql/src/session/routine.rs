@@ -109,6 +109,7 @@ impl Session {
         if call.routine.is_dropped() {
             return Err(Error::Abort(Abort::StalePlan).into());
         }
+        self.isolate(false);
         let savepoint = self.worker.savepoint();
         let mut frame = self.take_call_frame(&call.routine)?;
         for (at, argument) in call.arguments.iter().enumerate() {

@@ -203,6 +203,7 @@ impl Session {
     fn start_query(&mut self, plan: Arc<Plan>, parameters: &[Value]) -> Result<QueryRun> {
         let run = run_plan(&plan)?;
         check_parameters(&plan, parameters)?;
+        self.isolate(run.only_looks && run.apply.is_none());
         let mut frame = self.take_frame(&run.source);
         for (register, value) in frame.registers.iter_mut().zip(parameters) {
             register.clone_from(value);

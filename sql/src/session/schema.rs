@@ -31,6 +31,7 @@ impl Session {
         command: &SchemaCommand,
         output: &mut dyn Output,
     ) -> Result<SchemaRun> {
+        self.isolate(false);
         let savepoint = self.worker.savepoint();
         let changes = self.changes(command, output)?;
         Ok(SchemaRun { changes, done: 0, savepoint })

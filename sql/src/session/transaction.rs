@@ -2,7 +2,7 @@
 
 use std::sync::atomic::Ordering;
 
-use hyades_engine::db::{Flow, Interrupt, Savepoint};
+use hyades_engine::db::{Flow, Interrupt, Isolation, Savepoint};
 use hyades_engine::log::durable::Durability;
 use hyades_types::environment::Severity;
 use hyades_types::error::{Error, Result, sqlstate};
@@ -87,6 +87,27 @@ impl Session {
         self.activity.begins_statement(now);
         self.transaction_number = 0;
         self.has_queried = false;
+        self.is_isolated = false;
+    }
+
+    /// With the first statement that reads or writes the transaction gets its level: that which was asked
+    /// for. A statement that is not in a block and changes something is serializable all the same: it stands
+    /// alone, as a rule, and then that costs nothing. A read-only transaction that is to be serializable
+    /// reads at one snapshot, which is a point in the serial order.
+    pub(super) fn isolate(&mut self, only_looks: bool) {
+        if std::mem::replace(&mut self.is_isolated, true) {
+            return;
+        }
+        let asked = self.settings.isolation();
+        let is_block = self.state == State::Block;
+        let level = match asked {
+            Isolation::Serializable if is_block && self.settings.is_read_only() => Isolation::RepeatableRead,
+            Isolation::ReadCommitted | Isolation::RepeatableRead if !is_block && !only_looks => {
+                Isolation::Serializable
+            }
+            asked => asked,
+        };
+        self.worker.isolate(level);
     }
 
     /// The number that `txid_current()` answers: given out when first asked for.

@@ -7,7 +7,9 @@
 use std::sync::Arc;
 
 use hyades_engine::config::{Config, ProtocolKind};
-use hyades_engine::db::{Engine, Flow, Interrupt, Logging, LoggingChoice, Savepoint, Worker, open};
+use hyades_engine::db::{
+    Engine, Flow, Interrupt, Isolation, Logging, LoggingChoice, Savepoint, Worker, open,
+};
 use hyades_engine::local_arc::LocalArc;
 use hyades_engine::log::durable::Durability;
 use hyades_engine::procedure::frame::{Frame, RowSink};
@@ -103,6 +105,9 @@ impl TestWorker {
 impl Worker for TestWorker {
     fn begin(&mut self) {
         self.inner.begin();
+    }
+    fn isolate(&mut self, isolation: Isolation) {
+        self.inner.isolate(isolation);
     }
     fn in_transaction(&self) -> bool {
         self.inner.in_transaction()

@@ -420,7 +420,7 @@ fn record(path: &Path, arguments: &str) {
         .args(["-X", "-A", "-F", "|", "-f"])
         .arg(&input)
         .env("PGAPPNAME", "")
-        .env("PGOPTIONS", "-c client_min_messages=notice -c default_transaction_isolation=serializable")
+        .env("PGOPTIONS", "-c client_min_messages=notice")
         .output()
         .expect("psql runs");
     let stdout = String::from_utf8(output.stdout).expect("UTF-8");

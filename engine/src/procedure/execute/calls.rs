@@ -58,6 +58,7 @@ impl<T: Access> Run<'_, T> {
             *register = evaluate(argument, &context)?;
         }
         frame.emits_to = rows;
+        self.frame.snapshot_time = self.transaction.snapshot_time();
         std::mem::swap(self.frame, &mut frame);
         std::mem::swap(&mut self.frame.calls, &mut frame.calls);
         if let Some(calls) = &mut self.frame.calls {
@@ -71,6 +72,7 @@ impl<T: Access> Run<'_, T> {
         let mut caller = self.frame.calls.as_mut()?.callers.pop()?;
         std::mem::swap(&mut self.frame.calls, &mut caller.calls);
         std::mem::swap(self.frame, &mut caller);
+        self.transaction.read_at(self.frame.snapshot_time);
         self.rows_in_place.clear();
         Some(caller)
     }

@@ -41,6 +41,13 @@ impl<T: Access> Run<'_, T> {
         Ok(Next::Following)
     }
 
+    #[inline]
+    pub(crate) fn begin_statement(&mut self) -> Flow<Next> {
+        let is_inner = self.frame.calls.as_ref().is_some_and(|calls| !calls.callers.is_empty());
+        self.transaction.begin_statement(is_inner);
+        Ok(Next::Following)
+    }
+
     #[inline(never)]
     pub(crate) fn reset_count(&mut self) -> Flow<Next> {
         self.frame.affected = 0;

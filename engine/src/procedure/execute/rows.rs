@@ -10,7 +10,8 @@ use crate::procedure::ir::{
     CursorSlot, Direction, Expr, Intent, Label, Procedure, RowSlot, ScanRange, TableIndex, TableReference,
 };
 use crate::storage::row::RowPatch;
-use crate::txn::{Access, Flow, Insertion, RowInPlace};
+use crate::txn::{Access, Chosen, Flow, Found, Insertion, RowInPlace};
+use hyades_types::error::{Error, sqlstate};
 
 impl<'r, T: Access> Run<'r, T> {
     #[inline(never)]
@@ -43,15 +44,20 @@ impl<'r, T: Access> Run<'r, T> {
             return Ok(false);
         }
         let ahead = self.found_ahead(&reference.table, key);
-        let found = self.transaction.read_point(&reference.table, key, intent, ahead, self.guard)?;
-        if found.is_none() {
+        let buffer = &mut self.frame.rows[usize::from(row)];
+        let bytes = &mut buffer.bytes;
+        let found = self.transaction.read_point(&reference.table, key, intent, ahead, bytes, self.guard)?;
+        if matches!(found, Found::Nothing) {
             return Ok(false);
         }
-        let buffer = &mut self.frame.rows[usize::from(row)];
         buffer.key.clear();
         buffer.key.extend_from_slice(key);
-        self.set_row(row, found);
+        self.show(row, found);
         Ok(true)
+    }
+
+    fn show(&mut self, row: RowSlot, found: Found<'r>) {
+        self.set_row(row, if let Found::InPlace(row) = found { Some(row) } else { None });
     }
 
     pub(crate) fn open_scan(
@@ -90,24 +96,61 @@ impl<'r, T: Access> Run<'r, T> {
         let Frame { cursors, rows, .. } = &mut *self.frame;
         let cursor = &mut cursors[usize::from(cursor)];
         let reference = &procedure.tables[cursor.table];
-        let found = self.transaction.next_row(&reference.table, &mut cursor.position, self.guard)?;
-        if found.is_none() {
+        let (position, buffer) = (&mut cursor.position, &mut rows[usize::from(row)]);
+        let found = self.transaction.next_row(&reference.table, position, &mut buffer.bytes, self.guard)?;
+        if matches!(found, Found::Nothing) {
             return Ok(Next::Label(end));
         }
-        rows[usize::from(row)].key.clone_from(&cursor.position.position);
-        self.set_row(row, found);
+        buffer.key.clone_from(&position.position);
+        self.show(row, found);
         Ok(Next::Following)
     }
 
-    pub(crate) fn keep_row(&mut self, cursor: CursorSlot) -> Flow<Next> {
-        let cursor = &mut self.frame.cursors[usize::from(cursor)];
-        self.transaction.keep_row(&mut cursor.position);
-        Ok(Next::Following)
+    #[inline]
+    pub(crate) fn lock_row(
+        &mut self,
+        reference: &TableReference,
+        (row, intent): (RowSlot, Intent),
+        cursor: Option<CursorSlot>,
+        (changed, gone): (Label, Label),
+    ) -> Flow<Next> {
+        if let Some(cursor) = cursor {
+            self.transaction.keep_row(&mut self.frame.cursors[usize::from(cursor)].position);
+        }
+        if !self.transaction.reads_at_snapshot() {
+            return Ok(Next::Following);
+        }
+        self.lock_chosen(reference, (row, intent), (changed, gone))
+    }
+
+    fn lock_chosen(
+        &mut self,
+        reference: &TableReference,
+        (row, intent): (RowSlot, Intent),
+        (changed, gone): (Label, Label),
+    ) -> Flow<Next> {
+        if !self.transaction.enter(&reference.table, reference.version, intent.at_once())? {
+            return Ok(Next::Label(gone));
+        }
+        let buffer = &self.frame.rows[usize::from(row)];
+        let seen = self.rows_in_place[usize::from(row)].map_or(&*buffer.bytes, |row| row.bytes);
+        Ok(match self.transaction.lock_row(&reference.table, &buffer.key, intent, seen, self.guard)? {
+            Chosen::Unchanged(None) => Next::Following,
+            Chosen::Unchanged(in_place) => {
+                self.set_row(row, in_place);
+                Next::Following
+            }
+            Chosen::Changed(newest) => {
+                self.set_row(row, Some(newest));
+                Next::Label(changed)
+            }
+            Chosen::Gone => Next::Label(gone),
+        })
     }
 
     #[inline(never)]
     pub(crate) fn insert(&mut self, reference: &TableReference, values: &[Expr], row: RowSlot) -> Flow<Next> {
-        if self.insert_row(reference, values, row)? == Insertion::Duplicate {
+        if self.insert_row(reference, values, row)? != Insertion::Done {
             let row = &self.frame.rows[usize::from(row)];
             return Err(access::duplicate_key(reference, &row.bytes).into());
         }
@@ -122,8 +165,12 @@ impl<'r, T: Access> Run<'r, T> {
         duplicate: Label,
     ) -> Flow<Next> {
         Ok(match self.insert_row(reference, values, row)? {
+            Insertion::Done => Next::Following,
             Insertion::Duplicate => Next::Label(duplicate),
-            _ => Next::Following,
+            Insertion::UnseenDuplicate => {
+                let message = "could not serialize access due to concurrent update";
+                return Err(Error::input(sqlstate::SERIALIZATION_FAILURE, message).into());
+            }
         })
     }
 
@@ -165,7 +212,7 @@ impl<'r, T: Access> Run<'r, T> {
         if let Some(found) = in_place.filter(|found| found.is_current(self.guard))
             && access::patch_scalars(reference, found.bytes, set, self, &mut scratch.patch)
         {
-            self.patch_in_place(reference, row, found, &mut scratch.patch);
+            self.patch_in_place(reference, row, found, &scratch.patch);
             return Ok(());
         }
         scratch.set.drain(..).for_each(|(_, value)| value.discard());
@@ -179,7 +226,7 @@ impl<'r, T: Access> Run<'r, T> {
         let stays = keeps_length && !access::moves_row(reference, &scratch.set);
         match in_place {
             Some(found) if stays && found.is_current(self.guard) => {
-                self.patch_in_place(reference, row, found, &mut scratch.patch);
+                self.patch_in_place(reference, row, found, &scratch.patch);
             }
             _ => {
                 let in_place = in_place.map(|row| row.bytes);
@@ -196,14 +243,14 @@ impl<'r, T: Access> Run<'r, T> {
         reference: &TableReference,
         row: RowSlot,
         found: RowInPlace<'r>,
-        patch: &mut RowPatch,
+        patch: &RowPatch,
     ) {
         let record = found.record;
         self.set_row(row, None);
         self.keep_rows_at(found.bytes.as_ptr());
         let key = &self.frame.rows[usize::from(row)].key;
         // SAFETY: no slot shows the row in place any more; those of callers never do (`keep_rows`).
-        unsafe { self.transaction.patch(&reference.table, key, record, patch.bytes_mut(), self.guard) };
+        unsafe { self.transaction.patch(&reference.table, key, record, patch.bytes(), self.guard) };
         self.set_row(row, RowInPlace::of(record, self.guard));
     }
 

@@ -26,13 +26,13 @@ fn collect<K: HashKey>(index: &HashIndex<K>) -> Vec<Vec<u8>> {
 
 fn insert<K: HashKey>(index: &HashIndex<K>, key: &[u8], guard: &Guard) -> bool {
     let (record, inserted) = index.get_or_insert(key, None, guard);
-    record.replace(Some(key), guard);
+    record.try_replace(Some(key), guard).expect("it is in its index");
     inserted
 }
 
 fn remove<K: HashKey>(index: &HashIndex<K>, key: &[u8], guard: &Guard) -> bool {
     index.get(key, guard).is_some_and(|record| {
-        record.replace(None, guard);
+        record.try_replace(None, guard).expect("it is in its index");
         index.remove(key, guard)
     })
 }

@@ -76,13 +76,13 @@ impl Spelling for Hesitant {
 /// Puts a row with the key's own bytes under the key.
 fn insert<'g, K: IndexKey>(index: &'g SmallIndex<K>, key: &[u8], guard: &'g Guard) -> bool {
     let (record, inserted) = index.get_or_insert(K::probe(key), None, guard);
-    record.replace(Some(key), guard);
+    record.try_replace(Some(key), guard).expect("it is in its index");
     inserted
 }
 
 fn remove<K: IndexKey>(index: &SmallIndex<K>, key: &[u8], guard: &Guard) -> bool {
     if let Some(record) = index.get(K::probe(key), guard)
-        && let Some(old) = record.replace(None, guard)
+        && let Some(old) = record.try_replace(None, guard).expect("it is in its index")
     {
         assert_eq!(old.bytes(), key);
         old.retire(guard);

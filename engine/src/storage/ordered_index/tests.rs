@@ -103,7 +103,7 @@ fn run<K: IndexKey>(width: usize, steps: &[Step], bytes_of: impl Fn(u16) -> Vec<
                 let key = bytes_of(key);
                 let (record, inserted) = index.get_or_insert(K::probe(&key), None, &guard);
                 assert_eq!(inserted, model.insert(key.clone(), ()).is_none());
-                record.replace(Some(&key), &guard);
+                record.try_replace(Some(&key), &guard).expect("it is in its index");
             }
             Step::Remove(key) => {
                 let key = bytes_of(key);
@@ -111,7 +111,7 @@ fn run<K: IndexKey>(width: usize, steps: &[Step], bytes_of: impl Fn(u16) -> Vec<
                 let record = index.get(K::probe(&key), &guard);
                 if let Some(record) = record {
                     assert!(!index.remove(K::probe(&key), &guard), "a record with a row stays");
-                    record.replace(None, &guard);
+                    record.try_replace(None, &guard).expect("it is in its index");
                 }
                 assert_eq!(index.remove(K::probe(&key), &guard), exists);
                 assert!(record.is_none_or(Record::is_removed), "whoever still holds the record must see");
@@ -163,10 +163,18 @@ fn race<K: IndexKey>(
     let next = vacancy.next().map(|next| K::bytes(next, index.width()).to_vec());
     assert_eq!(next, next_in(model));
     if model.remove(&other).is_some() {
-        index.get(K::probe(&other), guard).expect("it is there").replace(None, guard);
+        index
+            .get(K::probe(&other), guard)
+            .expect("it is there")
+            .try_replace(None, guard)
+            .expect("it is in its index");
         assert!(index.remove(K::probe(&other), guard));
     } else {
-        index.get_or_insert(K::probe(&other), None, guard).0.replace(Some(&other), guard);
+        index
+            .get_or_insert(K::probe(&other), None, guard)
+            .0
+            .try_replace(Some(&other), guard)
+            .expect("it is in its index");
         model.insert(other, ());
     }
     let row = OwnedRecord::with_row(&key);

@@ -10,6 +10,7 @@ use hyades_types::definition::IndexKind;
 use proptest::prelude::*;
 
 use super::{Finger, Located, PrimaryIndex};
+use crate::storage::history::Handle;
 use crate::storage::scan_batch::{ScanBatch, ScanDirection};
 
 const WIDTHS: [Option<usize>; 5] = [Some(3), Some(8), Some(11), Some(20), None];
@@ -19,7 +20,7 @@ fn filled(kind: IndexKind, width: Option<usize>, keys: &BTreeSet<Vec<u8>>, guard
     for key in keys {
         let (record, inserted) = index.get_or_insert(key, None, guard);
         assert!(inserted);
-        record.replace(Some(key), guard);
+        record.try_replace(Some(key), guard).expect("it is in its index");
     }
     index
 }
@@ -131,7 +132,7 @@ fn put(
     assert!(!model.contains(key) && next == next_in(model));
     meanwhile(model);
     let is_right = !model.contains(key) && next == next_in(model);
-    let is_filled = index.fill(&vacancy, key, key, finger, &guard);
+    let is_filled = index.fill(&vacancy, key, (key, Handle::NONE), finger, &guard);
     assert!(is_right || !is_filled, "filled although {next:?} is not the next key any more");
     if is_filled {
         model.insert(key.to_vec());
@@ -141,7 +142,7 @@ fn put(
 
 fn insert(index: &PrimaryIndex, model: &mut BTreeSet<Vec<u8>>, key: &[u8]) {
     let guard = pin();
-    index.get_or_insert(key, None, &guard).0.replace(Some(key), &guard);
+    index.get_or_insert(key, None, &guard).0.try_replace(Some(key), &guard).expect("it is in its index");
     model.insert(key.to_vec());
 }
 
@@ -165,7 +166,7 @@ proptest! {
                 Step::Remove(number) => {
                     let guard = pin();
                     let key = spell(number);
-                    index.get(&key, &guard).inspect(|record| drop(record.replace(None, &guard)));
+                    index.get(&key, &guard).inspect(|record| drop(record.try_replace(None, &guard).expect("it is in its index")));
                     prop_assert_eq!(index.remove(&key, &guard), model.remove(&key));
                     guard.flush();
                 }
@@ -205,7 +206,7 @@ fn fingers_survive_company() {
                             panic!("nobody else has this key")
                         };
                         assert!(index.next_key(&vacancy).is_none_or(|next| key[..] < *next));
-                        if index.fill(&vacancy, &key, &key, &mut finger, &guard) {
+                        if index.fill(&vacancy, &key, (&key, Handle::NONE), &mut finger, &guard) {
                             break;
                         }
                     }
@@ -213,7 +214,14 @@ fn fingers_survive_company() {
                 for number in (0..RUN).filter(|&number| !is_kept(run, number)) {
                     let (guard, key) = (pin(), spell(run, number, writer));
                     let record = index.get(&key, &guard).expect("just put in");
-                    assert_eq!(record.replace(None, &guard).expect("with a row").bytes(), key);
+                    assert_eq!(
+                        record
+                            .try_replace(None, &guard)
+                            .expect("it is in its index")
+                            .expect("with a row")
+                            .bytes(),
+                        key
+                    );
                     assert!(index.remove(&key, &guard));
                 }
                 pin().flush();
@@ -247,7 +255,7 @@ fn every_kind_answers_alike() {
             assert_eq!(found, keys.iter().cloned().collect::<Vec<_>>());
             for key in &keys {
                 let record = index.get(key, &guard).expect("it is there");
-                record.replace(None, &guard);
+                record.try_replace(None, &guard).expect("it is in its index");
                 assert!(index.remove(key, &guard) && record.is_removed());
                 assert!(index.get(key, &guard).is_none() && !index.remove(key, &guard));
             }
@@ -268,7 +276,11 @@ fn a_batch_is_valid_until_its_keys_change() {
         assert!(!index.validate(&batch, &guard), "a batch never filled covers nothing");
         index.scan(Bound::Unbounded, ScanDirection::Forward, usize::MAX, &mut batch, &guard);
         let first = batch.key(0).to_vec();
-        index.get(&first, &guard).expect("it is there").replace(Some(b"another row"), &guard);
+        index
+            .get(&first, &guard)
+            .expect("it is there")
+            .try_replace(Some(b"another row"), &guard)
+            .expect("it is in its index");
         assert!(index.validate(&batch, &guard), "rows do not count");
         assert!(index.resume_record(&batch, 0, &guard).is_some());
         let other = filled(kind, Some(1), &BTreeSet::new(), &guard);

@@ -8,29 +8,22 @@ use crossbeam_epoch::pin;
 use super::{OldRow, OwnedRecord, Removed};
 
 #[test]
-fn a_row_is_replaced_and_put_back() {
+fn a_row_is_replaced() {
     let record = OwnedRecord::empty();
     let guard = pin();
     assert_eq!(record.row(&guard), None);
-    assert!(record.replace(Some(b"one"), &guard).is_none());
+    assert!(record.try_replace(Some(b"one"), &guard).expect("it is in its index").is_none());
     let first = record.row(&guard);
-    let old = record.replace(Some(b"two"), &guard);
+    let old = record.try_replace(Some(b"two"), &guard).expect("it is in its index");
     assert_eq!(old.as_ref().map(OldRow::bytes), Some(&b"one"[..]));
     assert_eq!((first, record.row(&guard)), (Some(&b"one"[..]), Some(&b"two"[..])));
-    record.restore(old, &guard);
-    assert_eq!(record.row(&guard), Some(&b"one"[..]));
-    let old = record.replace(None, &guard);
-    assert!(!record.has_row());
-    record.restore(old, &guard);
-    record.restore(None, &guard);
-    assert_eq!(record.row(&guard), None);
 }
 
 #[test]
 fn an_empty_row_is_a_row() {
     let record = OwnedRecord::empty();
     let guard = pin();
-    record.replace(Some(b""), &guard);
+    record.try_replace(Some(b""), &guard).expect("it is in its index");
     assert_eq!(record.row(&guard), Some(&b""[..]));
 }
 
@@ -38,9 +31,9 @@ fn an_empty_row_is_a_row() {
 fn only_a_record_without_a_row_closes_and_then_takes_none() {
     let record = OwnedRecord::empty();
     let guard = pin();
-    record.replace(Some(b"row"), &guard);
+    record.try_replace(Some(b"row"), &guard).expect("it is in its index");
     assert!(!record.try_close());
-    record.replace(None, &guard);
+    record.try_replace(None, &guard).expect("it is in its index");
     assert!(record.try_close() && record.is_removed());
     assert!(matches!(record.try_replace(Some(b"late"), &guard), Err(Removed)));
     assert_eq!(record.row(&guard), None);
@@ -50,14 +43,14 @@ fn only_a_record_without_a_row_closes_and_then_takes_none() {
 fn a_reader_keeps_its_row_while_it_is_pinned() {
     let record = OwnedRecord::empty();
     let guard = pin();
-    record.replace(Some(&[7; 100]), &guard);
+    record.try_replace(Some(&[7; 100]), &guard).expect("it is in its index");
     let row = record.row(&guard).expect("there is a row");
     thread::scope(|scope| {
         scope.spawn(|| {
             for number in 0..2000_u32 {
                 let guard = pin();
                 // Half are retired, half dropped.
-                match record.replace(Some(&number.to_le_bytes()), &guard) {
+                match record.try_replace(Some(&number.to_le_bytes()), &guard).expect("it is in its index") {
                     Some(old) if number % 2 == 0 => old.retire(&guard),
                     old => drop(old),
                 }
@@ -78,7 +71,7 @@ fn racing_writers_neither_lose_nor_share_a_row() {
                 for step in 0..3000_u64 {
                     let guard = pin();
                     let row = (writer << 32 | step).to_be_bytes();
-                    taken.extend(record.replace(Some(&row), &guard));
+                    taken.extend(record.try_replace(Some(&row), &guard).expect("it is in its index"));
                 }
                 taken.iter().map(|old| old.bytes().to_vec()).collect::<Vec<_>>()
             })

@@ -1,14 +1,13 @@
-//! Changes to a row that leave its length as it is: pieces of bytes, exchanged in place.
+//! Changes to a row that leave its length as it is: pieces of bytes, put in place.
 //!
-//! Most updates of a transaction set columns of fixed width. They need no new row: the new pieces are
-//! exchanged with what stands in the row, and the patch, which then holds what stood there before, is what
-//! takes the update back.
+//! Most updates of a transaction set columns of fixed width. They need no new row: the new pieces go where
+//! the old ones are. What stood there before, kept as a patch of the same shape, takes the update back.
 //!
 //! ```text
 //! | offset: u32 | length: u32 | bytes ... | offset ...
 //! ```
 //!
-//! Invariant: no two pieces of a patch overlap, so exchanging twice restores the row.
+//! Invariant: no two pieces of a patch overlap, so their order does not matter.
 
 use hyades_types::scalar::Scalar;
 use hyades_types::value::Value;
@@ -34,13 +33,9 @@ impl RowPatch {
         self.bytes.shrink_to(bytes);
     }
 
-    /// What [`exchange`] takes.
+    /// What [`overwrite`] takes.
     pub fn bytes(&self) -> &[u8] {
         &self.bytes
-    }
-
-    pub(crate) fn bytes_mut(&mut self) -> &mut [u8] {
-        &mut self.bytes
     }
 
     /// Begins a piece; what is appended until [`RowPatch::end_piece`] belongs to it.
@@ -51,7 +46,7 @@ impl RowPatch {
     }
 
     #[inline]
-    fn put(&mut self, offset: usize, piece: &[u8]) {
+    pub(crate) fn put(&mut self, offset: usize, piece: &[u8]) {
         self.bytes.extend_from_slice(&(offset as u32).to_le_bytes());
         self.bytes.extend_from_slice(&(piece.len() as u32).to_le_bytes());
         self.bytes.extend_from_slice(piece);
@@ -63,27 +58,39 @@ impl RowPatch {
     }
 }
 
-/// Exchanges every piece of a patch with the bytes that stand in the row.
-pub(crate) fn exchange(row: &mut [u8], patch: &mut [u8]) {
+/// The pieces of a patch: where each goes, and its bytes.
+#[inline]
+pub(crate) fn pieces(patch: &[u8]) -> impl Iterator<Item = (usize, &[u8])> {
     let mut rest = patch;
-    while rest.len() > PIECE_HEADER_BYTES {
-        let (offset, length) = (end_at(rest, 0), end_at(rest, END_BYTES));
-        let (piece, behind) = rest[PIECE_HEADER_BYTES..].split_at_mut(length);
-        let place = &mut row[offset..offset + length];
-        // Most pieces are integers.
-        match length {
-            4 => exchange_array::<4>(place, piece),
-            8 => exchange_array::<8>(place, piece),
-            _ => place.swap_with_slice(piece),
+    std::iter::from_fn(move || {
+        if rest.len() < PIECE_HEADER_BYTES {
+            return None;
         }
+        let (offset, length) = (end_at(rest, 0), end_at(rest, END_BYTES));
+        let (piece, behind) = rest[PIECE_HEADER_BYTES..].split_at(length);
         rest = behind;
+        Some((offset, piece))
+    })
+}
+
+/// Puts the pieces of a patch where they belong; those that the row has no room for are left out: it is not
+/// the row that the patch was made for, and what becomes of it is thrown away (`storage::history`).
+pub(crate) fn overwrite(row: &mut [u8], patch: &[u8]) {
+    for (offset, piece) in pieces(patch) {
+        if let Some(place) = row.get_mut(offset..offset + piece.len()) {
+            place.copy_from_slice(piece);
+        }
     }
 }
 
+/// The patch that takes this one back: what stands in the row now.
 #[inline]
-fn exchange_array<const LENGTH: usize>(left: &mut [u8], right: &mut [u8]) {
-    if let (Some(left), Some(right)) = (left.first_chunk_mut::<LENGTH>(), right.first_chunk_mut()) {
-        std::mem::swap(left, right);
+pub(crate) fn invert(row: &[u8], patch: &[u8], out: &mut Vec<u8>) {
+    out.clear();
+    for (offset, piece) in pieces(patch) {
+        out.extend_from_slice(&(offset as u32).to_le_bytes());
+        out.extend_from_slice(&(piece.len() as u32).to_le_bytes());
+        out.extend_from_slice(&row[offset..offset + piece.len()]);
     }
 }
 

@@ -6,7 +6,7 @@ use hyades_types::scalar::{Scalar, ScalarKind};
 use hyades_types::value::{BigDecimal, SqlType, Value};
 use proptest::prelude::*;
 
-use super::{RowLayout, RowPatch, exchange};
+use super::{RowLayout, RowPatch, invert, overwrite};
 
 fn encode(types: &[SqlType], values: &[Value]) -> (RowLayout, Vec<u8>) {
     let layout = RowLayout::new(types);
@@ -117,7 +117,7 @@ fn contents_of_the_same_length_are_patched() {
     let set = [(0, Value::text("xyz")), (1, Value::Integer(7)), (2, Value::Null)];
     assert!(layout.patch(&row, &set, &mut patch));
     let mut patched = row.clone();
-    exchange(&mut patched, patch.bytes_mut());
+    overwrite(&mut patched, patch.bytes());
     let mut values = Vec::new();
     layout.values(&patched, &mut values);
     assert_eq!(values, [Value::text("xyz"), Value::Integer(7), Value::Null]);
@@ -219,9 +219,11 @@ proptest! {
         let mut patch = RowPatch::default();
         if layout.patch(&row, &set, &mut patch) {
             let mut patched = row.clone();
-            exchange(&mut patched, patch.bytes_mut());
+            let mut inverse = Vec::new();
+            invert(&patched, patch.bytes(), &mut inverse);
+            overwrite(&mut patched, patch.bytes());
             prop_assert_eq!(patched.clone(), updated, "in place");
-            exchange(&mut patched, patch.bytes_mut());
+            overwrite(&mut patched, &inverse);
             prop_assert_eq!(patched, row, "and back");
         } else {
             // The total length can stay while contents move.

@@ -8,7 +8,7 @@ use hyades_types::definition::{IndexKind, TableId};
 use super::ReplayAccess;
 use crate::storage::table::Table;
 use crate::storage::table::tests::{definition, install};
-use crate::txn::{Access, Insertion, Intent};
+use crate::txn::{Access, Found, Insertion, Intent};
 
 /// A key and a row of the test table, made by the table itself.
 fn stored(a: i32, b: &str) -> (Vec<u8>, Vec<u8>) {
@@ -34,8 +34,11 @@ fn insert(access: &mut ReplayAccess, table: &Arc<Table>, (key, row): &(Vec<u8>, 
 
 fn read(access: &mut ReplayAccess, table: &Arc<Table>, key: &[u8]) -> Option<Vec<u8>> {
     let guard = epoch::pin();
-    let found = access.read_point(table, key, Intent::Read, None, &guard);
-    found.unwrap_or_else(|_| panic!("replay neither waits nor fails")).map(|row| row.bytes.to_vec())
+    let found = access.read_point(table, key, Intent::READ, None, &mut Vec::new(), &guard);
+    match found.unwrap_or_else(|_| panic!("replay neither waits nor fails")) {
+        Found::InPlace(row) => Some(row.bytes.to_vec()),
+        Found::Nothing | Found::Copied => None,
+    }
 }
 
 #[test]

@@ -21,7 +21,6 @@ use crate::log::record::OperationsWriter;
 use crate::mutant::{self, Mutant};
 use crate::protocol::{AccessMode, Protocol};
 use crate::storage::routine::Routine;
-use crate::storage::row::exchange;
 use crate::storage::table::Table;
 use crate::txn::cursor::find_row;
 
@@ -99,7 +98,7 @@ impl<P: Protocol> LockingTransaction<P> {
     fn row_written(&self, number: usize) -> Option<(&Arc<Table>, &[u8])> {
         let undo = &self.undo[number];
         match &undo.action {
-            UndoAction::Row { table, key_end, .. } | UndoAction::Patch { table, key_end, .. } => {
+            UndoAction::Row { table, key_end, .. } => {
                 Some((&self.tables[*table].table, &self.keys[undo.key_bytes..*key_end]))
             }
             UndoAction::State { .. } | UndoAction::Name => None,
@@ -118,13 +117,8 @@ impl<P: Protocol> LockingTransaction<P> {
                 .entry((table.id(), key))
                 .or_insert_with(|| find_row(table, key, &guard).map(|row| row.bytes.to_vec()));
             images[number] = row.clone();
-            match &undo.action {
-                UndoAction::Row { old, .. } => *row = old.as_ref().map(|old| old.bytes().to_vec()),
-                UndoAction::Patch { key_end, patch_end, .. } => {
-                    let mut patch = self.keys[*key_end..*patch_end].to_vec();
-                    row.iter_mut().for_each(|row| exchange(row, &mut patch));
-                }
-                UndoAction::State { .. } | UndoAction::Name => {}
+            if let UndoAction::Row { version, .. } = undo.action {
+                self.history.back(version, row);
             }
         }
         images

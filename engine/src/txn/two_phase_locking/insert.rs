@@ -14,14 +14,14 @@ use std::sync::atomic::Ordering;
 
 use crossbeam_epoch::{self as epoch, Guard};
 
+use super::LockingTransaction;
 use super::resource::Resource;
-use super::{Before, LockingTransaction, OldValue};
 use crate::mutant::{self, Mutant};
 use crate::protocol::{AccessMode, Protocol};
 use crate::storage::primary_index::{Located, PrimaryIndex, Vacancy};
 use crate::storage::record::Record;
 use crate::storage::table::Table;
-use crate::txn::{Flow, Insertion, Intent};
+use crate::txn::{Flow, Insertion, Intent, Isolation, Strength};
 
 /// Where a row goes.
 enum Target<'g> {
@@ -35,7 +35,7 @@ impl<P: Protocol> LockingTransaction<P> {
         let guard = epoch::pin();
         let state = table.state(&guard);
         let index = state.index();
-        let locks_rows = !state.has_hidden_key() && self.locks_rows(table, Intent::Write);
+        let locks_rows = !state.has_hidden_key() && self.locks_rows(table, Intent::newest(Strength::Write));
         let has_gaps = !state.has_hidden_key() && index.is_ordered();
         // The buckets of both locks come from memory while something else is done.
         let row_resource = Resource::row(table.id(), key);
@@ -45,14 +45,18 @@ impl<P: Protocol> LockingTransaction<P> {
             self.lock(row_resource, AccessMode::Write)?;
         }
         let mut divided = None;
-        loop {
+        let mut new = None;
+        let version = loop {
             match target {
-                Target::Record(record) if record.has_row() => return Ok(Insertion::Duplicate),
+                Target::Record(record) if record.has_row() => {
+                    let is_seen = self.isolation != Isolation::RepeatableRead || self.sees(record, &guard);
+                    return Ok(if is_seen { Insertion::Duplicate } else { Insertion::UnseenDuplicate });
+                }
                 // A record without a row already separates its gaps, and scanners have locked its row. It
                 // stays, unless it had left before the row was locked.
                 Target::Record(record) => {
-                    if record.try_replace(Some(row), &guard).is_ok() {
-                        break;
+                    if let Ok((version, _)) = record.write(Some(row), &mut self.history, &guard) {
+                        break version;
                     }
                 }
                 Target::Vacancy(vacancy, gap) => {
@@ -63,16 +67,18 @@ impl<P: Protocol> LockingTransaction<P> {
                         self.divide_gap(table, gap, key);
                         divided = Some(gap);
                     }
-                    if index.fill(&vacancy, key, row, &mut self.finger, &guard) {
-                        break;
+                    let history = &mut self.history;
+                    let version = *new.get_or_insert_with(|| history.note_new());
+                    if index.fill(&vacancy, key, (row, version), &mut self.finger, &guard) {
+                        break version;
                     }
                 }
             }
             target = self.locate(table, index, key, &guard);
-        }
+        };
         state.count_added(1);
         let write_set = self.hash_write(table, key, Some(row));
-        self.note_write(table, key, Some(row), Before { write_set, value: OldValue::Row(None) });
+        self.note_write(table, key, Some(row), (write_set, version));
         Ok(Insertion::Done)
     }
 

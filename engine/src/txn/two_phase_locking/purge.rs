@@ -18,7 +18,7 @@ use crossbeam_epoch as epoch;
 use parking_lot::Mutex;
 
 use super::resource::Resource;
-use super::{LockingTransaction, TwoPhaseLocking};
+use super::{Floor, LockingTransaction, TwoPhaseLocking};
 use crate::protocol::{AccessMode, Protocol, Trace};
 use crate::storage::table::{Table, TableState};
 use crate::txn::Transaction;
@@ -135,6 +135,18 @@ impl<P: Protocol> Purger<P> {
         }
     }
 
+    /// Forgets versions that nobody can see any more; whether there are others. If there are too many, the
+    /// oldest snapshot is given up.
+    pub(crate) fn forget(&mut self) -> bool {
+        let shared = &*self.transaction.shared;
+        let left = shared.histories.forget_all(&Floor(&*shared.protocol));
+        if left > shared.version_bytes && shared.histories.expire_oldest() {
+            tracing::warn!(bytes = left, "versions take too much memory: the oldest snapshot is given up");
+            shared.histories.forget_all(&Floor(&*shared.protocol));
+        }
+        left > 0
+    }
+
     /// Tries up to `most` keys; returns how many it removed for good.
     pub(crate) fn run(&mut self, most: usize) -> usize {
         let entries = self.transaction.shared.purge.take(most);
@@ -170,6 +182,11 @@ impl<P: Protocol> LockingTransaction<P> {
         let is_done = is_free
             && shared.locks.is_forgettable(&shared.protocol, row)
             && shared.locks.is_forgettable(&shared.protocol, gap)
+            && {
+                let guard = epoch::pin();
+                let index = table.state(&guard).index();
+                index.get(key, &guard).is_none_or(|record| shared.histories.is_old(record.writer()))
+            }
             && {
                 let guard = epoch::pin();
                 let index = table.state(&guard).index();

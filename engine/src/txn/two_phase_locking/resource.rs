@@ -20,6 +20,7 @@ enum Kind {
     Name = 5,
     Catalog = 6,
     RoutineName = 7,
+    Definition = 8,
 }
 
 fn hash(kind: Kind, table: TableId, bytes: &[u8]) -> Resource {
@@ -45,6 +46,11 @@ impl Resource {
 
     pub(super) fn table_stripe(table: TableId, worker: u64) -> Resource {
         hash(Kind::Table, table, &[(worker % TABLE_STRIPES) as u8])
+    }
+
+    /// Held by those who read the table at snapshots, and by those who change its definition.
+    pub(super) fn definition_stripe(table: TableId, worker: u64) -> Resource {
+        hash(Kind::Definition, table, &[(worker % TABLE_STRIPES) as u8])
     }
 
     /// Held by those who rely on what names mean, and by those who change it.

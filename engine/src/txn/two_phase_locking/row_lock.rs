@@ -34,7 +34,7 @@ use crate::txn::{Cursor, Flow, Impatience, Intent, RowInPlace};
 pub(super) fn row_mode(intent: Intent) -> AccessMode {
     const MODES: [AccessMode; 4] =
         [AccessMode::KeyRead, AccessMode::Read, AccessMode::NoKeyWrite, AccessMode::Write];
-    MODES[intent.strength() as usize]
+    MODES[intent.strength as usize]
 }
 
 /// What the table is entered in.
@@ -42,7 +42,7 @@ pub(super) fn row_mode(intent: Intent) -> AccessMode {
 pub(super) fn table_mode(intent: Intent) -> AccessMode {
     const MODES: [AccessMode; 4] =
         [AccessMode::KeyRead, AccessMode::IntentRead, AccessMode::IntentWrite, AccessMode::IntentWrite];
-    MODES[intent.strength() as usize]
+    MODES[intent.strength as usize]
 }
 
 /// Whether it is a lock on the worker's stripe of a table, or on all.
@@ -63,7 +63,7 @@ impl<P: Protocol> LockingTransaction<P> {
     pub(super) fn has_entered(&mut self, table: &Arc<Table>, intent: Intent) -> bool {
         let place = self.table_place(table);
         let held = self.tables[place].mode;
-        intent.impatience().is_none() && held.is_some_and(|held| held.covers(table_mode(intent)))
+        intent.impatience.is_none() && held.is_some_and(|held| held.covers(table_mode(intent)))
     }
 
     /// Locks the table in at least this mode; false if rows behind it are to be skipped because somebody else
@@ -74,7 +74,7 @@ impl<P: Protocol> LockingTransaction<P> {
         mode: AccessMode,
         intent: Intent,
     ) -> Flow<bool> {
-        let Some(impatience) = intent.impatience() else {
+        let Some(impatience) = intent.impatience else {
             self.lock_table_in(table, mode)?;
             return Ok(true);
         };
@@ -126,7 +126,7 @@ impl<P: Protocol> LockingTransaction<P> {
         intent: Intent,
         guard: &'g Guard,
     ) -> Flow<Option<RowInPlace<'g>>> {
-        let Some(impatience) = intent.impatience() else { return Ok(find(table, key, intent, guard)) };
+        let Some(impatience) = intent.impatience else { return Ok(find(table, key, intent, guard)) };
         let (is_locked, new) =
             self.lock_row_at_once(table, Resource::row(table.id(), key), intent, impatience)?;
         if !is_locked {

@@ -40,7 +40,7 @@ impl<P: Protocol> LockingTransaction<P> {
             cursor.range = KeyRange::default();
         }
         // Who skips locked rows needs their own locks, wherever they have any.
-        let is_by_row = is_ordered && cursor.intent.impatience() == Some(Impatience::SkipLocked);
+        let is_by_row = is_ordered && cursor.intent.impatience == Some(Impatience::SkipLocked);
         if cursor.range.is_whole()
             && !is_by_row
             && !self.lock_table_for(table, row_mode(cursor.intent), cursor.intent)?
@@ -64,7 +64,7 @@ impl<P: Protocol> LockingTransaction<P> {
         if cursor.is_table_locked {
             return Ok(next_undisturbed(table, cursor, guard));
         }
-        if cursor.intent.impatience() == Some(Impatience::SkipLocked) {
+        if cursor.intent.impatience == Some(Impatience::SkipLocked) {
             return self.next_unlocked(table, cursor, guard);
         }
         if cursor.direction == Direction::Backward && !cursor.is_end_protected {
@@ -92,7 +92,7 @@ impl<P: Protocol> LockingTransaction<P> {
             if cursor.direction == Direction::Forward || in_range.is_some() {
                 self.lock_scanned_gap(table, key, cursor.intent)?;
             }
-            match (row, cursor.intent.impatience()) {
+            match (row, cursor.intent.impatience) {
                 (Some(row), None) => drop(self.lock(row, row_mode(cursor.intent))?),
                 (Some(row), Some(impatience)) => {
                     self.lock_row_at_once(table, row, cursor.intent, impatience)?;
@@ -149,7 +149,7 @@ impl<P: Protocol> LockingTransaction<P> {
             return Ok(());
         }
         let gap = Resource::gap(table.id(), key);
-        if intent.impatience().is_none() {
+        if intent.impatience.is_none() {
             return self.lock(gap, AccessMode::Read).map(drop);
         }
         match self.lock_at_once(gap, AccessMode::Read)? {

@@ -17,7 +17,8 @@ use crate::storage::catalog::Catalog;
 use crate::storage::table::Table;
 use crate::txn::lock_table::TransactionId;
 use crate::txn::{
-    Access, Cursor, Direction, Impatience, Insertion, Intent, Interrupt, KeyRange, Strength, Transaction,
+    Access, Cursor, Direction, Found, Impatience, Insertion, Intent, Interrupt, KeyRange, Strength,
+    Transaction,
 };
 
 fn shared_with(config: &Config) -> Arc<TwoPhaseLocking<NoLog>> {
@@ -92,6 +93,10 @@ fn key(number: u64) -> [u8; 8] {
     (number | 1 << 63).to_be_bytes()
 }
 
+fn is_there(found: Found<'_>) -> bool {
+    !matches!(found, Found::Nothing)
+}
+
 /// The row of one bigint column, as the table's layout has it.
 fn row(table: &Table, number: u64) -> Vec<u8> {
     let guard = crossbeam_epoch::pin();
@@ -101,7 +106,7 @@ fn row(table: &Table, number: u64) -> Vec<u8> {
 }
 
 fn insert(transaction: &mut LockingTransaction<NoLog>, table: &Arc<Table>, numbers: std::ops::Range<u64>) {
-    done(transaction.enter(table, table.version(), Intent::Write));
+    done(transaction.enter(table, table.version(), Intent::newest(Strength::Write)));
     for number in numbers {
         assert_eq!(done(transaction.insert(table, &key(number), &row(table, number))), Insertion::Done);
     }
@@ -113,8 +118,8 @@ fn reads(
     number: u64,
 ) -> Result<bool, Interrupt> {
     let guard = crossbeam_epoch::pin();
-    transaction.enter(table, table.version(), Intent::Read)?;
-    transaction.read_point(table, &key(number), Intent::Read, None, &guard).map(|row| row.is_some())
+    transaction.enter(table, table.version(), Intent::READ)?;
+    transaction.read_point(table, &key(number), Intent::READ, None, &mut Vec::new(), &guard).map(is_there)
 }
 
 fn entries(shared: &TwoPhaseLocking<NoLog>) -> usize {
@@ -177,7 +182,7 @@ fn a_scan_gets_the_table_on_its_way() {
     scanning.begin();
     insert(&mut scanning, &table, 0..1000);
     scanning.precommit(&());
-    for (intent, most_entries) in [(Intent::Write, 100), (Intent::Read, 400)] {
+    for (intent, most_entries) in [(Intent::newest(Strength::Write), 100), (Intent::READ, 400)] {
         for direction in [Direction::Forward, Direction::Backward] {
             scanning.begin();
             done(scanning.enter(&table, table.version(), intent));
@@ -187,17 +192,17 @@ fn a_scan_gets_the_table_on_its_way() {
             done(scanning.open_scan(&table, &mut cursor));
             let guard = crossbeam_epoch::pin();
             let mut found = 0;
-            while done(scanning.next_row(&table, &mut cursor, &guard)).is_some() {
+            while is_there(done(scanning.next_row(&table, &mut cursor, &mut Vec::new(), &guard))) {
                 found += 1;
             }
             assert_eq!(found, 800, "{intent:?}, {direction:?}");
             assert!(entries(&shared) < most_entries, "{intent:?}: {} entries", entries(&shared));
             other.begin();
             let is_kept_out = waits(reads(&mut other, &table, 5));
-            assert_eq!(is_kept_out, intent == Intent::Write, "{intent:?}");
+            assert_eq!(is_kept_out, intent == Intent::newest(Strength::Write), "{intent:?}");
             other.rollback(&());
             other.begin();
-            assert!(waits(other.enter(&table, table.version(), Intent::Write)));
+            assert!(waits(other.enter(&table, table.version(), Intent::newest(Strength::Write))));
             other.rollback(&());
             scanning.precommit(&());
         }
@@ -219,8 +224,8 @@ fn one_row_that_is_read_many_times_is_one_row() {
     busy.precommit(&());
 }
 
-const AT_ONCE: Intent = Intent::new(Strength::Write, Some(Impatience::NoWait));
-const SKIPPING: Intent = Intent::new(Strength::Write, Some(Impatience::SkipLocked));
+const AT_ONCE: Intent = Intent::chosen(Strength::Write, Some(Impatience::NoWait));
+const SKIPPING: Intent = Intent::chosen(Strength::Write, Some(Impatience::SkipLocked));
 
 #[test]
 fn a_row_that_is_skipped_but_was_changed_stays_locked() {
@@ -237,15 +242,25 @@ fn a_row_that_is_skipped_but_was_changed_stays_locked() {
     assert!(done(worker.enter(&table, table.version(), SKIPPING)));
     done(worker.open_scan(&table, &mut cursor));
     for number in 0..3 {
-        assert!(done(worker.next_row(&table, &mut cursor, &guard)).is_some());
+        assert!(is_there(done(worker.next_row(&table, &mut cursor, &mut Vec::new(), &guard))));
         if number == 1 {
             // What the condition calls.
-            done(worker.enter(&table, table.version(), Intent::Write));
-            assert!(done(worker.read_point(&table, &key(1), Intent::Write, None, &guard)).is_some(), "row 1");
+            done(worker.enter(&table, table.version(), Intent::newest(Strength::Write)));
+            assert!(
+                is_there(done(worker.read_point(
+                    &table,
+                    &key(1),
+                    Intent::newest(Strength::Write),
+                    None,
+                    &mut Vec::new(),
+                    &guard
+                ))),
+                "row 1"
+            );
             worker.delete(&table, &key(1));
         }
     }
-    assert!(done(worker.next_row(&table, &mut cursor, &guard)).is_none());
+    assert!(!is_there(done(worker.next_row(&table, &mut cursor, &mut Vec::new(), &guard))));
     other.begin();
     assert!(done(reads(&mut other, &table, 0)));
     assert!(done(reads(&mut other, &table, 2)));
@@ -279,16 +294,16 @@ fn who_does_not_want_to_wait_waits_for_the_janitor_and_for_nobody_else() {
         assert!(janitor.lock_without_waiting(row, AccessMode::Write));
         worker.begin();
         done(worker.enter(&table, table.version(), intent));
-        assert!(waits(worker.read_point(&table, &key(1), intent, None, &guard)));
+        assert!(waits(worker.read_point(&table, &key(1), intent, None, &mut Vec::new(), &guard)));
         // It is as good as the worker's.
         other.begin();
         done(other.enter(&table, table.version(), intent));
-        let found = other.read_point(&table, &key(1), intent, None, &guard);
-        assert_eq!(found.ok().map(|row| row.is_some()), others_get);
+        let found = other.read_point(&table, &key(1), intent, None, &mut Vec::new(), &guard);
+        assert_eq!(found.ok().map(is_there), others_get);
         janitor.rollback(&());
-        assert!(done(worker.read_point(&table, &key(1), intent, None, &guard)).is_some());
-        let found = other.read_point(&table, &key(1), intent, None, &guard);
-        assert_eq!(found.ok().map(|row| row.is_some()), others_get);
+        assert!(is_there(done(worker.read_point(&table, &key(1), intent, None, &mut Vec::new(), &guard))));
+        let found = other.read_point(&table, &key(1), intent, None, &mut Vec::new(), &guard);
+        assert_eq!(found.ok().map(is_there), others_get);
         worker.rollback(&());
         other.rollback(&());
 
@@ -302,7 +317,7 @@ fn who_does_not_want_to_wait_waits_for_the_janitor_and_for_nobody_else() {
             let mut third = shared.transaction();
             third.begin();
             let is_own = Resource::table_stripe(table.id(), third.worker) == stripe;
-            assert_eq!(waits(third.enter(&table, table.version(), Intent::Write)), is_own);
+            assert_eq!(waits(third.enter(&table, table.version(), Intent::newest(Strength::Write))), is_own);
             third.rollback(&());
         }
         janitor.rollback(&());
@@ -377,16 +392,4 @@ fn what_a_table_leaves_behind_is_freed_by_the_janitor_a_little_at_a_time() {
         assert!(freed(&mut purger, &shared, 0) > 5);
         assert_eq!(discarded(), 0);
     }
-}
-
-#[test]
-fn an_intent_is_a_strength_and_whether_it_waits() {
-    for strength in [Strength::KeyRead, Strength::Read, Strength::NoKeyWrite, Strength::Write] {
-        for impatience in [None, Some(Impatience::SkipLocked), Some(Impatience::NoWait)] {
-            let intent = Intent::new(strength, impatience);
-            assert_eq!((intent.strength(), intent.impatience()), (strength, impatience), "{intent:?}");
-        }
-        assert_eq!(Intent::from(strength).strength(), strength);
-    }
-    assert_eq!(Intent::new(Strength::Write, None), Intent::Write);
 }

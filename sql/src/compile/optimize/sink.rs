@@ -107,6 +107,7 @@ fn is_plain(instruction: &Instruction) -> bool {
             | Instruction::Update { .. }
             | Instruction::CountRow
             | Instruction::ResetCount
+            | Instruction::BeginStatement
     )
 }
 

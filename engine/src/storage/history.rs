@@ -1,0 +1,457 @@
+//! Histories: what was there before, and who wrote what is there now.
+//!
+//! The newest version of a row stands in its record, changed in place. What a write replaced goes into the
+//! *history* of the worker that wrote it, and the record keeps one word, a [`Handle`], which leads there:
+//!
+//! ```text
+//! Record { last, row } --last--> | transaction ... | version | version | transaction ... |  history of a worker
+//!                                      ^                |  \-- before: the row it replaced
+//!                                      |                \----- previous: the handle of who wrote that
+//!                                      \-- state: running, committed at time t; mark: what a reader must follow
+//! ```
+//!
+//! So from one word follow the time at which the row was committed, what whoever reads it depends on (the
+//! *mark*: for Taurus an LSN vector, kept once for each transaction), and every older version together with
+//! the same of its writer. A [`Snapshot`] is a time: whoever reads at it takes the newest version committed
+//! until then ([`Histories::read`]). It takes no lock, writes nothing that others read, and keeps nobody from
+//! writing.
+//!
+//! **Forgetting.** A handle is a history and a position. Positions of a worker only grow, and what lies below
+//! [`History::forgotten`] is *old*: committed before every snapshot in use and, as its protocol says,
+//! followed by everybody without being named. Transactions are forgotten in their order, by raising that one
+//! number; no record is touched again. Positions are never used twice, so an old handle never means something
+//! else.
+//!
+//! **Memory.** A history is a list of chunks in a directory by position. It begins with nothing, grows with
+//! what is written, and gives chunks back as they are forgotten. It outlives its worker until all of it is
+//! forgotten, and then serves the next.
+//!
+//! Invariants:
+//! 1. A record names its new writer before its row changes: whoever finds the same writer before and after
+//!    copying the row has a whole one (`storage::record`). What versions keep does not change, but for rows
+//!    that go back into their records; such a version says so first.
+//! 2. A commit time is drawn after the transaction is marked as committing and while it holds all its locks.
+//!    Who finds it running has a snapshot from before that; who finds it committing waits those few
+//!    instructions.
+//! 3. Whoever takes a write back leaves a handle of its own, never the one from before: a reader that was
+//!    interrupted must see that something happened. That version changes nothing and leads to the one before.
+//!    A rolled back transaction gets a time and a mark as a committed one does, so it is not forgotten before
+//!    what it had replaced.
+//! 4. The number `forgotten` is raised before a chunk is retired, and readers are pinned and look at it after
+//!    they have taken the chunk's address.
+//! 5. A row that a version keeps is freed when its transaction is forgotten, unless it went back into its
+//!    record.
+//!
+//! Reference: Neumann, Mühlbauer, Kemper: "Fast Serializable Multi-Version Concurrency Control for
+//! Main-Memory Database Systems", SIGMOD 2015 (versions in place, before-images in undo buffers); Larson et
+//! al.: "High-Performance Concurrency Control Mechanisms for Main-Memory Databases", VLDB 2011 (waiting for
+//! a transaction that is committing).
+#![allow(unsafe_code)] // Chunks are reclaimed through the epoch.
+
+mod chunks;
+mod snapshots;
+#[cfg(all(test, not(loom)))]
+mod tests;
+mod writer;
+
+use std::sync::atomic::{AtomicPtr, AtomicU64, AtomicUsize, Ordering, fence};
+use std::sync::{Arc, OnceLock};
+
+use crossbeam_epoch::Guard;
+use crossbeam_utils::CachePadded;
+use hyades_types::error::Result;
+use parking_lot::Mutex;
+use smallvec::SmallVec;
+
+use self::chunks::Chunks;
+use super::record::Record;
+use super::row::overwrite;
+
+pub(crate) use self::snapshots::Snapshot;
+pub(crate) use self::writer::HistoryWriter;
+pub(super) use self::writer::{Before, Kept};
+
+/// Positions of one history, in words. Whoever has used them up goes on with another history.
+const POSITION_BITS: u32 = 44;
+const LAST_POSITION: u64 = (1 << POSITION_BITS) - 1;
+/// Histories at once, in pages: 2^20 of them, those included that are still needed and have no worker.
+const PAGES: usize = 1 << 10;
+const PAGE_SLOTS: usize = 1 << (64 - POSITION_BITS) >> 10;
+const WORD_BYTES: usize = size_of::<AtomicU64>();
+
+/// What the last writer of a record has left: a history and a position in it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Handle(pub(super) u64);
+
+impl Handle {
+    /// Of rows that recovery has put there, and of records without any: older than everything.
+    pub(crate) const NONE: Handle = Handle(0);
+
+    fn new(slot: u32, position: u64) -> Handle {
+        Handle(u64::from(slot) << POSITION_BITS | position)
+    }
+
+    fn slot(self) -> usize {
+        (self.0 >> POSITION_BITS) as usize
+    }
+
+    fn position(self) -> u64 {
+        self.0 & LAST_POSITION
+    }
+}
+
+/// The words of a transaction in its history: its state,
+const STATE: usize = 0;
+/// the position behind its last version,
+const END: usize = 1;
+/// the bytes of rows that its versions keep,
+const KEPT: usize = 2;
+/// and its mark.
+const MARK: usize = 3;
+
+/// The states of a transaction; those with a time have it in the upper bits.
+const RUNNING: u64 = 0;
+const COMMITTING: u64 = 1;
+const COMMITTED: u64 = 2;
+const ROLLED_BACK: u64 = 3;
+const TIME_SHIFT: u32 = 2;
+
+/// The words of a version: what there was before, and how many bytes of it if it is a patch,
+const KIND: usize = 0;
+/// the handle that its record had before,
+const PREVIOUS: usize = 1;
+/// the position of its transaction,
+const TRANSACTION: usize = 2;
+/// and the row or the patch.
+const VALUE: usize = 3;
+
+/// There was no row.
+const NO_ROW: u64 = 0;
+/// A row that the version owns.
+const OWN_ROW: u64 = 1;
+/// A row that stands behind its record and goes with it.
+const ROW_BEHIND_RECORD: u64 = 2;
+/// Pieces of the row, in the version itself.
+const PATCH: u64 = 3;
+/// Pieces of the row, on the heap.
+const LARGE_PATCH: u64 = 4;
+/// What there is: a write was taken back.
+const UNCHANGED: u64 = 5;
+/// A row that went back into its record, because the write was taken back.
+const GIVEN_BACK: u64 = 6;
+const KIND_BITS: u32 = 3;
+
+/// Fills what is left of a chunk.
+const PADDING: u64 = u64::MAX;
+
+/// The history of one worker, as others see it.
+pub(crate) struct History {
+    chunks: Chunks,
+    /// Everything below is old.
+    forgotten: CachePadded<AtomicU64>,
+    /// The transactions below this position have ended.
+    ended: AtomicU64,
+    /// Bytes of rows that versions keep.
+    kept_bytes: AtomicU64,
+    /// Held by whoever raises `forgotten`.
+    forgetting: Mutex<()>,
+    mark_words: usize,
+    snapshot: CachePadded<snapshots::Slot>,
+}
+
+type Page = Box<[AtomicPtr<History>]>;
+
+/// The histories of one database, and its clock.
+pub(crate) struct Histories {
+    pages: Box<[OnceLock<Page>]>,
+    /// Slots that have been used: those below this number.
+    used: AtomicUsize,
+    workers: Mutex<Workers>,
+    /// The time of the latest commit.
+    clock: CachePadded<AtomicU64>,
+    /// No snapshot before this time is in use, or will be.
+    horizon: CachePadded<AtomicU64>,
+    /// Words of a mark.
+    mark_words: usize,
+}
+
+/// Who has which slot.
+#[derive(Default)]
+struct Workers {
+    /// Slots whose history nobody needs any more.
+    free: Vec<u32>,
+    /// Slots of workers that have gone and left something.
+    left: Vec<u32>,
+}
+
+/// What may be forgotten, as its protocol says: whether everybody follows this mark anyway.
+pub(crate) trait Forgettable {
+    fn is_forgettable(&self, mark: &[AtomicU64]) -> bool;
+}
+
+/// A version that a snapshot does not see.
+struct Version<'g> {
+    words: &'g [AtomicU64],
+}
+
+enum Verdict<'g> {
+    Old,
+    Seen { mark: &'g [AtomicU64] },
+    Unseen(Version<'g>),
+}
+
+impl Histories {
+    /// `mark_words`: the length of a mark, the same for all transactions.
+    pub(crate) fn new(mark_words: usize) -> Histories {
+        Histories {
+            pages: (0..PAGES).map(|_| OnceLock::new()).collect(),
+            used: AtomicUsize::new(0),
+            workers: Mutex::default(),
+            clock: CachePadded::new(AtomicU64::new(1)),
+            horizon: CachePadded::new(AtomicU64::new(0)),
+            mark_words,
+        }
+    }
+
+    /// A history for a new worker. Panics when there are a million.
+    fn take_slot(&self) -> (u32, Arc<History>) {
+        let mut workers = self.workers.lock();
+        if let Some(slot) = workers.free.pop() {
+            let history = self.place(slot as usize).load(Ordering::Acquire);
+            // SAFETY: the slots' own reference keeps it alive.
+            let history = unsafe {
+                Arc::increment_strong_count(history);
+                Arc::from_raw(history)
+            };
+            return (slot, history);
+        }
+        let used = self.used.load(Ordering::SeqCst);
+        assert!(used < PAGES * PAGE_SLOTS, "the histories of workers have run out");
+        let history = Arc::new(History::new(self.mark_words));
+        self.place(used).store(Arc::into_raw(Arc::clone(&history)).cast_mut(), Ordering::Release);
+        self.used.store(used + 1, Ordering::SeqCst);
+        (used as u32, history)
+    }
+
+    fn place(&self, slot: usize) -> &AtomicPtr<History> {
+        let page = self.pages[slot / PAGE_SLOTS]
+            .get_or_init(|| (0..PAGE_SLOTS).map(|_| AtomicPtr::default()).collect());
+        &page[slot % PAGE_SLOTS]
+    }
+
+    #[inline]
+    fn history(&self, slot: usize) -> Option<&History> {
+        let place = &self.pages[slot / PAGE_SLOTS].get()?[slot % PAGE_SLOTS];
+        // SAFETY: null, or a reference of the slots' own, which lasts as long as they do.
+        unsafe { place.load(Ordering::Acquire).as_ref() }
+    }
+
+    /// All that have been used.
+    fn all(&self) -> impl Iterator<Item = &History> {
+        (0..self.used.load(Ordering::SeqCst)).filter_map(|slot| self.history(slot))
+    }
+
+    /// Whether a record with this handle looks the same to everybody, now and later.
+    pub(crate) fn is_old(&self, handle: Handle) -> bool {
+        handle == Handle::NONE
+            || self
+                .history(handle.slot())
+                .is_none_or(|history| handle.position() < history.forgotten.load(Ordering::Acquire))
+    }
+
+    /// Whether a snapshot sees what the record with this handle holds, or its own transaction wrote it.
+    pub(crate) fn is_seen(
+        &self,
+        handle: Handle,
+        snapshot: &Snapshot,
+        own: &HistoryWriter,
+        guard: &Guard,
+    ) -> bool {
+        let mut handle = handle;
+        loop {
+            if own.is_written(handle) {
+                return true;
+            }
+            match self.judge(handle, snapshot.time(), guard) {
+                Verdict::Old | Verdict::Seen { .. } => return true,
+                Verdict::Unseen(version) if version.is_unchanged() => handle = version.previous(),
+                Verdict::Unseen(_) => return false,
+            }
+        }
+    }
+
+    /// Whether somebody has deleted the row that a snapshot sees there, even if there is a row again.
+    pub(crate) fn was_deleted(&self, record: &Record, snapshot: &Snapshot, guard: &Guard) -> bool {
+        let (mut handle, mut is_there, mut was_there) = (record.writer(), record.has_row(), false);
+        let mut was_absent = !is_there;
+        while let Verdict::Unseen(version) = self.judge(handle, snapshot.time(), guard) {
+            was_there = match version.words[KIND].load(Ordering::Relaxed) {
+                NO_ROW => false,
+                UNCHANGED => is_there,
+                _ => true,
+            };
+            was_absent |= !was_there;
+            is_there = was_there;
+            handle = version.previous();
+        }
+        was_there && was_absent
+    }
+
+    /// Reads a record as a snapshot sees it, into `row`; false if there is no row for it. What it read must
+    /// be followed by whoever tells others of it: `follow` is told the mark of its writer.
+    pub(crate) fn read(
+        &self,
+        record: &Record,
+        snapshot: &Snapshot,
+        own: &HistoryWriter,
+        row: &mut Vec<u8>,
+        mut follow: impl FnMut(&[AtomicU64]),
+        guard: &Guard,
+    ) -> Result<bool> {
+        'anew: loop {
+            let newest = record.writer();
+            let mut is_there = record.copy_row(row, guard);
+            if !record.is_of(newest) {
+                continue;
+            }
+            let mut handle = newest;
+            let mut seen = None;
+            while !own.is_written(handle) {
+                match self.judge(handle, snapshot.time(), guard) {
+                    Verdict::Old => break,
+                    Verdict::Seen { mark } => {
+                        seen = Some(mark);
+                        break;
+                    }
+                    Verdict::Unseen(version) => {
+                        let Some(was_there) = version.apply(row, is_there) else { continue 'anew };
+                        is_there = was_there;
+                        handle = version.previous();
+                    }
+                }
+            }
+            snapshot.check()?;
+            if let Some(mark) = seen {
+                follow(mark);
+            }
+            return Ok(is_there);
+        }
+    }
+
+    fn judge<'g>(&'g self, handle: Handle, time: u64, guard: &'g Guard) -> Verdict<'g> {
+        if handle == Handle::NONE {
+            return Verdict::Old;
+        }
+        let Some(history) = self.history(handle.slot()) else { return Verdict::Old };
+        let Some(version) = history.words(handle.position(), guard) else { return Verdict::Old };
+        let Some(transaction) = history.words(version[TRANSACTION].load(Ordering::Relaxed), guard) else {
+            return Verdict::Old;
+        };
+        let mut state = transaction[STATE].load(Ordering::SeqCst);
+        let mut rounds = 0u32;
+        while state == COMMITTING {
+            // A few instructions, unless its thread has lost the processor.
+            rounds += 1;
+            if rounds.is_multiple_of(64) {
+                std::thread::yield_now();
+            }
+            std::hint::spin_loop();
+            state = transaction[STATE].load(Ordering::SeqCst);
+        }
+        if state & ROLLED_BACK == COMMITTED && state >> TIME_SHIFT <= time {
+            return Verdict::Seen { mark: &transaction[MARK..MARK + self.mark_words] };
+        }
+        Verdict::Unseen(Version { words: version })
+    }
+}
+
+impl Drop for Histories {
+    fn drop(&mut self) {
+        for slot in self.pages.iter().filter_map(OnceLock::get).flatten() {
+            let history = slot.load(Ordering::Acquire);
+            if !history.is_null() {
+                // SAFETY: the slots' own reference, given up once.
+                drop(unsafe { Arc::from_raw(history) });
+            }
+        }
+    }
+}
+
+impl History {
+    fn new(mark_words: usize) -> History {
+        History {
+            chunks: Chunks::default(),
+            forgotten: CachePadded::new(AtomicU64::new(chunks::FIRST_POSITION)),
+            ended: AtomicU64::new(chunks::FIRST_POSITION),
+            kept_bytes: AtomicU64::new(0),
+            forgetting: Mutex::default(),
+            mark_words,
+            snapshot: CachePadded::default(),
+        }
+    }
+
+    /// The words from a position to the end of its chunk; `None` if they are forgotten.
+    fn words<'g>(&'g self, position: u64, guard: &'g Guard) -> Option<&'g [AtomicU64]> {
+        let chunk = self.chunks.at(position, guard);
+        // Invariant 4.
+        if position < self.forgotten.load(Ordering::Acquire) {
+            return None;
+        }
+        // SAFETY: not forgotten when the address had been taken, so not retired before this thread was
+        // pinned.
+        Some(unsafe { chunks::words(chunk, position) })
+    }
+
+    /// What it holds in memory.
+    fn bytes(&self) -> u64 {
+        let ended = self.ended.load(Ordering::Relaxed).saturating_sub(self.forgotten.load(Ordering::Relaxed));
+        ended * size_of::<AtomicU64>() as u64 + self.kept_bytes.load(Ordering::Relaxed)
+    }
+}
+
+impl Version<'_> {
+    fn is_unchanged(&self) -> bool {
+        self.words[KIND].load(Ordering::Relaxed) == UNCHANGED
+    }
+
+    fn previous(&self) -> Handle {
+        Handle(self.words[PREVIOUS].load(Ordering::Relaxed))
+    }
+
+    /// Makes of the row that the write left the row before it; returns whether there was one. `None`: the
+    /// write has been taken back meanwhile, and what it had replaced may be changing.
+    fn apply(&self, row: &mut Vec<u8>, is_there: bool) -> Option<bool> {
+        let kind = self.words[KIND].load(Ordering::Acquire);
+        match kind & ((1 << KIND_BITS) - 1) {
+            NO_ROW => {
+                row.clear();
+                Some(false)
+            }
+            UNCHANGED => Some(is_there),
+            OWN_ROW | ROW_BEHIND_RECORD => {
+                // SAFETY: kept by the version until it is forgotten, or by its record; readers are pinned.
+                unsafe { writer::kept_row(&self.words[VALUE]).copy_into(row) };
+                // Whoever has read a word that was changed later now finds that it was given back before.
+                fence(Ordering::Acquire);
+                (self.words[KIND].load(Ordering::Relaxed) == kind).then_some(true)
+            }
+            PATCH => {
+                let length = (kind >> KIND_BITS) as usize;
+                let bytes: SmallVec<[u8; 256]> = self.words[VALUE..VALUE + length.div_ceil(WORD_BYTES)]
+                    .iter()
+                    .flat_map(|word| word.load(Ordering::Relaxed).to_ne_bytes())
+                    .collect();
+                overwrite(row, &bytes[..length]);
+                Some(is_there)
+            }
+            LARGE_PATCH => {
+                let mut patch = Vec::new();
+                // SAFETY: as above.
+                unsafe { writer::kept_row(&self.words[VALUE]).copy_into(&mut patch) };
+                overwrite(row, &patch);
+                Some(is_there)
+            }
+            _ => None,
+        }
+    }
+}

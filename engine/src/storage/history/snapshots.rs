@@ -1,0 +1,114 @@
+//! Which snapshots are in use, and what nobody can see any more.
+//!
+//! Each worker has a slot for the time of its snapshot. To take one it writes [`TAKING`], reads the clock,
+//! and writes the time. Whoever computes the horizon reads the clock first and the slots afterwards, and
+//! gives up if one is being taken: a slot that it found empty will get a time that is not before that of the
+//! clock.
+//!
+//! A snapshot that keeps too much in memory is *expired*: the horizon passes it, and whoever reads at it gets
+//! an error instead of what may be wrong ([`Snapshot::check`]).
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use hyades_types::error::{Error, Result, sqlstate};
+
+use super::{Histories, History};
+
+/// No snapshot is in use,
+const FREE: u64 = u64::MAX;
+/// or one is being taken.
+const TAKING: u64 = 0;
+
+/// The snapshot of one worker.
+pub(super) struct Slot {
+    time: AtomicU64,
+    /// Snapshots up to this time are not served any more.
+    expired: AtomicU64,
+}
+
+impl Default for Slot {
+    fn default() -> Slot {
+        Slot { time: AtomicU64::new(FREE), expired: AtomicU64::new(0) }
+    }
+}
+
+/// A point in the order of commits. It and all later ones are kept readable while this lives. At most one for
+/// each worker.
+pub(crate) struct Snapshot {
+    history: Arc<History>,
+    /// From here on all is kept.
+    kept_from: u64,
+    /// Where it reads.
+    time: u64,
+}
+
+impl Snapshot {
+    pub(super) fn take(histories: &Histories, history: &Arc<History>) -> Snapshot {
+        let slot = &history.snapshot;
+        debug_assert_eq!(slot.time.load(Ordering::Relaxed), FREE, "a worker has one snapshot");
+        slot.time.store(TAKING, Ordering::SeqCst);
+        let time = histories.clock.load(Ordering::SeqCst);
+        slot.time.store(time, Ordering::SeqCst);
+        Snapshot { history: Arc::clone(history), kept_from: time, time }
+    }
+
+    pub(crate) fn time(&self) -> u64 {
+        self.time
+    }
+
+    /// Reads from now on at a time that it had before, or at the latest.
+    pub(crate) fn read_at(&mut self, time: Option<u64>, histories: &Histories) {
+        self.time = time.unwrap_or_else(|| histories.clock.load(Ordering::SeqCst));
+    }
+
+    /// Whether what has been read at it is right.
+    ///
+    /// # Errors
+    /// 72000: it was used for too long.
+    pub(super) fn check(&self) -> Result<()> {
+        // After the reads that it vouches for; `forgotten` is raised after a snapshot has expired.
+        if self.history.snapshot.expired.load(Ordering::Acquire) < self.kept_from {
+            return Ok(());
+        }
+        Err(Error::input(sqlstate::SNAPSHOT_TOO_OLD, "snapshot too old").with_hint(
+            "Versions that only this transaction could see were given up to free memory. Start it again.",
+        ))
+    }
+}
+
+impl Drop for Snapshot {
+    fn drop(&mut self) {
+        self.history.snapshot.time.store(FREE, Ordering::Release);
+    }
+}
+
+impl Histories {
+    /// Computes anew which snapshots are in use; returns the horizon.
+    pub(crate) fn find_horizon(&self) -> u64 {
+        let mut horizon = self.clock.load(Ordering::SeqCst);
+        for history in self.all() {
+            let slot = &history.snapshot;
+            match slot.time.load(Ordering::SeqCst) {
+                TAKING => return self.horizon.load(Ordering::Acquire),
+                FREE => {}
+                time if time <= slot.expired.load(Ordering::SeqCst) => {}
+                time => horizon = horizon.min(time),
+            }
+        }
+        self.horizon.fetch_max(horizon, Ordering::AcqRel).max(horizon)
+    }
+
+    /// Expires the oldest snapshot, if there is one that holds anything back; whether there was.
+    pub(crate) fn expire_oldest(&self) -> bool {
+        let oldest = self.all().filter_map(|history| {
+            let slot = &history.snapshot;
+            let time = slot.time.load(Ordering::SeqCst);
+            let holds_back = time != FREE && time != TAKING && time > slot.expired.load(Ordering::SeqCst);
+            (holds_back && time < self.clock.load(Ordering::SeqCst)).then_some((time, history))
+        });
+        let Some((time, history)) = oldest.min_by_key(|(time, _)| *time) else { return false };
+        history.snapshot.expired.fetch_max(time, Ordering::SeqCst);
+        true
+    }
+}

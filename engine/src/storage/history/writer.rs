@@ -1,0 +1,450 @@
+//! Writing a history, and forgetting it.
+#![allow(unsafe_code)] // Versions own rows that readers may still look at.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering, fence};
+
+use crossbeam_epoch::{self as epoch, Guard};
+use hyades_types::memory::in_database;
+
+use super::chunks::{self, CHUNK_WORDS, Chunk};
+use super::snapshots::Snapshot;
+use super::{
+    COMMITTED, COMMITTING, END, Forgettable, GIVEN_BACK, Handle, Histories, History, KEPT, KIND, KIND_BITS,
+    LARGE_PATCH, LAST_POSITION, MARK, NO_ROW, OWN_ROW, PADDING, PATCH, PREVIOUS, ROLLED_BACK,
+    ROW_BEHIND_RECORD, RUNNING, STATE, TIME_SHIFT, TRANSACTION, UNCHANGED, VALUE, WORD_BYTES,
+};
+use crate::storage::heap_bytes::HeapBytes;
+use crate::storage::row::overwrite;
+
+/// A longer patch gets an allocation of its own.
+const MOST_PATCH_BYTES: usize = 1024;
+
+/// Less than this is not worth the effort, in words.
+const WORTHWHILE: u64 = CHUNK_WORDS;
+/// Each time that so much has come a worker looks itself for the oldest snapshot.
+const BETWEEN_LOOKS: u64 = 4 * CHUNK_WORDS;
+
+/// What a write replaces.
+#[derive(Clone, Copy)]
+pub(in crate::storage) enum Before<'b> {
+    NoRow,
+    /// Nothing: it takes another write back.
+    Unchanged,
+    Row {
+        row: HeapBytes,
+        /// It stands behind its record and goes with it.
+        is_behind_record: bool,
+    },
+    /// The pieces of a patch as they are before it.
+    Patch(&'b [u8]),
+}
+
+/// What a version says was there, for its own transaction.
+pub(in crate::storage) enum Kept {
+    NoRow,
+    Row(HeapBytes),
+    Patch(Vec<u8>),
+}
+
+/// The row or the patch that a version keeps.
+///
+/// # Safety
+/// The word is the value of a version of such a kind, and what it keeps has not been freed.
+pub(super) unsafe fn kept_row(value: &AtomicU64) -> HeapBytes {
+    let address = value.load(Ordering::Relaxed) as usize;
+    // SAFETY: written by `note_version` from such a pointer.
+    unsafe { HeapBytes::from_pointer(std::ptr::with_exposed_provenance_mut(address)) }
+        .expect("a version of this kind keeps bytes")
+}
+
+/// The pen of one worker.
+pub(crate) struct HistoryWriter {
+    histories: Arc<Histories>,
+    history: Arc<History>,
+    slot: u32,
+    /// Where the next words go; at the beginning of a chunk that is still to be made, `chunk` is null.
+    next: u64,
+    chunk: *const Chunk,
+    /// Where the open transaction begins, if it has written.
+    transaction: Option<u64>,
+    kept_bytes: u64,
+    /// With so much to forget it looks for the oldest snapshot again.
+    next_look: u64,
+}
+
+// SAFETY: the chunk is an allocation of the history's, used by whoever has the writer.
+unsafe impl Send for HistoryWriter {}
+// SAFETY: shared access only reads.
+unsafe impl Sync for HistoryWriter {}
+
+impl HistoryWriter {
+    pub(crate) fn new(histories: &Arc<Histories>) -> HistoryWriter {
+        let (slot, history) = histories.take_slot();
+        // Whoever had the slot before has forgotten all, and given back what there was.
+        let next = history.ended.load(Ordering::Acquire);
+        HistoryWriter {
+            histories: Arc::clone(histories),
+            history,
+            slot,
+            next,
+            chunk: std::ptr::null(),
+            transaction: None,
+            kept_bytes: 0,
+            next_look: BETWEEN_LOOKS,
+        }
+    }
+
+    /// Goes on with another history when the positions of this one come to their end. Between transactions.
+    pub(crate) fn renew(&mut self) {
+        if self.next > LAST_POSITION / 2 {
+            *self = HistoryWriter::new(&Arc::clone(&self.histories));
+        }
+    }
+
+    /// A snapshot of what is committed now.
+    pub(crate) fn snapshot(&self) -> Snapshot {
+        Snapshot::take(&self.histories, &self.history)
+    }
+
+    /// Whether the open transaction has left this handle.
+    #[inline]
+    fn is_own(&self, handle: Handle) -> bool {
+        self.transaction
+            .is_some_and(|begin| handle.slot() == self.slot as usize && handle.position() >= begin)
+    }
+
+    /// Whether the open transaction has left this handle, and not to take another write back.
+    #[inline]
+    pub(super) fn is_written(&self, handle: Handle) -> bool {
+        self.is_own(handle) && self.words_of(handle)[KIND].load(Ordering::Relaxed) != UNCHANGED
+    }
+
+    fn words(&self) -> &[AtomicU64] {
+        // SAFETY: the current chunk, in which nothing of `next` on can be forgotten.
+        unsafe { chunks::words(self.chunk, self.next) }
+    }
+
+    /// Room for so many words, one behind the other; returns where they begin.
+    fn reserve(&mut self, count: usize) -> u64 {
+        debug_assert!(count <= CHUNK_WORDS as usize, "what is longer has an allocation of its own");
+        let used = self.next % CHUNK_WORDS;
+        if used != 0 && used + count as u64 > CHUNK_WORDS {
+            self.words()[0].store(PADDING, Ordering::Relaxed);
+            self.next += CHUNK_WORDS - used;
+        }
+        if self.next.is_multiple_of(CHUNK_WORDS) {
+            let oldest = self.history.forgotten.load(Ordering::Relaxed);
+            self.chunk = self.history.chunks.add(self.next, oldest);
+        }
+        self.next
+    }
+
+    /// Where the open transaction begins.
+    fn begin(&mut self) -> u64 {
+        if let Some(transaction) = self.transaction {
+            return transaction;
+        }
+        let words = MARK + self.histories.mark_words;
+        let begin = self.reserve(words);
+        self.words()[STATE].store(RUNNING, Ordering::Relaxed);
+        self.next += words as u64;
+        self.transaction = Some(begin);
+        begin
+    }
+
+    /// Keeps what a record with this handle has before it is written; returns its new handle.
+    #[inline]
+    pub(in crate::storage) fn note_version(&mut self, previous: Handle, before: Before<'_>) -> Handle {
+        let transaction = self.begin();
+        let length = match before {
+            Before::Patch(patch) if patch.len() <= MOST_PATCH_BYTES => patch.len().div_ceil(WORD_BYTES),
+            Before::NoRow | Before::Unchanged => 0,
+            Before::Row { .. } | Before::Patch(_) => 1,
+        };
+        let begin = self.reserve(VALUE + length);
+        let words = self.words();
+        let put = |word: usize, value: u64| words[word].store(value, Ordering::Relaxed);
+        put(PREVIOUS, previous.0);
+        put(TRANSACTION, transaction);
+        let mut kept = 0;
+        match before {
+            Before::NoRow => put(KIND, NO_ROW),
+            Before::Unchanged => put(KIND, UNCHANGED),
+            Before::Row { row, is_behind_record } => {
+                put(KIND, if is_behind_record { ROW_BEHIND_RECORD } else { OWN_ROW });
+                put(VALUE, row.as_pointer().expose_provenance() as u64);
+                // SAFETY: it is still in its record.
+                kept = if is_behind_record { 0 } else { unsafe { row.length() } };
+            }
+            Before::Patch(patch) if patch.len() <= MOST_PATCH_BYTES => {
+                put(KIND, (patch.len() as u64) << KIND_BITS | PATCH);
+                for (word, bytes) in (VALUE..).zip(patch.chunks(WORD_BYTES)) {
+                    let mut whole = [0; WORD_BYTES];
+                    whole[..bytes.len()].copy_from_slice(bytes);
+                    put(word, u64::from_ne_bytes(whole));
+                }
+            }
+            Before::Patch(patch) => {
+                let bytes = in_database(|| HeapBytes::new(patch));
+                put(KIND, LARGE_PATCH);
+                put(VALUE, bytes.as_pointer().expose_provenance() as u64);
+                kept = patch.len();
+            }
+        }
+        self.kept_bytes += kept as u64;
+        self.next = begin + (VALUE + length) as u64;
+        Handle::new(self.slot, begin)
+    }
+
+    /// Notes that there was no record; returns the handle of the new one.
+    pub(crate) fn note_new(&mut self) -> Handle {
+        self.note_version(Handle::NONE, Before::NoRow)
+    }
+
+    /// Notes that the write of this version is about to be taken back; returns the handle to leave.
+    pub(in crate::storage) fn note_taken_back(&mut self, version: Handle) -> Handle {
+        let words = self.words_of(version);
+        let previous = Handle(words[PREVIOUS].load(Ordering::Relaxed));
+        if matches!(words[KIND].load(Ordering::Relaxed), OWN_ROW | ROW_BEHIND_RECORD) {
+            words[KIND].store(GIVEN_BACK, Ordering::Relaxed);
+            // Before anybody can change it.
+            fence(Ordering::Release);
+        }
+        self.note_version(previous, Before::Unchanged)
+    }
+
+    /// The words of a version of the open transaction.
+    fn words_of(&self, handle: Handle) -> &[AtomicU64] {
+        debug_assert!(self.is_own(handle), "versions of others are read through the epoch");
+        let guard = epoch::pin();
+        let chunk = self.history.chunks.at(handle.position(), &guard);
+        // SAFETY: the transaction has not ended, so its chunks are not forgotten.
+        unsafe { chunks::words(chunk, handle.position()) }
+    }
+
+    /// What a version of the open transaction keeps.
+    pub(in crate::storage) fn kept(&self, handle: Handle) -> Kept {
+        let words = self.words_of(handle);
+        let kind = words[KIND].load(Ordering::Relaxed);
+        match kind & ((1 << KIND_BITS) - 1) {
+            NO_ROW | UNCHANGED => Kept::NoRow,
+            PATCH => {
+                let length = (kind >> KIND_BITS) as usize;
+                let words = words[VALUE..].iter().take(length.div_ceil(WORD_BYTES));
+                let mut bytes: Vec<u8> =
+                    words.flat_map(|word| word.load(Ordering::Relaxed).to_ne_bytes()).collect();
+                bytes.truncate(length);
+                Kept::Patch(bytes)
+            }
+            LARGE_PATCH => {
+                let mut patch = Vec::new();
+                // SAFETY: freed when the transaction is forgotten.
+                unsafe { kept_row(&words[VALUE]).copy_into(&mut patch) };
+                Kept::Patch(patch)
+            }
+            // SAFETY: as above.
+            _ => Kept::Row(unsafe { kept_row(&words[VALUE]) }),
+        }
+    }
+
+    /// Makes of the row that the write of this version left the row before it.
+    pub(crate) fn back(&self, version: Handle, row: &mut Option<Vec<u8>>) {
+        match self.kept(version) {
+            Kept::NoRow => *row = None,
+            // SAFETY: the transaction has not ended.
+            Kept::Row(kept) => unsafe { kept.copy_into(row.get_or_insert_default()) },
+            Kept::Patch(patch) => row.iter_mut().for_each(|row| overwrite(row, &patch)),
+        }
+    }
+
+    /// What the open transaction has written is committed from here on, for every snapshot taken later.
+    /// `write_mark` says what whoever reads it must follow. All its locks are held.
+    pub(crate) fn commit(&mut self, write_mark: impl FnOnce(&[AtomicU64])) {
+        self.end(COMMITTED, write_mark);
+    }
+
+    /// The records of the open transaction are as they were before it; those who follow its mark follow all
+    /// who have written them.
+    pub(crate) fn roll_back(&mut self, write_mark: impl FnOnce(&[AtomicU64])) {
+        self.end(ROLLED_BACK, write_mark);
+    }
+
+    fn end(&mut self, state: u64, write_mark: impl FnOnce(&[AtomicU64])) {
+        let Some(begin) = self.transaction.take() else { return };
+        let guard = epoch::pin();
+        let chunk = self.history.chunks.at(begin, &guard);
+        // SAFETY: forgotten only after it has ended.
+        let words = unsafe { chunks::words(chunk, begin) };
+        write_mark(&words[MARK..MARK + self.histories.mark_words]);
+        words[END].store(self.next, Ordering::Relaxed);
+        words[KEPT].store(self.kept_bytes, Ordering::Relaxed);
+        // Invariant 2.
+        words[STATE].store(COMMITTING, Ordering::SeqCst);
+        let time = self.histories.clock.fetch_add(1, Ordering::SeqCst) + 1;
+        words[STATE].store(time << TIME_SHIFT | state, Ordering::SeqCst);
+        if self.kept_bytes > 0 {
+            self.history.kept_bytes.fetch_add(std::mem::take(&mut self.kept_bytes), Ordering::Relaxed);
+        }
+        self.history.ended.store(self.next, Ordering::Release);
+    }
+
+    /// Forgets what nobody needs any more of this worker's history, if it is worthwhile. Between
+    /// transactions.
+    #[inline]
+    pub(crate) fn forget_some(&mut self, may: &impl Forgettable) {
+        if self.backlog() >= WORTHWHILE {
+            self.forget(may);
+        }
+    }
+
+    #[cold]
+    fn forget(&mut self, may: &impl Forgettable) {
+        self.history.forget(self.histories.horizon.load(Ordering::Acquire), may);
+        if self.backlog() < self.next_look {
+            return;
+        }
+        // Perhaps nobody has looked for long.
+        self.history.forget(self.histories.find_horizon(), may);
+        self.next_look = self.backlog() + BETWEEN_LOOKS;
+    }
+
+    /// What has ended and is not forgotten yet, in words.
+    fn backlog(&self) -> u64 {
+        self.history.ended.load(Ordering::Relaxed) - self.history.forgotten.load(Ordering::Relaxed)
+    }
+}
+
+impl Drop for HistoryWriter {
+    fn drop(&mut self) {
+        if self.transaction.is_some() {
+            // Its thread panics: what it has written stays invisible.
+            return;
+        }
+        // The next one begins a chunk of its own.
+        let next = self.next.next_multiple_of(CHUNK_WORDS);
+        if next > self.next {
+            self.words()[0].store(PADDING, Ordering::Relaxed);
+        }
+        self.history.ended.store(next, Ordering::Release);
+        self.histories.workers.lock().left.push(self.slot);
+    }
+}
+
+impl History {
+    /// Forgets transactions in their order, up to the first that somebody may need.
+    fn forget(&self, horizon: u64, may: &impl Forgettable) {
+        let Some(_forgetting) = self.forgetting.try_lock() else { return };
+        let guard = epoch::pin();
+        let from = self.forgotten.load(Ordering::Relaxed);
+        let ended = self.ended.load(Ordering::Acquire);
+        let (mut position, mut freed) = (from, 0);
+        while let Some((begin, words)) = self.transaction_from(position, ended, &guard) {
+            let mark = &words[MARK..MARK + self.mark_words];
+            if words[STATE].load(Ordering::Acquire) >> TIME_SHIFT > horizon || !may.is_forgettable(mark) {
+                break;
+            }
+            let end = words[END].load(Ordering::Relaxed);
+            let kept = words[KEPT].load(Ordering::Relaxed);
+            if kept > 0 {
+                self.free_rows(begin, end, &guard);
+                freed += kept;
+            }
+            position = end;
+        }
+        // What remains of a chunk behind the last one.
+        if position < ended && self.transaction_from(position, ended, &guard).is_none() {
+            position = ended;
+        }
+        if position == from {
+            return;
+        }
+        if freed > 0 {
+            self.kept_bytes.fetch_sub(freed, Ordering::Relaxed);
+        }
+        self.forgotten.store(position, Ordering::Release);
+        // SAFETY: forgotten just now, under the lock.
+        unsafe { self.chunks.retire(from, position, &guard) };
+    }
+
+    /// The next transaction that has ended: where its versions begin, and its words.
+    fn transaction_from(&self, position: u64, ended: u64, guard: &Guard) -> Option<(u64, &[AtomicU64])> {
+        let mut position = position;
+        while position < ended {
+            // SAFETY: from `forgotten` on nothing is given back.
+            let words = unsafe { chunks::words(self.chunks.at(position, guard), position) };
+            if words[STATE].load(Ordering::Acquire) != PADDING {
+                return Some((position + (MARK + self.mark_words) as u64, words));
+            }
+            position = (position + 1).next_multiple_of(CHUNK_WORDS);
+        }
+        None
+    }
+
+    /// Frees the rows that the versions between two positions keep.
+    fn free_rows(&self, from: u64, to: u64, guard: &Guard) {
+        let mut position = from;
+        while position < to {
+            // SAFETY: as in `forget`.
+            let words = unsafe { chunks::words(self.chunks.at(position, guard), position) };
+            let kind = words[KIND].load(Ordering::Relaxed);
+            if kind == PADDING {
+                position = (position + 1).next_multiple_of(CHUNK_WORDS);
+                continue;
+            }
+            let length = match kind & ((1 << KIND_BITS) - 1) {
+                NO_ROW | UNCHANGED => 0,
+                PATCH => (kind >> KIND_BITS).div_ceil(WORD_BYTES as u64),
+                OWN_ROW | LARGE_PATCH => {
+                    // SAFETY: owned by the version (invariant 5); those who read it are pinned.
+                    unsafe { kept_row(&words[VALUE]).retire(guard) };
+                    1
+                }
+                _ => 1,
+            };
+            position += VALUE as u64 + length;
+        }
+    }
+}
+
+impl Histories {
+    /// Forgets what it can of all histories, and frees the slots of workers that have gone; returns how many
+    /// bytes of versions are left. For the janitor.
+    pub(crate) fn forget_all(&self, may: &impl Forgettable) -> u64 {
+        let horizon = self.find_horizon();
+        let mut left_bytes = 0;
+        for history in self.all() {
+            history.forget(horizon, may);
+            left_bytes += history.bytes();
+        }
+        let mut workers = self.workers.lock();
+        let is_done = |slot: &u32| {
+            self.history(*slot as usize).is_some_and(|history| {
+                history.forgotten.load(Ordering::Acquire) == history.ended.load(Ordering::Acquire)
+            })
+        };
+        let (done, left): (Vec<u32>, Vec<u32>) = workers.left.drain(..).partition(is_done);
+        workers.left = left;
+        let is_used_up = |slot: &u32| {
+            self.history(*slot as usize)
+                .is_none_or(|history| history.ended.load(Ordering::Acquire) > LAST_POSITION / 2)
+        };
+        workers.free.extend(done.into_iter().filter(|slot| !is_used_up(slot)));
+        drop(workers);
+        left_bytes
+    }
+}
+
+impl Drop for History {
+    fn drop(&mut self) {
+        let guard = epoch::pin();
+        let (forgotten, ended) = (*self.forgotten.get_mut(), *self.ended.get_mut());
+        let mut position = forgotten;
+        while let Some((begin, words)) = self.transaction_from(position, ended, &guard) {
+            position = words[END].load(Ordering::Relaxed);
+            self.free_rows(begin, position, &guard);
+        }
+        // SAFETY: nobody else has this history.
+        unsafe { self.chunks.retire(forgotten, ended, &guard) };
+    }
+}

@@ -1,0 +1,199 @@
+//! Reading at snapshots: READ COMMITTED and REPEATABLE READ.
+//!
+//! A read takes no lock on rows or gaps and waits for nobody. It finds the record by key and goes back to the
+//! version that its snapshot sees (`storage::history`). What it depends on it learns from that version's
+//! mark. Of a table only the definition is locked: against schema changes, which have no versions.
+//!
+//! **Writing.** A row that is to be written, or that SELECT locks, is chosen by its version at the snapshot
+//! and then locked ([`Access::lock_row`](crate::txn::Access::lock_row)), and from there on it is the newest
+//! version that counts. If somebody has changed it meanwhile,
+//! * READ COMMITTED looks again whether it is one of those that are wanted: PostgreSQL's EvalPlanQual;
+//! * REPEATABLE READ fails (40001): the first of two writers wins.
+//!
+//! Whether it has changed is judged by its bytes: what looks the same needs no second look.
+//!
+//! Differs from PostgreSQL: an UPDATE that changes a primary key is a delete and an insert, so READ COMMITTED
+//! takes a row that was moved so for one that was deleted.
+
+use std::sync::Arc;
+
+use crossbeam_epoch::Guard;
+use hyades_types::error::{Abort, Error, Result, sqlstate};
+
+use super::resource::{Resource, TABLE_STRIPES};
+use super::{LockingTransaction, row_mode};
+use crate::protocol::{AccessMode, Protocol};
+use crate::storage::history::Snapshot;
+use crate::storage::record::Record;
+use crate::storage::table::Table;
+use crate::txn::cursor::{find, next_record};
+use crate::txn::{Chosen, Cursor, Flow, Found, Intent, Isolation, RowInPlace, Sight, Strength};
+
+impl<P: Protocol> LockingTransaction<P> {
+    /// Whether a read with this intent is one at the snapshot.
+    #[inline(always)]
+    pub(super) fn reads_snapshot(&self, intent: Intent) -> bool {
+        self.isolation.reads_at_snapshot() && intent.sight != Sight::Newest
+    }
+
+    /// Another statement may see more. The snapshot of a statement that is over holds nothing back.
+    #[inline]
+    pub(super) fn renew_snapshot(&mut self) {
+        if self.isolation == Isolation::ReadCommitted {
+            self.snapshot = None;
+        }
+    }
+
+    #[inline]
+    pub(super) fn snapshot(&mut self) -> &Snapshot {
+        self.snapshot.get_or_insert_with(|| self.history.snapshot())
+    }
+
+    /// Locks the definition of a table, unless that is done; fails with `StalePlan` unless it is of this
+    /// version.
+    #[inline]
+    pub(super) fn enter_at_snapshot(&mut self, table: &Arc<Table>, version: u64) -> Flow<bool> {
+        let place = self.table_place(table);
+        if !self.tables[place].is_defined {
+            self.lock(Resource::definition_stripe(table.id(), self.worker), AccessMode::Read)?;
+            self.tables[place].is_defined = true;
+        }
+        if self.is_as_planned(table, version) { Ok(true) } else { Err(Error::Abort(Abort::StalePlan).into()) }
+    }
+
+    /// Locks a table against everybody: for changes that have no versions.
+    pub(super) fn lock_definition(&mut self, table: &Arc<Table>) -> Flow<()> {
+        self.lock_table_in(table, AccessMode::Write)?;
+        for stripe in 0..TABLE_STRIPES {
+            self.lock(Resource::definition_stripe(table.id(), stripe), AccessMode::Write)?;
+        }
+        Ok(())
+    }
+
+    pub(super) fn read_at_snapshot<'g>(
+        &mut self,
+        table: &Table,
+        key: &[u8],
+        early: Option<&Record>,
+        buffer: &mut Vec<u8>,
+        guard: &'g Guard,
+    ) -> Flow<Found<'g>> {
+        // Before it looks into the index: what is put there later is not to be seen.
+        self.snapshot();
+        let record = early.filter(|record| !record.is_removed());
+        let Some(record) = record.or_else(|| table.state(guard).index().get(key, guard)) else {
+            return Ok(Found::Nothing);
+        };
+        let is_there = self.read_version(record, buffer, guard)?;
+        Ok(if is_there { Found::Copied } else { Found::Nothing })
+    }
+
+    /// The version of a record that the snapshot sees, if it sees one.
+    fn read_version(&mut self, record: &Record, buffer: &mut Vec<u8>, guard: &Guard) -> Result<bool> {
+        let Self { snapshot, history, shared, dependencies, .. } = self;
+        let snapshot = snapshot.get_or_insert_with(|| history.snapshot());
+        let follow = |mark: &[_]| shared.protocol.follow(mark, dependencies);
+        shared.histories.read(record, snapshot, history, buffer, follow, guard)
+    }
+
+    /// The next row that the snapshot sees.
+    pub(super) fn scan_at_snapshot<'g>(
+        &mut self,
+        table: &Table,
+        cursor: &mut Cursor,
+        buffer: &mut Vec<u8>,
+        guard: &'g Guard,
+    ) -> Flow<Found<'g>> {
+        self.snapshot();
+        if !cursor.is_fetched && !cursor.is_finished {
+            let state = table.state(guard);
+            if state.has_hidden_key() || !state.index().is_ordered() {
+                // The keys come in no order, so no bound ends the scan; the procedure filters.
+                cursor.range = Default::default();
+            }
+        }
+        while let Some(record) = next_record(table, cursor, guard) {
+            if self.read_version(record, buffer, guard)? {
+                return Ok(Found::Copied);
+            }
+        }
+        Ok(Found::Nothing)
+    }
+
+    /// See [`crate::txn::Access::lock_row`].
+    pub(super) fn lock_chosen<'g>(
+        &mut self,
+        table: &Arc<Table>,
+        key: &[u8],
+        intent: Intent,
+        seen: &[u8],
+        guard: &'g Guard,
+    ) -> Flow<Chosen<'g>> {
+        if self.locks_rows(table, intent) {
+            let resource = Resource::row(table.id(), key);
+            match intent.impatience {
+                None => drop(self.lock(resource, row_mode(intent))?),
+                Some(impatience) => {
+                    if !self.lock_row_at_once(table, resource, intent, impatience)?.0 {
+                        return Ok(Chosen::Gone);
+                    }
+                }
+            }
+        }
+        let found = find(table, key, intent, guard);
+        self.check_seen(table, key, intent, guard)?;
+        Ok(match found {
+            None => Chosen::Gone,
+            // Its bytes may change beside this lock.
+            Some(_) if intent.strength == Strength::KeyRead => Chosen::Unchanged(None),
+            Some(row) if row.bytes == seen => Chosen::Unchanged(Some(row)),
+            Some(row) => Chosen::Changed(row),
+        })
+    }
+
+    /// REPEATABLE READ writes no row that somebody has changed since its snapshot.
+    fn check_seen(&mut self, table: &Table, key: &[u8], intent: Intent, guard: &Guard) -> Result<()> {
+        if self.isolation != Isolation::RepeatableRead {
+            return Ok(());
+        }
+        let record = table.state(guard).index().get(key, guard);
+        let Some(record) = record.filter(|record| !self.sees(record, guard)) else { return Ok(()) };
+        Err(self.changed_since(record, intent, guard))
+    }
+
+    /// PostgreSQL's words. Where the row was only to be locked it calls a deletion an update.
+    #[cold]
+    fn changed_since(&mut self, record: &Record, intent: Intent, guard: &Guard) -> Error {
+        let Self { snapshot, history, shared, .. } = self;
+        let snapshot = snapshot.get_or_insert_with(|| history.snapshot());
+        let was_deleted = intent.writes() && shared.histories.was_deleted(record, snapshot, guard);
+        let what = if was_deleted { "delete" } else { "update" };
+        let message = format!("could not serialize access due to concurrent {what}");
+        Error::input(sqlstate::SERIALIZATION_FAILURE, message)
+    }
+
+    /// Whether the snapshot sees the newest version of a record.
+    pub(super) fn sees(&mut self, record: &Record, guard: &Guard) -> bool {
+        let Self { snapshot, history, shared, .. } = self;
+        let snapshot = snapshot.get_or_insert_with(|| history.snapshot());
+        shared.histories.is_seen(record.writer(), snapshot, history, guard)
+    }
+
+    /// A row that was locked at once.
+    #[inline(always)]
+    pub(super) fn admit<'g>(
+        &mut self,
+        found: Option<RowInPlace<'g>>,
+        intent: Intent,
+        guard: &Guard,
+    ) -> Flow<Found<'g>> {
+        if let Some(row) = found
+            && self.isolation == Isolation::RepeatableRead
+            && intent.writes()
+            && !self.sees(row.record, guard)
+        {
+            return Err(self.changed_since(row.record, intent, guard).into());
+        }
+        Ok(found.into())
+    }
+}

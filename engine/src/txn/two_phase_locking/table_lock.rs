@@ -1,0 +1,94 @@
+//! The tables that a transaction is in, and their locks.
+
+use std::sync::Arc;
+
+use hyades_types::error::{Abort, Error};
+
+use super::escalation::Countdown;
+use super::resource::{Resource, TABLE_STRIPES};
+use super::row_lock::{is_of_one_stripe, row_mode, table_mode};
+use super::{LockingTransaction, PLACE_NOTES};
+use crate::protocol::{AccessMode, Protocol};
+use crate::storage::table::Table;
+use crate::txn::{Flow, Intent};
+
+/// A table this worker has met; `mode` is what the running transaction holds of it.
+pub(super) struct TableUse {
+    pub(super) table: Arc<Table>,
+    pub(super) mode: Option<AccessMode>,
+    /// Its definition is locked for reading at snapshots.
+    pub(super) is_defined: bool,
+    pub(super) countdown: Countdown,
+}
+
+impl<P: Protocol> LockingTransaction<P> {
+    /// Where a table stands among `tables`, and where to note that.
+    #[inline]
+    pub(super) fn noted_place(&self, table: &Arc<Table>) -> (usize, Option<usize>) {
+        let note = table.id().0 as usize % PLACE_NOTES;
+        let place = usize::from(self.table_places[note]);
+        let is_there = self.tables.get(place).is_some_and(|used| Arc::ptr_eq(&used.table, table));
+        (note, is_there.then_some(place))
+    }
+
+    #[inline]
+    pub(super) fn table_place(&mut self, table: &Arc<Table>) -> usize {
+        let (note, place) = self.noted_place(table);
+        place.unwrap_or_else(|| self.find_table(table, note))
+    }
+
+    #[cold]
+    fn find_table(&mut self, table: &Arc<Table>, note: usize) -> usize {
+        let place =
+            self.tables.iter().position(|used| Arc::ptr_eq(&used.table, table)).unwrap_or_else(|| {
+                let countdown = Countdown::new(self.shared.row_locks_before_table);
+                let table = Arc::clone(table);
+                self.tables.push(TableUse { table, mode: None, is_defined: false, countdown });
+                self.tables.len() - 1
+            });
+        self.table_places[note] = u8::try_from(place).unwrap_or(0);
+        place
+    }
+
+    pub(super) fn table_mode(&self, table: &Arc<Table>) -> Option<AccessMode> {
+        let noted = self.noted_place(table).1;
+        let place = noted.or_else(|| self.tables.iter().position(|used| Arc::ptr_eq(&used.table, table)));
+        place.and_then(|place| self.tables[place].mode)
+    }
+
+    /// Whether the lock on the whole table makes row locks redundant.
+    pub(super) fn covers_rows(&self, table: &Arc<Table>, intent: Intent) -> bool {
+        self.table_mode(table).is_some_and(|mode| !is_of_one_stripe(mode) && mode.covers(row_mode(intent)))
+    }
+
+    /// Locks the table in at least this mode: an intent on the worker's stripe, a whole-table mode on all.
+    pub(super) fn lock_table_in(&mut self, table: &Arc<Table>, mode: AccessMode) -> Flow<()> {
+        let place = self.table_place(table);
+        let wanted = self.tables[place].mode.map_or(mode, |held| held.join(mode));
+        if self.tables[place].mode == Some(wanted) {
+            return Ok(());
+        }
+        if is_of_one_stripe(wanted) {
+            self.lock(Resource::table_stripe(table.id(), self.worker), wanted)?;
+        } else {
+            for stripe in 0..TABLE_STRIPES {
+                self.lock(Resource::table_stripe(table.id(), stripe), wanted)?;
+            }
+        }
+        self.tables[place].mode = Some(wanted);
+        Ok(())
+    }
+
+    #[inline(never)]
+    pub(super) fn enter_first(&mut self, table: &Arc<Table>, version: u64, intent: Intent) -> Flow<bool> {
+        if !self.lock_table_for(table, table_mode(intent), intent)? {
+            return Ok(false);
+        }
+        if self.is_as_planned(table, version) { Ok(true) } else { Err(Error::Abort(Abort::StalePlan).into()) }
+    }
+
+    #[inline]
+    pub(super) fn is_as_planned(&self, table: &Arc<Table>, version: u64) -> bool {
+        table.version() == version && !table.is_dropped() && !self.has_dropped(table)
+    }
+}

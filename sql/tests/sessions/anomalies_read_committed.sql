@@ -1,0 +1,271 @@
+-- What one transaction sees of another under READ COMMITTED: Adya's phenomena, as Martin Kleppmann's
+-- Hermitage names them, and what PostgreSQL promises besides.
+z: drop table if exists test;
+z: create table test (id int primary key, value int not null);
+
+-- G0: write cycles.
+z: truncate test;
+z: insert into test values (1, 10), (2, 20);
+a: begin isolation level read committed;
+b: begin isolation level read committed;
+a: update test set value = 11 where id = 1;
+b: update test set value = 12 where id = 1;
+a: update test set value = 21 where id = 2;
+a: commit;
+a: select * from test order by id;
+b: update test set value = 22 where id = 2;
+b: commit;
+a: select * from test order by id;
+
+-- G1a: aborted reads.
+z: truncate test;
+z: insert into test values (1, 10), (2, 20);
+a: begin isolation level read committed;
+b: begin isolation level read committed;
+a: update test set value = 101 where id = 1;
+b: select * from test order by id;
+a: rollback;
+b: select * from test order by id;
+b: commit;
+
+-- G1b: intermediate reads.
+z: truncate test;
+z: insert into test values (1, 10), (2, 20);
+a: begin isolation level read committed;
+b: begin isolation level read committed;
+a: update test set value = 101 where id = 1;
+b: select * from test order by id;
+a: update test set value = 11 where id = 1;
+a: commit;
+b: select * from test order by id;
+b: commit;
+
+-- G1c: circular information flow.
+z: truncate test;
+z: insert into test values (1, 10), (2, 20);
+a: begin isolation level read committed;
+b: begin isolation level read committed;
+a: update test set value = 11 where id = 1;
+b: update test set value = 22 where id = 2;
+a: select * from test where id = 2;
+b: select * from test where id = 1;
+a: commit;
+b: commit;
+
+-- OTV: observed transaction vanishes.
+z: truncate test;
+z: insert into test values (1, 10), (2, 20);
+a: begin isolation level read committed;
+b: begin isolation level read committed;
+c: begin isolation level read committed;
+a: update test set value = 11 where id = 1;
+a: update test set value = 19 where id = 2;
+b: update test set value = 12 where id = 1;
+a: commit;
+c: select * from test where id = 1;
+b: update test set value = 18 where id = 2;
+c: select * from test where id = 2;
+b: commit;
+c: select * from test where id = 2;
+c: select * from test where id = 1;
+c: commit;
+
+-- PMP: predicate-many-preceders.
+z: truncate test;
+z: insert into test values (1, 10), (2, 20);
+a: begin isolation level read committed;
+b: begin isolation level read committed;
+a: select * from test where value = 30;
+b: insert into test values (3, 30);
+b: commit;
+a: select * from test where value % 3 = 0;
+a: commit;
+
+-- PMP of writes.
+z: truncate test;
+z: insert into test values (1, 10), (2, 20);
+a: begin isolation level read committed;
+b: begin isolation level read committed;
+a: update test set value = value + 10;
+b: delete from test where value = 20;
+a: commit;
+b: select * from test order by id;
+b: commit;
+
+-- P4: lost update.
+z: truncate test;
+z: insert into test values (1, 10), (2, 20);
+a: begin isolation level read committed;
+b: begin isolation level read committed;
+a: select * from test where id = 1;
+b: select * from test where id = 1;
+a: update test set value = 11 where id = 1;
+b: update test set value = 11 where id = 1;
+a: commit;
+b: commit;
+
+-- G-single: read skew.
+z: truncate test;
+z: insert into test values (1, 10), (2, 20);
+a: begin isolation level read committed;
+b: begin isolation level read committed;
+a: select * from test where id = 1;
+b: select * from test where id = 1;
+b: select * from test where id = 2;
+b: update test set value = 12 where id = 1;
+b: update test set value = 18 where id = 2;
+b: commit;
+a: select * from test where id = 2;
+a: commit;
+
+-- G-single of predicates.
+z: truncate test;
+z: insert into test values (1, 10), (2, 20);
+a: begin isolation level read committed;
+b: begin isolation level read committed;
+a: select * from test where value % 5 = 0 order by id;
+b: update test set value = 12 where value = 10;
+b: commit;
+a: select * from test where value % 3 = 0;
+a: commit;
+
+-- G-single of writes.
+z: truncate test;
+z: insert into test values (1, 10), (2, 20);
+a: begin isolation level read committed;
+b: begin isolation level read committed;
+a: select * from test where id = 1;
+b: select * from test order by id;
+b: update test set value = 12 where id = 1;
+b: update test set value = 18 where id = 2;
+b: commit;
+a: delete from test where value = 20;
+a: commit;
+
+-- G-single of writes, interleaved.
+z: truncate test;
+z: insert into test values (1, 10), (2, 20);
+a: begin isolation level read committed;
+b: begin isolation level read committed;
+a: select * from test where id = 1;
+b: select * from test order by id;
+b: update test set value = 12 where id = 1;
+a: delete from test where value = 20;
+b: update test set value = 18 where id = 2;
+a: rollback;
+b: commit;
+
+-- G2-item: write skew.
+z: truncate test;
+z: insert into test values (1, 10), (2, 20);
+a: begin isolation level read committed;
+b: begin isolation level read committed;
+a: select * from test where id in (1, 2) order by id;
+b: select * from test where id in (1, 2) order by id;
+a: update test set value = 11 where id = 1;
+b: update test set value = 21 where id = 2;
+a: commit;
+b: commit;
+
+-- G2: anti-dependency cycles.
+z: truncate test;
+z: insert into test values (1, 10), (2, 20);
+a: begin isolation level read committed;
+b: begin isolation level read committed;
+a: select * from test where value % 3 = 0;
+b: select * from test where value % 3 = 0;
+a: insert into test values (3, 30);
+b: insert into test values (4, 42);
+a: commit;
+b: commit;
+
+-- the read-only anomaly.
+z: truncate test;
+z: insert into test values (1, 10), (2, 20);
+a: begin isolation level read committed;
+a: select * from test order by id;
+b: begin isolation level read committed;
+b: select * from test where id = 2;
+b: update test set value = 25 where id = 2;
+b: commit;
+c: begin isolation level read committed;
+c: select * from test order by id;
+c: commit;
+a: update test set value = 0 where id = 1;
+a: commit;
+
+-- an insert of a key that the snapshot does not see.
+z: truncate test;
+z: insert into test values (1, 10), (2, 20);
+a: begin isolation level read committed;
+a: select * from test order by id;
+b: insert into test values (3, 30);
+a: insert into test values (3, 31) on conflict (id) do nothing;
+a: rollback;
+a: begin isolation level read committed;
+a: select * from test where id = 3;
+b: delete from test where id = 3;
+b: insert into test values (3, 33);
+a: insert into test values (3, 32) on conflict (id) do update set value = test.value + 1 returning *;
+a: rollback;
+
+-- a row that comes, goes and comes again.
+z: truncate test;
+z: insert into test values (1, 10), (2, 20);
+a: begin isolation level read committed;
+a: select * from test order by id;
+b: delete from test where id = 1;
+a: select * from test order by id;
+b: insert into test values (1, 15);
+a: select * from test order by id;
+a: update test set value = value + 1 where id = 1 returning *;
+a: rollback;
+
+-- looking again at what has changed.
+z: truncate test;
+z: insert into test values (1, 10), (2, 20);
+a: begin isolation level read committed;
+a: update test set value = 25 where id = 2;
+b: begin isolation level read committed;
+b: update test set value = value + 100 where value < 21;
+a: commit;
+b: select * from test order by id;
+b: rollback;
+a: begin isolation level read committed;
+a: update test set value = 15 where id = 2;
+b: begin isolation level read committed;
+b: delete from test where value < 20 returning *;
+a: commit;
+b: rollback;
+
+-- rows chosen for locking.
+z: truncate test;
+z: insert into test values (1, 10), (2, 20);
+a: begin isolation level read committed;
+a: update test set value = 11 where id = 1;
+b: begin isolation level read committed;
+b: select * from test where value < 15 for update;
+a: commit;
+b: rollback;
+a: begin isolation level read committed;
+a: delete from test where id = 1;
+b: begin isolation level read committed;
+b: select * from test where value < 15 for share;
+a: commit;
+b: rollback;
+
+-- savepoints.
+z: truncate test;
+z: insert into test values (1, 10), (2, 20);
+a: begin isolation level read committed;
+a: select * from test order by id;
+a: savepoint s;
+a: update test set value = 99 where id = 1;
+b: begin isolation level read committed;
+b: select * from test order by id;
+a: rollback to s;
+b: select * from test order by id;
+a: update test set value = 98 where id = 2;
+a: commit;
+b: select * from test order by id;
+b: commit;
