@@ -57,6 +57,13 @@ enum Protocol {
 }
 
 #[derive(Clone, Copy, ValueEnum)]
+enum Isolation {
+    ReadCommitted,
+    RepeatableRead,
+    Serializable,
+}
+
+#[derive(Clone, Copy, ValueEnum)]
 enum Logging {
     /// As commands wherever that is right.
     Auto,
@@ -99,6 +106,9 @@ pub(crate) struct ServeArguments {
     /// How calls of procedures are logged; a session may change it (SET hyades.logging).
     #[arg(long, value_enum, default_value = "auto")]
     logging: Logging,
+    /// How much transactions in blocks see of others; they may ask for another level.
+    #[arg(long, value_enum, default_value = "read-committed")]
+    isolation: Isolation,
     /// Number of parallel logs (taurus).
     #[arg(long, default_value_t = 2, value_parser = clap::value_parser!(u16).range(1..=256))]
     logs: u16,
@@ -236,6 +246,9 @@ impl ServeArguments {
         config.recovery_workers = self.recovery_workers;
         config.command_images = self.command_images;
         config.memory = memory::limits(self.memory_limit, self.memory_per_connection);
+        if let Some(bytes) = memory::version_bytes(config.memory) {
+            config.version_bytes = bytes;
+        }
         Ok(Options {
             config,
             settings,
@@ -274,8 +287,14 @@ impl ServeArguments {
             Logging::Command => "command",
             Logging::Data => "data",
         };
+        let isolation = match self.isolation {
+            Isolation::ReadCommitted => "read committed",
+            Isolation::RepeatableRead => "repeatable read",
+            Isolation::Serializable => "serializable",
+        };
         [
             ("hyades.logging", logging),
+            ("default_transaction_isolation", isolation),
             ("statement_timeout", &self.statement_timeout),
             ("idle_in_transaction_session_timeout", &self.idle_in_transaction_timeout),
             ("idle_session_timeout", &self.idle_session_timeout),

@@ -74,6 +74,15 @@ const SHARE_PERCENT: u64 = 75;
 /// The most that one connection may use unless the operator says so.
 const MOST_PER_CONNECTION_MIB: u64 = 1024;
 
+/// This part of it may be versions that only old snapshots see.
+const PART_OF_VERSIONS: usize = 8;
+
+/// How many bytes versions may take, where there is a limit.
+pub(crate) fn version_bytes(limits: Limits) -> Option<u64> {
+    let has_limit = limits.server_bytes != Limits::NONE.server_bytes;
+    has_limit.then_some((limits.server_bytes / PART_OF_VERSIONS) as u64)
+}
+
 /// The limits, in MiB where they are given.
 pub(crate) fn limits(server_mib: Option<u64>, connection_mib: Option<u64>) -> Limits {
     let bytes = |mib: u64| usize::try_from(mib << 20).unwrap_or(usize::MAX);

@@ -19,7 +19,7 @@ use std::thread::JoinHandle;
 use std::time::Duration;
 
 use hyades_engine::config::{Config, ProtocolKind};
-use hyades_engine::db::{Engine, Logging, LoggingChoice, open};
+use hyades_engine::db::{Engine, Isolation, Logging, LoggingChoice, open};
 use hyades_engine::log::durable::Durability;
 use hyades_engine::recovery::{recover, state_hash};
 use hyades_engine::storage::catalog::Catalog;
@@ -51,6 +51,8 @@ pub struct Scenario {
     pub calls: Calls,
     /// As `Config::row_locks_before_table`.
     pub row_locks_before_table: u32,
+    /// Of every second session.
+    pub isolation: Isolation,
 }
 
 /// Which transactions of a script are calls of one routine, and how those are logged.
@@ -81,7 +83,13 @@ impl Calls {
 impl Scenario {
     pub fn taurus(logs: usize) -> Scenario {
         let row_locks_before_table = Config::new(DATA).row_locks_before_table;
-        Scenario { protocol: ProtocolKind::Taurus, logs, calls: Calls::Never, row_locks_before_table }
+        Scenario {
+            protocol: ProtocolKind::Taurus,
+            logs,
+            calls: Calls::Never,
+            row_locks_before_table,
+            isolation: Isolation::Serializable,
+        }
     }
 
     pub fn serial() -> Scenario {
@@ -91,6 +99,12 @@ impl Scenario {
     #[must_use]
     pub fn with(self, calls: Calls) -> Scenario {
         Scenario { calls, ..self }
+    }
+
+    /// Every second session runs at this level; the others are serializable.
+    #[must_use]
+    pub fn at(self, isolation: Isolation) -> Scenario {
+        Scenario { isolation, ..self }
     }
 
     /// Transactions lock tables as soon as they can.

@@ -7,14 +7,14 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use hyades_engine::config::{Config, ProtocolKind};
-use hyades_engine::db::{self, Engine};
+use hyades_engine::db::{self, Engine, Isolation};
 use hyades_engine::mutant::{self, Mutant};
 use hyades_sim::client;
 use hyades_sim::crash::{Calls, Scenario, within};
 use hyades_sim::disk::SimulatedDisk;
 use hyades_sim::history::{History, Recorder};
 use hyades_sim::routines::test_compiler;
-use hyades_sim::serializability::{CheckOptions, check, explain};
+use hyades_sim::serializability::{AnomalyKind, CheckOptions, check, explain};
 use hyades_sim::workload;
 use hyades_types::definition::IndexKind;
 
@@ -31,17 +31,22 @@ fn open(protocol: ProtocolKind, index: IndexKind, row_locks_before_table: u32) -
     engine
 }
 
-fn record(protocol: ProtocolKind, index: IndexKind, transactions: u32, seed: u64) -> History {
+fn record(
+    (protocol, index): (ProtocolKind, IndexKind),
+    isolation: Isolation,
+    transactions: u32,
+    seed: u64,
+) -> History {
     // Every second history has transactions that lock the table as soon as they can.
     let engine = open(protocol, index, if seed.is_multiple_of(2) { u32::MAX } else { 2 });
     let recorder = Arc::new(Recorder::default());
-    workload::run(&engine, &recorder, transactions, Calls::Never, seed);
+    workload::run(&engine, &recorder, transactions, (Calls::Never, isolation), seed);
     recorder.history()
 }
 
 fn assert_serializable(protocol: ProtocolKind, index: IndexKind) {
     for seed in 0..4 {
-        let history = record(protocol, index, 400, seed);
+        let history = record((protocol, index), Isolation::Serializable, 400, seed);
         match check(&history, CheckOptions { real_time: true }) {
             Ok(report) => assert!(report.edges > 500, "the sessions hardly met: {report:?}"),
             Err(anomalies) => panic!("seed {seed}: {}", explain(&anomalies)),
@@ -63,8 +68,41 @@ fn assert_serializable_across_crashes(scenario: Scenario, seeds: u64) {
     println!("{scenario:?}: {seeds} histories with two crashes each, {edges} dependencies");
 }
 
+/// Histories of sessions at a weaker level beside serializable ones, with all the level's guarantees. Some
+/// must show what only this level permits, or they prove nothing.
+fn assert_level(isolation: Isolation, typical: AnomalyKind) {
+    let mut shows = 0;
+    for seed in 0..12 {
+        let index = if seed % 3 == 0 { IndexKind::Hash } else { IndexKind::Ordered };
+        let protocol = if seed % 4 == 0 { ProtocolKind::None } else { ProtocolKind::Taurus };
+        let history = record((protocol, index), isolation, 400, seed);
+        if let Err(anomalies) = workload::judge(&history, isolation) {
+            panic!("{isolation:?}, seed {seed}: {}", explain(&anomalies));
+        }
+        let all = check(&history, CheckOptions::default()).err().unwrap_or_default();
+        shows += usize::from(all.iter().any(|anomaly| anomaly.kind == typical));
+    }
+    assert!(shows > 0, "{isolation:?}: no history shows {typical}");
+    println!("{isolation:?}: {shows} of 12 histories show {typical}");
+    for scenario in [
+        Scenario::taurus(2),
+        Scenario::taurus(4).with(Calls::Mixed),
+        Scenario::taurus(2).with(Calls::Commands),
+        Scenario::taurus(2).with(Calls::Mixed).escalating(),
+        Scenario::serial().with(Calls::Mixed),
+    ] {
+        let scenario = scenario.at(isolation);
+        for seed in 0..8 {
+            let judged = within(Duration::from_secs(60), move || workload::crash_twice(scenario, seed));
+            judged.unwrap_or_else(|error| panic!("seed {seed}, {scenario:?}: {error}"));
+        }
+    }
+}
+
 #[test]
 fn histories_are_strictly_serializable() {
+    assert_level(Isolation::ReadCommitted, AnomalyKind::GSingle);
+    assert_level(Isolation::RepeatableRead, AnomalyKind::G2);
     assert_serializable(ProtocolKind::Taurus, IndexKind::Ordered);
     assert_serializable(ProtocolKind::Taurus, IndexKind::Hash);
     assert_serializable(ProtocolKind::Serial, IndexKind::Ordered);
@@ -84,7 +122,8 @@ fn histories_are_strictly_serializable() {
         mutant::activate(Some(mutant));
         // Short histories: keys are absent, and phantoms possible, only at the beginning of each.
         let caught = (0..1000).any(|seed| {
-            let history = record(ProtocolKind::None, IndexKind::Ordered, 30, 2 * seed);
+            let history =
+                record((ProtocolKind::None, IndexKind::Ordered), Isolation::Serializable, 30, 2 * seed);
             check(&history, CheckOptions::default()).is_err()
         });
         mutant::activate(None);

@@ -10,3 +10,4 @@ mod optimize;
 mod parameters;
 mod procedures;
 mod sessions;
+mod specs;

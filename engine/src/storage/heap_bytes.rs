@@ -124,17 +124,18 @@ impl HeapBytes {
     pub(super) unsafe fn overwrite(self, offset: usize, bytes: &[u8]) {
         // SAFETY: as promised.
         let words = unsafe { self.words() };
-        let mut at = offset;
-        let mut rest = bytes;
-        while !rest.is_empty() {
-            let (word, within) = (&words[at / WORD_BYTES], at % WORD_BYTES);
-            let count = rest.len().min(WORD_BYTES - within);
-            let (piece, behind) = rest.split_at(count);
-            let mut whole = word.load(Ordering::Relaxed).to_ne_bytes();
-            whole[within..within + count].copy_from_slice(piece);
-            word.store(u32::from_ne_bytes(whole), Ordering::Relaxed);
-            at += count;
-            rest = behind;
+        let (first, within) = (offset / WORD_BYTES, offset % WORD_BYTES);
+        let (head, rest) = bytes.split_at(bytes.len().min((WORD_BYTES - within) % WORD_BYTES));
+        let (chunks, tail) = rest.as_chunks::<WORD_BYTES>();
+        let begin = first + usize::from(!head.is_empty());
+        if !head.is_empty() {
+            overwrite_in(&words[first], within, head);
+        }
+        for (chunk, word) in chunks.iter().zip(&words[begin..]) {
+            word.store(u32::from_ne_bytes(*chunk), Ordering::Relaxed);
+        }
+        if !tail.is_empty() {
+            overwrite_in(&words[begin + chunks.len()], 0, tail);
         }
     }
 
@@ -169,6 +170,13 @@ impl HeapBytes {
         // SAFETY: unlinked, so only threads pinned now can still read it; they are waited for.
         unsafe { guard.defer_unchecked(move || in_database(|| bytes.free())) };
     }
+}
+
+/// Puts bytes into a part of a word.
+fn overwrite_in(word: &AtomicU32, offset: usize, bytes: &[u8]) {
+    let mut whole = word.load(Ordering::Relaxed).to_ne_bytes();
+    whole[offset..offset + bytes.len()].copy_from_slice(bytes);
+    word.store(u32::from_ne_bytes(whole), Ordering::Relaxed);
 }
 
 /// Lets the handle cross to whichever thread runs the deferred free.

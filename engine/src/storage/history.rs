@@ -347,7 +347,7 @@ impl Histories {
         let Some(transaction) = history.words(version[TRANSACTION].load(Ordering::Relaxed), guard) else {
             return Verdict::Old;
         };
-        let mut state = transaction[STATE].load(Ordering::SeqCst);
+        let mut state = transaction[STATE].load(Ordering::Acquire);
         let mut rounds = 0u32;
         while state == COMMITTING {
             // A few instructions, unless its thread has lost the processor.
@@ -356,7 +356,7 @@ impl Histories {
                 std::thread::yield_now();
             }
             std::hint::spin_loop();
-            state = transaction[STATE].load(Ordering::SeqCst);
+            state = transaction[STATE].load(Ordering::Acquire);
         }
         if state & ROLLED_BACK == COMMITTED && state >> TIME_SHIFT <= time {
             return Verdict::Seen { mark: &transaction[MARK..MARK + self.mark_words] };

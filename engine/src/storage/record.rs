@@ -44,7 +44,7 @@ use hyades_types::memory::in_database;
 use super::heap_bytes::HeapBytes;
 use super::history::{Before, Handle, HistoryWriter, Kept};
 use super::prefetch::prefetch;
-use super::row::{invert, pieces};
+use super::row::pieces;
 
 /// Marks a record that has left its index; no allocation has this address, they are aligned to 4.
 const REMOVED: *mut u32 = std::ptr::without_provenance_mut(1);
@@ -282,12 +282,11 @@ impl Record {
         &self,
         patch: &[u8],
         history: &mut HistoryWriter,
-        scratch: &mut Vec<u8>,
         guard: &Guard,
     ) -> Option<Handle> {
-        invert(self.row(guard)?, patch, scratch);
+        let row = self.row(guard)?;
         let version =
-            history.note_version(Handle(self.writer.load(Ordering::Relaxed)), Before::Patch(scratch));
+            history.note_version(Handle(self.writer.load(Ordering::Relaxed)), Before::Patch { row, patch });
         self.announce(version);
         // SAFETY: as promised.
         unsafe { self.overwrite(patch, guard) };

@@ -171,7 +171,6 @@ impl<P: Protocol> TwoPhaseLocking<P> {
             snapshot: None,
             undo: Vec::new(),
             keys: Vec::new(),
-            inverse: Vec::new(),
             payload: OperationsWriter::default(),
             command: None,
             write_set: WriteSetHash::default(),
@@ -242,8 +241,6 @@ pub struct LockingTransaction<P: Protocol> {
     undo: Vec<Undo>,
     /// Keys of the undo list, one behind the other.
     keys: Vec<u8>,
-    /// Memory for the patch that takes another back.
-    inverse: Vec<u8>,
     payload: OperationsWriter,
     /// What it is logged as; see `command`.
     command: Option<CommandHead>,
@@ -555,7 +552,7 @@ impl<P: Protocol> Access for LockingTransaction<P> {
     unsafe fn patch(&mut self, table: &Arc<Table>, key: &[u8], record: &Record, patch: &[u8], guard: &Guard) {
         // SAFETY: the row was read for writing, so its write lock is held; the rest is this function's
         // contract.
-        let version = unsafe { record.patch(patch, &mut self.history, &mut self.inverse, guard) };
+        let version = unsafe { record.patch(patch, &mut self.history, guard) };
         let Some(version) = version else { return };
         let write_set = self.hash_write(table, key, Some(patch));
         let row = if self.command.is_some() { None } else { record.row(guard) };

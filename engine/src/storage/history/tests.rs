@@ -207,8 +207,7 @@ impl Model {
             let patch = patch(offset, bytes);
             let writer = &mut self.workers[number].writer;
             // SAFETY: as above.
-            let version =
-                unsafe { self.records[record].patch(patch.bytes(), writer, &mut Vec::new(), &pin()) };
+            let version = unsafe { self.records[record].patch(patch.bytes(), writer, &pin()) };
             self.workers[number].undo.push((record, version.expect("there is a row"), Some(before)));
         }
     }
@@ -324,7 +323,7 @@ fn what_a_snapshot_sees_adds_up() {
                         } else {
                             let patch = patch(0, &new);
                             // SAFETY: nobody else writes it, and `bytes` is not used any more.
-                            unsafe { record.patch(patch.bytes(), &mut writer, &mut Vec::new(), &guard) }
+                            unsafe { record.patch(patch.bytes(), &mut writer, &guard) }
                                 .expect("there is a row")
                         };
                         versions.push((record, version));

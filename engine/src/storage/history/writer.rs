@@ -15,7 +15,7 @@ use super::{
     ROW_BEHIND_RECORD, RUNNING, STATE, TIME_SHIFT, TRANSACTION, UNCHANGED, VALUE, WORD_BYTES,
 };
 use crate::storage::heap_bytes::HeapBytes;
-use crate::storage::row::overwrite;
+use crate::storage::row::{invert, overwrite};
 
 /// A longer patch gets an allocation of its own.
 const MOST_PATCH_BYTES: usize = 1024;
@@ -36,8 +36,11 @@ pub(in crate::storage) enum Before<'b> {
         /// It stands behind its record and goes with it.
         is_behind_record: bool,
     },
-    /// The pieces of a patch as they are before it.
-    Patch(&'b [u8]),
+    /// What stands in the row where the patch goes.
+    Patch {
+        row: &'b [u8],
+        patch: &'b [u8],
+    },
 }
 
 /// What a version says was there, for its own transaction.
@@ -158,12 +161,14 @@ impl HistoryWriter {
     pub(in crate::storage) fn note_version(&mut self, previous: Handle, before: Before<'_>) -> Handle {
         let transaction = self.begin();
         let length = match before {
-            Before::Patch(patch) if patch.len() <= MOST_PATCH_BYTES => patch.len().div_ceil(WORD_BYTES),
             Before::NoRow | Before::Unchanged => 0,
-            Before::Row { .. } | Before::Patch(_) => 1,
+            Before::Patch { patch, .. } if patch.len() <= MOST_PATCH_BYTES => {
+                patch.len().div_ceil(WORD_BYTES)
+            }
+            Before::Row { .. } | Before::Patch { .. } => 1,
         };
         let begin = self.reserve(VALUE + length);
-        let words = self.words();
+        let words = &self.words()[..VALUE + length];
         let put = |word: usize, value: u64| words[word].store(value, Ordering::Relaxed);
         put(PREVIOUS, previous.0);
         put(TRANSACTION, transaction);
@@ -177,17 +182,23 @@ impl HistoryWriter {
                 // SAFETY: it is still in its record.
                 kept = if is_behind_record { 0 } else { unsafe { row.length() } };
             }
-            Before::Patch(patch) if patch.len() <= MOST_PATCH_BYTES => {
+            Before::Patch { row, patch } if patch.len() <= MOST_PATCH_BYTES => {
                 put(KIND, (patch.len() as u64) << KIND_BITS | PATCH);
-                for (word, bytes) in (VALUE..).zip(patch.chunks(WORD_BYTES)) {
-                    let mut whole = [0; WORD_BYTES];
-                    whole[..bytes.len()].copy_from_slice(bytes);
-                    put(word, u64::from_ne_bytes(whole));
-                }
+                // SAFETY: nobody knows these words yet, and they are as long as that.
+                let bytes = unsafe {
+                    std::slice::from_raw_parts_mut(
+                        words[VALUE..].as_ptr().cast_mut().cast::<u8>(),
+                        patch.len(),
+                    )
+                };
+                bytes.copy_from_slice(patch);
+                invert(row, bytes);
             }
-            Before::Patch(patch) => {
-                let bytes = in_database(|| HeapBytes::new(patch));
+            Before::Patch { row, patch } => {
+                let mut inverse = patch.to_vec();
+                invert(row, &mut inverse);
                 put(KIND, LARGE_PATCH);
+                let bytes = in_database(|| HeapBytes::new(&inverse));
                 put(VALUE, bytes.as_pointer().expose_provenance() as u64);
                 kept = patch.len();
             }
@@ -279,10 +290,10 @@ impl HistoryWriter {
         write_mark(&words[MARK..MARK + self.histories.mark_words]);
         words[END].store(self.next, Ordering::Relaxed);
         words[KEPT].store(self.kept_bytes, Ordering::Relaxed);
-        // Invariant 2.
-        words[STATE].store(COMMITTING, Ordering::SeqCst);
-        let time = self.histories.clock.fetch_add(1, Ordering::SeqCst) + 1;
-        words[STATE].store(time << TIME_SHIFT | state, Ordering::SeqCst);
+        // Invariant 2: whoever reads the clock later finds at least this.
+        words[STATE].store(COMMITTING, Ordering::Relaxed);
+        let time = self.histories.clock.fetch_add(1, Ordering::AcqRel) + 1;
+        words[STATE].store(time << TIME_SHIFT | state, Ordering::Release);
         if self.kept_bytes > 0 {
             self.history.kept_bytes.fetch_add(std::mem::take(&mut self.kept_bytes), Ordering::Relaxed);
         }

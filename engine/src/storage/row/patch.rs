@@ -83,14 +83,15 @@ pub(crate) fn overwrite(row: &mut [u8], patch: &[u8]) {
     }
 }
 
-/// The patch that takes this one back: what stands in the row now.
+/// Makes of a copy of a patch the one that takes it back: its pieces become what stands in the row now.
 #[inline]
-pub(crate) fn invert(row: &[u8], patch: &[u8], out: &mut Vec<u8>) {
-    out.clear();
-    for (offset, piece) in pieces(patch) {
-        out.extend_from_slice(&(offset as u32).to_le_bytes());
-        out.extend_from_slice(&(piece.len() as u32).to_le_bytes());
-        out.extend_from_slice(&row[offset..offset + piece.len()]);
+pub(crate) fn invert(row: &[u8], patch: &mut [u8]) {
+    let mut rest = patch;
+    while rest.len() >= PIECE_HEADER_BYTES {
+        let (offset, length) = (end_at(rest, 0), end_at(rest, END_BYTES));
+        let (piece, behind) = rest[PIECE_HEADER_BYTES..].split_at_mut(length);
+        piece.copy_from_slice(&row[offset..offset + length]);
+        rest = behind;
     }
 }
 

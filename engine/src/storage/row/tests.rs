@@ -219,8 +219,8 @@ proptest! {
         let mut patch = RowPatch::default();
         if layout.patch(&row, &set, &mut patch) {
             let mut patched = row.clone();
-            let mut inverse = Vec::new();
-            invert(&patched, patch.bytes(), &mut inverse);
+            let mut inverse = patch.bytes().to_vec();
+            invert(&patched, &mut inverse);
             overwrite(&mut patched, patch.bytes());
             prop_assert_eq!(patched.clone(), updated, "in place");
             overwrite(&mut patched, &inverse);
