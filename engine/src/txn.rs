@@ -79,6 +79,16 @@ impl Intent {
     /// To look at it.
     pub const READ: Intent = Intent { strength: Strength::Read, impatience: None, sight: Sight::Snapshot };
 
+    /// How strong its lock is if the row is locked in order to be read: whoever looks at more than the key
+    /// must keep the rest from changing.
+    #[inline(always)]
+    pub fn read_strength(self) -> Strength {
+        match (self.strength, self.sight) {
+            (Strength::KeyRead, Sight::Chosen) => Strength::Read,
+            (strength, _) => strength,
+        }
+    }
+
     /// To lock the newest version at once.
     pub const fn newest(strength: Strength) -> Intent {
         Intent { strength, impatience: None, sight: Sight::Newest }
@@ -155,7 +165,12 @@ pub type Flow<T> = Result<T, Interrupt>;
 
 /// A position in a transaction to which it can be rolled back.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Savepoint(pub(crate) usize);
+pub struct Savepoint {
+    /// Changes before it,
+    pub(crate) changes: usize,
+    /// and locks.
+    pub(crate) locks: usize,
+}
 
 /// The keys of a scan in index order: at least `lower`, below `upper`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -398,7 +413,7 @@ pub trait Access: Send {
 
     fn savepoint(&mut self) -> Savepoint;
 
-    /// Undoes everything since the savepoint; locks are kept. Also withdraws a pending wait. The bytes of
+    /// Undoes everything since the savepoint; a serializable transaction keeps its locks. Also withdraws a pending wait. The bytes of
     /// rows that reads have handed out to this transaction are not in use any more: what was written in place
     /// goes back in place.
     fn rollback_to(&mut self, savepoint: Savepoint);

@@ -35,7 +35,7 @@ pub(super) fn find<'g>(
 
 /// What a reader with this intent gets of a record: its row, or only that there is one.
 pub(super) fn show<'g>(record: &'g Record, intent: Intent, guard: &'g Guard) -> Option<RowInPlace<'g>> {
-    match intent.strength {
+    match intent.read_strength() {
         Strength::KeyRead => record.has_row().then_some(RowInPlace { bytes: &[], record }),
         _ => RowInPlace::of(record, guard),
     }

@@ -170,12 +170,12 @@ impl Access for ReplayAccess {
 
     fn savepoint(&mut self) -> Savepoint {
         self.keeps_undo = true;
-        Savepoint(self.undo.len())
+        Savepoint { changes: self.undo.len(), locks: 0 }
     }
 
     fn rollback_to(&mut self, savepoint: Savepoint) {
         let guard = epoch::pin();
-        while self.undo.len() > savepoint.0 {
+        while self.undo.len() > savepoint.changes {
             let Some(undo) = self.undo.pop() else { return };
             undo.table.state(&guard).set(&undo.key, undo.old.as_deref(), &guard);
             self.write_set = undo.write_set;

@@ -579,14 +579,17 @@ impl<P: Protocol> Access for LockingTransaction<P> {
     }
 
     fn savepoint(&mut self) -> Savepoint {
-        Savepoint(self.undo.len())
+        Savepoint { changes: self.undo.len(), locks: self.held.len() }
     }
 
     fn rollback_to(&mut self, savepoint: Savepoint) {
         if let Some(resource) = self.pending.take() {
             self.shared.locks.withdraw(self.id, resource);
         }
-        self.undo_to(savepoint.0);
+        self.undo_to(savepoint.changes);
+        if self.isolation.reads_at_snapshot() && !self.changes_catalog {
+            self.release_since(savepoint.locks);
+        }
     }
 }
 

@@ -7,8 +7,8 @@
 //! sort, it looks at rows without keeping their locks, and then locks one after the other in the order of the
 //! answer until LIMIT is reached; what does not pass WHERE any more by then is left out.
 //!
-//! FOR KEY SHARE is taken as such where the query looks at nothing of the row; else it would read columns
-//! that may be changed beside it, and is a FOR SHARE.
+//! FOR KEY SHARE is taken as such where the query looks at nothing of the row, or at a snapshot. A serializable
+//! transaction would read columns that may be changed beside it; for it it is a FOR SHARE.
 
 use std::sync::Arc;
 
@@ -178,8 +178,8 @@ impl BoundSelect {
         })
     }
 
-    /// FOR KEY SHARE of rows that are looked at is FOR SHARE.
-    pub(super) fn strengthen_key_reads(&mut self) {
+    /// FOR KEY SHARE of a row that nothing looks at locks it at once, and shows no column.
+    pub(super) fn find_key_reads(&mut self) {
         let is_lone = self.levels.len() == 1;
         for at in 0..self.levels.len() {
             let level = &self.levels[at];
@@ -202,8 +202,8 @@ impl BoundSelect {
                 }
                 _ => false,
             };
-            if !is_unseen {
-                self.levels[at].intent.strength = Strength::Read;
+            if is_unseen {
+                self.levels[at].intent = self.levels[at].intent.at_once();
             }
         }
     }

@@ -2,7 +2,7 @@
 
 use hyades_engine::procedure::ir::{
     CursorSlot, Expr, Impatience, Instruction, Intent, Label, Register, RowSlot, ScanBound, ScanRange, Sight,
-    TableIndex,
+    Strength, TableIndex,
 };
 use hyades_types::error::{Result, sqlstate};
 use hyades_types::function::Function;
@@ -174,9 +174,10 @@ impl Compiler<'_> {
             Source::Table { table, row } => {
                 let (row, mut intent) = (*row, level.intent);
                 let table = self.code.table(table)?;
-                // Nothing is left to be chosen.
+                // Nothing is left to be chosen. (Under a lock on the key alone nobody may look at the row.)
                 let is_point = matches!(level.choice.access, Access::Point { .. });
-                if intent.sight == Sight::Chosen && is_point && filter.is_empty() {
+                let is_chosen = intent.sight == Sight::Chosen && intent.strength != Strength::KeyRead;
+                if is_chosen && is_point && filter.is_empty() {
                     intent = intent.at_once();
                 }
                 match &level.choice.access {

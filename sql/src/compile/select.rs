@@ -271,7 +271,7 @@ impl Compiler<'_> {
         let mut bound =
             BoundSelect { levels, constant, outputs, group, having, having_places, order, distinct, limits };
         self.check_locking(query, select, bound.is_grouped(self.binder.aggregates.len()))?;
-        bound.strengthen_key_reads();
+        bound.find_key_reads();
         Ok(bound)
     }
 

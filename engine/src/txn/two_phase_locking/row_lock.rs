@@ -34,7 +34,7 @@ use crate::txn::{Cursor, Flow, Impatience, Intent, RowInPlace};
 pub(super) fn row_mode(intent: Intent) -> AccessMode {
     const MODES: [AccessMode; 4] =
         [AccessMode::KeyRead, AccessMode::Read, AccessMode::NoKeyWrite, AccessMode::Write];
-    MODES[intent.strength as usize]
+    MODES[intent.read_strength() as usize]
 }
 
 /// What the table is entered in.
@@ -42,7 +42,7 @@ pub(super) fn row_mode(intent: Intent) -> AccessMode {
 pub(super) fn table_mode(intent: Intent) -> AccessMode {
     const MODES: [AccessMode; 4] =
         [AccessMode::KeyRead, AccessMode::IntentRead, AccessMode::IntentWrite, AccessMode::IntentWrite];
-    MODES[intent.strength as usize]
+    MODES[intent.read_strength() as usize]
 }
 
 /// Whether it is a lock on the worker's stripe of a table, or on all.

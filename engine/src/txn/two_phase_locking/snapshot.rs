@@ -15,6 +15,7 @@
 //! Differs from PostgreSQL: an UPDATE that changes a primary key is a delete and an insert, so READ COMMITTED
 //! takes a row that was moved so for one that was deleted.
 
+use std::collections::HashSet;
 use std::sync::Arc;
 
 use crossbeam_epoch::Guard;
@@ -129,6 +130,8 @@ impl<P: Protocol> LockingTransaction<P> {
         seen: &[u8],
         guard: &'g Guard,
     ) -> Flow<Chosen<'g>> {
+        // What was looked at is a copy, so a lock on the key is enough where no more is asked for.
+        let intent = intent.at_once();
         if self.locks_rows(table, intent) {
             let resource = Resource::row(table.id(), key);
             match intent.impatience {
@@ -149,6 +152,35 @@ impl<P: Protocol> LockingTransaction<P> {
             Some(row) if row.bytes == seen => Chosen::Unchanged(Some(row)),
             Some(row) => Chosen::Changed(row),
         })
+    }
+
+    /// Gives up the locks of rows and gaps that it has got since it had so many: what was done under them has
+    /// been taken back. Those of tables stay. (A serializable transaction has learned something under them.)
+    pub(super) fn release_since(&mut self, locks: usize) {
+        if self.held.len() <= locks {
+            return;
+        }
+        let of_tables: HashSet<u64> = self
+            .tables
+            .iter()
+            .flat_map(|used| {
+                let id = used.table.id();
+                let stripes = move |stripe| {
+                    [Resource::table_stripe(id, stripe), Resource::definition_stripe(id, stripe)]
+                };
+                (0..TABLE_STRIPES).flat_map(stripes)
+            })
+            .map(|resource| resource.0)
+            .collect();
+        let since = self.held.split_off(locks);
+        for resource in since {
+            if of_tables.contains(&resource.0) {
+                self.held.push(resource);
+            } else {
+                self.shared.locks.release(&self.shared.protocol, self.id, resource, |_, _| {});
+            }
+        }
+        self.divided_gap = None;
     }
 
     /// REPEATABLE READ writes no row that somebody has changed since its snapshot.
