@@ -71,6 +71,8 @@ pub enum Sight {
     Snapshot,
     /// The same, and if the row is chosen [`Access::lock_row`] follows.
     Chosen,
+    /// If the snapshot sees one, the newest, locked at once: it is wanted whatever it holds.
+    Decided,
     /// The newest, locked at once.
     Newest,
 }
@@ -97,6 +99,12 @@ impl Intent {
     /// To find out whether it is one of those to lock.
     pub const fn chosen(strength: Strength, impatience: Option<Impatience>) -> Intent {
         Intent { strength, impatience, sight: Sight::Chosen }
+    }
+
+    /// To lock a row that is wanted whatever it holds.
+    #[must_use]
+    pub const fn decided(self) -> Intent {
+        Intent { sight: Sight::Decided, ..self }
     }
 
     /// The same, of the newest version.
@@ -413,9 +421,9 @@ pub trait Access: Send {
 
     fn savepoint(&mut self) -> Savepoint;
 
-    /// Undoes everything since the savepoint; a serializable transaction keeps its locks. Also withdraws a pending wait. The bytes of
-    /// rows that reads have handed out to this transaction are not in use any more: what was written in place
-    /// goes back in place.
+    /// Undoes everything since the savepoint; a serializable transaction keeps its locks. Also withdraws a
+    /// pending wait. The bytes of rows that reads have handed out to this transaction are not in use any
+    /// more: what was written in place goes back in place.
     fn rollback_to(&mut self, savepoint: Savepoint);
 }
 

@@ -225,7 +225,8 @@ pub fn crash_twice(scenario: Scenario, seed: u64) -> std::result::Result<CheckRe
 }
 
 /// Checks a history of which some transactions ran at this level, in real time, but for what the level
-/// permits. What remains of each tangle is its worst anomaly, so nothing worse hides behind what is permitted.
+/// permits. What remains of each tangle is its worst anomaly, so nothing worse hides behind what is
+/// permitted.
 pub fn judge(history: &History, level: Isolation) -> std::result::Result<CheckReport, Vec<Anomaly>> {
     use AnomalyKind::{G2, GSingle, Internal};
     let permitted: &[AnomalyKind] = match level {

@@ -37,10 +37,13 @@
 //!    interrupted must see that something happened. That version changes nothing and leads to the one before.
 //!    A rolled back transaction gets a time and a mark as a committed one does, so it is not forgotten before
 //!    what it had replaced.
-//! 4. The number `forgotten` is raised before a chunk is retired, and readers are pinned and look at it after
-//!    they have taken the chunk's address.
+//! 4. The number `forgotten` is raised before a row or a chunk is retired, and readers are pinned and look at
+//!    it after they have taken the chunk's address. The worker uses a place of the directory again only
+//!    when its chunk has been given back, so whoever forgets finds the right one.
 //! 5. A row that a version keeps is freed when its transaction is forgotten, unless it went back into its
 //!    record.
+//! 6. Whoever reads at a snapshot asks whether it is still served after each answer, that there is no row
+//!    included ([`Snapshot::check`]).
 //!
 //! Reference: Neumann, Mühlbauer, Kemper: "Fast Serializable Multi-Version Concurrency Control for
 //! Main-Memory Database Systems", SIGMOD 2015 (versions in place, before-images in undo buffers); Larson et
@@ -115,6 +118,8 @@ const COMMITTING: u64 = 1;
 const COMMITTED: u64 = 2;
 const ROLLED_BACK: u64 = 3;
 const TIME_SHIFT: u32 = 2;
+/// Later than every commit.
+const LATEST: u64 = u64::MAX;
 
 /// The words of a version: what there was before, and how many bytes of it if it is a patch,
 const KIND: usize = 0;
@@ -149,6 +154,8 @@ pub(crate) struct History {
     chunks: Chunks,
     /// Everything below is old.
     forgotten: CachePadded<AtomicU64>,
+    /// The chunks below have been given back, so their places in the directory may be used again.
+    given_back: AtomicU64,
     /// The transactions below this position have ended.
     ended: AtomicU64,
     /// Bytes of rows that versions keep.
@@ -266,18 +273,20 @@ impl Histories {
         snapshot: &Snapshot,
         own: &HistoryWriter,
         guard: &Guard,
-    ) -> bool {
+    ) -> Result<bool> {
         let mut handle = handle;
-        loop {
+        let is_seen = loop {
             if own.is_written(handle) {
-                return true;
+                break true;
             }
             match self.judge(handle, snapshot.time(), guard) {
-                Verdict::Old | Verdict::Seen { .. } => return true,
+                Verdict::Old | Verdict::Seen { .. } => break true,
                 Verdict::Unseen(version) if version.is_unchanged() => handle = version.previous(),
-                Verdict::Unseen(_) => return false,
+                Verdict::Unseen(_) => break false,
             }
-        }
+        };
+        snapshot.check()?;
+        Ok(is_seen)
     }
 
     /// Whether somebody has deleted the row that a snapshot sees there, even if there is a row again.
@@ -295,6 +304,34 @@ impl Histories {
             handle = version.previous();
         }
         was_there && was_absent
+    }
+
+    /// Whether a record has a row, and nobody is about to change that. `follow` as for [`Histories::read`].
+    pub(crate) fn has_settled_row(
+        &self,
+        record: &Record,
+        own: &HistoryWriter,
+        mut follow: impl FnMut(&[AtomicU64]),
+        guard: &Guard,
+    ) -> bool {
+        loop {
+            let writer = record.writer();
+            let has_row = record.has_row();
+            if !record.is_of(writer) {
+                continue;
+            }
+            if !has_row || own.is_own(writer) {
+                return has_row;
+            }
+            return match self.judge(writer, LATEST, guard) {
+                Verdict::Old => true,
+                Verdict::Seen { mark } => {
+                    follow(mark);
+                    true
+                }
+                Verdict::Unseen(_) => false,
+            };
+        }
     }
 
     /// Reads a record as a snapshot sees it, into `row`; false if there is no row for it. What it read must
@@ -382,6 +419,7 @@ impl History {
         History {
             chunks: Chunks::default(),
             forgotten: CachePadded::new(AtomicU64::new(chunks::FIRST_POSITION)),
+            given_back: AtomicU64::new(chunks::FIRST_POSITION),
             ended: AtomicU64::new(chunks::FIRST_POSITION),
             kept_bytes: AtomicU64::new(0),
             forgetting: Mutex::default(),

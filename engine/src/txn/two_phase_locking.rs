@@ -66,7 +66,7 @@ use crate::txn::lock_table::{Acquired, LockTable, TransactionId};
 use crate::txn::rows::{take_back, write_row};
 use crate::txn::{
     Access, Chosen, Cursor, Flow, Found, FoundAhead, Insertion, Intent, Interrupt, Isolation, Savepoint,
-    Transaction,
+    Sight, Transaction,
 };
 
 mod catalog_change;
@@ -433,6 +433,9 @@ impl<P: Protocol> Access for LockingTransaction<P> {
         if self.reads_snapshot(intent) {
             return self.enter_at_snapshot(table, version);
         }
+        if self.isolation.reads_at_snapshot() {
+            self.lock_definition(table)?;
+        }
         // Most accesses are to tables that have been entered before.
         if self.has_entered(table, intent) && self.is_as_planned(table, version) {
             return Ok(true);
@@ -452,6 +455,9 @@ impl<P: Protocol> Access for LockingTransaction<P> {
         if self.reads_snapshot(intent) {
             let early = ahead.and_then(|found| found.in_state(table.state(guard)));
             return self.read_at_snapshot(table, key, early, buffer, guard);
+        }
+        if intent.sight == Sight::Decided && self.isolation.reads_at_snapshot() {
+            return self.read_decided(table, key, intent, buffer, guard);
         }
         let is_skipped = intent == Intent::READ && mutant::is_active(Mutant::SkipRowLock);
         if is_skipped || !self.locks_rows(table, intent) {
@@ -638,7 +644,7 @@ impl<P: Protocol> Transaction<P> for LockingTransaction<P> {
     }
 
     fn lock_table(&mut self, table: &Arc<Table>) -> Flow<()> {
-        self.lock_definition(table)
+        self.lock_everybody_out(table)
     }
 
     fn change_catalog(&mut self, change: CatalogChange) -> Flow<()> {

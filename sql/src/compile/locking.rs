@@ -7,8 +7,8 @@
 //! sort, it looks at rows without keeping their locks, and then locks one after the other in the order of the
 //! answer until LIMIT is reached; what does not pass WHERE any more by then is left out.
 //!
-//! FOR KEY SHARE is taken as such where the query looks at nothing of the row, or at a snapshot. A serializable
-//! transaction would read columns that may be changed beside it; for it it is a FOR SHARE.
+//! FOR KEY SHARE is taken as such where the query looks at nothing of the row, or at a snapshot. A
+//! serializable transaction would read columns that may be changed beside it; for it it is a FOR SHARE.
 
 use std::sync::Arc;
 
@@ -157,7 +157,7 @@ impl Compiler<'_> {
                 table,
                 key,
                 row,
-                intent: level.intent.at_once(),
+                intent: level.intent.decided(),
                 absent: next,
             });
             compiler.check(&level.choice.filter, next, &Absent::default());
@@ -203,7 +203,7 @@ impl BoundSelect {
                 _ => false,
             };
             if is_unseen {
-                self.levels[at].intent = self.levels[at].intent.at_once();
+                self.levels[at].intent = self.levels[at].intent.decided();
             }
         }
     }

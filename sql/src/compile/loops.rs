@@ -178,7 +178,7 @@ impl Compiler<'_> {
                 let is_point = matches!(level.choice.access, Access::Point { .. });
                 let is_chosen = intent.sight == Sight::Chosen && intent.strength != Strength::KeyRead;
                 if is_chosen && is_point && filter.is_empty() {
-                    intent = intent.at_once();
+                    intent = intent.decided();
                 }
                 match &level.choice.access {
                     Access::Point { key } => {

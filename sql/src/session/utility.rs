@@ -167,6 +167,14 @@ impl Session {
             self.set_mode(&lower, value.clone())?;
             return Ok(value);
         }
+        if let Some(mode) = lower.strip_prefix("default_")
+            && mode.starts_with("transaction_")
+            && self.state == State::Block
+            && let Some(current) = self.settings.get(mode)
+        {
+            // A default is for the transactions to come.
+            self.settings.set_for_transaction(mode, current);
+        }
         let new = self.settings.set(name, value, is_local)?;
         self.refresh_environment();
         self.show_application();

@@ -66,7 +66,7 @@ impl Snapshot {
     ///
     /// # Errors
     /// 72000: it was used for too long.
-    pub(super) fn check(&self) -> Result<()> {
+    pub(crate) fn check(&self) -> Result<()> {
         // After the reads that it vouches for; `forgotten` is raised after a snapshot has expired.
         if self.history.snapshot.expired.load(Ordering::Acquire) < self.kept_from {
             return Ok(());

@@ -8,6 +8,8 @@ use std::thread;
 use crossbeam_epoch::pin;
 use proptest::prelude::*;
 
+use super::chunks::CHUNK_WORDS;
+use super::writer::Left;
 use super::{Forgettable, Handle, Histories, HistoryWriter, Snapshot};
 use crate::storage::record::OwnedRecord;
 use crate::storage::row::RowPatch;
@@ -82,9 +84,10 @@ fn a_snapshot_that_was_given_up_answers_with_an_error() {
     assert!(!histories.expire_oldest(), "it holds nothing back");
     write(&record, Some(b"behind"), &mut writer);
     writer.commit(no_mark);
-    assert!(histories.forget_all(&Always) > 0);
+    let left = histories.forget_all(&Always);
+    assert!(left.bytes > 0 && left.is_for_snapshots);
     assert!(histories.expire_oldest());
-    assert_eq!(histories.forget_all(&Always), 0);
+    assert_eq!(histories.forget_all(&Always), Left::default());
     let read = histories.read(&record, &snapshot, &reader, &mut Vec::new(), no_mark, &pin());
     assert_eq!(read.expect_err("the version is gone").sqlstate().0, "72000");
     drop(snapshot);
@@ -114,6 +117,49 @@ fn the_history_of_a_worker_that_has_gone_serves_the_next() {
         writer.commit(no_mark);
     }
     assert_eq!(histories.all().count(), 21);
+}
+
+/// What a chunk keeps is freed by whoever forgets it, after its positions were forgotten: until then its
+/// place in the directory is not used again.
+#[test]
+fn a_chunk_keeps_its_place_until_it_is_given_back() {
+    let histories = Arc::new(Histories::new(0));
+    let mut writer = HistoryWriter::new(&histories);
+    let record = OwnedRecord::with_row(&[0; 900]);
+    let mut fill = |chunks: u64| {
+        for _ in 0..5 * chunks {
+            let patch = patch(0, &[1; 880]);
+            #[allow(unsafe_code)] // Nothing that was read in place is in use.
+            // SAFETY: one thread.
+            unsafe { record.patch(patch.bytes(), &mut writer, &pin()) }.expect("there is a row");
+            writer.commit(no_mark);
+        }
+    };
+    fill(6);
+    let history = histories.all().next().expect("that of the writer");
+    let (first, ended) = (history.given_back.load(Ordering::Relaxed), history.ended.load(Ordering::Relaxed));
+    let positions = (first..ended).step_by(CHUNK_WORDS as usize);
+    let before: Vec<_> = positions.clone().map(|position| history.chunks.at(position, &pin())).collect();
+    // Somebody forgets, and is interrupted before he gives back.
+    history.forgotten.store(ended, Ordering::Release);
+    fill(20);
+    let after: Vec<_> = positions.map(|position| history.chunks.at(position, &pin())).collect();
+    assert_eq!(before, after);
+    history.forgotten.store(first, Ordering::Release);
+}
+
+#[test]
+fn a_row_that_stands_behind_its_record_counts_while_a_snapshot_sees_it() {
+    let histories = Arc::new(Histories::new(0));
+    let mut writer = HistoryWriter::new(&histories);
+    let record = OwnedRecord::with_row(&[7; 1000]);
+    let reader = HistoryWriter::new(&histories);
+    let snapshot = reader.snapshot();
+    write(&record, None, &mut writer);
+    writer.commit(no_mark);
+    assert!(histories.forget_all(&Always).bytes > 1000);
+    drop(snapshot);
+    assert_eq!(histories.forget_all(&Always), Left::default());
 }
 
 /// One step of one of three workers.
@@ -255,7 +301,9 @@ impl Model {
                 worker.snapshot = Some((worker.writer.snapshot(), self.committed.clone()));
             }
             Step::DropSnapshot => self.workers[number].snapshot = None,
-            Step::Forget => drop(self.histories.forget_all(&Always)),
+            Step::Forget => {
+                self.histories.forget_all(&Always);
+            }
         }
     }
 
@@ -287,7 +335,7 @@ proptest! {
             model.end(number, false);
             model.workers[number].snapshot = None;
         }
-        prop_assert_eq!(model.histories.forget_all(&Always), 0);
+        prop_assert_eq!(model.histories.forget_all(&Always), Left::default());
     }
 }
 

@@ -61,6 +61,15 @@ pub(super) unsafe fn kept_row(value: &AtomicU64) -> HeapBytes {
         .expect("a version of this kind keeps bytes")
 }
 
+/// What cannot be forgotten yet.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Left {
+    /// Of versions.
+    pub(crate) bytes: u64,
+    /// Some of it only because of a snapshot.
+    pub(crate) is_for_snapshots: bool,
+}
+
 /// The pen of one worker.
 pub(crate) struct HistoryWriter {
     histories: Arc<Histories>,
@@ -112,14 +121,14 @@ impl HistoryWriter {
 
     /// Whether the open transaction has left this handle.
     #[inline]
-    fn is_own(&self, handle: Handle) -> bool {
+    pub(super) fn is_own(&self, handle: Handle) -> bool {
         self.transaction
             .is_some_and(|begin| handle.slot() == self.slot as usize && handle.position() >= begin)
     }
 
     /// Whether the open transaction has left this handle, and not to take another write back.
     #[inline]
-    pub(super) fn is_written(&self, handle: Handle) -> bool {
+    pub(crate) fn is_written(&self, handle: Handle) -> bool {
         self.is_own(handle) && self.words_of(handle)[KIND].load(Ordering::Relaxed) != UNCHANGED
     }
 
@@ -137,7 +146,7 @@ impl HistoryWriter {
             self.next += CHUNK_WORDS - used;
         }
         if self.next.is_multiple_of(CHUNK_WORDS) {
-            let oldest = self.history.forgotten.load(Ordering::Relaxed);
+            let oldest = self.history.given_back.load(Ordering::Acquire);
             self.chunk = self.history.chunks.add(self.next, oldest);
         }
         self.next
@@ -179,8 +188,9 @@ impl HistoryWriter {
             Before::Row { row, is_behind_record } => {
                 put(KIND, if is_behind_record { ROW_BEHIND_RECORD } else { OWN_ROW });
                 put(VALUE, row.as_pointer().expose_provenance() as u64);
+                // Its memory is not free before the record can go, either.
                 // SAFETY: it is still in its record.
-                kept = if is_behind_record { 0 } else { unsafe { row.length() } };
+                kept = unsafe { row.length() };
             }
             Before::Patch { row, patch } if patch.len() <= MOST_PATCH_BYTES => {
                 put(KIND, (patch.len() as u64) << KIND_BITS | PATCH);
@@ -343,39 +353,55 @@ impl Drop for HistoryWriter {
 }
 
 impl History {
-    /// Forgets transactions in their order, up to the first that somebody may need.
-    fn forget(&self, horizon: u64, may: &impl Forgettable) {
-        let Some(_forgetting) = self.forgetting.try_lock() else { return };
+    /// Forgets transactions in their order, up to the first that somebody may need; returns whether that is
+    /// because of a snapshot.
+    fn forget(&self, horizon: u64, may: &impl Forgettable) -> bool {
+        let Some(_forgetting) = self.forgetting.try_lock() else { return false };
         let guard = epoch::pin();
         let from = self.forgotten.load(Ordering::Relaxed);
         let ended = self.ended.load(Ordering::Acquire);
-        let (mut position, mut freed) = (from, 0);
-        while let Some((begin, words)) = self.transaction_from(position, ended, &guard) {
-            let mark = &words[MARK..MARK + self.mark_words];
-            if words[STATE].load(Ordering::Acquire) >> TIME_SHIFT > horizon || !may.is_forgettable(mark) {
+        let mut position = from;
+        let mut waits_for_snapshot = false;
+        loop {
+            let Some((_, words)) = self.transaction_from(position, ended, &guard) else {
+                // What remains of a chunk behind the last one.
+                position = ended;
+                break;
+            };
+            let is_followed = may.is_forgettable(&words[MARK..MARK + self.mark_words]);
+            let is_past = words[STATE].load(Ordering::Acquire) >> TIME_SHIFT <= horizon;
+            if !is_followed || !is_past {
+                waits_for_snapshot = is_followed;
                 break;
             }
-            let end = words[END].load(Ordering::Relaxed);
+            position = words[END].load(Ordering::Relaxed);
+        }
+        if position > from {
+            // Invariant 4.
+            self.forgotten.store(position, Ordering::Release);
+            self.give_back(from, position, &guard);
+            self.given_back.store(position, Ordering::Release);
+        }
+        waits_for_snapshot
+    }
+
+    /// Frees the rows that the versions between two positions keep, and the chunks that end there.
+    fn give_back(&self, from: u64, to: u64, guard: &Guard) {
+        let mut position = from;
+        let mut freed = 0;
+        while let Some((begin, words)) = self.transaction_from(position, to, guard) {
+            position = words[END].load(Ordering::Relaxed);
             let kept = words[KEPT].load(Ordering::Relaxed);
             if kept > 0 {
-                self.free_rows(begin, end, &guard);
+                self.free_rows(begin, position, guard);
                 freed += kept;
             }
-            position = end;
-        }
-        // What remains of a chunk behind the last one.
-        if position < ended && self.transaction_from(position, ended, &guard).is_none() {
-            position = ended;
-        }
-        if position == from {
-            return;
         }
         if freed > 0 {
             self.kept_bytes.fetch_sub(freed, Ordering::Relaxed);
         }
-        self.forgotten.store(position, Ordering::Release);
-        // SAFETY: forgotten just now, under the lock.
-        unsafe { self.chunks.retire(from, position, &guard) };
+        // SAFETY: nobody else gives these back, and no new reader follows their positions.
+        unsafe { self.chunks.retire(from, to, guard) };
     }
 
     /// The next transaction that has ended: where its versions begin, and its words.
@@ -419,14 +445,13 @@ impl History {
 }
 
 impl Histories {
-    /// Forgets what it can of all histories, and frees the slots of workers that have gone; returns how many
-    /// bytes of versions are left. For the janitor.
-    pub(crate) fn forget_all(&self, may: &impl Forgettable) -> u64 {
+    /// Forgets what it can of all histories, and frees the slots of workers that have gone. For the janitor.
+    pub(crate) fn forget_all(&self, may: &impl Forgettable) -> Left {
         let horizon = self.find_horizon();
-        let mut left_bytes = 0;
+        let mut left = Left::default();
         for history in self.all() {
-            history.forget(horizon, may);
-            left_bytes += history.bytes();
+            left.is_for_snapshots |= history.forget(horizon, may);
+            left.bytes += history.bytes();
         }
         let mut workers = self.workers.lock();
         let is_done = |slot: &u32| {
@@ -434,15 +459,15 @@ impl Histories {
                 history.forgotten.load(Ordering::Acquire) == history.ended.load(Ordering::Acquire)
             })
         };
-        let (done, left): (Vec<u32>, Vec<u32>) = workers.left.drain(..).partition(is_done);
-        workers.left = left;
+        let (done, others): (Vec<u32>, Vec<u32>) = workers.left.drain(..).partition(is_done);
+        workers.left = others;
         let is_used_up = |slot: &u32| {
             self.history(*slot as usize)
                 .is_none_or(|history| history.ended.load(Ordering::Acquire) > LAST_POSITION / 2)
         };
         workers.free.extend(done.into_iter().filter(|slot| !is_used_up(slot)));
         drop(workers);
-        left_bytes
+        left
     }
 }
 
@@ -450,12 +475,6 @@ impl Drop for History {
     fn drop(&mut self) {
         let guard = epoch::pin();
         let (forgotten, ended) = (*self.forgotten.get_mut(), *self.ended.get_mut());
-        let mut position = forgotten;
-        while let Some((begin, words)) = self.transaction_from(position, ended, &guard) {
-            position = words[END].load(Ordering::Relaxed);
-            self.free_rows(begin, position, &guard);
-        }
-        // SAFETY: nobody else has this history.
-        unsafe { self.chunks.retire(forgotten, ended, &guard) };
+        self.give_back(forgotten, ended, &guard);
     }
 }

@@ -32,13 +32,13 @@ impl<P: Protocol> LockingTransaction<P> {
             CatalogChange::DropTable { id } => self.drop_table(*id, &change),
             CatalogChange::Truncate { id } => {
                 let table = self.table_by_id(*id)?;
-                self.lock_definition(&table)?;
+                self.lock_everybody_out(&table)?;
                 let state = table.state(&epoch::pin()).truncated();
                 self.replace_state(table, state, &change)
             }
             CatalogChange::AddPrimaryKey { id, primary_key } => {
                 let table = self.table_by_id(*id)?;
-                self.lock_definition(&table)?;
+                self.lock_everybody_out(&table)?;
                 let guard = epoch::pin();
                 let state = table.state(&guard).with_primary_key(primary_key, &guard)?;
                 drop(guard);
@@ -106,8 +106,8 @@ impl<P: Protocol> LockingTransaction<P> {
     /// again.
     fn add_foreign_key(&mut self, id: TableId, foreign_key: &ForeignKey, change: &CatalogChange) -> Flow<()> {
         let (child, parent) = (self.table_by_id(id)?, self.table_by_id(foreign_key.parent)?);
-        self.lock_definition(&child)?;
-        self.lock_definition(&parent)?;
+        self.lock_everybody_out(&child)?;
+        self.lock_everybody_out(&parent)?;
         let (definition, parent_definition) = (child.definition(), parent.definition());
         let is_stale = child.is_dropped()
             || parent.is_dropped()
@@ -126,11 +126,11 @@ impl<P: Protocol> LockingTransaction<P> {
     fn drop_foreign_key(&mut self, id: TableId, name: &str, change: &CatalogChange) -> Flow<()> {
         let stale = || Interrupt::Failed(Error::Abort(Abort::StalePlan));
         let child = self.table_by_id(id)?;
-        self.lock_definition(&child)?;
+        self.lock_everybody_out(&child)?;
         let definition = child.definition();
         let parent = definition.foreign_key(name).ok_or_else(stale)?.parent;
         let parent = self.table_by_id(parent)?;
-        self.lock_definition(&parent)?;
+        self.lock_everybody_out(&parent)?;
         if child.is_dropped() {
             return Err(stale());
         }
@@ -172,7 +172,7 @@ impl<P: Protocol> LockingTransaction<P> {
             return Err(duplicate_table(&definition.name).into());
         }
         let table = Arc::new(Table::new(id, definition.clone()));
-        self.lock_definition(&table)?;
+        self.lock_everybody_out(&table)?;
         self.note_change(UndoAction::Name, change)?;
         self.names.push(NameChange::CreatedTable(definition.name.clone(), table));
         Ok(())
@@ -182,7 +182,7 @@ impl<P: Protocol> LockingTransaction<P> {
         let table = self.table_by_id(id)?;
         let name = table.definition().name.clone();
         self.lock(Resource::name(&name), AccessMode::Write)?;
-        self.lock_definition(&table)?;
+        self.lock_everybody_out(&table)?;
         if table.is_dropped() {
             return Err(undefined_table(&name).into());
         }

@@ -41,6 +41,11 @@ impl<P: Protocol> LockingTransaction<P> {
         let row_resource = Resource::row(table.id(), key);
         self.shared.locks.prefetch(row_resource);
         let mut target = self.locate(table, index, key, &guard);
+        if let Target::Record(record) = target
+            && self.is_taken(record, &guard)
+        {
+            return self.duplicate(record, &guard);
+        }
         if locks_rows {
             self.lock(row_resource, AccessMode::Write)?;
         }
@@ -48,10 +53,7 @@ impl<P: Protocol> LockingTransaction<P> {
         let mut new = None;
         let version = loop {
             match target {
-                Target::Record(record) if record.has_row() => {
-                    let is_seen = self.isolation != Isolation::RepeatableRead || self.sees(record, &guard);
-                    return Ok(if is_seen { Insertion::Duplicate } else { Insertion::UnseenDuplicate });
-                }
+                Target::Record(record) if record.has_row() => return self.duplicate(record, &guard),
                 // A record without a row already separates its gaps, and scanners have locked its row. It
                 // stays, unless it had left before the row was locked.
                 Target::Record(record) => {
@@ -80,6 +82,11 @@ impl<P: Protocol> LockingTransaction<P> {
         let write_set = self.hash_write(table, key, Some(row));
         self.note_write(table, key, Some(row), (write_set, version));
         Ok(Insertion::Done)
+    }
+
+    fn duplicate(&mut self, record: &Record, guard: &Guard) -> Flow<Insertion> {
+        let is_seen = self.isolation != Isolation::RepeatableRead || self.sees(record, guard)?;
+        Ok(if is_seen { Insertion::Duplicate } else { Insertion::UnseenDuplicate })
     }
 
     fn locate<'g>(&self, table: &Table, index: &'g PrimaryIndex, key: &[u8], guard: &'g Guard) -> Target<'g> {

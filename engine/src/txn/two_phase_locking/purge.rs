@@ -140,11 +140,15 @@ impl<P: Protocol> Purger<P> {
     pub(crate) fn forget(&mut self) -> bool {
         let shared = &*self.transaction.shared;
         let left = shared.histories.forget_all(&Floor(&*shared.protocol));
-        if left > shared.version_bytes && shared.histories.expire_oldest() {
-            tracing::warn!(bytes = left, "versions take too much memory: the oldest snapshot is given up");
+        let is_too_much = left.is_for_snapshots && left.bytes > shared.version_bytes;
+        if is_too_much && shared.histories.expire_oldest() {
+            tracing::warn!(
+                bytes = left.bytes,
+                "versions take too much memory: the oldest snapshot is given up"
+            );
             shared.histories.forget_all(&Floor(&*shared.protocol));
         }
-        left > 0
+        left.bytes > 0
     }
 
     /// Tries up to `most` keys; returns how many it removed for good.
@@ -185,14 +189,14 @@ impl<P: Protocol> LockingTransaction<P> {
             && {
                 let guard = epoch::pin();
                 let index = table.state(&guard).index();
-                index.get(key, &guard).is_none_or(|record| shared.histories.is_old(record.writer()))
-            }
-            && {
-                let guard = epoch::pin();
-                let index = table.state(&guard).index();
+                let is_needed = index
+                    .get(key, &guard)
+                    .is_some_and(|record| !record.has_row() && !shared.histories.is_old(record.writer()));
                 // False when the key has a row again or is gone: either way there is nothing left to do.
-                index.remove(key, &guard);
-                true
+                if !is_needed {
+                    index.remove(key, &guard);
+                }
+                !is_needed
             };
         let token = self.shared.protocol.read_only_commit(&self.dependencies);
         self.end(&token, Trace::None);

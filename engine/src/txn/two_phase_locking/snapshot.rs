@@ -34,7 +34,7 @@ impl<P: Protocol> LockingTransaction<P> {
     /// Whether a read with this intent is one at the snapshot.
     #[inline(always)]
     pub(super) fn reads_snapshot(&self, intent: Intent) -> bool {
-        self.isolation.reads_at_snapshot() && intent.sight != Sight::Newest
+        self.isolation.reads_at_snapshot() && matches!(intent.sight, Sight::Snapshot | Sight::Chosen)
     }
 
     /// Another statement may see more. The snapshot of a statement that is over holds nothing back.
@@ -50,25 +50,32 @@ impl<P: Protocol> LockingTransaction<P> {
         self.snapshot.get_or_insert_with(|| self.history.snapshot())
     }
 
-    /// Locks the definition of a table, unless that is done; fails with `StalePlan` unless it is of this
-    /// version.
+    /// Locks the definition of a table, unless that is done. Those who read at snapshots do so before
+    /// anything else of the table, also in order to write: so whoever changes the definition waits for them
+    /// and holds nothing yet that they might want.
     #[inline]
-    pub(super) fn enter_at_snapshot(&mut self, table: &Arc<Table>, version: u64) -> Flow<bool> {
+    pub(super) fn lock_definition(&mut self, table: &Arc<Table>) -> Flow<()> {
         let place = self.table_place(table);
         if !self.tables[place].is_defined {
             self.lock(Resource::definition_stripe(table.id(), self.worker), AccessMode::Read)?;
             self.tables[place].is_defined = true;
         }
+        Ok(())
+    }
+
+    /// The same, and fails with `StalePlan` unless it is of this version.
+    #[inline]
+    pub(super) fn enter_at_snapshot(&mut self, table: &Arc<Table>, version: u64) -> Flow<bool> {
+        self.lock_definition(table)?;
         if self.is_as_planned(table, version) { Ok(true) } else { Err(Error::Abort(Abort::StalePlan).into()) }
     }
 
     /// Locks a table against everybody: for changes that have no versions.
-    pub(super) fn lock_definition(&mut self, table: &Arc<Table>) -> Flow<()> {
-        self.lock_table_in(table, AccessMode::Write)?;
+    pub(super) fn lock_everybody_out(&mut self, table: &Arc<Table>) -> Flow<()> {
         for stripe in 0..TABLE_STRIPES {
             self.lock(Resource::definition_stripe(table.id(), stripe), AccessMode::Write)?;
         }
-        Ok(())
+        self.lock_table_in(table, AccessMode::Write)
     }
 
     pub(super) fn read_at_snapshot<'g>(
@@ -83,6 +90,7 @@ impl<P: Protocol> LockingTransaction<P> {
         self.snapshot();
         let record = early.filter(|record| !record.is_removed());
         let Some(record) = record.or_else(|| table.state(guard).index().get(key, guard)) else {
+            self.snapshot().check()?;
             return Ok(Found::Nothing);
         };
         let is_there = self.read_version(record, buffer, guard)?;
@@ -118,7 +126,27 @@ impl<P: Protocol> LockingTransaction<P> {
                 return Ok(Found::Copied);
             }
         }
+        self.snapshot().check()?;
         Ok(Found::Nothing)
+    }
+
+    /// Reads and locks a row that is wanted whatever it holds, if the snapshot sees it.
+    pub(super) fn read_decided<'g>(
+        &mut self,
+        table: &Arc<Table>,
+        key: &[u8],
+        intent: Intent,
+        buffer: &mut Vec<u8>,
+        guard: &'g Guard,
+    ) -> Flow<Found<'g>> {
+        if matches!(self.read_at_snapshot(table, key, None, buffer, guard)?, Found::Nothing) {
+            return Ok(Found::Nothing);
+        }
+        Ok(match self.lock_chosen(table, key, intent, buffer, guard)? {
+            Chosen::Unchanged(None) => Found::Copied,
+            Chosen::Unchanged(Some(row)) | Chosen::Changed(row) => Found::InPlace(row),
+            Chosen::Gone => Found::Nothing,
+        })
     }
 
     /// See [`crate::txn::Access::lock_row`].
@@ -150,8 +178,26 @@ impl<P: Protocol> LockingTransaction<P> {
             // Its bytes may change beside this lock.
             Some(_) if intent.strength == Strength::KeyRead => Chosen::Unchanged(None),
             Some(row) if row.bytes == seen => Chosen::Unchanged(Some(row)),
+            // The condition itself has changed it, and would do so again.
+            Some(row) if self.history.is_written(row.record.writer()) => Chosen::Unchanged(Some(row)),
+            // A row that has come in the place of the one that was chosen.
+            Some(row) if self.was_deleted(row.record, guard) => Chosen::Gone,
             Some(row) => Chosen::Changed(row),
         })
+    }
+
+    fn was_deleted(&mut self, record: &Record, guard: &Guard) -> bool {
+        let Self { snapshot, history, shared, .. } = self;
+        let snapshot = snapshot.get_or_insert_with(|| history.snapshot());
+        shared.histories.was_deleted(record, snapshot, guard)
+    }
+
+    /// Whether a record has a row that is there for good, as far as anybody knows: an insert need not wait to
+    /// find its key taken, whoever has the row locked.
+    pub(super) fn is_taken(&mut self, record: &Record, guard: &Guard) -> bool {
+        let Self { history, shared, dependencies, .. } = self;
+        let follow = |mark: &[_]| shared.protocol.follow(mark, dependencies);
+        self.isolation.reads_at_snapshot() && shared.histories.has_settled_row(record, history, follow, guard)
     }
 
     /// Gives up the locks of rows and gaps that it has got since it had so many: what was done under them has
@@ -188,24 +234,23 @@ impl<P: Protocol> LockingTransaction<P> {
         if self.isolation != Isolation::RepeatableRead {
             return Ok(());
         }
-        let record = table.state(guard).index().get(key, guard);
-        let Some(record) = record.filter(|record| !self.sees(record, guard)) else { return Ok(()) };
-        Err(self.changed_since(record, intent, guard))
+        let Some(record) = table.state(guard).index().get(key, guard) else {
+            return self.snapshot().check();
+        };
+        if self.sees(record, guard)? { Ok(()) } else { Err(self.changed_since(record, intent, guard)) }
     }
 
     /// PostgreSQL's words. Where the row was only to be locked it calls a deletion an update.
     #[cold]
     fn changed_since(&mut self, record: &Record, intent: Intent, guard: &Guard) -> Error {
-        let Self { snapshot, history, shared, .. } = self;
-        let snapshot = snapshot.get_or_insert_with(|| history.snapshot());
-        let was_deleted = intent.writes() && shared.histories.was_deleted(record, snapshot, guard);
+        let was_deleted = intent.writes() && self.was_deleted(record, guard);
         let what = if was_deleted { "delete" } else { "update" };
         let message = format!("could not serialize access due to concurrent {what}");
         Error::input(sqlstate::SERIALIZATION_FAILURE, message)
     }
 
     /// Whether the snapshot sees the newest version of a record.
-    pub(super) fn sees(&mut self, record: &Record, guard: &Guard) -> bool {
+    pub(super) fn sees(&mut self, record: &Record, guard: &Guard) -> Result<bool> {
         let Self { snapshot, history, shared, .. } = self;
         let snapshot = snapshot.get_or_insert_with(|| history.snapshot());
         shared.histories.is_seen(record.writer(), snapshot, history, guard)
@@ -222,7 +267,7 @@ impl<P: Protocol> LockingTransaction<P> {
         if let Some(row) = found
             && self.isolation == Isolation::RepeatableRead
             && intent.writes()
-            && !self.sees(row.record, guard)
+            && !self.sees(row.record, guard)?
         {
             return Err(self.changed_since(row.record, intent, guard).into());
         }

@@ -17,8 +17,8 @@ use crate::storage::catalog::Catalog;
 use crate::storage::table::Table;
 use crate::txn::lock_table::TransactionId;
 use crate::txn::{
-    Access, Cursor, Direction, Found, Impatience, Insertion, Intent, Interrupt, KeyRange, Strength,
-    Transaction,
+    Access, Cursor, Direction, Found, Impatience, Insertion, Intent, Interrupt, Isolation, KeyRange,
+    Strength, Transaction,
 };
 
 fn shared_with(config: &Config) -> Arc<TwoPhaseLocking<NoLog>> {
@@ -392,4 +392,49 @@ fn what_a_table_leaves_behind_is_freed_by_the_janitor_a_little_at_a_time() {
         assert!(freed(&mut purger, &shared, 0) > 5);
         assert_eq!(discarded(), 0);
     }
+}
+
+/// The versions that an old snapshot sees are given up, and with them the tombstones.
+#[test]
+fn a_snapshot_that_was_given_up_misses_no_rows_silently() {
+    let config = Config { version_bytes: 0, ..Config::new("data") };
+    let shared = Arc::new(TwoPhaseLocking::new(Arc::new(NoLog), Arc::new(Catalog::new()), &config));
+    let table = create_table(&shared, "t", IndexKind::Ordered);
+    let mut writer = shared.transaction();
+    writer.begin();
+    insert(&mut writer, &table, 0..10);
+    writer.precommit(&());
+    let mut reader = shared.transaction();
+    reader.begin();
+    reader.isolate(Isolation::RepeatableRead);
+    reader.resume_statement();
+    assert!(done(reads(&mut reader, &table, 5)));
+    writer.begin();
+    let guard = crossbeam_epoch::pin();
+    let intent = Intent::newest(Strength::Write);
+    done(writer.enter(&table, table.version(), intent));
+    for number in 0..10 {
+        let row = writer.read_point(&table, &key(number), intent, None, &mut Vec::new(), &guard);
+        assert!(is_there(done(row)));
+        writer.delete(&table, &key(number));
+    }
+    writer.precommit(&());
+    let mut purger = Purger::new(&shared);
+    assert_eq!(purger.run(100), 0, "the snapshot sees their rows");
+    purger.forget();
+    assert_eq!(purger.run(100), 10);
+    let is_too_old = |outcome: Interrupt| match outcome {
+        Interrupt::Failed(error) => assert_eq!(error.sqlstate().0, "72000"),
+        Interrupt::Wait(_) => panic!("nobody is there"),
+    };
+    is_too_old(reads(&mut reader, &table, 5).expect_err("the row is gone"));
+    let mut cursor = Cursor::default();
+    cursor.open(KeyRange::default(), Direction::Forward, Intent::READ);
+    let row = reader.next_row(&table, &mut cursor, &mut Vec::new(), &guard);
+    is_too_old(row.map(is_there).expect_err("the rows are gone"));
+    let wanted = Intent::chosen(Strength::Write, None).decided();
+    done(reader.enter(&table, table.version(), wanted));
+    let row = reader.read_point(&table, &key(5), wanted, None, &mut Vec::new(), &guard);
+    is_too_old(row.map(is_there).expect_err("the row is gone"));
+    reader.rollback(&());
 }
