@@ -66,6 +66,10 @@ pub enum Mutant {
     LetGoOfUsedLock,
     /// Who does not want to wait is told that the janitor has the lock.
     HinderedByJanitor,
+    /// Who reads at a snapshot does not follow the writers of what it reads.
+    NoVersionMark,
+    /// What a snapshot still sees is forgotten.
+    SnapshotsForgotten,
 }
 
 #[cfg(any(test, feature = "mutants"))]

@@ -25,8 +25,8 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use hyades_engine::config::Config;
-use hyades_engine::db::{Engine, Interrupt, Logging};
+use hyades_engine::config::{Config, ProtocolKind};
+use hyades_engine::db::{Engine, Interrupt, Isolation, Logging};
 use hyades_engine::mutant::{Mutant, activate};
 use hyades_engine::recovery::recover;
 use hyades_engine::storage::catalog::Catalog;
@@ -126,6 +126,33 @@ fn the_janitor_hinders_nobody(attempt: u64) -> Outcome {
 /// Concurrent sessions, two crashes.
 fn crashed_history(attempt: u64) -> Outcome {
     workload::crash_twice(Scenario::taurus(2), attempt).map(drop)
+}
+
+/// The same, every second session at this level.
+fn crashed_reader_at_snapshots(attempt: u64) -> Outcome {
+    workload::crash_twice(Scenario::taurus(2).at(Isolation::ReadCommitted), attempt).map(drop)
+}
+
+/// A row is read twice at one snapshot, and changed often in between.
+fn one_snapshot_for_all_reads(attempt: u64) -> Outcome {
+    let scenario = Scenario { protocol: ProtocolKind::None, ..Scenario::taurus(1) };
+    let engine = scenario.open(&SimulatedDisk::new(attempt)).map_err(as_text)?;
+    create_tables(&*engine, IndexKind::Ordered).map_err(as_text)?;
+    let mut writer = Client::new(&*engine).map_err(as_text)?;
+    let mut reader = Client::new(&*engine).map_err(as_text)?;
+    let mut put = |number: i64| {
+        writer.begin();
+        writer.put_number(1, number).map_err(as_text)?;
+        writer.commit().map(drop).map_err(as_text)
+    };
+    put(0)?;
+    reader.begin();
+    reader.worker().isolate(Isolation::RepeatableRead);
+    let mut get = || blocking(|| reader.attempt(Operation::GetNumber, &[big(1)])).map_err(as_text);
+    let first = get()?;
+    (1..2000).try_for_each(put)?;
+    let second = get()?;
+    if first == second { Ok(()) } else { Err(format!("first {first:?}, then {second:?}")) }
 }
 
 /// Sessions 0 and 2 append to log 0, sessions 1 and 3 to log 1: workers 0 and 1 have created tables and
@@ -398,11 +425,13 @@ fn search(step: Search, attempts: u64) -> Option<(u64, String)> {
 
 #[test]
 fn every_mutant_is_found() {
-    let searches: [(Mutant, Search, u64); 23] = [
+    let searches: [(Mutant, Search, u64); 25] = [
         (Mutant::OwnEndInStoredLv, crash_point, 10),
         (Mutant::ReserveBeforeFreeze, crash_point, 10),
         (Mutant::ReleaseBeforeRaise, crashed_history, 100),
         (Mutant::ReadOnlyNoWait, held_log, 10),
+        (Mutant::NoVersionMark, crashed_reader_at_snapshots, 100),
+        (Mutant::SnapshotsForgotten, one_snapshot_for_all_reads, 1),
         (Mutant::CommitInLogOrder, held_log, 10),
         (Mutant::DurableBeforeSync, held_log, 20),
         (Mutant::ZombiesRevived, held_log, 10),
@@ -441,7 +470,9 @@ fn every_mutant_is_found() {
         escalated_writer_is_alone,
         changed_rows_stay_locked,
         the_janitor_hinders_nobody,
-    ] as [Search; 17]
+        crashed_reader_at_snapshots,
+        one_snapshot_for_all_reads,
+    ] as [Search; 19]
     {
         assert_eq!(search(step, 10), None, "a search must find nothing without a bug");
     }

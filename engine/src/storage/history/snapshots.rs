@@ -14,6 +14,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use hyades_types::error::{Error, Result, sqlstate};
 
 use super::{Histories, History};
+use crate::mutant::{self, Mutant};
 
 /// No snapshot is in use,
 const FREE: u64 = u64::MAX;
@@ -92,6 +93,7 @@ impl Histories {
             match slot.time.load(Ordering::SeqCst) {
                 TAKING => return self.horizon.load(Ordering::Acquire),
                 FREE => {}
+                _ if mutant::is_active(Mutant::SnapshotsForgotten) => {}
                 time if time <= slot.expired.load(Ordering::SeqCst) => {}
                 time => horizon = horizon.min(time),
             }

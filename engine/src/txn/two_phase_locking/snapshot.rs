@@ -23,6 +23,7 @@ use hyades_types::error::{Abort, Error, Result, sqlstate};
 
 use super::resource::{Resource, TABLE_STRIPES};
 use super::{LockingTransaction, row_mode};
+use crate::mutant::{self, Mutant};
 use crate::protocol::{AccessMode, Protocol};
 use crate::storage::history::Snapshot;
 use crate::storage::record::Record;
@@ -101,7 +102,11 @@ impl<P: Protocol> LockingTransaction<P> {
     fn read_version(&mut self, record: &Record, buffer: &mut Vec<u8>, guard: &Guard) -> Result<bool> {
         let Self { snapshot, history, shared, dependencies, .. } = self;
         let snapshot = snapshot.get_or_insert_with(|| history.snapshot());
-        let follow = |mark: &[_]| shared.protocol.follow(mark, dependencies);
+        let follow = |mark: &[_]| {
+            if !mutant::is_active(Mutant::NoVersionMark) {
+                shared.protocol.follow(mark, dependencies);
+            }
+        };
         shared.histories.read(record, snapshot, history, buffer, follow, guard)
     }
 
