@@ -12,7 +12,7 @@ use anyhow::{Context, Result, bail};
 use crate::tools;
 
 /// Instructions of one call, at most.
-const CEILINGS: [(&str, u64); 3] = [("ycsb", 7_300), ("payment", 30_600), ("new_order", 125_000)];
+const CEILINGS: [(&str, u64); 3] = [("ycsb", 8_100), ("payment", 31_600), ("new_order", 132_000)];
 /// Numbers of calls, fewer and more.
 const CALLS: [u64; 2] = [200, 1_200];
 const WARM_UP: u64 = 200;

@@ -124,6 +124,13 @@ impl HeapBytes {
     pub(super) unsafe fn overwrite(self, offset: usize, bytes: &[u8]) {
         // SAFETY: as promised.
         let words = unsafe { self.words() };
+        // Most pieces are integers.
+        if let Ok(bytes) = <&[u8; 4]>::try_from(bytes) {
+            return overwrite_number(words, offset, bytes);
+        }
+        if let Ok(bytes) = <&[u8; 8]>::try_from(bytes) {
+            return overwrite_number(words, offset, bytes);
+        }
         let (first, within) = (offset / WORD_BYTES, offset % WORD_BYTES);
         let (head, rest) = bytes.split_at(bytes.len().min((WORD_BYTES - within) % WORD_BYTES));
         let (chunks, tail) = rest.as_chunks::<WORD_BYTES>();
@@ -169,6 +176,21 @@ impl HeapBytes {
         let bytes = Owned(self);
         // SAFETY: unlinked, so only threads pinned now can still read it; they are waited for.
         unsafe { guard.defer_unchecked(move || in_database(|| bytes.free())) };
+    }
+}
+
+/// Puts the bytes of a number, of at most 8, where they begin in some word.
+#[inline]
+fn overwrite_number<const BYTES: usize>(words: &[AtomicU32], offset: usize, bytes: &[u8; BYTES]) {
+    let (first, within) = (offset / WORD_BYTES, offset % WORD_BYTES);
+    let words = &words[first..first + (within + BYTES).div_ceil(WORD_BYTES)];
+    let mut whole = [[0; WORD_BYTES]; 3];
+    for (whole, word) in whole.iter_mut().zip(words) {
+        *whole = word.load(Ordering::Relaxed).to_ne_bytes();
+    }
+    whole.as_flattened_mut()[within..within + BYTES].copy_from_slice(bytes);
+    for (whole, word) in whole.iter().zip(words) {
+        word.store(u32::from_ne_bytes(*whole), Ordering::Relaxed);
     }
 }
 
