@@ -3,8 +3,9 @@
 //! [`Access`] and [`Transaction`] are the seam. A procedure reads and writes through the first; the worker
 //! (`db`) drives the second from `begin` to the end. Whatever must wait for another transaction returns
 //! [`Interrupt::Wait`]; the caller repeats the same call once the ticket fires, and the call then happens
-//! wholly. Two-phase locking (`two_phase_locking`, over `lock_table`) is the first control; nothing outside
-//! this folder knows which one runs.
+//! wholly. Two-phase locking (`two_phase_locking`, over `lock_table`), with snapshots for those who want to
+//! see less of others ([`Isolation`]), is the first control; nothing outside this folder knows which one
+//! runs.
 //!
 //! Life of a transaction (docs/glossary.md has the words):
 //!

@@ -10,8 +10,7 @@ use super::lexer::{
 use super::names::quoted;
 use super::{QualifiedName, Statement};
 
-/// What BEGIN and SET TRANSACTION may say. All isolation levels run as serializable; the level is kept for
-/// SHOW.
+/// What BEGIN and SET TRANSACTION may say.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct IsolationModes {
     pub(crate) level: Option<&'static str>,
