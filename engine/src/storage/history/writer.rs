@@ -20,7 +20,7 @@ use crate::storage::row::{invert, overwrite};
 /// A longer patch gets an allocation of its own.
 const MOST_PATCH_BYTES: usize = 1024;
 
-/// Less than this is not worth the effort, in words.
+/// Less than this is not worth another effort, in words.
 const WORTHWHILE: u64 = CHUNK_WORDS;
 /// Each time that so much has come a worker looks itself for the oldest snapshot.
 const BETWEEN_LOOKS: u64 = 4 * CHUNK_WORDS;
@@ -81,7 +81,9 @@ pub(crate) struct HistoryWriter {
     /// Where the open transaction begins, if it has written.
     transaction: Option<u64>,
     kept_bytes: u64,
-    /// With so much to forget it looks for the oldest snapshot again.
+    /// With so much to forget it tries,
+    next_forgetting: u64,
+    /// and looks for the oldest snapshot again.
     next_look: u64,
 }
 
@@ -103,6 +105,7 @@ impl HistoryWriter {
             chunk: std::ptr::null(),
             transaction: None,
             kept_bytes: 0,
+            next_forgetting: WORTHWHILE,
             next_look: BETWEEN_LOOKS,
         }
     }
@@ -314,8 +317,9 @@ impl HistoryWriter {
     /// transactions.
     #[inline]
     pub(crate) fn forget_some(&mut self, may: &impl Forgettable) {
-        if self.backlog() >= WORTHWHILE {
+        if self.backlog() >= self.next_forgetting {
             self.forget(may);
+            self.next_forgetting = self.backlog() + WORTHWHILE;
         }
     }
 
