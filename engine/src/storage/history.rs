@@ -4,7 +4,7 @@
 //! *history* of the worker that wrote it, and the record keeps one word, a [`Handle`], which leads there:
 //!
 //! ```text
-//! Record { last, row } --last--> | transaction ... | version | version | transaction ... |  history of a worker
+//! Record { writer, row } --writer--> | transaction ... | version | version | transaction ... |  history of a worker
 //!                                      ^                |  \-- before: the row it replaced
 //!                                      |                \----- previous: the handle of who wrote that
 //!                                      \-- state: running, committed at time t; mark: what a reader must follow

@@ -20,8 +20,8 @@
 //! While a write is being taken back there is no such handle; readers wait those few instructions.
 //!
 //! Invariants:
-//! 1. Whoever takes a pointer out of `row` by a swap owns those bytes and gives them to the epoch exactly
-//!    once.
+//! 1. Whoever exchanges a pointer in `row` owns the bytes that it had, or their version does, and gives them
+//!    to the epoch exactly once.
 //! 2. `REMOVED` is reached only from null and never left, so no row can be lost in a record that nobody can
 //!    find.
 //! 3. Bytes are published with Release and read with Acquire.
@@ -268,7 +268,12 @@ impl Record {
         let new = new.map(|row| in_database(|| HeapBytes::new(row)));
         let version = history.note_version(Handle(self.writer.load(Ordering::Relaxed)), before);
         self.announce(version);
-        self.row.store(new.map_or(null_mut(), HeapBytes::as_pointer), Ordering::Release);
+        let new = new.map_or(null_mut(), HeapBytes::as_pointer);
+        if self.row.compare_exchange(current, new, Ordering::AcqRel, Ordering::Relaxed).is_err() {
+            // The version must not free what another one keeps.
+            history.note_taken_back(version);
+            panic!("whoever writes a record has it locked");
+        }
         Ok((version, row.is_some()))
     }
 

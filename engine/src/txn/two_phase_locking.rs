@@ -734,6 +734,8 @@ impl<P: Protocol> Forgettable for Floor<'_, P> {
 
 impl<P: Protocol> Drop for LockingTransaction<P> {
     fn drop(&mut self) {
+        // Before its history goes, which another worker may get.
+        self.snapshot = None;
         if !self.held.is_empty() || self.pending.is_some() || !self.undo.is_empty() {
             let token = self.shared.protocol.read_only_commit(&self.dependencies);
             self.rollback(&token);

@@ -1,11 +1,12 @@
 //! Purge: removes records without a row (deleted, or inserted and rolled back) from their indexes.
 //!
 //! A tombstone keeps its key in the index because the key separates gaps and its lock entry carries what
-//! readers of the absence depend on. It may go when nobody holds or awaits its row or its gap, and when the
-//! protocol can forget both (so that whoever looks later starts from a floor at least as high; pitfalls 19
-//! and 23). Purge checks that as a small transaction of its own which never waits: it takes the table, the
-//! row and the gap, or tries again later. It is a *brief* one: those who do not want to wait for others
-//! (NOWAIT, SKIP LOCKED) are not told of it.
+//! readers of the absence depend on; its record leads to the versions that older snapshots see. It may go
+//! when nobody holds or awaits its row or its gap, when the protocol can forget both (so that whoever looks
+//! later starts from a floor at least as high; pitfalls 19 and 23), and when no snapshot sees a row there.
+//! Purge checks that as a small transaction of its own which never waits: it takes the table, the row and the
+//! gap, or tries again later. It is a *brief* one: those who do not want to wait for others (NOWAIT, SKIP
+//! LOCKED) are not told of it.
 //!
 //! The same thread frees what TRUNCATE, DROP and new primary keys leave behind, a few leaves at a time: a
 //! table's former state with all its rows would otherwise be freed by whoever is the last to let go of it,
