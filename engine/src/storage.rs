@@ -21,3 +21,4 @@ pub mod row;
 mod row_count;
 pub mod scan_batch;
 pub mod table;
+mod versions;

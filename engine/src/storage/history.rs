@@ -13,7 +13,7 @@
 //! So from one word follow the time at which the row was committed, what whoever reads it depends on (the
 //! *mark*: for Taurus an LSN vector, kept once for each transaction), and every older version together with
 //! the same of its writer. A [`Snapshot`] is a time: whoever reads at it takes the newest version committed
-//! until then ([`Histories::read`]). It takes no lock, writes nothing that others read, and keeps nobody from
+//! until then (`storage::versions`). It takes no lock, writes nothing that others read, and keeps nobody from
 //! writing.
 //!
 //! **Forgetting.** A handle is a history and a position. Positions of a worker only grow, and what lies below
@@ -62,12 +62,10 @@ use std::sync::{Arc, OnceLock};
 
 use crossbeam_epoch::Guard;
 use crossbeam_utils::CachePadded;
-use hyades_types::error::Result;
 use parking_lot::Mutex;
 use smallvec::SmallVec;
 
 use self::chunks::Chunks;
-use super::record::Record;
 use super::row::overwrite;
 
 pub(crate) use self::snapshots::Snapshot;
@@ -119,7 +117,7 @@ const COMMITTED: u64 = 2;
 const ROLLED_BACK: u64 = 3;
 const TIME_SHIFT: u32 = 2;
 /// Later than every commit.
-const LATEST: u64 = u64::MAX;
+pub(super) const LATEST: u64 = u64::MAX;
 
 /// The words of a version: what there was before, and how many bytes of it if it is a patch,
 const KIND: usize = 0;
@@ -197,11 +195,12 @@ pub(crate) trait Forgettable {
 }
 
 /// A version that a snapshot does not see.
-struct Version<'g> {
+pub(super) struct Version<'g> {
     words: &'g [AtomicU64],
 }
 
-enum Verdict<'g> {
+/// What a reader makes of a handle.
+pub(super) enum Verdict<'g> {
     Old,
     Seen { mark: &'g [AtomicU64] },
     Unseen(Version<'g>),
@@ -266,116 +265,8 @@ impl Histories {
                 .is_none_or(|history| handle.position() < history.forgotten.load(Ordering::Acquire))
     }
 
-    /// Whether a snapshot sees what the record with this handle holds, or its own transaction wrote it.
-    pub(crate) fn is_seen(
-        &self,
-        handle: Handle,
-        snapshot: &Snapshot,
-        own: &HistoryWriter,
-        guard: &Guard,
-    ) -> Result<bool> {
-        let mut handle = handle;
-        let is_seen = loop {
-            if own.is_written(handle) {
-                break true;
-            }
-            match self.judge(handle, snapshot.time(), guard) {
-                Verdict::Old | Verdict::Seen { .. } => break true,
-                Verdict::Unseen(version) if version.is_unchanged() => handle = version.previous(),
-                Verdict::Unseen(_) => break false,
-            }
-        };
-        snapshot.check()?;
-        Ok(is_seen)
-    }
-
-    /// Whether somebody has deleted the row that a snapshot sees there, even if there is a row again.
-    pub(crate) fn was_deleted(&self, record: &Record, snapshot: &Snapshot, guard: &Guard) -> bool {
-        let (mut handle, mut is_there, mut was_there) = (record.writer(), record.has_row(), false);
-        let mut was_absent = !is_there;
-        while let Verdict::Unseen(version) = self.judge(handle, snapshot.time(), guard) {
-            was_there = match version.words[KIND].load(Ordering::Relaxed) {
-                NO_ROW => false,
-                UNCHANGED => is_there,
-                _ => true,
-            };
-            was_absent |= !was_there;
-            is_there = was_there;
-            handle = version.previous();
-        }
-        was_there && was_absent
-    }
-
-    /// Whether a record has a row, and nobody is about to change that. `follow` as for [`Histories::read`].
-    pub(crate) fn has_settled_row(
-        &self,
-        record: &Record,
-        own: &HistoryWriter,
-        mut follow: impl FnMut(&[AtomicU64]),
-        guard: &Guard,
-    ) -> bool {
-        loop {
-            let writer = record.writer();
-            let has_row = record.has_row();
-            if !record.is_of(writer) {
-                continue;
-            }
-            if !has_row || own.is_own(writer) {
-                return has_row;
-            }
-            return match self.judge(writer, LATEST, guard) {
-                Verdict::Old => true,
-                Verdict::Seen { mark } => {
-                    follow(mark);
-                    true
-                }
-                Verdict::Unseen(_) => false,
-            };
-        }
-    }
-
-    /// Reads a record as a snapshot sees it, into `row`; false if there is no row for it. What it read must
-    /// be followed by whoever tells others of it: `follow` is told the mark of its writer.
-    pub(crate) fn read(
-        &self,
-        record: &Record,
-        snapshot: &Snapshot,
-        own: &HistoryWriter,
-        row: &mut Vec<u8>,
-        mut follow: impl FnMut(&[AtomicU64]),
-        guard: &Guard,
-    ) -> Result<bool> {
-        'anew: loop {
-            let newest = record.writer();
-            let mut is_there = record.copy_row(row, guard);
-            if !record.is_of(newest) {
-                continue;
-            }
-            let mut handle = newest;
-            let mut seen = None;
-            while !own.is_written(handle) {
-                match self.judge(handle, snapshot.time(), guard) {
-                    Verdict::Old => break,
-                    Verdict::Seen { mark } => {
-                        seen = Some(mark);
-                        break;
-                    }
-                    Verdict::Unseen(version) => {
-                        let Some(was_there) = version.apply(row, is_there) else { continue 'anew };
-                        is_there = was_there;
-                        handle = version.previous();
-                    }
-                }
-            }
-            snapshot.check()?;
-            if let Some(mark) = seen {
-                follow(mark);
-            }
-            return Ok(is_there);
-        }
-    }
-
-    fn judge<'g>(&'g self, handle: Handle, time: u64, guard: &'g Guard) -> Verdict<'g> {
+    /// Whether a reader at this time sees what the write of this handle has left.
+    pub(super) fn judge<'g>(&'g self, handle: Handle, time: u64, guard: &'g Guard) -> Verdict<'g> {
         if handle == Handle::NONE {
             return Verdict::Old;
         }
@@ -448,17 +339,26 @@ impl History {
 }
 
 impl Version<'_> {
-    fn is_unchanged(&self) -> bool {
+    pub(super) fn is_unchanged(&self) -> bool {
         self.words[KIND].load(Ordering::Relaxed) == UNCHANGED
     }
 
-    fn previous(&self) -> Handle {
+    /// Whether there was a row before the write, behind which there `is` one or not.
+    pub(super) fn was_there(&self, is_there: bool) -> bool {
+        match self.words[KIND].load(Ordering::Relaxed) {
+            NO_ROW => false,
+            UNCHANGED => is_there,
+            _ => true,
+        }
+    }
+
+    pub(super) fn previous(&self) -> Handle {
         Handle(self.words[PREVIOUS].load(Ordering::Relaxed))
     }
 
     /// Makes of the row that the write left the row before it; returns whether there was one. `None`: the
     /// write has been taken back meanwhile, and what it had replaced may be changing.
-    fn apply(&self, row: &mut Vec<u8>, is_there: bool) -> Option<bool> {
+    pub(super) fn apply(&self, row: &mut Vec<u8>, is_there: bool) -> Option<bool> {
         let kind = self.words[KIND].load(Ordering::Acquire);
         match kind & ((1 << KIND_BITS) - 1) {
             NO_ROW => {

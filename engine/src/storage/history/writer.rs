@@ -124,7 +124,7 @@ impl HistoryWriter {
 
     /// Whether the open transaction has left this handle.
     #[inline]
-    pub(super) fn is_own(&self, handle: Handle) -> bool {
+    pub(in crate::storage) fn is_own(&self, handle: Handle) -> bool {
         self.transaction
             .is_some_and(|begin| handle.slot() == self.slot as usize && handle.position() >= begin)
     }

@@ -1,0 +1,117 @@
+//! Records as snapshots see them: the newest version where it stands, and from there back through the
+//! histories (`storage::history`, which has the invariants).
+
+use std::sync::atomic::AtomicU64;
+
+use crossbeam_epoch::Guard;
+use hyades_types::error::Result;
+
+use super::history::{Handle, Histories, HistoryWriter, LATEST, Snapshot, Verdict};
+use super::record::Record;
+
+impl Histories {
+    /// Whether a snapshot sees what the record with this handle holds, or its own transaction wrote it.
+    pub(crate) fn is_seen(
+        &self,
+        handle: Handle,
+        snapshot: &Snapshot,
+        own: &HistoryWriter,
+        guard: &Guard,
+    ) -> Result<bool> {
+        let mut handle = handle;
+        let is_seen = loop {
+            if own.is_written(handle) {
+                break true;
+            }
+            match self.judge(handle, snapshot.time(), guard) {
+                Verdict::Old | Verdict::Seen { .. } => break true,
+                Verdict::Unseen(version) if version.is_unchanged() => handle = version.previous(),
+                Verdict::Unseen(_) => break false,
+            }
+        };
+        snapshot.check()?;
+        Ok(is_seen)
+    }
+
+    /// Whether somebody has deleted the row that a snapshot sees there, even if there is a row again.
+    pub(crate) fn was_deleted(&self, record: &Record, snapshot: &Snapshot, guard: &Guard) -> bool {
+        let (mut handle, mut is_there, mut was_there) = (record.writer(), record.has_row(), false);
+        let mut was_absent = !is_there;
+        while let Verdict::Unseen(version) = self.judge(handle, snapshot.time(), guard) {
+            was_there = version.was_there(is_there);
+            was_absent |= !was_there;
+            is_there = was_there;
+            handle = version.previous();
+        }
+        was_there && was_absent
+    }
+
+    /// Whether a record has a row, and nobody is about to change that. `follow` as for [`Histories::read`].
+    pub(crate) fn has_settled_row(
+        &self,
+        record: &Record,
+        own: &HistoryWriter,
+        mut follow: impl FnMut(&[AtomicU64]),
+        guard: &Guard,
+    ) -> bool {
+        loop {
+            let writer = record.writer();
+            let has_row = record.has_row();
+            if !record.is_of(writer) {
+                continue;
+            }
+            if !has_row || own.is_own(writer) {
+                return has_row;
+            }
+            return match self.judge(writer, LATEST, guard) {
+                Verdict::Old => true,
+                Verdict::Seen { mark } => {
+                    follow(mark);
+                    true
+                }
+                Verdict::Unseen(_) => false,
+            };
+        }
+    }
+
+    /// Reads a record as a snapshot sees it, into `row`; false if there is no row for it. What it read must
+    /// be followed by whoever tells others of it: `follow` is told the mark of its writer.
+    pub(crate) fn read(
+        &self,
+        record: &Record,
+        snapshot: &Snapshot,
+        own: &HistoryWriter,
+        row: &mut Vec<u8>,
+        mut follow: impl FnMut(&[AtomicU64]),
+        guard: &Guard,
+    ) -> Result<bool> {
+        'anew: loop {
+            let newest = record.writer();
+            let mut is_there = record.copy_row(row, guard);
+            if !record.is_of(newest) {
+                continue;
+            }
+            let mut handle = newest;
+            let mut seen = None;
+            while !own.is_written(handle) {
+                match self.judge(handle, snapshot.time(), guard) {
+                    Verdict::Old => break,
+                    Verdict::Seen { mark } => {
+                        seen = Some(mark);
+                        break;
+                    }
+                    Verdict::Unseen(version) => {
+                        let Some(was_there) = version.apply(row, is_there) else { continue 'anew };
+                        is_there = was_there;
+                        handle = version.previous();
+                    }
+                }
+            }
+            snapshot.check()?;
+            if let Some(mark) = seen {
+                follow(mark);
+            }
+            return Ok(is_there);
+        }
+    }
+}
