@@ -225,7 +225,7 @@ fn run_script(script: &str, trouble: Trouble, in_routine: bool) -> String {
 }
 
 fn scripts() -> Vec<PathBuf> {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/scripts");
+    let folder = super::folder("scripts");
     let mut found: Vec<PathBuf> = std::fs::read_dir(folder)
         .expect("the scripts are there")
         .map(|entry| entry.expect("a readable entry").path())
@@ -338,7 +338,7 @@ fn generated_procedures_answer_as_postgresql_does() {
     let mut wrong = String::new();
     for seed in first..=last {
         let folder = match keep {
-            true => Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/scripts"),
+            true => super::folder("scripts"),
             false => std::env::temp_dir(),
         };
         let path = folder.join(format!("plpgsql_seed_{seed}.sql"));

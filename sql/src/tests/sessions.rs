@@ -13,7 +13,7 @@
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::io::{BufRead, BufReader, Write as _};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -279,7 +279,7 @@ impl Sessions for Postgres {
 }
 
 fn scripts() -> Vec<PathBuf> {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/sessions");
+    let folder = super::folder("sessions");
     let mut found: Vec<PathBuf> = std::fs::read_dir(folder)
         .expect("the scripts are there")
         .map(|entry| entry.expect("a readable entry").path())
