@@ -23,7 +23,7 @@ use hyades_engine::log::manifest::Manifest;
 use hyades_engine::lsn::LsnVector;
 use hyades_engine::protocol::serial::Serial;
 use hyades_engine::protocol::taurus::Taurus;
-use hyades_engine::protocol::{AccessMode, Append, AppendProgress, CommitPayload, Protocol, Trace};
+use hyades_engine::protocol::{Append, AppendProgress, CommitPayload, Protocol};
 use rustix::fs::OFlags;
 
 const FILE_BYTES: u64 = 256 << 20;
@@ -162,7 +162,7 @@ fn drive<P: Protocol>(name: &str, logs: Arc<Logs>, protocol: P) -> hyades_types:
 
 fn run_worker<P: Protocol>(protocol: &P, worker: usize, done: &AtomicU64) -> hyades_types::Result<()> {
     const TUPLES: usize = 1000;
-    let mut tuples: Vec<P::TupleMeta> = (0..TUPLES).map(|_| protocol.new_tuple_meta()).collect();
+    let tuples: Vec<_> = (0..TUPLES).map(|_| protocol.new_mark()).collect();
     let mut dependencies = protocol.new_dependencies();
     let mut waiting: VecDeque<Durability> = VecDeque::new();
     let watch = protocol.watch();
@@ -175,7 +175,7 @@ fn run_worker<P: Protocol>(protocol: &P, worker: usize, done: &AtomicU64) -> hya
         let chosen = [number * 7 % TUPLES, (number * 13 + 1) % TUPLES];
         protocol.begin(&mut dependencies);
         for tuple in chosen {
-            protocol.acquired(AccessMode::Write, &tuples[tuple], &mut dependencies);
+            protocol.follow(&tuples[tuple], &mut dependencies);
         }
         let token = loop {
             match protocol.log_commit(worker, &mut dependencies, &payload, &mut progress)? {
@@ -184,7 +184,7 @@ fn run_worker<P: Protocol>(protocol: &P, worker: usize, done: &AtomicU64) -> hya
             }
         };
         for tuple in chosen {
-            protocol.released(AccessMode::Write, &mut tuples[tuple], &token, Trace::Data);
+            protocol.write_mark(&token, &tuples[tuple]);
         }
         waiting.push_back(protocol.durability(&watch, &token));
         while waiting.front().is_some_and(Durability::is_durable) {

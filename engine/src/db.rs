@@ -44,12 +44,6 @@ use crate::txn::two_phase_locking::{Purger, TwoPhaseLocking};
 
 mod call;
 mod copy;
-#[cfg(test)]
-mod lock_model;
-#[cfg(all(test, not(loom)))]
-mod lock_tests;
-#[cfg(all(test, loom))]
-mod loom_tests;
 mod names;
 
 use self::call::{Call, choose, encode_head};

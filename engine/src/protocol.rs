@@ -1,11 +1,11 @@
 //! What a logging protocol decides, behind one trait.
 //!
-//! A protocol says what is remembered for a tuple that is in use, what a transaction collects while it runs,
+//! A protocol says what a transaction collects while it runs, what it leaves for those who come after it,
 //! what its log record looks like, when it is durable, and how its logs are replayed. Execution knows none of
 //! that; it calls the methods below in this order:
 //!
 //! ```text
-//! begin -> acquired* -> log_commit (or read_only_commit) -> released* -> durability
+//! begin -> follow* -> log_commit (or read_only_commit) -> write_mark -> durability
 //! ```
 //!
 //! The trait is bound once, at `open`, and erased once per transaction, never per row. A protocol never
@@ -16,6 +16,7 @@ pub mod serial;
 pub mod taurus;
 
 use std::sync::atomic::AtomicU64;
+use std::sync::atomic::Ordering::Relaxed;
 
 use hyades_types::error::Result;
 
@@ -24,90 +25,6 @@ use crate::log::durable::{Durability, DurableWatch};
 use crate::lsn::Lsn;
 
 pub use crate::log::{Append, AppendProgress};
-
-/// The strength of an access. Two accesses conflict, and therefore order each other, unless
-/// [`AccessMode::is_compatible`].
-///
-/// ```text
-/// resource  modes
-/// table     KeyRead, IntentRead, IntentWrite of its rows; Read, NoKeyWrite, Write of all of them
-/// gap       Read, IntentWrite
-/// row       KeyRead, Read, NoKeyWrite, Write: PostgreSQL's FOR KEY SHARE, FOR SHARE, FOR NO KEY UPDATE, FOR UPDATE
-/// ```
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-#[repr(u8)]
-pub enum AccessMode {
-    /// Looks at the key of the row, or at its absence, and at nothing else: a child's check of its parent.
-    KeyRead,
-    IntentRead,
-    IntentWrite,
-    Read,
-    /// Writes the row and leaves its key: there is a row before and a row after.
-    NoKeyWrite,
-    /// Anything, insert and delete included.
-    Write,
-}
-
-impl AccessMode {
-    pub const COUNT: usize = 6;
-
-    /// Gray's matrix of multi-granularity locking, without SIX, and table 13.3 of PostgreSQL's manual.
-    ///
-    /// ```text
-    ///              KeyRead  IntentRead  IntentWrite  Read  NoKeyWrite  Write
-    /// KeyRead                                                            x
-    /// IntentRead                                               x         x
-    /// IntentWrite                                     x        x         x
-    /// Read                                   x                 x         x
-    /// NoKeyWrite                x            x        x        x         x
-    /// Write           x         x            x        x        x         x
-    /// ```
-    #[inline]
-    pub fn is_compatible(self, other: AccessMode) -> bool {
-        self.is_compatible_with_all(1 << other as u8)
-    }
-
-    /// The same for several modes, one bit each.
-    pub fn is_compatible_with_all(self, others: u8) -> bool {
-        const CONFLICTS: [u8; AccessMode::COUNT] =
-            [0b10_0000, 0b11_0000, 0b11_1000, 0b11_0100, 0b11_1110, 0b11_1111];
-        CONFLICTS[self as usize] & others == 0
-    }
-
-    /// The weakest mode at least as strong as both: each is stronger than those before it, but for
-    /// IntentWrite and Read.
-    #[must_use]
-    #[inline]
-    pub fn join(self, other: AccessMode) -> AccessMode {
-        use AccessMode::{IntentWrite, NoKeyWrite, Read};
-        match (self, other) {
-            (IntentWrite, Read) | (Read, IntentWrite) => NoKeyWrite,
-            _ if (self as u8) < other as u8 => other,
-            _ => self,
-        }
-    }
-
-    /// Whether holding `self` makes asking for `other` redundant.
-    #[inline]
-    pub fn covers(self, other: AccessMode) -> bool {
-        const COVERED: [u8; AccessMode::COUNT] =
-            [0b00_0001, 0b00_0011, 0b00_0111, 0b00_1011, 0b01_1111, 0b11_1111];
-        COVERED[self as usize] & (1 << other as u8) != 0
-    }
-}
-
-/// What a transaction that gives up its locks has left in a log: decides which traces it leaves in the lock
-/// table.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Trace {
-    /// Nothing: it only read, or was rolled back. Nobody needs to follow it, for it cannot be lost.
-    None,
-    /// What it wrote. What it read does not matter to replay.
-    Data,
-    /// The call that it was: replay reads again what it read, so whoever overwrites that must follow (pitfall
-    /// 22).
-    Command,
-}
 
 /// The transaction's changes, encoded by `log::record`, ready to be copied into a log buffer.
 pub struct CommitPayload<'a> {
@@ -123,59 +40,48 @@ pub trait Protocol: Send + Sync + 'static {
     const WRITES_LOG: bool;
     /// Whether a log record may hold a call in place of changes.
     const LOGS_COMMANDS: bool;
+    /// Whether transactions leave marks for those who come after them.
+    const LEAVES_MARKS: bool;
 
-    /// Kept in the lock table for a tuple, gap or table stripe that is in use or not yet durable.
-    type TupleMeta: Send + 'static;
     /// What a running transaction has collected (Taurus: T.LV).
     type Dependencies: Send + 'static;
     /// What durability waits for (an LSN, an LSN vector, an epoch ...).
     type CommitToken: Clone + Send + 'static;
-
-    /// What an absent tuple reads as (pitfall 19: the same monotone floor that [`Protocol::can_evict`] uses).
-    fn new_tuple_meta(&self) -> Self::TupleMeta;
-
-    /// Whether forgetting `meta` loses no dependency. Called under the latch of the tuple's bucket, when
-    /// nobody holds the tuple or waits for it.
-    fn can_evict(&self, meta: &Self::TupleMeta) -> bool;
 
     fn new_dependencies(&self) -> Self::Dependencies;
 
     /// Makes `dependencies` those of a transaction that has touched nothing.
     fn begin(&self, dependencies: &mut Self::Dependencies);
 
-    /// The transaction has obtained the tuple in this mode: collect what it now depends on. Called under the
-    /// latch of the tuple's bucket.
-    fn acquired(&self, mode: AccessMode, meta: &Self::TupleMeta, dependencies: &mut Self::Dependencies);
-
-    /// The transaction with this token is about to give the tuple up: leave the trace that later conflicting
-    /// accesses must follow. Called under the latch of the tuple's bucket, before the lock is visibly free
-    /// (pitfall 3).
-    fn released(&self, mode: AccessMode, meta: &mut Self::TupleMeta, token: &Self::CommitToken, trace: Trace);
-
-    /// What those who come to one half of a gap must follow after the gap was divided (pitfall 23): the
-    /// traces of whoever relied on its emptiness. `None` if there is nothing that a new tuple would not have.
-    /// Called under the latch of the gap's bucket.
-    fn divided(&self, gap: &Self::TupleMeta) -> Option<Self::TupleMeta>;
-
-    /// Gives a new gap what [`Protocol::divided`] found in the one it was part of. Called under the latch of
-    /// its bucket.
-    fn inherit(&self, gap: &mut Self::TupleMeta, from: &Self::TupleMeta);
-
-    /// How many words [`Protocol::write_mark`] takes.
+    /// How many words a [mark](Protocol::write_mark) takes; 0 for a protocol without marks.
     fn mark_words(&self) -> usize {
         0
     }
 
-    /// Writes down what whoever reads a version that the transaction of this token has written must follow:
-    /// once for all its versions (`storage::history`).
+    /// A mark that follows nothing.
+    fn new_mark(&self) -> Box<[AtomicU64]> {
+        (0..self.mark_words()).map(|_| AtomicU64::new(0)).collect()
+    }
+
+    /// Writes down what whoever sees the work of the transaction of this token must follow: once for all its
+    /// rows (`storage::history`). All its locks are still held (pitfall 3).
     fn write_mark(&self, _token: &Self::CommitToken, _mark: &[AtomicU64]) {}
 
-    /// A version was read without a lock: collect its mark.
+    /// The transaction comes after the one with this mark, in whose way it was: collect what it now depends
+    /// on.
     fn follow(&self, _mark: &[AtomicU64], _dependencies: &mut Self::Dependencies) {}
 
-    /// Whether forgetting a mark loses no dependency: the counterpart of [`Protocol::can_evict`].
+    /// Whether forgetting a mark loses no dependency (pitfall 19). Once it is so it stays so.
     fn is_forgettable(&self, _mark: &[AtomicU64]) -> bool {
         true
+    }
+
+    /// Makes whoever follows `into` follow `mark`, too, by the larger of each word. `into` begins with
+    /// zeroes, which follow nothing; only the caller knows it.
+    fn join(&self, mark: &[AtomicU64], into: &[AtomicU64]) {
+        for (into, word) in into.iter().zip(mark) {
+            into.store(into.load(Relaxed).max(word.load(Relaxed)), Relaxed);
+        }
     }
 
     /// Appends the transaction's log record: freezes its dependencies, reserves, fills, publishes (pitfall

@@ -28,6 +28,7 @@ use crate::storage::table::{Table, TableState};
 use crate::ticket::Ticket;
 
 mod cursor;
+mod lock_mode;
 pub(crate) mod lock_table;
 pub(crate) mod replay;
 mod rows;

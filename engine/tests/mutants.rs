@@ -7,6 +7,7 @@
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::sync::atomic::AtomicU64;
 use std::time::Duration;
 
 use hyades_engine::config::Config;
@@ -17,8 +18,8 @@ use hyades_engine::log::record::RecordBody;
 use hyades_engine::log::store::LogReader;
 use hyades_engine::lsn::{Lsn, LsnVector};
 use hyades_engine::mutant::{Mutant, activate};
-use hyades_engine::protocol::taurus::{Dependencies, Taurus, TupleVectors};
-use hyades_engine::protocol::{AccessMode, Append, AppendProgress, CommitPayload, Protocol, Trace};
+use hyades_engine::protocol::taurus::{Dependencies, Taurus};
+use hyades_engine::protocol::{Append, AppendProgress, CommitPayload, Protocol};
 use parking_lot::{Condvar, Mutex};
 
 /// The real disk, with durable writes that can be made to hang.
@@ -95,6 +96,8 @@ impl File for HoldingFile {
     }
 }
 
+type Mark = [AtomicU64];
+
 struct Fixture {
     disk: HoldingDisk,
     data: PathBuf,
@@ -146,11 +149,12 @@ impl Fixture {
         }
     }
 
-    fn write(&self, worker: usize, tuple: &mut TupleVectors) -> LsnVector {
+    /// A transaction that writes what the one with this mark has written.
+    fn write(&self, worker: usize, mark: &Mark) -> LsnVector {
         let mut dependencies = self.begin();
-        self.taurus.acquired(AccessMode::Write, tuple, &mut dependencies);
+        self.taurus.follow(mark, &mut dependencies);
         let token = self.commit(worker, dependencies, false);
-        self.taurus.released(AccessMode::Write, tuple, &token, Trace::Data);
+        self.taurus.write_mark(&token, mark);
         token
     }
 
@@ -192,10 +196,10 @@ fn records_depend_on_earlier_places(is_barrier: bool) -> bool {
 fn readers_wait() -> bool {
     let fixture = fixture();
     fixture.disk.hold(true);
-    let mut tuple = fixture.taurus.new_tuple_meta();
-    fixture.write(0, &mut tuple);
+    let mark = fixture.taurus.new_mark();
+    fixture.write(0, &mark);
     let mut reader = fixture.begin();
-    fixture.taurus.acquired(AccessMode::Read, &tuple, &mut reader);
+    fixture.taurus.follow(&mark, &mut reader);
     !fixture
         .taurus
         .durability(&fixture.taurus.watch(), &fixture.taurus.read_only_commit(&reader))
@@ -206,7 +210,7 @@ fn readers_wait() -> bool {
 fn writes_come_before_acknowledgements() -> bool {
     let fixture = fixture();
     fixture.disk.hold(true);
-    let token = fixture.write(0, &mut fixture.taurus.new_tuple_meta());
+    let token = fixture.write(0, &fixture.taurus.new_mark());
     std::thread::sleep(Duration::from_millis(50));
     !fixture.taurus.durability(&fixture.taurus.watch(), &token).is_durable()
 }
@@ -214,13 +218,13 @@ fn writes_come_before_acknowledgements() -> bool {
 /// Pitfall 19: whoever meets a forgotten tuple still follows its last writer.
 fn forgotten_tuples_are_followed() -> bool {
     let fixture = fixture();
-    let mut tuple = fixture.taurus.new_tuple_meta();
-    let token = fixture.write(0, &mut tuple);
+    let mut mark = fixture.taurus.new_mark();
+    let token = fixture.write(0, &mark);
     fixture.taurus.durability(&fixture.taurus.watch(), &token).wait().expect("durable");
-    if fixture.taurus.can_evict(&tuple) {
-        tuple = fixture.taurus.new_tuple_meta();
+    if fixture.taurus.is_forgettable(&mark) {
+        mark = fixture.taurus.new_mark();
     }
-    fixture.write(1, &mut tuple);
+    fixture.write(1, &mark);
     token.is_covered_by(fixture.last_record(1).1.entries())
 }
 

@@ -37,8 +37,8 @@ use hyades_sim::crash::{
 };
 use hyades_sim::disk::{PowerCut, SimulatedDisk};
 use hyades_sim::given_up::commit_instead;
-use hyades_sim::routines::test_compiler;
-use hyades_sim::routines::{create_routines, replace_routine};
+
+use hyades_sim::routines::{create_routines, public, replace_routine, test_compiler};
 use hyades_sim::script::{Script, ScriptTransaction, Step};
 use hyades_sim::workload;
 use hyades_types::definition::IndexKind;
@@ -256,26 +256,44 @@ fn late_writer_and_early_successor(attempt: u64) -> Outcome {
 /// first wherever it may. Nothing becomes durable meanwhile, so no floor stands in for what the lock table
 /// remembers.
 fn overtaken(attempt: u64, work: impl FnOnce(&dyn Engine, [&mut Client; 2]) -> Result<(), Error>) -> Outcome {
-    let scenario = Scenario::taurus(2);
+    overtaken_among(attempt, Casting { logs: 2, clients: [0, 1] }, work)
+}
+
+/// How many logs there are, and which two of many clients work: in log 0 and in another one.
+struct Casting {
+    logs: usize,
+    clients: [usize; 2],
+}
+
+/// Workers 3 and 19 share stripes of tables, and have different logs of three.
+const SHARERS_OF_A_STRIPE: Casting = Casting { logs: 3, clients: [1, 17] };
+
+fn overtaken_among(
+    attempt: u64,
+    casting: Casting,
+    work: impl FnOnce(&dyn Engine, [&mut Client; 2]) -> Result<(), Error>,
+) -> Outcome {
+    let scenario = Scenario::taurus(casting.logs);
     let disk = SimulatedDisk::new(attempt);
     let engine = scenario.open(&disk).map_err(as_text)?;
     create_tables(&*engine, IndexKind::Ordered).map_err(as_text)?;
     create_routines(&*engine).map_err(as_text)?;
-    // Workers 2 and 3.
-    let mut in_log_0 = Client::new(&*engine).map_err(as_text)?;
-    let mut in_log_1 = Client::new(&*engine).map_err(as_text)?;
+    // Workers from 2 on.
+    let clients = (0..=casting.clients[1]).map(|_| Client::new(&*engine)).collect::<Result<Vec<_>, _>>();
+    let mut clients = clients.map_err(as_text)?;
+    let [in_log_0, in_log_1] = clients.get_disjoint_mut(casting.clients).expect("two of them");
     for key in 0..CALLS {
         in_log_0.begin();
         in_log_0.put_number(key * 10, 1).map_err(as_text)?;
         in_log_0.commit().and_then(|durability| durability.wait()).map_err(as_text)?;
     }
     disk.hold_writes_under(Some(&Path::new(DATA).join("logs")));
-    let worked = work(&*engine, [&mut in_log_0, &mut in_log_1]);
+    let worked = work(&*engine, [in_log_0, in_log_1]);
     disk.hold_writes_under(None);
     worked.map_err(as_text)?;
     let before = Observed::read(&*engine).map_err(as_text)?;
     engine.shutdown().map_err(as_text)?;
-    drop((engine, in_log_0, in_log_1));
+    drop((engine, clients));
     for recovery_workers in [1, 2] {
         let config = Config { recovery_workers, ..scenario.config(&disk) };
         recover(&config, test_compiler(), &Arc::new(Catalog::new())).map(drop).map_err(as_text)?;
@@ -336,7 +354,7 @@ fn abandoned_keys_are_followed(attempt: u64) -> Outcome {
 fn key_readers_are_followed(attempt: u64) -> Outcome {
     overtaken(attempt, |_, [in_log_0, in_log_1]| {
         (0..CALLS).try_for_each(|key| command(in_log_1, "refer", [key * 10, 5_000 + key, 1]))?;
-        (0..CALLS).try_for_each(|key| put(in_log_0, key * 10))?;
+        (0..CALLS).try_for_each(|key| command(in_log_0, "copy", [6_000, key * 10, 2]))?;
         (0..CALLS).try_for_each(|key| {
             in_log_0.begin();
             in_log_0.delete_number(key * 10)?;
@@ -345,25 +363,25 @@ fn key_readers_are_followed(attempt: u64) -> Outcome {
     })
 }
 
-/// A call reads a row that somebody else has read, too, and wants to write then. He is granted that when the
-/// call ends, and has cancelled it.
+/// A call reads a row of a table that somebody else is in, too, and wants as a whole then. He is granted that
+/// when the call ends, and has cancelled it.
 fn readers_before_cancelled_upgrades_are_followed(attempt: u64) -> Outcome {
-    overtaken(attempt, |_, [in_log_0, in_log_1]| {
+    overtaken_among(attempt, SHARERS_OF_A_STRIPE, |engine, [in_log_0, in_other]| {
+        let table = engine.table(&public("numbers")).expect("it was made");
         (0..CALLS).try_for_each(|key| {
             in_log_0.begin();
-            in_log_0.get_number(key * 10)?;
-            in_log_1.worker().begin();
-            let arguments = [key * 10, 5_000 + key, 1].map(|argument| big(argument as i64));
-            in_log_1.call_inside("copy", &arguments, Logging::Command)?;
+            in_log_0.put_number(6_000 + key, 1)?;
             let savepoint = in_log_0.savepoint();
-            let upgrade = in_log_0.attempt(Operation::PutNumber, &[big(key as i64 * 10), big(7)]);
-            assert!(matches!(upgrade, Err(Interrupt::Wait(_))), "the call has read the row");
-            in_log_1.commit()?;
+            in_other.worker().begin();
+            let arguments = [key * 10, 5_000 + key, 1].map(|argument| big(argument as i64));
+            in_other.call_inside("copy", &arguments, Logging::Command)?;
+            let upgrade = in_log_0.worker().lock_table(&table);
+            assert!(matches!(upgrade, Err(Interrupt::Wait(_))), "the call is in the table");
+            in_other.commit()?;
             in_log_0.rollback_to(savepoint);
-            in_log_0.put_number(7_000 + key, 1)?;
-            in_log_0.commit()?;
-            put(in_log_0, key * 10)
-        })
+            in_log_0.commit().map(drop)
+        })?;
+        in_log_0.call("bump", &[big(7)], Logging::Data).map(drop)
     })
 }
 

@@ -10,6 +10,7 @@
 use std::ops::Bound;
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::sync::atomic::AtomicU64;
 
 use crossbeam_epoch as epoch;
 use hyades_types::definition::CatalogChange;
@@ -23,7 +24,7 @@ use crate::log::manifest::{Manifest, lock_data_directory};
 use crate::log::record::OperationsWriter;
 use crate::protocol::serial::Serial;
 use crate::protocol::taurus::Taurus;
-use crate::protocol::{AccessMode, Append, AppendProgress, CommitPayload, Protocol, Trace};
+use crate::protocol::{Append, AppendProgress, CommitPayload, Protocol};
 use crate::storage::catalog::Catalog;
 use crate::storage::scan_batch::{ScanBatch, ScanDirection};
 use crate::storage::table::Table;
@@ -91,7 +92,7 @@ fn write<P: Protocol>(protocol: &P, catalog: &Catalog) -> Result<()> {
     let mut writer = Writer {
         protocol,
         dependencies: protocol.new_dependencies(),
-        schema: protocol.new_tuple_meta(),
+        schema: protocol.new_mark(),
         operations: OperationsWriter::new(),
         progress: AppendProgress::default(),
         worker: 0,
@@ -116,8 +117,8 @@ fn write<P: Protocol>(protocol: &P, catalog: &Catalog) -> Result<()> {
 struct Writer<'p, P: Protocol> {
     protocol: &'p P,
     dependencies: P::Dependencies,
-    /// Where the transaction that made the schema leaves its trace.
-    schema: P::TupleMeta,
+    /// The mark of the transaction that made the schema.
+    schema: Box<[AtomicU64]>,
     operations: OperationsWriter,
     progress: AppendProgress,
     /// Takes turns, so that all logs are used.
@@ -132,7 +133,7 @@ impl<P: Protocol> Writer<'_, P> {
         }
         let protocol = self.protocol;
         protocol.begin(&mut self.dependencies);
-        protocol.acquired(AccessMode::Read, &self.schema, &mut self.dependencies);
+        protocol.follow(&self.schema, &mut self.dependencies);
         let payload = CommitPayload { operations: self.operations.as_bytes(), is_barrier: is_schema };
         let token = loop {
             let worker = self.worker;
@@ -142,7 +143,7 @@ impl<P: Protocol> Writer<'_, P> {
             }
         };
         if is_schema {
-            protocol.released(AccessMode::Write, &mut self.schema, &token, Trace::Data);
+            protocol.write_mark(&token, &self.schema);
         }
         self.progress.reset();
         self.operations.clear();

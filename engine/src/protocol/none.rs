@@ -26,7 +26,7 @@
 
 use hyades_types::error::Result;
 
-use super::{AccessMode, Append, AppendProgress, CommitPayload, Protocol, Trace};
+use super::{Append, AppendProgress, CommitPayload, Protocol};
 use crate::local_arc::LocalArc;
 use crate::log::durable::{Durability, DurableWatch};
 
@@ -37,30 +37,14 @@ pub struct NoLog;
 impl Protocol for NoLog {
     const WRITES_LOG: bool = false;
     const LOGS_COMMANDS: bool = false;
+    const LEAVES_MARKS: bool = false;
 
-    type TupleMeta = ();
     type Dependencies = ();
     type CommitToken = ();
-
-    fn new_tuple_meta(&self) {}
-
-    fn can_evict(&self, _meta: &()) -> bool {
-        true
-    }
 
     fn new_dependencies(&self) {}
 
     fn begin(&self, _dependencies: &mut ()) {}
-
-    fn acquired(&self, _mode: AccessMode, _meta: &(), _dependencies: &mut ()) {}
-
-    fn released(&self, _mode: AccessMode, _meta: &mut (), _token: &(), _trace: Trace) {}
-
-    fn divided(&self, _gap: &()) -> Option<()> {
-        None
-    }
-
-    fn inherit(&self, _gap: &mut (), _from: &()) {}
 
     fn log_commit(
         &self,

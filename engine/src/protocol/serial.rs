@@ -42,7 +42,7 @@ use std::sync::Arc;
 
 use hyades_types::error::Result;
 
-use super::{AccessMode, Append, AppendProgress, CommitPayload, Protocol, Trace};
+use super::{Append, AppendProgress, CommitPayload, Protocol};
 use crate::local_arc::LocalArc;
 use crate::log::append::CommitFields;
 use crate::log::durable::{Durability, DurableWatch};
@@ -73,32 +73,14 @@ impl Serial {
 impl Protocol for Serial {
     const WRITES_LOG: bool = true;
     const LOGS_COMMANDS: bool = true;
+    const LEAVES_MARKS: bool = false;
 
-    type TupleMeta = ();
     type Dependencies = ();
     type CommitToken = Lsn;
-
-    fn new_tuple_meta(&self) {}
-
-    fn can_evict(&self, _meta: &()) -> bool {
-        true
-    }
 
     fn new_dependencies(&self) {}
 
     fn begin(&self, _dependencies: &mut ()) {}
-
-    #[inline]
-    fn acquired(&self, _mode: AccessMode, _meta: &(), _dependencies: &mut ()) {}
-
-    #[inline]
-    fn released(&self, _mode: AccessMode, _meta: &mut (), _token: &Lsn, _trace: Trace) {}
-
-    fn divided(&self, _gap: &()) -> Option<()> {
-        None
-    }
-
-    fn inherit(&self, _gap: &mut (), _from: &()) {}
 
     fn log_commit(
         &self,

@@ -6,8 +6,8 @@
 //!
 //! # Idea
 //! Each log counts its own positions (LSNs). A transaction collects an LSN vector (LV): for each log the
-//! position up to which it may depend on what stands there. The vectors travel through tuples: whoever
-//! releases a tuple leaves its LV there, whoever acquires it in a conflicting way raises its own by it. The
+//! position up to which it may depend on what stands there. The vectors travel through tuples: whoever has
+//! written a tuple has left its LV, whoever comes after it in a conflicting way raises its own by that. The
 //! log record carries the LV. A transaction is durable when every log is durable up to its entry, and it is
 //! replayed after everything its LV covers.
 //!
@@ -22,10 +22,9 @@
 //!    (pitfall 1).
 //! 2. The LV is final before the place is reserved, and the place reserved before a lock is released: every
 //!    entry lies before the own record in real time, so dependencies have no cycles (pitfall 2).
-//! 3. A tuple's LV is raised before its lock is visibly free (pitfall 3; the caller holds the bucket's
-//!    latch).
-//! 4. An absent or empty tuple LV is at most the floor, and every LV is at least the floor when it is frozen.
-//!    The floor is the element-wise minimum of all published anchors, for evicting and for defaulting alike
+//! 3. A transaction has left its LV before its locks are visibly free (pitfall 3).
+//! 4. An LV that was forgotten is at most the floor, and every LV is at least the floor when it is frozen.
+//!    The floor is the element-wise minimum of all published anchors, for forgetting and for defaulting alike
 //!    (pitfall 19).
 //! 5. The anchor that a record is compressed against was published before the record's place was reserved:
 //!    the record lands behind it and decompresses upwards (pitfall 18).
@@ -47,9 +46,9 @@
 //! * Acknowledged and recovered by LV alone. Algorithm 1's "all transactions with smaller LSNs have
 //!   committed" and algorithm 3's "and transactions after it are ignored" would lose acknowledged
 //!   transactions (pitfall 8).
-//! * Tuples have a third LV for intent writers, because our locks have four modes: a table's or a gap's
-//!   intent writers do not depend on each other, as readers do not.
-//! * A tuple LV that a writer replaces supersedes the other two, which are cleared: its LV covers them.
+//! * An LV is kept once for each transaction and not for each tuple: the record of a row names its last
+//!   writer, and what readers and whole tables need stands in the lock table, by handle
+//!   (`txn::lock_table::traces`).
 //! * Only command-logged readers leave a trace (readLV), every writer follows it (pitfall 22): after-images
 //!   replay right in either order of a reader and a later writer (section 2.2), a call would read the later
 //!   write.
@@ -67,22 +66,19 @@
 
 #[cfg(all(test, not(loom)))]
 mod tests;
-mod vectors;
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use hyades_types::error::Result;
 
-use super::{AccessMode, Append, AppendProgress, CommitPayload, Protocol, Trace};
+use super::{Append, AppendProgress, CommitPayload, Protocol};
 use crate::local_arc::LocalArc;
 use crate::log::append::CommitFields;
 use crate::log::durable::{Durability, DurableWatch};
 use crate::log::{Logs, RunningLogs};
 use crate::lsn::{Lsn, LsnVector};
 use crate::mutant::{self, Mutant};
-
-pub use self::vectors::TupleVectors;
 
 /// See the file head.
 pub struct Taurus {
@@ -112,17 +108,14 @@ impl Taurus {
         &self.logs
     }
 
-    /// Whether the floor covers the vector.
+    /// What everybody follows.
     #[inline]
-    fn is_below_floor(&self, vector: &[u64]) -> bool {
-        let bound = |log| {
-            if mutant::is_active(Mutant::ZeroTupleLv) {
-                self.logs.watch().durable(log)
-            } else {
-                self.logs.floor(log)
-            }
-        };
-        vector.iter().enumerate().all(|(log, entry)| *entry <= bound(log).0)
+    fn bound(&self, log: usize) -> Lsn {
+        if mutant::is_active(Mutant::ZeroTupleLv) {
+            self.logs.watch().durable(log)
+        } else {
+            self.logs.floor(log)
+        }
     }
 
     /// Makes the LV final (invariants 2 and 4).
@@ -194,20 +187,10 @@ impl Taurus {
 impl Protocol for Taurus {
     const WRITES_LOG: bool = true;
     const LOGS_COMMANDS: bool = true;
+    const LEAVES_MARKS: bool = true;
 
-    type TupleMeta = TupleVectors;
     type Dependencies = Dependencies;
     type CommitToken = LsnVector;
-
-    #[inline]
-    fn new_tuple_meta(&self) -> TupleVectors {
-        TupleVectors::default()
-    }
-
-    #[inline]
-    fn can_evict(&self, meta: &TupleVectors) -> bool {
-        meta.are_covered(|vector| self.is_below_floor(vector))
-    }
 
     fn new_dependencies(&self) -> Dependencies {
         Dependencies::default()
@@ -216,25 +199,6 @@ impl Protocol for Taurus {
     #[inline]
     fn begin(&self, dependencies: &mut Dependencies) {
         dependencies.vector.reset(self.logs.count());
-    }
-
-    /// Invariant 4: an empty vector is covered by the floor, which `freeze` brings in.
-    #[inline]
-    fn acquired(&self, mode: AccessMode, meta: &TupleVectors, dependencies: &mut Dependencies) {
-        meta.collect(mode, &mut dependencies.vector);
-    }
-
-    #[inline]
-    fn released(&self, mode: AccessMode, meta: &mut TupleVectors, token: &LsnVector, trace: Trace) {
-        meta.leave(mode, token, trace);
-    }
-
-    fn divided(&self, gap: &TupleVectors) -> Option<TupleVectors> {
-        gap.divided(|vector| self.is_below_floor(vector))
-    }
-
-    fn inherit(&self, gap: &mut TupleVectors, from: &TupleVectors) {
-        gap.inherit(from);
     }
 
     fn mark_words(&self) -> usize {
@@ -254,7 +218,7 @@ impl Protocol for Taurus {
     }
 
     fn is_forgettable(&self, mark: &[AtomicU64]) -> bool {
-        mark.iter().enumerate().all(|(log, word)| word.load(Ordering::Relaxed) <= self.logs.floor(log).0)
+        mark.iter().enumerate().all(|(log, word)| word.load(Ordering::Relaxed) <= self.bound(log).0)
     }
 
     fn log_commit(

@@ -82,7 +82,7 @@ const WORD_BYTES: usize = size_of::<AtomicU64>();
 
 /// What the last writer of a record has left: a history and a position in it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Handle(pub(super) u64);
+pub(crate) struct Handle(pub(crate) u64);
 
 impl Handle {
     /// Of rows that recovery has put there, and of records without any: older than everything.
@@ -263,6 +263,13 @@ impl Histories {
             || self
                 .history(handle.slot())
                 .is_none_or(|history| handle.position() < history.forgotten.load(Ordering::Acquire))
+    }
+
+    /// The mark of the transaction that a [`HistoryWriter::handle`] leads to; `None` if it is forgotten.
+    #[inline]
+    pub(crate) fn mark<'g>(&'g self, handle: Handle, guard: &'g Guard) -> Option<&'g [AtomicU64]> {
+        let words = self.history(handle.slot())?.words(handle.position(), guard)?;
+        Some(&words[MARK..MARK + self.mark_words])
     }
 
     /// Whether a reader at this time sees what the write of this handle has left.

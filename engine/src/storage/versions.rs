@@ -46,6 +46,27 @@ impl Histories {
         was_there && was_absent
     }
 
+    /// Tells `follow` the mark of whoever has written the newest version that is committed, for somebody who
+    /// has locked the key of the record. Whoever wrote before that has been followed by that writer.
+    #[inline]
+    pub(crate) fn follow_writer(
+        &self,
+        record: &Record,
+        own: &HistoryWriter,
+        follow: impl FnOnce(&[AtomicU64]),
+        guard: &Guard,
+    ) {
+        let mut handle = record.writer();
+        while !self.is_old(handle) && !own.is_own(handle) {
+            match self.judge(handle, LATEST, guard) {
+                Verdict::Old => return,
+                Verdict::Seen { mark } => return follow(mark),
+                // Taken back; or somebody is writing beside a lock on the key alone.
+                Verdict::Unseen(version) => handle = version.previous(),
+            }
+        }
+    }
+
     /// Whether a record has a row, and nobody is about to change that. `follow` as for [`Histories::read`].
     pub(crate) fn has_settled_row(
         &self,

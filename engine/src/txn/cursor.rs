@@ -18,19 +18,14 @@ const MORE_AHEAD: usize = 4;
 /// up to this.
 const MOST_AHEAD: usize = 64;
 
-/// The row under `key`, which is protected by a lock.
-pub(super) fn find_row<'g>(table: &Table, key: &[u8], guard: &'g Guard) -> Option<RowInPlace<'g>> {
-    RowInPlace::of(table.state(guard).index().get(key, guard)?, guard)
+/// The record under `key`, with or without a row.
+pub(super) fn find_record<'g>(table: &Table, key: &[u8], guard: &'g Guard) -> Option<&'g Record> {
+    table.state(guard).index().get(key, guard)
 }
 
-/// The same for a reader with this intent.
-pub(super) fn find<'g>(
-    table: &Table,
-    key: &[u8],
-    intent: Intent,
-    guard: &'g Guard,
-) -> Option<RowInPlace<'g>> {
-    show(table.state(guard).index().get(key, guard)?, intent, guard)
+/// The row under `key`, which is protected by a lock.
+pub(super) fn find_row<'g>(table: &Table, key: &[u8], guard: &'g Guard) -> Option<RowInPlace<'g>> {
+    RowInPlace::of(find_record(table, key, guard)?, guard)
 }
 
 /// What a reader with this intent gets of a record: its row, or only that there is one.
@@ -94,15 +89,10 @@ impl Cursor {
     }
 
     /// The record of the batch's next key, found under an earlier guard perhaps.
-    fn record<'g>(&self, table: &Table, guard: &'g Guard) -> Option<&'g Record> {
+    pub(super) fn record<'g>(&self, table: &Table, guard: &'g Guard) -> Option<&'g Record> {
         let index = table.state(guard).index();
         let resumed = index.resume_record(&self.batch, self.next, guard);
         resumed.or_else(|| index.get(self.next_key(), guard))
-    }
-
-    /// Its row.
-    pub(super) fn next_row<'g>(&self, table: &Table, guard: &'g Guard) -> Option<RowInPlace<'g>> {
-        RowInPlace::of(self.record(table, guard)?, guard)
     }
 }
 

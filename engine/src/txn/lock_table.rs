@@ -1,11 +1,11 @@
-//! The lock table: who holds which resource in which mode, who waits, and what the protocol remembers of it.
+//! The lock table: who holds which resource in which mode, who waits, and what was left there (`traces`).
 //!
 //! A resource is a 64-bit hash of what it stands for (a row's key, the gap before a key, a stripe of a table;
 //! see [`Resource`]). Two things that hash alike share a lock: an unnecessary conflict, never a missed one.
-//! Only resources in use have an entry, and those whose trace (`TupleMeta`) the protocol cannot forget yet:
-//! the paper's "tuple LVs only for active tuples" (Taurus, section 4.1) is the lifetime of these entries.
+//! Only resources in use have an entry, and those whose traces cannot be forgotten yet: the paper's "tuple
+//! LVs only for active tuples" (Taurus, section 4.1) is the lifetime of these entries.
 //!
-//! **Granting.** Modes are those of multi-granularity locking ([`AccessMode`]). A request is granted at once
+//! **Granting.** Modes are those of multi-granularity locking ([`LockMode`]). A request is granted at once
 //! when it is compatible with every other holder and with all who wait; an upgrade passes the queue.
 //! Otherwise it joins a FIFO queue and its caller gets a ticket. Whoever releases grants from the head of the
 //! queue, and behind it what hinders nobody ahead, so a resumed caller finds its lock held. Who does not want
@@ -17,16 +17,19 @@
 //!
 //! **Invariants.**
 //! 1. Two grants of one entry by different transactions are compatible.
-//! 2. `acquired` and `released` of the protocol run under the entry's latch, `released` before the grant
-//!    disappears (pitfall 3).
-//! 3. An entry is dropped only without holders and waiters, and when the protocol agrees (pitfall 19).
+//! 2. Traces are collected and left under the entry's latch, and left before the grant disappears (pitfall
+//!    3).
+//! 3. An entry is dropped only without holders and waiters, and when its traces are forgettable (pitfall 19).
 //! 4. Latch order: the mutex of victims, then one shard of `waits` or one bucket; never two of these.
 //! 5. A grant that its transaction has not seen counts for nothing of its own: given up, it goes back to what
 //!    was seen, and the trace left is that of what was seen. For only seeing a grant collects the traces that
 //!    a stronger mode replaces.
 
 mod bucket;
+mod traces;
 mod waits;
+
+use std::marker::PhantomData;
 
 use crossbeam_utils::CachePadded;
 use smallvec::SmallVec;
@@ -34,14 +37,27 @@ use smallvec::SmallVec;
 use self::bucket::{Bucket, Entry, Grant, Waiter};
 use self::waits::Waits;
 use crate::mutant::{self, Mutant};
-use crate::protocol::{AccessMode, Protocol};
 use crate::storage::prefetch::prefetch;
 use crate::sync::{Mutex, MutexGuard};
 use crate::ticket::{Ticket, ticket};
+use crate::txn::lock_mode::LockMode;
+
+pub(crate) use self::traces::{Leaver, Trace, Trail};
 
 /// A lockable thing, as a 64-bit hash.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Resource(pub(crate) u64);
+
+impl Resource {
+    /// Set in the names of rows and gaps.
+    pub(crate) const OF_RECORDS: u64 = 1;
+
+    /// Whether whoever changes what it stands for changes records, which name their writers.
+    #[inline]
+    fn is_of_records(self) -> bool {
+        self.0 & Self::OF_RECORDS != 0
+    }
+}
 
 /// Identifies a transaction while it runs: worker number in the upper half, a counter in the lower.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -59,31 +75,33 @@ impl TransactionId {
 /// What became of a request.
 pub(crate) enum Acquired {
     /// Held, and it was not held before: release it later.
-    New(AccessMode),
+    New(LockMode),
     /// Held already, perhaps in a stronger mode now.
-    Held(AccessMode),
+    Held(LockMode),
     Wait(Ticket),
     Deadlock,
 }
 
 /// On cache lines of its own, so that neighbours do not slow each other down.
-type PaddedBucket<M> = CachePadded<Mutex<Bucket<M>>>;
+type PaddedBucket = CachePadded<Mutex<Bucket>>;
 
 /// See the module head.
-pub(crate) struct LockTable<P: Protocol> {
-    buckets: Box<[PaddedBucket<P::TupleMeta>]>,
+pub(crate) struct LockTable<T: Trail> {
+    buckets: Box<[PaddedBucket]>,
     waits: Waits,
+    trail: PhantomData<fn(&T)>,
 }
 
-impl<P: Protocol> LockTable<P> {
+impl<T: Trail> LockTable<T> {
     /// `buckets` is a power of two.
-    pub(crate) fn new(buckets: usize) -> LockTable<P> {
+    pub(crate) fn new(buckets: usize) -> LockTable<T> {
         assert!(buckets.is_power_of_two(), "the bucket number is taken from bits of a hash");
-        LockTable { buckets: (0..buckets).map(|_| CachePadded::default()).collect(), waits: Waits::default() }
+        let buckets = (0..buckets).map(|_| CachePadded::default()).collect();
+        LockTable { buckets, waits: Waits::default(), trail: PhantomData }
     }
 
     #[inline]
-    fn bucket(&self, resource: Resource) -> MutexGuard<'_, Bucket<P::TupleMeta>> {
+    fn bucket(&self, resource: Resource) -> MutexGuard<'_, Bucket> {
         let mask = self.buckets.len() - 1;
         self.buckets[(resource.0 >> 20) as usize & mask].lock()
     }
@@ -93,16 +111,12 @@ impl<P: Protocol> LockTable<P> {
     pub(crate) fn prefetch(&self, resource: Resource) {
         let mask = self.buckets.len() - 1;
         let bucket = &raw const self.buckets[(resource.0 >> 20) as usize & mask];
-        prefetch(bucket, size_of::<PaddedBucket<P::TupleMeta>>());
+        prefetch(bucket, size_of::<PaddedBucket>());
     }
 
     #[inline(always)]
-    fn entry<'b>(
-        bucket: &'b mut Bucket<P::TupleMeta>,
-        resource: Resource,
-        protocol: &P,
-    ) -> &'b mut Entry<P::TupleMeta> {
-        bucket.find_or_insert(resource, |meta| protocol.can_evict(meta), || protocol.new_tuple_meta())
+    fn entry<'b>(bucket: &'b mut Bucket, resource: Resource, trail: &T) -> &'b mut Entry {
+        bucket.find_or_insert(resource, trail)
     }
 
     /// Asks for `resource` in `mode`. After `Wait`, ask again with the same arguments once the ticket fires.
@@ -112,15 +126,15 @@ impl<P: Protocol> LockTable<P> {
     #[inline(always)]
     pub(crate) fn acquire(
         &self,
-        protocol: &P,
-        dependencies: &mut P::Dependencies,
+        trail: &T,
+        dependencies: &mut T::Dependencies,
         transaction: TransactionId,
         resource: Resource,
-        mode: AccessMode,
+        mode: LockMode,
     ) -> Acquired {
-        match self.try_acquire(protocol, dependencies, transaction, resource, mode) {
+        match self.try_acquire(trail, dependencies, transaction, resource, mode) {
             Some(answer) => answer,
-            None => self.wait(protocol, dependencies, transaction, resource, mode),
+            None => self.wait(trail, dependencies, transaction, resource, mode),
         }
     }
 
@@ -128,30 +142,30 @@ impl<P: Protocol> LockTable<P> {
     #[inline(always)]
     pub(crate) fn try_acquire(
         &self,
-        protocol: &P,
-        dependencies: &mut P::Dependencies,
+        trail: &T,
+        dependencies: &mut T::Dependencies,
         transaction: TransactionId,
         resource: Resource,
-        mode: AccessMode,
+        mode: LockMode,
     ) -> Option<Acquired> {
         let mut bucket = self.bucket(resource);
-        let entry = Self::entry(&mut bucket, resource, protocol);
-        Self::try_grant(entry, protocol, dependencies, transaction, mode)
+        let entry = Self::entry(&mut bucket, resource, trail);
+        Self::try_grant(entry, trail, dependencies, transaction, mode)
     }
 
     /// Like [`LockTable::try_acquire`], but waits for brief transactions.
     pub(crate) fn acquire_at_once(
         &self,
-        protocol: &P,
-        dependencies: &mut P::Dependencies,
+        trail: &T,
+        dependencies: &mut T::Dependencies,
         transaction: TransactionId,
         resource: Resource,
-        mode: AccessMode,
+        mode: LockMode,
     ) -> Option<Acquired> {
         let answer = {
             let mut bucket = self.bucket(resource);
-            let entry = Self::entry(&mut bucket, resource, protocol);
-            if let Some(answer) = Self::try_grant(entry, protocol, dependencies, transaction, mode) {
+            let entry = Self::entry(&mut bucket, resource, trail);
+            if let Some(answer) = Self::try_grant(entry, trail, dependencies, transaction, mode) {
                 return Some(answer);
             }
             if !entry.is_hindered_briefly(transaction, mode) || mutant::is_active(Mutant::HinderedByJanitor) {
@@ -159,23 +173,23 @@ impl<P: Protocol> LockTable<P> {
             }
             Self::enqueue(entry, transaction, mode)
         };
-        Some(self.look_round(protocol, dependencies, transaction, resource, mode, answer))
+        Some(self.look_round(trail, dependencies, transaction, resource, mode, answer))
     }
 
     #[inline(always)]
     fn try_grant(
-        entry: &mut Entry<P::TupleMeta>,
-        protocol: &P,
-        dependencies: &mut P::Dependencies,
+        entry: &mut Entry,
+        trail: &T,
+        dependencies: &mut T::Dependencies,
         transaction: TransactionId,
-        mode: AccessMode,
+        mode: LockMode,
     ) -> Option<Acquired> {
         let Some(place) = entry.granted.iter().position(|grant| grant.transaction == transaction) else {
             if !entry.is_beside_waiters(mode) || !entry.is_grantable(transaction, mode) {
                 return None;
             }
             entry.granted.push(Grant::seen(transaction, mode));
-            protocol.acquired(mode, &entry.meta, dependencies);
+            entry.traces.collect(mode, trail, dependencies);
             return Some(Acquired::New(mode));
         };
         let (held, seen) = (entry.granted[place].mode, entry.granted[place].seen_mode);
@@ -185,7 +199,7 @@ impl<P: Protocol> LockTable<P> {
         }
         if seen != Some(joined) {
             entry.granted[place] = Grant::seen(transaction, joined);
-            protocol.acquired(joined, &entry.meta, dependencies);
+            entry.traces.collect(joined, trail, dependencies);
         }
         entry.granted[place].is_used_again = seen.is_some();
         Some(if seen.is_some() { Acquired::Held(joined) } else { Acquired::New(joined) })
@@ -196,24 +210,24 @@ impl<P: Protocol> LockTable<P> {
     #[inline(never)]
     fn wait(
         &self,
-        protocol: &P,
-        dependencies: &mut P::Dependencies,
+        trail: &T,
+        dependencies: &mut T::Dependencies,
         transaction: TransactionId,
         resource: Resource,
-        mode: AccessMode,
+        mode: LockMode,
     ) -> Acquired {
         let answer = {
             let mut bucket = self.bucket(resource);
-            let entry = Self::entry(&mut bucket, resource, protocol);
-            if let Some(answer) = Self::try_grant(entry, protocol, dependencies, transaction, mode) {
+            let entry = Self::entry(&mut bucket, resource, trail);
+            if let Some(answer) = Self::try_grant(entry, trail, dependencies, transaction, mode) {
                 return answer;
             }
             Self::enqueue(entry, transaction, mode)
         };
-        self.look_round(protocol, dependencies, transaction, resource, mode, answer)
+        self.look_round(trail, dependencies, transaction, resource, mode, answer)
     }
 
-    fn enqueue(entry: &mut Entry<P::TupleMeta>, transaction: TransactionId, mode: AccessMode) -> Ticket {
+    fn enqueue(entry: &mut Entry, transaction: TransactionId, mode: LockMode) -> Ticket {
         let held = entry.granted.iter().find(|grant| grant.transaction == transaction);
         let (answer, signal) = ticket();
         let waiter = Waiter {
@@ -229,11 +243,11 @@ impl<P: Protocol> LockTable<P> {
     /// Whoever has joined a queue looks for a cycle.
     fn look_round(
         &self,
-        protocol: &P,
-        dependencies: &mut P::Dependencies,
+        trail: &T,
+        dependencies: &mut T::Dependencies,
         transaction: TransactionId,
         resource: Resource,
-        mode: AccessMode,
+        mode: LockMode,
         answer: Ticket,
     ) -> Acquired {
         self.waits.enter(transaction, resource);
@@ -247,10 +261,10 @@ impl<P: Protocol> LockTable<P> {
         self.waits.forget(transaction);
         let mut fired = SmallVec::new();
         let mut bucket = self.bucket(resource);
-        let entry = Self::entry(&mut bucket, resource, protocol);
+        let entry = Self::entry(&mut bucket, resource, trail);
         if !entry.leave_queue(transaction) {
             // Somebody else has given up: it is granted.
-            let granted = Self::try_grant(entry, protocol, dependencies, transaction, mode);
+            let granted = Self::try_grant(entry, trail, dependencies, transaction, mode);
             return granted.unwrap_or(Acquired::Deadlock);
         }
         entry.grant_waiters(&mut fired);
@@ -283,18 +297,18 @@ impl<P: Protocol> LockTable<P> {
     /// is held from now on; otherwise the wait is withdrawn.
     pub(crate) fn claim(
         &self,
-        protocol: &P,
-        dependencies: &mut P::Dependencies,
+        trail: &T,
+        dependencies: &mut T::Dependencies,
         transaction: TransactionId,
         resource: Resource,
     ) -> bool {
         let mut bucket = self.bucket(resource);
-        let entry = Self::entry(&mut bucket, resource, protocol);
+        let entry = Self::entry(&mut bucket, resource, trail);
         if let Some(grant) = entry.granted.iter_mut().find(|grant| grant.transaction == transaction)
             && grant.seen_mode.is_none()
         {
             grant.seen_mode = Some(grant.mode);
-            protocol.acquired(grant.mode, &entry.meta, dependencies);
+            entry.traces.collect(grant.mode, trail, dependencies);
             return true;
         }
         drop(bucket);
@@ -302,50 +316,36 @@ impl<P: Protocol> LockTable<P> {
         false
     }
 
-    /// Gives up a held resource. `leave_trace` lets the protocol mark the entry first.
+    /// Gives up a held resource; what must be left there is left first.
     #[inline]
     pub(crate) fn release(
         &self,
-        protocol: &P,
+        trail: &T,
         transaction: TransactionId,
         resource: Resource,
-        leave_trace: impl Fn(AccessMode, &mut P::TupleMeta),
+        leaver: &Leaver<'_>,
     ) {
-        let trace_late = mutant::is_active(Mutant::ReleaseBeforeRaise);
         let mut bucket = self.bucket(resource);
         let Some(entry) = bucket.get_mut(resource) else { return };
         let Some(grant) = entry.granted.iter().position(|grant| grant.transaction == transaction) else {
             return;
         };
         let mode = entry.granted[grant].seen_mode;
-        let leave_trace = |meta: &mut P::TupleMeta| mode.into_iter().for_each(|mode| leave_trace(mode, meta));
-        if !trace_late {
-            leave_trace(&mut entry.meta);
-        }
+        let is_marked = mode.is_some_and(|mode| entry.traces.leave(mode, resource, leaver, trail));
         entry.granted.swap_remove(grant);
         if entry.has_waiters() {
             Self::hand_over(bucket, resource);
         } else {
-            if entry.granted.is_empty() && protocol.can_evict(&entry.meta) {
+            if !is_marked && entry.granted.is_empty() && entry.traces.are_forgettable(trail) {
                 bucket.remove(resource);
             }
             drop(bucket);
-        }
-        if trace_late {
-            // Long enough for the next owner to be woken.
-            std::thread::sleep(std::time::Duration::from_micros(200));
-            leave_trace(&mut Self::entry(&mut self.bucket(resource), resource, protocol).meta);
         }
     }
 
     /// Gives up a resource that its transaction has asked for once only, and leaves no trace; false if it
     /// stays held, because something else relies on it.
-    pub(crate) fn release_unused(
-        &self,
-        protocol: &P,
-        transaction: TransactionId,
-        resource: Resource,
-    ) -> bool {
+    pub(crate) fn release_unused(&self, trail: &T, transaction: TransactionId, resource: Resource) -> bool {
         let is_used_again = {
             let bucket = self.bucket(resource);
             let granted = bucket.get(resource).map(|entry| entry.granted.as_slice()).unwrap_or_default();
@@ -354,14 +354,14 @@ impl<P: Protocol> LockTable<P> {
         if is_used_again && !mutant::is_active(Mutant::LetGoOfUsedLock) {
             return false;
         }
-        self.release(protocol, transaction, resource, |_, _| {});
+        self.release(trail, transaction, resource, &Leaver::NOTHING);
         true
     }
 
     /// Gives a resource to those who wait for it.
     #[cold]
     #[inline(never)]
-    fn hand_over(mut bucket: MutexGuard<'_, Bucket<P::TupleMeta>>, resource: Resource) {
+    fn hand_over(mut bucket: MutexGuard<'_, Bucket>, resource: Resource) {
         let mut fired = SmallVec::new();
         if let Some(entry) = bucket.get_mut(resource) {
             entry.grant_waiters(&mut fired);
@@ -372,21 +372,21 @@ impl<P: Protocol> LockTable<P> {
 
     /// Gives `parts` the traces of the gap `whole`, which is about to be divided. The caller holds `whole` in
     /// a mode that keeps readers away, so none is missed; the parts are not to be found yet.
-    pub(crate) fn divide(&self, protocol: &P, whole: Resource, parts: [Resource; 2]) {
+    pub(crate) fn divide(&self, trail: &T, whole: Resource, parts: [Resource; 2]) {
         let traces = {
             let bucket = self.bucket(whole);
-            bucket.get(whole).and_then(|entry| protocol.divided(&entry.meta))
+            bucket.get(whole).and_then(|entry| entry.traces.divided(trail))
         };
         let Some(traces) = traces else { return };
         for part in parts {
-            protocol.inherit(&mut Self::entry(&mut self.bucket(part), part, protocol).meta, &traces);
+            Self::entry(&mut self.bucket(part), part, trail).traces.inherit(&traces, trail);
         }
     }
 
-    /// Whether the protocol could forget the resource.
-    pub(crate) fn is_forgettable(&self, protocol: &P, resource: Resource) -> bool {
+    /// Whether nothing has been left at the resource that somebody must follow.
+    pub(crate) fn is_forgettable(&self, trail: &T, resource: Resource) -> bool {
         let bucket = self.bucket(resource);
-        bucket.get(resource).is_none_or(|entry| protocol.can_evict(&entry.meta))
+        bucket.get(resource).is_none_or(|entry| entry.traces.are_forgettable(trail))
     }
 
     /// A transaction that has waited has ended.
@@ -400,5 +400,11 @@ impl<P: Protocol> LockTable<P> {
     }
 }
 
+#[cfg(all(test, loom))]
+mod loom_tests;
+#[cfg(test)]
+mod model;
 #[cfg(all(test, not(loom)))]
 mod tests;
+#[cfg(all(test, not(loom)))]
+mod trace_tests;

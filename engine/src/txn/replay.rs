@@ -13,7 +13,7 @@ use std::sync::Arc;
 use crossbeam_epoch::{self as epoch, Guard};
 use hyades_types::error::{Abort, Error, sqlstate};
 
-use super::cursor::{find, find_row, next_undisturbed, show};
+use super::cursor::{find_record, find_row, next_undisturbed, show};
 use super::{Access, Cursor, Flow, Found, FoundAhead, Insertion, Intent, Savepoint};
 use crate::log::record::command::WriteSetHash;
 use crate::storage::record::Record;
@@ -89,8 +89,9 @@ impl Access for ReplayAccess {
         guard: &'g Guard,
     ) -> Flow<Found<'g>> {
         let early = ahead.and_then(|found| found.in_state(table.state(guard)));
-        let found = early.and_then(|record| show(record, intent, guard));
-        Ok(found.or_else(|| find(table, key, intent, guard)).into())
+        let early = early.filter(|record| record.has_row());
+        let record = early.or_else(|| find_record(table, key, guard));
+        Ok(record.and_then(|record| show(record, intent, guard)).into())
     }
 
     fn open_scan(&mut self, table: &Arc<Table>, cursor: &mut Cursor) -> Flow<()> {

@@ -54,7 +54,7 @@ use crate::config::Config;
 use crate::log::record::OperationsWriter;
 use crate::log::record::command::WriteSetHash;
 use crate::mutant::{self, Mutant};
-use crate::protocol::{AccessMode, CommitPayload, Protocol, Trace};
+use crate::protocol::{CommitPayload, Protocol};
 use crate::storage::catalog::Catalog;
 use crate::storage::history::{Forgettable, Handle, Histories, HistoryWriter, Snapshot};
 use crate::storage::primary_index::Finger;
@@ -62,7 +62,8 @@ use crate::storage::record::Record;
 use crate::storage::routine::Routine;
 use crate::storage::table::{Table, TableState};
 use crate::txn::cursor;
-use crate::txn::lock_table::{Acquired, LockTable, TransactionId};
+use crate::txn::lock_mode::LockMode;
+use crate::txn::lock_table::{Acquired, Leaver, LockTable, Trace, Trail, TransactionId};
 use crate::txn::rows::{take_back, write_row};
 use crate::txn::{
     Access, Chosen, Cursor, Flow, Found, FoundAhead, Insertion, Intent, Interrupt, Isolation, Savepoint,
@@ -110,7 +111,7 @@ const KEPT_BYTES: usize = 1 << 20;
 pub struct TwoPhaseLocking<P: Protocol> {
     protocol: Arc<P>,
     catalog: Arc<Catalog>,
-    locks: LockTable<P>,
+    locks: LockTable<TwoPhaseLocking<P>>,
     purge: purge::Queue,
     histories: Arc<Histories>,
     next_worker: AtomicU64,
@@ -166,6 +167,7 @@ impl<P: Protocol> TwoPhaseLocking<P> {
             finger: Finger::default(),
             pending: None,
             has_waited: false,
+            mark: self.protocol.new_mark(),
             history: HistoryWriter::new(&self.histories),
             isolation: Isolation::default(),
             snapshot: None,
@@ -233,6 +235,8 @@ pub struct LockingTransaction<P: Protocol> {
     /// The resource it waits for.
     pending: Option<Resource>,
     has_waited: bool,
+    /// What it leaves for others when it ends.
+    mark: Box<[AtomicU64]>,
     /// What was there before its writes.
     history: HistoryWriter,
     isolation: Isolation,
@@ -267,10 +271,10 @@ impl<P: Protocol> LockingTransaction<P> {
     }
 
     /// Locks a resource until the end of the transaction; returns the mode now held.
-    fn lock(&mut self, resource: Resource, mode: AccessMode) -> Flow<AccessMode> {
+    fn lock(&mut self, resource: Resource, mode: LockMode) -> Flow<LockMode> {
         self.settle_wait(resource);
         let shared = &*self.shared;
-        match shared.locks.acquire(&shared.protocol, &mut self.dependencies, self.id, resource, mode) {
+        match shared.locks.acquire(shared, &mut self.dependencies, self.id, resource, mode) {
             Acquired::New(mode) => {
                 self.held.push(resource);
                 self.pending = None;
@@ -294,11 +298,11 @@ impl<P: Protocol> LockingTransaction<P> {
 
     /// Locks a resource unless that means to wait for others; returns whether it is held, and if it was not
     /// before.
-    fn lock_at_once(&mut self, resource: Resource, mode: AccessMode) -> Flow<AtOnce> {
+    fn lock_at_once(&mut self, resource: Resource, mode: LockMode) -> Flow<AtOnce> {
         self.settle_wait(resource);
         let shared = &*self.shared;
         let (dependencies, id) = (&mut self.dependencies, self.id);
-        match shared.locks.acquire_at_once(&shared.protocol, dependencies, id, resource, mode) {
+        match shared.locks.acquire_at_once(shared, dependencies, id, resource, mode) {
             Some(Acquired::New(_)) => {
                 self.held.push(resource);
                 self.pending = None;
@@ -330,7 +334,7 @@ impl<P: Protocol> LockingTransaction<P> {
     #[inline(never)]
     fn settle_other_wait(&mut self, other: Resource) {
         let shared = &*self.shared;
-        if shared.locks.claim(&shared.protocol, &mut self.dependencies, self.id, other) {
+        if shared.locks.claim(shared, &mut self.dependencies, self.id, other) {
             self.held.push(other);
         }
     }
@@ -392,14 +396,13 @@ impl<P: Protocol> LockingTransaction<P> {
         }
     }
 
-    /// Releases everything and forgets the transaction.
-    fn end(&mut self, token: &P::CommitToken, trace: Trace) {
+    /// Releases everything and forgets the transaction. `handle` leads to its mark.
+    fn end(&mut self, handle: Handle, trace: Trace) {
         let shared = &*self.shared;
+        let leaver = Leaver { trace, handle, mark: &self.mark };
         for resource in self.held.drain(..) {
             guest::pass(UNITS_PER_LOCK);
-            shared.locks.release(&shared.protocol, self.id, resource, |mode, meta| {
-                shared.protocol.released(mode, meta, token, trace);
-            });
+            shared.locks.release(shared, self.id, resource, &leaver);
         }
         if std::mem::take(&mut self.has_waited) {
             shared.locks.forget_waits(self.id);
@@ -461,7 +464,8 @@ impl<P: Protocol> Access for LockingTransaction<P> {
         }
         let is_skipped = intent == Intent::READ && mutant::is_active(Mutant::SkipRowLock);
         if is_skipped || !self.locks_rows(table, intent) {
-            return self.admit(cursor::find(table, key, intent, guard), intent, guard);
+            let record = cursor::find_record(table, key, guard);
+            return self.admit(record, intent, guard);
         }
         let resource = Resource::row(table.id(), key);
         let state = table.state(guard);
@@ -472,15 +476,15 @@ impl<P: Protocol> Access for LockingTransaction<P> {
             state.index().get(key, guard).inspect(|record| record.prefetch())
         });
         if intent.impatience.is_some() {
-            let found = self.read_impatiently(table, key, intent, guard)?;
-            return self.admit(found, intent, guard);
+            let record = self.read_impatiently(table, key, intent, guard)?;
+            return self.admit(record, intent, guard);
         }
         self.lock(resource, row_mode(intent))?;
         // A record that holds a row has not left its index. Without one, another record may have taken its
         // place meanwhile.
-        let found = early.and_then(|record| cursor::show(record, intent, guard));
-        let found = found.or_else(|| cursor::find(table, key, intent, guard));
-        self.admit(found, intent, guard)
+        let record = early.filter(|record| record.has_row());
+        let record = record.or_else(|| cursor::find_record(table, key, guard));
+        self.admit(record, intent, guard)
     }
 
     fn prefetch_lock(&self, table: &Table, key: &[u8]) {
@@ -705,11 +709,21 @@ impl<P: Protocol> Transaction<P> for LockingTransaction<P> {
                 self.shared.purge.discard(old);
             }
         }
+        let handle = match P::LEAVES_MARKS && trace != Trace::None {
+            true => self.history.handle(),
+            false => Handle::NONE,
+        };
+        self.shared.protocol.write_mark(token, &self.mark);
+        if mutant::is_active(Mutant::ReleaseBeforeRaise) {
+            self.end(handle, trace);
+            // Long enough for the next owner to be woken.
+            std::thread::sleep(std::time::Duration::from_micros(200));
+        }
         let protocol = &self.shared.protocol;
         self.history.commit(|mark| protocol.write_mark(token, mark));
         // After the rows that stood in tables which now go.
         self.publish_names();
-        self.end(token, trace);
+        self.end(handle, trace);
     }
 
     fn rollback(&mut self, token: &P::CommitToken) {
@@ -719,7 +733,28 @@ impl<P: Protocol> Transaction<P> for LockingTransaction<P> {
         self.undo_to(0);
         let protocol = &self.shared.protocol;
         self.history.roll_back(|mark| protocol.write_mark(token, mark));
-        self.end(token, Trace::None);
+        self.end(Handle::NONE, Trace::None);
+    }
+}
+
+impl<P: Protocol> Trail for TwoPhaseLocking<P> {
+    type Dependencies = P::Dependencies;
+    const IS_EMPTY: bool = !P::LEAVES_MARKS;
+
+    fn mark<R>(&self, handle: Handle, show: impl FnOnce(&[AtomicU64]) -> R) -> Option<R> {
+        self.histories.mark(handle, &epoch::pin()).map(show)
+    }
+
+    fn follow(&self, mark: &[AtomicU64], dependencies: &mut P::Dependencies) {
+        self.protocol.follow(mark, dependencies);
+    }
+
+    fn is_forgettable(&self, mark: &[AtomicU64]) -> bool {
+        self.protocol.is_forgettable(mark)
+    }
+
+    fn join(&self, mark: &[AtomicU64], into: &[AtomicU64]) {
+        self.protocol.join(mark, into);
     }
 }
 

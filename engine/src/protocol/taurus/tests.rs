@@ -11,8 +11,6 @@ use crate::log::manifest::Manifest;
 use crate::log::record::RecordBody;
 use crate::log::store::LogReader;
 
-use AccessMode::{IntentRead, IntentWrite, Read, Write};
-
 struct Fixture {
     memory: ControlledDisk,
     disk: Arc<dyn Disk>,
@@ -45,21 +43,21 @@ impl Fixture {
         }
     }
 
-    /// One transaction that touches one tuple.
-    fn touch(&self, worker: usize, mode: AccessMode, meta: &mut TupleVectors) -> LsnVector {
+    /// One transaction after the one with this mark, which it replaces.
+    fn touch(&self, worker: usize, mark: &[AtomicU64]) -> LsnVector {
         let mut dependencies = self.taurus.new_dependencies();
         self.taurus.begin(&mut dependencies);
-        self.taurus.acquired(mode, meta, &mut dependencies);
+        self.taurus.follow(mark, &mut dependencies);
         let token = self.commit(worker, &mut dependencies, false);
-        self.taurus.released(mode, meta, &token, Trace::Data);
+        self.taurus.write_mark(&token, mark);
         token
     }
 
-    /// What a transaction that acquires the tuple depends on.
-    fn dependencies(&self, mode: AccessMode, meta: &TupleVectors) -> LsnVector {
+    /// What a transaction after the one with this mark depends on.
+    fn dependencies(&self, mark: &[AtomicU64]) -> LsnVector {
         let mut dependencies = self.taurus.new_dependencies();
         self.taurus.begin(&mut dependencies);
-        self.taurus.acquired(mode, meta, &mut dependencies);
+        self.taurus.follow(mark, &mut dependencies);
         self.taurus.read_only_commit(&dependencies)
     }
 
@@ -98,48 +96,12 @@ fn covers(later: &LsnVector, earlier: &LsnVector) -> bool {
 }
 
 #[test]
-fn conflicting_accesses_order_each_other_and_others_do_not() {
+fn dependencies_travel_through_marks_across_logs() {
     let fixture = fixture(2);
-    for (earlier, later) in [
-        (Write, Write),
-        (Write, Read),
-        (Write, IntentWrite),
-        (Write, IntentRead),
-        (IntentWrite, Read),
-        (IntentWrite, Write),
-        (IntentWrite, IntentWrite),
-        (IntentWrite, IntentRead),
-        (Read, Write),
-        (Read, Read),
-        (IntentRead, Write),
-    ] {
-        let mut meta = fixture.taurus.new_tuple_meta();
-        let token = fixture.touch(0, earlier, &mut meta);
-        let is_followed = covers(&fixture.dependencies(later, &meta), &token);
-        // Data-logged readers leave no trace.
-        let expected = !earlier.is_compatible(later) && !matches!(earlier, Read | IntentRead);
-        assert_eq!(is_followed, expected, "{earlier:?} then {later:?}");
-    }
-}
-
-#[test]
-fn a_command_logged_reader_would_hold_later_writers_back() {
-    let fixture = fixture(2);
-    let mut meta = fixture.taurus.new_tuple_meta();
-    meta.leave(Read, &LsnVector::from_slice(&[800, 8]), Trace::Command);
-    for (mode, expected) in [(Write, true), (IntentWrite, true), (Read, false), (IntentRead, false)] {
-        let dependencies = fixture.dependencies(mode, &meta);
-        assert_eq!(covers(&dependencies, &LsnVector::from_slice(&[800, 8])), expected, "{mode:?}");
-    }
-}
-
-#[test]
-fn dependencies_travel_through_tuples_across_logs() {
-    let fixture = fixture(2);
-    let mut meta = fixture.taurus.new_tuple_meta();
-    let first = fixture.touch(0, Write, &mut meta);
-    let second = fixture.touch(1, Write, &mut meta);
-    let third = fixture.touch(2, Write, &mut meta);
+    let mark = fixture.taurus.new_mark();
+    let first = fixture.touch(0, &mark);
+    let second = fixture.touch(1, &mark);
+    let third = fixture.touch(2, &mark);
     assert!(covers(&second, &first) && covers(&third, &second));
     assert!(second.get(1) > first.get(1) && third.get(0) > second.get(0));
     let (log_0, log_1) = (fixture.records(0), fixture.records(1));
@@ -150,21 +112,18 @@ fn dependencies_travel_through_tuples_across_logs() {
 }
 
 #[test]
-fn a_transaction_without_a_record_leaves_no_trace_but_waits_for_what_it_saw() {
+fn a_transaction_without_a_record_waits_for_what_it_saw() {
     let fixture = fixture(1);
     fixture.memory.hold_durable_writes(true);
-    let mut meta = fixture.taurus.new_tuple_meta();
-    let token = fixture.touch(0, Write, &mut meta);
-    let seen = fixture.dependencies(Read, &meta);
-    let mut rolled_back = meta.clone();
-    fixture.taurus.released(Write, &mut rolled_back, &LsnVector::from_slice(&[1 << 40]), Trace::None);
-    assert_eq!(fixture.dependencies(Read, &rolled_back), seen);
+    let mark = fixture.taurus.new_mark();
+    let token = fixture.touch(0, &mark);
+    let seen = fixture.dependencies(&mark);
     let durability = fixture.taurus.durability(&fixture.taurus.watch(), &seen);
     assert!(!durability.is_durable(), "what it saw is not durable (pitfall 7)");
     fixture.memory.hold_durable_writes(false);
     durability.wait().expect("durable");
     assert!(fixture.taurus.durability(&fixture.taurus.watch(), &token).is_durable());
-    let nothing = fixture.dependencies(Read, &fixture.taurus.new_tuple_meta());
+    let nothing = fixture.dependencies(&fixture.taurus.new_mark());
     assert!(fixture.taurus.durability(&fixture.taurus.watch(), &nothing).is_durable());
 }
 
@@ -172,7 +131,7 @@ fn a_transaction_without_a_record_leaves_no_trace_but_waits_for_what_it_saw() {
 fn a_barrier_follows_everything_appended_before() {
     let fixture = fixture(3);
     let tokens: Vec<LsnVector> =
-        (0..3).map(|worker| fixture.touch(worker, Write, &mut fixture.taurus.new_tuple_meta())).collect();
+        (0..3).map(|worker| fixture.touch(worker, &fixture.taurus.new_mark())).collect();
     let mut dependencies = fixture.taurus.new_dependencies();
     fixture.taurus.begin(&mut dependencies);
     let barrier = fixture.commit(1, &mut dependencies, true);
@@ -184,26 +143,26 @@ fn a_barrier_follows_everything_appended_before() {
 }
 
 #[test]
-fn tuples_are_forgotten_only_below_the_floor_and_nothing_is_lost() {
+fn marks_are_forgotten_only_below_the_floor_and_nothing_is_lost() {
     let fixture = fixture(2);
     let taurus = &fixture.taurus;
-    let mut meta = taurus.new_tuple_meta();
-    assert!(taurus.can_evict(&meta), "nothing to forget");
-    let token = fixture.touch(0, Write, &mut meta);
-    assert!(!taurus.can_evict(&meta), "the floor is behind");
+    let mark = taurus.new_mark();
+    assert!(taurus.is_forgettable(&mark), "nothing to forget");
+    let token = fixture.touch(0, &mark);
+    assert!(!taurus.is_forgettable(&mark), "the floor is behind");
     // Traffic makes both logs append anchors above the token.
-    let mut other = taurus.new_tuple_meta();
+    let other = taurus.new_mark();
     let deadline = std::time::Instant::now() + std::time::Duration::from_secs(10);
     let mut worker = 0;
-    while !taurus.can_evict(&meta) {
+    while !taurus.is_forgettable(&mark) {
         assert!(std::time::Instant::now() < deadline, "the floor stands still");
-        fixture.touch(worker, Write, &mut other);
+        fixture.touch(worker, &other);
         worker += 1;
     }
     // Whoever meets the tuple afterwards meets an absent one; its record must still be ordered behind the
     // token.
     for worker in 0..2 {
-        fixture.touch(worker, Write, &mut taurus.new_tuple_meta());
+        fixture.touch(worker, &taurus.new_mark());
     }
     for log in 0..2 {
         let records = fixture.records(log);

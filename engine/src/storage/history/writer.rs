@@ -168,6 +168,11 @@ impl HistoryWriter {
         begin
     }
 
+    /// Leads to the mark of the open transaction once it has ended. This is no handle of a record.
+    pub(crate) fn handle(&mut self) -> Handle {
+        Handle::new(self.slot, self.begin())
+    }
+
     /// Keeps what a record with this handle has before it is written; returns its new handle.
     #[inline]
     pub(in crate::storage) fn note_version(&mut self, previous: Handle, before: Before<'_>) -> Handle {

@@ -6,11 +6,12 @@
 
 use smallvec::SmallVec;
 
+use super::traces::{Traces, Trail};
 use super::waits::Line;
 use super::{Resource, TransactionId};
 use crate::mutant::{self, Mutant};
-use crate::protocol::AccessMode;
 use crate::ticket::Signal;
+use crate::txn::lock_mode::LockMode;
 
 /// A lock that is held. Others take it for what `mode` says; its holder has collected what it must follow
 /// only for `seen_mode`.
@@ -20,15 +21,15 @@ use crate::ticket::Signal;
 /// replaces no trace that he does not follow.
 pub(super) struct Grant {
     pub(super) transaction: TransactionId,
-    pub(super) mode: AccessMode,
+    pub(super) mode: LockMode,
     /// `None`: it did not hold the resource before.
-    pub(super) seen_mode: Option<AccessMode>,
+    pub(super) seen_mode: Option<LockMode>,
     /// Its transaction has asked for the resource again since.
     pub(super) is_used_again: bool,
 }
 
 impl Grant {
-    pub(super) fn seen(transaction: TransactionId, mode: AccessMode) -> Grant {
+    pub(super) fn seen(transaction: TransactionId, mode: LockMode) -> Grant {
         Grant { transaction, mode, seen_mode: Some(mode), is_used_again: false }
     }
 }
@@ -36,7 +37,7 @@ impl Grant {
 pub(super) struct Waiter {
     pub(super) transaction: TransactionId,
     /// The mode it will hold, joined with what it holds already.
-    pub(super) mode: AccessMode,
+    pub(super) mode: LockMode,
     pub(super) is_upgrade: bool,
     pub(super) signal: Signal,
 }
@@ -48,18 +49,18 @@ struct Queue {
 }
 
 /// One resource in use.
-pub(super) struct Entry<M> {
+pub(super) struct Entry {
     resource: Resource,
-    pub(super) meta: M,
+    pub(super) traces: Traces,
     pub(super) granted: SmallVec<[Grant; 1]>,
     /// Made by the first who waits.
     waiting: Option<Box<Queue>>,
 }
 
-impl<M> Entry<M> {
+impl Entry {
     #[inline]
-    fn new(resource: Resource, meta: M) -> Entry<M> {
-        Entry { resource, meta, granted: SmallVec::new(), waiting: None }
+    fn new(resource: Resource) -> Entry {
+        Entry { resource, traces: Traces::default(), granted: SmallVec::new(), waiting: None }
     }
 
     fn is_idle(&self) -> bool {
@@ -113,19 +114,19 @@ impl<M> Entry<M> {
     }
 
     #[inline]
-    pub(super) fn is_grantable(&self, transaction: TransactionId, mode: AccessMode) -> bool {
+    pub(super) fn is_grantable(&self, transaction: TransactionId, mode: LockMode) -> bool {
         self.granted.iter().all(|grant| grant.transaction == transaction || grant.mode.is_compatible(mode))
     }
 
     /// Whether a request in this mode hinders nobody who waits.
     #[inline]
-    pub(super) fn is_beside_waiters(&self, mode: AccessMode) -> bool {
+    pub(super) fn is_beside_waiters(&self, mode: LockMode) -> bool {
         let waiting = self.queue().unwrap_or_default();
         waiting.iter().all(|waiter| waiter.mode.is_compatible(mode))
     }
 
     /// Whether only those hinder the request who wait for nobody and will be gone in a moment.
-    pub(super) fn is_hindered_briefly(&self, transaction: TransactionId, mode: AccessMode) -> bool {
+    pub(super) fn is_hindered_briefly(&self, transaction: TransactionId, mode: LockMode) -> bool {
         let own = self.granted.iter().find(|grant| grant.transaction == transaction);
         let wanted = own.map_or(mode, |grant| grant.mode.join(mode));
         self.is_beside_waiters(wanted)
@@ -177,53 +178,43 @@ impl<M> Entry<M> {
 const SHORT: usize = 8;
 
 /// The entries whose resources hash alike.
-pub(super) struct Bucket<M> {
+#[derive(Default)]
+pub(super) struct Bucket {
     /// Empty only if `others` is.
-    first: Option<Entry<M>>,
-    others: Vec<Entry<M>>,
+    first: Option<Entry>,
+    others: Vec<Entry>,
 }
 
-impl<M> Default for Bucket<M> {
-    fn default() -> Bucket<M> {
-        Bucket { first: None, others: Vec::new() }
-    }
-}
-
-impl<M> Bucket<M> {
+impl Bucket {
     #[cfg(all(test, not(loom)))]
     pub(super) fn len(&self) -> usize {
         usize::from(self.first.is_some()) + self.others.len()
     }
 
-    pub(super) fn get(&self, resource: Resource) -> Option<&Entry<M>> {
+    pub(super) fn get(&self, resource: Resource) -> Option<&Entry> {
         self.first.iter().chain(&self.others).find(|entry| entry.resource == resource)
     }
 
     #[inline]
-    pub(super) fn get_mut(&mut self, resource: Resource) -> Option<&mut Entry<M>> {
+    pub(super) fn get_mut(&mut self, resource: Resource) -> Option<&mut Entry> {
         match &mut self.first {
             Some(first) if first.resource == resource => Some(first),
             _ => self.others.iter_mut().find(|entry| entry.resource == resource),
         }
     }
 
-    /// The entry of the resource. A new one takes the place of one that is idle and can be evicted, if one
-    /// stands there.
+    /// The entry of the resource. A new one takes the place of one that is idle and whose traces are
+    /// forgettable, if one stands there.
     #[inline(always)]
-    pub(super) fn find_or_insert(
-        &mut self,
-        resource: Resource,
-        can_evict: impl Fn(&M) -> bool,
-        new: impl FnOnce() -> M,
-    ) -> &mut Entry<M> {
+    pub(super) fn find_or_insert<T: Trail>(&mut self, resource: Resource, trail: &T) -> &mut Entry {
         let place = match &self.first {
             Some(first) if first.resource == resource => None,
             Some(_) => match self.others.iter().position(|entry| entry.resource == resource) {
                 Some(place) => Some(place),
-                None => self.insert(Entry::new(resource, new()), can_evict),
+                None => self.insert(Entry::new(resource), trail),
             },
             None => {
-                self.first = Some(Entry::new(resource, new()));
+                self.first = Some(Entry::new(resource));
                 None
             }
         };
@@ -237,8 +228,8 @@ impl<M> Bucket<M> {
     /// costs more. Of very many others a few are looked at, by chance: if they are in use, looking at all of
     /// them each time would cost too much.
     #[inline(never)]
-    fn insert(&mut self, entry: Entry<M>, can_evict: impl Fn(&M) -> bool) -> Option<usize> {
-        let is_redundant = |entry: &Entry<M>| entry.is_idle() && can_evict(&entry.meta);
+    fn insert<T: Trail>(&mut self, entry: Entry, trail: &T) -> Option<usize> {
+        let is_redundant = |entry: &Entry| entry.is_idle() && entry.traces.are_forgettable(trail);
         let mut place = entry.resource.0 as usize % (self.others.len().saturating_sub(SHORT) + 1);
         for _ in 0..SHORT.min(self.others.len()) {
             if is_redundant(&self.others[place]) {

@@ -1,78 +1,41 @@
-//! The lock table alone, under a protocol that counts what it is told.
+//! The lock table alone, with marks that are numbers.
 
-use std::sync::atomic::{AtomicBool, Ordering};
-
-use hyades_types::error::Result;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use super::waits::Line;
 use super::*;
-use crate::local_arc::LocalArc;
-use crate::log::durable::{Durability, DurableWatch};
-use crate::protocol::{Append, AppendProgress, CommitPayload, Trace};
+use crate::storage::history::Handle;
 
-/// A tuple remembers the highest token left on it; a transaction collects the highest it met.
+/// A transaction collects the highest number that it has met.
 #[derive(Default)]
 struct Counting {
     keeps_everything: AtomicBool,
 }
 
-impl Protocol for Counting {
-    const WRITES_LOG: bool = false;
-    const LOGS_COMMANDS: bool = false;
-    type TupleMeta = u64;
+impl Trail for Counting {
     type Dependencies = u64;
-    type CommitToken = u64;
+    const IS_EMPTY: bool = false;
 
-    fn new_tuple_meta(&self) -> u64 {
-        0
+    fn mark<R>(&self, handle: Handle, show: impl FnOnce(&[AtomicU64]) -> R) -> Option<R> {
+        Some(show(&[AtomicU64::new(handle.0)]))
     }
-    fn can_evict(&self, _meta: &u64) -> bool {
+
+    fn follow(&self, mark: &[AtomicU64], dependencies: &mut u64) {
+        *dependencies = (*dependencies).max(mark[0].load(Ordering::Relaxed));
+    }
+
+    fn is_forgettable(&self, _mark: &[AtomicU64]) -> bool {
         !self.keeps_everything.load(Ordering::Relaxed)
     }
-    fn new_dependencies(&self) -> u64 {
-        0
+
+    fn join(&self, mark: &[AtomicU64], into: &[AtomicU64]) {
+        into[0].fetch_max(mark[0].load(Ordering::Relaxed), Ordering::Relaxed);
     }
-    fn begin(&self, dependencies: &mut u64) {
-        *dependencies = 0;
-    }
-    fn acquired(&self, _mode: AccessMode, meta: &u64, dependencies: &mut u64) {
-        *dependencies = (*dependencies).max(*meta);
-    }
-    fn released(&self, mode: AccessMode, meta: &mut u64, token: &u64, _trace: Trace) {
-        if mode == AccessMode::Write {
-            *meta = (*meta).max(*token);
-        }
-    }
-    fn divided(&self, gap: &u64) -> Option<u64> {
-        (*gap > 0).then_some(*gap)
-    }
-    fn inherit(&self, gap: &mut u64, from: &u64) {
-        *gap = (*gap).max(*from);
-    }
-    fn log_commit(
-        &self,
-        _: usize,
-        dependencies: &mut u64,
-        _: &CommitPayload<'_>,
-        _: &mut AppendProgress,
-    ) -> Result<Append<u64>> {
-        Ok(Append::Done(*dependencies + 1))
-    }
-    fn read_only_commit(&self, dependencies: &u64) -> u64 {
-        *dependencies
-    }
-    fn watch(&self) -> LocalArc<DurableWatch> {
-        DurableWatch::new(Box::default()).into()
-    }
-    fn durability(&self, _watch: &LocalArc<DurableWatch>, _token: &u64) -> Durability {
-        Durability::immediate()
-    }
-    fn name(&self) -> &'static str {
-        "counting"
-    }
-    fn shutdown(&self) -> Result<()> {
-        Ok(())
-    }
+}
+
+/// No row, so that data leaves traces.
+fn named(number: u64) -> Resource {
+    Resource(number << 1)
 }
 
 struct Fixture {
@@ -86,35 +49,34 @@ impl Fixture {
         Fixture { protocol: Counting::default(), table: LockTable::new(4), dependencies: 0 }
     }
 
-    fn acquire(&mut self, transaction: u64, resource: u64, mode: AccessMode) -> Acquired {
+    fn acquire(&mut self, transaction: u64, resource: u64, mode: LockMode) -> Acquired {
         self.dependencies = 0;
         let transaction = TransactionId(transaction);
-        self.table.acquire(&self.protocol, &mut self.dependencies, transaction, Resource(resource), mode)
+        self.table.acquire(&self.protocol, &mut self.dependencies, transaction, named(resource), mode)
     }
 
     fn release(&self, transaction: u64, resource: u64, token: u64) {
-        let protocol = &self.protocol;
-        self.table.release(protocol, TransactionId(transaction), Resource(resource), |mode, meta| {
-            protocol.released(mode, meta, &token, Trace::Data);
-        });
+        let mark = [AtomicU64::new(token)];
+        let leaver = Leaver { trace: Trace::Data, handle: Handle(token), mark: &mark };
+        self.table.release(&self.protocol, TransactionId(transaction), named(resource), &leaver);
     }
 }
 
 impl Fixture {
     /// Whether a wait of the transaction for the resource would close a cycle: by the definition of waiting,
     /// one pair after the other.
-    fn edges(&self, transaction: u64, resource: u64, mode: AccessMode) -> bool {
+    fn edges(&self, transaction: u64, resource: u64, mode: LockMode) -> bool {
         let start = TransactionId(transaction);
         let mut lines: Vec<(u64, Line)> = (0..3)
             .map(|resource| {
-                let bucket = self.table.bucket(Resource(resource));
-                (resource, bucket.get(Resource(resource)).map(Entry::line).unwrap_or_default())
+                let bucket = self.table.bucket(named(resource));
+                (resource, bucket.get(named(resource)).map(Entry::line).unwrap_or_default())
             })
             .collect();
         let line = &mut lines[resource as usize].1;
         let held = line.holders.iter().find(|(holder, _)| *holder == start).map(|(_, mode)| *mode);
         let wanted = held.map_or(mode, |held| held.join(mode));
-        let is_upgrade = |(waiter, _): &&(TransactionId, AccessMode)| {
+        let is_upgrade = |(waiter, _): &&(TransactionId, LockMode)| {
             line.holders.iter().any(|(holder, _)| holder == waiter)
         };
         let place = match held {
@@ -157,7 +119,7 @@ fn must_wait(acquired: Acquired) -> Ticket {
 
 #[test]
 fn every_pair_of_modes_follows_the_matrix() {
-    use AccessMode::{IntentRead, IntentWrite, KeyRead, NoKeyWrite, Read, Write};
+    use LockMode::{IntentRead, IntentWrite, KeyRead, NoKeyWrite, Read, Write};
     let modes = [IntentRead, IntentWrite, KeyRead, Read, NoKeyWrite, Write];
     // Table 13.3 of PostgreSQL's manual, and Gray's matrix; each pair once.
     let conflicts = [
@@ -198,29 +160,32 @@ fn every_pair_of_modes_follows_the_matrix() {
 #[test]
 fn a_grant_after_a_wait_collects_what_the_releaser_left() {
     let mut fixture = Fixture::new();
-    fixture.acquire(1, 7, AccessMode::Write);
-    let ticket = must_wait(fixture.acquire(2, 7, AccessMode::Write));
+    fixture.acquire(1, 7, LockMode::Write);
+    let ticket = must_wait(fixture.acquire(2, 7, LockMode::Write));
     fixture.release(1, 7, 42);
     assert!(ticket.is_ready());
-    assert!(matches!(fixture.acquire(2, 7, AccessMode::Write), Acquired::New(AccessMode::Write)));
+    assert!(matches!(fixture.acquire(2, 7, LockMode::Write), Acquired::New(LockMode::Write)));
     assert_eq!(fixture.dependencies, 42);
 }
 
 #[test]
 fn entries_go_when_nobody_needs_them() {
     let mut fixture = Fixture::new();
-    fixture.acquire(1, 7, AccessMode::Write);
+    fixture.acquire(1, 7, LockMode::Write);
     fixture.release(1, 7, 42);
+    // A reader leaves nothing.
+    fixture.acquire(2, 7, LockMode::Read);
+    fixture.release(2, 7, 43);
     assert_eq!(fixture.table.entries(), 0);
     fixture.protocol.keeps_everything.store(true, Ordering::Relaxed);
     for resource in 0..100 {
-        fixture.acquire(1, resource, AccessMode::Write);
+        fixture.acquire(1, resource, LockMode::Write);
         fixture.release(1, resource, 42);
     }
     assert_eq!(fixture.table.entries(), 100);
     fixture.protocol.keeps_everything.store(false, Ordering::Relaxed);
     for resource in 100..104 {
-        fixture.acquire(1, resource << 20, AccessMode::Write);
+        fixture.acquire(1, resource << 20, LockMode::Write);
     }
     assert!(fixture.table.entries() < 100, "a full bucket is swept");
 }
@@ -228,24 +193,24 @@ fn entries_go_when_nobody_needs_them() {
 #[test]
 fn waiters_are_served_in_order_and_upgrades_first() {
     let mut fixture = Fixture::new();
-    fixture.acquire(1, 7, AccessMode::Read);
-    fixture.acquire(2, 7, AccessMode::Read);
-    let writer = must_wait(fixture.acquire(3, 7, AccessMode::Write));
-    let reader = must_wait(fixture.acquire(4, 7, AccessMode::Read));
-    let upgrade = must_wait(fixture.acquire(1, 7, AccessMode::Write));
+    fixture.acquire(1, 7, LockMode::Read);
+    fixture.acquire(2, 7, LockMode::Read);
+    let writer = must_wait(fixture.acquire(3, 7, LockMode::Write));
+    let reader = must_wait(fixture.acquire(4, 7, LockMode::Read));
+    let upgrade = must_wait(fixture.acquire(1, 7, LockMode::Write));
     fixture.release(2, 7, 1);
     assert!(upgrade.is_ready() && !writer.is_ready() && !reader.is_ready());
-    assert!(matches!(fixture.acquire(1, 7, AccessMode::Write), Acquired::Held(AccessMode::Write)));
+    assert!(matches!(fixture.acquire(1, 7, LockMode::Write), Acquired::Held(LockMode::Write)));
     fixture.release(1, 7, 2);
     assert!(writer.is_ready() && !reader.is_ready());
-    assert!(matches!(fixture.acquire(3, 7, AccessMode::Write), Acquired::New(_)));
+    assert!(matches!(fixture.acquire(3, 7, LockMode::Write), Acquired::New(_)));
     fixture.release(3, 7, 3);
     assert!(reader.is_ready());
 }
 
 #[test]
 fn who_hinders_nobody_passes_the_queue() {
-    use AccessMode::{KeyRead, NoKeyWrite, Write};
+    use LockMode::{KeyRead, NoKeyWrite, Write};
     let mut fixture = Fixture::new();
     fixture.acquire(1, 7, NoKeyWrite);
     let update = must_wait(fixture.acquire(2, 7, NoKeyWrite));
@@ -253,7 +218,7 @@ fn who_hinders_nobody_passes_the_queue() {
     let delete = must_wait(fixture.acquire(4, 7, Write));
     let key_reader = must_wait(fixture.acquire(5, 7, KeyRead));
     // The delete gives up, and the key reader goes together with all others.
-    fixture.table.withdraw(TransactionId(4), Resource(7));
+    fixture.table.withdraw(TransactionId(4), named(7));
     assert!(key_reader.is_ready() && delete.is_ready() && !update.is_ready());
     fixture.release(1, 7, 1);
     assert!(update.is_ready());
@@ -266,13 +231,13 @@ fn who_hinders_nobody_passes_the_queue() {
 #[test]
 fn a_cycle_through_the_queue_is_a_deadlock() {
     let mut fixture = Fixture::new();
-    fixture.acquire(1, 7, AccessMode::Read);
-    fixture.acquire(2, 8, AccessMode::Write);
+    fixture.acquire(1, 7, LockMode::Read);
+    fixture.acquire(2, 8, LockMode::Write);
     // 2 waits for 1; 3 waits only because 2 stands before it; 1 waits for 3's resource: no cycle yet.
-    must_wait(fixture.acquire(2, 7, AccessMode::Write));
-    fixture.acquire(3, 9, AccessMode::Write);
-    must_wait(fixture.acquire(3, 7, AccessMode::Read));
-    assert!(matches!(fixture.acquire(1, 9, AccessMode::Write), Acquired::Deadlock));
+    must_wait(fixture.acquire(2, 7, LockMode::Write));
+    fixture.acquire(3, 9, LockMode::Write);
+    must_wait(fixture.acquire(3, 7, LockMode::Read));
+    assert!(matches!(fixture.acquire(1, 9, LockMode::Write), Acquired::Deadlock));
 }
 
 /// Each waits for all before it; what a search looks at grows with the queue, not with its square.
@@ -280,9 +245,9 @@ fn a_cycle_through_the_queue_is_a_deadlock() {
 fn a_search_looks_at_each_waiter_once() {
     for waiters in [50, 500] {
         let mut fixture = Fixture::new();
-        fixture.acquire(1, 7, AccessMode::Write);
+        fixture.acquire(1, 7, LockMode::Write);
         for waiter in 2..waiters + 2 {
-            must_wait(fixture.acquire(waiter, 7, AccessMode::Write));
+            must_wait(fixture.acquire(waiter, 7, LockMode::Write));
         }
         let (is_cycle, steps) = fixture.table.search(TransactionId(waiters + 1));
         assert!(!is_cycle && steps <= 2 * waiters as usize, "{steps} steps for {waiters} waiters");
@@ -296,28 +261,28 @@ fn a_search_looks_at_each_holder_once() {
     const MANY: u64 = 200;
     let mut fixture = Fixture::new();
     for reader in 1..=MANY {
-        fixture.acquire(reader, 7, AccessMode::Read);
+        fixture.acquire(reader, 7, LockMode::Read);
     }
-    fixture.acquire(1000, 8, AccessMode::Write);
+    fixture.acquire(1000, 8, LockMode::Write);
     for reader in 1..=MANY {
-        must_wait(fixture.acquire(reader, 8, AccessMode::Write));
+        must_wait(fixture.acquire(reader, 8, LockMode::Write));
     }
     for writer in 2000..2000 + MANY {
-        must_wait(fixture.acquire(writer, 7, AccessMode::Write));
+        must_wait(fixture.acquire(writer, 7, LockMode::Write));
     }
     let (is_cycle, steps) = fixture.table.search(TransactionId(2000 + MANY - 1));
     assert!(!is_cycle && steps <= 4 * MANY as usize, "{steps} steps");
     // Whom all of them wait for in the end.
-    assert!(matches!(fixture.acquire(1000, 7, AccessMode::Write), Acquired::Deadlock));
+    assert!(matches!(fixture.acquire(1000, 7, LockMode::Write), Acquired::Deadlock));
 }
 
 #[test]
 fn two_upgrades_are_a_deadlock_for_the_second() {
     let mut fixture = Fixture::new();
-    fixture.acquire(1, 7, AccessMode::Read);
-    fixture.acquire(2, 7, AccessMode::Read);
-    let first = must_wait(fixture.acquire(1, 7, AccessMode::NoKeyWrite));
-    assert!(matches!(fixture.acquire(2, 7, AccessMode::NoKeyWrite), Acquired::Deadlock));
+    fixture.acquire(1, 7, LockMode::Read);
+    fixture.acquire(2, 7, LockMode::Read);
+    let first = must_wait(fixture.acquire(1, 7, LockMode::NoKeyWrite));
+    assert!(matches!(fixture.acquire(2, 7, LockMode::NoKeyWrite), Acquired::Deadlock));
     fixture.release(2, 7, 1);
     assert!(first.is_ready());
 }
@@ -326,20 +291,20 @@ fn two_upgrades_are_a_deadlock_for_the_second() {
 #[test]
 fn an_upgrade_that_is_put_ahead_closes_a_cycle_through_the_queue() {
     let mut fixture = Fixture::new();
-    fixture.acquire(1, 7, AccessMode::KeyRead);
-    fixture.acquire(4, 7, AccessMode::KeyRead);
-    fixture.acquire(5, 7, AccessMode::NoKeyWrite);
-    fixture.acquire(3, 9, AccessMode::Write);
-    must_wait(fixture.acquire(3, 7, AccessMode::Read));
-    must_wait(fixture.acquire(4, 9, AccessMode::Write));
-    assert!(matches!(fixture.acquire(1, 7, AccessMode::Write), Acquired::Deadlock));
+    fixture.acquire(1, 7, LockMode::KeyRead);
+    fixture.acquire(4, 7, LockMode::KeyRead);
+    fixture.acquire(5, 7, LockMode::NoKeyWrite);
+    fixture.acquire(3, 9, LockMode::Write);
+    must_wait(fixture.acquire(3, 7, LockMode::Read));
+    must_wait(fixture.acquire(4, 9, LockMode::Write));
+    assert!(matches!(fixture.acquire(1, 7, LockMode::Write), Acquired::Deadlock));
 }
 
 /// Five transactions, three resources, at random: a search finds what one finds that goes from pair to pair.
 #[test]
 fn searches_agree_with_the_whole_graph() {
     use rand::{RngExt, SeedableRng};
-    let modes = [AccessMode::KeyRead, AccessMode::Read, AccessMode::NoKeyWrite, AccessMode::Write];
+    let modes = [LockMode::KeyRead, LockMode::Read, LockMode::NoKeyWrite, LockMode::Write];
     let (mut waits, mut deadlocks) = (0, 0);
     for seed in 0..3000 {
         let mut random = rand::rngs::StdRng::seed_from_u64(seed);
@@ -372,7 +337,6 @@ fn searches_agree_with_the_whole_graph() {
 #[test]
 fn many_threads_exclude_each_other() {
     use std::sync::Arc;
-    use std::sync::atomic::AtomicU64;
     let table: Arc<(Counting, LockTable<Counting>)> = Arc::new((Counting::default(), LockTable::new(4)));
     let inside = Arc::new(AtomicU64::new(0));
     let threads: Vec<_> = (1..=4u64)
@@ -388,8 +352,8 @@ fn many_threads_exclude_each_other() {
                             protocol,
                             &mut dependencies,
                             transaction,
-                            Resource(7),
-                            AccessMode::Write,
+                            named(7),
+                            LockMode::Write,
                         ) {
                             Acquired::Wait(ticket) => ticket.wait(),
                             Acquired::Deadlock => panic!("one resource cannot deadlock"),
@@ -398,7 +362,7 @@ fn many_threads_exclude_each_other() {
                     }
                     assert_eq!(inside.fetch_add(1, Ordering::SeqCst), 0);
                     inside.fetch_sub(1, Ordering::SeqCst);
-                    shared.1.release(&shared.0, transaction, Resource(7), |_, _| {});
+                    shared.1.release(&shared.0, transaction, named(7), &Leaver::NOTHING);
                     shared.1.forget_waits(transaction);
                 }
             })

@@ -17,8 +17,8 @@ use crossbeam_utils::CachePadded;
 use foldhash::fast::FixedState;
 
 use super::{Resource, TransactionId};
-use crate::protocol::AccessMode;
 use crate::sync::{Mutex, MutexGuard};
+use crate::txn::lock_mode::LockMode;
 
 type HashMap<K, V> = std::collections::HashMap<K, V, FixedState>;
 
@@ -45,8 +45,8 @@ impl Default for Waits {
 /// The holders and the queue of one resource.
 #[derive(Default)]
 pub(super) struct Line {
-    pub(super) holders: Vec<(TransactionId, AccessMode)>,
-    pub(super) waiters: Vec<(TransactionId, AccessMode)>,
+    pub(super) holders: Vec<(TransactionId, LockMode)>,
+    pub(super) waiters: Vec<(TransactionId, LockMode)>,
 }
 
 /// How far a search has come with one resource.
@@ -54,7 +54,7 @@ struct Visited {
     line: Line,
     places: HashMap<TransactionId, usize>,
     /// What the transaction that the search began with has here.
-    held: Option<AccessMode>,
+    held: Option<LockMode>,
     /// So many from the head of the queue have been reached.
     reached: usize,
     /// The modes that those want, one bit for each.

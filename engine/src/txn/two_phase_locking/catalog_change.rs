@@ -16,10 +16,11 @@ use super::purge::Queue;
 use super::resource::{Resource, TABLE_STRIPES};
 use super::{LockingTransaction, NameChange, Undo, UndoAction};
 use crate::mutant::{self, Mutant};
-use crate::protocol::{AccessMode, Protocol};
+use crate::protocol::Protocol;
 use crate::storage::catalog::{CatalogView, duplicate_routine, duplicate_table};
 use crate::storage::routine::Routine;
 use crate::storage::table::{Table, TableState};
+use crate::txn::lock_mode::LockMode;
 use crate::txn::{Flow, Interrupt};
 
 impl<P: Protocol> LockingTransaction<P> {
@@ -62,7 +63,7 @@ impl<P: Protocol> LockingTransaction<P> {
             return Ok(());
         }
         for stripe in 0..TABLE_STRIPES {
-            self.lock(Resource::catalog_stripe(stripe), AccessMode::IntentWrite)?;
+            self.lock(Resource::catalog_stripe(stripe), LockMode::IntentWrite)?;
         }
         Ok(())
     }
@@ -74,7 +75,7 @@ impl<P: Protocol> LockingTransaction<P> {
         replaces: Option<RoutineId>,
         change: &CatalogChange,
     ) -> Flow<()> {
-        self.lock(Resource::routine_name(&definition.name), AccessMode::Write)?;
+        self.lock(Resource::routine_name(&definition.name), LockMode::Write)?;
         let named = self.routines_named(&definition.name);
         let existing = named.iter().find(|other| other.definition.is_same_routine(definition));
         match (existing, replaces) {
@@ -93,7 +94,7 @@ impl<P: Protocol> LockingTransaction<P> {
     fn drop_routine(&mut self, id: RoutineId, change: &CatalogChange) -> Flow<()> {
         let stale = || Interrupt::Failed(Error::Abort(Abort::StalePlan));
         let routine = self.routine(id).ok_or_else(stale)?;
-        self.lock(Resource::routine_name(&routine.definition.name), AccessMode::Write)?;
+        self.lock(Resource::routine_name(&routine.definition.name), LockMode::Write)?;
         if self.routine(id).is_none() {
             return Err(stale());
         }
@@ -167,7 +168,7 @@ impl<P: Protocol> LockingTransaction<P> {
         definition: &TableDefinition,
         change: &CatalogChange,
     ) -> Flow<()> {
-        self.lock(Resource::name(&definition.name), AccessMode::Write)?;
+        self.lock(Resource::name(&definition.name), LockMode::Write)?;
         if self.table(&definition.name).is_some() {
             return Err(duplicate_table(&definition.name).into());
         }
@@ -181,7 +182,7 @@ impl<P: Protocol> LockingTransaction<P> {
     fn drop_table(&mut self, id: TableId, change: &CatalogChange) -> Flow<()> {
         let table = self.table_by_id(id)?;
         let name = table.definition().name.clone();
-        self.lock(Resource::name(&name), AccessMode::Write)?;
+        self.lock(Resource::name(&name), LockMode::Write)?;
         self.lock_everybody_out(&table)?;
         if table.is_dropped() {
             return Err(undefined_table(&name).into());

@@ -19,10 +19,11 @@ use super::resource::Resource;
 use super::{LockingTransaction, UndoAction};
 use crate::log::record::OperationsWriter;
 use crate::mutant::{self, Mutant};
-use crate::protocol::{AccessMode, Protocol};
+use crate::protocol::Protocol;
 use crate::storage::routine::Routine;
 use crate::storage::table::Table;
 use crate::txn::cursor::find_row;
+use crate::txn::lock_mode::LockMode;
 
 /// The transaction's payload begins with so many bytes of a call.
 pub(super) struct CommandHead {
@@ -41,7 +42,7 @@ impl<P: Protocol> LockingTransaction<P> {
         }
         let stripe = Resource::catalog_stripe(self.worker);
         let is_unordered = mutant::is_active(Mutant::NoBarrier);
-        if !is_unordered && !self.lock_without_waiting(stripe, AccessMode::Read) {
+        if !is_unordered && !self.lock_without_waiting(stripe, LockMode::Read) {
             return Err("a schema change is under way");
         }
         if routine.is_dropped() {

@@ -45,9 +45,10 @@ use super::LockingTransaction;
 use super::resource::{Resource, TABLE_STRIPES};
 use super::row_lock::{is_of_one_stripe, row_mode};
 use crate::mutant::{self, Mutant};
-use crate::protocol::{AccessMode, Protocol};
+use crate::protocol::Protocol;
 use crate::storage::table::Table;
 use crate::txn::Intent;
+use crate::txn::lock_mode::LockMode;
 
 /// A reader asks for the table after so many times more row locks than a writer.
 const READERS_PATIENCE: u32 = 10;
@@ -82,7 +83,7 @@ impl<P: Protocol> LockingTransaction<P> {
 
     /// Tries to lock the whole table; see the module head.
     #[cold]
-    fn escalate(&mut self, place: usize, wanted: AccessMode) -> bool {
+    fn escalate(&mut self, place: usize, wanted: LockMode) -> bool {
         let row_locks = self.shared.row_locks_before_table;
         let used = &mut self.tables[place];
         if self.pending.is_some() {
@@ -97,7 +98,7 @@ impl<P: Protocol> LockingTransaction<P> {
         }
         used.countdown.rounds += 1;
         let mode = used.mode.map_or(wanted, |held| held.join(wanted));
-        let is_early = mode == AccessMode::Read && used.countdown.rounds < READERS_PATIENCE;
+        let is_early = mode == LockMode::Read && used.countdown.rounds < READERS_PATIENCE;
         if is_early || is_of_one_stripe(mode) {
             return false;
         }

@@ -17,10 +17,11 @@ use crossbeam_epoch::{self as epoch, Guard};
 use super::LockingTransaction;
 use super::resource::Resource;
 use crate::mutant::{self, Mutant};
-use crate::protocol::{AccessMode, Protocol};
+use crate::protocol::Protocol;
 use crate::storage::primary_index::{Located, PrimaryIndex, Vacancy};
 use crate::storage::record::Record;
 use crate::storage::table::Table;
+use crate::txn::lock_mode::LockMode;
 use crate::txn::{Flow, Insertion, Intent, Isolation, Strength};
 
 /// Where a row goes.
@@ -47,16 +48,20 @@ impl<P: Protocol> LockingTransaction<P> {
             return self.duplicate(record, &guard);
         }
         if locks_rows {
-            self.lock(row_resource, AccessMode::Write)?;
+            self.lock(row_resource, LockMode::Write)?;
         }
         let mut divided = None;
         let mut new = None;
         let version = loop {
             match target {
-                Target::Record(record) if record.has_row() => return self.duplicate(record, &guard),
+                Target::Record(record) if record.has_row() => {
+                    self.follow_writer(record, &guard);
+                    return self.duplicate(record, &guard);
+                }
                 // A record without a row already separates its gaps, and scanners have locked its row. It
                 // stays, unless it had left before the row was locked.
                 Target::Record(record) => {
+                    self.follow_writer(record, &guard);
                     if let Ok((version, _)) = record.write(Some(row), &mut self.history, &guard) {
                         break version;
                     }
@@ -107,10 +112,10 @@ impl<P: Protocol> LockingTransaction<P> {
         if self.divided_gap == Some(gap) {
             return Ok(());
         }
-        let held = self.lock(gap, AccessMode::IntentWrite)?;
-        if held.covers(AccessMode::Read) {
+        let held = self.lock(gap, LockMode::IntentWrite)?;
+        if held.covers(LockMode::Read) {
             // This transaction has read the range; the part below `key` gets a gap of its own.
-            self.lock(Resource::gap(table.id(), Some(key)), AccessMode::Read)?;
+            self.lock(Resource::gap(table.id(), Some(key)), LockMode::Read)?;
         } else {
             self.divided_gap = Some(gap);
         }
@@ -123,7 +128,7 @@ impl<P: Protocol> LockingTransaction<P> {
         let shared = &*self.shared;
         if shared.has_commands.load(Ordering::Relaxed) && !mutant::is_active(Mutant::NoGapLv) {
             let parts = [Resource::gap(table.id(), Some(key)), Resource::row(table.id(), key)];
-            shared.locks.divide(&shared.protocol, gap, parts);
+            shared.locks.divide(shared, gap, parts);
         }
     }
 }

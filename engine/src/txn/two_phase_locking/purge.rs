@@ -2,11 +2,11 @@
 //!
 //! A tombstone keeps its key in the index because the key separates gaps and its lock entry carries what
 //! readers of the absence depend on; its record leads to the versions that older snapshots see. It may go
-//! when nobody holds or awaits its row or its gap, when the protocol can forget both (so that whoever looks
-//! later starts from a floor at least as high; pitfalls 19 and 23), and when no snapshot sees a row there.
-//! Purge checks that as a small transaction of its own which never waits: it takes the table, the row and the
-//! gap, or tries again later. It is a *brief* one: those who do not want to wait for others (NOWAIT, SKIP
-//! LOCKED) are not told of it.
+//! when nobody holds or awaits its row or its gap, when nobody must follow what was left at both (so that
+//! whoever looks later starts from a floor at least as high; pitfalls 19 and 23), and when no snapshot sees a
+//! row there. Purge checks that as a small transaction of its own which never waits: it takes the table, the
+//! row and the gap, or tries again later. It is a *brief* one: those who do not want to wait for others
+//! (NOWAIT, SKIP LOCKED) are not told of it.
 //!
 //! The same thread frees what TRUNCATE, DROP and new primary keys leave behind, a few leaves at a time: a
 //! table's former state with all its rows would otherwise be freed by whoever is the last to let go of it,
@@ -20,9 +20,12 @@ use parking_lot::Mutex;
 
 use super::resource::Resource;
 use super::{Floor, LockingTransaction, TwoPhaseLocking};
-use crate::protocol::{AccessMode, Protocol, Trace};
+use crate::protocol::Protocol;
+use crate::storage::history::Handle;
 use crate::storage::table::{Table, TableState};
 use crate::txn::Transaction;
+use crate::txn::lock_mode::LockMode;
+use crate::txn::lock_table::Trace;
 use crate::txn::lock_table::{Acquired, TransactionId};
 
 /// A key that may have a record without a row.
@@ -178,15 +181,15 @@ impl<P: Protocol> LockingTransaction<P> {
         let row = Resource::row(table.id(), key);
         let gap = Resource::gap(table.id(), Some(key));
         let wanted = [
-            (Resource::table_stripe(table.id(), self.worker), AccessMode::IntentWrite),
-            (row, AccessMode::Write),
-            (gap, AccessMode::Write),
+            (Resource::table_stripe(table.id(), self.worker), LockMode::IntentWrite),
+            (row, LockMode::Write),
+            (gap, LockMode::Write),
         ];
         let is_free = wanted.into_iter().all(|(resource, mode)| self.lock_without_waiting(resource, mode));
         let shared = &*self.shared;
         let is_done = is_free
-            && shared.locks.is_forgettable(&shared.protocol, row)
-            && shared.locks.is_forgettable(&shared.protocol, gap)
+            && shared.locks.is_forgettable(shared, row)
+            && shared.locks.is_forgettable(shared, gap)
             && {
                 let guard = epoch::pin();
                 let index = table.state(&guard).index();
@@ -199,14 +202,13 @@ impl<P: Protocol> LockingTransaction<P> {
                 }
                 !is_needed
             };
-        let token = self.shared.protocol.read_only_commit(&self.dependencies);
-        self.end(&token, Trace::None);
+        self.end(Handle::NONE, Trace::None);
         is_done
     }
 
-    pub(super) fn lock_without_waiting(&mut self, resource: Resource, mode: AccessMode) -> bool {
+    pub(super) fn lock_without_waiting(&mut self, resource: Resource, mode: LockMode) -> bool {
         let shared = &*self.shared;
-        match shared.locks.try_acquire(&shared.protocol, &mut self.dependencies, self.id, resource, mode) {
+        match shared.locks.try_acquire(shared, &mut self.dependencies, self.id, resource, mode) {
             Some(Acquired::New(_)) => {
                 self.held.push(resource);
                 true

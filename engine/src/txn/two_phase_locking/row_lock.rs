@@ -25,30 +25,32 @@ use hyades_types::error::{Error, sqlstate};
 
 use super::resource::{Resource, TABLE_STRIPES};
 use super::{AtOnce, LockingTransaction};
-use crate::protocol::{AccessMode, Protocol};
+use crate::protocol::Protocol;
+use crate::storage::record::Record;
 use crate::storage::table::Table;
-use crate::txn::cursor::find;
-use crate::txn::{Cursor, Flow, Impatience, Intent, RowInPlace};
+use crate::txn::cursor::find_record;
+use crate::txn::lock_mode::LockMode;
+use crate::txn::lock_table::Leaver;
+use crate::txn::{Cursor, Flow, Impatience, Intent};
 
 #[inline(always)]
-pub(super) fn row_mode(intent: Intent) -> AccessMode {
-    const MODES: [AccessMode; 4] =
-        [AccessMode::KeyRead, AccessMode::Read, AccessMode::NoKeyWrite, AccessMode::Write];
+pub(super) fn row_mode(intent: Intent) -> LockMode {
+    const MODES: [LockMode; 4] = [LockMode::KeyRead, LockMode::Read, LockMode::NoKeyWrite, LockMode::Write];
     MODES[intent.read_strength() as usize]
 }
 
 /// What the table is entered in.
 #[inline(always)]
-pub(super) fn table_mode(intent: Intent) -> AccessMode {
-    const MODES: [AccessMode; 4] =
-        [AccessMode::KeyRead, AccessMode::IntentRead, AccessMode::IntentWrite, AccessMode::IntentWrite];
+pub(super) fn table_mode(intent: Intent) -> LockMode {
+    const MODES: [LockMode; 4] =
+        [LockMode::KeyRead, LockMode::IntentRead, LockMode::IntentWrite, LockMode::IntentWrite];
     MODES[intent.read_strength() as usize]
 }
 
 /// Whether it is a lock on the worker's stripe of a table, or on all.
 #[inline]
-pub(super) fn is_of_one_stripe(mode: AccessMode) -> bool {
-    matches!(mode, AccessMode::KeyRead | AccessMode::IntentRead | AccessMode::IntentWrite)
+pub(super) fn is_of_one_stripe(mode: LockMode) -> bool {
+    matches!(mode, LockMode::KeyRead | LockMode::IntentRead | LockMode::IntentWrite)
 }
 
 /// PostgreSQL's words.
@@ -71,7 +73,7 @@ impl<P: Protocol> LockingTransaction<P> {
     pub(super) fn lock_table_for(
         &mut self,
         table: &Arc<Table>,
-        mode: AccessMode,
+        mode: LockMode,
         intent: Intent,
     ) -> Flow<bool> {
         let Some(impatience) = intent.impatience else {
@@ -125,25 +127,27 @@ impl<P: Protocol> LockingTransaction<P> {
         key: &[u8],
         intent: Intent,
         guard: &'g Guard,
-    ) -> Flow<Option<RowInPlace<'g>>> {
-        let Some(impatience) = intent.impatience else { return Ok(find(table, key, intent, guard)) };
+    ) -> Flow<Option<&'g Record>> {
+        let Some(impatience) = intent.impatience else { return Ok(find_record(table, key, guard)) };
         let (is_locked, new) =
             self.lock_row_at_once(table, Resource::row(table.id(), key), intent, impatience)?;
         if !is_locked {
             return Ok(None);
         }
-        let found = find(table, key, intent, guard);
-        if let (None, Some(resource), Impatience::SkipLocked) = (&found, new, impatience) {
+        let record = find_record(table, key, guard);
+        if let (Some(resource), Impatience::SkipLocked) = (new, impatience)
+            && !record.is_some_and(Record::has_row)
+        {
             self.let_go(resource);
         }
-        Ok(found)
+        Ok(record)
     }
 
     /// Gives up a lock that nothing relies on.
     pub(super) fn let_go(&mut self, resource: Resource) {
         let Some(place) = self.held.iter().rposition(|held| *held == resource) else { return };
         self.held.swap_remove(place);
-        self.shared.locks.release(&self.shared.protocol, self.id, resource, |_, _| {});
+        self.shared.locks.release(&*self.shared, self.id, resource, &Leaver::NOTHING);
     }
 
     /// The row that a scan handed out last was not kept. Meanwhile a function in the condition may have
@@ -152,7 +156,7 @@ impl<P: Protocol> LockingTransaction<P> {
         let Some(resource) = cursor.unkept.take() else { return };
         let shared = &*self.shared;
         if let Some(place) = self.held.iter().rposition(|held| *held == resource)
-            && shared.locks.release_unused(&shared.protocol, self.id, resource)
+            && shared.locks.release_unused(shared, self.id, resource)
         {
             self.held.swap_remove(place);
         }

@@ -19,9 +19,10 @@ use super::resource::Resource;
 use super::row_lock::not_available;
 use super::{AtOnce, LockingTransaction, row_mode};
 use crate::mutant::{self, Mutant};
-use crate::protocol::{AccessMode, Protocol};
+use crate::protocol::Protocol;
 use crate::storage::table::Table;
-use crate::txn::cursor::{find_row, first_key_from, next_undisturbed};
+use crate::txn::cursor::{find_record, first_key_from, next_undisturbed};
+use crate::txn::lock_mode::LockMode;
 use crate::txn::{Cursor, Direction, Flow, Impatience, Intent, KeyRange, RowInPlace};
 
 impl<P: Protocol> LockingTransaction<P> {
@@ -107,7 +108,8 @@ impl<P: Protocol> LockingTransaction<P> {
                 cursor.finish();
                 return Ok(None);
             }
-            let found = cursor.next_row(table, guard);
+            let record = cursor.record(table, guard);
+            let found = record.and_then(|record| self.find_newest(record, cursor.intent, guard));
             cursor.step();
             if found.is_some() {
                 return Ok(found);
@@ -129,10 +131,8 @@ impl<P: Protocol> LockingTransaction<P> {
             cursor.unkept = new;
             // The record may have left its index before it was locked; then the key has no row, or another
             // record.
-            let found = match is_locked {
-                true => find_row(table, cursor.next_key(), guard),
-                false => None,
-            };
+            let record = is_locked.then(|| find_record(table, cursor.next_key(), guard)).flatten();
+            let found = record.and_then(|record| self.find_newest(record, cursor.intent, guard));
             cursor.step();
             if found.is_some() {
                 return Ok(found);
@@ -150,9 +150,9 @@ impl<P: Protocol> LockingTransaction<P> {
         }
         let gap = Resource::gap(table.id(), key);
         if intent.impatience.is_none() {
-            return self.lock(gap, AccessMode::Read).map(drop);
+            return self.lock(gap, LockMode::Read).map(drop);
         }
-        match self.lock_at_once(gap, AccessMode::Read)? {
+        match self.lock_at_once(gap, LockMode::Read)? {
             AtOnce::New | AtOnce::Held => Ok(()),
             AtOnce::Refused => Err(not_available(table).into()),
         }

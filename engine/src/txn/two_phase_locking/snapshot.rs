@@ -24,11 +24,13 @@ use hyades_types::error::{Abort, Error, Result, sqlstate};
 use super::resource::{Resource, TABLE_STRIPES};
 use super::{LockingTransaction, row_mode};
 use crate::mutant::{self, Mutant};
-use crate::protocol::{AccessMode, Protocol};
+use crate::protocol::Protocol;
 use crate::storage::history::Snapshot;
 use crate::storage::record::Record;
 use crate::storage::table::Table;
-use crate::txn::cursor::{find, next_record};
+use crate::txn::cursor::{find_record, next_record, show};
+use crate::txn::lock_mode::LockMode;
+use crate::txn::lock_table::Leaver;
 use crate::txn::{Chosen, Cursor, Flow, Found, Intent, Isolation, RowInPlace, Sight, Strength};
 
 impl<P: Protocol> LockingTransaction<P> {
@@ -58,7 +60,7 @@ impl<P: Protocol> LockingTransaction<P> {
     pub(super) fn lock_definition(&mut self, table: &Arc<Table>) -> Flow<()> {
         let place = self.table_place(table);
         if !self.tables[place].is_defined {
-            self.lock(Resource::definition_stripe(table.id(), self.worker), AccessMode::Read)?;
+            self.lock(Resource::definition_stripe(table.id(), self.worker), LockMode::Read)?;
             self.tables[place].is_defined = true;
         }
         Ok(())
@@ -74,9 +76,9 @@ impl<P: Protocol> LockingTransaction<P> {
     /// Locks a table against everybody: for changes that have no versions.
     pub(super) fn lock_everybody_out(&mut self, table: &Arc<Table>) -> Flow<()> {
         for stripe in 0..TABLE_STRIPES {
-            self.lock(Resource::definition_stripe(table.id(), stripe), AccessMode::Write)?;
+            self.lock(Resource::definition_stripe(table.id(), stripe), LockMode::Write)?;
         }
-        self.lock_table_in(table, AccessMode::Write)
+        self.lock_table_in(table, LockMode::Write)
     }
 
     pub(super) fn read_at_snapshot<'g>(
@@ -176,7 +178,8 @@ impl<P: Protocol> LockingTransaction<P> {
                 }
             }
         }
-        let found = find(table, key, intent, guard);
+        let record = find_record(table, key, guard);
+        let found = record.and_then(|record| self.find_newest(record, intent, guard));
         self.check_seen(table, key, intent, guard)?;
         Ok(match found {
             None => Chosen::Gone,
@@ -228,7 +231,7 @@ impl<P: Protocol> LockingTransaction<P> {
             if of_tables.contains(&resource.0) {
                 self.held.push(resource);
             } else {
-                self.shared.locks.release(&self.shared.protocol, self.id, resource, |_, _| {});
+                self.shared.locks.release(&*self.shared, self.id, resource, &Leaver::NOTHING);
             }
         }
         self.divided_gap = None;
@@ -261,14 +264,39 @@ impl<P: Protocol> LockingTransaction<P> {
         shared.histories.is_seen(record.writer(), snapshot, history, guard)
     }
 
-    /// A row that was locked at once.
+    /// The row of a record whose key is locked, and this transaction comes after whoever has written it or
+    /// removed it.
+    #[inline(always)]
+    pub(super) fn find_newest<'g>(
+        &mut self,
+        record: &'g Record,
+        intent: Intent,
+        guard: &'g Guard,
+    ) -> Option<RowInPlace<'g>> {
+        self.follow_writer(record, guard);
+        show(record, intent, guard)
+    }
+
+    /// This transaction comes after whoever has written a record whose key it has locked.
+    #[inline]
+    pub(super) fn follow_writer(&mut self, record: &Record, guard: &Guard) {
+        if !P::LEAVES_MARKS || mutant::is_active(Mutant::NoVersionMark) {
+            return;
+        }
+        let Self { history, shared, dependencies, .. } = self;
+        let follow = |mark: &[_]| shared.protocol.follow(mark, dependencies);
+        shared.histories.follow_writer(record, history, follow, guard);
+    }
+
+    /// What was found under a key that was locked at once.
     #[inline(always)]
     pub(super) fn admit<'g>(
         &mut self,
-        found: Option<RowInPlace<'g>>,
+        record: Option<&'g Record>,
         intent: Intent,
-        guard: &Guard,
+        guard: &'g Guard,
     ) -> Flow<Found<'g>> {
+        let found = record.and_then(|record| self.find_newest(record, intent, guard));
         if let Some(row) = found
             && self.isolation == Isolation::RepeatableRead
             && intent.writes()

@@ -8,14 +8,15 @@ use super::escalation::Countdown;
 use super::resource::{Resource, TABLE_STRIPES};
 use super::row_lock::{is_of_one_stripe, row_mode, table_mode};
 use super::{LockingTransaction, PLACE_NOTES};
-use crate::protocol::{AccessMode, Protocol};
+use crate::protocol::Protocol;
 use crate::storage::table::Table;
+use crate::txn::lock_mode::LockMode;
 use crate::txn::{Flow, Intent};
 
 /// A table this worker has met; `mode` is what the running transaction holds of it.
 pub(super) struct TableUse {
     pub(super) table: Arc<Table>,
-    pub(super) mode: Option<AccessMode>,
+    pub(super) mode: Option<LockMode>,
     /// Its definition is locked for reading at snapshots.
     pub(super) is_defined: bool,
     pub(super) countdown: Countdown,
@@ -50,7 +51,7 @@ impl<P: Protocol> LockingTransaction<P> {
         place
     }
 
-    pub(super) fn table_mode(&self, table: &Arc<Table>) -> Option<AccessMode> {
+    pub(super) fn table_mode(&self, table: &Arc<Table>) -> Option<LockMode> {
         let noted = self.noted_place(table).1;
         let place = noted.or_else(|| self.tables.iter().position(|used| Arc::ptr_eq(&used.table, table)));
         place.and_then(|place| self.tables[place].mode)
@@ -62,7 +63,7 @@ impl<P: Protocol> LockingTransaction<P> {
     }
 
     /// Locks the table in at least this mode: an intent on the worker's stripe, a whole-table mode on all.
-    pub(super) fn lock_table_in(&mut self, table: &Arc<Table>, mode: AccessMode) -> Flow<()> {
+    pub(super) fn lock_table_in(&mut self, table: &Arc<Table>, mode: LockMode) -> Flow<()> {
         let place = self.table_place(table);
         let wanted = self.tables[place].mode.map_or(mode, |held| held.join(mode));
         if self.tables[place].mode == Some(wanted) {

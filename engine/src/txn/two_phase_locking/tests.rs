@@ -11,10 +11,10 @@ use hyades_types::value::{SqlType, Value};
 use super::resource::Resource;
 use super::{LockingTransaction, Purger, TwoPhaseLocking};
 use crate::config::Config;
-use crate::protocol::AccessMode;
 use crate::protocol::none::NoLog;
 use crate::storage::catalog::Catalog;
 use crate::storage::table::Table;
+use crate::txn::lock_mode::LockMode;
 use crate::txn::lock_table::TransactionId;
 use crate::txn::{
     Access, Cursor, Direction, Found, Impatience, Insertion, Intent, Interrupt, Isolation, KeyRange,
@@ -291,7 +291,7 @@ fn who_does_not_want_to_wait_waits_for_the_janitor_and_for_nobody_else() {
     for (intent, others_get) in [(AT_ONCE, None), (SKIPPING, Some(false))] {
         // A row.
         let mut janitor = brief(&shared);
-        assert!(janitor.lock_without_waiting(row, AccessMode::Write));
+        assert!(janitor.lock_without_waiting(row, LockMode::Write));
         worker.begin();
         done(worker.enter(&table, table.version(), intent));
         assert!(waits(worker.read_point(&table, &key(1), intent, None, &mut Vec::new(), &guard)));
@@ -310,9 +310,9 @@ fn who_does_not_want_to_wait_waits_for_the_janitor_and_for_nobody_else() {
         // The whole table; while the worker waits it has no part of it.
         let mut janitor = brief(&shared);
         let stripe = Resource::table_stripe(table.id(), janitor.worker);
-        assert!(janitor.lock_without_waiting(stripe, AccessMode::IntentWrite));
+        assert!(janitor.lock_without_waiting(stripe, LockMode::IntentWrite));
         worker.begin();
-        assert!(waits(worker.lock_table_for(&table, AccessMode::Write, intent)));
+        assert!(waits(worker.lock_table_for(&table, LockMode::Write, intent)));
         for _ in 0..16 {
             let mut third = shared.transaction();
             third.begin();
@@ -321,7 +321,7 @@ fn who_does_not_want_to_wait_waits_for_the_janitor_and_for_nobody_else() {
             third.rollback(&());
         }
         janitor.rollback(&());
-        assert!(done(worker.lock_table_for(&table, AccessMode::Write, intent)));
+        assert!(done(worker.lock_table_for(&table, LockMode::Write, intent)));
         worker.rollback(&());
         drop(janitor);
     }

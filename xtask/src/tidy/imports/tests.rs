@@ -46,7 +46,7 @@ fn lower_layers_do_not_use_higher_ones() {
 fn the_allowed_direction_passes() {
     for (file, text) in [
         ("engine/src/db.rs", "use crate::{protocol::taurus::Taurus, txn, storage, procedure::interpret};"),
-        ("engine/src/txn/undo.rs", "use crate::storage::table::Table; use crate::protocol::AccessMode;"),
+        ("engine/src/txn/undo.rs", "use crate::storage::table::Table; use crate::protocol::LockMode;"),
         (
             "engine/src/protocol/taurus.rs",
             "use super::{Append, Protocol}; use crate::log::buffer::LogBuffer;",

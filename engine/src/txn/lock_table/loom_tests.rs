@@ -1,7 +1,7 @@
-//! The lock table with Taurus' vectors, in every interleaving: whoever gets a tuple after somebody in whose
+//! The traces in the lock table, in every interleaving: whoever gets a tuple after somebody in whose
 //! way he is follows him.
 //!
-//! The logs are those of `lock_model`, with a logger that raises the floor at any time. What each transaction
+//! The logs are those of `model`, with a logger that raises the floor at any time. What each transaction
 //! did is kept in plain cells behind the locks. Some transactions give up where they are refused a lock;
 //! others wait, and are granted it, cancel, claim it while they want another one already, or are the victim
 //! of a deadlock.
@@ -9,11 +9,11 @@
 //! Checked of every record: its LV covers the ends of those that it must follow (pitfalls 3, 19, 22, 23), and
 //! nothing that had not been reserved before it (pitfall 2).
 
-use super::lock_model::{LOGS, ModelLogs};
+use super::model::{LOGS, ModelLogs, leave};
+use super::{Acquired, LockTable, Resource, Trace, TransactionId};
 use crate::lsn::LsnVector;
-use crate::protocol::{AccessMode, Protocol, Trace};
 use crate::sync::{Arc, AtomicBool, AtomicU64, Ordering};
-use crate::txn::lock_table::{Acquired, LockTable, Resource, TransactionId};
+use crate::txn::lock_mode::LockMode;
 
 /// What stands behind the lock of a row or a gap: the ends of the records of those who touched it, by log.
 #[derive(Default)]
@@ -39,8 +39,8 @@ impl Touched {
 
 impl Touched {
     /// A command with this vector and token has touched the row in this mode.
-    fn touch(&self, log: usize, mode: AccessMode, vector: &LsnVector, token: &LsnVector) {
-        use AccessMode::{IntentRead, IntentWrite, KeyRead, NoKeyWrite, Read, Write};
+    fn touch(&self, log: usize, mode: LockMode, vector: &LsnVector, token: &LsnVector) {
+        use LockMode::{IntentRead, IntentWrite, KeyRead, NoKeyWrite, Read, Write};
         let (follows, leaves): (&[_], &[_]) = match mode {
             KeyRead => (&[&self.made], &[&self.key_read]),
             Read => (&[&self.written, &self.made], &[&self.read]),
@@ -78,7 +78,7 @@ impl Model {
 
     /// Locks one resource as transaction number `log`, which appends to that log; nothing if it would have to
     /// wait.
-    fn lock(&self, log: usize, resource: Resource, mode: AccessMode, vector: &mut LsnVector) -> bool {
+    fn lock(&self, log: usize, resource: Resource, mode: LockMode, vector: &mut LsnVector) -> bool {
         let transaction = TransactionId(log as u64);
         matches!(
             self.locks.try_acquire(&self.logs, vector, transaction, resource, mode),
@@ -87,13 +87,13 @@ impl Model {
     }
 
     fn release(&self, log: usize, resource: Resource, token: &LsnVector, trace: Trace) {
-        self.locks.release(&self.logs, TransactionId(log as u64), resource, |mode, meta| {
-            self.logs.released(mode, meta, token, trace);
+        leave(token, trace, |leaver| {
+            self.locks.release(&self.logs, TransactionId(log as u64), resource, leaver);
         });
     }
 
     /// Locks one resource and waits for it; false if that would be a deadlock.
-    fn lock_waiting(&self, log: usize, resource: Resource, mode: AccessMode, vector: &mut LsnVector) -> bool {
+    fn lock_waiting(&self, log: usize, resource: Resource, mode: LockMode, vector: &mut LsnVector) -> bool {
         let transaction = TransactionId(log as u64);
         loop {
             match self.locks.acquire(&self.logs, vector, transaction, resource, mode) {
@@ -109,7 +109,7 @@ impl Model {
     }
 
     /// The end of a command that has done this to `ROW`.
-    fn finish(&self, log: usize, mode: AccessMode, mut vector: LsnVector) {
+    fn finish(&self, log: usize, mode: LockMode, mut vector: LsnVector) {
         let token = self.logs.commit(log, &mut vector);
         self.touched.touch(log, mode, &vector, &token);
         self.release(log, ROW, &token, Trace::Command);
@@ -117,8 +117,8 @@ impl Model {
     }
 
     /// A transaction that locks `ROW` and does nothing else, logged as a command.
-    fn touch(&self, log: usize, mode: AccessMode) -> bool {
-        let mut vector = self.logs.new_dependencies();
+    fn touch(&self, log: usize, mode: LockMode) -> bool {
+        let mut vector = LsnVector::zero(LOGS);
         let is_locked = self.lock(log, ROW, mode, &mut vector);
         if is_locked {
             self.finish(log, mode, vector);
@@ -127,8 +127,8 @@ impl Model {
     }
 
     /// The same, waiting.
-    fn touch_waiting(&self, log: usize, mode: AccessMode) {
-        let mut vector = self.logs.new_dependencies();
+    fn touch_waiting(&self, log: usize, mode: LockMode) {
+        let mut vector = LsnVector::zero(LOGS);
         assert!(
             self.lock_waiting(log, ROW, mode, &mut vector),
             "it holds nothing that anybody could wait for"
@@ -138,8 +138,8 @@ impl Model {
 
     /// A transaction that has `ROW` in one mode and asks for a stronger one. If it would have to wait, it
     /// cancels that, and goes on with what it has.
-    fn upgrade_or_cancel(&self, log: usize, from: AccessMode, to: AccessMode) {
-        let mut vector = self.logs.new_dependencies();
+    fn upgrade_or_cancel(&self, log: usize, from: LockMode, to: LockMode) {
+        let mut vector = LsnVector::zero(LOGS);
         if !self.lock(log, ROW, from, &mut vector) {
             return;
         }
@@ -157,15 +157,15 @@ impl Model {
     }
 
     /// A transaction that waits for `ROW` and then wants `KEY` first: what it has got meanwhile it keeps.
-    fn wait_and_claim(&self, log: usize, mode: AccessMode) {
-        let mut vector = self.logs.new_dependencies();
+    fn wait_and_claim(&self, log: usize, mode: LockMode) {
+        let mut vector = LsnVector::zero(LOGS);
         let transaction = TransactionId(log as u64);
         let has_row = match self.locks.acquire(&self.logs, &mut vector, transaction, ROW, mode) {
             Acquired::New(_) | Acquired::Held(_) => true,
             Acquired::Deadlock => unreachable!("it holds nothing"),
             Acquired::Wait(_) => self.locks.claim(&self.logs, &mut vector, transaction, ROW),
         };
-        assert!(self.lock_waiting(log, KEY, AccessMode::Write, &mut vector), "nobody else wants it");
+        assert!(self.lock_waiting(log, KEY, LockMode::Write, &mut vector), "nobody else wants it");
         self.release(log, KEY, &vector, Trace::None);
         if has_row {
             self.finish(log, mode, vector);
@@ -173,8 +173,8 @@ impl Model {
     }
 
     /// Two locks, one after the other; true if the second would have been a deadlock.
-    fn take_both(&self, log: usize, first: (Resource, AccessMode), second: (Resource, AccessMode)) -> bool {
-        let mut vector = self.logs.new_dependencies();
+    fn take_both(&self, log: usize, first: (Resource, LockMode), second: (Resource, LockMode)) -> bool {
+        let mut vector = LsnVector::zero(LOGS);
         assert!(self.lock_waiting(log, first.0, first.1, &mut vector), "it holds nothing");
         let is_victim = !self.lock_waiting(log, second.0, second.1, &mut vector);
         for resource in [first.0, second.0] {
@@ -186,9 +186,9 @@ impl Model {
 
     /// An insert that divides the gap and is rolled back or not.
     fn insert(&self, log: usize, is_kept: bool) {
-        let mut vector = self.logs.new_dependencies();
-        let is_free = self.lock(log, KEY, AccessMode::Write, &mut vector)
-            && self.lock(log, GAP, AccessMode::IntentWrite, &mut vector);
+        let mut vector = LsnVector::zero(LOGS);
+        let is_free = self.lock(log, KEY, LockMode::Write, &mut vector)
+            && self.lock(log, GAP, LockMode::IntentWrite, &mut vector);
         if is_free {
             self.locks.divide(&self.logs, GAP, [PART, KEY]);
             self.is_divided.store(true, Ordering::Release);
@@ -207,11 +207,11 @@ impl Model {
 
     /// A scan of the whole gap: of its parts, too, where it finds it divided.
     fn scan(&self, log: usize) {
-        let mut vector = self.logs.new_dependencies();
-        let mut is_free = self.lock(log, GAP, AccessMode::Read, &mut vector);
+        let mut vector = LsnVector::zero(LOGS);
+        let mut is_free = self.lock(log, GAP, LockMode::Read, &mut vector);
         if is_free && self.is_divided.load(Ordering::Acquire) {
-            is_free = self.lock(log, PART, AccessMode::Read, &mut vector)
-                && self.lock(log, KEY, AccessMode::Read, &mut vector);
+            is_free = self.lock(log, PART, LockMode::Read, &mut vector)
+                && self.lock(log, KEY, LockMode::Read, &mut vector);
         }
         let (token, trace) = match is_free {
             true => (self.logs.commit(log, &mut vector), Trace::Command),
@@ -236,13 +236,13 @@ fn loom_writers_follow_each_other_also_through_the_floor() {
     loom::model(|| {
         let model = Model::new(1);
         let other = spawn(&model, |model| {
-            model.touch(1, AccessMode::Write);
+            model.touch(1, LockMode::Write);
         });
         let logger = spawn(&model, |model| model.logs.raise_floor());
-        model.touch(0, AccessMode::Write);
+        model.touch(0, LockMode::Write);
         other.join().expect("it ends");
         logger.join().expect("it ends");
-        assert!(model.touch(2, AccessMode::Write), "nobody is left");
+        assert!(model.touch(2, LockMode::Write), "nobody is left");
     });
 }
 
@@ -251,15 +251,15 @@ fn loom_a_writer_follows_all_command_readers() {
     loom::model(|| {
         let model = Model::new(1);
         let reader = spawn(&model, |model| {
-            model.touch(1, AccessMode::Read);
+            model.touch(1, LockMode::Read);
         });
         let writer = spawn(&model, |model| {
-            model.touch(2, AccessMode::Write);
+            model.touch(2, LockMode::Write);
         });
-        model.touch(0, AccessMode::Read);
+        model.touch(0, LockMode::Read);
         reader.join().expect("it ends");
         writer.join().expect("it ends");
-        assert!(model.touch(2, AccessMode::Write), "nobody is left");
+        assert!(model.touch(2, LockMode::Write), "nobody is left");
     });
 }
 
@@ -276,8 +276,8 @@ fn loom_both_parts_of_a_divided_gap_follow_its_readers() {
             // Later inserts lock only the part that they land in.
             let parts = if model.is_divided.load(Ordering::Acquire) { vec![PART, KEY] } else { vec![GAP] };
             for part in parts {
-                let mut vector = model.logs.new_dependencies();
-                assert!(model.lock(2, part, AccessMode::IntentWrite, &mut vector), "nobody is left");
+                let mut vector = LsnVector::zero(LOGS);
+                assert!(model.lock(2, part, LockMode::IntentWrite, &mut vector), "nobody is left");
                 let token = model.logs.commit(2, &mut vector);
                 Touched::must_be_covered(&model.touched.read, &vector);
                 model.release(2, part, &token, Trace::None);
@@ -288,7 +288,7 @@ fn loom_both_parts_of_a_divided_gap_follow_its_readers() {
 
 #[test]
 fn loom_whoever_waits_follows_whom_it_has_waited_for() {
-    use AccessMode::{KeyRead, NoKeyWrite, Read, Write};
+    use LockMode::{KeyRead, NoKeyWrite, Read, Write};
     for (first, second) in [(Write, Write), (Read, NoKeyWrite), (KeyRead, Write), (KeyRead, NoKeyWrite)] {
         loom::model(move || {
             let model = Model::new(1);
@@ -305,7 +305,7 @@ fn loom_whoever_waits_follows_whom_it_has_waited_for() {
 /// Pitfall 22 beside a writer: whoever deletes the row follows the call that has found it.
 #[test]
 fn loom_a_deleter_follows_key_readers_beside_writers() {
-    use AccessMode::{KeyRead, NoKeyWrite, Write};
+    use LockMode::{KeyRead, NoKeyWrite, Write};
     loom::model(|| {
         let model = Model::new(1);
         let reader = spawn(&model, |model| {
@@ -325,7 +325,7 @@ fn loom_a_deleter_follows_key_readers_beside_writers() {
 /// are kept.
 #[test]
 fn loom_a_cancelled_upgrade_loses_no_trace() {
-    use AccessMode::{KeyRead, NoKeyWrite, Read, Write};
+    use LockMode::{KeyRead, NoKeyWrite, Read, Write};
     for (held, from, to) in [(Read, Read, Write), (Read, KeyRead, NoKeyWrite), (KeyRead, NoKeyWrite, Write)] {
         loom::model(move || {
             let model = Model::new(1);
@@ -341,17 +341,17 @@ fn loom_a_cancelled_upgrade_loses_no_trace() {
 fn loom_a_claim_keeps_a_grant_or_gives_up_the_wait() {
     loom::model(|| {
         let model = Model::new(1);
-        let holder = spawn(&model, |model| model.touch_waiting(1, AccessMode::Write));
-        model.wait_and_claim(0, AccessMode::Write);
+        let holder = spawn(&model, |model| model.touch_waiting(1, LockMode::Write));
+        model.wait_and_claim(0, LockMode::Write);
         holder.join().expect("it ends");
-        assert!(model.touch(2, AccessMode::Write), "nobody is left, and no wait either");
+        assert!(model.touch(2, LockMode::Write), "nobody is left, and no wait either");
     });
 }
 
 /// Of two that close a circle at once one goes on, and nobody is a victim without a circle.
 #[test]
 fn loom_a_deadlock_has_one_victim() {
-    use AccessMode::{Read, Write};
+    use LockMode::{Read, Write};
     let crossed = [((ROW, Write), (KEY, Write)), ((KEY, Write), (ROW, Write))];
     let upgrades = [((ROW, Read), (ROW, Write)), ((ROW, Read), (ROW, Write))];
     for [mine, theirs] in [crossed, upgrades] {
