@@ -62,6 +62,8 @@ impl AccessMode {
     /// NoKeyWrite                x            x        x        x         x
     /// Write           x         x            x        x        x         x
     /// ```
+    ///
+    /// `sql/tests/sessions/lock_modes.own.sql` shows it on a table, `strengths.sql` beside it on a row.
     #[inline]
     pub fn is_compatible(self, other: AccessMode) -> bool {
         self.is_compatible_with_all(1 << other as u8)
