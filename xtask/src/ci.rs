@@ -57,6 +57,7 @@ pub(crate) fn run() -> Result<()> {
     });
     if compiles {
         step("loom", &|| crate::loom::run(&crate::loom::Options::default()));
+        step("procedures", &|| crate::procedures::run(&crate::procedures::Options::default()));
         step("test", &|| crate::test::run(&crate::test::Options::default()));
     } else {
         steps.push(Step { name: "test", outcome: Outcome::Skipped, took: Duration::ZERO });
@@ -72,7 +73,7 @@ fn summarize(steps: &[Step]) -> Result<()> {
             Outcome::Failed(_) => "FAILED",
             Outcome::Skipped => "not run: the code does not pass clippy",
         };
-        println!("{:<8} {:>6.1} s  {outcome}", step.name, step.took.as_secs_f64());
+        println!("{:<10} {:>6.1} s  {outcome}", step.name, step.took.as_secs_f64());
     }
     let failed: Vec<&str> =
         steps.iter().filter(|step| !matches!(step.outcome, Outcome::Passed)).map(|step| step.name).collect();

@@ -6,8 +6,8 @@
 //! statistics), `server` (starting and killing a database server, ours or PostgreSQL) and `pgbench` (running
 //! and reading the real pgbench).
 //!
-//! Invariant: no command changes a tracked file, except that `fuzz` may add to its own corpus (which git
-//! ignores).
+//! Invariant: no command changes a tracked file, except that `procedures --record` writes what PostgreSQL
+//! answers; `fuzz` may add to its own corpus, which git ignores.
 
 mod bench;
 mod ci;
@@ -38,7 +38,7 @@ struct CommandLine {
 
 #[derive(Subcommand)]
 enum Command {
-    /// Everything a change must pass: formatting, lints, tidy, loom models, tests.
+    /// Everything a change must pass: formatting, lints, tidy, loom models, procedures, tests.
     Ci,
     /// Checks limits, import directions and documents.
     Tidy,

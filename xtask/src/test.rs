@@ -1,5 +1,5 @@
-//! `cargo xtask test`: the tests of the workspace, procedures compared with PostgreSQL where that is
-//! installed, then crash rounds against a real server process, of both kinds, and attacks on one.
+//! `cargo xtask test`: the tests of the workspace, then crash rounds against a real server process, of both
+//! kinds, and attacks on one.
 //!
 //! Tests, server and harness share one profile (dev: our crates and all dependencies at opt-level 1,
 //! assertions on), so that a cold machine compiles every crate once and the server under test still checks
@@ -9,8 +9,6 @@ use anyhow::Result;
 
 use crate::crash;
 use crate::hostile;
-use crate::procedures;
-use crate::server::find_tool;
 use crate::tools;
 
 #[derive(clap::Args, Default)]
@@ -27,10 +25,6 @@ const TPCC_CRASH_ROUNDS: u32 = 4;
 
 pub(crate) fn run(options: &Options) -> Result<()> {
     tools::run(tools::cargo().args(["test", "--workspace", "--quiet"]))?;
-    if find_tool("initdb").is_ok() {
-        println!("== procedures on PostgreSQL and on Hyades");
-        procedures::run(&procedures::Options::default())?;
-    }
     if options.no_crash {
         return Ok(());
     }

@@ -37,6 +37,8 @@ impl LockMode {
     /// NoKeyWrite                x            x        x        x         x
     /// Write           x         x            x        x        x         x
     /// ```
+    ///
+    /// `sql/tests/sessions/lock_modes.own.sql` shows it on a table, `strengths.sql` beside it on a row.
     #[inline]
     pub(crate) fn is_compatible(self, other: LockMode) -> bool {
         self.is_compatible_with_all(1 << other as u8)

@@ -24,6 +24,9 @@
 //!                   IntentWrite                schema changes other than TRUNCATE: on all stripes
 //! ```
 //!
+//! A script shows each row: `sql/tests/sessions/strengths_of_statements.sql`, `gaps.own.sql`,
+//! `lock_modes.own.sql`, `schema_changes.sql` and `names.own.sql` in the same folder.
+//!
 //! READ COMMITTED and REPEATABLE READ read at snapshots without locks (`snapshot`), and lock what they write,
 //! gaps they insert into included, so that serializable transactions beside them stay what they are.
 //!

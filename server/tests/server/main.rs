@@ -20,4 +20,5 @@ mod process;
 mod psql;
 mod raw;
 mod recover_command;
+mod tour;
 mod wire;

@@ -248,11 +248,29 @@ fn scripts_answer_as_postgresql_does() {
 #[test]
 fn waits_change_no_answer() {
     check_scripts(Trouble::Waits);
+    check_seeds(Trouble::Waits);
 }
 
 #[test]
 fn stale_plans_change_no_answer() {
     check_scripts(Trouble::StalePlans);
+    check_seeds(Trouble::StalePlans);
+}
+
+/// Seeds of the scripts that are run with trouble and without.
+const TROUBLED_SEEDS: std::ops::RangeInclusive<u64> = 1..=5;
+
+/// Procedures made from seeds answer with trouble as they do without.
+fn check_seeds(trouble: Trouble) {
+    for seed in TROUBLED_SEEDS {
+        let script = super::procedures::script(seed);
+        let troubled = run_script(&script, trouble, true);
+        let undisturbed = run_script(&script, Trouble::None, true);
+        for (troubled, undisturbed) in troubled.split("\n> ").zip(undisturbed.split("\n> ")) {
+            assert_eq!(troubled, undisturbed, "seed {seed} under {trouble:?}");
+        }
+        assert_eq!(troubled, undisturbed, "seed {seed} under {trouble:?}");
+    }
 }
 
 /// Asks PostgreSQL anew, if the environment says how to reach it.
@@ -319,8 +337,8 @@ fn without_place(got: &str, want: &str) -> String {
     text.join("\n") + if got.ends_with('\n') { "\n" } else { "" }
 }
 
-/// Scripts made from seeds are compared with a PostgreSQL that is there, without being kept:
-/// `HYADES_SEEDS=1..50` and `HYADES_RECORD_PSQL`; `cargo xtask procedures` sets both.
+/// Scripts made from seeds are compared with a PostgreSQL that is there; neither they nor its answers are
+/// kept. `cargo xtask procedures` sets `HYADES_SEEDS=1..50` and `HYADES_RECORD_PSQL`.
 #[test]
 fn generated_procedures_answer_as_postgresql_does() {
     let (Ok(seeds), Ok(arguments)) = (std::env::var("HYADES_SEEDS"), std::env::var("HYADES_RECORD_PSQL"))
@@ -334,19 +352,13 @@ fn generated_procedures_answer_as_postgresql_does() {
     };
     let (first, last) = seeds.split_once("..").expect("HYADES_SEEDS is first..last");
     let (first, last): (u64, u64) = (first.parse().expect("a number"), last.parse().expect("a number"));
-    let keep = std::env::var("HYADES_KEEP").is_ok();
     let mut wrong = String::new();
     for seed in first..=last {
-        let folder = match keep {
-            true => super::folder("scripts"),
-            false => std::env::temp_dir(),
-        };
-        let path = folder.join(format!("plpgsql_seed_{seed}.sql"));
         let script = super::procedures::script(seed);
-        std::fs::write(&path, &script).expect("a writable folder");
-        record(&path, &arguments);
-        let expected = std::fs::read_to_string(path.with_extension("expected")).expect("just recorded");
-        compare(&path, &run_script(&script, Trouble::None, true), &expected, &mut wrong);
+        let expected = recorded(&script, &arguments, true);
+        // The name of a script about routines, without a file.
+        let name = PathBuf::from(format!("plpgsql_seed_{seed}.sql"));
+        compare(&name, &run_script(&script, Trouble::None, true), &expected, &mut wrong);
     }
     assert!(wrong.is_empty(), "\n{wrong}");
 }
@@ -412,8 +424,15 @@ fn psql_input(steps: &[Step]) -> String {
 }
 
 fn record(path: &Path, arguments: &str) {
-    let steps = steps(&std::fs::read_to_string(path).expect("a readable script"));
-    let input = std::env::temp_dir().join("hyades-golden.psql");
+    let script = std::fs::read_to_string(path).expect("a readable script");
+    let text = recorded(&script, arguments, is_about_routines(path));
+    std::fs::write(path.with_extension("expected"), text).expect("a writable folder");
+}
+
+/// What PostgreSQL answers to a script.
+fn recorded(script: &str, arguments: &str, in_routine: bool) -> String {
+    let steps = steps(script);
+    let input = std::env::temp_dir().join(format!("hyades-golden-{}.psql", std::process::id()));
     std::fs::write(&input, psql_input(&steps)).expect("a writable folder");
     let output = Command::new("psql")
         .args(arguments.split_whitespace())
@@ -423,6 +442,7 @@ fn record(path: &Path, arguments: &str) {
         .env("PGOPTIONS", "-c client_min_messages=notice")
         .output()
         .expect("psql runs");
+    std::fs::remove_file(&input).expect("it was written");
     let stdout = String::from_utf8(output.stdout).expect("UTF-8");
     let stderr = String::from_utf8(output.stderr).expect("UTF-8");
     let stdout: Vec<&str> = stdout.split("@@\n").skip(1).collect();
@@ -438,7 +458,7 @@ fn record(path: &Path, arguments: &str) {
                 _ => line,
             })
             .collect();
-        let said = recorded_error(&error_lines, &step.sql, is_about_routines(path));
+        let said = recorded_error(&error_lines, &step.sql, in_routine);
         let error_at = said.find("ERROR").unwrap_or(said.len());
         let (notices, errors) = said.split_at(error_at);
         let columns: Vec<String> = types
@@ -463,5 +483,5 @@ fn record(path: &Path, arguments: &str) {
         }
         text.push('\n');
     }
-    std::fs::write(path.with_extension("expected"), text).expect("a writable folder");
+    text
 }

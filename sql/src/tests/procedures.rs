@@ -5,7 +5,8 @@
 //! conditions in WHERE cannot fail, statements that touch several rows cannot either, nor can the new values
 //! of an UPDATE that may find none (PostgreSQL computes what depends only on variables before it looks), the
 //! variables of INTO take every value, and rows are asked for in an order. Of two operands one is a variable,
-//! because PostgreSQL computes constants when it plans, in branches that never run too.
+//! because PostgreSQL computes constants when it plans, in branches that never run too. Variables are such
+//! constants to it, but for rows that nothing was assigned to; so all are assigned to at once.
 
 use std::fmt::Write as _;
 
@@ -70,7 +71,7 @@ impl Generator {
             "create function f{number}(p int, q int, n numeric, t text) returns text language plpgsql as $$\n\
              declare\n    i int := 1;\n    j int := q;\n    m numeric(12,3) := n;\n    s text := 'x';\n    \
              c boolean;\n    l bigint := 3;\n    ar int[] := array[4, 5, 6];\n    r record;\n    w g%rowtype;\nbegin\n    \
-             select gk, ga, gb, gt into r from g where false;\n"
+             select gk, ga, gb, gt into r from g where false;\n    select * into w from g where false;\n"
         );
         self.text.push_str(&head);
         self.loops.clear();

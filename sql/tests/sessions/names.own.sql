@@ -1,0 +1,59 @@
+-- Names and definitions: the rows "name" and "definition stripe" of the table at the head of engine/src/txn/two_phase_locking.rs, where
+-- Hyades does not do as PostgreSQL. What they have in common stands in schema_changes.sql. (The row "catalog stripe" needs a log: calls
+-- that are logged as commands keep schema changes away, see sim/tests/commands.rs.)
+
+-- Name, Write: two that create a table of one name. The second one waits; PostgreSQL then says 23505, of its catalog.
+a: begin;
+a: create table t (id int primary key, v int);
+b: create table t (id int primary key, v int);
+a: commit;
+
+-- The same where the first one gives up.
+a: begin;
+a: create table other (id int primary key);
+b: create table other (id int primary key);
+a: rollback;
+
+-- Names that differ do not meet.
+a: begin;
+a: create table one (id int primary key);
+b: create table two (id int primary key);
+a: commit;
+
+-- Name, Write: two that create one function. PostgreSQL says 23505 here too.
+a: begin;
+a: create function f() returns int language plpgsql as $$ begin return 1; end $$;
+b: create function f() returns int language plpgsql as $$ begin return 2; end $$;
+a: commit;
+z: select f();
+
+-- Nobody waits for a function that is about to be replaced: he calls the one that is there.
+a: begin;
+a: create or replace function f() returns int language plpgsql as $$ begin return 3; end $$;
+b: select f();
+a: commit;
+b: select f();
+
+-- Definition stripe, Read, beside Write: who refers to a table with a new foreign key waits for those who read the table at a
+-- snapshot, where PostgreSQL does not.
+z: insert into t values (1, 10);
+a: begin;
+a: select v from t where id = 1;
+b: create table child (id int primary key, t int references t);
+a: select v from t where id = 1;
+a: commit;
+
+-- A read-only serializable transaction reads at a snapshot, too: it locks no row, but the definition.
+a: begin isolation level serializable read only;
+a: select v from t where id = 1;
+b: update t set v = 11 where id = 1;
+b: truncate t, child;
+a: select v from t where id = 1;
+a: commit;
+
+-- Who has read another table only does not matter.
+a: begin;
+a: select count(*) from two;
+b: truncate t, child;
+a: commit;
+z: drop table child, t, two, other;
