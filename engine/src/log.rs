@@ -13,9 +13,9 @@
 //! ```
 //!
 //! An anchor (paper: LPLV) is a log record with durable positions of all logs. A logger publishes it to those
-//! who compress LSN vectors only after its append (pitfall 18). The *floor*, the element-wise minimum of all
-//! logs' published anchors, is what an absent tuple reads as (pitfall 19): it is at most any log's anchor, so
-//! it costs no bytes.
+//! who compress LSN vectors only after its append (pitfall 18). The *floor*, the element-wise minimum of the
+//! published anchors of all logs that are at work, is what an absent tuple reads as (pitfall 19): it is at
+//! most the anchor before a record, so it costs no bytes there. In a log that was idle it costs a few.
 
 pub mod append;
 pub mod buffer;
@@ -42,6 +42,7 @@ use logger::Logger;
 use manifest::Manifest;
 use parking_lot::Mutex;
 use preparer::Preparer;
+use smallvec::SmallVec;
 use store::segment::SegmentSupply;
 use store::trim::trim_log;
 use store::writer::FileLogStore;
@@ -69,7 +70,7 @@ pub(crate) struct Log {
 pub struct Logs {
     logs: Box<[Log]>,
     watch: Arc<DurableWatch>,
-    /// Element-wise minimum of all published anchors.
+    /// Element-wise minimum of the published anchors of the logs that were at work.
     floor: CachePadded<Box<[AtomicU64]>>,
     /// Up to where LSN vectors may name positions of each log: the ends of blocks that hold more than an
     /// anchor.
@@ -256,8 +257,11 @@ impl Logs {
         for (entry, position) in self.logs[log].anchor.iter().zip(durable) {
             entry.store(*position, Ordering::Release);
         }
+        let is_busy = |other: &usize| *other == log || self.reserved(*other) > self.watch.durable(*other);
+        let busy: SmallVec<[&Log; 8]> =
+            (0..self.count()).filter(is_busy).map(|log| &self.logs[log]).collect();
         for (of, floor) in self.floor.iter().enumerate() {
-            let lowest = self.logs.iter().map(|log| log.anchor[of].load(Ordering::Acquire)).min();
+            let lowest = busy.iter().map(|log| log.anchor[of].load(Ordering::Acquire)).min();
             floor.fetch_max(lowest.unwrap_or(0), Ordering::AcqRel);
         }
     }
