@@ -84,13 +84,18 @@ impl Histories {
             if !has_row || own.is_own(writer) {
                 return has_row;
             }
-            return match self.judge(writer, LATEST, guard) {
-                Verdict::Old => true,
-                Verdict::Seen { mark } => {
-                    follow(mark);
-                    true
+            let mut handle = writer;
+            return loop {
+                match self.judge(handle, LATEST, guard) {
+                    Verdict::Old => break true,
+                    Verdict::Seen { mark } => {
+                        follow(mark);
+                        break true;
+                    }
+                    // What was written has been taken back.
+                    Verdict::Unseen(version) if version.is_unchanged() => handle = version.previous(),
+                    Verdict::Unseen(_) => break false,
                 }
-                Verdict::Unseen(_) => false,
             };
         }
     }

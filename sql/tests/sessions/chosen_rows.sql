@@ -68,3 +68,22 @@ a: update t set v = 1 where k = 2;
 a: set default_transaction_read_only = on;
 a: update t set v = 2 where k = 2;
 a: rollback;
+
+-- A key is taken by a row that a rollback has put back.
+z: truncate t;
+z: insert into t values (1, 1, 0), (2, 2, 0);
+a: begin;
+a: update t set v = v + 1 where k = 1;
+a: rollback;
+a: begin;
+a: insert into t values (1, 11, 0) on conflict do nothing;
+b: select 1 from t where k = 1 for update nowait;
+a: rollback;
+a: begin;
+a: savepoint s;
+a: delete from t where k = 2;
+a: rollback to s;
+b: begin;
+b: insert into t values (2, 0, 0);
+b: rollback;
+a: rollback;

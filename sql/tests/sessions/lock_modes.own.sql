@@ -1,4 +1,4 @@
--- The matrix of LockMode (engine/src/protocol.rs), row by row, on a table under SERIALIZABLE. Each section holds one mode of the
+-- The matrix of LockMode (engine/src/txn/lock_mode.rs), row by row, on a table under SERIALIZABLE. Each section holds one mode of the
 -- table, by a statement that takes it, and asks for all six in the order of the columns: KeyRead, IntentRead and IntentWrite, which
 -- are those of a single row (of another one than is held), and Read, NoKeyWrite and Write, which are those of all rows. NOWAIT shows
 -- a conflict as 55P03.
