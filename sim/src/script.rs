@@ -154,9 +154,11 @@ impl Model {
 }
 
 /// For each transaction whom it depends on: the last writers, before it, of the rows that it read or wrote. A
-/// reader that writes nothing depends on them too: it must not be *acknowledged* before them.
+/// reader that writes nothing depends on them too: it must not be *acknowledged* before them. Whoever deletes
+/// a row that is not there writes nothing.
 pub fn dependencies(script: &Script) -> Vec<BTreeSet<usize>> {
     let mut last_writer: BTreeMap<u64, usize> = BTreeMap::new();
+    let mut model = Model::default();
     let mut found = Vec::new();
     for (number, transaction) in script.transactions.iter().enumerate() {
         let mut depends_on = BTreeSet::new();
@@ -165,9 +167,14 @@ pub fn dependencies(script: &Script) -> Vec<BTreeSet<usize>> {
                 step;
             depends_on.extend(last_writer.get(key));
         }
-        for step in transaction.steps.iter().filter(|_| transaction.is_writing()) {
-            if let Step::Put { key, .. } | Step::Add { key, .. } | Step::Delete { key } = step {
-                last_writer.insert(*key, number);
+        let seen = model.apply(transaction);
+        for (step, seen) in transaction.steps.iter().zip(seen).filter(|_| transaction.is_writing()) {
+            match step {
+                Step::Delete { .. } if seen.is_none() => {}
+                Step::Put { key, .. } | Step::Add { key, .. } | Step::Delete { key } => {
+                    last_writer.insert(*key, number);
+                }
+                Step::Read { .. } => {}
             }
         }
         found.push(depends_on);
@@ -259,6 +266,15 @@ mod tests {
         assert!(judge(&[3], &[0], &[(1, 10)]).unwrap_err().contains("transaction 1, on which it depends"));
         assert!(judge(&[], &[4], &[(3, 1)]).unwrap_err().contains("rolled back"));
         assert!(judge(&[0], &[0], &[(1, 11)]).unwrap_err().contains("the rows are"));
+    }
+
+    #[test]
+    fn whoever_deletes_nothing_has_written_nothing() {
+        let delete = Step::Delete { key: 1 };
+        let put = Step::Put { key: 1, value: 1 };
+        let transactions = vec![transaction(&[delete]), transaction(&[put]), transaction(&[delete, delete])];
+        let found = dependencies(&Script { transactions });
+        assert_eq!(found, [BTreeSet::new(), BTreeSet::new(), BTreeSet::from([1])]);
     }
 
     #[test]
