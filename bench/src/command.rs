@@ -5,6 +5,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use anyhow::{Context, Result, bail};
+use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use clap::{Args, ValueEnum};
 use hyades::ProtocolKind;
 use serde_json::json;
@@ -38,21 +39,11 @@ pub enum WorkloadKind {
     Bank,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-enum Protocol {
-    None,
-    Serial,
-    Taurus,
-}
-
-impl Protocol {
-    fn kind(self) -> ProtocolKind {
-        match self {
-            Protocol::None => ProtocolKind::None,
-            Protocol::Serial => ProtocolKind::Serial,
-            Protocol::Taurus => ProtocolKind::Taurus,
-        }
-    }
+/// Protocols by name, for the command line.
+pub fn protocol_names() -> impl TypedValueParser<Value = ProtocolKind> {
+    let name = |kind: ProtocolKind| PossibleValue::new(kind.name()).help(kind.about());
+    PossibleValuesParser::new(ProtocolKind::ALL.map(name))
+        .map(|name| ProtocolKind::named(&name).unwrap_or_default())
 }
 
 /// Options of `hyades bench`.
@@ -60,8 +51,8 @@ impl Protocol {
 pub struct BenchArguments {
     #[arg(value_enum, default_value_t = WorkloadKind::Ycsb)]
     workload: WorkloadKind,
-    #[arg(long, value_enum, default_value_t = Protocol::Taurus)]
-    protocol: Protocol,
+    #[arg(long, value_parser = protocol_names(), default_value = ProtocolKind::default().name())]
+    protocol: ProtocolKind,
     /// What transactions are logged as [default: auto; with --compare, command and data].
     #[arg(long, value_enum)]
     logging: Option<Logging>,
@@ -223,19 +214,18 @@ impl BenchArguments {
                 }
                 None => (name.as_str(), self.logging),
             };
-            let known = Protocol::from_str(protocol, true);
-            let protocol = known.map_err(|_| {
-                anyhow::anyhow!("unknown protocol \"{protocol}\": there are none, serial and taurus")
+            let known = ProtocolKind::named(protocol);
+            let protocol = known.with_context(|| {
+                let names = ProtocolKind::ALL.map(ProtocolKind::name).join(", ");
+                format!("unknown protocol \"{protocol}\": one of {names}")
             })?;
             let both = [Logging::Command, Logging::Data];
             let chosen = match (protocol, &logging) {
-                (Protocol::None, _) => &[Logging::Auto][..],
+                (ProtocolKind::None, _) => &[Logging::Auto][..],
                 (_, Some(logging)) => std::slice::from_ref(logging),
                 (_, None) => &both[..],
             };
-            variants.extend(
-                chosen.iter().map(|logging| Variant { protocol: protocol.kind(), logging: *logging }),
-            );
+            variants.extend(chosen.iter().map(|logging| Variant { protocol, logging: *logging }));
         }
         match variants.len() {
             0 | 1 => bail!("--compare needs at least two variants, e.g. none,serial,taurus"),
@@ -322,7 +312,7 @@ pub fn run(arguments: &BenchArguments) -> Result<()> {
         return compared.verdict();
     }
     let variant =
-        Variant { protocol: arguments.protocol.kind(), logging: arguments.logging.unwrap_or(Logging::Auto) };
+        Variant { protocol: arguments.protocol, logging: arguments.logging.unwrap_or(Logging::Auto) };
     let (figures, recovered, violations) = run_one(arguments, workload.as_ref(), variant, &scratch.0)?;
     let conditions = arguments.conditions(workload.as_ref());
     if arguments.json {

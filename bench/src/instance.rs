@@ -69,11 +69,7 @@ pub struct Variant {
 
 impl Variant {
     pub fn protocol_name(self) -> &'static str {
-        match self.protocol {
-            ProtocolKind::None => "none",
-            ProtocolKind::Serial => "serial",
-            ProtocolKind::Taurus => "taurus",
-        }
+        self.protocol.name()
     }
 
     /// `taurus:command`; the logging of a protocol without logs is not worth a word.
@@ -332,7 +328,7 @@ impl Instance {
                 if let EntryBody::Transaction(transaction) = &entry.body {
                     transactions += 1;
                     bytes += entry.end.0 - entry.start.0;
-                    vectors += transaction.vector_bytes as u64;
+                    vectors += transaction.field_bytes as u64;
                 }
                 Ok(std::ops::ControlFlow::Continue(()))
             })?;

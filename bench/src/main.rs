@@ -8,6 +8,7 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
+use hyades_bench::command::protocol_names;
 use hyades_bench::{accounts, replay, transfer};
 use hyades_engine::config::{Config, ProtocolKind};
 use hyades_engine::db;
@@ -54,8 +55,8 @@ struct Common {
     workers: u64,
     #[arg(long, default_value_t = 2)]
     logs: usize,
-    #[arg(long, value_enum, default_value_t = Protocol::Taurus)]
-    protocol: Protocol,
+    #[arg(long, value_parser = protocol_names(), default_value = ProtocolKind::default().name())]
+    protocol: ProtocolKind,
     #[arg(long, default_value_t = 1_000_000, value_parser = clap::value_parser!(u64).range(2..))]
     accounts: u64,
     #[arg(long, value_enum, default_value_t = Index::Ordered)]
@@ -71,13 +72,6 @@ struct Common {
 }
 
 #[derive(Clone, Copy, ValueEnum)]
-enum Protocol {
-    None,
-    Serial,
-    Taurus,
-}
-
-#[derive(Clone, Copy, ValueEnum)]
 enum Index {
     Ordered,
     Hash,
@@ -86,11 +80,7 @@ enum Index {
 impl Common {
     fn config(&self) -> Config {
         let mut config = Config::new(&self.directory);
-        config.protocol = match self.protocol {
-            Protocol::None => ProtocolKind::None,
-            Protocol::Serial => ProtocolKind::Serial,
-            Protocol::Taurus => ProtocolKind::Taurus,
-        };
+        config.protocol = self.protocol;
         config.logs = self.logs;
         config.recovery_workers = self.workers as usize;
         config
@@ -100,14 +90,6 @@ impl Common {
         match self.index {
             Index::Ordered => IndexKind::Ordered,
             Index::Hash => IndexKind::Hash,
-        }
-    }
-
-    fn protocol_name(&self) -> &'static str {
-        match self.protocol {
-            Protocol::None => "none",
-            Protocol::Serial => "serial",
-            Protocol::Taurus => "taurus",
         }
     }
 }
@@ -140,7 +122,7 @@ fn measure_transfer(common: &Common, length: Duration, warm_up: Duration) -> Res
     engine.shutdown()?;
     let report = json!({
         "workload": "transfer",
-        "protocol": common.protocol_name(),
+        "protocol": common.protocol.name(),
         "workers": common.workers,
         "logs": common.logs,
         "accounts": common.accounts,
@@ -163,7 +145,7 @@ fn measure_replay(common: &Common, transactions: u64) -> Result<()> {
     let outcome = replay::run(&common.config(), &plan, common.seed)?;
     let report = json!({
         "workload": "replay",
-        "protocol": common.protocol_name(),
+        "protocol": common.protocol.name(),
         "workers": common.workers,
         "logs": common.logs,
         "accounts": common.accounts,
@@ -185,7 +167,7 @@ fn print(common: &Common, report: &serde_json::Value) {
     println!(
         "{} with {}, {} workers, {} logs: {} transactions in {:.2} s, {:.0}/s",
         report["workload"].as_str().unwrap_or_default(),
-        common.protocol_name(),
+        common.protocol.name(),
         common.workers,
         common.logs,
         report["transactions"],

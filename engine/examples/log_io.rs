@@ -127,11 +127,13 @@ fn measure_logs(directory: &Path) -> hyades_types::Result<()> {
             let mut config = Config::new(&data);
             (config.protocol, config.logs) = (protocol, logs);
             let mut manifest = Manifest::create();
-            let running = Logs::start(&config, &mut manifest)?;
             let name = format!("{protocol:?}, {logs} logs");
-            match protocol {
-                ProtocolKind::Serial => drive(&name, running.clone(), Serial::new(running))?,
-                _ => drive(&name, running.clone(), Taurus::new(running))?,
+            if protocol == ProtocolKind::Serial {
+                let serial = Serial::start(&config, &mut manifest)?;
+                drive(&name, Arc::clone(serial.logs()), serial)?;
+            } else {
+                let taurus = Taurus::start(&config, &mut manifest)?;
+                drive(&name, Arc::clone(taurus.logs()), taurus)?;
             }
             let _ = std::fs::remove_dir_all(&data);
         }
@@ -201,7 +203,7 @@ fn run_worker<P: Protocol>(protocol: &P, worker: usize, done: &AtomicU64) -> hya
 fn lone_commits(directory: &Path) -> hyades_types::Result<()> {
     let data = directory.join("log_io.data");
     let mut manifest = Manifest::create();
-    let taurus = Taurus::new(Logs::start(&Config::new(&data), &mut manifest)?);
+    let taurus = Taurus::start(&Config::new(&data), &mut manifest)?;
     let mut dependencies = taurus.new_dependencies();
     let payload = CommitPayload { operations: &[7; OPERATION_BYTES], is_barrier: false };
     // Until the segments ahead are prepared: they share the device.

@@ -20,6 +20,32 @@ pub enum ProtocolKind {
     Taurus,
 }
 
+impl ProtocolKind {
+    pub const ALL: [ProtocolKind; 3] = [ProtocolKind::None, ProtocolKind::Serial, ProtocolKind::Taurus];
+
+    /// The name on the command line, in the manifest and in reports.
+    pub const fn name(self) -> &'static str {
+        match self {
+            ProtocolKind::None => "none",
+            ProtocolKind::Serial => "serial",
+            ProtocolKind::Taurus => "taurus",
+        }
+    }
+
+    /// One line for those who choose.
+    pub const fn about(self) -> &'static str {
+        match self {
+            ProtocolKind::None => "No log: nothing survives the process",
+            ProtocolKind::Serial => "One log",
+            ProtocolKind::Taurus => "Parallel logs ordered by LSN vectors",
+        }
+    }
+
+    pub fn named(name: &str) -> Option<ProtocolKind> {
+        ProtocolKind::ALL.into_iter().find(|kind| kind.name() == name)
+    }
+}
+
 /// How many workers replay at once.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum RecoveryMode {

@@ -18,22 +18,19 @@ use hyades_types::memory::Limits;
 use hyades_types::value::Value;
 use parking_lot::Mutex;
 
-use crate::config::{Config, ProtocolKind};
+use crate::config::Config;
 use crate::disk::{SECTOR_BYTES, restrict};
 use crate::local_arc::LocalArc;
+use crate::log::BACKLOG_BYTES;
 use crate::log::durable::{Durability, DurableWatch};
-use crate::log::manifest::{check_configuration, lock_data_directory};
-use crate::log::record::MAX_LOGS;
-use crate::log::{BACKLOG_BYTES, Logs};
+use crate::log::manifest::{Manifest, check_configuration, lock_data_directory};
 use crate::lsn::Lsn;
 use crate::mutant::{self, Mutant};
 use crate::procedure::frame::{Frame, RowSink};
 use crate::procedure::interpret;
 use crate::procedure::ir::Procedure;
 use crate::procedure::routine::RoutineCompiler;
-use crate::protocol::none::NoLog;
-use crate::protocol::serial::Serial;
-use crate::protocol::taurus::Taurus;
+use crate::protocol::list::{self, WithProtocol, with_protocol};
 use crate::protocol::{Append, AppendProgress, Protocol};
 use crate::recovery::{Recovered, RecoveryReport, recover};
 use crate::storage::catalog::{Catalog, CatalogView};
@@ -153,35 +150,39 @@ pub fn open(config: Config, compiler: Option<Arc<dyn RoutineCompiler>>) -> Resul
     let catalog = Arc::new(Catalog::new());
     let Recovered { mut manifest, report } = recover(&config, compiler.clone(), &catalog)?;
     restrict(config.disk.as_ref(), &config.data_directory)?;
-    match config.protocol {
-        ProtocolKind::None => start(NoLog, (catalog, compiler), &config, report, directory_lock),
-        ProtocolKind::Serial => {
-            let protocol = Serial::new(Logs::start(&config, &mut manifest)?);
-            start(protocol, (catalog, compiler), &config, report, directory_lock)
-        }
-        ProtocolKind::Taurus => {
-            let protocol = Taurus::new(Logs::start(&config, &mut manifest)?);
-            start(protocol, (catalog, compiler), &config, report, directory_lock)
-        }
-    }
+    let start = Start {
+        config: &config,
+        manifest: &mut manifest,
+        schema: (catalog, compiler),
+        report,
+        directory_lock,
+    };
+    with_protocol(config.protocol, start)
 }
 
-fn start<P: Protocol>(
-    protocol: P,
+/// What a database is made of, once its logs have been replayed.
+struct Start<'a> {
+    config: &'a Config,
+    manifest: &'a mut Manifest,
     schema: (Arc<Catalog>, Option<Arc<dyn RoutineCompiler>>),
-    config: &Config,
     report: RecoveryReport,
     directory_lock: Box<dyn Send + Sync>,
-) -> Result<Arc<dyn Engine>> {
-    Ok(Arc::new(Database::new(Arc::new(protocol), schema, config, report, directory_lock)?))
+}
+
+impl WithProtocol for Start<'_> {
+    type Output = Result<Arc<dyn Engine>>;
+
+    fn with<P: Protocol>(self) -> Self::Output {
+        let protocol = Arc::new(P::start(self.config, self.manifest)?);
+        let Start { config, schema, report, directory_lock, .. } = self;
+        Ok(Arc::new(Database::new(protocol, schema, config, report, directory_lock)?))
+    }
 }
 
 /// Refuses settings that make no sense, before anything is touched.
 fn check(config: &Config) -> Result<()> {
     let refuse = |message: String| Err(Error::input(sqlstate::INVALID_PARAMETER_VALUE, message));
-    if config.protocol == ProtocolKind::Taurus && !(1..=MAX_LOGS).contains(&config.logs) {
-        return refuse(format!("the number of logs must be between 1 and {MAX_LOGS}, not {}", config.logs));
-    }
+    list::check(config)?;
     let sector = SECTOR_BYTES as u64;
     if config.segment_bytes < 64 * sector || !config.segment_bytes.is_multiple_of(sector) {
         return refuse(format!(

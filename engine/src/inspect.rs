@@ -19,12 +19,13 @@ use std::sync::Arc;
 use hyades_types::definition::{CatalogChange, RoutineDefinition, RoutineId, TableDefinition, TableId};
 use hyades_types::error::{Error, Result, sqlstate};
 
-use crate::config::ProtocolKind;
 use crate::disk::{Disk, RealDisk};
 use crate::log::manifest::{Incarnation, Manifest};
 use crate::log::record::{Commit, Malformed, Operation, Operations, RecordBody};
 use crate::log::store::{Chunk, LogEnd, LogReader, parse_segment_name};
 use crate::lsn::{Lsn, LsnVector};
+use crate::protocol::ReplayOrder;
+use crate::protocol::list::replay_order;
 
 /// A database directory that is only looked at.
 pub struct Inspection {
@@ -58,14 +59,15 @@ pub enum EntryBody<'a> {
 /// A transaction as its last log record tells it.
 #[derive(Debug)]
 pub struct TransactionEntry<'a> {
-    /// The pre-append LV, whole; for a serial log the start of its log record.
+    /// What it comes after, one position for each log: for Taurus the pre-append LV, whole; in a serial log
+    /// the start of its log record.
     pub vector: LsnVector,
-    /// The anchor that stands for what the record leaves out of it.
-    anchor: LsnVector,
+    /// What the protocol says for all transactions that stand there.
+    base: LsnVector,
     /// What the record itself says of it.
     named: LsnVector,
-    /// What the vector takes in the log record.
-    pub vector_bytes: usize,
+    /// What the protocol's field takes in the log record.
+    pub field_bytes: usize,
     pub is_barrier: bool,
     /// Fragments, the last one included; 1 for a transaction in one log record.
     pub fragments: usize,
@@ -79,7 +81,7 @@ impl TransactionEntry<'_> {
     /// The pre-append LV in logs that count up to these ends. An anchor can name a part of a record whose end
     /// never came; who depends on something names the end of a record.
     pub fn vector_up_to(&self, ends: &LsnVector) -> LsnVector {
-        let mut vector = self.anchor.clone();
+        let mut vector = self.base.clone();
         vector.lower(ends.entries());
         vector.raise(self.named.entries());
         vector
@@ -340,8 +342,7 @@ impl Schema {
 /// What must be known of the records before to understand the next one.
 struct Walk {
     log: usize,
-    is_serial: bool,
-    anchor: LsnVector,
+    order: Box<dyn ReplayOrder>,
     fragments: HashMap<u64, (Vec<u8>, usize)>,
     /// Damage was skipped: fragments may have stood there.
     has_skipped: bool,
@@ -349,9 +350,8 @@ struct Walk {
 
 impl Walk {
     fn new(log: usize, incarnation: &Incarnation) -> Result<Walk> {
-        let is_serial = incarnation.protocol_kind()? == ProtocolKind::Serial;
-        let (anchor, fragments) = (LsnVector::zero(incarnation.logs), HashMap::new());
-        Ok(Walk { log, is_serial, anchor, fragments, has_skipped: false })
+        let order = replay_order(&incarnation.protocol, incarnation.logs)?;
+        Ok(Walk { log, order, fragments: HashMap::new(), has_skipped: false })
     }
 
     /// What comes next does not follow what was seen last.
@@ -369,19 +369,22 @@ impl Walk {
     ) -> Result<ControlFlow<()>> {
         let log = self.log;
         let body = match body {
-            RecordBody::Transaction { commit, operations } => {
-                EntryBody::Transaction(self.transaction(start, &commit, 1, operations)?)
+            RecordBody::Transaction { commit, content } => {
+                let (field, operations) = self.split(start, content)?;
+                EntryBody::Transaction(self.transaction(start, commit, field, operations)?)
             }
-            RecordBody::Fragment { transaction, commit: None, operations } => {
+            RecordBody::Fragment { transaction, commit: None, content } => {
                 let (whole, fragments) = self.fragments.entry(transaction).or_default();
-                whole.extend_from_slice(operations);
+                whole.extend_from_slice(content);
                 *fragments += 1;
-                EntryBody::Fragment { transaction, bytes: operations.len() }
+                EntryBody::Fragment { transaction, bytes: content.len() }
             }
-            RecordBody::Fragment { transaction, commit: Some(commit), operations } => {
+            RecordBody::Fragment { transaction, commit: Some(commit), content } => {
+                let (field, operations) = self.split(start, content)?;
                 let (mut whole, fragments) = self.fragments.remove(&transaction).unwrap_or_default();
                 whole.extend_from_slice(operations);
-                let mut transaction = self.transaction(start, &commit, fragments + 1, &whole)?;
+                let mut transaction = self.transaction(start, commit, field, &whole)?;
+                transaction.fragments = fragments + 1;
                 if self.has_skipped && transaction.operations().any(|operation| operation.is_err()) {
                     transaction.is_cut = true;
                     transaction.operations = &[];
@@ -389,7 +392,7 @@ impl Walk {
                 return see(Entry { log, start, end, body: EntryBody::Transaction(transaction) });
             }
             RecordBody::Anchor(anchor) => {
-                self.anchor.copy_from(anchor.entries());
+                self.order.anchor(&anchor);
                 EntryBody::Anchor(anchor)
             }
             RecordBody::Filler => EntryBody::Filler,
@@ -397,34 +400,39 @@ impl Walk {
         see(Entry { log, start, end, body })
     }
 
+    /// The protocol's field, and the operations after it.
+    fn split<'a>(&self, start: Lsn, content: &'a [u8]) -> Result<(&'a [u8], &'a [u8])> {
+        match self.order.field_bytes(content) {
+            Ok(length) => Ok(content.split_at(length)),
+            // Bytes that only look like a log record.
+            Err(_) if self.has_skipped => Ok((&[], content)),
+            Err(malformed) => Err(damaged(self.log, start, &malformed)),
+        }
+    }
+
     fn transaction<'a>(
         &self,
         start: Lsn,
-        commit: &Commit<'_>,
-        fragments: usize,
+        commit: Commit,
+        field: &[u8],
         operations: &'a [u8],
     ) -> Result<TransactionEntry<'a>> {
-        let (mut named, mut anchor) = (LsnVector::default(), LsnVector::default());
-        if self.is_serial {
-            named.raise_entry(0, start);
-        } else {
-            anchor.clone_from(&self.anchor);
-            let nothing = LsnVector::zero(anchor.len());
-            match commit.vector.decompress(nothing.entries(), &mut named) {
-                // Bytes that only look like a log record, or a damaged anchor before it.
-                Err(_) if self.has_skipped => named = nothing,
-                decompressed => decompressed.map_err(|malformed| damaged(self.log, start, &malformed))?,
-            }
+        let base = self.order.base().clone();
+        let mut named = LsnVector::zero(base.len());
+        match self.order.read_field(start, field, &mut named) {
+            // Bytes that only look like a log record, or a damaged anchor before it.
+            Err(_) if self.has_skipped => named.reset(base.len()),
+            read => drop(read.map_err(|malformed| damaged(self.log, start, &malformed))?),
         }
-        let mut vector = anchor.clone();
+        let mut vector = base.clone();
         vector.raise(named.entries());
         Ok(TransactionEntry {
             vector,
-            anchor,
+            base,
             named,
-            vector_bytes: commit.vector.encoded_bytes(),
+            field_bytes: field.len(),
             is_barrier: commit.is_barrier,
-            fragments,
+            fragments: 1,
             is_cut: false,
             operations,
         })
@@ -439,26 +447,25 @@ fn damaged(log: usize, start: Lsn, malformed: &Malformed) -> Error {
 #[cfg(all(test, not(loom)))]
 mod tests {
     use super::*;
-    use crate::log::record::{CommitHeader, Records, encode_commit};
+    use crate::log::record::write_position;
 
-    /// Whether a transaction with this LV counts behind an anchor for position 800 of log 1, of which a
-    /// record that ends at 760 is the last whole one.
-    fn counts(vector: &[u64]) -> bool {
-        let mut record = Vec::new();
-        let header = CommitHeader { fragment_of: None, is_barrier: false, vector };
-        let length = encode_commit(&mut record, &header, |log| [0, 800][log], 0);
-        record.resize(length, 0);
+    /// Whether a transaction counts that names this position of log 1 itself, if any, behind an anchor for
+    /// position 800 of log 1, of which a record that ends at 760 is the last whole one.
+    fn counts(named: Option<u64>) -> bool {
         let anchor = LsnVector::from_slice(&[0, 800]);
-        let walk = Walk { log: 0, is_serial: false, anchor, fragments: HashMap::new(), has_skipped: false };
-        let decoded = Records::new(Lsn::ZERO, &record).next().expect("a record").expect("well-formed");
-        let RecordBody::Transaction { commit, operations } = decoded.body else { panic!("{decoded:?}") };
-        let transaction = walk.transaction(Lsn(80), &commit, 1, operations).expect("it fits");
+        let mut field = vec![if named.is_some() { 0b10 } else { 0 }];
+        named.into_iter().for_each(|position| write_position(&mut field, position));
+        let mut order = replay_order("taurus", 2).expect("it is one");
+        order.anchor(&anchor);
+        let walk = Walk { log: 0, order, fragments: HashMap::new(), has_skipped: false };
+        let commit = Commit { is_barrier: false };
+        let transaction = walk.transaction(Lsn(80), commit, &field, &[]).expect("it fits");
         transaction.counts(0, Lsn(120), &LsnVector::from_slice(&[120, 760]))
     }
 
     #[test]
     fn an_anchor_inside_a_record_that_never_ended_makes_no_zombies() {
-        assert!(counts(&[0, 0]) && counts(&[0, 760]));
-        assert!(!counts(&[0, 808]), "it names a record that is not there");
+        assert!(counts(None) && counts(Some(760)));
+        assert!(!counts(Some(808)), "it names a record that is not there");
     }
 }

@@ -42,6 +42,7 @@ use logger::Logger;
 use manifest::Manifest;
 use parking_lot::Mutex;
 use preparer::Preparer;
+use record::MAX_LOGS;
 use smallvec::SmallVec;
 use store::segment::SegmentSupply;
 use store::trim::trim_log;
@@ -110,13 +111,13 @@ impl Drop for RunningLogs {
 }
 
 impl Logs {
-    /// Starts a new incarnation with the logs that `config` asks for: freezes the ends that recovery entered
+    /// Starts a new incarnation with so many logs: freezes the ends that recovery entered
     /// in the manifest, gives back the space of what ended, creates the first segments, makes the manifest
     /// durable with the new incarnation, then starts the loggers (pitfall 15). Nothing is written before it
-    /// is known that nothing stands in the way. The configured protocol must have logs.
-    pub fn start(config: &Config, manifest: &mut Manifest) -> Result<RunningLogs> {
-        let mut incarnation = manifest.plan_incarnation(config);
-        assert!(incarnation.logs > 0, "this protocol has no logs");
+    /// is known that nothing stands in the way.
+    pub fn start(config: &Config, count: usize, manifest: &mut Manifest) -> Result<RunningLogs> {
+        assert!((1..=MAX_LOGS).contains(&count), "a protocol with logs has some, and not too many");
+        let mut incarnation = manifest.plan_incarnation(config, count);
         let disk = &config.disk;
         let mut logs = Vec::new();
         let mut readers = Vec::new();

@@ -11,6 +11,7 @@
 //! The trait is bound once, at `open`, and erased once per transaction, never per row. A protocol never
 //! imports another protocol.
 
+pub mod list;
 pub mod none;
 pub mod serial;
 pub mod taurus;
@@ -20,9 +21,12 @@ use std::sync::atomic::Ordering::Relaxed;
 
 use hyades_types::error::Result;
 
+use crate::config::{Config, ProtocolKind};
 use crate::local_arc::LocalArc;
 use crate::log::durable::{Durability, DurableWatch};
-use crate::lsn::Lsn;
+use crate::log::manifest::Manifest;
+use crate::log::record::Malformed;
+use crate::lsn::{Lsn, LsnVector};
 
 pub use crate::log::{Append, AppendProgress};
 
@@ -35,7 +39,9 @@ pub struct CommitPayload<'a> {
 }
 
 /// See the module head. `Sync`, because every worker calls it at once.
-pub trait Protocol: Send + Sync + 'static {
+pub trait Protocol: Send + Sync + Sized + 'static {
+    /// Which of the list it is.
+    const KIND: ProtocolKind;
     /// Whether a transaction's changes go to a log at all.
     const WRITES_LOG: bool;
     /// Whether a log record may hold a call in place of changes.
@@ -47,6 +53,17 @@ pub trait Protocol: Send + Sync + 'static {
     type Dependencies: Send + 'static;
     /// What durability waits for (an LSN, an LSN vector, an epoch ...).
     type CommitToken: Clone + Send + 'static;
+
+    /// Refuses settings that make no sense, before anything is touched.
+    fn check(_config: &Config) -> Result<()> {
+        Ok(())
+    }
+
+    /// How many logs an incarnation has with this configuration.
+    fn log_count(config: &Config) -> usize;
+
+    /// Begins an incarnation as `config` says, with logs of its own if it has any.
+    fn start(config: &Config, manifest: &mut Manifest) -> Result<Self>;
 
     fn new_dependencies(&self) -> Self::Dependencies;
 
@@ -113,10 +130,40 @@ pub trait Protocol: Send + Sync + 'static {
     /// A handle to wait for the token.
     fn durability(&self, watch: &LocalArc<DurableWatch>, token: &Self::CommitToken) -> Durability;
 
-    /// The name in the manifest and on the command line.
-    fn name(&self) -> &'static str;
-
     /// Makes everything appended so far durable and stops the loggers. Later appends get a fatal error.
     /// Reports the failure that had poisoned the database before, if any.
     fn shutdown(&self) -> Result<()>;
+
+    /// How the records of one of so many logs are ordered when they are replayed; `None` for a protocol that
+    /// writes none.
+    fn replay_order(logs: usize) -> Option<Box<dyn ReplayOrder>>;
+}
+
+/// The recovery half of a protocol: what its records say about the order of their replay. One for each log;
+/// it is shown the records in log order.
+///
+/// A transaction is replayed after everything below its *positions*, one for each log: those that the last
+/// anchor says for all that follow it, raised by what its own field names. It counts only if they are covered
+/// by the ends of the logs.
+pub trait ReplayOrder: Send {
+    /// Whether each record depends on all before it, so that nothing is gained by several workers.
+    fn is_total(&self) -> bool;
+
+    /// An anchor: every log was durable up to these positions when it was appended.
+    fn anchor(&mut self, durable: &LsnVector);
+
+    /// What all transactions from here on come after.
+    fn base(&self) -> &LsnVector;
+
+    /// The length of the field at the beginning of a transaction's content.
+    fn field_bytes(&self, content: &[u8]) -> std::result::Result<usize, Malformed>;
+
+    /// Sets `named` to the positions that the transaction whose (last) record begins at `start` names itself;
+    /// false if it names none.
+    fn read_field(
+        &self,
+        start: Lsn,
+        field: &[u8],
+        named: &mut LsnVector,
+    ) -> std::result::Result<bool, Malformed>;
 }

@@ -42,11 +42,12 @@ use self::log_source::{LogSource, SourceOptions};
 use self::replay::Installer;
 use self::schedule::{Replay, Replayed, ScheduleOptions};
 use self::scope::Scope;
-use crate::config::{Config, ProtocolKind, RecoveryProgress};
+use crate::config::{Config, RecoveryProgress};
 use crate::log::manifest::{Incarnation, Manifest};
 use crate::log::store::{LogReader, parse_segment_name};
 use crate::lsn::{Lsn, LsnVector};
 use crate::procedure::routine::RoutineCompiler;
+use crate::protocol::list::replay_order;
 use crate::storage::catalog::Catalog;
 
 pub use self::cut::LogTail;
@@ -247,20 +248,16 @@ impl ToReplay<'_> {
         if self.is_salvage {
             reader.stop_at(scope.end.get(log));
         }
+        let order = replay_order(&incarnation.protocol, incarnation.logs)?;
         let options = SourceOptions {
             log,
-            is_serial: self.is_serial()?,
             scope: Arc::clone(scope),
             was_judged: manifest
                 .incarnations
                 .last()
                 .is_some_and(|newest| newest.number != incarnation.number),
         };
-        Ok(Some(LogSource::new(reader, options)))
-    }
-
-    fn is_serial(&self) -> Result<bool> {
-        Ok(self.incarnation.protocol_kind()? == ProtocolKind::Serial)
+        Ok(Some(LogSource::new(reader, order, options)))
     }
 }
 
@@ -277,8 +274,8 @@ fn replay_incarnation<R: Replay>(
         let end = scope.end.get(log);
         sources.push((to_replay.source(config, log)?, end.0));
     }
-    let is_serial = to_replay.is_serial()?;
-    let options = ScheduleOptions { workers: to_replay.workers, mode: config.recovery_mode, is_serial };
+    let is_total = replay_order(&incarnation.protocol, incarnation.logs)?.is_total();
+    let options = ScheduleOptions { workers: to_replay.workers, mode: config.recovery_mode, is_total };
     let Replayed { transactions, was_serial } = schedule::run(sources, replay, options)?;
     let log_bytes = (0..incarnation.logs).map(|log| scope.end.get(log)).map(|Lsn(bytes)| bytes).sum::<u64>();
     report.transactions += transactions;

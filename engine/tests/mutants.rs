@@ -12,12 +12,12 @@ use std::time::Duration;
 
 use hyades_engine::config::Config;
 use hyades_engine::disk::{Disk, File, RealDisk};
-use hyades_engine::log::Logs;
 use hyades_engine::log::manifest::Manifest;
 use hyades_engine::log::record::RecordBody;
 use hyades_engine::log::store::LogReader;
 use hyades_engine::lsn::{Lsn, LsnVector};
 use hyades_engine::mutant::{Mutant, activate};
+use hyades_engine::protocol::list::replay_order;
 use hyades_engine::protocol::taurus::{Dependencies, Taurus};
 use hyades_engine::protocol::{Append, AppendProgress, CommitPayload, Protocol};
 use parking_lot::{Condvar, Mutex};
@@ -123,7 +123,7 @@ fn fixture() -> Fixture {
     config.segment_bytes = 1 << 20;
     std::fs::create_dir_all(&data).expect("a directory");
     let mut manifest = Manifest::create();
-    let taurus = Taurus::new(Logs::start(&config, &mut manifest).expect("started"));
+    let taurus = Taurus::start(&config, &mut manifest).expect("started");
     Fixture { disk, data, manifest, taurus }
 }
 
@@ -166,14 +166,17 @@ impl Fixture {
         let directory = incarnation.log_directory(&self.data, log);
         let identity = self.manifest.identity(incarnation.number, log);
         let mut reader = LogReader::open(&disk, &directory, identity, 1).expect("a log");
-        let (mut last, mut anchor) = ((Lsn::ZERO, LsnVector::default()), vec![0; incarnation.logs]);
+        let mut order = replay_order(&incarnation.protocol, incarnation.logs).expect("known");
+        let mut last = (Lsn::ZERO, LsnVector::zero(incarnation.logs));
         while let Some(chunk) = reader.next_chunk().expect("undamaged") {
             for record in chunk.records().map(|record| record.expect("well-formed")) {
                 match record.body {
-                    RecordBody::Anchor(vector) => anchor = vector.entries().to_vec(),
-                    RecordBody::Transaction { commit, .. } => {
-                        last.0 = record.start;
-                        commit.vector.decompress(&anchor, &mut last.1).expect("it fits");
+                    RecordBody::Anchor(vector) => order.anchor(&vector),
+                    RecordBody::Transaction { content, .. } => {
+                        last = (record.start, LsnVector::zero(incarnation.logs));
+                        let field = &content[..order.field_bytes(content).expect("well-formed")];
+                        order.read_field(record.start, field, &mut last.1).expect("it fits");
+                        last.1.raise(order.base().entries());
                     }
                     _ => {}
                 }

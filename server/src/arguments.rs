@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use hyades::{Config, ProtocolKind};
-use hyades_bench::command::BenchArguments;
+use hyades_bench::command::{BenchArguments, protocol_names};
 use hyades_server::connection::Limits;
 use hyades_server::log_command::LogCommand;
 use hyades_server::logging::LogFormat;
@@ -44,16 +44,6 @@ pub(crate) enum Command {
         #[arg(long)]
         user: String,
     },
-}
-
-#[derive(Clone, Copy, ValueEnum)]
-enum Protocol {
-    /// Parallel logs ordered by LSN vectors.
-    Taurus,
-    /// One log.
-    Serial,
-    /// No log: nothing survives the process.
-    None,
 }
 
 #[derive(Clone, Copy, ValueEnum)]
@@ -101,8 +91,8 @@ pub(crate) struct ServeArguments {
     #[arg(long, value_name = "DIR")]
     socket: Option<PathBuf>,
     /// Logging protocol.
-    #[arg(long, value_enum, default_value = "taurus")]
-    protocol: Protocol,
+    #[arg(long, value_parser = protocol_names(), default_value = ProtocolKind::default().name())]
+    protocol: ProtocolKind,
     /// How calls of procedures are logged; a session may change it (SET hyades.logging).
     #[arg(long, value_enum, default_value = "auto")]
     logging: Logging,
@@ -234,11 +224,7 @@ impl ServeArguments {
         let settings = self.settings();
         let mut config = Config::new(self.data);
         config.log_directories = self.log_dir;
-        config.protocol = match self.protocol {
-            Protocol::Taurus => ProtocolKind::Taurus,
-            Protocol::Serial => ProtocolKind::Serial,
-            Protocol::None => ProtocolKind::None,
-        };
+        config.protocol = self.protocol;
         config.logs = usize::from(self.logs);
         config.segment_bytes = u64::from(self.segment_mib) << 20;
         config.log_buffer_bytes = self.log_buffer_mib << 20;

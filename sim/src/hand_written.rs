@@ -17,6 +17,8 @@ use hyades_engine::log::record::{
 };
 use hyades_engine::log::store::block::{BLOCK_HEADER_BYTES, SegmentHeader, block_bytes, encode_block_header};
 use hyades_engine::log::store::{LogIdentity, segment_path};
+use hyades_engine::protocol::list::log_count;
+use hyades_engine::protocol::taurus::compress;
 use hyades_engine::recovery::{Recovered, recover};
 use hyades_engine::storage::catalog::Catalog;
 use hyades_engine::storage::table::{Table, TableState};
@@ -148,7 +150,7 @@ impl HandWritten {
     pub fn open(disk: &SimulatedDisk, protocol: ProtocolKind, logs: usize) -> Result<(HandWritten, Found)> {
         let config = config(disk, protocol, logs);
         let mut found = find(&config)?;
-        let incarnation = found.recovered.manifest.plan_incarnation(&config);
+        let incarnation = found.recovered.manifest.plan_incarnation(&config, log_count(&config));
         let written = begin(disk, &config, &found.recovered.manifest, &incarnation)
             .map_err(|error| hyades_types::Error::io("could not create the hand-written logs", &error))?;
         found.recovered.manifest.incarnations.push(incarnation);
@@ -166,10 +168,9 @@ impl HandWritten {
     pub fn append(&mut self, log: usize, vector: &[u64], changes: &[Change]) -> u64 {
         let operations = encode_changes(changes);
         let log = &mut self.logs[log];
-        let commit = CommitHeader { fragment_of: None, is_barrier: false, vector };
         let mut record = Vec::new();
-        let length =
-            encode_commit(&mut record, &commit, |log_number| log.anchor[log_number], operations.len());
+        let field = |header: &mut Vec<u8>| compress(vector, |of| log.anchor[of], header);
+        let length = encode_commit(&mut record, CommitHeader::default(), field, operations.len());
         log.push(record, &operations, length)
     }
 
@@ -179,8 +180,9 @@ impl HandWritten {
         let mut record = Vec::new();
         let length = match vector {
             Some(vector) => {
-                let commit = CommitHeader { fragment_of: Some(id), is_barrier: false, vector };
-                encode_commit(&mut record, &commit, |log_number| log.anchor[log_number], operations.len())
+                let commit = CommitHeader { fragment_of: Some(id), is_barrier: false };
+                let field = |header: &mut Vec<u8>| compress(vector, |of| log.anchor[of], header);
+                encode_commit(&mut record, commit, field, operations.len())
             }
             None => encode_fragment(&mut record, id, operations.len()),
         };

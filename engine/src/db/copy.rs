@@ -17,13 +17,11 @@ use hyades_types::definition::CatalogChange;
 use hyades_types::error::{Error, Result, sqlstate};
 
 use super::check;
-use crate::config::{Config, ProtocolKind};
+use crate::config::Config;
 use crate::disk::{Disk, restrict};
-use crate::log::Logs;
 use crate::log::manifest::{Manifest, lock_data_directory};
 use crate::log::record::OperationsWriter;
-use crate::protocol::serial::Serial;
-use crate::protocol::taurus::Taurus;
+use crate::protocol::list::{WithProtocol, with_protocol};
 use crate::protocol::{Append, AppendProgress, CommitPayload, Protocol};
 use crate::storage::catalog::Catalog;
 use crate::storage::scan_batch::{ScanBatch, ScanDirection};
@@ -72,19 +70,30 @@ pub fn begin_copy(config: &Config, catalog: &Catalog) -> Result<UnfinishedCopy> 
     }
     restrict(config.disk.as_ref(), &config.data_directory)?;
     let mut manifest = Manifest::create_for_copy();
-    match config.protocol {
-        ProtocolKind::None => {
-            let message = "a copy needs a protocol with logs, not none";
-            return Err(Error::input(sqlstate::INVALID_PARAMETER_VALUE, message));
-        }
-        ProtocolKind::Serial => write(&Serial::new(Logs::start(config, &mut manifest)?), catalog)?,
-        ProtocolKind::Taurus => write(&Taurus::new(Logs::start(config, &mut manifest)?), catalog)?,
-    }
+    with_protocol(config.protocol, Write { config, manifest: &mut manifest, catalog })?;
     Ok(UnfinishedCopy {
         disk: Arc::clone(&config.disk),
         data_directory: config.data_directory.clone(),
         _directory_lock: directory_lock,
     })
+}
+
+struct Write<'a> {
+    config: &'a Config,
+    manifest: &'a mut Manifest,
+    catalog: &'a Catalog,
+}
+
+impl WithProtocol for Write<'_> {
+    type Output = Result<()>;
+
+    fn with<P: Protocol>(self) -> Result<()> {
+        if !P::WRITES_LOG {
+            let message = format!("a copy needs a protocol with logs, not {}", P::KIND.name());
+            return Err(Error::input(sqlstate::INVALID_PARAMETER_VALUE, message));
+        }
+        write(&P::start(self.config, self.manifest)?, self.catalog)
+    }
 }
 
 /// Appends everything and stops the protocol, so that it is durable.

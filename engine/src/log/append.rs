@@ -2,11 +2,12 @@
 //!
 //! A protocol freezes what its record says, then calls [`Logs::append_commit`], which reserves, fills and
 //! publishes. An oversized payload goes through [`Logs::append_fragments`] first: all pieces but the last,
-//! which carries the commit flag and the LSN vector. A full buffer refuses before anything is reserved; what
-//! has been appended so far is kept in [`AppendProgress`], and the caller comes again. The progress belongs
-//! to one attempt to commit. Whoever gives that up (a COMMIT that was cancelled and rolled back, perhaps to a
-//! savepoint, from which the transaction goes on) resets it: an abandoned series of fragments never gets a
-//! last one, and replay drops it. A series is never continued with other operations; that is asserted.
+//! which carries the commit flag and the protocol's field. A full buffer refuses before anything is reserved;
+//! what has been appended so far is kept in [`AppendProgress`], and the caller comes again. The progress
+//! belongs to one attempt to commit. Whoever gives that up (a COMMIT that was cancelled and rolled back,
+//! perhaps to a savepoint, from which the transaction goes on) resets it: an abandoned series of fragments
+//! never gets a last one, and replay drops it. A series is never continued with other operations; that is
+//! asserted.
 
 use hyades_types::error::Result;
 use xxhash_rust::xxh3::xxh3_64;
@@ -26,7 +27,7 @@ pub enum Append<Token> {
     Wait(Ticket),
 }
 
-/// The header of the largest record: fixed part, id, bitmap and one entry for each log.
+/// The header of the largest record: fixed part, id, and a field with a number for each log and one more.
 const MAX_HEADER_BYTES: usize = 8 + 10 * (2 + super::record::MAX_LOGS);
 
 /// How far a large transaction's append has come, and memory for headers. Belongs to one attempt to commit at
@@ -69,14 +70,6 @@ impl AppendProgress {
     pub fn log(&self, preferred: usize) -> usize {
         self.fragmented.map_or(preferred, |fragmented| fragmented.log)
     }
-}
-
-/// What the record says besides the operations.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct CommitFields<'a> {
-    /// The pre-append LV; empty for a protocol without vectors.
-    pub vector: &'a [u64],
-    pub is_barrier: bool,
 }
 
 impl Logs {
@@ -136,26 +129,23 @@ impl Logs {
     }
 
     /// Appends the record that commits the transaction, with what [`Logs::append_fragments`] has left of the
-    /// operations. The vector is compressed against the log's anchor, read before reserving (paper, algorithm
-    /// 5; pitfall 2). Returns the record's LSN.
+    /// operations. `write_field` appends what the protocol has to say, before the place is reserved. Returns
+    /// the record's LSN.
     #[inline]
     pub fn append_commit(
         &self,
         log: usize,
         worker: usize,
         progress: &mut AppendProgress,
-        commit: CommitFields<'_>,
+        is_barrier: bool,
+        write_field: impl FnOnce(&mut Vec<u8>),
         operations: &[u8],
     ) -> Result<Append<Lsn>> {
         let done = progress.fragmented.map_or(0, |fragmented| fragmented.done);
         let body = &operations[done..];
-        let header = CommitHeader {
-            fragment_of: progress.fragmented.map(|fragmented| fragmented.transaction),
-            is_barrier: commit.is_barrier,
-            vector: commit.vector,
-        };
-        let anchor = |of: usize| self.anchor(log, of).0;
-        let length = encode_commit(&mut progress.header, &header, anchor, body.len());
+        let fragment_of = progress.fragmented.map(|fragmented| fragmented.transaction);
+        let header = CommitHeader { fragment_of, is_barrier };
+        let length = encode_commit(&mut progress.header, header, write_field, body.len());
         match self.reserve(log, worker, length)? {
             Append::Wait(ticket) => Ok(Append::Wait(ticket)),
             Append::Done(mut reservation) => {

@@ -61,7 +61,7 @@ pub struct Manifest {
 pub struct Incarnation {
     /// Counts from 1 and is never reused.
     pub number: u64,
-    /// `serial` or `taurus`.
+    /// The name of the one that wrote the logs ([`ProtocolKind::name`]).
     pub protocol: String,
     pub logs: usize,
     /// Log i lives in `log-<i>` of directory i modulo their number; relative ones start at the data
@@ -88,12 +88,11 @@ impl Incarnation {
         data_directory.join(base).join(format!("log-{log}"))
     }
 
+    /// The protocol that has written its logs.
     pub fn protocol_kind(&self) -> Result<ProtocolKind> {
-        match self.protocol.as_str() {
-            "serial" => Ok(ProtocolKind::Serial),
-            "taurus" => Ok(ProtocolKind::Taurus),
-            other => Err(refused(format!("the logs were written by the unknown protocol \"{other}\""))),
-        }
+        ProtocolKind::named(&self.protocol)
+            .filter(|_| self.logs > 0)
+            .ok_or_else(|| refused(unknown_protocol(&self.protocol)))
     }
 
     /// The frozen ELV, if the incarnation has ended.
@@ -195,19 +194,15 @@ impl Manifest {
         self.incarnations.last().map_or(1, |last| last.number + 1)
     }
 
-    /// The incarnation that a start with this configuration would begin. Not yet in the manifest.
-    pub fn plan_incarnation(&self, config: &Config) -> Incarnation {
-        let (protocol, logs) = match config.protocol {
-            ProtocolKind::None => ("none", 0),
-            ProtocolKind::Serial => ("serial", 1),
-            ProtocolKind::Taurus => ("taurus", config.logs.clamp(1, MAX_LOGS)),
-        };
+    /// The incarnation with so many logs that a start with this configuration would begin. Not yet in the
+    /// manifest.
+    pub fn plan_incarnation(&self, config: &Config, logs: usize) -> Incarnation {
         let directories = if config.log_directories.is_empty() {
             vec![PathBuf::from(DEFAULT_LOG_DIRECTORY)]
         } else {
             config.log_directories.clone()
         };
-        let protocol = protocol.to_owned();
+        let protocol = config.protocol.name().to_owned();
         let first_segments = vec![1; logs];
         Incarnation {
             number: self.next_number(),
@@ -364,6 +359,11 @@ pub fn check_configuration(config: &Config) -> Result<()> {
         }
         Some(_) => Ok(()),
     }
+}
+
+/// What is said of logs that this program cannot read.
+pub(crate) fn unknown_protocol(name: &str) -> String {
+    format!("the logs were written by the unknown protocol \"{name}\"")
 }
 
 fn refused(message: String) -> Error {

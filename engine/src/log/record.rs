@@ -7,7 +7,7 @@
 //! ```text
 //!   0          4      5       6         7      8
 //!   +----------+------+-------+---------+------+-----------+---------------+--------------+-----------+
-//!   | length   | kind | flags | padding | zero | id        | LSN vector    | body         | padding   |
+//!   | length   | kind | flags | padding | zero | id        | field         | body         | padding   |
 //!   | u32      | u8   | u8    | u8      | u8   | fragments | commits only  |              | 0-7 bytes |
 //!   +----------+------+-------+---------+------+-----------+---------------+--------------+-----------+
 //! ```
@@ -19,10 +19,8 @@
 //! * `flags`: 1 commit (the transaction is complete with this record; pitfall 11), 2 barrier (pitfall 29).
 //! * `padding`: unused bytes at the end; they fill up the alignment.
 //! * `id`: names the large transaction a fragment belongs to, unique in the log and incarnation.
-//! * `LSN vector`: the transaction's *pre-append* LV (pitfall 1), compressed (paper, algorithm 5): a bitmap
-//!   of the logs whose entry exceeds the last anchor before the record, then those entries divided by 8,
-//!   absolute and not relative to the anchor, so that a record that lands behind a newer anchor still
-//!   decompresses upwards (pitfall 18).
+//! * `field`: what the protocol has to say of the transaction. Its length is the protocol's business, so it
+//!   is handed out as one with the body ([`RecordBody::Transaction`], [`crate::protocol::ReplayOrder`]).
 //! * `body`: encoded operations (`operation`), or a call (`command`); for an anchor the number of logs and
 //!   one durable position for each; for a filler anything.
 //!
@@ -54,7 +52,7 @@ pub const OLDEST_RECORD_FORMAT_VERSION: u32 = 1;
 pub const HEADER_BYTES: usize = 8;
 /// No record is longer; a length beyond this is damage.
 pub const MAX_RECORD_BYTES: usize = 2 << 20;
-/// An LSN vector has at most this many entries (the bitmap is one u64).
+/// There are at most this many logs.
 pub const MAX_LOGS: usize = 64;
 
 const KIND_TRANSACTION: u8 = 1;
@@ -90,65 +88,27 @@ pub struct Record<'a> {
 /// What a log record says.
 #[derive(Clone, Debug, PartialEq)]
 pub enum RecordBody<'a> {
-    /// A whole transaction.
-    Transaction { commit: Commit<'a>, operations: &'a [u8] },
+    /// A whole transaction: the protocol's field, then the operations.
+    Transaction { commit: Commit, content: &'a [u8] },
     /// A piece of a large transaction: the pieces with one id, concatenated in log order, are its operations.
-    /// The last one carries `commit`; without it the transaction never happened.
-    Fragment { transaction: u64, commit: Option<Commit<'a>>, operations: &'a [u8] },
+    /// The last one carries `commit`, and the protocol's field before its operations; without it the
+    /// transaction never happened.
+    Fragment { transaction: u64, commit: Option<Commit>, content: &'a [u8] },
     /// Every log was durable up to these positions when the record was appended (paper: LPLV).
     Anchor(LsnVector),
     /// Space that was reserved and not used.
     Filler,
 }
 
-/// What a transaction's (last) record says besides its operations.
+/// What the header of a transaction's (last) record says.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Commit<'a> {
-    pub vector: CompressedVector<'a>,
+pub struct Commit {
     /// Ordered after everything that had been appended to any log.
     pub is_barrier: bool,
 }
 
-/// A pre-append LSN vector without the entries that the last anchor covers.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct CompressedVector<'a> {
-    bitmap: u64,
-    /// Checked: one varint for each bit.
-    entries: &'a [u8],
-}
-
-impl CompressedVector<'_> {
-    /// Whether nothing but the anchor counts.
-    pub fn is_empty(&self) -> bool {
-        self.bitmap == 0
-    }
-
-    /// What the vector takes in its log record.
-    pub fn encoded_bytes(&self) -> usize {
-        let bitmap_bits = (u64::BITS - self.bitmap.leading_zeros()).max(1) as usize;
-        bitmap_bits.div_ceil(7) + self.entries.len()
-    }
-
-    /// Fills `into` with the whole vector (paper, algorithm 5, Decompress): `anchor` is the last anchor
-    /// before the record in its log, zeroes before the first. Fails if an entry names a log that the anchor
-    /// does not have.
-    pub fn decompress(&self, anchor: &[u64], into: &mut LsnVector) -> Result<(), Malformed> {
-        if self.bitmap != 0 && self.bitmap.ilog2() as usize >= anchor.len() {
-            return Err(Malformed { offset: 0, reason: "an LSN vector names a log that does not exist" });
-        }
-        into.copy_from(anchor);
-        let (mut bits, mut offset) = (self.bitmap, 0);
-        while bits != 0 {
-            let log = bits.trailing_zeros() as usize;
-            bits &= bits - 1;
-            let entry = read_position(self.entries, &mut offset)?;
-            into.raise_entry(log, entry);
-        }
-        Ok(())
-    }
-}
-
-fn read_position(bytes: &[u8], offset: &mut usize) -> Result<Lsn, Malformed> {
+/// Reads a log position.
+pub fn read_position(bytes: &[u8], offset: &mut usize) -> Result<Lsn, Malformed> {
     let units = read_varint(bytes, offset)?;
     match units.checked_mul(Lsn::ALIGNMENT) {
         Some(position) => Ok(Lsn(position)),
@@ -225,31 +185,17 @@ fn decode_body(record: &[u8]) -> Result<RecordBody<'_>, Malformed> {
     }
     let used = &record[..record.len() - padding];
     let mut offset = HEADER_BYTES;
-    match kind {
-        KIND_TRANSACTION if flags & FLAG_COMMIT != 0 => {
-            let commit = decode_commit(used, flags, &mut offset)?;
-            Ok(RecordBody::Transaction { commit, operations: &used[offset..] })
-        }
-        KIND_FRAGMENT => {
+    let commit = (flags & FLAG_COMMIT != 0).then_some(Commit { is_barrier: flags & FLAG_BARRIER != 0 });
+    match (kind, commit) {
+        (KIND_TRANSACTION, Some(commit)) => Ok(RecordBody::Transaction { commit, content: &used[offset..] }),
+        (KIND_FRAGMENT, commit) => {
             let transaction = read_varint(used, &mut offset)?;
-            let commit =
-                if flags & FLAG_COMMIT != 0 { Some(decode_commit(used, flags, &mut offset)?) } else { None };
-            Ok(RecordBody::Fragment { transaction, commit, operations: &used[offset..] })
+            Ok(RecordBody::Fragment { transaction, commit, content: &used[offset..] })
         }
-        KIND_ANCHOR => decode_anchor(used, &mut offset).map(RecordBody::Anchor),
-        KIND_FILLER => Ok(RecordBody::Filler),
+        (KIND_ANCHOR, _) => decode_anchor(used, &mut offset).map(RecordBody::Anchor),
+        (KIND_FILLER, _) => Ok(RecordBody::Filler),
         _ => malformed(4, "a log record is of unknown kind"),
     }
-}
-
-fn decode_commit<'a>(used: &'a [u8], flags: u8, offset: &mut usize) -> Result<Commit<'a>, Malformed> {
-    let bitmap = read_varint(used, offset)?;
-    let first = *offset;
-    for _ in 0..bitmap.count_ones() {
-        read_position(used, offset)?;
-    }
-    let vector = CompressedVector { bitmap, entries: &used[first..*offset] };
-    Ok(Commit { vector, is_barrier: flags & FLAG_BARRIER != 0 })
 }
 
 fn decode_anchor(used: &[u8], offset: &mut usize) -> Result<LsnVector, Malformed> {
@@ -264,23 +210,22 @@ fn decode_anchor(used: &[u8], offset: &mut usize) -> Result<LsnVector, Malformed
     Ok(vector)
 }
 
-/// What stands before the body of a transaction's record.
-#[derive(Clone, Copy, Debug)]
-pub struct CommitHeader<'a> {
+/// What the header of a committing record is to say.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct CommitHeader {
     /// The id of a large transaction, whose last fragment this is.
     pub fragment_of: Option<u64>,
     pub is_barrier: bool,
-    /// The pre-append LV; empty for a protocol without vectors.
-    pub vector: &'a [u64],
 }
 
-/// Writes all that precedes the body of a committing record into `header` (which it clears), leaving out the
-/// entries of the vector that are at most `anchor(log)` (paper, algorithm 5, Compress). Returns the length of
-/// the whole record; after header and body it is filled up with anything.
+/// Writes all that precedes the body of a committing record into `header` (which it clears); `write_field`
+/// appends the protocol's field. Returns the length of the whole record; after header and body it is filled
+/// up with anything.
+#[inline]
 pub fn encode_commit(
     header: &mut Vec<u8>,
-    commit: &CommitHeader<'_>,
-    anchor: impl Fn(usize) -> u64,
+    commit: CommitHeader,
+    write_field: impl FnOnce(&mut Vec<u8>),
     body_bytes: usize,
 ) -> usize {
     let kind = if commit.fragment_of.is_some() { KIND_FRAGMENT } else { KIND_TRANSACTION };
@@ -289,17 +234,7 @@ pub fn encode_commit(
     if let Some(transaction) = commit.fragment_of {
         write_varint(header, transaction);
     }
-    debug_assert!(commit.vector.len() <= MAX_LOGS);
-    let mut bitmap = 0_u64;
-    for (log, entry) in commit.vector.iter().enumerate() {
-        bitmap |= u64::from(*entry > anchor(log)) << log;
-    }
-    write_varint(header, bitmap);
-    while bitmap != 0 {
-        let log = bitmap.trailing_zeros() as usize;
-        bitmap &= bitmap - 1;
-        write_position(header, commit.vector[log]);
-    }
+    write_field(header);
     finish_header(header, body_bytes)
 }
 
@@ -335,7 +270,8 @@ fn begin_record(header: &mut Vec<u8>, kind: u8, flags: u8) {
     header.extend_from_slice(&[0, 0, 0, 0, kind, flags, 0, 0]);
 }
 
-fn write_position(into: &mut Vec<u8>, position: u64) {
+/// Writes a log position, a multiple of [`Lsn::ALIGNMENT`].
+pub fn write_position(into: &mut Vec<u8>, position: u64) {
     debug_assert!(position.is_multiple_of(Lsn::ALIGNMENT), "log positions are aligned");
     write_varint(into, position / Lsn::ALIGNMENT);
 }

@@ -26,21 +26,32 @@
 
 use hyades_types::error::Result;
 
-use super::{Append, AppendProgress, CommitPayload, Protocol};
+use super::{Append, AppendProgress, CommitPayload, Protocol, ReplayOrder};
+use crate::config::{Config, ProtocolKind};
 use crate::local_arc::LocalArc;
 use crate::log::durable::{Durability, DurableWatch};
+use crate::log::manifest::Manifest;
 
 /// See the file head.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct NoLog;
 
 impl Protocol for NoLog {
+    const KIND: ProtocolKind = ProtocolKind::None;
     const WRITES_LOG: bool = false;
     const LOGS_COMMANDS: bool = false;
     const LEAVES_MARKS: bool = false;
 
     type Dependencies = ();
     type CommitToken = ();
+
+    fn log_count(_config: &Config) -> usize {
+        0
+    }
+
+    fn start(_config: &Config, _manifest: &mut Manifest) -> Result<NoLog> {
+        Ok(NoLog)
+    }
 
     fn new_dependencies(&self) {}
 
@@ -66,11 +77,11 @@ impl Protocol for NoLog {
         Durability::immediate()
     }
 
-    fn name(&self) -> &'static str {
-        "none"
-    }
-
     fn shutdown(&self) -> Result<()> {
         Ok(())
+    }
+
+    fn replay_order(_logs: usize) -> Option<Box<dyn ReplayOrder>> {
+        None
     }
 }

@@ -10,7 +10,7 @@
 //!
 //! # Log record
 //! ```text
-//!   | header | LSN vector: empty bitmap (1 byte) | operations |
+//!   | header | 0 (1 byte) | operations |
 //! ```
 //!
 //! # Invariants
@@ -42,16 +42,20 @@ use std::sync::Arc;
 
 use hyades_types::error::Result;
 
-use super::{Append, AppendProgress, CommitPayload, Protocol};
+use super::{Append, AppendProgress, CommitPayload, Protocol, ReplayOrder};
+use crate::config::{Config, ProtocolKind};
 use crate::local_arc::LocalArc;
-use crate::log::append::CommitFields;
 use crate::log::durable::{Durability, DurableWatch};
+use crate::log::manifest::Manifest;
+use crate::log::record::Malformed;
 use crate::log::{Logs, RunningLogs};
-use crate::lsn::Lsn;
+use crate::lsn::{Lsn, LsnVector};
 use crate::mutant::{self, Mutant};
 
 /// The only log.
 const LOG: usize = 0;
+/// An empty bitmap: what Taurus writes for an LSN vector that names nothing.
+const NO_FIELD: u8 = 0;
 
 /// See the file head.
 pub struct Serial {
@@ -59,24 +63,27 @@ pub struct Serial {
 }
 
 impl Serial {
-    /// Takes over the logs of an incarnation that was started for this protocol.
-    pub fn new(running: RunningLogs) -> Serial {
-        assert_eq!(running.count(), 1, "serial logging has one log");
-        Serial { logs: running }
-    }
-
     pub fn logs(&self) -> &Arc<Logs> {
         &self.logs
     }
 }
 
 impl Protocol for Serial {
+    const KIND: ProtocolKind = ProtocolKind::Serial;
     const WRITES_LOG: bool = true;
     const LOGS_COMMANDS: bool = true;
     const LEAVES_MARKS: bool = false;
 
     type Dependencies = ();
     type CommitToken = Lsn;
+
+    fn log_count(_config: &Config) -> usize {
+        1
+    }
+
+    fn start(config: &Config, manifest: &mut Manifest) -> Result<Serial> {
+        Ok(Serial { logs: Logs::start(config, Serial::log_count(config), manifest)? })
+    }
 
     fn new_dependencies(&self) {}
 
@@ -94,8 +101,8 @@ impl Protocol for Serial {
             return Ok(Append::Wait(ticket));
         }
         // A barrier needs nothing: the log's order is total.
-        let fields = CommitFields { vector: &[], is_barrier: payload.is_barrier };
-        self.logs.append_commit(LOG, worker, progress, fields, payload.operations)
+        let write_field = |header: &mut Vec<u8>| header.push(NO_FIELD);
+        self.logs.append_commit(LOG, worker, progress, payload.is_barrier, write_field, payload.operations)
     }
 
     fn read_only_commit(&self, _dependencies: &()) -> Lsn {
@@ -117,11 +124,46 @@ impl Protocol for Serial {
         Durability::in_log(watch, LOG, *token)
     }
 
-    fn name(&self) -> &'static str {
-        "serial"
-    }
-
     fn shutdown(&self) -> Result<()> {
         self.logs.shutdown()
+    }
+
+    fn replay_order(_logs: usize) -> Option<Box<dyn ReplayOrder>> {
+        Some(Box::new(LogOrder { base: LsnVector::zero(1) }))
+    }
+}
+
+/// Each record comes after all before it.
+struct LogOrder {
+    /// Anchors say nothing that a record's own place does not.
+    base: LsnVector,
+}
+
+impl ReplayOrder for LogOrder {
+    fn is_total(&self) -> bool {
+        true
+    }
+
+    fn anchor(&mut self, _durable: &LsnVector) {}
+
+    fn base(&self) -> &LsnVector {
+        &self.base
+    }
+
+    fn field_bytes(&self, content: &[u8]) -> std::result::Result<usize, Malformed> {
+        match content.first() {
+            Some(&NO_FIELD) => Ok(1),
+            _ => Err(Malformed { offset: 0, reason: "a record of serial logging names another log" }),
+        }
+    }
+
+    fn read_field(
+        &self,
+        start: Lsn,
+        _field: &[u8],
+        named: &mut LsnVector,
+    ) -> std::result::Result<bool, Malformed> {
+        named.copy_from(&[start.0]);
+        Ok(true)
     }
 }

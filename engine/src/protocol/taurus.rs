@@ -39,8 +39,9 @@
 //! Every log is durable up to the token's entry; nothing else counts, not the order inside a log (pitfall 8).
 //!
 //! # Recovery
-//! ELV = the end of the last whole record of each log. A record counts if its decompressed LV <= ELV; it is
-//! replayed when RLV covers its LV (see `recovery`).
+//! ELV = the end of the last whole record of each log. A record's LV is what its field names, raised by the
+//! last anchor before it (`VectorOrder`, algorithm 5); the record counts if its LV <= ELV, and is replayed
+//! when RLV covers its LV (algorithms 3 and 4: `recovery::schedule`).
 //!
 //! # Where we differ from the paper and why
 //! * Acknowledged and recovered by LV alone. Algorithm 1's "all transactions with smaller LSNs have
@@ -70,12 +71,15 @@ mod tests;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use hyades_types::error::Result;
+use hyades_types::error::{Error, Result, sqlstate};
 
-use super::{Append, AppendProgress, CommitPayload, Protocol};
+use super::{Append, AppendProgress, CommitPayload, Protocol, ReplayOrder};
+use crate::config::{Config, ProtocolKind};
 use crate::local_arc::LocalArc;
-use crate::log::append::CommitFields;
 use crate::log::durable::{Durability, DurableWatch};
+use crate::log::manifest::Manifest;
+use crate::log::record::varint::{read_varint, write_varint};
+use crate::log::record::{MAX_LOGS, Malformed, read_position, write_position};
 use crate::log::{Logs, RunningLogs};
 use crate::lsn::{Lsn, LsnVector};
 use crate::mutant::{self, Mutant};
@@ -99,11 +103,6 @@ impl Dependencies {
 }
 
 impl Taurus {
-    /// Takes over the logs of an incarnation that was started for this protocol.
-    pub fn new(running: RunningLogs) -> Taurus {
-        Taurus { logs: running }
-    }
-
     pub fn logs(&self) -> &Arc<Logs> {
         &self.logs
     }
@@ -151,10 +150,11 @@ impl Taurus {
         };
         self.freeze(dependencies, payload.is_barrier);
         let vector = dependencies.vector.entries();
-        let commit = CommitHeader { fragment_of: None, is_barrier: payload.is_barrier, vector };
+        let commit = CommitHeader { fragment_of: None, is_barrier: payload.is_barrier };
         let anchor = |of| self.logs.anchor(log, of).0;
         let mut header = Vec::new();
-        let length = encode_commit(&mut header, &commit, anchor, payload.operations.len());
+        let write_field = |header: &mut Vec<u8>| compress(vector, anchor, header);
+        let length = encode_commit(&mut header, commit, write_field, payload.operations.len());
         place.write(&header);
         place.write(payload.operations);
         place.write(&[0; 8][..length - header.len() - payload.operations.len()]);
@@ -177,20 +177,34 @@ impl Taurus {
         _dependencies: &mut Dependencies,
         _payload: &CommitPayload<'_>,
     ) -> Result<Append<LsnVector>> {
-        Err(hyades_types::Error::input(
-            hyades_types::error::sqlstate::INTERNAL_ERROR,
-            "this build has no mutants",
-        ))
+        Err(Error::input(sqlstate::INTERNAL_ERROR, "this build has no mutants"))
     }
 }
 
 impl Protocol for Taurus {
+    const KIND: ProtocolKind = ProtocolKind::Taurus;
     const WRITES_LOG: bool = true;
     const LOGS_COMMANDS: bool = true;
     const LEAVES_MARKS: bool = true;
 
     type Dependencies = Dependencies;
     type CommitToken = LsnVector;
+
+    fn check(config: &Config) -> Result<()> {
+        if (1..=MAX_LOGS).contains(&config.logs) {
+            return Ok(());
+        }
+        let message = format!("the number of logs must be between 1 and {MAX_LOGS}, not {}", config.logs);
+        Err(Error::input(sqlstate::INVALID_PARAMETER_VALUE, message))
+    }
+
+    fn log_count(config: &Config) -> usize {
+        config.logs.clamp(1, MAX_LOGS)
+    }
+
+    fn start(config: &Config, manifest: &mut Manifest) -> Result<Taurus> {
+        Ok(Taurus { logs: Logs::start(config, Taurus::log_count(config), manifest)? })
+    }
 
     fn new_dependencies(&self) -> Dependencies {
         Dependencies::default()
@@ -243,10 +257,12 @@ impl Protocol for Taurus {
             let inside = self.logs.reserved(log).0 + Lsn::ALIGNMENT;
             dependencies.vector.raise_entry(log, Lsn(inside));
         }
+        // The anchor is read before the place is reserved (invariant 5).
+        let anchor = |of| self.logs.anchor(log, of).0;
         let vector = dependencies.vector.entries();
-        let fields = CommitFields { vector, is_barrier: payload.is_barrier };
-        let operations = payload.operations;
-        match self.logs.append_commit(log, worker, progress, fields, operations)? {
+        let write_field = |header: &mut Vec<u8>| compress(vector, anchor, header);
+        let (is_barrier, operations) = (payload.is_barrier, payload.operations);
+        match self.logs.append_commit(log, worker, progress, is_barrier, write_field, operations)? {
             Append::Wait(ticket) => Ok(Append::Wait(ticket)),
             Append::Done(end) => {
                 // Invariant 1.
@@ -279,11 +295,83 @@ impl Protocol for Taurus {
         Durability::new(watch, token)
     }
 
-    fn name(&self) -> &'static str {
-        "taurus"
-    }
-
     fn shutdown(&self) -> Result<()> {
         self.logs.shutdown()
+    }
+
+    fn replay_order(logs: usize) -> Option<Box<dyn ReplayOrder>> {
+        Some(Box::new(VectorOrder { anchor: LsnVector::zero(logs) }))
+    }
+}
+
+/// Appends the field of a record (algorithm 5, Compress): a bitmap of the logs whose entry exceeds the
+/// anchor, then those entries, absolute and not relative to the anchor, so that a record that lands behind a
+/// newer anchor still decompresses upwards.
+pub fn compress(vector: &[u64], anchor: impl Fn(usize) -> u64, into: &mut Vec<u8>) {
+    debug_assert!(vector.len() <= MAX_LOGS);
+    let mut bitmap = 0_u64;
+    for (log, entry) in vector.iter().enumerate() {
+        bitmap |= u64::from(*entry > anchor(log)) << log;
+    }
+    write_varint(into, bitmap);
+    while bitmap != 0 {
+        let log = bitmap.trailing_zeros() as usize;
+        bitmap &= bitmap - 1;
+        write_position(into, vector[log]);
+    }
+}
+
+/// A record comes after everything that its LV covers.
+struct VectorOrder {
+    /// The last anchor, zeroes before the first.
+    anchor: LsnVector,
+}
+
+impl ReplayOrder for VectorOrder {
+    /// Records in one log need not wait for each other.
+    fn is_total(&self) -> bool {
+        false
+    }
+
+    fn anchor(&mut self, durable: &LsnVector) {
+        self.anchor.copy_from(durable.entries());
+    }
+
+    /// What `compress` has left out is at most the last anchor.
+    fn base(&self) -> &LsnVector {
+        &self.anchor
+    }
+
+    fn field_bytes(&self, content: &[u8]) -> std::result::Result<usize, Malformed> {
+        let mut offset = 0;
+        let bitmap = read_varint(content, &mut offset)?;
+        for _ in 0..bitmap.count_ones() {
+            read_position(content, &mut offset)?;
+        }
+        Ok(offset)
+    }
+
+    /// Algorithm 5, Decompress; raised by the base it is the whole LV.
+    fn read_field(
+        &self,
+        _start: Lsn,
+        field: &[u8],
+        named: &mut LsnVector,
+    ) -> std::result::Result<bool, Malformed> {
+        let mut offset = 0;
+        let mut bitmap = read_varint(field, &mut offset)?;
+        if bitmap == 0 {
+            return Ok(false);
+        }
+        if bitmap.ilog2() as usize >= self.anchor.len() {
+            return Err(Malformed { offset: 0, reason: "an LSN vector names a log that does not exist" });
+        }
+        named.reset(self.anchor.len());
+        while bitmap != 0 {
+            let log = bitmap.trailing_zeros() as usize;
+            bitmap &= bitmap - 1;
+            named.raise_entry(log, read_position(field, &mut offset)?);
+        }
+        Ok(true)
     }
 }

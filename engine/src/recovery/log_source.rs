@@ -1,8 +1,9 @@
-//! One log as the schedule sees it: batches of transactions that count, with their whole pre-append LVs.
+//! One log as the schedule sees it: batches of transactions that count, with the positions they come after.
 //!
-//! Judged here, record by record (pitfall 8): a transaction is recovered if its end and its LV are covered by
-//! the ELV; all others are zombies, counted and passed. A salvage drops more (`Scope`). Anchors decompress
-//! the vectors behind them, fragments are put together until the last one, which carries the LV (pitfall 11).
+//! Those are the protocol's business ([`ReplayOrder`]). Judged here, record by record (pitfall 8): a
+//! transaction is recovered if its end and its positions are covered by the ELV; all others are zombies,
+//! counted and passed. A salvage drops more (`Scope`). Fragments are put together until the last one, which
+//! carries the protocol's field (pitfall 11).
 //!
 //! Chunks are handed out in small batches, so that several workers find work near the front of one log. An
 //! anchor begins a batch: most records behind it wait for what it names and for nothing else, so the batch
@@ -18,10 +19,11 @@ use hyades_types::error::{Error, Result};
 
 use super::schedule::{Batch, BatchBytes, BatchEntry, Source};
 use super::scope::{Scope, Verdict};
-use crate::log::record::{Commit, Malformed, RecordBody, Records};
+use crate::log::record::{Malformed, RecordBody, Records};
 use crate::log::store::{Chunk, LogReader};
 use crate::lsn::{Lsn, LsnVector};
 use crate::mutant::{self, Mutant};
+use crate::protocol::ReplayOrder;
 
 /// A batch ends with the record that reaches this many bytes.
 const BATCH_BYTES: u64 = 32 << 10;
@@ -30,8 +32,6 @@ pub(super) const NAMES_THE_FUTURE: &str = "a transaction depends on what was app
 
 pub(super) struct SourceOptions {
     pub(super) log: usize,
-    /// Without LSN vectors: each record depends on all before it.
-    pub(super) is_serial: bool,
     pub(super) scope: Arc<Scope>,
     /// An earlier recovery has judged this incarnation.
     pub(super) was_judged: bool,
@@ -50,16 +50,17 @@ impl SharedChunk {
 
 pub(super) struct LogSource {
     reader: LogReader,
+    order: Box<dyn ReplayOrder>,
     options: SourceOptions,
     /// The chunk at hand and the position of its next record.
     chunk: Option<SharedChunk>,
     position: Lsn,
-    /// The last anchor, lowered to the ELV.
-    anchor: LsnVector,
-    /// Whether a transaction whose LV says nothing but the anchor is kept.
-    is_anchor_kept: bool,
-    /// Where in the batch's vectors the anchor stands, once a record needed it.
-    anchor_place: Option<usize>,
+    /// What the order says for all transactions, lowered to the ELV.
+    base: LsnVector,
+    /// Whether a transaction that names nothing itself is kept.
+    is_base_kept: bool,
+    /// Where in the batch's vectors the base stands, once a record needed it.
+    base_place: Option<usize>,
     vector: LsnVector,
     fragments: HashMap<u64, Vec<u8>>,
     /// Only with a mutant: a zombie was seen.
@@ -67,14 +68,15 @@ pub(super) struct LogSource {
 }
 
 impl LogSource {
-    pub(super) fn new(reader: LogReader, options: SourceOptions) -> LogSource {
+    pub(super) fn new(reader: LogReader, order: Box<dyn ReplayOrder>, options: SourceOptions) -> LogSource {
         LogSource {
             reader,
             chunk: None,
             position: Lsn::ZERO,
-            anchor: LsnVector::zero(options.scope.end.len()),
-            is_anchor_kept: true,
-            anchor_place: None,
+            order,
+            base: LsnVector::zero(options.scope.end.len()),
+            is_base_kept: true,
+            base_place: None,
             vector: LsnVector::zero(options.scope.end.len()),
             fragments: HashMap::new(),
             is_cut_off: false,
@@ -88,7 +90,7 @@ impl LogSource {
         let first = self.position;
         let offset = (first.0 - chunk.start.0) as usize;
         let origin = chunk.bytes.as_ptr() as usize;
-        self.anchor_place = None;
+        self.base_place = None;
         for record in Records::new(first, &chunk.bytes[offset..]) {
             let record = record.map_err(|malformed| self.damaged(first, &malformed))?;
             if record.end > limit {
@@ -102,25 +104,28 @@ impl LogSource {
             }
             self.position = record.end;
             match record.body {
-                RecordBody::Transaction { commit, operations } => {
+                RecordBody::Transaction { content, .. } => {
+                    let (field, operations) = self.split(record.start, content)?;
                     let first = operations.as_ptr() as usize - origin;
                     let operations = BatchBytes::InBatch(first..first + operations.len());
-                    self.add_transaction(record.start, record.end, &commit, operations, batch)?;
+                    self.add_transaction(record.start, record.end, field, operations, batch)?;
                 }
-                RecordBody::Fragment { transaction, commit: None, operations } => {
-                    self.fragments.entry(transaction).or_default().extend_from_slice(operations);
+                RecordBody::Fragment { transaction, commit: None, content } => {
+                    self.fragments.entry(transaction).or_default().extend_from_slice(content);
                 }
-                RecordBody::Fragment { transaction, commit: Some(commit), operations } => {
+                RecordBody::Fragment { transaction, commit: Some(_), content } => {
+                    let (field, operations) = self.split(record.start, content)?;
                     let mut whole = self.fragments.remove(&transaction).unwrap_or_default();
                     whole.extend_from_slice(operations);
                     let operations = BatchBytes::Assembled(whole.into_boxed_slice());
-                    self.add_transaction(record.start, record.end, &commit, operations, batch)?;
+                    self.add_transaction(record.start, record.end, field, operations, batch)?;
                 }
                 RecordBody::Anchor(anchor) => {
-                    self.anchor.copy_from(anchor.entries());
-                    self.anchor.lower(self.options.scope.known.entries());
-                    self.is_anchor_kept = self.anchor.is_covered_by(self.options.scope.limit.entries());
-                    self.anchor_place = None;
+                    self.order.anchor(&anchor);
+                    self.base.copy_from(self.order.base().entries());
+                    self.base.lower(self.options.scope.known.entries());
+                    self.is_base_kept = self.base.is_covered_by(self.options.scope.limit.entries());
+                    self.base_place = None;
                 }
                 RecordBody::Filler => {}
             }
@@ -128,39 +133,46 @@ impl LogSource {
                 break;
             }
         }
-        if !self.options.is_serial {
-            batch.floor.extend_from_slice(self.anchor.entries());
-            if !self.is_anchor_kept {
-                // Nothing is kept of what stands here, and nothing is to wait for.
-                batch.floor.fill(0);
-            }
+        batch.floor.extend_from_slice(self.base.entries());
+        if !self.is_base_kept {
+            // Nothing is kept of what stands here, and nothing is to wait for.
+            batch.floor.fill(0);
         }
         batch.end = self.position.0;
         batch.bytes = Arc::clone(&chunk.bytes);
         Ok(())
     }
 
+    /// The protocol's field, and the operations after it.
+    fn split<'a>(&self, start: Lsn, content: &'a [u8]) -> Result<(&'a [u8], &'a [u8])> {
+        let length = self.order.field_bytes(content).map_err(|malformed| self.damaged(start, &malformed))?;
+        Ok(content.split_at(length))
+    }
+
     fn add_transaction(
         &mut self,
         start: Lsn,
         end: Lsn,
-        commit: &Commit<'_>,
+        field: &[u8],
         operations: BatchBytes,
         batch: &mut Batch,
     ) -> Result<()> {
         let mut verdict = Verdict::Kept;
-        if self.options.is_serial {
-            self.vector.copy_from(&[start.0]);
+        let names_any = match self.order.read_field(start, field, &mut self.vector) {
+            Err(_) if self.options.scope.is_condemned(self.options.log, end) => {
+                verdict = Verdict::Condemned;
+                false
+            }
+            named => named.map_err(|malformed| self.damaged(start, &malformed))?,
+        };
+        if verdict == Verdict::Kept && (names_any || !self.is_base_kept || self.has_condemned()) {
+            if names_any {
+                self.vector.raise(self.base.entries());
+            } else {
+                self.vector.copy_from(self.base.entries());
+            }
+            self.revive_zombies();
             verdict = self.judge(end);
-        } else if !commit.vector.is_empty() || !self.is_anchor_kept || self.has_condemned() {
-            verdict = match commit.vector.decompress(self.anchor.entries(), &mut self.vector) {
-                Err(_) if self.options.scope.is_condemned(self.options.log, end) => Verdict::Condemned,
-                Err(malformed) => return Err(self.damaged(start, &malformed)),
-                Ok(()) => {
-                    self.revive_zombies();
-                    self.judge(end)
-                }
-            };
         }
         if self.is_cut_off {
             verdict = Verdict::Zombie;
@@ -169,28 +181,24 @@ impl LogSource {
             self.options.scope.count(self.options.log, end, verdict);
             return Ok(());
         }
-        let vector = if commit.vector.is_empty() && !self.options.is_serial {
-            self.place_anchor(batch)
-        } else {
+        let vector = if names_any {
             batch.vectors.extend_from_slice(self.vector.entries());
             batch.vectors.len() - self.vector.len()
+        } else {
+            self.place_base(batch)
         };
-        if batch.vectors[vector + self.own_entry()] > start.0 {
+        if batch.vectors[vector + self.options.log] > start.0 {
             return Err(self.damaged(start, &Malformed { offset: 0, reason: NAMES_THE_FUTURE }));
         }
         batch.entries.push(BatchEntry { start: start.0, end: end.0, vector, operations });
         Ok(())
     }
 
-    fn own_entry(&self) -> usize {
-        if self.options.is_serial { 0 } else { self.options.log }
-    }
-
-    /// Vectors that say nothing but the anchor share one copy of it.
-    fn place_anchor(&mut self, batch: &mut Batch) -> usize {
-        *self.anchor_place.get_or_insert_with(|| {
-            batch.vectors.extend_from_slice(self.anchor.entries());
-            batch.vectors.len() - self.anchor.len()
+    /// Transactions that name nothing themselves share one copy of the base.
+    fn place_base(&mut self, batch: &mut Batch) -> usize {
+        *self.base_place.get_or_insert_with(|| {
+            batch.vectors.extend_from_slice(self.base.entries());
+            batch.vectors.len() - self.base.len()
         })
     }
 

@@ -42,13 +42,15 @@ use super::replay::{Installer, Scratch};
 use super::schedule::{Batch, Replay, Source};
 use super::scope::Scope;
 use super::{RecoveryReport, ToReplay, bytes_total, installer, replay_incarnation, workers};
-use crate::config::{Config, ProtocolKind};
+use crate::config::Config;
 use crate::log::manifest::{Incarnation, Manifest};
 use crate::log::record::{Malformed, Record, RecordBody};
 use crate::log::store::LogReader;
 use crate::lsn::{Lsn, LsnVector};
 use crate::mutant::{self, Mutant};
 use crate::procedure::routine::RoutineCompiler;
+use crate::protocol::ReplayOrder;
+use crate::protocol::list::replay_order;
 use crate::storage::catalog::Catalog;
 
 pub use super::scope::Verdict;
@@ -286,26 +288,27 @@ impl Examined {
     /// Takes notice of one record.
     fn see(&mut self, record: &Record<'_>, place: &mut LogPlace) -> std::result::Result<(), Malformed> {
         match &record.body {
-            RecordBody::Transaction { commit, .. } | RecordBody::Fragment { commit: Some(commit), .. } => {
-                let decompressed = commit.vector.decompress(place.anchor.entries(), &mut place.vector);
-                let reason = match decompressed {
+            RecordBody::Transaction { content, .. }
+            | RecordBody::Fragment { commit: Some(_), content, .. } => {
+                let field = &content[..place.order.field_bytes(content)?];
+                place.named.reset(self.durable.len());
+                let reason = match place.order.read_field(record.start, field, &mut place.named) {
                     Err(malformed) => Some(malformed.reason),
-                    Ok(()) if place.vector.get(place.log) > record.start => Some(NAMES_THE_FUTURE),
-                    Ok(()) => None,
+                    Ok(_) if place.named.get(place.log) > record.start => Some(NAMES_THE_FUTURE),
+                    Ok(_) => None,
                 };
-                self.senseless
-                    .extend(reason.filter(|_| place.has_vectors).map(|reason| (record.end, reason)));
+                self.senseless.extend(reason.map(|reason| (record.end, reason)));
             }
-            RecordBody::Anchor(anchor) if anchor.len() != place.anchor.len() => {
+            RecordBody::Anchor(anchor) if anchor.len() != self.durable.len() => {
                 let reason = "an anchor names other logs than the manifest";
                 return Err(Malformed { offset: 0, reason });
             }
-            RecordBody::Anchor(anchor) if place.has_vectors && anchor.get(place.log) > record.start => {
+            RecordBody::Anchor(anchor) if anchor.get(place.log) > record.start => {
                 return Err(Malformed { offset: 0, reason: NAMES_THE_FUTURE });
             }
             RecordBody::Anchor(anchor) => {
                 self.durable.raise(anchor.entries());
-                place.anchor.copy_from(anchor.entries());
+                place.order.anchor(anchor);
             }
             RecordBody::Fragment { commit: None, .. } | RecordBody::Filler => {}
         }
@@ -314,13 +317,12 @@ impl Examined {
     }
 }
 
-/// What decides whether an LV in this log makes sense.
+/// What decides whether a transaction in this log makes sense.
 struct LogPlace {
     log: usize,
-    has_vectors: bool,
-    anchor: LsnVector,
-    /// Memory for LVs.
-    vector: LsnVector,
+    order: Box<dyn ReplayOrder>,
+    /// Memory for the positions that a transaction names.
+    named: LsnVector,
 }
 
 /// Up to where each log can be read, and why not further.
@@ -412,9 +414,8 @@ fn examine(
     let mut examined = Examined::new(incarnation.logs);
     let mut place = LogPlace {
         log,
-        has_vectors: incarnation.protocol_kind()? != ProtocolKind::Serial,
-        anchor: LsnVector::zero(incarnation.logs),
-        vector: LsnVector::default(),
+        order: replay_order(&incarnation.protocol, incarnation.logs)?,
+        named: LsnVector::default(),
     };
     let mut reader = match open_log(config, manifest, incarnation, log) {
         Ok(reader) => reader,

@@ -153,7 +153,7 @@ pub(crate) struct ScheduleOptions {
     pub(crate) workers: usize,
     pub(crate) mode: RecoveryMode,
     /// Each record depends on all before it in its log: more than one worker is in vain.
-    pub(crate) is_serial: bool,
+    pub(crate) is_total: bool,
 }
 
 /// A blocked record, copied out of its batch.
@@ -257,7 +257,7 @@ pub(crate) fn run<S: Source, R: Replay>(
     replay: Arc<R>,
     options: ScheduleOptions,
 ) -> Result<Replayed> {
-    let wants_one = options.is_serial || options.mode == RecoveryMode::Serial;
+    let wants_one = options.is_total || options.mode == RecoveryMode::Serial;
     let workers = if wants_one { 1 } else { options.workers.max(1) };
     let logs = sources.into_iter().map(|(source, end)| Log {
         source: Mutex::new(source),

@@ -182,7 +182,7 @@ impl Printer {
                 if !self.is_serial {
                     object["lv"] = json!(transaction.vector.entries());
                 }
-                object["lv_bytes"] = json!(transaction.vector_bytes);
+                object["lv_bytes"] = json!(transaction.field_bytes);
                 object["barrier"] = json!(transaction.is_barrier);
                 object["fragments"] = json!(transaction.fragments);
                 object["counts"] = json!(self.is_recovered(entry, transaction));

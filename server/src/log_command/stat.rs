@@ -117,8 +117,8 @@ impl LogStat {
     }
 
     fn add_transaction(&mut self, transaction: &TransactionEntry<'_>, bytes: u64) {
-        self.vector_bytes += transaction.vector_bytes as u64;
-        self.dependent += u64::from(transaction.vector_bytes > 1);
+        self.vector_bytes += transaction.field_bytes as u64;
+        self.dependent += u64::from(transaction.field_bytes > 1);
         let mut kind = &mut self.data;
         for operation in transaction.operations().flatten() {
             match operation {
@@ -128,13 +128,13 @@ impl LogStat {
                 Operation::Command(command) => {
                     let calls = self.calls.entry(command.routine).or_default();
                     calls.add(bytes);
-                    calls.vector_bytes += transaction.vector_bytes as u64;
+                    calls.vector_bytes += transaction.field_bytes as u64;
                     kind = &mut self.command;
                 }
             }
         }
         kind.add(bytes);
-        kind.vector_bytes += transaction.vector_bytes as u64;
+        kind.vector_bytes += transaction.field_bytes as u64;
     }
 
     fn transactions(&self) -> u64 {

@@ -242,16 +242,21 @@ fn objection(krate: &str, module: &[String], path: &[String], files: &[String]) 
     }
     let names_protocol =
         krate == "engine" && path.len() > 1 && used == "protocol" && is_protocol(&path[1], files);
-    if names_protocol && room != "db" && module.get(1) != path.get(1) {
+    let is_list = room == "protocol" && module.get(1).is_some_and(|file| file == PROTOCOL_LIST);
+    if names_protocol && !is_list && module.get(1) != path.get(1) {
         return Some(
-            "only db.rs names a protocol, and a protocol never another one: move what they share".to_owned(),
+            "only protocol/list.rs names a protocol, and a protocol never another one: move what they share"
+                .to_owned(),
         );
     }
     None
 }
 
+/// The file beside the protocols that names them all.
+const PROTOCOL_LIST: &str = "list";
+
 fn is_protocol(name: &str, files: &[String]) -> bool {
-    files.iter().any(|file| *file == format!("{ENGINE_SOURCES}protocol/{name}.rs"))
+    name != PROTOCOL_LIST && files.iter().any(|file| *file == format!("{ENGINE_SOURCES}protocol/{name}.rs"))
 }
 
 /// Every path below the crate that the code names, with its line.

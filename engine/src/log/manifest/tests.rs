@@ -13,7 +13,7 @@ fn stored() -> (ControlledDisk, Arc<dyn Disk>, Manifest) {
     let mut config = Config::new(data());
     config.logs = 3;
     for _ in 0..2 {
-        let incarnation = manifest.plan_incarnation(&config);
+        let incarnation = manifest.plan_incarnation(&config, 3);
         manifest.incarnations.push(incarnation);
     }
     manifest.incarnations[0].freeze(&LsnVector::from_slice(&[8, 16]));
@@ -51,7 +51,7 @@ fn it_comes_back_as_it_went() {
 fn logs_are_spread_over_the_directories() {
     let mut config = Config::new(data());
     config.log_directories = vec![PathBuf::from("/fast"), PathBuf::from("near")];
-    let incarnation = Manifest::create().plan_incarnation(&config);
+    let incarnation = Manifest::create().plan_incarnation(&config, 2);
     assert_eq!(incarnation.log_directory(&data(), 0), PathBuf::from("/fast/log-0"));
     assert_eq!(incarnation.log_directory(&data(), 1), data().join("near/log-1"));
     assert_eq!(incarnation.protocol_kind().expect("known"), ProtocolKind::Taurus);

@@ -46,9 +46,9 @@ fn as_operation(change: &Change) -> Operation<'_> {
 }
 
 /// A whole committing record.
-fn commit_record(commit: &CommitHeader<'_>, anchor: &[u64], body: &[u8]) -> Vec<u8> {
+fn commit_record(commit: CommitHeader, field: &[u8], body: &[u8]) -> Vec<u8> {
     let mut record = Vec::new();
-    let length = encode_commit(&mut record, commit, |log| anchor[log], body.len());
+    let length = encode_commit(&mut record, commit, |header| header.extend_from_slice(field), body.len());
     record.extend_from_slice(body);
     record.resize(length, 0xee);
     record
@@ -71,34 +71,28 @@ proptest! {
     }
 
     #[test]
-    fn a_commit_comes_back_with_its_vector_raised_to_the_anchor(
-        (anchor, vector) in (1_usize..9).prop_flat_map(|logs| (positions(logs), positions(logs))),
+    fn a_commit_comes_back_with_field_and_body(
+        field in vec(any::<u8>(), 0..40),
         body in vec(any::<u8>(), 0..200),
         fragment_of in proptest::option::of(any::<u64>()),
         is_barrier: bool,
     ) {
-        let header = CommitHeader { fragment_of, is_barrier, vector: &vector };
-        let record = commit_record(&header, &anchor, &body);
+        let record = commit_record(CommitHeader { fragment_of, is_barrier }, &field, &body);
         prop_assert_eq!(record.len() % 8, 0);
         let mut records = Records::new(Lsn(800), &record);
         let decoded = records.next().expect("a record").expect("well-formed");
         prop_assert_eq!((decoded.start, decoded.end), (Lsn(800), Lsn(800 + record.len() as u64)));
         prop_assert!(records.next().is_none());
-        let (commit, operations) = match decoded.body {
-            RecordBody::Transaction { commit, operations } if fragment_of.is_none() => (commit, operations),
-            RecordBody::Fragment { transaction, commit: Some(commit), operations } => {
+        let (commit, content) = match decoded.body {
+            RecordBody::Transaction { commit, content } if fragment_of.is_none() => (commit, content),
+            RecordBody::Fragment { transaction, commit: Some(commit), content } => {
                 prop_assert_eq!(Some(transaction), fragment_of);
-                (commit, operations)
+                (commit, content)
             }
             other => panic!("{other:?}"),
         };
-        prop_assert_eq!(operations, &body[..]);
+        prop_assert_eq!(content, [field, body].concat());
         prop_assert_eq!(commit.is_barrier, is_barrier);
-        let mut expected = LsnVector::from_slice(&vector);
-        expected.raise(&anchor);
-        let mut decompressed = LsnVector::default();
-        commit.vector.decompress(&anchor, &mut decompressed).expect("it fits");
-        prop_assert_eq!(decompressed, expected);
     }
 
     #[test]
@@ -120,9 +114,8 @@ proptest! {
         record[..4].copy_from_slice(&length.to_le_bytes());
         (record[4], record[5], record[7]) = (kind, flags, 0);
         for decoded in Records::new(Lsn::ZERO, &record).flatten() {
-            if let RecordBody::Transaction { commit, operations } = decoded.body {
-                let _ = commit.vector.decompress(&[0; 3], &mut LsnVector::default());
-                let _ = Operations::new(operations).count();
+            if let RecordBody::Transaction { content, .. } = decoded.body {
+                let _ = Operations::new(content).count();
             }
         }
     }
@@ -130,50 +123,22 @@ proptest! {
     #[test]
     fn a_flipped_bit_never_panics(changes in vec(change(), 1..4), bit in any::<proptest::sample::Index>()) {
         let writer = encode(&changes);
-        let header = CommitHeader { fragment_of: None, is_barrier: false, vector: &[80, 8] };
-        let mut record = commit_record(&header, &[0, 0], writer.as_bytes());
+        let mut record = commit_record(CommitHeader::default(), &[], writer.as_bytes());
         let bit = bit.index(record.len() * 8);
         record[bit / 8] ^= 1 << (bit % 8);
         for decoded in Records::new(Lsn::ZERO, &record).flatten() {
-            if let RecordBody::Transaction { operations, .. } = decoded.body {
-                let _ = Operations::new(operations).count();
+            if let RecordBody::Transaction { content, .. } = decoded.body {
+                let _ = Operations::new(content).count();
             }
         }
     }
 }
 
 #[test]
-fn entries_up_to_the_anchor_take_no_bytes() {
-    let body = [7; 10];
-    let of = |vector: &[u64]| {
-        let header = CommitHeader { fragment_of: None, is_barrier: false, vector };
-        commit_record(&header, &[800, 800], &body)[6..].len()
-    };
-    assert_eq!(of(&[]), of(&[800, 0]));
-    assert!(of(&[800, 8000]) <= of(&[]) + 8);
-}
-
-#[test]
-fn a_record_behind_a_newer_anchor_decompresses_upwards() {
-    // Compressed against (80, 80), replayed behind (160, 80): nothing may be lost (pitfall 18).
-    let header = CommitHeader { fragment_of: None, is_barrier: false, vector: &[80, 88] };
-    let record = commit_record(&header, &[80, 80], &[]);
-    let decoded = Records::new(Lsn::ZERO, &record).next().expect("a record").expect("well-formed");
-    let RecordBody::Transaction { commit, .. } = decoded.body else {
-        panic!("{decoded:?}");
-    };
-    let mut vector = LsnVector::default();
-    commit.vector.decompress(&[160, 80], &mut vector).expect("it fits");
-    assert_eq!(vector.entries(), &[160, 88]);
-    assert!(commit.vector.decompress(&[0], &mut vector).is_err(), "log 1 does not exist");
-}
-
-#[test]
 fn a_filler_is_skipped_and_a_cut_record_ends_the_stream() {
     let mut stream = filler_header(24).to_vec();
     stream.resize(24, 0xff);
-    let header = CommitHeader { fragment_of: None, is_barrier: false, vector: &[] };
-    stream.extend(commit_record(&header, &[], b"operations"));
+    stream.extend(commit_record(CommitHeader::default(), &[], b"operations"));
     let mut whole = Records::new(Lsn::ZERO, &stream);
     assert_eq!(whole.next().map(|record| record.map(|record| record.body)), Some(Ok(RecordBody::Filler)));
     assert!(matches!(whole.next(), Some(Ok(Record { start: Lsn(24), .. }))));

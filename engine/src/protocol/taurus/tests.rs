@@ -2,11 +2,13 @@
 
 use std::path::Path;
 
+use proptest::collection::vec;
+use proptest::prelude::*;
+
 use super::*;
 use crate::config::Config;
 use crate::disk::Disk;
 use crate::disk::controlled::ControlledDisk;
-use crate::log::Logs;
 use crate::log::manifest::Manifest;
 use crate::log::record::RecordBody;
 use crate::log::store::LogReader;
@@ -27,7 +29,7 @@ fn fixture(logs: usize) -> Fixture {
     config.shared_block_bytes = 0;
     config.segment_bytes = 256 << 10;
     let mut manifest = Manifest::create();
-    let taurus = Taurus::new(Logs::start(&config, &mut manifest).expect("started"));
+    let taurus = Taurus::start(&config, &mut manifest).expect("started");
     Fixture { memory, disk, manifest, taurus }
 }
 
@@ -68,15 +70,15 @@ impl Fixture {
         let directory = incarnation.log_directory(Path::new("data"), log);
         let identity = self.manifest.identity(incarnation.number, log);
         let mut reader = LogReader::open(&self.disk, &directory, identity, 1).expect("a log");
-        let (mut found, mut anchor) = (Vec::new(), vec![0; incarnation.logs]);
+        let mut order = VectorOrder { anchor: LsnVector::zero(incarnation.logs) };
+        let mut found = Vec::new();
         while let Some(chunk) = reader.next_chunk().expect("undamaged") {
             for record in chunk.records() {
                 let record = record.expect("well-formed");
                 match record.body {
-                    RecordBody::Anchor(vector) => anchor = vector.entries().to_vec(),
-                    RecordBody::Transaction { commit, .. } => {
-                        let mut vector = LsnVector::default();
-                        commit.vector.decompress(&anchor, &mut vector).expect("it fits");
+                    RecordBody::Anchor(vector) => order.anchor(&vector),
+                    RecordBody::Transaction { commit, content } => {
+                        let vector = whole_vector(&order, content);
                         assert!(vector.get(log) <= record.start, "pre-append (pitfall 1)");
                         found.push((record.end, vector, commit.is_barrier));
                     }
@@ -89,6 +91,70 @@ impl Fixture {
         }
         found
     }
+}
+
+/// The LV that the field at the beginning of the content stands for.
+fn whole_vector(order: &VectorOrder, content: &[u8]) -> LsnVector {
+    let field = &content[..order.field_bytes(content).expect("well-formed")];
+    let mut vector = LsnVector::zero(order.base().len());
+    order.read_field(Lsn::ZERO, field, &mut vector).expect("it fits");
+    vector.raise(order.base().entries());
+    vector
+}
+
+fn compressed(vector: &[u64], anchor: &[u64]) -> Vec<u8> {
+    let mut field = Vec::new();
+    compress(vector, |log| anchor[log], &mut field);
+    field
+}
+
+fn positions(logs: usize) -> impl Strategy<Value = Vec<u64>> {
+    vec((0_u64..1 << 40).prop_map(|units| units * 8), logs)
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(64))]
+
+    #[test]
+    fn a_vector_comes_back_raised_to_the_anchor(
+        (anchor, vector) in (1_usize..=MAX_LOGS).prop_flat_map(|logs| (positions(logs), positions(logs))),
+        operations in vec(any::<u8>(), 0..200),
+    ) {
+        let mut content = compressed(&vector, &anchor);
+        let field_bytes = content.len();
+        content.extend_from_slice(&operations);
+        let order = VectorOrder { anchor: LsnVector::from_slice(&anchor) };
+        prop_assert_eq!(order.field_bytes(&content), Ok(field_bytes));
+        let mut expected = LsnVector::from_slice(&vector);
+        expected.raise(&anchor);
+        prop_assert_eq!(whole_vector(&order, &content), expected);
+    }
+
+    #[test]
+    fn hostile_fields_never_panic(content in vec(any::<u8>(), 0..100), logs in 1_usize..=MAX_LOGS) {
+        let order = VectorOrder { anchor: LsnVector::zero(logs) };
+        if let Ok(length) = order.field_bytes(&content) {
+            let _ = order.read_field(Lsn::ZERO, &content[..length], &mut LsnVector::default());
+        }
+    }
+}
+
+#[test]
+fn entries_up_to_the_anchor_take_no_bytes() {
+    let of = |vector: &[u64]| compressed(vector, &[800, 800]).len();
+    assert_eq!((of(&[]), of(&[800, 0])), (1, 1));
+    assert!(of(&[800, 8000]) <= 4);
+}
+
+#[test]
+fn a_record_behind_a_newer_anchor_decompresses_upwards() {
+    // Compressed against (80, 80), replayed behind (160, 80): nothing may be lost (pitfall 18).
+    let field = compressed(&[80, 88], &[80, 80]);
+    let order = VectorOrder { anchor: LsnVector::from_slice(&[160, 80]) };
+    assert_eq!(whole_vector(&order, &field).entries(), &[160, 88]);
+    let order = VectorOrder { anchor: LsnVector::zero(1) };
+    let read = order.read_field(Lsn::ZERO, &field, &mut LsnVector::default());
+    assert!(read.is_err(), "log 1 does not exist");
 }
 
 fn covers(later: &LsnVector, earlier: &LsnVector) -> bool {

@@ -126,7 +126,7 @@ fn every_record_is_replayed_once_and_after_what_it_depends_on() {
         let batch_records = [1, 7, 100, 1000][seed as usize / 4 % 4];
         let workers = 1 + seed as usize % 6;
         for mode in [RecoveryMode::Parallel, RecoveryMode::Serial] {
-            let options = ScheduleOptions { workers, mode, is_serial: false };
+            let options = ScheduleOptions { workers, mode, is_total: false };
             let (result, checker) = run_logs(written.clone(), batch_records, options);
             let was_serial = workers == 1 || mode == RecoveryMode::Serial;
             assert_eq!(result.unwrap(), Replayed { transactions: 600, was_serial }, "seed {seed}");
@@ -138,7 +138,7 @@ fn every_record_is_replayed_once_and_after_what_it_depends_on() {
 /// Whatever the workers have parked, held or not yet read when they leave is replayed, in order and once.
 #[test]
 fn high_contention_leaves_the_rest_to_one_worker() {
-    let options = ScheduleOptions { workers: 3, mode: RecoveryMode::Auto, is_serial: false };
+    let options = ScheduleOptions { workers: 3, mode: RecoveryMode::Auto, is_total: false };
     for (seed, reach) in [(1, 2), (2, 1), (3, 0)] {
         let (result, checker) = run_logs(random_logs(seed, 3, 100_000, reach), 100, options);
         assert_eq!(result.unwrap(), Replayed { transactions: 100_000, was_serial: true });
@@ -155,7 +155,7 @@ fn high_contention_leaves_the_rest_to_one_worker() {
 fn a_serial_log_is_replayed_in_its_order() {
     let records =
         (0..500).map(|number| SyntheticRecord { end: (number + 1) * RECORD, vector: vec![number * RECORD] });
-    let options = ScheduleOptions { workers: 4, mode: RecoveryMode::Parallel, is_serial: true };
+    let options = ScheduleOptions { workers: 4, mode: RecoveryMode::Parallel, is_total: true };
     let (result, _) = run_logs(vec![records.collect()], 9, options);
     assert_eq!(result.unwrap().transactions, 500);
 }
@@ -175,7 +175,7 @@ fn a_chain_that_zigzags_between_logs_gets_through() {
         })
         .collect();
     for workers in [1, 2, 5] {
-        let options = ScheduleOptions { workers, mode: RecoveryMode::Parallel, is_serial: false };
+        let options = ScheduleOptions { workers, mode: RecoveryMode::Parallel, is_total: false };
         let (result, _) = run_logs(written.clone(), 13, options);
         assert_eq!(result.unwrap().transactions, 900);
     }
@@ -195,7 +195,7 @@ fn a_log_far_ahead_is_bounded_by_its_window() {
         (SyntheticSource { records: first.into_iter(), batch_records: 1 }, u64::MAX),
         (SyntheticSource { records: second.into_iter(), batch_records: 1000 }, count * RECORD),
     ];
-    let options = ScheduleOptions { workers: 3, mode: RecoveryMode::Parallel, is_serial: false };
+    let options = ScheduleOptions { workers: 3, mode: RecoveryMode::Parallel, is_total: false };
     assert_eq!(run(sources, Arc::clone(&checker), options).unwrap().transactions, 2000 + count);
     assert_eq!(checker.0.load(Ordering::Relaxed), 2000 + count);
 }
@@ -217,7 +217,7 @@ fn records_that_wait_for_each_other_are_corruption_not_a_hang() {
     for workers in [1, 3] {
         let logs = vec![vec![record([0, RECORD])], vec![record([RECORD, 0])]];
         let (result, _) =
-            run_logs(logs, 4, ScheduleOptions { workers, mode: RecoveryMode::Parallel, is_serial: false });
+            run_logs(logs, 4, ScheduleOptions { workers, mode: RecoveryMode::Parallel, is_total: false });
         assert!(result.unwrap_err().to_string().contains("in a circle"));
     }
 }
@@ -238,7 +238,7 @@ fn the_first_error_stops_all_workers() {
         let end = records.last().map_or(0, |record| record.end);
         (SyntheticSource { records: records.into_iter(), batch_records: 10 }, end)
     });
-    let options = ScheduleOptions { workers: 3, mode: RecoveryMode::Parallel, is_serial: false };
+    let options = ScheduleOptions { workers: 3, mode: RecoveryMode::Parallel, is_total: false };
     let error = run(sources.collect(), Arc::new(Failing), options).unwrap_err();
     assert_eq!(error.to_string(), "no such table");
 }

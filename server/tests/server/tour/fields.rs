@@ -147,9 +147,11 @@ pub(super) fn record(start: u64, bytes: &[u8]) -> String {
 /// The engine's own decoder has read the same.
 fn agree(start: u64, bytes: &[u8], (vector, routine, hash): (&[u64], u64, u64)) {
     let decoded = Records::new(Lsn(start), bytes).next().unwrap().unwrap();
-    let RecordBody::Transaction { commit, operations } = decoded.body else { panic!("{decoded:?}") };
-    let mut whole = hyades_engine::lsn::LsnVector::default();
-    commit.vector.decompress(&[0, 0], &mut whole).unwrap();
+    let RecordBody::Transaction { content, .. } = decoded.body else { panic!("{decoded:?}") };
+    let order = hyades_engine::protocol::list::replay_order("taurus", 2).unwrap();
+    let (field, operations) = content.split_at(order.field_bytes(content).unwrap());
+    let mut whole = hyades_engine::lsn::LsnVector::zero(2);
+    order.read_field(Lsn(start), field, &mut whole).unwrap();
     let command = Command::of(operations).unwrap().unwrap();
     assert_eq!(
         (whole.entries(), u64::from(command.routine.0), command.write_set_hash),

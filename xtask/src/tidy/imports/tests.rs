@@ -4,7 +4,7 @@ use super::*;
 
 fn objections(file: &str, text: &str) -> Vec<String> {
     let files: Vec<String> =
-        ["serial", "taurus"].iter().map(|name| format!("engine/src/protocol/{name}.rs")).collect();
+        ["list", "serial", "taurus"].iter().map(|name| format!("engine/src/protocol/{name}.rs")).collect();
     let mut problems = Vec::new();
     check_modules(file, &Source::scan(text), &files, &mut problems);
     problems.iter().map(ToString::to_string).collect()
@@ -45,8 +45,9 @@ fn lower_layers_do_not_use_higher_ones() {
 #[test]
 fn the_allowed_direction_passes() {
     for (file, text) in [
-        ("engine/src/db.rs", "use crate::{protocol::taurus::Taurus, txn, storage, procedure::interpret};"),
-        ("engine/src/txn/undo.rs", "use crate::storage::table::Table; use crate::protocol::LockMode;"),
+        ("engine/src/db.rs", "use crate::{protocol::list::check, txn, storage, procedure::interpret};"),
+        ("engine/src/protocol/list.rs", "use super::{serial::Serial, taurus::Taurus};"),
+        ("engine/src/txn/undo.rs", "use crate::storage::table::Table; use crate::protocol::Protocol;"),
         (
             "engine/src/protocol/taurus.rs",
             "use super::{Append, Protocol}; use crate::log::buffer::LogBuffer;",
@@ -67,6 +68,7 @@ fn protocols_do_not_know_each_other() {
     assert_eq!(objections("engine/src/protocol/taurus.rs", "use super::serial::Serial;").len(), 1);
     assert_eq!(objections("engine/src/protocol/taurus.rs", "use crate::protocol::serial::Serial;").len(), 1);
     assert_eq!(objections("engine/src/txn.rs", "use crate::protocol::taurus::Taurus;").len(), 1);
+    assert_eq!(objections("engine/src/db.rs", "use crate::protocol::taurus::Taurus;").len(), 1);
     assert!(objections("engine/src/protocol/taurus/anchor.rs", "use crate::protocol::taurus::X;").is_empty());
 }
 

@@ -5,7 +5,7 @@ use proptest::collection::vec;
 use proptest::prelude::*;
 
 use super::*;
-use crate::log::record::{CommitHeader, Operation, Operations, encode_commit};
+use crate::log::record::{CommitHeader, Operation, Operations, encode_commit, write_position};
 
 fn value() -> impl Strategy<Value = Value> {
     prop_oneof![
@@ -113,11 +113,12 @@ fn new_order_and_payment_are_small() {
     ];
     let clock = CapturedClock { transaction_time: 850_000_000_000_000, statement_time: 850_000_000_000_000 };
     let captured = Captured { clock: Some(clock), ..Captured::default() };
-    let vector = [1_u64 << 33; 2];
-    let of = |body: &[u8]| {
-        let header = CommitHeader { fragment_of: None, is_barrier: false, vector: &vector };
-        encode_commit(&mut Vec::new(), &header, |_| 0, body.len())
+    // An LSN vector that names two positions.
+    let field = |header: &mut Vec<u8>| {
+        header.push(0b11);
+        (0..2).for_each(|_| write_position(header, 1 << 33));
     };
+    let of = |body: &[u8]| encode_commit(&mut Vec::new(), CommitHeader::default(), field, body.len());
     let new_order = of(&encode(&captured, &new_order, &[], 1 << 60));
     let payment = of(&encode(&captured, &payment, &[123_456], 1 << 60));
     println!("New-Order {new_order} bytes, Payment {payment}");

@@ -120,10 +120,9 @@ mod tests {
     fn records(count: usize) -> Vec<Vec<u8>> {
         let commit = |number: u64| {
             let mut record = Vec::new();
-            let vector = [number * 8, 16];
-            let header = CommitHeader { fragment_of: None, is_barrier: false, vector: &vector };
             let body = vec![number as u8; 20 + number as usize % 50];
-            let length = encode_commit(&mut record, &header, |_| 0, body.len());
+            let length =
+                encode_commit(&mut record, CommitHeader::default(), |header| header.push(0), body.len());
             record.extend_from_slice(&body);
             record.resize(length, 0);
             record
