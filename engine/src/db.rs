@@ -36,8 +36,8 @@ use crate::recovery::{Recovered, RecoveryReport, recover};
 use crate::storage::catalog::{Catalog, CatalogView};
 use crate::storage::routine::Routine;
 use crate::storage::table::Table;
-use crate::txn::Transaction;
-use crate::txn::two_phase_locking::{Purger, TwoPhaseLocking};
+use crate::txn::two_phase_locking::TwoPhaseLocking;
+use crate::txn::{Caretaker, Control, Rest, Transaction};
 
 mod call;
 mod copy;
@@ -74,18 +74,21 @@ pub trait Engine: Send + Sync {
     fn memory_limits(&self) -> Limits;
 }
 
+/// What a session needs: transactions, and tables and routines as they see them.
+pub trait Worker: Work + Schema {}
+
+impl<W: Work + Schema> Worker for W {}
+
 /// Runs one transaction at a time.
-pub trait Worker: Send {
+pub trait Work: Send {
     /// Starts a transaction. None may be open.
     fn begin(&mut self);
     /// How much the open transaction sees of others; before it has read or written anything. It is
     /// serializable if nothing else is said.
     fn isolate(&mut self, isolation: Isolation);
     fn in_transaction(&self) -> bool;
-    /// How a call of this routine would be logged if it were a transaction of its own.
-    fn logging_choice(&self, routine: &Routine, logging: Logging) -> LoggingChoice;
     /// Declares that the transaction just begun will be one run of the routine's procedure
-    /// ([`Worker::procedure`]) with these arguments in its first registers, in this environment, and commit;
+    /// ([`Schema::procedure`]) with these arguments in its first registers, in this environment, and commit;
     /// so it may be logged as that call. If something else happens in the transaction, it is logged as data
     /// after all. May give the environment another random state.
     fn begin_call(
@@ -99,33 +102,10 @@ pub trait Worker: Send {
     /// Runs the frame's procedure from where it stands until it returns. Emitted rows go to `sink`, which
     /// must not wait for a client: locks are held.
     fn run(&mut self, frame: &mut Frame, environment: &mut Environment, sink: &mut dyn RowSink) -> Flow<()>;
-    /// Changes the schema inside the transaction.
-    fn change_catalog(&mut self, change: CatalogChange) -> Flow<()>;
-    /// The table of this name as this transaction sees it (its own uncommitted schema changes included).
-    fn table(&self, name: &TableName) -> Option<Arc<Table>>;
-    fn tables(&self) -> Vec<Arc<Table>>;
-    /// The routine with this id as this transaction sees it.
-    fn routine(&self, id: RoutineId) -> Option<Arc<Routine>>;
-    /// The routines of this name as this transaction sees them.
-    fn routines_named(&self, name: &TableName) -> Vec<Arc<Routine>>;
-    fn routines(&self) -> Vec<Arc<Routine>>;
-    /// The routine compiled for what this transaction sees; compiled anew only after the catalog has changed.
-    fn procedure(&self, routine: &Routine) -> Result<Arc<Procedure>>;
-    /// Whether [`Worker::procedure`] would answer this one.
-    fn would_run(&self, routine: &Routine, procedure: &Procedure) -> bool;
-    /// Tables and routines as this transaction sees them, for a compiler.
-    fn catalog_view(&self) -> &dyn CatalogView;
-    /// Locks a whole table, for bulk loads: row locks are then skipped.
-    fn lock_table(&mut self, table: &Arc<Table>) -> Flow<()>;
-    /// A table id never used before, for [`CatalogChange::CreateTable`].
-    fn new_table_id(&self) -> TableId;
-    /// A routine id never used before, for [`CatalogChange::CreateRoutine`].
-    fn new_routine_id(&self) -> RoutineId;
     fn savepoint(&mut self) -> Savepoint;
     /// Undoes everything since the savepoint; locks are kept. Also withdraws a pending wait. An error answer
     /// may go out when the returned handle is durable (pitfall 7): it tells of what the transaction has seen.
     fn rollback_to(&mut self, savepoint: Savepoint) -> Durability;
-
     /// Whether a commit would keep the thread for far less than a quantum, so that nobody need be its guest
     /// for it. It never asks for memory.
     fn commits_soon(&self) -> bool {
@@ -137,6 +117,34 @@ pub trait Worker: Send {
     /// Undoes everything. Also withdraws a pending wait. The answer may go out when the returned handle is
     /// durable (pitfall 7).
     fn rollback(&mut self) -> Durability;
+}
+
+/// Tables and routines as the open transaction sees them, its own uncommitted changes included.
+pub trait Schema {
+    /// Changes the schema inside the transaction.
+    fn change_catalog(&mut self, change: CatalogChange) -> Flow<()>;
+    /// Locks a whole table, for bulk loads: row locks are then skipped.
+    fn lock_table(&mut self, table: &Arc<Table>) -> Flow<()>;
+    /// The table of this name as this transaction sees it (its own uncommitted schema changes included).
+    fn table(&self, name: &TableName) -> Option<Arc<Table>>;
+    fn tables(&self) -> Vec<Arc<Table>>;
+    /// The routine with this id as this transaction sees it.
+    fn routine(&self, id: RoutineId) -> Option<Arc<Routine>>;
+    /// The routines of this name as this transaction sees them.
+    fn routines_named(&self, name: &TableName) -> Vec<Arc<Routine>>;
+    fn routines(&self) -> Vec<Arc<Routine>>;
+    /// The routine compiled for what this transaction sees; compiled anew only after the catalog has changed.
+    fn procedure(&self, routine: &Routine) -> Result<Arc<Procedure>>;
+    /// Whether [`Schema::procedure`] would answer this one.
+    fn would_run(&self, routine: &Routine, procedure: &Procedure) -> bool;
+    /// How a call of this routine would be logged if it were a transaction of its own.
+    fn logging_choice(&self, routine: &Routine, logging: Logging) -> LoggingChoice;
+    /// Tables and routines as this transaction sees them, for a compiler.
+    fn catalog_view(&self) -> &dyn CatalogView;
+    /// A table id never used before, for [`CatalogChange::CreateTable`].
+    fn new_table_id(&self) -> TableId;
+    /// A routine id never used before, for [`CatalogChange::CreateRoutine`].
+    fn new_routine_id(&self) -> RoutineId;
 }
 
 /// Opens or creates the database in `config.data_directory`: recovers what its logs hold, begins a new
@@ -175,7 +183,9 @@ impl WithProtocol for Start<'_> {
     fn with<P: Protocol>(self) -> Self::Output {
         let protocol = Arc::new(P::start(self.config, self.manifest)?);
         let Start { config, schema, report, directory_lock, .. } = self;
-        Ok(Arc::new(Database::new(protocol, schema, config, report, directory_lock)?))
+        // The only concurrency control so far.
+        type Locking<P> = Database<P, TwoPhaseLocking<P>>;
+        Ok(Arc::new(Locking::new(protocol, schema, config, report, directory_lock)?))
     }
 }
 
@@ -197,10 +207,10 @@ fn check(config: &Config) -> Result<()> {
 }
 
 /// The database behind [`Engine`].
-struct Database<P: Protocol> {
+struct Database<P: Protocol, C: Control<P>> {
     protocol: Arc<P>,
     catalog: Arc<Catalog>,
-    control: Arc<TwoPhaseLocking<P>>,
+    control: Arc<C>,
     compiler: Option<Arc<dyn RoutineCompiler>>,
     report: RecoveryReport,
     memory: Limits,
@@ -223,26 +233,18 @@ struct Janitor {
 const JANITOR_PAUSE: Duration = Duration::from_millis(20);
 /// up to this.
 const JANITOR_LONGEST_PAUSE: Duration = Duration::from_secs(1);
-/// Keys the janitor tries in one go.
-const JANITOR_BATCH: usize = 1024;
 
 impl Janitor {
-    fn start<P: Protocol>(control: &Arc<TwoPhaseLocking<P>>) -> Result<Janitor> {
+    fn start(mut caretaker: impl Caretaker + 'static) -> Result<Janitor> {
         let stop = Arc::new(AtomicBool::new(false));
-        let mut purger = Purger::new(control);
         let stopped = Arc::clone(&stop);
         let work = move || {
             let mut pause = JANITOR_PAUSE;
             while !stopped.load(Ordering::Acquire) {
-                let has_versions = purger.forget();
-                let removed = purger.run(JANITOR_BATCH);
-                if purger.free_some() || removed >= JANITOR_BATCH / 2 {
-                    continue;
-                }
-                pause = if removed > 0 || has_versions {
-                    JANITOR_PAUSE
-                } else {
-                    (pause * 2).min(JANITOR_LONGEST_PAUSE)
+                pause = match caretaker.tend() {
+                    Rest::None => continue,
+                    Rest::Short => JANITOR_PAUSE,
+                    Rest::Long => (pause * 2).min(JANITOR_LONGEST_PAUSE),
                 };
                 std::thread::park_timeout(pause);
             }
@@ -263,16 +265,16 @@ impl Janitor {
     }
 }
 
-impl<P: Protocol> Database<P> {
+impl<P: Protocol, C: Control<P>> Database<P, C> {
     fn new(
         protocol: Arc<P>,
         (catalog, compiler): (Arc<Catalog>, Option<Arc<dyn RoutineCompiler>>),
         config: &Config,
         report: RecoveryReport,
         directory_lock: Box<dyn Send + Sync>,
-    ) -> Result<Database<P>> {
-        let control = Arc::new(TwoPhaseLocking::new(Arc::clone(&protocol), Arc::clone(&catalog), config));
-        let janitor = Mutex::new(Some(Janitor::start(&control)?));
+    ) -> Result<Database<P, C>> {
+        let control = Arc::new(C::new(Arc::clone(&protocol), Arc::clone(&catalog), config));
+        let janitor = Mutex::new(Some(Janitor::start(control.caretaker())?));
         Ok(Database {
             protocol,
             catalog,
@@ -289,7 +291,7 @@ impl<P: Protocol> Database<P> {
     }
 }
 
-impl<P: Protocol> Engine for Database<P> {
+impl<P: Protocol, C: Control<P>> Engine for Database<P, C> {
     fn worker(&self) -> Box<dyn Worker> {
         Box::new(DatabaseWorker {
             watch: self.protocol.watch(),
@@ -345,7 +347,7 @@ impl<P: Protocol> Engine for Database<P> {
     }
 }
 
-impl<P: Protocol> Drop for Database<P> {
+impl<P: Protocol, C: Control<P>> Drop for Database<P, C> {
     fn drop(&mut self) {
         if let Err(error) = self.shutdown() {
             tracing::error!(%error, "the database did not shut down cleanly");
@@ -399,7 +401,7 @@ impl<P: Protocol, T: Transaction<P>> DatabaseWorker<P, T> {
     }
 }
 
-impl<P: Protocol, T: Transaction<P>> Worker for DatabaseWorker<P, T> {
+impl<P: Protocol, T: Transaction<P>> Work for DatabaseWorker<P, T> {
     fn begin(&mut self) {
         assert!(!self.is_open, "a worker runs one transaction at a time");
         self.transaction.begin();
@@ -407,11 +409,13 @@ impl<P: Protocol, T: Transaction<P>> Worker for DatabaseWorker<P, T> {
         self.call = None;
     }
 
-    fn logging_choice(&self, routine: &Routine, logging: Logging) -> LoggingChoice {
-        match self.procedure(routine) {
-            Ok(procedure) => choose(logging, P::LOGS_COMMANDS, &procedure),
-            Err(error) => LoggingChoice::Data(error.to_string().into()),
-        }
+    fn isolate(&mut self, isolation: Isolation) {
+        assert!(self.is_open, "a transaction has a level");
+        self.transaction.isolate(isolation);
+    }
+
+    fn in_transaction(&self) -> bool {
+        self.is_open
     }
 
     fn begin_call(
@@ -441,15 +445,6 @@ impl<P: Protocol, T: Transaction<P>> Worker for DatabaseWorker<P, T> {
         LoggingChoice::Command
     }
 
-    fn isolate(&mut self, isolation: Isolation) {
-        assert!(self.is_open, "a transaction has a level");
-        self.transaction.isolate(isolation);
-    }
-
-    fn in_transaction(&self) -> bool {
-        self.is_open
-    }
-
     fn run(&mut self, frame: &mut Frame, environment: &mut Environment, sink: &mut dyn RowSink) -> Flow<()> {
         assert!(self.is_open, "a procedure runs inside a transaction");
         if let Some(call) = &mut self.call
@@ -473,62 +468,8 @@ impl<P: Protocol, T: Transaction<P>> Worker for DatabaseWorker<P, T> {
         outcome
     }
 
-    fn change_catalog(&mut self, change: CatalogChange) -> Flow<()> {
-        self.log_as_data();
-        self.transaction.change_catalog(change)
-    }
-
-    fn table(&self, name: &TableName) -> Option<Arc<Table>> {
-        self.transaction.table(name)
-    }
-
-    fn tables(&self) -> Vec<Arc<Table>> {
-        self.transaction.tables()
-    }
-
-    fn routine(&self, id: RoutineId) -> Option<Arc<Routine>> {
-        self.transaction.routine(id)
-    }
-
-    fn routines_named(&self, name: &TableName) -> Vec<Arc<Routine>> {
-        self.transaction.routines_named(name)
-    }
-
-    fn routines(&self) -> Vec<Arc<Routine>> {
-        self.transaction.routines()
-    }
-
-    fn procedure(&self, routine: &Routine) -> Result<Arc<Procedure>> {
-        routine.procedure(self.compiler.as_deref(), &self.transaction)
-    }
-
-    fn would_run(&self, routine: &Routine, procedure: &Procedure) -> bool {
-        routine.would_run(procedure, &self.transaction)
-    }
-
-    fn catalog_view(&self) -> &dyn CatalogView {
-        &self.transaction
-    }
-
-    fn lock_table(&mut self, table: &Arc<Table>) -> Flow<()> {
-        self.log_as_data();
-        self.transaction.lock_table(table)
-    }
-
-    fn new_table_id(&self) -> TableId {
-        self.transaction.new_table_id()
-    }
-
-    fn new_routine_id(&self) -> RoutineId {
-        self.transaction.new_routine_id()
-    }
-
     fn savepoint(&mut self) -> Savepoint {
         self.transaction.savepoint()
-    }
-
-    fn commits_soon(&self) -> bool {
-        self.transaction.commits_soon()
     }
 
     fn rollback_to(&mut self, savepoint: Savepoint) -> Durability {
@@ -537,6 +478,10 @@ impl<P: Protocol, T: Transaction<P>> Worker for DatabaseWorker<P, T> {
         self.transaction.rollback_to(savepoint);
         self.protocol
             .durability(&self.watch, &self.protocol.read_only_commit(self.transaction.dependencies()))
+    }
+
+    fn commits_soon(&self) -> bool {
+        self.transaction.commits_soon()
     }
 
     fn commit(&mut self) -> Flow<Durability> {
@@ -571,5 +516,64 @@ impl<P: Protocol, T: Transaction<P>> Worker for DatabaseWorker<P, T> {
         self.transaction.rollback(&token);
         self.is_open = false;
         self.protocol.durability(&self.watch, &token)
+    }
+}
+
+impl<P: Protocol, T: Transaction<P>> Schema for DatabaseWorker<P, T> {
+    fn change_catalog(&mut self, change: CatalogChange) -> Flow<()> {
+        self.log_as_data();
+        self.transaction.change_catalog(change)
+    }
+
+    fn lock_table(&mut self, table: &Arc<Table>) -> Flow<()> {
+        self.log_as_data();
+        self.transaction.lock_table(table)
+    }
+
+    fn table(&self, name: &TableName) -> Option<Arc<Table>> {
+        self.transaction.table(name)
+    }
+
+    fn tables(&self) -> Vec<Arc<Table>> {
+        self.transaction.tables()
+    }
+
+    fn routine(&self, id: RoutineId) -> Option<Arc<Routine>> {
+        self.transaction.routine(id)
+    }
+
+    fn routines_named(&self, name: &TableName) -> Vec<Arc<Routine>> {
+        self.transaction.routines_named(name)
+    }
+
+    fn routines(&self) -> Vec<Arc<Routine>> {
+        self.transaction.routines()
+    }
+
+    fn procedure(&self, routine: &Routine) -> Result<Arc<Procedure>> {
+        routine.procedure(self.compiler.as_deref(), &self.transaction)
+    }
+
+    fn would_run(&self, routine: &Routine, procedure: &Procedure) -> bool {
+        routine.would_run(procedure, &self.transaction)
+    }
+
+    fn logging_choice(&self, routine: &Routine, logging: Logging) -> LoggingChoice {
+        match self.procedure(routine) {
+            Ok(procedure) => choose(logging, P::LOGS_COMMANDS, &procedure),
+            Err(error) => LoggingChoice::Data(error.to_string().into()),
+        }
+    }
+
+    fn catalog_view(&self) -> &dyn CatalogView {
+        &self.transaction
+    }
+
+    fn new_table_id(&self) -> TableId {
+        self.transaction.new_table_id()
+    }
+
+    fn new_routine_id(&self) -> RoutineId {
+        self.transaction.new_routine_id()
     }
 }

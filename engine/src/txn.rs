@@ -1,11 +1,11 @@
 //! Transactions: what every concurrency control offers, and nothing of how it does it.
 //!
-//! [`Access`] and [`Transaction`] are the seam. A procedure reads and writes through the first; the worker
-//! (`db`) drives the second from `begin` to the end. Whatever must wait for another transaction returns
-//! [`Interrupt::Wait`]; the caller repeats the same call once the ticket fires, and the call then happens
-//! wholly. Two-phase locking (`two_phase_locking`, over `lock_table`), with snapshots for those who want to
-//! see less of others ([`Isolation`]), is the first control; nothing outside this folder knows which one
-//! runs.
+//! [`Access`], [`Transaction`] and [`Control`] are the seam. A procedure reads and writes through the first;
+//! the worker (`db`) drives the second from `begin` to the end; the third makes them. Whatever must wait for
+//! another transaction returns [`Interrupt::Wait`]; the caller repeats the same call once the ticket fires,
+//! and the call then happens wholly. Two-phase locking (`two_phase_locking`, over `lock_table`), with
+//! snapshots for those who want to see less of others ([`Isolation`]), is the first control; nothing outside
+//! this folder knows which one runs.
 //!
 //! Life of a transaction (docs/glossary.md has the words):
 //!
@@ -19,8 +19,9 @@ use std::sync::Arc;
 use crossbeam_epoch::Guard;
 use hyades_types::definition::{CatalogChange, RoutineId, TableId};
 
+use crate::config::Config;
 use crate::protocol::Protocol;
-use crate::storage::catalog::CatalogView;
+use crate::storage::catalog::{Catalog, CatalogView};
 use crate::storage::record::Record;
 use crate::storage::routine::Routine;
 use crate::storage::scan_batch::ScanBatch;
@@ -427,6 +428,40 @@ pub trait Access: Send {
     /// pending wait. The bytes of rows that reads have handed out to this transaction are not in use any
     /// more: what was written in place goes back in place.
     fn rollback_to(&mut self, savepoint: Savepoint);
+}
+
+/// A concurrency control: makes the transactions of one database.
+pub trait Control<P: Protocol>: Send + Sync + Sized + 'static {
+    type Transaction: Transaction<P> + 'static;
+    type Caretaker: Caretaker + 'static;
+
+    fn new(protocol: Arc<P>, catalog: Arc<Catalog>, config: &Config) -> Self;
+
+    /// For one worker; any number may exist.
+    fn transaction(self: &Arc<Self>) -> Self::Transaction;
+
+    /// For the one thread that cleans up.
+    fn caretaker(self: &Arc<Self>) -> Self::Caretaker;
+
+    /// Keys whose row is gone and that have not left their index yet.
+    fn tombstones(&self) -> usize;
+}
+
+/// Cleans up after transactions: versions, tombstones, what tables have left behind.
+pub trait Caretaker: Send {
+    /// Does some of what there is to do.
+    fn tend(&mut self) -> Rest;
+}
+
+/// When a [`Caretaker`] should go on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Rest {
+    /// At once: there is more to do.
+    None,
+    /// Soon: something was done, or will be when others have come further.
+    Short,
+    /// There is nothing to do that could be done now.
+    Long,
 }
 
 /// One transaction under some concurrency control; reused for the next one after its end.

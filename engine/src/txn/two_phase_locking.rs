@@ -69,8 +69,8 @@ use crate::txn::lock_mode::LockMode;
 use crate::txn::lock_table::{Acquired, Leaver, LockTable, Trace, Trail, TransactionId};
 use crate::txn::rows::{take_back, write_row};
 use crate::txn::{
-    Access, Chosen, Cursor, Flow, Found, FoundAhead, Insertion, Intent, Interrupt, Isolation, Savepoint,
-    Sight, Transaction,
+    Access, Chosen, Control, Cursor, Flow, Found, FoundAhead, Insertion, Intent, Interrupt, Isolation,
+    Savepoint, Sight, Transaction,
 };
 
 mod catalog_change;
@@ -88,7 +88,7 @@ mod tests;
 
 use command::CommandHead;
 use escalation::Countdown;
-pub(crate) use purge::Purger;
+pub use purge::Purger;
 use resource::Resource;
 use row_lock::row_mode;
 use table_lock::TableUse;
@@ -129,7 +129,19 @@ pub struct TwoPhaseLocking<P: Protocol> {
 }
 
 impl<P: Protocol> TwoPhaseLocking<P> {
-    pub fn new(protocol: Arc<P>, catalog: Arc<Catalog>, config: &Config) -> TwoPhaseLocking<P> {
+    /// A worker number never used before: the upper half of the numbers of its transactions.
+    fn new_worker(&self) -> u64 {
+        let worker = self.next_worker.fetch_add(1, Ordering::Relaxed);
+        assert!(worker < TransactionId::BRIEF >> 32, "worker numbers have run out");
+        worker
+    }
+}
+
+impl<P: Protocol> Control<P> for TwoPhaseLocking<P> {
+    type Transaction = LockingTransaction<P>;
+    type Caretaker = Purger<P>;
+
+    fn new(protocol: Arc<P>, catalog: Arc<Catalog>, config: &Config) -> TwoPhaseLocking<P> {
         TwoPhaseLocking {
             histories: Arc::new(Histories::new(protocol.mark_words())),
             protocol,
@@ -144,19 +156,7 @@ impl<P: Protocol> TwoPhaseLocking<P> {
         }
     }
 
-    /// A worker number never used before: the upper half of the numbers of its transactions.
-    fn new_worker(&self) -> u64 {
-        let worker = self.next_worker.fetch_add(1, Ordering::Relaxed);
-        assert!(worker < TransactionId::BRIEF >> 32, "worker numbers have run out");
-        worker
-    }
-
-    /// Keys that the janitor has yet to purge.
-    pub fn tombstones(&self) -> usize {
-        self.purge.len()
-    }
-
-    pub fn transaction(self: &Arc<Self>) -> LockingTransaction<P> {
+    fn transaction(self: &Arc<Self>) -> LockingTransaction<P> {
         let worker = self.new_worker();
         LockingTransaction {
             dependencies: self.protocol.new_dependencies(),
@@ -184,6 +184,14 @@ impl<P: Protocol> TwoPhaseLocking<P> {
             names: Vec::new(),
             purgeable: Vec::new(),
         }
+    }
+
+    fn caretaker(self: &Arc<Self>) -> Purger<P> {
+        Purger::new(self)
+    }
+
+    fn tombstones(&self) -> usize {
+        self.purge.len()
     }
 }
 

@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use hyades_engine::config::{Config, ProtocolKind};
 use hyades_engine::db::{
-    Engine, Flow, Interrupt, Isolation, Logging, LoggingChoice, Savepoint, Worker, open,
+    Engine, Flow, Interrupt, Isolation, Logging, LoggingChoice, Savepoint, Schema, Work, Worker, open,
 };
 use hyades_engine::local_arc::LocalArc;
 use hyades_engine::log::durable::Durability;
@@ -102,19 +102,19 @@ impl TestWorker {
     }
 }
 
-impl Worker for TestWorker {
+impl Work for TestWorker {
     fn begin(&mut self) {
         self.inner.begin();
     }
+
     fn isolate(&mut self, isolation: Isolation) {
         self.inner.isolate(isolation);
     }
+
     fn in_transaction(&self) -> bool {
         self.inner.in_transaction()
     }
-    fn logging_choice(&self, routine: &Routine, logging: Logging) -> LoggingChoice {
-        self.inner.logging_choice(routine, logging)
-    }
+
     fn begin_call(
         &mut self,
         routine: &Routine,
@@ -125,6 +125,7 @@ impl Worker for TestWorker {
     ) -> LoggingChoice {
         self.inner.begin_call(routine, procedure, arguments, environment, logging)
     }
+
     fn run(&mut self, frame: &mut Frame, environment: &mut Environment, sink: &mut dyn RowSink) -> Flow<()> {
         self.wait()?;
         self.inner.run(frame, environment, sink)?;
@@ -134,60 +135,83 @@ impl Worker for TestWorker {
         }
         Ok(())
     }
-    fn change_catalog(&mut self, change: CatalogChange) -> Flow<()> {
-        self.wait()?;
-        self.inner.change_catalog(change)
-    }
-    fn table(&self, name: &TableName) -> Option<Arc<Table>> {
-        self.inner.table(name)
-    }
-    fn tables(&self) -> Vec<Arc<Table>> {
-        self.inner.tables()
-    }
-    fn routine(&self, id: RoutineId) -> Option<Arc<Routine>> {
-        self.inner.routine(id)
-    }
-    fn routines_named(&self, name: &TableName) -> Vec<Arc<Routine>> {
-        self.inner.routines_named(name)
-    }
-    fn routines(&self) -> Vec<Arc<Routine>> {
-        self.inner.routines()
-    }
-    fn procedure(&self, routine: &Routine) -> Result<Arc<Procedure>> {
-        self.inner.procedure(routine)
-    }
-    fn would_run(&self, routine: &Routine, procedure: &Procedure) -> bool {
-        self.inner.would_run(routine, procedure)
-    }
-    fn catalog_view(&self) -> &dyn CatalogView {
-        self.inner.catalog_view()
-    }
-    fn lock_table(&mut self, table: &Arc<Table>) -> Flow<()> {
-        self.wait()?;
-        self.inner.lock_table(table)
-    }
-    fn new_table_id(&self) -> TableId {
-        self.inner.new_table_id()
-    }
-    fn new_routine_id(&self) -> RoutineId {
-        self.inner.new_routine_id()
-    }
+
     fn savepoint(&mut self) -> Savepoint {
         self.inner.savepoint()
     }
-    fn commits_soon(&self) -> bool {
-        self.inner.commits_soon()
-    }
+
     fn rollback_to(&mut self, savepoint: Savepoint) -> Durability {
         self.inner.rollback_to(savepoint)
     }
+
+    fn commits_soon(&self) -> bool {
+        self.inner.commits_soon()
+    }
+
     fn commit(&mut self) -> Flow<Durability> {
         self.wait()?;
         self.was_stale = false;
         self.inner.commit()
     }
+
     fn rollback(&mut self) -> Durability {
         self.inner.rollback()
+    }
+}
+
+impl Schema for TestWorker {
+    fn change_catalog(&mut self, change: CatalogChange) -> Flow<()> {
+        self.wait()?;
+        self.inner.change_catalog(change)
+    }
+
+    fn lock_table(&mut self, table: &Arc<Table>) -> Flow<()> {
+        self.wait()?;
+        self.inner.lock_table(table)
+    }
+
+    fn table(&self, name: &TableName) -> Option<Arc<Table>> {
+        self.inner.table(name)
+    }
+
+    fn tables(&self) -> Vec<Arc<Table>> {
+        self.inner.tables()
+    }
+
+    fn routine(&self, id: RoutineId) -> Option<Arc<Routine>> {
+        self.inner.routine(id)
+    }
+
+    fn routines_named(&self, name: &TableName) -> Vec<Arc<Routine>> {
+        self.inner.routines_named(name)
+    }
+
+    fn routines(&self) -> Vec<Arc<Routine>> {
+        self.inner.routines()
+    }
+
+    fn procedure(&self, routine: &Routine) -> Result<Arc<Procedure>> {
+        self.inner.procedure(routine)
+    }
+
+    fn would_run(&self, routine: &Routine, procedure: &Procedure) -> bool {
+        self.inner.would_run(routine, procedure)
+    }
+
+    fn logging_choice(&self, routine: &Routine, logging: Logging) -> LoggingChoice {
+        self.inner.logging_choice(routine, logging)
+    }
+
+    fn catalog_view(&self) -> &dyn CatalogView {
+        self.inner.catalog_view()
+    }
+
+    fn new_table_id(&self) -> TableId {
+        self.inner.new_table_id()
+    }
+
+    fn new_routine_id(&self) -> RoutineId {
+        self.inner.new_routine_id()
     }
 }
 

@@ -23,10 +23,13 @@ use super::{Floor, LockingTransaction, TwoPhaseLocking};
 use crate::protocol::Protocol;
 use crate::storage::history::Handle;
 use crate::storage::table::{Table, TableState};
-use crate::txn::Transaction;
 use crate::txn::lock_mode::LockMode;
 use crate::txn::lock_table::Trace;
 use crate::txn::lock_table::{Acquired, TransactionId};
+use crate::txn::{Caretaker, Control, Rest, Transaction};
+
+/// Keys that are tried in one go.
+const BATCH: usize = 1024;
 
 /// A key that may have a record without a row.
 pub(super) type PurgeableKey = (Arc<Table>, Box<[u8]>);
@@ -96,7 +99,7 @@ impl Queue {
 }
 
 /// Works off the queue of one database; a thread of `db` calls it now and then.
-pub(crate) struct Purger<P: Protocol> {
+pub struct Purger<P: Protocol> {
     transaction: LockingTransaction<P>,
     /// What it is freeing.
     state: Option<TableState>,
@@ -168,6 +171,17 @@ impl<P: Protocol> Purger<P> {
         let kept = again.len();
         self.transaction.shared.purge.put_back(again);
         total - kept
+    }
+}
+
+impl<P: Protocol> Caretaker for Purger<P> {
+    fn tend(&mut self) -> Rest {
+        let has_versions = self.forget();
+        let removed = self.run(BATCH);
+        if self.free_some() || removed >= BATCH / 2 {
+            return Rest::None;
+        }
+        if removed > 0 || has_versions { Rest::Short } else { Rest::Long }
     }
 }
 

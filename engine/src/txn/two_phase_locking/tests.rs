@@ -17,7 +17,7 @@ use crate::storage::table::Table;
 use crate::txn::lock_mode::LockMode;
 use crate::txn::lock_table::TransactionId;
 use crate::txn::{
-    Access, Cursor, Direction, Found, Impatience, Insertion, Intent, Interrupt, Isolation, KeyRange,
+    Access, Control, Cursor, Direction, Found, Impatience, Insertion, Intent, Interrupt, Isolation, KeyRange,
     Strength, Transaction,
 };
 
