@@ -18,7 +18,7 @@ use std::process::{Child, Command, Stdio};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::{Receiver, channel};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use hyades_engine::config::{Config, ProtocolKind};
 use hyades_engine::db::Interrupt;
@@ -82,6 +82,9 @@ impl Output for Rows {
     }
 }
 
+/// A wait for the janitor is over by then; others go on only when another statement of the script has run.
+const BRIEFLY: Duration = Duration::from_millis(30);
+
 struct Waiting {
     prepared: Arc<Prepared>,
     ticket: Ticket,
@@ -96,6 +99,23 @@ impl Hyades {
     pub(super) fn new() -> Hyades {
         let database = Database::with_engine(Arc::new(TestEngine::with(Trouble::None)));
         Hyades { database, sessions: BTreeMap::new() }
+    }
+
+    /// As [`Hyades::go_on`], for longer than the janitor has a lock.
+    fn go_on_past_brief_waits(session: &mut Session, prepared: &Arc<Prepared>) -> Result<String, Ticket> {
+        loop {
+            let ticket = match Hyades::go_on(session, prepared) {
+                Ok(answer) => return Ok(answer),
+                Err(ticket) => ticket,
+            };
+            let deadline = Instant::now() + BRIEFLY;
+            while !ticket.is_ready() {
+                if Instant::now() > deadline {
+                    return Err(ticket);
+                }
+                std::thread::sleep(Duration::from_millis(1));
+            }
+        }
     }
 
     /// An answer that is there, or what it waits for.
@@ -142,7 +162,7 @@ impl Sessions for Hyades {
             Ok(prepared) => prepared,
             Err(error) => return Some(shown(&error)),
         };
-        match Hyades::go_on(session, &prepared) {
+        match Hyades::go_on_past_brief_waits(session, &prepared) {
             Ok(answer) => Some(answer),
             Err(ticket) => {
                 *waiting = Some(Waiting { prepared, ticket });
@@ -153,8 +173,8 @@ impl Sessions for Hyades {
 
     fn resumed(&mut self) -> Option<(String, String)> {
         for (name, (session, waiting)) in &mut self.sessions {
-            while let Some(wait) = waiting.take_if(|wait| wait.ticket.is_ready()) {
-                match Hyades::go_on(session, &wait.prepared) {
+            if let Some(wait) = waiting.take_if(|wait| wait.ticket.is_ready()) {
+                match Hyades::go_on_past_brief_waits(session, &wait.prepared) {
                     Ok(answer) => return Some((name.clone(), answer)),
                     Err(ticket) => *waiting = Some(Waiting { ticket, ..wait }),
                 }
