@@ -67,6 +67,7 @@
 
 #[cfg(all(test, not(loom)))]
 mod tests;
+mod wrong_order;
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -130,54 +131,6 @@ impl Taurus {
                 self.logs.note_named(log, reserved);
             }
         }
-    }
-
-    /// The paper's order turned round: the place first, then the LV (pitfall 2). The place is as large as any
-    /// LV needs and filled up with a filler.
-    #[cfg(any(test, feature = "mutants"))]
-    fn append_before_freezing(
-        &self,
-        log: usize,
-        worker: usize,
-        dependencies: &mut Dependencies,
-        payload: &CommitPayload<'_>,
-    ) -> Result<Append<LsnVector>> {
-        use crate::log::record::{CommitHeader, encode_commit, filler_header};
-        let room = (payload.operations.len() + 32 + 10 * self.logs.count()).next_multiple_of(8);
-        let mut place = match self.logs.reserve(log, worker, room)? {
-            Append::Done(place) => place,
-            Append::Wait(ticket) => return Ok(Append::Wait(ticket)),
-        };
-        self.freeze(dependencies, payload.is_barrier);
-        let vector = dependencies.vector.entries();
-        let commit = CommitHeader { fragment_of: None, is_barrier: payload.is_barrier };
-        let anchor = |of| self.logs.anchor(log, of).0;
-        let mut header = Vec::new();
-        let write_field = |header: &mut Vec<u8>| compress(vector, anchor, header);
-        let length = encode_commit(&mut header, commit, write_field, payload.operations.len());
-        place.write(&header);
-        place.write(payload.operations);
-        place.write(&[0; 8][..length - header.len() - payload.operations.len()]);
-        if room > length {
-            place.write(&filler_header((room - length) as u32));
-        }
-        // The LSN is that of the record, not of the filler behind it.
-        let end = Lsn(place.start().0 + length as u64);
-        place.publish();
-        let mut token = dependencies.vector.clone();
-        token.raise_entry(log, end);
-        Ok(Append::Done(token))
-    }
-
-    #[cfg(not(any(test, feature = "mutants")))]
-    fn append_before_freezing(
-        &self,
-        _log: usize,
-        _worker: usize,
-        _dependencies: &mut Dependencies,
-        _payload: &CommitPayload<'_>,
-    ) -> Result<Append<LsnVector>> {
-        Err(Error::input(sqlstate::INTERNAL_ERROR, "this build has no mutants"))
     }
 }
 
@@ -245,7 +198,7 @@ impl Protocol for Taurus {
         let log = progress.log(self.logs.choose(worker));
         // The bug is shown by records of usual size; it knows no fragments.
         if mutant::is_active(Mutant::ReserveBeforeFreeze) && payload.operations.len() <= 4096 {
-            return self.append_before_freezing(log, worker, dependencies, payload);
+            return wrong_order::append(self, log, worker, dependencies, payload);
         }
         let fragments = self.logs.append_fragments(log, worker, progress, payload.operations)?;
         if let Append::Wait(ticket) = fragments {
