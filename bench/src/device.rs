@@ -38,7 +38,7 @@ use parking_lot::{Mutex, RwLock};
 
 use throttle::{Profile, Spindle};
 
-/// See the module head.
+/// What the logs are written to: real files, or memory with the bandwidth and latency of a device.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum DeviceKind {
     /// 160 MB/s and 8 ms, for each log directory; bandwidth scaled to the number of workers.

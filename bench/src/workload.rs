@@ -42,7 +42,7 @@ pub struct Violation {
     pub detail: String,
 }
 
-/// See the module head.
+/// A benchmark's tables, rows and calls, and the conditions that hold whatever has run.
 pub trait Workload: Send + Sync {
     fn name(&self) -> &'static str;
     /// Creates tables and procedures.

@@ -7,7 +7,7 @@
 use std::ops::Deref;
 use std::sync::Arc;
 
-/// See the module head.
+/// A counted reference whose count is one thread's own, so that threads which clone often do not meet at one.
 #[derive(Debug)]
 #[allow(clippy::redundant_allocation)] // The outer count is the point.
 pub struct LocalArc<T>(Arc<Arc<T>>);

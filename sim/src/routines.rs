@@ -34,7 +34,7 @@ use hyades_types::value::{SqlType, Value};
 
 use crate::client::blocking;
 
-/// See the module head.
+/// Compiles the routines of tests: the source is a name, and the procedure behind it was written by hand.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct TestCompiler;
 

@@ -84,7 +84,8 @@ struct Shape {
     large_bytes: usize,
 }
 
-/// See the file head.
+/// One log in memory: many workers reserve and fill places in a ring, one logger takes out what is filled
+/// without gaps.
 pub struct LogBuffer {
     memory: RingMemory,
     shape: Shape,

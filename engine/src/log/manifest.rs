@@ -43,7 +43,7 @@ const MAX_BYTES: u64 = 256 << 20;
 /// What may stand in a data directory that has no manifest: the traces of a first start that was cut short.
 const HARMLESS: [&str; 4] = [TEMPORARY_FILE, LOCK_FILE, DEFAULT_LOG_DIRECTORY, "lost+found"];
 
-/// See the module head.
+/// Which incarnations the database has had, with which logs, and up to where each of them counts.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Manifest {
     format_version: u32,

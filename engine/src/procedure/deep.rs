@@ -24,7 +24,7 @@ pub fn with_stack<T>(walk: impl FnOnce() -> T) -> T {
     stacker::maybe_grow(RED_ZONE_BYTES, SEGMENT_BYTES, walk)
 }
 
-/// See the module head.
+/// An expression at which whatever recurses makes sure that there is stack left.
 pub struct Deep(Box<Expr>);
 
 impl Deep {

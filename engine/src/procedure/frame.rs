@@ -80,7 +80,7 @@ pub(crate) struct CursorState {
     pub(crate) position: Cursor,
 }
 
-/// See the module head.
+/// A procedure on its way: registers, rows, cursors, and the next instruction.
 pub struct Frame {
     pub procedure: LocalArc<Procedure>,
     /// Parameters first. Set them, then [`Frame::restart`].

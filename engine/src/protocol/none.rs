@@ -32,7 +32,7 @@ use crate::local_arc::LocalArc;
 use crate::log::durable::{Durability, DurableWatch};
 use crate::log::manifest::Manifest;
 
-/// See the file head.
+/// The protocol without logs: nothing survives the process.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct NoLog;
 

@@ -57,7 +57,7 @@ const LOG: usize = 0;
 /// An empty bitmap: what Taurus writes for an LSN vector that names nothing.
 const NO_FIELD: u8 = 0;
 
-/// See the file head.
+/// Serial logging: one log whose order is the order of everything.
 pub struct Serial {
     logs: RunningLogs,
 }

@@ -85,7 +85,7 @@ use crate::log::{Logs, RunningLogs};
 use crate::lsn::{Lsn, LsnVector};
 use crate::mutant::{self, Mutant};
 
-/// See the file head.
+/// Taurus: parallel logs ordered by LSN vectors.
 pub struct Taurus {
     logs: RunningLogs,
 }

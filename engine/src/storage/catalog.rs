@@ -47,7 +47,7 @@ pub use routines::duplicate_routine;
 /// Ids below this one are left to system tables and functions.
 const FIRST_ID: u32 = 16_384;
 
-/// See the module head.
+/// The committed tables and routines of one database, by name and by number.
 pub struct Catalog {
     tables: RwLock<Arc<Snapshot>>,
     next_table_id: AtomicU32,

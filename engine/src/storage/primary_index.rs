@@ -31,7 +31,7 @@ pub use super::ordered_index::key::KeyBytes;
 /// Leaves that are freed in one go: some thousands of records, some hundred microseconds.
 const FREED_LEAVES: usize = 64;
 
-/// See the module head.
+/// The primary index of a table, ordered or hashed: from the bytes of a key to the record of its row.
 pub struct PrimaryIndex {
     kind: Kind,
     /// Length of every key, where all have the same.

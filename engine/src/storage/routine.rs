@@ -17,7 +17,7 @@ use hyades_types::foundations::fingerprint;
 /// What a routine was compiled to, and under which version of the catalog.
 type Compiled = (u64, Arc<dyn Any + Send + Sync>);
 
-/// See the module head.
+/// A function or procedure in the catalog, with the procedure that it was compiled to last.
 pub struct Routine {
     pub id: RoutineId,
     pub definition: RoutineDefinition,

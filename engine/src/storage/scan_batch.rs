@@ -35,7 +35,7 @@ pub(super) fn new_index_id() -> u64 {
     NEXT.fetch_add(1, Ordering::Relaxed)
 }
 
-/// See the module head.
+/// Some keys of an index in order, and what it takes to find out whether others have come between them since.
 #[derive(Default)]
 pub struct ScanBatch {
     /// The index that filled the batch; 0 for none.

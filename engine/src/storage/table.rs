@@ -230,7 +230,7 @@ impl fmt::Debug for TableState {
     }
 }
 
-/// See the module head.
+/// A table: its number, and a definition with rows that schema changes exchange as a whole.
 pub struct Table {
     id: TableId,
     /// From `Arc::into_raw`; one reference is the table's.

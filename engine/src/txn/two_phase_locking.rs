@@ -229,7 +229,8 @@ enum NameChange {
     DroppedRoutine(RoutineId),
 }
 
-/// See the module head.
+/// One transaction under two-phase locking and snapshots: what it holds, what it has written, what it is
+/// logged as.
 pub struct LockingTransaction<P: Protocol> {
     shared: Arc<TwoPhaseLocking<P>>,
     worker: u64,

@@ -6,7 +6,7 @@
 use hyades::types::binary::invalid_utf8;
 use hyades::{Error, Result, sqlstate};
 
-/// See the module head.
+/// A cursor over the body of one message; every read checks what is left.
 #[derive(Clone, Copy)]
 pub struct Reader<'a> {
     rest: &'a [u8],

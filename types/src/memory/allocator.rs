@@ -14,7 +14,7 @@ use std::alloc::{GlobalAlloc, Layout};
 
 use crate::memory::BOOK;
 
-/// See the module head.
+/// An allocator that counts, on the thread that asks, what another one is asked for.
 pub struct Counted<A>(pub A);
 
 /// The multiple of 16 bytes, or the quarter between powers of two, or the page, that holds so many bytes.

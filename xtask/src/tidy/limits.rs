@@ -42,6 +42,25 @@ pub(super) fn check(file: &str, text: &str, source: &Source, problems: &mut Vec<
     }
     check_words(file, source, problems);
     check_comment_width(file, text, problems);
+    check_type_documents(file, text, problems);
+}
+
+/// A public type is met where its file's head is not seen: its document is a sentence of its own.
+fn check_type_documents(file: &str, text: &str, problems: &mut Vec<Problem>) {
+    let mut refers_to_head = None;
+    for (index, line) in text.lines().enumerate() {
+        if matches!(line, "/// See the module head." | "/// See the file head.") {
+            refers_to_head = Some(index + 1);
+            continue;
+        }
+        if line.starts_with("#[") {
+            continue;
+        }
+        let is_type = ["pub struct ", "pub enum ", "pub trait "].iter().any(|word| line.starts_with(word));
+        if let Some(at) = refers_to_head.take().filter(|_| is_type) {
+            problems.push(Problem::new(file, at, "say in a sentence what the public type is"));
+        }
+    }
 }
 
 fn check_comment_width(file: &str, text: &str, problems: &mut Vec<Problem>) {
@@ -222,5 +241,14 @@ mod tests {
         assert!(
             problems_of("a.rs", &format!("//! head\n// {reminder}(docs/testing.md): later\n")).is_empty()
         );
+    }
+
+    #[test]
+    fn a_public_type_has_a_sentence_of_its_own() {
+        let of = |text: &str| problems_of("engine/src/new.rs", &format!("//! Head.\n\n{text}"));
+        let refers = "/// See the module head.\n#[derive(Debug)]\n";
+        assert_eq!(of(&format!("{refers}pub struct New;\n")).len(), 1);
+        assert!(of(&format!("{refers}struct New;\n")).is_empty(), "whoever sees it sees the head");
+        assert!(of("/// A new thing.\npub struct New;\n").is_empty());
     }
 }

@@ -158,7 +158,7 @@ struct Segment {
     offset: u64,
 }
 
-/// See the module head.
+/// Reads the blocks of one log from its segment files, and judges where and how the log ends.
 pub struct LogReader {
     disk: Arc<dyn Disk>,
     directory: PathBuf,

@@ -16,7 +16,7 @@ use super::{END_BYTES, RowLayout, append_content, end_at, write_fixed};
 
 const PIECE_HEADER_BYTES: usize = 8;
 
-/// See the module head.
+/// The pieces by which an update exchanges bytes of a row whose length stays.
 #[derive(Clone, Debug, Default)]
 pub struct RowPatch {
     bytes: Vec<u8>,
