@@ -73,6 +73,9 @@ pub struct Logs {
     watch: Arc<DurableWatch>,
     /// Element-wise minimum of the published anchors of the logs that were at work.
     floor: CachePadded<Box<[AtomicU64]>>,
+    /// The end of the last whole record of each log that is durable: blocks may end inside a record, and
+    /// nothing may name such a position, because a crash may leave nothing of that record.
+    whole: CachePadded<Box<[AtomicU64]>>,
     /// Up to where LSN vectors may name positions of each log: the ends of blocks that hold more than an
     /// anchor.
     named: CachePadded<Box<[AtomicU64]>>,
@@ -163,6 +166,7 @@ impl Logs {
         let running = RunningLogs(Arc::new(Logs {
             watch: DurableWatch::new(logs.iter().map(|log| Arc::clone(log.buffer.bell())).collect()),
             floor: CachePadded::new(logs.iter().map(|_| AtomicU64::new(0)).collect()),
+            whole: CachePadded::new(logs.iter().map(|_| AtomicU64::new(0)).collect()),
             named: CachePadded::new(logs.iter().map(|_| AtomicU64::new(0)).collect()),
             logs: logs.into_boxed_slice(),
             next_fragmented: AtomicU64::new(0),
@@ -241,6 +245,20 @@ impl Logs {
     #[inline]
     pub fn anchor(&self, log: usize, of: usize) -> Lsn {
         Lsn(self.logs[log].anchor[of].load(Ordering::Acquire))
+    }
+
+    /// Up to where the log is durable in whole records: what anchors hold.
+    #[inline]
+    pub(crate) fn whole(&self, log: usize) -> Lsn {
+        if mutant::is_active(Mutant::AnchorsInsideRecords) {
+            return self.watch.durable(log);
+        }
+        Lsn(self.whole[log].load(Ordering::Acquire))
+    }
+
+    /// The log is durable up to the end of this record. Zero: of none that was not noted before.
+    fn note_whole(&self, log: usize, end: Lsn) {
+        self.whole[log].fetch_max(end.0, Ordering::AcqRel);
     }
 
     /// A vector may name this position of the log.

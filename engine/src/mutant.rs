@@ -70,6 +70,8 @@ pub enum Mutant {
     NoVersionMark,
     /// What a snapshot still sees is forgotten.
     SnapshotsForgotten,
+    /// Anchors hold durable positions inside a record, of which a crash may leave nothing.
+    AnchorsInsideRecords,
 }
 
 #[cfg(any(test, feature = "mutants"))]

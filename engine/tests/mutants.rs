@@ -114,13 +114,17 @@ impl Drop for Fixture {
 }
 
 fn fixture() -> Fixture {
+    fixture_with(64 << 10, 1 << 20)
+}
+
+fn fixture_with(log_buffer_bytes: usize, segment_bytes: u64) -> Fixture {
     let disk = HoldingDisk::default();
     let data = std::env::temp_dir().join(format!("hyades-mutants-{}", std::process::id()));
     let mut config = Config::new(&data);
     config.disk = Arc::new(disk.clone());
-    config.log_buffer_bytes = 64 << 10;
+    config.log_buffer_bytes = log_buffer_bytes;
     config.shared_block_bytes = 0;
-    config.segment_bytes = 1 << 20;
+    config.segment_bytes = segment_bytes;
     std::fs::create_dir_all(&data).expect("a directory");
     let mut manifest = Manifest::create();
     let taurus = Taurus::start(&config, &mut manifest).expect("started");
@@ -134,13 +138,21 @@ impl Fixture {
         dependencies
     }
 
-    fn commit(&self, worker: usize, mut dependencies: Dependencies, is_barrier: bool) -> LsnVector {
-        let payload = CommitPayload { operations: &[7; 64], is_barrier };
+    fn commit(&self, worker: usize, dependencies: Dependencies, is_barrier: bool) -> LsnVector {
+        self.append(worker, dependencies, &CommitPayload { operations: &[7; 64], is_barrier })
+    }
+
+    fn append(
+        &self,
+        worker: usize,
+        mut dependencies: Dependencies,
+        payload: &CommitPayload<'_>,
+    ) -> LsnVector {
         let mut progress = AppendProgress::default();
         loop {
             match self
                 .taurus
-                .log_commit(worker, &mut dependencies, &payload, &mut progress)
+                .log_commit(worker, &mut dependencies, payload, &mut progress)
                 .expect("room comes")
             {
                 Append::Done(token) => return token,
@@ -158,14 +170,35 @@ impl Fixture {
         token
     }
 
-    /// Start and LV of the last transaction in a log, once the logs have been shut down.
-    fn last_record(&self, log: usize) -> (Lsn, LsnVector) {
+    /// One of the logs, once they have been shut down.
+    fn reader(&self, log: usize) -> LogReader {
         self.taurus.shutdown().expect("nothing failed");
         let incarnation = self.manifest.incarnations.last().expect("one");
         let disk: Arc<dyn Disk> = Arc::new(self.disk.clone());
         let directory = incarnation.log_directory(&self.data, log);
         let identity = self.manifest.identity(incarnation.number, log);
-        let mut reader = LogReader::open(&disk, &directory, identity, 1).expect("a log");
+        LogReader::open(&disk, &directory, identity, 1).expect("a log")
+    }
+
+    /// Where the records of a log end (and the first begins), and its anchors.
+    fn ends_and_anchors(&self, log: usize) -> (Vec<Lsn>, Vec<LsnVector>) {
+        let mut reader = self.reader(log);
+        let (mut ends, mut anchors) = (vec![Lsn::ZERO], Vec::new());
+        while let Some(chunk) = reader.next_chunk().expect("undamaged") {
+            for record in chunk.records().map(|record| record.expect("well-formed")) {
+                ends.push(record.end);
+                if let RecordBody::Anchor(anchor) = record.body {
+                    anchors.push(anchor);
+                }
+            }
+        }
+        (ends, anchors)
+    }
+
+    /// Start and LV of the last transaction in a log.
+    fn last_record(&self, log: usize) -> (Lsn, LsnVector) {
+        let mut reader = self.reader(log);
+        let incarnation = self.manifest.incarnations.last().expect("one");
         let mut order = replay_order(&incarnation.protocol, incarnation.logs).expect("known");
         let mut last = (Lsn::ZERO, LsnVector::zero(incarnation.logs));
         while let Some(chunk) = reader.next_chunk().expect("undamaged") {
@@ -231,9 +264,26 @@ fn forgotten_tuples_are_followed() -> bool {
     token.is_covered_by(fixture.last_record(1).1.entries())
 }
 
+/// A block, and with it the durable position, may end inside a record; no anchor holds such a position.
+fn anchors_hold_ends_of_records() -> bool {
+    let fixture = fixture_with(1 << 20, 128 << 10);
+    let long = CommitPayload { operations: &[7; 5000], is_barrier: false };
+    let mut last = LsnVector::default();
+    // Faster than they are written: blocks fill segments, and anchors follow the first block of each.
+    for _ in 0..1500 {
+        last = fixture.append(0, fixture.begin(), &long);
+    }
+    fixture.taurus.durability(&fixture.taurus.watch(), &last).wait().expect("durable");
+    let (ends, anchors) = fixture.ends_and_anchors(0);
+    assert!(anchors.iter().any(|anchor| anchor.get(0) > Lsn::ZERO), "one after the first block");
+    anchors.iter().all(|anchor| ends.contains(&anchor.get(0)))
+}
+
 #[test]
 fn every_mutant_is_caught() {
-    let checks: [(Mutant, fn() -> bool); 5] = [
+    let checks: [(Mutant, fn() -> bool); 6] = [
+        // Whether blocks fill segments is a race of worker and logger.
+        (Mutant::AnchorsInsideRecords, || (0..12).all(|_| anchors_hold_ends_of_records())),
         (Mutant::OwnEndInStoredLv, || records_depend_on_earlier_places(false)),
         (Mutant::ReserveBeforeFreeze, || records_depend_on_earlier_places(true)),
         (Mutant::ReadOnlyNoWait, readers_wait),

@@ -10,7 +10,7 @@
 //! | 16 no sync before the cut | crash points: what a start has shown is gone | `engine/tests/recovery_mutants.rs` |
 //! | 19 tuple LVs read as zero, 21 idle workers hold back nothing | a late writer and his early successor, replayed | `engine/tests/mutants.rs` (19), `engine/tests/recovery_mutants.rs` (21) |
 //! | 22 no readLV, 23 gaps divided without LVs | calls in log 1, then a writer in log 0 that overtakes them in replay | |
-//! | grants that nobody looked at leave traces, writers beside key readers forget them | calls in log 1, then a writer in log 0, as above | `engine/src/db/lock_tests.rs` |
+//! | grants that nobody looked at leave traces, writers beside key readers forget them | calls in log 1, then a writer in log 0, as above | `engine/src/txn/lock_table/trace_tests.rs` |
 //! | 9 ends recorded before they are durable, 14 segments prepared too early | a crash while closing, a kill at rest: the next start is refused | |
 //! | 14 a gap is the end | `sim/tests/single_faults.rs` | |
 //! | 26 nothing captured, 29 schema changes are no barriers | calls in log 1, and a replacement of their routine in log 0 | |

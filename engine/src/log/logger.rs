@@ -28,7 +28,7 @@ use hyades_types::error::{Error, FatalError, Result, sqlstate};
 
 use super::Logs;
 use super::buffer::LogBufferReader;
-use super::record::encode_anchor;
+use super::record::{encode_anchor, record_length};
 use super::store::writer::{BlockBuffer, LogStore};
 use crate::lsn::Lsn;
 use crate::mutant::{self, Mutant};
@@ -63,7 +63,31 @@ pub(crate) struct Logger {
     idle_since: Option<Instant>,
     /// When the last block was begun; `None` after having slept.
     last_write: Option<Instant>,
+    boundary: RecordBoundary,
     scratch: Vec<u8>,
+}
+
+/// Where the records of a log end, found in its blocks.
+#[derive(Debug, Default)]
+struct RecordBoundary {
+    /// The end of the last record whose header has been seen.
+    end: u64,
+}
+
+impl RecordBoundary {
+    /// The end of the last record that is whole up to the end of these bytes, which stand at `position`. A
+    /// header is never cut: both are as aligned as records are.
+    fn pass(&mut self, position: Lsn, bytes: &[u8]) -> Lsn {
+        let to = position.0 + bytes.len() as u64;
+        let mut whole = Lsn::ZERO;
+        while self.end <= to {
+            whole = Lsn(self.end);
+            let header = bytes.get((self.end.saturating_sub(position.0)) as usize..).unwrap_or_default();
+            let Some(Ok(length)) = record_length(header) else { break };
+            self.end += length as u64;
+        }
+        whole
+    }
 }
 
 /// The anchor appended last.
@@ -109,6 +133,7 @@ impl Logger {
             lone_anchor: None,
             idle_since: None,
             last_write: None,
+            boundary: RecordBoundary::default(),
             scratch: Vec::new(),
         }
     }
@@ -194,7 +219,9 @@ impl Logger {
             return Ok(());
         }
         let length = ready.min(self.store.next_payload_bytes()? as u64) as usize;
-        self.reader.take(self.block.payload_mut(length));
+        let payload = self.block.payload_mut(length);
+        self.reader.take(payload);
+        let whole = self.boundary.pass(position, payload);
         let end = self.reader.position();
         if mutant::is_active(Mutant::DurableBeforeSync) {
             self.logs.watch.advance(self.log, end);
@@ -207,6 +234,7 @@ impl Logger {
             self.logs.note_named(self.log, end);
         }
         self.logs.watch.advance(self.log, end);
+        self.logs.note_whole(self.log, whole);
         if appended.is_first_in_segment && position > Lsn::ZERO {
             self.anchor.end = None;
         }
@@ -249,7 +277,7 @@ impl Logger {
     fn append_anchor(&mut self) -> bool {
         let logs = &self.logs;
         for (log, position) in self.anchor.durable.iter_mut().enumerate() {
-            *position = logs.watch.durable(log).0;
+            *position = logs.whole(log).0;
         }
         encode_anchor(&mut self.scratch, &self.anchor.durable);
         let Ok(mut reservation) = logs.log(self.log).buffer.reserve(0, self.scratch.len()) else {
@@ -274,5 +302,5 @@ impl Logger {
 
 /// Whether some log has become durable by this much since the anchor.
 fn lags(logs: &Logs, anchor: &[u64], bytes: u64) -> bool {
-    anchor.iter().enumerate().any(|(log, position)| logs.watch.durable(log).0 - position >= bytes)
+    anchor.iter().enumerate().any(|(log, position)| logs.whole(log).0 - position >= bytes)
 }
