@@ -12,10 +12,11 @@
 //!                         \--advance--> DurableWatch --wakes--> answers
 //! ```
 //!
-//! An anchor (paper: LPLV) is a log record with durable positions of all logs. A logger publishes it to those
-//! who compress LSN vectors only after its append (pitfall 18). The *floor*, the element-wise minimum of the
-//! published anchors of all logs that are at work, is what an absent tuple reads as (pitfall 19): it is at
-//! most the anchor before a record, so it costs no bytes there. In a log that was idle it costs a few.
+//! An anchor (paper: LPLV) is a log record with durable positions of all logs, ends of records each. A logger
+//! publishes it to those who compress LSN vectors only after its append (pitfall 18). The *floor*, the
+//! element-wise minimum of the published anchors of all logs that are at work, is what an absent tuple reads
+//! as (pitfall 19): it is at most the anchor before a record, so it costs no bytes there. In a log that was
+//! idle it costs a few.
 
 pub mod append;
 pub mod buffer;

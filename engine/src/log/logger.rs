@@ -8,11 +8,11 @@
 //!
 //! The logger also appends the log's anchors (paper, algorithm 5, FlushPLV; pitfall 18): one after a
 //! segment's first block, then when enough log or enough time has passed; the start of a stream counts as an
-//! anchor of zeroes. They are appended just before a block that is due anyway; only a log that would hold the
-//! others' floor back for long gets a block for its anchor alone. So does one that has been idle for a while,
-//! once: when everything has come to rest, the floor covers all that a vector can name, and whoever waits to
-//! forget something (a tombstone, say) can. What an anchor itself adds to a log is named by no vector and
-//! asks for no further anchor.
+//! anchor of zeroes. They are appended just before a block that is due anyway; only a log whose anchor lies
+//! far behind the others gets a block for its anchor alone, because its records store what that does not
+//! cover. So does one that has been idle for a while, once: when everything has come to rest, the floor
+//! covers all that a vector can name, and whoever waits to forget something (a tombstone, say) can. What an
+//! anchor itself adds to a log is named by no vector and asks for no further anchor.
 //!
 //! Invariants:
 //! 1. One write at a time, each only after its predecessor was durable: a block behind a hole never comes
@@ -290,7 +290,7 @@ impl Logger {
         true
     }
 
-    /// Logs without traffic must not hold the floor back for ever: those whose anchors are this far behind.
+    /// Logs without traffic get an anchor now and then: those whose anchors are this far behind.
     fn wake_idle_loggers(&self, durable: Lsn, bytes: u64) {
         for other in (0..self.logs.count()).filter(|other| *other != self.log) {
             if durable.0 - self.logs.anchor(other, self.log).0 >= bytes {

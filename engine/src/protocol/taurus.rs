@@ -24,8 +24,8 @@
 //!    entry lies before the own record in real time, so dependencies have no cycles (pitfall 2).
 //! 3. A transaction has left its LV before its locks are visibly free (pitfall 3).
 //! 4. An LV that was forgotten is at most the floor, and every LV is at least the floor when it is frozen.
-//!    The floor is the element-wise minimum of all published anchors, for forgetting and for defaulting alike
-//!    (pitfall 19).
+//!    The floor is the element-wise minimum of the published anchors of the logs at work, for forgetting and
+//!    for defaulting alike (pitfall 19).
 //! 5. The anchor that a record is compressed against was published before the record's place was reserved:
 //!    the record lands behind it and decompresses upwards (pitfall 18).
 //!
