@@ -620,7 +620,7 @@ impl<P: Protocol> Transaction<P> for LockingTransaction<P> {
         self.next_id();
         self.isolation = Isolation::default();
         self.history.renew();
-        self.history.forget_some(&Floor(&*self.shared.protocol));
+        self.history.forget_some(&*self.shared);
         self.divided_gap = None;
         self.shared.protocol.begin(&mut self.dependencies);
         if self.tables.len() > REMEMBERED_TABLES || self.tables.iter().any(|used| used.table.is_dropped()) {
@@ -721,11 +721,11 @@ impl<P: Protocol> Transaction<P> for LockingTransaction<P> {
                 self.shared.purge.discard(old);
             }
         }
-        let handle = match P::LEAVES_MARKS && trace != Trace::None {
-            true => self.history.handle(),
-            false => Handle::NONE,
-        };
-        self.shared.protocol.write_mark(token, &self.mark);
+        let mut handle = Handle::NONE;
+        if P::LEAVES_MARKS && trace != Trace::None {
+            handle = self.history.handle();
+            self.shared.protocol.write_mark(token, &self.mark);
+        }
         if mutant::is_active(Mutant::ReleaseBeforeRaise) {
             self.end(handle, trace);
             // Long enough for the next owner to be woken.
@@ -749,6 +749,12 @@ impl<P: Protocol> Transaction<P> for LockingTransaction<P> {
     }
 }
 
+impl<P: Protocol> Forgettable for TwoPhaseLocking<P> {
+    fn is_forgettable(&self, mark: &[AtomicU64]) -> bool {
+        self.protocol.is_forgettable(mark)
+    }
+}
+
 impl<P: Protocol> Trail for TwoPhaseLocking<P> {
     type Dependencies = P::Dependencies;
     const IS_EMPTY: bool = !P::LEAVES_MARKS;
@@ -761,21 +767,8 @@ impl<P: Protocol> Trail for TwoPhaseLocking<P> {
         self.protocol.follow(mark, dependencies);
     }
 
-    fn is_forgettable(&self, mark: &[AtomicU64]) -> bool {
-        self.protocol.is_forgettable(mark)
-    }
-
     fn join(&self, mark: &[AtomicU64], into: &[AtomicU64]) {
         self.protocol.join(mark, into);
-    }
-}
-
-/// What the protocol says about marks.
-struct Floor<'p, P>(&'p P);
-
-impl<P: Protocol> Forgettable for Floor<'_, P> {
-    fn is_forgettable(&self, mark: &[AtomicU64]) -> bool {
-        self.0.is_forgettable(mark)
     }
 }
 

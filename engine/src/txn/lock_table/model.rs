@@ -11,7 +11,7 @@ use std::sync::atomic::{AtomicU64 as Word, Ordering::Relaxed};
 
 use super::{Leaver, Trace, Trail};
 use crate::lsn::{Lsn, LsnVector};
-use crate::storage::history::Handle;
+use crate::storage::history::{Forgettable, Handle};
 use crate::sync::{AtomicU64, Ordering};
 
 pub(super) const LOGS: usize = 3;
@@ -48,6 +48,12 @@ impl ModelLogs {
     }
 }
 
+impl Forgettable for ModelLogs {
+    fn is_forgettable(&self, mark: &[Word]) -> bool {
+        mark.iter().zip(&self.floor).all(|(word, floor)| word.load(Relaxed) <= floor.load(Ordering::Acquire))
+    }
+}
+
 impl Trail for ModelLogs {
     type Dependencies = LsnVector;
     const IS_EMPTY: bool = false;
@@ -61,10 +67,6 @@ impl Trail for ModelLogs {
         for (log, word) in mark.iter().enumerate() {
             vector.raise_entry(log, Lsn(word.load(Relaxed)));
         }
-    }
-
-    fn is_forgettable(&self, mark: &[Word]) -> bool {
-        mark.iter().zip(&self.floor).all(|(word, floor)| word.load(Relaxed) <= floor.load(Ordering::Acquire))
     }
 
     fn join(&self, mark: &[Word], into: &[Word]) {

@@ -4,12 +4,18 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use super::waits::Line;
 use super::*;
-use crate::storage::history::Handle;
+use crate::storage::history::{Forgettable, Handle};
 
 /// A transaction collects the highest number that it has met.
 #[derive(Default)]
 struct Counting {
     keeps_everything: AtomicBool,
+}
+
+impl Forgettable for Counting {
+    fn is_forgettable(&self, _mark: &[AtomicU64]) -> bool {
+        !self.keeps_everything.load(Ordering::Relaxed)
+    }
 }
 
 impl Trail for Counting {
@@ -22,10 +28,6 @@ impl Trail for Counting {
 
     fn follow(&self, mark: &[AtomicU64], dependencies: &mut u64) {
         *dependencies = (*dependencies).max(mark[0].load(Ordering::Relaxed));
-    }
-
-    fn is_forgettable(&self, _mark: &[AtomicU64]) -> bool {
-        !self.keeps_everything.load(Ordering::Relaxed)
     }
 
     fn join(&self, mark: &[AtomicU64], into: &[AtomicU64]) {

@@ -33,11 +33,11 @@ use std::sync::atomic::AtomicU64;
 
 use super::Resource;
 use crate::mutant::{self, Mutant};
-use crate::storage::history::Handle;
+use crate::storage::history::{Forgettable, Handle};
 use crate::txn::lock_mode::LockMode;
 
 /// What handles lead to, and what is made of it.
-pub(crate) trait Trail {
+pub(crate) trait Trail: Forgettable {
     /// What a running transaction has collected.
     type Dependencies;
     /// Nobody leaves anything.
@@ -48,9 +48,6 @@ pub(crate) trait Trail {
 
     /// Collects a mark.
     fn follow(&self, mark: &[AtomicU64], dependencies: &mut Self::Dependencies);
-
-    /// Whether everybody follows the mark anyway.
-    fn is_forgettable(&self, mark: &[AtomicU64]) -> bool;
 
     /// Whoever follows `into` from now on follows `mark`, too. Marks of zeroes follow nothing.
     fn join(&self, mark: &[AtomicU64], into: &[AtomicU64]);

@@ -19,7 +19,7 @@ use crossbeam_epoch as epoch;
 use parking_lot::Mutex;
 
 use super::resource::Resource;
-use super::{Floor, LockingTransaction, TwoPhaseLocking};
+use super::{LockingTransaction, TwoPhaseLocking};
 use crate::protocol::Protocol;
 use crate::storage::history::Handle;
 use crate::storage::table::{Table, TableState};
@@ -146,14 +146,14 @@ impl<P: Protocol> Purger<P> {
     /// oldest snapshot is given up.
     pub(crate) fn forget(&mut self) -> bool {
         let shared = &*self.transaction.shared;
-        let left = shared.histories.forget_all(&Floor(&*shared.protocol));
+        let left = shared.histories.forget_all(shared);
         let is_too_much = left.is_for_snapshots && left.bytes > shared.version_bytes;
         if is_too_much && shared.histories.expire_oldest() {
             tracing::warn!(
                 bytes = left.bytes,
                 "versions take too much memory: the oldest snapshot is given up"
             );
-            shared.histories.forget_all(&Floor(&*shared.protocol));
+            shared.histories.forget_all(shared);
         }
         left.bytes > 0
     }
