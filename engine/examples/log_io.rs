@@ -11,13 +11,11 @@ use std::fs::{File, OpenOptions};
 use std::io;
 use std::os::unix::fs::{FileExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use hyades_engine::config::{Config, ProtocolKind};
 use hyades_engine::disk::{AlignedBuffer, Disk, RealDisk};
-use hyades_engine::log::Logs;
 use hyades_engine::log::durable::Durability;
 use hyades_engine::log::manifest::Manifest;
 use hyades_engine::lsn::LsnVector;
@@ -129,11 +127,9 @@ fn measure_logs(directory: &Path) -> hyades_types::Result<()> {
             let mut manifest = Manifest::create();
             let name = format!("{protocol:?}, {logs} logs");
             if protocol == ProtocolKind::Serial {
-                let serial = Serial::start(&config, &mut manifest)?;
-                drive(&name, Arc::clone(serial.logs()), serial)?;
+                drive(&name, Serial::start(&config, &mut manifest)?)?;
             } else {
-                let taurus = Taurus::start(&config, &mut manifest)?;
-                drive(&name, Arc::clone(taurus.logs()), taurus)?;
+                drive(&name, Taurus::start(&config, &mut manifest)?)?;
             }
             let _ = std::fs::remove_dir_all(&data);
         }
@@ -143,7 +139,7 @@ fn measure_logs(directory: &Path) -> hyades_types::Result<()> {
 
 /// Two workers append transfers of two private tuples as fast as the buffers take them; the clock stops when
 /// all are durable.
-fn drive<P: Protocol>(name: &str, logs: Arc<Logs>, protocol: P) -> hyades_types::Result<()> {
+fn drive<P: Protocol>(name: &str, protocol: P) -> hyades_types::Result<()> {
     let done = AtomicU64::new(0);
     let start = Instant::now();
     std::thread::scope(|scope| {
@@ -157,7 +153,8 @@ fn drive<P: Protocol>(name: &str, logs: Arc<Logs>, protocol: P) -> hyades_types:
     })?;
     let seconds = start.elapsed().as_secs_f64();
     let done = done.load(Ordering::Relaxed);
-    let bytes: u64 = (0..logs.count()).map(|log| logs.watch().durable(log).0).sum();
+    let logs = protocol.logs().into_iter();
+    let bytes: u64 = logs.flat_map(|logs| (0..logs.count()).map(|log| logs.watch().durable(log).0)).sum();
     println!("{name:<24} {:>12.0} {:>12.1}", done as f64 / seconds, bytes as f64 / done as f64);
     Ok(())
 }

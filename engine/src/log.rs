@@ -12,11 +12,8 @@
 //!                         \--advance--> DurableWatch --wakes--> answers
 //! ```
 //!
-//! An anchor (paper: LPLV) is a log record with durable positions of all logs, ends of records each. A logger
-//! publishes it to those who compress LSN vectors only after its append (pitfall 18). The *floor*, the
-//! element-wise minimum of the published anchors of all logs that are at work, is what an absent tuple reads
-//! as (pitfall 19): it is at most the anchor before a record, so it costs no bytes there. In a log that was
-//! idle it costs a few.
+//! What the positions mean is the protocols' business. One that appends records of its own, beside those of
+//! transactions, gives each logger a [`LoggerDuty`].
 
 pub mod append;
 pub mod buffer;
@@ -40,11 +37,11 @@ use crossbeam_utils::CachePadded;
 use durable::DurableWatch;
 use hyades_types::error::{Error, FatalError, Result, sqlstate};
 use logger::Logger;
+pub use logger::{DurableBlock, LoggerDuty};
 use manifest::Manifest;
 use parking_lot::Mutex;
 use preparer::Preparer;
 use record::MAX_LOGS;
-use smallvec::SmallVec;
 use store::segment::SegmentSupply;
 use store::trim::trim_log;
 use store::writer::FileLogStore;
@@ -64,24 +61,16 @@ pub(crate) const BACKLOG_BYTES: u64 = 32 << 10;
 pub(crate) struct Log {
     pub(crate) buffer: Arc<LogBuffer>,
     supply: Arc<SegmentSupply>,
-    /// The last published anchor; entries are raised one by one, which is safe because each only grows.
-    anchor: CachePadded<Box<[AtomicU64]>>,
 }
 
 /// The logs of the running incarnation.
 pub struct Logs {
     logs: Box<[Log]>,
     watch: Arc<DurableWatch>,
-    /// Element-wise minimum of the published anchors of the logs that were at work.
-    floor: CachePadded<Box<[AtomicU64]>>,
     /// The end of the last whole record of each log that is durable: blocks may end inside a record, and
     /// nothing may name such a position, because a crash may leave nothing of that record.
     whole: CachePadded<Box<[AtomicU64]>>,
-    /// Up to where LSN vectors may name positions of each log: the ends of blocks that hold more than an
-    /// anchor.
-    named: CachePadded<Box<[AtomicU64]>>,
     next_fragmented: AtomicU64,
-    shared_block_bytes: u64,
     is_stopping: AtomicBool,
     threads: Mutex<Vec<JoinHandle<()>>>,
     preparer: Arc<Preparer>,
@@ -115,11 +104,16 @@ impl Drop for RunningLogs {
 }
 
 impl Logs {
-    /// Starts a new incarnation with so many logs: freezes the ends that recovery entered
-    /// in the manifest, gives back the space of what ended, creates the first segments, makes the manifest
-    /// durable with the new incarnation, then starts the loggers (pitfall 15). Nothing is written before it
-    /// is known that nothing stands in the way.
-    pub fn start(config: &Config, count: usize, manifest: &mut Manifest) -> Result<RunningLogs> {
+    /// Starts a new incarnation with so many logs, whose loggers have these duties: freezes the ends that
+    /// recovery entered in the manifest, gives back the space of what ended, creates the first segments,
+    /// makes the manifest durable with the new incarnation, then starts the loggers (pitfall 15). Nothing is
+    /// written before it is known that nothing stands in the way.
+    pub fn start(
+        config: &Config,
+        count: usize,
+        manifest: &mut Manifest,
+        duty: impl Fn(usize) -> Box<dyn LoggerDuty>,
+    ) -> Result<RunningLogs> {
         assert!((1..=MAX_LOGS).contains(&count), "a protocol with logs has some, and not too many");
         let mut incarnation = manifest.plan_incarnation(config, count);
         let disk = &config.disk;
@@ -133,8 +127,7 @@ impl Logs {
             let supply = SegmentSupply::new(disk, directory, identity, config.segment_bytes, &buffer);
             leftovers.push(supply.examine()?);
             incarnation.segments_ahead = Some(supply.ahead());
-            let anchor = CachePadded::new((0..incarnation.logs).map(|_| AtomicU64::new(0)).collect());
-            logs.push(Log { buffer, supply: Arc::new(supply), anchor });
+            logs.push(Log { buffer, supply: Arc::new(supply) });
             readers.push(reader);
         }
         disk.create_directory(&config.data_directory)
@@ -154,7 +147,7 @@ impl Logs {
         }
         manifest.incarnations.push(incarnation);
         manifest.store(disk.as_ref(), &config.data_directory)?;
-        Logs::launch(logs, readers, config, manifest)
+        Logs::launch(logs, readers, config, manifest, duty)
     }
 
     fn launch(
@@ -162,16 +155,14 @@ impl Logs {
         readers: Vec<LogBufferReader>,
         config: &Config,
         manifest: &Manifest,
+        duty: impl Fn(usize) -> Box<dyn LoggerDuty>,
     ) -> Result<RunningLogs> {
         let supplies = logs.iter().map(|log| Arc::clone(&log.supply)).collect();
         let running = RunningLogs(Arc::new(Logs {
             watch: DurableWatch::new(logs.iter().map(|log| Arc::clone(log.buffer.bell())).collect()),
-            floor: CachePadded::new(logs.iter().map(|_| AtomicU64::new(0)).collect()),
             whole: CachePadded::new(logs.iter().map(|_| AtomicU64::new(0)).collect()),
-            named: CachePadded::new(logs.iter().map(|_| AtomicU64::new(0)).collect()),
             logs: logs.into_boxed_slice(),
             next_fragmented: AtomicU64::new(0),
-            shared_block_bytes: config.shared_block_bytes,
             is_stopping: AtomicBool::new(false),
             threads: Mutex::new(Vec::new()),
             preparer: Arc::new(Preparer::new(supplies)),
@@ -190,7 +181,7 @@ impl Logs {
         };
         for (log, reader) in readers.into_iter().enumerate() {
             let store = FileLogStore::new(&running.logs[log].supply, &running.preparer);
-            let logger = Logger::new(Arc::clone(&running), log, reader, Box::new(store));
+            let logger = Logger::new(Arc::clone(&running), log, reader, Box::new(store), duty(log));
             spawn(format!("log-{log}"), Box::new(move || logger.run()))?;
         }
         let preparer = Arc::clone(&running.preparer);
@@ -217,43 +208,16 @@ impl Logs {
         self.logs[log].buffer.reserved()
     }
 
-    /// The log for a worker's next record: its own if that has work already, else the first that has little.
-    /// So few transactions share blocks and wake-ups instead of having one each, and many use all logs.
+    /// How far a log is filled, if much of that is not durable yet.
     #[inline]
-    pub fn choose(&self, worker: usize) -> usize {
-        let own = worker % self.count();
-        let has_little = |log: &usize| {
-            self.reserved(*log).0.saturating_sub(self.watch.durable(*log).0) < self.shared_block_bytes
-        };
-        if has_little(&own) { (0..self.count()).find(has_little).unwrap_or(own) } else { own }
+    pub fn backlog(&self, log: usize) -> Option<Lsn> {
+        let filled = self.reserved(log);
+        (filled.0.saturating_sub(self.watch.durable(log).0) >= BACKLOG_BYTES).then_some(filled)
     }
 
-    /// How far the worker's own log is filled, if much of that is not durable yet.
+    /// Up to where the log is durable in whole records.
     #[inline]
-    pub fn backlog(&self, worker: usize) -> Option<Lsn> {
-        let own = worker % self.count();
-        let filled = self.reserved(own);
-        (filled.0.saturating_sub(self.watch.durable(own).0) >= BACKLOG_BYTES).then_some(filled)
-    }
-
-    /// What an absent tuple's LSN vector reads as, and what may be forgotten (pitfall 19). Monotone.
-    #[inline]
-    pub fn floor(&self, log: usize) -> Lsn {
-        Lsn(self.floor[log].load(Ordering::Acquire))
-    }
-
-    /// Entry `of` of the last anchor published by `log`.
-    #[inline]
-    pub fn anchor(&self, log: usize, of: usize) -> Lsn {
-        Lsn(self.logs[log].anchor[of].load(Ordering::Acquire))
-    }
-
-    /// Up to where the log is durable in whole records: what anchors hold.
-    #[inline]
-    pub(crate) fn whole(&self, log: usize) -> Lsn {
-        if mutant::is_active(Mutant::AnchorsInsideRecords) {
-            return self.watch.durable(log);
-        }
+    pub fn whole(&self, log: usize) -> Lsn {
         Lsn(self.whole[log].load(Ordering::Acquire))
     }
 
@@ -262,28 +226,9 @@ impl Logs {
         self.whole[log].fetch_max(end.0, Ordering::AcqRel);
     }
 
-    /// A vector may name this position of the log.
-    pub(crate) fn note_named(&self, log: usize, position: Lsn) {
-        self.named[log].fetch_max(position.0, Ordering::AcqRel);
-    }
-
-    /// Whether vectors may name positions that this anchor of a log does not cover.
-    fn is_named_above(&self, anchor: &[u64]) -> bool {
-        anchor.iter().zip(self.named.iter()).any(|(anchor, named)| *anchor < named.load(Ordering::Acquire))
-    }
-
-    /// The anchor stands in the buffer: compressors may use it, and the floor may follow.
-    fn publish_anchor(&self, log: usize, durable: &[u64]) {
-        for (entry, position) in self.logs[log].anchor.iter().zip(durable) {
-            entry.store(*position, Ordering::Release);
-        }
-        let is_busy = |other: &usize| *other == log || self.reserved(*other) > self.watch.durable(*other);
-        let busy: SmallVec<[&Log; 8]> =
-            (0..self.count()).filter(is_busy).map(|log| &self.logs[log]).collect();
-        for (of, floor) in self.floor.iter().enumerate() {
-            let lowest = busy.iter().map(|log| log.anchor[of].load(Ordering::Acquire)).min();
-            floor.fetch_max(lowest.unwrap_or(0), Ordering::AcqRel);
-        }
+    /// Wakes the logger of a log: its duty may have work.
+    pub fn ring(&self, log: usize) {
+        self.logs[log].buffer.ring();
     }
 
     /// Makes everything appended so far durable, stops the threads, enters the ends of the logs in the

@@ -5,7 +5,7 @@
 //! that; it calls the methods below in this order:
 //!
 //! ```text
-//! begin -> follow* -> log_commit (or read_only_commit) -> write_mark -> durability
+//! begin -> follow* -> reserve, fill (or read_only_commit) -> write_mark -> durability
 //! ```
 //!
 //! The trait is bound once, at `open`, and erased once per transaction, never per row. A protocol never
@@ -16,6 +16,7 @@ pub mod none;
 pub mod serial;
 pub mod taurus;
 
+use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 use std::sync::atomic::Ordering::Relaxed;
 
@@ -28,6 +29,8 @@ use crate::log::manifest::Manifest;
 use crate::log::record::Malformed;
 use crate::lsn::{Lsn, LsnVector};
 
+use crate::log::Logs;
+use crate::log::append::CommitPlace;
 pub use crate::log::{Append, AppendProgress};
 
 /// The transaction's changes, encoded by `log::record`, ready to be copied into a log buffer.
@@ -36,6 +39,39 @@ pub struct CommitPayload<'a> {
     pub operations: &'a [u8],
     /// Schema changes are barriers: ordered after everything appended to any log so far (pitfall 29).
     pub is_barrier: bool,
+}
+
+/// A place in the log, reserved for a transaction's record, and the token that it gets there. Who drops it
+/// has appended nothing.
+#[must_use]
+pub struct Reserved<'a, Token> {
+    token: Token,
+    place: Option<CommitPlace<'a>>,
+}
+
+impl<'a, Token> Reserved<'a, Token> {
+    #[inline]
+    pub fn new(token: Token, place: CommitPlace<'a>) -> Reserved<'a, Token> {
+        Reserved { token, place: Some(place) }
+    }
+
+    /// There is nothing to fill.
+    pub fn without_place(token: Token) -> Reserved<'a, Token> {
+        Reserved { token, place: None }
+    }
+
+    pub fn token(&self) -> &Token {
+        &self.token
+    }
+
+    /// Fills the place with the payload that it was reserved for, and publishes it.
+    #[inline]
+    pub fn fill(self, payload: &CommitPayload<'_>) -> Token {
+        if let Some(place) = self.place {
+            place.fill(payload.operations);
+        }
+        self.token
+    }
 }
 
 /// See the module head. `Sync`, because every worker calls it at once.
@@ -101,38 +137,71 @@ pub trait Protocol: Send + Sync + Sized + 'static {
         }
     }
 
-    /// Appends the transaction's log record: freezes its dependencies, reserves, fills, publishes (pitfall
-    /// 2). All locks are still held. `worker` numbers the calling worker (0-based, below `MAX_WORKERS`); it
-    /// chooses the log. An error means that nothing was reserved (out of log space: `DISK_FULL`) or that the
-    /// database is poisoned. A large transaction is appended piece by piece: after `Wait` call again with the
-    /// same payload and the same `progress`, which belongs to this attempt to commit and to nothing else;
-    /// whoever gives the attempt up resets it.
+    /// Freezes the transaction's dependencies and reserves the place of its log record (pitfall 2); between
+    /// this and [`Reserved::fill`] its fate may still be decided. All locks are still held. `worker` numbers
+    /// the calling worker (0-based, below `MAX_WORKERS`); it chooses the log. An error means that nothing was
+    /// reserved (out of log space: `DISK_FULL`) or that the database is poisoned. A large transaction is
+    /// appended piece by piece: after `Wait` call again with the same payload and the same `progress`, which
+    /// belongs to this attempt to commit and to nothing else; whoever gives the attempt up resets it.
+    fn reserve<'a>(
+        &'a self,
+        worker: usize,
+        dependencies: &mut Self::Dependencies,
+        payload: &CommitPayload<'_>,
+        progress: &'a mut AppendProgress,
+    ) -> Result<Append<Reserved<'a, Self::CommitToken>>>;
+
+    /// Appends the transaction's log record: reserves and fills at once.
+    #[inline]
     fn log_commit(
         &self,
         worker: usize,
         dependencies: &mut Self::Dependencies,
         payload: &CommitPayload<'_>,
         progress: &mut AppendProgress,
-    ) -> Result<Append<Self::CommitToken>>;
+    ) -> Result<Append<Self::CommitToken>> {
+        Ok(match self.reserve(worker, dependencies, payload, progress)? {
+            Append::Done(reserved) => Append::Done(reserved.fill(payload)),
+            Append::Wait(ticket) => Append::Wait(ticket),
+        })
+    }
 
     /// The token of a transaction that wrote nothing or was rolled back: what it has seen must be durable
     /// before its answer goes out (pitfall 7).
     fn read_only_commit(&self, dependencies: &Self::Dependencies) -> Self::CommitToken;
 
-    /// How far the log that the worker writes to is filled, if its logger or its device is far behind.
-    fn backlog(&self, _worker: usize) -> Option<Lsn> {
+    /// The logs that it writes, if any.
+    fn logs(&self) -> Option<&Arc<Logs>> {
         None
     }
 
+    /// The log that the worker's records go to first.
+    fn own_log(&self, _worker: usize) -> usize {
+        0
+    }
+
+    /// How far the worker's own log is filled, if its logger or its device is far behind.
+    #[inline]
+    fn backlog(&self, worker: usize) -> Option<Lsn> {
+        self.logs()?.backlog(self.own_log(worker))
+    }
+
     /// The durable positions. Each worker asks for a reference of its own.
-    fn watch(&self) -> LocalArc<DurableWatch>;
+    fn watch(&self) -> LocalArc<DurableWatch> {
+        match self.logs() {
+            Some(logs) => Arc::clone(logs.watch()).into(),
+            None => DurableWatch::new(Box::default()).into(),
+        }
+    }
 
     /// A handle to wait for the token.
     fn durability(&self, watch: &LocalArc<DurableWatch>, token: &Self::CommitToken) -> Durability;
 
     /// Makes everything appended so far durable and stops the loggers. Later appends get a fatal error.
     /// Reports the failure that had poisoned the database before, if any.
-    fn shutdown(&self) -> Result<()>;
+    fn shutdown(&self) -> Result<()> {
+        self.logs().map_or(Ok(()), |logs| logs.shutdown())
+    }
 
     /// How the records of one of so many logs are ordered when they are replayed; `None` for a protocol that
     /// writes none.

@@ -1,13 +1,13 @@
 //! Appending a transaction to a log: in one record, or in fragments if it is large (pitfall 11).
 //!
-//! A protocol freezes what its record says, then calls [`Logs::append_commit`], which reserves, fills and
-//! publishes. An oversized payload goes through [`Logs::append_fragments`] first: all pieces but the last,
-//! which carries the commit flag and the protocol's field. A full buffer refuses before anything is reserved;
-//! what has been appended so far is kept in [`AppendProgress`], and the caller comes again. The progress
-//! belongs to one attempt to commit. Whoever gives that up (a COMMIT that was cancelled and rolled back,
-//! perhaps to a savepoint, from which the transaction goes on) resets it: an abandoned series of fragments
-//! never gets a last one, and replay drops it. A series is never continued with other operations; that is
-//! asserted.
+//! A protocol freezes what its record says, then calls [`Logs::reserve_commit`]; what that returns is filled
+//! and published in a second step. An oversized payload goes through [`Logs::append_fragments`] first: all
+//! pieces but the last, which carries the commit flag and the protocol's field. A full buffer refuses before
+//! anything is reserved; what has been appended so far is kept in [`AppendProgress`], and the caller comes
+//! again. The progress belongs to one attempt to commit. Whoever gives that up (a COMMIT that was cancelled
+//! and rolled back, perhaps to a savepoint, from which the transaction goes on) resets it: an abandoned
+//! series of fragments never gets a last one, and replay drops it. A series is never continued with other
+//! operations; that is asserted.
 
 use hyades_types::error::Result;
 use xxhash_rust::xxh3::xxh3_64;
@@ -72,6 +72,32 @@ impl AppendProgress {
     }
 }
 
+/// The reserved place of a committing record. Who drops it has appended nothing: it becomes a filler.
+#[must_use]
+pub struct CommitPlace<'a> {
+    reservation: Reservation<'a>,
+    progress: &'a mut AppendProgress,
+    /// Bytes of the operations that stand in the log already.
+    done: usize,
+}
+
+impl CommitPlace<'_> {
+    /// The LSN of the record that will stand here.
+    #[inline]
+    pub fn end(&self) -> Lsn {
+        self.reservation.end()
+    }
+
+    /// Fills the place with the operations that it was reserved for, and publishes it.
+    #[inline]
+    pub fn fill(mut self, operations: &[u8]) -> Lsn {
+        self.reservation.write(&self.progress.header);
+        self.reservation.write(&operations[self.done..]);
+        self.progress.fragmented = None;
+        self.reservation.publish()
+    }
+}
+
 impl Logs {
     /// Appends all but the last piece of `operations` to `log`; does nothing for a transaction of usual size.
     #[inline]
@@ -128,33 +154,35 @@ impl Logs {
         Ok(Append::Done(()))
     }
 
-    /// Appends the record that commits the transaction, with what [`Logs::append_fragments`] has left of the
-    /// operations. `write_field` appends what the protocol has to say, before the place is reserved. Returns
-    /// the record's LSN.
+    /// Reserves a place for the record that commits the transaction, with what [`Logs::append_fragments`] has
+    /// left of the operations. `write_field` appends what the protocol has to say, before the place is
+    /// reserved.
     #[inline]
-    pub fn append_commit(
-        &self,
+    pub fn reserve_commit<'a>(
+        &'a self,
         log: usize,
         worker: usize,
-        progress: &mut AppendProgress,
+        progress: &'a mut AppendProgress,
         is_barrier: bool,
         write_field: impl FnOnce(&mut Vec<u8>),
         operations: &[u8],
-    ) -> Result<Append<Lsn>> {
+    ) -> Result<Append<CommitPlace<'a>>> {
         let done = progress.fragmented.map_or(0, |fragmented| fragmented.done);
-        let body = &operations[done..];
         let fragment_of = progress.fragmented.map(|fragmented| fragmented.transaction);
         let header = CommitHeader { fragment_of, is_barrier };
-        let length = encode_commit(&mut progress.header, header, write_field, body.len());
+        let length = encode_commit(&mut progress.header, header, write_field, operations.len() - done);
         match self.reserve(log, worker, length)? {
             Append::Wait(ticket) => Ok(Append::Wait(ticket)),
-            Append::Done(mut reservation) => {
-                reservation.write(&progress.header);
-                reservation.write(body);
-                progress.fragmented = None;
-                Ok(Append::Done(reservation.publish()))
-            }
+            Append::Done(reservation) => Ok(Append::Done(CommitPlace { reservation, progress, done })),
         }
+    }
+
+    /// Appends a whole record that belongs to no transaction; `None` if there is no room for it at the
+    /// moment.
+    pub fn append_control(&self, log: usize, record: &[u8]) -> Option<Lsn> {
+        let mut reservation = self.log(log).buffer.reserve(0, record.len()).ok()?;
+        reservation.write(record);
+        Some(reservation.publish())
     }
 
     /// A place in a log's buffer, or a reason to wait, or an error: the database is poisoned, or the disk is

@@ -13,7 +13,6 @@ use crate::config::ProtocolKind;
 use crate::disk::controlled::ControlledDisk;
 use crate::disk::{Disk, RealDisk};
 use crate::log::durable::Durability;
-use crate::lsn::LsnVector;
 
 fn config(disk: &Arc<dyn Disk>, logs: usize) -> Config {
     let mut config = Config::new("data");
@@ -27,12 +26,27 @@ fn config(disk: &Arc<dyn Disk>, logs: usize) -> Config {
 
 fn start(disk: &Arc<dyn Disk>, logs: usize) -> (RunningLogs, Manifest) {
     let mut manifest = Manifest::create();
-    let running = Logs::start(&config(disk, logs), logs, &mut manifest).expect("an empty disk");
+    let running =
+        Logs::start(&config(disk, logs), logs, &mut manifest, |_| Box::new(())).expect("an empty disk");
     (running, manifest)
 }
 
 /// What a protocol without fields appends.
 fn no_field(_header: &mut Vec<u8>) {}
+
+/// Appends the record of a transaction that may have fragments before it.
+fn append_record(
+    logs: &Logs,
+    log: usize,
+    worker: usize,
+    progress: &mut AppendProgress,
+    operations: &[u8],
+) -> Result<Append<Lsn>> {
+    Ok(match logs.reserve_commit(log, worker, progress, false, no_field, operations)? {
+        Append::Done(place) => Append::Done(place.fill(operations)),
+        Append::Wait(ticket) => Append::Wait(ticket),
+    })
+}
 
 /// Appends one transaction, waiting for room as often as it takes.
 fn append(logs: &Logs, log: usize, worker: usize, operations: &[u8]) -> Result<Lsn> {
@@ -40,9 +54,7 @@ fn append(logs: &Logs, log: usize, worker: usize, operations: &[u8]) -> Result<L
     loop {
         let appended = match logs.append_fragments(log, worker, &mut progress, operations)? {
             Append::Wait(ticket) => Append::Wait(ticket),
-            Append::Done(()) => {
-                logs.append_commit(log, worker, &mut progress, false, no_field, operations)?
-            }
+            Append::Done(()) => append_record(logs, log, worker, &mut progress, operations)?,
         };
         match appended {
             Append::Done(end) => return Ok(end),
@@ -60,7 +72,6 @@ fn put(worker: usize, number: u32, row: &[u8]) -> Vec<u8> {
 struct Found {
     /// Operations of whole transactions, in log order.
     transactions: Vec<Vec<u8>>,
-    anchors: Vec<LsnVector>,
     end: Lsn,
 }
 
@@ -70,7 +81,7 @@ fn read(disk: &Arc<dyn Disk>, data: &Path, manifest: &Manifest, log: usize) -> F
     let directory = incarnation.log_directory(data, log);
     let identity = manifest.identity(incarnation.number, log);
     let mut reader = LogReader::open(disk, &directory, identity, 1).expect("a log");
-    let mut found = Found { transactions: Vec::new(), anchors: Vec::new(), end: Lsn::ZERO };
+    let mut found = Found { transactions: Vec::new(), end: Lsn::ZERO };
     let mut fragments: std::collections::BTreeMap<u64, Vec<u8>> = Default::default();
     while let Some(chunk) = reader.next_chunk().expect("undamaged") {
         for record in chunk.records() {
@@ -82,8 +93,7 @@ fn read(disk: &Arc<dyn Disk>, data: &Path, manifest: &Manifest, log: usize) -> F
                         found.transactions.extend(fragments.remove(&transaction));
                     }
                 }
-                RecordBody::Anchor(vector) => found.anchors.push(vector),
-                RecordBody::Filler => {}
+                RecordBody::Anchor(_) | RecordBody::Filler => {}
             }
         }
     }
@@ -133,51 +143,6 @@ fn threads_append_and_everything_acknowledged_is_in_the_files() {
 }
 
 #[test]
-fn anchors_hold_durable_positions_only_and_the_floor_follows() {
-    let (_, disk) = ControlledDisk::shared();
-    let (running, manifest) = start(&disk, 2);
-    let mut last = Lsn::ZERO;
-    for number in 0..3000 {
-        let end = append(&running, 0, 0, &put(0, number, &[1; 400])).expect("room comes");
-        if number % 50 == 0 {
-            Durability::in_log(&Arc::clone(running.watch()).into(), 0, end).wait().expect("durable");
-            let floor = running.floor(0);
-            assert!(floor <= running.watch().durable(0) && floor >= last, "it is durable, and only rises");
-            last = floor;
-        }
-    }
-    // Log 1 has no traffic of its own, and does not hold the floor back.
-    let deadline = std::time::Instant::now() + Duration::from_secs(10);
-    while running.floor(0).0 < 100_000 && std::time::Instant::now() < deadline {
-        std::thread::sleep(Duration::from_millis(1));
-    }
-    assert!(running.floor(0).0 >= 100_000, "the floor stands still");
-    running.shutdown().expect("nothing failed");
-    for log in 0..2 {
-        let found = read(&disk, Path::new("data"), &manifest, log);
-        assert!(
-            !found.anchors.is_empty() && found.anchors.is_sorted_by(|a, b| a.is_covered_by(b.entries())),
-            "they only grow"
-        );
-    }
-    let own = read(&disk, Path::new("data"), &manifest, 0).anchors.len();
-    assert!((10..500).contains(&own), "paced by size: {own}");
-}
-
-#[test]
-fn an_idle_log_writes_nothing() {
-    let (memory, disk) = ControlledDisk::shared();
-    let (running, _) = start(&disk, 2);
-    let end = append(&running, 0, 0, &put(0, 1, b"row")).expect("room");
-    Durability::in_log(&Arc::clone(running.watch()).into(), 0, end).wait().expect("durable");
-    std::thread::sleep(Duration::from_millis(20));
-    let writes = memory.durable_writes();
-    std::thread::sleep(Duration::from_millis(50));
-    assert_eq!(memory.durable_writes(), writes);
-    assert!(writes <= 4, "{writes}");
-}
-
-#[test]
 fn a_large_transaction_is_fragmented_and_put_together() {
     let (_, disk) = ControlledDisk::shared();
     let (running, manifest) = start(&disk, 1);
@@ -206,7 +171,7 @@ fn a_failed_write_poisons_and_nothing_is_acknowledged_afterwards() {
         let told = Arc::clone(&told);
         move |failure: &Arc<FatalError>| told.lock().push(failure.message.clone())
     }));
-    let running = Logs::start(&config, 2, &mut Manifest::create()).expect("an empty disk");
+    let running = Logs::start(&config, 2, &mut Manifest::create(), |_| Box::new(())).expect("an empty disk");
     let end = append(&running, 0, 0, &put(0, 1, b"fine")).expect("room");
     Durability::in_log(&Arc::clone(running.watch()).into(), 0, end).wait().expect("durable");
     memory.fail_durable_writes();
@@ -279,7 +244,7 @@ fn a_full_buffer_makes_workers_wait_not_fail() {
     let operations = put(0, 1, &[0; 100]);
     let mut progress = AppendProgress::default();
     let ticket = loop {
-        match running.append_commit(0, 0, &mut progress, false, no_field, &operations) {
+        match append_record(&running, 0, 0, &mut progress, &operations) {
             Ok(Append::Done(_)) => {}
             Ok(Append::Wait(ticket)) => break ticket,
             Err(error) => panic!("{error}"),
@@ -303,7 +268,7 @@ fn incarnations_follow_each_other_on_a_real_disk() {
     let mut manifest = Manifest::create();
     for protocol in [ProtocolKind::Taurus, ProtocolKind::Serial] {
         config.protocol = protocol;
-        let running = Logs::start(&config, config.logs, &mut manifest).expect("started");
+        let running = Logs::start(&config, config.logs, &mut manifest, |_| Box::new(())).expect("started");
         for number in 0..200 {
             append(&running, 0, 0, &put(0, number, &[9; 300])).expect("room comes");
         }
@@ -339,7 +304,7 @@ fn whoever_finds_all_slots_in_use_waits_for_one() {
     }
     let operations = put(0, 1, b"late");
     let attempt = |progress: &mut AppendProgress| {
-        running.append_commit(0, 0, progress, false, no_field, &operations).expect("no failure")
+        append_record(&running, 0, 0, progress, &operations).expect("no failure")
     };
     let mut progress = AppendProgress::default();
     let Append::Wait(ticket) = attempt(&mut progress) else { panic!("a slot was free") };
@@ -367,9 +332,8 @@ fn far_more_threads_than_slots_and_processors_append_without_spinning() {
                 for number in 0..RECORDS {
                     let operations = put(thread, number, &row);
                     let mut progress = AppendProgress::default();
-                    while let Append::Wait(ticket) = logs
-                        .append_commit(0, thread, &mut progress, false, no_field, &operations)
-                        .expect("room")
+                    while let Append::Wait(ticket) =
+                        append_record(logs, 0, thread, &mut progress, &operations).expect("room")
                     {
                         waits.fetch_add(1, Ordering::Relaxed);
                         ticket.wait();

@@ -26,7 +26,7 @@
 
 use hyades_types::error::Result;
 
-use super::{Append, AppendProgress, CommitPayload, Protocol, ReplayOrder};
+use super::{Append, AppendProgress, CommitPayload, Protocol, ReplayOrder, Reserved};
 use crate::config::{Config, ProtocolKind};
 use crate::local_arc::LocalArc;
 use crate::log::durable::{Durability, DurableWatch};
@@ -57,28 +57,20 @@ impl Protocol for NoLog {
 
     fn begin(&self, _dependencies: &mut ()) {}
 
-    fn log_commit(
-        &self,
+    fn reserve<'a>(
+        &'a self,
         _worker: usize,
         _dependencies: &mut (),
         _payload: &CommitPayload<'_>,
-        _progress: &mut AppendProgress,
-    ) -> Result<Append<()>> {
-        Ok(Append::Done(()))
+        _progress: &'a mut AppendProgress,
+    ) -> Result<Append<Reserved<'a, ()>>> {
+        Ok(Append::Done(Reserved::without_place(())))
     }
 
     fn read_only_commit(&self, _dependencies: &()) {}
 
-    fn watch(&self) -> LocalArc<DurableWatch> {
-        DurableWatch::new(Box::default()).into()
-    }
-
     fn durability(&self, _watch: &LocalArc<DurableWatch>, _token: &()) -> Durability {
         Durability::immediate()
-    }
-
-    fn shutdown(&self) -> Result<()> {
-        Ok(())
     }
 
     fn replay_order(_logs: usize) -> Option<Box<dyn ReplayOrder>> {

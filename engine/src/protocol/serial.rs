@@ -42,7 +42,7 @@ use std::sync::Arc;
 
 use hyades_types::error::Result;
 
-use super::{Append, AppendProgress, CommitPayload, Protocol, ReplayOrder};
+use super::{Append, AppendProgress, CommitPayload, Protocol, ReplayOrder, Reserved};
 use crate::config::{Config, ProtocolKind};
 use crate::local_arc::LocalArc;
 use crate::log::durable::{Durability, DurableWatch};
@@ -62,12 +62,6 @@ pub struct Serial {
     logs: RunningLogs,
 }
 
-impl Serial {
-    pub fn logs(&self) -> &Arc<Logs> {
-        &self.logs
-    }
-}
-
 impl Protocol for Serial {
     const KIND: ProtocolKind = ProtocolKind::Serial;
     const WRITES_LOG: bool = true;
@@ -82,27 +76,31 @@ impl Protocol for Serial {
     }
 
     fn start(config: &Config, manifest: &mut Manifest) -> Result<Serial> {
-        Ok(Serial { logs: Logs::start(config, Serial::log_count(config), manifest)? })
+        Ok(Serial { logs: Logs::start(config, Serial::log_count(config), manifest, |_| Box::new(()))? })
     }
 
     fn new_dependencies(&self) {}
 
     fn begin(&self, _dependencies: &mut ()) {}
 
-    fn log_commit(
-        &self,
+    fn reserve<'a>(
+        &'a self,
         worker: usize,
         _dependencies: &mut (),
         payload: &CommitPayload<'_>,
-        progress: &mut AppendProgress,
-    ) -> Result<Append<Lsn>> {
-        let fragments = self.logs.append_fragments(LOG, worker, progress, payload.operations)?;
+        progress: &'a mut AppendProgress,
+    ) -> Result<Append<Reserved<'a, Lsn>>> {
+        let CommitPayload { operations, is_barrier } = *payload;
+        let fragments = self.logs.append_fragments(LOG, worker, progress, operations)?;
         if let Append::Wait(ticket) = fragments {
             return Ok(Append::Wait(ticket));
         }
         // A barrier needs nothing: the log's order is total.
         let write_field = |header: &mut Vec<u8>| header.push(NO_FIELD);
-        self.logs.append_commit(LOG, worker, progress, payload.is_barrier, write_field, payload.operations)
+        match self.logs.reserve_commit(LOG, worker, progress, is_barrier, write_field, operations)? {
+            Append::Wait(ticket) => Ok(Append::Wait(ticket)),
+            Append::Done(place) => Ok(Append::Done(Reserved::new(place.end(), place))),
+        }
     }
 
     fn read_only_commit(&self, _dependencies: &()) -> Lsn {
@@ -112,20 +110,12 @@ impl Protocol for Serial {
         self.logs.reserved(LOG)
     }
 
-    fn backlog(&self, worker: usize) -> Option<Lsn> {
-        self.logs.backlog(worker)
-    }
-
-    fn watch(&self) -> LocalArc<DurableWatch> {
-        Arc::clone(self.logs.watch()).into()
+    fn logs(&self) -> Option<&Arc<Logs>> {
+        Some(&self.logs)
     }
 
     fn durability(&self, watch: &LocalArc<DurableWatch>, token: &Lsn) -> Durability {
         Durability::in_log(watch, LOG, *token)
-    }
-
-    fn shutdown(&self) -> Result<()> {
-        self.logs.shutdown()
     }
 
     fn replay_order(_logs: usize) -> Option<Box<dyn ReplayOrder>> {
@@ -135,7 +125,6 @@ impl Protocol for Serial {
 
 /// Each record comes after all before it.
 struct LogOrder {
-    /// Anchors say nothing that a record's own place does not.
     base: LsnVector,
 }
 
@@ -144,6 +133,7 @@ impl ReplayOrder for LogOrder {
         true
     }
 
+    /// Logs of before 2026-11-23 have anchors; they say nothing that a record's own place does not.
     fn anchor(&mut self, _durable: &LsnVector) {}
 
     fn base(&self) -> &LsnVector {

@@ -29,6 +29,9 @@
 //! 5. The anchor that a record is compressed against was published before the record's place was reserved:
 //!    the record lands behind it and decompresses upwards (pitfall 18).
 //!
+//! 6. An anchor (paper: LPLV) holds positions that were durable before it was appended, ends of whole records
+//!    each, and is published to those who compress after its append (pitfall 18).
+//!
 //! # Commit
 //! Raise by the floor (a barrier also by the reserved ends of all logs, pitfall 29), compress, reserve, fill,
 //! publish. The log is the worker's own (its number modulo the number of logs) while that has enough to
@@ -37,6 +40,19 @@
 //!
 //! # Durability
 //! Every log is durable up to the token's entry; nothing else counts, not the order inside a log (pitfall 8).
+//!
+//! # Anchors
+//! The logger of a log also appends its anchors (algorithm 5, FlushPLV): one after a segment's first block,
+//! then when enough log or enough time has passed; the start of a stream counts as an anchor of zeroes. They
+//! are appended just before a block that is due anyway; only a log whose anchor lies far behind the others
+//! gets a block for its anchor alone, because its records store what that does not cover. So does one that
+//! has been idle for a while, once: when everything has come to rest, the floor covers all that a vector can
+//! name, and whoever waits to forget something (a tombstone, say) can. What an anchor itself adds to a log is
+//! named by no vector and asks for no further anchor.
+//!
+//! The *floor*, the element-wise minimum of the published anchors of all logs that are at work, is what an
+//! absent tuple reads as (pitfall 19): it is at most the anchor before a record, so it costs no bytes there.
+//! In a log that was idle it costs a few.
 //!
 //! # Recovery
 //! ELV = the end of the last whole record of each log. A record's LV is what its field names, raised by the
@@ -71,23 +87,40 @@ mod wrong_order;
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::{Duration, Instant};
 
+use crossbeam_utils::CachePadded;
 use hyades_types::error::{Error, Result, sqlstate};
+use smallvec::SmallVec;
 
-use super::{Append, AppendProgress, CommitPayload, Protocol, ReplayOrder};
+use super::{Append, AppendProgress, CommitPayload, Protocol, ReplayOrder, Reserved};
 use crate::config::{Config, ProtocolKind};
 use crate::local_arc::LocalArc;
 use crate::log::durable::{Durability, DurableWatch};
 use crate::log::manifest::Manifest;
 use crate::log::record::varint::{read_varint, write_varint};
-use crate::log::record::{MAX_LOGS, Malformed, read_position, write_position};
-use crate::log::{Logs, RunningLogs};
+use crate::log::record::{MAX_LOGS, Malformed, encode_anchor, read_position, write_position};
+use crate::log::{DurableBlock, LoggerDuty, Logs, RunningLogs};
 use crate::lsn::{Lsn, LsnVector};
 use crate::mutant::{self, Mutant};
+use crate::sync::now;
+
+/// An anchor is due after this much of the own log ...
+const ANCHOR_LOG_BYTES: u64 = 16 << 10;
+/// ... or after this time, if some log has become durable by this much.
+const ANCHOR_INTERVAL: Duration = Duration::from_millis(1);
+const ANCHOR_PROGRESS_BYTES: u64 = 4 << 10;
+/// A log without traffic of its own follows the others at this distance.
+const IDLE_ANCHOR_BYTES: u64 = 256 << 10;
+/// A log without traffic brings the floor up to what is there after this time.
+const LAST_ANCHOR_DELAY: Duration = Duration::from_secs(1);
 
 /// Taurus: parallel logs ordered by LSN vectors.
 pub struct Taurus {
     logs: RunningLogs,
+    anchors: Arc<Anchors>,
+    /// A log with less than this under way takes the next record whoever appends it.
+    shared_block_bytes: u64,
 }
 
 /// T.LV.
@@ -104,17 +137,13 @@ impl Dependencies {
 }
 
 impl Taurus {
-    pub fn logs(&self) -> &Arc<Logs> {
-        &self.logs
-    }
-
     /// What everybody follows.
     #[inline]
     fn bound(&self, log: usize) -> Lsn {
         if mutant::is_active(Mutant::ZeroTupleLv) {
             self.logs.watch().durable(log)
         } else {
-            self.logs.floor(log)
+            self.anchors.floor(log)
         }
     }
 
@@ -123,14 +152,26 @@ impl Taurus {
     fn freeze(&self, dependencies: &mut Dependencies, is_barrier: bool) {
         for log in 0..self.logs.count() {
             if !mutant::is_active(Mutant::ZeroTupleLv) {
-                dependencies.vector.raise_entry(log, self.logs.floor(log));
+                dependencies.vector.raise_entry(log, self.anchors.floor(log));
             }
             if is_barrier && !mutant::is_active(Mutant::NoBarrier) {
                 let reserved = self.logs.reserved(log);
                 dependencies.vector.raise_entry(log, reserved);
-                self.logs.note_named(log, reserved);
+                self.anchors.note_named(log, reserved);
             }
         }
+    }
+
+    /// The log for a worker's next record: its own if that has work already, else the first that has little.
+    /// So few transactions share blocks and wake-ups instead of having one each, and many use all logs.
+    #[inline]
+    fn choose(&self, worker: usize) -> usize {
+        let logs = &self.logs;
+        let own = worker % logs.count();
+        let has_little = |log: &usize| {
+            logs.reserved(*log).0.saturating_sub(logs.watch().durable(*log).0) < self.shared_block_bytes
+        };
+        if has_little(&own) { (0..logs.count()).find(has_little).unwrap_or(own) } else { own }
     }
 }
 
@@ -156,7 +197,11 @@ impl Protocol for Taurus {
     }
 
     fn start(config: &Config, manifest: &mut Manifest) -> Result<Taurus> {
-        Ok(Taurus { logs: Logs::start(config, Taurus::log_count(config), manifest)? })
+        let count = Taurus::log_count(config);
+        let anchors = Arc::new(Anchors::new(count));
+        let duty = |log| Box::new(AnchorDuty::new(&anchors, log)) as Box<dyn LoggerDuty>;
+        let logs = Logs::start(config, count, manifest, duty)?;
+        Ok(Taurus { logs, anchors, shared_block_bytes: config.shared_block_bytes })
     }
 
     fn new_dependencies(&self) -> Dependencies {
@@ -188,14 +233,14 @@ impl Protocol for Taurus {
         mark.iter().enumerate().all(|(log, word)| word.load(Ordering::Relaxed) <= self.bound(log).0)
     }
 
-    fn log_commit(
-        &self,
+    fn reserve<'a>(
+        &'a self,
         worker: usize,
         dependencies: &mut Dependencies,
         payload: &CommitPayload<'_>,
-        progress: &mut AppendProgress,
-    ) -> Result<Append<LsnVector>> {
-        let log = progress.log(self.logs.choose(worker));
+        progress: &'a mut AppendProgress,
+    ) -> Result<Append<Reserved<'a, LsnVector>>> {
+        let log = progress.log(self.choose(worker));
         // The bug is shown by records of usual size; it knows no fragments.
         if mutant::is_active(Mutant::ReserveBeforeFreeze) && payload.operations.len() <= 4096 {
             return wrong_order::append(self, log, worker, dependencies, payload);
@@ -211,17 +256,17 @@ impl Protocol for Taurus {
             dependencies.vector.raise_entry(log, Lsn(inside));
         }
         // The anchor is read before the place is reserved (invariant 5).
-        let anchor = |of| self.logs.anchor(log, of).0;
+        let anchor = |of| self.anchors.published(log, of);
         let vector = dependencies.vector.entries();
         let write_field = |header: &mut Vec<u8>| compress(vector, anchor, header);
         let (is_barrier, operations) = (payload.is_barrier, payload.operations);
-        match self.logs.append_commit(log, worker, progress, is_barrier, write_field, operations)? {
+        match self.logs.reserve_commit(log, worker, progress, is_barrier, write_field, operations)? {
             Append::Wait(ticket) => Ok(Append::Wait(ticket)),
-            Append::Done(end) => {
+            Append::Done(place) => {
                 // Invariant 1.
                 let mut token = dependencies.vector.clone();
-                token.raise_entry(log, end);
-                Ok(Append::Done(token))
+                token.raise_entry(log, place.end());
+                Ok(Append::Done(Reserved::new(token, place)))
             }
         }
     }
@@ -234,13 +279,13 @@ impl Protocol for Taurus {
         dependencies.vector.clone()
     }
 
-    #[inline]
-    fn backlog(&self, worker: usize) -> Option<Lsn> {
-        self.logs.backlog(worker)
+    fn logs(&self) -> Option<&Arc<Logs>> {
+        Some(&self.logs)
     }
 
-    fn watch(&self) -> LocalArc<DurableWatch> {
-        Arc::clone(self.logs.watch()).into()
+    #[inline]
+    fn own_log(&self, worker: usize) -> usize {
+        worker % self.logs.count()
     }
 
     #[inline]
@@ -248,12 +293,183 @@ impl Protocol for Taurus {
         Durability::new(watch, token)
     }
 
-    fn shutdown(&self) -> Result<()> {
-        self.logs.shutdown()
-    }
-
     fn replay_order(logs: usize) -> Option<Box<dyn ReplayOrder>> {
         Some(Box::new(VectorOrder { anchor: LsnVector::zero(logs) }))
+    }
+}
+
+/// What is known of the logs' anchors; entries are raised one by one, which is safe because each only grows.
+struct Anchors {
+    /// The last published anchor of each log.
+    published: Box<[CachePadded<Box<[AtomicU64]>>]>,
+    /// Element-wise minimum of the published anchors of the logs that were at work.
+    floor: CachePadded<Box<[AtomicU64]>>,
+    /// Up to where LSN vectors may name positions of each log: the ends of blocks that hold more than an
+    /// anchor.
+    named: CachePadded<Box<[AtomicU64]>>,
+}
+
+impl Anchors {
+    fn new(logs: usize) -> Anchors {
+        let zeroes = || CachePadded::new((0..logs).map(|_| AtomicU64::new(0)).collect::<Box<[AtomicU64]>>());
+        Anchors { published: (0..logs).map(|_| zeroes()).collect(), floor: zeroes(), named: zeroes() }
+    }
+
+    /// Entry `of` of the last anchor published by `log`.
+    #[inline]
+    fn published(&self, log: usize, of: usize) -> u64 {
+        self.published[log][of].load(Ordering::Acquire)
+    }
+
+    /// What an absent tuple's LSN vector reads as, and what may be forgotten (pitfall 19). Monotone.
+    #[inline]
+    fn floor(&self, log: usize) -> Lsn {
+        Lsn(self.floor[log].load(Ordering::Acquire))
+    }
+
+    /// A vector may name this position of the log.
+    fn note_named(&self, log: usize, position: Lsn) {
+        self.named[log].fetch_max(position.0, Ordering::AcqRel);
+    }
+
+    /// Whether vectors may name positions that this anchor of a log does not cover.
+    fn is_named_above(&self, anchor: &[u64]) -> bool {
+        anchor.iter().zip(self.named.iter()).any(|(anchor, named)| *anchor < named.load(Ordering::Acquire))
+    }
+
+    /// The anchor stands in the buffer: compressors may use it, and the floor may follow.
+    fn publish(&self, logs: &Logs, log: usize, durable: &[u64]) {
+        for (entry, position) in self.published[log].iter().zip(durable) {
+            entry.store(*position, Ordering::Release);
+        }
+        let is_busy = |other: &usize| *other == log || logs.reserved(*other) > logs.watch().durable(*other);
+        let busy: SmallVec<[usize; 8]> = (0..logs.count()).filter(is_busy).collect();
+        for (of, floor) in self.floor.iter().enumerate() {
+            let lowest = busy.iter().map(|log| self.published(*log, of)).min();
+            floor.fetch_max(lowest.unwrap_or(0), Ordering::AcqRel);
+        }
+    }
+}
+
+/// What an anchor holds: up to where each log is durable.
+#[inline]
+fn durable_records(logs: &Logs, log: usize) -> u64 {
+    if mutant::is_active(Mutant::AnchorsInsideRecords) {
+        return logs.watch().durable(log).0;
+    }
+    logs.whole(log).0
+}
+
+/// Whether some log has become durable by this much since the anchor.
+fn lags(logs: &Logs, anchor: &[u64], bytes: u64) -> bool {
+    anchor.iter().enumerate().any(|(log, position)| durable_records(logs, log) - position >= bytes)
+}
+
+/// Appends the anchors of one log (section *Anchors*).
+struct AnchorDuty {
+    anchors: Arc<Anchors>,
+    log: usize,
+    /// What the last anchor holds.
+    durable: Vec<u64>,
+    /// Where the last anchor ends; `None` when one is overdue.
+    last: Option<Lsn>,
+    last_time: Instant,
+    /// The end of the last block.
+    written: Lsn,
+    /// The place of an anchor that was appended to an empty buffer.
+    lone: Option<(Lsn, Lsn)>,
+    /// Since when there has been nothing to write.
+    idle_since: Option<Instant>,
+    /// There was no room for an anchor.
+    is_refused: bool,
+    scratch: Vec<u8>,
+}
+
+impl AnchorDuty {
+    /// The start of every stream counts as an anchor of zeroes.
+    fn new(anchors: &Arc<Anchors>, log: usize) -> AnchorDuty {
+        AnchorDuty {
+            anchors: Arc::clone(anchors),
+            log,
+            durable: vec![0; anchors.published.len()],
+            last: Some(Lsn::ZERO),
+            last_time: now(),
+            written: Lsn::ZERO,
+            lone: None,
+            idle_since: None,
+            is_refused: false,
+            scratch: Vec::new(),
+        }
+    }
+
+    /// Appends an anchor and publishes it (invariant 6), unless the buffer has no room.
+    fn append(&mut self, logs: &Logs) -> Option<Lsn> {
+        for (log, position) in self.durable.iter_mut().enumerate() {
+            *position = durable_records(logs, log);
+        }
+        encode_anchor(&mut self.scratch, &self.durable);
+        let end = logs.append_control(self.log, &self.scratch)?;
+        self.last = Some(end);
+        self.last_time = now();
+        self.anchors.publish(logs, self.log, &self.durable);
+        Some(end)
+    }
+
+    fn is_due_before_block(&self, logs: &Logs) -> bool {
+        let Some(last) = self.last else { return true };
+        self.written.0.saturating_sub(last.0) >= ANCHOR_LOG_BYTES
+            || (lags(logs, &self.durable, ANCHOR_PROGRESS_BYTES)
+                && now().duration_since(self.last_time) >= ANCHOR_INTERVAL)
+    }
+}
+
+impl LoggerDuty for AnchorDuty {
+    fn before_block(&mut self, logs: &Logs) {
+        self.idle_since = None;
+        if self.is_due_before_block(logs) {
+            self.append(logs);
+        }
+    }
+
+    fn after_block(&mut self, logs: &Logs, block: &DurableBlock) {
+        self.written = block.end;
+        let is_lone = self.lone.take() == Some((block.start, block.end));
+        if !is_lone {
+            self.anchors.note_named(self.log, block.end);
+        }
+        if block.is_first_in_segment && block.start > Lsn::ZERO {
+            self.last = None;
+        }
+        // Logs without traffic get an anchor now and then: those whose anchors are this far behind.
+        let bytes = if is_lone { 1 } else { IDLE_ANCHOR_BYTES };
+        for other in (0..logs.count()).filter(|other| *other != self.log) {
+            if block.end.0 - self.anchors.published(other, self.log) >= bytes {
+                logs.ring(other);
+            }
+        }
+    }
+
+    fn when_idle(&mut self, logs: &Logs) -> bool {
+        let since = *self.idle_since.get_or_insert_with(now);
+        let is_last_due =
+            self.anchors.is_named_above(&self.durable) && now().duration_since(since) >= LAST_ANCHOR_DELAY;
+        if !is_last_due && !lags(logs, &self.durable, IDLE_ANCHOR_BYTES) {
+            return false;
+        }
+        // Later anchors of the same idleness are as far apart.
+        self.idle_since = Some(now());
+        let start = self.written;
+        self.lone = self.append(logs).map(|end| (start, end));
+        self.is_refused = self.lone.is_none();
+        !self.is_refused
+    }
+
+    fn is_due(&self, logs: &Logs) -> bool {
+        !self.is_refused && lags(logs, &self.durable, IDLE_ANCHOR_BYTES)
+    }
+
+    fn rest(&self, _logs: &Logs) -> Option<Duration> {
+        self.anchors.is_named_above(&self.durable).then_some(LAST_ANCHOR_DELAY)
     }
 }
 

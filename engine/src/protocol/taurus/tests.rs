@@ -35,10 +35,18 @@ fn fixture(logs: usize) -> Fixture {
 
 impl Fixture {
     fn commit(&self, worker: usize, dependencies: &mut Dependencies, is_barrier: bool) -> LsnVector {
-        let payload = CommitPayload { operations: b"operations", is_barrier };
+        self.commit_payload(worker, dependencies, &CommitPayload { operations: b"operations", is_barrier })
+    }
+
+    fn commit_payload(
+        &self,
+        worker: usize,
+        dependencies: &mut Dependencies,
+        payload: &CommitPayload<'_>,
+    ) -> LsnVector {
         let mut progress = AppendProgress::default();
         loop {
-            match self.taurus.log_commit(worker, dependencies, &payload, &mut progress).expect("room comes") {
+            match self.taurus.log_commit(worker, dependencies, payload, &mut progress).expect("room comes") {
                 Append::Done(token) => return token,
                 Append::Wait(ticket) => ticket.wait(),
             }
@@ -63,14 +71,18 @@ impl Fixture {
         self.taurus.read_only_commit(&dependencies)
     }
 
-    /// End, decompressed pre-append LV and barrier flag of every transaction in a log. Ends the run.
-    fn records(&self, log: usize) -> Vec<(Lsn, LsnVector, bool)> {
-        self.taurus.shutdown().expect("nothing failed");
+    fn reader(&self, log: usize) -> LogReader {
         let incarnation = self.manifest.incarnations.last().expect("one");
         let directory = incarnation.log_directory(Path::new("data"), log);
         let identity = self.manifest.identity(incarnation.number, log);
-        let mut reader = LogReader::open(&self.disk, &directory, identity, 1).expect("a log");
-        let mut order = VectorOrder { anchor: LsnVector::zero(incarnation.logs) };
+        LogReader::open(&self.disk, &directory, identity, 1).expect("a log")
+    }
+
+    /// End, decompressed pre-append LV and barrier flag of every transaction in a log. Ends the run.
+    fn records(&self, log: usize) -> Vec<(Lsn, LsnVector, bool)> {
+        self.taurus.shutdown().expect("nothing failed");
+        let mut reader = self.reader(log);
+        let mut order = VectorOrder { anchor: LsnVector::zero(self.taurus.logs.count()) };
         let mut found = Vec::new();
         while let Some(chunk) = reader.next_chunk().expect("undamaged") {
             for record in chunk.records() {
@@ -218,10 +230,10 @@ fn marks_are_forgotten_only_below_the_floor_and_nothing_is_lost() {
     assert!(!taurus.is_forgettable(&mark), "the floor is behind");
     // Traffic makes both logs append anchors above the token.
     let other = taurus.new_mark();
-    let deadline = std::time::Instant::now() + std::time::Duration::from_secs(10);
+    let deadline = Instant::now() + Duration::from_secs(10);
     let mut worker = 0;
     while !taurus.is_forgettable(&mark) {
-        assert!(std::time::Instant::now() < deadline, "the floor stands still");
+        assert!(Instant::now() < deadline, "the floor stands still");
         fixture.touch(worker, &other);
         worker += 1;
     }
@@ -256,4 +268,66 @@ fn a_large_transaction_keeps_its_log_and_carries_its_flags_on_the_last_fragment(
     let records = fixture.records(1);
     assert_eq!(records.len(), 1);
     assert!(records[0].2 && records[0].0 == token.get(1));
+}
+
+/// The anchors of a log. Ends the run.
+fn anchors(fixture: &Fixture, log: usize) -> Vec<LsnVector> {
+    fixture.taurus.shutdown().expect("nothing failed");
+    let mut reader = fixture.reader(log);
+    let mut anchors = Vec::new();
+    while let Some(chunk) = reader.next_chunk().expect("undamaged") {
+        for record in chunk.records() {
+            if let RecordBody::Anchor(vector) = record.expect("well-formed").body {
+                anchors.push(vector);
+            }
+        }
+    }
+    anchors
+}
+
+#[test]
+fn anchors_hold_durable_positions_only_and_the_floor_follows() {
+    let fixture = fixture(2);
+    let taurus = &fixture.taurus;
+    let floor = || taurus.anchors.floor(0);
+    let payload = CommitPayload { operations: &[1; 400], is_barrier: false };
+    let mut last = Lsn::ZERO;
+    for number in 0..3000 {
+        let mut dependencies = taurus.new_dependencies();
+        taurus.begin(&mut dependencies);
+        let token = fixture.commit_payload(0, &mut dependencies, &payload);
+        if number % 50 == 0 {
+            taurus.durability(&taurus.watch(), &token).wait().expect("durable");
+            let floor = floor();
+            assert!(
+                floor <= taurus.logs.watch().durable(0) && floor >= last,
+                "it is durable, and only rises"
+            );
+            last = floor;
+        }
+    }
+    // Log 1 has no traffic of its own, and does not hold the floor back.
+    let deadline = Instant::now() + Duration::from_secs(10);
+    while floor().0 < 100_000 && Instant::now() < deadline {
+        std::thread::sleep(Duration::from_millis(1));
+    }
+    assert!(floor().0 >= 100_000, "the floor stands still");
+    let (own, other) = (anchors(&fixture, 0), anchors(&fixture, 1));
+    for anchors in [&own, &other] {
+        let grows = anchors.is_sorted_by(|a, b| a.is_covered_by(b.entries()));
+        assert!(!anchors.is_empty() && grows, "they only grow");
+    }
+    assert!((10..500).contains(&own.len()), "paced by size: {}", own.len());
+}
+
+#[test]
+fn an_idle_log_writes_nothing() {
+    let fixture = fixture(2);
+    let token = fixture.touch(0, &fixture.taurus.new_mark());
+    fixture.taurus.durability(&fixture.taurus.watch(), &token).wait().expect("durable");
+    std::thread::sleep(Duration::from_millis(20));
+    let writes = fixture.memory.durable_writes();
+    std::thread::sleep(Duration::from_millis(50));
+    assert_eq!(fixture.memory.durable_writes(), writes);
+    assert!(writes <= 4, "{writes}");
 }

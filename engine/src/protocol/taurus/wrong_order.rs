@@ -5,22 +5,22 @@ use hyades_types::error::Result;
 use super::{Dependencies, Taurus};
 use crate::log::Append;
 use crate::lsn::LsnVector;
-use crate::protocol::CommitPayload;
+use crate::protocol::{CommitPayload, Reserved};
 
 /// The place is as large as any LV needs and filled up with a filler.
 #[cfg(any(test, feature = "mutants"))]
-pub(super) fn append(
+pub(super) fn append<'a>(
     taurus: &Taurus,
     log: usize,
     worker: usize,
     dependencies: &mut Dependencies,
     payload: &CommitPayload<'_>,
-) -> Result<Append<LsnVector>> {
+) -> Result<Append<Reserved<'a, LsnVector>>> {
     use super::compress;
     use crate::log::record::{CommitHeader, encode_commit, filler_header};
     use crate::lsn::Lsn;
 
-    let logs = taurus.logs();
+    let logs = &taurus.logs;
     let room = (payload.operations.len() + 32 + 10 * logs.count()).next_multiple_of(8);
     let mut place = match logs.reserve(log, worker, room)? {
         Append::Done(place) => place,
@@ -29,7 +29,7 @@ pub(super) fn append(
     taurus.freeze(dependencies, payload.is_barrier);
     let vector = dependencies.vector.entries();
     let commit = CommitHeader { fragment_of: None, is_barrier: payload.is_barrier };
-    let anchor = |of| logs.anchor(log, of).0;
+    let anchor = |of| taurus.anchors.published(log, of);
     let mut header = Vec::new();
     let write_field = |header: &mut Vec<u8>| compress(vector, anchor, header);
     let length = encode_commit(&mut header, commit, write_field, payload.operations.len());
@@ -44,17 +44,17 @@ pub(super) fn append(
     place.publish();
     let mut token = dependencies.vector.clone();
     token.raise_entry(log, end);
-    Ok(Append::Done(token))
+    Ok(Append::Done(Reserved::without_place(token)))
 }
 
 #[cfg(not(any(test, feature = "mutants")))]
-pub(super) fn append(
+pub(super) fn append<'a>(
     _taurus: &Taurus,
     _log: usize,
     _worker: usize,
     _dependencies: &mut Dependencies,
     _payload: &CommitPayload<'_>,
-) -> Result<Append<LsnVector>> {
+) -> Result<Append<Reserved<'a, LsnVector>>> {
     use hyades_types::error::{Error, sqlstate};
     Err(Error::input(sqlstate::INTERNAL_ERROR, "this build has no mutants"))
 }
