@@ -22,7 +22,8 @@ use hyades_types::error::{Error, Result, sqlstate};
 use crate::disk::{Disk, RealDisk};
 use crate::log::manifest::{Incarnation, Manifest};
 use crate::log::record::{Commit, Malformed, Operation, Operations, RecordBody};
-use crate::log::store::{Chunk, LogEnd, LogReader, parse_segment_name};
+use crate::log::set::{Chunk, LogEnd, LogSource};
+use crate::log::store::{LogReader, parse_segment_name};
 use crate::lsn::{Lsn, LsnVector};
 use crate::protocol::ReplayOrder;
 use crate::protocol::list::replay_order;
@@ -176,16 +177,17 @@ impl Inspection {
     }
 
     pub fn segment_files(&self, incarnation: &Incarnation, log: usize) -> Result<SegmentFiles> {
-        let directory = incarnation.log_directory(&self.data_directory, log);
-        let failed = |error| {
-            Error::io(format_args!("could not read log directory \"{}\"", directory.display()), &error)
-        };
         let mut files = SegmentFiles::default();
-        for name in self.disk.list(&directory).map_err(failed)? {
-            if parse_segment_name(&name).is_some_and(|(number, _)| number == incarnation.number) {
-                let length = self.disk.open_read(&directory.join(&name)).and_then(|file| file.len());
-                files.count += 1;
-                files.bytes += length.map_err(failed)?;
+        for directory in incarnation.stripe_directories(&self.data_directory, log) {
+            let failed = |error| {
+                Error::io(format_args!("could not read log directory \"{}\"", directory.display()), &error)
+            };
+            for name in self.disk.list(&directory).map_err(failed)? {
+                if parse_segment_name(&name).is_some_and(|(number, _)| number == incarnation.number) {
+                    let length = self.disk.open_read(&directory.join(&name)).and_then(|file| file.len());
+                    files.count += 1;
+                    files.bytes += length.map_err(failed)?;
+                }
             }
         }
         Ok(files)
@@ -202,14 +204,12 @@ impl Inspection {
         log: usize,
         mut see: impl FnMut(Entry<'_>) -> Result<ControlFlow<()>>,
     ) -> Result<Option<LogEnd>> {
-        let directory = incarnation.log_directory(&self.data_directory, log);
-        let identity = self.manifest.identity(incarnation.number, log);
-        let first_segment = incarnation.first_segments[log];
+        let files = self.manifest.log_files(&self.data_directory, incarnation, log);
         let mut walk = Walk::new(log, incarnation)?;
-        let mut reader = match LogReader::open(&self.disk, &directory, identity, first_segment) {
+        let mut reader = match LogReader::open(&self.disk, &files) {
             Err(_) if self.tolerates_damage => {
                 walk.skip();
-                match LogReader::open_behind_damage(&self.disk, &directory, identity, first_segment) {
+                match LogReader::open_behind_damage(&self.disk, &files) {
                     Ok(Some(reader)) => reader,
                     _ => return Ok(None),
                 }

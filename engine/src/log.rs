@@ -1,8 +1,8 @@
 //! Logs: how transactions become durable.
 //!
 //! Submodules, in reading order: `record` (the bytes of log records), `buffer` (one log in memory: reserve,
-//! fill, publish), `store` (blocks and segment files), `manifest` (which logs count), `durable` (who waits
-//! for what), `logger` (the thread that writes one log), `preparer` (files ahead of need).
+//! fill, publish), `set` (where logs live), `store` (in files: blocks and segments), `manifest` (which logs
+//! count), `durable` (who waits for what), `logger` (the thread that writes one log).
 //!
 //! [`Logs`] is all of them at work for one incarnation: a buffer and a logger thread for each log, one
 //! [`DurableWatch`]. The protocols append through it.
@@ -20,15 +20,14 @@ pub mod buffer;
 pub mod durable;
 mod logger;
 pub mod manifest;
-mod preparer;
 pub mod record;
+pub mod set;
 pub mod store;
 
 #[cfg(all(test, not(loom)))]
 mod tests;
 
 use std::ops::Deref;
-use std::path::PathBuf;
 use std::sync::Arc;
 use std::thread::JoinHandle;
 
@@ -37,17 +36,14 @@ use crossbeam_utils::CachePadded;
 use durable::DurableWatch;
 use hyades_types::error::{Error, FatalError, Result, sqlstate};
 use logger::Logger;
-pub use logger::{DurableBlock, LoggerDuty};
-use manifest::Manifest;
+pub use logger::LoggerDuty;
+use manifest::{LogShape, Manifest};
 use parking_lot::Mutex;
-use preparer::Preparer;
 use record::MAX_LOGS;
-use store::segment::SegmentSupply;
-use store::trim::trim_log;
-use store::writer::FileLogStore;
+pub use set::DurableBlock;
+use set::{ManifestStore, NewLogSet, log_set, manifest_store, new_log_set};
 
 use crate::config::{Config, OnFailure};
-use crate::disk::Disk;
 use crate::lsn::{Lsn, LsnVector};
 use crate::mutant::{self, Mutant};
 use crate::sync::{AtomicBool, AtomicU64, Ordering};
@@ -57,15 +53,10 @@ pub use append::{Append, AppendProgress};
 /// From this much on a worker lets its logger run.
 pub(crate) const BACKLOG_BYTES: u64 = 32 << 10;
 
-/// One log while the database runs.
-pub(crate) struct Log {
-    pub(crate) buffer: Arc<LogBuffer>,
-    supply: Arc<SegmentSupply>,
-}
-
 /// The logs of the running incarnation.
 pub struct Logs {
-    logs: Box<[Log]>,
+    buffers: Box<[Arc<LogBuffer>]>,
+    set: Arc<dyn NewLogSet>,
     watch: Arc<DurableWatch>,
     /// The end of the last whole record of each log that is durable: blocks may end inside a record, and
     /// nothing may name such a position, because a crash may leave nothing of that record.
@@ -73,15 +64,9 @@ pub struct Logs {
     next_fragmented: AtomicU64,
     is_stopping: AtomicBool,
     threads: Mutex<Vec<JoinHandle<()>>>,
-    preparer: Arc<Preparer>,
     on_failure: Option<OnFailure>,
-    home: Home,
-}
-
-/// Where the manifest is, and what stands in it while this incarnation runs.
-struct Home {
-    disk: Arc<dyn Disk>,
-    data_directory: PathBuf,
+    manifests: Box<dyn ManifestStore>,
+    /// What stands in the manifest while this incarnation runs.
     manifest: Manifest,
 }
 
@@ -110,68 +95,52 @@ impl Logs {
     /// written before it is known that nothing stands in the way.
     pub fn start(
         config: &Config,
-        count: usize,
+        shape: LogShape,
         manifest: &mut Manifest,
         duty: impl Fn(usize) -> Box<dyn LoggerDuty>,
     ) -> Result<RunningLogs> {
-        assert!((1..=MAX_LOGS).contains(&count), "a protocol with logs has some, and not too many");
-        let mut incarnation = manifest.plan_incarnation(config, count);
-        let disk = &config.disk;
-        let mut logs = Vec::new();
-        let mut readers = Vec::new();
-        let mut leftovers = Vec::new();
-        for log in 0..incarnation.logs {
-            let directory = incarnation.log_directory(&config.data_directory, log);
-            let identity = manifest.identity(incarnation.number, log);
-            let (buffer, reader) = LogBuffer::new(config.log_buffer_bytes);
-            let supply = SegmentSupply::new(disk, directory, identity, config.segment_bytes, &buffer);
-            leftovers.push(supply.examine()?);
-            incarnation.segments_ahead = Some(supply.ahead());
-            logs.push(Log { buffer, supply: Arc::new(supply) });
-            readers.push(reader);
-        }
-        disk.create_directory(&config.data_directory)
-            .map_err(|error| Error::io("could not create the data directory", &error))?;
-        for (log, leftovers) in logs.iter().zip(&leftovers) {
-            log.supply.create_directory(leftovers)?;
-        }
-        if Manifest::load(disk.as_ref(), &config.data_directory)?.as_ref() != Some(manifest) {
+        assert!((1..=MAX_LOGS).contains(&shape.logs), "a protocol with logs has some, and not too many");
+        let mut incarnation = manifest.plan_incarnation(config, shape);
+        let manifests = manifest_store(config);
+        let (buffers, readers): (Vec<_>, Vec<_>) =
+            (0..shape.logs).map(|_| LogBuffer::new(config.log_buffer_bytes)).unzip();
+        let set = new_log_set(config, manifest, &mut incarnation, &buffers)?;
+        manifests.create()?;
+        set.create_places()?;
+        if manifests.load()?.as_ref() != Some(manifest) {
             // Of a new database, its name: it must outlive a crash before its first files carry it, only so
             // can the next start tell that the remains of this one are its own. Of others, the ends that were
             // just found.
-            manifest.store(disk.as_ref(), &config.data_directory)?;
+            manifests.store(manifest)?;
         }
-        trim_ended(config, manifest);
-        for log in &logs {
-            log.supply.prepare_first()?;
+        for ended in manifest.incarnations.iter().filter(|incarnation| incarnation.end.is_some()) {
+            log_set(config, manifest, ended).trim();
         }
+        set.create_logs()?;
         manifest.incarnations.push(incarnation);
-        manifest.store(disk.as_ref(), &config.data_directory)?;
-        Logs::launch(logs, readers, config, manifest, duty)
+        manifests.store(manifest)?;
+        Logs::launch(set, buffers, readers, config, (manifests, manifest.clone()), duty)
     }
 
     fn launch(
-        logs: Vec<Log>,
+        set: Arc<dyn NewLogSet>,
+        buffers: Vec<Arc<LogBuffer>>,
         readers: Vec<LogBufferReader>,
         config: &Config,
-        manifest: &Manifest,
+        (manifests, manifest): (Box<dyn ManifestStore>, Manifest),
         duty: impl Fn(usize) -> Box<dyn LoggerDuty>,
     ) -> Result<RunningLogs> {
-        let supplies = logs.iter().map(|log| Arc::clone(&log.supply)).collect();
         let running = RunningLogs(Arc::new(Logs {
-            watch: DurableWatch::new(logs.iter().map(|log| Arc::clone(log.buffer.bell())).collect()),
-            whole: CachePadded::new(logs.iter().map(|_| AtomicU64::new(0)).collect()),
-            logs: logs.into_boxed_slice(),
+            watch: DurableWatch::new(buffers.iter().map(|buffer| Arc::clone(buffer.bell())).collect()),
+            whole: CachePadded::new(buffers.iter().map(|_| AtomicU64::new(0)).collect()),
+            buffers: buffers.into_boxed_slice(),
+            set,
             next_fragmented: AtomicU64::new(0),
             is_stopping: AtomicBool::new(false),
             threads: Mutex::new(Vec::new()),
-            preparer: Arc::new(Preparer::new(supplies)),
             on_failure: config.on_failure.clone(),
-            home: Home {
-                disk: Arc::clone(&config.disk),
-                data_directory: config.data_directory.clone(),
-                manifest: manifest.clone(),
-            },
+            manifests,
+            manifest,
         }));
         let spawn = |name: String, run: Box<dyn FnOnce() + Send>| {
             let thread = crate::sync::spawn(name, run)
@@ -180,32 +149,32 @@ impl Logs {
             Ok::<(), Error>(())
         };
         for (log, reader) in readers.into_iter().enumerate() {
-            let store = FileLogStore::new(&running.logs[log].supply, &running.preparer);
-            let logger = Logger::new(Arc::clone(&running), log, reader, Box::new(store), duty(log));
+            let store = running.set.store(log)?;
+            let logger = Logger::new(Arc::clone(&running), log, reader, store, duty(log));
             spawn(format!("log-{log}"), Box::new(move || logger.run()))?;
         }
-        let preparer = Arc::clone(&running.preparer);
-        spawn("log-preparer".to_owned(), Box::new(move || preparer.run()))?;
+        let set = Arc::clone(&running.set);
+        spawn("log-preparer".to_owned(), Box::new(move || set.prepare()))?;
         Ok(running)
     }
 
     /// Number of logs.
     pub fn count(&self) -> usize {
-        self.logs.len()
+        self.buffers.len()
     }
 
     pub fn watch(&self) -> &Arc<DurableWatch> {
         &self.watch
     }
 
-    pub(crate) fn log(&self, log: usize) -> &Log {
-        &self.logs[log]
+    pub(crate) fn buffer(&self, log: usize) -> &LogBuffer {
+        &self.buffers[log]
     }
 
     /// The end of everything reserved in a log so far.
     #[inline]
     pub fn reserved(&self, log: usize) -> Lsn {
-        self.logs[log].buffer.reserved()
+        self.buffers[log].reserved()
     }
 
     /// How far a log is filled, if much of that is not durable yet.
@@ -228,7 +197,7 @@ impl Logs {
 
     /// Wakes the logger of a log: its duty may have work.
     pub fn ring(&self, log: usize) {
-        self.logs[log].buffer.ring();
+        self.buffers[log].ring();
     }
 
     /// Makes everything appended so far durable, stops the threads, enters the ends of the logs in the
@@ -240,9 +209,9 @@ impl Logs {
         if is_first && mutant::is_active(Mutant::EndsBeforeDurable) {
             drop(self.record_ends(|log| self.reserved(log)));
         }
-        self.preparer.stop();
-        for log in &self.logs {
-            log.buffer.bell().ring_urgently();
+        self.set.stop();
+        for buffer in &self.buffers {
+            buffer.bell().ring_urgently();
         }
         for thread in threads.drain(..) {
             // A logger that panicked has poisoned the database on its way out.
@@ -262,9 +231,7 @@ impl Logs {
                 outcome = self.record_ends(|log| self.watch.durable(log));
             }
             if outcome.is_ok() {
-                for log in &self.logs {
-                    log.supply.give_back_unused();
-                }
+                self.set.seal();
             }
         }
         outcome
@@ -274,13 +241,12 @@ impl Logs {
     /// damaged from now on has lost something. Who begins another incarnation makes that durable before its
     /// first log record, so there is nothing to take back.
     fn record_ends(&self, end: impl Fn(usize) -> Lsn) -> Result<()> {
-        let Home { disk, data_directory, manifest } = &self.home;
-        let mut manifest = manifest.clone();
+        let mut manifest = self.manifest.clone();
         let ends: Vec<u64> = (0..self.count()).map(|log| end(log).0).collect();
         if let Some(incarnation) = manifest.incarnations.last_mut() {
             incarnation.freeze(&LsnVector::from_slice(&ends));
         }
-        manifest.store(disk.as_ref(), data_directory)
+        self.manifests.store(&manifest)
     }
 
     /// Nothing is acknowledged any more; whoever waits learns it.
@@ -292,24 +258,9 @@ impl Logs {
             on_failure(&error);
         }
         self.watch.poison(error);
-        for log in &self.logs {
-            log.buffer.close();
-            log.buffer.bell().ring_urgently();
-        }
-    }
-}
-
-/// Gives back the space that ended incarnations do not need. Only space is at stake: the next start tries
-/// again.
-fn trim_ended(config: &Config, manifest: &Manifest) {
-    for incarnation in manifest.incarnations.iter().filter(|incarnation| incarnation.end.is_some()) {
-        for log in 0..incarnation.logs {
-            let directory = incarnation.log_directory(&config.data_directory, log);
-            let identity = manifest.identity(incarnation.number, log);
-            let first_segment = incarnation.first_segments[log];
-            if let Err(error) = trim_log(&config.disk, &directory, identity, first_segment) {
-                tracing::warn!("{error}");
-            }
+        for buffer in &self.buffers {
+            buffer.close();
+            buffer.bell().ring_urgently();
         }
     }
 }

@@ -72,6 +72,9 @@ pub enum Mutant {
     SnapshotsForgotten,
     /// Anchors hold durable positions inside a record, of which a crash may leave nothing.
     AnchorsInsideRecords,
+    /// A block of a striped log is durable as soon as it is written, whatever is missing before it (pitfall
+    /// 9).
+    StripesOutOfOrder,
 }
 
 #[cfg(any(test, feature = "mutants"))]

@@ -25,7 +25,7 @@ use hyades_types::error::Result;
 use crate::config::{Config, ProtocolKind};
 use crate::local_arc::LocalArc;
 use crate::log::durable::{Durability, DurableWatch};
-use crate::log::manifest::Manifest;
+use crate::log::manifest::{LogShape, Manifest};
 use crate::log::record::Malformed;
 use crate::lsn::{Lsn, LsnVector};
 
@@ -95,8 +95,8 @@ pub trait Protocol: Send + Sync + Sized + 'static {
         Ok(())
     }
 
-    /// How many logs an incarnation has with this configuration.
-    fn log_count(config: &Config) -> usize;
+    /// Which logs an incarnation has with this configuration.
+    fn log_shape(config: &Config) -> LogShape;
 
     /// Begins an incarnation as `config` says, with logs of its own if it has any.
     fn start(config: &Config, manifest: &mut Manifest) -> Result<Self>;

@@ -12,7 +12,7 @@
 //! log (pitfall 8). For an incarnation that has ended, the ELV is the frozen one of the manifest: what lies
 //! beyond it never counts again (zombies, pitfall 15).
 //!
-//! **Schedule, replay** (`schedule`, `log_source`, `replay`): all logs at once, by several workers, each
+//! **Schedule, replay** (`schedule`, `replay_source`, `replay`): all logs at once, by several workers, each
 //! record after what it depends on. Zombies are passed as no-ops.
 //!
 //! **Verify**: all logs have been replayed to their end, every row fits its table.
@@ -25,8 +25,8 @@
 
 mod command;
 mod cut;
-mod log_source;
 mod replay;
+mod replay_source;
 pub mod salvage;
 mod schedule;
 mod scope;
@@ -36,15 +36,15 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Instant;
 
-use hyades_types::error::{Error, Result, sqlstate};
+use hyades_types::error::Result;
 
-use self::log_source::{LogSource, SourceOptions};
 use self::replay::Installer;
+use self::replay_source::{ReplaySource, SourceOptions};
 use self::schedule::{Replay, Replayed, ScheduleOptions};
 use self::scope::Scope;
 use crate::config::{Config, RecoveryProgress};
 use crate::log::manifest::{Incarnation, Manifest};
-use crate::log::store::{LogReader, parse_segment_name};
+use crate::log::set::{log_set, manifest_store};
 use crate::lsn::{Lsn, LsnVector};
 use crate::procedure::routine::RoutineCompiler;
 use crate::protocol::list::replay_order;
@@ -107,10 +107,12 @@ pub fn recover(
     catalog: &Arc<Catalog>,
 ) -> Result<Recovered> {
     let started = crate::sync::now();
-    let loaded = Manifest::load(config.disk.as_ref(), &config.data_directory)?;
-    let mut manifest = loaded.unwrap_or_else(Manifest::create);
+    let mut manifest = manifest_store(config).load()?.unwrap_or_else(Manifest::create);
     let workers = workers(config);
-    check_log_directories(config, &manifest)?;
+    for incarnation in &manifest.incarnations {
+        // Before anything else looks at them.
+        log_set(config, &manifest, incarnation).check(manifest.next_number())?;
+    }
     let tails = freeze_ends(config, &mut manifest, workers)?;
 
     let cut_seconds = crate::sync::now().duration_since(started).as_secs_f64();
@@ -171,46 +173,6 @@ fn installer(
     }
 }
 
-/// Refuses files that are no logs of ours before anything else looks at them.
-fn check_log_directories(config: &Config, manifest: &Manifest) -> Result<()> {
-    let newest = manifest.next_number();
-    for incarnation in &manifest.incarnations {
-        for log in 0..incarnation.logs {
-            let directory = incarnation.log_directory(&config.data_directory, log);
-            let names = match config.disk.list(&directory) {
-                Ok(names) => names,
-                Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
-                    return Err(Error::fatal(
-                        sqlstate::UNDEFINED_FILE,
-                        format!(
-                            "log {log} is missing: there is no directory \"{}\", where the manifest says it is; if it was moved, move \
-                             it back or put a symbolic link in its place",
-                            directory.display()
-                        ),
-                    ));
-                }
-                Err(error) => {
-                    let what = format!("could not read log directory \"{}\"", directory.display());
-                    return Err(Error::io(what, &error));
-                }
-            };
-            // Segments of the next incarnation are the traces of a start that was cut short.
-            let is_ours =
-                |name: &String| parse_segment_name(name).is_some_and(|(number, _)| number <= newest);
-            if let Some(foreign) = names.iter().find(|name| !is_ours(name)) {
-                return Err(Error::fatal(
-                    sqlstate::OBJECT_NOT_IN_PREREQUISITE_STATE,
-                    format!(
-                        "log directory \"{}\" holds \"{foreign}\", which is no log file of this database",
-                        directory.display()
-                    ),
-                ));
-            }
-        }
-    }
-    Ok(())
-}
-
 /// Computes the ELV of every incarnation that has none yet: the one that was running when the crash came.
 fn freeze_ends(config: &Config, manifest: &mut Manifest, workers: usize) -> Result<Vec<LogTail>> {
     let mut tails = Vec::new();
@@ -236,15 +198,12 @@ struct ToReplay<'a> {
 
 impl ToReplay<'_> {
     /// Reads one of the logs up to its end; `None` if that is its beginning.
-    fn source(&self, config: &Config, log: usize) -> Result<Option<LogSource>> {
+    fn source(&self, config: &Config, log: usize) -> Result<Option<ReplaySource>> {
         let ToReplay { manifest, incarnation, scope, .. } = self;
         if self.is_salvage && scope.end.get(log) == Lsn::ZERO {
             return Ok(None);
         }
-        let directory = incarnation.log_directory(&config.data_directory, log);
-        let identity = manifest.identity(incarnation.number, log);
-        let first_segment = incarnation.first_segments[log];
-        let mut reader = LogReader::open(&config.disk, &directory, identity, first_segment)?;
+        let mut reader = log_set(config, manifest, incarnation).source(log)?;
         if self.is_salvage {
             reader.stop_at(scope.end.get(log));
         }
@@ -257,7 +216,7 @@ impl ToReplay<'_> {
                 .last()
                 .is_some_and(|newest| newest.number != incarnation.number),
         };
-        Ok(Some(LogSource::new(reader, order, options)))
+        Ok(Some(ReplaySource::new(reader, order, options)))
     }
 }
 

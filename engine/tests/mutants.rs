@@ -14,6 +14,7 @@ use hyades_engine::config::Config;
 use hyades_engine::disk::{Disk, File, RealDisk};
 use hyades_engine::log::manifest::Manifest;
 use hyades_engine::log::record::RecordBody;
+use hyades_engine::log::set::LogSource;
 use hyades_engine::log::store::LogReader;
 use hyades_engine::lsn::{Lsn, LsnVector};
 use hyades_engine::mutant::{Mutant, activate};
@@ -175,9 +176,8 @@ impl Fixture {
         self.taurus.shutdown().expect("nothing failed");
         let incarnation = self.manifest.incarnations.last().expect("one");
         let disk: Arc<dyn Disk> = Arc::new(self.disk.clone());
-        let directory = incarnation.log_directory(&self.data, log);
-        let identity = self.manifest.identity(incarnation.number, log);
-        LogReader::open(&disk, &directory, identity, 1).expect("a log")
+        let files = self.manifest.log_files(&self.data, incarnation, log);
+        LogReader::open(&disk, &files).expect("a log")
     }
 
     /// Where the records of a log end (and the first begins), and its anchors.

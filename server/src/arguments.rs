@@ -102,7 +102,8 @@ pub(crate) struct ServeArguments {
     /// Number of parallel logs (taurus).
     #[arg(long, default_value_t = 2, value_parser = clap::value_parser!(u16).range(1..=256))]
     logs: u16,
-    /// Directory for logs; may be repeated, the logs take turns [default: logs in the data directory].
+    /// Directory for logs; may be repeated: the logs take turns, the one log of serial logging is striped
+    /// over all [default: logs in the data directory].
     #[arg(long, value_name = "DIR")]
     log_dir: Vec<PathBuf>,
     /// Size of a log segment file.

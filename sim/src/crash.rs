@@ -11,7 +11,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{RecvTimeoutError, channel};
@@ -48,6 +48,8 @@ const MOST_BALLAST_BYTES: usize = 56 << 10;
 pub struct Scenario {
     pub protocol: ProtocolKind,
     pub logs: usize,
+    /// Directories that the blocks of a log go to by turns (serial logging only).
+    pub stripes: usize,
     pub calls: Calls,
     /// As `Config::row_locks_before_table`.
     pub row_locks_before_table: u32,
@@ -86,6 +88,7 @@ impl Scenario {
         Scenario {
             protocol: ProtocolKind::Taurus,
             logs,
+            stripes: 1,
             calls: Calls::Never,
             row_locks_before_table,
             isolation: Isolation::Serializable,
@@ -94,6 +97,18 @@ impl Scenario {
 
     pub fn serial() -> Scenario {
         Scenario { protocol: ProtocolKind::Serial, ..Scenario::taurus(1) }
+    }
+
+    /// One log in so many directories.
+    pub fn striped(stripes: usize) -> Scenario {
+        Scenario { stripes, ..Scenario::serial() }
+    }
+
+    /// The directories of the logs.
+    pub fn places(self) -> Vec<PathBuf> {
+        let logs = Path::new(DATA).join("logs");
+        let log = (0..self.logs).map(|log| logs.join(format!("log-{log}")));
+        log.chain((1..self.stripes).map(|stripe| logs.join(format!("log-0-stripe-{stripe}")))).collect()
     }
 
     #[must_use]
@@ -118,6 +133,7 @@ impl Scenario {
         Config {
             protocol: self.protocol,
             logs: self.logs,
+            log_directories: vec![PathBuf::from("logs"); self.stripes],
             segment_bytes: 64 * 4096,
             log_buffer_bytes: 1 << 16,
             shared_block_bytes: 0,
@@ -267,22 +283,21 @@ fn run_as_call(
     client.commit().inspect_err(|_| drop(client.rollback()))
 }
 
-/// Holds now this log back and now that, a fraction of a millisecond each, until it is dropped: between logs
-/// that are equally fast nearly nothing is ever lost with what it depends on.
+/// Holds now this directory of a log back and now that, a fraction of a millisecond each, until it is
+/// dropped: between logs that are equally fast nearly nothing is ever lost with what it depends on.
 pub struct Laggard {
     stop: Arc<AtomicBool>,
     thread: Option<JoinHandle<()>>,
 }
 
 impl Laggard {
-    pub fn start(disk: &SimulatedDisk, logs: usize, seed: u64) -> Laggard {
+    pub fn start(disk: &SimulatedDisk, places: Vec<PathBuf>, seed: u64) -> Laggard {
         let stop = Arc::new(AtomicBool::new(false));
         let (stopped, disk) = (Arc::clone(&stop), disk.clone());
         let thread = std::thread::spawn(move || {
             let mut random = StdRng::seed_from_u64(seed);
             while !stopped.load(Ordering::Acquire) && !disk.has_crashed() {
-                let log = random.random_range(0..logs);
-                disk.hold_writes_under(Some(&Path::new(DATA).join(format!("logs/log-{log}"))));
+                disk.hold_writes_under(Some(&places[random.random_range(0..places.len())]));
                 std::thread::sleep(Duration::from_micros(random.random_range(100..800)));
                 disk.hold_writes_under(None);
                 std::thread::sleep(Duration::from_micros(random.random_range(1..200)));
@@ -321,7 +336,7 @@ pub fn live(
         Err(error) => return unless_crashed("does not begin", Err(error)).map(|()| BTreeSet::new()),
     };
     // Half of the lives: with equal logs, more is written before the power goes.
-    let laggard = seed.is_multiple_of(2).then(|| Laggard::start(disk, scenario.logs, seed));
+    let laggard = seed.is_multiple_of(2).then(|| Laggard::start(disk, scenario.places(), seed));
     unless_crashed("does not run", life.run(script, range))?;
     drop(laggard);
     let acknowledged = life.acknowledged();

@@ -17,7 +17,7 @@ use hyades_engine::log::record::{
 };
 use hyades_engine::log::store::block::{BLOCK_HEADER_BYTES, SegmentHeader, block_bytes, encode_block_header};
 use hyades_engine::log::store::{LogIdentity, segment_path};
-use hyades_engine::protocol::list::log_count;
+use hyades_engine::protocol::list::log_shape;
 use hyades_engine::protocol::taurus::compress;
 use hyades_engine::recovery::{Recovered, recover};
 use hyades_engine::storage::catalog::Catalog;
@@ -150,7 +150,7 @@ impl HandWritten {
     pub fn open(disk: &SimulatedDisk, protocol: ProtocolKind, logs: usize) -> Result<(HandWritten, Found)> {
         let config = config(disk, protocol, logs);
         let mut found = find(&config)?;
-        let incarnation = found.recovered.manifest.plan_incarnation(&config, log_count(&config));
+        let incarnation = found.recovered.manifest.plan_incarnation(&config, log_shape(&config));
         let written = begin(disk, &config, &found.recovered.manifest, &incarnation)
             .map_err(|error| hyades_types::Error::io("could not create the hand-written logs", &error))?;
         found.recovered.manifest.incarnations.push(incarnation);
@@ -304,7 +304,7 @@ fn begin(
     let mut logs = Vec::new();
     for log in 0..incarnation.logs {
         let identity = manifest.identity(incarnation.number, log);
-        let directory = incarnation.log_directory(&config.data_directory, log);
+        let directory = incarnation.stripe_directory(&config.data_directory, log, 0);
         disk.create_directory(&directory)?;
         let file = create_segment(disk, &directory, identity, 1, 0)?;
         logs.push(HandWrittenLog {

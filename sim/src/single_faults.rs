@@ -24,6 +24,7 @@ use hyades_engine::config::Config;
 use hyades_engine::db::{Logging, create_copy, open};
 use hyades_engine::disk::{Disk, SECTOR_BYTES};
 use hyades_engine::log::manifest::{Incarnation, Manifest};
+use hyades_engine::log::set::LogSource;
 use hyades_engine::log::store::LogReader;
 use hyades_engine::recovery::salvage::salvage;
 use hyades_engine::recovery::{LogTail, recover, tables_hash};
@@ -208,10 +209,8 @@ impl Subject {
         log: usize,
     ) -> Result<(u64, u64), String> {
         let disk: Arc<dyn Disk> = Arc::new(self.disk.clone());
-        let directory = incarnation.log_directory(Path::new(DATA), log);
-        let identity = manifest.identity(incarnation.number, log);
-        let mut reader =
-            LogReader::open(&disk, &directory, identity, 1).map_err(|error| error.to_string())?;
+        let files = manifest.log_files(Path::new(DATA), incarnation, log);
+        let mut reader = LogReader::open(&disk, &files).map_err(|error| error.to_string())?;
         let (mut last, mut position) = (0, 0);
         while reader.next_block().map_err(|error| error.to_string())? {
             (last, position) = (position, reader.position().0);

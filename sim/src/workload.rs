@@ -213,7 +213,7 @@ pub fn crash_twice(scenario: Scenario, seed: u64) -> std::result::Result<CheckRe
         let engine = scenario.open(&disk).map_err(named("does not open"))?;
         read_all(&*engine, &recorder).map_err(named("cannot be read"))?;
         disk.crash_at(disk.operations() + random.random_range(1..120));
-        let laggard = seed.is_multiple_of(2).then(|| Laggard::start(&disk, scenario.logs, seed));
+        let laggard = seed.is_multiple_of(2).then(|| Laggard::start(&disk, scenario.places(), seed));
         run(&engine, &recorder, TRANSACTIONS, (scenario.calls, scenario.isolation), seed * 2 + life);
         drop(laggard);
         drop(engine);

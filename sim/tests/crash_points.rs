@@ -54,6 +54,12 @@ fn serial() {
 }
 
 #[test]
+fn serial_in_two_and_three_directories() {
+    try_points(Scenario::striped(2), 2);
+    try_points(Scenario::striped(3).with(Calls::Mixed), 2);
+}
+
+#[test]
 fn taurus_with_one_log() {
     try_points(Scenario::taurus(1), 1);
 }
@@ -103,6 +109,7 @@ fn try_openings(scenario: Scenario, seed: u64, stride: u64) -> Result<u64, Strin
 fn openings_are_cut_too() {
     for (scenario, seed) in [
         (Scenario::serial(), 1),
+        (Scenario::striped(3), 4),
         (Scenario::taurus(2), 2),
         (Scenario::taurus(2), 30),
         (Scenario::taurus(4), 47),

@@ -220,6 +220,29 @@ fn held_log(attempt: u64) -> Outcome {
     recover_and_check(&found.after(PowerCut::LoseUnsynced), scenario, &script, &ledger).map(drop)
 }
 
+/// One of two directories hangs that the only log is striped over, and then the power goes.
+fn held_stripe(attempt: u64) -> Outcome {
+    const COUNT: usize = 6;
+    let scenario = Scenario::striped(2);
+    let put = |key| transaction(IN_LOG_0, Step::Put { key, value: key as i64 });
+    let script = Script { transactions: (0..COUNT as u64).map(put).collect() };
+    let disk = SimulatedDisk::new(attempt);
+    let engine = scenario.open(&disk).map_err(as_text)?;
+    let mut life = Life::begin(&*engine, attempt).map_err(as_text)?.without_ballast();
+    wait_until_idle(&disk);
+    disk.hold_writes_under(Some(&scenario.places()[attempt as usize % 2]));
+    let mut answers = Vec::new();
+    for number in 0..COUNT {
+        answers.push(life.run_one(&script, number).map_err(as_text)?);
+        std::thread::sleep(Duration::from_millis(2));
+    }
+    let acknowledged = (0..COUNT).filter(|number| answers[*number].is_durable()).collect();
+    disk.crash_now();
+    drop(engine);
+    let found = disk.after(PowerCut::LoseUnsynced);
+    recover_and_check(&found, scenario, &script, &acknowledged).map(drop)
+}
+
 /// Log 0 is long, and at its end stands the last but one write of a row; the last one is the first of log 1.
 /// Replayed out of order, the row is wrong.
 fn late_writer_and_early_successor(attempt: u64) -> Outcome {
@@ -443,7 +466,7 @@ fn search(step: Search, attempts: u64) -> Option<(u64, String)> {
 
 #[test]
 fn every_mutant_is_found() {
-    let searches: [(Mutant, Search, u64); 25] = [
+    let searches: [(Mutant, Search, u64); 26] = [
         (Mutant::OwnEndInStoredLv, crash_point, 10),
         (Mutant::ReserveBeforeFreeze, crash_point, 10),
         (Mutant::ReleaseBeforeRaise, crashed_history, 100),
@@ -468,12 +491,14 @@ fn every_mutant_is_found() {
         (Mutant::FragmentsOfAnother, given_up_commit, 1),
         (Mutant::EscalateOneStripe, escalated_writer_is_alone, 1),
         (Mutant::LetGoOfUsedLock, changed_rows_stay_locked, 1),
+        (Mutant::StripesOutOfOrder, held_stripe, 10),
         (Mutant::HinderedByJanitor, the_janitor_hinders_nobody, 20),
     ];
     for step in [
         crash_point,
         crashed_history,
         held_log,
+        held_stripe,
         late_writer_and_early_successor,
         readers_are_followed,
         divided_gaps_are_followed,
@@ -490,7 +515,7 @@ fn every_mutant_is_found() {
         the_janitor_hinders_nobody,
         crashed_reader_at_snapshots,
         one_snapshot_for_all_reads,
-    ] as [Search; 19]
+    ] as [Search; 20]
     {
         assert_eq!(search(step, 10), None, "a search must find nothing without a bug");
     }

@@ -108,7 +108,7 @@ impl Logs {
         progress: &mut AppendProgress,
         operations: &[u8],
     ) -> Result<Append<()>> {
-        let piece = self.log(log).buffer.max_record_bytes() - MAX_HEADER_BYTES;
+        let piece = self.buffer(log).max_record_bytes() - MAX_HEADER_BYTES;
         if operations.len() <= piece && progress.fragmented.is_none() {
             return Ok(Append::Done(()));
         }
@@ -180,7 +180,7 @@ impl Logs {
     /// Appends a whole record that belongs to no transaction; `None` if there is no room for it at the
     /// moment.
     pub fn append_control(&self, log: usize, record: &[u8]) -> Option<Lsn> {
-        let mut reservation = self.log(log).buffer.reserve(0, record.len()).ok()?;
+        let mut reservation = self.buffer(log).reserve(0, record.len()).ok()?;
         reservation.write(record);
         Some(reservation.publish())
     }
@@ -195,7 +195,7 @@ impl Logs {
         length: usize,
     ) -> Result<Append<Reservation<'_>>> {
         self.watch.check()?;
-        match self.log(log).buffer.reserve(worker / self.count(), length) {
+        match self.buffer(log).reserve(worker / self.count(), length) {
             Ok(reservation) => Ok(Append::Done(reservation)),
             Err(refusal) => self.wait_for_room(log, length, refusal),
         }
@@ -203,16 +203,16 @@ impl Logs {
 
     #[cold]
     fn wait_for_room(&self, log: usize, length: usize, refusal: Refusal) -> Result<Append<Reservation<'_>>> {
-        let log = self.log(log);
+        let buffer = self.buffer(log);
         match refusal {
-            Refusal::Busy => Ok(Append::Wait(log.buffer.wait_for_slot())),
-            Refusal::RingFull => Ok(Append::Wait(log.buffer.wait_for_room(length, || false))),
+            Refusal::Busy => Ok(Append::Wait(buffer.wait_for_slot())),
+            Refusal::RingFull => Ok(Append::Wait(buffer.wait_for_room(length, || false))),
             Refusal::NoDiskSpace => {
-                if let Some(failure) = log.supply.failure() {
-                    self.preparer.ring();
+                if let Some(failure) = self.set.failure(log) {
                     return Err(failure);
                 }
-                Ok(Append::Wait(log.buffer.wait_for_room(length, || log.supply.failure().is_some())))
+                let has_failed = || self.set.failure(log).is_some();
+                Ok(Append::Wait(buffer.wait_for_room(length, has_failed)))
             }
         }
     }

@@ -9,11 +9,12 @@
 //! A protocol may have its loggers do more, at the right moments of this loop ([`LoggerDuty`]).
 //!
 //! Invariants:
-//! 1. One write at a time, each only after its predecessor was durable: a block behind a hole never comes
-//!    from here.
-//! 2. The durable position advances only after a successful write (pitfall 9). A failed one is not retried:
-//!    the database is poisoned, and nothing is acknowledged afterwards.
+//! 1. Blocks are submitted in the order of the stream. How many are under way at once, and hence what a crash
+//!    may leave of them, is the store's business; usually it is one.
+//! 2. The durable position advances only after all blocks up to there were written (pitfall 9). A failed one
+//!    is not retried: the database is poisoned, and nothing is acknowledged afterwards.
 
+use std::collections::VecDeque;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -22,7 +23,8 @@ use hyades_types::error::{Error, FatalError, Result, sqlstate};
 use super::Logs;
 use super::buffer::LogBufferReader;
 use super::record::record_length;
-use super::store::writer::{BlockBuffer, LogStore};
+use super::set::{DurableBlock, LogStore};
+use super::store::writer::BlockBuffer;
 use crate::lsn::Lsn;
 use crate::mutant::{self, Mutant};
 use crate::sync::{Ordering, now};
@@ -59,14 +61,6 @@ pub trait LoggerDuty: Send {
 /// A logger that only writes.
 impl LoggerDuty for () {}
 
-/// A block that has become durable, as a place in the stream.
-#[derive(Clone, Copy, Debug)]
-pub struct DurableBlock {
-    pub start: Lsn,
-    pub end: Lsn,
-    pub is_first_in_segment: bool,
-}
-
 /// See the file head.
 pub(crate) struct Logger {
     logs: Arc<Logs>,
@@ -78,6 +72,9 @@ pub(crate) struct Logger {
     /// When the last block was begun; `None` after having slept.
     last_write: Option<Instant>,
     boundary: RecordBoundary,
+    /// The blocks that have been submitted and are not durable: the end of the last whole record in each,
+    /// oldest first.
+    under_way: VecDeque<Lsn>,
 }
 
 /// Where the records of a log end, found in its blocks.
@@ -127,7 +124,8 @@ impl Logger {
         duty: Box<dyn LoggerDuty>,
     ) -> Logger {
         let (block, boundary) = (BlockBuffer::default(), RecordBoundary::default());
-        Logger { logs, log, reader, store, block, duty, last_write: None, boundary }
+        let under_way = VecDeque::new();
+        Logger { logs, log, reader, store, block, duty, last_write: None, boundary, under_way }
     }
 
     pub(crate) fn run(mut self) {
@@ -149,17 +147,36 @@ impl Logger {
             if logs.watch.failure().is_some() {
                 return Ok(());
             }
-            if self.reader.ready() > self.reader.position() {
-                self.linger();
-                self.duty.before_block(&logs);
-                self.write_block()?;
-                continue;
+            while let Some(durable) = self.store.next_durable()? {
+                self.note_durable(&durable);
             }
-            if self.duty.when_idle(&logs) {
-                self.write_block()?;
+            if self.reader.ready() > self.reader.position() {
+                match self.store.room()? {
+                    Some(room) => {
+                        self.linger();
+                        self.duty.before_block(&logs);
+                        self.write_block(room)?;
+                    }
+                    None => {
+                        let durable = self.store.wait_for_durable()?;
+                        self.note_durable(&durable);
+                    }
+                }
                 continue;
             }
             let is_stopping = logs.is_stopping.load(Ordering::SeqCst);
+            if !self.under_way.is_empty() {
+                let store = &self.store;
+                self.reader.sleep_unless(None, || {
+                    store.has_durable()
+                        || logs.watch.failure().is_some()
+                        || (!is_stopping && logs.is_stopping.load(Ordering::SeqCst))
+                });
+                continue;
+            }
+            if self.duty.when_idle(&logs) {
+                continue;
+            }
             if is_stopping && logs.reserved(self.log) == self.reader.position() {
                 self.store.close();
                 return Ok(());
@@ -195,30 +212,26 @@ impl Logger {
         });
     }
 
-    /// Writes what is ready, or as much as fits into a block.
-    fn write_block(&mut self) -> Result<()> {
+    /// Has what is ready written, or as much as fits into a block with this room.
+    fn write_block(&mut self, room: usize) -> Result<()> {
         let position = self.reader.position();
         self.last_write = Some(now());
         let ready = self.reader.ready().0 - position.0;
-        if ready == 0 {
-            return Ok(());
-        }
-        let length = ready.min(self.store.next_payload_bytes()? as u64) as usize;
-        let payload = self.block.payload_mut(length);
+        let payload = self.block.payload_mut(ready.min(room as u64) as usize);
         self.reader.take(payload);
-        let whole = self.boundary.pass(position, payload);
-        let end = self.reader.position();
+        self.under_way.push_back(self.boundary.pass(position, payload));
         if mutant::is_active(Mutant::DurableBeforeSync) {
-            self.logs.watch.advance(self.log, end);
+            self.logs.watch.advance(self.log, self.reader.position());
         }
-        let appended = self.store.append(&mut self.block, position)?;
-        let log = self.logs.log(self.log);
-        log.buffer.move_ceiling(-((appended.store_bytes - length as u64) as i64));
-        self.logs.watch.advance(self.log, end);
-        self.logs.note_whole(self.log, whole);
-        let is_first_in_segment = appended.is_first_in_segment;
-        let written = DurableBlock { start: position, end, is_first_in_segment };
-        self.duty.after_block(&self.logs, &written);
-        Ok(())
+        self.store.submit(&mut self.block, position)
+    }
+
+    /// The oldest block under way is durable.
+    fn note_durable(&mut self, block: &DurableBlock) {
+        self.logs.watch.advance(self.log, block.end);
+        if let Some(whole) = self.under_way.pop_front() {
+            self.logs.note_whole(self.log, whole);
+        }
+        self.duty.after_block(&self.logs, block);
     }
 }

@@ -25,7 +25,8 @@ use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
 use super::record::MAX_LOGS;
-use super::store::{LogIdentity, parse_segment_name};
+use super::set::ManifestStore;
+use super::store::{LogFiles, LogIdentity, parse_segment_name};
 use crate::config::{Config, ProtocolKind};
 use crate::disk::Disk;
 use crate::lsn::LsnVector;
@@ -38,10 +39,20 @@ const TEMPORARY_FILE: &str = "manifest.new";
 const LOCK_FILE: &str = "lock";
 /// Where the logs live unless the configuration names other directories.
 pub const DEFAULT_LOG_DIRECTORY: &str = "logs";
+/// A log is not striped over more directories.
+pub const MAX_STRIPES: usize = 64;
 /// A manifest longer than this is not one.
 const MAX_BYTES: u64 = 256 << 20;
 /// What may stand in a data directory that has no manifest: the traces of a first start that was cut short.
 const HARMLESS: [&str; 4] = [TEMPORARY_FILE, LOCK_FILE, DEFAULT_LOG_DIRECTORY, "lost+found"];
+
+/// How the logs of an incarnation are laid out.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct LogShape {
+    pub logs: usize,
+    /// Each log's blocks go to this many directories by turns.
+    pub stripes: usize,
+}
 
 /// Which incarnations the database has had, with which logs, and up to where each of them counts.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -64,10 +75,13 @@ pub struct Incarnation {
     /// The name of the one that wrote the logs ([`ProtocolKind::name`]).
     pub protocol: String,
     pub logs: usize,
-    /// Log i lives in `log-<i>` of directory i modulo their number; relative ones start at the data
-    /// directory.
+    /// Each log's blocks go to this many places by turns (RAID-0).
+    #[serde(default = "one", skip_serializing_if = "is_one")]
+    pub stripes: usize,
+    /// Stripe s of log i lives in directory (i * stripes + s) modulo their number, in `log-<i>`, and if it is
+    /// not the first in `log-<i>-stripe-<s>`; relative ones start at the data directory.
     pub directories: Vec<PathBuf>,
-    /// Sequence number of the first segment that still counts, for each log.
+    /// Sequence number of the first segment that still counts, for each stripe of each log.
     pub first_segments: Vec<u64>,
     /// The frozen ELV: up to where each log counts. Absent while the incarnation runs: entered when it is
     /// closed, else by the next recovery.
@@ -81,11 +95,25 @@ pub struct Incarnation {
     pub segments_ahead: Option<u64>,
 }
 
+fn one() -> usize {
+    1
+}
+
+fn is_one(stripes: &usize) -> bool {
+    *stripes == 1
+}
+
 impl Incarnation {
-    /// The directory of one log's segment files.
-    pub fn log_directory(&self, data_directory: &Path, log: usize) -> PathBuf {
-        let base = &self.directories[log % self.directories.len()];
-        data_directory.join(base).join(format!("log-{log}"))
+    /// The directory of the segment files of one log's stripe.
+    pub fn stripe_directory(&self, data_directory: &Path, log: usize, stripe: usize) -> PathBuf {
+        let base = &self.directories[(log * self.stripes + stripe) % self.directories.len()];
+        let name = if stripe == 0 { format!("log-{log}") } else { format!("log-{log}-stripe-{stripe}") };
+        data_directory.join(base).join(name)
+    }
+
+    /// The places of one log's segment files, those of all its stripes.
+    pub fn stripe_directories(&self, data_directory: &Path, log: usize) -> Vec<PathBuf> {
+        (0..self.stripes).map(|stripe| self.stripe_directory(data_directory, log, stripe)).collect()
     }
 
     /// The protocol that has written its logs.
@@ -103,6 +131,34 @@ impl Incarnation {
     /// Freezes the ELV: what this incarnation's logs hold beyond it never counts again.
     pub fn freeze(&mut self, end: &LsnVector) {
         self.end = Some((0..self.logs).map(|log| end.get(log).0).collect());
+    }
+}
+
+/// A manifest in a file of the data directory.
+pub(super) struct ManifestFile {
+    disk: Arc<dyn Disk>,
+    data_directory: PathBuf,
+}
+
+impl ManifestFile {
+    pub(super) fn of(config: &Config) -> ManifestFile {
+        ManifestFile { disk: Arc::clone(&config.disk), data_directory: config.data_directory.clone() }
+    }
+}
+
+impl ManifestStore for ManifestFile {
+    fn create(&self) -> Result<()> {
+        self.disk
+            .create_directory(&self.data_directory)
+            .map_err(|error| Error::io("could not create the data directory", &error))
+    }
+
+    fn load(&self) -> Result<Option<Manifest>> {
+        Manifest::load(self.disk.as_ref(), &self.data_directory)
+    }
+
+    fn store(&self, manifest: &Manifest) -> Result<()> {
+        manifest.store(self.disk.as_ref(), &self.data_directory)
     }
 }
 
@@ -185,6 +241,17 @@ impl Manifest {
         Uuid::parse_str(&self.database).unwrap_or_default()
     }
 
+    /// What one needs to know to read a log of one of the incarnations.
+    pub fn log_files(&self, data_directory: &Path, incarnation: &Incarnation, log: usize) -> LogFiles {
+        let stripes = log * incarnation.stripes..(log + 1) * incarnation.stripes;
+        LogFiles {
+            identity: self.identity(incarnation.number, log),
+            directories: incarnation.stripe_directories(data_directory, log),
+            first_segments: incarnation.first_segments[stripes].to_vec(),
+            prepared_ahead: incarnation.segments_ahead.filter(|_| incarnation.end.is_none()),
+        }
+    }
+
     /// The identity of one log of one incarnation.
     pub fn identity(&self, incarnation: u64, log: usize) -> LogIdentity {
         LogIdentity { database: self.database(), incarnation, log: log as u32 }
@@ -194,20 +261,22 @@ impl Manifest {
         self.incarnations.last().map_or(1, |last| last.number + 1)
     }
 
-    /// The incarnation with so many logs that a start with this configuration would begin. Not yet in the
+    /// The incarnation with these logs that a start with this configuration would begin. Not yet in the
     /// manifest.
-    pub fn plan_incarnation(&self, config: &Config, logs: usize) -> Incarnation {
+    pub fn plan_incarnation(&self, config: &Config, shape: LogShape) -> Incarnation {
+        let LogShape { logs, stripes } = shape;
         let directories = if config.log_directories.is_empty() {
             vec![PathBuf::from(DEFAULT_LOG_DIRECTORY)]
         } else {
             config.log_directories.clone()
         };
         let protocol = config.protocol.name().to_owned();
-        let first_segments = vec![1; logs];
+        let first_segments = vec![1; logs * stripes];
         Incarnation {
             number: self.next_number(),
             protocol,
             logs,
+            stripes,
             directories,
             first_segments,
             end: None,
@@ -226,11 +295,15 @@ impl Manifest {
             if incarnation.number <= previous {
                 return Err("its incarnations are out of order");
             }
-            if logs > MAX_LOGS || (logs > 0 && incarnation.directories.is_empty()) {
+            let stripes = incarnation.stripes;
+            if logs > MAX_LOGS
+                || !(1..=MAX_STRIPES).contains(&stripes)
+                || (logs > 0 && incarnation.directories.is_empty())
+            {
                 return Err("it describes impossible logs");
             }
             let ends = incarnation.end.as_ref().map_or(logs, Vec::len);
-            if incarnation.first_segments.len() != logs || ends != logs {
+            if incarnation.first_segments.len() != logs * stripes || ends != logs {
                 return Err("it does not describe all its logs");
             }
             previous = incarnation.number;

@@ -1,21 +1,28 @@
-//! Where log records lie on disk: one directory per log, segment files of blocks.
+//! Logs in files: a directory of segment files of blocks for each log, or several if it is striped.
 //!
-//! `block` defines the bytes, [`reader`] reads what a crash left whole and says precisely why it ended,
-//! `writer` appends, `segment` prepares files ahead of need at its `pace`, `trim` gives unused space of ended
-//! logs back. A log's record stream is the concatenation of its blocks' payloads: records may cross blocks
-//! and segments.
+//! `block` defines the bytes; `blocks` and [`reader`] read what a crash left whole and say precisely why it
+//! ended; `writer` appends, `striped` to several directories at once; `segment` prepares files ahead of need
+//! at its `pace`, by the `preparer`'s thread, and `room` says how far buffers may be filled; `trim` gives
+//! unused space of ended logs back. `new_set` and `old_set` put that behind the traits of `log::set`. A log's
+//! record stream is the concatenation of its blocks' payloads: records may cross blocks and segments.
 //!
 //! ```text
-//!   <directory>/log-<id>/<incarnation>-<sequence>.segment
+//!   <directory>/log-<id>[-stripe-<number>]/<incarnation>-<sequence>.segment
 //!   | segment header | block header, payload, zeroes | block header, payload, ... | zeroes to the end |
 //!   | 4096 bytes     | a multiple of 4096 bytes      |                            | (prepared space)  |
 //! ```
 
 pub mod block;
+mod blocks;
+pub(super) mod new_set;
+pub(super) mod old_set;
 mod pace;
+mod preparer;
 pub mod reader;
-pub(crate) mod segment;
-pub(crate) mod trim;
+mod room;
+mod segment;
+mod striped;
+mod trim;
 pub mod writer;
 
 #[cfg(all(test, not(loom)))]
@@ -25,7 +32,7 @@ use std::path::{Path, PathBuf};
 
 use uuid::Uuid;
 
-pub use reader::{Chunk, LogEnd, LogReader, Tail};
+pub use reader::LogReader;
 
 /// Which log of which run of which database: part of every checksum, so that bytes from elsewhere never
 /// validate.
@@ -34,6 +41,19 @@ pub struct LogIdentity {
     pub database: Uuid,
     pub incarnation: u64,
     pub log: u32,
+}
+
+/// Where one log of an incarnation is, and what is known of its files.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LogFiles {
+    pub identity: LogIdentity,
+    /// One for each stripe, in the order in which they get blocks.
+    pub directories: Vec<PathBuf>,
+    /// The sequence number of the first segment that counts, for each stripe.
+    pub first_segments: Vec<u64>,
+    /// How many segments were prepared behind the last one in use, if that is known and the log was not
+    /// closed: what follows from that is looked at when it is read.
+    pub prepared_ahead: Option<u64>,
 }
 
 /// The path of one segment file.

@@ -7,7 +7,8 @@ use hyades_types::definition::TableId;
 
 use super::buffer::Refusal;
 use super::record::{Operation, Operations, OperationsWriter, RecordBody};
-use super::store::{LogReader, Tail};
+use super::set::{LogSource, Tail};
+use super::store::{LogFiles, LogReader};
 use super::*;
 use crate::config::ProtocolKind;
 use crate::disk::controlled::ControlledDisk;
@@ -24,10 +25,14 @@ fn config(disk: &Arc<dyn Disk>, logs: usize) -> Config {
     config
 }
 
+fn shape(logs: usize) -> LogShape {
+    LogShape { logs, stripes: 1 }
+}
+
 fn start(disk: &Arc<dyn Disk>, logs: usize) -> (RunningLogs, Manifest) {
     let mut manifest = Manifest::create();
-    let running =
-        Logs::start(&config(disk, logs), logs, &mut manifest, |_| Box::new(())).expect("an empty disk");
+    let running = Logs::start(&config(disk, logs), shape(logs), &mut manifest, |_| Box::new(()))
+        .expect("an empty disk");
     (running, manifest)
 }
 
@@ -78,9 +83,9 @@ struct Found {
 /// Reads one log of the last incarnation, putting fragments together.
 fn read(disk: &Arc<dyn Disk>, data: &Path, manifest: &Manifest, log: usize) -> Found {
     let incarnation = manifest.incarnations.last().expect("one");
-    let directory = incarnation.log_directory(data, log);
-    let identity = manifest.identity(incarnation.number, log);
-    let mut reader = LogReader::open(disk, &directory, identity, 1).expect("a log");
+    // It has been closed since.
+    let files = LogFiles { prepared_ahead: None, ..manifest.log_files(data, incarnation, log) };
+    let mut reader = LogReader::open(disk, &files).expect("a log");
     let mut found = Found { transactions: Vec::new(), end: Lsn::ZERO };
     let mut fragments: std::collections::BTreeMap<u64, Vec<u8>> = Default::default();
     while let Some(chunk) = reader.next_chunk().expect("undamaged") {
@@ -171,7 +176,8 @@ fn a_failed_write_poisons_and_nothing_is_acknowledged_afterwards() {
         let told = Arc::clone(&told);
         move |failure: &Arc<FatalError>| told.lock().push(failure.message.clone())
     }));
-    let running = Logs::start(&config, 2, &mut Manifest::create(), |_| Box::new(())).expect("an empty disk");
+    let running =
+        Logs::start(&config, shape(2), &mut Manifest::create(), |_| Box::new(())).expect("an empty disk");
     let end = append(&running, 0, 0, &put(0, 1, b"fine")).expect("room");
     Durability::in_log(&Arc::clone(running.watch()).into(), 0, end).wait().expect("durable");
     memory.fail_durable_writes();
@@ -268,7 +274,8 @@ fn incarnations_follow_each_other_on_a_real_disk() {
     let mut manifest = Manifest::create();
     for protocol in [ProtocolKind::Taurus, ProtocolKind::Serial] {
         config.protocol = protocol;
-        let running = Logs::start(&config, config.logs, &mut manifest, |_| Box::new(())).expect("started");
+        let running =
+            Logs::start(&config, shape(config.logs), &mut manifest, |_| Box::new(())).expect("started");
         for number in 0..200 {
             append(&running, 0, 0, &put(0, number, &[9; 300])).expect("room comes");
         }
@@ -292,7 +299,7 @@ fn incarnations_follow_each_other_on_a_real_disk() {
 fn whoever_finds_all_slots_in_use_waits_for_one() {
     let (_, disk) = ControlledDisk::shared();
     let (running, manifest) = start(&disk, 1);
-    let buffer = &running.log(0).buffer;
+    let buffer = running.buffer(0);
     let mut held = Vec::new();
     loop {
         match buffer.reserve(0, 16) {

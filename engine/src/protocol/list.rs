@@ -9,7 +9,7 @@ use super::serial::Serial;
 use super::taurus::Taurus;
 use super::{Protocol, ReplayOrder};
 use crate::config::{Config, ProtocolKind};
-use crate::log::manifest::unknown_protocol;
+use crate::log::manifest::{LogShape, unknown_protocol};
 
 /// What is to be done with a protocol that is known by its kind only.
 pub trait WithProtocol {
@@ -45,19 +45,19 @@ pub(crate) fn check(config: &Config) -> Result<()> {
     with_protocol(config.protocol, Check(config))
 }
 
-/// How many logs an incarnation has with this configuration.
-pub fn log_count(config: &Config) -> usize {
-    struct Count<'a>(&'a Config);
+/// Which logs an incarnation has with this configuration.
+pub fn log_shape(config: &Config) -> LogShape {
+    struct Shape<'a>(&'a Config);
 
-    impl WithProtocol for Count<'_> {
-        type Output = usize;
+    impl WithProtocol for Shape<'_> {
+        type Output = LogShape;
 
-        fn with<P: Protocol>(self) -> usize {
-            P::log_count(self.0)
+        fn with<P: Protocol>(self) -> LogShape {
+            P::log_shape(self.0)
         }
     }
 
-    with_protocol(config.protocol, Count(config))
+    with_protocol(config.protocol, Shape(config))
 }
 
 /// How records are ordered in one of so many logs that a protocol of this name has written.

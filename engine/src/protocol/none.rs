@@ -30,7 +30,7 @@ use super::{Append, AppendProgress, CommitPayload, Protocol, ReplayOrder, Reserv
 use crate::config::{Config, ProtocolKind};
 use crate::local_arc::LocalArc;
 use crate::log::durable::{Durability, DurableWatch};
-use crate::log::manifest::Manifest;
+use crate::log::manifest::{LogShape, Manifest};
 
 /// The protocol without logs: nothing survives the process.
 #[derive(Clone, Copy, Debug, Default)]
@@ -45,8 +45,8 @@ impl Protocol for NoLog {
     type Dependencies = ();
     type CommitToken = ();
 
-    fn log_count(_config: &Config) -> usize {
-        0
+    fn log_shape(_config: &Config) -> LogShape {
+        LogShape { logs: 0, stripes: 1 }
     }
 
     fn start(_config: &Config, _manifest: &mut Manifest) -> Result<NoLog> {

@@ -1,8 +1,9 @@
 //! Serial logging: one log, one LSN; its order is the order of everything.
 //!
 //! # Paper
-//! The single-stream baseline of Taurus (section 2.1) with early lock release: the write-ahead log of most
-//! systems, and with command logging the calls themselves.
+//! The single-stream baselines of Taurus (section 2.1), on one device and on several ("serial with RAID-0"),
+//! with early lock release: the write-ahead log of most systems, and with command logging the calls
+//! themselves.
 //!
 //! # Idea
 //! A transaction appends its log record before it releases a lock. Whoever sees its writes appends later, so
@@ -12,6 +13,9 @@
 //! ```text
 //!   | header | 0 (1 byte) | operations |
 //! ```
+//!
+//! Its blocks go to all log directories by turns (RAID-0): with several devices one log is as fast as they
+//! are together, and the order stays one.
 //!
 //! # Invariants
 //! 1. A transaction reserves its place before it releases any lock (pitfall 2): the order of the log extends
@@ -40,13 +44,13 @@
 
 use std::sync::Arc;
 
-use hyades_types::error::Result;
+use hyades_types::error::{Error, Result, sqlstate};
 
 use super::{Append, AppendProgress, CommitPayload, Protocol, ReplayOrder, Reserved};
 use crate::config::{Config, ProtocolKind};
 use crate::local_arc::LocalArc;
 use crate::log::durable::{Durability, DurableWatch};
-use crate::log::manifest::Manifest;
+use crate::log::manifest::{LogShape, MAX_STRIPES, Manifest};
 use crate::log::record::Malformed;
 use crate::log::{Logs, RunningLogs};
 use crate::lsn::{Lsn, LsnVector};
@@ -71,12 +75,21 @@ impl Protocol for Serial {
     type Dependencies = ();
     type CommitToken = Lsn;
 
-    fn log_count(_config: &Config) -> usize {
-        1
+    fn check(config: &Config) -> Result<()> {
+        if config.log_directories.len() <= MAX_STRIPES {
+            return Ok(());
+        }
+        let message = format!("serial logging writes to at most {MAX_STRIPES} directories");
+        Err(Error::input(sqlstate::INVALID_PARAMETER_VALUE, message))
+    }
+
+    /// Over all directories that there are.
+    fn log_shape(config: &Config) -> LogShape {
+        LogShape { logs: 1, stripes: config.log_directories.len().max(1) }
     }
 
     fn start(config: &Config, manifest: &mut Manifest) -> Result<Serial> {
-        Ok(Serial { logs: Logs::start(config, Serial::log_count(config), manifest, |_| Box::new(()))? })
+        Ok(Serial { logs: Logs::start(config, Serial::log_shape(config), manifest, |_| Box::new(()))? })
     }
 
     fn new_dependencies(&self) {}

@@ -97,7 +97,7 @@ use super::{Append, AppendProgress, CommitPayload, Protocol, ReplayOrder, Reserv
 use crate::config::{Config, ProtocolKind};
 use crate::local_arc::LocalArc;
 use crate::log::durable::{Durability, DurableWatch};
-use crate::log::manifest::Manifest;
+use crate::log::manifest::{LogShape, Manifest};
 use crate::log::record::varint::{read_varint, write_varint};
 use crate::log::record::{MAX_LOGS, Malformed, encode_anchor, read_position, write_position};
 use crate::log::{DurableBlock, LoggerDuty, Logs, RunningLogs};
@@ -192,15 +192,15 @@ impl Protocol for Taurus {
         Err(Error::input(sqlstate::INVALID_PARAMETER_VALUE, message))
     }
 
-    fn log_count(config: &Config) -> usize {
-        config.logs.clamp(1, MAX_LOGS)
+    fn log_shape(config: &Config) -> LogShape {
+        LogShape { logs: config.logs.clamp(1, MAX_LOGS), stripes: 1 }
     }
 
     fn start(config: &Config, manifest: &mut Manifest) -> Result<Taurus> {
-        let count = Taurus::log_count(config);
-        let anchors = Arc::new(Anchors::new(count));
+        let shape = Taurus::log_shape(config);
+        let anchors = Arc::new(Anchors::new(shape.logs));
         let duty = |log| Box::new(AnchorDuty::new(&anchors, log)) as Box<dyn LoggerDuty>;
-        let logs = Logs::start(config, count, manifest, duty)?;
+        let logs = Logs::start(config, shape, manifest, duty)?;
         Ok(Taurus { logs, anchors, shared_block_bytes: config.shared_block_bytes })
     }
 

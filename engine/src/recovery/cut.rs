@@ -12,34 +12,22 @@
 //! then lost.
 //!
 //! A durable position may lie inside a record that continues in the next block, so an anchor may exceed the
-//! ELV by a part of one record. `log_source` therefore lowers anchors to the ELV: a vector entry that was
+//! ELV by a part of one record. `replay_source` therefore lowers anchors to the ELV: a vector entry that was
 //! left out because of the anchor is the end of a record, hence at most the ELV.
 
 use std::fmt;
-use std::path::PathBuf;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use hyades_types::error::{Error, Result, sqlstate};
 use parking_lot::Mutex;
 
 use crate::config::Config;
-use crate::disk::Disk;
 use crate::log::manifest::Manifest;
-use crate::log::record::RecordBody;
-use crate::log::store::reader::sync_log;
-use crate::log::store::{LogEnd, LogIdentity, LogReader, Tail};
+use crate::log::record::{Malformed, RecordBody};
+use crate::log::set::{LogEnd, LogSet, Tail, log_set};
 use crate::lsn::LsnVector;
 use crate::mutant::{self, Mutant};
-
-/// One log to look through.
-struct Task {
-    disk: Arc<dyn Disk>,
-    directory: PathBuf,
-    identity: LogIdentity,
-    first_segment: u64,
-    segments_ahead: Option<u64>,
-    logs: usize,
-}
 
 /// What stands in one log.
 struct Scanned {
@@ -56,15 +44,8 @@ pub(super) fn find_end(
     workers: usize,
 ) -> Result<(LsnVector, Vec<LogTail>)> {
     let incarnation = &manifest.incarnations[place];
-    let tasks = (0..incarnation.logs).map(|log| Task {
-        disk: Arc::clone(&config.disk),
-        directory: incarnation.log_directory(&config.data_directory, log),
-        identity: manifest.identity(incarnation.number, log),
-        first_segment: incarnation.first_segments[log],
-        segments_ahead: incarnation.segments_ahead,
-        logs: incarnation.logs,
-    });
-    let scanned = scan_all(tasks.collect(), workers)?;
+    let set: Arc<dyn LogSet> = log_set(config, manifest, incarnation).into();
+    let scanned = scan_all(&set, incarnation.logs, workers)?;
     let mut durable = LsnVector::zero(incarnation.logs);
     for one in &scanned {
         durable.raise(one.durable.entries());
@@ -117,17 +98,18 @@ impl fmt::Display for LogTail {
 const LOGS_AT_ONCE: usize = 32;
 
 /// Scans the logs, several at a time.
-fn scan_all(tasks: Vec<Task>, workers: usize) -> Result<Vec<Scanned>> {
-    let count = tasks.len();
-    let queue = Arc::new(Mutex::new(tasks.into_iter().enumerate().collect::<Vec<_>>()));
+fn scan_all(set: &Arc<dyn LogSet>, count: usize, workers: usize) -> Result<Vec<Scanned>> {
+    let next = Arc::new(AtomicUsize::new(0));
     let results = Arc::new(Mutex::new((0..count).map(|_| None).collect::<Vec<_>>()));
     let work = {
-        let (queue, results) = (Arc::clone(&queue), Arc::clone(&results));
+        let (set, next, results) = (Arc::clone(set), Arc::clone(&next), Arc::clone(&results));
         move || {
             loop {
-                // Not in the loop's head: the lock would be held while the log is read.
-                let Some((log, task)) = queue.lock().pop() else { break };
-                let scanned = scan(&task);
+                let log = next.fetch_add(1, Ordering::Relaxed);
+                if log >= count {
+                    break;
+                }
+                let scanned = scan(set.as_ref(), log, count);
                 results.lock()[log] = Some(scanned);
             }
         }
@@ -147,47 +129,40 @@ fn scan_all(tasks: Vec<Task>, workers: usize) -> Result<Vec<Scanned>> {
     results.into_iter().map(|result| result.unwrap_or_else(|| Err(panicked()))).collect()
 }
 
-fn scan(task: &Task) -> Result<Scanned> {
+fn scan(set: &dyn LogSet, log: usize, logs: usize) -> Result<Scanned> {
     if !mutant::is_active(Mutant::NoSyncBeforeCut) {
-        sync_log(task.disk.as_ref(), &task.directory, task.identity.incarnation, task.first_segment)?;
+        set.sync(log)?;
     }
-    let reader = LogReader::open(&task.disk, &task.directory, task.identity, task.first_segment)?;
-    let mut reader = reader.expect_prepared(task.segments_ahead);
-    let mut durable = LsnVector::zero(task.logs);
-    while let Some(chunk) = reader.next_chunk()? {
+    let mut source = set.source(log)?;
+    let mut durable = LsnVector::zero(logs);
+    while let Some(chunk) = source.next_chunk()? {
         for record in chunk.records() {
-            let record = record.map_err(|malformed| damaged(task, chunk.start.0, &malformed))?;
+            let record = record.map_err(|malformed| damaged(set, log, chunk.start.0, &malformed))?;
             if let RecordBody::Anchor(anchor) = record.body {
-                check_anchor(task, &anchor)?;
+                check_anchor(set, log, logs, &anchor)?;
                 durable.raise(anchor.entries());
             }
         }
     }
-    match reader.end() {
+    match source.end() {
         Some(end) => Ok(Scanned { end: end.clone(), durable }),
-        None => Err(Error::fatal(sqlstate::INTERNAL_ERROR, "a log reader stopped before the end of its log")),
+        None => Err(Error::fatal(sqlstate::INTERNAL_ERROR, "a log source stopped before the end of its log")),
     }
 }
 
-fn check_anchor(task: &Task, anchor: &LsnVector) -> Result<()> {
-    if anchor.len() == task.logs {
+fn check_anchor(set: &dyn LogSet, log: usize, logs: usize, anchor: &LsnVector) -> Result<()> {
+    if anchor.len() == logs {
         return Ok(());
     }
     Err(Error::corrupt(format!(
-        "log {} in \"{}\" was written with {} logs, but the manifest says {}",
-        task.identity.log,
-        task.directory.display(),
+        "log {log} in {} was written with {} logs, but the manifest says {logs}",
+        set.place(log),
         anchor.len(),
-        task.logs
     )))
 }
 
-fn damaged(task: &Task, start: u64, malformed: &crate::log::record::Malformed) -> Error {
+fn damaged(set: &dyn LogSet, log: usize, start: u64, malformed: &Malformed) -> Error {
     let position = start + malformed.offset as u64;
-    Error::corrupt(format!(
-        "log {} in \"{}\" is damaged: {} (position {position})",
-        task.identity.log,
-        task.directory.display(),
-        malformed.reason
-    ))
+    let place = set.place(log);
+    Error::corrupt(format!("log {log} in {place} is damaged: {} (position {position})", malformed.reason))
 }

@@ -37,15 +37,15 @@ use std::sync::Arc;
 use hyades_types::error::{Error, Result, sqlstate};
 use parking_lot::Mutex;
 
-use super::log_source::NAMES_THE_FUTURE;
 use super::replay::{Installer, Scratch};
+use super::replay_source::NAMES_THE_FUTURE;
 use super::schedule::{Batch, Replay, Source};
 use super::scope::Scope;
 use super::{RecoveryReport, ToReplay, bytes_total, installer, replay_incarnation, workers};
 use crate::config::Config;
 use crate::log::manifest::{Incarnation, Manifest};
 use crate::log::record::{Malformed, Record, RecordBody};
-use crate::log::store::LogReader;
+use crate::log::set::log_set;
 use crate::lsn::{Lsn, LsnVector};
 use crate::mutant::{self, Mutant};
 use crate::procedure::routine::RoutineCompiler;
@@ -382,22 +382,9 @@ fn check_unfinished(
     log: usize,
     durable: Lsn,
 ) -> Result<Option<String>> {
-    let mut reader = open_log(config, manifest, incarnation, log)?;
+    let mut reader = log_set(config, manifest, incarnation).source(log)?;
     while reader.next_chunk()?.is_some() {}
     Ok(reader.end().and_then(|end| end.check(durable).err()).map(|error| error.to_string()))
-}
-
-fn open_log(
-    config: &Config,
-    manifest: &Manifest,
-    incarnation: &Incarnation,
-    log: usize,
-) -> Result<LogReader> {
-    let directory = incarnation.log_directory(&config.data_directory, log);
-    let identity = manifest.identity(incarnation.number, log);
-    let reader = LogReader::open(&config.disk, &directory, identity, incarnation.first_segments[log])?;
-    let prepared = incarnation.segments_ahead.filter(|_| incarnation.end.is_none());
-    Ok(reader.expect_prepared(prepared))
 }
 
 /// Reads a log until it ends, is damaged, or has been read up to where it counts or an earlier attempt has
@@ -417,7 +404,7 @@ fn examine(
         order: replay_order(&incarnation.protocol, incarnation.logs)?,
         named: LsnVector::default(),
     };
-    let mut reader = match open_log(config, manifest, incarnation, log) {
+    let mut reader = match log_set(config, manifest, incarnation).source(log) {
         Ok(reader) => reader,
         Err(error) => {
             examined.damage = Some(damage(error)?);

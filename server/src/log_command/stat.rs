@@ -8,7 +8,7 @@ use clap::Args;
 use hyades_engine::inspect::{EntryBody, Inspection, Schema, SegmentFiles, TransactionEntry};
 use hyades_engine::log::manifest::Incarnation;
 use hyades_engine::log::record::Operation;
-use hyades_engine::log::store::{LogEnd, Tail};
+use hyades_engine::log::set::{LogEnd, Tail};
 use hyades_engine::lsn::{Lsn, LsnVector};
 use hyades_types::definition::RoutineId;
 use serde_json::json;

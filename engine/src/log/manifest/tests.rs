@@ -13,7 +13,7 @@ fn stored() -> (ControlledDisk, Arc<dyn Disk>, Manifest) {
     let mut config = Config::new(data());
     config.logs = 3;
     for _ in 0..2 {
-        let incarnation = manifest.plan_incarnation(&config, 3);
+        let incarnation = manifest.plan_incarnation(&config, LogShape { logs: 3, stripes: 1 });
         manifest.incarnations.push(incarnation);
     }
     manifest.incarnations[0].freeze(&LsnVector::from_slice(&[8, 16]));
@@ -42,7 +42,7 @@ fn it_comes_back_as_it_went() {
     assert_eq!(loaded.next_number(), 3);
     assert_eq!(loaded.incarnations[0].frozen_end(), Some(LsnVector::from_slice(&[8, 16, 0])));
     assert_eq!(loaded.incarnations[1].frozen_end(), None);
-    let directory = loaded.incarnations[0].log_directory(&data(), 2);
+    let directory = loaded.incarnations[0].stripe_directory(&data(), 2, 0);
     assert_eq!(directory, data().join("logs").join("log-2"));
     assert!(!disk.exists(&data().join(TEMPORARY_FILE)));
 }
@@ -51,9 +51,9 @@ fn it_comes_back_as_it_went() {
 fn logs_are_spread_over_the_directories() {
     let mut config = Config::new(data());
     config.log_directories = vec![PathBuf::from("/fast"), PathBuf::from("near")];
-    let incarnation = Manifest::create().plan_incarnation(&config, 2);
-    assert_eq!(incarnation.log_directory(&data(), 0), PathBuf::from("/fast/log-0"));
-    assert_eq!(incarnation.log_directory(&data(), 1), data().join("near/log-1"));
+    let incarnation = Manifest::create().plan_incarnation(&config, LogShape { logs: 2, stripes: 1 });
+    assert_eq!(incarnation.stripe_directory(&data(), 0, 0), PathBuf::from("/fast/log-0"));
+    assert_eq!(incarnation.stripe_directory(&data(), 1, 0), data().join("near/log-1"));
     assert_eq!(incarnation.protocol_kind().expect("known"), ProtocolKind::Taurus);
 }
 
@@ -112,4 +112,25 @@ fn a_data_directory_is_taken_once() {
     assert_eq!(message, "data directory \"data\" is in use by another process");
     drop(guard);
     lock_data_directory(&disk, &data()).expect("free again");
+}
+
+#[test]
+fn stripes_stand_in_directories_by_turns() {
+    let mut config = Config::new(data());
+    config.log_directories = vec![PathBuf::from("/fast"), PathBuf::from("near")];
+    let incarnation = Manifest::create().plan_incarnation(&config, LogShape { logs: 1, stripes: 3 });
+    let directories = incarnation.stripe_directories(&data(), 0);
+    let expected = ["/fast/log-0", "data/near/log-0-stripe-1", "/fast/log-0-stripe-2"];
+    assert_eq!(directories, expected.map(PathBuf::from));
+    assert_eq!(incarnation.first_segments.len(), 3);
+}
+
+#[test]
+fn a_manifest_that_knows_no_stripes_has_one_for_each_log() {
+    let config = Config::new(data());
+    let incarnation = Manifest::create().plan_incarnation(&config, LogShape { logs: 2, stripes: 1 });
+    let json = serde_json::to_string(&incarnation).expect("it has only plain fields");
+    assert!(!json.contains("stripes"), "what older programs read is as they wrote it");
+    let read: Incarnation = serde_json::from_str(&json).expect("the field is optional");
+    assert_eq!(read.stripes, 1);
 }

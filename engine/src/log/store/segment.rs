@@ -29,9 +29,10 @@ use parking_lot::Mutex;
 
 use super::block::{MIN_SEGMENT_BYTES, SEGMENT_HEADER_BYTES, SegmentHeader, SegmentHeaderError};
 use super::pace::Pace;
+use super::room::Room;
 use super::{LogIdentity, parse_segment_name, segment_path};
 use crate::disk::{AlignedBuffer, Disk, File, SECTOR_BYTES, restrict};
-use crate::log::buffer::{LogBuffer, SPARE_SECTORS};
+use crate::log::buffer::SPARE_SECTORS;
 use crate::mutant::{self, Mutant};
 
 /// Zeroes are written in pieces of this size.
@@ -65,13 +66,14 @@ pub(crate) enum Prepared {
     Failed,
 }
 
-/// Prepares one log's segments.
+/// Prepares the segments of one log's stripe.
 pub(crate) struct SegmentSupply {
     disk: Arc<dyn Disk>,
     directory: PathBuf,
     pub(crate) identity: LogIdentity,
     pub(crate) segment_bytes: u64,
-    buffer: Arc<LogBuffer>,
+    room: Arc<Room>,
+    stripe: usize,
     ahead: u64,
     ready: Mutex<VecDeque<PreparedSegment>>,
     making: Mutex<Making>,
@@ -90,8 +92,10 @@ impl SegmentSupply {
         directory: PathBuf,
         identity: LogIdentity,
         segment_bytes: u64,
-        buffer: &Arc<LogBuffer>,
+        room: &Arc<Room>,
+        stripe: usize,
     ) -> SegmentSupply {
+        let buffer = room.buffer();
         let segment_bytes = segment_bytes.max(MIN_SEGMENT_BYTES).next_multiple_of(SECTOR_BYTES as u64);
         let needed = buffer.capacity_bytes() + buffer.slack_bytes() + SPARE_SECTORS * SECTOR_BYTES;
         SegmentSupply {
@@ -99,7 +103,8 @@ impl SegmentSupply {
             directory,
             identity,
             segment_bytes,
-            buffer: Arc::clone(buffer),
+            room: Arc::clone(room),
+            stripe,
             ahead: (needed as u64).div_ceil(segment_bytes - SECTOR_BYTES as u64).max(1),
             ready: Mutex::new(VecDeque::new()),
             making: Mutex::new(Making { sequence: 1, file: None, written_bytes: 0, pace: Pace::start(0) }),
@@ -133,8 +138,8 @@ impl SegmentSupply {
         Ok(leftovers)
     }
 
-    /// Makes the log's directory, durably, and removes the leftovers.
-    pub(crate) fn create_directory(&self, leftovers: &[PathBuf]) -> Result<()> {
+    /// Makes the directory, durably.
+    pub(crate) fn create_directory(&self) -> Result<()> {
         let create = || -> io::Result<()> {
             // Each for itself: whoever makes a directory decides who may look into it.
             for directory in self.directory.ancestors().take(2).collect::<Vec<_>>().into_iter().rev() {
@@ -153,13 +158,7 @@ impl SegmentSupply {
         create().map_err(|error| {
             Error::io(format_args!("could not create log directory \"{}\"", self.directory.display()), &error)
         })?;
-        restrict(self.disk.as_ref(), &self.directory)?;
-        for path in leftovers {
-            self.disk.remove(path).map_err(|error| {
-                Error::io(format_args!("could not remove \"{}\"", path.display()), &error)
-            })?;
-        }
-        Ok(())
+        restrict(self.disk.as_ref(), &self.directory)
     }
 
     /// Makes the log's first segment, header included, durable.
@@ -242,7 +241,7 @@ impl SegmentSupply {
                     tracing::error!(state = %failure.sqlstate(), "{failure}");
                 }
                 // They learn that it is not worth waiting.
-                self.buffer.wake_waiters();
+                self.room.buffer().wake_waiters();
                 Prepared::Failed
             }
         }
@@ -267,8 +266,9 @@ impl SegmentSupply {
         }
     }
 
-    /// A block of this many bytes has become durable in this segment.
-    pub(crate) fn note_block(&self, sequence: u64, bytes: u64) {
+    /// A block with this payload and of this many bytes has become durable in this segment.
+    pub(crate) fn note_block(&self, sequence: u64, payload_bytes: usize, bytes: u64) {
+        self.room.take(self.stripe, payload_bytes, bytes);
         self.in_use.store(sequence, Ordering::Release);
         self.used_bytes.fetch_add(bytes, Ordering::Relaxed);
     }
@@ -298,7 +298,7 @@ impl SegmentSupply {
         let sequence = making.sequence;
         *making = Making { sequence: sequence + 1, file: None, written_bytes: 0, pace: Pace::start(0) };
         self.ready.lock().push_back(PreparedSegment { file, path, sequence });
-        self.buffer.move_ceiling(self.segment_bytes as i64 - SECTOR_BYTES as i64);
+        self.room.add(self.stripe, self.segment_bytes - SECTOR_BYTES as u64);
         if self.failure.lock().take().is_some() {
             tracing::info!("a log can be extended again, in \"{}\"", self.directory.display());
         }

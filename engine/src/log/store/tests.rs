@@ -8,14 +8,18 @@ use proptest::prelude::*;
 use uuid::Uuid;
 
 use super::block::{BLOCK_HEADER_BYTES, MAX_PAYLOAD_BYTES, block_bytes, decode_block_header};
+use super::preparer::Preparer;
+use super::room::Room;
 use super::segment::{Prepared, SegmentSupply};
-use super::writer::{BlockBuffer, FileLogStore, LogStore};
+use super::striped::StripedLogStore;
+use super::trim::trim_log;
+use super::writer::{BlockBuffer, BlockWriter, FileLogStore};
 use super::*;
 use crate::disk::controlled::ControlledDisk;
 use crate::disk::{Disk, SECTOR_BYTES};
 use crate::log::buffer::{LogBuffer, MIN_BUFFER_BYTES};
-use crate::log::preparer::Preparer;
 use crate::log::record::{RecordBody, filler_header};
+use crate::log::set::{LogEnd, LogSource, LogStore, Tail};
 use crate::lsn::Lsn;
 
 const SECTOR: u64 = SECTOR_BYTES as u64;
@@ -31,21 +35,56 @@ fn directory() -> PathBuf {
 struct Written {
     disk: ControlledDisk,
     shared: Arc<dyn Disk>,
+    files: LogFiles,
+    /// Of the first stripe.
     supply: Arc<SegmentSupply>,
-    store: FileLogStore,
+    store: Box<dyn LogStore>,
     block: BlockBuffer,
     position: u64,
 }
 
+fn stripe_directory(stripe: usize) -> PathBuf {
+    if stripe == 0 { directory() } else { directory().join(format!("stripe-{stripe}")) }
+}
+
 /// A log whose segments have room for four sectors each.
 fn new_log() -> Written {
+    striped_log(1)
+}
+
+fn supply(
+    disk: &Arc<dyn Disk>,
+    identity: LogIdentity,
+    room: &Arc<Room>,
+    stripe: usize,
+) -> Arc<SegmentSupply> {
+    Arc::new(SegmentSupply::new(disk, stripe_directory(stripe), identity, 5 * SECTOR, room, stripe))
+}
+
+/// The same with several stripes.
+fn striped_log(stripes: usize) -> Written {
     let (disk, shared) = ControlledDisk::shared();
     let (buffer, _reader) = LogBuffer::new(MIN_BUFFER_BYTES);
-    let supply = Arc::new(SegmentSupply::new(&shared, directory(), identity(), 5 * SECTOR, &buffer));
-    supply.prepare_first().expect("an empty disk");
-    let preparer = Arc::new(Preparer::new(vec![Arc::clone(&supply)]));
-    let store = FileLogStore::new(&supply, &preparer);
-    Written { disk, shared, supply, store, block: BlockBuffer::default(), position: 0 }
+    let room = Arc::new(Room::new(&buffer, stripes));
+    let supplies: Vec<_> = (0..stripes).map(|stripe| supply(&shared, identity(), &room, stripe)).collect();
+    supplies.iter().try_for_each(|supply| supply.prepare_first()).expect("an empty disk");
+    let preparer = Arc::new(Preparer::new(supplies.clone()));
+    let writer = |supply| BlockWriter::new(supply, &preparer);
+    let store: Box<dyn LogStore> = match supplies.as_slice() {
+        [supply] => Box::new(FileLogStore::new(writer(supply))),
+        _ => {
+            let writers = supplies.iter().map(writer).collect();
+            Box::new(StripedLogStore::start(1, writers, &buffer).expect("threads"))
+        }
+    };
+    let files = LogFiles {
+        identity: identity(),
+        directories: (0..stripes).map(stripe_directory).collect(),
+        first_segments: vec![1; stripes],
+        prepared_ahead: None,
+    };
+    let (supply, block) = (Arc::clone(&supplies[0]), BlockBuffer::default());
+    Written { disk, shared, files, supply, store, block, position: 0 }
 }
 
 impl Written {
@@ -56,13 +95,26 @@ impl Written {
         bytes.resize(length, 0xab);
         let mut rest = &bytes[..];
         while !rest.is_empty() {
-            let room = self.store.next_payload_bytes().expect("room");
+            let Some(room) = self.store.room().expect("room") else {
+                self.store.wait_for_durable().expect("written");
+                continue;
+            };
             let piece = rest.len().min(room).min(payload);
             self.block.payload_mut(piece).copy_from_slice(&rest[..piece]);
-            self.store.append(&mut self.block, Lsn(self.position)).expect("written");
+            self.store.submit(&mut self.block, Lsn(self.position)).expect("written");
             self.position += piece as u64;
             rest = &rest[piece..];
         }
+    }
+
+    /// Waits until everything appended is durable.
+    fn finish(&mut self) {
+        let mut durable = 0;
+        while let Ok(block) = self.store.wait_for_durable() {
+            assert!(block.end.0 > durable, "in the order of the stream");
+            durable = block.end.0;
+        }
+        assert_eq!(durable, self.position);
     }
 
     fn path(&self, sequence: u64) -> PathBuf {
@@ -70,7 +122,7 @@ impl Written {
     }
 
     fn open(&self) -> Result<LogReader> {
-        LogReader::open(&self.shared, &directory(), identity(), 1)
+        LogReader::open(&self.shared, &self.files)
     }
 
     /// Record lengths, and the end.
@@ -222,7 +274,8 @@ fn what_was_prepared_shows_that_a_segment_was_used() {
         while log.supply.prepare() == Prepared::Piece {}
     }
     let read = |log: &Written| {
-        let mut reader = log.open().expect("a log").expect_prepared(Some(ahead));
+        let files = LogFiles { prepared_ahead: Some(ahead), ..log.files.clone() };
+        let mut reader = LogReader::open(&log.shared, &files).expect("a log");
         while reader.next_chunk().expect("classified").is_some() {}
         reader.end().expect("ended").tail
     };
@@ -268,7 +321,8 @@ fn missing_foreign_and_future_files_are_refused() {
     let mut log = new_log();
     log.append(16, 16);
     let refused = |identity: LogIdentity, first: u64| {
-        let opened = LogReader::open(&log.shared, &directory(), identity, first);
+        let files = LogFiles { identity, first_segments: vec![first], ..log.files.clone() };
+        let opened = LogReader::open(&log.shared, &files);
         message(&opened.map(|_| ()).expect_err("refused"))
     };
     assert!(refused(identity(), 7).contains("log 1 of incarnation 3 is missing"));
@@ -290,7 +344,7 @@ fn missing_foreign_and_future_files_are_refused() {
 fn a_valid_block_with_impossible_records_is_corruption() {
     let mut log = new_log();
     log.block.payload_mut(16).copy_from_slice(&[0xff; 16]);
-    log.store.append(&mut log.block, Lsn::ZERO).expect("written");
+    log.store.submit(&mut log.block, Lsn::ZERO).expect("written");
     let error = log.read().expect_err("no crash writes that");
     assert_eq!(error.sqlstate(), sqlstate::DATA_CORRUPTED);
 }
@@ -300,16 +354,88 @@ fn a_leftover_of_a_first_start_is_replaced_and_real_data_is_not() {
     let mut log = new_log();
     let (buffer, _reader) = LogBuffer::new(MIN_BUFFER_BYTES);
     log.append(16, 16);
-    let again = SegmentSupply::new(&log.shared, directory(), identity(), 5 * SECTOR, &buffer);
+    let room = Arc::new(Room::new(&buffer, 1));
+    let again = supply(&log.shared, identity(), &room, 0);
     assert!(message(&again.examine().expect_err("data")).contains("manifest does not know of"));
     log.disk.edit(&log.path(1), |bytes| bytes[SECTOR_BYTES..].fill(0));
     let leftovers = again.examine().expect("nothing was ever written to it");
     assert_eq!(leftovers, [log.path(1)]);
-    again.create_directory(&leftovers).expect("removed");
+    again.create_directory().expect("it is there");
     again.prepare_first().expect("out of the way");
     let newer = LogIdentity { incarnation: 4, ..identity() };
-    let next = SegmentSupply::new(&log.shared, directory(), newer, 5 * SECTOR, &buffer);
+    let next = supply(&log.shared, newer, &room, 0);
     assert_eq!(next.examine().expect("older incarnations may stand there"), [] as [PathBuf; 0]);
+}
+
+/// Blocks of 1000 bytes each, by turns in two stripes.
+fn striped_blocks(count: usize) -> Written {
+    let mut log = striped_log(2);
+    for _ in 0..count {
+        log.append(1000, 1000);
+    }
+    log.finish();
+    log
+}
+
+impl Written {
+    /// As if the block of this number had never arrived.
+    fn lose_block(&self, block: usize) {
+        let (stripe, place) = (block % 2, block / 2);
+        let (sequence, sector) = (place as u64 / 4 + 1, place % 4 + 1);
+        let path = segment_path(&stripe_directory(stripe), identity().incarnation, sequence);
+        self.disk.edit(&path, |bytes| bytes[sector * SECTOR_BYTES..][..SECTOR_BYTES].fill(0));
+    }
+}
+
+#[test]
+fn stripes_take_blocks_by_turns_and_are_read_as_one_log() {
+    let mut log = striped_log(3);
+    let lengths = [16, 4000, 8, 9000, 40_000, 64];
+    for length in lengths {
+        log.append(length, 3000);
+    }
+    log.finish();
+    log.store.close();
+    let (read, end) = log.read().expect("undamaged");
+    assert_eq!(read, lengths.map(|length| length as u64));
+    assert_eq!((end.position, end.tail), (Lsn(log.position), Tail::Clean));
+    for stripe in 0..3 {
+        let used = segment_path(&stripe_directory(stripe), identity().incarnation, 2);
+        assert!(log.disk.exists(&used), "all stripes were used");
+    }
+    for stripe in 0..3 {
+        trim_log(&log.shared, &log.files, stripe).expect("trimmed");
+    }
+    assert_eq!(log.read().expect("undamaged").0.len(), lengths.len(), "only zeroes went");
+}
+
+#[test]
+fn a_crash_may_leave_a_block_behind_the_one_that_was_under_way_with_it() {
+    for count in [2, 7, 8, 10, 17] {
+        let log = striped_blocks(count);
+        log.lose_block(count - 2);
+        let (read, end) = log.read().expect("a crash explains it");
+        assert_eq!(read.len(), count - 2);
+        assert!(matches!(end.tail, Tail::Torn(_)), "{:?}", end.tail);
+        end.check(Lsn(1000 * (count as u64 - 2))).expect("nothing durable is missing");
+    }
+}
+
+#[test]
+fn a_missing_block_that_was_durable_before_another_began_is_a_hole() {
+    for count in [3, 8, 9, 10, 17] {
+        let log = striped_blocks(count);
+        log.lose_block(count - 3);
+        let (read, end) = log.read().expect("read");
+        assert_eq!(read.len(), count - 3);
+        assert!(matches!(end.tail, Tail::Hole(..)), "{count}: {:?}", end.tail);
+        // Whoever wants to know what stands behind it can.
+        let mut reader = log.open().expect("a log");
+        while reader.next_chunk().expect("read").is_some() {}
+        assert!(reader.skip_damage().expect("read"), "two blocks follow");
+        let chunk = reader.next_chunk().expect("read").expect("records");
+        assert_eq!((chunk.start, chunk.bytes.len()), (Lsn(1000 * (count as u64 - 2)), 2000));
+    }
 }
 
 #[test]

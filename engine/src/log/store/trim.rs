@@ -16,17 +16,16 @@ use std::sync::Arc;
 use hyades_types::error::{Error, Result};
 
 use super::block::{MAX_BLOCK_BYTES, SegmentHeader};
-use super::reader::{LogReader, Tail, segments_from};
-use super::{LogIdentity, segment_path};
+use super::blocks::{BlockReader, Wanted, segments_from};
+use super::{LogFiles, LogIdentity, segment_path};
 use crate::disk::{Disk, SECTOR_BYTES};
+use crate::log::set::Tail;
+use crate::lsn::Lsn;
 
-/// Trims one log of an ended incarnation; returns how many files it changed.
-pub(crate) fn trim_log(
-    disk: &Arc<dyn Disk>,
-    directory: &Path,
-    identity: LogIdentity,
-    first_segment: u64,
-) -> Result<usize> {
+/// Trims one stripe of a log of an ended incarnation; returns how many files it changed.
+pub(crate) fn trim_log(disk: &Arc<dyn Disk>, files: &LogFiles, stripe: usize) -> Result<usize> {
+    let (identity, directory) = (files.identity, files.directories[stripe].as_path());
+    let first_segment = files.first_segments[stripe];
     let mut changed = 0;
     let sequences = segments_from(disk.as_ref(), directory, identity.incarnation, first_segment)?;
     for sequence in sequences.into_iter().rev() {
@@ -59,10 +58,16 @@ fn trim_segment(
     length: u64,
 ) -> Result<bool> {
     let path = segment_path(directory, identity.incarnation, sequence);
-    let mut reader = LogReader::open(disk, directory, identity, sequence)?;
-    while reader.next_chunk()?.is_some() {}
-    let Some(end) = reader.end().filter(|end| end.path == path) else { return Ok(false) };
-    if !matches!(end.tail, Tail::Clean | Tail::Torn(_)) {
+    let (mut blocks, mut position) = BlockReader::open(disk, directory, identity, sequence, None)?;
+    let mut payload = Vec::new();
+    let end = loop {
+        payload.clear();
+        match blocks.read_block(Wanted::From(position), &mut payload)? {
+            Some(end) => break end,
+            None => position = Lsn(position.0 + payload.len() as u64),
+        }
+    };
+    if end.path != path || !matches!(end.tail, Tail::Clean | Tail::Torn(_)) {
         return Ok(false);
     }
     let kept = (end.offset + end.torn_bytes).next_multiple_of(SECTOR_BYTES as u64);

@@ -1,8 +1,8 @@
-//! Appends blocks to a log, durably.
+//! Writes blocks to segment files: one write for each block, to sectors that have never held content (pitfall
+//! 10), durable when it returns. The header of a segment is part of the write of its first block.
 //!
-//! [`LogStore`] is all that a logger asks for; other places for logs implement it. [`FileLogStore`] writes to
-//! segment files: one write for each block, to sectors that have never held content (pitfall 10), durable
-//! when it returns. The header of a segment is part of the write of its first block.
+//! [`BlockWriter`] does it for one stripe; [`FileLogStore`] is a log with one stripe, which the logger's
+//! thread writes itself (`striped` has the others).
 
 use std::sync::Arc;
 
@@ -12,30 +12,11 @@ use super::LogIdentity;
 use super::block::{
     BLOCK_HEADER_BYTES, MAX_BLOCK_BYTES, MAX_PAYLOAD_BYTES, SegmentHeader, block_bytes, encode_block_header,
 };
+use super::preparer::Preparer;
 use super::segment::{PreparedSegment, SegmentSupply};
 use crate::disk::{AlignedBuffer, SECTOR_BYTES};
-use crate::log::preparer::Preparer;
+use crate::log::set::{DurableBlock, LogStore};
 use crate::lsn::Lsn;
-
-/// Where one log's blocks go.
-pub trait LogStore: Send {
-    /// Payload bytes that the next block may have, at least 1.
-    fn next_payload_bytes(&mut self) -> Result<usize>;
-    /// Writes a block and returns when it is durable. `position` is where its payload begins in the stream.
-    /// After an error the state is unknown: nothing may follow (pitfall 9).
-    fn append(&mut self, block: &mut BlockBuffer, position: Lsn) -> Result<Appended>;
-    /// The log has ended cleanly.
-    fn close(&mut self);
-}
-
-/// What an append took.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Appended {
-    /// Prepared bytes used, header and padding included.
-    pub store_bytes: u64,
-    /// The block is the first of a segment.
-    pub is_first_in_segment: bool,
-}
 
 /// Memory for one block, with room for a segment header before it.
 pub struct BlockBuffer {
@@ -74,8 +55,8 @@ impl BlockBuffer {
     }
 }
 
-/// See the file head.
-pub(crate) struct FileLogStore {
+/// Writes the blocks of one stripe.
+pub(crate) struct BlockWriter {
     supply: Arc<SegmentSupply>,
     preparer: Arc<Preparer>,
     current: Option<Current>,
@@ -87,9 +68,9 @@ struct Current {
     offset: u64,
 }
 
-impl FileLogStore {
-    pub(crate) fn new(supply: &Arc<SegmentSupply>, preparer: &Arc<Preparer>) -> FileLogStore {
-        FileLogStore { supply: Arc::clone(supply), preparer: Arc::clone(preparer), current: None }
+impl BlockWriter {
+    pub(crate) fn new(supply: &Arc<SegmentSupply>, preparer: &Arc<Preparer>) -> BlockWriter {
+        BlockWriter { supply: Arc::clone(supply), preparer: Arc::clone(preparer), current: None }
     }
 
     /// The segment that has room for the next block.
@@ -103,42 +84,83 @@ impl FileLogStore {
         }
         self.current.as_mut().ok_or_else(|| Error::corrupt("a log has no current segment"))
     }
-}
 
-impl LogStore for FileLogStore {
-    fn next_payload_bytes(&mut self) -> Result<usize> {
+    /// Payload bytes that the next block may have, at least 1.
+    pub(crate) fn next_payload_bytes(&mut self) -> Result<usize> {
         let segment_bytes = self.supply.segment_bytes;
         let room = segment_bytes - self.current()?.offset;
         Ok(room.min(MAX_BLOCK_BYTES as u64) as usize - BLOCK_HEADER_BYTES)
     }
 
-    fn append(&mut self, block: &mut BlockBuffer, position: Lsn) -> Result<Appended> {
+    /// Writes a block, whose payload begins at `start`, and returns when it is durable.
+    pub(crate) fn write(&mut self, block: &mut BlockBuffer, start: Lsn) -> Result<DurableBlock> {
         let (identity, segment_bytes) = (self.supply.identity, self.supply.segment_bytes);
         let current = self.current()?;
         let is_first_in_segment = current.offset == SECTOR_BYTES as u64;
         let sequence = current.segment.sequence;
-        let header = SegmentHeader { identity, sequence, position: position.0, segment_bytes };
+        let header = SegmentHeader { identity, sequence, position: start.0, segment_bytes };
         // The first segment got its header before the manifest named it.
         let header = (is_first_in_segment && sequence > 1).then_some(&header);
-        let store_bytes = block_bytes(block.payload_bytes) as u64;
-        let bytes = block.seal(&identity, position, header);
+        let payload_bytes = block.payload_bytes;
+        let store_bytes = block_bytes(payload_bytes) as u64;
+        let bytes = block.seal(&identity, start, header);
         let offset = if header.is_some() { 0 } else { current.offset };
         current.segment.file.write_durable(offset, bytes).map_err(|error| {
             let path = current.segment.path.display();
             Error::io(format_args!("could not write log file \"{path}\" at byte {offset}"), &error)
         })?;
         current.offset += store_bytes;
-        self.supply.note_block(sequence, store_bytes);
+        self.supply.note_block(sequence, payload_bytes, store_bytes);
         if is_first_in_segment {
             // Not before: what is prepared now shows that this segment was used.
             self.preparer.ring();
         }
-        Ok(Appended { store_bytes, is_first_in_segment })
+        Ok(DurableBlock { start, end: Lsn(start.0 + payload_bytes as u64), is_first_in_segment })
     }
 
-    fn close(&mut self) {
+    /// The log has ended cleanly.
+    pub(crate) fn close(&mut self) {
         if let Some(Current { segment, offset }) = self.current.take() {
             self.supply.end(segment, offset);
         }
+    }
+}
+
+/// A log with one stripe: a block is durable when it has been submitted.
+pub(crate) struct FileLogStore {
+    writer: BlockWriter,
+    durable: Option<DurableBlock>,
+}
+
+impl FileLogStore {
+    pub(crate) fn new(writer: BlockWriter) -> FileLogStore {
+        FileLogStore { writer, durable: None }
+    }
+}
+
+impl LogStore for FileLogStore {
+    fn room(&mut self) -> Result<Option<usize>> {
+        self.writer.next_payload_bytes().map(Some)
+    }
+
+    fn submit(&mut self, block: &mut BlockBuffer, position: Lsn) -> Result<()> {
+        self.durable = Some(self.writer.write(block, position)?);
+        Ok(())
+    }
+
+    fn has_durable(&self) -> bool {
+        self.durable.is_some()
+    }
+
+    fn next_durable(&mut self) -> Result<Option<DurableBlock>> {
+        Ok(self.durable.take())
+    }
+
+    fn wait_for_durable(&mut self) -> Result<DurableBlock> {
+        self.durable.take().ok_or_else(|| Error::corrupt("no block of the log is under way"))
+    }
+
+    fn close(&mut self) {
+        self.writer.close();
     }
 }

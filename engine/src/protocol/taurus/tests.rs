@@ -11,6 +11,7 @@ use crate::disk::Disk;
 use crate::disk::controlled::ControlledDisk;
 use crate::log::manifest::Manifest;
 use crate::log::record::RecordBody;
+use crate::log::set::LogSource;
 use crate::log::store::LogReader;
 
 struct Fixture {
@@ -73,9 +74,8 @@ impl Fixture {
 
     fn reader(&self, log: usize) -> LogReader {
         let incarnation = self.manifest.incarnations.last().expect("one");
-        let directory = incarnation.log_directory(Path::new("data"), log);
-        let identity = self.manifest.identity(incarnation.number, log);
-        LogReader::open(&self.disk, &directory, identity, 1).expect("a log")
+        let files = self.manifest.log_files(Path::new("data"), incarnation, log);
+        LogReader::open(&self.disk, &files).expect("a log")
     }
 
     /// End, decompressed pre-append LV and barrier flag of every transaction in a log. Ends the run.

@@ -6,15 +6,16 @@
 //! that can be decoded. Bytes of a row that look like this are possible, and would be shown as something that
 //! was never logged; the checksums say nothing about it.
 
-use std::path::Path;
 use std::sync::Arc;
 
 use hyades_types::error::Result;
 
-use super::super::{LogIdentity, segment_path};
-use super::{Chunk, LogReader, segments_from, whole_file};
+use super::super::LogFiles;
+use super::super::blocks::BlockReader;
+use super::LogReader;
 use crate::disk::Disk;
 use crate::log::record::{MAX_RECORD_BYTES, Records};
+use crate::log::set::Chunk;
 use crate::lsn::Lsn;
 
 /// So many records in a row are taken for records.
@@ -23,19 +24,16 @@ const CONVINCING: usize = 8;
 const CONVINCING_AT_THE_END: usize = 1;
 
 impl LogReader {
-    /// A log that cannot be opened, to be gone on with by [`LogReader::skip_damage`]; `None` if there is no
-    /// file.
-    pub fn open_behind_damage(
-        disk: &Arc<dyn Disk>,
-        directory: &Path,
-        identity: LogIdentity,
-        first_segment: u64,
-    ) -> Result<Option<LogReader>> {
-        let sequences = segments_from(disk.as_ref(), directory, identity.incarnation, first_segment)?;
-        let Some(sequence) = sequences.first().copied() else { return Ok(None) };
-        let path = segment_path(directory, identity.incarnation, sequence);
-        let segment = whole_file(disk, &path, sequence)?;
-        Ok(Some(LogReader { has_begun: false, ..LogReader::new(disk, directory, identity, segment, 0) }))
+    /// A log that cannot be opened, to be gone on with by [`LogReader::skip_damage`]; `None` if there are no
+    /// files.
+    pub fn open_behind_damage(disk: &Arc<dyn Disk>, files: &LogFiles) -> Result<Option<LogReader>> {
+        let mut stripes = Vec::new();
+        for (directory, first) in files.directories.iter().zip(&files.first_segments) {
+            stripes.extend(BlockReader::open_behind_damage(disk, directory, files.identity, *first)?);
+        }
+        // With some of them only, nobody knows whose turn it is.
+        let is_complete = stripes.len() == files.directories.len();
+        Ok(is_complete.then(|| LogReader { has_begun: false, ..LogReader::new(stripes, 0, Lsn::ZERO) }))
     }
 
     /// Goes on behind the damage that ended the log, with the first valid block and the first log record in
@@ -57,29 +55,18 @@ impl LogReader {
 
     /// Makes the first valid block behind the place that was reached the next one to be read.
     fn enter_next_block(&mut self) -> Result<bool> {
-        let found = match self.valid_block_from(self.segment.offset)? {
-            Some(found) => Some(found),
-            None => self.next_block_of_later_files()?,
-        };
-        let Some((offset, position)) = found else { return Ok(false) };
-        self.segment.offset = offset;
+        let first = Lsn(self.position.0 + u64::from(self.has_begun));
+        let mut next = None;
+        for (turn, stripe) in self.stripes.iter_mut().enumerate() {
+            let found = stripe.seek(first)?.map(|position| (position, turn));
+            next = next.into_iter().chain(found).min();
+        }
+        let Some((position, turn)) = next else { return Ok(false) };
         self.has_begun = true;
         self.pending.clear();
-        (self.position, self.chunk_start, self.whole) = (position.0, position.0, 0);
+        (self.turn, self.position, self.chunk_start, self.whole) = (turn, position, position.0, 0);
         (self.end, self.stop) = (None, u64::MAX);
         Ok(true)
-    }
-
-    fn next_block_of_later_files(&mut self) -> Result<Option<(u64, Lsn)>> {
-        let (incarnation, sequence) = (self.identity.incarnation, self.segment.sequence + 1);
-        for later in segments_from(self.disk.as_ref(), &self.directory, incarnation, sequence)? {
-            let path = segment_path(&self.directory, incarnation, later);
-            self.enter_unusable(&path, later)?;
-            if let Some(found) = self.valid_block_from(0)? {
-                return Ok(Some(found));
-            }
-        }
-        Ok(None)
     }
 }
 

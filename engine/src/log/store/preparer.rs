@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use parking_lot::{Condvar, Mutex};
 
-use super::store::segment::{Prepared, SegmentSupply};
+use super::segment::{Prepared, SegmentSupply};
 use crate::sync::now;
 
 /// How long to wait before trying again to make a segment.

@@ -20,7 +20,7 @@ use hyades_types::error::{Error, Result};
 use super::schedule::{Batch, BatchBytes, BatchEntry, Source};
 use super::scope::{Scope, Verdict};
 use crate::log::record::{Malformed, RecordBody, Records};
-use crate::log::store::{Chunk, LogReader};
+use crate::log::set::{Chunk, LogSource};
 use crate::lsn::{Lsn, LsnVector};
 use crate::mutant::{self, Mutant};
 use crate::protocol::ReplayOrder;
@@ -48,8 +48,8 @@ impl SharedChunk {
     }
 }
 
-pub(super) struct LogSource {
-    reader: LogReader,
+pub(super) struct ReplaySource {
+    reader: Box<dyn LogSource>,
     order: Box<dyn ReplayOrder>,
     options: SourceOptions,
     /// The chunk at hand and the position of its next record.
@@ -67,9 +67,13 @@ pub(super) struct LogSource {
     is_cut_off: bool,
 }
 
-impl LogSource {
-    pub(super) fn new(reader: LogReader, order: Box<dyn ReplayOrder>, options: SourceOptions) -> LogSource {
-        LogSource {
+impl ReplaySource {
+    pub(super) fn new(
+        reader: Box<dyn LogSource>,
+        order: Box<dyn ReplayOrder>,
+        options: SourceOptions,
+    ) -> ReplaySource {
+        ReplaySource {
             reader,
             chunk: None,
             position: Lsn::ZERO,
@@ -245,7 +249,7 @@ impl LogSource {
     }
 }
 
-impl Source for LogSource {
+impl Source for ReplaySource {
     fn fill(&mut self, batch: &mut Batch) -> Result<bool> {
         if self.position >= self.options.scope.end.get(self.options.log) {
             let unfinished = std::mem::take(&mut self.fragments).len() as u64;

@@ -1,0 +1,223 @@
+//! Where logs live: the seam between loggers and recovery on one side, and files, or whatever else keeps
+//! bytes, on the other.
+//!
+//! A [`LogSet`] is the logs of one incarnation. The one that begins is made by a [`NewLogSet`], which hands
+//! out a [`LogStore`] for each log to the loggers; those that ended are read from their [`LogSource`]s. Files
+//! are the implementation (`store`, `manifest`), in one directory for each log or striped over several. What
+//! a hole in a log means is the source's verdict, because only it knows which writes may be under way at
+//! once.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use hyades_types::error::{Error, Result};
+
+use super::buffer::LogBuffer;
+use super::manifest::{Incarnation, Manifest, ManifestFile};
+use super::record::Records;
+use super::store::new_set::NewFileLogs;
+use super::store::old_set::FileLogs;
+use super::store::writer::BlockBuffer;
+use crate::config::Config;
+use crate::lsn::Lsn;
+
+/// The logs of an incarnation of the manifest.
+pub trait LogSet: Send + Sync {
+    /// Refuses places that are missing, or that hold anything else than logs of this database. Writes
+    /// nothing.
+    fn check(&self, next_incarnation: u64) -> Result<()>;
+
+    /// Makes sure that what is read from a log afterwards would survive a power cut (pitfall 16).
+    fn sync(&self, log: usize) -> Result<()>;
+
+    /// Reads a log from its beginning. A missing or foreign log is an error: logs exist before the manifest
+    /// names them.
+    fn source(&self, log: usize) -> Result<Box<dyn LogSource>>;
+
+    /// Where a log is, for people.
+    fn place(&self, log: usize) -> String;
+
+    /// The manifest says durably where these logs end: gives back space that they do not need. Only space is
+    /// at stake; what fails is reported and tried again at the next start.
+    fn trim(&self);
+}
+
+/// The logs of an incarnation that begins.
+pub trait NewLogSet: Send + Sync {
+    /// Makes the places for all logs, and removes what a start that was cut short has left there.
+    fn create_places(&self) -> Result<()>;
+
+    /// Makes empty logs, durably: from then on the manifest may name them.
+    fn create_logs(&self) -> Result<()>;
+
+    /// Who appends to a log. Once for each.
+    fn store(&self, log: usize) -> Result<Box<dyn LogStore>>;
+
+    /// Why a log cannot grow at the moment; has it tried again soon.
+    fn failure(&self, log: usize) -> Option<Error>;
+
+    /// Prepares space ahead of need, on a thread of its own, until [`NewLogSet::stop`].
+    fn prepare(&self);
+
+    fn stop(&self);
+
+    /// The stores are closed and the manifest knows where the logs end: gives back space that they do not
+    /// need.
+    fn seal(&self);
+}
+
+/// Where one log's blocks go. Its owner is the logger.
+pub trait LogStore: Send {
+    /// Payload bytes that the next block may have, at least 1; `None` while as many blocks are under way as
+    /// may be.
+    fn room(&mut self) -> Result<Option<usize>>;
+
+    /// Takes over a block, whose payload begins at `position` in the stream, and leaves a buffer for the next
+    /// one. After an error the state is unknown: nothing may follow (pitfall 9).
+    fn submit(&mut self, block: &mut BlockBuffer, position: Lsn) -> Result<()>;
+
+    /// Whether the oldest block under way is durable, or has failed. Whoever makes it so later rings the bell
+    /// of the log's buffer.
+    fn has_durable(&self) -> bool;
+
+    /// The oldest block under way, if it has become durable.
+    fn next_durable(&mut self) -> Result<Option<DurableBlock>>;
+
+    /// As [`LogStore::next_durable`], but waits. A block must be under way.
+    fn wait_for_durable(&mut self) -> Result<DurableBlock>;
+
+    /// The log has ended cleanly; no block is under way.
+    fn close(&mut self);
+}
+
+/// A block that has become durable, as a place in the stream.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct DurableBlock {
+    pub start: Lsn,
+    pub end: Lsn,
+    pub is_first_in_segment: bool,
+}
+
+/// Reads one log back.
+pub trait LogSource: Send {
+    /// The next whole records; `None` at the end, and [`LogSource::end`] then says why. After an error, those
+    /// that had been read before it are handed out once [`LogSource::stop_at`] says that they are all.
+    fn next_chunk(&mut self) -> Result<Option<Chunk>>;
+
+    /// Where and why the log ended, once everything has been read.
+    fn end(&self) -> Option<&LogEnd>;
+
+    /// The end of what has been read so far.
+    fn position(&self) -> Lsn;
+
+    /// The end of the last whole record that was read.
+    fn whole_records(&self) -> Lsn;
+
+    /// Reads nothing behind the whole records that end here: what stands there may be damaged.
+    fn stop_at(&mut self, position: Lsn);
+}
+
+/// Where the manifest is kept.
+pub trait ManifestStore: Send + Sync {
+    /// Makes the place for it, unless that is there.
+    fn create(&self) -> Result<()>;
+
+    /// Reads and checks it; `None` if there is no database.
+    fn load(&self) -> Result<Option<Manifest>>;
+
+    /// Replaces it durably, as a whole.
+    fn store(&self, manifest: &Manifest) -> Result<()>;
+}
+
+/// Where the manifest of this configuration's database is kept.
+pub fn manifest_store(config: &Config) -> Box<dyn ManifestStore> {
+    Box::new(ManifestFile::of(config))
+}
+
+/// The logs of an incarnation of the manifest.
+pub fn log_set(config: &Config, manifest: &Manifest, incarnation: &Incarnation) -> Box<dyn LogSet> {
+    Box::new(FileLogs::new(config, manifest, incarnation))
+}
+
+/// The logs of the planned incarnation, which are to be appended from these buffers. Looks whether anything
+/// stands in their way, completes the plan, and writes nothing.
+pub(super) fn new_log_set(
+    config: &Config,
+    manifest: &Manifest,
+    incarnation: &mut Incarnation,
+    buffers: &[Arc<LogBuffer>],
+) -> Result<Arc<dyn NewLogSet>> {
+    Ok(Arc::new(NewFileLogs::plan(config, manifest, incarnation, buffers)?))
+}
+
+/// Whole log records in stream order.
+#[derive(Clone, Debug, Default)]
+pub struct Chunk {
+    pub start: Lsn,
+    pub bytes: Vec<u8>,
+}
+
+impl Chunk {
+    pub fn records(&self) -> Records<'_> {
+        Records::new(self.start, &self.bytes)
+    }
+
+    pub fn end(&self) -> Lsn {
+        Lsn(self.start.0 + self.bytes.len() as u64)
+    }
+}
+
+/// What stands where the next block should.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Tail {
+    /// Nothing: the log ends here.
+    Clean,
+    /// The remains of a write that did not complete.
+    Torn(&'static str),
+    /// Something invalid, and a valid block or segment behind it, whose stream position is given.
+    Hole(&'static str, Lsn),
+    /// The files show that more was written, but not what.
+    Lost(&'static str),
+}
+
+/// Where and why a log ends.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LogEnd {
+    /// The end of the valid bytes.
+    pub position: Lsn,
+    /// The end of the last whole record: this log's entry of the ELV.
+    pub whole_records: Lsn,
+    /// The file and the offset in it where the next block should stand.
+    pub path: PathBuf,
+    pub offset: u64,
+    pub tail: Tail,
+    /// Bytes from `offset` to the end of what a torn write has left there.
+    pub torn_bytes: u64,
+}
+
+impl LogEnd {
+    /// Bytes of a record whose end is missing.
+    pub fn unfinished_bytes(&self) -> u64 {
+        self.position.0 - self.whole_records.0
+    }
+
+    /// Whether a crash can explain this end, when the log is known to have been durable up to `durable`.
+    pub fn check(&self, durable: Lsn) -> Result<()> {
+        let place = format!("log file \"{}\" is damaged at byte {}", self.path.display(), self.offset);
+        match self.tail {
+            Tail::Hole(reason, next) => Err(Error::corrupt(format!(
+                "{place}: {reason}, although the log goes on behind it (position {next})"
+            ))),
+            Tail::Lost(reason) => Err(Error::corrupt(format!("{place}: {reason}"))),
+            _ if self.position >= durable => Ok(()),
+            Tail::Torn(reason) => Err(Error::corrupt(format!(
+                "{place}: {reason}, although the log was durable up to position {durable} (it ends at {})",
+                self.position
+            ))),
+            Tail::Clean => Err(Error::corrupt(format!(
+                "{place}: the log ends at position {}, although it was durable up to {durable}",
+                self.position
+            ))),
+        }
+    }
+}

@@ -1,0 +1,497 @@
+//! Reads the blocks of one stripe of a log, a directory of segment files, and judges what stands where one
+//! should be. `reader` asks for them by turns and makes log records of them.
+
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use hyades_types::error::{Error, Result, sqlstate};
+
+use super::block::{
+    BLOCK_HEADER_BYTES, MAX_BLOCK_BYTES, SegmentHeader, SegmentHeaderError, block_bytes, check_block,
+    decode_block_header,
+};
+
+use super::{LogIdentity, parse_segment_name, segment_path};
+use crate::disk::{Disk, File, SECTOR_BYTES};
+use crate::log::set::Tail;
+use crate::lsn::Lsn;
+use crate::mutant::{self, Mutant};
+
+const WINDOW_BYTES: usize = 4 * MAX_BLOCK_BYTES;
+
+const LOST_SEGMENT: &str =
+    "the segment is not what was written, although others were prepared behind it when it was";
+
+/// Sequence numbers of the segment files of one incarnation in this directory, from this one on, in order.
+/// Some may be missing.
+pub(crate) fn segments_from(
+    disk: &dyn Disk,
+    directory: &Path,
+    incarnation: u64,
+    first_segment: u64,
+) -> Result<Vec<u64>> {
+    let names = disk.list(directory).map_err(|error| {
+        Error::io(format_args!("could not read log directory \"{}\"", directory.display()), &error)
+    })?;
+    let numbers = names.iter().filter_map(|name| parse_segment_name(name));
+    let ours = numbers.filter(|(number, sequence)| *number == incarnation && *sequence >= first_segment);
+    let mut sequences: Vec<u64> = ours.map(|(_, sequence)| sequence).collect();
+    sequences.sort_unstable();
+    Ok(sequences)
+}
+
+struct Segment {
+    file: Box<dyn File>,
+    path: PathBuf,
+    sequence: u64,
+    segment_bytes: u64,
+    /// Where the next block should stand.
+    offset: u64,
+}
+
+/// Which block is asked for.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Wanted {
+    /// The one whose payload begins here.
+    At(Lsn),
+    /// Whatever comes next, if it is not before this position.
+    From(Lsn),
+}
+
+impl Wanted {
+    fn is(self, position: u64) -> bool {
+        match self {
+            Wanted::At(wanted) => position == wanted.0,
+            Wanted::From(first) => position >= first.0,
+        }
+    }
+
+    /// Where a block behind the wanted one begins at the earliest.
+    fn behind(self) -> Lsn {
+        match self {
+            Wanted::At(Lsn(position)) => Lsn(position + 1),
+            Wanted::From(first) => first,
+        }
+    }
+}
+
+/// What stands in a stripe in place of the block that was asked for.
+#[derive(Clone, Debug)]
+pub(super) struct StripeEnd {
+    /// The file and the offset in it where the block should stand.
+    pub(super) path: PathBuf,
+    pub(super) offset: u64,
+    pub(super) tail: Tail,
+    pub(super) torn_bytes: u64,
+}
+
+/// Valid blocks behind the one that is missing.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Behind {
+    Nothing,
+    /// One, where the stripe's next block belongs: it may have been under way with the missing one.
+    One,
+    /// More, or one elsewhere: the position of the first that no crash explains.
+    More(Lsn),
+}
+
+/// See the file head.
+pub(super) struct BlockReader {
+    disk: Arc<dyn Disk>,
+    directory: PathBuf,
+    identity: LogIdentity,
+    segment: Segment,
+    /// Segments prepared behind the last one in use, if the log says so and was not closed.
+    prepared_ahead: Option<u64>,
+    /// Bytes of the current file from `window_offset` on.
+    window: Vec<u8>,
+    window_offset: u64,
+}
+
+impl BlockReader {
+    /// Opens a stripe at its first segment; returns the stream position of that, too. A missing or foreign
+    /// one is an error: segments exist before the manifest names them.
+    pub(super) fn open(
+        disk: &Arc<dyn Disk>,
+        directory: &Path,
+        identity: LogIdentity,
+        first_segment: u64,
+        prepared_ahead: Option<u64>,
+    ) -> Result<(BlockReader, Lsn)> {
+        let path = segment_path(directory, identity.incarnation, first_segment);
+        if !disk.exists(&path) {
+            return Err(Error::fatal(
+                sqlstate::UNDEFINED_FILE,
+                format!(
+                    "log {} of incarnation {} is missing: there is no file \"{}\"",
+                    identity.log,
+                    identity.incarnation,
+                    path.display()
+                ),
+            ));
+        }
+        let opened = open_segment(disk.as_ref(), &path, &identity, first_segment, None)?;
+        let (segment, header) = match opened {
+            Ok(opened) => opened,
+            Err(SegmentHeaderError::Damaged(reason)) => return Err(foreign(&path, reason)),
+            Err(_) => return Err(foreign(&path, "its header is missing")),
+        };
+        let blocks = BlockReader::new(disk, directory, identity, segment);
+        Ok((BlockReader { prepared_ahead, ..blocks }, Lsn(header.position)))
+    }
+
+    /// A stripe whose first file cannot be opened, to be gone on with by [`BlockReader::seek`]; `None` if
+    /// there is no file.
+    pub(super) fn open_behind_damage(
+        disk: &Arc<dyn Disk>,
+        directory: &Path,
+        identity: LogIdentity,
+        first_segment: u64,
+    ) -> Result<Option<BlockReader>> {
+        let sequences = segments_from(disk.as_ref(), directory, identity.incarnation, first_segment)?;
+        let Some(sequence) = sequences.first().copied() else { return Ok(None) };
+        let path = segment_path(directory, identity.incarnation, sequence);
+        let segment = whole_file(disk, &path, sequence)?;
+        Ok(Some(BlockReader::new(disk, directory, identity, segment)))
+    }
+
+    fn new(disk: &Arc<dyn Disk>, directory: &Path, identity: LogIdentity, segment: Segment) -> BlockReader {
+        BlockReader {
+            disk: Arc::clone(disk),
+            directory: directory.to_owned(),
+            identity,
+            segment,
+            prepared_ahead: None,
+            window: Vec::new(),
+            window_offset: 0,
+        }
+    }
+
+    /// The file that is being read.
+    pub(super) fn path(&self) -> &Path {
+        &self.segment.path
+    }
+
+    /// Bytes of all files of this stripe from here on, prepared space included: an upper bound of what will
+    /// be read.
+    pub(super) fn bytes_total(&self) -> u64 {
+        let mut total = 0;
+        for sequence in self.segment.sequence.. {
+            let path = segment_path(&self.directory, self.identity.incarnation, sequence);
+            if !self.disk.exists(&path) {
+                break;
+            }
+            total += self.disk.open_read(&path).and_then(|file| file.len()).unwrap_or(0);
+        }
+        total
+    }
+
+    /// Appends the payload of the wanted block to `into` and steps behind it, or says what stands there
+    /// instead.
+    pub(super) fn read_block(&mut self, wanted: Wanted, into: &mut Vec<u8>) -> Result<Option<StripeEnd>> {
+        if self.is_segment_full()
+            && let Some(end) = self.next_segment(wanted)?
+        {
+            return Ok(Some(end));
+        }
+        let identity = self.identity;
+        let bytes = self.view(self.segment.offset, BLOCK_HEADER_BYTES)?;
+        let header = match decode_block_header(bytes, &identity) {
+            Ok(header) => header,
+            Err(reason) => return self.end_at_invalid_block(wanted, reason).map(Some),
+        };
+        if !wanted.is(header.position) {
+            return self.end_at_invalid_block(wanted, "the block is of another position").map(Some);
+        }
+        let length = BLOCK_HEADER_BYTES + header.payload_bytes;
+        let block = self.view(self.segment.offset, length)?;
+        if block.len() < length || !check_block(block) {
+            return self.end_at_invalid_block(wanted, "the checksum of the block is wrong").map(Some);
+        }
+        let payload = self.segment.offset - self.window_offset + BLOCK_HEADER_BYTES as u64;
+        let payload = payload as usize..payload as usize + header.payload_bytes;
+        into.extend_from_slice(&self.window[payload]);
+        self.segment.offset += block_bytes(header.payload_bytes) as u64;
+        Ok(None)
+    }
+
+    fn is_segment_full(&self) -> bool {
+        self.segment.offset + SECTOR_BYTES as u64 > self.segment.segment_bytes
+    }
+
+    /// Steps into the next segment file, or says why there is none in use.
+    fn next_segment(&mut self, wanted: Wanted) -> Result<Option<StripeEnd>> {
+        let sequence = self.segment.sequence + 1;
+        let path = segment_path(&self.directory, self.identity.incarnation, sequence);
+        let exists = self.disk.exists(&path);
+        let opened = if exists {
+            open_segment(self.disk.as_ref(), &path, &self.identity, sequence, Some(wanted))?
+        } else {
+            Err(SegmentHeaderError::Unused)
+        };
+        let reason = match opened {
+            Ok((segment, _)) => {
+                self.segment = segment;
+                self.window.clear();
+                return Ok(None);
+            }
+            Err(SegmentHeaderError::Unused) if exists => "the segment header is missing",
+            Err(SegmentHeaderError::Unused) => "the file is missing",
+            Err(SegmentHeaderError::Damaged(reason)) => reason,
+            Err(SegmentHeaderError::Version(..)) => "unknown version",
+        };
+        let mut behind = self.used_segment_behind(sequence)?;
+        let is_used = self.is_used(sequence)?;
+        let mut remains = 0;
+        if exists {
+            self.enter_unusable(&path, sequence)?;
+            behind = match behind {
+                None => self.valid_block_behind(0, wanted.behind())?.map(|(_, position)| position),
+                found => found,
+            };
+            remains = self.torn_bytes(0)?;
+        }
+        let tail = match behind {
+            _ if mutant::is_active(Mutant::GapIsTheEnd) => Tail::Clean,
+            Some(next) => Tail::Hole(reason, next),
+            None if is_used => Tail::Lost(LOST_SEGMENT),
+            None if remains > 0 => Tail::Torn(reason),
+            None => Tail::Clean,
+        };
+        Ok(Some(StripeEnd { path, offset: 0, tail, torn_bytes: remains }))
+    }
+
+    /// Makes a file without a valid header the current one, to look at what stands in it.
+    fn enter_unusable(&mut self, path: &Path, sequence: u64) -> Result<()> {
+        self.segment = whole_file(&self.disk, path, sequence)?;
+        self.window.clear();
+        Ok(())
+    }
+
+    /// The block at the current offset is not valid: decides which row of the table in `reader` this is.
+    fn end_at_invalid_block(&mut self, wanted: Wanted, reason: &'static str) -> Result<StripeEnd> {
+        let (offset, path) = (self.segment.offset, self.segment.path.clone());
+        let is_blank = self.view(offset, SECTOR_BYTES)?.iter().all(|byte| *byte == 0);
+        let behind = match self.valid_block_behind(offset, wanted.behind())? {
+            Some((_, position)) => Some(position),
+            None => self.used_segment_behind(self.segment.sequence)?,
+        };
+        let torn_bytes = self.torn_bytes(offset)?;
+        // The first segment of which no block has been found.
+        let unproven = self.segment.sequence + u64::from(offset > SECTOR_BYTES as u64);
+        let tail = match behind {
+            Some(next) if is_blank => Tail::Hole("a block is missing", next),
+            Some(next) => Tail::Hole(reason, next),
+            None if self.is_used(unproven)? => Tail::Lost(LOST_SEGMENT),
+            None if self.is_cut_short()? => Tail::Lost("the file is shorter than it was made"),
+            None if torn_bytes == 0 => Tail::Clean,
+            None => Tail::Torn(reason),
+        };
+        Ok(StripeEnd { path, offset, tail, torn_bytes })
+    }
+
+    /// Whether the current file lacks bytes that it was given before it was used.
+    fn is_cut_short(&self) -> Result<bool> {
+        let length = self.segment.file.len().map_err(|error| read_failed(&self.segment.path, &error))?;
+        Ok(self.prepared_ahead.is_some() && length < self.segment.segment_bytes)
+    }
+
+    /// Whether the files that exist show that a block of this segment was durable.
+    fn is_used(&self, sequence: u64) -> Result<bool> {
+        let Some(ahead) = self.prepared_ahead else { return Ok(false) };
+        let (disk, incarnation) = (self.disk.as_ref(), self.identity.incarnation);
+        Ok(!segments_from(disk, &self.directory, incarnation, sequence + ahead)?.is_empty())
+    }
+
+    /// How many bytes from `offset` on a write that did not complete has left: up to the last one that is not
+    /// zero, within what one block takes.
+    fn torn_bytes(&mut self, offset: u64) -> Result<u64> {
+        let bytes = self.view(offset, SECTOR_BYTES + MAX_BLOCK_BYTES)?;
+        Ok(bytes.iter().rposition(|byte| *byte != 0).map_or(0, |last| last as u64 + 1))
+    }
+
+    /// Which blocks stand in this stripe behind the missing one, which belongs to another stripe. Steps to
+    /// the first of them.
+    pub(super) fn blocks_behind(&mut self, missing: Lsn) -> Result<Behind> {
+        let place = if self.is_segment_full() {
+            (self.segment.sequence + 1, SECTOR_BYTES as u64)
+        } else {
+            (self.segment.sequence, self.segment.offset)
+        };
+        let Some(first) = self.seek(Lsn(missing.0 + 1))? else { return Ok(Behind::Nothing) };
+        let (sequence, offset) = (self.segment.sequence, self.segment.offset);
+        if place != (sequence, offset) {
+            return Ok(Behind::More(first));
+        }
+        self.segment.offset += SECTOR_BYTES as u64;
+        let second = self.seek(Lsn(first.0 + 1))?;
+        if self.segment.sequence != sequence {
+            let path = segment_path(&self.directory, self.identity.incarnation, sequence);
+            self.enter_unusable(&path, sequence)?;
+        }
+        self.segment.offset = offset;
+        Ok(second.map_or(Behind::One, Behind::More))
+    }
+
+    /// Goes on behind whatever stands here, at the first valid block from this stream position on, and
+    /// returns that block's; `None` if there is none.
+    pub(super) fn seek(&mut self, first: Lsn) -> Result<Option<Lsn>> {
+        if let Some((offset, position)) = self.valid_block_from(self.segment.offset, first)? {
+            self.segment.offset = offset;
+            return Ok(Some(position));
+        }
+        let (incarnation, sequence) = (self.identity.incarnation, self.segment.sequence + 1);
+        for later in segments_from(self.disk.as_ref(), &self.directory, incarnation, sequence)? {
+            let path = segment_path(&self.directory, incarnation, later);
+            self.enter_unusable(&path, later)?;
+            if let Some((offset, position)) = self.valid_block_from(0, first)? {
+                self.segment.offset = offset;
+                return Ok(Some(position));
+            }
+        }
+        Ok(None)
+    }
+
+    /// Offset and position of the first valid block in the rest of this file, behind the sector at this
+    /// offset.
+    fn valid_block_behind(&mut self, offset: u64, first: Lsn) -> Result<Option<(u64, Lsn)>> {
+        self.valid_block_from(offset + SECTOR_BYTES as u64, first)
+    }
+
+    fn valid_block_from(&mut self, offset: u64, first: Lsn) -> Result<Option<(u64, Lsn)>> {
+        let identity = self.identity;
+        let mut offset = offset;
+        while offset < self.segment.segment_bytes {
+            let bytes = self.view(offset, MAX_BLOCK_BYTES)?;
+            if bytes.is_empty() {
+                break;
+            }
+            // Look at the whole window before asking for more of the file.
+            let sectors = (bytes.len() / SECTOR_BYTES).max(1);
+            let found = (0..sectors).find_map(|sector| {
+                let header = decode_block_header(&bytes[sector * SECTOR_BYTES..], &identity).ok()?;
+                Some((sector, header))
+            });
+            match found {
+                None => offset += (sectors * SECTOR_BYTES) as u64,
+                Some((sector, header)) => {
+                    offset += (sector * SECTOR_BYTES) as u64;
+                    let length = BLOCK_HEADER_BYTES + header.payload_bytes;
+                    let block = self.view(offset, length)?;
+                    if header.position >= first.0 && block.len() == length && check_block(block) {
+                        return Ok(Some((offset, Lsn(header.position))));
+                    }
+                    offset += SECTOR_BYTES as u64;
+                }
+            }
+        }
+        Ok(None)
+    }
+
+    /// The first position of any later segment that is in use.
+    fn used_segment_behind(&self, sequence: u64) -> Result<Option<Lsn>> {
+        let incarnation = self.identity.incarnation;
+        for later in segments_from(self.disk.as_ref(), &self.directory, incarnation, sequence + 1)? {
+            let path = segment_path(&self.directory, incarnation, later);
+            if let Ok((_, header)) = open_segment(self.disk.as_ref(), &path, &self.identity, later, None)? {
+                return Ok(Some(Lsn(header.position)));
+            }
+        }
+        Ok(None)
+    }
+
+    /// Up to `length` bytes of the current file from `offset`; fewer at its end.
+    fn view(&mut self, offset: u64, length: usize) -> Result<&[u8]> {
+        let end_of_window = self.window_offset + self.window.len() as u64;
+        if offset < self.window_offset || offset + length as u64 > end_of_window {
+            self.move_window(offset)?;
+        }
+        let start = (offset - self.window_offset) as usize;
+        let end = (start + length).min(self.window.len());
+        Ok(self.window.get(start..end).unwrap_or(&[]))
+    }
+
+    /// Makes the window begin at `offset`, keeping the bytes it already has.
+    fn move_window(&mut self, offset: u64) -> Result<()> {
+        let kept = match offset.checked_sub(self.window_offset) {
+            Some(skipped) if skipped < self.window.len() as u64 => {
+                self.window.copy_within(skipped as usize.., 0);
+                self.window.len() - skipped as usize
+            }
+            _ => 0,
+        };
+        self.window.resize(WINDOW_BYTES, 0);
+        let read = self.segment.file.read_at(offset + kept as u64, &mut self.window[kept..]);
+        let read = read.map_err(|error| read_failed(&self.segment.path, &error))?;
+        self.window.truncate(kept + read);
+        self.window_offset = offset;
+        Ok(())
+    }
+}
+
+/// A segment file of which not even the header is believed.
+fn whole_file(disk: &Arc<dyn Disk>, path: &Path, sequence: u64) -> Result<Segment> {
+    let file = disk.open_read(path).map_err(|error| read_failed(path, &error))?;
+    let segment_bytes = file.len().map_err(|error| read_failed(path, &error))?;
+    Ok(Segment { file, path: path.to_owned(), sequence, segment_bytes, offset: 0 })
+}
+
+type OpenedSegment = std::result::Result<(Segment, SegmentHeader), SegmentHeaderError>;
+
+/// Opens a segment file and checks its header. The outer error ends recovery; the inner one is for the caller
+/// to judge. `wanted` is the block that must be its first.
+fn open_segment(
+    disk: &dyn Disk,
+    path: &Path,
+    identity: &LogIdentity,
+    sequence: u64,
+    wanted: Option<Wanted>,
+) -> Result<OpenedSegment> {
+    let file = disk.open_read(path).map_err(|error| read_failed(path, &error))?;
+    let mut sector = vec![0; SECTOR_BYTES];
+    let read = file.read_at(0, &mut sector).map_err(|error| read_failed(path, &error))?;
+    if read == 0 {
+        return Ok(Err(SegmentHeaderError::Unused));
+    }
+    let header = match SegmentHeader::decode(&sector[..read]) {
+        Ok(header) => header,
+        Err(SegmentHeaderError::Version(store, record)) => {
+            return Err(Error::fatal(
+                sqlstate::OBJECT_NOT_IN_PREREQUISITE_STATE,
+                format!(
+                    "log file \"{}\" has log format version {store}.{record}, which this program does not read",
+                    path.display()
+                ),
+            ));
+        }
+        Err(other) => return Ok(Err(other)),
+    };
+    if header.identity.database != identity.database {
+        let owner = header.identity.database;
+        return Err(foreign(path, &format!("it belongs to another database ({owner})")));
+    }
+    if header.identity != *identity || header.sequence != sequence {
+        return Err(foreign(path, "it is another log's segment under this name"));
+    }
+    if let Some(Wanted::At(position)) = wanted
+        && position.0 != header.position
+    {
+        return Err(Error::corrupt(format!(
+            "log file \"{}\" begins at position {}, but what was read before it ends at {position}",
+            path.display(),
+            header.position,
+        )));
+    }
+    let segment_bytes = header.segment_bytes;
+    let offset = SECTOR_BYTES as u64;
+    Ok(Ok((Segment { file, path: path.to_owned(), sequence, segment_bytes, offset }, header)))
+}
+
+fn foreign(path: &Path, reason: &str) -> Error {
+    Error::corrupt(format!("\"{}\" is not the log file it should be: {reason}", path.display()))
+}
+
+fn read_failed(path: &Path, error: &io::Error) -> Error {
+    Error::io(format_args!("could not read log file \"{}\"", path.display()), error)
+}

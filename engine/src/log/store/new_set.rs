@@ -1,0 +1,120 @@
+//! The files of the incarnation that begins: segments for each stripe of each log, and the thread that
+//! prepares them.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use hyades_types::error::{Error, Result};
+
+use super::preparer::Preparer;
+use super::room::Room;
+use super::segment::SegmentSupply;
+use super::striped::StripedLogStore;
+use super::writer::{BlockWriter, FileLogStore};
+use crate::config::Config;
+use crate::disk::Disk;
+use crate::log::buffer::LogBuffer;
+use crate::log::manifest::{Incarnation, Manifest};
+use crate::log::set::{LogStore, NewLogSet};
+
+/// One log: a supply of segments for each of its stripes.
+struct NewLog {
+    buffer: Arc<LogBuffer>,
+    stripes: Vec<Arc<SegmentSupply>>,
+}
+
+/// See the file head.
+pub(crate) struct NewFileLogs {
+    disk: Arc<dyn Disk>,
+    logs: Vec<NewLog>,
+    /// What a start that was cut short has left in the way.
+    leftovers: Vec<PathBuf>,
+    preparer: Arc<Preparer>,
+}
+
+impl NewFileLogs {
+    /// Looks whether all places can be used, and completes the plan of the incarnation. Writes nothing.
+    pub(crate) fn plan(
+        config: &Config,
+        manifest: &Manifest,
+        incarnation: &mut Incarnation,
+        buffers: &[Arc<LogBuffer>],
+    ) -> Result<NewFileLogs> {
+        let mut logs = Vec::new();
+        let mut leftovers = Vec::new();
+        for (log, buffer) in buffers.iter().enumerate() {
+            let identity = manifest.identity(incarnation.number, log);
+            let room = Arc::new(Room::new(buffer, incarnation.stripes));
+            let mut stripes = Vec::new();
+            let directories = incarnation.stripe_directories(&config.data_directory, log);
+            for (stripe, directory) in directories.into_iter().enumerate() {
+                let supply = SegmentSupply::new(
+                    &config.disk,
+                    directory,
+                    identity,
+                    config.segment_bytes,
+                    &room,
+                    stripe,
+                );
+                leftovers.extend(supply.examine()?);
+                incarnation.segments_ahead = Some(supply.ahead());
+                stripes.push(Arc::new(supply));
+            }
+            logs.push(NewLog { buffer: Arc::clone(buffer), stripes });
+        }
+        let supplies = logs.iter().flat_map(|log| log.stripes.iter().map(Arc::clone)).collect();
+        let preparer = Arc::new(Preparer::new(supplies));
+        Ok(NewFileLogs { disk: Arc::clone(&config.disk), logs, leftovers, preparer })
+    }
+
+    fn supplies(&self) -> impl Iterator<Item = &Arc<SegmentSupply>> {
+        self.logs.iter().flat_map(|log| &log.stripes)
+    }
+}
+
+impl NewLogSet for NewFileLogs {
+    fn create_places(&self) -> Result<()> {
+        for supply in self.supplies() {
+            supply.create_directory()?;
+        }
+        for path in &self.leftovers {
+            self.disk.remove(path).map_err(|error| {
+                Error::io(format_args!("could not remove \"{}\"", path.display()), &error)
+            })?;
+        }
+        Ok(())
+    }
+
+    fn create_logs(&self) -> Result<()> {
+        self.supplies().try_for_each(|supply| supply.prepare_first())
+    }
+
+    fn store(&self, log: usize) -> Result<Box<dyn LogStore>> {
+        let NewLog { buffer, stripes } = &self.logs[log];
+        let writer = |supply: &Arc<SegmentSupply>| BlockWriter::new(supply, &self.preparer);
+        Ok(match stripes.as_slice() {
+            [supply] => Box::new(FileLogStore::new(writer(supply))),
+            _ => Box::new(StripedLogStore::start(log, stripes.iter().map(writer).collect(), buffer)?),
+        })
+    }
+
+    fn failure(&self, log: usize) -> Option<Error> {
+        let failure = self.logs[log].stripes.iter().find_map(|supply| supply.failure());
+        if failure.is_some() {
+            self.preparer.ring();
+        }
+        failure
+    }
+
+    fn prepare(&self) {
+        self.preparer.run();
+    }
+
+    fn stop(&self) {
+        self.preparer.stop();
+    }
+
+    fn seal(&self) {
+        self.supplies().for_each(|supply| supply.give_back_unused());
+    }
+}

@@ -1,0 +1,91 @@
+//! The files of an incarnation that is in the manifest: checked, synced, read, trimmed.
+
+use std::io;
+use std::sync::Arc;
+
+use hyades_types::error::{Error, Result, sqlstate};
+
+use super::reader::{LogReader, sync_log};
+use super::trim::trim_log;
+use super::{LogFiles, parse_segment_name};
+use crate::config::Config;
+use crate::disk::Disk;
+use crate::log::manifest::{Incarnation, Manifest};
+use crate::log::set::{LogSet, LogSource};
+
+/// See the file head.
+pub(crate) struct FileLogs {
+    disk: Arc<dyn Disk>,
+    logs: Vec<LogFiles>,
+}
+
+impl FileLogs {
+    pub(crate) fn new(config: &Config, manifest: &Manifest, incarnation: &Incarnation) -> FileLogs {
+        let files = |log| manifest.log_files(&config.data_directory, incarnation, log);
+        FileLogs { disk: Arc::clone(&config.disk), logs: (0..incarnation.logs).map(files).collect() }
+    }
+}
+
+impl LogSet for FileLogs {
+    fn check(&self, next_incarnation: u64) -> Result<()> {
+        for (log, files) in self.logs.iter().enumerate() {
+            for directory in &files.directories {
+                let names = match self.disk.list(directory) {
+                    Ok(names) => names,
+                    Err(error) if error.kind() == io::ErrorKind::NotFound => {
+                        return Err(Error::fatal(
+                            sqlstate::UNDEFINED_FILE,
+                            format!(
+                                "log {log} is missing: there is no directory \"{}\", where the manifest says it is; if it was moved, \
+                                 move it back or put a symbolic link in its place",
+                                directory.display()
+                            ),
+                        ));
+                    }
+                    Err(error) => {
+                        let what = format!("could not read log directory \"{}\"", directory.display());
+                        return Err(Error::io(what, &error));
+                    }
+                };
+                // Segments of the next incarnation are the traces of a start that was cut short.
+                let is_ours = |name: &String| {
+                    parse_segment_name(name).is_some_and(|(number, _)| number <= next_incarnation)
+                };
+                if let Some(foreign) = names.iter().find(|name| !is_ours(name)) {
+                    return Err(Error::fatal(
+                        sqlstate::OBJECT_NOT_IN_PREREQUISITE_STATE,
+                        format!(
+                            "log directory \"{}\" holds \"{foreign}\", which is no log file of this database",
+                            directory.display()
+                        ),
+                    ));
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn sync(&self, log: usize) -> Result<()> {
+        sync_log(self.disk.as_ref(), &self.logs[log])
+    }
+
+    fn source(&self, log: usize) -> Result<Box<dyn LogSource>> {
+        Ok(Box::new(LogReader::open(&self.disk, &self.logs[log])?))
+    }
+
+    fn place(&self, log: usize) -> String {
+        let names: Vec<String> =
+            self.logs[log].directories.iter().map(|path| format!("\"{}\"", path.display())).collect();
+        names.join(", ")
+    }
+
+    fn trim(&self) {
+        for files in &self.logs {
+            for stripe in 0..files.directories.len() {
+                if let Err(error) = trim_log(&self.disk, files, stripe) {
+                    tracing::warn!("{error}");
+                }
+            }
+        }
+    }
+}
