@@ -201,6 +201,16 @@ pub fn read_all(engine: &dyn Engine, recorder: &Recorder) -> Result<()> {
 /// Three lives with one history: the power goes in the first two, at an operation drawn from the seed; the
 /// third only reads.
 pub fn crash_twice(scenario: Scenario, seed: u64) -> std::result::Result<CheckReport, String> {
+    crash_twice_within(scenario, (TRANSACTIONS, 120), seed).map(|(report, _)| report)
+}
+
+/// The same with so many transactions in each session and life, and the power going within so many
+/// operations; returns also how many transactions the history has.
+pub fn crash_twice_within(
+    scenario: Scenario,
+    (transactions, operations): (u32, u64),
+    seed: u64,
+) -> std::result::Result<(CheckReport, usize), String> {
     let named = |what: &'static str| move |error: Error| format!("{what}: {error}");
     let mut random = StdRng::seed_from_u64(seed);
     let recorder = Arc::new(Recorder::default());
@@ -212,16 +222,18 @@ pub fn crash_twice(scenario: Scenario, seed: u64) -> std::result::Result<CheckRe
     for life in 0..2 {
         let engine = scenario.open(&disk).map_err(named("does not open"))?;
         read_all(&*engine, &recorder).map_err(named("cannot be read"))?;
-        disk.crash_at(disk.operations() + random.random_range(1..120));
+        disk.crash_at(disk.operations() + random.random_range(1..operations));
         let laggard = seed.is_multiple_of(2).then(|| Laggard::start(&disk, scenario.places(), seed));
-        run(&engine, &recorder, TRANSACTIONS, (scenario.calls, scenario.isolation), seed * 2 + life);
+        run(&engine, &recorder, transactions, (scenario.calls, scenario.isolation), seed * 2 + life);
         drop(laggard);
         drop(engine);
         disk = disk.after_power_cut(seed);
     }
     let engine = scenario.open(&disk).map_err(named("does not open"))?;
     read_all(&*engine, &recorder).map_err(named("cannot be read"))?;
-    judge(&recorder.history(), scenario.isolation).map_err(|anomalies| explain(&anomalies))
+    let history = recorder.history();
+    let report = judge(&history, scenario.isolation).map_err(|anomalies| explain(&anomalies))?;
+    Ok((report, history.transactions.len()))
 }
 
 /// Checks a history of which some transactions ran at this level, in real time, but for what the level

@@ -84,13 +84,7 @@ fn assert_level(isolation: Isolation, typical: AnomalyKind) {
     }
     assert!(shows > 0, "{isolation:?}: no history shows {typical}");
     println!("{isolation:?}: {shows} of 12 histories show {typical}");
-    for scenario in [
-        Scenario::taurus(2),
-        Scenario::taurus(4).with(Calls::Mixed),
-        Scenario::taurus(2).with(Calls::Commands),
-        Scenario::taurus(2).with(Calls::Mixed).escalating(),
-        Scenario::serial().with(Calls::Mixed),
-    ] {
+    for scenario in scenarios() {
         let scenario = scenario.at(isolation);
         for seed in 0..8 {
             let judged = within(Duration::from_secs(60), move || workload::crash_twice(scenario, seed));
@@ -99,8 +93,39 @@ fn assert_level(isolation: Isolation, typical: AnomalyKind) {
     }
 }
 
+/// The scenarios that take turns in long runs.
+fn scenarios() -> [Scenario; 6] {
+    [
+        Scenario::taurus(2),
+        Scenario::taurus(4).with(Calls::Mixed),
+        Scenario::taurus(2).with(Calls::Commands),
+        Scenario::taurus(2).with(Calls::Mixed).escalating(),
+        Scenario::serial().with(Calls::Mixed),
+        Scenario::striped(2).with(Calls::Commands),
+    ]
+}
+
+/// So many transactions at each level, in histories with two crashes each.
+fn assert_long_histories(transactions: usize) {
+    for isolation in [Isolation::ReadCommitted, Isolation::RepeatableRead, Isolation::Serializable] {
+        let (mut done, mut seed) = (0, 1000);
+        while done < transactions {
+            let scenario = scenarios()[seed as usize % scenarios().len()].at(isolation);
+            let run = move || workload::crash_twice_within(scenario, (300, 500), seed);
+            match within(Duration::from_secs(120), run) {
+                Ok((_, count)) => done += count,
+                Err(error) => panic!("seed {seed}, {scenario:?}: {error}"),
+            }
+            seed += 1;
+        }
+        println!("{isolation:?}: {done} transactions in {} histories with two crashes each", seed - 1000);
+    }
+}
+
 #[test]
 fn histories_are_strictly_serializable() {
+    let wanted = std::env::var("HYADES_HISTORIES").ok().and_then(|value| value.parse().ok());
+    assert_long_histories(wanted.unwrap_or(5_000));
     assert_level(Isolation::ReadCommitted, AnomalyKind::GSingle);
     assert_level(Isolation::RepeatableRead, AnomalyKind::G2);
     assert_serializable(ProtocolKind::Taurus, IndexKind::Ordered);
