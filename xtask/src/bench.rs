@@ -12,12 +12,11 @@
 
 mod call;
 mod in_process;
+mod options;
 mod procedures;
 pub(crate) mod sync_probe;
 mod table;
 mod wire;
-
-use std::path::PathBuf;
 
 use anyhow::{Context, Result};
 use serde_json::json;
@@ -25,45 +24,7 @@ use serde_json::json;
 use crate::tools;
 use table::Line;
 
-#[derive(clap::Args, Clone)]
-pub(crate) struct Options {
-    /// Measurements of each figure, for each system.
-    #[arg(long, default_value_t = 5)]
-    rounds: usize,
-    /// Length of one measurement.
-    #[arg(long, default_value_t = 10)]
-    seconds: u64,
-    /// pgbench's scale factor. 10 makes the figures comparable with earlier ones; with 64 clients on its 10
-    /// branches, both systems meet the same waits for rows.
-    #[arg(long, default_value_t = 10)]
-    scale: u32,
-    /// Runs everything that is measured under `chrt -r 10` (needs the right to do so).
-    #[arg(long)]
-    realtime: bool,
-    /// Only figures whose name contains this; may repeat.
-    #[arg(long)]
-    only: Vec<String>,
-    /// Measures PostgreSQL against itself: how far from 1 are the ratios of two equal systems?
-    #[arg(long)]
-    self_check: bool,
-    /// Prints JSON instead of the table.
-    #[arg(long)]
-    json: bool,
-    /// Where to put the databases, on the device to measure; a temporary directory if left out.
-    #[arg(long)]
-    directory: Option<PathBuf>,
-}
-
-impl Options {
-    fn wants(&self, name: &str) -> bool {
-        self.only.is_empty() || self.only.iter().any(|part| name.contains(part.as_str()))
-    }
-
-    /// Put before every command that is measured.
-    fn prefix(&self) -> Vec<String> {
-        if self.realtime { ["chrt", "-r", "10"].map(str::to_owned).to_vec() } else { Vec::new() }
-    }
-}
+pub(crate) use options::Options;
 
 /// What a report must say about where it was measured.
 struct Setting {

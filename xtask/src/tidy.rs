@@ -1,45 +1,28 @@
-//! `cargo xtask tidy`: the rules of CONTRIBUTING.md that a machine can check, without an exception list.
+//! `cargo xtask tidy`: the rules of CONTRIBUTING.md that a machine can check. Only [`circles`] has a list of
+//! exceptions.
 //!
 //! * [`limits`]: heads, file and function lengths, words that must not stay in code;
 //! * [`imports`]: which crate may use which, and which module of the engine;
+//! * [`circles`]: how many files of a crate may need each other in a circle;
 //! * [`documents`]: files named in documents exist, and no file names a path of somebody's machine.
 //!
 //! [`source`] tells code from comments and strings, so that a rule about code is not broken by a text about
-//! it.
+//! it; [`paths`] reads which paths of the crate the code names.
 
+mod circles;
 mod documents;
 mod imports;
 mod limits;
+mod paths;
+mod problem;
 mod source;
 
-use std::fmt;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail};
 
 use crate::tools;
-
-/// A broken rule: where, what, and what to do about it.
-#[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]
-struct Problem {
-    /// Relative to the root of the checkout.
-    file: String,
-    /// 1-based.
-    line: usize,
-    message: String,
-}
-
-impl Problem {
-    fn new(file: &str, line: usize, message: impl Into<String>) -> Problem {
-        Problem { file: file.to_owned(), line, message: message.into() }
-    }
-}
-
-impl fmt::Display for Problem {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}:{}: {}", self.file, self.line, self.message)
-    }
-}
+use problem::Problem;
 
 pub(crate) fn run() -> Result<()> {
     let root = tools::repository_root();
@@ -51,6 +34,7 @@ pub(crate) fn run() -> Result<()> {
         check_file(&root, file, &text, &files, &mut problems);
     }
     imports::check_crates(&root, &mut problems)?;
+    circles::check(&root, &files, &mut problems)?;
     problems.sort();
     for problem in &problems {
         eprintln!("{problem}");

@@ -8,7 +8,7 @@ use std::path::Path;
 
 use anyhow::{Context, Result, bail};
 
-use super::Options;
+use super::options::Options;
 use super::table::{Line, Target};
 use crate::pgbench::{self, Run};
 use crate::server::Instance;

@@ -11,7 +11,7 @@ use std::process::Command;
 
 use anyhow::{Context, Result, bail};
 
-use super::Options;
+use super::options::Options;
 use super::table::{Line, Target};
 use crate::server::with_prefix;
 use crate::tools::{self, Spread};

@@ -6,8 +6,8 @@ use std::time::Duration;
 
 use anyhow::{Context, Result, bail};
 
-use super::Options;
 use super::call;
+use super::options::Options;
 use super::sync_probe;
 use super::table::{Line, Target};
 use crate::pgbench::{self, Run};

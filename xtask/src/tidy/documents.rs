@@ -6,7 +6,7 @@
 
 use std::path::Path;
 
-use super::Problem;
+use super::problem::Problem;
 
 pub(super) fn is_document(file: &str) -> bool {
     file.ends_with(".md") && (file.starts_with("docs/") || !file.contains('/'))

@@ -9,8 +9,9 @@ use std::path::Path;
 
 use anyhow::{Context, Result};
 
-use super::Problem;
-use super::source::{Source, is_word, line_of};
+use super::paths::{Names, is_of_tests, module_of, used_paths};
+use super::problem::Problem;
+use super::source::{Source, line_of};
 
 /// Crates by directory: its package, and the workspace packages it may depend on.
 const CRATES: &[(&str, &str, &[&str])] = &[
@@ -205,23 +206,15 @@ fn dependencies(manifest: &toml::Table) -> Vec<(&'static str, String)> {
 
 pub(super) fn check_modules(file: &str, source: &Source, files: &[String], problems: &mut Vec<Problem>) {
     let Some((krate, module)) = module_of(file) else { return };
-    let is_of_tests = module.iter().any(|part| part == "tests" || part.ends_with("_tests"));
-    if is_of_tests || module.len() == 1 && ROOTS.contains(&module[0].as_str()) {
+    if is_of_tests(&module) || module.len() == 1 && ROOTS.contains(&module[0].as_str()) {
         return;
     }
-    for (line, path) in used_paths(source, &module) {
-        if let Some(reason) = objection(krate, &module, &path, files) {
-            let message = format!("uses crate::{}: {reason}", path.join("::"));
-            problems.push(Problem::new(file, line, message));
+    for used in used_paths(&source.code, &module, &Names::new()) {
+        if let Some(reason) = objection(krate, &module, &used.path, files) {
+            let message = format!("uses crate::{}: {reason}", used.path.join("::"));
+            problems.push(Problem::new(file, line_of(&source.code, used.at), message));
         }
     }
-}
-
-/// Crate and path: `engine/src/log/buffer.rs` is `[log, buffer]` of `engine`.
-fn module_of(file: &str) -> Option<(&str, Vec<String>)> {
-    let (krate, path) = file.split_once("/src/")?;
-    let path = path.strip_suffix(".rs")?;
-    Some((krate, path.split('/').map(str::to_owned).collect()))
 }
 
 /// Why `module` must not use `path`, both as parts below the crate.
@@ -257,96 +250,6 @@ const PROTOCOL_LIST: &str = "list";
 
 fn is_protocol(name: &str, files: &[String]) -> bool {
     name != PROTOCOL_LIST && files.iter().any(|file| *file == format!("{ENGINE_SOURCES}protocol/{name}.rs"))
-}
-
-/// Every path below the crate that the code names, with its line.
-fn used_paths(source: &Source, module: &[String]) -> Vec<(usize, Vec<String>)> {
-    let code = &source.code;
-    let mut found = Vec::new();
-    let mut at = 0;
-    while at < code.len() {
-        if !is_word(code[at]) {
-            at += 1;
-            continue;
-        }
-        let start = at;
-        let mut word = take_word(code, &mut at);
-        let continues_path = start >= 2 && code[start - 2..start] == [':', ':'];
-        if continues_path || !matches!(word.as_str(), "crate" | "super") || !take_separator(code, &mut at) {
-            continue;
-        }
-        let mut base = if word == "crate" { Vec::new() } else { parent(module) };
-        // super::super::
-        loop {
-            let before = at;
-            word = take_word(code, &mut at);
-            if word != "super" || !take_separator(code, &mut at) {
-                at = before;
-                break;
-            }
-            base = parent(&base);
-        }
-        let line = line_of(code, start);
-        let mut paths = Vec::new();
-        take_tree(code, &mut at, base, &mut paths);
-        found.extend(paths.into_iter().map(|path| (line, path)));
-    }
-    found
-}
-
-fn parent(module: &[String]) -> Vec<String> {
-    module[..module.len().saturating_sub(1)].to_vec()
-}
-
-fn take_word(code: &[char], at: &mut usize) -> String {
-    let start = *at;
-    while *at < code.len() && is_word(code[*at]) {
-        *at += 1;
-    }
-    code[start..*at].iter().collect()
-}
-
-fn take_separator(code: &[char], at: &mut usize) -> bool {
-    let is_separator = code[*at..].starts_with(&[':', ':']);
-    *at += if is_separator { 2 } else { 0 };
-    is_separator
-}
-
-fn skip_space(code: &[char], at: &mut usize) {
-    while *at < code.len() && code[*at].is_whitespace() {
-        *at += 1;
-    }
-}
-
-/// Reads a path or a tree of `{...}` after its prefix and adds every leaf.
-fn take_tree(code: &[char], at: &mut usize, mut prefix: Vec<String>, paths: &mut Vec<Vec<String>>) {
-    loop {
-        if code.get(*at) == Some(&'{') {
-            *at += 1;
-            loop {
-                skip_space(code, at);
-                match code.get(*at) {
-                    None => return,
-                    Some('}') => {
-                        *at += 1;
-                        return;
-                    }
-                    Some(&c) if is_word(c) || c == '{' => take_tree(code, at, prefix.clone(), paths),
-                    Some(_) => *at += 1,
-                }
-            }
-        }
-        let word = take_word(code, at);
-        if word.is_empty() {
-            paths.push(prefix);
-            return;
-        }
-        prefix.push(word);
-        if !take_separator(code, at) {
-            paths.push(prefix);
-            return;
-        }
-    }
 }
 
 #[cfg(test)]

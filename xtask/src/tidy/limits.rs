@@ -1,6 +1,6 @@
 //! Limits of a Rust file: it explains itself, is short, has short functions, and holds nothing unfinished.
 
-use super::Problem;
+use super::problem::Problem;
 use super::source::{Source, is_word, line_of};
 
 /// Lines of a file, documentation and tests included.
