@@ -1,15 +1,17 @@
-//! Procedures: the IR (`ir`), the state of a run (`frame`), the value of an expression (`evaluate`), what a
-//! procedure may do to data (`access`), the interpreter (`interpret`, with a function for each instruction in
-//! `execute`, and `look_ahead` for memory that loops will need); `effects` says what an instruction does, for
-//! whoever analyses procedures; `listing` prints procedures; `routine` gets from a stored routine to its
-//! procedure.
+//! Procedures: the IR (`ir`), the state of a run (`frame`, `buffers`), the value of an expression
+//! (`evaluate`), what a procedure may do to data (`access`), the interpreter (`interpret`, with a function
+//! for each instruction in `execute`, and `look_ahead` and `found_ahead` for memory that loops will need);
+//! `effects` says what an instruction does, for whoever analyses procedures; `listing` prints procedures;
+//! `routine` gets from a stored routine to its procedure.
 
 mod access;
+pub mod buffers;
 pub mod conditions;
 pub mod deep;
 pub mod effects;
 pub mod evaluate;
 mod execute;
+mod found_ahead;
 pub mod frame;
 pub(crate) mod interpret;
 pub mod ir;

@@ -13,7 +13,7 @@ use hyades_types::key::KeyLayout;
 use hyades_types::memory;
 use hyades_types::value::{SqlType, Value};
 
-use super::frame::RowBuffer;
+use super::buffers::{RowBuffer, Scratch};
 use crate::procedure::evaluate::{Context, Places, chosen, evaluate, operand, peek_text, scalar};
 use crate::procedure::ir::{Expr, ScanBound, ScanRange, TableReference};
 use crate::storage::row::{RowLayout, RowPatch, RowWriter};
@@ -89,29 +89,6 @@ pub(super) fn build_range(
         }
     }
     Ok(true)
-}
-
-/// Buffers of one frame that writes reuse.
-#[derive(Default)]
-pub(crate) struct Scratch {
-    pub(super) key: Vec<u8>,
-    pub(super) row: Vec<u8>,
-    pub(super) set: Vec<(u16, Value)>,
-    pub(super) patch: RowPatch,
-    /// Memory for keys that reads will have.
-    pub(super) ahead: Vec<u8>,
-}
-
-impl Scratch {
-    /// Holds nothing any more, in buffers of so many bytes at most.
-    pub(super) fn put_away(&mut self, bytes: usize) {
-        self.set.clear();
-        for buffer in [&mut self.key, &mut self.row, &mut self.ahead] {
-            buffer.clear();
-            buffer.shrink_to(bytes);
-        }
-        self.patch.put_away(bytes);
-    }
 }
 
 /// Writes the row of these values into `out`: straight from where they are, if they are scalars or texts.

@@ -13,7 +13,7 @@
 //!
 //! Depth: evaluation recurses once per level of the expression. The compiler lets at most [`MAXIMUM_DEPTH`]
 //! levels follow each other, which a thread's 2 MiB stack holds even unoptimised, before a
-//! [`Deep`](super::deep::Deep) looks at the stack; chains of AND and OR may lean to either side but count as
+//! [`Deep`](super::ir::Deep) looks at the stack; chains of AND and OR may lean to either side but count as
 //! levels. Nothing here checks it again.
 //!
 //! Two operands have one type (the compiler inserted casts). `char(n)` is the exception that values do not
@@ -23,9 +23,7 @@
 
 use std::borrow::Cow;
 use std::cmp::Ordering;
-use std::sync::Arc;
 
-use hyades_types::environment::Environment;
 use hyades_types::error::{Error, Result, sqlstate};
 use hyades_types::guest;
 use hyades_types::memory;
@@ -36,11 +34,9 @@ use hyades_types::{arithmetic, cast, compare, function, like, text};
 use smallvec::SmallVec;
 
 use super::deep::with_stack;
-use super::frame::RowBuffer;
 use super::ir::Expr;
-use crate::storage::row::RowLayout;
-use crate::txn::RowInPlace;
 
+pub use context::Context;
 pub(super) use scalar::{Places, scalar};
 
 /// Bytes from which comparing texts is counted as work.
@@ -48,59 +44,6 @@ const LONG_TEXT: usize = 4096;
 
 /// Levels of nesting that the compiler lets an expression have without looking at the stack.
 pub const MAXIMUM_DEPTH: usize = 500;
-
-/// What an expression can see.
-pub struct Context<'a> {
-    pub registers: &'a [Value],
-    pub rows: &'a [RowBuffer],
-    /// For each row slot, where its row stands in its table; `None` if the buffer holds it.
-    pub rows_in_place: &'a [Option<RowInPlace<'a>>],
-    /// The layout of the row in each row slot; None for a slot that was never filled.
-    pub layouts: &'a [Option<Arc<RowLayout>>],
-    pub environment: &'a Environment,
-}
-
-impl<'a> Context<'a> {
-    /// For expressions over registers alone.
-    pub fn of_registers(registers: &'a [Value], environment: &'a Environment) -> Context<'a> {
-        Context { registers, rows: &[], rows_in_place: &[], layouts: &[], environment }
-    }
-
-    /// The row in a row slot and its layout.
-    #[inline]
-    fn row(&self, row: u16) -> Option<(&'a RowLayout, &'a [u8])> {
-        let row = usize::from(row);
-        let layout = self.layouts.get(row)?.as_ref()?;
-        let bytes = match self.rows_in_place.get(row) {
-            Some(Some(row)) => row.bytes,
-            _ => &self.rows.get(row)?.bytes,
-        };
-        if bytes.is_empty() { None } else { Some((layout, bytes)) }
-    }
-
-    /// The type of a row slot's column.
-    fn column_type(&self, row: u16, column: u16) -> Option<SqlType> {
-        Some(self.layouts.get(usize::from(row))?.as_ref()?.column_type(column))
-    }
-
-    fn column(&self, row: u16, column: u16) -> Result<Value> {
-        match self.row(row) {
-            Some((layout, bytes)) => Ok(layout.value(bytes, column)),
-            None => Err(Error::input(sqlstate::INTERNAL_ERROR, format!("row slot {row} is empty"))),
-        }
-    }
-
-    #[inline(always)]
-    fn register(&self, register: u16) -> Result<&'a Value> {
-        self.registers.get(usize::from(register)).ok_or_else(|| no_register(register))
-    }
-}
-
-#[cold]
-#[inline(never)]
-fn no_register(register: u16) -> Error {
-    Error::input(sqlstate::INTERNAL_ERROR, format!("register {register} does not exist"))
-}
 
 /// The bytes of the text that an expression is, if that can be seen without computing; of a `char(n)` column
 /// without its trailing blanks.
@@ -395,6 +338,7 @@ fn convert(
     cast::cast(value, to, explicit, environment.reading())
 }
 
+mod context;
 mod scalar;
 
 #[cfg(test)]

@@ -10,7 +10,7 @@ use hyades_types::environment::Severity;
 use hyades_types::error::{Error, SqlState};
 use hyades_types::value::Value;
 
-use super::access::Scratch;
+use super::buffers::{RowBuffer, Scratch};
 use super::ir::{Instruction, Label, Procedure, RowSlot, SpoolSlot, StageRun, TableIndex};
 use crate::local_arc::LocalArc;
 use crate::storage::row::RowLayout;
@@ -33,15 +33,6 @@ pub struct Message {
     pub text: String,
     pub detail: Option<String>,
     pub hint: Option<String>,
-}
-
-/// A row that was read or written, and the primary key it was found under.
-#[derive(Clone, Debug, Default)]
-pub struct RowBuffer {
-    /// The row's bytes (see `storage::row`), unless the run that is under way reads them in place.
-    pub bytes: Vec<u8>,
-    /// The primary key in index order (see `value::key`).
-    pub key: Vec<u8>,
 }
 
 /// Buffers of a frame that is put away are no larger, each,

@@ -18,9 +18,9 @@ use hyades_types::value::Value;
 use smallvec::SmallVec;
 
 use super::evaluate::{Context, Places};
+use super::found_ahead::Ahead;
 use super::frame::{Frame, RowSink};
 use super::ir::{Instruction, Label, Procedure, Register, Replayability, RowSlot};
-use super::look_ahead::Ahead;
 use crate::storage::row::RowLayout;
 use crate::txn::{Access, Flow, Interrupt, RowInPlace};
 

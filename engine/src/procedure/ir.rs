@@ -15,6 +15,7 @@
 //! [`Expr::Cast`]s), and evaluation follows PostgreSQL, NULLs included.
 
 use std::borrow::Cow;
+use std::fmt;
 use std::sync::Arc;
 
 use hyades_types::definition::TableDefinition;
@@ -25,7 +26,7 @@ use hyades_types::key::KeyLayout;
 use hyades_types::operator::{BinaryOperator, UnaryOperator};
 use hyades_types::value::{ArrayElement, SqlType, Value};
 
-use super::deep::Deep;
+use super::deep::with_stack;
 use crate::storage::routine::Routine;
 use crate::storage::row::RowLayout;
 use crate::storage::table::Table;
@@ -104,7 +105,7 @@ pub enum Callee {
 }
 
 /// What procedures cannot do to rows themselves (grouping, sorting): given by the front end.
-pub trait Stage: std::fmt::Debug + Send + Sync {
+pub trait Stage: fmt::Debug + Send + Sync {
     /// For one run of the query. `registers` are those of the frame now.
     fn start(&self, registers: &[Value]) -> Box<dyn StageRun>;
     /// Every expression that a run of it evaluates.
@@ -502,4 +503,52 @@ pub enum Expr {
     },
     /// The same as its content; whoever walks into it sees to it that there is stack enough.
     Deep(Deep),
+}
+
+/// An expression at which whatever recurses makes sure that there is stack left.
+pub struct Deep(Box<Expr>);
+
+impl Deep {
+    pub fn new(expr: Expr) -> Deep {
+        Deep(Box::new(expr))
+    }
+
+    /// The expression. Walks into it go through [`with_stack`].
+    pub fn expr(&self) -> &Expr {
+        &self.0
+    }
+
+    pub fn expr_mut(&mut self) -> &mut Expr {
+        &mut self.0
+    }
+
+    /// Leaves nothing behind that would have to be walked through.
+    pub fn take(&mut self) -> Expr {
+        std::mem::replace(&mut self.0, Expr::Const(Value::Null))
+    }
+}
+
+impl Drop for Deep {
+    fn drop(&mut self) {
+        let expr = self.take();
+        with_stack(|| drop(expr));
+    }
+}
+
+impl Clone for Deep {
+    fn clone(&self) -> Deep {
+        with_stack(|| Deep::new(self.expr().clone()))
+    }
+}
+
+impl PartialEq for Deep {
+    fn eq(&self, other: &Deep) -> bool {
+        with_stack(|| self.expr() == other.expr())
+    }
+}
+
+impl fmt::Debug for Deep {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        with_stack(|| self.expr().fmt(f))
+    }
 }

@@ -8,43 +8,19 @@
 //! Reference: Chen, Ailamaki, Gibbons, Mowry: "Improving Hash Join Performance through Prefetching", ICDE
 //! 2004 (group prefetching).
 
-use std::ops::Range;
-
-use hyades_types::definition::TableId;
 use hyades_types::value::Value;
-use smallvec::SmallVec;
 
 use super::access;
+use super::found_ahead::{Ahead, AheadRead};
 use super::interpret::{Next, Run};
 use super::ir::{Expr, Procedure, Register, TableIndex};
-use crate::storage::table::Table;
 use crate::txn::{Access, Flow, FoundAhead};
 
 /// Iterations whose rows are asked for at once. Of more, the first might be gone from the cache before they
 /// are read.
 const ITERATIONS: i32 = 16;
-/// A read that did not happen must not keep the ones behind it from being recognised.
-const LONGEST_SKIP: usize = 4;
 
-/// What was looked for ahead, in the order of the reads. Forgotten when the pin ends.
-#[derive(Default)]
-pub(super) struct Ahead<'g> {
-    reads: SmallVec<[AheadRead<'g>; 32]>,
-    /// Of `reads`, the first that may still come.
-    next: usize,
-    /// One behind the other; memory of the frame's.
-    pub(super) keys: Vec<u8>,
-}
-
-struct AheadRead<'g> {
-    table: TableId,
-    reference: TableIndex,
-    /// In `Ahead::keys`.
-    key: Range<usize>,
-    found: Option<FoundAhead<'g>>,
-}
-
-impl<'r, T: Access> Run<'r, T> {
+impl<T: Access> Run<'_, T> {
     /// In every iteration of the loop; does something in the first of [`ITERATIONS`].
     #[inline]
     pub(super) fn look_ahead(
@@ -100,16 +76,5 @@ impl<'r, T: Access> Run<'r, T> {
             read.found = FoundAhead::of(table, key, self.guard);
         }
         self.ahead = Some(ahead);
-    }
-
-    /// What was found ahead under this key.
-    #[inline]
-    pub(super) fn found_ahead(&mut self, table: &Table, key: &[u8]) -> Option<FoundAhead<'r>> {
-        let Ahead { reads, next, keys } = self.ahead.as_mut()?;
-        let mut waiting = reads.get(*next..)?.iter().take(LONGEST_SKIP);
-        let place =
-            *next + waiting.position(|read| read.table == table.id() && keys[read.key.clone()] == *key)?;
-        *next = place + 1;
-        reads[place].found
     }
 }

@@ -53,7 +53,6 @@ use hyades_types::definition::{CatalogChange, RoutineId, TableId, TableName};
 use hyades_types::error::{Abort, Error};
 use hyades_types::guest;
 
-use crate::config::Config;
 use crate::log::record::OperationsWriter;
 use crate::log::record::command::WriteSetHash;
 use crate::mutant::{self, Mutant};
@@ -69,29 +68,31 @@ use crate::txn::lock_mode::LockMode;
 use crate::txn::lock_table::{Acquired, Leaver, LockTable, Trace, Trail, TransactionId};
 use crate::txn::rows::{take_back, write_row};
 use crate::txn::{
-    Access, Chosen, Control, Cursor, Flow, Found, FoundAhead, Insertion, Intent, Interrupt, Isolation,
-    Savepoint, Sight, Transaction,
+    Access, Chosen, Cursor, Flow, Found, FoundAhead, Insertion, Intent, Interrupt, Isolation, Savepoint,
+    Sight, Transaction,
 };
 
 mod catalog_change;
 mod command;
 mod escalation;
 mod insert;
+mod locking_control;
+mod modes;
 mod purge;
+mod purge_queue;
 mod resource;
 mod row_lock;
 mod scan;
 mod snapshot;
 mod table_lock;
+mod table_use;
 #[cfg(all(test, not(loom)))]
 mod tests;
 
-use command::CommandHead;
-use escalation::Countdown;
+use modes::row_mode;
 pub use purge::Purger;
 use resource::Resource;
-use row_lock::row_mode;
-use table_lock::TableUse;
+use table_use::{Countdown, TableUse};
 
 /// Buckets of the lock table. Traces stay until the floor covers them; a bucket with two of them costs
 /// another wait for memory.
@@ -115,7 +116,7 @@ pub struct TwoPhaseLocking<P: Protocol> {
     protocol: Arc<P>,
     catalog: Arc<Catalog>,
     locks: LockTable<TwoPhaseLocking<P>>,
-    purge: purge::Queue,
+    purge: purge_queue::Queue,
     histories: Arc<Histories>,
     next_worker: AtomicU64,
     /// A call was logged as a command: gaps may have traces of readers. Never taken back.
@@ -134,64 +135,6 @@ impl<P: Protocol> TwoPhaseLocking<P> {
         let worker = self.next_worker.fetch_add(1, Ordering::Relaxed);
         assert!(worker < TransactionId::BRIEF >> 32, "worker numbers have run out");
         worker
-    }
-}
-
-impl<P: Protocol> Control<P> for TwoPhaseLocking<P> {
-    type Transaction = LockingTransaction<P>;
-    type Caretaker = Purger<P>;
-
-    fn new(protocol: Arc<P>, catalog: Arc<Catalog>, config: &Config) -> TwoPhaseLocking<P> {
-        TwoPhaseLocking {
-            histories: Arc::new(Histories::new(protocol.mark_words())),
-            protocol,
-            catalog,
-            locks: LockTable::new(LOCK_BUCKETS),
-            purge: purge::Queue::default(),
-            next_worker: AtomicU64::new(1),
-            has_commands: AtomicBool::new(false),
-            logs_images: config.command_images,
-            row_locks_before_table: config.row_locks_before_table.max(1),
-            version_bytes: config.version_bytes,
-        }
-    }
-
-    fn transaction(self: &Arc<Self>) -> LockingTransaction<P> {
-        let worker = self.new_worker();
-        LockingTransaction {
-            dependencies: self.protocol.new_dependencies(),
-            shared: Arc::clone(self),
-            worker,
-            id: TransactionId(worker << 32),
-            tables: Vec::new(),
-            table_places: [0; PLACE_NOTES],
-            held: Vec::new(),
-            divided_gap: None,
-            finger: Finger::default(),
-            pending: None,
-            has_waited: false,
-            mark: self.protocol.new_mark(),
-            history: HistoryWriter::new(&self.histories),
-            isolation: Isolation::default(),
-            snapshot: None,
-            undo: Vec::new(),
-            keys: Vec::new(),
-            payload: OperationsWriter::default(),
-            command: None,
-            write_set: WriteSetHash::default(),
-            row_numbers: Vec::new(),
-            changes_catalog: false,
-            names: Vec::new(),
-            purgeable: Vec::new(),
-        }
-    }
-
-    fn caretaker(self: &Arc<Self>) -> Purger<P> {
-        Purger::new(self)
-    }
-
-    fn tombstones(&self) -> usize {
-        self.purge.len()
     }
 }
 
@@ -227,6 +170,11 @@ enum NameChange {
     DroppedTable(TableName),
     CreatedRoutine { routine: Arc<Routine>, replaces: Option<RoutineId> },
     DroppedRoutine(RoutineId),
+}
+
+/// The transaction's payload begins with so many bytes of a call.
+struct CommandHead {
+    bytes: usize,
 }
 
 /// One transaction under two-phase locking and snapshots: what it holds, what it has written, what it is
@@ -268,7 +216,7 @@ pub struct LockingTransaction<P: Protocol> {
     /// Tables and routines created and dropped by this transaction, the latest last.
     names: Vec<NameChange>,
     /// Records it has left empty.
-    purgeable: Vec<purge::PurgeableKey>,
+    purgeable: Vec<purge_queue::PurgeableKey>,
 }
 
 impl<P: Protocol> LockingTransaction<P> {

@@ -1,8 +1,8 @@
 //! The walk over sqlparser's expressions.
 
-use hyades_engine::procedure::deep::{Deep, LEVELS};
+use hyades_engine::procedure::deep::LEVELS;
 use hyades_engine::procedure::evaluate::MAXIMUM_DEPTH;
-use hyades_engine::procedure::ir::Expr;
+use hyades_engine::procedure::ir::{Deep, Expr};
 use hyades_types::error::{Error, Result, sqlstate};
 use hyades_types::guest;
 use hyades_types::operator::BinaryOperator;

@@ -12,7 +12,7 @@ use std::collections::HashMap;
 
 use anyhow::Result;
 
-use super::Tpcc;
+use super::scale::Tpcc;
 use crate::workload::{Connection, Violation, require};
 
 /// Warehouse and district.

@@ -9,8 +9,9 @@ use rand::RngExt;
 use rand::rngs::SmallRng;
 use rand::seq::SliceRandom;
 
+use super::calls::{CALLS, DELIVERY, NEW_ORDER, ORDER_STATUS, PAYMENT, STOCK_LEVEL};
 use super::load::{LAST_NAMES, last_name};
-use super::{CALLS, DELIVERY, DISTRICTS, NEW_ORDER, ORDER_STATUS, PAYMENT, STOCK_LEVEL, Scale, Tpcc};
+use super::scale::{DISTRICTS, Scale, Tpcc};
 use crate::generator::{non_uniform, random_for};
 use crate::workload::{Argument, Calls, Request};
 

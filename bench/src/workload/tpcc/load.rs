@@ -8,7 +8,7 @@ use rand::RngExt;
 use rand::rngs::SmallRng;
 use rand::seq::SliceRandom;
 
-use super::{DISTRICTS, Tpcc};
+use super::scale::{DISTRICTS, Tpcc};
 use crate::generator::{letters, non_uniform, random_for, text};
 use crate::workload::{Connection, copy_rows};
 

@@ -9,7 +9,7 @@ use hyades_types::operator::BinaryOperator;
 use hyades_types::scalar::Scalar;
 use hyades_types::value::{SqlType, Value};
 
-use super::Context;
+use super::context::Context;
 use crate::procedure::ir::{Expr, Register, RowSlot};
 use crate::storage::row::RowLayout;
 

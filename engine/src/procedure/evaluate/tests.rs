@@ -3,6 +3,7 @@
 use std::cell::RefCell;
 use std::sync::Arc;
 
+use hyades_types::environment::Environment;
 use hyades_types::error::Result;
 use hyades_types::function::Function;
 use hyades_types::generators::any_row;
@@ -10,8 +11,8 @@ use hyades_types::operator::{BinaryOperator, UnaryOperator};
 use hyades_types::value::{ArrayElement, SqlType, Value};
 use proptest::prelude::*;
 
-use super::{Context, Environment, MAXIMUM_DEPTH, condition, evaluate};
-use crate::procedure::frame::RowBuffer;
+use super::{Context, MAXIMUM_DEPTH, condition, evaluate};
+use crate::procedure::buffers::RowBuffer;
 use crate::procedure::ir::Expr;
 use crate::storage::row::RowLayout;
 

@@ -2,7 +2,8 @@
 
 #![allow(unsafe_code)] // Rows are updated in place; see `storage::record`.
 
-use crate::procedure::access::{self, Scratch};
+use crate::procedure::access;
+use crate::procedure::buffers::Scratch;
 use crate::procedure::evaluate::evaluate;
 use crate::procedure::frame::Frame;
 use crate::procedure::interpret::{Next, Run};
@@ -43,7 +44,7 @@ impl<'r, T: Access> Run<'r, T> {
         if !self.transaction.enter(&reference.table, reference.version, intent)? {
             return Ok(false);
         }
-        let ahead = self.found_ahead(&reference.table, key);
+        let ahead = self.ahead.as_mut().and_then(|ahead| ahead.take(&reference.table, key));
         let buffer = &mut self.frame.rows[usize::from(row)];
         let bytes = &mut buffer.bytes;
         let found = self.transaction.read_point(&reference.table, key, intent, ahead, bytes, self.guard)?;

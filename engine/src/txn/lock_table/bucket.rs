@@ -6,9 +6,9 @@
 
 use smallvec::SmallVec;
 
+use super::identity::{Resource, TransactionId};
 use super::traces::{Traces, Trail};
 use super::waits::Line;
-use super::{Resource, TransactionId};
 use crate::mutant::{self, Mutant};
 use crate::ticket::Signal;
 use crate::txn::lock_mode::LockMode;

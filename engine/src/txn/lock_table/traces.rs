@@ -31,7 +31,7 @@
 
 use std::sync::atomic::AtomicU64;
 
-use super::Resource;
+use super::identity::Resource;
 use crate::mutant::{self, Mutant};
 use crate::storage::history::{Forgettable, Handle};
 use crate::txn::lock_mode::LockMode;

@@ -16,7 +16,7 @@
 use crossbeam_utils::CachePadded;
 use foldhash::fast::FixedState;
 
-use super::{Resource, TransactionId};
+use super::identity::{Resource, TransactionId};
 use crate::sync::{Mutex, MutexGuard};
 use crate::txn::lock_mode::LockMode;
 

@@ -12,7 +12,7 @@ use hyades_types::definition::{
 };
 use hyades_types::error::{Abort, Error, sqlstate};
 
-use super::purge::Queue;
+use super::purge_queue::Queue;
 use super::resource::{Resource, TABLE_STRIPES};
 use super::{LockingTransaction, NameChange, Undo, UndoAction};
 use crate::mutant::{self, Mutant};

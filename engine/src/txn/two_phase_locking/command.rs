@@ -16,7 +16,7 @@ use std::sync::atomic::Ordering;
 use crossbeam_epoch as epoch;
 
 use super::resource::Resource;
-use super::{LockingTransaction, UndoAction};
+use super::{CommandHead, LockingTransaction, UndoAction};
 use crate::log::record::OperationsWriter;
 use crate::mutant::{self, Mutant};
 use crate::protocol::Protocol;
@@ -24,11 +24,6 @@ use crate::storage::routine::Routine;
 use crate::storage::table::Table;
 use crate::txn::cursor::find_row;
 use crate::txn::lock_mode::LockMode;
-
-/// The transaction's payload begins with so many bytes of a call.
-pub(super) struct CommandHead {
-    pub(super) bytes: usize,
-}
 
 impl<P: Protocol> LockingTransaction<P> {
     pub(super) fn try_command(

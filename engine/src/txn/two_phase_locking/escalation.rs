@@ -42,8 +42,8 @@
 use std::sync::Arc;
 
 use super::LockingTransaction;
+use super::modes::{is_of_one_stripe, row_mode};
 use super::resource::{Resource, TABLE_STRIPES};
-use super::row_lock::{is_of_one_stripe, row_mode};
 use crate::mutant::{self, Mutant};
 use crate::protocol::Protocol;
 use crate::storage::table::Table;
@@ -52,20 +52,6 @@ use crate::txn::lock_mode::LockMode;
 
 /// A reader asks for the table after so many times more row locks than a writer.
 const READERS_PATIENCE: u32 = 10;
-
-/// When a transaction that uses a table will try to lock it as a whole.
-pub(super) struct Countdown {
-    /// Accesses until then.
-    left: u32,
-    /// How often it has come to that.
-    rounds: u32,
-}
-
-impl Countdown {
-    pub(super) fn new(row_locks: u32) -> Countdown {
-        Countdown { left: row_locks, rounds: 0 }
-    }
-}
 
 impl<P: Protocol> LockingTransaction<P> {
     /// Whether a row of the table, or a gap, needs a lock of its own: asked before each, and counted.

@@ -1,15 +1,4 @@
-//! The locks of rows: from what a reader intends to a mode, and readers that do not wait.
-//!
-//! ```text
-//! strength    row         its table      instead of both, for a scan without bounds
-//! KeyRead     KeyRead     KeyRead        -
-//! Read        Read        IntentRead     Read
-//! NoKeyWrite  NoKeyWrite  IntentWrite    NoKeyWrite
-//! Write       Write       IntentWrite    Write
-//! ```
-//!
-//! Beside a KeyRead others may change the row, in place too. So it learns only whether there is a row, and
-//! nobody touches its bytes.
+//! The locks of rows, and of tables, for readers that do not wait.
 //!
 //! **Impatient readers** take each lock at once or not at all. A table that somebody else has locked as a
 //! whole counts as one whose rows are all locked. Who skips locked rows gets no promise about what he has not
@@ -23,6 +12,7 @@ use std::sync::Arc;
 use crossbeam_epoch::Guard;
 use hyades_types::error::{Error, sqlstate};
 
+use super::modes::{is_of_one_stripe, row_mode, table_mode};
 use super::resource::{Resource, TABLE_STRIPES};
 use super::{AtOnce, LockingTransaction};
 use crate::protocol::Protocol;
@@ -32,26 +22,6 @@ use crate::txn::cursor::find_record;
 use crate::txn::lock_mode::LockMode;
 use crate::txn::lock_table::Leaver;
 use crate::txn::{Cursor, Flow, Impatience, Intent};
-
-#[inline(always)]
-pub(super) fn row_mode(intent: Intent) -> LockMode {
-    const MODES: [LockMode; 4] = [LockMode::KeyRead, LockMode::Read, LockMode::NoKeyWrite, LockMode::Write];
-    MODES[intent.read_strength() as usize]
-}
-
-/// What the table is entered in.
-#[inline(always)]
-pub(super) fn table_mode(intent: Intent) -> LockMode {
-    const MODES: [LockMode; 4] =
-        [LockMode::KeyRead, LockMode::IntentRead, LockMode::IntentWrite, LockMode::IntentWrite];
-    MODES[intent.read_strength() as usize]
-}
-
-/// Whether it is a lock on the worker's stripe of a table, or on all.
-#[inline]
-pub(super) fn is_of_one_stripe(mode: LockMode) -> bool {
-    matches!(mode, LockMode::KeyRead | LockMode::IntentRead | LockMode::IntentWrite)
-}
 
 /// PostgreSQL's words.
 pub(super) fn not_available(table: &Table) -> Error {

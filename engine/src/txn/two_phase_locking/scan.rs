@@ -15,9 +15,10 @@ use std::sync::Arc;
 
 use crossbeam_epoch::{self as epoch, Guard};
 
+use super::modes::row_mode;
 use super::resource::Resource;
 use super::row_lock::not_available;
-use super::{AtOnce, LockingTransaction, row_mode};
+use super::{AtOnce, LockingTransaction};
 use crate::mutant::{self, Mutant};
 use crate::protocol::Protocol;
 use crate::storage::table::Table;

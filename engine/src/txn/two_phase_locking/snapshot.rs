@@ -21,8 +21,9 @@ use std::sync::Arc;
 use crossbeam_epoch::Guard;
 use hyades_types::error::{Abort, Error, Result, sqlstate};
 
+use super::LockingTransaction;
+use super::modes::row_mode;
 use super::resource::{Resource, TABLE_STRIPES};
-use super::{LockingTransaction, row_mode};
 use crate::mutant::{self, Mutant};
 use crate::protocol::Protocol;
 use crate::storage::history::Snapshot;

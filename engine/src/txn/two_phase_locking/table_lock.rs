@@ -4,23 +4,14 @@ use std::sync::Arc;
 
 use hyades_types::error::{Abort, Error};
 
-use super::escalation::Countdown;
+use super::modes::{is_of_one_stripe, row_mode, table_mode};
 use super::resource::{Resource, TABLE_STRIPES};
-use super::row_lock::{is_of_one_stripe, row_mode, table_mode};
+use super::table_use::{Countdown, TableUse};
 use super::{LockingTransaction, PLACE_NOTES};
 use crate::protocol::Protocol;
 use crate::storage::table::Table;
 use crate::txn::lock_mode::LockMode;
 use crate::txn::{Flow, Intent};
-
-/// A table this worker has met; `mode` is what the running transaction holds of it.
-pub(super) struct TableUse {
-    pub(super) table: Arc<Table>,
-    pub(super) mode: Option<LockMode>,
-    /// Its definition is locked for reading at snapshots.
-    pub(super) is_defined: bool,
-    pub(super) countdown: Countdown,
-}
 
 impl<P: Protocol> LockingTransaction<P> {
     /// Where a table stands among `tables`, and where to note that.

@@ -1,0 +1,37 @@
+//! Memory of a run that is used again and again: rows, and what writes put together.
+
+use hyades_types::value::Value;
+
+use crate::storage::row::RowPatch;
+
+/// A row that was read or written, and the primary key it was found under.
+#[derive(Clone, Debug, Default)]
+pub struct RowBuffer {
+    /// The row's bytes (see `storage::row`), unless the run that is under way reads them in place.
+    pub bytes: Vec<u8>,
+    /// The primary key in index order (see `value::key`).
+    pub key: Vec<u8>,
+}
+
+/// Buffers of one frame that writes reuse.
+#[derive(Default)]
+pub(crate) struct Scratch {
+    pub(super) key: Vec<u8>,
+    pub(super) row: Vec<u8>,
+    pub(super) set: Vec<(u16, Value)>,
+    pub(super) patch: RowPatch,
+    /// Memory for keys that reads will have.
+    pub(super) ahead: Vec<u8>,
+}
+
+impl Scratch {
+    /// Holds nothing any more, in buffers of so many bytes at most.
+    pub(super) fn put_away(&mut self, bytes: usize) {
+        self.set.clear();
+        for buffer in [&mut self.key, &mut self.row, &mut self.ahead] {
+            buffer.clear();
+            buffer.shrink_to(bytes);
+        }
+        self.patch.put_away(bytes);
+    }
+}

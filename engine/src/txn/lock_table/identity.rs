@@ -1,0 +1,29 @@
+//! What is locked, and who locks it.
+
+/// A lockable thing, as a 64-bit hash.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) struct Resource(pub(crate) u64);
+
+impl Resource {
+    /// Set in the names of rows and gaps.
+    pub(crate) const OF_RECORDS: u64 = 1;
+
+    /// Whether whoever changes what it stands for changes records, which name their writers.
+    #[inline]
+    pub(super) fn is_of_records(self) -> bool {
+        self.0 & Self::OF_RECORDS != 0
+    }
+}
+
+/// Identifies a transaction while it runs: worker number in the upper half, a counter in the lower.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) struct TransactionId(pub(crate) u64);
+
+impl TransactionId {
+    /// Marks the numbers of those who wait for nobody and are over in a moment.
+    pub(crate) const BRIEF: u64 = 1 << 63;
+
+    pub(crate) fn is_brief(self) -> bool {
+        self.0 & Self::BRIEF != 0
+    }
+}

@@ -1,0 +1,76 @@
+//! What is left to `purge`: keys that may have a record without a row, and states that tables had.
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+
+use crossbeam_epoch as epoch;
+use parking_lot::Mutex;
+
+use crate::storage::table::{Table, TableState};
+
+/// A key that may have a record without a row.
+pub(super) type PurgeableKey = (Arc<Table>, Box<[u8]>);
+
+/// What is left to the janitor.
+#[derive(Default)]
+pub(super) struct Queue {
+    keys: Mutex<Keys>,
+    /// States that tables had.
+    pub(super) states: Mutex<Vec<Arc<TableState>>>,
+}
+
+/// Keys that may have a record without a row.
+#[derive(Default)]
+struct Keys {
+    waiting: VecDeque<PurgeableKey>,
+    /// Being tried.
+    in_hand: usize,
+}
+
+impl Queue {
+    pub(super) fn push_all(&self, keys: &mut Vec<PurgeableKey>) {
+        if !keys.is_empty() {
+            self.keys.lock().waiting.extend(keys.drain(..));
+        }
+    }
+
+    /// A table has this state no more. It is freed when nobody uses it any longer.
+    pub(super) fn discard(&self, state: Arc<TableState>) {
+        self.states.lock().push(state);
+        // The table's own reference waits in this thread's garbage.
+        epoch::pin().flush();
+    }
+
+    /// The table is gone, and whoever still refers to it (a cached plan) needs no rows. The caller holds its
+    /// write lock.
+    pub(super) fn discard_rows(&self, table: &Table) {
+        let guard = epoch::pin();
+        let empty = Arc::new(table.state(&guard).truncated());
+        let old = table.replace_state(empty, &guard);
+        drop(guard);
+        self.discard(old);
+    }
+
+    pub(super) fn take(&self, most: usize) -> Vec<PurgeableKey> {
+        let mut keys = self.keys.lock();
+        let count = keys.waiting.len().min(most);
+        keys.in_hand = count;
+        keys.waiting.drain(..count).collect()
+    }
+
+    pub(super) fn put_back(&self, again: Vec<PurgeableKey>) {
+        let mut keys = self.keys.lock();
+        keys.in_hand = 0;
+        keys.waiting.extend(again);
+    }
+
+    #[cfg(all(test, not(loom)))]
+    pub(super) fn states(&self) -> usize {
+        self.states.lock().len()
+    }
+
+    pub(super) fn len(&self) -> usize {
+        let keys = self.keys.lock();
+        keys.waiting.len() + keys.in_hand
+    }
+}
