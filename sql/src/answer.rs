@@ -1,8 +1,11 @@
-//! What a client is told: columns, command tags, messages.
+//! What a client is told: columns, command tags, messages; and who takes it ([`Output`]).
 
 use std::borrow::Cow;
 
-use hyades_types::value::SqlType;
+use hyades_engine::procedure::frame::Message;
+use hyades_types::environment::Severity;
+use hyades_types::error::Result;
+use hyades_types::value::{SqlType, Value};
 
 /// A column of a result.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -62,4 +65,34 @@ impl Notice {
     pub(crate) fn new(severity: &'static str, state: &'static str, message: impl Into<String>) -> Notice {
         Notice { severity, state, message: message.into(), detail: None, hint: None }
     }
+
+    /// What a routine says.
+    pub(crate) fn of(message: Message) -> Notice {
+        let severity = match message.severity {
+            Severity::Debug => "DEBUG",
+            Severity::Log => "LOG",
+            Severity::Info => "INFO",
+            Severity::Notice => "NOTICE",
+            Severity::Warning => "WARNING",
+            Severity::Exception => "ERROR",
+        };
+        Notice {
+            severity,
+            state: message.state.0,
+            message: message.text,
+            detail: message.detail,
+            hint: message.hint,
+        }
+    }
+}
+
+/// Receives what a statement answers. Must not wait for a client: locks are held. Everything is kept back
+/// until the durability of the answer is known.
+pub trait Output {
+    fn row(&mut self, values: &mut [Value]) -> Result<()>;
+    /// One line of COPY TO data.
+    fn copy_data(&mut self, bytes: &[u8]) -> Result<()>;
+    fn notice(&mut self, notice: Notice);
+    /// Forget the rows of the statement that is running: it is being retried unseen.
+    fn restart(&mut self);
 }

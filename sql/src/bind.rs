@@ -3,17 +3,22 @@
 //! Names become columns of row slots, registers or functions; types are inferred as PostgreSQL does
 //! (documentation, chapter 10): a literal in quotes, NULL and a parameter without a declared type are
 //! *unknown* until an operator, function, column or clause gives them one ([`Class`]). Files: `expression`
-//! (the walk), `operator`, `call` (functions, aggregates), `coerce` (conversions), `scope` (names in FROM),
-//! `names` and `variable` (those of a routine), `routine` (calls of routines), `array`, `collation`, `types`
-//! (type names), `missing` (functions that are not there yet).
+//! (the walk), `operator`, `call` (functions), `aggregate` and `aggregation`, `coerce` (conversions), `scope`
+//! (what FROM shows), `column` (names of its tables and columns), `names` and `variable` (those of a
+//! routine), `routine` (calls of routines), `array`, `collation`, `types` (type names), `missing` (functions
+//! that are not there yet).
 //!
 //! Every error carries the position in the statement's text that PostgreSQL's would.
 
-pub(crate) mod aggregate;
+mod aggregate;
+pub(crate) mod aggregation;
 pub(crate) mod array;
+mod bound;
 pub(crate) mod call;
+pub(crate) mod callee;
 pub(crate) mod coerce;
 mod collation;
+mod column;
 pub(crate) mod expression;
 mod missing;
 pub(crate) mod names;
@@ -21,6 +26,7 @@ pub(crate) mod operator;
 pub(crate) mod routine;
 pub(crate) mod scope;
 pub(crate) mod session_call;
+pub(crate) mod session_function;
 pub(crate) mod special;
 pub(crate) mod types;
 pub(crate) mod variable;
@@ -29,116 +35,24 @@ use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 use std::sync::Arc;
 
-use hyades_engine::procedure::ir::{Expr, Procedure, Register, RowSlot};
+use hyades_engine::procedure::ir::{Procedure, Register, RowSlot};
 use hyades_engine::storage::routine::Routine;
 use hyades_engine::storage::table::Table;
 use hyades_types::definition::{RoutineDefinition, TableId, TableName};
 use hyades_types::error::{Error, Result, sqlstate};
 use hyades_types::value::SqlType;
-use sqlparser::ast::{self, Spanned};
-use sqlparser::tokenizer::Location;
+use sqlparser::ast::{self};
 
 use crate::bind::names::Names;
-use crate::bind::routine::CalleeEntry;
 use crate::settings::SearchPath;
 use crate::statement::query;
-use aggregate::{Aggregate, AggregateMode};
+pub(crate) use aggregation::{AGGREGATE_PLACEHOLDER, GROUP_PLACEHOLDER};
+use aggregation::{Aggregate, AggregateMode};
+use bound::no_parameter_type;
+pub(crate) use bound::{Bound, Class, Place, start_of};
+use callee::CalleeEntry;
 use scope::Scope;
-use session_call::SessionCall;
-use variable::{Captured, PendingSubquery};
-
-/// Registers from here on are placeholders for results of aggregates and for group keys, until the stages
-/// behind the procedure are laid out (`compile::stage`).
-pub(crate) const AGGREGATE_PLACEHOLDER: Register = 0xe000;
-pub(crate) const GROUP_PLACEHOLDER: Register = 0xf000;
-
-/// Where something stands in the statement's text.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Place {
-    Unknown,
-    At(Location),
-    /// At the operator that follows the operand ending here.
-    OperatorAfter(Location),
-    /// At the `::` that follows the operand ending here.
-    CastAfter(Location),
-    /// At the type behind the `::` or AS that follows the operand ending here.
-    TypeAfter(Location),
-    /// At the word CAST before the operand that begins here.
-    CastBefore(Location),
-}
-
-/// Where an expression begins. A long chain of operators leans to the left; sqlparser's own answer would
-/// recurse along it.
-pub(crate) fn start_of(expr: &ast::Expr) -> Location {
-    let mut rest = expr;
-    loop {
-        rest = match rest {
-            ast::Expr::BinaryOp { left, .. } => left,
-            ast::Expr::Nested(inner)
-            | ast::Expr::IsNull(inner)
-            | ast::Expr::IsNotNull(inner)
-            | ast::Expr::UnaryOp { expr: inner, .. }
-            | ast::Expr::Cast { expr: inner, .. }
-            | ast::Expr::Between { expr: inner, .. }
-            | ast::Expr::InList { expr: inner, .. }
-            | ast::Expr::Like { expr: inner, .. } => inner,
-            ast::Expr::Function(call) => return call.name.span().start,
-            ast::Expr::Case { case_token, .. } => return case_token.0.span.start,
-            other => return other.span().start,
-        };
-    }
-}
-
-impl Place {
-    pub(crate) fn of_expr(expr: &ast::Expr) -> Place {
-        Place::at(start_of(expr))
-    }
-
-    pub(crate) fn of(node: &impl Spanned) -> Place {
-        Place::at(node.span().start)
-    }
-
-    pub(crate) fn at(location: Location) -> Place {
-        if location.line == 0 { Place::Unknown } else { Place::At(location) }
-    }
-}
-
-/// What is known of an expression's type.
-#[derive(Clone, Debug, PartialEq)]
-pub(crate) enum Class {
-    Typed(SqlType),
-    /// A literal in quotes.
-    Literal(String),
-    Null,
-    /// A parameter nobody has given a type yet.
-    Parameter(u16),
-}
-
-/// A bound expression. `expr` is meaningful for `Typed` and `Parameter`; others get one when they get a type.
-#[derive(Clone, Debug)]
-pub(crate) struct Bound {
-    pub(crate) expr: Expr,
-    pub(crate) class: Class,
-    pub(crate) place: Place,
-}
-
-impl Bound {
-    pub(crate) fn typed(expr: Expr, sql_type: SqlType, place: Place) -> Bound {
-        Bound { expr, class: Class::Typed(sql_type), place }
-    }
-
-    pub(crate) fn known_type(&self) -> Option<SqlType> {
-        match self.class {
-            Class::Typed(sql_type) => Some(sql_type),
-            _ => None,
-        }
-    }
-
-    /// The type's name for messages.
-    pub(crate) fn type_name(&self) -> &'static str {
-        self.known_type().map_or("unknown", SqlType::base_name)
-    }
-}
+use session_function::SessionCall;
 
 /// The tables a statement can see.
 pub(crate) trait Tables {
@@ -157,6 +71,18 @@ pub(crate) struct BindContext<'a> {
     pub(crate) database: &'a str,
     /// For names without a schema. A routine's body sees `public`, whoever calls it.
     pub(crate) path: SearchPath,
+}
+
+/// Variables that a query reads, and the registers to which they are copied before it begins: it must not see
+/// what the body of its loop makes of them.
+pub(crate) type Captured = Vec<(Register, Register)>;
+
+/// A subquery that binding an expression of a routine has come upon.
+pub(crate) struct PendingSubquery {
+    /// Where its node lies, which names it.
+    pub(crate) address: usize,
+    pub(crate) query: Box<ast::Query>,
+    pub(crate) is_exists: bool,
 }
 
 /// See the module head.
@@ -262,7 +188,7 @@ impl<'a> Binder<'a> {
             .enumerate()
             .map(|(number, sql_type)| {
                 let number = u16::try_from(number).unwrap_or(u16::MAX);
-                sql_type.ok_or_else(|| call::no_parameter_type(number))
+                sql_type.ok_or_else(|| no_parameter_type(number))
             })
             .collect()
     }

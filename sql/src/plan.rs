@@ -14,8 +14,8 @@ use hyades_types::definition::{PrimaryKey, RoutineDefinition, RoutineKind, Table
 use hyades_types::value::SqlType;
 
 use crate::answer::Response;
-use crate::bind::aggregate::AggregateKind;
-use crate::bind::session_call::SessionCall;
+use crate::bind::aggregation::AggregateKind;
+use crate::bind::session_function::SessionCall;
 use crate::explain::PlanNode;
 use crate::statement::{CopyOptions, IsolationModes, QualifiedName, SetValue, SettingScope};
 

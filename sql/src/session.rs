@@ -4,9 +4,11 @@
 //! repeat the same call with the same arguments. It also never decides when an answer goes out: before
 //! sending anything to a client the caller awaits [`Session::pending_durability`] (architecture invariant 1).
 //!
-//! Files: `activity` (what others see of a session), `prepared` (compiled statements and their cache),
-//! `transaction` (the state machine), `run` (statements that run procedures), `routine` (CALL), `schema`
-//! (DDL), `utility` (settings, EXPLAIN, PREPARE), `copy_in`, `copy_out`.
+//! What a session is made of: `activity` (what others see of it), `prepared` (compiled statements and their
+//! cache), `state` (where it stands in its transaction), `running` (statements in progress), `copy_in`,
+//! `copy_out`, `routine_compiler`. What it does: `show`, `prepare`, `transaction` (the state machine), `run`
+//! (statements that run procedures), `routine` (CALL), `schema` (DDL), `foreign_key`, `utility` (settings,
+//! EXPLAIN, PREPARE), `copy_feed` (with `copy_lines` and `copy_fields`).
 //!
 //! The state machine is PostgreSQL's:
 //!
@@ -20,13 +22,21 @@
 //! ```
 
 pub(crate) mod activity;
+mod copy_feed;
+mod copy_fields;
 mod copy_in;
+mod copy_lines;
 mod copy_out;
 mod foreign_key;
+mod prepare;
 mod prepared;
 mod routine;
+mod routine_compiler;
 mod run;
+mod running;
 mod schema;
+mod show;
+mod state;
 mod transaction;
 mod utility;
 
@@ -50,7 +60,7 @@ use hyades_types::random::Random;
 use hyades_types::text::Reading;
 use hyades_types::value::{SqlType, Value};
 
-pub use crate::answer::{Completion, Notice, Response, ResultColumn, TransactionStatus};
+pub use crate::answer::{Completion, Notice, Output, Response, ResultColumn, TransactionStatus};
 use crate::evaluation;
 use crate::settings::Settings;
 use crate::statement::split;
@@ -59,8 +69,8 @@ use activity::{Activities, Activity};
 use copy_in::CopyIn;
 pub use prepared::Prepared;
 use prepared::StatementCache;
-use run::Running;
-use transaction::{NamedSavepoint, State};
+use running::Running;
+use state::{NamedSavepoint, State};
 
 /// An open database; clones share it.
 #[derive(Clone)]
@@ -89,18 +99,7 @@ pub struct SessionOptions {
 /// Compiles PL/pgSQL: an engine that is opened without [`Database::open`] needs it in its configuration to
 /// run routines.
 pub fn routine_compiler() -> Arc<dyn RoutineCompiler> {
-    Arc::new(routine::PlpgsqlCompiler)
-}
-
-/// Receives what a statement answers. Must not wait for a client: locks are held. Everything is kept back
-/// until the durability of the answer is known.
-pub trait Output {
-    fn row(&mut self, values: &mut [Value]) -> Result<()>;
-    /// One line of COPY TO data.
-    fn copy_data(&mut self, bytes: &[u8]) -> Result<()>;
-    fn notice(&mut self, notice: Notice);
-    /// Forget the rows of the statement that is running: it is being retried unseen.
-    fn restart(&mut self);
+    Arc::new(routine_compiler::PlpgsqlCompiler)
 }
 
 /// One client's conversation with a database.

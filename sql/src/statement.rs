@@ -1,8 +1,9 @@
 //! The statement front: from text to a [`Statement`].
 //!
 //! The first keyword decides. Transaction control, settings, COPY, maintenance and prepared statements have
-//! few words and PostgreSQL forms that sqlparser lacks, so they are parsed here (`control`, `copy`); the rest
-//! goes through sqlparser (`query`), whose errors are turned into PostgreSQL's `syntax error at or near`.
+//! few words and PostgreSQL forms that sqlparser lacks, so they are parsed here (`control`, `copy`,
+//! `routine`); the rest goes through sqlparser (`query`), whose errors are turned into PostgreSQL's `syntax
+//! error at or near`.
 
 pub(crate) mod control;
 pub(crate) mod copy;
@@ -10,80 +11,20 @@ mod dialect;
 pub(crate) mod lexer;
 pub(crate) mod locking;
 pub(crate) mod names;
+mod parsed;
 pub(crate) mod query;
 pub(crate) mod routine;
 pub(crate) mod split;
+mod tokens;
 
 use hyades_types::error::{Error, Result, sqlstate};
 
-pub(crate) use control::{IsolationModes, SetValue, SettingScope};
-pub(crate) use copy::{CopyFormat, CopyOptions, CopySource, CopyStatement};
+pub(crate) use parsed::{
+    CopyFormat, CopyOptions, CopySource, CopyStatement, CreateRoutine, DropRoutine, ForceQuote,
+    IsolationModes, QualifiedName, SetValue, SettingScope, Statement, WrittenParameter, WrittenReturns,
+};
 
 use lexer::TokenKind;
-
-/// A possibly qualified name.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct QualifiedName {
-    pub(crate) schema: Option<String>,
-    pub(crate) name: String,
-}
-
-/// One parsed statement.
-#[derive(Clone, Debug)]
-pub(crate) enum Statement {
-    Empty,
-    Begin {
-        modes: IsolationModes,
-        /// START TRANSACTION, which answers so.
-        is_start: bool,
-    },
-    Commit,
-    Rollback,
-    Savepoint(String),
-    Release(String),
-    RollbackTo(String),
-    SetTransaction(IsolationModes),
-    SetSessionCharacteristics(IsolationModes),
-    Set {
-        name: String,
-        value: SetValue,
-        scope: SettingScope,
-    },
-    Show(Option<String>),
-    Reset(Option<String>),
-    /// Accepted and without effect. The tables must exist.
-    Maintenance {
-        tag: &'static str,
-        tables: Vec<QualifiedName>,
-        refused_in_block: Option<&'static str>,
-    },
-    DiscardAll,
-    Prepare {
-        name: String,
-        types: Vec<String>,
-        body: String,
-        body_offset: u32,
-    },
-    Execute {
-        name: String,
-        /// The arguments' text, a list in parentheses, or empty.
-        arguments: String,
-    },
-    Deallocate(Option<String>),
-    Copy(Box<CopyStatement>),
-    Explain {
-        is_analyze: bool,
-        /// The procedure is printed too.
-        is_verbose: bool,
-        is_json: bool,
-        body: String,
-        body_offset: u32,
-    },
-    CreateRoutine(Box<routine::CreateRoutine>),
-    DropRoutine(routine::DropRoutine),
-    Call,
-    Query(Box<sqlparser::ast::Statement>),
-}
 
 /// Parses one statement; a semicolon may end it, nothing may follow that.
 pub(crate) fn parse(sql: &str) -> Result<Statement> {

@@ -5,45 +5,10 @@ use hyades_types::error::{Error, Result, sqlstate};
 use hyades_types::value::SqlType;
 use sqlparser::ast::{DuplicateTreatment, Function, FunctionArg, FunctionArgExpr, FunctionArguments};
 
-use super::call::no_parameter_type;
+use super::aggregation::{Aggregate, AggregateKind, AggregateMode};
+use super::bound::no_parameter_type;
 use super::coerce::{Category, category};
 use super::{AGGREGATE_PLACEHOLDER, Binder, Bound, Class, Place};
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum AggregateKind {
-    /// `count(*)`.
-    CountRows,
-    /// `count(x)`.
-    Count,
-    Sum,
-    Average,
-    Minimum,
-    Maximum,
-    BoolAnd,
-    BoolOr,
-}
-
-/// One aggregate of a query.
-#[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Aggregate {
-    pub(crate) kind: AggregateKind,
-    pub(crate) argument: Option<Expr>,
-    /// Of the argument, as the executor will see it.
-    pub(crate) argument_type: SqlType,
-    pub(crate) is_distinct: bool,
-    pub(crate) filter: Option<Expr>,
-    pub(crate) result: SqlType,
-}
-
-/// Whether an aggregate may stand here.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum AggregateMode {
-    Allowed,
-    /// Inside the argument of another one.
-    Nested,
-    /// `in WHERE`: completes `aggregate functions are not allowed`.
-    Forbidden(&'static str),
-}
 
 fn kind_of(name: &str) -> Option<AggregateKind> {
     Some(match name {

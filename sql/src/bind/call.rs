@@ -6,6 +6,7 @@ use hyades_types::function::{Signature, TypePattern, lookup};
 use hyades_types::value::SqlType;
 use sqlparser::ast::{Function, FunctionArguments};
 
+use super::bound::no_parameter_type;
 use super::coerce::{Category, category, is_implicit};
 use super::missing::missing;
 use super::routine::Arguments;
@@ -61,12 +62,6 @@ fn fit(signature: &Signature, arguments: &[Bound]) -> Option<Fit> {
         }
     }
     Some(fit)
-}
-
-/// 42P18: nothing tells the parameter's type.
-pub(crate) fn no_parameter_type(number: u16) -> Error {
-    let message = format!("could not determine data type of parameter ${}", number + 1);
-    Error::input(sqlstate::INDETERMINATE_DATATYPE, message)
 }
 
 impl Binder<'_> {

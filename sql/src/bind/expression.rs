@@ -446,7 +446,7 @@ impl Binder<'_> {
         let scope = std::mem::take(&mut self.scope);
         let mode = std::mem::replace(
             &mut self.aggregate_mode,
-            super::aggregate::AggregateMode::Forbidden("in this context"),
+            super::aggregation::AggregateMode::Forbidden("in this context"),
         );
         let bound = self.expression(expr);
         self.scope = scope;

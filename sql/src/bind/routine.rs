@@ -9,6 +9,7 @@ use hyades_types::error::{Error, Result, sqlstate};
 use hyades_types::value::SqlType;
 use sqlparser::ast::FunctionArg;
 
+use super::callee::CalleeEntry;
 use super::coerce::{Category, category, is_implicit};
 use super::{Binder, Bound, Class, Place};
 use crate::statement::names::{positional_behind_named, split_arguments};
@@ -112,26 +113,6 @@ pub(crate) fn value_type(definition: &RoutineDefinition) -> Option<SqlType> {
         // PostgreSQL's void shows as an empty text.
         Returns::Nothing => Some(SqlType::Text),
         _ => None,
-    }
-}
-
-/// A routine that is called.
-#[derive(Clone, Debug)]
-pub(crate) struct CalleeEntry {
-    pub(crate) callee: Callee,
-    /// NULL for an argument gives NULL without a call.
-    pub(crate) is_strict: bool,
-}
-
-impl CalleeEntry {
-    pub(crate) fn is_same(&self, other: &CalleeEntry) -> bool {
-        match (&self.callee, &other.callee) {
-            (Callee::Current, Callee::Current) => true,
-            (Callee::Procedure { procedure: own, .. }, Callee::Procedure { procedure: other, .. }) => {
-                Arc::ptr_eq(own, other)
-            }
-            _ => false,
-        }
     }
 }
 

@@ -5,34 +5,15 @@
 //! the session's settings is computed once, before the procedure runs, into a register of its own
 //! ([`SessionCall`]); its arguments may therefore be constants and parameters, not columns.
 
-use hyades_engine::procedure::ir::{Expr, Register};
+use hyades_engine::procedure::ir::Expr;
 use hyades_types::error::{Result, sqlstate};
 use hyades_types::function::Function;
 use hyades_types::value::{SqlType, Value};
 
+use super::session_function::{SessionCall, SessionFunction};
 use super::{Binder, Bound, Place};
 use crate::expr;
 use crate::settings::SERVER_VERSION;
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum SessionFunction {
-    /// `current_setting(name [, missing_ok])`.
-    CurrentSetting,
-    /// `set_config(name, value, is_local)`.
-    SetConfig,
-    BackendProcess,
-    /// The values of a column of `pg_stat_activity`, as an array.
-    Activity(usize),
-    CurrentTransaction,
-}
-
-/// A call that the session makes before the procedure runs.
-#[derive(Clone, Debug)]
-pub(crate) struct SessionCall {
-    pub(crate) function: SessionFunction,
-    pub(crate) arguments: Vec<Expr>,
-    pub(crate) into: Register,
-}
 
 /// What `version()` answers.
 pub(crate) fn version_text() -> String {

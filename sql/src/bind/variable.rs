@@ -6,22 +6,10 @@ use hyades_types::value::SqlType;
 
 use sqlparser::ast;
 
-use super::aggregate::{Aggregate, AggregateMode};
+use super::aggregation::{Aggregate, AggregateMode};
 use super::scope::Scope;
-use super::{Binder, Bound, Place};
+use super::{Binder, Bound, Captured, PendingSubquery, Place};
 use crate::bind::names::Found;
-
-/// Variables that a query reads, and the registers to which they are copied before it begins: it must not see
-/// what the body of its loop makes of them.
-pub(crate) type Captured = Vec<(Register, Register)>;
-
-/// A subquery that binding an expression of a routine has come upon.
-pub(crate) struct PendingSubquery {
-    /// Where its node lies, which names it.
-    pub(crate) address: usize,
-    pub(crate) query: Box<ast::Query>,
-    pub(crate) is_exists: bool,
-}
 
 /// What belongs to one statement, put aside while another one is compiled in its middle.
 pub(crate) struct Saved<'a> {

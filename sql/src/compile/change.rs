@@ -21,7 +21,7 @@ use super::rows::Sink;
 use super::select::{described, is_single};
 use super::{CompiledQuery, Compiler, order};
 use crate::bind::Place;
-use crate::bind::aggregate::AggregateMode;
+use crate::bind::aggregation::AggregateMode;
 use crate::bind::scope::{Relation, Scope};
 use crate::explain::PlanNode;
 use crate::expr;

@@ -14,7 +14,7 @@ use hyades_types::definition::{TableDefinition, TableId};
 use hyades_types::error::{Error, Result, sqlstate};
 use hyades_types::value::{SqlType, Value};
 
-use crate::bind::routine::CalleeEntry;
+use crate::bind::callee::CalleeEntry;
 
 /// A procedure under construction. Labels in instructions are numbers into `labels` until [`Code::finish`].
 #[derive(Default)]

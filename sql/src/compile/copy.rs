@@ -11,7 +11,7 @@ use super::{CompiledQuery, Compiler, shifted};
 use crate::answer::Response;
 use crate::bind::Place;
 use crate::plan::{Action, CopyInPlan, CopyOutPlan, Plan, Tag};
-use crate::statement::copy::ForceQuote;
+use crate::statement::ForceQuote;
 use crate::statement::{CopyOptions, CopySource, CopyStatement, QualifiedName, Statement, query};
 
 impl Compiler<'_> {

@@ -22,7 +22,7 @@ use super::Compiler;
 use super::access::Choice;
 use crate::bind::Place;
 use crate::bind::scope::{Relation, RelationKind};
-use crate::bind::session_call::{SessionCall, SessionFunction};
+use crate::bind::session_function::{SessionCall, SessionFunction};
 use crate::expr;
 use crate::statement::names::{fold, parts};
 

@@ -21,7 +21,7 @@ use super::rows::Sink;
 use super::select::{BoundDistinct, BoundSelect, clause_around, described};
 use super::{CompiledQuery, Compiler};
 use crate::answer::ResultColumn;
-use crate::bind::aggregate::AggregateMode;
+use crate::bind::aggregation::AggregateMode;
 use crate::bind::coerce::Context;
 use crate::bind::scope::{Relation, RelationKind, Scope};
 use crate::bind::{Binder, Bound, Class, Place};

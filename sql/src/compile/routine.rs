@@ -18,7 +18,7 @@ use crate::expr;
 use crate::plan::{Action, CallPlan, Plan, SchemaCommand};
 use crate::statement::names::fold;
 use crate::statement::query::{self, parse_call, parse_expression};
-use crate::statement::routine::{CreateRoutine, DropRoutine, WrittenParameter, WrittenReturns};
+use crate::statement::{CreateRoutine, DropRoutine, WrittenParameter, WrittenReturns};
 
 /// PostgreSQL's limit.
 const MOST_PARAMETERS: usize = 100;

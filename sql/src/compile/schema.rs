@@ -11,7 +11,7 @@ use sqlparser::ast::{
 use super::storage_parameter::check_storage_parameter;
 use super::{Compiler, unsupported};
 use crate::answer::Response;
-use crate::bind::aggregate::AggregateMode;
+use crate::bind::aggregation::AggregateMode;
 use crate::bind::coerce::Context;
 use crate::bind::{Place, types};
 use crate::plan::{Action, Plan, SchemaCommand};

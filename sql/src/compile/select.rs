@@ -14,7 +14,7 @@ use super::from::{Level, Source};
 use super::loops::Absent;
 use super::output::{OutputColumn, check_width};
 use super::{CompiledQuery, Compiler, order};
-use crate::bind::aggregate::AggregateMode;
+use crate::bind::aggregation::AggregateMode;
 use crate::bind::{Bound, Place};
 use crate::explain::PlanNode;
 use crate::plan::Tag;

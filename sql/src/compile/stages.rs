@@ -13,7 +13,7 @@ use super::Compiler;
 use super::loops::Absent;
 use super::rows::Sink;
 use super::select::{BoundDistinct, BoundSelect, OrderTarget, described};
-use crate::bind::aggregate::Aggregate;
+use crate::bind::aggregation::Aggregate;
 use crate::bind::scope::RelationKind;
 use crate::bind::{AGGREGATE_PLACEHOLDER, GROUP_PLACEHOLDER, Place};
 use crate::expr;

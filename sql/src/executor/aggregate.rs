@@ -12,7 +12,7 @@ use hyades_types::value::{BigDecimal, SqlType, Value};
 use hyades_types::{compare, numeric};
 
 use super::{Row, grouping_bytes};
-use crate::bind::aggregate::AggregateKind;
+use crate::bind::aggregation::AggregateKind;
 use crate::plan::{AggregateCall, AggregateStage};
 
 /// What has been seen so far.

@@ -14,8 +14,8 @@ use sqlparser::ast;
 
 use super::routine::{Destination, Routine};
 use super::tree::{Fragment, Into, Path, Statement};
+use crate::bind::PendingSubquery;
 use crate::bind::names::{Found, RecordState};
-use crate::bind::variable::PendingSubquery;
 use crate::bind::{Bound, Place};
 use crate::compile::rows::{Nested, Sink, Then, Wanted, report};
 use crate::statement::names::fold;

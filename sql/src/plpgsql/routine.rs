@@ -14,7 +14,7 @@ use sqlparser::ast;
 
 use super::parse;
 use super::tree::{Block, Declaration, DeclarationKind, Fragment, Path, Statement, StatementKind, Target};
-use crate::bind::aggregate::AggregateMode;
+use crate::bind::aggregation::AggregateMode;
 use crate::bind::names::{Found, Names, RecordState, Scalar, Scope, Variable};
 use crate::bind::scope::Scope as Relations;
 use crate::bind::{BindContext, Bound, Tables, types};

@@ -15,8 +15,7 @@ use hyades_types::guest::{Sessions, Stop, StopRequest};
 use hyades_types::value::{ArrayElement, Value};
 use parking_lot::Mutex;
 
-use super::transaction::State;
-use super::{Prepared, Session};
+use super::prepared::Prepared;
 use crate::compile::from::ACTIVITY_COLUMNS;
 
 /// Who carries out what others want of a session, where a flag for its statement is not enough.
@@ -40,7 +39,7 @@ const SHOWN_BYTES: usize = 1024;
 
 /// The statement that runs, or the last one.
 #[derive(Default)]
-enum Shown {
+pub(super) enum Shown {
     #[default]
     Nothing,
     Statement(Arc<Prepared>),
@@ -48,7 +47,7 @@ enum Shown {
 }
 
 impl Shown {
-    fn of(statement: &Arc<Prepared>) -> Shown {
+    pub(super) fn of(statement: &Arc<Prepared>) -> Shown {
         if statement.text().len() <= SHOWN_BYTES {
             return Shown::Statement(Arc::clone(statement));
         }
@@ -71,16 +70,16 @@ pub(super) struct Activity {
     database: String,
     started: i64,
     process: AtomicI32,
-    application: Mutex<String>,
-    client: OnceLock<std::net::SocketAddr>,
+    pub(super) application: Mutex<String>,
+    pub(super) client: OnceLock<std::net::SocketAddr>,
     doing: AtomicU8,
     /// 0: none is open.
     transaction_start: AtomicI64,
     /// 0: there was none yet.
     statement_start: AtomicI64,
-    statement: Mutex<Shown>,
+    pub(super) statement: Mutex<Shown>,
     stop: Arc<StopRequest>,
-    controller: OnceLock<Box<dyn Controller>>,
+    pub(super) controller: OnceLock<Box<dyn Controller>>,
 }
 
 impl Activity {
@@ -220,45 +219,5 @@ impl Sessions for Activities {
             activity.stop(stop);
         }
         Ok(found.is_some())
-    }
-}
-
-impl Session {
-    /// Others see that this statement runs.
-    pub(super) fn show_statement(&mut self, statement: &Arc<Prepared>) {
-        self.activity.does(Doing::Active);
-        // What is shown is kept, so no other statement comes to lie in its place.
-        let place = Arc::as_ptr(statement) as usize;
-        if self.shown_statement != place {
-            let shown = Shown::of(statement);
-            self.shown_statement = if matches!(shown, Shown::Statement(_)) { place } else { 0 };
-            *self.activity.statement.lock() = shown;
-        }
-    }
-
-    /// Others see what is left when a call of the session returns.
-    pub(super) fn show_state(&self, waits: bool) {
-        self.activity.does(match self.state {
-            _ if waits => Doing::Waiting,
-            State::Idle => Doing::Idle,
-            State::Implicit => Doing::Active,
-            State::Block => Doing::IdleInTransaction,
-            State::Failed => Doing::IdleInFailedTransaction,
-        });
-    }
-
-    pub(super) fn show_application(&self) {
-        if let Some(name) = self.settings.get("application_name") {
-            *self.activity.application.lock() = name;
-        }
-    }
-
-    /// Where the client is, and who carries out what others want of this session.
-    pub fn attach(&mut self, client: Option<std::net::SocketAddr>, controller: Box<dyn Controller>) {
-        if let Some(client) = client {
-            // A session has one client, so the first is the only one.
-            let _ = self.activity.client.set(client);
-        }
-        let _ = self.activity.controller.set(controller);
     }
 }

@@ -6,7 +6,7 @@ use hyades_types::text::TextForm;
 use hyades_types::value::{SqlType, Value};
 use jiff::tz::TimeZone;
 
-use super::Output;
+use crate::answer::Output;
 use crate::plan::CopyOutPlan;
 use crate::statement::{CopyFormat, CopyOptions};
 

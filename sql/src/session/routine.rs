@@ -1,87 +1,23 @@
-//! Routines in a session: their compiler for the engine, changes to them, and CALL.
+//! Routines in a session: changes to them, and CALL.
 
 use std::sync::Arc;
 
-use hyades_engine::db::{Flow, Interrupt, Logging, LoggingChoice, Savepoint};
-use hyades_engine::procedure::frame::{Frame, Message, RowSink};
-use hyades_engine::procedure::ir::{Expr, Procedure, Replayability};
-use hyades_engine::procedure::routine::{CatalogView, RoutineCompiler};
+use hyades_engine::db::{Flow, Interrupt, Logging, LoggingChoice};
+use hyades_engine::procedure::frame::{Message, RowSink};
+use hyades_engine::procedure::ir::{Expr, Replayability};
 use hyades_engine::storage::catalog::duplicate_routine;
 use hyades_engine::storage::routine::Routine;
-use hyades_engine::storage::table::Table;
-use hyades_types::definition::{CatalogChange, RoutineDefinition, RoutineKind, TableId, TableName};
-use hyades_types::environment::Severity;
+use hyades_types::definition::{CatalogChange, RoutineDefinition, RoutineKind, TableName};
 use hyades_types::error::{Abort, Error, Result, sqlstate};
 use hyades_types::value::{SqlType, Value};
 
-use super::run::Running;
-use super::transaction::State;
+use super::run::check_parameters;
+use super::running::{CallRun, Running};
+use super::state::State;
 use super::{Completion, Notice, Output, Prepared, Session};
-use crate::bind::Tables;
 use crate::evaluation;
 use crate::explain::PlanNode;
 use crate::plan::{Action, CallPlan, Plan};
-use crate::plpgsql::routine::{When, compile};
-
-/// Compiles routines for sessions and for replay.
-#[derive(Debug, Default)]
-pub(super) struct PlpgsqlCompiler;
-
-impl RoutineCompiler for PlpgsqlCompiler {
-    fn compile(&self, routine: &RoutineDefinition, catalog: &dyn CatalogView) -> Result<Procedure> {
-        compile(routine, &CatalogTables { view: catalog, compiler: self }, When::Called)
-    }
-}
-
-/// What a catalog shows.
-struct CatalogTables<'a> {
-    view: &'a dyn CatalogView,
-    compiler: &'a dyn RoutineCompiler,
-}
-
-impl Tables for CatalogTables<'_> {
-    fn table(&self, name: &TableName) -> Option<Arc<Table>> {
-        self.view.table(name)
-    }
-
-    fn by_id(&self, id: TableId) -> Option<Arc<Table>> {
-        self.view.table_by_id(id)
-    }
-
-    fn routines_named(&self, name: &TableName) -> Vec<Arc<Routine>> {
-        self.view.routines_named(name)
-    }
-
-    fn procedure(&self, routine: &Routine) -> Result<Arc<Procedure>> {
-        routine.procedure(Some(self.compiler), self.view)
-    }
-}
-
-/// Hands on what a routine says.
-pub(super) fn notice_of(message: Message) -> Notice {
-    let severity = match message.severity {
-        Severity::Debug => "DEBUG",
-        Severity::Log => "LOG",
-        Severity::Info => "INFO",
-        Severity::Notice => "NOTICE",
-        Severity::Warning => "WARNING",
-        Severity::Exception => "ERROR",
-    };
-    Notice {
-        severity,
-        state: message.state.0,
-        message: message.text,
-        detail: message.detail,
-        hint: message.hint,
-    }
-}
-
-/// A CALL in progress.
-pub(super) struct CallRun {
-    plan: Arc<Plan>,
-    frame: Box<Frame>,
-    savepoint: Savepoint,
-}
 
 struct CallSink<'a>(&'a mut dyn Output);
 
@@ -91,7 +27,7 @@ impl RowSink for CallSink<'_> {
     }
 
     fn message(&mut self, message: Message) {
-        self.0.notice(notice_of(message));
+        self.0.notice(Notice::of(message));
     }
 }
 
@@ -104,7 +40,7 @@ fn call_plan(plan: &Plan) -> Result<&CallPlan> {
 
 impl Session {
     pub(super) fn start_call(&mut self, plan: Arc<Plan>, parameters: &[Value]) -> Flow<CallRun> {
-        super::run::check_parameters(&plan, parameters)?;
+        check_parameters(&plan, parameters)?;
         let call = call_plan(&plan)?;
         if call.routine.is_dropped() {
             return Err(Error::Abort(Abort::StalePlan).into());

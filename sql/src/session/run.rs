@@ -17,39 +17,16 @@ use hyades_types::text;
 use hyades_types::value::Value;
 
 use super::copy_out::CopyWriter;
-use super::routine::{CallRun, notice_of};
-use super::transaction::State;
-use super::{Completion, Output, Prepared, Session};
-use crate::bind::session_call::{SessionCall, SessionFunction};
+use super::running::{QueryRun, Running};
+use super::state::State;
+use super::{Completion, Notice, Output, Prepared, Session};
+use crate::bind::session_function::{SessionCall, SessionFunction};
 use crate::evaluation;
 use crate::executor::{Row, StageState};
 use crate::plan::{Action, Plan, RunPlan, Stages, Tag};
-use crate::session::schema::SchemaRun;
 
 /// Frames that a session keeps.
 const MOST_SPARE_FRAMES: usize = 8;
-
-/// A statement in progress.
-pub(super) enum Running {
-    Query(Box<QueryRun>),
-    Schema(SchemaRun),
-    Call(Box<CallRun>),
-}
-
-pub(super) struct QueryRun {
-    plan: Arc<Plan>,
-    frame: Box<Frame>,
-    /// The second procedure runs, over these rows.
-    applying: Option<VecDeque<Row>>,
-    stage: Option<StageState>,
-    collected: Vec<Row>,
-    copy: Option<CopyWriter>,
-    /// Rows answered.
-    rows: u64,
-    /// Rows affected by procedures that have ended.
-    affected: u64,
-    savepoint: Savepoint,
-}
 
 /// Hands the procedure's rows on.
 struct Direct<'a> {
@@ -94,7 +71,7 @@ struct Collect<'a>(&'a mut Vec<Row>, &'a mut dyn Output);
 
 /// Hands on what a routine says.
 fn tell(message: Message, output: &mut dyn Output) {
-    output.notice(notice_of(message));
+    output.notice(Notice::of(message));
 }
 
 impl RowSink for Collect<'_> {

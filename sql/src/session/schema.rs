@@ -2,24 +2,17 @@
 
 use std::sync::Arc;
 
-use hyades_engine::db::{Flow, Interrupt, Savepoint};
+use hyades_engine::db::{Flow, Interrupt};
 use hyades_engine::storage::table::Table;
 use hyades_types::definition::{CatalogChange, PrimaryKey};
 use hyades_types::error::{Abort, Error, Result, sqlstate};
 
-use super::run::Running;
+use super::running::{Running, SchemaRun};
 use super::{Completion, Output, Prepared, Session};
 use crate::compile::schema::primary_key;
 use crate::compile::utility::{no_table, table_name};
 use crate::plan::{Action, Plan, SchemaCommand};
 use crate::statement::QualifiedName;
-
-/// DDL in progress.
-pub(super) struct SchemaRun {
-    changes: Vec<CatalogChange>,
-    done: usize,
-    savepoint: Savepoint,
-}
 
 fn shown(name: &QualifiedName) -> String {
     name.name.clone()

@@ -2,26 +2,16 @@
 
 use std::sync::atomic::Ordering;
 
-use hyades_engine::db::{Flow, Interrupt, Isolation, Savepoint};
+use hyades_engine::db::{Flow, Interrupt, Isolation};
 use hyades_engine::log::durable::Durability;
 use hyades_types::environment::Severity;
 use hyades_types::error::{Error, Result, sqlstate};
 use hyades_types::function::now_us;
 
+use super::state::{NamedSavepoint, State};
 use super::{Completion, Notice, Output, Session};
 use crate::plan::{Action, Plan, TransactionCommand};
-use crate::settings::Snapshot;
 use crate::statement::IsolationModes;
-
-/// See the diagram in the module above.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum State {
-    Idle,
-    Implicit,
-    Block,
-    /// A statement of the block failed. Without savepoints the worker has rolled back already.
-    Failed,
-}
 
 pub(super) fn tag(tag: &'static str) -> Flow<Completion> {
     Ok(Completion::Tag(tag.into()))
@@ -36,13 +26,6 @@ fn aborted() -> Error {
         sqlstate::IN_FAILED_SQL_TRANSACTION,
         "current transaction is aborted, commands ignored until end of transaction block",
     )
-}
-
-/// A savepoint of the block.
-pub(super) struct NamedSavepoint {
-    name: String,
-    savepoint: Savepoint,
-    settings: Snapshot,
 }
 
 impl Session {

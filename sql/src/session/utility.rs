@@ -9,7 +9,8 @@ use hyades_types::error::{Error, Result, sqlstate};
 use hyades_types::memory;
 use hyades_types::value::Value;
 
-use super::transaction::{State, failed, tag};
+use super::state::State;
+use super::transaction::{failed, tag};
 use super::{Completion, Output, Prepared, Session};
 use crate::compile::shifted;
 use crate::evaluation;

@@ -4,56 +4,9 @@
 
 use hyades_types::error::{Error, Result, sqlstate};
 
-use super::control::Tokens;
 use super::lexer::{TokenKind, character_position, identifier_value, string_value};
-use super::{QualifiedName, Statement};
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum CopyFormat {
-    Text,
-    Csv,
-}
-
-/// What is copied.
-#[derive(Clone, Debug)]
-pub(crate) enum CopySource {
-    Table {
-        name: QualifiedName,
-        /// Names and positions; empty: all columns.
-        columns: Vec<(String, u32)>,
-    },
-    Query {
-        text: String,
-        offset: u32,
-    },
-}
-
-/// Checked options.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct CopyOptions {
-    pub(crate) format: CopyFormat,
-    pub(crate) delimiter: u8,
-    pub(crate) null: String,
-    pub(crate) has_header: bool,
-    pub(crate) quote: u8,
-    pub(crate) escape: u8,
-    pub(crate) force_quote: ForceQuote,
-}
-
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) enum ForceQuote {
-    #[default]
-    None,
-    All,
-    Columns(Vec<String>),
-}
-
-#[derive(Clone, Debug)]
-pub(crate) struct CopyStatement {
-    pub(crate) source: CopySource,
-    pub(crate) is_from: bool,
-    pub(crate) options: CopyOptions,
-}
+use super::parsed::{CopyFormat, CopyOptions, CopySource, CopyStatement, ForceQuote, Statement};
+use super::tokens::Tokens;
 
 /// Options as they stand in the statement.
 #[derive(Default)]

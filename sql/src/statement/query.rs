@@ -6,11 +6,11 @@ use sqlparser::ast::{Expr, Function, FunctionArg, FunctionArgExpr, FunctionArgum
 use sqlparser::parser::{Parser, ParserError};
 use sqlparser::tokenizer::{Location, Token, TokenWithSpan, Tokenizer, TokenizerError, Whitespace};
 
-use super::Statement;
 use super::dialect::HyadesDialect;
 use super::lexer::{Lexer, TokenKind, character_position, string_value, syntax_error, truncate_name};
 use super::locking;
 use super::names::{positional_behind_named, split_arguments};
+use super::parsed::Statement;
 use super::split::{check_memory, too_deep};
 
 /// How deep parentheses and subqueries may nest, as in PostgreSQL. The few forms that sqlparser tries anew on

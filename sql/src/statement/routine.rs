@@ -6,55 +6,9 @@
 use hyades_types::definition::{ParameterMode, RoutineKind};
 use hyades_types::error::{Error, Result, sqlstate};
 
-use super::control::Tokens;
 use super::lexer::{TokenKind, character_position, string_value};
-use super::{QualifiedName, Statement};
-
-/// A parameter as written; types are looked up when it is compiled.
-#[derive(Clone, Debug)]
-pub(crate) struct WrittenParameter {
-    pub(crate) name: Option<String>,
-    pub(crate) mode: ParameterMode,
-    pub(crate) type_name: String,
-    pub(crate) default: Option<String>,
-    /// Where it begins, a 1-based character position.
-    pub(crate) position: u32,
-}
-
-#[derive(Clone, Debug)]
-pub(crate) enum WrittenReturns {
-    /// A procedure, or a function with output parameters.
-    Unsaid,
-    Type {
-        name: String,
-        is_set: bool,
-        position: u32,
-    },
-    Table(Vec<WrittenParameter>),
-}
-
-#[derive(Clone, Debug)]
-pub(crate) struct CreateRoutine {
-    pub(crate) or_replace: bool,
-    pub(crate) kind: RoutineKind,
-    pub(crate) name: QualifiedName,
-    pub(crate) parameters: Vec<WrittenParameter>,
-    pub(crate) returns: WrittenReturns,
-    pub(crate) language: String,
-    pub(crate) body: String,
-    /// Characters in front of the body.
-    pub(crate) body_offset: u32,
-    pub(crate) is_strict: bool,
-}
-
-#[derive(Clone, Debug)]
-pub(crate) struct DropRoutine {
-    /// `None`: DROP ROUTINE.
-    pub(crate) kind: Option<RoutineKind>,
-    pub(crate) if_exists: bool,
-    /// Names, each with the types of its arguments if they were given.
-    pub(crate) names: Vec<(QualifiedName, Option<Vec<WrittenParameter>>)>,
-}
+use super::parsed::{CreateRoutine, DropRoutine, Statement, WrittenParameter, WrittenReturns};
+use super::tokens::Tokens;
 
 fn unsupported<T>(what: &str) -> Result<T> {
     Err(Error::input(sqlstate::FEATURE_NOT_SUPPORTED, format!("{what} not supported yet")))

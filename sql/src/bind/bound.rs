@@ -1,0 +1,101 @@
+//! Bound expressions: what is known of their types, and where they stand in the text.
+
+use hyades_engine::procedure::ir::Expr;
+use hyades_types::error::{Error, sqlstate};
+use hyades_types::value::SqlType;
+use sqlparser::ast::{self, Spanned};
+use sqlparser::tokenizer::Location;
+
+/// Where something stands in the statement's text.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Place {
+    Unknown,
+    At(Location),
+    /// At the operator that follows the operand ending here.
+    OperatorAfter(Location),
+    /// At the `::` that follows the operand ending here.
+    CastAfter(Location),
+    /// At the type behind the `::` or AS that follows the operand ending here.
+    TypeAfter(Location),
+    /// At the word CAST before the operand that begins here.
+    CastBefore(Location),
+}
+
+/// Where an expression begins. A long chain of operators leans to the left; sqlparser's own answer would
+/// recurse along it.
+pub(crate) fn start_of(expr: &ast::Expr) -> Location {
+    let mut rest = expr;
+    loop {
+        rest = match rest {
+            ast::Expr::BinaryOp { left, .. } => left,
+            ast::Expr::Nested(inner)
+            | ast::Expr::IsNull(inner)
+            | ast::Expr::IsNotNull(inner)
+            | ast::Expr::UnaryOp { expr: inner, .. }
+            | ast::Expr::Cast { expr: inner, .. }
+            | ast::Expr::Between { expr: inner, .. }
+            | ast::Expr::InList { expr: inner, .. }
+            | ast::Expr::Like { expr: inner, .. } => inner,
+            ast::Expr::Function(call) => return call.name.span().start,
+            ast::Expr::Case { case_token, .. } => return case_token.0.span.start,
+            other => return other.span().start,
+        };
+    }
+}
+
+impl Place {
+    pub(crate) fn of_expr(expr: &ast::Expr) -> Place {
+        Place::at(start_of(expr))
+    }
+
+    pub(crate) fn of(node: &impl Spanned) -> Place {
+        Place::at(node.span().start)
+    }
+
+    pub(crate) fn at(location: Location) -> Place {
+        if location.line == 0 { Place::Unknown } else { Place::At(location) }
+    }
+}
+
+/// What is known of an expression's type.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) enum Class {
+    Typed(SqlType),
+    /// A literal in quotes.
+    Literal(String),
+    Null,
+    /// A parameter nobody has given a type yet.
+    Parameter(u16),
+}
+
+/// A bound expression. `expr` is meaningful for `Typed` and `Parameter`; others get one when they get a type.
+#[derive(Clone, Debug)]
+pub(crate) struct Bound {
+    pub(crate) expr: Expr,
+    pub(crate) class: Class,
+    pub(crate) place: Place,
+}
+
+impl Bound {
+    pub(crate) fn typed(expr: Expr, sql_type: SqlType, place: Place) -> Bound {
+        Bound { expr, class: Class::Typed(sql_type), place }
+    }
+
+    pub(crate) fn known_type(&self) -> Option<SqlType> {
+        match self.class {
+            Class::Typed(sql_type) => Some(sql_type),
+            _ => None,
+        }
+    }
+
+    /// The type's name for messages.
+    pub(crate) fn type_name(&self) -> &'static str {
+        self.known_type().map_or("unknown", SqlType::base_name)
+    }
+}
+
+/// 42P18: nothing tells the parameter's type.
+pub(crate) fn no_parameter_type(number: u16) -> Error {
+    let message = format!("could not determine data type of parameter ${}", number + 1);
+    Error::input(sqlstate::INDETERMINATE_DATATYPE, message)
+}

@@ -1,0 +1,173 @@
+//! Tables and columns by their names.
+
+use std::sync::Arc;
+
+use hyades_engine::procedure::ir::Expr;
+use hyades_engine::storage::table::Table;
+use hyades_types::definition::TableName;
+use hyades_types::error::{Error, Result, sqlstate};
+use sqlparser::ast::{Ident, ObjectName};
+
+use super::scope::RelationKind;
+use super::{Binder, Bound, Place};
+use crate::statement::names::{fold, is_reserved, parts};
+
+impl Binder<'_> {
+    /// Schema and name, the schema that the search path leads to filled in.
+    pub(crate) fn table_name(&self, name: &ObjectName) -> Result<(TableName, Place)> {
+        let idents = parts(name)?;
+        let place = idents.first().map_or(Place::Unknown, |ident| Place::at(ident.span.start));
+        let folded: Vec<String> = idents.iter().map(|ident| fold(ident)).collect();
+        let name = match folded.as_slice() {
+            [name] => TableName { schema: self.context.path.schema().to_owned(), name: name.clone() },
+            [schema, name] => TableName { schema: schema.clone(), name: name.clone() },
+            [database, schema, name] if database == self.context.database => {
+                TableName { schema: schema.clone(), name: name.clone() }
+            }
+            _ => {
+                let message =
+                    format!("cross-database references are not implemented: \"{}\"", folded.join("."));
+                return self.fail(sqlstate::FEATURE_NOT_SUPPORTED, message, place);
+            }
+        };
+        Ok((name, place))
+    }
+
+    /// sqlparser takes some of PostgreSQL's reserved words for names.
+    pub(crate) fn refuse_reserved(&self, ident: &Ident) -> Result<()> {
+        if ident.quote_style.is_some() || !is_reserved(&ident.value) {
+            return Ok(());
+        }
+        let message = format!("syntax error at or near \"{}\"", ident.value);
+        self.fail(sqlstate::SYNTAX_ERROR, message, Place::at(ident.span.start))
+    }
+
+    /// The table of this name, or 42P01.
+    pub(crate) fn table(&self, name: &ObjectName) -> Result<Arc<Table>> {
+        let (table_name, place) = self.table_name(name)?;
+        match self.context.tables.table(&table_name) {
+            Some(table) => Ok(table),
+            None => {
+                // Looked at only now, because this runs for every statement.
+                parts(name)?.into_iter().try_for_each(|ident| self.refuse_reserved(ident))?;
+                let shown = if name.0.len() > 1 {
+                    format!("{}.{}", table_name.schema, table_name.name)
+                } else {
+                    table_name.name
+                };
+                self.fail(sqlstate::UNDEFINED_TABLE, format!("relation \"{shown}\" does not exist"), place)
+            }
+        }
+    }
+
+    /// `column`.
+    pub(crate) fn column(&mut self, ident: &Ident) -> Result<Bound> {
+        let name = fold(ident);
+        let place = Place::at(ident.span.start);
+        let own = std::slice::from_ref(&name);
+        match (self.find_column(&name, place)?, self.variable(own, place)?) {
+            (Some(_), Some(_)) => Err(self.ambiguous_variable(&name, place)),
+            (Some(bound), None) | (None, Some(bound)) => Ok(bound),
+            (None, None) => {
+                self.refuse_reserved(ident)?;
+                self.fail(sqlstate::UNDEFINED_COLUMN, format!("column \"{name}\" does not exist"), place)
+            }
+        }
+    }
+
+    /// The column of this name, if there is one; 42702 if there are several.
+    pub(crate) fn find_column(&mut self, name: &str, place: Place) -> Result<Option<Bound>> {
+        let mut found = None;
+        for (at, relation) in self.scope.relations.iter().enumerate() {
+            if relation.is_qualified_only {
+                continue;
+            }
+            for (column, (column_name, _)) in relation.columns.iter().enumerate() {
+                if column_name == name {
+                    if found.is_some() {
+                        let message = format!("column reference \"{name}\" is ambiguous");
+                        return self.fail(sqlstate::AMBIGUOUS_COLUMN, message, place);
+                    }
+                    found = Some((at, column));
+                }
+            }
+        }
+        Ok(found.map(|(relation, column)| self.column_of(relation, column, place)))
+    }
+
+    /// `table.column` or `schema.table.column`.
+    pub(crate) fn qualified_column(&mut self, idents: &[Ident]) -> Result<Bound> {
+        let place = idents.first().map_or(Place::Unknown, |ident| Place::at(ident.span.start));
+        let folded: Vec<String> = idents.iter().map(fold).collect();
+        if let Some(variable) = self.variable(&folded, place)? {
+            let is_column = folded.len() == 2
+                && self.scope.relations.iter().any(|relation| {
+                    relation.name == folded[0] && relation.columns.iter().any(|(name, _)| *name == folded[1])
+                });
+            if is_column {
+                return Err(self.ambiguous_variable(&folded.join("."), place));
+            }
+            return Ok(variable);
+        }
+        let (table, column) = match folded.as_slice() {
+            [table, column] | [_, table, column] => (table, column),
+            _ => {
+                let message =
+                    format!("improper qualified name (too many dotted names): {}", folded.join("."));
+                return self.fail(sqlstate::SYNTAX_ERROR, message, place);
+            }
+        };
+        let relation = self.relation(table, place)?;
+        let found = self.scope.relations[relation].columns.iter().position(|(name, _)| name == column);
+        match found {
+            Some(found) => Ok(self.column_of(relation, found, place)),
+            None => {
+                let message = format!("column {table}.{column} does not exist");
+                self.fail(sqlstate::UNDEFINED_COLUMN, message, place)
+            }
+        }
+    }
+
+    /// The number of the relation of this name.
+    pub(crate) fn relation(&self, name: &str, place: Place) -> Result<usize> {
+        let mut named = self.scope.relations.iter().enumerate().filter(|(_, relation)| relation.name == name);
+        match (named.next(), named.next()) {
+            (Some((found, _)), None) => Ok(found),
+            // A table called `excluded` that is inserted into.
+            (Some(_), Some(_)) => {
+                let message = format!("table reference \"{name}\" is ambiguous");
+                self.fail(sqlstate::AMBIGUOUS_ALIAS, message, place)
+            }
+            (None, _) => {
+                let hidden = self.scope.relations.iter().find(|relation| match &relation.kind {
+                    RelationKind::Table { table, .. } => table.definition().name.name == name,
+                    RelationKind::Registers(_) | RelationKind::Elements(..) => false,
+                });
+                let error = match hidden {
+                    Some(relation) => Error::input(
+                        sqlstate::UNDEFINED_TABLE,
+                        format!("invalid reference to FROM-clause entry for table \"{name}\""),
+                    )
+                    .with_hint(format!(
+                        "Perhaps you meant to reference the table alias \"{}\".",
+                        relation.name
+                    )),
+                    None => Error::input(
+                        sqlstate::UNDEFINED_TABLE,
+                        format!("missing FROM-clause entry for table \"{name}\""),
+                    ),
+                };
+                Err(self.place(error, place))
+            }
+        }
+    }
+
+    pub(crate) fn column_of(&mut self, relation: usize, column: usize, place: Place) -> Bound {
+        let relation = &self.scope.relations[relation];
+        let expr = relation.column(column);
+        if let Expr::Column { row, column } = expr {
+            self.column_places.push((row, column, place));
+        }
+        Bound::typed(expr, relation.columns[column].1, place)
+    }
+}

@@ -1,0 +1,23 @@
+//! Calls that the session makes before a procedure runs.
+
+use hyades_engine::procedure::ir::{Expr, Register};
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum SessionFunction {
+    /// `current_setting(name [, missing_ok])`.
+    CurrentSetting,
+    /// `set_config(name, value, is_local)`.
+    SetConfig,
+    BackendProcess,
+    /// The values of a column of `pg_stat_activity`, as an array.
+    Activity(usize),
+    CurrentTransaction,
+}
+
+/// A call that the session makes before the procedure runs.
+#[derive(Clone, Debug)]
+pub(crate) struct SessionCall {
+    pub(crate) function: SessionFunction,
+    pub(crate) arguments: Vec<Expr>,
+    pub(crate) into: Register,
+}

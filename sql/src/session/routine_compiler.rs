@@ -1,0 +1,47 @@
+//! The compiler of routines, for the engine.
+
+use std::sync::Arc;
+
+use hyades_engine::procedure::ir::Procedure;
+use hyades_engine::procedure::routine::{CatalogView, RoutineCompiler};
+use hyades_engine::storage::routine::Routine;
+use hyades_engine::storage::table::Table;
+use hyades_types::definition::{RoutineDefinition, TableId, TableName};
+use hyades_types::error::Result;
+
+use crate::bind::Tables;
+use crate::plpgsql::routine::{When, compile};
+
+/// Compiles routines for sessions and for replay.
+#[derive(Debug, Default)]
+pub(super) struct PlpgsqlCompiler;
+
+impl RoutineCompiler for PlpgsqlCompiler {
+    fn compile(&self, routine: &RoutineDefinition, catalog: &dyn CatalogView) -> Result<Procedure> {
+        compile(routine, &CatalogTables { view: catalog, compiler: self }, When::Called)
+    }
+}
+
+/// What a catalog shows.
+struct CatalogTables<'a> {
+    view: &'a dyn CatalogView,
+    compiler: &'a dyn RoutineCompiler,
+}
+
+impl Tables for CatalogTables<'_> {
+    fn table(&self, name: &TableName) -> Option<Arc<Table>> {
+        self.view.table(name)
+    }
+
+    fn by_id(&self, id: TableId) -> Option<Arc<Table>> {
+        self.view.table_by_id(id)
+    }
+
+    fn routines_named(&self, name: &TableName) -> Vec<Arc<Routine>> {
+        self.view.routines_named(name)
+    }
+
+    fn procedure(&self, routine: &Routine) -> Result<Arc<Procedure>> {
+        routine.procedure(Some(self.compiler), self.view)
+    }
+}

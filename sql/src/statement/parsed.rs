@@ -1,0 +1,183 @@
+//! What parsing a statement comes to: a [`Statement`] and its parts. Names and types are not looked up yet.
+
+use hyades_types::definition::{ParameterMode, RoutineKind};
+
+/// A possibly qualified name.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct QualifiedName {
+    pub(crate) schema: Option<String>,
+    pub(crate) name: String,
+}
+
+/// One parsed statement.
+#[derive(Clone, Debug)]
+pub(crate) enum Statement {
+    Empty,
+    Begin {
+        modes: IsolationModes,
+        /// START TRANSACTION, which answers so.
+        is_start: bool,
+    },
+    Commit,
+    Rollback,
+    Savepoint(String),
+    Release(String),
+    RollbackTo(String),
+    SetTransaction(IsolationModes),
+    SetSessionCharacteristics(IsolationModes),
+    Set {
+        name: String,
+        value: SetValue,
+        scope: SettingScope,
+    },
+    Show(Option<String>),
+    Reset(Option<String>),
+    /// Accepted and without effect. The tables must exist.
+    Maintenance {
+        tag: &'static str,
+        tables: Vec<QualifiedName>,
+        refused_in_block: Option<&'static str>,
+    },
+    DiscardAll,
+    Prepare {
+        name: String,
+        types: Vec<String>,
+        body: String,
+        body_offset: u32,
+    },
+    Execute {
+        name: String,
+        /// The arguments' text, a list in parentheses, or empty.
+        arguments: String,
+    },
+    Deallocate(Option<String>),
+    Copy(Box<CopyStatement>),
+    Explain {
+        is_analyze: bool,
+        /// The procedure is printed too.
+        is_verbose: bool,
+        is_json: bool,
+        body: String,
+        body_offset: u32,
+    },
+    CreateRoutine(Box<CreateRoutine>),
+    DropRoutine(DropRoutine),
+    Call,
+    Query(Box<sqlparser::ast::Statement>),
+}
+
+/// What BEGIN and SET TRANSACTION may say.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct IsolationModes {
+    pub(crate) level: Option<&'static str>,
+    pub(crate) read_only: Option<bool>,
+    pub(crate) deferrable: Option<bool>,
+}
+
+/// The right side of SET.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum SetValue {
+    Default,
+    /// One or more values, joined as PostgreSQL joins lists.
+    Text(String),
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum SettingScope {
+    Session,
+    /// Until the end of the transaction.
+    Local,
+}
+
+#[derive(Clone, Debug)]
+pub(crate) struct CopyStatement {
+    pub(crate) source: CopySource,
+    pub(crate) is_from: bool,
+    pub(crate) options: CopyOptions,
+}
+
+/// What is copied.
+#[derive(Clone, Debug)]
+pub(crate) enum CopySource {
+    Table {
+        name: QualifiedName,
+        /// Names and positions; empty: all columns.
+        columns: Vec<(String, u32)>,
+    },
+    Query {
+        text: String,
+        offset: u32,
+    },
+}
+
+/// Checked options.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct CopyOptions {
+    pub(crate) format: CopyFormat,
+    pub(crate) delimiter: u8,
+    pub(crate) null: String,
+    pub(crate) has_header: bool,
+    pub(crate) quote: u8,
+    pub(crate) escape: u8,
+    pub(crate) force_quote: ForceQuote,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum CopyFormat {
+    Text,
+    Csv,
+}
+
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) enum ForceQuote {
+    #[default]
+    None,
+    All,
+    Columns(Vec<String>),
+}
+
+#[derive(Clone, Debug)]
+pub(crate) struct CreateRoutine {
+    pub(crate) or_replace: bool,
+    pub(crate) kind: RoutineKind,
+    pub(crate) name: QualifiedName,
+    pub(crate) parameters: Vec<WrittenParameter>,
+    pub(crate) returns: WrittenReturns,
+    pub(crate) language: String,
+    pub(crate) body: String,
+    /// Characters in front of the body.
+    pub(crate) body_offset: u32,
+    pub(crate) is_strict: bool,
+}
+
+#[derive(Clone, Debug)]
+pub(crate) struct DropRoutine {
+    /// `None`: DROP ROUTINE.
+    pub(crate) kind: Option<RoutineKind>,
+    pub(crate) if_exists: bool,
+    /// Names, each with the types of its arguments if they were given.
+    pub(crate) names: Vec<(QualifiedName, Option<Vec<WrittenParameter>>)>,
+}
+
+/// A parameter as written; types are looked up when it is compiled.
+#[derive(Clone, Debug)]
+pub(crate) struct WrittenParameter {
+    pub(crate) name: Option<String>,
+    pub(crate) mode: ParameterMode,
+    pub(crate) type_name: String,
+    pub(crate) default: Option<String>,
+    /// Where it begins, a 1-based character position.
+    pub(crate) position: u32,
+}
+
+#[derive(Clone, Debug)]
+pub(crate) enum WrittenReturns {
+    /// A procedure, or a function with output parameters.
+    Unsaid,
+    Type {
+        name: String,
+        is_set: bool,
+        position: u32,
+    },
+    Table(Vec<WrittenParameter>),
+}

@@ -1,0 +1,107 @@
+//! The tokens of a statement, and a place among them: what the hand-written parsers read.
+
+use hyades_types::error::Result;
+
+use super::lexer::{
+    Lexer, Token, TokenKind, character_position, identifier_value, string_value, syntax_error,
+};
+use super::parsed::QualifiedName;
+
+/// A position in the tokens of a statement.
+pub(crate) struct Tokens<'a> {
+    pub(crate) sql: &'a str,
+    pub(super) tokens: Vec<Token<'a>>,
+    pub(super) at: usize,
+}
+
+impl<'a> Tokens<'a> {
+    pub(crate) fn new(sql: &'a str) -> Result<Tokens<'a>> {
+        let mut lexer = Lexer::new(sql);
+        let mut tokens = Vec::new();
+        loop {
+            let token = lexer.next()?;
+            tokens.push(token);
+            if token.kind == TokenKind::End {
+                return Ok(Tokens { sql, tokens, at: 0 });
+            }
+        }
+    }
+
+    pub(crate) fn peek(&self) -> Token<'a> {
+        self.peek_at(0)
+    }
+
+    pub(crate) fn peek_at(&self, ahead: usize) -> Token<'a> {
+        self.tokens[(self.at + ahead).min(self.tokens.len() - 1)]
+    }
+
+    pub(crate) fn next(&mut self) -> Token<'a> {
+        let token = self.peek();
+        self.at = (self.at + 1).min(self.tokens.len() - 1);
+        token
+    }
+
+    pub(crate) fn error<T>(&self) -> Result<T> {
+        Err(syntax_error(self.sql, &self.peek()))
+    }
+
+    pub(crate) fn accept(&mut self, word: &str) -> bool {
+        let is_next = self.peek().is_word(word);
+        if is_next {
+            self.next();
+        }
+        is_next
+    }
+
+    pub(crate) fn accept_symbol(&mut self, symbol: &str) -> bool {
+        let is_next = self.peek().is_symbol(symbol);
+        if is_next {
+            self.next();
+        }
+        is_next
+    }
+
+    pub(crate) fn expect(&mut self, word: &str) -> Result<()> {
+        if self.accept(word) { Ok(()) } else { self.error() }
+    }
+
+    pub(crate) fn expect_symbol(&mut self, symbol: &str) -> Result<()> {
+        if self.accept_symbol(symbol) { Ok(()) } else { self.error() }
+    }
+
+    pub(crate) fn identifier(&mut self) -> Result<String> {
+        match self.peek().kind {
+            TokenKind::Word | TokenKind::QuotedIdentifier => Ok(identifier_value(&self.next())),
+            _ => self.error(),
+        }
+    }
+
+    pub(crate) fn string(&mut self) -> Result<String> {
+        match self.peek().kind {
+            TokenKind::String => Ok(string_value(self.next().text)),
+            _ => self.error(),
+        }
+    }
+
+    pub(crate) fn qualified_name(&mut self) -> Result<QualifiedName> {
+        let first = self.identifier()?;
+        if self.accept_symbol(".") {
+            let name = self.identifier()?;
+            return Ok(QualifiedName { schema: Some(first), name });
+        }
+        Ok(QualifiedName { schema: None, name: first })
+    }
+
+    /// Only semicolons may be left.
+    pub(crate) fn end(&mut self) -> Result<()> {
+        while self.accept_symbol(";") {}
+        if self.peek().kind == TokenKind::End { Ok(()) } else { self.error() }
+    }
+
+    /// The text from the next token on, without the semicolon, and its 0-based character offset.
+    pub(super) fn rest(&self) -> (String, u32) {
+        let start = self.peek().start;
+        let text = self.sql[start..].trim_end().trim_end_matches(';');
+        (text.to_owned(), character_position(self.sql, start) - 1)
+    }
+}
