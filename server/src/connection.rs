@@ -23,12 +23,14 @@
 //!    Sync exactly one ReadyForQuery is sent.
 //! 4. However a connection ends, its session is dropped, which rolls back its transaction.
 
+mod completion;
 mod copy;
 mod execute;
 mod extended;
 pub mod handshake;
 mod host;
 mod oversized;
+mod portals;
 mod settings;
 mod simple;
 mod stint;
@@ -49,8 +51,8 @@ use jiff::tz::TimeZone;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::runtime::Handle;
 
-use self::extended::{Portals, Statements};
 use self::host::WorkerHost;
+use self::portals::{Portals, Statements};
 use self::settings::Timeouts;
 use self::stint::Stint;
 use self::stream::{ClientStream, DetachedStream};
@@ -277,7 +279,7 @@ impl<'a> Connection<'a> {
         }
         // That is never withdrawn.
         if self.is_to_end() {
-            let error = self.session.abandon(wait::ending_error(self.registration.registry()));
+            let error = self.session.abandon(self.registration.registry().ending_error());
             self.end_with(&error);
         }
         while !self.closing {
@@ -548,13 +550,13 @@ impl<'a> Connection<'a> {
     fn must_leave(&mut self, status: TransactionStatus) -> Option<Error> {
         let idle = status == TransactionStatus::Idle && self.mode == Mode::Ready;
         if self.registration.control().is_terminated() {
-            return Some(self.session.abandon(wait::ending_error(self.registration.registry())));
+            return Some(self.session.abandon(self.registration.registry().ending_error()));
         }
         match self.registration.registry().phase() {
             Phase::Starting | Phase::Serving => None,
             Phase::Draining if !idle => None,
             Phase::Draining | Phase::Terminating | Phase::Failed => {
-                Some(self.session.abandon(wait::ending_error(self.registration.registry())))
+                Some(self.session.abandon(self.registration.registry().ending_error()))
             }
         }
     }

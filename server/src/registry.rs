@@ -12,9 +12,9 @@ use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, AtomicI32, AtomicU8, Ordering};
 use std::sync::{Arc, OnceLock};
 
-use hyades::Error;
 use hyades::types::error::FatalError;
 use hyades::types::guest::{Stop, StopRequest};
+use hyades::{Error, sqlstate};
 use parking_lot::Mutex;
 use tokio::sync::{Notify, Semaphore};
 
@@ -253,6 +253,13 @@ impl Registry {
             Error::input(failure.state, failure.message.clone())
                 .with_detail("The database takes no more statements, because nothing would be durable.")
                 .with_hint("Restart the server: it recovers everything that was acknowledged.")
+        })
+    }
+
+    /// Why all connections end.
+    pub fn ending_error(&self) -> Error {
+        self.failure().unwrap_or_else(|| {
+            Error::input(sqlstate::ADMIN_SHUTDOWN, "terminating connection due to administrator command")
         })
     }
 

@@ -10,7 +10,7 @@ use hyades::types::memory;
 use hyades::types::text::TextForm;
 use hyades::{Error, Result, Value, sqlstate};
 
-use super::extended::{Portal, Progress, format_of};
+use super::portals::{Portal, Progress, format_of};
 use super::{Connection, Mode};
 use crate::codec::backend;
 use crate::codec::frontend::Format;

@@ -9,7 +9,6 @@ use hyades::types::error::SqlState;
 use hyades::{Error, Session};
 use tokio::time::Instant;
 
-use super::Connection;
 use crate::codec::backend;
 
 /// Reported when a session begins, as PostgreSQL does.
@@ -48,7 +47,7 @@ pub(super) struct Timeouts {
     pub(super) idle_in_transaction: Option<Duration>,
     pub(super) idle_session: Option<Duration>,
     /// A setting was changed in the open transaction, whose end may change it back.
-    changed_in_transaction: bool,
+    pub(super) changed_in_transaction: bool,
 }
 
 impl Timeouts {
@@ -96,28 +95,6 @@ pub(super) fn idle_in_transaction_error() -> Error {
 
 pub(super) fn idle_session_error() -> Error {
     Error::input(SqlState("57P05"), "terminating connection due to idle-session timeout")
-}
-
-impl Connection<'_> {
-    /// Looks at the tag of a finished statement for what it means to the connection.
-    pub(super) fn note_completion(&mut self, tag: &str) {
-        match tag {
-            "SET" | "RESET" => self.read_settings(true),
-            "DISCARD ALL" => {
-                self.statements.clear();
-                self.portals.clear();
-                self.read_settings(false);
-            }
-            "DEALLOCATE ALL" => self.statements.clear(),
-            "COMMIT" | "ROLLBACK" if self.timeouts.changed_in_transaction => self.read_settings(false),
-            _ => {}
-        }
-    }
-
-    fn read_settings(&mut self, changed_in_transaction: bool) {
-        self.time_zone = self.session.time_zone();
-        self.timeouts = Timeouts { changed_in_transaction, ..Timeouts::of(&self.session) };
-    }
 }
 
 #[cfg(test)]

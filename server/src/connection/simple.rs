@@ -10,7 +10,7 @@ use hyades::Result;
 use hyades::session::Response;
 
 use super::execute::keep_notices;
-use super::extended::{Portal, Statement};
+use super::portals::{Portal, Statement};
 use super::stint::Stint;
 use super::{Connection, Mode};
 use crate::codec::backend;

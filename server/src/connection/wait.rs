@@ -33,19 +33,12 @@ use tokio::time::Instant;
 
 use super::turn::LONGEST_WAIT;
 use super::{Connection, READ_BYTES, settings};
-use crate::registry::{Control, Phase, Registry};
+use crate::registry::{Control, Phase};
 
 /// Input read ahead at most while a statement waits.
 const READ_AHEAD_LIMIT_BYTES: usize = 1 << 20;
 /// How often a socket that is not read is asked whether its client is still there.
 const HANG_UP_CHECK_INTERVAL: Duration = Duration::from_millis(50);
-
-/// Why all connections end.
-pub(super) fn ending_error(registry: &Registry) -> Error {
-    registry.failure().unwrap_or_else(|| {
-        Error::input(sqlstate::ADMIN_SHUTDOWN, "terminating connection due to administrator command")
-    })
-}
 
 /// Cancels the statement when its time is up, unless dropped before; then it leaves nothing behind that could
 /// hit the next one.
@@ -125,7 +118,7 @@ impl Connection<'_> {
     fn ending_reason(&mut self) -> Option<Error> {
         if self.is_to_end() {
             self.closing = true;
-            return Some(ending_error(self.registration.registry()));
+            return Some(self.registration.registry().ending_error());
         }
         self.registration.control().is_gone().then(|| self.vanished())
     }

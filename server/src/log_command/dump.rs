@@ -20,7 +20,7 @@ use hyades_types::value::{SqlType, Value};
 use jiff::tz::TimeZone;
 use serde_json::{Value as Json, json};
 
-use super::{Common, Failure, warning};
+use super::common::{Common, Failure, warning};
 
 #[derive(Args)]
 pub struct DumpArguments {

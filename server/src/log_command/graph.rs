@@ -10,7 +10,7 @@ use hyades_engine::inspect::{EntryBody, Inspection, Schema};
 use hyades_engine::log::manifest::Incarnation;
 use serde_json::json;
 
-use super::{Common, Failure, warning};
+use super::common::{Common, Failure, warning};
 
 #[derive(Args)]
 pub struct GraphArguments {

@@ -13,7 +13,7 @@ use hyades_engine::lsn::{Lsn, LsnVector};
 use hyades_types::definition::RoutineId;
 use serde_json::json;
 
-use super::{Common, Failure, warning};
+use super::common::{Common, Failure, warning};
 
 #[derive(Args)]
 pub struct StatArguments {

@@ -13,7 +13,7 @@ use hyades_engine::recovery::{recover, state_hash};
 use hyades_engine::storage::catalog::Catalog;
 use serde_json::json;
 
-use super::{Common, Failure};
+use super::common::{Common, Failure};
 
 #[derive(Args)]
 pub struct VerifyArguments {

@@ -24,11 +24,7 @@ const LARGEST: usize = 3;
 
 /// What is larger: the first file of the component, how many files it has, why. A component that has become
 /// smaller has its number lowered here.
-const LARGER: &[(&str, usize, &str)] = &[
-    ("server/src/connection.rs", 4, "not mended yet"),
-    ("server/src/log_command.rs", 5, "not mended yet"),
-    ("types/src/arithmetic.rs", 14, "not mended yet"),
-];
+const LARGER: &[(&str, usize, &str)] = &[("types/src/arithmetic.rs", 14, "not mended yet")];
 
 /// What a file is for others.
 struct File {

@@ -1,0 +1,26 @@
+//! What the end of a statement means to its connection.
+
+use super::Connection;
+use super::settings::Timeouts;
+
+impl Connection<'_> {
+    /// Looks at the tag of a finished statement for what it means to the connection.
+    pub(super) fn note_completion(&mut self, tag: &str) {
+        match tag {
+            "SET" | "RESET" => self.read_settings(true),
+            "DISCARD ALL" => {
+                self.statements.clear();
+                self.portals.clear();
+                self.read_settings(false);
+            }
+            "DEALLOCATE ALL" => self.statements.clear(),
+            "COMMIT" | "ROLLBACK" if self.timeouts.changed_in_transaction => self.read_settings(false),
+            _ => {}
+        }
+    }
+
+    fn read_settings(&mut self, changed_in_transaction: bool) {
+        self.time_zone = self.session.time_zone();
+        self.timeouts = Timeouts { changed_in_transaction, ..Timeouts::of(&self.session) };
+    }
+}
