@@ -5,131 +5,10 @@
 //! each element with its length. Arrays of several dimensions and lower bounds other than 1 are refused. An
 //! empty array has no dimension, so its length is NULL.
 
-use serde::{Deserialize, Serialize};
-
 use crate::error::{Error, Result, sqlstate};
 use crate::memory;
-use crate::text::{Reading, TextForm};
-use crate::value::{SqlType, Value};
-use crate::{binary, text};
-
-/// The type of an array's elements: a [`SqlType`] without modifiers that is no array.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
-pub enum ArrayElement {
-    Boolean,
-    SmallInt,
-    Integer,
-    BigInt,
-    Real,
-    DoublePrecision,
-    Numeric,
-    Text,
-    Varchar,
-    Date,
-    Timestamp,
-    TimestampTz,
-    Uuid,
-}
-
-/// The values of an array, each of the element's type or NULL.
-#[derive(Clone, Debug, PartialEq)]
-pub struct ArrayValue {
-    pub element: ArrayElement,
-    pub values: Vec<Value>,
-}
-
-impl ArrayValue {
-    /// Memory that a copy would take.
-    pub fn heap_bytes(&self) -> usize {
-        let own = size_of_val(self.values.as_slice());
-        match self.element {
-            ArrayElement::Text | ArrayElement::Varchar | ArrayElement::Numeric => {
-                own + self.values.iter().map(Value::heap_bytes).sum::<usize>()
-            }
-            _ => own,
-        }
-    }
-}
-
-impl ArrayElement {
-    /// None for types of which there are no arrays here.
-    pub fn of(sql_type: SqlType) -> Option<ArrayElement> {
-        Some(match sql_type {
-            SqlType::Boolean => ArrayElement::Boolean,
-            SqlType::SmallInt => ArrayElement::SmallInt,
-            SqlType::Integer => ArrayElement::Integer,
-            SqlType::BigInt => ArrayElement::BigInt,
-            SqlType::Real => ArrayElement::Real,
-            SqlType::DoublePrecision => ArrayElement::DoublePrecision,
-            SqlType::Numeric(_) => ArrayElement::Numeric,
-            SqlType::Text => ArrayElement::Text,
-            SqlType::Varchar(_) => ArrayElement::Varchar,
-            SqlType::Date => ArrayElement::Date,
-            SqlType::Timestamp => ArrayElement::Timestamp,
-            SqlType::TimestampTz => ArrayElement::TimestampTz,
-            SqlType::Uuid => ArrayElement::Uuid,
-            SqlType::Char(_) | SqlType::Bytea | SqlType::Array(_) => return None,
-        })
-    }
-
-    pub fn sql_type(self) -> SqlType {
-        match self {
-            ArrayElement::Boolean => SqlType::Boolean,
-            ArrayElement::SmallInt => SqlType::SmallInt,
-            ArrayElement::Integer => SqlType::Integer,
-            ArrayElement::BigInt => SqlType::BigInt,
-            ArrayElement::Real => SqlType::Real,
-            ArrayElement::DoublePrecision => SqlType::DoublePrecision,
-            ArrayElement::Numeric => SqlType::Numeric(None),
-            ArrayElement::Text => SqlType::Text,
-            ArrayElement::Varchar => SqlType::Varchar(None),
-            ArrayElement::Date => SqlType::Date,
-            ArrayElement::Timestamp => SqlType::Timestamp,
-            ArrayElement::TimestampTz => SqlType::TimestampTz,
-            ArrayElement::Uuid => SqlType::Uuid,
-        }
-    }
-
-    /// Name of the array type, its `pg_type.typname`, and its oid.
-    pub(super) fn array_names(self) -> (&'static str, &'static str, u32) {
-        match self {
-            ArrayElement::Boolean => ("boolean[]", "_bool", 1000),
-            ArrayElement::SmallInt => ("smallint[]", "_int2", 1005),
-            ArrayElement::Integer => ("integer[]", "_int4", 1007),
-            ArrayElement::BigInt => ("bigint[]", "_int8", 1016),
-            ArrayElement::Real => ("real[]", "_float4", 1021),
-            ArrayElement::DoublePrecision => ("double precision[]", "_float8", 1022),
-            ArrayElement::Numeric => ("numeric[]", "_numeric", 1231),
-            ArrayElement::Text => ("text[]", "_text", 1009),
-            ArrayElement::Varchar => ("character varying[]", "_varchar", 1015),
-            ArrayElement::Date => ("date[]", "_date", 1182),
-            ArrayElement::Timestamp => ("timestamp without time zone[]", "_timestamp", 1115),
-            ArrayElement::TimestampTz => ("timestamp with time zone[]", "_timestamptz", 1185),
-            ArrayElement::Uuid => ("uuid[]", "_uuid", 2951),
-        }
-    }
-
-    /// The element of the array type of this oid.
-    pub(super) fn of_array_oid(oid: u32) -> Option<ArrayElement> {
-        use ArrayElement as E;
-        const ALL: [ArrayElement; 13] = [
-            E::Boolean,
-            E::SmallInt,
-            E::Integer,
-            E::BigInt,
-            E::Real,
-            E::DoublePrecision,
-            E::Numeric,
-            E::Text,
-            E::Varchar,
-            E::Date,
-            E::Timestamp,
-            E::TimestampTz,
-            E::Uuid,
-        ];
-        ALL.into_iter().find(|element| element.array_names().2 == oid)
-    }
-}
+use crate::text::pieces::is_blank;
+use crate::value::{ArrayElement, ArrayValue, Value};
 
 fn malformed(literal: &str, detail: &str) -> Error {
     Error::input(sqlstate::INVALID_TEXT_REPRESENTATION, format!("malformed array literal: \"{literal}\""))
@@ -143,12 +22,16 @@ fn too_many_dimensions() -> Error {
     )
 }
 
-/// An array from its text form.
+/// An array from its text form; `parse_item` reads an element from its own.
 ///
 /// # Errors
 /// 22P02, those of the elements, and 0A000 for several dimensions.
-pub(super) fn parse(literal: &str, element: ArrayElement, reading: Reading<'_>) -> Result<Value> {
-    let trimmed = literal.trim_matches(text::is_blank);
+pub(super) fn parse(
+    literal: &str,
+    element: ArrayElement,
+    parse_item: impl Fn(&str) -> Result<Value>,
+) -> Result<Value> {
+    let trimmed = literal.trim_matches(is_blank);
     if trimmed.starts_with('[') {
         return Err(too_many_dimensions());
     }
@@ -156,7 +39,7 @@ pub(super) fn parse(literal: &str, element: ArrayElement, reading: Reading<'_>) 
         return Err(malformed(literal, "Array value must start with \"{\" or dimension information."));
     };
     let mut values = Vec::new();
-    let mut rest = inner.trim_start_matches(text::is_blank);
+    let mut rest = inner.trim_start_matches(is_blank);
     if let Some(behind) = rest.strip_prefix('}') {
         return end(literal, behind, element, values);
     }
@@ -165,11 +48,11 @@ pub(super) fn parse(literal: &str, element: ArrayElement, reading: Reading<'_>) 
         if !is_quoted && item.eq_ignore_ascii_case("null") {
             values.push(Value::Null);
         } else {
-            values.push(text::parse(&item, element.sql_type(), reading)?);
+            values.push(parse_item(&item)?);
         }
         memory::check(0)?;
         match behind.chars().next() {
-            Some(',') => rest = behind[1..].trim_start_matches(text::is_blank),
+            Some(',') => rest = behind[1..].trim_start_matches(is_blank),
             Some('}') => return end(literal, &behind[1..], element, values),
             Some(_) => return Err(malformed(literal, "Unexpected array element.")),
             None => return Err(malformed(literal, "Unexpected end of input.")),
@@ -196,7 +79,7 @@ fn item<'a>(literal: &str, from: &'a str) -> Result<(String, bool, &'a str)> {
         characters.next();
         while let Some((at, character)) = characters.next() {
             match character {
-                '"' => return Ok((item, true, from[at + 1..].trim_start_matches(text::is_blank))),
+                '"' => return Ok((item, true, from[at + 1..].trim_start_matches(is_blank))),
                 '\\' => item.extend(characters.next().map(|(_, escaped)| escaped)),
                 other => item.push(other),
             }
@@ -206,7 +89,7 @@ fn item<'a>(literal: &str, from: &'a str) -> Result<(String, bool, &'a str)> {
     while let Some((at, character)) = characters.next() {
         match character {
             ',' | '}' => {
-                let kept = item.trim_end_matches(text::is_blank).len();
+                let kept = item.trim_end_matches(is_blank).len();
                 item.truncate(kept);
                 if item.is_empty() {
                     let shown = format!("Unexpected \"{character}\" character.");
@@ -224,8 +107,8 @@ fn item<'a>(literal: &str, from: &'a str) -> Result<(String, bool, &'a str)> {
     Err(malformed(literal, "Unexpected end of input."))
 }
 
-/// Appends the text form.
-pub(super) fn write(array: &ArrayValue, form: TextForm<'_>, out: &mut Vec<u8>) {
+/// Appends the text form; `write_item` appends an element's.
+pub(super) fn write(array: &ArrayValue, out: &mut Vec<u8>, write_item: impl Fn(&Value, &mut Vec<u8>)) {
     out.push(b'{');
     let mut item = Vec::new();
     for (number, value) in array.values.iter().enumerate() {
@@ -237,7 +120,7 @@ pub(super) fn write(array: &ArrayValue, form: TextForm<'_>, out: &mut Vec<u8>) {
             continue;
         }
         item.clear();
-        text::write_as(value, array.element.sql_type(), form, &mut item);
+        write_item(value, &mut item);
         let needs_quotes = item.is_empty()
             || item.eq_ignore_ascii_case(b"null")
             || item.iter().any(|byte| matches!(byte, b'"' | b'\\' | b'{' | b'}' | b',' | b' ' | 9..=13));
@@ -268,11 +151,15 @@ fn take(bytes: &mut &[u8]) -> Result<i32> {
     Ok(i32::from_be_bytes(*first))
 }
 
-/// An array from its binary form.
+/// An array from its binary form; `read_item` reads an element from its own.
 ///
 /// # Errors
 /// 22P03, those of the elements, and 0A000 for several dimensions.
-pub(super) fn read_binary(bytes: &[u8], element: ArrayElement) -> Result<Value> {
+pub(super) fn read_binary(
+    bytes: &[u8],
+    element: ArrayElement,
+    read_item: impl Fn(&[u8]) -> Result<Value>,
+) -> Result<Value> {
     let mut rest = bytes;
     let (dimensions, _, oid) = (take(&mut rest)?, take(&mut rest)?, take(&mut rest)?);
     if u32::try_from(oid) != Ok(element.sql_type().oid()) {
@@ -292,7 +179,7 @@ pub(super) fn read_binary(bytes: &[u8], element: ArrayElement) -> Result<Value> 
                     continue;
                 };
                 let (item, behind) = rest.split_at_checked(length).ok_or_else(wrong)?;
-                values.push(binary::read(item, element.sql_type())?);
+                values.push(read_item(item)?);
                 memory::check(0)?;
                 rest = behind;
             }
@@ -302,8 +189,8 @@ pub(super) fn read_binary(bytes: &[u8], element: ArrayElement) -> Result<Value> 
     if rest.is_empty() { Ok(Value::array(element, values)) } else { Err(wrong()) }
 }
 
-/// Appends the binary form.
-pub(super) fn write_binary(array: &ArrayValue, out: &mut Vec<u8>) {
+/// Appends the binary form; `write_item` appends an element's.
+pub(super) fn write_binary(array: &ArrayValue, out: &mut Vec<u8>, write_item: impl Fn(&Value, &mut Vec<u8>)) {
     let dimensions = i32::from(!array.values.is_empty());
     let has_nulls = i32::from(array.values.iter().any(Value::is_null));
     out.extend_from_slice(&dimensions.to_be_bytes());
@@ -319,7 +206,7 @@ pub(super) fn write_binary(array: &ArrayValue, out: &mut Vec<u8>) {
         let at = out.len();
         out.extend_from_slice(&(-1_i32).to_be_bytes());
         if !value.is_null() {
-            binary::write(value, out);
+            write_item(value, out);
             let length = i32::try_from(out.len() - at - 4).unwrap_or(i32::MAX);
             out[at..at + 4].copy_from_slice(&length.to_be_bytes());
         }
@@ -331,9 +218,11 @@ mod tests {
     use jiff::tz::TimeZone;
 
     use super::*;
+    use crate::value::SqlType;
+    use crate::{binary, text};
 
     fn read(literal: &str, element: ArrayElement) -> Result<Value> {
-        parse(literal, element, Reading::from(&TimeZone::UTC))
+        text::parse(literal, SqlType::Array(element), &TimeZone::UTC)
     }
 
     #[test]
@@ -345,15 +234,15 @@ mod tests {
             ("{a,\"b c\",\"\",\"NULL\",NULL,\"q\\\"\\\\\",\"{\"}", ArrayElement::Text),
         ] {
             let value = read(literal, element).unwrap();
-            let Value::Array(array) = &value else { panic!("no array") };
+            let sql_type = SqlType::Array(element);
             let mut shown = Vec::new();
-            write(array, TextForm { time_zone: &TimeZone::UTC, float_digits: 1 }, &mut shown);
+            text::write(&value, sql_type, &TimeZone::UTC, &mut shown);
             assert_eq!(String::from_utf8(shown).unwrap(), literal);
             let mut bytes = Vec::new();
-            write_binary(array, &mut bytes);
-            assert_eq!(read_binary(&bytes, element).unwrap(), value);
+            binary::write(&value, &mut bytes);
+            assert_eq!(binary::read(&bytes, sql_type).unwrap(), value);
             for length in 0..bytes.len() {
-                assert!(read_binary(&bytes[..length], element).is_err());
+                assert!(binary::read(&bytes[..length], sql_type).is_err());
             }
         }
     }

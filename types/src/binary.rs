@@ -18,8 +18,9 @@ use bigdecimal::num_bigint::Sign;
 use compact_str::CompactString;
 
 use crate::error::{Error, Result, sqlstate};
+use crate::text::{check_text, fit_text};
 use crate::value::{BigDecimal, SqlType, Value};
-use crate::{cast, datetime, numeric, text};
+use crate::{array, datetime, numeric};
 
 const NUMERIC_POSITIVE: u16 = 0x0000;
 const NUMERIC_NEGATIVE: u16 = 0x4000;
@@ -33,7 +34,7 @@ fn wrong(message: &str) -> Error {
     Error::input(sqlstate::INVALID_BINARY_REPRESENTATION, message)
 }
 
-fn array<const LENGTH: usize>(bytes: &[u8]) -> Result<[u8; LENGTH]> {
+fn fixed<const LENGTH: usize>(bytes: &[u8]) -> Result<[u8; LENGTH]> {
     bytes.try_into().map_err(|_| wrong("incorrect binary data format"))
 }
 
@@ -41,12 +42,12 @@ fn array<const LENGTH: usize>(bytes: &[u8]) -> Result<[u8; LENGTH]> {
 /// [`text::parse`](super::text::parse).
 pub fn read(bytes: &[u8], sql_type: SqlType) -> Result<Value> {
     Ok(match sql_type {
-        SqlType::Boolean => Value::Boolean(array::<1>(bytes)?[0] != 0),
-        SqlType::SmallInt => Value::SmallInt(i16::from_be_bytes(array(bytes)?)),
-        SqlType::Integer => Value::Integer(i32::from_be_bytes(array(bytes)?)),
-        SqlType::BigInt => Value::BigInt(i64::from_be_bytes(array(bytes)?)),
-        SqlType::Real => Value::Real(f32::from_be_bytes(array(bytes)?)),
-        SqlType::DoublePrecision => Value::Double(f64::from_be_bytes(array(bytes)?)),
+        SqlType::Boolean => Value::Boolean(fixed::<1>(bytes)?[0] != 0),
+        SqlType::SmallInt => Value::SmallInt(i16::from_be_bytes(fixed(bytes)?)),
+        SqlType::Integer => Value::Integer(i32::from_be_bytes(fixed(bytes)?)),
+        SqlType::BigInt => Value::BigInt(i64::from_be_bytes(fixed(bytes)?)),
+        SqlType::Real => Value::Real(f32::from_be_bytes(fixed(bytes)?)),
+        SqlType::DoublePrecision => Value::Double(f64::from_be_bytes(fixed(bytes)?)),
         SqlType::Numeric(modifier) => {
             let number = read_numeric(bytes)?;
             Value::numeric(match modifier {
@@ -56,12 +57,12 @@ pub fn read(bytes: &[u8], sql_type: SqlType) -> Result<Value> {
         }
         SqlType::Text | SqlType::Varchar(_) | SqlType::Char(_) => {
             let text = std::str::from_utf8(bytes).map_err(|error| invalid_utf8(bytes, error))?;
-            text::check_text(text)?;
-            Value::Text(cast::fit_text(CompactString::from(text), sql_type, false)?)
+            check_text(text)?;
+            Value::Text(fit_text(CompactString::from(text), sql_type, false)?)
         }
         SqlType::Bytea => Value::Bytea(bytes.into()),
         SqlType::Date => {
-            let days = i32::from_be_bytes(array(bytes)?);
+            let days = i32::from_be_bytes(fixed(bytes)?);
             if !datetime::is_infinite_date(days) && !datetime::is_valid_date(days) {
                 return Err(Error::input(sqlstate::DATETIME_FIELD_OVERFLOW, "date out of range"));
             }
@@ -69,13 +70,13 @@ pub fn read(bytes: &[u8], sql_type: SqlType) -> Result<Value> {
         }
         SqlType::Timestamp => Value::Timestamp(read_timestamp(bytes)?),
         SqlType::TimestampTz => Value::TimestampTz(read_timestamp(bytes)?),
-        SqlType::Uuid => Value::Uuid(array(bytes)?),
-        SqlType::Array(element) => super::array::read_binary(bytes, element)?,
+        SqlType::Uuid => Value::Uuid(fixed(bytes)?),
+        SqlType::Array(element) => array::read_binary(bytes, element, |item| read(item, element.sql_type()))?,
     })
 }
 
 fn read_timestamp(bytes: &[u8]) -> Result<i64> {
-    let microseconds = i64::from_be_bytes(array(bytes)?);
+    let microseconds = i64::from_be_bytes(fixed(bytes)?);
     if !datetime::is_infinite_timestamp(microseconds) && !datetime::is_valid_timestamp(microseconds) {
         return Err(Error::input(sqlstate::DATETIME_FIELD_OVERFLOW, "timestamp out of range"));
     }
@@ -159,7 +160,7 @@ pub fn write(value: &Value, out: &mut Vec<u8>) {
         Value::Text(text) => out.extend_from_slice(text.as_bytes()),
         Value::Bytea(bytes) => out.extend_from_slice(bytes),
         Value::Uuid(bytes) => out.extend_from_slice(bytes),
-        Value::Array(array) => super::array::write_binary(array, out),
+        Value::Array(array) => array::write_binary(array, out, write),
     }
 }
 

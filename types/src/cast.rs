@@ -11,12 +11,10 @@
 //! [`Function::CharToText`](super::function::Function::CharToText), which drops the padding.
 
 use bigdecimal::num_bigint::Sign;
-use compact_str::CompactString;
 use jiff::tz::TimeZone;
 
 use crate::error::{Error, Result, sqlstate};
-use crate::text::Reading;
-use crate::text::pad;
+use crate::text::{Reading, fit_text};
 use crate::value::{BigDecimal, SqlType, Value};
 use crate::{arithmetic, datetime, numeric, text};
 
@@ -208,30 +206,6 @@ fn datetime_cast(value: &Value, to: SqlType, tz: &TimeZone) -> Result<Value> {
         _ if value.fits(to) => value.clone(),
         _ => return Err(cannot_cast(value, to)),
     })
-}
-
-/// Makes a text fit `varchar(n)` or `char(n)` (other types take it as it is). Cutting off more than blanks is
-/// an error unless `explicit`.
-pub fn fit_text(mut text: CompactString, to: SqlType, explicit: bool) -> Result<CompactString> {
-    let limit = match to {
-        SqlType::Varchar(Some(limit)) => limit as usize,
-        SqlType::Char(limit) if limit > 0 => limit as usize,
-        _ => return Ok(text),
-    };
-    // No more bytes than the limit means no more characters.
-    if text.len() > limit
-        && let Some((cut, _)) = text.char_indices().nth(limit)
-    {
-        if !explicit && text.as_bytes()[cut..].iter().any(|byte| *byte != b' ') {
-            let message = format!("value too long for type {}", to.name());
-            return Err(Error::input(sqlstate::STRING_DATA_RIGHT_TRUNCATION, message));
-        }
-        text.truncate(cut);
-    }
-    if matches!(to, SqlType::Char(_)) {
-        pad(&mut text, limit);
-    }
-    Ok(text)
 }
 
 #[cfg(test)]

@@ -21,7 +21,7 @@ use jiff::civil;
 use jiff::tz::{AmbiguousOffset, TimeZone};
 
 use crate::error::{Error, Result, sqlstate};
-use crate::text::write_integer;
+use crate::text::pieces::write_integer;
 
 pub use parse::{names_the_clock, parse_date, parse_timestamp, parse_timestamptz};
 pub use zone::{Zone, named, zone};

@@ -6,7 +6,7 @@ use compact_str::CompactString;
 use proptest::prelude::*;
 
 use crate::value::{BigDecimal, SqlType, Value};
-use crate::{cast, datetime};
+use crate::{datetime, text};
 
 /// All types, with and without modifiers.
 pub const TYPES: [SqlType; 18] = [
@@ -72,7 +72,7 @@ pub fn any_value(sql_type: SqlType) -> BoxedStrategy<Value> {
             .prop_map(move |digits| Value::numeric(BigDecimal::new(digits.into(), i64::from(scale))))
             .boxed(),
         SqlType::Text | SqlType::Varchar(_) | SqlType::Char(_) => any_text()
-            .prop_map(move |text| Value::Text(cast::fit_text(text, sql_type, true).unwrap_or_default()))
+            .prop_map(move |any| Value::Text(text::fit_text(any, sql_type, true).unwrap_or_default()))
             .boxed(),
         SqlType::Bytea => prop::collection::vec(prop_oneof![Just(0), Just(1), Just(255), any::<u8>()], 0..12)
             .prop_map(|bytes| Value::Bytea(bytes.into()))

@@ -214,7 +214,7 @@ fn syntax(text: &str) -> Error {
 
 /// PostgreSQL's text form; blanks around it are allowed.
 pub fn parse(text: &str) -> Result<BigDecimal> {
-    let plain = text.trim_matches(super::text::is_blank);
+    let plain = text.trim_matches(crate::text::pieces::is_blank);
     let (is_negative, unsigned) = match plain.as_bytes() {
         [b'-', rest @ ..] => (true, rest),
         [b'+', rest @ ..] => (false, rest),

@@ -71,6 +71,18 @@ impl ScalarKind {
     }
 }
 
+impl Value {
+    /// Replaces the value by a scalar, at no cost where there was nothing to free.
+    #[inline(always)]
+    pub fn put_scalar(&mut self, scalar: Scalar) {
+        match scalar.kind {
+            ScalarKind::Integer => self.put(Value::Integer(scalar.number as i32)),
+            ScalarKind::BigInt => self.put(Value::BigInt(scalar.number)),
+            _ => self.put(scalar.value()),
+        }
+    }
+}
+
 impl Scalar {
     /// Whether a column of its type can hold it.
     #[inline]

@@ -5,29 +5,25 @@
 //! refused. `parse(write(v)) == v` for every value. Dates and times are in `datetime`, numbers of type
 //! numeric in `numeric`, floating-point numbers in `float`.
 
+mod conventions;
+mod fit;
 mod float;
+pub(crate) mod pieces;
 
 use compact_str::CompactString;
 use jiff::tz::TimeZone;
 
-use crate::error::{Error, Result, SqlState, sqlstate};
-use crate::value::{SqlType, Value};
-use crate::{array, cast, datetime, numeric};
+use crate::error::{Error, Result, sqlstate};
+use crate::value::{ArrayValue, SqlType, Value};
+use crate::{array, datetime, numeric};
+use pieces::{is_blank, syntax};
 
+pub use conventions::{Reading, TextForm};
+pub(crate) use fit::check_text;
+pub use fit::{fit_text, pad};
 pub use float::c_number;
-
-/// What C's `isspace` accepts.
-pub(crate) fn is_blank(character: char) -> bool {
-    matches!(character, ' ' | '\t' | '\n' | '\r' | '\x0b' | '\x0c')
-}
-
-fn syntax(sql_type: SqlType, text: &str) -> Error {
-    let name = sql_type.base_name();
-    Error::input(
-        sqlstate::INVALID_TEXT_REPRESENTATION,
-        format!("invalid input syntax for type {name}: \"{text}\""),
-    )
-}
+pub(crate) use pieces::write_hexadecimal;
+pub use pieces::write_integer;
 
 fn out_of_range(sql_type: SqlType, text: &str) -> Error {
     let name = sql_type.base_name();
@@ -35,21 +31,6 @@ fn out_of_range(sql_type: SqlType, text: &str) -> Error {
         sqlstate::NUMERIC_VALUE_OUT_OF_RANGE,
         format!("value \"{text}\" is out of range for type {name}"),
     )
-}
-
-/// What texts are read with.
-#[derive(Clone, Copy, Debug)]
-pub struct Reading<'a> {
-    /// Of times without an offset.
-    pub time_zone: &'a TimeZone,
-    /// The transaction's time, for `now` and `today`; without it they are refused.
-    pub now: Option<i64>,
-}
-
-impl<'a> From<&'a TimeZone> for Reading<'a> {
-    fn from(time_zone: &'a TimeZone) -> Reading<'a> {
-        Reading { time_zone, now: None }
-    }
 }
 
 /// A value of this type from its text form. Modifiers apply as on assignment: over-long strings are errors
@@ -76,26 +57,17 @@ pub fn parse<'a>(text: &str, sql_type: SqlType, reading: impl Into<Reading<'a>>)
         }
         SqlType::Text | SqlType::Varchar(_) | SqlType::Char(_) => {
             check_text(text)?;
-            Ok(Value::Text(cast::fit_text(CompactString::from(text), sql_type, false)?))
+            Ok(Value::Text(fit_text(CompactString::from(text), sql_type, false)?))
         }
         SqlType::Bytea => parse_bytea(text).map(|bytes| Value::Bytea(bytes.into())),
         SqlType::Date => datetime::parse_date(text, reading).map(Value::Date),
         SqlType::Timestamp => datetime::parse_timestamp(text, reading).map(Value::Timestamp),
         SqlType::TimestampTz => datetime::parse_timestamptz(text, reading).map(Value::TimestampTz),
         SqlType::Uuid => parse_uuid(text),
-        SqlType::Array(element) => array::parse(text, element, reading),
+        SqlType::Array(element) => {
+            array::parse(text, element, |item| parse(item, element.sql_type(), reading))
+        }
     }
-}
-
-/// Text may hold any character but U+0000.
-pub(crate) fn check_text(text: &str) -> Result<()> {
-    if text.as_bytes().contains(&0) {
-        return Err(Error::input(
-            sqlstate::CHARACTER_NOT_IN_REPERTOIRE,
-            "invalid byte sequence for encoding \"UTF8\": 0x00",
-        ));
-    }
-    Ok(())
 }
 
 /// `[blanks][+-]digits[blanks]`, of a type whose least number is this. Digits that leave the type are out of
@@ -214,15 +186,6 @@ fn parse_uuid(text: &str) -> Result<Value> {
     if rest.is_empty() { Ok(Value::Uuid(bytes)) } else { Err(wrong()) }
 }
 
-/// What the settings of a session make of text forms.
-#[derive(Clone, Copy, Debug)]
-pub struct TextForm<'a> {
-    pub time_zone: &'a TimeZone,
-    /// `extra_float_digits`: from 1 on floats have the fewest digits that read back as the same number;
-    /// below, so many fewer or more than 15 (`real`: 6), rounded.
-    pub float_digits: i8,
-}
-
 /// Appends the text form under these settings; see [`write`].
 pub fn write_as(value: &Value, sql_type: SqlType, form: TextForm<'_>, out: &mut Vec<u8>) {
     match value {
@@ -232,7 +195,7 @@ pub fn write_as(value: &Value, sql_type: SqlType, form: TextForm<'_>, out: &mut 
         Value::Double(number) if form.float_digits < 1 => {
             float::write_rounded(*number, 15, form.float_digits, out);
         }
-        Value::Array(array) => array::write(array, form, out),
+        Value::Array(array) => write_array(array, form, out),
         _ => write(value, sql_type, form.time_zone, out),
     }
 }
@@ -266,8 +229,12 @@ pub fn write(value: &Value, sql_type: SqlType, tz: &TimeZone, out: &mut Vec<u8>)
                 write_hexadecimal(&[*byte], out);
             }
         }
-        Value::Array(array) => array::write(array, TextForm { time_zone: tz, float_digits: 1 }, out),
+        Value::Array(array) => write_array(array, TextForm { time_zone: tz, float_digits: 1 }, out),
     }
+}
+
+fn write_array(array: &ArrayValue, form: TextForm<'_>, out: &mut Vec<u8>) {
+    array::write(array, out, |value, out| write_as(value, array.element.sql_type(), form, out));
 }
 
 /// The text form under these settings as a string.
@@ -288,50 +255,6 @@ pub fn format(value: &Value, tz: &TimeZone) -> CompactString {
     let mut bytes = Vec::with_capacity(32);
     write(value, value.sql_type().unwrap_or(SqlType::Text), tz, &mut bytes);
     CompactString::from_utf8_lossy(&bytes)
-}
-
-pub(crate) fn write_hexadecimal(bytes: &[u8], out: &mut Vec<u8>) {
-    const DIGITS: &[u8; 16] = b"0123456789abcdef";
-    out.reserve(bytes.len() * 2);
-    for byte in bytes {
-        out.push(DIGITS[usize::from(byte >> 4)]);
-        out.push(DIGITS[usize::from(byte & 15)]);
-    }
-}
-
-/// Decimal digits, without going through formatting machinery: integers are what results are made of.
-pub fn write_integer(number: i64, out: &mut Vec<u8>) {
-    let mut buffer = [0_u8; 20];
-    let mut start = buffer.len();
-    let mut rest = number.unsigned_abs();
-    loop {
-        start -= 1;
-        buffer[start] = b'0' + (rest % 10) as u8;
-        rest /= 10;
-        if rest == 0 {
-            break;
-        }
-    }
-    if number < 0 {
-        start -= 1;
-        buffer[start] = b'-';
-    }
-    out.extend_from_slice(&buffer[start..]);
-}
-
-/// For the codes that only dates use.
-pub(crate) const INVALID_TIME_ZONE_DISPLACEMENT: SqlState = SqlState("22009");
-
-/// Blank-pads to a length in characters.
-pub fn pad(text: &mut CompactString, length: usize) {
-    const BLANKS: &str = "                                                                ";
-    let mut missing = length.saturating_sub(if text.is_ascii() { text.len() } else { text.chars().count() });
-    text.reserve(missing);
-    while missing > 0 {
-        let some = missing.min(BLANKS.len());
-        text.push_str(&BLANKS[..some]);
-        missing -= some;
-    }
 }
 
 #[cfg(test)]

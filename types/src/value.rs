@@ -15,10 +15,6 @@ use std::sync::Arc;
 use compact_str::CompactString;
 use serde::{Deserialize, Serialize};
 
-use crate::scalar::{Scalar, ScalarKind};
-
-pub use crate::array::{ArrayElement, ArrayValue};
-
 pub use bigdecimal::BigDecimal;
 
 /// A type with its modifiers.
@@ -46,6 +42,124 @@ pub enum SqlType {
     Uuid,
     /// One dimension; of parameters and variables, not of columns.
     Array(ArrayElement),
+}
+
+/// The type of an array's elements: a [`SqlType`] without modifiers that is no array.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub enum ArrayElement {
+    Boolean,
+    SmallInt,
+    Integer,
+    BigInt,
+    Real,
+    DoublePrecision,
+    Numeric,
+    Text,
+    Varchar,
+    Date,
+    Timestamp,
+    TimestampTz,
+    Uuid,
+}
+
+/// The values of an array, each of the element's type or NULL.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ArrayValue {
+    pub element: ArrayElement,
+    pub values: Vec<Value>,
+}
+
+impl ArrayValue {
+    /// Memory that a copy would take.
+    pub fn heap_bytes(&self) -> usize {
+        let own = size_of_val(self.values.as_slice());
+        match self.element {
+            ArrayElement::Text | ArrayElement::Varchar | ArrayElement::Numeric => {
+                own + self.values.iter().map(Value::heap_bytes).sum::<usize>()
+            }
+            _ => own,
+        }
+    }
+}
+
+impl ArrayElement {
+    /// None for types of which there are no arrays here.
+    pub fn of(sql_type: SqlType) -> Option<ArrayElement> {
+        Some(match sql_type {
+            SqlType::Boolean => ArrayElement::Boolean,
+            SqlType::SmallInt => ArrayElement::SmallInt,
+            SqlType::Integer => ArrayElement::Integer,
+            SqlType::BigInt => ArrayElement::BigInt,
+            SqlType::Real => ArrayElement::Real,
+            SqlType::DoublePrecision => ArrayElement::DoublePrecision,
+            SqlType::Numeric(_) => ArrayElement::Numeric,
+            SqlType::Text => ArrayElement::Text,
+            SqlType::Varchar(_) => ArrayElement::Varchar,
+            SqlType::Date => ArrayElement::Date,
+            SqlType::Timestamp => ArrayElement::Timestamp,
+            SqlType::TimestampTz => ArrayElement::TimestampTz,
+            SqlType::Uuid => ArrayElement::Uuid,
+            SqlType::Char(_) | SqlType::Bytea | SqlType::Array(_) => return None,
+        })
+    }
+
+    pub fn sql_type(self) -> SqlType {
+        match self {
+            ArrayElement::Boolean => SqlType::Boolean,
+            ArrayElement::SmallInt => SqlType::SmallInt,
+            ArrayElement::Integer => SqlType::Integer,
+            ArrayElement::BigInt => SqlType::BigInt,
+            ArrayElement::Real => SqlType::Real,
+            ArrayElement::DoublePrecision => SqlType::DoublePrecision,
+            ArrayElement::Numeric => SqlType::Numeric(None),
+            ArrayElement::Text => SqlType::Text,
+            ArrayElement::Varchar => SqlType::Varchar(None),
+            ArrayElement::Date => SqlType::Date,
+            ArrayElement::Timestamp => SqlType::Timestamp,
+            ArrayElement::TimestampTz => SqlType::TimestampTz,
+            ArrayElement::Uuid => SqlType::Uuid,
+        }
+    }
+
+    /// Name of the array type, its `pg_type.typname`, and its oid.
+    fn array_names(self) -> (&'static str, &'static str, u32) {
+        match self {
+            ArrayElement::Boolean => ("boolean[]", "_bool", 1000),
+            ArrayElement::SmallInt => ("smallint[]", "_int2", 1005),
+            ArrayElement::Integer => ("integer[]", "_int4", 1007),
+            ArrayElement::BigInt => ("bigint[]", "_int8", 1016),
+            ArrayElement::Real => ("real[]", "_float4", 1021),
+            ArrayElement::DoublePrecision => ("double precision[]", "_float8", 1022),
+            ArrayElement::Numeric => ("numeric[]", "_numeric", 1231),
+            ArrayElement::Text => ("text[]", "_text", 1009),
+            ArrayElement::Varchar => ("character varying[]", "_varchar", 1015),
+            ArrayElement::Date => ("date[]", "_date", 1182),
+            ArrayElement::Timestamp => ("timestamp without time zone[]", "_timestamp", 1115),
+            ArrayElement::TimestampTz => ("timestamp with time zone[]", "_timestamptz", 1185),
+            ArrayElement::Uuid => ("uuid[]", "_uuid", 2951),
+        }
+    }
+
+    /// The element of the array type of this oid.
+    fn of_array_oid(oid: u32) -> Option<ArrayElement> {
+        use ArrayElement as E;
+        const ALL: [ArrayElement; 13] = [
+            E::Boolean,
+            E::SmallInt,
+            E::Integer,
+            E::BigInt,
+            E::Real,
+            E::DoublePrecision,
+            E::Numeric,
+            E::Text,
+            E::Varchar,
+            E::Date,
+            E::Timestamp,
+            E::TimestampTz,
+            E::Uuid,
+        ];
+        ALL.into_iter().find(|element| element.array_names().2 == oid)
+    }
 }
 
 /// One SQL value. Text of `char(n)` is held padded.
@@ -165,16 +279,6 @@ impl Value {
         match self {
             Value::Text(_) | Value::Numeric(_) | Value::Bytea(_) | Value::Array(_) => *self = value,
             _ => std::mem::forget(std::mem::replace(self, value)),
-        }
-    }
-
-    /// The same for a scalar.
-    #[inline(always)]
-    pub fn put_scalar(&mut self, scalar: Scalar) {
-        match scalar.kind {
-            ScalarKind::Integer => self.put(Value::Integer(scalar.number as i32)),
-            ScalarKind::BigInt => self.put(Value::BigInt(scalar.number)),
-            _ => self.put(scalar.value()),
         }
     }
 }

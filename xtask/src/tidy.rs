@@ -1,5 +1,4 @@
-//! `cargo xtask tidy`: the rules of CONTRIBUTING.md that a machine can check. Only [`circles`] has a list of
-//! exceptions.
+//! `cargo xtask tidy`: the rules of CONTRIBUTING.md that a machine can check, without an exception list.
 //!
 //! * [`limits`]: heads, file and function lengths, words that must not stay in code;
 //! * [`imports`]: which crate may use which, and which module of the engine;

@@ -3,8 +3,9 @@
 
 use jiff::tz::TimeZone;
 
-use super::{CastContext, allowed, cast, fit_text};
+use super::{CastContext, allowed, cast};
 use crate::generators::{TYPES, any_type, any_value};
+use crate::text::fit_text;
 use crate::value::{SqlType, Value};
 use proptest::prelude::*;
 

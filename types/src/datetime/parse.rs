@@ -17,8 +17,10 @@ use super::{
     TIMESTAMP_MINUS_INFINITY, Zone, is_infinite_timestamp, is_valid_date, is_valid_timestamp, local_to_utc,
     local_to_utc_in, offset_seconds, utc_to_local,
 };
-use crate::error::{Error, Result, sqlstate};
-use crate::text::{INVALID_TIME_ZONE_DISPLACEMENT, Reading};
+use crate::error::{Error, Result, SqlState, sqlstate};
+use crate::text::Reading;
+
+const INVALID_TIME_ZONE_DISPLACEMENT: SqlState = SqlState("22009");
 
 impl Problem {
     fn into_error(self, type_name: &str, text: &str) -> Error {

@@ -13,7 +13,7 @@ use std::str::FromStr;
 
 use bigdecimal::num_bigint::BigInt;
 
-use super::{is_blank, syntax, write_integer};
+use super::pieces::{is_blank, syntax, write_integer};
 use crate::error::{Error, Result, sqlstate};
 use crate::numeric;
 use crate::value::{BigDecimal, SqlType, Value};

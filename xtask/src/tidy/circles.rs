@@ -22,10 +22,6 @@ use super::source::{Source, is_word, line_of};
 /// Files of one component.
 const LARGEST: usize = 3;
 
-/// What is larger: the first file of the component, how many files it has, why. A component that has become
-/// smaller has its number lowered here.
-const LARGER: &[(&str, usize, &str)] = &[("types/src/arithmetic.rs", 14, "not mended yet")];
-
 /// What a file is for others.
 struct File {
     /// From the root of the checkout.
@@ -58,52 +54,31 @@ pub(super) fn check(root: &Path, files: &[String], problems: &mut Vec<Problem>) 
         crates.entry(krate).or_default().push((file.clone(), text));
     }
     for sources in crates.values() {
-        check_crate(sources, LARGER, problems);
+        check_crate(sources, problems);
     }
     Ok(())
 }
 
-/// Refuses the components of a crate that are too large, and numbers of `exceptions` that have become so.
-fn check_crate(
-    sources: &[(String, String)],
-    exceptions: &[(&str, usize, &str)],
-    problems: &mut Vec<Problem>,
-) {
+/// Refuses the components of a crate that are too large.
+fn check_crate(sources: &[(String, String)], problems: &mut Vec<Problem>) {
     let files = read_files(sources);
     let graph = graph_of(&files);
     let path = |module: &Vec<String>| files[module].path.as_str();
-    let mut sizes = BTreeMap::new();
-    for component in components(&graph) {
+    for component in components(&graph).iter().filter(|component| component.len() > LARGEST) {
         let paths: Vec<&str> = component.iter().map(path).collect();
-        sizes.insert(paths[0], paths.len());
-        let exception = exceptions.iter().find(|(file, _, _)| *file == paths[0]);
-        let limit = exception.map_or(LARGEST, |&(_, limit, _)| limit);
-        if paths.len() > limit {
-            let circle: Vec<String> = circle_through(&graph, &component)
-                .iter()
-                .map(|(module, line)| format!("{}:{line}", path(module)))
-                .collect();
-            let message = format!(
-                "{} files need each other in circles, the limit is {limit}: {}; one circle is {} -> {}: move \
-                 what two of them share into a file below both",
-                paths.len(),
-                paths.join(", "),
-                circle.join(" -> "),
-                paths[0],
-            );
-            problems.push(Problem::new(paths[0], 1, message));
-        }
-    }
-    for (file, limit, why) in exceptions.iter().filter(|(file, _, _)| files.values().any(|f| f.path == *file))
-    {
-        let size = sizes.get(file).copied().unwrap_or(1);
-        if size < *limit {
-            let message = format!(
-                "its circle has {size} files now, not {limit} ({why}): lower the number in LARGER of \
-                 xtask/src/tidy/circles.rs, or remove it"
-            );
-            problems.push(Problem::new(file, 1, message));
-        }
+        let circle: Vec<String> = circle_through(&graph, component)
+            .iter()
+            .map(|(module, line)| format!("{}:{line}", path(module)))
+            .collect();
+        let message = format!(
+            "{} files need each other in circles, the limit is {LARGEST}: {}; one circle is {} -> {}: move what \
+             two of them share into a file below both",
+            paths.len(),
+            paths.join(", "),
+            circle.join(" -> "),
+            paths[0],
+        );
+        problems.push(Problem::new(paths[0], 1, message));
     }
 }
 

@@ -1,0 +1,27 @@
+//! What the settings of a session make of text forms, in and out.
+
+use jiff::tz::TimeZone;
+
+/// What texts are read with.
+#[derive(Clone, Copy, Debug)]
+pub struct Reading<'a> {
+    /// Of times without an offset.
+    pub time_zone: &'a TimeZone,
+    /// The transaction's time, for `now` and `today`; without it they are refused.
+    pub now: Option<i64>,
+}
+
+impl<'a> From<&'a TimeZone> for Reading<'a> {
+    fn from(time_zone: &'a TimeZone) -> Reading<'a> {
+        Reading { time_zone, now: None }
+    }
+}
+
+/// What the settings of a session make of text forms.
+#[derive(Clone, Copy, Debug)]
+pub struct TextForm<'a> {
+    pub time_zone: &'a TimeZone,
+    /// `extra_float_digits`: from 1 on floats have the fewest digits that read back as the same number;
+    /// below, so many fewer or more than 15 (`real`: 6), rounded.
+    pub float_digits: i8,
+}

@@ -1,0 +1,53 @@
+//! What texts may hold, and how a text is made to fit its type.
+
+use compact_str::CompactString;
+
+use crate::error::{Error, Result, sqlstate};
+use crate::value::SqlType;
+
+/// Text may hold any character but U+0000.
+pub(crate) fn check_text(text: &str) -> Result<()> {
+    if text.as_bytes().contains(&0) {
+        return Err(Error::input(
+            sqlstate::CHARACTER_NOT_IN_REPERTOIRE,
+            "invalid byte sequence for encoding \"UTF8\": 0x00",
+        ));
+    }
+    Ok(())
+}
+
+/// Makes a text fit `varchar(n)` or `char(n)` (other types take it as it is). Cutting off more than blanks is
+/// an error unless `explicit`.
+pub fn fit_text(mut text: CompactString, to: SqlType, explicit: bool) -> Result<CompactString> {
+    let limit = match to {
+        SqlType::Varchar(Some(limit)) => limit as usize,
+        SqlType::Char(limit) if limit > 0 => limit as usize,
+        _ => return Ok(text),
+    };
+    // No more bytes than the limit means no more characters.
+    if text.len() > limit
+        && let Some((cut, _)) = text.char_indices().nth(limit)
+    {
+        if !explicit && text.as_bytes()[cut..].iter().any(|byte| *byte != b' ') {
+            let message = format!("value too long for type {}", to.name());
+            return Err(Error::input(sqlstate::STRING_DATA_RIGHT_TRUNCATION, message));
+        }
+        text.truncate(cut);
+    }
+    if matches!(to, SqlType::Char(_)) {
+        pad(&mut text, limit);
+    }
+    Ok(text)
+}
+
+/// Blank-pads to a length in characters.
+pub fn pad(text: &mut CompactString, length: usize) {
+    const BLANKS: &str = "                                                                ";
+    let mut missing = length.saturating_sub(if text.is_ascii() { text.len() } else { text.chars().count() });
+    text.reserve(missing);
+    while missing > 0 {
+        let some = missing.min(BLANKS.len());
+        text.push_str(&BLANKS[..some]);
+        missing -= some;
+    }
+}

@@ -1,0 +1,46 @@
+//! Small parts of text forms that several types share.
+
+use crate::error::{Error, sqlstate};
+use crate::value::SqlType;
+
+/// What C's `isspace` accepts.
+pub(crate) fn is_blank(character: char) -> bool {
+    matches!(character, ' ' | '\t' | '\n' | '\r' | '\x0b' | '\x0c')
+}
+
+pub(crate) fn syntax(sql_type: SqlType, text: &str) -> Error {
+    let name = sql_type.base_name();
+    Error::input(
+        sqlstate::INVALID_TEXT_REPRESENTATION,
+        format!("invalid input syntax for type {name}: \"{text}\""),
+    )
+}
+
+pub(crate) fn write_hexadecimal(bytes: &[u8], out: &mut Vec<u8>) {
+    const DIGITS: &[u8; 16] = b"0123456789abcdef";
+    out.reserve(bytes.len() * 2);
+    for byte in bytes {
+        out.push(DIGITS[usize::from(byte >> 4)]);
+        out.push(DIGITS[usize::from(byte & 15)]);
+    }
+}
+
+/// Decimal digits, without going through formatting machinery: integers are what results are made of.
+pub fn write_integer(number: i64, out: &mut Vec<u8>) {
+    let mut buffer = [0_u8; 20];
+    let mut start = buffer.len();
+    let mut rest = number.unsigned_abs();
+    loop {
+        start -= 1;
+        buffer[start] = b'0' + (rest % 10) as u8;
+        rest /= 10;
+        if rest == 0 {
+            break;
+        }
+    }
+    if number < 0 {
+        start -= 1;
+        buffer[start] = b'-';
+    }
+    out.extend_from_slice(&buffer[start..]);
+}
