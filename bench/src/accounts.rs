@@ -19,7 +19,7 @@ use hyades_types::error::{Error, Result, sqlstate};
 use hyades_types::operator::BinaryOperator;
 use hyades_types::value::{SqlType, Value};
 
-use crate::client::{self, Client};
+use crate::pipelined_client::{self, Client};
 
 /// What every account holds at first.
 pub const FIRST_BALANCE: i64 = 1_000;
@@ -60,7 +60,7 @@ pub fn create(engine: &Arc<dyn Engine>, accounts: u64, index: IndexKind) -> Resu
         .transaction(|worker, _| {
             let id = worker.new_table_id();
             let definition = definition.clone();
-            client::done(|| {
+            pipelined_client::done(|| {
                 worker.change_catalog(CatalogChange::CreateTable { id, definition: definition.clone() })
             })
         })?
@@ -69,10 +69,15 @@ pub fn create(engine: &Arc<dyn Engine>, accounts: u64, index: IndexKind) -> Resu
     let mut frame = Frame::new(Arc::new(insert(&table)));
     for first in (0..accounts).step_by(LOAD_BATCH as usize) {
         let batch = client.transaction(|worker, environment| {
-            client::done(|| worker.lock_table(&table))?;
+            pipelined_client::done(|| worker.lock_table(&table))?;
             for id in first..accounts.min(first + LOAD_BATCH) {
                 frame.registers[0] = Value::BigInt(id as i64);
-                client::run(worker, environment, &mut frame, &mut client::Rows::default())?;
+                pipelined_client::run(
+                    worker,
+                    environment,
+                    &mut frame,
+                    &mut pipelined_client::Rows::default(),
+                )?;
             }
             Ok(())
         })?;

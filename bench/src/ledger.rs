@@ -16,7 +16,7 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, Result, bail};
 use serde::{Deserialize, Serialize};
 
-use crate::target::wire::{WireCaller, WireConnection};
+use crate::target::over_wire::{WireCaller, WireConnection};
 use crate::target::{Caller, Connection};
 use crate::workload::{Request, Workload};
 

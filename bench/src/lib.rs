@@ -2,20 +2,19 @@
 //!
 //! Reading order: [`workload`] (what is run), [`target`] (a database in this process or a server), [`device`]
 //! (simulated disks), [`drive`] (workers with unacknowledged transactions in flight), [`instance`] (open,
-//! load, measure, crash, recover), [`command`] (`hyades bench`), [`ledger`] (what clients know, for tests
-//! that kill the server), [`compare`] (several variants in one run), [`report`] (the page of a report).
+//! load, measure, crash, recover), [`command_line`] (`hyades bench`), [`ledger`] (what clients know, for
+//! tests that kill the server), [`compare`] (several variants in one run), [`report`] (the page of a report).
 //!
 //! The older measurement without SQL stands beside it: [`accounts`] (a table and procedures in the IR),
-//! [`client`], [`transfer`] and [`replay`], behind the small binary `hyades-bench` that `cargo xtask bench`
-//! calls.
+//! [`pipelined_client`], [`transfer`] and [`restart`], behind the small binary `hyades-bench` that `cargo
+//! xtask bench` calls.
 //!
 //! What counts (docs/testing.md): a transaction counts when it is durable; every worker drains before its
 //! clock stops; what the database holds is checked afterwards, so a run that lost an update is no
 //! measurement.
 
 pub mod accounts;
-pub mod client;
-pub mod command;
+pub mod command_line;
 pub mod compare;
 pub mod cost;
 pub mod device;
@@ -23,8 +22,9 @@ pub mod drive;
 pub mod generator;
 pub mod instance;
 pub mod ledger;
-pub mod replay;
+pub mod pipelined_client;
 pub mod report;
+pub mod restart;
 mod spread;
 pub mod target;
 pub mod transfer;

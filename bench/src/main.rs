@@ -8,8 +8,8 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
-use hyades_bench::command::protocol_names;
-use hyades_bench::{accounts, replay, transfer};
+use hyades_bench::command_line::protocol_names;
+use hyades_bench::{accounts, restart, transfer};
 use hyades_engine::config::{Config, ProtocolKind};
 use hyades_engine::db;
 use hyades_types::definition::IndexKind;
@@ -136,13 +136,13 @@ fn measure_transfer(common: &Common, length: Duration, warm_up: Duration) -> Res
 }
 
 fn measure_replay(common: &Common, transactions: u64) -> Result<()> {
-    let plan = replay::Plan {
+    let plan = restart::Plan {
         accounts: common.accounts,
         transactions,
         workers: common.workers,
         index: common.index(),
     };
-    let outcome = replay::run(&common.config(), &plan, common.seed)?;
+    let outcome = restart::run(&common.config(), &plan, common.seed)?;
     let report = json!({
         "workload": "replay",
         "protocol": common.protocol.name(),

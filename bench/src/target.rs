@@ -1,7 +1,8 @@
-//! What a workload runs on: a database in this process ([`embedded`]) or a server behind a URL ([`wire`]).
+//! What a workload runs on: a database in this process ([`embedded`]) or a server behind a URL
+//! ([`over_wire`]).
 
 pub mod embedded;
-pub mod wire;
+pub mod over_wire;
 
 use anyhow::{Context, Result, bail};
 use compact_str::CompactString;

@@ -12,7 +12,7 @@ use rand::rngs::SmallRng;
 use rand::{RngExt, SeedableRng};
 
 use crate::accounts::{self, Audit, FIRST_BALANCE};
-use crate::client::{Client, Pipeline};
+use crate::pipelined_client::{Client, Pipeline};
 
 /// Unacknowledged transactions of one worker. A client that waits for each would measure its own round trip.
 const IN_FLIGHT: usize = 4096;

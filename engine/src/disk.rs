@@ -9,7 +9,7 @@
 //! whatever the process's mask says, as PostgreSQL does it.
 
 mod aligned;
-mod memory;
+mod memory_files;
 mod real;
 
 #[cfg(all(test, not(loom)))]
@@ -23,7 +23,7 @@ use std::path::Path;
 use hyades_types::error::{Error, Result};
 
 pub use aligned::AlignedBuffer;
-pub use memory::MemoryDisk;
+pub use memory_files::MemoryDisk;
 pub use real::RealDisk;
 
 /// Writes and their offsets are multiples of this.

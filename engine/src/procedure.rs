@@ -2,10 +2,11 @@
 //! (`evaluate`), what a procedure may do to data (`access`), the interpreter (`interpret`, with a function
 //! for each instruction in `execute`, and `look_ahead` and `found_ahead` for memory that loops will need);
 //! `effects` says what an instruction does, for whoever analyses procedures; `listing` prints procedures;
-//! `routine` gets from a stored routine to its procedure.
+//! `compiled_routine` gets from a stored routine to its procedure.
 
 mod access;
 pub mod buffers;
+pub mod compiled_routine;
 pub mod conditions;
 pub mod deep;
 pub mod effects;
@@ -17,4 +18,3 @@ pub(crate) mod interpret;
 pub mod ir;
 pub mod listing;
 mod look_ahead;
-pub mod routine;

@@ -46,7 +46,7 @@ use crate::config::{Config, RecoveryProgress};
 use crate::log::manifest::{Incarnation, Manifest};
 use crate::log::set::{log_set, manifest_store};
 use crate::lsn::{Lsn, LsnVector};
-use crate::procedure::routine::RoutineCompiler;
+use crate::procedure::compiled_routine::RoutineCompiler;
 use crate::protocol::list::replay_order;
 use crate::storage::catalog::Catalog;
 

@@ -5,8 +5,8 @@
 //!   and snapshots;
 //! * `ordered_index`, `hash_index`: the two structures; `primary_index`: either of them behind key bytes;
 //!   `scan_batch`: what a scan carries from step to step; `prefetch`: a hint to the processor;
-//! * `table`: a table and its exchangeable state; `routine`: a stored procedure or function; `catalog`: the
-//!   set of all of them, and schema changes.
+//! * `table`: a table and its exchangeable state; `stored_routine`: a stored procedure or function;
+//!   `catalog`: the set of all of them, and schema changes.
 
 pub mod catalog;
 mod hash_index;
@@ -16,9 +16,9 @@ mod ordered_index;
 pub(crate) mod prefetch;
 pub mod primary_index;
 pub mod record;
-pub mod routine;
 pub mod row;
 mod row_count;
 pub mod scan_batch;
+pub mod stored_routine;
 pub mod table;
 mod versions;

@@ -23,16 +23,16 @@ use crate::config::Config;
 use crate::protocol::Protocol;
 use crate::storage::catalog::{Catalog, CatalogView};
 use crate::storage::record::Record;
-use crate::storage::routine::Routine;
 use crate::storage::scan_batch::ScanBatch;
+use crate::storage::stored_routine::Routine;
 use crate::storage::table::{Table, TableState};
 use crate::ticket::Ticket;
 
 mod cursor;
 mod lock_mode;
 pub(crate) mod lock_table;
-pub(crate) mod replay;
-mod rows;
+pub(crate) mod replay_access;
+mod row_changes;
 pub mod two_phase_locking;
 
 /// Why a row is read: decides which version of it is read, and its lock.

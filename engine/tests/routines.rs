@@ -6,8 +6,8 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use hyades_engine::config::{Config, ProtocolKind};
 use hyades_engine::db::{Engine, Flow, Interrupt, Worker, open};
+use hyades_engine::procedure::compiled_routine::{CatalogView, RoutineCompiler};
 use hyades_engine::procedure::ir::{Instruction, Procedure, Replayability};
-use hyades_engine::procedure::routine::{CatalogView, RoutineCompiler};
 use hyades_sim::disk::SimulatedDisk;
 use hyades_types::definition::{
     CatalogChange, ParameterMode, Returns, RoutineDefinition, RoutineId, RoutineKind, RoutineParameter,

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use hyades::{Config, ProtocolKind};
-use hyades_bench::command::{BenchArguments, protocol_names};
+use hyades_bench::command_line::{BenchArguments, protocol_names};
 use hyades_server::connection::Limits;
 use hyades_server::log_command::LogCommand;
 use hyades_server::logging::LogFormat;
@@ -15,7 +15,7 @@ use hyades_server::serve::{AuthenticationKind, Options, Sentence};
 use hyades_server::users::{DEFAULT_USER, PASSWORD_VARIABLE, Users};
 use tracing_subscriber::filter::LevelFilter;
 
-use crate::memory;
+use crate::machine_memory;
 
 const VERSION: &str = concat!(env!("CARGO_PKG_VERSION"), " (commit ", env!("HYADES_COMMIT"), ")");
 
@@ -232,8 +232,8 @@ impl ServeArguments {
         config.shared_block_bytes = u64::from(self.shared_block_kib) << 10;
         config.recovery_workers = self.recovery_workers;
         config.command_images = self.command_images;
-        config.memory = memory::limits(self.memory_limit, self.memory_per_connection);
-        if let Some(bytes) = memory::version_bytes(config.memory) {
+        config.memory = machine_memory::limits(self.memory_limit, self.memory_per_connection);
+        if let Some(bytes) = machine_memory::version_bytes(config.memory) {
             config.version_bytes = bytes;
         }
         Ok(Options {

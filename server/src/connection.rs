@@ -9,8 +9,8 @@
 //! of pipelined messages costs one wait and one write.
 //!
 //! * [`handshake`]: before there is a session; [`stream`]: the socket;
-//! * [`extended`]: Parse, Bind, Describe, Execute, Close, Sync; [`simple`]: Query; [`copy`]: data of COPY
-//!   FROM STDIN;
+//! * [`extended`]: Parse, Bind, Describe, Execute, Close, Sync; [`simple`]: Query; [`copy_data`]: data of
+//!   COPY FROM STDIN;
 //! * [`oversized`]: messages for which there is no memory;
 //! * [`execute`]: running a statement and buffering its rows; [`wait`]: waiting for a ticket; [`host`]: what
 //!   happens when a statement computes for long; [`stint`]: when many short ones do.
@@ -24,7 +24,7 @@
 //! 4. However a connection ends, its session is dropped, which rolls back its transaction.
 
 mod completion;
-mod copy;
+mod copy_data;
 mod execute;
 mod extended;
 pub mod handshake;

@@ -1,15 +1,15 @@
 //! `hyades log`: what stands in the logs of a database.
 //!
-//! [`stat`] counts, [`dump`] prints records one by one, [`graph`] tells how parallel a replay could be,
-//! [`verify`] recovers in memory. All only look ([`hyades_engine::inspect`]): no file is written, no lock is
-//! taken, and a directory that a server has open may be looked at too. The last incarnation is then a moving
-//! target, and every output says so.
+//! [`stat_command`] counts, [`dump_command`] prints records one by one, [`graph_command`] tells how parallel
+//! a replay could be, [`verify_command`] recovers in memory. All only look ([`hyades_engine::inspect`]): no
+//! file is written, no lock is taken, and a directory that a server has open may be looked at too. The last
+//! incarnation is then a moving target, and every output says so.
 
 mod common;
-pub mod dump;
-pub mod graph;
-pub mod stat;
-pub mod verify;
+pub mod dump_command;
+pub mod graph_command;
+pub mod stat_command;
+pub mod verify_command;
 
 use std::io::{self, BufWriter, Write};
 
@@ -22,13 +22,13 @@ pub use common::{Common, Failure};
 #[derive(Subcommand)]
 pub enum LogCommand {
     /// Sizes, records by kind, LSN vector bytes, durable positions, incarnations.
-    Stat(stat::StatArguments),
+    Stat(stat_command::StatArguments),
     /// The records themselves.
-    Dump(dump::DumpArguments),
+    Dump(dump_command::DumpArguments),
     /// Work, span and parallelism of the dependency graph.
-    Graph(graph::GraphArguments),
+    Graph(graph_command::GraphArguments),
     /// Recover in memory, and tell what a start would find.
-    Verify(verify::VerifyArguments),
+    Verify(verify_command::VerifyArguments),
 }
 
 /// Runs the command; what it prints goes to standard output.
@@ -38,10 +38,10 @@ pub enum LogCommand {
 pub fn run(command: &LogCommand) -> Result<(), Sentence> {
     let mut out = BufWriter::new(io::stdout().lock());
     let outcome = match command {
-        LogCommand::Stat(arguments) => stat::run(arguments, &mut out),
-        LogCommand::Dump(arguments) => dump::run(arguments, &mut out),
-        LogCommand::Graph(arguments) => graph::run(arguments, &mut out),
-        LogCommand::Verify(arguments) => verify::run(arguments, &mut out),
+        LogCommand::Stat(arguments) => stat_command::run(arguments, &mut out),
+        LogCommand::Dump(arguments) => dump_command::run(arguments, &mut out),
+        LogCommand::Graph(arguments) => graph_command::run(arguments, &mut out),
+        LogCommand::Verify(arguments) => verify_command::run(arguments, &mut out),
     };
     let outcome = outcome.and_then(|()| out.flush().map_err(Failure::from));
     match outcome {

@@ -1,7 +1,7 @@
 //! The `hyades` command.
 
 mod arguments;
-mod memory;
+mod machine_memory;
 
 use std::io::{BufRead, IsTerminal};
 use std::process::ExitCode;
@@ -22,15 +22,15 @@ static ALLOCATOR: Counted<mimalloc::MiMalloc> = Counted(mimalloc::MiMalloc);
 const POISONED_EXIT_CODE: u8 = 3;
 
 fn main() -> ExitCode {
-    memory::give_back_soon();
+    machine_memory::give_back_soon();
     let outcome = match Arguments::parse().command {
         Command::Serve(arguments) => match serve_until_ended(*arguments) {
             Ok(Ended::Stopped) => Ok(()),
             Ok(Ended::Poisoned) => return ExitCode::from(POISONED_EXIT_CODE),
             Err(sentence) => Err(sentence),
         },
-        Command::Bench(arguments) => memory::reserve(arguments.reserve_memory_mib)
-            .and_then(|()| hyades_bench::command::run(&arguments).map_err(|error| format!("{error:#}"))),
+        Command::Bench(arguments) => machine_memory::reserve(arguments.reserve_memory_mib)
+            .and_then(|()| hyades_bench::command_line::run(&arguments).map_err(|error| format!("{error:#}"))),
         Command::Log(command) => log_command::run(&command),
         Command::Recover(arguments) => recover_command::run(&arguments),
         Command::Password { user } => print_user_line(&user),
@@ -50,7 +50,7 @@ fn serve_until_ended(arguments: ServeArguments) -> Result<Ended, Sentence> {
         logging::start(format, level).map_err(|error| format!("could not start threads: {error}"))?;
     let mib = arguments.reserve_memory_mib;
     let options = arguments.options()?;
-    memory::reserve(mib)?;
+    machine_memory::reserve(mib)?;
     serve::run(options)
 }
 

@@ -23,7 +23,7 @@ use hyades_engine::recovery::salvage::{Salvage, SalvagedIncarnation, Verdict, sa
 use hyades_engine::storage::catalog::Catalog;
 
 use crate::log_command::Failure;
-use crate::log_command::dump::Printer;
+use crate::log_command::dump_command::Printer;
 use crate::serve::{Sentence, with_hint};
 
 /// Where a salvage writes down what it has dropped, in the new directory.

@@ -18,11 +18,11 @@
 use std::sync::Arc;
 
 use hyades_engine::db::Engine;
+use hyades_engine::procedure::compiled_routine::{CatalogView, RoutineCompiler};
 use hyades_engine::procedure::ir::{
     Direction, Expr, Instruction, Intent, Label, Procedure, Replayability, ScanBound, ScanRange, Strength,
     TableReference,
 };
-use hyades_engine::procedure::routine::{CatalogView, RoutineCompiler};
 use hyades_types::definition::{
     CatalogChange, ColumnDefinition, ParameterMode, PrimaryKey, Returns, RoutineDefinition, RoutineId,
     RoutineKind, RoutineParameter, TableDefinition, TableName,

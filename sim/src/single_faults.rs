@@ -29,7 +29,7 @@ use hyades_engine::log::store::LogReader;
 use hyades_engine::recovery::salvage::salvage;
 use hyades_engine::recovery::{LogTail, recover, tables_hash};
 use hyades_engine::storage::catalog::Catalog;
-use hyades_engine::storage::routine::Routine;
+use hyades_engine::storage::stored_routine::Routine;
 use hyades_engine::storage::table::Table;
 use rand::rngs::StdRng;
 use rand::{RngExt, SeedableRng};

@@ -12,8 +12,8 @@ use std::time::Duration;
 
 use hyades_engine::config::{Config, ProtocolKind, RecoveryMode};
 use hyades_engine::db::{Engine, Logging, LoggingChoice, open};
+use hyades_engine::procedure::compiled_routine::{CatalogView, RoutineCompiler};
 use hyades_engine::procedure::ir::Procedure;
-use hyades_engine::procedure::routine::{CatalogView, RoutineCompiler};
 use hyades_engine::recovery::{recover, state_hash};
 use hyades_engine::storage::catalog::Catalog;
 use hyades_sim::client::{Client, big, blocking, create_tables};

@@ -3,47 +3,47 @@
 //! Names become columns of row slots, registers or functions; types are inferred as PostgreSQL does
 //! (documentation, chapter 10): a literal in quotes, NULL and a parameter without a declared type are
 //! *unknown* until an operator, function, column or clause gives them one ([`Class`]). Files: `expression`
-//! (the walk), `operator`, `call` (functions), `aggregate` and `aggregation`, `coerce` (conversions), `scope`
-//! (what FROM shows), `column` (names of its tables and columns), `names` and `variable` (those of a
-//! routine), `routine` (calls of routines), `array`, `collation`, `types` (type names), `missing` (functions
-//! that are not there yet).
+//! (the walk), `operator`, `function_call` (functions), `aggregate` and `aggregation`, `coerce`
+//! (conversions), `scope` (what FROM shows), `column` (names of its tables and columns), `visible_variables`
+//! and `variable` (those of a routine), `routine_call` (calls of routines), `array_expression`, `collation`,
+//! `types` (type names), `missing` (functions that are not there yet).
 //!
 //! Every error carries the position in the statement's text that PostgreSQL's would.
 
 mod aggregate;
 pub(crate) mod aggregation;
-pub(crate) mod array;
+pub(crate) mod array_expression;
 mod bound;
-pub(crate) mod call;
 pub(crate) mod callee;
 pub(crate) mod coerce;
 mod collation;
 mod column;
 pub(crate) mod expression;
+pub(crate) mod function_call;
 mod missing;
-pub(crate) mod names;
 pub(crate) mod operator;
-pub(crate) mod routine;
+pub(crate) mod routine_call;
 pub(crate) mod scope;
 pub(crate) mod session_call;
 pub(crate) mod session_function;
 pub(crate) mod special;
 pub(crate) mod types;
 pub(crate) mod variable;
+pub(crate) mod visible_variables;
 
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 use std::sync::Arc;
 
 use hyades_engine::procedure::ir::{Procedure, Register, RowSlot};
-use hyades_engine::storage::routine::Routine;
+use hyades_engine::storage::stored_routine::Routine;
 use hyades_engine::storage::table::Table;
 use hyades_types::definition::{RoutineDefinition, TableId, TableName};
 use hyades_types::error::{Error, Result, sqlstate};
 use hyades_types::value::SqlType;
 use sqlparser::ast::{self};
 
-use crate::bind::names::Names;
+use crate::bind::visible_variables::Names;
 use crate::settings::SearchPath;
 use crate::statement::query;
 pub(crate) use aggregation::{AGGREGATE_PLACEHOLDER, GROUP_PLACEHOLDER};

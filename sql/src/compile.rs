@@ -2,7 +2,7 @@
 //!
 //! Files by clause: `select` (the query), `from` and `loops` (nested loops over FROM), `access` (how a table
 //! is read), `stages` (what the executor does behind the procedure), `output` (select list, RETURNING),
-//! `rows` (where rows go), `insert`, `change` (UPDATE and DELETE), `copy`, `foreign_key` (the checks that
+//! `row_sink` (where rows go), `insert`, `change` (UPDATE and DELETE), `copy`, `foreign_key` (the checks that
 //! changes carry), `schema` (DDL), `storage_parameter`, `utility` (everything that runs no procedure), `code`
 //! (the assembler).
 
@@ -19,8 +19,8 @@ pub(crate) mod loops;
 pub(crate) mod optimize;
 pub(crate) mod order;
 pub(crate) mod output;
-pub(crate) mod routine;
-pub(crate) mod rows;
+pub(crate) mod routine_statements;
+pub(crate) mod row_sink;
 pub(crate) mod schema;
 pub(crate) mod select;
 pub(crate) mod stages;
@@ -41,7 +41,7 @@ use crate::explain::PlanNode;
 use crate::plan::{Action, Plan, RunPlan, Tag};
 use crate::statement::{self, Statement, query, split};
 use code::Code;
-use rows::{Nested, Sink};
+use row_sink::{Nested, Sink};
 
 /// Compiles the statement of a text. `declared` gives the types of the first parameters where the client said
 /// them; `truncated` gets the names that are too long, and what is left of them.

@@ -8,7 +8,7 @@
 use std::sync::Arc;
 
 use hyades_engine::procedure::ir::{Expr, Procedure, Register};
-use hyades_engine::storage::routine::Routine;
+use hyades_engine::storage::stored_routine::Routine;
 use hyades_engine::storage::table::Table;
 use hyades_types::definition::{PrimaryKey, RoutineDefinition, RoutineKind, TableDefinition, TableName};
 use hyades_types::value::SqlType;

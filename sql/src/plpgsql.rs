@@ -1,13 +1,13 @@
 //! PL/pgSQL: from the text of a routine to a procedure.
 //!
-//! `parse` makes a tree (`tree`) of the body and leaves the SQL in it as text. `routine` compiles the tree;
-//! each piece of SQL goes through the same binder and compiler as a statement of a client, with the routine's
-//! variables (`bind::names`) as further names, and its code lands in the middle of the routine's own. So a
-//! routine is one procedure, and its variables are registers.
+//! `parse` makes a tree (`tree`) of the body and leaves the SQL in it as text. `routine_body` compiles the
+//! tree; each piece of SQL goes through the same binder and compiler as a statement of a client, with the
+//! routine's variables (`bind::visible_variables`) as further names, and its code lands in the middle of the
+//! routine's own. So a routine is one procedure, and its variables are registers.
 //!
-//! Files: `routine` (the whole, blocks, variables), `control` (IF, CASE, loops), `elements` (arrays of a type
-//! with a length), `query` (SQL in a body), `raise`, `exception`, `replay` (whether a call may be logged as a
-//! command).
+//! Files: `routine_body` (the whole, blocks, variables), `control` (IF, CASE, loops), `elements` (arrays of a
+//! type with a length), `query` (SQL in a body), `raise`, `exception`, `replayable` (whether a call may be
+//! logged as a command).
 
 mod control;
 mod elements;
@@ -16,8 +16,8 @@ mod parse;
 mod parse_raise;
 mod query;
 mod raise;
-mod replay;
-pub(crate) mod routine;
+mod replayable;
+pub(crate) mod routine_body;
 pub(crate) mod tree;
 
 /// A RAISE format cut at its placeholders; `%%` is a percent sign.

@@ -7,8 +7,8 @@
 //! What a session is made of: `activity` (what others see of it), `prepared` (compiled statements and their
 //! cache), `state` (where it stands in its transaction), `running` (statements in progress), `copy_in`,
 //! `copy_out`, `routine_compiler`. What it does: `show`, `prepare`, `transaction` (the state machine), `run`
-//! (statements that run procedures), `routine` (CALL), `schema` (DDL), `foreign_key`, `utility` (settings,
-//! EXPLAIN, PREPARE), `copy_feed` (with `copy_lines` and `copy_fields`).
+//! (statements that run procedures), `routine_commands` (CALL, and changes to routines), `schema` (DDL),
+//! `foreign_key`, `utility` (settings, EXPLAIN, PREPARE), `copy_feed` (with `copy_lines` and `copy_fields`).
 //!
 //! The state machine is PostgreSQL's:
 //!
@@ -30,7 +30,7 @@ mod copy_out;
 mod foreign_key;
 mod prepare;
 mod prepared;
-mod routine;
+mod routine_commands;
 mod routine_compiler;
 mod run;
 mod running;
@@ -47,8 +47,8 @@ use std::sync::atomic::{AtomicI32, AtomicI64, Ordering};
 use hyades_engine::config::Config;
 use hyades_engine::db::{Engine, Flow, Interrupt, Worker};
 use hyades_engine::log::durable::Durability;
+use hyades_engine::procedure::compiled_routine::RoutineCompiler;
 use hyades_engine::procedure::frame::Frame;
-use hyades_engine::procedure::routine::RoutineCompiler;
 use hyades_engine::recovery::RecoveryReport;
 use hyades_types::environment::Environment;
 use hyades_types::error::{Error, Result};

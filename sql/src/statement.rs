@@ -1,19 +1,19 @@
 //! The statement front: from text to a [`Statement`].
 //!
 //! The first keyword decides. Transaction control, settings, COPY, maintenance and prepared statements have
-//! few words and PostgreSQL forms that sqlparser lacks, so they are parsed here (`control`, `copy`,
-//! `routine`); the rest goes through sqlparser (`query`), whose errors are turned into PostgreSQL's `syntax
-//! error at or near`.
+//! few words and PostgreSQL forms that sqlparser lacks, so they are parsed here (`control`, `copy_syntax`,
+//! `routine_syntax`); the rest goes through sqlparser (`query`), whose errors are turned into PostgreSQL's
+//! `syntax error at or near`.
 
 pub(crate) mod control;
-pub(crate) mod copy;
+pub(crate) mod copy_syntax;
 mod dialect;
 pub(crate) mod lexer;
 pub(crate) mod locking;
 pub(crate) mod names;
 mod parsed;
 pub(crate) mod query;
-pub(crate) mod routine;
+pub(crate) mod routine_syntax;
 pub(crate) mod split;
 mod tokens;
 
@@ -50,12 +50,12 @@ pub(crate) fn parse(sql: &str) -> Result<Statement> {
             next if next.is_word("unlogged") => {
                 Err(Error::input(sqlstate::FEATURE_NOT_SUPPORTED, "unlogged tables are not supported yet"))
             }
-            _ => match routine::create(sql)? {
+            _ => match routine_syntax::create(sql)? {
                 Some(create) => Ok(create),
                 None => query::parse(sql),
             },
         },
-        "drop" => match routine::drop_routine(sql)? {
+        "drop" => match routine_syntax::drop_routine(sql)? {
             Some(drop) => Ok(drop),
             None => query::parse(sql),
         },
@@ -63,7 +63,7 @@ pub(crate) fn parse(sql: &str) -> Result<Statement> {
         "select" | "insert" | "update" | "with" | "values" | "table" | "alter" | "truncate" => {
             query::parse(sql)
         }
-        "copy" => copy::parse(sql),
+        "copy" => copy_syntax::parse(sql),
         _ => control::parse(sql, &word),
     }
 }

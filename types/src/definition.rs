@@ -7,9 +7,11 @@ use serde::{Deserialize, Serialize};
 
 use crate::value::SqlType;
 
-mod routine;
+mod routine_definition;
 
-pub use routine::{ParameterMode, Returns, RoutineDefinition, RoutineId, RoutineKind, RoutineParameter};
+pub use routine_definition::{
+    ParameterMode, Returns, RoutineDefinition, RoutineId, RoutineKind, RoutineParameter,
+};
 
 /// Identifies a table for ever; never reused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]

@@ -1,5 +1,5 @@
-//! Scalar functions: which exist ([`lookup`], for the binder) and what they compute ([`call`]). `table` has a
-//! row for each.
+//! Scalar functions: which exist ([`lookup`], for the binder) and what they compute ([`call`]).
+//! `function_table` has a row for each.
 //!
 //! A [`Function`] is one implementation; it finds the types of its arguments from the values, so that `abs`
 //! is one function with six signatures. The compiler casts arguments to the signature it chose, NULLs are
@@ -16,10 +16,10 @@
 mod array;
 mod concat;
 mod format;
+mod function_table;
 mod general;
 mod math;
 mod string;
-mod table;
 mod time;
 
 use std::collections::{HashMap, HashSet};
@@ -30,7 +30,7 @@ use crate::error::{Error, Result, sqlstate};
 use crate::guest;
 use crate::value::{SqlType, Value};
 
-pub use table::Function;
+pub use function_table::Function;
 pub use time::now_us;
 
 /// Bytes of text that a function looks at in about ten nanoseconds.
@@ -121,8 +121,8 @@ impl Signature {
 type Call = fn(Function, &[Value], &Environment) -> Result<Value>;
 
 impl Function {
-    fn row(self) -> &'static table::Row {
-        &table::TABLE[self as usize]
+    fn row(self) -> &'static function_table::Row {
+        &function_table::TABLE[self as usize]
     }
 
     /// What the result depends on besides the arguments.
@@ -149,7 +149,7 @@ impl Function {
 
 static BY_NAME: LazyLock<HashMap<&'static str, Vec<Signature>>> = LazyLock::new(|| {
     let mut by_name: HashMap<&str, Vec<Signature>> = HashMap::new();
-    for (names, signatures) in table::TABLE.iter().flat_map(|row| row.overloads) {
+    for (names, signatures) in function_table::TABLE.iter().flat_map(|row| row.overloads) {
         for name in *names {
             by_name.entry(name).or_default().extend_from_slice(signatures);
         }
@@ -165,7 +165,10 @@ pub fn lookup(name: &str) -> &'static [Signature] {
 /// All names that [`lookup`] knows, in the order of the table.
 pub fn names() -> impl Iterator<Item = &'static str> {
     let mut seen = HashSet::new();
-    let rows = table::TABLE.iter().flat_map(|row| row.overloads).flat_map(|(names, _)| names.iter().copied());
+    let rows = function_table::TABLE
+        .iter()
+        .flat_map(|row| row.overloads)
+        .flat_map(|(names, _)| names.iter().copied());
     rows.filter(move |name| seen.insert(*name))
 }
 

@@ -7,7 +7,7 @@
 //!
 //! * `slow`: statements that compute for long; everybody else is answered, and they can be cancelled;
 //! * `abandoned`: clients that go away in the middle of a statement; it ends, and its locks are free;
-//! * `memory`: statements that want more than there is; they fail, nobody else does;
+//! * `too_much_memory`: statements that want more than there is; they fail, nobody else does;
 //! * `wire`: bytes that no client sends, made from a seed;
 //! * `handshakes`: connections that are never completed; others get in, requests to cancel get through;
 //! * `logins`: SCRAM messages that are broken, forged or replayed, and passwords that are guessed;
@@ -27,13 +27,13 @@ mod handshakes;
 mod logging;
 mod logins;
 mod masses;
-mod memory;
 mod ping;
 mod poisoned;
 mod report;
 mod sessions;
 mod signals;
 mod slow;
+mod too_much_memory;
 mod wire;
 
 use std::cell::Cell;
@@ -96,7 +96,7 @@ type Group = (&'static str, fn(&Ground, &mut dyn FnMut(Verdict)));
 const GROUPS: [Group; 12] = [
     ("slow", slow::run),
     ("abandoned", abandoned::run),
-    ("memory", memory::run),
+    ("memory", too_much_memory::run),
     ("wire", wire::run),
     ("handshakes", handshakes::run),
     ("logins", logins::run),

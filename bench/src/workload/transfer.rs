@@ -15,8 +15,8 @@ use rand::rngs::SmallRng;
 
 use super::{Argument, Call, Caller, Calls, Connection, Parameter, Request, Violation, Workload};
 use crate::accounts::{self, FIRST_BALANCE};
-use crate::client::Client;
 use crate::generator::{Zipf, random_for};
+use crate::pipelined_client::Client;
 use crate::target::Ended;
 
 #[derive(Clone, Copy, Debug)]

@@ -21,7 +21,7 @@ use crate::log::record::command::{
 };
 use crate::procedure::frame::Frame;
 use crate::procedure::ir::{Procedure, Replayability};
-use crate::storage::routine::Routine;
+use crate::storage::stored_routine::Routine;
 
 /// How calls are to be logged (`hyades.logging`).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

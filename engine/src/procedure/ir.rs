@@ -27,8 +27,8 @@ use hyades_types::operator::{BinaryOperator, UnaryOperator};
 use hyades_types::value::{ArrayElement, SqlType, Value};
 
 use super::deep::with_stack;
-use crate::storage::routine::Routine;
 use crate::storage::row::RowLayout;
+use crate::storage::stored_routine::Routine;
 use crate::storage::table::Table;
 
 /// A register number.

@@ -25,14 +25,14 @@ use jiff::tz::TimeZone;
 use crate::log::record::Command;
 use crate::log::record::command::Captured;
 use crate::mutant::{self, Mutant};
+use crate::procedure::compiled_routine::RoutineCompiler;
 use crate::procedure::frame::{Frame, RowSink};
 use crate::procedure::interpret;
 use crate::procedure::ir::Procedure;
-use crate::procedure::routine::RoutineCompiler;
 use crate::storage::catalog::{Catalog, CatalogView};
-use crate::storage::routine::Routine;
+use crate::storage::stored_routine::Routine;
 use crate::txn::Interrupt;
-use crate::txn::replay::ReplayAccess;
+use crate::txn::replay_access::ReplayAccess;
 
 /// What one worker keeps between calls.
 #[derive(Default)]

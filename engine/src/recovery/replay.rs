@@ -17,7 +17,7 @@ use super::command::{CommandReplay, Place, Program};
 use super::schedule::Replay;
 use crate::config::{OnRecoveryProgress, RecoveryProgress};
 use crate::log::record::{Command, Operation, Operations};
-use crate::procedure::routine::RoutineCompiler;
+use crate::procedure::compiled_routine::RoutineCompiler;
 use crate::storage::catalog::Catalog;
 use crate::storage::table::Table;
 

@@ -48,7 +48,7 @@ use crate::log::record::{Malformed, Record, RecordBody};
 use crate::log::set::log_set;
 use crate::lsn::{Lsn, LsnVector};
 use crate::mutant::{self, Mutant};
-use crate::procedure::routine::RoutineCompiler;
+use crate::procedure::compiled_routine::RoutineCompiler;
 use crate::protocol::ReplayOrder;
 use crate::protocol::list::replay_order;
 use crate::storage::catalog::Catalog;

@@ -36,8 +36,8 @@ use hyades_types::text;
 use jiff::tz::TimeZone;
 use parking_lot::RwLock;
 
-use super::routine::Routine;
 use super::scan_batch::{ScanBatch, ScanDirection};
+use super::stored_routine::Routine;
 use super::table::{Table, TableState};
 
 mod routines;

@@ -1,6 +1,7 @@
 //! How a [`Cursor`] steps through an index: batches of keys, fetched anew when a key has come or gone.
 //!
-//! Whether a key may be passed is the business of whoever scans; see `two_phase_locking::scan` and `replay`.
+//! Whether a key may be passed is the business of whoever scans; see `two_phase_locking::scan` and
+//! `replay_access`.
 
 use std::ops::Bound;
 

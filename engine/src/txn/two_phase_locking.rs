@@ -61,22 +61,22 @@ use crate::storage::catalog::Catalog;
 use crate::storage::history::{Forgettable, Handle, Histories, HistoryWriter, Snapshot};
 use crate::storage::primary_index::Finger;
 use crate::storage::record::Record;
-use crate::storage::routine::Routine;
+use crate::storage::stored_routine::Routine;
 use crate::storage::table::{Table, TableState};
 use crate::txn::cursor;
 use crate::txn::lock_mode::LockMode;
 use crate::txn::lock_table::{Acquired, Leaver, LockTable, Trace, Trail, TransactionId};
-use crate::txn::rows::{take_back, write_row};
+use crate::txn::row_changes::{take_back, write_row};
 use crate::txn::{
     Access, Chosen, Cursor, Flow, Found, FoundAhead, Insertion, Intent, Interrupt, Isolation, Savepoint,
     Sight, Transaction,
 };
 
 mod catalog_change;
-mod command;
 mod escalation;
-mod insert;
+mod locked_insert;
 mod locking_control;
+mod logged_call;
 mod modes;
 mod purge;
 mod purge_queue;
@@ -206,7 +206,7 @@ pub struct LockingTransaction<P: Protocol> {
     /// Keys of the undo list, one behind the other.
     keys: Vec<u8>,
     payload: OperationsWriter,
-    /// What it is logged as; see `command`.
+    /// What it is logged as; see `logged_call`.
     command: Option<CommandHead>,
     /// Of everything written, while it is to be logged as a command.
     write_set: WriteSetHash,

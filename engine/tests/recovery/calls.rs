@@ -5,11 +5,11 @@ use std::sync::Arc;
 use hyades_engine::log::manifest::Manifest;
 use hyades_engine::log::record::OperationsWriter;
 use hyades_engine::log::record::command::{Captured, WriteSetHash, write_arguments, write_command_head};
+use hyades_engine::procedure::compiled_routine::{CatalogView, RoutineCompiler};
 use hyades_engine::procedure::ir::{Procedure, Replayability};
-use hyades_engine::procedure::routine::{CatalogView, RoutineCompiler};
 use hyades_engine::recovery::recover;
 use hyades_engine::storage::catalog::Catalog;
-use hyades_engine::storage::routine::Routine;
+use hyades_engine::storage::stored_routine::Routine;
 use hyades_types::definition::{
     CatalogChange, Returns, RoutineDefinition, RoutineId, RoutineKind, TableName,
 };

@@ -9,7 +9,7 @@ use sqlparser::ast;
 use super::aggregation::{Aggregate, AggregateMode};
 use super::scope::Scope;
 use super::{Binder, Bound, Captured, PendingSubquery, Place};
-use crate::bind::names::Found;
+use crate::bind::visible_variables::Found;
 
 /// What belongs to one statement, put aside while another one is compiled in its middle.
 pub(crate) struct Saved<'a> {

@@ -17,7 +17,7 @@ use super::from::{Item, Level, Source};
 use super::insert::is_default;
 use super::loops::Absent;
 use super::output::OutputColumn;
-use super::rows::Sink;
+use super::row_sink::Sink;
 use super::select::{described, is_single};
 use super::{CompiledQuery, Compiler, order};
 use crate::bind::Place;

@@ -17,7 +17,7 @@ use sqlparser::ast::{self, ConflictTarget, OnConflictAction, OnInsert, SetExpr, 
 use super::from::Source;
 use super::loops::Absent;
 use super::output::OutputColumn;
-use super::rows::Sink;
+use super::row_sink::Sink;
 use super::select::{BoundDistinct, BoundSelect, clause_around, described};
 use super::{CompiledQuery, Compiler};
 use crate::answer::ResultColumn;

@@ -21,7 +21,7 @@ use super::Compiler;
 use super::access::Access;
 use super::from::{Item, Level, Source};
 use super::loops::Absent;
-use super::rows::Sink;
+use super::row_sink::Sink;
 use super::select::{BoundDistinct, BoundSelect, OrderTarget, described};
 use super::stages::{Carried, sort_keys};
 use crate::bind::Place;

@@ -11,7 +11,7 @@ use hyades_types::value::{SqlType, Value};
 
 use super::Compiler;
 use super::loops::Absent;
-use super::rows::Sink;
+use super::row_sink::Sink;
 use super::select::{BoundDistinct, BoundSelect, OrderTarget, described};
 use crate::bind::aggregation::Aggregate;
 use crate::bind::scope::RelationKind;

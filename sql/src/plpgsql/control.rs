@@ -6,11 +6,11 @@ use hyades_types::function::Function;
 use hyades_types::operator::BinaryOperator;
 use hyades_types::value::{SqlType, Value};
 
-use super::routine::{Around, Destination, Routine, kind_name};
+use super::routine_body::{Around, Destination, Routine, kind_name};
 use super::tree::{Fragment, Path, Statement, StatementKind};
-use crate::bind::names::{RecordState, Scalar, Scope, Variable};
+use crate::bind::visible_variables::{RecordState, Scalar, Scope, Variable};
 use crate::bind::{Bound, Place};
-use crate::compile::rows::report;
+use crate::compile::row_sink::report;
 
 impl<'a> Routine<'a> {
     pub(super) fn statement(&mut self, statement: &'a Statement) -> Result<()> {

@@ -10,8 +10,8 @@ use hyades_types::error::Result;
 use hyades_types::function::Function;
 use hyades_types::value::{SqlType, Value};
 
-use super::routine::Routine;
-use crate::bind::names::Scalar;
+use super::routine_body::Routine;
+use crate::bind::visible_variables::Scalar;
 
 impl Routine<'_> {
     /// A whole array that is to be assigned to this variable, its elements made to fit.

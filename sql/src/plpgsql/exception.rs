@@ -4,9 +4,9 @@ use hyades_engine::procedure::ir::{Condition, ErrorField, Expr, Instruction};
 use hyades_types::error::{Result, SqlState, sqlstate};
 use hyades_types::value::SqlType;
 
-use super::routine::{Destination, Routine};
+use super::routine_body::{Destination, Routine};
 use super::tree::{Block, Handler, Path};
-use crate::bind::names::{Scalar, Scope, Variable};
+use crate::bind::visible_variables::{Scalar, Scope, Variable};
 
 impl<'a> Routine<'a> {
     /// The body of a block with handlers, and the handlers.
@@ -101,7 +101,7 @@ impl<'a> Routine<'a> {
                 _ => return self.no_item(item, is_stacked, *start),
             };
             if self.handlers == 0 {
-                self.compiler.code.push(crate::compile::rows::report(
+                self.compiler.code.push(crate::compile::row_sink::report(
                     sqlstate::STACKED_DIAGNOSTICS,
                     "GET STACKED DIAGNOSTICS cannot be used outside an exception handler",
                     None,

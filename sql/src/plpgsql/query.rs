@@ -12,12 +12,12 @@ use hyades_types::error::{Error, Result, sqlstate};
 use hyades_types::value::{SqlType, Value};
 use sqlparser::ast;
 
-use super::routine::{Destination, Routine};
+use super::routine_body::{Destination, Routine};
 use super::tree::{Fragment, Into, Path, Statement};
 use crate::bind::PendingSubquery;
-use crate::bind::names::{Found, RecordState};
+use crate::bind::visible_variables::{Found, RecordState};
 use crate::bind::{Bound, Place};
-use crate::compile::rows::{Nested, Sink, Then, Wanted, report};
+use crate::compile::row_sink::{Nested, Sink, Then, Wanted, report};
 use crate::statement::names::fold;
 use crate::statement::{self, query as parser};
 

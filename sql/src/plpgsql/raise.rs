@@ -7,9 +7,9 @@ use hyades_types::error::{Error, Result, SqlState, sqlstate};
 use hyades_types::operator::BinaryOperator;
 use hyades_types::value::{SqlType, Value};
 
-use super::routine::Routine;
+use super::routine_body::Routine;
 use super::tree::{Fragment, Raise};
-use crate::compile::rows::report;
+use crate::compile::row_sink::report;
 
 fn severity_of(level: &str) -> Severity {
     match level {

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use hyades_engine::db::{Engine, Worker};
 use hyades_engine::procedure::ir::Procedure;
-use hyades_engine::storage::routine::Routine;
+use hyades_engine::storage::stored_routine::Routine;
 use hyades_engine::storage::table::Table;
 use hyades_types::definition::{TableId, TableName};
 use hyades_types::environment::Severity;
@@ -19,7 +19,7 @@ use crate::bind::{BindContext, Tables};
 use crate::compile;
 use crate::plan::{Action, Plan, SchemaCommand};
 use crate::plpgsql;
-use crate::plpgsql::routine::When;
+use crate::plpgsql::routine_body::When;
 
 /// The tables as the session's transaction sees them.
 struct VisibleTables<'a> {
@@ -83,7 +83,7 @@ impl Session {
             Action::Execute { name, .. } => plan.response = self.named(name)?.response().clone(),
             // Whatever is wrong with the body is said now.
             Action::Schema(SchemaCommand::CreateRoutine { definition, body_offset, .. }) => {
-                plpgsql::routine::compile(definition, &tables, When::Created(*body_offset))?;
+                plpgsql::routine_body::compile(definition, &tables, When::Created(*body_offset))?;
             }
             _ => {}
         }

@@ -2,15 +2,15 @@
 
 use std::sync::Arc;
 
+use hyades_engine::procedure::compiled_routine::{CatalogView, RoutineCompiler};
 use hyades_engine::procedure::ir::Procedure;
-use hyades_engine::procedure::routine::{CatalogView, RoutineCompiler};
-use hyades_engine::storage::routine::Routine;
+use hyades_engine::storage::stored_routine::Routine;
 use hyades_engine::storage::table::Table;
 use hyades_types::definition::{RoutineDefinition, TableId, TableName};
 use hyades_types::error::Result;
 
 use crate::bind::Tables;
-use crate::plpgsql::routine::{When, compile};
+use crate::plpgsql::routine_body::{When, compile};
 
 /// Compiles routines for sessions and for replay.
 #[derive(Debug, Default)]

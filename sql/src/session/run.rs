@@ -9,7 +9,7 @@ use std::sync::Arc;
 use hyades_engine::db::{Flow, Interrupt, Savepoint};
 use hyades_engine::procedure::frame::{Frame, Message, RowSink};
 use hyades_engine::procedure::ir::Procedure;
-use hyades_engine::storage::routine::Routine;
+use hyades_engine::storage::stored_routine::Routine;
 use hyades_types::error::{Abort, Error, Result, sqlstate};
 use hyades_types::guest;
 use hyades_types::memory;

@@ -12,11 +12,11 @@ use hyades_engine::db::{
 };
 use hyades_engine::local_arc::LocalArc;
 use hyades_engine::log::durable::Durability;
+use hyades_engine::procedure::compiled_routine::CatalogView;
 use hyades_engine::procedure::frame::{Frame, RowSink};
 use hyades_engine::procedure::ir::Procedure;
-use hyades_engine::procedure::routine::CatalogView;
 use hyades_engine::recovery::RecoveryReport;
-use hyades_engine::storage::routine::Routine;
+use hyades_engine::storage::stored_routine::Routine;
 use hyades_engine::storage::table::Table;
 use hyades_engine::ticket::ticket;
 use hyades_sim::disk::SimulatedDisk;

@@ -72,7 +72,7 @@ const LAYERS: &[(&str, &[&str])] = &[
     (
         "server",
         &[
-            "memory",
+            "machine_memory",
             "arguments",
             "codec",
             "registry",
@@ -89,7 +89,7 @@ const LAYERS: &[(&str, &[&str])] = &[
     (
         "bench",
         &[
-            "client",
+            "pipelined_client",
             "accounts",
             "device",
             "target",
@@ -101,10 +101,10 @@ const LAYERS: &[(&str, &[&str])] = &[
             "compare",
             "ledger",
             "report",
-            "command",
+            "command_line",
             "cost",
             "transfer",
-            "replay",
+            "restart",
         ],
     ),
     (

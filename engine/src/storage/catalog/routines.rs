@@ -6,7 +6,7 @@ use hyades_types::definition::{RoutineDefinition, RoutineId, TableName};
 use hyades_types::error::{Error, Result, sqlstate};
 
 use super::{Catalog, CatalogView, corrupt};
-use crate::storage::routine::Routine;
+use crate::storage::stored_routine::Routine;
 
 impl Catalog {
     /// A routine id never used before.

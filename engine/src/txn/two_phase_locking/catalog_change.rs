@@ -18,7 +18,7 @@ use super::{LockingTransaction, NameChange, Undo, UndoAction};
 use crate::mutant::{self, Mutant};
 use crate::protocol::Protocol;
 use crate::storage::catalog::{CatalogView, duplicate_routine, duplicate_table};
-use crate::storage::routine::Routine;
+use crate::storage::stored_routine::Routine;
 use crate::storage::table::{Table, TableState};
 use crate::txn::lock_mode::LockMode;
 use crate::txn::{Flow, Interrupt};

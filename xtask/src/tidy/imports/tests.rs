@@ -20,7 +20,7 @@ fn lower_layers_do_not_use_higher_ones() {
         ("engine/src/txn/undo.rs", "use crate::procedure::interpret;"),
         ("engine/src/protocol/serial.rs", "use crate::txn::Lock;"),
         ("engine/src/config.rs", "use crate::recovery::OnProgress;"),
-        ("sql/src/bind/routine.rs", "use crate::compile::code::Code;"),
+        ("sql/src/bind/routine_call.rs", "use crate::compile::code::Code;"),
         ("sql/src/plan.rs", "use crate::session::Session;"),
         ("bench/src/target.rs", "use crate::workload::Request;"),
         ("engine/src/new_room.rs", "use crate::disk::Disk;"),

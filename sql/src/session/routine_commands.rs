@@ -6,7 +6,7 @@ use hyades_engine::db::{Flow, Interrupt, Logging, LoggingChoice};
 use hyades_engine::procedure::frame::{Message, RowSink};
 use hyades_engine::procedure::ir::{Expr, Replayability};
 use hyades_engine::storage::catalog::duplicate_routine;
-use hyades_engine::storage::routine::Routine;
+use hyades_engine::storage::stored_routine::Routine;
 use hyades_types::definition::{CatalogChange, RoutineDefinition, RoutineKind, TableName};
 use hyades_types::error::{Abort, Error, Result, sqlstate};
 use hyades_types::value::{SqlType, Value};

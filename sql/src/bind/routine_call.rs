@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use hyades_engine::procedure::ir::{Callee, CalleeIndex, Expr};
-use hyades_engine::storage::routine::Routine;
+use hyades_engine::storage::stored_routine::Routine;
 use hyades_types::definition::{Returns, RoutineDefinition, RoutineKind, RoutineParameter, TableName};
 use hyades_types::error::{Error, Result, sqlstate};
 use hyades_types::value::SqlType;

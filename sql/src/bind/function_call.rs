@@ -9,7 +9,7 @@ use sqlparser::ast::{Function, FunctionArguments};
 use super::bound::no_parameter_type;
 use super::coerce::{Category, category, is_implicit};
 use super::missing::missing;
-use super::routine::Arguments;
+use super::routine_call::Arguments;
 use super::{Binder, Bound, Class, Place};
 use crate::evaluation;
 use crate::statement::names::{fold, parts};

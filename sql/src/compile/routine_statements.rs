@@ -12,7 +12,7 @@ use hyades_types::value::SqlType;
 use super::utility::table_name;
 use super::{Compiler, unsupported};
 use crate::answer::{Response, ResultColumn};
-use crate::bind::routine::Chosen;
+use crate::bind::routine_call::Chosen;
 use crate::bind::{Place, types};
 use crate::expr;
 use crate::plan::{Action, CallPlan, Plan, SchemaCommand};

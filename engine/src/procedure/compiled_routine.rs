@@ -11,7 +11,7 @@ use hyades_types::definition::RoutineDefinition;
 use hyades_types::error::{Error, Result, sqlstate};
 
 use super::ir::{Callee, Procedure};
-use crate::storage::routine::Routine;
+use crate::storage::stored_routine::Routine;
 
 pub use crate::storage::catalog::CatalogView;
 

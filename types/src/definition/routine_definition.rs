@@ -1,8 +1,8 @@
 //! Definitions of routines: procedures and functions, as their creator wrote them.
 //!
 //! A definition is source text with its signature; what it compiles to is the business of
-//! `procedure::routine`. It stands in the log as it stands here, so that a later start can compile it again
-//! and replay the calls that were logged as commands.
+//! `procedure::compiled_routine`. It stands in the log as it stands here, so that a later start can compile
+//! it again and replay the calls that were logged as commands.
 //!
 //! Routines are overloaded as in PostgreSQL: schema, name and the types of the parameters that a caller gives
 //! (IN and INOUT) identify one, length and precision not counting.

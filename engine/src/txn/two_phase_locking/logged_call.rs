@@ -20,7 +20,7 @@ use super::{CommandHead, LockingTransaction, UndoAction};
 use crate::log::record::OperationsWriter;
 use crate::mutant::{self, Mutant};
 use crate::protocol::Protocol;
-use crate::storage::routine::Routine;
+use crate::storage::stored_routine::Routine;
 use crate::storage::table::Table;
 use crate::txn::cursor::find_row;
 use crate::txn::lock_mode::LockMode;

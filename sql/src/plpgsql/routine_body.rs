@@ -15,10 +15,10 @@ use sqlparser::ast;
 use super::parse;
 use super::tree::{Block, Declaration, DeclarationKind, Fragment, Path, Statement, StatementKind, Target};
 use crate::bind::aggregation::AggregateMode;
-use crate::bind::names::{Found, Names, RecordState, Scalar, Scope, Variable};
 use crate::bind::scope::Scope as Relations;
+use crate::bind::visible_variables::{Found, Names, RecordState, Scalar, Scope, Variable};
 use crate::bind::{BindContext, Bound, Tables, types};
-use crate::compile::rows::report;
+use crate::compile::row_sink::report;
 use crate::compile::{Compiler, shifted};
 use crate::settings::SearchPath;
 use crate::statement::lexer::character_position;
@@ -251,7 +251,7 @@ impl<'a> Routine<'a> {
         let code = std::mem::take(&mut self.compiler.code);
         let mut procedure = code.finish(&context_name(&self.definition), parameters, registers, output)?;
         procedure.results = results;
-        procedure.replay = super::replay::judge(&procedure);
+        procedure.replay = super::replayable::judge(&procedure);
         crate::compile::optimize::optimize(&mut procedure);
         Ok(procedure)
     }

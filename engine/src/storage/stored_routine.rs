@@ -1,7 +1,8 @@
 //! A stored routine: its definition, and a place for what it was compiled to.
 //!
-//! Storage keeps the compiled form without knowing what it is (`procedure::routine` does): it belongs to one
-//! version of the catalog, because names in the source may mean something else after any change.
+//! Storage keeps the compiled form without knowing what it is (`procedure::compiled_routine` does): it
+//! belongs to one version of the catalog, because names in the source may mean something else after any
+//! change.
 
 use std::any::Any;
 use std::fmt;

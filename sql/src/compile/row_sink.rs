@@ -15,7 +15,7 @@ use hyades_types::value::{SqlType, Value};
 use sqlparser::ast;
 
 use super::Compiler;
-use crate::bind::names::RecordState;
+use crate::bind::visible_variables::RecordState;
 use crate::bind::{Bound, Place};
 use crate::expr;
 

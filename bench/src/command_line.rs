@@ -18,7 +18,7 @@ use crate::instance::{
 };
 use crate::ledger;
 use crate::report;
-use crate::target::wire::WireConnection;
+use crate::target::over_wire::WireConnection;
 use crate::target::{Caller, Connection};
 use crate::workload::bank::Bank;
 use crate::workload::smallbank::SmallBank;
