@@ -41,7 +41,7 @@ use hyades_engine::storage::table::Table;
 use hyades_types::definition::{RoutineDefinition, TableId, TableName};
 use hyades_types::error::{Error, Result, sqlstate};
 use hyades_types::value::SqlType;
-use sqlparser::ast::{self};
+use sqlparser::ast;
 
 use crate::bind::visible_variables::Names;
 use crate::settings::SearchPath;

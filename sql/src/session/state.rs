@@ -4,7 +4,7 @@ use hyades_engine::db::Savepoint;
 
 use crate::settings::Snapshot;
 
-/// See the diagram in the module above.
+/// The states of the diagram there.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum State {
     Idle,
