@@ -1,8 +1,8 @@
 //! Logs: how transactions become durable.
 //!
 //! Submodules, in reading order: `record` (the bytes of log records), `buffer` (one log in memory: reserve,
-//! fill, publish), `set` (where logs live), `store` (in files: blocks and segments), `manifest` (which logs
-//! count), `durable` (who waits for what), `logger` (the thread that writes one log).
+//! fill, publish), `set` (where logs live; `places` chooses), `store` (in files: blocks and segments),
+//! `manifest` (which logs count), `durable` (who waits for what), `logger` (the thread that writes one log).
 //!
 //! [`Logs`] is all of them at work for one incarnation: a buffer and a logger thread for each log, one
 //! [`DurableWatch`]. The protocols append through it.
@@ -20,6 +20,7 @@ pub mod buffer;
 pub mod durable;
 mod logger;
 pub mod manifest;
+pub mod places;
 pub mod record;
 pub mod set;
 pub mod store;
@@ -37,11 +38,12 @@ use durable::DurableWatch;
 use hyades_types::error::{Error, FatalError, Result, sqlstate};
 use logger::Logger;
 pub use logger::LoggerDuty;
-use manifest::{LogShape, Manifest};
+use manifest::{LogShape, Manifest, ManifestStore};
 use parking_lot::Mutex;
+use places::{log_set, manifest_store, new_log_set};
 use record::MAX_LOGS;
 pub use set::DurableBlock;
-use set::{ManifestStore, NewLogSet, log_set, manifest_store, new_log_set};
+use set::NewLogSet;
 
 use crate::config::{Config, OnFailure};
 use crate::lsn::{Lsn, LsnVector};

@@ -44,7 +44,7 @@ use self::schedule::{Replay, Replayed, ScheduleOptions};
 use self::scope::Scope;
 use crate::config::{Config, RecoveryProgress};
 use crate::log::manifest::{Incarnation, Manifest};
-use crate::log::set::{log_set, manifest_store};
+use crate::log::places::{log_set, manifest_store};
 use crate::lsn::{Lsn, LsnVector};
 use crate::procedure::compiled_routine::RoutineCompiler;
 use crate::protocol::list::replay_order;

@@ -24,7 +24,7 @@ use super::Logs;
 use super::buffer::LogBufferReader;
 use super::record::record_length;
 use super::set::{DurableBlock, LogStore};
-use super::store::writer::BlockBuffer;
+use super::store::block_buffer::BlockBuffer;
 use crate::lsn::Lsn;
 use crate::mutant::{self, Mutant};
 use crate::sync::{Ordering, now};

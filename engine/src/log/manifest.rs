@@ -25,7 +25,6 @@ use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
 use super::record::MAX_LOGS;
-use super::set::ManifestStore;
 use super::store::{LogFiles, LogIdentity, parse_segment_name};
 use crate::config::{Config, ProtocolKind};
 use crate::disk::Disk;
@@ -132,6 +131,18 @@ impl Incarnation {
     pub fn freeze(&mut self, end: &LsnVector) {
         self.end = Some((0..self.logs).map(|log| end.get(log).0).collect());
     }
+}
+
+/// Where the manifest is kept.
+pub trait ManifestStore: Send + Sync {
+    /// Makes the place for it, unless that is there.
+    fn create(&self) -> Result<()>;
+
+    /// Reads and checks it; `None` if there is no database.
+    fn load(&self) -> Result<Option<Manifest>>;
+
+    /// Replaces it durably, as a whole.
+    fn store(&self, manifest: &Manifest) -> Result<()>;
 }
 
 /// A manifest in a file of the data directory.

@@ -3,22 +3,16 @@
 //!
 //! A [`LogSet`] is the logs of one incarnation. The one that begins is made by a [`NewLogSet`], which hands
 //! out a [`LogStore`] for each log to the loggers; those that ended are read from their [`LogSource`]s. Files
-//! are the implementation (`store`, `manifest`), in one directory for each log or striped over several. What
+//! are the implementation (`store`), in one directory for each log or striped over several. What
 //! a hole in a log means is the source's verdict, because only it knows which writes may be under way at
 //! once.
 
 use std::path::PathBuf;
-use std::sync::Arc;
 
 use hyades_types::error::{Error, Result};
 
-use super::buffer::LogBuffer;
-use super::manifest::{Incarnation, Manifest, ManifestFile};
 use super::record::Records;
-use super::store::new_set::NewFileLogs;
-use super::store::old_set::FileLogs;
-use super::store::writer::BlockBuffer;
-use crate::config::Config;
+use super::store::block_buffer::BlockBuffer;
 use crate::lsn::Lsn;
 
 /// The logs of an incarnation of the manifest.
@@ -115,39 +109,6 @@ pub trait LogSource: Send {
 
     /// Reads nothing behind the whole records that end here: what stands there may be damaged.
     fn stop_at(&mut self, position: Lsn);
-}
-
-/// Where the manifest is kept.
-pub trait ManifestStore: Send + Sync {
-    /// Makes the place for it, unless that is there.
-    fn create(&self) -> Result<()>;
-
-    /// Reads and checks it; `None` if there is no database.
-    fn load(&self) -> Result<Option<Manifest>>;
-
-    /// Replaces it durably, as a whole.
-    fn store(&self, manifest: &Manifest) -> Result<()>;
-}
-
-/// Where the manifest of this configuration's database is kept.
-pub fn manifest_store(config: &Config) -> Box<dyn ManifestStore> {
-    Box::new(ManifestFile::of(config))
-}
-
-/// The logs of an incarnation of the manifest.
-pub fn log_set(config: &Config, manifest: &Manifest, incarnation: &Incarnation) -> Box<dyn LogSet> {
-    Box::new(FileLogs::new(config, manifest, incarnation))
-}
-
-/// The logs of the planned incarnation, which are to be appended from these buffers. Looks whether anything
-/// stands in their way, completes the plan, and writes nothing.
-pub(super) fn new_log_set(
-    config: &Config,
-    manifest: &Manifest,
-    incarnation: &mut Incarnation,
-    buffers: &[Arc<LogBuffer>],
-) -> Result<Arc<dyn NewLogSet>> {
-    Ok(Arc::new(NewFileLogs::plan(config, manifest, incarnation, buffers)?))
 }
 
 /// Whole log records in stream order.

@@ -24,8 +24,9 @@ use parking_lot::Mutex;
 
 use crate::config::Config;
 use crate::log::manifest::Manifest;
+use crate::log::places::log_set;
 use crate::log::record::{Malformed, RecordBody};
-use crate::log::set::{LogEnd, LogSet, Tail, log_set};
+use crate::log::set::{LogEnd, LogSet, Tail};
 use crate::lsn::LsnVector;
 use crate::mutant::{self, Mutant};
 

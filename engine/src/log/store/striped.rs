@@ -12,7 +12,8 @@ use std::thread::JoinHandle;
 
 use hyades_types::error::{Error, Result, sqlstate};
 
-use super::writer::{BlockBuffer, BlockWriter};
+use super::block_buffer::BlockBuffer;
+use super::writer::BlockWriter;
 use crate::log::buffer::LogBuffer;
 use crate::log::set::{DurableBlock, LogStore};
 use crate::lsn::Lsn;

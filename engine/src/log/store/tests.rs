@@ -8,12 +8,13 @@ use proptest::prelude::*;
 use uuid::Uuid;
 
 use super::block::{BLOCK_HEADER_BYTES, MAX_PAYLOAD_BYTES, block_bytes, decode_block_header};
+use super::block_buffer::BlockBuffer;
 use super::preparer::Preparer;
 use super::room::Room;
 use super::segment::{Prepared, SegmentSupply};
 use super::striped::StripedLogStore;
 use super::trim::trim_log;
-use super::writer::{BlockBuffer, BlockWriter, FileLogStore};
+use super::writer::{BlockWriter, FileLogStore};
 use super::*;
 use crate::disk::controlled::ControlledDisk;
 use crate::disk::{Disk, SECTOR_BYTES};

@@ -1,0 +1,50 @@
+//! Memory in which a logger puts a block together, header included, so that it is written as it stands.
+
+use super::LogIdentity;
+use super::block::{
+    BLOCK_HEADER_BYTES, MAX_BLOCK_BYTES, MAX_PAYLOAD_BYTES, SegmentHeader, block_bytes, encode_block_header,
+};
+use crate::disk::{AlignedBuffer, SECTOR_BYTES};
+use crate::lsn::Lsn;
+
+/// Memory for one block, with room for a segment header before it.
+pub struct BlockBuffer {
+    bytes: AlignedBuffer,
+    pub(super) payload_bytes: usize,
+}
+
+impl Default for BlockBuffer {
+    fn default() -> BlockBuffer {
+        BlockBuffer { bytes: AlignedBuffer::new(SECTOR_BYTES + MAX_BLOCK_BYTES), payload_bytes: 0 }
+    }
+}
+
+impl BlockBuffer {
+    /// Room for a payload of this length, at most [`MAX_PAYLOAD_BYTES`].
+    pub fn payload_mut(&mut self, payload_bytes: usize) -> &mut [u8] {
+        assert!((1..=MAX_PAYLOAD_BYTES).contains(&payload_bytes));
+        self.payload_bytes = payload_bytes;
+        let start = SECTOR_BYTES + BLOCK_HEADER_BYTES;
+        &mut self.bytes[start..start + payload_bytes]
+    }
+
+    /// The finished block, whole sectors; with the segment header before it if there is one.
+    pub(super) fn seal(
+        &mut self,
+        identity: &LogIdentity,
+        position: Lsn,
+        segment: Option<&SegmentHeader>,
+    ) -> &[u8] {
+        let length = block_bytes(self.payload_bytes);
+        let block = &mut self.bytes[SECTOR_BYTES..SECTOR_BYTES + length];
+        block[BLOCK_HEADER_BYTES + self.payload_bytes..].fill(0);
+        encode_block_header(block, identity, position.0, self.payload_bytes);
+        match segment {
+            None => &self.bytes[SECTOR_BYTES..SECTOR_BYTES + length],
+            Some(header) => {
+                header.encode(&mut self.bytes);
+                &self.bytes[..SECTOR_BYTES + length]
+            }
+        }
+    }
+}
