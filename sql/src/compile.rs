@@ -190,9 +190,10 @@ impl<'a> Compiler<'a> {
         }
     }
 
-    /// The procedure assembled so far. In a routine the code goes on, and there is no procedure yet.
+    /// The procedure assembled so far. In a routine, and while the rows go to a spool, the code goes on, and
+    /// there is no procedure yet.
     pub(crate) fn finish_code(&mut self, name: &str, output: Vec<SqlType>) -> Result<Arc<Procedure>> {
-        if self.nested.is_some() {
+        if self.nested.is_some() || !matches!(self.sink, Sink::Answer) {
             return Ok(Arc::default());
         }
         let parameters = self.binder.finished_parameters()?;
@@ -204,19 +205,17 @@ impl<'a> Compiler<'a> {
         code.finish(name, parameters, registers, output).map(Arc::new)
     }
 
-    /// A plan of one procedure that emits the answer.
+    /// A plan of the procedure that emits the answer.
     pub(crate) fn direct_run(
         &mut self,
-        source: Arc<Procedure>,
+        procedure: Arc<Procedure>,
         tag: Tag,
         explain: Option<PlanNode>,
     ) -> RunPlan {
         RunPlan {
             session_calls: std::mem::take(&mut self.binder.session_calls),
-            only_looks: source.only_looks(),
-            source,
-            stages: None,
-            apply: None,
+            only_looks: procedure.only_looks(),
+            procedure,
             tag,
             explain,
         }

@@ -1,9 +1,8 @@
-//! The executor behind procedures: grouping, DISTINCT, sorting, LIMIT.
+//! What procedures feed rows to and read them from: grouping, DISTINCT, sorting, LIMIT.
 //!
-//! Rows are pushed in as the procedure emits them ([`StageState::feed`]) and come out all at once
-//! ([`StageState::finish`]): answers are buffered completely before locks are released anyway. The state
-//! outlives waits of the procedure. Everything is held in memory. Nothing here evaluates while the procedure
-//! runs; aggregates get ready values.
+//! Rows are pushed in one by one ([`StageRun::feed`]) and come out all at once ([`StageRun::finish`]):
+//! answers are buffered completely before locks are released anyway. The state outlives waits of the
+//! procedure. Everything is held in memory. Aggregates get ready values.
 
 pub(crate) mod aggregate;
 
@@ -27,8 +26,8 @@ use aggregate::Groups;
 pub(crate) type Row = Vec<Value>;
 
 /// The rows on their way. See the module head.
-#[derive(Debug)]
-pub(crate) struct StageState {
+struct StageState {
+    stages: Arc<Stages>,
     /// What expressions see: parameters and results of session calls, then the row's values from
     /// `Stages::base` on.
     registers: Vec<Value>,
@@ -38,8 +37,11 @@ pub(crate) struct StageState {
 }
 
 impl Stage for Stages {
-    fn start(&self, registers: &[Value]) -> Box<dyn StageRun> {
-        Box::new(Staged { stages: Arc::new(self.clone()), state: StageState::new(self, registers) })
+    fn start(self: Arc<Self>, registers: &[Value]) -> Box<dyn StageRun> {
+        let mut own = registers.to_vec();
+        own.resize(usize::from(self.base), Value::Null);
+        let groups = self.aggregate.as_ref().map(|_| Groups::default());
+        Box::new(StageState { stages: self, registers: own, groups, rows: Vec::new(), seen: HashSet::new() })
     }
 
     fn expressions(&self) -> Vec<&Expr> {
@@ -49,22 +51,6 @@ impl Stage for Stages {
         // These work on values that the procedure has computed.
         let (_, _, _): (&Option<AggregateStage>, &Distinct, &Vec<SortKey>) = (aggregate, distinct, sort);
         having.iter().chain(project.iter().flatten()).chain(offset).chain(limit).collect()
-    }
-}
-
-/// A stage inside a routine.
-struct Staged {
-    stages: Arc<Stages>,
-    state: StageState,
-}
-
-impl StageRun for Staged {
-    fn feed(&mut self, values: &mut [Value]) -> Result<()> {
-        self.state.feed(&self.stages, values)
-    }
-
-    fn finish(&mut self, environment: &Environment) -> Result<Vec<Row>> {
-        self.state.finish(&self.stages, environment)
     }
 }
 
@@ -81,25 +67,12 @@ pub(crate) fn grouping_bytes(values: &[Value], out: &mut Vec<u8>) {
     }
 }
 
-impl StageState {
-    /// `registers` are those of the procedure's frame when it starts.
-    pub(crate) fn new(stages: &Stages, registers: &[Value]) -> StageState {
-        let mut own = registers.to_vec();
-        own.resize(usize::from(stages.base), Value::Null);
-        StageState {
-            registers: own,
-            groups: stages.aggregate.as_ref().map(|_| Groups::default()),
-            rows: Vec::new(),
-            seen: HashSet::new(),
-        }
-    }
-
-    /// Takes a row that the procedure emitted.
-    pub(crate) fn feed(&mut self, stages: &Stages, values: &mut [Value]) -> Result<()> {
-        if let (Some(groups), Some(aggregate)) = (&mut self.groups, &stages.aggregate) {
+impl StageRun for StageState {
+    fn feed(&mut self, values: &mut [Value]) -> Result<()> {
+        if let (Some(groups), Some(aggregate)) = (&mut self.groups, &self.stages.aggregate) {
             return groups.add(aggregate, values);
         }
-        if let Distinct::Rows(width) = stages.distinct
+        if let Distinct::Rows(width) = self.stages.distinct
             && !self.is_new(&values[..width])
         {
             return Ok(());
@@ -108,19 +81,14 @@ impl StageState {
         Ok(())
     }
 
-    fn is_new(&mut self, values: &[Value]) -> bool {
-        let mut bytes = Vec::new();
-        grouping_bytes(values, &mut bytes);
-        self.seen.insert(bytes)
-    }
-
-    /// The rows of the answer. The state is empty afterwards.
-    pub(crate) fn finish(&mut self, stages: &Stages, environment: &Environment) -> Result<Vec<Row>> {
+    /// The state is empty afterwards.
+    fn finish(&mut self, environment: &Environment) -> Result<Vec<Row>> {
+        let stages = Arc::clone(&self.stages);
         let mut rows = std::mem::take(&mut self.rows);
         if let (Some(groups), Some(aggregate)) = (self.groups.take(), &stages.aggregate) {
             for row in groups.finish(aggregate)? {
                 guest::spend(UNITS_PER_ROW)?;
-                if let Some(row) = self.project(stages, row, environment)? {
+                if let Some(row) = self.project(&stages, row, environment)? {
                     rows.push(row);
                 }
                 memory::check(0)?;
@@ -141,12 +109,20 @@ impl StageState {
             });
             outcome?;
         }
-        self.cut(stages, &mut rows, environment)?;
+        self.cut(&stages, &mut rows, environment)?;
         for row in &mut rows {
             guest::spend(1)?;
             row.truncate(stages.width);
         }
         Ok(rows)
+    }
+}
+
+impl StageState {
+    fn is_new(&mut self, values: &[Value]) -> bool {
+        let mut bytes = Vec::new();
+        grouping_bytes(values, &mut bytes);
+        self.seen.insert(bytes)
     }
 
     /// HAVING and the select list over a group.

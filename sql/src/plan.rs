@@ -1,9 +1,9 @@
 //! What a statement compiles to: a [`Plan`].
 //!
-//! Most statements are one procedure that emits its answer ([`RunPlan`]). Where procedures do not suffice
-//! (aggregates, sorting, DISTINCT), [`Stages`] of the executor stand between the procedure's rows and the
-//! answer; where rows must be collected before they may change (an UPDATE that moves rows along the scanned
-//! key, INSERT ... SELECT into the same table), a second procedure is applied to each collected row.
+//! A query or change is one procedure that emits its answer ([`RunPlan`]). What needs all rows at once
+//! (aggregates, sorting, DISTINCT) are [`Stages`] that the procedure feeds and reads; where rows must be
+//! collected before they may change (an UPDATE that moves rows along the scanned key, INSERT ... SELECT into
+//! the same table), the procedure spools them.
 
 use std::sync::Arc;
 
@@ -155,18 +155,15 @@ pub(crate) enum Tag {
 #[derive(Debug)]
 pub(crate) struct RunPlan {
     pub(crate) session_calls: Vec<SessionCall>,
-    pub(crate) source: Arc<Procedure>,
-    pub(crate) stages: Option<Stages>,
-    /// Run once for each row that comes out of the source (and stages); its parameters are the row's values.
-    pub(crate) apply: Option<Arc<Procedure>>,
-    /// Whether the source changes no rows and locks none.
+    pub(crate) procedure: Arc<Procedure>,
+    /// Whether it changes no rows and locks none.
     pub(crate) only_looks: bool,
     pub(crate) tag: Tag,
     /// Only for EXPLAIN.
     pub(crate) explain: Option<PlanNode>,
 }
 
-/// What happens to the rows of a procedure on their way to the answer, in this order. Expressions see the
+/// What happens to the rows that a procedure feeds, in this order. Expressions see the
 /// parameters in the first registers and the row's values from `base` on.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Stages {

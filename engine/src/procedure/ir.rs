@@ -107,7 +107,7 @@ pub enum Callee {
 /// What procedures cannot do to rows themselves (grouping, sorting): given by the front end.
 pub trait Stage: fmt::Debug + Send + Sync {
     /// For one run of the query. `registers` are those of the frame now.
-    fn start(&self, registers: &[Value]) -> Box<dyn StageRun>;
+    fn start(self: Arc<Self>, registers: &[Value]) -> Box<dyn StageRun>;
     /// Every expression that a run of it evaluates.
     fn expressions(&self) -> Vec<&Expr>;
 }

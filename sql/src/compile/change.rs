@@ -6,7 +6,7 @@
 
 use std::sync::Arc;
 
-use hyades_engine::procedure::ir::{Expr, Instruction, Intent, Register, RowSlot, Strength};
+use hyades_engine::procedure::ir::{Expr, Instruction, Intent, RowSlot, Strength};
 use hyades_engine::storage::table::Table;
 use hyades_types::error::{Result, sqlstate};
 use hyades_types::value::SqlType;
@@ -25,7 +25,7 @@ use crate::bind::aggregation::AggregateMode;
 use crate::bind::scope::{Relation, Scope};
 use crate::explain::PlanNode;
 use crate::expr;
-use crate::plan::{RunPlan, Tag};
+use crate::plan::Tag;
 use crate::statement::names::fold;
 
 /// The table being changed.
@@ -100,11 +100,8 @@ impl Compiler<'_> {
         }
         let is_point =
             matches!(changed.levels.first().map(|level| &level.choice.access), Some(Access::Point { .. }));
-        if is_moving && !is_point && self.nested.is_some() {
-            return self.spool_then_update(&changed, &set, &key_columns);
-        }
         if is_moving && !is_point {
-            return self.collect_then_update(changed, set, &key_columns);
+            return self.spool_then_update(&changed, &set, &key_columns);
         }
         self.change(changed, Tag::Update, "Update", |table, row| Instruction::Update {
             table,
@@ -139,10 +136,7 @@ impl Compiler<'_> {
         instruction: impl Fn(u16, RowSlot) -> Instruction,
     ) -> Result<CompiledQuery> {
         let columns = changed.outputs.as_ref().map(|outputs| self.result_columns(outputs));
-        let explain = self.explained(|compiler| {
-            PlanNode::new(format!("{verb} on {}", changed.label))
-                .over(compiler.explain_levels(&changed.levels))
-        });
+        let explain = self.explain_change(&changed, verb);
         if let Some(outputs) = &changed.outputs {
             self.describe(described(outputs), is_single(&changed.levels))?;
         }
@@ -167,70 +161,21 @@ impl Compiler<'_> {
         }
     }
 
-    /// First procedure: lock the rows, emit their keys. Second: update the row of a key.
-    fn collect_then_update(
-        &mut self,
-        changed: Changed,
-        set: Vec<(u16, Expr)>,
-        key_columns: &[u16],
-    ) -> Result<CompiledQuery> {
-        let columns = changed.outputs.as_ref().map(|outputs| self.result_columns(outputs));
-        let explain = self.explained(|compiler| {
-            PlanNode::new(format!("Update on {}", changed.label))
+    fn explain_change(&self, changed: &Changed, verb: &str) -> Option<PlanNode> {
+        self.explained(|compiler| {
+            PlanNode::new(format!("{verb} on {}", changed.label))
                 .over(compiler.explain_levels(&changed.levels))
-        });
-        let definition = changed.table.definition();
-        // The second procedure gets the parameters too: they come first, the key behind them.
-        let own_parameters = self.binder.finished_parameters()?;
-        let mut values: Vec<Expr> = (0..).zip(&own_parameters).map(|(at, _)| Expr::Register(at)).collect();
-        let mut value_types = own_parameters.clone();
-        // Registers of the session's calls have values only in the first procedure.
-        let calls: Vec<Register> = self.binder.session_calls.iter().map(|call| call.into).collect();
-        if set.iter().any(|(_, value)| expr::reads(value, RowSlot::MAX, &calls)) {
-            return self.binder.unsupported("functions of the session in this UPDATE are", Place::Unknown);
-        }
-        for column in key_columns {
-            values.push(Expr::Column { row: changed.row, column: *column });
-            value_types.push(definition.columns[usize::from(*column)].sql_type);
-        }
-        let end = self.code.label();
-        self.check(&changed.constant, end, &Absent::default());
-        self.loops(&changed.levels, end, &Absent::default(), &mut |compiler, _, _| {
-            compiler.code.push(Instruction::Emit { values: values.clone() });
-            Ok(())
-        })?;
-        self.code.place(end);
-        let source = self.finish_code("update", value_types.clone())?;
-        let mut inner = Compiler::new(self.binder.sql, self.binder.context, &[], 0)?;
-        inner.binder.parameter_types = value_types.into_iter().map(Some).collect();
-        for _ in 0..inner.binder.parameter_types.len() {
-            inner.binder.new_register()?;
-        }
-        while inner.code.new_row()? < changed.row {}
-        let table = inner.code.table(&changed.table)?;
-        let first_key = Register::try_from(own_parameters.len()).unwrap_or(Register::MAX);
-        let key = (first_key..).zip(key_columns).map(|(register, _)| Expr::Register(register)).collect();
-        let end = inner.code.label();
-        let row = changed.row;
-        let intent = Intent::newest(Strength::Write);
-        inner.code.push(Instruction::ReadPoint { table, key, row, intent, absent: end });
-        inner.refuse_moving(table, &set)?;
-        inner.write(Instruction::Update { table, row, set })?;
-        inner.code.push(Instruction::CountRow);
-        inner.emit_outputs(changed.outputs.as_deref())?;
-        inner.code.place(end);
-        let apply = inner.finish_code("update", types(changed.outputs.as_deref()))?;
-        let run = RunPlan { apply: Some(apply), ..self.direct_run(source, Tag::Update, explain) };
-        Ok(CompiledQuery { run, columns })
+        })
     }
 
-    /// In a routine: the keys go to a spool first, then the row of each is updated.
+    /// The keys go to a spool first, then the row of each is updated.
     fn spool_then_update(
         &mut self,
         changed: &Changed,
         set: &[(u16, Expr)],
         key_columns: &[u16],
     ) -> Result<CompiledQuery> {
+        let explain = self.explain_change(changed, "Update");
         let spool = self.code.new_spool()?;
         self.code.push(Instruction::OpenSpool { spool });
         let row = changed.row;
@@ -260,9 +205,9 @@ impl Compiler<'_> {
             compiler.code.push(Instruction::CountRow);
             compiler.emit_outputs(changed.outputs.as_deref())
         })?;
-        let source = self.finish_code("update", Vec::new())?;
+        let procedure = self.finish_code("update", types(changed.outputs.as_deref()))?;
         let columns = changed.outputs.as_ref().map(|outputs| self.result_columns(outputs));
-        Ok(CompiledQuery { run: self.direct_run(source, Tag::Update, None), columns })
+        Ok(CompiledQuery { run: self.direct_run(procedure, Tag::Update, explain), columns })
     }
 
     /// SET of UPDATE and of ON CONFLICT: column numbers and their new values.

@@ -28,10 +28,8 @@ impl Compiler<'_> {
         let lines = |node: PlanNode| if is_json { vec![node.json_text()] } else { node.lines() };
         let action = match plan.action {
             Action::Run(run) => {
-                let procedures = [Some(&run.source), run.apply.as_ref()];
-                let procedures = procedures.into_iter().flatten().filter(|_| is_verbose);
                 let node = run.explain.unwrap_or_default();
-                Action::Explain(lines(procedures.fold(node, |node, procedure| node.running(procedure))))
+                Action::Explain(lines(if is_verbose { node.running(&run.procedure) } else { node }))
             }
             Action::Call(call) => Action::ExplainCall { routine: call.routine, is_verbose, is_json },
             _ => Action::Explain(lines(PlanNode::new("Utility Statement"))),

@@ -406,7 +406,7 @@ impl Compiler<'_> {
             && bound.limits.limit.is_none()
             && bound.limits.offset.is_none();
         if reads_target || !is_simple {
-            return self.collect_then_insert(&target, bound, &columns, label);
+            return self.spool_then_insert(&target, bound, &columns, label);
         }
         let explain = self.explained(|compiler| {
             PlanNode::new(format!("Insert on {label}")).over(compiler.explain_select(&bound, true))
@@ -429,37 +429,19 @@ impl Compiler<'_> {
         Ok(self.direct_run(source, Tag::Insert, explain))
     }
 
-    fn collect_then_insert(
+    /// The rows go to a spool first, then each is inserted.
+    fn spool_then_insert(
         &mut self,
         target: &Target,
         bound: BoundSelect,
         columns: &[usize],
         label: &str,
     ) -> Result<RunPlan> {
-        if self.nested.is_some() {
-            return self.spool_then_insert(target, bound, columns);
-        }
-        let types: Vec<SqlType> = bound.outputs.iter().map(|output| output.sql_type).collect();
-        let mut run = self.select_run(bound)?;
-        let apply = self.insert_of_row(target, columns, types)?;
-        run.apply = Some(apply);
-        run.tag = Tag::Insert;
-        run.explain = run.explain.map(|child| PlanNode::new(format!("Insert on {label}")).over(child));
-        Ok(run)
-    }
-
-    /// In a routine: the rows go to a spool first, then each is inserted.
-    fn spool_then_insert(
-        &mut self,
-        target: &Target,
-        bound: BoundSelect,
-        columns: &[usize],
-    ) -> Result<RunPlan> {
         let width = bound.outputs.len();
         let spool = self.code.new_spool()?;
         self.code.push(Instruction::OpenSpool { spool });
         let outer = std::mem::replace(&mut self.sink, Sink::Spool(spool));
-        self.select_run(bound)?;
+        let explain = self.select_run(bound)?.explain;
         self.sink = outer;
         if let Some(outputs) = &target.outputs {
             self.describe(described(outputs), false)?;
@@ -472,8 +454,9 @@ impl Compiler<'_> {
             }
             compiler.insert_one(target, table, values, next)
         })?;
-        let source = self.finish_code("insert", Vec::new())?;
-        Ok(self.direct_run(source, Tag::Insert, None))
+        let procedure = self.finish_code("insert", output_types(target))?;
+        let explain = explain.map(|child| PlanNode::new(format!("Insert on {label}")).over(child));
+        Ok(self.direct_run(procedure, Tag::Insert, explain))
     }
 
     /// A procedure that inserts the row given as its parameters.
@@ -485,12 +468,6 @@ impl Compiler<'_> {
     ) -> Result<Arc<Procedure>> {
         let mut inner = Compiler::new(self.binder.sql, self.binder.context, &[], 0)?;
         let shift = u16::try_from(types.len()).unwrap_or(u16::MAX);
-        if target.excluded.is_some() {
-            return self.binder.unsupported(
-                "ON CONFLICT DO UPDATE with a query that reads the same table, sorts or groups is",
-                Place::Unknown,
-            );
-        }
         inner.binder.parameter_types = types.into_iter().map(Some).collect();
         for _ in 0..shift {
             inner.binder.new_register()?;

@@ -5,7 +5,7 @@
 
 use std::sync::Arc;
 
-use hyades_engine::procedure::ir::{Expr, Instruction, Label, Register, SpoolSlot, Stage, StageIndex};
+use hyades_engine::procedure::ir::{Expr, Instruction, Label, Register, SpoolSlot, Stage};
 use hyades_types::error::{Result, sqlstate};
 use hyades_types::value::{SqlType, Value};
 
@@ -75,7 +75,10 @@ impl Compiler<'_> {
             }
         };
         self.refuse_staged_calls(&stages)?;
-        let outer = self.open_stage(&bound, is_grouped)?;
+        self.describe(described(&bound.outputs), is_grouped && bound.group.is_none())?;
+        let stage = self.code.new_stage()?;
+        self.code.push(Instruction::OpenStage { stage });
+        let outer = std::mem::replace(&mut self.sink, Sink::Stage(stage));
         let end = self.code.label();
         self.check(&bound.constant, end, &Absent::default());
         self.loops(&bound.levels, end, &Absent::default(), &mut |compiler, _, absent| {
@@ -83,37 +86,15 @@ impl Compiler<'_> {
             compiler.emit(values)
         })?;
         self.code.place(end);
-        if let Some((stage, outer)) = outer {
-            let width = stages.width;
-            self.code.set_stage(stage, Arc::new(stages));
-            self.close_stage(stage, outer, width)?;
-            let source = self.finish_code("select", emitted.types)?;
-            return Ok(self.direct_run(source, Tag::Select, explain));
-        }
-        let source = self.finish_code("select", emitted.types)?;
-        let mut run = self.direct_run(source, Tag::Select, explain);
-        run.stages = Some(stages);
-        Ok(run)
-    }
-
-    /// In a routine: the rows go to a stage of the procedure. Returns it and where its own rows will go.
-    fn open_stage(&mut self, bound: &BoundSelect, is_grouped: bool) -> Result<Option<(StageIndex, Sink)>> {
-        if self.nested.is_none() {
-            return Ok(None);
-        }
-        self.describe(described(&bound.outputs), is_grouped && bound.group.is_none())?;
-        let stage = self.code.new_stage()?;
-        self.code.push(Instruction::OpenStage { stage });
-        Ok(Some((stage, std::mem::replace(&mut self.sink, Sink::Stage(stage)))))
-    }
-
-    /// The stage's rows come out and go on.
-    fn close_stage(&mut self, stage: StageIndex, outer: Sink, width: usize) -> Result<()> {
+        self.code.set_stage(stage, Arc::new(stages));
         self.sink = outer;
         let spool = self.code.new_spool()?;
         self.code.push(Instruction::OpenSpool { spool });
         self.code.push(Instruction::FinishStage { stage, spool });
-        self.for_spooled(spool, width, &mut |compiler, values, _| compiler.emit(values))
+        self.for_spooled(spool, width, &mut |compiler, values, _| compiler.emit(values))?;
+        let types = bound.outputs.iter().map(|output| output.sql_type).collect();
+        let procedure = self.finish_code("select", types)?;
+        Ok(self.direct_run(procedure, Tag::Select, explain))
     }
 
     /// Runs the code of `body` for each row of a spool, given its values and the label that leads to the next

@@ -49,7 +49,7 @@ impl Tables for VisibleTables<'_> {
 /// Whether the plan still fits its tables; only where that is cheap to see and changes the answer's shape.
 fn is_fresh(plan: &Plan) -> bool {
     match &plan.action {
-        Action::Run(run) => run.source.is_current() && run.apply.as_deref().is_none_or(Procedure::is_current),
+        Action::Run(run) => run.procedure.is_current(),
         Action::Call(call) => !call.routine.is_dropped(),
         Action::Empty | Action::Transaction(_) | Action::Settings(_) => true,
         _ => false,

@@ -3,7 +3,6 @@
 //! A statement in progress is a [`Running`]; it survives waits. A conflict makes the statement run again:
 //! always when its plan is stale, and after rolling back when it is alone in its transaction.
 
-use std::collections::VecDeque;
 use std::sync::Arc;
 
 use hyades_engine::db::{Flow, Interrupt, Savepoint};
@@ -11,7 +10,6 @@ use hyades_engine::procedure::frame::{Frame, Message, RowSink};
 use hyades_engine::procedure::ir::Procedure;
 use hyades_engine::storage::stored_routine::Routine;
 use hyades_types::error::{Abort, Error, Result, sqlstate};
-use hyades_types::guest;
 use hyades_types::memory;
 use hyades_types::text;
 use hyades_types::value::Value;
@@ -22,8 +20,7 @@ use super::state::State;
 use super::{Completion, Notice, Output, Prepared, Session};
 use crate::bind::session_function::{SessionCall, SessionFunction};
 use crate::evaluation;
-use crate::executor::{Row, StageState};
-use crate::plan::{Action, Plan, RunPlan, Stages, Tag};
+use crate::plan::{Action, Plan, RunPlan, Tag};
 
 /// Frames that a session keeps.
 const MOST_SPARE_FRAMES: usize = 8;
@@ -50,42 +47,12 @@ impl RowSink for Direct<'_> {
     }
 }
 
-struct ToStages<'a> {
-    stages: &'a Stages,
-    state: &'a mut StageState,
-    output: &'a mut dyn Output,
-}
-
-impl RowSink for ToStages<'_> {
-    fn row(&mut self, values: &mut [Value]) -> Result<()> {
-        self.state.feed(self.stages, values)?;
-        memory::check(0)
-    }
-
-    fn message(&mut self, message: Message) {
-        tell(message, self.output);
-    }
-}
-
-struct Collect<'a>(&'a mut Vec<Row>, &'a mut dyn Output);
-
 /// Hands on what a routine says.
 fn tell(message: Message, output: &mut dyn Output) {
     output.notice(Notice::of(message));
 }
 
-impl RowSink for Collect<'_> {
-    fn row(&mut self, values: &mut [Value]) -> Result<()> {
-        self.0.push(values.iter_mut().map(std::mem::take).collect());
-        memory::check(0)
-    }
-
-    fn message(&mut self, message: Message) {
-        tell(message, self.1);
-    }
-}
-
-/// The part of a plan that runs procedures.
+/// The part of a plan that runs its procedure.
 fn run_plan(plan: &Plan) -> Result<&RunPlan> {
     match &plan.action {
         Action::Run(run) => Ok(run),
@@ -180,8 +147,8 @@ impl Session {
     fn start_query(&mut self, plan: Arc<Plan>, parameters: &[Value]) -> Result<QueryRun> {
         let run = run_plan(&plan)?;
         check_parameters(&plan, parameters)?;
-        self.isolate(run.only_looks && run.apply.is_none());
-        let mut frame = self.take_frame(&run.source);
+        self.isolate(run.only_looks);
+        let mut frame = self.take_frame(&run.procedure);
         for (register, value) in frame.registers.iter_mut().zip(parameters) {
             register.clone_from(value);
         }
@@ -200,22 +167,11 @@ impl Session {
             let value = self.session_call(call, &frame.registers)?;
             frame.registers[usize::from(call.into)] = value;
         }
-        let stage = run.stages.as_ref().map(|stages| StageState::new(stages, &frame.registers));
         let copy = match &plan.action {
             Action::CopyOut(copy) => Some(CopyWriter::new(copy, self.environment.text_form())),
             _ => None,
         };
-        Ok(QueryRun {
-            frame,
-            applying: None,
-            stage,
-            collected: Vec::new(),
-            copy,
-            rows: 0,
-            affected: 0,
-            savepoint: self.worker.savepoint(),
-            plan,
-        })
+        Ok(QueryRun { frame, copy, rows: 0, savepoint: self.worker.savepoint(), plan })
     }
 
     /// A frame at the start of this procedure.
@@ -287,7 +243,8 @@ impl Session {
         output: &mut dyn Output,
     ) -> Flow<Completion> {
         loop {
-            match self.step(&mut run, output) {
+            let mut sink = Direct { output: &mut *output, copy: run.copy.as_mut(), rows: &mut run.rows };
+            match self.worker.run(&mut run.frame, &mut self.environment, &mut sink) {
                 Ok(()) => {
                     self.implicit_statements += 1;
                     let completion = finish(&mut run, output)?;
@@ -339,87 +296,13 @@ impl Session {
             _ => Ok(None),
         }
     }
-
-    fn step(&mut self, run: &mut QueryRun, output: &mut dyn Output) -> Flow<()> {
-        let plan = Arc::clone(&run.plan);
-        let parts = run_plan(&plan)?;
-        if run.applying.is_none() {
-            self.run_source(parts, run, output)?;
-            run.affected += run.frame.affected;
-            let Some(rows) = self.staged_rows(parts, run)? else { return Ok(()) };
-            if parts.apply.is_none() {
-                for mut row in rows {
-                    guest::spend(1)?;
-                    direct(run, output).row(&mut row)?;
-                }
-                return Ok(());
-            }
-            run.applying = Some(VecDeque::from(rows));
-            self.next_applied(parts, run);
-        }
-        loop {
-            if run.applying.as_ref().is_none_or(VecDeque::is_empty) {
-                return Ok(());
-            }
-            let mut sink = Direct { output: &mut *output, copy: run.copy.as_mut(), rows: &mut run.rows };
-            self.worker.run(&mut run.frame, &mut self.environment, &mut sink)?;
-            run.affected += run.frame.affected;
-            if let Some(rows) = &mut run.applying {
-                rows.pop_front();
-            }
-            self.next_applied(parts, run);
-        }
-    }
-
-    /// Runs the first procedure to its end.
-    fn run_source(&mut self, parts: &RunPlan, run: &mut QueryRun, output: &mut dyn Output) -> Flow<()> {
-        let QueryRun { frame, stage, collected, copy, rows, .. } = run;
-        match (&parts.stages, stage) {
-            (Some(stages), Some(state)) => {
-                self.worker.run(frame, &mut self.environment, &mut ToStages { stages, state, output })
-            }
-            _ if parts.apply.is_some() => {
-                self.worker.run(frame, &mut self.environment, &mut Collect(collected, output))
-            }
-            _ => {
-                let mut sink = Direct { output, copy: copy.as_mut(), rows };
-                self.worker.run(frame, &mut self.environment, &mut sink)
-            }
-        }
-    }
-
-    /// The rows that the first procedure has left to be answered or applied; `None` when it answered them
-    /// itself.
-    fn staged_rows(&mut self, parts: &RunPlan, run: &mut QueryRun) -> Result<Option<Vec<Row>>> {
-        match (&parts.stages, &mut run.stage) {
-            (Some(stages), Some(state)) => state.finish(stages, &self.environment).map(Some),
-            _ if parts.apply.is_some() => Ok(Some(std::mem::take(&mut run.collected))),
-            _ => Ok(None),
-        }
-    }
-
-    /// Points the frame at the second procedure for the row in front.
-    fn next_applied(&mut self, parts: &RunPlan, run: &mut QueryRun) {
-        let (Some(apply), Some(row)) = (&parts.apply, run.applying.as_mut().and_then(VecDeque::front_mut))
-        else {
-            return;
-        };
-        run.frame.switch(apply);
-        for (register, value) in run.frame.registers.iter_mut().zip(row) {
-            *register = std::mem::take(value);
-        }
-    }
-}
-
-fn direct<'a>(run: &'a mut QueryRun, output: &'a mut dyn Output) -> Direct<'a> {
-    Direct { output, copy: run.copy.as_mut(), rows: &mut run.rows }
 }
 
 /// The command tag of a statement that is done.
 fn finish(run: &mut QueryRun, output: &mut dyn Output) -> Result<String> {
     let plan = Arc::clone(&run.plan);
     match &mut run.copy {
-        None => Ok(command_tag(run_plan(&plan)?.tag, run.rows, run.affected)),
+        None => Ok(command_tag(run_plan(&plan)?.tag, run.rows, run.frame.affected)),
         Some(copy) => {
             copy.finish(output)?;
             Ok(format!("COPY {}", run.rows))

@@ -1,6 +1,5 @@
 //! Statements in progress: they survive waits.
 
-use std::collections::VecDeque;
 use std::sync::Arc;
 
 use hyades_engine::db::Savepoint;
@@ -8,7 +7,6 @@ use hyades_engine::procedure::frame::Frame;
 use hyades_types::definition::CatalogChange;
 
 use super::copy_out::CopyWriter;
-use crate::executor::{Row, StageState};
 use crate::plan::Plan;
 
 /// A statement in progress.
@@ -22,15 +20,9 @@ pub(super) enum Running {
 pub(super) struct QueryRun {
     pub(super) plan: Arc<Plan>,
     pub(super) frame: Box<Frame>,
-    /// The second procedure runs, over these rows.
-    pub(super) applying: Option<VecDeque<Row>>,
-    pub(super) stage: Option<StageState>,
-    pub(super) collected: Vec<Row>,
     pub(super) copy: Option<CopyWriter>,
     /// Rows answered.
     pub(super) rows: u64,
-    /// Rows affected by procedures that have ended.
-    pub(super) affected: u64,
     pub(super) savepoint: Savepoint,
 }
 

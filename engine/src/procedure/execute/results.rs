@@ -1,5 +1,7 @@
 //! Where rows go: to the caller, to spools, through stages; and how many they were.
 
+use std::sync::Arc;
+
 use hyades_types::error::{Error, Result, sqlstate};
 use hyades_types::guest;
 use hyades_types::memory;
@@ -121,7 +123,7 @@ impl<T: Access> Run<'_, T> {
     #[inline(never)]
     pub(crate) fn open_stage(&mut self, procedure: &Procedure, stage: StageIndex) -> Flow<Next> {
         let stage = usize::from(stage);
-        let run = procedure.stages[stage].start(&self.frame.registers);
+        let run = Arc::clone(&procedure.stages[stage]).start(&self.frame.registers);
         self.frame.stages[stage] = Some(run);
         Ok(Next::Following)
     }
