@@ -78,7 +78,8 @@ pub type OnRecoveryProgress = Arc<dyn Fn(&RecoveryProgress) + Send + Sync>;
 pub struct Config {
     /// The data directory: manifest, lock file and, unless `log_directories` says otherwise, the logs.
     pub data_directory: PathBuf,
-    /// Directories of the logs; log i lives in directory i modulo their number. Empty: `<data>/logs`.
+    /// Directories of the logs. Log i lives in directory i modulo their number; the one log of serial logging
+    /// is striped over all of them. Empty: `<data>/logs`.
     pub log_directories: Vec<PathBuf>,
     pub protocol: ProtocolKind,
     /// Number of logs of the next incarnation (Taurus only).

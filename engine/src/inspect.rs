@@ -101,6 +101,8 @@ impl TransactionEntry<'_> {
 /// The segment files of one log of one incarnation.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct SegmentFiles {
+    /// More than one of a striped log.
+    pub directories: u64,
     pub count: u64,
     pub bytes: u64,
 }
@@ -179,6 +181,7 @@ impl Inspection {
     pub fn segment_files(&self, incarnation: &Incarnation, log: usize) -> Result<SegmentFiles> {
         let mut files = SegmentFiles::default();
         for directory in incarnation.stripe_directories(&self.data_directory, log) {
+            files.directories += 1;
             let failed = |error| {
                 Error::io(format_args!("could not read log directory \"{}\"", directory.display()), &error)
             };

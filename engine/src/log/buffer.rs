@@ -71,7 +71,7 @@ pub enum Refusal {
     RingFull,
     /// The prepared disk space is used up.
     NoDiskSpace,
-    /// All slots are in use; they are held for less than a microsecond of running time.
+    /// All slots are in use; they are held while a record is filled, and while it is decided whether to.
     Busy,
 }
 

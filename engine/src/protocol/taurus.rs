@@ -77,7 +77,7 @@
 //! * Defaulting happens once, when the LV is frozen, not for each absent tuple: the floor only grows, so one
 //!   raise by its latest value covers every default of the transaction.
 //! * A worker's transactions go to its own log only while that has enough to write; else to the first log
-//!   that has little, so that few transactions share a block (`Logs::choose`). LVs order them all the same.
+//!   that has little, so that few transactions share a block (`Taurus::choose`). LVs order them all the same.
 //! * Anchors are appended by the logger just before a block, not by a timer; the paper's delta (evict later
 //!   than PLV) is the distance between the floor and the durable positions.
 
@@ -450,6 +450,7 @@ impl LoggerDuty for AnchorDuty {
     }
 
     fn when_idle(&mut self, logs: &Logs) -> bool {
+        self.is_refused = false;
         let since = *self.idle_since.get_or_insert_with(now);
         let is_last_due =
             self.anchors.is_named_above(&self.durable) && now().duration_since(since) >= LAST_ANCHOR_DELAY;
@@ -458,8 +459,9 @@ impl LoggerDuty for AnchorDuty {
         }
         // Later anchors of the same idleness are as far apart.
         self.idle_since = Some(now());
-        let start = self.written;
-        self.lone = self.append(logs).map(|end| (start, end));
+        // A record that somebody appends in this moment shares its block, which then is not the anchor's
+        // alone.
+        self.lone = self.append(logs).map(|end| (Lsn(end.0 - self.scratch.len() as u64), end));
         self.is_refused = self.lone.is_none();
         !self.is_refused
     }

@@ -4,7 +4,7 @@
 //! |---|---|
 //! | the log ends in zeroes, a torn block or a torn record, not before what any anchor calls durable | ELV = end of the last whole record |
 //! | the same, but before a position that an anchor of any log calls durable | corruption: acknowledged bytes are gone |
-//! | an invalid block with valid ones behind it | corruption: blocks are written in order |
+//! | an invalid block with valid ones behind it | corruption: blocks are written in order (`log::store::reader` knows how many stripes may be under way) |
 //! | a segment that is missing, blank or too short, although others show that it was used | corruption (`log::store::reader`) |
 //!
 //! The logs are synced before they are read (pitfall 16): after the death of a mere process the page cache
@@ -83,8 +83,10 @@ impl fmt::Display for LogTail {
         let (path, offset) = (end.path.display(), end.offset);
         write!(f, "log {log} of incarnation {incarnation} ends in \"{path}\" at byte {offset}")?;
         if let Tail::Torn(reason) = end.tail {
-            let bytes = end.torn_bytes;
-            write!(f, " with a torn block ({reason}): {bytes} bytes behind that place are not used")?;
+            write!(f, " with a torn block ({reason})")?;
+            if end.torn_bytes > 0 {
+                write!(f, ": {} bytes behind that place are not used", end.torn_bytes)?;
+            }
         }
         if end.unfinished_bytes() > 0 {
             let bytes = end.unfinished_bytes();

@@ -186,10 +186,14 @@ impl LogStat {
         let bytes = self.end.as_ref().map_or(0, |end| end.whole_records.0);
         writeln!(
             out,
-            "log {log}: {bytes} bytes of records, counts to {}, end {}; {} segment files, {} bytes",
+            "log {log}: {bytes} bytes of records, counts to {}, end {}; {} segment files{}, {} bytes",
             self.counts,
             self.tail(),
             self.files.count,
+            match self.files.directories {
+                1 => String::new(),
+                directories => format!(" in {directories} directories"),
+            },
             self.files.bytes
         )?;
         let kinds = [

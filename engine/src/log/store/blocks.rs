@@ -201,13 +201,15 @@ impl BlockReader {
             Ok(header) => header,
             Err(reason) => return self.end_at_invalid_block(wanted, reason).map(Some),
         };
-        if !wanted.is(header.position) {
-            return self.end_at_invalid_block(wanted, "the block is of another position").map(Some);
-        }
         let length = BLOCK_HEADER_BYTES + header.payload_bytes;
         let block = self.view(self.segment.offset, length)?;
         if block.len() < length || !check_block(block) {
             return self.end_at_invalid_block(wanted, "the checksum of the block is wrong").map(Some);
+        }
+        if !wanted.is(header.position) {
+            let (path, offset) = (self.segment.path.clone(), self.segment.offset);
+            let tail = Tail::Lost("a whole block of another position stands there");
+            return Ok(Some(StripeEnd { path, offset, tail, torn_bytes: 0 }));
         }
         let payload = self.segment.offset - self.window_offset + BLOCK_HEADER_BYTES as u64;
         let payload = payload as usize..payload as usize + header.payload_bytes;
@@ -311,27 +313,50 @@ impl BlockReader {
         Ok(bytes.iter().rposition(|byte| *byte != 0).map_or(0, |last| last as u64 + 1))
     }
 
-    /// Which blocks stand in this stripe behind the missing one, which belongs to another stripe. Steps to
-    /// the first of them.
+    /// Which blocks stand in this stripe behind the missing one, which belongs to another stripe and has no
+    /// business here. Steps to the first of them.
     pub(super) fn blocks_behind(&mut self, missing: Lsn) -> Result<Behind> {
         let place = if self.is_segment_full() {
             (self.segment.sequence + 1, SECTOR_BYTES as u64)
         } else {
             (self.segment.sequence, self.segment.offset)
         };
-        let Some(first) = self.seek(Lsn(missing.0 + 1))? else { return Ok(Behind::Nothing) };
+        let Some(first) = self.seek_used(missing)? else { return Ok(Behind::Nothing) };
         let (sequence, offset) = (self.segment.sequence, self.segment.offset);
-        if place != (sequence, offset) {
+        if place != (sequence, offset) || first == missing {
             return Ok(Behind::More(first));
         }
-        self.segment.offset += SECTOR_BYTES as u64;
-        let second = self.seek(Lsn(first.0 + 1))?;
+        self.read_block(Wanted::At(first), &mut Vec::new())?;
+        let second = self.seek_used(Lsn(first.0 + 1))?;
         if self.segment.sequence != sequence {
             let path = segment_path(&self.directory, self.identity.incarnation, sequence);
             self.enter_unusable(&path, sequence)?;
         }
         self.segment.offset = offset;
         Ok(second.map_or(Behind::One, Behind::More))
+    }
+
+    /// As [`BlockReader::seek`], but of later files only those that were begun are looked at: the others are
+    /// long, and blank.
+    fn seek_used(&mut self, first: Lsn) -> Result<Option<Lsn>> {
+        let incarnation = self.identity.incarnation;
+        loop {
+            if let Some((offset, position)) = self.valid_block_from(self.segment.offset, first)? {
+                self.segment.offset = offset;
+                return Ok(Some(position));
+            }
+            let (disk, sequence) = (self.disk.as_ref(), self.segment.sequence + 1);
+            let later = segments_from(disk, &self.directory, incarnation, sequence)?;
+            let opened = later.into_iter().find_map(|later| {
+                let path = segment_path(&self.directory, incarnation, later);
+                open_segment(disk, &path, &self.identity, later, None)
+                    .map(std::result::Result::ok)
+                    .transpose()
+            });
+            let Some(opened) = opened else { return Ok(None) };
+            self.segment = opened?.0;
+            self.window.clear();
+        }
     }
 
     /// Goes on behind whatever stands here, at the first valid block from this stream position on, and

@@ -20,7 +20,7 @@
 //! durable.
 //!
 //! Recovery then calls [`LogEnd::check`] with the largest position that any anchor calls durable: an end
-//! below that is corruption too (pitfall 14). Memory is bounded: one window and one chunk.
+//! below that is corruption too (pitfall 14). Memory is bounded: a window for each stripe and one chunk.
 //!
 //! The last two rows hold for incarnations whose manifest entry says how many segments are prepared ahead,
 //! while they have not been closed: their files are made in full length before they are used, and the one
@@ -148,7 +148,9 @@ impl LogReader {
             tail = match (self.stripes[stripe].blocks_behind(self.position)?, tail) {
                 (Behind::More(next), Tail::Clean) => Tail::Hole("a block is missing", next),
                 (Behind::More(next), Tail::Torn(reason)) => Tail::Hole(reason, next),
-                (Behind::One, Tail::Clean) => Tail::Torn("a block that was being written is missing"),
+                (Behind::One, Tail::Clean) => Tail::Torn(
+                    "a block that was being written is missing, the one after it is in another directory",
+                ),
                 (_, tail) => tail,
             };
         }

@@ -38,7 +38,7 @@ struct Stripe {
     /// `None` at the end.
     tasks: Option<Sender<Task>>,
     written: Receiver<Written>,
-    /// Whether something stands in `written`.
+    /// Whether something stands in `written`; it stays so until the next block.
     is_written: Arc<AtomicBool>,
     thread: Option<JoinHandle<()>>,
 }
@@ -91,7 +91,6 @@ impl StripedLogStore {
     fn take_back(&mut self, place: usize, written: Written) -> Result<DurableBlock> {
         if let Some(stripe) = self.under_way.remove(place) {
             self.stripes[stripe].idle = Some(written.writer);
-            self.stripes[stripe].is_written.store(false, Ordering::Relaxed);
         }
         self.spare.push(written.block);
         written.outcome
@@ -106,13 +105,13 @@ struct Notice<'a> {
 
 impl Notice<'_> {
     fn give(&self) {
+        self.is_written.store(true, Ordering::Release);
         self.buffer.ring();
     }
 }
 
 impl Drop for Notice<'_> {
     fn drop(&mut self) {
-        self.is_written.store(true, Ordering::Release);
         self.give();
     }
 }
@@ -121,8 +120,6 @@ fn write_blocks(tasks: &Receiver<Task>, done: &Sender<Written>, is_written: &Ato
     let notice = Notice { is_written, buffer };
     for Task { mut writer, mut block, position } in tasks {
         let outcome = writer.write(&mut block, position);
-        // Before it is sent: whoever takes it back says that there is nothing.
-        is_written.store(true, Ordering::Release);
         if done.send(Written { writer, block, outcome }).is_err() {
             return;
         }
@@ -146,6 +143,7 @@ impl LogStore for StripedLogStore {
         let (Some(writer), Some(tasks)) = (stripe.idle.take(), &stripe.tasks) else {
             return Err(Error::fatal(sqlstate::INTERNAL_ERROR, "a stripe of a log got two blocks at once"));
         };
+        stripe.is_written.store(false, Ordering::Relaxed);
         tasks.send(Task { writer, block, position }).map_err(|_| thread_is_gone())?;
         self.under_way.push_back(self.turn);
         self.turn = (self.turn + 1) % self.stripes.len();

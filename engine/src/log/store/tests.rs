@@ -440,6 +440,19 @@ fn a_missing_block_that_was_durable_before_another_began_is_a_hole() {
 }
 
 #[test]
+fn a_block_in_another_stripe_than_its_own_is_no_end() {
+    for count in [1, 2, 3, 5] {
+        let log = striped_blocks(count);
+        let path = |stripe| segment_path(&stripe_directory(stripe), identity().incarnation, 1);
+        let (first, second) = (log.disk.content(&path(0)), log.disk.content(&path(1)));
+        log.disk.edit(&path(0), |bytes| *bytes = second);
+        log.disk.edit(&path(1), |bytes| *bytes = first);
+        let end = log.read().expect("read").1;
+        assert!(matches!(end.tail, Tail::Hole(..) | Tail::Lost(_)), "{count}: {:?}", end.tail);
+    }
+}
+
+#[test]
 fn segment_names_are_read_back() {
     let path = segment_path(Path::new("x"), 12, 345);
     assert_eq!(path, Path::new("x/00000012-00000345.segment"));
