@@ -4,9 +4,10 @@
 //! (documentation, chapter 10): a literal in quotes, NULL and a parameter without a declared type are
 //! *unknown* until an operator, function, column or clause gives them one ([`Class`]). Files: `expression`
 //! (the walk), `operator`, `function_call` (functions), `aggregate` and `aggregation`, `coerce`
-//! (conversions), `scope` (what FROM shows), `column` (names of its tables and columns), `visible_variables`
-//! and `variable` (those of a routine), `routine_call` (calls of routines), `array_expression`, `collation`,
-//! `types` (type names), `missing` (functions that are not there yet).
+//! (conversions), `select`, `from_clause`, `select_list` and `row_locks` (the clauses of a query), `scope`
+//! (what FROM shows), `column` (names of its tables and columns), `visible_variables` and `variable` (those
+//! of a routine), `routine_call` (calls of routines), `array_expression`, `collation`, `types` (type names),
+//! `missing` (functions that are not there yet).
 //!
 //! Every error carries the position in the statement's text that PostgreSQL's would.
 
@@ -19,11 +20,15 @@ pub(crate) mod coerce;
 mod collation;
 mod column;
 pub(crate) mod expression;
+pub(crate) mod from_clause;
 pub(crate) mod function_call;
 mod missing;
 pub(crate) mod operator;
 pub(crate) mod routine_call;
+mod row_locks;
 pub(crate) mod scope;
+pub(crate) mod select;
+pub(crate) mod select_list;
 pub(crate) mod session_call;
 pub(crate) mod session_function;
 pub(crate) mod special;
@@ -85,6 +90,25 @@ pub(crate) struct PendingSubquery {
     pub(crate) is_exists: bool,
 }
 
+/// What has been taken of a procedure's frame.
+#[derive(Debug, Default)]
+pub(crate) struct Slots {
+    pub(crate) registers: Cell<u32>,
+    pub(crate) rows: Cell<u16>,
+}
+
+impl Slots {
+    /// The next row slot.
+    pub(crate) fn new_row(&self) -> Result<RowSlot> {
+        let row = self.rows.get();
+        let next = row
+            .checked_add(1)
+            .ok_or_else(|| Error::input(sqlstate::STATEMENT_TOO_COMPLEX, "the statement is too large"))?;
+        self.rows.set(next);
+        Ok(row)
+    }
+}
+
 /// See the module head.
 pub(crate) struct Binder<'a> {
     pub(crate) sql: &'a str,
@@ -97,8 +121,11 @@ pub(crate) struct Binder<'a> {
     pub(crate) session_calls: Vec<SessionCall>,
     /// Where columns were named, to point at one that is not grouped.
     pub(crate) column_places: Vec<(RowSlot, u16, Place)>,
-    /// The next free register, shared with the code.
-    registers: Rc<Cell<u32>>,
+    /// The next free register and row slot, shared with the code.
+    slots: Rc<Slots>,
+    /// In INSERT ... SELECT the columns that the select list fills: their types go to literals and parameters
+    /// of no type.
+    pub(crate) output_hints: Vec<(SqlType, String)>,
     /// The variables of the routine that is compiled.
     pub(crate) names: Option<Names>,
     /// Variables copied for a query that outlives its statement.
@@ -147,7 +174,8 @@ impl<'a> Binder<'a> {
             aggregate_mode: AggregateMode::Forbidden("in this context"),
             session_calls: Vec::new(),
             column_places: Vec::new(),
-            registers: Rc::new(Cell::new(registers)),
+            slots: Rc::new(Slots { registers: Cell::new(registers), rows: Cell::new(0) }),
+            output_hints: Vec::new(),
             names: None,
             captured: None,
             subqueries: Vec::new(),
@@ -161,8 +189,8 @@ impl<'a> Binder<'a> {
 
     /// A register nobody else uses.
     pub(crate) fn new_register(&mut self) -> Result<Register> {
-        let register = self.registers.get();
-        self.registers.set(register + 1);
+        let register = self.slots.registers.get();
+        self.slots.registers.set(register + 1);
         match u16::try_from(register) {
             Ok(register) if register < AGGREGATE_PLACEHOLDER => Ok(register),
             _ => {
@@ -173,12 +201,17 @@ impl<'a> Binder<'a> {
 
     /// How many registers are taken.
     pub(crate) fn register_count(&self) -> u16 {
-        u16::try_from(self.registers.get()).unwrap_or(u16::MAX)
+        u16::try_from(self.slots.registers.get()).unwrap_or(u16::MAX)
     }
 
-    /// The counter of registers.
-    pub(crate) fn registers(&self) -> Rc<Cell<u32>> {
-        Rc::clone(&self.registers)
+    /// A slot for rows that nobody else uses.
+    pub(crate) fn new_row(&mut self) -> Result<RowSlot> {
+        self.slots.new_row()
+    }
+
+    /// The counters of registers and row slots.
+    pub(crate) fn slots(&self) -> Rc<Slots> {
+        Rc::clone(&self.slots)
     }
 
     /// The types of all parameters, or which one has none.

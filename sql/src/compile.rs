@@ -1,7 +1,7 @@
 //! Compiling: from a parsed statement to a [`Plan`].
 //!
-//! Files by clause: `select` (the query), `from` and `loops` (nested loops over FROM), `access` (how a table
-//! is read), `stages` (what the executor does behind the procedure), `output` (select list, RETURNING),
+//! Files by clause: `select` (the query), `level` and `loops` (nested loops over FROM), `access` (how a table
+//! is read), `stages` (what the executor does behind the procedure), `output` (descriptions of answers),
 //! `row_sink` (where rows go), `insert`, `change` (UPDATE and DELETE), `copy`, `foreign_key` (the checks that
 //! changes carry), `schema` (DDL), `storage_parameter`, `utility` (everything that runs no procedure), `code`
 //! (the assembler).
@@ -12,8 +12,8 @@ pub(crate) mod code;
 pub(crate) mod copy;
 pub(crate) mod explained;
 pub(crate) mod foreign_key;
-pub(crate) mod from;
 pub(crate) mod insert;
+pub(crate) mod level;
 pub(crate) mod locking;
 pub(crate) mod loops;
 pub(crate) mod optimize;
@@ -104,9 +104,6 @@ fn compile_here(
 pub(crate) struct Compiler<'a> {
     pub(crate) binder: Binder<'a>,
     pub(crate) code: Code,
-    /// In INSERT ... SELECT the columns that the select list fills: their types go to literals and parameters
-    /// of no type.
-    pub(crate) output_hints: Vec<(SqlType, String)>,
     /// Where rows go.
     pub(crate) sink: Sink,
     /// In a routine: what is known of the statement that is compiled into it.
@@ -122,9 +119,9 @@ impl<'a> Compiler<'a> {
         parameters: u16,
     ) -> Result<Compiler<'a>> {
         let binder = Binder::new(sql, context, declared, parameters)?;
-        let code = Code::new(binder.registers(), Rc::clone(&binder.callees));
+        let code = Code::new(binder.slots(), Rc::clone(&binder.callees));
         let purpose = Purpose::Run;
-        Ok(Compiler { binder, code, output_hints: Vec::new(), sink: Sink::Answer, nested: None, purpose })
+        Ok(Compiler { binder, code, sink: Sink::Answer, nested: None, purpose })
     }
 
     pub(crate) fn statement(&mut self, statement: &Statement) -> Result<Plan> {
@@ -200,7 +197,7 @@ impl<'a> Compiler<'a> {
         let registers = self.binder.register_count();
         let code = std::mem::replace(
             &mut self.code,
-            Code::new(self.binder.registers(), Rc::clone(&self.binder.callees)),
+            Code::new(self.binder.slots(), Rc::clone(&self.binder.callees)),
         );
         code.finish(name, parameters, registers, output).map(Arc::new)
     }

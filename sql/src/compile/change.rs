@@ -13,16 +13,17 @@ use hyades_types::value::SqlType;
 use sqlparser::ast::{self, AssignmentTarget, FromTable, TableFactor, TableWithJoins};
 
 use super::access::Access;
-use super::from::{Item, Level, Source};
 use super::insert::is_default;
+use super::level::Level;
 use super::loops::Absent;
-use super::output::OutputColumn;
 use super::row_sink::Sink;
 use super::select::{described, is_single};
 use super::{CompiledQuery, Compiler, order};
 use crate::bind::Place;
 use crate::bind::aggregation::AggregateMode;
+use crate::bind::from_clause::{Item, Source};
 use crate::bind::scope::{Relation, Scope};
+use crate::bind::select_list::OutputColumn;
 use crate::explain::PlanNode;
 use crate::expr;
 use crate::plan::Tag;
@@ -67,7 +68,7 @@ impl Compiler<'_> {
         }
         self.binder.aggregate_mode = AggregateMode::Forbidden("in RETURNING");
         let outputs = match returning {
-            Some(items) => Some(self.outputs(items)?),
+            Some(items) => Some(self.binder.outputs(items)?),
             None => None,
         };
         let source = Source::Table { table: Arc::clone(&table), row };

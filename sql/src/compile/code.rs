@@ -1,6 +1,6 @@
 //! Assembles a procedure: instructions with labels that are placed later, tables, slots.
 
-use std::cell::{Cell, RefCell};
+use std::cell::RefCell;
 use std::ops::Range;
 use std::rc::Rc;
 use std::sync::Arc;
@@ -14,6 +14,7 @@ use hyades_types::definition::{TableDefinition, TableId};
 use hyades_types::error::{Error, Result, sqlstate};
 use hyades_types::value::{SqlType, Value};
 
+use crate::bind::Slots;
 use crate::bind::callee::CalleeEntry;
 
 /// A procedure under construction. Labels in instructions are numbers into `labels` until [`Code::finish`].
@@ -22,10 +23,9 @@ pub(crate) struct Code {
     instructions: Vec<Instruction>,
     labels: Vec<Label>,
     tables: Vec<TableReference>,
-    rows: u16,
     cursors: u16,
-    /// The next free register, shared with the binder.
-    registers: Rc<Cell<u32>>,
+    /// The next free register and row slot, shared with the binder.
+    slots: Rc<Slots>,
     spools: u16,
     stages: Vec<Option<Arc<dyn Stage>>>,
     /// Routines that are called, shared with the binder.
@@ -47,8 +47,8 @@ fn too_large() -> Error {
 }
 
 impl Code {
-    pub(crate) fn new(registers: Rc<Cell<u32>>, callees: Rc<RefCell<Vec<CalleeEntry>>>) -> Code {
-        Code { registers, callees, ..Code::default() }
+    pub(crate) fn new(slots: Rc<Slots>, callees: Rc<RefCell<Vec<CalleeEntry>>>) -> Code {
+        Code { slots, callees, ..Code::default() }
     }
 
     pub(crate) fn label(&mut self) -> Label {
@@ -127,8 +127,8 @@ impl Code {
     }
 
     fn new_register(&self) -> Register {
-        let register = self.registers.get();
-        self.registers.set(register + 1);
+        let register = self.slots.registers.get();
+        self.slots.registers.set(register + 1);
         Register::try_from(register).unwrap_or(Register::MAX)
     }
 
@@ -237,8 +237,7 @@ impl Code {
     }
 
     pub(crate) fn new_row(&mut self) -> Result<RowSlot> {
-        self.rows = self.rows.checked_add(1).ok_or_else(too_large)?;
-        Ok(self.rows - 1)
+        self.slots.new_row()
     }
 
     pub(crate) fn new_cursor(&mut self) -> Result<CursorSlot> {
@@ -302,7 +301,7 @@ impl Code {
             name: name.to_owned(),
             parameters,
             registers,
-            rows: self.rows,
+            rows: self.slots.rows.get(),
             cursors: self.cursors,
             tables: self.tables,
             code: self.instructions,

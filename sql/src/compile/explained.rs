@@ -6,10 +6,12 @@ use hyades_types::error::Result;
 use hyades_types::value::SqlType;
 
 use super::access::Access;
-use super::from::{Level, Source};
-use super::select::{BoundDistinct, BoundSelect, OrderTarget};
+use super::level::Level;
+use super::select::BoundSelect;
 use super::{Compiler, Purpose, compile_for, shifted};
 use crate::answer::{Response, ResultColumn};
+use crate::bind::from_clause::Source;
+use crate::bind::select::{BoundDistinct, OrderTarget};
 use crate::explain::{Names, PlanNode};
 use crate::plan::{Action, Plan};
 
@@ -58,7 +60,7 @@ impl Compiler<'_> {
         let steering = conditions(&level.choice.steering, &names);
         let filter = conditions(&level.choice.filter, &names);
         let node = match &level.source {
-            Source::Series(_) if level.label.starts_with(super::from::ACTIVITY) => {
+            Source::Series(_) if level.label.starts_with(crate::bind::from_clause::ACTIVITY) => {
                 PlanNode::new(format!("Function Scan on {}", level.label))
             }
             Source::Series(_) => PlanNode::new(
@@ -107,7 +109,7 @@ impl Compiler<'_> {
         let names = self.names();
         let mut node =
             self.explain_levels(&bound.levels).with("One-Time Filter", conditions(&bound.constant, &names));
-        if bound.is_grouped(self.binder.aggregates.len()) {
+        if bound.is_grouped() {
             let title = if bound.group.is_some() { "HashAggregate" } else { "Aggregate" };
             let keys = bound.group.as_ref().map(|keys| {
                 let keys: Vec<String> = keys.iter().map(|(key, _)| shown(key, &names)).collect();
@@ -129,7 +131,7 @@ impl Compiler<'_> {
                         OrderTarget::Expression(expr) => expr,
                     };
                     let key = match &order.target {
-                        OrderTarget::Output(at) if super::select::is_aggregate(expr) => {
+                        OrderTarget::Output(at) if crate::bind::select::is_aggregate(expr) => {
                             bound.outputs[*at].name.clone()
                         }
                         _ => shown(expr, &names),

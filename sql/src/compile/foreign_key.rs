@@ -33,10 +33,11 @@ use sqlparser::ast::{
     ReferentialAction,
 };
 
-use super::from::{Level, Source};
+use super::level::Level;
 use super::loops::Absent;
 use super::{Compiler, access, unsupported};
 use crate::bind::Place;
+use crate::bind::from_clause::Source;
 use crate::plan::WantedForeignKey;
 use crate::statement::names::fold;
 

@@ -14,16 +14,17 @@ use hyades_types::error::{Error, Result, sqlstate};
 use hyades_types::value::{SqlType, Value};
 use sqlparser::ast::{self, ConflictTarget, OnConflictAction, OnInsert, SetExpr, TableObject};
 
-use super::from::Source;
 use super::loops::Absent;
-use super::output::OutputColumn;
 use super::row_sink::Sink;
-use super::select::{BoundDistinct, BoundSelect, clause_around, described};
+use super::select::{BoundSelect, described};
 use super::{CompiledQuery, Compiler};
 use crate::answer::ResultColumn;
 use crate::bind::aggregation::AggregateMode;
 use crate::bind::coerce::Context;
+use crate::bind::from_clause::Source;
 use crate::bind::scope::{Relation, RelationKind, Scope};
+use crate::bind::select::{BoundDistinct, clause_around};
+use crate::bind::select_list::OutputColumn;
 use crate::bind::{Binder, Bound, Class, Place};
 use crate::explain::PlanNode;
 use crate::plan::{RunPlan, Tag};
@@ -129,7 +130,7 @@ impl Compiler<'_> {
         self.binder.scope.relations.truncate(1);
         self.binder.aggregate_mode = AggregateMode::Forbidden("in RETURNING");
         let outputs = match &insert.returning {
-            Some(items) => Some(self.outputs(items)?),
+            Some(items) => Some(self.binder.outputs(items)?),
             None => None,
         };
         let written = None;
@@ -384,9 +385,9 @@ impl Compiler<'_> {
             target.columns.clone()
         };
         let hint = |at: usize| (definition.columns[at].sql_type, definition.columns[at].name.clone());
-        self.output_hints = hinted.into_iter().map(hint).collect();
+        self.binder.output_hints = hinted.into_iter().map(hint).collect();
         let mut bound = self.bind_query(query)?;
-        self.output_hints.clear();
+        self.binder.output_hints.clear();
         let extra = bound.outputs.get(value_room(&target)).or(bound.outputs.last());
         let place = extra.map_or(Place::Unknown, |output| output.place);
         let columns = self.value_columns(&target, bound.outputs.len(), place)?;
@@ -400,7 +401,7 @@ impl Compiler<'_> {
         let reads_target = bound.levels.iter().any(
             |level| matches!(&level.source, Source::Table { table, .. } if Arc::ptr_eq(table, &target.table)),
         );
-        let is_simple = !bound.is_grouped(self.binder.aggregates.len())
+        let is_simple = !bound.is_grouped()
             && matches!(bound.distinct, BoundDistinct::No)
             && bound.order.is_empty()
             && bound.limits.limit.is_none()

@@ -1,4 +1,4 @@
-//! Locking clauses of SELECT: which tables they lock, and queries that skip locked rows.
+//! Locking clauses of SELECT: queries that skip locked rows.
 //!
 //! PostgreSQL locks a row when it has passed WHERE, ORDER BY and LIMIT. A serializable transaction locks what
 //! it reads anyway, so the rows that WHERE looks at are locked in the strength asked for; others lock those
@@ -13,95 +13,23 @@
 use std::sync::Arc;
 
 use hyades_engine::procedure::ir::{Expr, Impatience, Instruction, Intent, Strength};
-use hyades_types::error::{Result, sqlstate};
+use hyades_types::error::Result;
 use hyades_types::value::SqlType;
-use sqlparser::ast::{Distinct, GroupByExpr, Query, Select};
 
 use super::Compiler;
 use super::access::Access;
-use super::from::{Item, Level, Source};
+use super::level::Level;
 use super::loops::Absent;
 use super::row_sink::Sink;
-use super::select::{BoundDistinct, BoundSelect, OrderTarget, described};
+use super::select::{BoundSelect, described};
 use super::stages::{Carried, sort_keys};
 use crate::bind::Place;
+use crate::bind::from_clause::Source;
+use crate::bind::select::{BoundDistinct, OrderTarget};
 use crate::expr;
 use crate::plan::{RunPlan, Stages, Tag};
-use crate::statement::locking::{Locking, name_of, unpack};
 
 impl Compiler<'_> {
-    /// Gives each item of FROM the intent that the locking clauses of the query ask for.
-    pub(super) fn lock_items(&self, query: &Query, items: &mut [Item]) -> Result<()> {
-        for clause in &query.locks {
-            let place = clause.of.as_ref().map_or(Place::Unknown, Place::of);
-            self.lock_by(&unpack(clause), place, items)?;
-        }
-        Ok(())
-    }
-
-    fn lock_by(&self, locking: &Locking, place: Place, items: &mut [Item]) -> Result<()> {
-        let clause = name_of(locking.strength);
-        if locking.is_qualified {
-            let message = format!("{clause} must specify unqualified relation names");
-            return self.binder.fail(sqlstate::SYNTAX_ERROR, message, place);
-        }
-        // The scope has the items last, in their order.
-        let relations = &self.binder.scope.relations;
-        let names = &relations[relations.len().saturating_sub(items.len())..];
-        let find = |table: &String| names.iter().position(|relation| relation.name == *table);
-        let mut wanted = Vec::new();
-        for table in &locking.tables {
-            let Some(at) = find(table) else {
-                let message = format!("relation \"{table}\" in {clause} clause not found in FROM clause");
-                return self.binder.fail(sqlstate::UNDEFINED_TABLE, message, place);
-            };
-            if !matches!(items[at].source, Source::Table { .. }) {
-                let message = format!("{clause} cannot be applied to a function");
-                return self.binder.fail(sqlstate::FEATURE_NOT_SUPPORTED, message, place);
-            }
-            wanted.push(at);
-        }
-        if locking.tables.is_empty() {
-            let is_table = |at: &usize| matches!(items[*at].source, Source::Table { .. });
-            wanted = (0..items.len()).filter(is_table).collect();
-        }
-        for at in wanted {
-            if items[at].left_join.is_some() {
-                let message = format!("{clause} cannot be applied to the nullable side of an outer join");
-                return self.binder.fail(sqlstate::FEATURE_NOT_SUPPORTED, message, Place::Unknown);
-            }
-            // Of several clauses the strongest counts, and NOWAIT goes before SKIP LOCKED.
-            let known = items[at].locking;
-            let strength = known.map_or(locking.strength, |(known, _)| known.max(locking.strength));
-            let impatience = known.and_then(|(_, impatience)| impatience).max(locking.impatience);
-            items[at].locking = Some((strength, impatience));
-            items[at].intent = Intent::chosen(strength, impatience);
-        }
-        Ok(())
-    }
-
-    /// Refuses the clauses that rows of the answer do not come through one by one.
-    pub(super) fn check_locking(&self, query: &Query, select: &Select, has_aggregates: bool) -> Result<()> {
-        let Some(clause) = query.locks.first() else { return Ok(()) };
-        let is_grouped = match &select.group_by {
-            GroupByExpr::Expressions(expressions, _) => !expressions.is_empty(),
-            GroupByExpr::All(_) => true,
-        };
-        let with = if select.distinct.as_ref().is_some_and(|distinct| !matches!(distinct, Distinct::All)) {
-            "DISTINCT clause"
-        } else if is_grouped {
-            "GROUP BY clause"
-        } else if select.having.is_some() {
-            "HAVING clause"
-        } else if has_aggregates {
-            "aggregate functions"
-        } else {
-            return Ok(());
-        };
-        let message = format!("{} is not allowed with {with}", name_of(unpack(clause).strength));
-        self.binder.fail(sqlstate::FEATURE_NOT_SUPPORTED, message, Place::Unknown)
-    }
-
     /// The answer's rows are locked and looked at again in their order; see the module head. Only over one
     /// table that has a key.
     pub(super) fn skipping_select(&mut self, bound: &BoundSelect) -> Result<RunPlan> {

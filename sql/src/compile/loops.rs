@@ -11,7 +11,8 @@ use hyades_types::value::{SqlType, Value};
 
 use super::Compiler;
 use super::access::{Access, narrowed};
-use super::from::{Level, RoutineSource, Series, Source};
+use super::level::Level;
+use crate::bind::from_clause::{RoutineSource, Series, Source};
 use crate::evaluation;
 use crate::expr;
 

@@ -13,7 +13,8 @@ use hyades_types::error::Result;
 use hyades_types::guest;
 
 use super::access::{self, Choice};
-use super::from::{Item, Level, Source};
+use super::level::Level;
+use crate::bind::from_clause::{Item, Source};
 
 /// What it takes to look at an item, as work of a guest.
 const UNITS_PER_ITEM: usize = 2;

@@ -7,45 +7,22 @@ use hyades_engine::procedure::ir::{Direction, Expr, Instruction, Label, Register
 use hyades_types::error::{Result, sqlstate};
 use hyades_types::operator::BinaryOperator;
 use hyades_types::value::{SqlType, Value};
-use sqlparser::ast::{self, GroupByExpr, LimitClause, OrderByExpr, OrderByKind, Query, Select, SetExpr};
+use sqlparser::ast::{self, Query, SetExpr};
 
 use super::access::Access;
-use super::from::{Level, Source};
+use super::level::Level;
 use super::loops::Absent;
-use super::output::{OutputColumn, check_width};
 use super::{CompiledQuery, Compiler, order};
-use crate::bind::aggregation::AggregateMode;
+use crate::bind::aggregation::Aggregate;
+use crate::bind::from_clause::Source;
+use crate::bind::select::{BoundDistinct, BoundQuery, Limits, OrderKey, OrderTarget, clause_around};
+use crate::bind::select_list::{OutputColumn, check_width};
 use crate::bind::{Bound, Place};
 use crate::explain::PlanNode;
 use crate::plan::Tag;
 use crate::statement::locking::{name_of, unpack};
-use crate::statement::names::fold;
 
-/// LIMIT and OFFSET, as bigint expressions without columns.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct Limits {
-    pub(crate) limit: Option<Expr>,
-    pub(crate) offset: Option<Expr>,
-}
-
-/// One key of ORDER BY.
-#[derive(Clone, Debug)]
-pub(crate) struct OrderKey {
-    pub(crate) target: OrderTarget,
-    pub(crate) sql_type: SqlType,
-    pub(crate) is_descending: bool,
-    pub(crate) nulls_first: bool,
-    pub(crate) place: Place,
-    pub(crate) column_places: (usize, usize),
-}
-
-#[derive(Clone, Debug)]
-pub(crate) enum OrderTarget {
-    Output(usize),
-    Expression(Expr),
-}
-
-/// A SELECT, bound.
+/// A SELECT, planned.
 pub(crate) struct BoundSelect {
     pub(crate) levels: Vec<Level>,
     /// Conditions that read no row.
@@ -57,18 +34,13 @@ pub(crate) struct BoundSelect {
     pub(crate) order: Vec<OrderKey>,
     pub(crate) distinct: BoundDistinct,
     pub(crate) limits: Limits,
-}
-
-pub(crate) enum BoundDistinct {
-    No,
-    Rows,
-    On(Vec<(OrderTarget, SqlType)>),
+    pub(crate) aggregates: Vec<Aggregate>,
 }
 
 impl BoundSelect {
     /// Whether rows must be grouped.
-    pub(crate) fn is_grouped(&self, aggregates: usize) -> bool {
-        aggregates > 0 || self.group.is_some() || self.having.is_some()
+    pub(crate) fn is_grouped(&self) -> bool {
+        !self.aggregates.is_empty() || self.group.is_some() || self.having.is_some()
     }
 }
 
@@ -84,9 +56,34 @@ impl Compiler<'_> {
         Ok(CompiledQuery { run, columns: Some(columns) })
     }
 
-    /// Compiles a bound SELECT whose rows are the answer.
+    /// Binds and plans a query that is one SELECT.
+    pub(crate) fn bind_query(&mut self, query: &Query) -> Result<BoundSelect> {
+        let bound = self.binder.bind_query(query)?;
+        self.plan_query(bound)
+    }
+
+    /// Decides in which order FROM is gone through, and how.
+    pub(crate) fn plan_query(&mut self, bound: BoundQuery) -> Result<BoundSelect> {
+        let (levels, constant) = order::levels(bound.items, bound.conditions)?;
+        let mut planned = BoundSelect {
+            levels,
+            constant,
+            outputs: bound.outputs,
+            group: bound.group,
+            having: bound.having,
+            having_places: bound.having_places,
+            order: bound.order,
+            distinct: bound.distinct,
+            limits: bound.limits,
+            aggregates: bound.aggregates,
+        };
+        planned.find_key_reads();
+        Ok(planned)
+    }
+
+    /// Compiles a planned SELECT whose rows are the answer.
     pub(crate) fn select_run(&mut self, mut bound: BoundSelect) -> Result<crate::plan::RunPlan> {
-        let is_grouped = bound.is_grouped(self.binder.aggregates.len());
+        let is_grouped = bound.is_grouped();
         let is_plain = !is_grouped && matches!(bound.distinct, BoundDistinct::No);
         if is_plain && (bound.order.is_empty() || use_scan_order(&mut bound)) {
             return self.direct_select(bound);
@@ -222,274 +219,6 @@ impl Compiler<'_> {
         let run = self.direct_run(source, Tag::Select, explain);
         Ok(CompiledQuery { run, columns: Some(columns) })
     }
-
-    /// Binds a query that is one SELECT.
-    pub(crate) fn bind_query(&mut self, query: &Query) -> Result<BoundSelect> {
-        if query.with.is_some() {
-            return self.binder.unsupported("WITH is", Place::Unknown);
-        }
-        let select = match query.body.as_ref() {
-            SetExpr::Select(select) => select,
-            SetExpr::Query(_) if !query.locks.is_empty() => {
-                return self.binder.unsupported("a locking clause behind parentheses is", Place::Unknown);
-            }
-            SetExpr::Query(inner) => match clause_around(query) {
-                None => return self.bind_query(inner),
-                Some(clause) => {
-                    let what = format!("{clause} behind a query in parentheses is");
-                    return self.binder.unsupported(&what, Place::Unknown);
-                }
-            },
-            SetExpr::SetOperation { op, .. } => {
-                return self.binder.unsupported(&format!("{op} is"), Place::Unknown);
-            }
-            _ => return self.binder.unsupported("this form of query is", Place::Unknown),
-        };
-        self.refuse_rare(query, select)?;
-        let (mut items, mut conditions) = self.from(&select.from)?;
-        self.lock_items(query, &mut items)?;
-        if let Some(selection) = &select.selection {
-            self.binder.aggregate_mode = AggregateMode::Forbidden("in WHERE");
-            let condition = self.binder.condition_of(selection, "WHERE")?;
-            crate::expr::conjuncts(condition, &mut conditions);
-        }
-        self.binder.aggregate_mode = AggregateMode::Allowed;
-        let outputs = self.outputs(&select.projection)?;
-        let group = self.group(&select.group_by, &outputs)?;
-        self.binder.aggregate_mode = AggregateMode::Allowed;
-        let having_start = self.binder.column_places.len();
-        let having = match &select.having {
-            Some(having) => Some(self.binder.condition_of(having, "HAVING")?),
-            None => None,
-        };
-        let having_places = (having_start, self.binder.column_places.len());
-        let order = self.order(query, &outputs)?;
-        let distinct = self.distinct(select, &outputs)?;
-        self.binder.aggregate_mode = AggregateMode::Forbidden("in LIMIT");
-        let limits = self.limits(query)?;
-        let (levels, constant) = order::levels(items, conditions)?;
-        let mut bound =
-            BoundSelect { levels, constant, outputs, group, having, having_places, order, distinct, limits };
-        self.check_locking(query, select, bound.is_grouped(self.binder.aggregates.len()))?;
-        bound.find_key_reads();
-        Ok(bound)
-    }
-
-    fn refuse_rare(&self, query: &Query, select: &Select) -> Result<()> {
-        let rare = [
-            (select.into.is_some(), "SELECT INTO is"),
-            (!select.named_window.is_empty() || select.qualify.is_some(), "window functions are"),
-            (select.top.is_some() || select.prewhere.is_some(), "this clause is"),
-            (!select.lateral_views.is_empty() || !select.connect_by.is_empty(), "this clause is"),
-            (query.for_clause.is_some() || query.settings.is_some(), "this clause is"),
-            (!query.pipe_operators.is_empty() || query.format_clause.is_some(), "this clause is"),
-        ];
-        for (is_there, what) in rare {
-            if is_there {
-                return self.binder.unsupported(what, Place::Unknown);
-            }
-        }
-        Ok(())
-    }
-
-    /// GROUP BY: numbers and names of the select list are understood; a column goes before a name of the
-    /// list.
-    fn group(
-        &mut self,
-        group_by: &GroupByExpr,
-        outputs: &[OutputColumn],
-    ) -> Result<Option<Vec<(Expr, SqlType)>>> {
-        let GroupByExpr::Expressions(expressions, modifiers) = group_by else {
-            return self.binder.unsupported("GROUP BY ALL is", Place::Unknown);
-        };
-        if !modifiers.is_empty() {
-            return self.binder.unsupported("grouping sets are", Place::Unknown);
-        }
-        if expressions.is_empty() {
-            return Ok(None);
-        }
-        self.binder.aggregate_mode = AggregateMode::Forbidden("in GROUP BY");
-        let mut keys: Vec<(Expr, SqlType)> = Vec::new();
-        for expression in expressions {
-            let place = Place::of_expr(expression);
-            let of_output = |output: &OutputColumn| (output.expr.clone(), output.sql_type);
-            let key = if let Some(number) = ordinal(expression) {
-                of_output(&outputs[self.output_number(number, outputs.len(), "GROUP BY", place)?])
-            } else if let ast::Expr::Identifier(ident) = expression {
-                let name = fold(ident);
-                match (
-                    self.binder.find_column(&name, place)?,
-                    outputs.iter().find(|output| output.name == name),
-                ) {
-                    (None, Some(output)) => of_output(output),
-                    (Some(column), _) => self.binder.known_or_text(column)?,
-                    (None, None) => {
-                        let column = self.binder.column(ident)?;
-                        self.binder.known_or_text(column)?
-                    }
-                }
-            } else {
-                let bound = self.binder.expression(expression)?;
-                self.binder.known_or_text(bound)?
-            };
-            if crate::expr::any(&key.0, &is_aggregate) {
-                return self.binder.fail(
-                    sqlstate::GROUPING_ERROR,
-                    "aggregate functions are not allowed in GROUP BY",
-                    place,
-                );
-            }
-            if !keys.iter().any(|(known, _)| *known == key.0) {
-                keys.push(key);
-            }
-        }
-        Ok(Some(keys))
-    }
-
-    fn output_number(&self, number: i64, count: usize, clause: &str, place: Place) -> Result<usize> {
-        match usize::try_from(number) {
-            Ok(number) if (1..=count).contains(&number) => Ok(number - 1),
-            _ => {
-                let message = format!("{clause} position {number} is not in select list");
-                self.binder.fail(sqlstate::INVALID_COLUMN_REFERENCE, message, place)
-            }
-        }
-    }
-
-    fn order(&mut self, query: &Query, outputs: &[OutputColumn]) -> Result<Vec<OrderKey>> {
-        let Some(order_by) = &query.order_by else { return Ok(Vec::new()) };
-        let OrderByKind::Expressions(expressions) = &order_by.kind else {
-            return self.binder.unsupported("ORDER BY ALL is", Place::Unknown);
-        };
-        expressions.iter().map(|expression| self.order_key(expression, outputs)).collect()
-    }
-
-    fn order_key(&mut self, key: &OrderByExpr, outputs: &[OutputColumn]) -> Result<OrderKey> {
-        let place = Place::of_expr(&key.expr);
-        let first = self.binder.column_places.len();
-        let (target, sql_type) = self.target(&key.expr, outputs, "ORDER BY")?;
-        let is_descending = key.options.asc == Some(false);
-        Ok(OrderKey {
-            target,
-            sql_type,
-            is_descending,
-            // NULLs count as larger than everything.
-            nulls_first: key.options.nulls_first.unwrap_or(is_descending),
-            place,
-            column_places: (first, self.binder.column_places.len()),
-        })
-    }
-
-    /// What an expression of ORDER BY or DISTINCT ON means: a number or name of the select list, or an
-    /// expression over the rows.
-    fn target(
-        &mut self,
-        expression: &ast::Expr,
-        outputs: &[OutputColumn],
-        clause: &str,
-    ) -> Result<(OrderTarget, SqlType)> {
-        let place = Place::of_expr(expression);
-        if let Some(number) = ordinal(expression) {
-            let number = self.output_number(number, outputs.len(), clause, place)?;
-            return Ok((OrderTarget::Output(number), outputs[number].sql_type));
-        }
-        if let ast::Expr::Identifier(ident) = expression {
-            let name = fold(ident);
-            let mut named = outputs.iter().enumerate().filter(|(_, output)| output.name == name);
-            if let Some((at, output)) = named.next() {
-                if named.any(|(_, other)| other.expr != output.expr) {
-                    let message = format!("{clause} \"{name}\" is ambiguous");
-                    return self.binder.fail(sqlstate::AMBIGUOUS_COLUMN, message, place);
-                }
-                return Ok((OrderTarget::Output(at), output.sql_type));
-            }
-        }
-        if let ast::Expr::Value(value) = expression
-            && matches!(value.value, ast::Value::SingleQuotedString(_))
-        {
-            let message = format!("non-integer constant in {clause}");
-            return self.binder.fail(sqlstate::SYNTAX_ERROR, message, place);
-        }
-        let bound = self.binder.expression(expression)?;
-        let (expr, sql_type) = self.binder.known_or_text(bound)?;
-        match outputs.iter().position(|output| output.expr == expr) {
-            Some(at) => Ok((OrderTarget::Output(at), sql_type)),
-            None => Ok((OrderTarget::Expression(expr), sql_type)),
-        }
-    }
-
-    fn distinct(&mut self, select: &Select, outputs: &[OutputColumn]) -> Result<BoundDistinct> {
-        match &select.distinct {
-            None | Some(ast::Distinct::All) => Ok(BoundDistinct::No),
-            Some(ast::Distinct::Distinct) => Ok(BoundDistinct::Rows),
-            Some(ast::Distinct::On(expressions)) => expressions
-                .iter()
-                .map(|expression| self.target(expression, outputs, "DISTINCT ON"))
-                .collect::<Result<Vec<_>>>()
-                .map(BoundDistinct::On),
-        }
-    }
-
-    fn limits(&mut self, query: &Query) -> Result<Limits> {
-        let mut limits = Limits::default();
-        match &query.limit_clause {
-            None => {}
-            Some(LimitClause::LimitOffset { limit, offset, .. }) => {
-                if let Some(limit) = limit {
-                    limits.limit = Some(self.binder.columnless(limit, SqlType::BigInt, "LIMIT")?);
-                }
-                if let Some(offset) = offset {
-                    limits.offset = Some(self.binder.columnless(&offset.value, SqlType::BigInt, "OFFSET")?);
-                }
-            }
-            Some(LimitClause::OffsetCommaLimit { .. }) => {
-                return self.binder.fail(
-                    sqlstate::SYNTAX_ERROR,
-                    "LIMIT #,# syntax is not supported",
-                    Place::Unknown,
-                );
-            }
-        }
-        if let Some(fetch) = &query.fetch {
-            if fetch.with_ties || fetch.percent {
-                return self.binder.unsupported("FETCH FIRST ... WITH TIES is", Place::Unknown);
-            }
-            limits.limit = Some(match &fetch.quantity {
-                Some(quantity) => self.binder.columnless(quantity, SqlType::BigInt, "FETCH FIRST")?,
-                None => Expr::Const(Value::BigInt(1)),
-            });
-        }
-        Ok(limits)
-    }
-}
-
-/// The first clause of a query beside its body. Whoever takes the body alone refuses the rest by name: it
-/// must not be dropped.
-pub(crate) fn clause_around(query: &Query) -> Option<&'static str> {
-    let Query {
-        body: _,
-        with,
-        order_by,
-        limit_clause,
-        fetch,
-        locks,
-        for_clause,
-        settings,
-        format_clause,
-        pipe_operators,
-    } = query;
-    let is_foreign =
-        for_clause.is_some() || settings.is_some() || format_clause.is_some() || !pipe_operators.is_empty();
-    [
-        (with.is_some(), "WITH"),
-        (order_by.is_some(), "ORDER BY"),
-        (limit_clause.is_some(), "LIMIT"),
-        (fetch.is_some(), "FETCH FIRST"),
-        (!locks.is_empty(), "FOR UPDATE"),
-        (is_foreign, "this clause"),
-    ]
-    .into_iter()
-    .find_map(|(is_there, clause)| is_there.then_some(clause))
 }
 
 /// Names and types of the columns.
@@ -500,21 +229,6 @@ pub(crate) fn described(outputs: &[OutputColumn]) -> Vec<(String, SqlType)> {
 /// Whether the loops find at most one combination of rows.
 pub(crate) fn is_single(levels: &[Level]) -> bool {
     levels.iter().all(|level| matches!(level.choice.access, Access::Point { .. }))
-}
-
-fn ordinal(expression: &ast::Expr) -> Option<i64> {
-    match expression {
-        ast::Expr::Value(value) => match &value.value {
-            ast::Value::Number(digits, _) => digits.parse().ok(),
-            _ => None,
-        },
-        _ => None,
-    }
-}
-
-pub(crate) fn is_aggregate(expr: &Expr) -> bool {
-    matches!(expr, Expr::Register(register)
-        if (crate::bind::AGGREGATE_PLACEHOLDER..crate::bind::GROUP_PLACEHOLDER).contains(register))
 }
 
 fn compare(register: Register, operator: BinaryOperator, number: i64) -> Expr {

@@ -12,9 +12,10 @@ use hyades_types::value::{SqlType, Value};
 use super::Compiler;
 use super::loops::Absent;
 use super::row_sink::Sink;
-use super::select::{BoundDistinct, BoundSelect, OrderTarget, described};
+use super::select::{BoundSelect, described};
 use crate::bind::aggregation::Aggregate;
 use crate::bind::scope::RelationKind;
+use crate::bind::select::{BoundDistinct, OrderTarget};
 use crate::bind::{AGGREGATE_PLACEHOLDER, GROUP_PLACEHOLDER, Place};
 use crate::expr;
 use crate::plan::{AggregateCall, AggregateStage, Distinct, RunPlan, SortKey, Stages, Tag};
@@ -40,8 +41,8 @@ impl Carried {
 impl Compiler<'_> {
     pub(crate) fn staged_select(&mut self, mut bound: BoundSelect) -> Result<RunPlan> {
         let explain = self.explained(|compiler| compiler.explain_select(&bound, false));
-        let aggregates = std::mem::take(&mut self.binder.aggregates);
-        let is_grouped = bound.is_grouped(aggregates.len());
+        let is_grouped = bound.is_grouped();
+        let aggregates = std::mem::take(&mut bound.aggregates);
         let group = if is_grouped { Some(self.group_keys(&mut bound)?) } else { None };
         // What the answer's stage computes from a row: the columns, then what else is sorted by.
         let width = bound.outputs.len();
@@ -173,7 +174,7 @@ impl Compiler<'_> {
     /// Whoever groups by a primary key may name the table's other columns: they become keys too.
     fn add_dependent_keys(&self, bound: &BoundSelect, keys: &mut Vec<(Expr, SqlType)>) {
         for level in &bound.levels {
-            let super::from::Source::Table { table, row } = &level.source else { continue };
+            let crate::bind::from_clause::Source::Table { table, row } = &level.source else { continue };
             let definition = table.definition();
             let Some(primary_key) = &definition.primary_key else { continue };
             let column = |column: u16| Expr::Column { row: *row, column };

@@ -16,7 +16,7 @@ use hyades_types::value::{ArrayElement, Value};
 use parking_lot::Mutex;
 
 use super::prepared::Prepared;
-use crate::compile::from::ACTIVITY_COLUMNS;
+use crate::bind::from_clause::ACTIVITY_COLUMNS;
 
 /// Who carries out what others want of a session, where a flag for its statement is not enough.
 pub trait Controller: Send + Sync {

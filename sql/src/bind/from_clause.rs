@@ -1,0 +1,391 @@
+//! FROM: its items, and what they show.
+
+use std::sync::Arc;
+
+use hyades_engine::procedure::ir::{CalleeIndex, Expr, Impatience, Intent, Register, RowSlot, Strength};
+use hyades_engine::storage::table::Table;
+use hyades_types::definition::{Returns, RoutineDefinition, RoutineKind};
+use hyades_types::error::{Result, sqlstate};
+use hyades_types::function::{Function, lookup};
+use hyades_types::value::{SqlType, Value};
+use sqlparser::ast::{
+    FunctionArg, FunctionArgExpr, JoinConstraint, JoinOperator, ObjectName, TableAlias, TableFactor,
+    TableFunctionArgs, TableWithJoins,
+};
+
+use super::scope::{Relation, RelationKind};
+use super::session_function::{SessionCall, SessionFunction};
+use super::{Binder, Bound, Place};
+use crate::expr;
+use crate::statement::names::{fold, parts};
+
+/// The view of all sessions.
+pub(crate) const ACTIVITY: &str = "pg_stat_activity";
+
+/// The columns of `pg_stat_activity`: those of PostgreSQL's that mean something here.
+pub(crate) const ACTIVITY_COLUMNS: [(&str, SqlType); 14] = [
+    ("datname", SqlType::Text),
+    ("pid", SqlType::Integer),
+    ("usename", SqlType::Text),
+    ("application_name", SqlType::Text),
+    ("client_addr", SqlType::Text),
+    ("client_port", SqlType::Integer),
+    ("backend_start", SqlType::TimestampTz),
+    ("xact_start", SqlType::TimestampTz),
+    ("query_start", SqlType::TimestampTz),
+    ("wait_event_type", SqlType::Text),
+    ("wait_event", SqlType::Text),
+    ("state", SqlType::Text),
+    ("query", SqlType::Text),
+    ("backend_type", SqlType::Text),
+];
+
+/// Left joins in one query; each doubles the code.
+const MOST_LEFT_JOINS: usize = 6;
+
+/// `generate_series(start, stop, step)`: the current value is in `current`.
+#[derive(Clone, Debug)]
+pub(crate) struct Series {
+    pub(crate) start: Expr,
+    pub(crate) stop: Expr,
+    pub(crate) step: Expr,
+    pub(crate) sql_type: SqlType,
+    pub(crate) current: Register,
+}
+
+#[derive(Clone, Debug)]
+pub(crate) enum Source {
+    Table { table: Arc<Table>, row: RowSlot },
+    Series(Series),
+    Routine(RoutineSource),
+}
+
+impl Source {
+    /// Whether an expression reads a row of it.
+    pub(crate) fn is_read_by(&self, expr: &Expr) -> bool {
+        expr::any(expr, &|part| match (self, part) {
+            (Source::Table { row, .. }, Expr::Column { row: read, .. }) => row == read,
+            (Source::Series(series), Expr::Register(read)) => series.current == *read,
+            (Source::Routine(routine), Expr::Register(read)) => routine.registers.contains(read),
+            _ => false,
+        })
+    }
+}
+
+/// A function of one's own: its rows come in these registers, one after the other.
+#[derive(Clone, Debug)]
+pub(crate) struct RoutineSource {
+    pub(crate) callee: CalleeIndex,
+    pub(crate) arguments: Vec<Expr>,
+    pub(crate) registers: Vec<Register>,
+    pub(crate) is_set: bool,
+    /// NULL for an argument gives no run.
+    pub(crate) is_strict: bool,
+}
+
+/// A relation of FROM before its place among the loops is known.
+#[derive(Clone, Debug)]
+pub(crate) struct Item {
+    pub(crate) source: Source,
+    /// The condition of a left join whose right side this is.
+    pub(crate) left_join: Option<Vec<Expr>>,
+    /// What locking clauses have asked for.
+    pub(crate) locking: Option<(Strength, Option<Impatience>)>,
+    pub(crate) intent: Intent,
+    pub(crate) label: String,
+}
+
+impl Item {
+    pub(crate) fn new(source: Source, label: String) -> Item {
+        Item { source, left_join: None, locking: None, intent: Intent::READ, label }
+    }
+}
+
+impl Binder<'_> {
+    /// Binds FROM: fills the scope and answers its items and the conditions of its inner joins.
+    pub(crate) fn from(&mut self, from: &[TableWithJoins]) -> Result<(Vec<Item>, Vec<Expr>)> {
+        let mut items = Vec::new();
+        let mut conditions = Vec::new();
+        for joined in from {
+            items.push(self.factor(&joined.relation)?);
+            for join in &joined.joins {
+                let (is_left, constraint) = match &join.join_operator {
+                    JoinOperator::Join(constraint) | JoinOperator::Inner(constraint) => (false, constraint),
+                    JoinOperator::Left(constraint) | JoinOperator::LeftOuter(constraint) => {
+                        (true, constraint)
+                    }
+                    JoinOperator::CrossJoin(_) => (false, &JoinConstraint::None),
+                    JoinOperator::Right(_) | JoinOperator::RightOuter(_) => {
+                        return self.unsupported("RIGHT JOIN is", Place::Unknown);
+                    }
+                    JoinOperator::FullOuter(_) => {
+                        return self.unsupported("FULL JOIN is", Place::Unknown);
+                    }
+                    _ => return self.unsupported("this kind of join is", Place::Unknown),
+                };
+                let mut item = self.factor(&join.relation)?;
+                let mut on = Vec::new();
+                match constraint {
+                    JoinConstraint::None => {}
+                    JoinConstraint::On(condition) => {
+                        let condition = self.condition_of(condition, "JOIN/ON")?;
+                        expr::conjuncts(condition, &mut on);
+                    }
+                    JoinConstraint::Using(_) => {
+                        return self.unsupported("JOIN ... USING is", Place::Unknown);
+                    }
+                    JoinConstraint::Natural => {
+                        return self.unsupported("NATURAL JOIN is", Place::Unknown);
+                    }
+                }
+                if is_left {
+                    item.left_join = Some(on);
+                } else {
+                    conditions.append(&mut on);
+                }
+                items.push(item);
+            }
+        }
+        let is_routine = |item: &Item| matches!(item.source, Source::Routine(_));
+        let has_left_join = items.iter().any(|item| item.left_join.is_some());
+        // It is called once, so it must be the outermost loop.
+        if items.iter().filter(|item| is_routine(item)).count() > 1
+            || (has_left_join && items.iter().skip(1).any(is_routine))
+        {
+            return self.unsupported(
+                "more than one function of your own in FROM, or one behind a left join, is",
+                Place::Unknown,
+            );
+        }
+        if items.iter().filter(|item| item.left_join.is_some()).count() > MOST_LEFT_JOINS {
+            return self.unsupported("more than six left joins are", Place::Unknown);
+        }
+        Ok((items, conditions))
+    }
+
+    fn factor(&mut self, factor: &TableFactor) -> Result<Item> {
+        match factor {
+            TableFactor::Table { name, alias, args: None, sample: None, .. } => {
+                self.table_item(name, alias.as_ref())
+            }
+            TableFactor::Table {
+                name,
+                alias,
+                args: Some(TableFunctionArgs { args, .. }),
+                with_ordinality,
+                ..
+            }
+            | TableFactor::Function { name, args, alias, with_ordinality, .. } => {
+                if *with_ordinality {
+                    return self.unsupported("WITH ORDINALITY is", Place::of(name));
+                }
+                self.series_item(name, args, alias.as_ref())
+            }
+            TableFactor::Derived { .. } => self.unsupported("subqueries in FROM are", Place::Unknown),
+            TableFactor::UNNEST { .. } => self.unsupported("UNNEST is", Place::Unknown),
+            TableFactor::NestedJoin { .. } => self.unsupported("joins in parentheses are", Place::Unknown),
+            _ => self.unsupported("this item of FROM is", Place::Unknown),
+        }
+    }
+
+    fn add_relation(
+        &mut self,
+        mut relation: Relation,
+        alias: Option<&TableAlias>,
+        place: Place,
+    ) -> Result<()> {
+        if let Some(alias) = alias {
+            let renamed = alias.columns.len();
+            if renamed > relation.columns.len() {
+                let message = format!(
+                    "table \"{}\" has {} columns available but {renamed} columns specified",
+                    relation.name,
+                    relation.columns.len()
+                );
+                return self.fail(sqlstate::INVALID_COLUMN_REFERENCE, message, place);
+            }
+            for (column, alias) in relation.columns.iter_mut().zip(&alias.columns) {
+                column.0 = fold(&alias.name);
+            }
+        }
+        if self.scope.relations.iter().any(|known| known.name == relation.name) {
+            let message = format!("table name \"{}\" specified more than once", relation.name);
+            return self.fail(sqlstate::DUPLICATE_ALIAS, message, Place::Unknown);
+        }
+        self.scope.relations.push(relation);
+        Ok(())
+    }
+
+    fn table_item(&mut self, name: &ObjectName, alias: Option<&TableAlias>) -> Result<Item> {
+        if is_activity(name) {
+            return self.activity_item(alias, Place::of(name));
+        }
+        let table = self.table(name)?;
+        let row = self.new_row()?;
+        let alias_name = alias.map(|alias| self.alias(&alias.name)).transpose()?;
+        let relation = Relation::table(&table, alias_name, row);
+        let own_name = table.definition().name.name.clone();
+        let label =
+            if relation.name == own_name { own_name } else { format!("{own_name} {}", relation.name) };
+        self.add_relation(relation, alias, Place::of(name))?;
+        Ok(Item::new(Source::Table { table, row }, label))
+    }
+
+    /// `pg_stat_activity`: arrays that the session fills when the statement starts, and a series that counts
+    /// their elements.
+    fn activity_item(&mut self, alias: Option<&TableAlias>, place: Place) -> Result<Item> {
+        let mut arrays = Vec::with_capacity(ACTIVITY_COLUMNS.len());
+        for column in 0..ACTIVITY_COLUMNS.len() {
+            let into = self.new_register()?;
+            let function = SessionFunction::Activity(column);
+            self.session_calls.push(SessionCall { function, arguments: Vec::new(), into });
+            arrays.push(into);
+        }
+        let current = self.new_register()?;
+        let alias_name = alias.map(|alias| self.alias(&alias.name)).transpose()?;
+        let label = alias_name.as_ref().map_or(ACTIVITY.to_owned(), |alias| format!("{ACTIVITY} {alias}"));
+        let one = Expr::Const(Value::Integer(1));
+        let stop = Expr::Call {
+            function: Function::Cardinality,
+            arguments: arrays.iter().take(1).map(|array| Expr::Register(*array)).collect(),
+        };
+        let relation = Relation {
+            name: alias_name.unwrap_or_else(|| ACTIVITY.to_owned()),
+            columns: ACTIVITY_COLUMNS
+                .iter()
+                .map(|(name, sql_type)| ((*name).to_owned(), *sql_type))
+                .collect(),
+            kind: RelationKind::Elements(arrays, current),
+            is_qualified_only: false,
+        };
+        self.add_relation(relation, alias, place)?;
+        let series = Series { start: one.clone(), stop, step: one, sql_type: SqlType::Integer, current };
+        Ok(Item::new(Source::Series(series), label))
+    }
+
+    fn series_item(
+        &mut self,
+        name: &ObjectName,
+        arguments: &[FunctionArg],
+        alias: Option<&TableAlias>,
+    ) -> Result<Item> {
+        let place = Place::of(name);
+        let shown = name.to_string().to_ascii_lowercase();
+        if shown.strip_prefix("pg_catalog.").unwrap_or(&shown) != "generate_series" {
+            return self.routine_item(name, arguments, alias);
+        }
+        let mut bound = Vec::new();
+        let scope = std::mem::take(&mut self.scope);
+        for argument in arguments {
+            let FunctionArg::Unnamed(FunctionArgExpr::Expr(argument)) = argument else {
+                return Err(self.no_function(&shown, "*", place));
+            };
+            bound.push(self.expression(argument)?);
+        }
+        self.scope = scope;
+        let types: Vec<&str> = bound.iter().map(Bound::type_name).collect();
+        let types = types.join(", ");
+        let sql_type = match self.common_type(&bound, "generate_series") {
+            Ok(SqlType::SmallInt | SqlType::Integer) => SqlType::Integer,
+            Ok(SqlType::BigInt) => SqlType::BigInt,
+            Ok(SqlType::Text) if bound.iter().all(|item| item.known_type().is_none()) => SqlType::Integer,
+            Ok(SqlType::Numeric(_)) => {
+                return self.unsupported("generate_series of numeric is", place);
+            }
+            Ok(SqlType::Date | SqlType::Timestamp | SqlType::TimestampTz) => {
+                return self.unsupported("generate_series of timestamps is", place);
+            }
+            _ => return Err(self.no_function(&shown, &types, place)),
+        };
+        if !(2..=3).contains(&bound.len()) {
+            return Err(self.no_function(&shown, &types, place));
+        }
+        let mut values =
+            bound.into_iter().map(|item| self.coerce(item, sql_type)).collect::<Result<Vec<_>>>()?;
+        let step = if values.len() == 3 { values.pop() } else { None };
+        let (Some(stop), Some(start)) = (values.pop(), values.pop()) else {
+            return Err(self.no_function(&shown, &types, place));
+        };
+        let one = if sql_type == SqlType::Integer { Value::Integer(1) } else { Value::BigInt(1) };
+        let current = self.new_register()?;
+        let alias_name = alias.map(|alias| self.alias(&alias.name)).transpose()?;
+        let own_name = alias_name.unwrap_or_else(|| "generate_series".to_owned());
+        let relation = Relation {
+            name: own_name.clone(),
+            // An alias of the function is also the name of its only column.
+            columns: vec![(own_name.clone(), sql_type)],
+            kind: RelationKind::Registers(vec![current]),
+            is_qualified_only: false,
+        };
+        self.add_relation(relation, alias, place)?;
+        let series = Series { start, stop, step: step.unwrap_or(Expr::Const(one)), sql_type, current };
+        Ok(Item::new(Source::Series(series), own_name))
+    }
+
+    /// A function of one's own.
+    fn routine_item(
+        &mut self,
+        name: &ObjectName,
+        arguments: &[FunctionArg],
+        alias: Option<&TableAlias>,
+    ) -> Result<Item> {
+        let place = Place::of(name);
+        let parts: Vec<String> = parts(name)?.into_iter().map(fold).collect();
+        let shown = parts.join(".");
+        let scope = std::mem::take(&mut self.scope);
+        let written = self.written_arguments(arguments, &shown, place);
+        self.scope = scope;
+        let arguments = written?;
+        let routine = self.routine_name(&parts);
+        let chosen = self.choose_routine(&routine, &arguments, RoutineKind::Function, place)?;
+        let Some(chosen) = chosen else {
+            if !lookup(&routine.name).is_empty() {
+                return self.unsupported(&format!("function {shown} in FROM is"), place);
+            }
+            return Err(self.no_function_of(&shown, &arguments.bound, place));
+        };
+        let definition = chosen.definition().clone();
+        let alias_name = alias.map(|alias| self.alias(&alias.name)).transpose()?;
+        let own_name = alias_name.unwrap_or_else(|| routine.name.clone());
+        let columns = row_of(&definition, &own_name);
+        let arguments = self.routine_arguments(&chosen, &arguments, false)?;
+        let callee = self.callee(&chosen)?;
+        let registers = columns.iter().map(|_| self.new_register()).collect::<Result<Vec<Register>>>()?;
+        let kind = RelationKind::Registers(registers.clone());
+        let relation = Relation { name: own_name.clone(), columns, kind, is_qualified_only: false };
+        self.add_relation(relation, alias, place)?;
+        let (is_set, is_strict) = (definition.returns.is_set(), definition.is_strict);
+        let source = RoutineSource { callee, arguments, registers, is_set, is_strict };
+        Ok(Item::new(Source::Routine(source), own_name))
+    }
+}
+
+fn is_activity(name: &ObjectName) -> bool {
+    let Ok(parts) = parts(name) else { return false };
+    match parts.as_slice() {
+        [name] => fold(name) == ACTIVITY,
+        [schema, name] => fold(schema) == "pg_catalog" && fold(name) == ACTIVITY,
+        _ => false,
+    }
+}
+
+/// The columns of what a function gives, as a relation of this name.
+fn row_of(definition: &RoutineDefinition, name: &str) -> Vec<(String, SqlType)> {
+    let outputs = || definition.parameters.iter().filter(|parameter| parameter.mode.is_output());
+    let single = |sql_type: SqlType| {
+        let named = outputs().next().and_then(|parameter| parameter.name.clone());
+        vec![(named.unwrap_or_else(|| name.to_owned()), sql_type)]
+    };
+    match &definition.returns {
+        Returns::Nothing => single(SqlType::Text),
+        Returns::Value(sql_type) | Returns::SetOf(sql_type) => single(*sql_type),
+        Returns::Table(columns) | Returns::SetOfRow(columns) => columns.clone(),
+        Returns::Record | Returns::SetOfRecord => outputs()
+            .enumerate()
+            .map(|(at, parameter)| {
+                let name = parameter.name.clone().unwrap_or_else(|| format!("column{}", at + 1));
+                (name, parameter.sql_type)
+            })
+            .collect(),
+    }
+}

@@ -1,0 +1,349 @@
+//! SELECT: its clauses, bound.
+
+use hyades_engine::procedure::ir::Expr;
+use hyades_types::error::{Result, sqlstate};
+use hyades_types::value::{SqlType, Value};
+use sqlparser::ast::{self, GroupByExpr, LimitClause, OrderByExpr, OrderByKind, Query, Select, SetExpr};
+
+use super::aggregation::{Aggregate, AggregateMode};
+use super::from_clause::Item;
+use super::select_list::OutputColumn;
+use super::{Binder, Place};
+use crate::statement::names::fold;
+
+/// LIMIT and OFFSET, as bigint expressions without columns.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Limits {
+    pub(crate) limit: Option<Expr>,
+    pub(crate) offset: Option<Expr>,
+}
+
+/// One key of ORDER BY.
+#[derive(Clone, Debug)]
+pub(crate) struct OrderKey {
+    pub(crate) target: OrderTarget,
+    pub(crate) sql_type: SqlType,
+    pub(crate) is_descending: bool,
+    pub(crate) nulls_first: bool,
+    pub(crate) place: Place,
+    pub(crate) column_places: (usize, usize),
+}
+
+#[derive(Clone, Debug)]
+pub(crate) enum OrderTarget {
+    Output(usize),
+    Expression(Expr),
+}
+
+/// A SELECT, bound: nothing is said yet of the order in which FROM is gone through.
+#[derive(Clone)]
+pub(crate) struct BoundQuery {
+    pub(crate) items: Vec<Item>,
+    /// Of WHERE and of inner joins.
+    pub(crate) conditions: Vec<Expr>,
+    pub(crate) outputs: Vec<OutputColumn>,
+    pub(crate) group: Option<Vec<(Expr, SqlType)>>,
+    pub(crate) having: Option<Expr>,
+    pub(crate) having_places: (usize, usize),
+    pub(crate) order: Vec<OrderKey>,
+    pub(crate) distinct: BoundDistinct,
+    pub(crate) limits: Limits,
+    pub(crate) aggregates: Vec<Aggregate>,
+}
+
+#[derive(Clone)]
+pub(crate) enum BoundDistinct {
+    No,
+    Rows,
+    On(Vec<(OrderTarget, SqlType)>),
+}
+
+impl Binder<'_> {
+    /// Binds a query that is one SELECT.
+    pub(crate) fn bind_query(&mut self, query: &Query) -> Result<BoundQuery> {
+        if query.with.is_some() {
+            return self.unsupported("WITH is", Place::Unknown);
+        }
+        let select = match query.body.as_ref() {
+            SetExpr::Select(select) => select,
+            SetExpr::Query(_) if !query.locks.is_empty() => {
+                return self.unsupported("a locking clause behind parentheses is", Place::Unknown);
+            }
+            SetExpr::Query(inner) => match clause_around(query) {
+                None => return self.bind_query(inner),
+                Some(clause) => {
+                    let what = format!("{clause} behind a query in parentheses is");
+                    return self.unsupported(&what, Place::Unknown);
+                }
+            },
+            SetExpr::SetOperation { op, .. } => {
+                return self.unsupported(&format!("{op} is"), Place::Unknown);
+            }
+            _ => return self.unsupported("this form of query is", Place::Unknown),
+        };
+        self.refuse_rare(query, select)?;
+        let (mut items, mut conditions) = self.from(&select.from)?;
+        self.lock_items(query, &mut items)?;
+        if let Some(selection) = &select.selection {
+            self.aggregate_mode = AggregateMode::Forbidden("in WHERE");
+            let condition = self.condition_of(selection, "WHERE")?;
+            crate::expr::conjuncts(condition, &mut conditions);
+        }
+        self.aggregate_mode = AggregateMode::Allowed;
+        let outputs = self.outputs(&select.projection)?;
+        let group = self.group(&select.group_by, &outputs)?;
+        self.aggregate_mode = AggregateMode::Allowed;
+        let having_start = self.column_places.len();
+        let having = match &select.having {
+            Some(having) => Some(self.condition_of(having, "HAVING")?),
+            None => None,
+        };
+        let having_places = (having_start, self.column_places.len());
+        let order = self.order(query, &outputs)?;
+        let distinct = self.distinct_clause(select, &outputs)?;
+        self.aggregate_mode = AggregateMode::Forbidden("in LIMIT");
+        let limits = self.limits(query)?;
+        let aggregates = std::mem::take(&mut self.aggregates);
+        self.check_locking(query, select, !aggregates.is_empty())?;
+        Ok(BoundQuery {
+            items,
+            conditions,
+            outputs,
+            group,
+            having,
+            having_places,
+            order,
+            distinct,
+            limits,
+            aggregates,
+        })
+    }
+
+    fn refuse_rare(&self, query: &Query, select: &Select) -> Result<()> {
+        let rare = [
+            (select.into.is_some(), "SELECT INTO is"),
+            (!select.named_window.is_empty() || select.qualify.is_some(), "window functions are"),
+            (select.top.is_some() || select.prewhere.is_some(), "this clause is"),
+            (!select.lateral_views.is_empty() || !select.connect_by.is_empty(), "this clause is"),
+            (query.for_clause.is_some() || query.settings.is_some(), "this clause is"),
+            (!query.pipe_operators.is_empty() || query.format_clause.is_some(), "this clause is"),
+        ];
+        for (is_there, what) in rare {
+            if is_there {
+                return self.unsupported(what, Place::Unknown);
+            }
+        }
+        Ok(())
+    }
+
+    /// GROUP BY: numbers and names of the select list are understood; a column goes before a name of the
+    /// list.
+    fn group(
+        &mut self,
+        group_by: &GroupByExpr,
+        outputs: &[OutputColumn],
+    ) -> Result<Option<Vec<(Expr, SqlType)>>> {
+        let GroupByExpr::Expressions(expressions, modifiers) = group_by else {
+            return self.unsupported("GROUP BY ALL is", Place::Unknown);
+        };
+        if !modifiers.is_empty() {
+            return self.unsupported("grouping sets are", Place::Unknown);
+        }
+        if expressions.is_empty() {
+            return Ok(None);
+        }
+        self.aggregate_mode = AggregateMode::Forbidden("in GROUP BY");
+        let mut keys: Vec<(Expr, SqlType)> = Vec::new();
+        for expression in expressions {
+            let place = Place::of_expr(expression);
+            let of_output = |output: &OutputColumn| (output.expr.clone(), output.sql_type);
+            let key = if let Some(number) = ordinal(expression) {
+                of_output(&outputs[self.output_number(number, outputs.len(), "GROUP BY", place)?])
+            } else if let ast::Expr::Identifier(ident) = expression {
+                let name = fold(ident);
+                match (self.find_column(&name, place)?, outputs.iter().find(|output| output.name == name)) {
+                    (None, Some(output)) => of_output(output),
+                    (Some(column), _) => self.known_or_text(column)?,
+                    (None, None) => {
+                        let column = self.column(ident)?;
+                        self.known_or_text(column)?
+                    }
+                }
+            } else {
+                let bound = self.expression(expression)?;
+                self.known_or_text(bound)?
+            };
+            if crate::expr::any(&key.0, &is_aggregate) {
+                return self.fail(
+                    sqlstate::GROUPING_ERROR,
+                    "aggregate functions are not allowed in GROUP BY",
+                    place,
+                );
+            }
+            if !keys.iter().any(|(known, _)| *known == key.0) {
+                keys.push(key);
+            }
+        }
+        Ok(Some(keys))
+    }
+
+    fn output_number(&self, number: i64, count: usize, clause: &str, place: Place) -> Result<usize> {
+        match usize::try_from(number) {
+            Ok(number) if (1..=count).contains(&number) => Ok(number - 1),
+            _ => {
+                let message = format!("{clause} position {number} is not in select list");
+                self.fail(sqlstate::INVALID_COLUMN_REFERENCE, message, place)
+            }
+        }
+    }
+
+    fn order(&mut self, query: &Query, outputs: &[OutputColumn]) -> Result<Vec<OrderKey>> {
+        let Some(order_by) = &query.order_by else { return Ok(Vec::new()) };
+        let OrderByKind::Expressions(expressions) = &order_by.kind else {
+            return self.unsupported("ORDER BY ALL is", Place::Unknown);
+        };
+        expressions.iter().map(|expression| self.order_key(expression, outputs)).collect()
+    }
+
+    fn order_key(&mut self, key: &OrderByExpr, outputs: &[OutputColumn]) -> Result<OrderKey> {
+        let place = Place::of_expr(&key.expr);
+        let first = self.column_places.len();
+        let (target, sql_type) = self.target(&key.expr, outputs, "ORDER BY")?;
+        let is_descending = key.options.asc == Some(false);
+        Ok(OrderKey {
+            target,
+            sql_type,
+            is_descending,
+            // NULLs count as larger than everything.
+            nulls_first: key.options.nulls_first.unwrap_or(is_descending),
+            place,
+            column_places: (first, self.column_places.len()),
+        })
+    }
+
+    /// What an expression of ORDER BY or DISTINCT ON means: a number or name of the select list, or an
+    /// expression over the rows.
+    fn target(
+        &mut self,
+        expression: &ast::Expr,
+        outputs: &[OutputColumn],
+        clause: &str,
+    ) -> Result<(OrderTarget, SqlType)> {
+        let place = Place::of_expr(expression);
+        if let Some(number) = ordinal(expression) {
+            let number = self.output_number(number, outputs.len(), clause, place)?;
+            return Ok((OrderTarget::Output(number), outputs[number].sql_type));
+        }
+        if let ast::Expr::Identifier(ident) = expression {
+            let name = fold(ident);
+            let mut named = outputs.iter().enumerate().filter(|(_, output)| output.name == name);
+            if let Some((at, output)) = named.next() {
+                if named.any(|(_, other)| other.expr != output.expr) {
+                    let message = format!("{clause} \"{name}\" is ambiguous");
+                    return self.fail(sqlstate::AMBIGUOUS_COLUMN, message, place);
+                }
+                return Ok((OrderTarget::Output(at), output.sql_type));
+            }
+        }
+        if let ast::Expr::Value(value) = expression
+            && matches!(value.value, ast::Value::SingleQuotedString(_))
+        {
+            let message = format!("non-integer constant in {clause}");
+            return self.fail(sqlstate::SYNTAX_ERROR, message, place);
+        }
+        let bound = self.expression(expression)?;
+        let (expr, sql_type) = self.known_or_text(bound)?;
+        match outputs.iter().position(|output| output.expr == expr) {
+            Some(at) => Ok((OrderTarget::Output(at), sql_type)),
+            None => Ok((OrderTarget::Expression(expr), sql_type)),
+        }
+    }
+
+    fn distinct_clause(&mut self, select: &Select, outputs: &[OutputColumn]) -> Result<BoundDistinct> {
+        match &select.distinct {
+            None | Some(ast::Distinct::All) => Ok(BoundDistinct::No),
+            Some(ast::Distinct::Distinct) => Ok(BoundDistinct::Rows),
+            Some(ast::Distinct::On(expressions)) => expressions
+                .iter()
+                .map(|expression| self.target(expression, outputs, "DISTINCT ON"))
+                .collect::<Result<Vec<_>>>()
+                .map(BoundDistinct::On),
+        }
+    }
+
+    fn limits(&mut self, query: &Query) -> Result<Limits> {
+        let mut limits = Limits::default();
+        match &query.limit_clause {
+            None => {}
+            Some(LimitClause::LimitOffset { limit, offset, .. }) => {
+                if let Some(limit) = limit {
+                    limits.limit = Some(self.columnless(limit, SqlType::BigInt, "LIMIT")?);
+                }
+                if let Some(offset) = offset {
+                    limits.offset = Some(self.columnless(&offset.value, SqlType::BigInt, "OFFSET")?);
+                }
+            }
+            Some(LimitClause::OffsetCommaLimit { .. }) => {
+                return self.fail(
+                    sqlstate::SYNTAX_ERROR,
+                    "LIMIT #,# syntax is not supported",
+                    Place::Unknown,
+                );
+            }
+        }
+        if let Some(fetch) = &query.fetch {
+            if fetch.with_ties || fetch.percent {
+                return self.unsupported("FETCH FIRST ... WITH TIES is", Place::Unknown);
+            }
+            limits.limit = Some(match &fetch.quantity {
+                Some(quantity) => self.columnless(quantity, SqlType::BigInt, "FETCH FIRST")?,
+                None => Expr::Const(Value::BigInt(1)),
+            });
+        }
+        Ok(limits)
+    }
+}
+
+/// The first clause of a query beside its body. Whoever takes the body alone refuses the rest by name: it
+/// must not be dropped.
+pub(crate) fn clause_around(query: &Query) -> Option<&'static str> {
+    let Query {
+        body: _,
+        with,
+        order_by,
+        limit_clause,
+        fetch,
+        locks,
+        for_clause,
+        settings,
+        format_clause,
+        pipe_operators,
+    } = query;
+    let is_foreign =
+        for_clause.is_some() || settings.is_some() || format_clause.is_some() || !pipe_operators.is_empty();
+    [
+        (with.is_some(), "WITH"),
+        (order_by.is_some(), "ORDER BY"),
+        (limit_clause.is_some(), "LIMIT"),
+        (fetch.is_some(), "FETCH FIRST"),
+        (!locks.is_empty(), "FOR UPDATE"),
+        (is_foreign, "this clause"),
+    ]
+    .into_iter()
+    .find_map(|(is_there, clause)| is_there.then_some(clause))
+}
+
+fn ordinal(expression: &ast::Expr) -> Option<i64> {
+    match expression {
+        ast::Expr::Value(value) => match &value.value {
+            ast::Value::Number(digits, _) => digits.parse().ok(),
+            _ => None,
+        },
+        _ => None,
+    }
+}
+
+pub(crate) fn is_aggregate(expr: &Expr) -> bool {
+    matches!(expr, Expr::Register(register)
+        if (crate::bind::AGGREGATE_PLACEHOLDER..crate::bind::GROUP_PLACEHOLDER).contains(register))
+}

@@ -1,0 +1,174 @@
+//! The select list and RETURNING: expansion of `*`, names of columns.
+
+use hyades_engine::procedure::ir::Expr;
+use hyades_types::error::{Error, Result, sqlstate};
+use hyades_types::value::SqlType;
+use sqlparser::ast::{self, SelectItem, SelectItemQualifiedWildcardKind, TrimWhereField};
+
+use super::{Binder, Bound, Class, Place, types};
+use crate::statement::names::{fold, parts};
+
+/// A column of the answer.
+#[derive(Clone, Debug)]
+pub(crate) struct OutputColumn {
+    pub(crate) name: String,
+    pub(crate) expr: Expr,
+    pub(crate) sql_type: SqlType,
+    pub(crate) place: Place,
+    /// Range in `Binder::column_places` of the columns it names.
+    pub(crate) column_places: (usize, usize),
+}
+
+/// The name PostgreSQL gives to an expression (`FigureColname`), and how sure it is of it.
+fn figure_name(expr: &ast::Expr) -> Option<(String, bool)> {
+    use ast::Expr as Ast;
+    let sure = |name: &str| Some((name.to_owned(), true));
+    match expr {
+        Ast::Identifier(ident) => Some((fold(ident), true)),
+        Ast::Array(_) => sure("array"),
+        // An element is named like its array.
+        Ast::CompoundFieldAccess { root, .. } => figure_name(root),
+        Ast::CompoundIdentifier(idents) => idents.last().map(|ident| (fold(ident), true)),
+        Ast::Nested(inner) | Ast::Collate { expr: inner, .. } => figure_name(inner),
+        Ast::Function(call) => {
+            let idents = parts(&call.name).ok()?;
+            Some((fold(idents.last()?), true))
+        }
+        Ast::Cast { expr: inner, data_type, .. } => match figure_name(inner) {
+            Some((name, true)) => Some((name, true)),
+            _ => type_name(data_type),
+        },
+        Ast::TypedString(typed) => type_name(&typed.data_type),
+        Ast::Case { else_result, .. } => match else_result.as_deref().and_then(figure_name) {
+            Some((name, true)) => Some((name, true)),
+            _ => Some(("case".to_owned(), false)),
+        },
+        Ast::Extract { .. } => sure("extract"),
+        Ast::Ceil { .. } => sure("ceil"),
+        Ast::Floor { .. } => sure("floor"),
+        Ast::Position { .. } => sure("position"),
+        Ast::Substring { shorthand, .. } => sure(if *shorthand { "substr" } else { "substring" }),
+        Ast::Trim { trim_where: Some(TrimWhereField::Leading), .. } => sure("ltrim"),
+        Ast::Trim { trim_where: Some(TrimWhereField::Trailing), .. } => sure("rtrim"),
+        Ast::Trim { .. } => sure("btrim"),
+        Ast::AtTimeZone { .. } => sure("timezone"),
+        Ast::Exists { .. } => sure("exists"),
+        _ => None,
+    }
+}
+
+/// What a conversion gives its name to; that of an array has the elements' type.
+fn type_name(data_type: &ast::DataType) -> Option<(String, bool)> {
+    let to = match types::resolve(data_type).ok()? {
+        SqlType::Array(element) => element.sql_type(),
+        other => other,
+    };
+    Some((to.catalog_name().to_owned(), false))
+}
+
+fn column_name(expr: &ast::Expr) -> String {
+    figure_name(expr).map_or_else(|| "?column?".to_owned(), |(name, _)| name)
+}
+
+/// PostgreSQL's limit. The protocol counts columns with 16 bits.
+const MOST_OUTPUTS: usize = 1664;
+
+/// Refuses rows that are too wide for an answer.
+pub(crate) fn check_width(columns: usize) -> Result<()> {
+    if columns <= MOST_OUTPUTS {
+        return Ok(());
+    }
+    let message = format!("target lists can have at most {MOST_OUTPUTS} entries");
+    Err(Error::input(sqlstate::TOO_MANY_COLUMNS, message))
+}
+
+impl Binder<'_> {
+    /// Binds a select list.
+    pub(crate) fn outputs(&mut self, items: &[SelectItem]) -> Result<Vec<OutputColumn>> {
+        // Before the work, and again when every * has become columns.
+        check_width(items.len())?;
+        let mut outputs = Vec::with_capacity(items.len());
+        for item in items {
+            match item {
+                SelectItem::UnnamedExpr(expr) => {
+                    outputs.push(self.output(expr, column_name(expr), outputs.len())?);
+                }
+                SelectItem::ExprWithAlias { expr, alias } => {
+                    let name = self.alias(alias)?;
+                    outputs.push(self.output(expr, name, outputs.len())?);
+                }
+                SelectItem::Wildcard(options) => {
+                    self.refuse_wildcard_options(options)?;
+                    self.wildcard(None, &mut outputs)?;
+                }
+                SelectItem::QualifiedWildcard(SelectItemQualifiedWildcardKind::ObjectName(name), options) => {
+                    self.refuse_wildcard_options(options)?;
+                    let idents = parts(name)?;
+                    let place = Place::of(name);
+                    let relation = idents.last().map(|ident| fold(ident)).unwrap_or_default();
+                    let relation = self.relation(&relation, place)?;
+                    self.wildcard(Some(relation), &mut outputs)?;
+                }
+                _ => return self.unsupported("this item of a select list is", Place::Unknown),
+            }
+        }
+        check_width(outputs.len())?;
+        Ok(outputs)
+    }
+
+    fn output(&mut self, expr: &ast::Expr, name: String, at: usize) -> Result<OutputColumn> {
+        let first = self.column_places.len();
+        let bound = self.expression(expr)?;
+        let place = bound.place;
+        let (expr, sql_type) = match self.output_hints.get(at).cloned() {
+            Some((wanted, column)) if bound.known_type().is_none() => {
+                (self.assign(bound, wanted, &column)?, wanted)
+            }
+            _ => self.known_or_text(bound)?,
+        };
+        let column_places = (first, self.column_places.len());
+        Ok(OutputColumn { name, expr, sql_type, place, column_places })
+    }
+
+    /// `*` takes no alias and nothing else that other databases put behind it.
+    fn refuse_wildcard_options(&self, options: &ast::WildcardAdditionalOptions) -> Result<()> {
+        if let Some(alias) = &options.opt_alias {
+            let message = format!("syntax error at or near \"{}\"", alias.value);
+            return self.fail(sqlstate::SYNTAX_ERROR, message, Place::at(alias.span.start));
+        }
+        let has_more = options.opt_ilike.is_some()
+            || options.opt_exclude.is_some()
+            || options.opt_except.is_some()
+            || options.opt_replace.is_some()
+            || options.opt_rename.is_some();
+        if has_more {
+            return self.unsupported("options behind * are", Place::Unknown);
+        }
+        Ok(())
+    }
+
+    fn wildcard(&mut self, only: Option<usize>, outputs: &mut Vec<OutputColumn>) -> Result<()> {
+        if self.scope.relations.is_empty() {
+            return self.fail(
+                sqlstate::SYNTAX_ERROR,
+                "SELECT * with no tables specified is not valid",
+                Place::Unknown,
+            );
+        }
+        for relation in 0..self.scope.relations.len() {
+            let is_hidden = self.scope.relations[relation].is_qualified_only;
+            if only.is_some_and(|only| only != relation) || (only.is_none() && is_hidden) {
+                continue;
+            }
+            for column in 0..self.scope.relations[relation].columns.len() {
+                let name = self.scope.relations[relation].columns[column].0.clone();
+                let first = self.column_places.len();
+                let Bound { expr, place, class } = self.column_of(relation, column, Place::Unknown);
+                let Class::Typed(sql_type) = class else { continue };
+                let column_places = (first, self.column_places.len());
+                outputs.push(OutputColumn { name, expr, sql_type, place, column_places });
+            }
+        }
+        Ok(())
+    }
+}
