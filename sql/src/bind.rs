@@ -32,6 +32,8 @@ pub(crate) mod select_list;
 pub(crate) mod session_call;
 pub(crate) mod session_function;
 pub(crate) mod special;
+mod subquery;
+pub(crate) mod tree;
 pub(crate) mod types;
 pub(crate) mod variable;
 pub(crate) mod visible_variables;
@@ -58,6 +60,7 @@ pub(crate) use bound::{Bound, Class, Place, start_of};
 use callee::CalleeEntry;
 use scope::Scope;
 use session_function::SessionCall;
+use tree::{Subquery, Surroundings};
 
 /// The tables a statement can see.
 pub(crate) trait Tables {
@@ -81,14 +84,6 @@ pub(crate) struct BindContext<'a> {
 /// Variables that a query reads, and the registers to which they are copied before it begins: it must not see
 /// what the body of its loop makes of them.
 pub(crate) type Captured = Vec<(Register, Register)>;
-
-/// A subquery that binding an expression of a routine has come upon.
-pub(crate) struct PendingSubquery {
-    /// Where its node lies, which names it.
-    pub(crate) address: usize,
-    pub(crate) query: Box<ast::Query>,
-    pub(crate) is_exists: bool,
-}
 
 /// What has been taken of a procedure's frame.
 #[derive(Debug, Default)]
@@ -130,9 +125,10 @@ pub(crate) struct Binder<'a> {
     pub(crate) names: Option<Names>,
     /// Variables copied for a query that outlives its statement.
     pub(crate) captured: Option<Captured>,
-    /// Values of subqueries, by the address of their node, and one that has none yet.
-    pub(crate) subqueries: Vec<(usize, Bound)>,
-    pub(crate) pending_subquery: Option<PendingSubquery>,
+    /// The subqueries of the procedure, in the order of their numbers.
+    pub(crate) subqueries: Vec<Subquery>,
+    /// The queries around the one that is bound, outermost first.
+    surroundings: Vec<Surroundings>,
     /// The routine that is compiled.
     pub(crate) current: Option<Arc<RoutineDefinition>>,
     /// Routines that the statement calls, shared with the code.
@@ -179,7 +175,7 @@ impl<'a> Binder<'a> {
             names: None,
             captured: None,
             subqueries: Vec::new(),
-            pending_subquery: None,
+            surroundings: Vec::new(),
             current: None,
             callees: Rc::default(),
             depth: 0,

@@ -25,6 +25,7 @@ pub(crate) mod schema;
 pub(crate) mod select;
 pub(crate) mod stages;
 mod storage_parameter;
+mod subquery;
 pub(crate) mod utility;
 
 use std::rc::Rc;

@@ -93,7 +93,8 @@ pub(crate) fn fold_if_constant(expr: Expr) -> Expr {
         | Expr::Register(_)
         | Expr::Column { .. }
         | Expr::Cast { .. }
-        | Expr::Routine { .. } => false,
+        | Expr::Routine { .. }
+        | Expr::Query { .. } => false,
         _ => true,
     };
     if !are_constant || !is_immutable {

@@ -386,7 +386,8 @@ macro_rules! visit_parts {
             Expr::Coalesce(items)
             | Expr::Call { arguments: items, .. }
             | Expr::Array { items, .. }
-            | Expr::Routine { arguments: items, .. } => items.$iter().for_each($visit),
+            | Expr::Routine { arguments: items, .. }
+            | Expr::Query { outer: items, .. } => items.$iter().for_each($visit),
             Expr::Element { array, index } => {
                 $visit(array);
                 $visit(index);
@@ -431,8 +432,8 @@ impl Expr {
                 LooksAt::LOCAL_TIME
             }
             Expr::Cast { to, .. } if to.is_text() => LooksAt::IDENTITY,
-            // What a routine looks at stands in its procedure.
-            Expr::Routine { .. } => LooksAt::NOTHING,
+            // What a routine looks at stands in its procedure, what a subquery does in its code.
+            Expr::Routine { .. } | Expr::Query { .. } => LooksAt::NOTHING,
             Expr::Cast { .. }
             | Expr::Const(_)
             | Expr::Register(_)

@@ -100,8 +100,8 @@ fn general(expr: &Expr, context: &Context<'_>) -> Result<Value> {
             let values = items.iter().map(|item| evaluate(item, context)).collect::<Result<Vec<Value>>>()?;
             Ok(Value::array(*element, values))
         }
-        Expr::Routine { .. } => {
-            Err(Error::input(sqlstate::INTERNAL_ERROR, "a routine was called inside an expression"))
+        Expr::Routine { .. } | Expr::Query { .. } => {
+            Err(Error::input(sqlstate::INTERNAL_ERROR, "a routine or query stands inside an expression"))
         }
         Expr::Coalesce(candidates) => coalesce(candidates, context),
         Expr::Deep(deep) => with_stack(|| evaluate(deep.expr(), context)),

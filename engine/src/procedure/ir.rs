@@ -501,6 +501,12 @@ pub enum Expr {
         callee: CalleeIndex,
         arguments: Vec<Expr>,
     },
+    /// The value of a subquery, by its number, given these values of the query around it. The compiler puts
+    /// the subquery's code before the expression; it never reaches the evaluator.
+    Query {
+        query: u16,
+        outer: Vec<Expr>,
+    },
     /// The same as its content; whoever walks into it sees to it that there is stack enough.
     Deep(Deep),
 }

@@ -90,8 +90,11 @@ impl Binder<'_> {
         right: &ast::Expr,
         place: Place,
     ) -> Result<Bound> {
-        if *operator != ast::BinaryOperator::Eq || matches!(right, ast::Expr::Subquery(_)) {
-            return self.unsupported("ANY other than = ANY (array) is", place);
+        if *operator != ast::BinaryOperator::Eq {
+            return self.unsupported("ANY other than = ANY is", place);
+        }
+        if let ast::Expr::Subquery(query) = right {
+            return self.in_subquery(left, query, false, place);
         }
         let left = self.expression(left)?;
         let right = self.expression(right)?;

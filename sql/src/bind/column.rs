@@ -69,6 +69,9 @@ impl Binder<'_> {
             (Some(_), Some(_)) => Err(self.ambiguous_variable(&name, place)),
             (Some(bound), None) | (None, Some(bound)) => Ok(bound),
             (None, None) => {
+                if let Some(outer) = self.find_outer_column(&name, place)? {
+                    return Ok(outer);
+                }
                 self.refuse_reserved(ident)?;
                 self.fail(sqlstate::UNDEFINED_COLUMN, format!("column \"{name}\" does not exist"), place)
             }
@@ -117,6 +120,14 @@ impl Binder<'_> {
                 return self.fail(sqlstate::SYNTAX_ERROR, message, place);
             }
         };
+        if let Some(outer) = self.find_outer_qualified((table, column), place)? {
+            return Ok(outer);
+        }
+        self.column_of_relation(table, column, place)
+    }
+
+    /// A column of a relation of this scope.
+    pub(super) fn column_of_relation(&mut self, table: &str, column: &str, place: Place) -> Result<Bound> {
         let relation = self.relation(table, place)?;
         let found = self.scope.relations[relation].columns.iter().position(|(name, _)| name == column);
         match found {

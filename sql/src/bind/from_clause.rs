@@ -1,9 +1,6 @@
 //! FROM: its items, and what they show.
 
-use std::sync::Arc;
-
-use hyades_engine::procedure::ir::{CalleeIndex, Expr, Impatience, Intent, Register, RowSlot, Strength};
-use hyades_engine::storage::table::Table;
+use hyades_engine::procedure::ir::{Expr, Register};
 use hyades_types::definition::{Returns, RoutineDefinition, RoutineKind};
 use hyades_types::error::{Result, sqlstate};
 use hyades_types::function::{Function, lookup};
@@ -15,6 +12,7 @@ use sqlparser::ast::{
 
 use super::scope::{Relation, RelationKind};
 use super::session_function::{SessionCall, SessionFunction};
+use super::tree::{Item, RoutineSource, Series, Source};
 use super::{Binder, Bound, Place};
 use crate::expr;
 use crate::statement::names::{fold, parts};
@@ -42,64 +40,6 @@ pub(crate) const ACTIVITY_COLUMNS: [(&str, SqlType); 14] = [
 
 /// Left joins in one query; each doubles the code.
 const MOST_LEFT_JOINS: usize = 6;
-
-/// `generate_series(start, stop, step)`: the current value is in `current`.
-#[derive(Clone, Debug)]
-pub(crate) struct Series {
-    pub(crate) start: Expr,
-    pub(crate) stop: Expr,
-    pub(crate) step: Expr,
-    pub(crate) sql_type: SqlType,
-    pub(crate) current: Register,
-}
-
-#[derive(Clone, Debug)]
-pub(crate) enum Source {
-    Table { table: Arc<Table>, row: RowSlot },
-    Series(Series),
-    Routine(RoutineSource),
-}
-
-impl Source {
-    /// Whether an expression reads a row of it.
-    pub(crate) fn is_read_by(&self, expr: &Expr) -> bool {
-        expr::any(expr, &|part| match (self, part) {
-            (Source::Table { row, .. }, Expr::Column { row: read, .. }) => row == read,
-            (Source::Series(series), Expr::Register(read)) => series.current == *read,
-            (Source::Routine(routine), Expr::Register(read)) => routine.registers.contains(read),
-            _ => false,
-        })
-    }
-}
-
-/// A function of one's own: its rows come in these registers, one after the other.
-#[derive(Clone, Debug)]
-pub(crate) struct RoutineSource {
-    pub(crate) callee: CalleeIndex,
-    pub(crate) arguments: Vec<Expr>,
-    pub(crate) registers: Vec<Register>,
-    pub(crate) is_set: bool,
-    /// NULL for an argument gives no run.
-    pub(crate) is_strict: bool,
-}
-
-/// A relation of FROM before its place among the loops is known.
-#[derive(Clone, Debug)]
-pub(crate) struct Item {
-    pub(crate) source: Source,
-    /// The condition of a left join whose right side this is.
-    pub(crate) left_join: Option<Vec<Expr>>,
-    /// What locking clauses have asked for.
-    pub(crate) locking: Option<(Strength, Option<Impatience>)>,
-    pub(crate) intent: Intent,
-    pub(crate) label: String,
-}
-
-impl Item {
-    pub(crate) fn new(source: Source, label: String) -> Item {
-        Item { source, left_join: None, locking: None, intent: Intent::READ, label }
-    }
-}
 
 impl Binder<'_> {
     /// Binds FROM: fills the scope and answers its items and the conditions of its inner joins.

@@ -106,6 +106,9 @@ impl Binder<'_> {
                 return Err(self.no_function(&shown, "...", place));
             }
         };
+        if let (FunctionArguments::Subquery(query), "array") = (&call.args, name.as_str()) {
+            return self.array_subquery(query, place);
+        }
         if let Some(aggregate) = self.try_aggregate(&name, call, place)? {
             return Ok(aggregate);
         }
@@ -126,7 +129,7 @@ impl Binder<'_> {
     fn arguments(&mut self, arguments: &FunctionArguments, name: &str, place: Place) -> Result<Arguments> {
         match arguments {
             FunctionArguments::None => Ok(Arguments::default()),
-            FunctionArguments::Subquery(_) => self.unsupported("subqueries are", place),
+            FunctionArguments::Subquery(_) => self.unsupported("a subquery as an argument is", place),
             FunctionArguments::List(list) => self.written_arguments(&list.args, name, place),
         }
     }

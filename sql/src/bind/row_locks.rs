@@ -4,7 +4,7 @@ use hyades_engine::procedure::ir::Intent;
 use hyades_types::error::{Result, sqlstate};
 use sqlparser::ast::{Distinct, GroupByExpr, Query, Select};
 
-use super::from_clause::{Item, Source};
+use super::tree::{Item, Source};
 use super::{Binder, Place};
 use crate::statement::locking::{Locking, name_of, unpack};
 

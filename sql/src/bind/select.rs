@@ -5,58 +5,11 @@ use hyades_types::error::{Result, sqlstate};
 use hyades_types::value::{SqlType, Value};
 use sqlparser::ast::{self, GroupByExpr, LimitClause, OrderByExpr, OrderByKind, Query, Select, SetExpr};
 
-use super::aggregation::{Aggregate, AggregateMode};
-use super::from_clause::Item;
-use super::select_list::OutputColumn;
+use super::aggregation::AggregateMode;
+use super::tree::OutputColumn;
+use super::tree::{BoundDistinct, BoundQuery, Limits, OrderKey, OrderTarget};
 use super::{Binder, Place};
 use crate::statement::names::fold;
-
-/// LIMIT and OFFSET, as bigint expressions without columns.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct Limits {
-    pub(crate) limit: Option<Expr>,
-    pub(crate) offset: Option<Expr>,
-}
-
-/// One key of ORDER BY.
-#[derive(Clone, Debug)]
-pub(crate) struct OrderKey {
-    pub(crate) target: OrderTarget,
-    pub(crate) sql_type: SqlType,
-    pub(crate) is_descending: bool,
-    pub(crate) nulls_first: bool,
-    pub(crate) place: Place,
-    pub(crate) column_places: (usize, usize),
-}
-
-#[derive(Clone, Debug)]
-pub(crate) enum OrderTarget {
-    Output(usize),
-    Expression(Expr),
-}
-
-/// A SELECT, bound: nothing is said yet of the order in which FROM is gone through.
-#[derive(Clone)]
-pub(crate) struct BoundQuery {
-    pub(crate) items: Vec<Item>,
-    /// Of WHERE and of inner joins.
-    pub(crate) conditions: Vec<Expr>,
-    pub(crate) outputs: Vec<OutputColumn>,
-    pub(crate) group: Option<Vec<(Expr, SqlType)>>,
-    pub(crate) having: Option<Expr>,
-    pub(crate) having_places: (usize, usize),
-    pub(crate) order: Vec<OrderKey>,
-    pub(crate) distinct: BoundDistinct,
-    pub(crate) limits: Limits,
-    pub(crate) aggregates: Vec<Aggregate>,
-}
-
-#[derive(Clone)]
-pub(crate) enum BoundDistinct {
-    No,
-    Rows,
-    On(Vec<(OrderTarget, SqlType)>),
-}
 
 impl Binder<'_> {
     /// Binds a query that is one SELECT.

@@ -1,23 +1,12 @@
 //! The select list and RETURNING: expansion of `*`, names of columns.
 
-use hyades_engine::procedure::ir::Expr;
 use hyades_types::error::{Error, Result, sqlstate};
 use hyades_types::value::SqlType;
 use sqlparser::ast::{self, SelectItem, SelectItemQualifiedWildcardKind, TrimWhereField};
 
+use super::tree::OutputColumn;
 use super::{Binder, Bound, Class, Place, types};
 use crate::statement::names::{fold, parts};
-
-/// A column of the answer.
-#[derive(Clone, Debug)]
-pub(crate) struct OutputColumn {
-    pub(crate) name: String,
-    pub(crate) expr: Expr,
-    pub(crate) sql_type: SqlType,
-    pub(crate) place: Place,
-    /// Range in `Binder::column_places` of the columns it names.
-    pub(crate) column_places: (usize, usize),
-}
 
 /// The name PostgreSQL gives to an expression (`FigureColname`), and how sure it is of it.
 fn figure_name(expr: &ast::Expr) -> Option<(String, bool)> {
@@ -52,7 +41,22 @@ fn figure_name(expr: &ast::Expr) -> Option<(String, bool)> {
         Ast::Trim { trim_where: Some(TrimWhereField::Trailing), .. } => sure("rtrim"),
         Ast::Trim { .. } => sure("btrim"),
         Ast::AtTimeZone { .. } => sure("timezone"),
-        Ast::Exists { .. } => sure("exists"),
+        Ast::Exists { negated: false, .. } => sure("exists"),
+        Ast::Subquery(query) => subquery_name(query).map(|name| (name, true)),
+        _ => None,
+    }
+}
+
+/// A subquery is named like its column.
+fn subquery_name(query: &ast::Query) -> Option<String> {
+    match query.body.as_ref() {
+        ast::SetExpr::Select(select) => match select.projection.first()? {
+            SelectItem::UnnamedExpr(expr) => figure_name(expr).map(|(name, _)| name),
+            SelectItem::ExprWithAlias { alias, .. } => Some(fold(alias)),
+            _ => None,
+        },
+        ast::SetExpr::Query(inner) => subquery_name(inner),
+        ast::SetExpr::Values(_) => Some("column1".to_owned()),
         _ => None,
     }
 }

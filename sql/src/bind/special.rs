@@ -6,6 +6,7 @@ use hyades_types::error::{Error, Result, sqlstate};
 use hyades_types::function::Function;
 use hyades_types::value::SqlType;
 use sqlparser::ast::{self, TrimWhereField};
+use sqlparser::tokenizer::Location;
 
 use super::expression::boolean;
 use super::{Binder, Bound, Class, Place};
@@ -58,11 +59,17 @@ impl Binder<'_> {
                 }
                 self.collated(inner)
             }
-            Ast::Subquery(query) => self.subquery(expr, query, false),
-            Ast::Exists { subquery, negated } => {
-                let bound = self.subquery(expr, subquery, true)?;
-                let test = if *negated { Expr::Not(Box::new(bound.expr)) } else { bound.expr };
-                Ok(boolean(test, place))
+            Ast::Subquery(query) => {
+                // PostgreSQL points at the parenthesis.
+                let place = match place {
+                    Place::At(at) if at.column > 1 => Place::At(Location { column: at.column - 1, ..at }),
+                    other => other,
+                };
+                self.scalar_subquery(query, place)
+            }
+            Ast::Exists { subquery, negated } => self.exists(subquery, *negated, place),
+            Ast::InSubquery { expr: left, subquery, negated } => {
+                self.in_subquery(left, subquery, *negated, Place::OperatorAfter(end_of(left)))
             }
             Ast::CompoundFieldAccess { root, access_chain } => self.subscript(root, access_chain),
             Ast::Array(array) => self.array(&array.elem, place),
@@ -77,7 +84,6 @@ impl Binder<'_> {
     fn refuse(&mut self, expr: &ast::Expr, place: Place) -> Result<Bound> {
         use ast::Expr as Ast;
         let what = match expr {
-            Ast::InSubquery { .. } => "subqueries are",
             Ast::SimilarTo { .. } => "SIMILAR TO is",
             Ast::RLike { .. } => "regular expressions are",
             Ast::AnyOp { .. } | Ast::AllOp { .. } => "ANY and ALL are",

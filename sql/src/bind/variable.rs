@@ -4,11 +4,9 @@ use hyades_engine::procedure::ir::{Expr, Register, RowSlot};
 use hyades_types::error::{Error, Result, sqlstate};
 use hyades_types::value::SqlType;
 
-use sqlparser::ast;
-
 use super::aggregation::{Aggregate, AggregateMode};
 use super::scope::Scope;
-use super::{Binder, Bound, Captured, PendingSubquery, Place};
+use super::{Binder, Bound, Captured, Place};
 use crate::bind::visible_variables::Found;
 
 /// What belongs to one statement, put aside while another one is compiled in its middle.
@@ -19,7 +17,6 @@ pub(crate) struct Saved<'a> {
     aggregate_mode: AggregateMode,
     column_places: Vec<(RowSlot, u16, Place)>,
     captured: Option<Captured>,
-    subqueries: Vec<(usize, Bound)>,
 }
 
 impl<'a> Binder<'a> {
@@ -32,7 +29,6 @@ impl<'a> Binder<'a> {
             aggregate_mode: std::mem::replace(&mut self.aggregate_mode, forbidden),
             column_places: std::mem::take(&mut self.column_places),
             captured: self.captured.take(),
-            subqueries: std::mem::take(&mut self.subqueries),
         }
     }
 
@@ -43,30 +39,10 @@ impl<'a> Binder<'a> {
         self.aggregate_mode = saved.aggregate_mode;
         self.column_places = saved.column_places;
         self.captured = saved.captured;
-        self.subqueries = saved.subqueries;
     }
 }
 
 impl Binder<'_> {
-    /// A subquery in an expression of a routine: its value if it has been compiled, else it is noted.
-    pub(crate) fn subquery(
-        &mut self,
-        node: &ast::Expr,
-        query: &ast::Query,
-        is_exists: bool,
-    ) -> Result<Bound> {
-        let address = std::ptr::from_ref(node).addr();
-        let place = Place::of_expr(node);
-        if let Some((_, bound)) = self.subqueries.iter().find(|(known, _)| *known == address) {
-            return Ok(Bound { place, ..bound.clone() });
-        }
-        if self.names.is_none() || !self.scope.relations.is_empty() {
-            return self.unsupported("subqueries are", place);
-        }
-        self.pending_subquery = Some(PendingSubquery { address, query: Box::new(query.clone()), is_exists });
-        self.fail(sqlstate::INTERNAL_ERROR, "a subquery was not compiled", place)
-    }
-
     /// The variable of this dotted name, if there is one.
     pub(crate) fn variable(&mut self, parts: &[String], place: Place) -> Result<Option<Bound>> {
         let Some(names) = &self.names else { return Ok(None) };

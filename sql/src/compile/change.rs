@@ -21,9 +21,9 @@ use super::select::{described, is_single};
 use super::{CompiledQuery, Compiler, order};
 use crate::bind::Place;
 use crate::bind::aggregation::AggregateMode;
-use crate::bind::from_clause::{Item, Source};
 use crate::bind::scope::{Relation, Scope};
-use crate::bind::select_list::OutputColumn;
+use crate::bind::tree::OutputColumn;
+use crate::bind::tree::{Item, Source};
 use crate::explain::PlanNode;
 use crate::expr;
 use crate::plan::Tag;
@@ -136,6 +136,7 @@ impl Compiler<'_> {
         verb: &str,
         instruction: impl Fn(u16, RowSlot) -> Instruction,
     ) -> Result<CompiledQuery> {
+        self.prepare_subqueries()?;
         let columns = changed.outputs.as_ref().map(|outputs| self.result_columns(outputs));
         let explain = self.explain_change(&changed, verb);
         if let Some(outputs) = &changed.outputs {
@@ -176,6 +177,7 @@ impl Compiler<'_> {
         set: &[(u16, Expr)],
         key_columns: &[u16],
     ) -> Result<CompiledQuery> {
+        self.prepare_subqueries()?;
         let explain = self.explain_change(changed, "Update");
         let spool = self.code.new_spool()?;
         self.code.push(Instruction::OpenSpool { spool });

@@ -31,13 +31,41 @@ pub(crate) struct Code {
     /// Routines that are called, shared with the binder.
     callees: Rc<RefCell<Vec<CalleeEntry>>>,
     lines: Vec<Line>,
+    /// Code of subqueries, by their numbers.
+    fragments: Vec<Fragment>,
+    /// Instructions copied from fragments.
+    copied: usize,
     /// Row slots for rows of which only the existence matters, shared by all checks of a table.
     check_rows: Vec<(TableIndex, RowSlot)>,
 }
 
 fn calls_routine(expr: &Expr) -> bool {
-    crate::expr::any(expr, &|part| matches!(part, Expr::Routine { .. }))
+    crate::expr::any(expr, &|part| matches!(part, Expr::Routine { .. } | Expr::Query { .. }))
 }
+
+/// The code of a subquery, which is copied to where its value is needed.
+#[derive(Clone, Debug)]
+pub(crate) struct Fragment {
+    instructions: Vec<Instruction>,
+    /// The number of its first label, and where its labels stand in it.
+    first_label: usize,
+    labels: Vec<Label>,
+    /// Where values of the query around it are handed over.
+    outer: Vec<Register>,
+    result: Register,
+    /// Whether it has run, if it is to run once only.
+    done: Option<Register>,
+}
+
+/// What was assembled before a fragment was begun.
+pub(crate) struct Interrupted {
+    instructions: Vec<Instruction>,
+    first_label: usize,
+}
+
+/// Code of subqueries in subqueries is copied again and again, and a subquery may stand in an expression
+/// several times.
+const MOST_COPIED: usize = 200_000;
 
 /// A label that stands nowhere yet.
 const UNPLACED: Label = Label::MAX;
@@ -63,10 +91,84 @@ impl Code {
 
     /// Appends an instruction. Calls of routines in its expressions become instructions in front of it.
     pub(crate) fn push(&mut self, mut instruction: Instruction) {
-        if !self.callees.borrow().is_empty() {
+        if !self.callees.borrow().is_empty() || !self.fragments.is_empty() {
             self.lower(&mut instruction);
         }
         self.instructions.push(instruction);
+    }
+
+    /// The code that follows belongs to a subquery.
+    pub(crate) fn begin_fragment(&mut self) -> Interrupted {
+        let instructions = std::mem::take(&mut self.instructions);
+        Interrupted { instructions, first_label: self.labels.len() }
+    }
+
+    /// The subquery's code is complete; what was assembled before goes on.
+    pub(crate) fn end_fragment(
+        &mut self,
+        interrupted: Interrupted,
+        outer: Vec<Register>,
+        result: Register,
+        done: Option<Register>,
+    ) -> Fragment {
+        let Interrupted { instructions, first_label } = interrupted;
+        let instructions = std::mem::replace(&mut self.instructions, instructions);
+        let labels = self.labels[first_label..].to_vec();
+        Fragment { instructions, first_label, labels, outer, result, done }
+    }
+
+    pub(crate) fn fragment_count(&self) -> usize {
+        self.fragments.len()
+    }
+
+    pub(crate) fn add_fragment(&mut self, fragment: Fragment) {
+        self.fragments.push(fragment);
+    }
+
+    /// Copies a subquery's code to this place; returns its value.
+    fn place_fragment(&mut self, query: u16, outer: Vec<Expr>) -> Expr {
+        let fragment = self.fragments.get(usize::from(query));
+        self.copied += fragment.map_or(0, |fragment| fragment.instructions.len());
+        if self.copied > MOST_COPIED {
+            // Told when the procedure is finished.
+            return Expr::Const(Value::Null);
+        }
+        let Some(fragment) = fragment.cloned() else {
+            // Whoever emits code for a clause prepares its subqueries first.
+            self.instructions.push(Instruction::Raise {
+                state: sqlstate::INTERNAL_ERROR.0,
+                message: Expr::Const(Value::text("a subquery was not compiled")),
+            });
+            return Expr::Const(Value::Null);
+        };
+        let Fragment { instructions, first_label, labels, outer: registers, result, done } = fragment;
+        let end = self.label();
+        if let Some(done) = done {
+            self.instructions.push(Instruction::JumpUnless {
+                condition: Expr::Not(Box::new(Expr::Register(done))),
+                to: end,
+            });
+        }
+        for (register, value) in registers.into_iter().zip(outer) {
+            self.instructions.push(Instruction::Evaluate { expr: value, into: register });
+        }
+        let base = Label::try_from(self.instructions.len()).unwrap_or(UNPLACED);
+        let first = self.labels.len();
+        let placed = |label: &Label| if *label == UNPLACED { UNPLACED } else { label + base };
+        self.labels.extend(labels.iter().map(placed));
+        for mut instruction in instructions {
+            instruction.for_each_label_mut(&mut |label| {
+                let at = *label as usize - first_label + first;
+                *label = Label::try_from(at).unwrap_or(UNPLACED);
+            });
+            self.instructions.push(instruction);
+        }
+        if let Some(done) = done {
+            let expr = Expr::Const(Value::Boolean(true));
+            self.instructions.push(Instruction::Evaluate { expr, into: done });
+        }
+        self.place(end);
+        Expr::Register(result)
     }
 
     pub(crate) fn new_spool(&mut self) -> Result<SpoolSlot> {
@@ -167,6 +269,10 @@ impl Code {
                 let arguments: Vec<Expr> =
                     arguments.into_iter().map(|argument| self.lowered(argument)).collect();
                 self.lowered_call(callee, arguments)
+            }
+            Expr::Query { query, outer } => {
+                let outer: Vec<Expr> = outer.into_iter().map(|value| self.lowered(value)).collect();
+                self.place_fragment(query, outer)
             }
             mut other => {
                 other.for_each_part_mut(&mut |part| {
@@ -287,6 +393,9 @@ impl Code {
         registers: u16,
         output: Vec<SqlType>,
     ) -> Result<Procedure> {
+        if self.copied > MOST_COPIED {
+            return Err(too_large());
+        }
         for instruction in &mut self.instructions {
             let mut is_placed = true;
             instruction.for_each_label_mut(&mut |label| {

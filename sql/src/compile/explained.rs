@@ -10,8 +10,8 @@ use super::level::Level;
 use super::select::BoundSelect;
 use super::{Compiler, Purpose, compile_for, shifted};
 use crate::answer::{Response, ResultColumn};
-use crate::bind::from_clause::Source;
-use crate::bind::select::{BoundDistinct, OrderTarget};
+use crate::bind::tree::Source;
+use crate::bind::tree::{BoundDistinct, OrderTarget};
 use crate::explain::{Names, PlanNode};
 use crate::plan::{Action, Plan};
 

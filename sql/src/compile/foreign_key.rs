@@ -37,7 +37,7 @@ use super::level::Level;
 use super::loops::Absent;
 use super::{Compiler, access, unsupported};
 use crate::bind::Place;
-use crate::bind::from_clause::Source;
+use crate::bind::tree::Source;
 use crate::plan::WantedForeignKey;
 use crate::statement::names::fold;
 

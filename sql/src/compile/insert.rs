@@ -21,10 +21,11 @@ use super::{CompiledQuery, Compiler};
 use crate::answer::ResultColumn;
 use crate::bind::aggregation::AggregateMode;
 use crate::bind::coerce::Context;
-use crate::bind::from_clause::Source;
 use crate::bind::scope::{Relation, RelationKind, Scope};
-use crate::bind::select::{BoundDistinct, clause_around};
-use crate::bind::select_list::OutputColumn;
+use crate::bind::select::clause_around;
+use crate::bind::tree::BoundDistinct;
+use crate::bind::tree::OutputColumn;
+use crate::bind::tree::Source;
 use crate::bind::{Binder, Bound, Class, Place};
 use crate::explain::PlanNode;
 use crate::plan::{RunPlan, Tag};
@@ -288,6 +289,7 @@ impl Compiler<'_> {
 
     /// Rows of (column, value); what is not given gets its default.
     fn insert_rows(&mut self, target: &Target, rows: &[Vec<(usize, Expr)>], label: &str) -> Result<RunPlan> {
+        self.prepare_subqueries()?;
         if let Some(outputs) = &target.outputs {
             self.describe(described(outputs), rows.len() == 1)?;
         }

@@ -8,7 +8,7 @@
 use hyades_engine::procedure::ir::{Expr, Intent};
 
 use super::access::Choice;
-use crate::bind::from_clause::Source;
+use crate::bind::tree::Source;
 
 /// One loop.
 #[derive(Clone, Debug)]

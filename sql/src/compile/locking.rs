@@ -24,8 +24,8 @@ use super::row_sink::Sink;
 use super::select::{BoundSelect, described};
 use super::stages::{Carried, sort_keys};
 use crate::bind::Place;
-use crate::bind::from_clause::Source;
-use crate::bind::select::{BoundDistinct, OrderTarget};
+use crate::bind::tree::Source;
+use crate::bind::tree::{BoundDistinct, OrderTarget};
 use crate::expr;
 use crate::plan::{RunPlan, Stages, Tag};
 

@@ -12,7 +12,7 @@ use hyades_types::value::{SqlType, Value};
 use super::Compiler;
 use super::access::{Access, narrowed};
 use super::level::Level;
-use crate::bind::from_clause::{RoutineSource, Series, Source};
+use crate::bind::tree::{RoutineSource, Series, Source};
 use crate::evaluation;
 use crate::expr;
 

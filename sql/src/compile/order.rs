@@ -14,7 +14,7 @@ use hyades_types::guest;
 
 use super::access::{self, Choice};
 use super::level::Level;
-use crate::bind::from_clause::{Item, Source};
+use crate::bind::tree::{Item, Source};
 
 /// What it takes to look at an item, as work of a guest.
 const UNITS_PER_ITEM: usize = 2;

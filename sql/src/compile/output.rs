@@ -4,7 +4,7 @@ use hyades_engine::procedure::ir::Expr;
 
 use super::Compiler;
 use crate::answer::ResultColumn;
-use crate::bind::select_list::OutputColumn;
+use crate::bind::tree::OutputColumn;
 
 impl Compiler<'_> {
     /// The description of the answer.

@@ -14,9 +14,11 @@ use super::level::Level;
 use super::loops::Absent;
 use super::{CompiledQuery, Compiler, order};
 use crate::bind::aggregation::Aggregate;
-use crate::bind::from_clause::Source;
-use crate::bind::select::{BoundDistinct, BoundQuery, Limits, OrderKey, OrderTarget, clause_around};
-use crate::bind::select_list::{OutputColumn, check_width};
+use crate::bind::select::clause_around;
+use crate::bind::select_list::check_width;
+use crate::bind::tree::OutputColumn;
+use crate::bind::tree::Source;
+use crate::bind::tree::{BoundDistinct, BoundQuery, Limits, OrderKey, OrderTarget};
 use crate::bind::{Bound, Place};
 use crate::explain::PlanNode;
 use crate::plan::Tag;
@@ -59,6 +61,7 @@ impl Compiler<'_> {
     /// Binds and plans a query that is one SELECT.
     pub(crate) fn bind_query(&mut self, query: &Query) -> Result<BoundSelect> {
         let bound = self.binder.bind_query(query)?;
+        self.prepare_subqueries()?;
         self.plan_query(bound)
     }
 
@@ -197,6 +200,7 @@ impl Compiler<'_> {
             .collect::<Result<Vec<SqlType>>>()?;
         let named = types.iter().enumerate();
         let named = named.map(|(at, sql_type)| (format!("column{}", at + 1), *sql_type)).collect();
+        self.prepare_subqueries()?;
         self.describe(named, rows.len() == 1)?;
         for row in rows {
             let mut values = Vec::with_capacity(width);

@@ -15,7 +15,7 @@ use super::row_sink::Sink;
 use super::select::{BoundSelect, described};
 use crate::bind::aggregation::Aggregate;
 use crate::bind::scope::RelationKind;
-use crate::bind::select::{BoundDistinct, OrderTarget};
+use crate::bind::tree::{BoundDistinct, OrderTarget};
 use crate::bind::{AGGREGATE_PLACEHOLDER, GROUP_PLACEHOLDER, Place};
 use crate::expr;
 use crate::plan::{AggregateCall, AggregateStage, Distinct, RunPlan, SortKey, Stages, Tag};
@@ -41,6 +41,7 @@ impl Carried {
 impl Compiler<'_> {
     pub(crate) fn staged_select(&mut self, mut bound: BoundSelect) -> Result<RunPlan> {
         let explain = self.explained(|compiler| compiler.explain_select(&bound, false));
+        self.hoist_subqueries(&mut bound)?;
         let is_grouped = bound.is_grouped();
         let aggregates = std::mem::take(&mut bound.aggregates);
         let group = if is_grouped { Some(self.group_keys(&mut bound)?) } else { None };
@@ -121,15 +122,60 @@ impl Compiler<'_> {
         Ok(())
     }
 
-    /// Stages evaluate behind the procedure's back, where no routine can be called.
+    /// Stages evaluate behind the procedure's back, where nothing else can run: subqueries that read nothing
+    /// of this query run before it.
+    fn hoist_subqueries(&mut self, bound: &mut BoundSelect) -> Result<()> {
+        let is_grouped = bound.is_grouped();
+        let BoundSelect { outputs, having, order, limits, .. } = bound;
+        let mut staged: Vec<&mut Expr> = limits.limit.iter_mut().chain(&mut limits.offset).collect();
+        if is_grouped {
+            staged.extend(outputs.iter_mut().map(|output| &mut output.expr));
+            staged.extend(having);
+            staged.extend(order.iter_mut().filter_map(|order| match &mut order.target {
+                OrderTarget::Expression(expr) => Some(expr),
+                OrderTarget::Output(_) => None,
+            }));
+        }
+        let mut hoisted: Vec<(u16, Register)> = Vec::new();
+        for expr in staged {
+            let mut found = Vec::new();
+            expr::replace(expr, &mut |part| {
+                if let Expr::Query { query, outer } = part
+                    && outer.is_empty()
+                {
+                    found.push(*query);
+                }
+                None
+            });
+            for query in found {
+                if hoisted.iter().all(|(known, _)| *known != query) {
+                    let register = self.binder.new_register()?;
+                    self.code.evaluate(register, Expr::Query { query, outer: Vec::new() });
+                    hoisted.push((query, register));
+                }
+            }
+            expr::replace(expr, &mut |part| match part {
+                Expr::Query { query, outer } if outer.is_empty() => {
+                    let known = hoisted.iter().find(|(known, _)| known == query);
+                    known.map(|(_, register)| Expr::Register(*register))
+                }
+                _ => None,
+            });
+        }
+        Ok(())
+    }
+
+    /// What cannot run there is refused.
     fn refuse_staged_calls(&self, stages: &Stages) -> Result<()> {
-        if stages
-            .expressions()
-            .into_iter()
-            .any(|expr| expr::any(expr, &|part| matches!(part, Expr::Routine { .. })))
-        {
+        let has = |test: fn(&Expr) -> bool| {
+            stages.expressions().into_iter().any(|expr| expr::any(expr, &|part| test(part)))
+        };
+        if has(|part| matches!(part, Expr::Routine { .. })) {
             let what = "functions of your own over groups, in HAVING, and in LIMIT of a query that sorts are";
             return self.binder.unsupported(what, Place::Unknown);
+        }
+        if has(|part| matches!(part, Expr::Query { .. })) {
+            return self.binder.unsupported("subqueries that depend on a group are", Place::Unknown);
         }
         Ok(())
     }
@@ -174,7 +220,7 @@ impl Compiler<'_> {
     /// Whoever groups by a primary key may name the table's other columns: they become keys too.
     fn add_dependent_keys(&self, bound: &BoundSelect, keys: &mut Vec<(Expr, SqlType)>) {
         for level in &bound.levels {
-            let crate::bind::from_clause::Source::Table { table, row } = &level.source else { continue };
+            let crate::bind::tree::Source::Table { table, row } = &level.source else { continue };
             let definition = table.definition();
             let Some(primary_key) = &definition.primary_key else { continue };
             let column = |column: u16| Expr::Column { row: *row, column };

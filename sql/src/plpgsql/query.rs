@@ -14,9 +14,8 @@ use sqlparser::ast;
 
 use super::routine_body::{Destination, Routine};
 use super::tree::{Fragment, Into, Path, Statement};
-use crate::bind::PendingSubquery;
+use crate::bind::Place;
 use crate::bind::visible_variables::{Found, RecordState};
-use crate::bind::{Bound, Place};
 use crate::compile::row_sink::{Nested, Sink, Then, Wanted, report};
 use crate::statement::names::fold;
 use crate::statement::{self, query as parser};
@@ -510,43 +509,6 @@ impl<'a> Routine<'a> {
             }
         }
         Ok(())
-    }
-
-    /// A subquery that does not depend on the expression around it, run before that.
-    pub(super) fn subquery(&mut self, pending: &PendingSubquery) -> Result<Bound> {
-        let saved = self.compiler.binder.save();
-        let end = self.compiler.code.label();
-        let found = self.compiler.code.label();
-        let query = ast::Statement::Query(pending.query.clone());
-        let bound = if pending.is_exists {
-            let flag = self.compiler.binder.new_register()?;
-            self.open(Wanted::Variables(Vec::new()), Then::Leave(found));
-            self.compiler.nested_statement(&query)?;
-            self.close();
-            self.compiler.code.evaluate(flag, Expr::Const(Value::Boolean(false)));
-            self.compiler.code.jump(end);
-            self.compiler.code.place(found);
-            self.compiler.code.evaluate(flag, Expr::Const(Value::Boolean(true)));
-            Bound::typed(Expr::Register(flag), SqlType::Boolean, Place::Unknown)
-        } else {
-            let flag = self.compiler.binder.new_register()?;
-            self.open(Wanted::Value, Then::Once { flag, done: found, is_subquery: true });
-            self.compiler.nested_statement(&query)?;
-            let nested = self.close();
-            let (register, sql_type) = nested.value.unwrap_or((flag, SqlType::Boolean));
-            let none = self.compiler.code.label();
-            if !nested.is_single {
-                self.compiler.code.jump_unless(Expr::Register(flag), none);
-                self.compiler.code.jump(found);
-            }
-            self.compiler.code.place(none);
-            self.compiler.code.evaluate(register, Expr::Const(Value::Null));
-            self.compiler.code.place(found);
-            Bound::typed(Expr::Register(register), sql_type, Place::Unknown)
-        };
-        self.compiler.code.place(end);
-        self.compiler.binder.restore(saved);
-        Ok(bound)
     }
 }
 

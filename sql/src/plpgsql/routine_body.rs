@@ -315,24 +315,19 @@ impl<'a> Routine<'a> {
         self.with_subqueries(&parsed)
     }
 
-    /// Binds a parsed expression of the text at hand. Each subquery that binding comes upon is compiled, and
-    /// then it begins again.
+    /// Binds a parsed expression of the text at hand. PostgreSQL runs one with subqueries as a query, of one
+    /// row.
     pub(super) fn with_subqueries(&mut self, parsed: &ast::Expr) -> Result<Bound> {
-        let bound = loop {
-            let bound = self.compiler.binder.expression(parsed);
-            let Some(pending) = self.compiler.binder.pending_subquery.take() else { break bound };
-            if self.compiler.binder.subqueries.is_empty() {
-                self.compiler.code.push(Instruction::BeginStatement);
-            }
-            let value = self.subquery(&pending)?;
-            self.compiler.binder.subqueries.push((pending.address, value));
-            // PostgreSQL runs such an expression as a query, of one row.
+        let before = self.compiler.binder.subqueries.len();
+        let bound = self.compiler.binder.expression(parsed)?;
+        if self.compiler.binder.subqueries.len() > before {
+            self.compiler.code.push(Instruction::BeginStatement);
+            self.compiler.prepare_subqueries()?;
             if let Some(count) = self.row_count {
                 self.compiler.code.evaluate(count, Expr::Const(Value::BigInt(1)));
             }
-        };
-        self.compiler.binder.subqueries.clear();
-        bound
+        }
+        Ok(bound)
     }
 
     /// The value of an expression as a variable of this type takes it.

@@ -109,6 +109,7 @@ pub fn shown(expr: &Expr, names: &dyn SlotNames) -> String {
         Expr::Routine { callee, arguments } => {
             format!("{}({})", names.routine(*callee), list(arguments, names))
         }
+        Expr::Query { query, .. } => format!("(SubPlan {})", query + 1),
         Expr::Call { function, arguments } => call(*function, arguments, names),
     }
 }

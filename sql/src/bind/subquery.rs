@@ -1,0 +1,161 @@
+//! Queries inside expressions: bound here, compiled by `compile::subquery`, placed where the expression is
+//! evaluated.
+//!
+//! A subquery sees the columns of the queries around it. Each that it reads is handed to it in a register of
+//! its own, so its code does not depend on what stands behind the column; what is handed over are parts of
+//! the expression ([`Expr::Query`]), which planning looks at like any other.
+
+use hyades_engine::procedure::ir::Expr;
+use hyades_types::error::{Result, sqlstate};
+use hyades_types::operator::BinaryOperator;
+use hyades_types::value::{ArrayElement, SqlType};
+use sqlparser::ast;
+
+use super::aggregation::AggregateMode;
+use super::expression::boolean;
+use super::tree::{Subquery, SubqueryKind, Surroundings};
+use super::{Binder, Bound, Place};
+
+impl Binder<'_> {
+    /// `(SELECT ...)` as a value.
+    pub(crate) fn scalar_subquery(&mut self, query: &ast::Query, place: Place) -> Result<Bound> {
+        let (subquery, outer) = self.bind_subquery(query)?;
+        let [output] = subquery.query.outputs.as_slice() else {
+            return self.fail(sqlstate::SYNTAX_ERROR, "subquery must return only one column", place);
+        };
+        let sql_type = output.sql_type;
+        Ok(Bound::typed(self.add_subquery(subquery, outer), sql_type, place))
+    }
+
+    /// EXISTS.
+    pub(crate) fn exists(&mut self, query: &ast::Query, is_negated: bool, place: Place) -> Result<Bound> {
+        let (subquery, outer) = self.bind_subquery(query)?;
+        let test = self.add_subquery(Subquery { kind: SubqueryKind::Exists, ..subquery }, outer);
+        Ok(boolean(if is_negated { Expr::Not(Box::new(test)) } else { test }, place))
+    }
+
+    /// `left [NOT] IN (SELECT ...)`, `left = ANY (SELECT ...)`: what is to be found becomes an array.
+    pub(crate) fn in_subquery(
+        &mut self,
+        left: &ast::Expr,
+        query: &ast::Query,
+        is_negated: bool,
+        place: Place,
+    ) -> Result<Bound> {
+        if matches!(left, ast::Expr::Tuple(_)) {
+            return self.unsupported("rows on the left of a subquery are", place);
+        }
+        let left = self.expression(left)?;
+        let (mut subquery, outer) = self.bind_subquery(query)?;
+        let [output] = subquery.query.outputs.as_slice() else {
+            return self.fail(sqlstate::SYNTAX_ERROR, "subquery has too many columns", place);
+        };
+        let found = Bound::typed(output.expr.clone(), output.sql_type, output.place);
+        let (left, found, common) = self.operands(BinaryOperator::Equal, left, found, place)?;
+        let Some(element) = ArrayElement::of(common) else {
+            return self.unsupported(&format!("IN with a subquery of {} is", common.base_name()), place);
+        };
+        subquery.query.outputs[0].expr = found;
+        subquery.query.outputs[0].sql_type = element.sql_type();
+        subquery.kind = SubqueryKind::Array(element);
+        let array = self.add_subquery(subquery, outer);
+        let arguments = vec![left, array];
+        let function = hyades_types::function::Function::EqualsAny;
+        let test = Expr::Call { function, arguments };
+        Ok(boolean(if is_negated { Expr::Not(Box::new(test)) } else { test }, place))
+    }
+
+    /// `ARRAY(SELECT ...)`.
+    pub(crate) fn array_subquery(&mut self, query: &ast::Query, place: Place) -> Result<Bound> {
+        let (subquery, outer) = self.bind_subquery(query)?;
+        let [output] = subquery.query.outputs.as_slice() else {
+            return self.fail(sqlstate::SYNTAX_ERROR, "subquery must return only one column", place);
+        };
+        let Some(element) = ArrayElement::of(output.sql_type) else {
+            let what = format!("arrays of {} are", output.sql_type.base_name());
+            return self.unsupported(&what, place);
+        };
+        let kind = SubqueryKind::Array(element);
+        let expr = self.add_subquery(Subquery { kind, ..subquery }, outer);
+        Ok(Bound::typed(expr, SqlType::Array(element), place))
+    }
+
+    /// Binds a query inside the one at hand; returns also what it reads of that.
+    fn bind_subquery(&mut self, query: &ast::Query) -> Result<(Subquery, Vec<Expr>)> {
+        let scope = std::mem::take(&mut self.scope);
+        self.surroundings.push(Surroundings { scope, captured: Vec::new() });
+        let aggregates = std::mem::take(&mut self.aggregates);
+        let mode = std::mem::replace(&mut self.aggregate_mode, AggregateMode::Forbidden("in this context"));
+        let hints = std::mem::take(&mut self.output_hints);
+        let bound = self.bind_query(query);
+        self.output_hints = hints;
+        self.aggregate_mode = mode;
+        self.aggregates = aggregates;
+        let own = std::mem::take(&mut self.scope);
+        let mut captured = Vec::new();
+        if let Some(around) = self.surroundings.pop() {
+            self.scope = around.scope;
+            captured = around.captured;
+        }
+        let (expressions, outer) = captured.into_iter().unzip();
+        Ok((Subquery { query: bound?, scope: own, kind: SubqueryKind::Value, outer }, expressions))
+    }
+
+    fn add_subquery(&mut self, subquery: Subquery, outer: Vec<Expr>) -> Expr {
+        self.subqueries.push(subquery);
+        let query = u16::try_from(self.subqueries.len() - 1).unwrap_or(u16::MAX);
+        Expr::Query { query, outer }
+    }
+
+    /// The column of this name in the queries around the one at hand, the nearest first.
+    pub(super) fn find_outer_column(&mut self, name: &str, place: Place) -> Result<Option<Bound>> {
+        for depth in (0..self.surroundings.len()).rev() {
+            let found = self.at_depth(depth, |binder| binder.find_column(name, place))?;
+            if let Some(found) = found {
+                return self.hand_over(depth, found).map(Some);
+            }
+        }
+        Ok(None)
+    }
+
+    /// The same for `table.column`, if a query around this one has such a table and this one has not.
+    pub(super) fn find_outer_qualified(
+        &mut self,
+        (table, column): (&str, &str),
+        place: Place,
+    ) -> Result<Option<Bound>> {
+        if self.scope.relations.iter().any(|relation| relation.name == table) {
+            return Ok(None);
+        }
+        let Some(depth) = self.surroundings.iter().rposition(|around| around.has(table)) else {
+            return Ok(None);
+        };
+        let found = self.at_depth(depth, |binder| binder.column_of_relation(table, column, place))?;
+        self.hand_over(depth, found).map(Some)
+    }
+
+    fn at_depth<T>(&mut self, depth: usize, look: impl FnOnce(&mut Self) -> Result<T>) -> Result<T> {
+        std::mem::swap(&mut self.scope, &mut self.surroundings[depth].scope);
+        let found = look(self);
+        std::mem::swap(&mut self.scope, &mut self.surroundings[depth].scope);
+        found
+    }
+
+    /// Hands a value of this query around inwards, from subquery to subquery.
+    fn hand_over(&mut self, depth: usize, found: Bound) -> Result<Bound> {
+        let mut expr = found.expr;
+        for at in depth..self.surroundings.len() {
+            let known = self.surroundings[at].captured.iter().find(|(known, _)| *known == expr);
+            let register = match known {
+                Some((_, register)) => *register,
+                None => {
+                    let register = self.new_register()?;
+                    self.surroundings[at].captured.push((expr, register));
+                    register
+                }
+            };
+            expr = Expr::Register(register);
+        }
+        Ok(Bound { expr, ..found })
+    }
+}

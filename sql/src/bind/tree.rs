@@ -1,0 +1,162 @@
+//! The typed tree of a query: what binding makes of its text, and planning begins with.
+
+use std::sync::Arc;
+
+use hyades_engine::procedure::ir::{CalleeIndex, Expr, Impatience, Intent, Register, RowSlot, Strength};
+use hyades_engine::storage::table::Table;
+use hyades_types::value::{ArrayElement, SqlType};
+
+use super::aggregation::Aggregate;
+use super::bound::Place;
+use super::scope::Scope;
+use crate::expr;
+
+/// A column of the answer.
+#[derive(Clone, Debug)]
+pub(crate) struct OutputColumn {
+    pub(crate) name: String,
+    pub(crate) expr: Expr,
+    pub(crate) sql_type: SqlType,
+    pub(crate) place: Place,
+    /// Range in `Binder::column_places` of the columns it names.
+    pub(crate) column_places: (usize, usize),
+}
+
+/// `generate_series(start, stop, step)`: the current value is in `current`.
+#[derive(Clone, Debug)]
+pub(crate) struct Series {
+    pub(crate) start: Expr,
+    pub(crate) stop: Expr,
+    pub(crate) step: Expr,
+    pub(crate) sql_type: SqlType,
+    pub(crate) current: Register,
+}
+
+#[derive(Clone, Debug)]
+pub(crate) enum Source {
+    Table { table: Arc<Table>, row: RowSlot },
+    Series(Series),
+    Routine(RoutineSource),
+}
+
+impl Source {
+    /// Whether an expression reads a row of it.
+    pub(crate) fn is_read_by(&self, expr: &Expr) -> bool {
+        expr::any(expr, &|part| match (self, part) {
+            (Source::Table { row, .. }, Expr::Column { row: read, .. }) => row == read,
+            (Source::Series(series), Expr::Register(read)) => series.current == *read,
+            (Source::Routine(routine), Expr::Register(read)) => routine.registers.contains(read),
+            _ => false,
+        })
+    }
+}
+
+/// A function of one's own: its rows come in these registers, one after the other.
+#[derive(Clone, Debug)]
+pub(crate) struct RoutineSource {
+    pub(crate) callee: CalleeIndex,
+    pub(crate) arguments: Vec<Expr>,
+    pub(crate) registers: Vec<Register>,
+    pub(crate) is_set: bool,
+    /// NULL for an argument gives no run.
+    pub(crate) is_strict: bool,
+}
+
+/// A relation of FROM before its place among the loops is known.
+#[derive(Clone, Debug)]
+pub(crate) struct Item {
+    pub(crate) source: Source,
+    /// The condition of a left join whose right side this is.
+    pub(crate) left_join: Option<Vec<Expr>>,
+    /// What locking clauses have asked for.
+    pub(crate) locking: Option<(Strength, Option<Impatience>)>,
+    pub(crate) intent: Intent,
+    pub(crate) label: String,
+}
+
+impl Item {
+    pub(crate) fn new(source: Source, label: String) -> Item {
+        Item { source, left_join: None, locking: None, intent: Intent::READ, label }
+    }
+}
+
+/// LIMIT and OFFSET, as bigint expressions without columns.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Limits {
+    pub(crate) limit: Option<Expr>,
+    pub(crate) offset: Option<Expr>,
+}
+
+/// One key of ORDER BY.
+#[derive(Clone, Debug)]
+pub(crate) struct OrderKey {
+    pub(crate) target: OrderTarget,
+    pub(crate) sql_type: SqlType,
+    pub(crate) is_descending: bool,
+    pub(crate) nulls_first: bool,
+    pub(crate) place: Place,
+    pub(crate) column_places: (usize, usize),
+}
+
+#[derive(Clone, Debug)]
+pub(crate) enum OrderTarget {
+    Output(usize),
+    Expression(Expr),
+}
+
+/// A SELECT, bound: nothing is said yet of the order in which FROM is gone through.
+#[derive(Clone)]
+pub(crate) struct BoundQuery {
+    pub(crate) items: Vec<Item>,
+    /// Of WHERE and of inner joins.
+    pub(crate) conditions: Vec<Expr>,
+    pub(crate) outputs: Vec<OutputColumn>,
+    pub(crate) group: Option<Vec<(Expr, SqlType)>>,
+    pub(crate) having: Option<Expr>,
+    pub(crate) having_places: (usize, usize),
+    pub(crate) order: Vec<OrderKey>,
+    pub(crate) distinct: BoundDistinct,
+    pub(crate) limits: Limits,
+    pub(crate) aggregates: Vec<Aggregate>,
+}
+
+#[derive(Clone)]
+pub(crate) enum BoundDistinct {
+    No,
+    Rows,
+    On(Vec<(OrderTarget, SqlType)>),
+}
+
+/// What becomes of a subquery's rows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum SubqueryKind {
+    /// The only value, NULL without a row.
+    Value,
+    /// Whether there is a row.
+    Exists,
+    /// The values, as an array.
+    Array(ArrayElement),
+}
+
+/// A subquery, bound.
+#[derive(Clone)]
+pub(crate) struct Subquery {
+    pub(crate) query: BoundQuery,
+    pub(crate) scope: Scope,
+    pub(crate) kind: SubqueryKind,
+    /// Where the values from around it are handed over, in the order of [`Expr::Query`]'s parts.
+    pub(crate) outer: Vec<Register>,
+}
+
+/// What a subquery sees of the query around it.
+pub(crate) struct Surroundings {
+    pub(super) scope: Scope,
+    /// What the subquery has read of it: the expression there, and the register here.
+    pub(super) captured: Vec<(Expr, Register)>,
+}
+
+impl Surroundings {
+    pub(super) fn has(&self, relation: &str) -> bool {
+        self.scope.relations.iter().any(|known| known.name == relation)
+    }
+}

@@ -1,0 +1,15 @@
+-- Subqueries that are not there yet, refused by name; and how others are explained.
+create table authors (id int primary key, name text);
+create table books (id int primary key, author int);
+select author, (select name from authors where id = author) from books group by author;
+select (1, 2) in (select id, author from books);
+select 1 < any (select id from books);
+select 1 > all (select id from books);
+select array_length((select id from books));
+create procedure takes(n int) language plpgsql as $$ begin null; end $$;
+call takes((select 1));
+explain verbose select name from authors where id in (select author from books where id > $1);
+explain verbose select name from authors a where exists (select 1 from books where author = a.id);
+drop procedure takes;
+drop table books;
+drop table authors;
