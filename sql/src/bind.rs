@@ -19,6 +19,7 @@ pub(crate) mod callee;
 pub(crate) mod coerce;
 mod collation;
 mod column;
+mod derived;
 pub(crate) mod expression;
 pub(crate) mod from_clause;
 pub(crate) mod function_call;
@@ -60,7 +61,7 @@ pub(crate) use bound::{Bound, Class, Place, start_of};
 use callee::CalleeEntry;
 use scope::Scope;
 use session_function::SessionCall;
-use tree::{Subquery, Surroundings};
+use tree::{CommonTable, Subquery, Surroundings};
 
 /// The tables a statement can see.
 pub(crate) trait Tables {
@@ -127,6 +128,10 @@ pub(crate) struct Binder<'a> {
     pub(crate) captured: Option<Captured>,
     /// The subqueries of the procedure, in the order of their numbers.
     pub(crate) subqueries: Vec<Subquery>,
+    /// The queries of WITH that can be seen, innermost last.
+    common_tables: Vec<CommonTable>,
+    /// How often something was read of a query around the one that is bound.
+    handed_over: usize,
     /// The queries around the one that is bound, outermost first.
     surroundings: Vec<Surroundings>,
     /// The routine that is compiled.
@@ -175,6 +180,8 @@ impl<'a> Binder<'a> {
             names: None,
             captured: None,
             subqueries: Vec::new(),
+            common_tables: Vec::new(),
+            handed_over: 0,
             surroundings: Vec::new(),
             current: None,
             callees: Rc::default(),

@@ -5,6 +5,7 @@
 //! procedure. Everything is held in memory. Aggregates get ready values.
 
 pub(crate) mod aggregate;
+pub(crate) mod combination;
 
 use std::cmp::Ordering;
 use std::collections::HashSet;

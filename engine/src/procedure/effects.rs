@@ -131,6 +131,11 @@ impl Instruction {
             Instruction::NextSpooled { into, width, .. } => {
                 Effects { sets_always: false, ..Effects::setting(*into..into.saturating_add(*width)) }
             }
+            Instruction::ReadSpool { position, into, width, .. } => Effects {
+                sets_always: false,
+                reads: Registers::These(smallvec![*position]),
+                ..Effects::setting((*into..into.saturating_add(*width)).chain([*position]))
+            },
             Instruction::ReadPoint { table, row, .. } => Effects::on(*table, TableUse::Point).filling(*row),
             // It asks for memory of the tables' rows, which nobody can tell.
             Instruction::LookAhead { variable, last, .. } => {
@@ -269,6 +274,7 @@ macro_rules! visit_expressions {
             | Instruction::NoteWritten { .. }
             | Instruction::RefuseWritten { .. }
             | Instruction::NextSpooled { .. }
+            | Instruction::ReadSpool { .. }
             | Instruction::OpenStage { .. }
             | Instruction::FinishStage { .. }
             | Instruction::EnterBlock { .. }
@@ -293,6 +299,7 @@ macro_rules! visit_labels {
             Instruction::InsertOr { duplicate, .. } => $visit(duplicate),
             Instruction::NextRow { end, .. }
             | Instruction::NextSpooled { end, .. }
+            | Instruction::ReadSpool { end, .. }
             | Instruction::ForNext { end, .. } => $visit(end),
             Instruction::ForStep { again, end, .. } => {
                 $visit(again);

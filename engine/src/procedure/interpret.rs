@@ -230,6 +230,9 @@ impl<'r, T: Access> Run<'r, T> {
             Do::OpenSpool { spool } => self.open_spool(*spool),
             Do::Spool { spool, values } => self.spool(*spool, values),
             Do::NextSpooled { spool, into, width, end } => self.next_spooled(*spool, (*into, *width), *end),
+            Do::ReadSpool { spool, position, into, width, end } => {
+                self.read_spool(*spool, *position, (*into, *width), *end)
+            }
             Do::NoteWritten { spool, row } => self.note_written(*spool, *row),
             Do::RefuseWritten { spool, row } => self.refuse_written(*spool, *row),
             Do::OpenStage { stage } => self.open_stage(procedure, *stage),

@@ -319,6 +319,15 @@ pub enum Instruction {
         width: u16,
         end: Label,
     },
+    /// Copies the row at `position` (counting from 0) from a spool into `width` registers from `into` on, and
+    /// moves the position; or jumps to `end`. The rows stay.
+    ReadSpool {
+        spool: SpoolSlot,
+        position: Register,
+        into: Register,
+        width: u16,
+        end: Label,
+    },
     /// Keeps in a spool that the statement has written the row in `row`, for [`Instruction::RefuseWritten`].
     NoteWritten {
         spool: SpoolSlot,

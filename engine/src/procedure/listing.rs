@@ -159,6 +159,11 @@ fn line(instruction: &Instruction, names: &Names<'_>) -> String {
             let into: Vec<Register> = (*into..into.saturating_add(*width)).collect();
             format!("{} := next of spool{spool}, or go to {end}", names.registers(&into))
         }
+        Do::ReadSpool { spool, position, into, width, end } => {
+            let into: Vec<Register> = (*into..into.saturating_add(*width)).collect();
+            let row = names.registers(&[*position]);
+            format!("{} := row {row} of spool{spool}, {row} + 1, or go to {end}", names.registers(&into))
+        }
         Do::NoteWritten { spool, row } => format!("note row{row} in spool{spool}"),
         Do::RefuseWritten { spool, row } => format!("fail if row{row} is noted in spool{spool}"),
         Do::OpenStage { stage } => format!("stage{stage} := ()"),

@@ -35,11 +35,25 @@ pub(crate) fn start_of(expr: &ast::Expr) -> Location {
             | ast::Expr::Cast { expr: inner, .. }
             | ast::Expr::Between { expr: inner, .. }
             | ast::Expr::InList { expr: inner, .. }
+            | ast::Expr::InSubquery { expr: inner, .. }
             | ast::Expr::Like { expr: inner, .. } => inner,
             ast::Expr::Function(call) => return call.name.span().start,
             ast::Expr::Case { case_token, .. } => return case_token.0.span.start,
+            ast::Expr::Subquery(query) | ast::Expr::Exists { subquery: query, .. } => {
+                return start_of_query(query);
+            }
             other => return other.span().start,
         };
+    }
+}
+
+/// The same for a query, which may be deep.
+pub(crate) fn start_of_query(query: &ast::Query) -> Location {
+    match (&query.with, query.body.as_ref()) {
+        (Some(with), _) => with.with_token.0.span.start,
+        (None, ast::SetExpr::Select(select)) => select.select_token.0.span.start,
+        (None, ast::SetExpr::Query(inner)) => start_of_query(inner),
+        _ => query.span().start,
     }
 }
 
@@ -50,6 +64,11 @@ impl Place {
 
     pub(crate) fn of(node: &impl Spanned) -> Place {
         Place::at(node.span().start)
+    }
+
+    /// At the parenthesis in front of this place.
+    pub(crate) fn before(location: Location) -> Place {
+        Place::at(Location { column: location.column.saturating_sub(1).max(1), ..location })
     }
 
     pub(crate) fn at(location: Location) -> Place {

@@ -121,14 +121,16 @@ impl Binder<'_> {
                 }
                 self.series_item(name, args, alias.as_ref())
             }
-            TableFactor::Derived { .. } => self.unsupported("subqueries in FROM are", Place::Unknown),
+            TableFactor::Derived { lateral, subquery, alias, sample: None } => {
+                self.derived_item(subquery, alias.as_ref(), *lateral)
+            }
             TableFactor::UNNEST { .. } => self.unsupported("UNNEST is", Place::Unknown),
             TableFactor::NestedJoin { .. } => self.unsupported("joins in parentheses are", Place::Unknown),
             _ => self.unsupported("this item of FROM is", Place::Unknown),
         }
     }
 
-    fn add_relation(
+    pub(super) fn add_relation(
         &mut self,
         mut relation: Relation,
         alias: Option<&TableAlias>,
@@ -157,6 +159,11 @@ impl Binder<'_> {
     }
 
     fn table_item(&mut self, name: &ObjectName, alias: Option<&TableAlias>) -> Result<Item> {
+        if let [single] = parts(name)?.as_slice()
+            && let Some(item) = self.common_item(&fold(single), alias)?
+        {
+            return Ok(item);
+        }
         if is_activity(name) {
             return self.activity_item(alias, Place::of(name));
         }

@@ -40,6 +40,9 @@ impl Binder<'_> {
             }
             wanted.push(at);
         }
+        if locking.tables.is_empty() && items.iter().any(|item| matches!(item.source, Source::Query(_))) {
+            return self.unsupported("a locking clause over a query in FROM is", place);
+        }
         if locking.tables.is_empty() {
             let is_table = |at: &usize| matches!(items[*at].source, Source::Table { .. });
             wanted = (0..items.len()).filter(is_table).collect();

@@ -12,28 +12,22 @@ use super::{Binder, Place};
 use crate::statement::names::fold;
 
 impl Binder<'_> {
-    /// Binds a query that is one SELECT.
+    /// Binds a query.
     pub(crate) fn bind_query(&mut self, query: &Query) -> Result<BoundQuery> {
-        if query.with.is_some() {
-            return self.unsupported("WITH is", Place::Unknown);
+        let visible = self.common_tables.len();
+        if let Some(with) = &query.with {
+            self.with_clause(with)?;
         }
-        let select = match query.body.as_ref() {
-            SetExpr::Select(select) => select,
-            SetExpr::Query(_) if !query.locks.is_empty() => {
-                return self.unsupported("a locking clause behind parentheses is", Place::Unknown);
-            }
-            SetExpr::Query(inner) => match clause_around(query) {
-                None => return self.bind_query(inner),
-                Some(clause) => {
-                    let what = format!("{clause} behind a query in parentheses is");
-                    return self.unsupported(&what, Place::Unknown);
-                }
-            },
-            SetExpr::SetOperation { op, .. } => {
-                return self.unsupported(&format!("{op} is"), Place::Unknown);
-            }
-            _ => return self.unsupported("this form of query is", Place::Unknown),
+        let bound = match query.body.as_ref() {
+            SetExpr::Select(select) => self.bind_select(query, select),
+            SetExpr::Query(inner) if clause_around(query).is_none() => self.bind_query(inner),
+            _ => self.combined_query(query),
         };
+        self.common_tables.truncate(visible);
+        bound
+    }
+
+    fn bind_select(&mut self, query: &Query, select: &Select) -> Result<BoundQuery> {
         self.refuse_rare(query, select)?;
         let (mut items, mut conditions) = self.from(&select.from)?;
         self.lock_items(query, &mut items)?;
@@ -150,7 +144,7 @@ impl Binder<'_> {
         }
     }
 
-    fn order(&mut self, query: &Query, outputs: &[OutputColumn]) -> Result<Vec<OrderKey>> {
+    pub(super) fn order(&mut self, query: &Query, outputs: &[OutputColumn]) -> Result<Vec<OrderKey>> {
         let Some(order_by) = &query.order_by else { return Ok(Vec::new()) };
         let OrderByKind::Expressions(expressions) = &order_by.kind else {
             return self.unsupported("ORDER BY ALL is", Place::Unknown);
@@ -224,7 +218,7 @@ impl Binder<'_> {
         }
     }
 
-    fn limits(&mut self, query: &Query) -> Result<Limits> {
+    pub(super) fn limits(&mut self, query: &Query) -> Result<Limits> {
         let mut limits = Limits::default();
         match &query.limit_clause {
             None => {}

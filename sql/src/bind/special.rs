@@ -6,10 +6,9 @@ use hyades_types::error::{Error, Result, sqlstate};
 use hyades_types::function::Function;
 use hyades_types::value::SqlType;
 use sqlparser::ast::{self, TrimWhereField};
-use sqlparser::tokenizer::Location;
 
 use super::expression::boolean;
-use super::{Binder, Bound, Class, Place};
+use super::{Binder, Bound, Class, Place, start_of};
 use crate::evaluation;
 use crate::statement::query::end_of;
 
@@ -61,10 +60,7 @@ impl Binder<'_> {
             }
             Ast::Subquery(query) => {
                 // PostgreSQL points at the parenthesis.
-                let place = match place {
-                    Place::At(at) if at.column > 1 => Place::At(Location { column: at.column - 1, ..at }),
-                    other => other,
-                };
+                let place = Place::before(start_of(expr));
                 self.scalar_subquery(query, place)
             }
             Ast::Exists { subquery, negated } => self.exists(subquery, *negated, place),

@@ -5,7 +5,7 @@
 //! its own, so its code does not depend on what stands behind the column; what is handed over are parts of
 //! the expression ([`Expr::Query`]), which planning looks at like any other.
 
-use hyades_engine::procedure::ir::Expr;
+use hyades_engine::procedure::ir::{Expr, Register};
 use hyades_types::error::{Result, sqlstate};
 use hyades_types::operator::BinaryOperator;
 use hyades_types::value::{ArrayElement, SqlType};
@@ -13,24 +13,32 @@ use sqlparser::ast;
 
 use super::aggregation::AggregateMode;
 use super::expression::boolean;
-use super::tree::{Subquery, SubqueryKind, Surroundings};
+use super::scope::Scope;
+use super::tree::{BoundQuery, Branch, QueryBody, Subquery, SubqueryKind, Surroundings};
 use super::{Binder, Bound, Place};
+
+/// A query inside the one at hand, and what it reads of that: the expression there, and the register here.
+struct Nested {
+    query: BoundQuery,
+    scope: Scope,
+    captured: Vec<(Expr, Register)>,
+}
 
 impl Binder<'_> {
     /// `(SELECT ...)` as a value.
     pub(crate) fn scalar_subquery(&mut self, query: &ast::Query, place: Place) -> Result<Bound> {
-        let (subquery, outer) = self.bind_subquery(query)?;
-        let [output] = subquery.query.outputs.as_slice() else {
+        let nested = self.bind_nested(query)?;
+        let [output] = nested.query.outputs.as_slice() else {
             return self.fail(sqlstate::SYNTAX_ERROR, "subquery must return only one column", place);
         };
         let sql_type = output.sql_type;
-        Ok(Bound::typed(self.add_subquery(subquery, outer), sql_type, place))
+        Ok(Bound::typed(self.add_nested(nested, SubqueryKind::Value), sql_type, place))
     }
 
     /// EXISTS.
     pub(crate) fn exists(&mut self, query: &ast::Query, is_negated: bool, place: Place) -> Result<Bound> {
-        let (subquery, outer) = self.bind_subquery(query)?;
-        let test = self.add_subquery(Subquery { kind: SubqueryKind::Exists, ..subquery }, outer);
+        let nested = self.bind_nested(query)?;
+        let test = self.add_nested(nested, SubqueryKind::Exists);
         Ok(boolean(if is_negated { Expr::Not(Box::new(test)) } else { test }, place))
     }
 
@@ -46,8 +54,8 @@ impl Binder<'_> {
             return self.unsupported("rows on the left of a subquery are", place);
         }
         let left = self.expression(left)?;
-        let (mut subquery, outer) = self.bind_subquery(query)?;
-        let [output] = subquery.query.outputs.as_slice() else {
+        let mut nested = self.bind_nested(query)?;
+        let [output] = nested.query.outputs.as_slice() else {
             return self.fail(sqlstate::SYNTAX_ERROR, "subquery has too many columns", place);
         };
         let found = Bound::typed(output.expr.clone(), output.sql_type, output.place);
@@ -55,10 +63,9 @@ impl Binder<'_> {
         let Some(element) = ArrayElement::of(common) else {
             return self.unsupported(&format!("IN with a subquery of {} is", common.base_name()), place);
         };
-        subquery.query.outputs[0].expr = found;
-        subquery.query.outputs[0].sql_type = element.sql_type();
-        subquery.kind = SubqueryKind::Array(element);
-        let array = self.add_subquery(subquery, outer);
+        nested.query.outputs[0].expr = found;
+        nested.query.outputs[0].sql_type = element.sql_type();
+        let array = self.add_nested(nested, SubqueryKind::Array(element));
         let arguments = vec![left, array];
         let function = hyades_types::function::Function::EqualsAny;
         let test = Expr::Call { function, arguments };
@@ -67,21 +74,20 @@ impl Binder<'_> {
 
     /// `ARRAY(SELECT ...)`.
     pub(crate) fn array_subquery(&mut self, query: &ast::Query, place: Place) -> Result<Bound> {
-        let (subquery, outer) = self.bind_subquery(query)?;
-        let [output] = subquery.query.outputs.as_slice() else {
+        let nested = self.bind_nested(query)?;
+        let [output] = nested.query.outputs.as_slice() else {
             return self.fail(sqlstate::SYNTAX_ERROR, "subquery must return only one column", place);
         };
         let Some(element) = ArrayElement::of(output.sql_type) else {
             let what = format!("arrays of {} are", output.sql_type.base_name());
             return self.unsupported(&what, place);
         };
-        let kind = SubqueryKind::Array(element);
-        let expr = self.add_subquery(Subquery { kind, ..subquery }, outer);
+        let expr = self.add_nested(nested, SubqueryKind::Array(element));
         Ok(Bound::typed(expr, SqlType::Array(element), place))
     }
 
-    /// Binds a query inside the one at hand; returns also what it reads of that.
-    fn bind_subquery(&mut self, query: &ast::Query) -> Result<(Subquery, Vec<Expr>)> {
+    /// Binds a query inside the one at hand, with what it reads of that.
+    fn bind_nested(&mut self, query: &ast::Query) -> Result<Nested> {
         let scope = std::mem::take(&mut self.scope);
         self.surroundings.push(Surroundings { scope, captured: Vec::new() });
         let aggregates = std::mem::take(&mut self.aggregates);
@@ -97,14 +103,22 @@ impl Binder<'_> {
             self.scope = around.scope;
             captured = around.captured;
         }
-        let (expressions, outer) = captured.into_iter().unzip();
-        Ok((Subquery { query: bound?, scope: own, kind: SubqueryKind::Value, outer }, expressions))
+        Ok(Nested { query: bound?, scope: own, captured })
     }
 
-    fn add_subquery(&mut self, subquery: Subquery, outer: Vec<Expr>) -> Expr {
+    fn add_nested(&mut self, nested: Nested, kind: SubqueryKind) -> Expr {
+        let Nested { query, scope, captured } = nested;
+        let (expressions, outer): (Vec<Expr>, Vec<Register>) = captured.into_iter().unzip();
+        let branch = Branch { body: QueryBody::Select(Box::new(query)), scope };
+        let is_independent = outer.is_empty();
+        let query = self.add_subquery(Subquery { branch, kind, is_independent, outer });
+        Expr::Query { query, outer: expressions }
+    }
+
+    /// Gives a subquery its number.
+    pub(super) fn add_subquery(&mut self, subquery: Subquery) -> u16 {
         self.subqueries.push(subquery);
-        let query = u16::try_from(self.subqueries.len() - 1).unwrap_or(u16::MAX);
-        Expr::Query { query, outer }
+        u16::try_from(self.subqueries.len() - 1).unwrap_or(u16::MAX)
     }
 
     /// The column of this name in the queries around the one at hand, the nearest first.
@@ -143,6 +157,7 @@ impl Binder<'_> {
 
     /// Hands a value of this query around inwards, from subquery to subquery.
     fn hand_over(&mut self, depth: usize, found: Bound) -> Result<Bound> {
+        self.handed_over += 1;
         let mut expr = found.expr;
         for at in depth..self.surroundings.len() {
             let known = self.surroundings[at].captured.iter().find(|(known, _)| *known == expr);

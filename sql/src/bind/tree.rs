@@ -10,6 +10,8 @@ use super::aggregation::Aggregate;
 use super::bound::Place;
 use super::scope::Scope;
 use crate::expr;
+use sqlparser::ast;
+use sqlparser::ast::SetOperator;
 
 /// A column of the answer.
 #[derive(Clone, Debug)]
@@ -37,6 +39,7 @@ pub(crate) enum Source {
     Table { table: Arc<Table>, row: RowSlot },
     Series(Series),
     Routine(RoutineSource),
+    Query(DerivedTable),
 }
 
 impl Source {
@@ -46,6 +49,7 @@ impl Source {
             (Source::Table { row, .. }, Expr::Column { row: read, .. }) => row == read,
             (Source::Series(series), Expr::Register(read)) => series.current == *read,
             (Source::Routine(routine), Expr::Register(read)) => routine.registers.contains(read),
+            (Source::Query(derived), Expr::Register(read)) => derived.registers.contains(read),
             _ => false,
         })
     }
@@ -60,6 +64,14 @@ pub(crate) struct RoutineSource {
     pub(crate) is_set: bool,
     /// NULL for an argument gives no run.
     pub(crate) is_strict: bool,
+}
+
+/// A query in FROM, or a reference to one of WITH: its rows come in these registers.
+#[derive(Clone, Debug)]
+pub(crate) struct DerivedTable {
+    /// The number of the subquery.
+    pub(crate) query: u16,
+    pub(crate) registers: Vec<Register>,
 }
 
 /// A relation of FROM before its place among the loops is known.
@@ -105,7 +117,7 @@ pub(crate) enum OrderTarget {
 }
 
 /// A SELECT, bound: nothing is said yet of the order in which FROM is gone through.
-#[derive(Clone)]
+#[derive(Clone, Debug)]
 pub(crate) struct BoundQuery {
     pub(crate) items: Vec<Item>,
     /// Of WHERE and of inner joins.
@@ -120,7 +132,7 @@ pub(crate) struct BoundQuery {
     pub(crate) aggregates: Vec<Aggregate>,
 }
 
-#[derive(Clone)]
+#[derive(Clone, Debug)]
 pub(crate) enum BoundDistinct {
     No,
     Rows,
@@ -136,14 +148,44 @@ pub(crate) enum SubqueryKind {
     Exists,
     /// The values, as an array.
     Array(ArrayElement),
+    /// They are kept, so that they can be gone through.
+    Rows,
+}
+
+/// Where rows come from.
+#[derive(Clone, Debug)]
+pub(crate) enum QueryBody {
+    Select(Box<BoundQuery>),
+    Values(Vec<Vec<Expr>>),
+    Both { operator: SetOperator, is_all: bool, sides: Box<[Branch; 2]> },
+}
+
+/// A body, and the names that its clauses see.
+#[derive(Clone, Debug)]
+pub(crate) struct Branch {
+    pub(crate) body: QueryBody,
+    pub(crate) scope: Scope,
+}
+
+/// A query of WITH.
+#[derive(Clone, Debug)]
+pub(crate) struct CommonTable {
+    pub(crate) name: String,
+    pub(crate) place: Place,
+    pub(crate) column_names: Vec<String>,
+    pub(crate) query: Box<ast::Query>,
+    /// The number of its subquery and its columns, once it has been bound; again for each reference if it
+    /// depends on queries around it.
+    pub(crate) bound: Option<(u16, Vec<(String, SqlType)>)>,
 }
 
 /// A subquery, bound.
-#[derive(Clone)]
+#[derive(Clone, Debug)]
 pub(crate) struct Subquery {
-    pub(crate) query: BoundQuery,
-    pub(crate) scope: Scope,
+    pub(crate) branch: Branch,
     pub(crate) kind: SubqueryKind,
+    /// Whether it reads nothing of the queries around it: then it runs at most once in a statement.
+    pub(crate) is_independent: bool,
     /// Where the values from around it are handed over, in the order of [`Expr::Query`]'s parts.
     pub(crate) outer: Vec<Register>,
 }

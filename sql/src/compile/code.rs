@@ -50,11 +50,19 @@ pub(crate) struct Fragment {
     /// The number of its first label, and where its labels stand in it.
     first_label: usize,
     labels: Vec<Label>,
+    result: FragmentResult,
+}
+
+/// What goes into a fragment, and what comes out.
+#[derive(Clone, Debug)]
+pub(crate) struct FragmentResult {
     /// Where values of the query around it are handed over.
-    outer: Vec<Register>,
-    result: Register,
+    pub(crate) outer: Vec<Register>,
+    pub(crate) result: Register,
+    /// Where its rows are, if they are kept.
+    pub(crate) spool: Option<SpoolSlot>,
     /// Whether it has run, if it is to run once only.
-    done: Option<Register>,
+    pub(crate) done: Option<Register>,
 }
 
 /// What was assembled before a fragment was begun.
@@ -65,7 +73,7 @@ pub(crate) struct Interrupted {
 
 /// Code of subqueries in subqueries is copied again and again, and a subquery may stand in an expression
 /// several times.
-const MOST_COPIED: usize = 200_000;
+const MOST_COPIED: usize = 100_000;
 
 /// A label that stands nowhere yet.
 const UNPLACED: Label = Label::MAX;
@@ -104,17 +112,11 @@ impl Code {
     }
 
     /// The subquery's code is complete; what was assembled before goes on.
-    pub(crate) fn end_fragment(
-        &mut self,
-        interrupted: Interrupted,
-        outer: Vec<Register>,
-        result: Register,
-        done: Option<Register>,
-    ) -> Fragment {
+    pub(crate) fn end_fragment(&mut self, interrupted: Interrupted, result: FragmentResult) -> Fragment {
         let Interrupted { instructions, first_label } = interrupted;
         let instructions = std::mem::replace(&mut self.instructions, instructions);
         let labels = self.labels[first_label..].to_vec();
-        Fragment { instructions, first_label, labels, outer, result, done }
+        Fragment { instructions, first_label, labels, result }
     }
 
     pub(crate) fn fragment_count(&self) -> usize {
@@ -123,6 +125,12 @@ impl Code {
 
     pub(crate) fn add_fragment(&mut self, fragment: Fragment) {
         self.fragments.push(fragment);
+    }
+
+    /// Puts the code here that keeps a query's rows; returns where they are.
+    pub(crate) fn kept_rows(&mut self, query: u16) -> Option<SpoolSlot> {
+        self.place_fragment(query, Vec::new());
+        self.fragments.get(usize::from(query))?.result.spool
     }
 
     /// Copies a subquery's code to this place; returns its value.
@@ -141,7 +149,8 @@ impl Code {
             });
             return Expr::Const(Value::Null);
         };
-        let Fragment { instructions, first_label, labels, outer: registers, result, done } = fragment;
+        let Fragment { instructions, first_label, labels, result } = fragment;
+        let FragmentResult { outer: registers, result, spool: _, done } = result;
         let end = self.label();
         if let Some(done) = done {
             self.instructions.push(Instruction::JumpUnless {

@@ -67,6 +67,7 @@ impl Compiler<'_> {
                 format!("Function Scan on generate_series {}", level.label)
                     .replace("generate_series generate_series", "generate_series"),
             ),
+            Source::Query(_) => PlanNode::new(format!("Subquery Scan on {}", level.label)),
             Source::Routine(_) => PlanNode::new(format!("Function Scan on {}", level.label)),
             Source::Table { table, .. } => {
                 let definition = table.definition();

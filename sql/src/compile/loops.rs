@@ -12,7 +12,7 @@ use hyades_types::value::{SqlType, Value};
 use super::Compiler;
 use super::access::{Access, narrowed};
 use super::level::Level;
-use crate::bind::tree::{RoutineSource, Series, Source};
+use crate::bind::tree::{DerivedTable, RoutineSource, Series, Source};
 use crate::evaluation;
 use crate::expr;
 
@@ -127,6 +127,11 @@ impl Compiler<'_> {
         match &level.source {
             Source::Table { row, .. } => without.rows.push(*row),
             Source::Series(series) => self.code.evaluate(series.current, Expr::Const(Value::Null)),
+            Source::Query(derived) => {
+                for register in &derived.registers {
+                    self.code.evaluate(*register, Expr::Const(Value::Null));
+                }
+            }
             // It is refused behind a left join.
             Source::Routine(_) => {}
         }
@@ -172,6 +177,7 @@ impl Compiler<'_> {
         match &level.source {
             Source::Series(series) => self.series(series, filter, end, absent, inner),
             Source::Routine(routine) => self.routine(routine, filter, end, absent, inner),
+            Source::Query(derived) => self.derived(derived, filter, end, absent, inner),
             Source::Table { table, row } => {
                 let (row, mut intent) = (*row, level.intent);
                 let table = self.code.table(table)?;
@@ -304,6 +310,30 @@ impl Compiler<'_> {
         let width = u16::try_from(registers.len()).unwrap_or(u16::MAX);
         let into = registers.first().copied().unwrap_or_default();
         self.code.push(Instruction::NextSpooled { spool, into, width, end });
+        self.check(filter, again, absent);
+        inner(self, again)?;
+        self.code.jump(again);
+        Ok(())
+    }
+
+    /// The rows of a query in FROM, which stay for the next time.
+    fn derived(
+        &mut self,
+        derived: &DerivedTable,
+        filter: &[Expr],
+        end: Label,
+        absent: &Absent,
+        inner: &mut dyn FnMut(&mut Compiler<'_>, Label) -> Result<()>,
+    ) -> Result<()> {
+        let DerivedTable { query, registers } = derived;
+        let Some(spool) = self.code.kept_rows(*query) else { return Ok(()) };
+        let position = self.binder.new_register()?;
+        self.code.evaluate(position, Expr::Const(Value::BigInt(0)));
+        let again = self.code.label();
+        self.code.place(again);
+        let width = u16::try_from(registers.len()).unwrap_or(u16::MAX);
+        let into = registers.first().copied().unwrap_or_default();
+        self.code.push(Instruction::ReadSpool { spool, position, into, width, end });
         self.check(filter, again, absent);
         inner(self, again)?;
         self.code.jump(again);

@@ -102,6 +102,9 @@ impl Order {
                 Source::Series(series) => {
                     registers.push((series.current, number));
                 }
+                Source::Query(derived) => {
+                    registers.extend(derived.registers.iter().map(|register| (*register, number)));
+                }
                 Source::Routine(routine) => {
                     registers.extend(routine.registers.iter().map(|register| (*register, number)));
                 }

@@ -63,6 +63,8 @@ pub(crate) enum Sink {
     Discard(Register),
     Spool(SpoolSlot),
     Stage(StageIndex),
+    /// To a stage that combines two queries, from the second one of them.
+    Side(StageIndex, bool),
 }
 
 /// A statement compiled into a routine.
@@ -214,6 +216,11 @@ impl Compiler<'_> {
             }
             Sink::Spool(spool) => self.code.push(Instruction::Spool { spool, values }),
             Sink::Stage(stage) => self.code.push(Instruction::FeedStage { stage, values }),
+            Sink::Side(stage, is_second) => {
+                let mut values = values;
+                values.push(Expr::Const(Value::Boolean(is_second)));
+                self.code.push(Instruction::FeedStage { stage, values });
+            }
             Sink::Discard(register) => {
                 for value in values {
                     if !matches!(value, Expr::Const(_) | Expr::Register(_) | Expr::Column { .. }) {

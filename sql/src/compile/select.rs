@@ -13,13 +13,12 @@ use super::access::Access;
 use super::level::Level;
 use super::loops::Absent;
 use super::{CompiledQuery, Compiler, order};
+use crate::bind::Place;
 use crate::bind::aggregation::Aggregate;
 use crate::bind::select::clause_around;
-use crate::bind::select_list::check_width;
 use crate::bind::tree::OutputColumn;
 use crate::bind::tree::Source;
 use crate::bind::tree::{BoundDistinct, BoundQuery, Limits, OrderKey, OrderTarget};
-use crate::bind::{Bound, Place};
 use crate::explain::PlanNode;
 use crate::plan::Tag;
 use crate::statement::locking::{name_of, unpack};
@@ -49,8 +48,14 @@ impl BoundSelect {
 impl Compiler<'_> {
     /// A query at the top of a statement.
     pub(crate) fn query(&mut self, query: &Query) -> Result<CompiledQuery> {
-        if let SetExpr::Values(values) = query.body.as_ref() {
-            return self.values_query(query, values);
+        if let Some(clause) = query.locks.first()
+            && matches!(query.body.as_ref(), SetExpr::Values(_))
+        {
+            let message = format!("{} cannot be applied to VALUES", name_of(unpack(clause).strength));
+            return self.binder.fail(sqlstate::FEATURE_NOT_SUPPORTED, message, Place::Unknown);
+        }
+        if let (SetExpr::Values(values), None) = (query.body.as_ref(), clause_around(query)) {
+            return self.values_query(values);
         }
         let bound = self.bind_query(query)?;
         let columns = self.result_columns(&bound.outputs);
@@ -171,53 +176,14 @@ impl Compiler<'_> {
     }
 
     /// VALUES as a statement.
-    fn values_query(&mut self, query: &Query, values: &ast::Values) -> Result<CompiledQuery> {
-        if let Some(clause) = query.locks.first() {
-            let message = format!("{} cannot be applied to VALUES", name_of(unpack(clause).strength));
-            return self.binder.fail(sqlstate::FEATURE_NOT_SUPPORTED, message, Place::Unknown);
-        }
-        if let Some(clause) = clause_around(query) {
-            return self.binder.unsupported(&format!("{clause} around VALUES is"), Place::Unknown);
-        }
-        let mut rows: Vec<Vec<Bound>> = Vec::new();
-        for row in &values.rows {
-            check_width(row.content.len())?;
-            let row =
-                row.content.iter().map(|item| self.binder.expression(item)).collect::<Result<Vec<_>>>()?;
-            if rows.first().is_some_and(|first| first.len() != row.len()) {
-                let place = row.first().map_or(Place::Unknown, |item| item.place);
-                return self.binder.fail(
-                    sqlstate::SYNTAX_ERROR,
-                    "VALUES lists must all be the same length",
-                    place,
-                );
-            }
-            rows.push(row);
-        }
-        let width = rows.first().map_or(0, Vec::len);
-        let types = (0..width)
-            .map(|column| self.binder.common_type(rows.iter().map(|row| &row[column]), "VALUES"))
-            .collect::<Result<Vec<SqlType>>>()?;
-        let named = types.iter().enumerate();
-        let named = named.map(|(at, sql_type)| (format!("column{}", at + 1), *sql_type)).collect();
+    fn values_query(&mut self, values: &ast::Values) -> Result<CompiledQuery> {
+        let (rows, columns) = self.binder.values_rows(values)?;
         self.prepare_subqueries()?;
-        self.describe(named, rows.len() == 1)?;
-        for row in rows {
-            let mut values = Vec::with_capacity(width);
-            for (item, sql_type) in row.into_iter().zip(&types) {
-                values.push(self.binder.coerce(item, *sql_type)?);
-            }
-            self.emit(values)?;
-        }
-        let columns = types
-            .iter()
-            .enumerate()
-            .map(|(at, sql_type)| crate::answer::ResultColumn {
-                name: format!("column{}", at + 1),
-                sql_type: *sql_type,
-                source: None,
-            })
-            .collect();
+        self.describe(columns.clone(), rows.len() == 1)?;
+        rows.into_iter().try_for_each(|row| self.emit(row))?;
+        let types = columns.iter().map(|(_, sql_type)| *sql_type).collect();
+        let result = |(name, sql_type)| crate::answer::ResultColumn { name, sql_type, source: None };
+        let columns = columns.into_iter().map(result).collect();
         let source = self.finish_code("values", types)?;
         let explain = self.explained(|_| PlanNode::new("Values Scan on \"*VALUES*\""));
         let run = self.direct_run(source, Tag::Select, explain);

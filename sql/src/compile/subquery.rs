@@ -5,16 +5,17 @@
 
 use std::sync::Arc;
 
-use hyades_engine::procedure::ir::{Expr, Instruction, Register, Stage, StageRun};
+use hyades_engine::procedure::ir::{Expr, Instruction, Register, SpoolSlot, Stage, StageRun};
 use hyades_types::environment::Environment;
 use hyades_types::error::{Result, sqlstate};
 use hyades_types::value::{ArrayElement, Value};
+use sqlparser::ast::SetOperator;
 
 use super::Compiler;
-use super::code::Fragment;
+use super::code::{Fragment, FragmentResult};
 use super::row_sink::{Nested, Sink, Then, Wanted};
-use super::select::BoundSelect;
-use crate::bind::tree::{Subquery, SubqueryKind};
+use crate::bind::tree::{Branch, QueryBody, Subquery, SubqueryKind};
+use crate::executor::combination::Combination;
 
 impl Compiler<'_> {
     /// Compiles the subqueries that have been bound since. Before any code is emitted that needs them, and
@@ -22,7 +23,7 @@ impl Compiler<'_> {
     pub(crate) fn prepare_subqueries(&mut self) -> Result<()> {
         while let Some(subquery) = self.binder.subqueries.get(self.code.fragment_count()) {
             let subquery = subquery.clone();
-            let done = if subquery.outer.is_empty() { Some(self.binder.new_register()?) } else { None };
+            let done = if subquery.is_independent { Some(self.binder.new_register()?) } else { None };
             let fragment = self.fragment(subquery, done)?;
             self.code.add_fragment(fragment);
             if let Some(done) = done {
@@ -33,20 +34,65 @@ impl Compiler<'_> {
     }
 
     fn fragment(&mut self, subquery: Subquery, done: Option<Register>) -> Result<Fragment> {
-        let Subquery { query, scope, kind, outer } = subquery;
+        let Subquery { branch, kind, is_independent: _, outer } = subquery;
         let start = self.code.begin_fragment();
-        let scope = std::mem::replace(&mut self.binder.scope, scope);
         let sink = std::mem::take(&mut self.sink);
         let nested = self.nested.take();
-        let compiled = self.plan_query(query).and_then(|planned| match kind {
-            SubqueryKind::Value => self.value_of(planned),
-            SubqueryKind::Exists => self.existence_of(planned),
-            SubqueryKind::Array(element) => self.array_of(planned, element),
-        });
+        let compiled = match kind {
+            SubqueryKind::Value => self.value_of(branch).map(|register| (register, None)),
+            SubqueryKind::Exists => self.existence_of(branch).map(|register| (register, None)),
+            SubqueryKind::Array(element) => self.array_of(branch, element).map(|register| (register, None)),
+            SubqueryKind::Rows => self.rows_of(branch).map(|(register, spool)| (register, Some(spool))),
+        };
         self.nested = nested;
         self.sink = sink;
-        self.binder.scope = scope;
-        Ok(self.code.end_fragment(start, outer, compiled?, done))
+        let (result, spool) = compiled?;
+        Ok(self.code.end_fragment(start, FragmentResult { outer, result, spool, done }))
+    }
+
+    /// Emits the rows of a branch.
+    fn branch(&mut self, branch: Branch) -> Result<()> {
+        let Branch { body, scope } = branch;
+        match body {
+            QueryBody::Select(query) => {
+                let scope = std::mem::replace(&mut self.binder.scope, scope);
+                let compiled = self.plan_query(*query).and_then(|planned| self.select_run(planned));
+                self.binder.scope = scope;
+                compiled.map(drop)
+            }
+            QueryBody::Values(rows) => rows.into_iter().try_for_each(|row| self.emit(row)),
+            QueryBody::Both { operator: SetOperator::Union, is_all: true, sides } => {
+                sides.into_iter().try_for_each(|side| self.branch(side))
+            }
+            QueryBody::Both { operator, is_all, sides } => self.combined(operator, is_all, *sides),
+        }
+    }
+
+    fn combined(&mut self, operator: SetOperator, is_all: bool, sides: [Branch; 2]) -> Result<()> {
+        let width = width_of(&sides[0]);
+        let stage = self.code.new_stage()?;
+        self.code.push(Instruction::OpenStage { stage });
+        let outer = std::mem::take(&mut self.sink);
+        let nested = self.nested.take();
+        for (side, branch) in sides.into_iter().enumerate() {
+            self.sink = Sink::Side(stage, side == 1);
+            self.branch(branch)?;
+        }
+        (self.sink, self.nested) = (outer, nested);
+        self.code.set_stage(stage, Arc::new(Combination { operator, is_all }));
+        let spool = self.code.new_spool()?;
+        self.code.push(Instruction::OpenSpool { spool });
+        self.code.push(Instruction::FinishStage { stage, spool });
+        self.for_spooled(spool, width, &mut |compiler, values, _| compiler.emit(values))
+    }
+
+    fn rows_of(&mut self, branch: Branch) -> Result<(Register, SpoolSlot)> {
+        let result = self.binder.new_register()?;
+        let spool = self.code.new_spool()?;
+        self.code.push(Instruction::OpenSpool { spool });
+        self.sink = Sink::Spool(spool);
+        self.branch(branch)?;
+        Ok((result, spool))
     }
 
     fn nest(&mut self, wanted: Wanted, then: Then) {
@@ -54,11 +100,11 @@ impl Compiler<'_> {
         self.nested = Some(Nested { then, is_single: false, columns: Vec::new(), value: None });
     }
 
-    fn value_of(&mut self, query: BoundSelect) -> Result<Register> {
+    fn value_of(&mut self, branch: Branch) -> Result<Register> {
         let flag = self.binder.new_register()?;
         let (found, none) = (self.code.label(), self.code.label());
         self.nest(Wanted::Value, Then::Once { flag, done: found, is_subquery: true });
-        self.select_run(query)?;
+        self.branch(branch)?;
         let nested = self.nested.take();
         let is_single = nested.as_ref().is_some_and(|nested| nested.is_single);
         let (register, _) = nested.and_then(|nested| nested.value).ok_or_else(|| {
@@ -74,11 +120,11 @@ impl Compiler<'_> {
         Ok(register)
     }
 
-    fn existence_of(&mut self, query: BoundSelect) -> Result<Register> {
+    fn existence_of(&mut self, branch: Branch) -> Result<Register> {
         let result = self.binder.new_register()?;
         let (found, end) = (self.code.label(), self.code.label());
         self.nest(Wanted::Variables(Vec::new()), Then::Leave(found));
-        self.select_run(query)?;
+        self.branch(branch)?;
         self.code.evaluate(result, Expr::Const(Value::Boolean(false)));
         self.code.jump(end);
         self.code.place(found);
@@ -87,11 +133,11 @@ impl Compiler<'_> {
         Ok(result)
     }
 
-    fn array_of(&mut self, query: BoundSelect, element: ArrayElement) -> Result<Register> {
+    fn array_of(&mut self, branch: Branch, element: ArrayElement) -> Result<Register> {
         let stage = self.code.new_stage()?;
         self.code.push(Instruction::OpenStage { stage });
         self.sink = Sink::Stage(stage);
-        self.select_run(query)?;
+        self.branch(branch)?;
         self.code.set_stage(stage, Arc::new(ToArray(element)));
         let spool = self.code.new_spool()?;
         let into = self.binder.new_register()?;
@@ -131,5 +177,14 @@ impl StageRun for Elements {
 
     fn finish(&mut self, _environment: &Environment) -> Result<Vec<Vec<Value>>> {
         Ok(vec![vec![Value::array(self.element, std::mem::take(&mut self.values))]])
+    }
+}
+
+/// How many columns its rows have.
+fn width_of(branch: &Branch) -> usize {
+    match &branch.body {
+        QueryBody::Select(query) => query.outputs.len(),
+        QueryBody::Values(rows) => rows.first().map_or(0, Vec::len),
+        QueryBody::Both { sides, .. } => width_of(&sides[0]),
     }
 }

@@ -413,7 +413,7 @@ fn psql_input(steps: &[Step]) -> String {
         }
         input.push_str("\\echo @@\n\\warn @@\n");
         let lower = step.sql.to_lowercase();
-        if ["select", "values", "show", "call"].iter().any(|word| lower.starts_with(word))
+        if ["select", "values", "show", "call", "with", "("].iter().any(|word| lower.starts_with(word))
             || (lower.contains("returning") && !lower.starts_with("create"))
         {
             writeln!(input, "{} \\gdesc", step.sql.trim_end_matches(';')).expect("writing to a string");

@@ -105,6 +105,25 @@ impl<T: Access> Run<'_, T> {
     }
 
     #[inline(never)]
+    pub(crate) fn read_spool(
+        &mut self,
+        spool: SpoolSlot,
+        position: Register,
+        (into, width): (Register, u16),
+        end: Label,
+    ) -> Flow<Next> {
+        let number = self.frame.registers[usize::from(position)].as_i64().unwrap_or(0);
+        let rows = &self.frame.spools[usize::from(spool)].rows;
+        let Some(row) = usize::try_from(number).ok().and_then(|number| rows.get(number)) else {
+            return Ok(Next::Label(end));
+        };
+        let first = usize::from(into);
+        self.frame.registers[first..first + usize::from(width)].clone_from_slice(row);
+        self.frame.registers[usize::from(position)] = Value::BigInt(number + 1);
+        Ok(Next::Following)
+    }
+
+    #[inline(never)]
     pub(crate) fn note_written(&mut self, spool: SpoolSlot, row: RowSlot) -> Flow<Next> {
         let key = self.frame.rows[usize::from(row)].key.clone();
         self.frame.spools[usize::from(spool)].written.insert(key);

@@ -1,0 +1,396 @@
+//! Queries whose rows are gone through like a table's: in FROM, of WITH, VALUES, and the sides of UNION,
+//! INTERSECT and EXCEPT.
+//!
+//! Each is a subquery of its own, whose rows are kept when they are first needed. A query that is one of these
+//! reads them as a SELECT of all columns would, so ORDER BY, LIMIT and everything around it are the same code.
+
+use hyades_engine::procedure::ir::{Expr, Register};
+use hyades_types::error::{Result, sqlstate};
+use hyades_types::value::{SqlType, Value};
+use sqlparser::ast::{self, SetExpr, SetOperator, SetQuantifier, TableAlias};
+
+use super::aggregation::AggregateMode;
+use super::bound::start_of_query;
+use super::scope::{Relation, RelationKind, Scope};
+use super::select_list::check_width;
+use super::tree::{
+    BoundDistinct, BoundQuery, Branch, CommonTable, DerivedTable, Item, OutputColumn, QueryBody, Source,
+    Subquery, SubqueryKind,
+};
+use super::{Binder, Bound, Place};
+use crate::statement::names::fold;
+
+/// Names and types of columns.
+type Columns = Vec<(String, SqlType)>;
+
+impl Binder<'_> {
+    /// `(SELECT ...) AS name` in FROM.
+    pub(super) fn derived_item(
+        &mut self,
+        query: &ast::Query,
+        alias: Option<&TableAlias>,
+        is_lateral: bool,
+    ) -> Result<Item> {
+        if is_lateral {
+            return self.unsupported("LATERAL is", Place::Unknown);
+        }
+        let Some(alias) = alias else {
+            let error = hyades_types::error::Error::input(
+                sqlstate::SYNTAX_ERROR,
+                "subquery in FROM must have an alias",
+            )
+            .with_hint("For example, FROM (SELECT ...) [AS] foo.");
+            return Err(self.place(error, Place::before(start_of_query(query))));
+        };
+        let (query, columns) = self.rows_of(query)?;
+        let name = self.alias(&alias.name)?;
+        let relation = self.derived_relation(query, columns, name.clone())?;
+        self.add_derived(relation, Some(alias), name)
+    }
+
+    /// A reference to a query of WITH.
+    pub(super) fn common_item(&mut self, name: &str, alias: Option<&TableAlias>) -> Result<Option<Item>> {
+        let Some(at) = self.common_tables.iter().rposition(|common| common.name == name) else {
+            return Ok(None);
+        };
+        let common = self.common_tables[at].clone();
+        let (query, columns) = match common.bound {
+            Some(bound) => bound,
+            None => {
+                // It sees those before it, not itself.
+                let later = self.common_tables.split_off(at);
+                let before = self.handed_over;
+                let bound = self.rows_of(&common.query);
+                self.common_tables.extend(later);
+                let (query, mut columns) = bound?;
+                if common.column_names.len() > columns.len() {
+                    let message = format!(
+                        "WITH query \"{name}\" has {} columns available but {} columns specified",
+                        columns.len(),
+                        common.column_names.len()
+                    );
+                    return self.fail(sqlstate::INVALID_COLUMN_REFERENCE, message, common.place);
+                }
+                for (column, name) in columns.iter_mut().zip(&common.column_names) {
+                    column.0.clone_from(name);
+                }
+                if self.handed_over == before {
+                    self.common_tables[at].bound = Some((query, columns.clone()));
+                }
+                (query, columns)
+            }
+        };
+        let own_name = alias.map(|alias| self.alias(&alias.name)).transpose()?;
+        let label = own_name.as_ref().map_or(name.to_owned(), |alias| format!("{name} {alias}"));
+        let relation = self.derived_relation(query, columns, own_name.unwrap_or_else(|| name.to_owned()))?;
+        self.add_derived(relation, alias, label).map(Some)
+    }
+
+    fn add_derived(
+        &mut self,
+        (derived, relation): (DerivedTable, Relation),
+        alias: Option<&TableAlias>,
+        label: String,
+    ) -> Result<Item> {
+        self.add_relation(relation, alias, Place::Unknown)?;
+        Ok(Item::new(Source::Query(derived), label))
+    }
+
+    fn derived_relation(
+        &mut self,
+        query: u16,
+        columns: Columns,
+        name: String,
+    ) -> Result<(DerivedTable, Relation)> {
+        let registers = columns.iter().map(|_| self.new_register()).collect::<Result<Vec<Register>>>()?;
+        let kind = RelationKind::Registers(registers.clone());
+        let relation = Relation { name, columns, kind, is_qualified_only: false };
+        Ok((DerivedTable { query, registers }, relation))
+    }
+
+    /// The queries of WITH can be seen from now on.
+    pub(super) fn with_clause(&mut self, with: &ast::With) -> Result<()> {
+        if with.recursive {
+            return self.unsupported("WITH RECURSIVE is", Place::Unknown);
+        }
+        let first = self.common_tables.len();
+        for table in &with.cte_tables {
+            let name = self.alias(&table.alias.name)?;
+            if self.common_tables[first..].iter().any(|known| known.name == name) {
+                let message = format!("WITH query name \"{name}\" specified more than once");
+                return self.fail(sqlstate::DUPLICATE_ALIAS, message, Place::at(table.alias.name.span.start));
+            }
+            if !matches!(
+                table.query.body.as_ref(),
+                SetExpr::Select(_) | SetExpr::Query(_) | SetExpr::Values(_) | SetExpr::SetOperation { .. }
+            ) {
+                return self.unsupported("a query of WITH that changes rows is", Place::Unknown);
+            }
+            let column_names = table.alias.columns.iter().map(|column| fold(&column.name)).collect();
+            let query = table.query.clone();
+            let place = Place::at(table.alias.name.span.start);
+            self.common_tables.push(CommonTable { name, place, column_names, query, bound: None });
+        }
+        // Whether or not anybody refers to it, it must be right.
+        for at in first..self.common_tables.len() {
+            let name = self.common_tables[at].name.clone();
+            let scope = std::mem::take(&mut self.scope);
+            let known = self.common_tables.split_off(at + 1);
+            let outcome = self.common_item(&name, None);
+            self.common_tables.extend(known);
+            self.scope = scope;
+            outcome?;
+        }
+        Ok(())
+    }
+
+    /// Binds a query whose rows are to be kept, beside the one at hand.
+    fn rows_of(&mut self, query: &ast::Query) -> Result<(u16, Columns)> {
+        let before = self.handed_over;
+        let (branch, columns) = self.beside(|binder| {
+            let bound = binder.bind_query(query)?;
+            let columns = columns_of(&bound);
+            Ok((QueryBody::Select(Box::new(bound)), columns))
+        })?;
+        Ok((self.keep_rows(branch, before), columns))
+    }
+
+    fn keep_rows(&mut self, branch: Branch, before: usize) -> u16 {
+        let is_independent = self.handed_over == before;
+        self.add_subquery(Subquery { branch, kind: SubqueryKind::Rows, is_independent, outer: Vec::new() })
+    }
+
+    /// Binds something with a scope of its own.
+    fn beside(
+        &mut self,
+        bind: impl FnOnce(&mut Self) -> Result<(QueryBody, Columns)>,
+    ) -> Result<(Branch, Columns)> {
+        let scope = std::mem::take(&mut self.scope);
+        let aggregates = std::mem::take(&mut self.aggregates);
+        let mode = std::mem::replace(&mut self.aggregate_mode, AggregateMode::Forbidden("in this context"));
+        let hints = std::mem::take(&mut self.output_hints);
+        let bound = bind(self);
+        self.output_hints = hints;
+        self.aggregate_mode = mode;
+        self.aggregates = aggregates;
+        let own = std::mem::replace(&mut self.scope, scope);
+        let (body, columns) = bound?;
+        Ok((Branch { body, scope: own }, columns))
+    }
+
+    /// A query whose body is VALUES or combines two others: all columns of those rows.
+    pub(super) fn combined_query(&mut self, query: &ast::Query) -> Result<BoundQuery> {
+        if !query.locks.is_empty() {
+            let what = if matches!(query.body.as_ref(), SetExpr::Query(_)) {
+                "a locking clause behind parentheses is"
+            } else {
+                "a locking clause over VALUES, UNION, INTERSECT or EXCEPT is"
+            };
+            return self.unsupported(what, Place::Unknown);
+        }
+        let before = self.handed_over;
+        let (branch, columns) = self.branch(&query.body)?;
+        let number = self.keep_rows(branch, before);
+        let name = if matches!(query.body.as_ref(), SetExpr::Values(_)) { "*VALUES*" } else { "*SELECT*" };
+        let (derived, relation) = self.derived_relation(number, columns, name.to_owned())?;
+        let outputs: Vec<OutputColumn> = relation
+            .columns
+            .iter()
+            .zip(&derived.registers)
+            .map(|((name, sql_type), register)| OutputColumn {
+                name: name.clone(),
+                expr: Expr::Register(*register),
+                sql_type: *sql_type,
+                place: Place::Unknown,
+                column_places: (0, 0),
+            })
+            .collect();
+        self.scope = Scope::of(relation);
+        let order = self.order(query, &outputs)?;
+        self.aggregate_mode = AggregateMode::Forbidden("in LIMIT");
+        let limits = self.limits(query)?;
+        Ok(BoundQuery {
+            items: vec![Item::new(Source::Query(derived), name.to_owned())],
+            conditions: Vec::new(),
+            outputs,
+            group: None,
+            having: None,
+            having_places: (0, 0),
+            order,
+            distinct: BoundDistinct::No,
+            limits,
+            aggregates: Vec::new(),
+        })
+    }
+
+    fn branch(&mut self, body: &SetExpr) -> Result<(Branch, Columns)> {
+        match body {
+            SetExpr::Values(values) => self.beside(|binder| binder.values_body(values)),
+            SetExpr::SetOperation { op, set_quantifier, left, right } => {
+                self.both((*op, *set_quantifier), left, right)
+            }
+            SetExpr::Query(query) => self.beside(|binder| {
+                let bound = binder.bind_query(query)?;
+                let columns = columns_of(&bound);
+                Ok((QueryBody::Select(Box::new(bound)), columns))
+            }),
+            SetExpr::Select(_) => {
+                let query = ast::Query {
+                    with: None,
+                    body: Box::new(body.clone()),
+                    order_by: None,
+                    limit_clause: None,
+                    fetch: None,
+                    locks: Vec::new(),
+                    for_clause: None,
+                    settings: None,
+                    format_clause: None,
+                    pipe_operators: Vec::new(),
+                };
+                self.branch(&SetExpr::Query(Box::new(query)))
+            }
+            _ => self.unsupported("this form of query is", Place::Unknown),
+        }
+    }
+
+    fn both(
+        &mut self,
+        (operator, quantifier): (SetOperator, SetQuantifier),
+        left: &SetExpr,
+        right: &SetExpr,
+    ) -> Result<(Branch, Columns)> {
+        let word = operator.to_string();
+        let is_all = match quantifier {
+            SetQuantifier::All => true,
+            SetQuantifier::None | SetQuantifier::Distinct => false,
+            _ => return self.unsupported(&format!("{word} BY NAME is"), Place::Unknown),
+        };
+        let place = first_output(right);
+        let (left, left_columns) = self.branch(left)?;
+        let (right, right_columns) = self.branch(right)?;
+        if left_columns.len() != right_columns.len() {
+            let message = format!("each {word} query must have the same number of columns");
+            return self.fail(sqlstate::SYNTAX_ERROR, message, place);
+        }
+        let mut columns = Vec::with_capacity(left_columns.len());
+        for (at, ((name, left_type), (_, right_type))) in left_columns.iter().zip(&right_columns).enumerate()
+        {
+            let common = match [&left, &right].map(|branch| is_null(branch, at)) {
+                [true, false] => *right_type,
+                [false, true] => *left_type,
+                _ => {
+                    let typed = [*left_type, *right_type]
+                        .map(|sql_type| Bound::typed(Expr::Register(0), sql_type, place));
+                    self.common_type(&typed, &word)?
+                }
+            };
+            columns.push((name.clone(), common));
+        }
+        let left = self.retyped(left, &left_columns, &columns)?;
+        let right = self.retyped(right, &right_columns, &columns)?;
+        let body = QueryBody::Both { operator, is_all, sides: Box::new([left, right]) };
+        Ok((Branch { body, scope: Scope::default() }, columns))
+    }
+
+    /// The branch with values of these types.
+    fn retyped(&mut self, mut branch: Branch, from: &Columns, to: &Columns) -> Result<Branch> {
+        let mut convert = |expr: &mut Expr, at: usize| -> Result<()> {
+            let (from, to) = (from[at].1, to[at].1);
+            if from != to && *expr != Expr::Const(Value::Null) {
+                let whole = std::mem::replace(expr, Expr::Register(0));
+                *expr = self.coerce(Bound::typed(whole, from, Place::Unknown), to)?;
+            }
+            Ok(())
+        };
+        match &mut branch.body {
+            QueryBody::Select(query) => {
+                for (at, output) in query.outputs.iter_mut().enumerate() {
+                    convert(&mut output.expr, at)?;
+                    output.sql_type = to[at].1;
+                }
+            }
+            QueryBody::Values(rows) => {
+                for row in rows {
+                    row.iter_mut().enumerate().try_for_each(|(at, value)| convert(value, at))?;
+                }
+            }
+            QueryBody::Both { sides, .. } => {
+                let [left, right] = sides.as_mut();
+                for side in [left, right] {
+                    let own = std::mem::replace(
+                        side,
+                        Branch { body: QueryBody::Values(Vec::new()), scope: Scope::default() },
+                    );
+                    *side = self.retyped(own, from, to)?;
+                }
+            }
+        }
+        Ok(branch)
+    }
+
+    fn values_body(&mut self, values: &ast::Values) -> Result<(QueryBody, Columns)> {
+        let (rows, columns) = self.values_rows(values)?;
+        Ok((QueryBody::Values(rows), columns))
+    }
+
+    /// The rows of VALUES, of common types.
+    pub(crate) fn values_rows(&mut self, values: &ast::Values) -> Result<(Vec<Vec<Expr>>, Columns)> {
+        let mut rows: Vec<Vec<Bound>> = Vec::new();
+        for row in &values.rows {
+            check_width(row.content.len())?;
+            let row = row.content.iter().map(|item| self.expression(item)).collect::<Result<Vec<_>>>()?;
+            if rows.first().is_some_and(|first| first.len() != row.len()) {
+                let place = row.first().map_or(Place::Unknown, |item| item.place);
+                let message = "VALUES lists must all be the same length";
+                return self.fail(sqlstate::SYNTAX_ERROR, message, place);
+            }
+            rows.push(row);
+        }
+        let width = rows.first().map_or(0, Vec::len);
+        let types = (0..width)
+            .map(|column| self.common_type(rows.iter().map(|row| &row[column]), "VALUES"))
+            .collect::<Result<Vec<SqlType>>>()?;
+        let mut converted = Vec::with_capacity(rows.len());
+        for row in rows {
+            let row = row.into_iter().zip(&types).map(|(item, sql_type)| self.coerce(item, *sql_type));
+            converted.push(row.collect::<Result<Vec<Expr>>>()?);
+        }
+        let columns = types.iter().enumerate();
+        let columns = columns.map(|(at, sql_type)| (format!("column{}", at + 1), *sql_type)).collect();
+        Ok((converted, columns))
+    }
+}
+
+/// Whether a column of these rows is the literal NULL, which is of any type.
+fn is_null(branch: &Branch, column: usize) -> bool {
+    match &branch.body {
+        QueryBody::Select(query) => {
+            query.outputs.get(column).is_some_and(|output| output.expr == Expr::Const(Value::Null))
+        }
+        QueryBody::Values(_) => false,
+        QueryBody::Both { sides, .. } => sides.iter().all(|side| is_null(side, column)),
+    }
+}
+
+/// Where the first column of these rows is written.
+fn first_output(body: &SetExpr) -> Place {
+    match body {
+        SetExpr::Select(select) => match select.projection.first() {
+            Some(ast::SelectItem::UnnamedExpr(expr) | ast::SelectItem::ExprWithAlias { expr, .. }) => {
+                Place::of_expr(expr)
+            }
+            _ => Place::Unknown,
+        },
+        SetExpr::Query(query) => first_output(&query.body),
+        SetExpr::Values(values) => {
+            let first = values.rows.first().and_then(|row| row.content.first());
+            first.map_or(Place::Unknown, Place::of_expr)
+        }
+        SetExpr::SetOperation { left, .. } => first_output(left),
+        _ => Place::Unknown,
+    }
+}
+
+fn columns_of(query: &BoundQuery) -> Columns {
+    query.outputs.iter().map(|output| (output.name.clone(), output.sql_type)).collect()
+}
