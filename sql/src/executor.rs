@@ -5,7 +5,8 @@
 //! procedure. Everything is held in memory. Aggregates get ready values.
 
 pub(crate) mod aggregate;
-pub(crate) mod combination;
+mod array_of;
+mod combination;
 
 use std::cmp::Ordering;
 use std::collections::HashSet;

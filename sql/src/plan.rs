@@ -11,7 +11,8 @@ use hyades_engine::procedure::ir::{Expr, Procedure, Register};
 use hyades_engine::storage::stored_routine::Routine;
 use hyades_engine::storage::table::Table;
 use hyades_types::definition::{PrimaryKey, RoutineDefinition, RoutineKind, TableDefinition, TableName};
-use hyades_types::value::SqlType;
+use hyades_types::value::{ArrayElement, SqlType};
+use sqlparser::ast::SetOperator;
 
 use crate::answer::Response;
 use crate::bind::aggregation::AggregateKind;
@@ -162,6 +163,17 @@ pub(crate) struct RunPlan {
     /// Only for EXPLAIN.
     pub(crate) explain: Option<PlanNode>,
 }
+
+/// UNION, INTERSECT and EXCEPT. The last value of a row that comes in says whether it is the second query's.
+#[derive(Debug)]
+pub(crate) struct Combination {
+    pub(crate) operator: SetOperator,
+    pub(crate) is_all: bool,
+}
+
+/// ARRAY (SELECT ...): the elements of one array come in.
+#[derive(Debug)]
+pub(crate) struct ArrayOf(pub(crate) ArrayElement);
 
 /// What happens to the rows that a procedure feeds, in this order. Expressions see the
 /// parameters in the first registers and the row's values from `base` on.

@@ -88,6 +88,12 @@ impl Effects {
         Effects { sets: registers.into_iter().collect(), ..Effects::default() }
     }
 
+    /// Reads these, and may leave unset what it sets.
+    fn sometimes<const N: usize>(self, reads: [Register; N]) -> Effects {
+        let reads = Registers::These(reads.into_iter().collect());
+        Effects { sets_always: false, reads, ..self }
+    }
+
     fn on(table: TableIndex, table_use: TableUse) -> Effects {
         Effects { table: Some((table, table_use)), ..Effects::default() }
     }
@@ -131,11 +137,10 @@ impl Instruction {
             Instruction::NextSpooled { into, width, .. } => {
                 Effects { sets_always: false, ..Effects::setting(*into..into.saturating_add(*width)) }
             }
-            Instruction::ReadSpool { position, into, width, .. } => Effects {
-                sets_always: false,
-                reads: Registers::These(smallvec![*position]),
-                ..Effects::setting((*into..into.saturating_add(*width)).chain([*position]))
-            },
+            Instruction::ReadSpool { position, into, width, .. } => {
+                let row = *into..into.saturating_add(*width);
+                Effects::setting(row.chain([*position])).sometimes([*position])
+            }
             Instruction::ReadPoint { table, row, .. } => Effects::on(*table, TableUse::Point).filling(*row),
             // It asks for memory of the tables' rows, which nobody can tell.
             Instruction::LookAhead { variable, last, .. } => {
@@ -158,22 +163,13 @@ impl Instruction {
             }
             Instruction::OpenStage { stage } => Effects::beginning(*stage),
             Instruction::EnterBlock { .. } | Instruction::LeaveBlock => Effects::barrier(),
-            Instruction::ForNext { counter, last, variable, .. } => Effects {
-                reads: Registers::These(smallvec![*counter, *last]),
-                sets_always: false,
-                ..Effects::setting([*variable])
-            },
-            Instruction::ForStep { counter, step, .. } => Effects {
-                reads: Registers::These(smallvec![*counter, *step]),
-                sets_always: false,
-                falls_through: false,
-                ..Effects::setting([*counter])
-            },
-            Instruction::SetElement { array, .. } => Effects {
-                reads: Registers::These(smallvec![*array]),
-                sets_always: false,
-                ..Effects::setting([*array])
-            },
+            Instruction::ForNext { counter, last, variable, .. } => {
+                Effects::setting([*variable]).sometimes([*counter, *last])
+            }
+            Instruction::ForStep { counter, step, .. } => {
+                Effects { falls_through: false, ..Effects::setting([*counter]).sometimes([*counter, *step]) }
+            }
+            Instruction::SetElement { array, .. } => Effects::setting([*array]).sometimes([*array]),
             Instruction::Jump { .. }
             | Instruction::Return
             | Instruction::Raise { .. }

@@ -77,6 +77,11 @@ impl<'p> Names<'p> {
         let names: Vec<String> = registers.iter().map(|register| self.register(*register)).collect();
         names.join(", ")
     }
+
+    fn row(&self, into: Register, width: u16) -> String {
+        let registers: Vec<Register> = (into..into.saturating_add(width)).collect();
+        self.registers(&registers)
+    }
 }
 
 impl SlotNames for Names<'_> {
@@ -156,13 +161,11 @@ fn line(instruction: &Instruction, names: &Names<'_>) -> String {
         Do::OpenSpool { spool } => format!("spool{spool} := ()"),
         Do::Spool { spool, values } => format!("spool{spool} += ({})", names.list(values)),
         Do::NextSpooled { spool, into, width, end } => {
-            let into: Vec<Register> = (*into..into.saturating_add(*width)).collect();
-            format!("{} := next of spool{spool}, or go to {end}", names.registers(&into))
+            format!("{} := next of spool{spool}, or go to {end}", names.row(*into, *width))
         }
         Do::ReadSpool { spool, position, into, width, end } => {
-            let into: Vec<Register> = (*into..into.saturating_add(*width)).collect();
-            let row = names.registers(&[*position]);
-            format!("{} := row {row} of spool{spool}, {row} + 1, or go to {end}", names.registers(&into))
+            let (into, row) = (names.row(*into, *width), names.register(*position));
+            format!("{into} := row {row} of spool{spool}, {row} + 1, or go to {end}")
         }
         Do::NoteWritten { spool, row } => format!("note row{row} in spool{spool}"),
         Do::RefuseWritten { spool, row } => format!("fail if row{row} is noted in spool{spool}"),
@@ -191,13 +194,15 @@ fn line(instruction: &Instruction, names: &Names<'_>) -> String {
             let (counter, step) = (names.register(*counter), names.register(*step));
             format!("{counter} {}= {step} and go to {again}, or {end}", if *is_reverse { '-' } else { '+' })
         }
-        Do::SetElement { array, index, value, .. } => {
-            format!("{}[{}] := {}", names.register(*array), names.expr(index), names.expr(value))
-        }
+        Do::SetElement { array, index, value, .. } => names.set_element(*array, index, value),
     }
 }
 
 impl Names<'_> {
+    fn set_element(&self, array: Register, index: &Expr, value: &Expr) -> String {
+        format!("{}[{}] := {}", self.register(array), self.expr(index), self.expr(value))
+    }
+
     fn keyed(&self, table: TableIndex, key: &[Expr]) -> String {
         format!("{}[{}]", self.table(table), self.list(key))
     }

@@ -1,8 +1,9 @@
 //! Queries whose rows are gone through like a table's: in FROM, of WITH, VALUES, and the sides of UNION,
 //! INTERSECT and EXCEPT.
 //!
-//! Each is a subquery of its own, whose rows are kept when they are first needed. A query that is one of these
-//! reads them as a SELECT of all columns would, so ORDER BY, LIMIT and everything around it are the same code.
+//! Each is a subquery of its own, whose rows are kept when they are first needed. A query that is one of
+//! these reads them as a SELECT of all columns would, so ORDER BY, LIMIT and everything around it are the
+//! same code.
 
 use hyades_engine::procedure::ir::{Expr, Register};
 use hyades_types::error::{Result, sqlstate};

@@ -5,8 +5,7 @@
 
 use std::sync::Arc;
 
-use hyades_engine::procedure::ir::{Expr, Instruction, Register, SpoolSlot, Stage, StageRun};
-use hyades_types::environment::Environment;
+use hyades_engine::procedure::ir::{Expr, Instruction, Register, SpoolSlot};
 use hyades_types::error::{Result, sqlstate};
 use hyades_types::value::{ArrayElement, Value};
 use sqlparser::ast::SetOperator;
@@ -15,7 +14,7 @@ use super::Compiler;
 use super::code::{Fragment, FragmentResult};
 use super::row_sink::{Nested, Sink, Then, Wanted};
 use crate::bind::tree::{Branch, QueryBody, Subquery, SubqueryKind};
-use crate::executor::combination::Combination;
+use crate::plan::{ArrayOf, Combination};
 
 impl Compiler<'_> {
     /// Compiles the subqueries that have been bound since. Before any code is emitted that needs them, and
@@ -138,7 +137,7 @@ impl Compiler<'_> {
         self.code.push(Instruction::OpenStage { stage });
         self.sink = Sink::Stage(stage);
         self.branch(branch)?;
-        self.code.set_stage(stage, Arc::new(ToArray(element)));
+        self.code.set_stage(stage, Arc::new(ArrayOf(element)));
         let spool = self.code.new_spool()?;
         let into = self.binder.new_register()?;
         let end = self.code.label();
@@ -147,36 +146,6 @@ impl Compiler<'_> {
         self.code.push(Instruction::NextSpooled { spool, into, width: 1, end });
         self.code.place(end);
         Ok(into)
-    }
-}
-
-/// Makes one array of the values that come in.
-#[derive(Debug)]
-struct ToArray(ArrayElement);
-
-struct Elements {
-    element: ArrayElement,
-    values: Vec<Value>,
-}
-
-impl Stage for ToArray {
-    fn start(self: Arc<Self>, _registers: &[Value]) -> Box<dyn StageRun> {
-        Box::new(Elements { element: self.0, values: Vec::new() })
-    }
-
-    fn expressions(&self) -> Vec<&Expr> {
-        Vec::new()
-    }
-}
-
-impl StageRun for Elements {
-    fn feed(&mut self, values: &mut [Value]) -> Result<()> {
-        self.values.extend(values.first_mut().map(std::mem::take));
-        Ok(())
-    }
-
-    fn finish(&mut self, _environment: &Environment) -> Result<Vec<Vec<Value>>> {
-        Ok(vec![vec![Value::array(self.element, std::mem::take(&mut self.values))]])
     }
 }
 

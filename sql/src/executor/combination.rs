@@ -1,5 +1,5 @@
-//! UNION, INTERSECT and EXCEPT: rows of two queries, told apart by a last value that says whether a row is the
-//! second one's.
+//! UNION, INTERSECT and EXCEPT: rows of two queries, told apart by a last value that says whether a row is
+//! the second one's.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -12,13 +12,7 @@ use hyades_types::value::Value;
 use sqlparser::ast::SetOperator;
 
 use super::{Row, grouping_bytes};
-
-/// See the file head.
-#[derive(Debug)]
-pub(crate) struct Combination {
-    pub(crate) operator: SetOperator,
-    pub(crate) is_all: bool,
-}
+use crate::plan::Combination;
 
 /// A row, and how often each of the queries has it.
 struct Counted {
