@@ -48,6 +48,7 @@ pub fn create(engine: &Arc<dyn Engine>, accounts: u64, index: IndexKind) -> Resu
         sql_type: SqlType::BigInt,
         is_nullable: false,
         default: None,
+        identity: None,
     };
     let definition = TableDefinition {
         name: table_name(),

@@ -111,6 +111,7 @@ fn accounts(index: IndexKind) -> Table {
         sql_type,
         is_nullable: name != "aid",
         default: None,
+        identity: None,
     };
     let definition = TableDefinition {
         name: TableName { schema: "public".into(), name: "pgbench_accounts".into() },

@@ -11,10 +11,11 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-use hyades_types::definition::{CatalogChange, RoutineId, TableId, TableName};
+use hyades_types::definition::{CatalogChange, RoutineId, SequenceId, TableId, TableName};
 use hyades_types::environment::Environment;
 use hyades_types::error::{Error, Result, sqlstate};
 use hyades_types::memory::Limits;
+use hyades_types::sequence::{Sequence, SequenceCatalog};
 use hyades_types::value::Value;
 use parking_lot::Mutex;
 
@@ -42,11 +43,13 @@ use crate::txn::{Caretaker, Control, Rest, Transaction};
 mod call;
 mod copy;
 mod names;
+mod unlogged_draws;
 
+pub use self::call::{ARGUMENTS_DRAW, Logging, LoggingChoice};
 use self::call::{Call, choose, encode_head};
-pub use self::call::{Logging, LoggingChoice};
 pub use self::copy::{UnfinishedCopy, begin_copy, create_copy};
 use self::names::NamesDurability;
+use self::unlogged_draws::log_unlogged;
 pub use crate::txn::{Flow, Interrupt, Isolation, Savepoint};
 
 /// One open database.
@@ -59,6 +62,10 @@ pub trait Engine: Send + Sync {
     fn tables(&self) -> Vec<Arc<Table>>;
     /// All committed routines, by name.
     fn routines(&self) -> Vec<Arc<Routine>>;
+    /// Where functions find the committed sequences.
+    fn sequence_catalog(&self) -> Arc<dyn SequenceCatalog>;
+    /// All committed sequences, by name.
+    fn sequences(&self) -> Vec<Arc<Sequence>>;
     /// Writes out and syncs what is buffered, stops the loggers. Transactions that try to commit afterwards
     /// fail.
     fn shutdown(&self) -> Result<()>;
@@ -102,6 +109,12 @@ pub trait Work: Send {
     /// Runs the frame's procedure from where it stands until it returns. Emitted rows go to `sink`, which
     /// must not wait for a client: locks are held.
     fn run(&mut self, frame: &mut Frame, environment: &mut Environment, sink: &mut dyn RowSink) -> Flow<()>;
+    /// Shows the environment's functions the sequences as the open transaction has made them. Needed after
+    /// its schema changes, and after its end, before anything is evaluated outside of [`Work::run`].
+    fn show_sequences(&self, environment: &mut Environment);
+    /// Makes the log record of the open transaction tell what the environment's functions have drawn. Needed
+    /// after anything was evaluated outside of [`Work::run`].
+    fn note_draws(&mut self, environment: &mut Environment);
     fn savepoint(&mut self) -> Savepoint;
     /// Undoes everything since the savepoint; locks are kept. Also withdraws a pending wait. An error answer
     /// may go out when the returned handle is durable (pitfall 7): it tells of what the transaction has seen.
@@ -145,6 +158,10 @@ pub trait Schema {
     fn new_table_id(&self) -> TableId;
     /// A routine id never used before, for [`CatalogChange::CreateRoutine`].
     fn new_routine_id(&self) -> RoutineId;
+    /// All sequences as this transaction sees them.
+    fn sequences(&self) -> Vec<Arc<Sequence>>;
+    /// A sequence id never used before, for [`CatalogChange::CreateSequence`].
+    fn new_sequence_id(&self) -> SequenceId;
 }
 
 /// Opens or creates the database in `config.data_directory`: recovers what its logs hold, begins a new
@@ -320,12 +337,24 @@ impl<P: Protocol, C: Control<P>> Engine for Database<P, C> {
         self.catalog.routines()
     }
 
+    fn sequence_catalog(&self) -> Arc<dyn SequenceCatalog> {
+        Arc::clone(&self.catalog) as Arc<dyn SequenceCatalog>
+    }
+
+    fn sequences(&self) -> Vec<Arc<Sequence>> {
+        self.catalog.sequences()
+    }
+
     fn shutdown(&self) -> Result<()> {
         if self.is_shut_down.swap(true, Ordering::AcqRel) {
             return Ok(());
         }
         if let Some(janitor) = self.janitor.lock().take() {
             janitor.stop();
+        }
+        if let Err(error) = log_unlogged(&*self.protocol, &self.catalog) {
+            // The database is poisoned, or its logs are full: as after a crash.
+            tracing::warn!(%error, "numbers drawn by transactions that did not commit may be drawn again");
         }
         self.protocol.shutdown()
     }
@@ -431,6 +460,9 @@ impl<P: Protocol, T: Transaction<P>> Work for DatabaseWorker<P, T> {
         if choice != LoggingChoice::Command {
             return choice;
         }
+        if environment.sequences.borrow().has_draws() {
+            return LoggingChoice::Data(ARGUMENTS_DRAW.into());
+        }
         if self.transaction.reads_at_snapshot() {
             return LoggingChoice::Data("it is not serializable".into());
         }
@@ -452,11 +484,13 @@ impl<P: Protocol, T: Transaction<P>> Work for DatabaseWorker<P, T> {
         {
             self.log_as_data();
         }
+        self.show_sequences(environment);
         self.transaction.resume_statement();
         let outcome = interpret::run(&mut self.transaction, frame, environment, sink);
         if !matches!(outcome, Err(Interrupt::Wait(_))) {
             self.transaction.end_statement();
         }
+        self.note_draws(environment);
         if let Some(call) = &mut self.call {
             match outcome {
                 Ok(()) => call.has_returned = true,
@@ -466,6 +500,18 @@ impl<P: Protocol, T: Transaction<P>> Work for DatabaseWorker<P, T> {
             }
         }
         outcome
+    }
+
+    fn show_sequences(&self, environment: &mut Environment) {
+        environment.sequences.get_mut().own = self.transaction.own_sequences();
+    }
+
+    fn note_draws(&mut self, environment: &mut Environment) {
+        let sequences = environment.sequences.get_mut();
+        if sequences.has_draws() {
+            self.call = None;
+            self.transaction.note_draws(sequences.take_draws());
+        }
     }
 
     fn savepoint(&mut self) -> Savepoint {
@@ -575,5 +621,13 @@ impl<P: Protocol, T: Transaction<P>> Schema for DatabaseWorker<P, T> {
 
     fn new_routine_id(&self) -> RoutineId {
         self.transaction.new_routine_id()
+    }
+
+    fn sequences(&self) -> Vec<Arc<Sequence>> {
+        self.transaction.sequences()
+    }
+
+    fn new_sequence_id(&self) -> SequenceId {
+        self.transaction.new_sequence_id()
     }
 }

@@ -16,7 +16,9 @@ use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use hyades_types::definition::{CatalogChange, RoutineDefinition, RoutineId, TableDefinition, TableId};
+use hyades_types::definition::{
+    CatalogChange, RoutineDefinition, RoutineId, SequenceDefinition, SequenceId, TableDefinition, TableId,
+};
 use hyades_types::error::{Error, Result, sqlstate};
 
 use crate::disk::{Disk, RealDisk};
@@ -284,8 +286,8 @@ impl Inspection {
         Ok(ends)
     }
 
-    /// The tables and routines that the logs up to and including this incarnation have known, dropped ones
-    /// too, by id.
+    /// The tables, routines and sequences that the logs up to and including this incarnation have known,
+    /// dropped ones too, by id.
     pub fn schema(&self, last: &Incarnation) -> Result<Schema> {
         let mut schema = Schema::default();
         for incarnation in self.manifest.incarnations.iter().filter(|one| one.number <= last.number) {
@@ -309,6 +311,7 @@ impl Inspection {
 pub struct Schema {
     pub tables: HashMap<TableId, TableDefinition>,
     pub routines: HashMap<RoutineId, RoutineDefinition>,
+    pub sequences: HashMap<SequenceId, SequenceDefinition>,
 }
 
 impl Schema {
@@ -327,9 +330,21 @@ impl Schema {
                 CatalogChange::CreateRoutine { id, definition, .. } => {
                     self.routines.insert(id, definition);
                 }
+                CatalogChange::CreateSequence { id, definition }
+                | CatalogChange::AlterSequence { id, definition, .. } => {
+                    self.sequences.insert(id, definition);
+                }
                 // What remains does not change how rows are read.
                 _ => {}
             }
+        }
+    }
+
+    /// As [`Schema::routine_name`].
+    pub fn sequence_name(&self, id: SequenceId) -> String {
+        match self.sequences.get(&id) {
+            Some(definition) => format!("{}.{}", definition.name.schema, definition.name.name),
+            None => format!("sequence {}", id.0),
         }
     }
 

@@ -75,6 +75,8 @@ pub enum Mutant {
     /// A block of a striped log is durable as soon as it is written, whatever is missing before it (pitfall
     /// 9).
     StripesOutOfOrder,
+    /// A log record does not tell which numbers its transaction drew.
+    DrawsUnlogged,
 }
 
 #[cfg(any(test, feature = "mutants"))]

@@ -17,7 +17,8 @@
 use std::sync::Arc;
 
 use crossbeam_epoch::Guard;
-use hyades_types::definition::{CatalogChange, RoutineId, TableId};
+use hyades_types::definition::{CatalogChange, RoutineId, SequenceId, TableId};
+use hyades_types::sequence::{Draw, OwnSequence, Sequence};
 
 use crate::config::Config;
 use crate::protocol::Protocol;
@@ -506,6 +507,17 @@ pub trait Transaction<P: Protocol>: Access + CatalogView {
     fn new_table_id(&self) -> TableId;
 
     fn new_routine_id(&self) -> RoutineId;
+
+    fn new_sequence_id(&self) -> SequenceId;
+
+    /// All sequences as this transaction sees them.
+    fn sequences(&self) -> Vec<Arc<Sequence>>;
+
+    /// What this transaction has changed of them, and of the names they share; usually nothing.
+    fn own_sequences(&self) -> Vec<OwnSequence>;
+
+    /// Numbers were drawn for it: its log record is to tell so, even if it tells nothing else.
+    fn note_draws(&mut self, draws: Vec<Draw>);
 
     /// Whether there is only little to log and to release.
     fn commits_soon(&self) -> bool;

@@ -32,6 +32,7 @@ fn definition(name: &str, value: SqlType, index: IndexKind) -> TableDefinition {
         sql_type,
         is_nullable: false,
         default: None,
+        identity: None,
     };
     TableDefinition {
         name: table_name(name),

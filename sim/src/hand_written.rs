@@ -53,6 +53,7 @@ pub fn table_definition() -> TableDefinition {
         sql_type: SqlType::BigInt,
         is_nullable: false,
         default: None,
+        identity: None,
     };
     TableDefinition {
         name: TableName { schema: "public".to_owned(), name: "t".to_owned() },

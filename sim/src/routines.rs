@@ -94,6 +94,7 @@ pub fn create_routines(engine: &dyn Engine) -> Result<()> {
             sql_type: SqlType::BigInt,
             is_nullable: false,
             default: None,
+            identity: None,
         }],
         primary_key: None::<PrimaryKey>,
         foreign_keys: Vec::new(),

@@ -47,6 +47,7 @@ pub(crate) fn environment(user: &str, database: &str) -> Environment {
         stop: Arc::default(),
         sessions: None,
         random: RefCell::new(Random::seeded(0)),
+        sequences: RefCell::default(),
     }
 }
 

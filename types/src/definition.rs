@@ -1,4 +1,4 @@
-//! Definitions of tables and routines, and changes to them.
+//! Definitions of tables, sequences and routines, and changes to them.
 //!
 //! A [`CatalogChange`] is what DDL compiles to, what the log carries (as JSON, so that a log explains itself)
 //! and what replay applies: one path for all three.
@@ -8,16 +8,18 @@ use serde::{Deserialize, Serialize};
 use crate::value::SqlType;
 
 mod routine_definition;
+mod sequence_definition;
 
 pub use routine_definition::{
     ParameterMode, Returns, RoutineDefinition, RoutineId, RoutineKind, RoutineParameter,
 };
+pub use sequence_definition::{SequenceDefinition, SequenceId, SequenceOwner, SequenceState};
 
 /// Identifies a table for ever; never reused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct TableId(pub u32);
 
-/// Schema and name of a table or routine, both as stored (folded to lower case unless quoted).
+/// Schema and name of a table, sequence or routine, both as stored (folded to lower case unless quoted).
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct TableName {
     pub schema: String,
@@ -29,8 +31,20 @@ pub struct ColumnDefinition {
     pub name: String,
     pub sql_type: SqlType,
     pub is_nullable: bool,
-    /// The DEFAULT expression as SQL text; the SQL front end compiles it.
+    /// The DEFAULT expression as SQL text; the SQL front end compiles it. That of an identity column draws
+    /// from its sequence.
     pub default: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub identity: Option<Identity>,
+}
+
+/// Who may say what stands in an identity column.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Identity {
+    /// Its sequence, unless a statement insists.
+    Always,
+    /// Its sequence, where a statement says nothing.
+    ByDefault,
 }
 
 /// Which structure holds the primary key.
@@ -131,9 +145,38 @@ pub enum CatalogChange {
     DropRoutine {
         id: RoutineId,
     },
+    CreateSequence {
+        id: SequenceId,
+        definition: SequenceDefinition,
+    },
+    /// The whole new definition. `restart`: where it goes on, if not where it is.
+    AlterSequence {
+        id: SequenceId,
+        definition: SequenceDefinition,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        restart: Option<SequenceState>,
+    },
+    DropSequence {
+        id: SequenceId,
+    },
+    /// The DEFAULT of a column is gone.
+    DropDefault {
+        id: TableId,
+        column: u16,
+    },
 }
 
 impl TableDefinition {
+    /// The same without the DEFAULT of this column.
+    #[must_use]
+    pub fn without_default(&self, column: u16) -> TableDefinition {
+        let mut definition = self.clone();
+        if let Some(column) = definition.columns.get_mut(usize::from(column)) {
+            column.default = None;
+        }
+        definition
+    }
+
     pub fn column_index(&self, name: &str) -> Option<usize> {
         self.columns.iter().position(|column| column.name == name)
     }

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use crate::guest::{Sessions, StopRequest};
 use crate::random::Random;
+use crate::sequence::SessionSequences;
 use crate::text::{Reading, TextForm};
 
 /// What expressions may ask about their surroundings; captured once per transaction or statement, so that
@@ -29,6 +30,8 @@ pub struct Environment {
     /// State of `random()` and `gen_random_uuid()`; in a cell, because expressions see the environment only
     /// shared.
     pub random: RefCell<Random>,
+    /// For `nextval` and its like.
+    pub sequences: RefCell<SessionSequences>,
 }
 
 impl Default for Environment {
@@ -45,6 +48,7 @@ impl Default for Environment {
             stop: Arc::default(),
             sessions: None,
             random: RefCell::new(Random::seeded(0)),
+            sequences: RefCell::default(),
         }
     }
 }

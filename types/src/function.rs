@@ -11,7 +11,8 @@
 //! wants `text`, in the latter; comparisons of two `char(n)` operands become comparisons of text when both
 //! are wrapped, which ignores trailing blanks as SQL wants.
 //!
-//! Modules that compute: `array`, `concat`, `format`, `general`, `math`, `string`, `time`.
+//! Modules that compute: `array`, `concat`, `format`, `general`, `math`, `sequence`, `string`,
+//! `time`.
 
 mod array;
 mod concat;
@@ -19,6 +20,7 @@ mod format;
 mod function_table;
 mod general;
 mod math;
+mod sequence;
 mod string;
 mod time;
 
@@ -60,17 +62,26 @@ pub struct LooksAt {
     pub identity: bool,
     /// What other sessions do, or it acts on them.
     pub sessions: bool,
+    /// How far sequences have come, or it draws from them.
+    pub sequences: bool,
 }
 
 impl LooksAt {
-    pub const NOTHING: LooksAt =
-        LooksAt { clock: false, times: false, chance: false, identity: false, sessions: false };
+    pub const NOTHING: LooksAt = LooksAt {
+        clock: false,
+        times: false,
+        chance: false,
+        identity: false,
+        sessions: false,
+        sequences: false,
+    };
     pub const CLOCK: LooksAt = LooksAt { clock: true, ..LooksAt::NOTHING };
     pub const TIMES: LooksAt = LooksAt { times: true, ..LooksAt::NOTHING };
     pub const CHANCE: LooksAt = LooksAt { chance: true, ..LooksAt::NOTHING };
     /// Texts made from times need the time zone too.
     pub const IDENTITY: LooksAt = LooksAt { identity: true, ..LooksAt::NOTHING };
     pub const SESSIONS: LooksAt = LooksAt { sessions: true, ..LooksAt::NOTHING };
+    pub const SEQUENCES: LooksAt = LooksAt { sequences: true, ..LooksAt::NOTHING };
     pub const LOCAL_TIME: LooksAt = LooksAt::TIMES.and(LooksAt::IDENTITY);
 
     /// What either of them looks at.
@@ -82,6 +93,7 @@ impl LooksAt {
             chance: self.chance || other.chance,
             identity: self.identity || other.identity,
             sessions: self.sessions || other.sessions,
+            sequences: self.sequences || other.sequences,
         }
     }
 }
@@ -137,7 +149,7 @@ impl Function {
 
     pub fn volatility(self) -> Volatility {
         let looks_at = self.looks_at();
-        if looks_at.clock || looks_at.chance || looks_at.sessions {
+        if looks_at.clock || looks_at.chance || looks_at.sessions || looks_at.sequences {
             Volatility::Volatile
         } else if looks_at == LooksAt::NOTHING {
             Volatility::Immutable

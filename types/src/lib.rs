@@ -36,6 +36,7 @@ pub mod numeric;
 pub mod operator;
 pub mod random;
 pub mod scalar;
+pub mod sequence;
 pub mod text;
 pub mod value;
 

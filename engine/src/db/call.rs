@@ -46,6 +46,9 @@ impl LoggingChoice {
     }
 }
 
+/// Why a call whose arguments draw is logged as data.
+pub const ARGUMENTS_DRAW: &str = "its arguments draw numbers from sequences";
+
 /// The call that a worker's transaction is, while nothing else has happened in it.
 pub(super) struct Call {
     procedure: LocalArc<Procedure>,

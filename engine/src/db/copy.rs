@@ -115,6 +115,11 @@ fn write<P: Protocol>(protocol: &P, catalog: &Catalog) -> Result<()> {
         let (id, definition) = (routine.id, routine.definition.clone());
         writer.operations.change_catalog(&CatalogChange::CreateRoutine { id, definition, replaces: None })?;
     }
+    for sequence in catalog.sequences() {
+        let (id, definition) = (sequence.id, sequence.definition.clone());
+        writer.operations.change_catalog(&CatalogChange::CreateSequence { id, definition })?;
+        writer.operations.sequence(id, sequence.state());
+    }
     writer.commit(true)?;
     for table in &tables {
         writer.copy_rows(table)?;

@@ -120,6 +120,8 @@ impl Node {
                 Operation::Put { table, key, .. } | Operation::Delete { table, key } => {
                     node.keys.push(hashes.hash_one((table.0, key)));
                 }
+                // No other transaction follows it.
+                Operation::Sequence { .. } => {}
                 Operation::Catalog(_) => node.knows_keys = false,
                 Operation::Command(command) => {
                     node.knows_keys = false;

@@ -43,9 +43,9 @@ use varint::{read_varint, write_varint};
 
 use crate::lsn::{Lsn, LsnVector};
 
-/// Version of everything in this file and below; segment headers carry it. 2 added calls (`command`), and
-/// changed nothing else.
-pub const RECORD_FORMAT_VERSION: u32 = 2;
+/// Version of everything in this file and below; segment headers carry it. 2 added calls (`command`), 3
+/// sequences, and neither changed anything else.
+pub const RECORD_FORMAT_VERSION: u32 = 3;
 /// Older logs than this are not understood.
 pub const OLDEST_RECORD_FORMAT_VERSION: u32 = 1;
 /// Bytes of the fixed header.

@@ -1,5 +1,5 @@
-//! Replaying a transaction: its after-images are installed, its schema changes applied, its call run again
-//! (`command`).
+//! Replaying a transaction: its after-images are installed, its schema changes applied, sequences raised to
+//! where it left them, its call run again (`command`).
 //!
 //! The order is the schedule's business. Rows go through [`Table::install`], schema changes through
 //! [`Catalog::apply`], the same for every protocol. No locks and no undo: nothing else runs, and conflicting
@@ -92,6 +92,10 @@ impl Replay for Installer {
                 Operation::Delete { table, key } => (table, key, None),
                 Operation::Catalog(change) => {
                     self.catalog.apply(&change, &guard)?;
+                    continue;
+                }
+                Operation::Sequence { sequence, state } => {
+                    self.catalog.raise_sequence(sequence, state);
                     continue;
                 }
                 // It is the first operation (see above).

@@ -15,13 +15,17 @@ use crate::storage::catalog::Catalog;
 use crate::storage::scan_batch::{ScanBatch, ScanDirection};
 use crate::storage::table::Table;
 
-/// A hash of all committed tables, keys, rows and routines. Nothing may change meanwhile. Only good for
-/// comparing within one version of this program.
+/// A hash of all committed tables, keys, rows, sequences and routines. Nothing may change meanwhile. Only
+/// good for comparing within one version of this program.
 pub fn state_hash(catalog: &Catalog) -> Result<u64> {
     let mut sum = tables_hash(&catalog.tables())?;
     let hashes = foldhash::quality::FixedState::default();
     for routine in catalog.routines() {
         sum = sum.wrapping_add(hashes.hash_one(format!("{:?} {:?}", routine.id, routine.definition)));
+    }
+    for sequence in catalog.sequences() {
+        let shown = format!("{:?} {:?} {:?}", sequence.id, sequence.definition, sequence.state());
+        sum = sum.wrapping_add(hashes.hash_one(shown));
     }
     Ok(sum)
 }

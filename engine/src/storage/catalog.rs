@@ -1,4 +1,4 @@
-//! The catalog: which tables and routines exist, and the schema changes.
+//! The catalog: which tables, sequences and routines exist, and the schema changes.
 //!
 //! [`Catalog`] holds the *committed* tables as an immutable snapshot that a change copies and exchanges:
 //! looking a table up costs a reference count, and schema changes are rare. What a running transaction has
@@ -13,13 +13,16 @@
 //! | Add, DropForeignKey | [`TableState::with_definition`] of both tables, `replace_state` | the same | nothing |
 //! | CreateRoutine | [`Routine::new`], kept private | [`Routine::mark_dropped`] | [`Catalog::add_routine`] |
 //! | DropRoutine | it is gone, for itself | forget that | [`Catalog::remove_routine`] |
+//! | Create, AlterSequence | [`Sequence::into_private`], [`Sequence::altered`] | forget that | [`Catalog::put_sequence`] |
+//! | DropSequence | it is gone, for itself | forget that | [`Catalog::remove_sequence`] |
+//! | DropDefault | [`TableState::with_definition`], `replace_state` | the same with the old | nothing |
 //!
 //! Replay does all of it at once by [`Catalog::apply`], through the same functions.
 //!
 //! Invariants:
-//! 1. A table or routine id is given out once, also across restarts (every id that replay meets raises the
-//!    counter).
-//! 2. Names are unique, those of routines together with the types of their inputs.
+//! 1. A table, sequence or routine id is given out once, also across restarts (every id that replay meets
+//!    raises the counter).
+//! 2. Names are unique, of tables and sequences together, of routines with the types of their inputs.
 //! 3. `version` grows with every committed change that can alter what source text means: all but TRUNCATE.
 
 use std::collections::HashMap;
@@ -29,9 +32,10 @@ use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
 use crossbeam_epoch::Guard;
 use hyades_types::definition::{
-    CatalogChange, ForeignKey, PrimaryKey, RoutineId, TableDefinition, TableId, TableName,
+    CatalogChange, ForeignKey, PrimaryKey, RoutineId, SequenceId, TableDefinition, TableId, TableName,
 };
 use hyades_types::error::{Error, Result, sqlstate};
+use hyades_types::sequence::Sequence;
 use hyades_types::text;
 use jiff::tz::TimeZone;
 use parking_lot::RwLock;
@@ -41,17 +45,19 @@ use super::stored_routine::Routine;
 use super::table::{Table, TableState};
 
 mod routines;
+mod sequences;
 
 pub use routines::duplicate_routine;
 
 /// Ids below this one are left to system tables and functions.
 const FIRST_ID: u32 = 16_384;
 
-/// The committed tables and routines of one database, by name and by number.
+/// The committed tables, sequences and routines of one database, by name and by number.
 pub struct Catalog {
     tables: RwLock<Arc<Snapshot>>,
     next_table_id: AtomicU32,
     next_routine_id: AtomicU32,
+    next_sequence_id: AtomicU32,
     version: AtomicU64,
 }
 
@@ -64,6 +70,7 @@ pub trait CatalogView {
     fn routine(&self, id: RoutineId) -> Option<Arc<Routine>>;
     /// The routines of this name, which differ in the types of their inputs.
     fn routines_named(&self, name: &TableName) -> Vec<Arc<Routine>>;
+    fn sequence_named(&self, name: &TableName) -> Option<Arc<Sequence>>;
     /// Which version of the committed catalog this is; `None` if the transaction has changed something
     /// itself.
     fn catalog_version(&self) -> Option<u64>;
@@ -86,6 +93,10 @@ impl CatalogView for Catalog {
         self.tables.read().routines_by_name.get(name).cloned().unwrap_or_default()
     }
 
+    fn sequence_named(&self, name: &TableName) -> Option<Arc<Sequence>> {
+        Catalog::sequence_named(self, name)
+    }
+
     fn catalog_version(&self) -> Option<u64> {
         Some(self.version())
     }
@@ -99,6 +110,8 @@ struct Snapshot {
     routines_by_name: HashMap<TableName, Vec<Arc<Routine>>>,
     /// What routines that are gone were called, for messages.
     former_routines: HashMap<RoutineId, String>,
+    sequences: HashMap<SequenceId, Arc<Sequence>>,
+    sequences_by_name: HashMap<TableName, Arc<Sequence>>,
 }
 
 impl Default for Catalog {
@@ -114,6 +127,7 @@ impl Catalog {
             tables: RwLock::default(),
             next_table_id: AtomicU32::new(FIRST_ID),
             next_routine_id: AtomicU32::new(FIRST_ID),
+            next_sequence_id: AtomicU32::new(FIRST_ID),
             version: AtomicU64::new(0),
         }
     }
@@ -162,7 +176,7 @@ impl Catalog {
     pub fn add(&self, table: Arc<Table>) -> Result<()> {
         let name = table.definition().name.clone();
         let mut tables = self.tables.write();
-        if tables.by_name.contains_key(&name) {
+        if tables.by_name.contains_key(&name) || tables.sequences_by_name.contains_key(&name) {
             return Err(duplicate_table(&name));
         }
         if tables.by_id.contains_key(&table.id()) {
@@ -238,6 +252,12 @@ impl Catalog {
                 self.apply_create_routine(*id, definition, *replaces)
             }
             CatalogChange::DropRoutine { id } => self.apply_drop_routine(*id),
+            CatalogChange::CreateSequence { id, definition } => self.apply_create_sequence(*id, definition),
+            CatalogChange::AlterSequence { id, definition, restart } => {
+                self.apply_alter_sequence(*id, definition, *restart)
+            }
+            CatalogChange::DropSequence { id } => self.apply_drop_sequence(*id),
+            CatalogChange::DropDefault { id, column } => self.apply_drop_default(*id, *column, guard),
         }
     }
 

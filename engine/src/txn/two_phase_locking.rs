@@ -45,13 +45,15 @@
 //! Reference: Gray and Reuter, "Transaction Processing" (1993), sections 7.8 and 8; Mohan, "ARIES/KVL"
 //! (1990).
 
+use std::ops::Range;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use crossbeam_epoch::{self as epoch, Guard};
-use hyades_types::definition::{CatalogChange, RoutineId, TableId, TableName};
+use hyades_types::definition::{CatalogChange, RoutineId, SequenceId, TableId, TableName};
 use hyades_types::error::{Abort, Error};
 use hyades_types::guest;
+use hyades_types::sequence::{Draw, OwnSequence, Sequence};
 
 use crate::log::record::OperationsWriter;
 use crate::log::record::command::WriteSetHash;
@@ -83,6 +85,7 @@ mod purge_queue;
 mod resource;
 mod row_lock;
 mod scan;
+mod sequence_change;
 mod snapshot;
 mod table_lock;
 mod table_use;
@@ -168,8 +171,14 @@ enum AtOnce {
 enum NameChange {
     CreatedTable(TableName, Arc<Table>),
     DroppedTable(TableName),
-    CreatedRoutine { routine: Arc<Routine>, replaces: Option<RoutineId> },
+    CreatedRoutine {
+        routine: Arc<Routine>,
+        replaces: Option<RoutineId>,
+    },
     DroppedRoutine(RoutineId),
+    /// Created or altered.
+    PutSequence(Arc<Sequence>),
+    DroppedSequence(SequenceId, TableName),
 }
 
 /// The transaction's payload begins with so many bytes of a call.
@@ -213,8 +222,12 @@ pub struct LockingTransaction<P: Protocol> {
     /// Row numbers drawn, as above.
     row_numbers: Vec<u64>,
     changes_catalog: bool,
-    /// Tables and routines created and dropped by this transaction, the latest last.
+    /// Tables, sequences and routines created and dropped by this transaction, the latest last.
     names: Vec<NameChange>,
+    /// Of each sequence that it has drawn from, the last draw,
+    draws: Vec<Draw>,
+    /// and where they stand in the payload.
+    draws_in_payload: Range<usize>,
     /// Records it has left empty.
     purgeable: Vec<purge_queue::PurgeableKey>,
 }
@@ -354,6 +367,9 @@ impl<P: Protocol> LockingTransaction<P> {
             // Cached plans may still refer to what has never come to be.
             self.names.drain(undo.names..).for_each(|change| change.forget(&self.shared.purge));
         }
+        if self.payload.len() < self.draws_in_payload.end {
+            self.draws_in_payload = 0..0;
+        }
     }
 
     /// Releases everything and forgets the transaction. `handle` leads to its mark.
@@ -383,6 +399,8 @@ impl<P: Protocol> LockingTransaction<P> {
             self.held = Vec::new();
         }
         self.payload.clear();
+        self.draws.clear();
+        self.draws_in_payload = 0..0;
         self.keys.clear();
         self.command = None;
         self.write_set = WriteSetHash::default();
@@ -632,6 +650,22 @@ impl<P: Protocol> Transaction<P> for LockingTransaction<P> {
         self.shared.catalog.new_routine_id()
     }
 
+    fn new_sequence_id(&self) -> SequenceId {
+        self.shared.catalog.new_sequence_id()
+    }
+
+    fn sequences(&self) -> Vec<Arc<Sequence>> {
+        self.visible_sequences()
+    }
+
+    fn own_sequences(&self) -> Vec<OwnSequence> {
+        if self.changes_catalog { LockingTransaction::own_sequences(self) } else { Vec::new() }
+    }
+
+    fn note_draws(&mut self, draws: Vec<Draw>) {
+        self.add_draws(draws);
+    }
+
     fn commits_soon(&self) -> bool {
         let makes_images = self.shared.logs_images && self.command.is_some();
         self.held.len() + self.undo.len() <= FEW_STEPS
@@ -641,8 +675,11 @@ impl<P: Protocol> Transaction<P> for LockingTransaction<P> {
     }
 
     fn commit_payload(&mut self) -> Option<(CommitPayload<'_>, &mut P::Dependencies)> {
-        if self.undo.is_empty() {
+        if self.undo.is_empty() && self.draws.is_empty() {
             return None;
+        }
+        if !self.draws.is_empty() || self.changes_catalog {
+            self.append_draws();
         }
         if let Some(command) = &self.command {
             self.payload.finish_command(command.bytes, &self.row_numbers, self.write_set);
@@ -664,6 +701,7 @@ impl<P: Protocol> Transaction<P> for LockingTransaction<P> {
             (false, None) => Trace::Data,
             (false, Some(_)) => Trace::Command,
         };
+        self.note_draws_logged();
         for undo in self.undo.drain(..) {
             if let UndoAction::State { old, .. } = undo.action {
                 self.shared.purge.discard(old);
@@ -682,7 +720,7 @@ impl<P: Protocol> Transaction<P> for LockingTransaction<P> {
         let protocol = &self.shared.protocol;
         self.history.commit(|mark| protocol.write_mark(token, mark));
         // After the rows that stood in tables which now go.
-        self.publish_names();
+        self.publish_names(token);
         self.end(handle, trace);
     }
 

@@ -256,6 +256,12 @@ impl Printer {
                 key: None,
                 content: serde_json::to_value(&*change).map_or(Content::None, Content::Other),
             },
+            Ok(Operation::Sequence { sequence, state }) => Shown {
+                kind: "sequence",
+                table: Some(self.schema.sequence_name(sequence)),
+                key: None,
+                content: serde_json::to_value(state).map_or(Content::None, Content::Other),
+            },
             Ok(Operation::Command(command)) => match shown_call(&self.schema, &command) {
                 Ok(call) => Shown { kind: "call", table: None, key: None, content: Content::Call(call) },
                 Err(malformed) => Shown::damaged(&malformed),

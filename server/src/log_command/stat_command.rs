@@ -63,6 +63,8 @@ struct LogStat {
     filler: Kind,
     puts: u64,
     deletes: u64,
+    /// How far sequences had come.
+    sequences: u64,
     vector_bytes: u64,
     /// Transactions with at least one entry that their anchor does not cover.
     dependent: u64,
@@ -91,6 +93,7 @@ impl LogStat {
             filler: Kind::default(),
             puts: 0,
             deletes: 0,
+            sequences: 0,
             vector_bytes: 0,
             dependent: 0,
             discarded: 0,
@@ -124,6 +127,7 @@ impl LogStat {
             match operation {
                 Operation::Put { .. } => self.puts += 1,
                 Operation::Delete { .. } => self.deletes += 1,
+                Operation::Sequence { .. } => self.sequences += 1,
                 Operation::Catalog(_) => kind = &mut self.schema,
                 Operation::Command(command) => {
                     let calls = self.calls.entry(command.routine).or_default();
@@ -165,6 +169,7 @@ impl LogStat {
             "filler": self.filler.json(),
             "puts": self.puts,
             "deletes": self.deletes,
+            "sequences": self.sequences,
             "vector_bytes": self.vector_bytes,
             "transactions_with_vector": self.dependent,
             "durable_by_anchors": self.durable.entries(),
@@ -217,7 +222,13 @@ impl LogStat {
         }
         let transactions = self.transactions();
         if transactions > 0 {
-            writeln!(out, "  {transactions} transactions: {} puts, {} deletes", self.puts, self.deletes)?;
+            let LogStat { puts, deletes, sequences, .. } = self;
+            write!(out, "  {transactions} transactions: {puts} puts, {deletes} deletes")?;
+            writeln!(
+                out,
+                "{}",
+                if *sequences > 0 { format!(", {sequences} sequences") } else { String::new() }
+            )?;
             writeln!(
                 out,
                 "  LSN vectors: {} bytes, {:.2} a transaction; {} transactions name more than their anchor",

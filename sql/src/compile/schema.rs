@@ -159,8 +159,13 @@ impl Compiler<'_> {
         if matches!(sql_type, SqlType::Array(_)) {
             return unsupported(format!("columns of type {} are not supported yet", sql_type.base_name()));
         }
-        let mut definition =
-            ColumnDefinition { name: name.clone(), sql_type, is_nullable: true, default: None };
+        let mut definition = ColumnDefinition {
+            name: name.clone(),
+            sql_type,
+            is_nullable: true,
+            default: None,
+            identity: None,
+        };
         for option in &column.options {
             let constraint = option.name.as_ref().map(fold);
             match &option.option {

@@ -26,6 +26,9 @@ fn objection(procedure: &Procedure, instruction: &Instruction) -> Option<&'stati
     if instruction.looks_at(procedure).sessions {
         return Some("it acts on other sessions");
     }
+    if instruction.looks_at(procedure).sequences {
+        return Some("it draws numbers from sequences");
+    }
     if let Some((table, TableUse::Scan)) = instruction.effects().table {
         match &procedure.tables[usize::from(table)].definition.primary_key {
             None => return Some("it scans a table without a primary key, whose rows are in no order"),

@@ -20,10 +20,11 @@ use hyades_engine::storage::stored_routine::Routine;
 use hyades_engine::storage::table::Table;
 use hyades_engine::ticket::ticket;
 use hyades_sim::disk::SimulatedDisk;
-use hyades_types::definition::{CatalogChange, RoutineId, TableId, TableName};
+use hyades_types::definition::{CatalogChange, RoutineId, SequenceId, TableId, TableName};
 use hyades_types::environment::Environment;
 use hyades_types::error::{Abort, Error, Result};
 use hyades_types::memory::Limits;
+use hyades_types::sequence::{Sequence, SequenceCatalog};
 use hyades_types::value::Value;
 
 /// What goes wrong on purpose.
@@ -72,6 +73,12 @@ impl Engine for TestEngine {
     }
     fn routines(&self) -> Vec<Arc<Routine>> {
         self.inner.routines()
+    }
+    fn sequence_catalog(&self) -> Arc<dyn SequenceCatalog> {
+        self.inner.sequence_catalog()
+    }
+    fn sequences(&self) -> Vec<Arc<Sequence>> {
+        self.inner.sequences()
     }
     fn shutdown(&self) -> Result<()> {
         self.inner.shutdown()
@@ -134,6 +141,14 @@ impl Work for TestWorker {
             return Err(Error::Abort(Abort::StalePlan).into());
         }
         Ok(())
+    }
+
+    fn show_sequences(&self, environment: &mut Environment) {
+        self.inner.show_sequences(environment);
+    }
+
+    fn note_draws(&mut self, environment: &mut Environment) {
+        self.inner.note_draws(environment);
     }
 
     fn savepoint(&mut self) -> Savepoint {
@@ -212,6 +227,14 @@ impl Schema for TestWorker {
 
     fn new_routine_id(&self) -> RoutineId {
         self.inner.new_routine_id()
+    }
+
+    fn sequences(&self) -> Vec<Arc<Sequence>> {
+        self.inner.sequences()
+    }
+
+    fn new_sequence_id(&self) -> SequenceId {
+        self.inner.new_sequence_id()
     }
 }
 

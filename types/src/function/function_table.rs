@@ -12,7 +12,9 @@
 //! (`GREATEST`, `CURRENT_TIMESTAMP`, `EXTRACT`, `POSITION`, `TRIM`) is listed under the word itself.
 //! `varchar` arguments pass as `text`. Functions without names are chosen by the compiler.
 
-use super::{Call, LooksAt, Signature, TypePattern, array, concat, format, general, math, string, time};
+use super::{
+    Call, LooksAt, Signature, TypePattern, array, concat, format, general, math, sequence, string, time,
+};
 use crate::value::SqlType;
 
 const BOOL: TypePattern = TypePattern::Exact(SqlType::Boolean);
@@ -366,5 +368,19 @@ functions! {
     /// `pg_terminate_backend`
     TerminateBackend: strict, SESSIONS, general {
         "pg_terminate_backend" => (INT4) -> BOOL;
+    }
+
+    // Sequences; the compiler gives the number of the sequence, an integer, where the name is a constant.
+    NextNumber: strict, SEQUENCES, sequence {
+        "nextval" => (TEXT) -> INT8;
+    }
+    CurrentNumber: strict, SEQUENCES, sequence {
+        "currval" => (TEXT) -> INT8;
+    }
+    LastNumber: sees_null, SEQUENCES, sequence {
+        "lastval" => () -> INT8;
+    }
+    SetNumber: strict, SEQUENCES, sequence {
+        "setval" => (TEXT, INT8) -> INT8, (TEXT, INT8, BOOL) -> INT8;
     }
 }

@@ -5,22 +5,26 @@
 //!   delete   | table * 4 + 2 | key bytes | key |
 //!   catalog  | 3             | JSON bytes | CatalogChange as JSON |
 //!   command  | 4             | see `command`; nothing else counts in its record |
+//!   sequence | sequence * 4 + 3, from 7 on | epoch * 2 + whether the value was drawn | value |
 //! ```
 //!
-//! All numbers are varints. Keys and rows are the bytes that storage keeps; a schema change is JSON, so that
-//! a log explains itself.
+//! All numbers are varints, the value of a sequence in zigzag. It says how far the sequence has come at
+//! least; that orders it with nothing, and of several the latest counts (`hyades_types::sequence`).
+//! Keys and rows are the bytes that storage keeps; a schema change is JSON, so that a log explains itself.
 
-use hyades_types::definition::{CatalogChange, TableId};
+use hyades_types::definition::{CatalogChange, SequenceId, SequenceState, TableId};
 
 use super::Malformed;
 use super::command::{COMMAND_HEAD, Command, WriteSetHash, announce_images, finish_command};
-use super::varint::{read_varint, write_varint};
+use super::varint::{read_varint, unzigzag, write_varint, zigzag};
 
 const TAG_BITS: u32 = 2;
 const TAG_MASK: u64 = (1 << TAG_BITS) - 1;
 const TAG_PUT: u64 = 1;
 const TAG_DELETE: u64 = 2;
 const TAG_CATALOG: u64 = 3;
+/// Of a sequence, whose number is not zero.
+const TAG_SEQUENCE: u64 = 3;
 
 /// One change; keys and rows point into the log record.
 #[derive(Clone, Debug, PartialEq)]
@@ -39,6 +43,11 @@ pub enum Operation<'a> {
     Catalog(Box<CatalogChange>),
     /// The whole transaction was this call.
     Command(Command<'a>),
+    /// The sequence has come so far.
+    Sequence {
+        sequence: SequenceId,
+        state: SequenceState,
+    },
 }
 
 /// Encodes operations; keeps its memory from one transaction to the next.
@@ -114,6 +123,14 @@ impl OperationsWriter {
         Ok(())
     }
 
+    /// The sequence has come so far.
+    pub fn sequence(&mut self, sequence: SequenceId, state: SequenceState) {
+        debug_assert!(sequence.0 > 0, "it would be a schema change");
+        write_varint(&mut self.bytes, u64::from(sequence.0) << TAG_BITS | TAG_SEQUENCE);
+        write_varint(&mut self.bytes, state.epoch << 1 | u64::from(state.is_called));
+        write_varint(&mut self.bytes, zigzag(state.value));
+    }
+
     /// A call takes the place of all operations: its head (see `command`).
     pub fn begin_command(&mut self, head: &[u8]) {
         self.bytes.clear();
@@ -167,7 +184,10 @@ impl<'a> Operations<'a> {
         let start = self.offset;
         let head = read_varint(self.bytes, &mut self.offset)?;
         let Ok(table) = u32::try_from(head >> TAG_BITS).map(TableId) else {
-            return Err(Malformed { offset: start, reason: "a table number is out of range" });
+            return Err(Malformed {
+                offset: start,
+                reason: "a number of a table or sequence is out of range",
+            });
         };
         match head & TAG_MASK {
             TAG_PUT => Ok(Operation::Put { table, key: self.read_bytes()?, row: self.read_bytes()? }),
@@ -176,6 +196,12 @@ impl<'a> Operations<'a> {
                 Ok(change) => Ok(Operation::Catalog(Box::new(change))),
                 Err(_) => Err(Malformed { offset: start, reason: "a schema change is not understood" }),
             },
+            TAG_SEQUENCE => {
+                let epoch = read_varint(self.bytes, &mut self.offset)?;
+                let value = unzigzag(read_varint(self.bytes, &mut self.offset)?);
+                let state = SequenceState { epoch: epoch >> 1, value, is_called: epoch & 1 == 1 };
+                Ok(Operation::Sequence { sequence: SequenceId(table.0), state })
+            }
             _ if head == COMMAND_HEAD => Command::read(self.bytes, &mut self.offset).map(Operation::Command),
             _ => Err(Malformed { offset: start, reason: "an operation is of unknown kind" }),
         }

@@ -1,6 +1,6 @@
 //! Encoding and decoding as a pair, and decoding of bytes nobody encoded.
 
-use hyades_types::definition::{CatalogChange, TableId};
+use hyades_types::definition::{CatalogChange, SequenceId, SequenceState, TableId};
 use proptest::collection::vec;
 use proptest::prelude::*;
 
@@ -11,6 +11,7 @@ enum Change {
     Put(u32, Vec<u8>, Vec<u8>),
     Delete(u32, Vec<u8>),
     Drop(u32),
+    Draw(u32, SequenceState),
 }
 
 fn change() -> impl Strategy<Value = Change> {
@@ -19,6 +20,9 @@ fn change() -> impl Strategy<Value = Change> {
         (any::<u32>(), bytes(), bytes()).prop_map(|(table, key, row)| Change::Put(table, key, row)),
         (any::<u32>(), bytes()).prop_map(|(table, key)| Change::Delete(table, key)),
         any::<u32>().prop_map(Change::Drop),
+        (1..=u32::MAX, 0..u64::MAX >> 1, any::<i64>(), any::<bool>()).prop_map(
+            |(id, epoch, value, is_called)| Change::Draw(id, SequenceState { epoch, value, is_called })
+        ),
     ]
 }
 
@@ -32,6 +36,7 @@ fn encode(changes: &[Change]) -> OperationsWriter {
                 let change = CatalogChange::DropTable { id: TableId(*id) };
                 writer.change_catalog(&change).expect("a change is JSON");
             }
+            Change::Draw(id, state) => writer.sequence(SequenceId(*id), *state),
         }
     }
     writer
@@ -42,6 +47,7 @@ fn as_operation(change: &Change) -> Operation<'_> {
         Change::Put(table, key, row) => Operation::Put { table: TableId(*table), key, row },
         Change::Delete(table, key) => Operation::Delete { table: TableId(*table), key },
         Change::Drop(id) => Operation::Catalog(Box::new(CatalogChange::DropTable { id: TableId(*id) })),
+        Change::Draw(id, state) => Operation::Sequence { sequence: SequenceId(*id), state: *state },
     }
 }
 

@@ -19,6 +19,7 @@ pub(crate) fn definition(key: &[u16], index: IndexKind) -> TableDefinition {
         sql_type,
         is_nullable: true,
         default: None,
+        identity: None,
     };
     TableDefinition {
         name: TableName { schema: "public".into(), name: "t".into() },

@@ -2,7 +2,7 @@
 //!
 //! New and dropped names live in the transaction's list of names and reach the catalog at precommit.
 //! TRUNCATE, ADD PRIMARY KEY and foreign keys (those of both tables) replace the table's state at once, which
-//! the lock on the whole table hides; the former state waits in the undo list.
+//! the lock on the whole table hides; the former state waits in the undo list. Sequences: `sequence_change`.
 
 use std::sync::Arc;
 
@@ -11,6 +11,7 @@ use hyades_types::definition::{
     CatalogChange, ForeignKey, RoutineDefinition, RoutineId, TableDefinition, TableId, TableName,
 };
 use hyades_types::error::{Abort, Error, sqlstate};
+use hyades_types::sequence::Sequence;
 
 use super::purge_queue::Queue;
 use super::resource::{Resource, TABLE_STRIPES};
@@ -53,7 +54,26 @@ impl<P: Protocol> LockingTransaction<P> {
                 self.create_routine(*id, definition, *replaces, &change)
             }
             CatalogChange::DropRoutine { id } => self.drop_routine(*id, &change),
+            CatalogChange::CreateSequence { id, definition } => {
+                self.create_sequence(*id, definition, &change)
+            }
+            CatalogChange::AlterSequence { id, definition, restart } => {
+                self.alter_sequence(*id, definition, *restart, &change)
+            }
+            CatalogChange::DropSequence { id } => self.drop_sequence(*id, &change),
+            CatalogChange::DropDefault { id, column } => self.drop_default(*id, *column, &change),
         }
+    }
+
+    fn drop_default(&mut self, id: TableId, column: u16, change: &CatalogChange) -> Flow<()> {
+        let table = self.table_by_id(id)?;
+        self.lock_everybody_out(&table)?;
+        if table.is_dropped() {
+            return Err(Error::Abort(Abort::StalePlan).into());
+        }
+        let definition = table.definition().without_default(column);
+        let state = table.state(&epoch::pin()).with_definition(definition);
+        self.replace_state(table, state, change)
     }
 
     /// Keeps away the transactions that are logged as commands: what the source of a routine means must be
@@ -169,7 +189,7 @@ impl<P: Protocol> LockingTransaction<P> {
         change: &CatalogChange,
     ) -> Flow<()> {
         self.lock(Resource::name(&definition.name), LockMode::Write)?;
-        if self.table(&definition.name).is_some() {
+        if self.table(&definition.name).is_some() || self.find_sequence(&definition.name).is_some() {
             return Err(duplicate_table(&definition.name).into());
         }
         let table = Arc::new(Table::new(id, definition.clone()));
@@ -225,7 +245,7 @@ impl<P: Protocol> LockingTransaction<P> {
         self.note_change(UndoAction::State { table, old }, change)
     }
 
-    fn note_change(&mut self, action: UndoAction, change: &CatalogChange) -> Flow<()> {
+    pub(super) fn note_change(&mut self, action: UndoAction, change: &CatalogChange) -> Flow<()> {
         self.undo.push(Undo {
             payload_bytes: self.payload.len(),
             write_set: self.write_set,
@@ -240,14 +260,14 @@ impl<P: Protocol> LockingTransaction<P> {
         Ok(())
     }
 
-    /// Makes the transaction's new and dropped tables and routines everybody's. Its locks are still held,
-    /// those on the names included, so nobody can have taken a name in between.
-    pub(super) fn publish_names(&mut self) {
+    /// Makes the transaction's new and dropped tables, sequences and routines everybody's. Its locks are
+    /// still held, those on the names included, so nobody can have taken a name in between.
+    pub(super) fn publish_names(&mut self, token: &P::CommitToken) {
         if !self.changes_catalog {
             return;
         }
-        let catalog = &self.shared.catalog;
-        for change in self.names.drain(..) {
+        let catalog = Arc::clone(&self.shared.catalog);
+        for change in std::mem::take(&mut self.names) {
             let published = match change {
                 NameChange::CreatedTable(_, table) => catalog.add(table),
                 NameChange::DroppedTable(name) => {
@@ -262,9 +282,14 @@ impl<P: Protocol> LockingTransaction<P> {
                     catalog.remove_routine(id);
                     Ok(())
                 }
+                NameChange::PutSequence(sequence) => self.publish_sequence(&sequence, token),
+                NameChange::DroppedSequence(id, _) => {
+                    catalog.remove_sequence(id);
+                    Ok(())
+                }
             };
             if let Err(error) = published {
-                tracing::error!(%error, "a table or routine could not be published");
+                tracing::error!(%error, "a table, sequence or routine could not be published");
             }
         }
         // Definitions may have changed under their names.
@@ -297,7 +322,10 @@ impl<P: Protocol> LockingTransaction<P> {
                     routines.push(Arc::clone(routine));
                 }
                 NameChange::DroppedRoutine(id) => routines.retain(|other| other.id != *id),
-                NameChange::CreatedTable(..) | NameChange::DroppedTable(_) => {}
+                NameChange::CreatedTable(..)
+                | NameChange::DroppedTable(_)
+                | NameChange::PutSequence(_)
+                | NameChange::DroppedSequence(..) => {}
             }
         }
         routines
@@ -344,6 +372,10 @@ impl<P: Protocol> CatalogView for LockingTransaction<P> {
         routines
     }
 
+    fn sequence_named(&self, name: &TableName) -> Option<Arc<Sequence>> {
+        self.find_sequence(name)
+    }
+
     fn catalog_version(&self) -> Option<u64> {
         (!self.changes_catalog).then(|| self.shared.catalog.version())
     }
@@ -367,7 +399,10 @@ impl NameChange {
                 purge.discard_rows(&table);
             }
             NameChange::CreatedRoutine { routine, .. } => routine.mark_dropped(),
-            NameChange::DroppedTable(_) | NameChange::DroppedRoutine(_) => {}
+            NameChange::DroppedTable(_)
+            | NameChange::DroppedRoutine(_)
+            | NameChange::PutSequence(_)
+            | NameChange::DroppedSequence(..) => {}
         }
     }
 }

@@ -60,6 +60,8 @@ impl<P: Protocol> Control<P> for TwoPhaseLocking<P> {
             row_numbers: Vec::new(),
             changes_catalog: false,
             names: Vec::new(),
+            draws: Vec::new(),
+            draws_in_payload: 0..0,
             purgeable: Vec::new(),
         }
     }

@@ -61,6 +61,7 @@ fn create_table(shared: &Arc<TwoPhaseLocking<NoLog>>, name: &str, index: IndexKi
         sql_type: SqlType::BigInt,
         is_nullable: false,
         default: None,
+        identity: None,
     };
     let definition = TableDefinition {
         name: TableName { schema: "public".to_owned(), name: name.to_owned() },

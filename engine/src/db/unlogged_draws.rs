@@ -1,0 +1,39 @@
+//! What was drawn from sequences, and no log record tells of it: by transactions that were rolled back, or
+//! that never ended. A stop logs it, so that only a crash can bring such numbers back.
+
+use hyades_types::error::Result;
+
+use crate::log::record::OperationsWriter;
+use crate::protocol::{Append, AppendProgress, CommitPayload, Protocol};
+use crate::storage::catalog::Catalog;
+
+/// Appends one transaction that says how far all sequences have come. The stop of the protocol makes it
+/// durable.
+pub(super) fn log_unlogged<P: Protocol>(protocol: &P, catalog: &Catalog) -> Result<()> {
+    if !P::WRITES_LOG {
+        return Ok(());
+    }
+    let mut operations = OperationsWriter::new();
+    let mut dependencies = protocol.new_dependencies();
+    protocol.begin(&mut dependencies);
+    for sequence in catalog.sequences() {
+        if let Some(state) = sequence.unlogged() {
+            if P::LEAVES_MARKS && !sequence.mark.is_empty() {
+                protocol.follow(&sequence.mark, &mut dependencies);
+            }
+            operations.sequence(sequence.id, state);
+            sequence.note_logged(state);
+        }
+    }
+    if operations.is_empty() {
+        return Ok(());
+    }
+    let payload = CommitPayload { operations: operations.as_bytes(), is_barrier: false };
+    let mut progress = AppendProgress::default();
+    loop {
+        match protocol.log_commit(0, &mut dependencies, &payload, &mut progress)? {
+            Append::Done(_) => return Ok(()),
+            Append::Wait(ticket) => ticket.wait(),
+        }
+    }
+}

@@ -1,0 +1,147 @@
+//! The sequences of the catalog, and the changes to them, as `storage::catalog` does it for tables, whose
+//! names they share.
+//!
+//! What a transaction has changed draws from a private counter, where it restarts, until it commits
+//! (`hyades_types::sequence`). Replay has no such counters: the latest state counts, whoever logged it.
+
+use std::fmt;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
+use crossbeam_epoch::Guard;
+use hyades_types::definition::{
+    SequenceDefinition, SequenceId, SequenceState, TableDefinition, TableId, TableName,
+};
+use hyades_types::error::{Error, Result};
+use hyades_types::sequence::{Relation, Sequence, SequenceCatalog};
+
+use super::{Catalog, corrupt, duplicate_table};
+
+impl Catalog {
+    /// A sequence id never used before.
+    pub fn new_sequence_id(&self) -> SequenceId {
+        SequenceId(self.next_sequence_id.fetch_add(1, Ordering::Relaxed))
+    }
+
+    fn reserve_sequence_id(&self, id: SequenceId) {
+        self.next_sequence_id.fetch_max(id.0.saturating_add(1), Ordering::Relaxed);
+    }
+
+    /// All committed sequences, ordered by schema and name.
+    pub fn sequences(&self) -> Vec<Arc<Sequence>> {
+        let snapshot = self.snapshot();
+        let mut sequences: Vec<Arc<Sequence>> = snapshot.sequences.values().map(Arc::clone).collect();
+        sequences.sort_unstable_by(|one, other| one.definition.name.cmp(&other.definition.name));
+        sequences
+    }
+
+    pub fn sequence_named(&self, name: &TableName) -> Option<Arc<Sequence>> {
+        self.tables.read().sequences_by_name.get(name).map(Arc::clone)
+    }
+
+    /// Publishes a new sequence, or what has become of one. 42P07 if another relation has its name.
+    pub fn put_sequence(&self, sequence: Arc<Sequence>) -> Result<()> {
+        let name = sequence.definition.name.clone();
+        let mut snapshot = self.tables.write();
+        let named = snapshot.sequences_by_name.get(&name);
+        if snapshot.by_name.contains_key(&name) || named.is_some_and(|other| other.id != sequence.id) {
+            return Err(duplicate_table(&name));
+        }
+        self.reserve_sequence_id(sequence.id);
+        let snapshot = Arc::make_mut(&mut snapshot);
+        snapshot.sequences.insert(sequence.id, Arc::clone(&sequence));
+        snapshot.sequences_by_name.insert(name, sequence);
+        self.count_change();
+        Ok(())
+    }
+
+    pub fn remove_sequence(&self, id: SequenceId) -> Option<Arc<Sequence>> {
+        let mut snapshot = self.tables.write();
+        if !snapshot.sequences.contains_key(&id) {
+            return None;
+        }
+        let snapshot = Arc::make_mut(&mut snapshot);
+        let sequence = snapshot.sequences.remove(&id)?;
+        snapshot.sequences_by_name.remove(&sequence.definition.name);
+        self.count_change();
+        Some(sequence)
+    }
+
+    /// A log record says that a sequence has come so far. One that is not there has been dropped: a draw
+    /// locks nothing, so its record may come behind the drop's, but never before the creation's, which it
+    /// depends on.
+    pub fn raise_sequence(&self, id: SequenceId, state: SequenceState) {
+        if let Some(sequence) = self.tables.read().sequences.get(&id) {
+            sequence.raise(state);
+        }
+    }
+
+    pub(super) fn apply_create_sequence(
+        &self,
+        id: SequenceId,
+        definition: &SequenceDefinition,
+    ) -> Result<()> {
+        check_sequence(definition)?;
+        if self.sequence(id).is_some() {
+            return Err(Error::corrupt(format!("sequence id {} is used twice", id.0)));
+        }
+        self.put_sequence(Arc::new(Sequence::new(id, definition.clone()))).map_err(corrupt)
+    }
+
+    pub(super) fn apply_alter_sequence(
+        &self,
+        id: SequenceId,
+        definition: &SequenceDefinition,
+        restart: Option<SequenceState>,
+    ) -> Result<()> {
+        check_sequence(definition)?;
+        let altered = self.existing_sequence(id)?.altered(definition.clone(), restart);
+        self.put_sequence(Arc::new(altered.published(Box::default()))).map_err(corrupt)
+    }
+
+    pub(super) fn apply_drop_sequence(&self, id: SequenceId) -> Result<()> {
+        self.existing_sequence(id)?;
+        self.remove_sequence(id);
+        Ok(())
+    }
+
+    fn existing_sequence(&self, id: SequenceId) -> Result<Arc<Sequence>> {
+        self.sequence(id)
+            .ok_or_else(|| Error::corrupt(format!("the log changes sequence {}, which does not exist", id.0)))
+    }
+
+    pub(super) fn apply_drop_default(&self, id: TableId, column: u16, guard: &Guard) -> Result<()> {
+        let table = self.existing(id)?;
+        let definition: TableDefinition = table.definition().without_default(column);
+        let state = table.state(guard).with_definition(definition);
+        table.replace_state(Arc::new(state), guard);
+        Ok(())
+    }
+}
+
+impl fmt::Debug for Catalog {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Catalog").field("version", &self.version()).finish_non_exhaustive()
+    }
+}
+
+impl SequenceCatalog for Catalog {
+    fn sequence(&self, id: SequenceId) -> Option<Arc<Sequence>> {
+        self.tables.read().sequences.get(&id).map(Arc::clone)
+    }
+
+    fn relation(&self, name: &TableName) -> Option<Relation> {
+        let tables = self.tables.read();
+        let sequence = tables.sequences_by_name.get(name).map(Arc::clone).map(Relation::Sequence);
+        sequence.or_else(|| tables.by_name.contains_key(name).then_some(Relation::Table))
+    }
+}
+
+/// Whether a definition from a log makes sense.
+fn check_sequence(definition: &SequenceDefinition) -> Result<()> {
+    if definition.increment == 0 || definition.least > definition.greatest {
+        let name = &definition.name.name;
+        return Err(Error::corrupt(format!("the logged definition of \"{name}\" is inconsistent")));
+    }
+    Ok(())
+}

@@ -1,0 +1,191 @@
+//! Sequences in a transaction: what it has drawn, and what it has changed.
+//!
+//! A draw locks nothing. It follows whoever made the sequence what it is, by the mark that the sequence
+//! carries, so that it is never replayed, nor kept, without that. When the transaction commits, its log
+//! record tells for each sequence how far it had come with the transaction's last draw. A transaction that is
+//! rolled back tells nothing: what it drew is drawn again only after a crash (`db::unlogged_draws`).
+//!
+//! What was drawn from private counters (`hyades_types::sequence`) is told behind the change that made them,
+//! if that is still there at the end.
+
+use std::sync::Arc;
+
+use hyades_types::definition::{CatalogChange, SequenceDefinition, SequenceId, SequenceState, TableName};
+use hyades_types::error::{Abort, Error};
+use hyades_types::sequence::{Draw, OwnSequence, Sequence, SequenceCatalog, note_draw};
+
+use super::resource::Resource;
+use super::{LockingTransaction, NameChange, UndoAction};
+use crate::mutant::{self, Mutant};
+use crate::protocol::Protocol;
+use crate::storage::catalog::{CatalogView, duplicate_table};
+use crate::txn::lock_mode::LockMode;
+use crate::txn::{Flow, Interrupt};
+
+fn stale() -> Interrupt {
+    Interrupt::Failed(Error::Abort(Abort::StalePlan))
+}
+
+impl<P: Protocol> LockingTransaction<P> {
+    pub(super) fn add_draws(&mut self, draws: Vec<Draw>) {
+        self.give_up_command();
+        if mutant::is_active(Mutant::DrawsUnlogged) {
+            return;
+        }
+        for draw in draws {
+            if P::LEAVES_MARKS && !draw.sequence.mark.is_empty() {
+                self.shared.protocol.follow(&draw.sequence.mark, &mut self.dependencies);
+            }
+            note_draw(&mut self.draws, draw);
+        }
+    }
+
+    /// Puts the draws behind everything else in the payload; again, if they are there already.
+    pub(super) fn append_draws(&mut self) {
+        if !P::WRITES_LOG {
+            return;
+        }
+        if self.draws_in_payload.end == self.payload.len() {
+            self.payload.truncate(self.draws_in_payload.start);
+        }
+        let from = self.payload.len();
+        for sequence in self.names.iter().filter_map(NameChange::sequence).filter(|one| one.is_private()) {
+            if let Some(state) = sequence.unlogged() {
+                self.payload.sequence(sequence.id, state);
+            }
+        }
+        for draw in &self.draws {
+            self.payload.sequence(draw.sequence.id, draw.state);
+        }
+        self.draws_in_payload = from..self.payload.len();
+    }
+
+    /// The record that tells of the draws has been appended.
+    pub(super) fn note_draws_logged(&mut self) {
+        for Draw { sequence, state } in self.draws.drain(..) {
+            sequence.note_logged(state);
+        }
+    }
+
+    /// What the transaction has done to sequences and names, for its own functions to see.
+    pub(super) fn own_sequences(&self) -> Vec<OwnSequence> {
+        self.names
+            .iter()
+            .filter_map(|change| match change {
+                NameChange::CreatedTable(name, _) => Some(OwnSequence::Table(name.clone(), true)),
+                NameChange::DroppedTable(name) => Some(OwnSequence::Table(name.clone(), false)),
+                NameChange::PutSequence(sequence) => Some(OwnSequence::Changed(Arc::clone(sequence))),
+                NameChange::DroppedSequence(id, name) => Some(OwnSequence::Dropped(*id, name.clone())),
+                NameChange::CreatedRoutine { .. } | NameChange::DroppedRoutine(_) => None,
+            })
+            .collect()
+    }
+
+    fn sequence(&self, id: SequenceId) -> Option<Arc<Sequence>> {
+        for change in self.names.iter().rev() {
+            match change {
+                NameChange::PutSequence(sequence) if sequence.id == id => return Some(Arc::clone(sequence)),
+                NameChange::DroppedSequence(dropped, _) if *dropped == id => return None,
+                _ => {}
+            }
+        }
+        self.shared.catalog.sequence(id)
+    }
+
+    pub(super) fn visible_sequences(&self) -> Vec<Arc<Sequence>> {
+        let mut sequences = self.shared.catalog.sequences();
+        for change in &self.names {
+            match change {
+                NameChange::PutSequence(sequence) => {
+                    sequences.retain(|other| other.id != sequence.id);
+                    sequences.push(Arc::clone(sequence));
+                }
+                NameChange::DroppedSequence(id, _) => sequences.retain(|other| other.id != *id),
+                _ => {}
+            }
+        }
+        sequences
+    }
+
+    pub(super) fn find_sequence(&self, name: &TableName) -> Option<Arc<Sequence>> {
+        for change in self.names.iter().rev() {
+            match change {
+                NameChange::PutSequence(sequence) if sequence.definition.name == *name => {
+                    return Some(Arc::clone(sequence));
+                }
+                NameChange::DroppedSequence(_, dropped) if dropped == name => return None,
+                _ => {}
+            }
+        }
+        self.shared.catalog.sequence_named(name)
+    }
+
+    pub(super) fn create_sequence(
+        &mut self,
+        id: SequenceId,
+        definition: &SequenceDefinition,
+        change: &CatalogChange,
+    ) -> Flow<()> {
+        let name = &definition.name;
+        self.lock(Resource::name(name), LockMode::Write)?;
+        if self.table(name).is_some() || self.find_sequence(name).is_some() {
+            return Err(duplicate_table(name).into());
+        }
+        self.note_change(UndoAction::Name, change)?;
+        let sequence = Sequence::new(id, definition.clone()).into_private();
+        self.names.push(NameChange::PutSequence(Arc::new(sequence)));
+        Ok(())
+    }
+
+    pub(super) fn alter_sequence(
+        &mut self,
+        id: SequenceId,
+        definition: &SequenceDefinition,
+        restart: Option<SequenceState>,
+        change: &CatalogChange,
+    ) -> Flow<()> {
+        self.lock(Resource::name(&definition.name), LockMode::Write)?;
+        let sequence = self.sequence(id).ok_or_else(stale)?;
+        if sequence.definition.version.wrapping_add(1) != definition.version {
+            return Err(stale());
+        }
+        self.note_change(UndoAction::Name, change)?;
+        let altered = sequence.altered(definition.clone(), restart);
+        self.names.push(NameChange::PutSequence(Arc::new(altered)));
+        Ok(())
+    }
+
+    pub(super) fn drop_sequence(&mut self, id: SequenceId, change: &CatalogChange) -> Flow<()> {
+        let sequence = self.sequence(id).ok_or_else(stale)?;
+        let name = sequence.definition.name.clone();
+        self.lock(Resource::name(&name), LockMode::Write)?;
+        if self.sequence(id).is_none() {
+            return Err(stale());
+        }
+        self.note_change(UndoAction::Name, change)?;
+        self.names.push(NameChange::DroppedSequence(id, name));
+        Ok(())
+    }
+
+    /// Makes a sequence that the transaction of this token has changed everybody's.
+    pub(super) fn publish_sequence(&self, sequence: &Sequence, token: &P::CommitToken) -> Result<(), Error> {
+        let protocol = &self.shared.protocol;
+        let mark = protocol.new_mark();
+        if P::LEAVES_MARKS {
+            protocol.write_mark(token, &mark);
+        }
+        if sequence.is_private() {
+            sequence.note_logged(sequence.state());
+        }
+        self.shared.catalog.put_sequence(Arc::new(sequence.published(mark)))
+    }
+}
+
+impl NameChange {
+    fn sequence(&self) -> Option<&Arc<Sequence>> {
+        match self {
+            NameChange::PutSequence(sequence) => Some(sequence),
+            _ => None,
+        }
+    }
+}

@@ -1,0 +1,39 @@
+//! `nextval`, `currval`, `lastval`, `setval`. The compiler gives the number of the sequence where the name
+//! is a constant, and the name itself where it is not.
+
+use std::sync::Arc;
+
+use super::{Function, mismatch};
+use crate::definition::SequenceId;
+use crate::environment::Environment;
+use crate::error::Result;
+use crate::sequence::{Sequence, SessionSequences};
+use crate::value::Value;
+
+fn sequence(sequences: &SessionSequences, which: &Value) -> Option<Result<Arc<Sequence>>> {
+    match which {
+        Value::Text(name) => Some(sequences.by_name(name)),
+        Value::Integer(id) => Some(sequences.by_id(SequenceId(id.cast_unsigned()))),
+        _ => None,
+    }
+}
+
+pub(super) fn call(function: Function, arguments: &[Value], environment: &Environment) -> Result<Value> {
+    let mut sequences = environment.sequences.borrow_mut();
+    if function == Function::LastNumber {
+        return sequences.last().map(Value::BigInt);
+    }
+    let found = arguments.first().and_then(|which| sequence(&sequences, which));
+    let Some(found) = found else { return Err(mismatch(function, arguments)) };
+    let found = found?;
+    let number = match (function, &arguments[1..]) {
+        (Function::NextNumber, []) => sequences.draw(found),
+        (Function::CurrentNumber, []) => sequences.current(&found),
+        (Function::SetNumber, [Value::BigInt(value)]) => sequences.set(found, *value, true),
+        (Function::SetNumber, [Value::BigInt(value), Value::Boolean(is_called)]) => {
+            sequences.set(found, *value, *is_called)
+        }
+        _ => return Err(mismatch(function, arguments)),
+    };
+    number.map(Value::BigInt)
+}
