@@ -6,8 +6,8 @@
 //! (the walk), `operator`, `function_call` (functions), `aggregate` and `aggregation`, `coerce`
 //! (conversions), `select`, `from_clause`, `select_list` and `row_locks` (the clauses of a query), `scope`
 //! (what FROM shows), `column` (names of its tables and columns), `visible_variables` and `variable` (those
-//! of a routine), `routine_call` (calls of routines), `array_expression`, `collation`, `types` (type names),
-//! `missing` (functions that are not there yet).
+//! of a routine), `routine_call` (calls of routines), `sequence_call` (functions of sequences),
+//! `array_expression`, `collation`, `types` (type names), `missing` (functions that are not there yet).
 //!
 //! Every error carries the position in the statement's text that PostgreSQL's would.
 
@@ -30,6 +30,7 @@ mod row_locks;
 pub(crate) mod scope;
 pub(crate) mod select;
 pub(crate) mod select_list;
+pub(crate) mod sequence_call;
 pub(crate) mod session_call;
 pub(crate) mod session_function;
 pub(crate) mod special;
@@ -48,6 +49,7 @@ use hyades_engine::storage::stored_routine::Routine;
 use hyades_engine::storage::table::Table;
 use hyades_types::definition::{RoutineDefinition, TableId, TableName};
 use hyades_types::error::{Error, Result, sqlstate};
+use hyades_types::sequence::Sequence;
 use hyades_types::value::SqlType;
 use sqlparser::ast;
 
@@ -68,6 +70,7 @@ pub(crate) trait Tables {
     fn table(&self, name: &TableName) -> Option<Arc<Table>>;
     fn by_id(&self, id: TableId) -> Option<Arc<Table>>;
     fn routines_named(&self, name: &TableName) -> Vec<Arc<Routine>>;
+    fn sequence(&self, name: &TableName) -> Option<Arc<Sequence>>;
     fn procedure(&self, routine: &Routine) -> Result<Arc<Procedure>>;
 }
 

@@ -23,6 +23,7 @@ pub(crate) mod routine_statements;
 pub(crate) mod row_sink;
 pub(crate) mod schema;
 pub(crate) mod select;
+mod sequence_statements;
 pub(crate) mod stages;
 mod storage_parameter;
 mod subquery;
@@ -31,7 +32,7 @@ pub(crate) mod utility;
 use std::rc::Rc;
 use std::sync::Arc;
 
-use hyades_engine::procedure::ir::Procedure;
+use hyades_engine::procedure::ir::{Procedure, Register};
 use hyades_types::error::{Error, Result, sqlstate};
 use hyades_types::value::SqlType;
 use sqlparser::ast;
@@ -110,6 +111,8 @@ pub(crate) struct Compiler<'a> {
     /// In a routine: what is known of the statement that is compiled into it.
     pub(crate) nested: Option<Nested>,
     pub(crate) purpose: Purpose,
+    /// Registers that rows to be inserted have their numbers of sequences in.
+    pub(crate) draw_registers: Vec<Register>,
 }
 
 impl<'a> Compiler<'a> {
@@ -122,7 +125,8 @@ impl<'a> Compiler<'a> {
         let binder = Binder::new(sql, context, declared, parameters)?;
         let code = Code::new(binder.slots(), Rc::clone(&binder.callees));
         let purpose = Purpose::Run;
-        Ok(Compiler { binder, code, sink: Sink::Answer, nested: None, purpose })
+        let draw_registers = Vec::new();
+        Ok(Compiler { binder, code, sink: Sink::Answer, nested: None, purpose, draw_registers })
     }
 
     pub(crate) fn statement(&mut self, statement: &Statement) -> Result<Plan> {
@@ -137,6 +141,9 @@ impl<'a> Compiler<'a> {
             }
             Statement::CreateRoutine(create) => self.create_routine(create),
             Statement::DropRoutine(drop) => self.drop_routine(drop),
+            Statement::CreateSequence(create) => self.create_sequence(create),
+            Statement::AlterSequence(alter) => Ok(self.alter_sequence(alter)),
+            Statement::DropSequence(drop) => Ok(self.drop_sequence(drop)),
             Statement::Call => self.call(self.binder.sql),
             other => self.utility(other),
         }

@@ -18,7 +18,9 @@ use crate::answer::Response;
 use crate::bind::aggregation::AggregateKind;
 use crate::bind::session_function::SessionCall;
 use crate::explain::PlanNode;
-use crate::statement::{CopyOptions, IsolationModes, QualifiedName, SetValue, SettingScope};
+use crate::statement::{
+    CopyOptions, DropSequence, IsolationModes, QualifiedName, SequenceOptions, SetValue, SettingScope,
+};
 
 /// A compiled statement.
 #[derive(Debug)]
@@ -41,6 +43,8 @@ pub(crate) enum Action {
     /// How a call is logged depends on the session.
     ExplainCall {
         routine: Arc<Routine>,
+        /// Its arguments draw from sequences.
+        draws: bool,
         is_verbose: bool,
         is_json: bool,
     },
@@ -92,6 +96,7 @@ pub(crate) enum SchemaCommand {
         definition: TableDefinition,
         if_not_exists: bool,
         foreign_keys: Vec<WantedForeignKey>,
+        sequences: Vec<WantedSequence>,
     },
     Drop {
         tables: Vec<QualifiedName>,
@@ -101,7 +106,20 @@ pub(crate) enum SchemaCommand {
     Truncate {
         tables: Vec<QualifiedName>,
         cascades: bool,
+        /// RESTART IDENTITY.
+        restarts: bool,
     },
+    CreateSequence {
+        name: TableName,
+        if_not_exists: bool,
+        options: SequenceOptions,
+    },
+    AlterSequence {
+        name: QualifiedName,
+        if_exists: bool,
+        options: SequenceOptions,
+    },
+    DropSequence(DropSequence),
     AddForeignKey {
         table: QualifiedName,
         if_exists: bool,
@@ -134,6 +152,14 @@ pub(crate) struct WantedForeignKey {
     pub(crate) parent: QualifiedName,
     /// Empty: the parent's primary key.
     pub(crate) parent_columns: Vec<String>,
+}
+
+/// The sequence of a column of a new table.
+#[derive(Clone, Debug)]
+pub(crate) struct WantedSequence {
+    pub(crate) column: u16,
+    pub(crate) is_identity: bool,
+    pub(crate) options: SequenceOptions,
 }
 
 /// A CALL.

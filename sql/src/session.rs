@@ -8,7 +8,8 @@
 //! cache), `state` (where it stands in its transaction), `running` (statements in progress), `copy_in`,
 //! `copy_out`, `routine_compiler`. What it does: `show`, `prepare`, `transaction` (the state machine), `run`
 //! (statements that run procedures), `routine_commands` (CALL, and changes to routines), `schema` (DDL),
-//! `foreign_key`, `utility` (settings, EXPLAIN, PREPARE), `copy_feed` (with `copy_lines` and `copy_fields`).
+//! `foreign_key`, `sequence_commands`, `utility` (settings, EXPLAIN, PREPARE), `copy_feed` (with `copy_lines`
+//! and `copy_fields`).
 //!
 //! The state machine is PostgreSQL's:
 //!
@@ -35,6 +36,7 @@ mod routine_compiler;
 mod run;
 mod running;
 mod schema;
+mod sequence_commands;
 mod show;
 mod state;
 mod transaction;
@@ -205,6 +207,7 @@ impl Database {
         environment.random = std::cell::RefCell::new(Random::unpredictable());
         environment.time_zone = settings.time_zone().clone();
         environment.sessions = Some(Arc::clone(&self.shared.activities) as Arc<dyn Sessions>);
+        environment.sequences.get_mut().catalog = Some(self.shared.engine.sequence_catalog());
         let stop = Arc::clone(&environment.stop);
         let activity = Arc::new(Activity::new(&options.user, &options.database, process, stop));
         self.shared.activities.add(process, &activity);

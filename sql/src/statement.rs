@@ -2,8 +2,8 @@
 //!
 //! The first keyword decides. Transaction control, settings, COPY, maintenance and prepared statements have
 //! few words and PostgreSQL forms that sqlparser lacks, so they are parsed here (`control`, `copy_syntax`,
-//! `routine_syntax`); the rest goes through sqlparser (`query`), whose errors are turned into PostgreSQL's
-//! `syntax error at or near`.
+//! `routine_syntax`, `sequence_syntax`); the rest goes through sqlparser (`query`), whose errors are turned
+//! into PostgreSQL's `syntax error at or near`.
 
 pub(crate) mod control;
 pub(crate) mod copy_syntax;
@@ -14,14 +14,16 @@ pub(crate) mod names;
 mod parsed;
 pub(crate) mod query;
 pub(crate) mod routine_syntax;
+pub(crate) mod sequence_syntax;
 pub(crate) mod split;
 mod tokens;
 
 use hyades_types::error::{Error, Result, sqlstate};
 
 pub(crate) use parsed::{
-    CopyFormat, CopyOptions, CopySource, CopyStatement, CreateRoutine, DropRoutine, ForceQuote,
-    IsolationModes, QualifiedName, SetValue, SettingScope, Statement, WrittenParameter, WrittenReturns,
+    AlterSequence, CopyFormat, CopyOptions, CopySource, CopyStatement, CreateRoutine, CreateSequence,
+    DropRoutine, DropSequence, ForceQuote, IsolationModes, Overriding, QualifiedName, SequenceOptions,
+    SetValue, SettingScope, Statement, WrittenParameter, WrittenReturns,
 };
 
 use lexer::TokenKind;
@@ -48,21 +50,26 @@ pub(crate) fn parse(sql: &str) -> Result<Statement> {
         },
         "create" => match lexer.next()? {
             next if next.is_word("unlogged") => {
-                Err(Error::input(sqlstate::FEATURE_NOT_SUPPORTED, "unlogged tables are not supported yet"))
+                let what = if lexer.next()?.is_word("sequence") { "sequences" } else { "tables" };
+                let message = format!("unlogged {what} are not supported yet");
+                Err(Error::input(sqlstate::FEATURE_NOT_SUPPORTED, message))
             }
-            _ => match routine_syntax::create(sql)? {
-                Some(create) => Ok(create),
-                None => query::parse(sql),
+            next if next.is_word("table") => query::parse(sql),
+            _ => match (routine_syntax::create(sql)?, sequence_syntax::create(sql)?) {
+                (Some(create), _) | (_, Some(create)) => Ok(create),
+                _ => query::parse(sql),
             },
         },
-        "drop" => match routine_syntax::drop_routine(sql)? {
-            Some(drop) => Ok(drop),
+        "drop" => match (routine_syntax::drop_routine(sql)?, sequence_syntax::drop_sequence(sql)?) {
+            (Some(drop), _) | (_, Some(drop)) => Ok(drop),
+            _ => query::parse(sql),
+        },
+        "alter" => match sequence_syntax::alter(sql)? {
+            Some(alter) => Ok(alter),
             None => query::parse(sql),
         },
         "call" => query::parse_call(sql).map(|_| Statement::Call),
-        "select" | "insert" | "update" | "with" | "values" | "table" | "alter" | "truncate" => {
-            query::parse(sql)
-        }
+        "select" | "insert" | "update" | "with" | "values" | "table" | "truncate" => query::parse(sql),
         "copy" => copy_syntax::parse(sql),
         _ => control::parse(sql, &word),
     }

@@ -105,6 +105,32 @@ fn dump_shows_transactions_with_vectors_and_rows() {
 }
 
 #[test]
+fn dump_and_stat_show_how_far_sequences_have_come() {
+    let directory = Directory::new();
+    let mut config = Config::new(directory.path());
+    config.protocol = ProtocolKind::Serial;
+    let database = Database::open(config).unwrap();
+    let mut session = database.connect().unwrap();
+    for sql in ["create sequence s", "select nextval('s'), nextval('s')", "select setval('s', 7, false)"] {
+        session.query(sql, &[]).unwrap();
+    }
+    drop(session);
+    database.shutdown().unwrap();
+    let lines = printed(directory.path(), &["dump", "--json"]);
+    let rows = lines.lines().map(|line| serde_json::from_str::<serde_json::Value>(line).unwrap());
+    let shown: Vec<String> = rows
+        .filter(|row| row["operations"][0]["operation"] == "sequence")
+        .map(|row| format!("{} {}", row["operations"][0]["table"], row["operations"][0]["content"]))
+        .collect();
+    let expected = [
+        r#""public.s" {"epoch":1,"is_called":true,"value":2}"#,
+        r#""public.s" {"epoch":2,"is_called":false,"value":7}"#,
+    ];
+    assert_eq!(shown, expected);
+    assert!(printed(directory.path(), &["stat"]).contains("0 puts, 0 deletes, 2 sequences"));
+}
+
+#[test]
 fn stat_counts_records_by_kind() {
     let directory = Directory::new();
     build(directory.path(), ProtocolKind::Taurus);

@@ -47,6 +47,11 @@ impl Binder<'_> {
         let (table_name, place) = self.table_name(name)?;
         match self.context.tables.table(&table_name) {
             Some(table) => Ok(table),
+            None if self.context.tables.sequence(&table_name).is_some() => {
+                let message =
+                    format!("sequence \"{}\" in the place of a table is not supported yet", table_name.name);
+                self.fail(sqlstate::FEATURE_NOT_SUPPORTED, message, place)
+            }
             None => {
                 // Looked at only now, because this runs for every statement.
                 parts(name)?.into_iter().try_for_each(|ident| self.refuse_reserved(ident))?;

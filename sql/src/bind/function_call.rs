@@ -10,6 +10,7 @@ use super::bound::no_parameter_type;
 use super::coerce::{Category, category, is_implicit};
 use super::missing::missing;
 use super::routine_call::Arguments;
+use super::sequence_call::without_regclass;
 use super::{Binder, Bound, Class, Place};
 use crate::evaluation;
 use crate::statement::names::{fold, parts};
@@ -115,7 +116,8 @@ impl Binder<'_> {
         if call.over.is_some() {
             return self.unsupported("window functions are", place);
         }
-        let arguments = self.arguments(&call.args, &name, place)?;
+        let plain = without_regclass(&name, &call.args);
+        let arguments = self.arguments(plain.as_ref().unwrap_or(&call.args), &name, place)?;
         if arguments.names.is_empty() {
             return self.call_of(&name, arguments.bound, place);
         }
@@ -137,6 +139,9 @@ impl Binder<'_> {
     /// A call with bound arguments.
     pub(crate) fn call_of(&mut self, name: &str, arguments: Vec<Bound>, place: Place) -> Result<Bound> {
         if let Some(bound) = self.try_session_call(name, &arguments, place)? {
+            return Ok(bound);
+        }
+        if let Some(bound) = self.try_sequence_call(name, &arguments, place)? {
             return Ok(bound);
         }
         if matches!(name, "generate_series" | "unnest" | "generate_subscripts") {

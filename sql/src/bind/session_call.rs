@@ -61,6 +61,9 @@ impl Binder<'_> {
             }
             ("pg_backend_pid", 0) => (SessionFunction::BackendProcess, &[], SqlType::Integer),
             ("txid_current", 0) => (SessionFunction::CurrentTransaction, &[], SqlType::BigInt),
+            ("pg_get_serial_sequence", 2) => {
+                (SessionFunction::SerialSequence, &[SqlType::Text, SqlType::Text], SqlType::Text)
+            }
             ("pg_typeof", 1) => {
                 let shown = arguments[0].known_type().map_or_else(|| "unknown", SqlType::base_name);
                 return constant(Value::text(shown), SqlType::Text);

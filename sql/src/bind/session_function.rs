@@ -12,6 +12,8 @@ pub(crate) enum SessionFunction {
     /// The values of a column of `pg_stat_activity`, as an array.
     Activity(usize),
     CurrentTransaction,
+    /// `pg_get_serial_sequence(table, column)`.
+    SerialSequence,
 }
 
 /// A call that the session makes before the procedure runs.

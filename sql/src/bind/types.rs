@@ -81,13 +81,6 @@ fn custom(name: &str, modifiers: &[String]) -> Result<SqlType> {
         "timestamp" => SqlType::Timestamp,
         "timestamptz" => SqlType::TimestampTz,
         "uuid" => SqlType::Uuid,
-        "serial" | "bigserial" | "smallserial" | "serial4" | "serial8" | "serial2" => {
-            return Err(Error::input(
-                sqlstate::FEATURE_NOT_SUPPORTED,
-                format!("type {base} is not supported yet: Hyades has no sequences"),
-            )
-            .with_hint("Use integer or bigint and give the values."));
-        }
         "json" | "jsonb" | "interval" | "time" | "timetz" | "money" | "inet" | "cidr" | "macaddr" | "xml"
         | "oid" | "name" | "regclass" | "regtype" | "regproc" | "point" | "tsvector" | "tsquery" | "bit"
         | "varbit" | "refcursor" | "void" | "record" | "hstore" | "citext" | "char" => {

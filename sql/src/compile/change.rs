@@ -8,12 +8,13 @@ use std::sync::Arc;
 
 use hyades_engine::procedure::ir::{Expr, Instruction, Intent, RowSlot, Strength};
 use hyades_engine::storage::table::Table;
+use hyades_types::definition::Identity;
 use hyades_types::error::{Result, sqlstate};
 use hyades_types::value::SqlType;
 use sqlparser::ast::{self, AssignmentTarget, FromTable, TableFactor, TableWithJoins};
 
 use super::access::Access;
-use super::insert::is_default;
+use super::insert::{generated_always, is_default};
 use super::level::Level;
 use super::loops::Absent;
 use super::row_sink::Sink;
@@ -263,6 +264,10 @@ impl Compiler<'_> {
                         .map(|defaults| defaults[at].clone())
                         .unwrap_or(Expr::Const(hyades_types::value::Value::Null))
                 } else {
+                    if definition.columns[at].identity == Some(Identity::Always) {
+                        let message = format!("column \"{column_name}\" can only be updated to DEFAULT");
+                        return Err(generated_always(message, &column_name));
+                    }
                     let bound = self.binder.expression(value)?;
                     self.binder.assign(bound, definition.columns[at].sql_type, &column_name)?
                 };

@@ -33,7 +33,10 @@ impl Compiler<'_> {
                 let node = run.explain.unwrap_or_default();
                 Action::Explain(lines(if is_verbose { node.running(&run.procedure) } else { node }))
             }
-            Action::Call(call) => Action::ExplainCall { routine: call.routine, is_verbose, is_json },
+            Action::Call(call) => {
+                let draws = call.arguments.iter().any(|argument| argument.looks_at().sequences);
+                Action::ExplainCall { routine: call.routine, draws, is_verbose, is_json }
+            }
             _ => Action::Explain(lines(PlanNode::new("Utility Statement"))),
         };
         let column = ResultColumn { name: "QUERY PLAN".to_owned(), sql_type: SqlType::Text, source: None };

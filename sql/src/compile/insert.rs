@@ -10,6 +10,7 @@ use hyades_engine::procedure::ir::{
     Expr, Instruction, Intent, Label, Procedure, Register, RowSlot, SpoolSlot, Strength, TableIndex,
 };
 use hyades_engine::storage::table::Table;
+use hyades_types::definition::Identity;
 use hyades_types::error::{Error, Result, sqlstate};
 use hyades_types::value::{SqlType, Value};
 use sqlparser::ast::{self, ConflictTarget, OnConflictAction, OnInsert, SetExpr, TableObject};
@@ -29,8 +30,10 @@ use crate::bind::tree::Source;
 use crate::bind::{Binder, Bound, Class, Place};
 use crate::explain::PlanNode;
 use crate::plan::{RunPlan, Tag};
+use crate::statement::Overriding;
 use crate::statement::names::fold;
 use crate::statement::query::{parse_expression, words_position};
+use crate::statement::sequence_syntax::overriding;
 
 /// What happens when the primary key exists.
 enum Conflict {
@@ -48,6 +51,7 @@ struct Target {
     column_places: Vec<Place>,
     /// Of every table column, what it gets when not given.
     defaults: Vec<Expr>,
+    overriding: Option<Overriding>,
     conflict: Conflict,
     /// With ON CONFLICT DO UPDATE the new row's values stand here, for `excluded`.
     excluded: Option<Vec<Register>>,
@@ -135,7 +139,20 @@ impl Compiler<'_> {
             None => None,
         };
         let written = None;
-        Ok(Target { table, row, columns, column_places, defaults, conflict, excluded, written, outputs })
+        let has_identity = definition.columns.iter().any(|column| column.identity.is_some());
+        let overriding = if has_identity { overriding(self.binder.sql)? } else { None };
+        Ok(Target {
+            table,
+            row,
+            columns,
+            column_places,
+            defaults,
+            overriding,
+            conflict,
+            excluded,
+            written,
+            outputs,
+        })
     }
 
     fn conflict(
@@ -272,6 +289,22 @@ impl Compiler<'_> {
         self.insert_rows(target, &rows, label)
     }
 
+    /// Whether a value that is given for a column goes into it; that of an identity column may be ignored, or
+    /// refused.
+    fn takes_value(&self, target: &Target, at: usize) -> Result<bool> {
+        let definition = target.table.definition();
+        let column = &definition.columns[at];
+        match (column.identity, target.overriding) {
+            (Some(_), Some(Overriding::User)) => Ok(false),
+            (Some(Identity::Always), None) => {
+                let message = format!("cannot insert a non-DEFAULT value into column \"{}\"", column.name);
+                Err(generated_always(message, &column.name)
+                    .with_hint("Use OVERRIDING SYSTEM VALUE to override."))
+            }
+            _ => Ok(true),
+        }
+    }
+
     fn value_or_default(
         &mut self,
         item: &ast::Expr,
@@ -280,7 +313,7 @@ impl Compiler<'_> {
         sql_type: SqlType,
         name: &str,
     ) -> Result<Expr> {
-        if is_default(item) {
+        if is_default(item) || !self.takes_value(target, at)? {
             return Ok(target.defaults[at].clone());
         }
         let bound = self.binder.expression(item)?;
@@ -317,10 +350,11 @@ impl Compiler<'_> {
         &mut self,
         target: &Target,
         table: TableIndex,
-        values: Vec<Expr>,
+        mut values: Vec<Expr>,
         next: Label,
     ) -> Result<()> {
         let row = target.row;
+        self.draw_once(&mut values)?;
         match &target.conflict {
             Conflict::Fail => self.write(Instruction::Insert { table, values, row })?,
             Conflict::Nothing => {
@@ -334,6 +368,23 @@ impl Compiler<'_> {
         if let Some(outputs) = &target.outputs {
             self.emit(outputs.iter().map(|output| output.expr.clone()).collect())?;
         }
+        Ok(())
+    }
+
+    /// Has numbers drawn from sequences before the insert: that may have to wait, and is then begun again.
+    fn draw_once(&mut self, values: &mut [Expr]) -> Result<()> {
+        let mut registers = std::mem::take(&mut self.draw_registers).into_iter();
+        let mut used = Vec::new();
+        for value in values.iter_mut().filter(|value| value.looks_at().sequences) {
+            let register = match registers.next() {
+                Some(register) => register,
+                None => self.binder.new_register()?,
+            };
+            self.code.evaluate(register, std::mem::replace(value, Expr::Register(register)));
+            used.push(register);
+        }
+        used.extend(registers);
+        self.draw_registers = used;
         Ok(())
     }
 
@@ -393,6 +444,8 @@ impl Compiler<'_> {
         let extra = bound.outputs.get(value_room(&target)).or(bound.outputs.last());
         let place = extra.map_or(Place::Unknown, |output| output.place);
         let columns = self.value_columns(&target, bound.outputs.len(), place)?;
+        let takes: Vec<bool> =
+            columns.iter().map(|at| self.takes_value(&target, *at)).collect::<Result<_>>()?;
         // Values get the columns' types where they come from.
         for (output, at) in bound.outputs.iter_mut().zip(&columns) {
             let column = &definition.columns[*at];
@@ -408,6 +461,10 @@ impl Compiler<'_> {
             && bound.order.is_empty()
             && bound.limits.limit.is_none()
             && bound.limits.offset.is_none();
+        // What is not taken has its default instead, behind the last column.
+        let skipped = definition.columns.len();
+        let columns: Vec<usize> =
+            columns.into_iter().zip(takes).map(|(at, takes)| if takes { at } else { skipped }).collect();
         if reads_target || !is_simple {
             return self.spool_then_insert(&target, bound, &columns, label);
         }
@@ -422,7 +479,7 @@ impl Compiler<'_> {
         self.check(&bound.constant, end, &Absent::default());
         self.loops(&bound.levels, end, &Absent::default(), &mut |compiler, next, absent| {
             let mut values = target.defaults.clone();
-            for (output, at) in bound.outputs.iter().zip(&columns) {
+            for (output, at) in bound.outputs.iter().zip(&columns).filter(|(_, at)| **at < skipped) {
                 values[*at] = absent.apply(&output.expr);
             }
             compiler.insert_one(&target, table, values, next)
@@ -452,7 +509,8 @@ impl Compiler<'_> {
         let table = self.code.table(&target.table)?;
         self.for_spooled(spool, width, &mut |compiler, row, next| {
             let mut values = target.defaults.clone();
-            for (value, at) in row.into_iter().zip(columns) {
+            let width = values.len();
+            for (value, at) in row.into_iter().zip(columns).filter(|(_, at)| **at < width) {
                 values[*at] = value;
             }
             compiler.insert_one(target, table, values, next)
@@ -477,7 +535,8 @@ impl Compiler<'_> {
         }
         while inner.code.new_row()? < target.row {}
         let mut values = target.defaults.clone();
-        for (register, at) in (0u16..).zip(columns) {
+        let width = values.len();
+        for (register, at) in (0u16..).zip(columns).filter(|(_, at)| **at < width) {
             values[*at] = Expr::Register(register);
         }
         let table = inner.code.table(&target.table)?;
@@ -500,6 +559,7 @@ impl Compiler<'_> {
             columns: columns.to_vec(),
             column_places: Vec::new(),
             defaults: self.binder.defaults(table)?,
+            overriding: None,
             conflict: Conflict::Fail,
             excluded: None,
             written: None,
@@ -526,6 +586,12 @@ fn value_room(target: &Target) -> usize {
 
 fn output_types(target: &Target) -> Vec<SqlType> {
     target.outputs.iter().flatten().map(|output| output.sql_type).collect()
+}
+
+/// 428C9: a value for an identity column that takes none.
+pub(super) fn generated_always(message: String, column: &str) -> Error {
+    Error::input(sqlstate::GENERATED_ALWAYS, message)
+        .with_detail(format!("Column \"{column}\" is an identity column defined as GENERATED ALWAYS."))
 }
 
 /// DEFAULT in the place of a value.

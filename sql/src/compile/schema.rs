@@ -8,6 +8,7 @@ use sqlparser::ast::{
     SqlOption, TableConstraint,
 };
 
+use super::sequence_statements::serial_type;
 use super::storage_parameter::check_storage_parameter;
 use super::{Compiler, unsupported};
 use crate::answer::Response;
@@ -63,7 +64,8 @@ impl Compiler<'_> {
         let tables =
             truncate.table_names.iter().map(|target| self.name(&target.name)).collect::<Result<Vec<_>>>()?;
         let cascades = matches!(truncate.cascade, Some(ast::CascadeOption::Cascade));
-        Ok(SchemaCommand::Truncate { tables, cascades })
+        let restarts = matches!(truncate.identity, Some(ast::TruncateIdentityOption::Restart));
+        Ok(SchemaCommand::Truncate { tables, cascades, restarts })
     }
 
     fn create_table(&mut self, create: &ast::CreateTable) -> Result<SchemaCommand> {
@@ -84,13 +86,17 @@ impl Compiler<'_> {
             );
         }
         let mut keys: Vec<(Option<String>, Vec<String>)> = Vec::new();
-        for column in &create.columns {
+        let mut sequences = Vec::new();
+        for (number, column) in create.columns.iter().enumerate() {
             let column_name = fold(&column.name);
             if definition.column_index(&column_name).is_some() {
                 let message = format!("column \"{column_name}\" specified more than once");
                 return self.binder.fail(sqlstate::DUPLICATE_COLUMN, message, Place::Unknown);
             }
-            let column = self.column_definition(column, &mut keys)?;
+            let written = column;
+            let mut column = self.column_definition(written, &mut keys)?;
+            let table = &definition.name.name;
+            sequences.extend(self.column_sequence(table, written, &mut column, number)?);
             definition.columns.push(column);
         }
         let mut foreign_keys = self.column_foreign_keys(create)?;
@@ -123,7 +129,8 @@ impl Compiler<'_> {
             }
             definition.primary_key = Some(key);
         }
-        Ok(SchemaCommand::Create { definition, if_not_exists: create.if_not_exists, foreign_keys })
+        let if_not_exists = create.if_not_exists;
+        Ok(SchemaCommand::Create { definition, if_not_exists, foreign_keys, sequences })
     }
 
     /// The name of something that is created: the first schema of the search path takes it, if it says none.
@@ -155,7 +162,10 @@ impl Compiler<'_> {
     ) -> Result<ColumnDefinition> {
         let name = fold(&column.name);
         let place = Place::OperatorAfter(column.name.span.end);
-        let sql_type = types::resolve(&column.data_type).map_err(|error| self.binder.place(error, place))?;
+        let sql_type = match serial_type(&column.data_type) {
+            Some(sql_type) => sql_type,
+            None => types::resolve(&column.data_type).map_err(|error| self.binder.place(error, place))?,
+        };
         if matches!(sql_type, SqlType::Array(_)) {
             return unsupported(format!("columns of type {} are not supported yet", sql_type.base_name()));
         }
@@ -184,9 +194,8 @@ impl Compiler<'_> {
                 ColumnOption::Unique(_) => return unsupported(UNIQUE),
                 ColumnOption::ForeignKey(_) => {}
                 ColumnOption::Check(_) => return unsupported(CHECK),
-                ColumnOption::Generated { .. } | ColumnOption::Identity(_) => {
-                    return unsupported("generated and identity columns are not supported yet");
-                }
+                // See `column_sequence`.
+                ColumnOption::Generated { .. } | ColumnOption::Identity(_) => {}
                 ColumnOption::Collation(collation) => {
                     if !sql_type.is_text() {
                         let message =

@@ -34,7 +34,7 @@ fn text_column(name: &str) -> ResultColumn {
 }
 
 impl Compiler<'_> {
-    fn simple(&self, command: &'static str, action: Action) -> Plan {
+    pub(super) fn simple(&self, command: &'static str, action: Action) -> Plan {
         Plan { parameters: Vec::new(), response: Response::NoData, action, command, is_read_only: true }
     }
 

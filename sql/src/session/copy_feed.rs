@@ -145,6 +145,7 @@ impl Session {
                     // From the first row on the table is locked against changes.
                     Err(Interrupt::Failed(Error::Abort(Abort::StalePlan))) if copy.rows == 0 => {
                         drop(self.worker.rollback_to(copy.savepoint));
+                        self.environment.sequences.get_mut().repeat_statement();
                         plan = self.recompile(&copy.statement)?;
                         copy.plan = Arc::clone(&plan);
                         let line = std::mem::take(&mut copy.line);

@@ -19,7 +19,7 @@ use hyades_types::value::SqlType;
 use super::{Output, Session};
 use crate::compile::unsupported;
 use crate::compile::utility::{no_table, table_name};
-use crate::plan::WantedForeignKey;
+use crate::plan::{WantedForeignKey, WantedSequence};
 
 fn column_of(definition: &TableDefinition, name: &str) -> Result<u16> {
     let at = definition.column_index(name).and_then(|at| u16::try_from(at).ok());
@@ -152,15 +152,17 @@ impl Session {
         resolve(child, &parent, wanted)
     }
 
-    /// CREATE TABLE: the table, then its foreign keys.
+    /// CREATE TABLE: the sequences of its columns, the table, then its foreign keys.
     pub(super) fn created(
         &self,
         definition: &TableDefinition,
         foreign_keys: &[WantedForeignKey],
+        sequences: &[WantedSequence],
     ) -> Result<Vec<CatalogChange>> {
         let id = self.worker.new_table_id();
-        let mut changes = vec![CatalogChange::CreateTable { id, definition: definition.clone() }];
         let mut known = definition.clone();
+        let mut changes = self.created_for_columns(id, &mut known, sequences)?;
+        changes.push(CatalogChange::CreateTable { id, definition: known.clone() });
         for wanted in foreign_keys {
             let foreign_key = self.foreign_key(&known, wanted)?;
             known.foreign_keys.push(foreign_key.clone());
@@ -178,7 +180,8 @@ impl Session {
         Ok(vec![CatalogChange::AddForeignKey { id: table.id(), foreign_key }])
     }
 
-    /// DROP TABLE: first the foreign keys from and to the tables, then the tables.
+    /// DROP TABLE: first the foreign keys from and to the tables, then the tables and the sequences that go
+    /// with them.
     pub(super) fn dropped(
         &self,
         tables: &[Arc<Table>],
@@ -187,7 +190,8 @@ impl Session {
     ) -> Result<Vec<CatalogChange>> {
         let is_dropped = |id: TableId| tables.iter().any(|table| table.id() == id);
         let mut changes = Vec::new();
-        let mut dependents: Vec<(String, String, String)> = Vec::new();
+        // What a cascade drops, and the detail that says so.
+        let mut dependents: Vec<(String, String)> = Vec::new();
         for table in tables {
             let definition = table.definition();
             for foreign_key in &definition.foreign_keys {
@@ -200,19 +204,25 @@ impl Session {
                 let keys = child_definition.foreign_keys.iter();
                 for foreign_key in keys.filter(|key| key.parent == table.id()) {
                     let name = foreign_key.name.clone();
-                    let child_name = child_definition.name.name.clone();
-                    dependents.push((name.clone(), child_name, definition.name.name.clone()));
+                    let what = format!("constraint {name} on table {}", child_definition.name.name);
+                    let detail = format!("{what} depends on table {}", definition.name.name);
+                    dependents.push((what, detail));
                     changes.push(CatalogChange::DropForeignKey { id: child.id(), name });
                 }
             }
         }
-        changes.extend(tables.iter().map(|table| CatalogChange::DropTable { id: table.id() }));
+        let ids: Vec<TableId> = tables.iter().map(|table| table.id()).collect();
+        let sequences = self.owned_sequences(&ids);
+        for default in self.drawing_defaults(&sequences, &ids)? {
+            dependents.push(default.dependence());
+            changes.push(CatalogChange::DropDefault { id: default.table.id(), column: default.column });
+        }
+        changes.extend(ids.into_iter().map(|id| CatalogChange::DropTable { id }));
+        changes.extend(sequences.iter().map(|sequence| CatalogChange::DropSequence { id: sequence.id }));
         match dependents.as_slice() {
             [] => {}
             _ if !cascades => return Err(depended_upon(tables, &dependents)),
-            [(name, child, _)] => {
-                self.note(output, "00000", format!("drop cascades to constraint {name} on table {child}"));
-            }
+            [(what, _)] => self.note(output, "00000", format!("drop cascades to {what}")),
             several => {
                 self.note(output, "00000", format!("drop cascades to {} other objects", several.len()))
             }
@@ -225,6 +235,7 @@ impl Session {
         &self,
         mut tables: Vec<Arc<Table>>,
         cascades: bool,
+        restarts: bool,
         output: &mut dyn Output,
     ) -> Result<Vec<CatalogChange>> {
         let mut at = 0;
@@ -249,7 +260,9 @@ impl Session {
             }
             at += 1;
         }
-        Ok(tables.iter().map(|table| CatalogChange::Truncate { id: table.id() }).collect())
+        let ids: Vec<TableId> = tables.iter().map(|table| table.id()).collect();
+        let restarted = if restarts { self.restarted_sequences(&ids) } else { Vec::new() };
+        Ok(ids.into_iter().map(|id| CatalogChange::Truncate { id }).chain(restarted).collect())
     }
 
     /// Whether the tables truncated, all locked by now, include those that refer to them.
@@ -265,7 +278,7 @@ impl Session {
     }
 }
 
-fn depended_upon(tables: &[Arc<Table>], dependents: &[(String, String, String)]) -> Error {
+fn depended_upon(tables: &[Arc<Table>], dependents: &[(String, String)]) -> Error {
     let message = match tables {
         [table] => {
             let name = &table.definition().name.name;
@@ -273,10 +286,7 @@ fn depended_upon(tables: &[Arc<Table>], dependents: &[(String, String, String)])
         }
         _ => "cannot drop desired object(s) because other objects depend on them".to_owned(),
     };
-    let details: Vec<String> = dependents
-        .iter()
-        .map(|(name, child, parent)| format!("constraint {name} on table {child} depends on table {parent}"))
-        .collect();
+    let details: Vec<&str> = dependents.iter().map(|(_, detail)| detail.as_str()).collect();
     Error::input(sqlstate::DEPENDENT_OBJECTS_STILL_EXIST, message)
         .with_detail(details.join("\n"))
         .with_hint("Use DROP ... CASCADE to drop the dependent objects too.")

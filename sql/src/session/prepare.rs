@@ -6,16 +6,18 @@ use hyades_engine::db::{Engine, Worker};
 use hyades_engine::procedure::ir::Procedure;
 use hyades_engine::storage::stored_routine::Routine;
 use hyades_engine::storage::table::Table;
-use hyades_types::definition::{TableId, TableName};
+use hyades_types::definition::{SequenceId, TableId, TableName};
 use hyades_types::environment::Severity;
 use hyades_types::error::{Error, Result, sqlstate};
 use hyades_types::memory;
+use hyades_types::sequence::Sequence;
 use hyades_types::value::SqlType;
 use parking_lot::Mutex;
 
 use super::prepared::Prepared;
 use super::{Notice, Response, Session};
-use crate::bind::{BindContext, Tables};
+use crate::bind::sequence_call::sequences_of;
+use crate::bind::{BindContext, Binder, Tables};
 use crate::compile;
 use crate::plan::{Action, Plan, SchemaCommand};
 use crate::plpgsql;
@@ -34,6 +36,10 @@ impl Tables for VisibleTables<'_> {
 
     fn routines_named(&self, name: &TableName) -> Vec<Arc<Routine>> {
         self.worker.routines_named(name)
+    }
+
+    fn sequence(&self, name: &TableName) -> Option<Arc<Sequence>> {
+        self.worker.catalog_view().sequence_named(name)
     }
 
     fn procedure(&self, routine: &Routine) -> Result<Arc<Procedure>> {
@@ -63,6 +69,29 @@ impl Session {
 
     pub(super) fn table_by_id(&self, id: TableId) -> Option<Arc<Table>> {
         VisibleTables { engine: self.shared.engine.as_ref(), worker: self.worker.as_ref() }.by_id(id)
+    }
+
+    pub(super) fn visible_tables(&self) -> Vec<Arc<Table>> {
+        match self.worker.in_transaction() {
+            true => self.worker.tables(),
+            false => self.shared.engine.tables(),
+        }
+    }
+
+    /// The sequences that the defaults of a table draw from, each with its column.
+    pub(super) fn sequences_of_defaults(&self, table: &Arc<Table>) -> Result<Vec<(u16, SequenceId)>> {
+        let tables = VisibleTables { engine: self.shared.engine.as_ref(), worker: self.worker.as_ref() };
+        let context = BindContext {
+            tables: &tables,
+            time_zone: self.settings.time_zone(),
+            database: &self.environment.database,
+            path: self.settings.search_path(),
+        };
+        let defaults = Binder::new("", context, &[], 0)?.defaults(table)?;
+        let drawn = (0u16..).zip(&defaults).flat_map(|(column, default)| {
+            sequences_of(default).into_iter().map(move |sequence| (column, sequence))
+        });
+        Ok(drawn.collect())
     }
 
     fn compile(

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use hyades_engine::db::{Flow, Interrupt, Logging, LoggingChoice};
+use hyades_engine::db::{ARGUMENTS_DRAW, Flow, Interrupt, Logging, LoggingChoice};
 use hyades_engine::procedure::frame::{Message, RowSink};
 use hyades_engine::procedure::ir::{Expr, Replayability};
 use hyades_engine::storage::catalog::duplicate_routine;
@@ -127,6 +127,7 @@ impl Session {
     pub(super) fn explain_call(
         &self,
         routine: &Routine,
+        draws: bool,
         is_verbose: bool,
         is_json: bool,
     ) -> Result<Vec<String>> {
@@ -135,6 +136,7 @@ impl Session {
             LoggingChoice::Command if !is_alone => {
                 "data (in a transaction block it is not all of the transaction)".to_owned()
             }
+            LoggingChoice::Command if draws => format!("data ({ARGUMENTS_DRAW})"),
             LoggingChoice::Command => format!("command ({})", self.captures(routine)),
             LoggingChoice::Data(reason) => format!("data ({reason})"),
         };

@@ -8,6 +8,7 @@ use hyades_engine::storage::stored_routine::Routine;
 use hyades_engine::storage::table::Table;
 use hyades_types::definition::{RoutineDefinition, TableId, TableName};
 use hyades_types::error::Result;
+use hyades_types::sequence::Sequence;
 
 use crate::bind::Tables;
 use crate::plpgsql::routine_body::{When, compile};
@@ -39,6 +40,10 @@ impl Tables for CatalogTables<'_> {
 
     fn routines_named(&self, name: &TableName) -> Vec<Arc<Routine>> {
         self.view.routines_named(name)
+    }
+
+    fn sequence(&self, name: &TableName) -> Option<Arc<Sequence>> {
+        self.view.sequence_named(name)
     }
 
     fn procedure(&self, routine: &Routine) -> Result<Arc<Procedure>> {

@@ -108,6 +108,9 @@ impl Session {
             Some(Running::Schema(run)) => return self.continue_schema(statement, run, output),
             None => {}
         }
+        let sequences = self.environment.sequences.get_mut();
+        sequences.begin_statement(self.settings.search_path().schema(), self.settings.is_read_only());
+        self.worker.show_sequences(&mut self.environment);
         // One of many short ones might never look.
         self.environment.stop.check()?;
         let (mut plan, is_fresh) = statement.plan_under(self.settings.search_path());
@@ -217,6 +220,9 @@ impl Session {
             .collect::<Result<Vec<Value>>>()?;
         match (call.function, arguments.as_slice()) {
             (SessionFunction::BackendProcess, _) => Ok(Value::Integer(self.process)),
+            (SessionFunction::SerialSequence, [Value::Text(table), Value::Text(column)]) => {
+                self.serial_sequence(table, column)
+            }
             (SessionFunction::CurrentTransaction, _) => Ok(Value::BigInt(self.current_transaction())),
             (SessionFunction::CurrentSetting, [Value::Text(name), rest @ ..]) => {
                 let missing_is_null = rest.first().and_then(Value::as_bool) == Some(true);
@@ -284,6 +290,7 @@ impl Session {
     ) -> Result<Option<Arc<Plan>>> {
         output.restart();
         self.environment.stop.check()?;
+        self.environment.sequences.get_mut().repeat_statement();
         // Nothing of this attempt is told to anybody: its durability does not matter.
         if self.is_alone() {
             drop(self.worker.rollback());

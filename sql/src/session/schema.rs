@@ -33,9 +33,9 @@ impl Session {
     fn changes(&mut self, command: &SchemaCommand, output: &mut dyn Output) -> Result<Vec<CatalogChange>> {
         let path = self.settings.search_path();
         match command {
-            SchemaCommand::Create { definition, if_not_exists, foreign_keys } => {
+            SchemaCommand::Create { definition, if_not_exists, foreign_keys, sequences } => {
                 let name = &definition.name.name;
-                if self.table(&definition.name).is_some() {
+                if self.is_relation(&definition.name) {
                     let message = format!("relation \"{name}\" already exists");
                     if !*if_not_exists {
                         return Err(Error::input(sqlstate::DUPLICATE_TABLE, message));
@@ -43,35 +43,25 @@ impl Session {
                     self.note(output, "42P07", format!("{message}, skipping"));
                     return Ok(Vec::new());
                 }
-                self.created(definition, foreign_keys)
+                self.created(definition, foreign_keys, sequences)
             }
+            SchemaCommand::CreateSequence { name, if_not_exists, options } => {
+                self.created_sequence(name, *if_not_exists, options, output)
+            }
+            SchemaCommand::AlterSequence { name, if_exists, options } => {
+                self.altered_sequence(name, *if_exists, options, output)
+            }
+            SchemaCommand::DropSequence(drop) => self.dropped_sequences(drop, output),
             SchemaCommand::Drop { tables, if_exists, cascades } => {
-                let mut dropped: Vec<Arc<Table>> = Vec::with_capacity(tables.len());
-                for name in tables {
-                    match self.table(&table_name(name, path)) {
-                        Some(table) => {
-                            if !dropped.iter().any(|known| known.id() == table.id()) {
-                                dropped.push(table);
-                            }
-                        }
-                        None if *if_exists => {
-                            let message = format!("table \"{}\" does not exist, skipping", shown(name));
-                            self.note(output, "00000", message);
-                        }
-                        None => {
-                            let message = format!("table \"{}\" does not exist", shown(name));
-                            return Err(Error::input(sqlstate::UNDEFINED_TABLE, message));
-                        }
-                    }
-                }
+                let dropped = self.existing_tables(tables, *if_exists, output)?;
                 self.dropped(&dropped, *cascades, output)
             }
-            SchemaCommand::Truncate { tables, cascades } => {
+            SchemaCommand::Truncate { tables, cascades, restarts } => {
                 let tables = tables
                     .iter()
                     .map(|name| self.table(&table_name(name, path)).ok_or_else(|| no_table(name)))
                     .collect::<Result<Vec<_>>>()?;
-                self.truncated(tables, *cascades, output)
+                self.truncated(tables, *cascades, *restarts, output)
             }
             SchemaCommand::AddForeignKey { table: name, if_exists, foreign_key } => {
                 match self.table(&table_name(name, path)) {
@@ -94,6 +84,36 @@ impl Session {
                 self.added_key(table, *if_exists, primary_key, columns, output)
             }
         }
+    }
+
+    /// The tables of these names, each once, for DROP TABLE.
+    fn existing_tables(
+        &self,
+        names: &[QualifiedName],
+        if_exists: bool,
+        output: &mut dyn Output,
+    ) -> Result<Vec<Arc<Table>>> {
+        let mut tables: Vec<Arc<Table>> = Vec::with_capacity(names.len());
+        for name in names {
+            let full = table_name(name, self.settings.search_path());
+            self.refuse_sequence(&full)?;
+            match self.table(&full) {
+                Some(table) => {
+                    if !tables.iter().any(|known| known.id() == table.id()) {
+                        tables.push(table);
+                    }
+                }
+                None if if_exists => {
+                    let message = format!("table \"{}\" does not exist, skipping", shown(name));
+                    self.note(output, "00000", message);
+                }
+                None => {
+                    let message = format!("table \"{}\" does not exist", shown(name));
+                    return Err(Error::input(sqlstate::UNDEFINED_TABLE, message));
+                }
+            }
+        }
+        Ok(tables)
     }
 
     fn added_key(

@@ -162,6 +162,7 @@ impl Session {
 
     /// Commits the implicit transaction or the block.
     pub(super) fn commit_transaction(&mut self) -> Flow<()> {
+        self.worker.note_draws(&mut self.environment);
         match self.worker.commit() {
             Ok(durability) => {
                 // The setting of this moment counts, before a SET LOCAL ends.

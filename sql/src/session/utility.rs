@@ -36,8 +36,8 @@ impl Session {
                 }
                 tag("EXPLAIN")
             }
-            Action::ExplainCall { routine, is_verbose, is_json } => {
-                for line in self.explain_call(routine, *is_verbose, *is_json)? {
+            Action::ExplainCall { routine, draws, is_verbose, is_json } => {
+                for line in self.explain_call(routine, *draws, *is_verbose, *is_json)? {
                     output.row(&mut [Value::text(line)])?;
                 }
                 tag("EXPLAIN")
@@ -45,6 +45,9 @@ impl Session {
             Action::Maintenance { tag: name, refused_in_block } => {
                 if let Some(command) = refused_in_block {
                     self.refuse_in_block(command)?;
+                }
+                if *name == "DISCARD SEQUENCES" {
+                    self.environment.sequences.get_mut().forget();
                 }
                 if *name == "SET CONSTRAINTS" && self.state != State::Block {
                     self.warn(output, "25P01", "SET CONSTRAINTS can only be used in transaction blocks");
@@ -185,6 +188,7 @@ impl Session {
     fn discard_all(&mut self) {
         self.named.clear();
         self.cache.clear();
+        self.environment.sequences.get_mut().forget();
         self.settings.reset_all();
         self.refresh_environment();
     }

@@ -62,6 +62,9 @@ pub(crate) enum Statement {
     },
     CreateRoutine(Box<CreateRoutine>),
     DropRoutine(DropRoutine),
+    CreateSequence(Box<CreateSequence>),
+    AlterSequence(Box<AlterSequence>),
+    DropSequence(DropSequence),
     Call,
     Query(Box<sqlparser::ast::Statement>),
 }
@@ -180,4 +183,51 @@ pub(crate) enum WrittenReturns {
         position: u32,
     },
     Table(Vec<WrittenParameter>),
+}
+
+/// Options of a sequence as written; `None` where nothing is said.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct SequenceOptions {
+    pub(crate) type_name: Option<String>,
+    pub(crate) increment: Option<i64>,
+    /// NO MINVALUE is `Some(None)`.
+    pub(crate) least: Option<Option<i64>>,
+    pub(crate) greatest: Option<Option<i64>>,
+    pub(crate) start: Option<i64>,
+    /// RESTART without a number is `Some(None)`.
+    pub(crate) restart: Option<Option<i64>>,
+    pub(crate) cache: Option<i64>,
+    pub(crate) cycles: Option<bool>,
+    /// The parts of the name behind OWNED BY.
+    pub(crate) owner: Option<Vec<String>>,
+}
+
+#[derive(Clone, Debug)]
+pub(crate) struct CreateSequence {
+    pub(crate) name: QualifiedName,
+    pub(crate) if_not_exists: bool,
+    pub(crate) options: SequenceOptions,
+}
+
+#[derive(Clone, Debug)]
+pub(crate) struct AlterSequence {
+    pub(crate) name: QualifiedName,
+    pub(crate) if_exists: bool,
+    pub(crate) options: SequenceOptions,
+}
+
+#[derive(Clone, Debug)]
+pub(crate) struct DropSequence {
+    pub(crate) names: Vec<QualifiedName>,
+    pub(crate) if_exists: bool,
+    pub(crate) cascades: bool,
+}
+
+/// Whose values go into identity columns.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Overriding {
+    /// Those of the statement.
+    System,
+    /// Those of the sequence.
+    User,
 }

@@ -11,6 +11,7 @@ use super::lexer::{Lexer, TokenKind, character_position, string_value, syntax_er
 use super::locking;
 use super::names::{positional_behind_named, split_arguments};
 use super::parsed::Statement;
+use super::sequence_syntax;
 use super::split::{check_memory, too_deep};
 
 /// How deep parentheses and subqueries may nest, as in PostgreSQL. The few forms that sqlparser tries anew on
@@ -88,7 +89,7 @@ fn with_parser<T>(
     let tokens = Tokenizer::new(&dialect, sql)
         .tokenize_with_location()
         .map_err(|error| tokenizer_error(sql, &error))?;
-    let tokens = locking::pack(join_strings(sql, tokens));
+    let tokens = sequence_syntax::pack(sql, locking::pack(join_strings(sql, tokens)));
     let mut parser =
         Parser::new(&dialect).with_recursion_limit(RECURSION_LIMIT).with_tokens_with_locations(tokens);
     let outcome = parse(&mut parser);

@@ -1,5 +1,4 @@
 create table t (a int primary key, b int);
-create table u (a serial);
 create table u (a json);
 create table u (a interval);
 create table u (a int unique);
@@ -9,12 +8,10 @@ create table u (a int, foreign key (a) references t on update set null);
 create temp table u (a int);
 create unlogged table u (a int);
 create table u as select 1;
-create table u (a int generated always as identity);
 create table u (a int[]);
 create table u (a timestamp(3));
 create index i on t (b);
 create view v as select 1;
-create sequence s;
 create schema s;
 create user x;
 create function f() returns int as $$ select 1 $$ language sql;

@@ -1,0 +1,480 @@
+//! Sequences in DDL: what CREATE, ALTER, DROP, and the tables that own them, change.
+//!
+//! As with foreign keys (`foreign_key`), everything here looks at definitions that are not locked yet; the
+//! engine looks again under the locks.
+//!
+//! Reference for checks, their order and messages: init_params and process_owned_by of PostgreSQL's
+//! sequence.c; generateSerialExtraStmts of parse_utilcmd.c; makeObjectName of indexcmds.c.
+
+use std::sync::Arc;
+
+use hyades_engine::storage::table::Table;
+use hyades_types::definition::{
+    CatalogChange, SequenceDefinition, SequenceOwner, TableDefinition, TableId, TableName,
+};
+use hyades_types::error::{Error, Result, sqlstate};
+use hyades_types::sequence::{Sequence, not_a_sequence, relation_name};
+use hyades_types::value::{SqlType, Value};
+
+use super::{Output, Session};
+use crate::compile::utility::{no_table, table_name};
+use crate::plan::WantedSequence;
+use crate::statement::names::quoted;
+use crate::statement::{DropSequence, QualifiedName, SequenceOptions};
+
+/// PostgreSQL's limit for names.
+const LONGEST_NAME: usize = 63;
+
+fn invalid<T>(message: String) -> Result<T> {
+    Err(Error::input(sqlstate::INVALID_PARAMETER_VALUE, message))
+}
+
+/// The range of an integer type.
+fn range_of(sql_type: SqlType) -> (i64, i64) {
+    match sql_type {
+        SqlType::SmallInt => (i64::from(i16::MIN), i64::from(i16::MAX)),
+        SqlType::Integer => (i64::from(i32::MIN), i64::from(i32::MAX)),
+        _ => (i64::MIN, i64::MAX),
+    }
+}
+
+fn type_of(options: &SequenceOptions) -> Result<Option<SqlType>> {
+    let Some(name) = &options.type_name else { return Ok(None) };
+    match name.as_str() {
+        "smallint" | "int2" => Ok(Some(SqlType::SmallInt)),
+        "integer" | "int" | "int4" => Ok(Some(SqlType::Integer)),
+        "bigint" | "int8" => Ok(Some(SqlType::BigInt)),
+        _ => invalid("sequence type must be smallint, integer, or bigint".to_owned()),
+    }
+}
+
+/// The definition that the options make of `base`, whose numbers count only if it `is_altered`.
+fn defined(
+    base: SequenceDefinition,
+    options: &SequenceOptions,
+    is_altered: bool,
+) -> Result<SequenceDefinition> {
+    let mut new = base;
+    let old_range = range_of(new.sql_type);
+    let (mut resets_least, mut resets_greatest) = (!is_altered, !is_altered);
+    let mut spans_type = (false, false);
+    if let Some(sql_type) = type_of(options)? {
+        // The ends of the old type become those of the new one.
+        spans_type = (is_altered && new.least == old_range.0, is_altered && new.greatest == old_range.1);
+        new.sql_type = sql_type;
+    }
+    resets_least |= spans_type.0 || options.least == Some(None);
+    resets_greatest |= spans_type.1 || options.greatest == Some(None);
+    new.increment = options.increment.unwrap_or(new.increment);
+    if new.increment == 0 {
+        return invalid("INCREMENT must not be zero".to_owned());
+    }
+    new.cycles = options.cycles.unwrap_or(new.cycles);
+    let (lowest, highest) = range_of(new.sql_type);
+    let goes_up = new.increment > 0;
+    match options.greatest {
+        Some(Some(greatest)) => new.greatest = greatest,
+        _ if resets_greatest => new.greatest = if goes_up || spans_type.1 { highest } else { -1 },
+        _ => {}
+    }
+    let type_name = new.sql_type.base_name();
+    if !(lowest..=highest).contains(&new.greatest) {
+        return invalid(format!(
+            "MAXVALUE ({}) is out of range for sequence data type {type_name}",
+            new.greatest
+        ));
+    }
+    match options.least {
+        Some(Some(least)) => new.least = least,
+        _ if resets_least => new.least = if !goes_up || spans_type.0 { lowest } else { 1 },
+        _ => {}
+    }
+    if !(lowest..=highest).contains(&new.least) {
+        return invalid(format!(
+            "MINVALUE ({}) is out of range for sequence data type {type_name}",
+            new.least
+        ));
+    }
+    if new.least >= new.greatest {
+        return invalid(format!("MINVALUE ({}) must be less than MAXVALUE ({})", new.least, new.greatest));
+    }
+    match options.start {
+        Some(start) => new.start = start,
+        None if !is_altered => new.start = if goes_up { new.least } else { new.greatest },
+        None => {}
+    }
+    check_within("START", new.start, &new)?;
+    Ok(new)
+}
+
+fn check_within(what: &str, value: i64, definition: &SequenceDefinition) -> Result<()> {
+    let SequenceDefinition { least, greatest, .. } = definition;
+    if value < *least {
+        return invalid(format!("{what} value ({value}) cannot be less than MINVALUE ({least})"));
+    }
+    if value > *greatest {
+        return invalid(format!("{what} value ({value}) cannot be greater than MAXVALUE ({greatest})"));
+    }
+    Ok(())
+}
+
+fn check_cache(options: &SequenceOptions) -> Result<()> {
+    match options.cache {
+        Some(cache) if cache <= 0 => invalid(format!("CACHE ({cache}) must be greater than zero")),
+        _ => Ok(()),
+    }
+}
+
+fn blank(name: TableName, sql_type: SqlType) -> SequenceDefinition {
+    SequenceDefinition {
+        name,
+        sql_type,
+        start: 1,
+        increment: 1,
+        least: 1,
+        greatest: i64::MAX,
+        cycles: false,
+        owner: None,
+        version: 0,
+    }
+}
+
+/// `table_column_seq`, both cut so that it is a name.
+fn made_up_name(table: &str, column: &str, label: &str) -> String {
+    let room = LONGEST_NAME - label.len() - 2;
+    let (mut first, mut second) = (table.len(), column.len());
+    while first + second > room {
+        if first > second {
+            first -= 1;
+        } else {
+            second -= 1;
+        }
+    }
+    let cut = |name: &str, bytes: usize| name[..name.floor_char_boundary(bytes)].to_owned();
+    format!("{}_{}_{label}", cut(table, first), cut(column, second))
+}
+
+/// The DEFAULT of a column that draws from this sequence.
+fn drawing(name: &TableName) -> String {
+    let shown = format!("{}.{}", quoted(&name.schema), quoted(&name.name));
+    format!("nextval('{}'::regclass)", shown.replace('\'', "''"))
+}
+
+/// A column whose default draws from a sequence.
+pub(super) struct DrawingDefault {
+    pub(super) table: Arc<Table>,
+    pub(super) column: u16,
+    sequence: Arc<Sequence>,
+}
+
+impl DrawingDefault {
+    /// As messages call it, and the whole sentence of a detail.
+    pub(super) fn dependence(&self) -> (String, String) {
+        let definition = self.table.definition();
+        let column = &definition.columns[usize::from(self.column)].name;
+        let what = format!("default value for column {column} of table {}", definition.name.name);
+        let detail = format!("{what} depends on sequence {}", self.sequence.definition.name.name);
+        (what, detail)
+    }
+}
+
+impl Session {
+    fn sequence(&self, name: &TableName) -> Option<Arc<Sequence>> {
+        self.worker.catalog_view().sequence_named(name)
+    }
+
+    /// Whether a relation of this name is there.
+    pub(super) fn is_relation(&self, name: &TableName) -> bool {
+        self.table(name).is_some() || self.sequence(name).is_some()
+    }
+
+    /// 42809 of a sequence where a table is wanted.
+    pub(super) fn refuse_sequence(&self, name: &TableName) -> Result<()> {
+        if self.sequence(name).is_none() {
+            return Ok(());
+        }
+        let message = format!("\"{}\" is not a table", name.name);
+        Err(Error::input(sqlstate::WRONG_OBJECT_TYPE, message)
+            .with_hint("Use DROP SEQUENCE to remove a sequence."))
+    }
+
+    /// The sequences of the columns of a table that is created, which get their defaults.
+    pub(super) fn created_for_columns(
+        &self,
+        id: TableId,
+        definition: &mut TableDefinition,
+        wanted: &[WantedSequence],
+    ) -> Result<Vec<CatalogChange>> {
+        let mut changes = Vec::with_capacity(wanted.len());
+        let mut taken = vec![definition.name.clone()];
+        for sequence in wanted {
+            let WantedSequence { column: number, is_identity, ref options } = *sequence;
+            let column = &definition.columns[usize::from(number)];
+            let labels =
+                std::iter::once("seq".to_owned()).chain((1u32..).map(|number| format!("seq{number}")));
+            let names = labels.map(|label| TableName {
+                schema: definition.name.schema.clone(),
+                name: made_up_name(&definition.name.name, &column.name, &label),
+            });
+            let mut free = names.filter(|name| !taken.contains(name) && !self.is_relation(name));
+            let Some(name) = free.next() else { continue };
+            taken.push(name.clone());
+            let mut new = defined(blank(name, column.sql_type), options, false)?;
+            new.owner = Some(SequenceOwner { table: id, column: number, is_identity });
+            definition.columns[usize::from(number)].default = Some(drawing(&new.name));
+            changes.extend(self.creation(new, options)?);
+        }
+        Ok(changes)
+    }
+
+    pub(super) fn created_sequence(
+        &self,
+        name: &TableName,
+        if_not_exists: bool,
+        options: &SequenceOptions,
+        output: &mut dyn Output,
+    ) -> Result<Vec<CatalogChange>> {
+        if self.is_relation(name) {
+            let message = format!("relation \"{}\" already exists", name.name);
+            if !if_not_exists {
+                return Err(Error::input(sqlstate::DUPLICATE_TABLE, message));
+            }
+            self.note(output, "42P07", format!("{message}, skipping"));
+            return Ok(Vec::new());
+        }
+        let mut definition = defined(blank(name.clone(), SqlType::BigInt), options, false)?;
+        definition.owner = self.owner(options)?;
+        self.creation(definition, options)
+    }
+
+    fn creation(
+        &self,
+        mut definition: SequenceDefinition,
+        options: &SequenceOptions,
+    ) -> Result<Vec<CatalogChange>> {
+        let restart = options.restart.flatten();
+        check_within("RESTART", restart.unwrap_or(definition.start), &definition)?;
+        check_cache(options)?;
+        let id = self.worker.new_sequence_id();
+        let mut changes = vec![CatalogChange::CreateSequence { id, definition: definition.clone() }];
+        if let Some(value) = restart {
+            // It begins somewhere else than where RESTART leads.
+            let restart = Sequence::new(id, definition.clone()).restarted(value, false);
+            definition.version += 1;
+            changes.push(CatalogChange::AlterSequence { id, definition, restart: Some(restart) });
+        }
+        Ok(changes)
+    }
+
+    /// The column behind OWNED BY.
+    fn owner(&self, options: &SequenceOptions) -> Result<Option<SequenceOwner>> {
+        let (schema, name, column) = match options.owner.as_deref() {
+            None => return Ok(None),
+            Some([none]) if none == "none" => return Ok(None),
+            Some([table, column]) => (None, table, column),
+            Some([schema, table, column]) => (Some(schema.clone()), table, column),
+            Some(_) => {
+                return Err(Error::input(sqlstate::SYNTAX_ERROR, "invalid OWNED BY option")
+                    .with_hint("Specify OWNED BY table.column or OWNED BY NONE."));
+            }
+        };
+        let name = QualifiedName { schema, name: name.clone() };
+        let full = table_name(&name, self.settings.search_path());
+        let table = self.table(&full).ok_or_else(|| no_table(&name))?;
+        let at = table.definition().column_index(column).and_then(|at| u16::try_from(at).ok());
+        let Some(at) = at else {
+            let message = format!("column \"{column}\" of relation \"{}\" does not exist", full.name);
+            return Err(Error::input(sqlstate::UNDEFINED_COLUMN, message));
+        };
+        Ok(Some(SequenceOwner { table: table.id(), column: at, is_identity: false }))
+    }
+
+    pub(super) fn altered_sequence(
+        &self,
+        name: &QualifiedName,
+        if_exists: bool,
+        options: &SequenceOptions,
+        output: &mut dyn Output,
+    ) -> Result<Vec<CatalogChange>> {
+        let full = table_name(name, self.settings.search_path());
+        let Some(sequence) = self.sequence(&full) else {
+            if self.table(&full).is_some() {
+                return Err(not_a_sequence(&full.name));
+            }
+            if if_exists {
+                let message = format!("relation \"{}\" does not exist, skipping", name.name);
+                self.note(output, "00000", message);
+                return Ok(Vec::new());
+            }
+            return Err(no_table(name));
+        };
+        let old = &sequence.definition;
+        let mut definition = defined(old.clone(), options, true)?;
+        let mut restart = match options.restart {
+            Some(value) => Some(sequence.restarted(value.unwrap_or(definition.start), false)),
+            None => None,
+        };
+        let state = restart.unwrap_or_else(|| sequence.state());
+        check_within("RESTART", state.value, &definition)?;
+        check_cache(options)?;
+        if restart.is_none() && (old.increment < 0) != (definition.increment < 0) {
+            // From here on later numbers are lower ones, or the other way about.
+            restart = Some(sequence.restarted(state.value, state.is_called));
+        }
+        if options.owner.is_some() {
+            if let Some(owner) = old.owner.filter(|owner| owner.is_identity) {
+                let table = self.table_by_id(owner.table).map(|table| table.definition().name.name.clone());
+                let message = "cannot change ownership of identity sequence";
+                return Err(Error::input(sqlstate::FEATURE_NOT_SUPPORTED, message).with_detail(format!(
+                    "Sequence \"{}\" is linked to table \"{}\".",
+                    full.name,
+                    table.unwrap_or_default()
+                )));
+            }
+            definition.owner = self.owner(options)?;
+        }
+        definition.version = old.version.wrapping_add(1);
+        Ok(vec![CatalogChange::AlterSequence { id: sequence.id, definition, restart }])
+    }
+
+    /// TRUNCATE ... RESTART IDENTITY of these tables.
+    pub(super) fn restarted_sequences(&self, tables: &[TableId]) -> Vec<CatalogChange> {
+        let owned = self.owned_sequences(tables).into_iter();
+        owned
+            .map(|sequence| {
+                let mut definition = sequence.definition.clone();
+                definition.version = definition.version.wrapping_add(1);
+                let restart = Some(sequence.restarted(definition.start, false));
+                CatalogChange::AlterSequence { id: sequence.id, definition, restart }
+            })
+            .collect()
+    }
+
+    /// The sequences that go with these tables.
+    pub(super) fn owned_sequences(&self, tables: &[TableId]) -> Vec<Arc<Sequence>> {
+        let mut sequences = self.worker.sequences();
+        sequences.retain(|one| one.definition.owner.is_some_and(|owner| tables.contains(&owner.table)));
+        sequences
+    }
+
+    /// Defaults that draw from these sequences, of tables that stay.
+    pub(super) fn drawing_defaults(
+        &self,
+        sequences: &[Arc<Sequence>],
+        dropped: &[TableId],
+    ) -> Result<Vec<DrawingDefault>> {
+        let mut found = Vec::new();
+        if sequences.is_empty() {
+            return Ok(found);
+        }
+        for table in self.visible_tables() {
+            let definition = table.definition();
+            let draws = |default: &Option<String>| default.as_ref().is_some_and(|text| text.contains('('));
+            if dropped.contains(&table.id())
+                || !definition.columns.iter().any(|column| draws(&column.default))
+            {
+                continue;
+            }
+            for (column, id) in self.sequences_of_defaults(&table)? {
+                if let Some(sequence) = sequences.iter().find(|sequence| sequence.id == id) {
+                    let (table, sequence) = (Arc::clone(&table), Arc::clone(sequence));
+                    found.push(DrawingDefault { table, column, sequence });
+                }
+            }
+        }
+        Ok(found)
+    }
+
+    pub(super) fn dropped_sequences(
+        &self,
+        drop: &DropSequence,
+        output: &mut dyn Output,
+    ) -> Result<Vec<CatalogChange>> {
+        let mut dropped: Vec<Arc<Sequence>> = Vec::new();
+        for name in &drop.names {
+            let full = table_name(name, self.settings.search_path());
+            match self.sequence(&full) {
+                Some(sequence) if dropped.iter().any(|known| known.id == sequence.id) => {}
+                Some(sequence) => dropped.push(sequence),
+                None if self.table(&full).is_some() => {
+                    return Err(not_a_sequence(&full.name).with_hint("Use DROP TABLE to remove a table."));
+                }
+                None if drop.if_exists => {
+                    let message = format!("sequence \"{}\" does not exist, skipping", name.name);
+                    self.note(output, "00000", message);
+                }
+                None => {
+                    let message = format!("sequence \"{}\" does not exist", name.name);
+                    return Err(Error::input(sqlstate::UNDEFINED_TABLE, message));
+                }
+            }
+        }
+        for sequence in &dropped {
+            self.refuse_identity(sequence)?;
+        }
+        let dependents = self.drawing_defaults(&dropped, &[])?;
+        let shown: Vec<(String, String)> = dependents.iter().map(DrawingDefault::dependence).collect();
+        if !shown.is_empty() && !drop.cascades {
+            return Err(depended_upon(&dropped, &shown));
+        }
+        match shown.as_slice() {
+            [] => {}
+            [(what, _)] => self.note(output, "00000", format!("drop cascades to {what}")),
+            several => {
+                self.note(output, "00000", format!("drop cascades to {} other objects", several.len()));
+            }
+        }
+        let mut changes: Vec<CatalogChange> = dependents
+            .iter()
+            .map(|default| CatalogChange::DropDefault { id: default.table.id(), column: default.column })
+            .collect();
+        changes.dedup();
+        changes.extend(dropped.iter().map(|sequence| CatalogChange::DropSequence { id: sequence.id }));
+        Ok(changes)
+    }
+
+    fn refuse_identity(&self, sequence: &Sequence) -> Result<()> {
+        let Some(owner) = sequence.definition.owner.filter(|owner| owner.is_identity) else { return Ok(()) };
+        let Some(table) = self.table_by_id(owner.table) else { return Ok(()) };
+        let definition = table.definition();
+        let column = definition.columns.get(usize::from(owner.column)).map(|column| column.name.clone());
+        let what = format!("column {} of table {}", column.unwrap_or_default(), definition.name.name);
+        let name = &sequence.definition.name.name;
+        let message = format!("cannot drop sequence {name} because {what} requires it");
+        Err(Error::input(sqlstate::DEPENDENT_OBJECTS_STILL_EXIST, message)
+            .with_hint(format!("You can drop {what} instead.")))
+    }
+
+    /// `pg_get_serial_sequence(table, column)`.
+    pub(super) fn serial_sequence(&self, table: &str, column: &str) -> Result<Value> {
+        let name = relation_name(table, self.settings.search_path().schema())?;
+        let Some(found) = self.table(&name) else {
+            return Err(hyades_types::sequence::no_relation(table));
+        };
+        let Some(at) = found.definition().column_index(column) else {
+            let message = format!("column \"{column}\" of relation \"{}\" does not exist", name.name);
+            return Err(Error::input(sqlstate::UNDEFINED_COLUMN, message));
+        };
+        let is_of_column = |owner: SequenceOwner| usize::from(owner.column) == at;
+        let owned = self.owned_sequences(&[found.id()]);
+        let sequence = owned.iter().find(|one| one.definition.owner.is_some_and(is_of_column));
+        Ok(sequence.map_or(Value::Null, |sequence| {
+            let name = &sequence.definition.name;
+            Value::text(format!("{}.{}", quoted(&name.schema), quoted(&name.name)))
+        }))
+    }
+}
+
+fn depended_upon(dropped: &[Arc<Sequence>], dependents: &[(String, String)]) -> Error {
+    let message = match dropped {
+        [sequence] => {
+            let name = &sequence.definition.name.name;
+            format!("cannot drop sequence {name} because other objects depend on it")
+        }
+        _ => "cannot drop desired object(s) because other objects depend on them".to_owned(),
+    };
+    let details: Vec<&str> = dependents.iter().map(|(_, detail)| detail.as_str()).collect();
+    Error::input(sqlstate::DEPENDENT_OBJECTS_STILL_EXIST, message)
+        .with_detail(details.join("\n"))
+        .with_hint("Use DROP ... CASCADE to drop the dependent objects too.")
+}

@@ -1,0 +1,298 @@
+//! CREATE, ALTER and DROP SEQUENCE, and what sqlparser cannot read of identity columns: options in any order,
+//! and OVERRIDING in INSERT.
+
+use hyades_types::error::{Error, Result, sqlstate};
+use sqlparser::keywords::Keyword;
+use sqlparser::tokenizer::{Token, TokenWithSpan};
+
+use super::lexer::{TokenKind, character_position};
+use super::parsed::{AlterSequence, CreateSequence, DropSequence, Overriding, SequenceOptions, Statement};
+use super::query::byte_offset;
+use super::tokens::Tokens;
+
+fn unsupported<T>(what: &str) -> Result<T> {
+    Err(Error::input(sqlstate::FEATURE_NOT_SUPPORTED, format!("{what} not supported yet")))
+}
+
+/// The statement behind its first word, `None` if that is not followed by SEQUENCE.
+fn begin<'a>(sql: &'a str, word: &str) -> Result<Option<Tokens<'a>>> {
+    let mut tokens = Tokens::new(sql)?;
+    while tokens.accept_symbol(";") {}
+    tokens.expect(word)?;
+    let is_temporary = tokens.peek().is_word("temp") || tokens.peek().is_word("temporary");
+    if is_temporary && tokens.peek_at(1).is_word("sequence") {
+        return unsupported("temporary sequences are");
+    }
+    Ok(tokens.accept("sequence").then_some(tokens))
+}
+
+fn if_exists(tokens: &mut Tokens<'_>) -> Result<bool> {
+    let is_there = tokens.accept("if");
+    if is_there {
+        tokens.expect("exists")?;
+    }
+    Ok(is_there)
+}
+
+/// `CREATE SEQUENCE`.
+pub(crate) fn create(sql: &str) -> Result<Option<Statement>> {
+    let Some(mut tokens) = begin(sql, "create")? else { return Ok(None) };
+    let if_not_exists = tokens.accept("if");
+    if if_not_exists {
+        tokens.expect("not")?;
+        tokens.expect("exists")?;
+    }
+    let name = tokens.qualified_name()?;
+    let options = options(&mut tokens, true)?;
+    tokens.end()?;
+    Ok(Some(Statement::CreateSequence(Box::new(CreateSequence { name, if_not_exists, options }))))
+}
+
+/// `ALTER SEQUENCE`.
+pub(crate) fn alter(sql: &str) -> Result<Option<Statement>> {
+    let Some(mut tokens) = begin(sql, "alter")? else { return Ok(None) };
+    let if_exists = if_exists(&mut tokens)?;
+    let name = tokens.qualified_name()?;
+    for (word, what) in [
+        ("rename", "ALTER SEQUENCE ... RENAME is"),
+        ("set", "ALTER SEQUENCE ... SET is"),
+        ("owner", "ALTER SEQUENCE ... OWNER TO is"),
+    ] {
+        if tokens.peek().is_word(word) {
+            return unsupported(what);
+        }
+    }
+    let options = options(&mut tokens, true)?;
+    if options == SequenceOptions::default() {
+        return tokens.error();
+    }
+    tokens.end()?;
+    Ok(Some(Statement::AlterSequence(Box::new(AlterSequence { name, if_exists, options }))))
+}
+
+/// `DROP SEQUENCE`.
+pub(crate) fn drop_sequence(sql: &str) -> Result<Option<Statement>> {
+    let Some(mut tokens) = begin(sql, "drop")? else { return Ok(None) };
+    let if_exists = if_exists(&mut tokens)?;
+    let mut names = vec![tokens.qualified_name()?];
+    while tokens.accept_symbol(",") {
+        names.push(tokens.qualified_name()?);
+    }
+    let cascades = tokens.accept("cascade");
+    if !cascades {
+        tokens.accept("restrict");
+    }
+    tokens.end()?;
+    Ok(Some(Statement::DropSequence(DropSequence { names, if_exists, cascades })))
+}
+
+/// The options in the parentheses that begin at this byte of an identity column's definition.
+pub(crate) fn identity_options(sql: &str, from: usize) -> Result<SequenceOptions> {
+    let mut tokens = Tokens::new(sql)?;
+    while tokens.peek().start < from && tokens.peek().kind != TokenKind::End {
+        tokens.next();
+    }
+    tokens.expect_symbol("(")?;
+    let options = options(&mut tokens, false)?;
+    tokens.expect_symbol(")")?;
+    Ok(options)
+}
+
+/// All options up to what is none. `is_statement`: those of a sequence on its own.
+fn options(tokens: &mut Tokens<'_>, is_statement: bool) -> Result<SequenceOptions> {
+    let mut options = SequenceOptions::default();
+    while tokens.peek().kind == TokenKind::Word {
+        let position = character_position(tokens.sql, tokens.peek().start);
+        if !option(tokens, &mut options, is_statement)? {
+            let message = "conflicting or redundant options";
+            return Err(Error::input(sqlstate::SYNTAX_ERROR, message).with_position(position));
+        }
+    }
+    Ok(options)
+}
+
+/// Sets what was not set before; false if it was.
+fn put<T>(slot: &mut Option<T>, value: T) -> bool {
+    slot.replace(value).is_none()
+}
+
+fn option(tokens: &mut Tokens<'_>, options: &mut SequenceOptions, is_statement: bool) -> Result<bool> {
+    let word = tokens.peek().text.to_ascii_lowercase();
+    if !is_option(&word) || (!is_statement && matches!(word.as_str(), "as" | "owned")) {
+        return tokens.error();
+    }
+    tokens.next();
+    Ok(match word.as_str() {
+        "as" => {
+            let name = tokens.identifier()?;
+            put(&mut options.type_name, name)
+        }
+        "increment" => {
+            tokens.accept("by");
+            put(&mut options.increment, number(tokens)?)
+        }
+        "minvalue" => put(&mut options.least, Some(number(tokens)?)),
+        "maxvalue" => put(&mut options.greatest, Some(number(tokens)?)),
+        "no" if tokens.accept("minvalue") => put(&mut options.least, None),
+        "no" if tokens.accept("maxvalue") => put(&mut options.greatest, None),
+        "no" if tokens.accept("cycle") => put(&mut options.cycles, false),
+        "cycle" => put(&mut options.cycles, true),
+        "start" => {
+            tokens.accept("with");
+            put(&mut options.start, number(tokens)?)
+        }
+        "restart" => {
+            let has_number = tokens.accept("with") || is_number(tokens);
+            let value = if has_number { Some(number(tokens)?) } else { None };
+            put(&mut options.restart, value)
+        }
+        "cache" => put(&mut options.cache, number(tokens)?),
+        "owned" => {
+            tokens.expect("by")?;
+            let mut parts = vec![tokens.identifier()?];
+            while tokens.accept_symbol(".") {
+                parts.push(tokens.identifier()?);
+            }
+            put(&mut options.owner, parts)
+        }
+        "logged" | "unlogged" => return unsupported(&format!("{} sequences are", word.to_ascii_uppercase())),
+        "sequence" => return unsupported("SEQUENCE NAME is"),
+        _ => return tokens.error(),
+    })
+}
+
+fn is_option(word: &str) -> bool {
+    const OPTIONS: [&str; 13] = [
+        "as",
+        "cache",
+        "cycle",
+        "increment",
+        "logged",
+        "maxvalue",
+        "minvalue",
+        "no",
+        "owned",
+        "restart",
+        "sequence",
+        "start",
+        "unlogged",
+    ];
+    OPTIONS.contains(&word)
+}
+
+fn is_number(tokens: &Tokens<'_>) -> bool {
+    let token = tokens.peek();
+    token.kind == TokenKind::Number || token.is_symbol("-") || token.is_symbol("+")
+}
+
+/// A number with its sign.
+fn number(tokens: &mut Tokens<'_>) -> Result<i64> {
+    let is_negative = tokens.accept_symbol("-");
+    if !is_negative {
+        tokens.accept_symbol("+");
+    }
+    if tokens.peek().kind != TokenKind::Number {
+        return tokens.error();
+    }
+    let digits = tokens.next().text;
+    let text = if is_negative { format!("-{digits}") } else { digits.to_owned() };
+    text.parse().map_err(|_| {
+        if digits.bytes().all(|byte| byte.is_ascii_digit()) {
+            let message = format!("value \"{text}\" is out of range for type bigint");
+            return Error::input(sqlstate::NUMERIC_VALUE_OUT_OF_RANGE, message);
+        }
+        let message = format!("invalid input syntax for type bigint: \"{text}\"");
+        Error::input(sqlstate::INVALID_TEXT_REPRESENTATION, message)
+    })
+}
+
+/// Rewrites what sqlparser cannot read: the options of an identity column become the byte at which they
+/// begin, as `START WITH` of it ([`identity_options`] reads them there); OVERRIDING goes ([`overriding`]
+/// finds it in the text).
+pub(super) fn pack(sql: &str, tokens: Vec<TokenWithSpan>) -> Vec<TokenWithSpan> {
+    let is_special = |token: &TokenWithSpan| is_word(token, "identity") || is_word(token, "overriding");
+    if !tokens.iter().any(is_special) {
+        return tokens;
+    }
+    let mut packed: Vec<TokenWithSpan> = Vec::with_capacity(tokens.len());
+    let mut rest = tokens.as_slice();
+    while let [first, behind @ ..] = rest {
+        rest = behind;
+        if is_word(first, "overriding")
+            && let Some(behind) = behind_overriding(behind)
+        {
+            rest = behind;
+            continue;
+        }
+        packed.push(first.clone());
+        if is_word(first, "identity")
+            && is_word_before(&packed, "as")
+            && let Some((open, behind)) = next(behind)
+            && open.token == Token::LParen
+        {
+            let at = byte_offset(sql, open.span.start).to_string();
+            packed.push(open.clone());
+            let start = [Token::make_keyword("START"), Token::Number(at, false)];
+            packed.extend(start.map(|token| TokenWithSpan { token, span: open.span }));
+            rest = behind;
+            while let [inside, behind @ ..] = rest
+                && inside.token != Token::RParen
+            {
+                rest = behind;
+            }
+        }
+    }
+    packed
+}
+
+fn is_word(token: &TokenWithSpan, wanted: &str) -> bool {
+    matches!(&token.token, Token::Word(word)
+        if word.quote_style.is_none() && word.value.eq_ignore_ascii_case(wanted))
+}
+
+/// Whether the last token but one, blanks aside, is this word.
+fn is_word_before(tokens: &[TokenWithSpan], wanted: &str) -> bool {
+    let mut before = tokens.iter().rev().filter(|token| !matches!(token.token, Token::Whitespace(_)));
+    before.nth(1).is_some_and(|token| is_word(token, wanted))
+}
+
+fn next(mut tokens: &[TokenWithSpan]) -> Option<(&TokenWithSpan, &[TokenWithSpan])> {
+    while let [first, behind @ ..] = tokens {
+        if !matches!(first.token, Token::Whitespace(_)) {
+            return Some((first, behind));
+        }
+        tokens = behind;
+    }
+    None
+}
+
+/// What stands behind `SYSTEM VALUE` or `USER VALUE`.
+fn behind_overriding(tokens: &[TokenWithSpan]) -> Option<&[TokenWithSpan]> {
+    let (whose, behind) = next(tokens)?;
+    let (value, behind) = next(behind)?;
+    let is_whole = (is_word(whose, "system") || is_word(whose, "user")) && is_word(value, "value");
+    let is_before_rows = next(behind).is_some_and(|(token, _)| match &token.token {
+        Token::Word(word) => {
+            matches!(word.keyword, Keyword::VALUES | Keyword::SELECT | Keyword::WITH | Keyword::TABLE)
+        }
+        other => *other == Token::LParen,
+    });
+    (is_whole && is_before_rows).then_some(behind)
+}
+
+/// The OVERRIDING clause of an INSERT.
+pub(crate) fn overriding(sql: &str) -> Result<Option<Overriding>> {
+    const WORD: &[u8] = b"overriding";
+    if !sql.as_bytes().windows(WORD.len()).any(|part| part.eq_ignore_ascii_case(WORD)) {
+        return Ok(None);
+    }
+    let mut tokens = Tokens::new(sql)?;
+    while tokens.peek().kind != TokenKind::End {
+        if tokens.accept("overriding") && tokens.peek_at(1).is_word("value") {
+            let is_system = tokens.peek().is_word("system");
+            return Ok(Some(if is_system { Overriding::System } else { Overriding::User }));
+        }
+        tokens.next();
+    }
+    Ok(None)
+}
