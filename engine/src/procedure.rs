@@ -2,7 +2,7 @@
 //! (`evaluate`), what a procedure may do to data (`access`), the interpreter (`interpret`, with a function
 //! for each instruction in `execute`, and `look_ahead` and `found_ahead` for memory that loops will need);
 //! `effects` says what an instruction does, for whoever analyses procedures; `listing` prints procedures;
-//! `compiled_routine` gets from a stored routine to its procedure.
+//! `join_table` keeps one side of a join; `compiled_routine` gets from a stored routine to its procedure.
 
 mod access;
 pub mod buffers;
@@ -16,5 +16,6 @@ mod found_ahead;
 pub mod frame;
 pub(crate) mod interpret;
 pub mod ir;
+mod join_table;
 pub mod listing;
 mod look_ahead;

@@ -4,9 +4,9 @@
 //! (documentation, chapter 10): a literal in quotes, NULL and a parameter without a declared type are
 //! *unknown* until an operator, function, column or clause gives them one ([`Class`]). Files: `expression`
 //! (the walk), `operator`, `function_call` (functions), `aggregate` and `aggregation`, `coerce`
-//! (conversions), `select`, `from_clause`, `select_list` and `row_locks` (the clauses of a query), `scope`
-//! (what FROM shows), `column` (names of its tables and columns), `visible_variables` and `variable` (those
-//! of a routine), `routine_call` (calls of routines), `sequence_call` (functions of sequences),
+//! (conversions), `select`, `from_clause`, `join`, `select_list` and `row_locks` (the clauses of a query),
+//! `scope` (what FROM shows), `column` (names of its tables and columns), `visible_variables` and `variable`
+//! (those of a routine), `routine_call` (calls of routines), `sequence_call` (functions of sequences),
 //! `array_expression`, `collation`, `types` (type names), `missing` (functions that are not there yet).
 //!
 //! Every error carries the position in the statement's text that PostgreSQL's would.
@@ -23,6 +23,7 @@ mod derived;
 pub(crate) mod expression;
 pub(crate) mod from_clause;
 pub(crate) mod function_call;
+mod join;
 mod missing;
 pub(crate) mod operator;
 pub(crate) mod routine_call;
@@ -135,6 +136,8 @@ pub(crate) struct Binder<'a> {
     common_tables: Vec<CommonTable>,
     /// How often something was read of a query around the one that is bound.
     handed_over: usize,
+    /// What stands in FROM beside the query that is bound, which does not see it.
+    beside: Vec<Scope>,
     /// The queries around the one that is bound, outermost first.
     surroundings: Vec<Surroundings>,
     /// The routine that is compiled.
@@ -186,6 +189,7 @@ impl<'a> Binder<'a> {
             common_tables: Vec::new(),
             handed_over: 0,
             surroundings: Vec::new(),
+            beside: Vec::new(),
             current: None,
             callees: Rc::default(),
             depth: 0,

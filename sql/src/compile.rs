@@ -18,6 +18,7 @@ pub(crate) mod locking;
 pub(crate) mod loops;
 pub(crate) mod optimize;
 pub(crate) mod order;
+mod outer_join;
 pub(crate) mod output;
 pub(crate) mod routine_statements;
 pub(crate) mod row_sink;

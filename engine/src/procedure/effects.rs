@@ -14,7 +14,8 @@ use smallvec::{SmallVec, smallvec};
 
 use super::deep::with_stack;
 use super::ir::{
-    Callee, Expr, Instruction, Label, Procedure, Register, RowSlot, ScanBound, Sight, StageIndex, TableIndex,
+    Callee, Expr, Instruction, JoinStep, Label, Procedure, Register, RowSlot, ScanBound, Sight, StageIndex,
+    TableIndex,
 };
 use crate::mutant::{self, Mutant};
 
@@ -141,13 +142,16 @@ impl Instruction {
                 let row = *into..into.saturating_add(*width);
                 Effects::setting(row.chain([*position])).sometimes([*position])
             }
+            Instruction::Join { step, .. } => step.effects(),
             Instruction::ReadPoint { table, row, .. } => Effects::on(*table, TableUse::Point).filling(*row),
             // It asks for memory of the tables' rows, which nobody can tell.
             Instruction::LookAhead { variable, last, .. } => {
                 Effects { reads: Registers::These(smallvec![*variable, *last]), ..Effects::default() }
             }
             Instruction::OpenScan { table, .. } => Effects::on(*table, TableUse::Scan),
-            Instruction::NextRow { row, .. } => Effects::nothing().filling(*row),
+            Instruction::NextRow { row, .. } | Instruction::AbsentRow { row, .. } => {
+                Effects::nothing().filling(*row)
+            }
             Instruction::Insert { table, row, .. } | Instruction::InsertOr { table, row, .. } => {
                 Effects::on(*table, TableUse::Write).filling(*row)
             }
@@ -204,7 +208,52 @@ impl Instruction {
     }
 }
 
+impl JoinStep {
+    fn effects(&self) -> Effects {
+        match self {
+            JoinStep::Open | JoinStep::Forget => Effects::nothing(),
+            JoinStep::Keep { parts, .. } => Effects {
+                reads: Registers::These(parts.registers().collect()),
+                row_read: parts.row.map(|(_, row)| row),
+                ..Effects::default()
+            },
+            JoinStep::Probe { position, parts, .. } | JoinStep::NextUnjoined { position, parts, .. } => {
+                Effects {
+                    row_filled: parts.row.map(|(_, row)| row),
+                    ..Effects::setting(parts.registers().chain([*position])).sometimes([*position])
+                }
+            }
+            JoinStep::Note { position } => {
+                Effects { reads: Registers::These(smallvec![*position]), ..Effects::default() }
+            }
+        }
+    }
+}
+
 impl Procedure {
+    /// The row slot that an instruction fills, with the table whose rows it shows.
+    pub fn filled_slot(&self, instruction: &Instruction) -> Option<(TableIndex, RowSlot)> {
+        let effects = instruction.effects();
+        let row = effects.row_filled.or(effects.row_changed)?;
+        if let Some((table, _)) = effects.table {
+            return Some((table, row));
+        }
+        match instruction {
+            Instruction::Join {
+                step: JoinStep::Probe { parts, .. } | JoinStep::NextUnjoined { parts, .. },
+                ..
+            } => parts.row,
+            Instruction::AbsentRow { table, row } => Some((*table, *row)),
+            Instruction::NextRow { cursor, .. } => self.code.iter().find_map(|other| match other {
+                Instruction::OpenScan { cursor: opened, table, .. } if opened == cursor => {
+                    Some((*table, row))
+                }
+                _ => None,
+            }),
+            _ => None,
+        }
+    }
+
     /// Whether it changes no rows and locks none.
     pub fn only_looks(&self) -> bool {
         let looks = |instruction: &Instruction| match instruction {
@@ -228,6 +277,7 @@ macro_rules! visit_expressions {
         match $instruction {
             Instruction::Evaluate { expr, .. } | Instruction::JumpUnless { condition: expr, .. } => $visit(expr),
             Instruction::ReadPoint { key: values, .. }
+            | Instruction::Join { step: JoinStep::Keep { key: values, .. } | JoinStep::Probe { key: values, .. }, .. }
             | Instruction::Insert { values, .. }
             | Instruction::InsertOr { values, .. }
             | Instruction::Emit { values }
@@ -271,6 +321,11 @@ macro_rules! visit_expressions {
             | Instruction::RefuseWritten { .. }
             | Instruction::NextSpooled { .. }
             | Instruction::ReadSpool { .. }
+            | Instruction::Join {
+                step: JoinStep::Open | JoinStep::Note { .. } | JoinStep::Forget | JoinStep::NextUnjoined { .. },
+                ..
+            }
+            | Instruction::AbsentRow { .. }
             | Instruction::OpenStage { .. }
             | Instruction::FinishStage { .. }
             | Instruction::EnterBlock { .. }
@@ -296,6 +351,10 @@ macro_rules! visit_labels {
             Instruction::NextRow { end, .. }
             | Instruction::NextSpooled { end, .. }
             | Instruction::ReadSpool { end, .. }
+            | Instruction::Join {
+                step: JoinStep::Probe { end, .. } | JoinStep::NextUnjoined { end, .. },
+                ..
+            }
             | Instruction::ForNext { end, .. } => $visit(end),
             Instruction::ForStep { again, end, .. } => {
                 $visit(again);
@@ -326,6 +385,11 @@ macro_rules! visit_labels {
             | Instruction::Spool { .. }
             | Instruction::NoteWritten { .. }
             | Instruction::RefuseWritten { .. }
+            | Instruction::Join {
+                step: JoinStep::Open | JoinStep::Keep { .. } | JoinStep::Note { .. } | JoinStep::Forget,
+                ..
+            }
+            | Instruction::AbsentRow { .. }
             | Instruction::OpenStage { .. }
             | Instruction::FeedStage { .. }
             | Instruction::FinishStage { .. }

@@ -1,8 +1,10 @@
-//! What instructions do, one function for each: `values` (registers), `rows`, `results` (where rows go),
+//! What instructions do, one function for each: `values` (registers), `rows`, `joins`, `results` (where
+//! rows go),
 //! `calls`, `errors`.
 
 mod calls;
 mod errors;
+mod joins;
 mod results;
 mod rows;
 mod values;

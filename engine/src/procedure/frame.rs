@@ -11,7 +11,8 @@ use hyades_types::error::{Error, SqlState};
 use hyades_types::value::Value;
 
 use super::buffers::{RowBuffer, Scratch};
-use super::ir::{Instruction, Label, Procedure, RowSlot, SpoolSlot, StageRun, TableIndex};
+use super::ir::{Label, Procedure, SpoolSlot, StageRun};
+use super::join_table::JoinTable;
 use crate::local_arc::LocalArc;
 use crate::storage::row::RowLayout;
 use crate::txn::{Cursor, Savepoint};
@@ -87,6 +88,7 @@ pub struct Frame {
     /// The layout of the table that each row slot is filled from.
     pub(crate) layouts: Vec<Option<Arc<RowLayout>>>,
     pub(crate) spools: Vec<Spool>,
+    pub(crate) joins: Vec<JoinTable>,
     pub(crate) stages: Vec<Option<Box<dyn StageRun>>>,
     pub(crate) handlers: Vec<Handler>,
     /// Errors that handlers have in hand.
@@ -114,6 +116,7 @@ impl Frame {
             scratch: Scratch::default(),
             layouts: Vec::new(),
             spools: Vec::new(),
+            joins: Vec::new(),
             stages: Vec::new(),
             handlers: Vec::new(),
             errors: Vec::new(),
@@ -184,6 +187,7 @@ impl Frame {
             spool.rows.clear();
             spool.rows.shrink_to(KEPT_ROWS);
         }
+        self.joins.iter_mut().for_each(JoinTable::put_away);
         for row in &mut self.rows {
             row.bytes.clear();
             row.bytes.shrink_to(KEPT_BYTES);
@@ -207,28 +211,15 @@ impl Frame {
         self.rows.resize_with(usize::from(procedure.rows), RowBuffer::default);
         self.cursors.resize_with(usize::from(procedure.cursors), CursorState::default);
         self.spools.resize_with(usize::from(procedure.spools), Spool::default);
+        self.joins.resize_with(usize::from(procedure.joins), JoinTable::default);
         self.stages.resize_with(procedure.stages.len(), || None);
         self.layouts.clear();
         self.layouts.resize(usize::from(procedure.rows), None);
         for instruction in &procedure.code {
-            if let Some((table, row)) = filled_slot(procedure, instruction) {
+            if let Some((table, row)) = procedure.filled_slot(instruction) {
                 let layout = Arc::clone(&procedure.tables[usize::from(table)].layout);
                 self.layouts[usize::from(row)] = Some(layout);
             }
         }
     }
-}
-
-/// The row slot an instruction fills, with the table it comes from.
-fn filled_slot(procedure: &Procedure, instruction: &Instruction) -> Option<(TableIndex, RowSlot)> {
-    let effects = instruction.effects();
-    let row = effects.row_filled.or(effects.row_changed)?;
-    if let Some((table, _)) = effects.table {
-        return Some((table, row));
-    }
-    let Instruction::NextRow { cursor, .. } = instruction else { return None };
-    procedure.code.iter().find_map(|other| match other {
-        Instruction::OpenScan { cursor: opened, table, .. } if opened == cursor => Some((*table, row)),
-        _ => None,
-    })
 }

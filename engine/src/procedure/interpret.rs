@@ -233,6 +233,8 @@ impl<'r, T: Access> Run<'r, T> {
             Do::ReadSpool { spool, position, into, width, end } => {
                 self.read_spool(*spool, *position, (*into, *width), *end)
             }
+            Do::Join { join, step } => self.join(*join, step),
+            Do::AbsentRow { table, row } => self.absent_row(procedure, *table, *row),
             Do::NoteWritten { spool, row } => self.note_written(*spool, *row),
             Do::RefuseWritten { spool, row } => self.refuse_written(*spool, *row),
             Do::OpenStage { stage } => self.open_stage(procedure, *stage),

@@ -44,6 +44,8 @@ pub type Label = u32;
 
 /// A spool number.
 pub type SpoolSlot = u16;
+/// A join table number.
+pub type JoinSlot = u16;
 /// An index into [`Procedure::stages`].
 pub type StageIndex = u16;
 /// An index into [`Procedure::callees`].
@@ -66,6 +68,7 @@ pub struct Procedure {
     /// Whether a command record may stand for a run of it.
     pub replay: Replayability,
     pub spools: u16,
+    pub joins: u16,
     pub stages: Vec<Arc<dyn Stage>>,
     pub callees: Vec<Callee>,
     /// Registers that a caller takes when the procedure returns: OUT parameters, or a function's value.
@@ -328,6 +331,16 @@ pub enum Instruction {
         width: u16,
         end: Label,
     },
+    /// A step of a join whose one side is kept in a join table.
+    Join {
+        join: JoinSlot,
+        step: JoinStep,
+    },
+    /// The row slot shows a row of NULLs: an outer join has found none.
+    AbsentRow {
+        table: TableIndex,
+        row: RowSlot,
+    },
     /// Keeps in a spool that the statement has written the row in `row`, for [`Instruction::RefuseWritten`].
     NoteWritten {
         spool: SpoolSlot,
@@ -397,6 +410,39 @@ pub enum Instruction {
     },
     /// Ends the run. Running off the end of the code does the same.
     Return,
+}
+
+/// What an [`Instruction::Join`] does with its join table.
+#[derive(Clone, Debug)]
+pub enum JoinStep {
+    /// Empties it.
+    Open,
+    /// Keeps a row under these values.
+    Keep { key: Vec<Expr>, parts: JoinedParts },
+    /// Shows the next row that is kept under these values, or jumps to `end`. `position` is NULL before the
+    /// first one, and then that row's number. Nothing equals NULL.
+    Probe { key: Vec<Expr>, position: Register, parts: JoinedParts, end: Label },
+    /// The row of this number has found one of the other side.
+    Note { position: Register },
+    /// No row has found one of the other side yet.
+    Forget,
+    /// Shows the next row after `position` that has found none of the other side, or jumps to `end`.
+    NextUnjoined { position: Register, parts: JoinedParts, end: Label },
+}
+
+/// What a join table keeps of a row: a row slot, and `width` registers from `into` on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct JoinedParts {
+    pub row: Option<(TableIndex, RowSlot)>,
+    pub into: Register,
+    pub width: u16,
+}
+
+impl JoinedParts {
+    /// The registers.
+    pub fn registers(&self) -> std::ops::Range<Register> {
+        self.into..self.into.saturating_add(self.width)
+    }
 }
 
 /// The error of [`Instruction::RaiseViolation`].

@@ -18,8 +18,8 @@ use std::fmt;
 pub use expression::{SlotNames, conditions, shown};
 
 use super::ir::{
-    Callee, CalleeIndex, Condition, Direction, Expr, Impatience, Instruction, Intent, Procedure, Register,
-    RowSlot, ScanBound, ScanRange, SpoolSlot, Strength, TableIndex,
+    Callee, CalleeIndex, Condition, Direction, Expr, Impatience, Instruction, Intent, JoinSlot, JoinStep,
+    JoinedParts, Label, Procedure, Register, RowSlot, ScanBound, ScanRange, SpoolSlot, Strength, TableIndex,
 };
 use expression::list;
 
@@ -32,19 +32,11 @@ struct Names<'p> {
 
 impl<'p> Names<'p> {
     fn of(procedure: &'p Procedure) -> Names<'p> {
-        let mut scanned = vec![None; usize::from(procedure.cursors)];
         let mut filled: Vec<Vec<TableIndex>> = vec![Vec::new(); usize::from(procedure.rows)];
         for instruction in &procedure.code {
-            if let Instruction::OpenScan { cursor, table, .. } = instruction {
-                scanned[usize::from(*cursor)] = Some(*table);
+            if let Some((table, row)) = procedure.filled_slot(instruction) {
+                filled[usize::from(row)].push(table);
             }
-            let effects = instruction.effects();
-            let Some(row) = effects.row_filled else { continue };
-            let table = match instruction {
-                Instruction::NextRow { cursor, .. } => scanned[usize::from(*cursor)],
-                _ => effects.table.map(|(table, _)| table),
-            };
-            filled[usize::from(row)].extend(table);
         }
         let tables = filled
             .into_iter()
@@ -139,9 +131,7 @@ fn line(instruction: &Instruction, names: &Names<'_>) -> String {
         }
         Do::LookAhead { variable, last, reads } => names.look_ahead(*variable, *last, reads),
         Do::OpenScan { cursor, table, range, direction, intent } => {
-            let backward = if *direction == Direction::Backward { " backward" } else { "" };
-            let (table, range, locking) = (names.table(*table), names.range(range), locking(*intent));
-            format!("cursor{cursor} := scan of {table}{range}{backward}{locking}")
+            format!("cursor{cursor} := {}{}", names.scan(*table, range, *direction), locking(*intent))
         }
         Do::NextRow { cursor, row, end } => format!("row{row} := next of cursor{cursor}, or go to {end}"),
         Do::LockRow { row, changed, gone, .. } => {
@@ -167,6 +157,8 @@ fn line(instruction: &Instruction, names: &Names<'_>) -> String {
             let (into, row) = (names.row(*into, *width), names.register(*position));
             format!("{into} := row {row} of spool{spool}, {row} + 1, or go to {end}")
         }
+        Do::Join { join, step } => names.join(*join, step),
+        Do::AbsentRow { table, row } => format!("row{row} := NULLs as in {}", names.table(*table)),
         Do::NoteWritten { spool, row } => format!("note row{row} in spool{spool}"),
         Do::RefuseWritten { spool, row } => format!("fail if row{row} is noted in spool{spool}"),
         Do::OpenStage { stage } => format!("stage{stage} := ()"),
@@ -191,14 +183,55 @@ fn line(instruction: &Instruction, names: &Names<'_>) -> String {
             format!("{} := {counter} {to} {last}, or go to {end}", names.register(*variable))
         }
         Do::ForStep { counter, step, is_reverse, again, end } => {
-            let (counter, step) = (names.register(*counter), names.register(*step));
-            format!("{counter} {}= {step} and go to {again}, or {end}", if *is_reverse { '-' } else { '+' })
+            names.for_step((*counter, *step), *is_reverse, (*again, *end))
         }
         Do::SetElement { array, index, value, .. } => names.set_element(*array, index, value),
     }
 }
 
 impl Names<'_> {
+    fn join(&self, join: JoinSlot, step: &JoinStep) -> String {
+        match step {
+            JoinStep::Open => format!("join{join} := ()"),
+            JoinStep::Keep { key, parts } => {
+                format!("join{join}[{}] += ({})", self.list(key), self.parts(parts))
+            }
+            JoinStep::Probe { key, position, parts, end } => {
+                let (parts, position) = (self.parts(parts), self.register(*position));
+                format!("{parts} := next of join{join}[{}] after {position}, or go to {end}", self.list(key))
+            }
+            JoinStep::Note { position } => {
+                format!("row {} of join{join} is joined", self.register(*position))
+            }
+            JoinStep::Forget => format!("no row of join{join} is joined"),
+            JoinStep::NextUnjoined { position, parts, end } => {
+                let (parts, position) = (self.parts(parts), self.register(*position));
+                format!("{parts} := next of join{join} not joined after {position}, or go to {end}")
+            }
+        }
+    }
+
+    fn parts(&self, parts: &JoinedParts) -> String {
+        let row = parts.row.map(|(_, row)| format!("row{row}"));
+        let registers = parts.registers().map(|register| self.register(register));
+        row.into_iter().chain(registers).collect::<Vec<String>>().join(", ")
+    }
+
+    fn scan(&self, table: TableIndex, range: &ScanRange, direction: Direction) -> String {
+        let backward = if direction == Direction::Backward { " backward" } else { "" };
+        format!("scan of {}{}{backward}", self.table(table), self.range(range))
+    }
+
+    fn for_step(
+        &self,
+        (counter, step): (Register, Register),
+        is_reverse: bool,
+        (again, end): (Label, Label),
+    ) -> String {
+        let (counter, step) = (self.register(counter), self.register(step));
+        format!("{counter} {}= {step} and go to {again}, or {end}", if is_reverse { '-' } else { '+' })
+    }
+
     fn set_element(&self, array: Register, index: &Expr, value: &Expr) -> String {
         format!("{}[{}] := {}", self.register(array), self.expr(index), self.expr(value))
     }

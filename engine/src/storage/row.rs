@@ -119,6 +119,12 @@ impl RowLayout {
         values.iter().for_each(|value| writer.value(value));
     }
 
+    /// Appends a row of NULLs.
+    pub(crate) fn encode_nulls(&self, out: &mut Vec<u8>) {
+        let mut writer = self.writer(out);
+        self.columns.iter().for_each(|_| writer.value(&Value::Null));
+    }
+
     /// For a row written column by column behind what `out` has.
     #[inline]
     pub(crate) fn writer<'w>(&'w self, out: &'w mut Vec<u8>) -> RowWriter<'w> {

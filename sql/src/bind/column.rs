@@ -8,7 +8,7 @@ use hyades_types::definition::TableName;
 use hyades_types::error::{Error, Result, sqlstate};
 use sqlparser::ast::{Ident, ObjectName};
 
-use super::scope::RelationKind;
+use super::scope::{MergedColumn, RelationKind, ScopeColumn};
 use super::{Binder, Bound, Place};
 use crate::statement::names::{fold, is_reserved, parts};
 
@@ -85,22 +85,16 @@ impl Binder<'_> {
 
     /// The column of this name, if there is one; 42702 if there are several.
     pub(crate) fn find_column(&mut self, name: &str, place: Place) -> Result<Option<Bound>> {
-        let mut found = None;
-        for (at, relation) in self.scope.relations.iter().enumerate() {
-            if relation.is_qualified_only {
-                continue;
+        let scope = &self.scope;
+        let mut found = scope.columns.iter().filter(|column| scope.column_name(**column) == name);
+        match (found.next().copied(), found.next()) {
+            (Some(_), Some(_)) => {
+                let message = format!("column reference \"{name}\" is ambiguous");
+                self.fail(sqlstate::AMBIGUOUS_COLUMN, message, place)
             }
-            for (column, (column_name, _)) in relation.columns.iter().enumerate() {
-                if column_name == name {
-                    if found.is_some() {
-                        let message = format!("column reference \"{name}\" is ambiguous");
-                        return self.fail(sqlstate::AMBIGUOUS_COLUMN, message, place);
-                    }
-                    found = Some((at, column));
-                }
-            }
+            (Some(column), None) => Ok(Some(self.scope_column(column, place))),
+            (None, _) => Ok(None),
         }
-        Ok(found.map(|(relation, column)| self.column_of(relation, column, place)))
     }
 
     /// `table.column` or `schema.table.column`.
@@ -109,7 +103,7 @@ impl Binder<'_> {
         let folded: Vec<String> = idents.iter().map(fold).collect();
         if let Some(variable) = self.variable(&folded, place)? {
             let is_column = folded.len() == 2
-                && self.scope.relations.iter().any(|relation| {
+                && self.scope.named().any(|(_, relation)| {
                     relation.name == folded[0] && relation.columns.iter().any(|(name, _)| *name == folded[1])
                 });
             if is_column {
@@ -146,7 +140,7 @@ impl Binder<'_> {
 
     /// The number of the relation of this name.
     pub(crate) fn relation(&self, name: &str, place: Place) -> Result<usize> {
-        let mut named = self.scope.relations.iter().enumerate().filter(|(_, relation)| relation.name == name);
+        let mut named = self.scope.named().filter(|(_, relation)| relation.name == name);
         match (named.next(), named.next()) {
             (Some((found, _)), None) => Ok(found),
             // A table called `excluded` that is inserted into.
@@ -157,23 +151,39 @@ impl Binder<'_> {
             (None, _) => {
                 let hidden = self.scope.relations.iter().find(|relation| match &relation.kind {
                     RelationKind::Table { table, .. } => table.definition().name.name == name,
-                    RelationKind::Registers(_) | RelationKind::Elements(..) => false,
+                    _ => false,
                 });
-                let error = match hidden {
-                    Some(relation) => Error::input(
-                        sqlstate::UNDEFINED_TABLE,
-                        format!("invalid reference to FROM-clause entry for table \"{name}\""),
-                    )
-                    .with_hint(format!(
-                        "Perhaps you meant to reference the table alias \"{}\".",
-                        relation.name
+                let mut scopes = std::iter::once(&self.scope).chain(&self.beside);
+                let outside =
+                    scopes.any(|scope| scope.relations.iter().any(|relation| relation.name == name));
+                let hint = match hidden {
+                    _ if outside => Some(format!(
+                        "There is an entry for table \"{name}\", but it cannot be referenced from this part of \
+                         the query."
                     )),
-                    None => Error::input(
-                        sqlstate::UNDEFINED_TABLE,
-                        format!("missing FROM-clause entry for table \"{name}\""),
-                    ),
+                    Some(relation) => {
+                        Some(format!("Perhaps you meant to reference the table alias \"{}\".", relation.name))
+                    }
+                    None => None,
                 };
-                Err(self.place(error, place))
+                let what = if hint.is_some() { "invalid reference to" } else { "missing" };
+                let message = format!("{what} FROM-clause entry for table \"{name}\"");
+                let error = Error::input(sqlstate::UNDEFINED_TABLE, message);
+                Err(self.place(hint.into_iter().fold(error, Error::with_hint), place))
+            }
+        }
+    }
+
+    /// The value of a column that is named without its relation.
+    pub(crate) fn scope_column(&mut self, column: ScopeColumn, place: Place) -> Bound {
+        match column {
+            ScopeColumn::Of { relation, column } => self.column_of(relation, column, place),
+            ScopeColumn::Merged(at) => {
+                let MergedColumn { expr, sql_type, .. } = self.scope.merged[at].clone();
+                if let Expr::Column { row, column } = expr {
+                    self.column_places.push((row, column, place));
+                }
+                Bound::typed(expr, sql_type, place)
             }
         }
     }

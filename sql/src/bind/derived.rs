@@ -12,11 +12,12 @@ use sqlparser::ast::{self, SetExpr, SetOperator, SetQuantifier, TableAlias};
 
 use super::aggregation::AggregateMode;
 use super::bound::start_of_query;
-use super::scope::{Relation, RelationKind, Scope};
+use super::scope::{Relation, RelationKind, Scope, Visibility};
 use super::select_list::check_width;
+use super::subquery::Nested;
 use super::tree::{
-    BoundDistinct, BoundQuery, Branch, CommonTable, DerivedTable, Item, OutputColumn, QueryBody, Source,
-    Subquery, SubqueryKind,
+    BoundDistinct, BoundQuery, Branch, CommonTable, DerivedTable, Item, JoinGroup, OutputColumn, QueryBody,
+    Source, Subquery, SubqueryKind,
 };
 use super::{Binder, Bound, Place};
 use crate::statement::names::fold;
@@ -32,9 +33,6 @@ impl Binder<'_> {
         alias: Option<&TableAlias>,
         is_lateral: bool,
     ) -> Result<Item> {
-        if is_lateral {
-            return self.unsupported("LATERAL is", Place::Unknown);
-        }
         let Some(alias) = alias else {
             let error = hyades_types::error::Error::input(
                 sqlstate::SYNTAX_ERROR,
@@ -43,10 +41,16 @@ impl Binder<'_> {
             .with_hint("For example, FROM (SELECT ...) [AS] foo.");
             return Err(self.place(error, Place::before(start_of_query(query))));
         };
-        let (query, columns) = self.rows_of(query)?;
+        let (query, columns, outer) = if is_lateral {
+            self.lateral_rows_of(query)?
+        } else {
+            let (query, columns) = self.rows_of(query)?;
+            (query, columns, Vec::new())
+        };
         let name = self.alias(&alias.name)?;
-        let relation = self.derived_relation(query, columns, name.clone())?;
-        self.add_derived(relation, Some(alias), name)
+        let (mut derived, relation) = self.derived_relation(query, columns, name.clone())?;
+        derived.outer = outer;
+        self.add_derived((derived, relation), Some(alias), name)
     }
 
     /// A reference to a query of WITH.
@@ -93,8 +97,8 @@ impl Binder<'_> {
         alias: Option<&TableAlias>,
         label: String,
     ) -> Result<Item> {
-        self.add_relation(relation, alias, Place::Unknown)?;
-        Ok(Item::new(Source::Query(derived), label))
+        let relation = self.add_relation(relation, alias, Place::Unknown)?;
+        Ok(Item::new(Source::Query(derived), label, relation))
     }
 
     fn derived_relation(
@@ -105,8 +109,8 @@ impl Binder<'_> {
     ) -> Result<(DerivedTable, Relation)> {
         let registers = columns.iter().map(|_| self.new_register()).collect::<Result<Vec<Register>>>()?;
         let kind = RelationKind::Registers(registers.clone());
-        let relation = Relation { name, columns, kind, is_qualified_only: false };
-        Ok((DerivedTable { query, registers }, relation))
+        let relation = Relation { name, columns, kind, visibility: Visibility::Everywhere };
+        Ok((DerivedTable { query, registers, outer: Vec::new() }, relation))
     }
 
     /// The queries of WITH can be seen from now on.
@@ -156,6 +160,17 @@ impl Binder<'_> {
         Ok((self.keep_rows(branch, before), columns))
     }
 
+    /// The same of a query that sees what stands before it in FROM; what it reads of that.
+    fn lateral_rows_of(&mut self, query: &ast::Query) -> Result<(u16, Columns, Vec<Expr>)> {
+        let Nested { query, scope, captured } = self.bind_nested(query)?;
+        let columns = columns_of(&query);
+        let (expressions, outer): (Vec<Expr>, Vec<Register>) = captured.into_iter().unzip();
+        let branch = Branch { body: QueryBody::Select(Box::new(query)), scope };
+        let is_independent = outer.is_empty();
+        let number = self.add_subquery(Subquery { branch, kind: SubqueryKind::Rows, is_independent, outer });
+        Ok((number, columns, expressions))
+    }
+
     fn keep_rows(&mut self, branch: Branch, before: usize) -> u16 {
         let is_independent = self.handed_over == before;
         self.add_subquery(Subquery { branch, kind: SubqueryKind::Rows, is_independent, outer: Vec::new() })
@@ -167,6 +182,7 @@ impl Binder<'_> {
         bind: impl FnOnce(&mut Self) -> Result<(QueryBody, Columns)>,
     ) -> Result<(Branch, Columns)> {
         let scope = std::mem::take(&mut self.scope);
+        self.beside.push(scope);
         let aggregates = std::mem::take(&mut self.aggregates);
         let mode = std::mem::replace(&mut self.aggregate_mode, AggregateMode::Forbidden("in this context"));
         let hints = std::mem::take(&mut self.output_hints);
@@ -174,6 +190,7 @@ impl Binder<'_> {
         self.output_hints = hints;
         self.aggregate_mode = mode;
         self.aggregates = aggregates;
+        let scope = self.beside.pop().unwrap_or_default();
         let own = std::mem::replace(&mut self.scope, scope);
         let (body, columns) = bound?;
         Ok((Branch { body, scope: own }, columns))
@@ -211,8 +228,7 @@ impl Binder<'_> {
         self.aggregate_mode = AggregateMode::Forbidden("in LIMIT");
         let limits = self.limits(query)?;
         Ok(BoundQuery {
-            items: vec![Item::new(Source::Query(derived), name.to_owned())],
-            conditions: Vec::new(),
+            from: JoinGroup::of(Item::new(Source::Query(derived), name.to_owned(), 0)),
             outputs,
             group: None,
             having: None,

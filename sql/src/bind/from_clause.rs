@@ -1,20 +1,16 @@
-//! FROM: its items, and what they show.
+//! The items of FROM, and what they show. (`join` puts them together.)
 
 use hyades_engine::procedure::ir::{Expr, Register};
 use hyades_types::definition::{Returns, RoutineDefinition, RoutineKind};
 use hyades_types::error::{Result, sqlstate};
 use hyades_types::function::{Function, lookup};
 use hyades_types::value::{SqlType, Value};
-use sqlparser::ast::{
-    FunctionArg, FunctionArgExpr, JoinConstraint, JoinOperator, ObjectName, TableAlias, TableFactor,
-    TableFunctionArgs, TableWithJoins,
-};
+use sqlparser::ast::{FunctionArg, FunctionArgExpr, ObjectName, TableAlias, TableFactor, TableFunctionArgs};
 
-use super::scope::{Relation, RelationKind};
+use super::scope::{Relation, RelationKind, Visibility};
 use super::session_function::{SessionCall, SessionFunction};
-use super::tree::{Item, RoutineSource, Series, Source};
+use super::tree::{Item, JoinGroup, RoutineSource, Series, Source};
 use super::{Binder, Bound, Place};
-use crate::expr;
 use crate::statement::names::{fold, parts};
 
 /// The view of all sessions.
@@ -38,72 +34,16 @@ pub(crate) const ACTIVITY_COLUMNS: [(&str, SqlType); 14] = [
     ("backend_type", SqlType::Text),
 ];
 
-/// Left joins in one query; each doubles the code.
-const MOST_LEFT_JOINS: usize = 6;
-
 impl Binder<'_> {
-    /// Binds FROM: fills the scope and answers its items and the conditions of its inner joins.
-    pub(crate) fn from(&mut self, from: &[TableWithJoins]) -> Result<(Vec<Item>, Vec<Expr>)> {
-        let mut items = Vec::new();
-        let mut conditions = Vec::new();
-        for joined in from {
-            items.push(self.factor(&joined.relation)?);
-            for join in &joined.joins {
-                let (is_left, constraint) = match &join.join_operator {
-                    JoinOperator::Join(constraint) | JoinOperator::Inner(constraint) => (false, constraint),
-                    JoinOperator::Left(constraint) | JoinOperator::LeftOuter(constraint) => {
-                        (true, constraint)
-                    }
-                    JoinOperator::CrossJoin(_) => (false, &JoinConstraint::None),
-                    JoinOperator::Right(_) | JoinOperator::RightOuter(_) => {
-                        return self.unsupported("RIGHT JOIN is", Place::Unknown);
-                    }
-                    JoinOperator::FullOuter(_) => {
-                        return self.unsupported("FULL JOIN is", Place::Unknown);
-                    }
-                    _ => return self.unsupported("this kind of join is", Place::Unknown),
-                };
-                let mut item = self.factor(&join.relation)?;
-                let mut on = Vec::new();
-                match constraint {
-                    JoinConstraint::None => {}
-                    JoinConstraint::On(condition) => {
-                        let condition = self.condition_of(condition, "JOIN/ON")?;
-                        expr::conjuncts(condition, &mut on);
-                    }
-                    JoinConstraint::Using(_) => {
-                        return self.unsupported("JOIN ... USING is", Place::Unknown);
-                    }
-                    JoinConstraint::Natural => {
-                        return self.unsupported("NATURAL JOIN is", Place::Unknown);
-                    }
-                }
-                if is_left {
-                    item.left_join = Some(on);
-                } else {
-                    conditions.append(&mut on);
-                }
-                items.push(item);
-            }
+    /// An item of FROM, or a join in parentheses.
+    pub(super) fn factor(&mut self, factor: &TableFactor) -> Result<JoinGroup> {
+        if let TableFactor::NestedJoin { table_with_joins, alias } = factor {
+            return self.nested_join(table_with_joins, alias.as_ref());
         }
-        let is_routine = |item: &Item| matches!(item.source, Source::Routine(_));
-        let has_left_join = items.iter().any(|item| item.left_join.is_some());
-        // It is called once, so it must be the outermost loop.
-        if items.iter().filter(|item| is_routine(item)).count() > 1
-            || (has_left_join && items.iter().skip(1).any(is_routine))
-        {
-            return self.unsupported(
-                "more than one function of your own in FROM, or one behind a left join, is",
-                Place::Unknown,
-            );
-        }
-        if items.iter().filter(|item| item.left_join.is_some()).count() > MOST_LEFT_JOINS {
-            return self.unsupported("more than six left joins are", Place::Unknown);
-        }
-        Ok((items, conditions))
+        self.item(factor).map(JoinGroup::of)
     }
 
-    fn factor(&mut self, factor: &TableFactor) -> Result<Item> {
+    fn item(&mut self, factor: &TableFactor) -> Result<Item> {
         match factor {
             TableFactor::Table { name, alias, args: None, sample: None, .. } => {
                 self.table_item(name, alias.as_ref())
@@ -125,17 +65,17 @@ impl Binder<'_> {
                 self.derived_item(subquery, alias.as_ref(), *lateral)
             }
             TableFactor::UNNEST { .. } => self.unsupported("UNNEST is", Place::Unknown),
-            TableFactor::NestedJoin { .. } => self.unsupported("joins in parentheses are", Place::Unknown),
             _ => self.unsupported("this item of FROM is", Place::Unknown),
         }
     }
 
+    /// Makes a relation visible, and returns its number.
     pub(super) fn add_relation(
         &mut self,
         mut relation: Relation,
         alias: Option<&TableAlias>,
         place: Place,
-    ) -> Result<()> {
+    ) -> Result<usize> {
         if let Some(alias) = alias {
             let renamed = alias.columns.len();
             if renamed > relation.columns.len() {
@@ -150,12 +90,14 @@ impl Binder<'_> {
                 column.0 = fold(&alias.name);
             }
         }
-        if self.scope.relations.iter().any(|known| known.name == relation.name) {
+        let is_taken =
+            |known: &Relation| known.name == relation.name && known.visibility != Visibility::Hidden;
+        if self.scope.relations.iter().any(is_taken) {
             let message = format!("table name \"{}\" specified more than once", relation.name);
             return self.fail(sqlstate::DUPLICATE_ALIAS, message, Place::Unknown);
         }
-        self.scope.relations.push(relation);
-        Ok(())
+        self.scope.add(relation);
+        Ok(self.scope.relations.len() - 1)
     }
 
     fn table_item(&mut self, name: &ObjectName, alias: Option<&TableAlias>) -> Result<Item> {
@@ -174,8 +116,8 @@ impl Binder<'_> {
         let own_name = table.definition().name.name.clone();
         let label =
             if relation.name == own_name { own_name } else { format!("{own_name} {}", relation.name) };
-        self.add_relation(relation, alias, Place::of(name))?;
-        Ok(Item::new(Source::Table { table, row }, label))
+        let relation = self.add_relation(relation, alias, Place::of(name))?;
+        Ok(Item::new(Source::Table { table, row }, label, relation))
     }
 
     /// `pg_stat_activity`: arrays that the session fills when the statement starts, and a series that counts
@@ -203,11 +145,11 @@ impl Binder<'_> {
                 .map(|(name, sql_type)| ((*name).to_owned(), *sql_type))
                 .collect(),
             kind: RelationKind::Elements(arrays, current),
-            is_qualified_only: false,
+            visibility: Visibility::Everywhere,
         };
-        self.add_relation(relation, alias, place)?;
+        let relation = self.add_relation(relation, alias, place)?;
         let series = Series { start: one.clone(), stop, step: one, sql_type: SqlType::Integer, current };
-        Ok(Item::new(Source::Series(series), label))
+        Ok(Item::new(Source::Series(series), label, relation))
     }
 
     fn series_item(
@@ -222,14 +164,12 @@ impl Binder<'_> {
             return self.routine_item(name, arguments, alias);
         }
         let mut bound = Vec::new();
-        let scope = std::mem::take(&mut self.scope);
         for argument in arguments {
             let FunctionArg::Unnamed(FunctionArgExpr::Expr(argument)) = argument else {
                 return Err(self.no_function(&shown, "*", place));
             };
             bound.push(self.expression(argument)?);
         }
-        self.scope = scope;
         let types: Vec<&str> = bound.iter().map(Bound::type_name).collect();
         let types = types.join(", ");
         let sql_type = match self.common_type(&bound, "generate_series") {
@@ -262,11 +202,11 @@ impl Binder<'_> {
             // An alias of the function is also the name of its only column.
             columns: vec![(own_name.clone(), sql_type)],
             kind: RelationKind::Registers(vec![current]),
-            is_qualified_only: false,
+            visibility: Visibility::Everywhere,
         };
-        self.add_relation(relation, alias, place)?;
+        let relation = self.add_relation(relation, alias, place)?;
         let series = Series { start, stop, step: step.unwrap_or(Expr::Const(one)), sql_type, current };
-        Ok(Item::new(Source::Series(series), own_name))
+        Ok(Item::new(Source::Series(series), own_name, relation))
     }
 
     /// A function of one's own.
@@ -279,10 +219,7 @@ impl Binder<'_> {
         let place = Place::of(name);
         let parts: Vec<String> = parts(name)?.into_iter().map(fold).collect();
         let shown = parts.join(".");
-        let scope = std::mem::take(&mut self.scope);
-        let written = self.written_arguments(arguments, &shown, place);
-        self.scope = scope;
-        let arguments = written?;
+        let arguments = self.written_arguments(arguments, &shown, place)?;
         let routine = self.routine_name(&parts);
         let chosen = self.choose_routine(&routine, &arguments, RoutineKind::Function, place)?;
         let Some(chosen) = chosen else {
@@ -299,11 +236,11 @@ impl Binder<'_> {
         let callee = self.callee(&chosen)?;
         let registers = columns.iter().map(|_| self.new_register()).collect::<Result<Vec<Register>>>()?;
         let kind = RelationKind::Registers(registers.clone());
-        let relation = Relation { name: own_name.clone(), columns, kind, is_qualified_only: false };
-        self.add_relation(relation, alias, place)?;
+        let relation = Relation { name: own_name.clone(), columns, kind, visibility: Visibility::Everywhere };
+        let relation = self.add_relation(relation, alias, place)?;
         let (is_set, is_strict) = (definition.returns.is_set(), definition.is_strict);
         let source = RoutineSource { callee, arguments, registers, is_set, is_strict };
-        Ok(Item::new(Source::Routine(source), own_name))
+        Ok(Item::new(Source::Routine(source), own_name, relation))
     }
 }
 

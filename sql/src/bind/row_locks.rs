@@ -4,62 +4,61 @@ use hyades_engine::procedure::ir::Intent;
 use hyades_types::error::{Result, sqlstate};
 use sqlparser::ast::{Distinct, GroupByExpr, Query, Select};
 
-use super::tree::{Item, Source};
+use super::tree::{JoinGroup, Source};
 use super::{Binder, Place};
 use crate::statement::locking::{Locking, name_of, unpack};
 
 impl Binder<'_> {
     /// Gives each item of FROM the intent that the locking clauses of the query ask for.
-    pub(crate) fn lock_items(&self, query: &Query, items: &mut [Item]) -> Result<()> {
+    pub(crate) fn lock_items(&self, query: &Query, from: &mut JoinGroup) -> Result<()> {
         for clause in &query.locks {
             let place = clause.of.as_ref().map_or(Place::Unknown, Place::of);
-            self.lock_by(&unpack(clause), place, items)?;
+            self.lock_by(&unpack(clause), place, from)?;
         }
         Ok(())
     }
 
-    fn lock_by(&self, locking: &Locking, place: Place, items: &mut [Item]) -> Result<()> {
+    fn lock_by(&self, locking: &Locking, place: Place, from: &mut JoinGroup) -> Result<()> {
         let clause = name_of(locking.strength);
         if locking.is_qualified {
             let message = format!("{clause} must specify unqualified relation names");
             return self.fail(sqlstate::SYNTAX_ERROR, message, place);
         }
-        // The scope has the items last, in their order.
-        let relations = &self.scope.relations;
-        let names = &relations[relations.len().saturating_sub(items.len())..];
-        let find = |table: &String| names.iter().position(|relation| relation.name == *table);
-        let mut wanted = Vec::new();
         for table in &locking.tables {
-            let Some(at) = find(table) else {
+            if !self.scope.named().any(|(_, relation)| relation.name == *table) {
                 let message = format!("relation \"{table}\" in {clause} clause not found in FROM clause");
                 return self.fail(sqlstate::UNDEFINED_TABLE, message, place);
-            };
-            if !matches!(items[at].source, Source::Table { .. }) {
-                let message = format!("{clause} cannot be applied to a function");
-                return self.fail(sqlstate::FEATURE_NOT_SUPPORTED, message, place);
             }
-            wanted.push(at);
         }
-        if locking.tables.is_empty() && items.iter().any(|item| matches!(item.source, Source::Query(_))) {
-            return self.unsupported("a locking clause over a query in FROM is", place);
-        }
-        if locking.tables.is_empty() {
-            let is_table = |at: &usize| matches!(items[*at].source, Source::Table { .. });
-            wanted = (0..items.len()).filter(is_table).collect();
-        }
-        for at in wanted {
-            if items[at].left_join.is_some() {
+        from.for_each_item_mut(&mut |item, is_nullable| {
+            let relation = &self.scope.relations[item.relation];
+            let is_named = locking.tables.contains(&relation.name);
+            if !is_named && !locking.tables.is_empty() {
+                return Ok(());
+            }
+            match &item.source {
+                Source::Table { .. } => {}
+                Source::Query(_) => {
+                    return self.unsupported("a locking clause over a query in FROM is", place);
+                }
+                Source::Series(_) | Source::Routine(_) if is_named => {
+                    let message = format!("{clause} cannot be applied to a function");
+                    return self.fail(sqlstate::FEATURE_NOT_SUPPORTED, message, place);
+                }
+                Source::Series(_) | Source::Routine(_) => return Ok(()),
+            }
+            if is_nullable {
                 let message = format!("{clause} cannot be applied to the nullable side of an outer join");
                 return self.fail(sqlstate::FEATURE_NOT_SUPPORTED, message, Place::Unknown);
             }
             // Of several clauses the strongest counts, and NOWAIT goes before SKIP LOCKED.
-            let known = items[at].locking;
+            let known = item.locking;
             let strength = known.map_or(locking.strength, |(known, _)| known.max(locking.strength));
             let impatience = known.and_then(|(_, impatience)| impatience).max(locking.impatience);
-            items[at].locking = Some((strength, impatience));
-            items[at].intent = Intent::chosen(strength, impatience);
-        }
-        Ok(())
+            item.locking = Some((strength, impatience));
+            item.intent = Intent::chosen(strength, impatience);
+            Ok(())
+        })
     }
 
     /// Refuses the clauses that rows of the answer do not come through one by one.

@@ -15,6 +15,18 @@ pub(crate) enum RelationKind {
     Registers(Vec<Register>),
     /// Arrays in registers, one for each column; the current row is that of the number in the last register.
     Elements(Vec<Register>, Register),
+    /// Values of other relations: `(a JOIN b) AS name`.
+    Values(Vec<Expr>),
+}
+
+/// How the columns of a relation may be named.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Visibility {
+    Everywhere,
+    /// Only as `name.column` (`excluded`).
+    Qualified,
+    /// Not at all: it stands in a join that has a name of its own.
+    Hidden,
 }
 
 /// One item of FROM.
@@ -24,8 +36,7 @@ pub(crate) struct Relation {
     pub(crate) name: String,
     pub(crate) columns: Vec<(String, SqlType)>,
     pub(crate) kind: RelationKind,
-    /// Only `name.column` finds it (`excluded`).
-    pub(crate) is_qualified_only: bool,
+    pub(crate) visibility: Visibility,
 }
 
 impl Relation {
@@ -36,7 +47,7 @@ impl Relation {
             name: alias.unwrap_or_else(|| definition.name.name.clone()),
             columns: definition.columns.iter().map(|column| (column.name.clone(), column.sql_type)).collect(),
             kind: RelationKind::Table { table: Arc::clone(table), row },
-            is_qualified_only: false,
+            visibility: Visibility::Everywhere,
         }
     }
 
@@ -51,19 +62,76 @@ impl Relation {
                 array: Box::new(Expr::Register(arrays[column])),
                 index: Box::new(Expr::Register(*current)),
             },
+            RelationKind::Values(values) => values[column].clone(),
         }
     }
 }
 
-/// All items of FROM, in order.
+/// A column that may be named without its relation.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum ScopeColumn {
+    Of {
+        relation: usize,
+        column: usize,
+    },
+    /// By its number in [`Scope::merged`].
+    Merged(usize),
+}
+
+/// A column that USING or NATURAL makes of one on either side of a join.
+#[derive(Clone, Debug)]
+pub(crate) struct MergedColumn {
+    pub(crate) name: String,
+    pub(crate) expr: Expr,
+    pub(crate) sql_type: SqlType,
+}
+
+/// What FROM makes visible.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Scope {
+    /// The items of FROM, in order.
     pub(crate) relations: Vec<Relation>,
+    /// Those before it cannot be named: they stand outside the join whose condition is bound.
+    pub(crate) first_visible: usize,
+    /// The columns in the order of `*`.
+    pub(crate) columns: Vec<ScopeColumn>,
+    pub(crate) merged: Vec<MergedColumn>,
 }
 
 impl Scope {
     pub(crate) fn of(relation: Relation) -> Scope {
-        Scope { relations: vec![relation] }
+        let mut scope = Scope::default();
+        scope.add(relation);
+        scope
+    }
+
+    /// Adds a relation and its columns.
+    pub(crate) fn add(&mut self, relation: Relation) {
+        let number = self.relations.len();
+        if relation.visibility == Visibility::Everywhere {
+            let columns = 0..relation.columns.len();
+            self.columns.extend(columns.map(|column| ScopeColumn::Of { relation: number, column }));
+        }
+        self.relations.push(relation);
+    }
+
+    /// Only the first relation, as before the others were added.
+    pub(crate) fn keep_first(&mut self) {
+        self.relations.truncate(1);
+        self.columns.retain(|column| matches!(column, ScopeColumn::Of { relation: 0, .. }));
+    }
+
+    /// The relations that `name.column` may mean, with their numbers.
+    pub(crate) fn named(&self) -> impl Iterator<Item = (usize, &Relation)> {
+        let relations = self.relations.iter().enumerate().skip(self.first_visible);
+        relations.filter(|(_, relation)| relation.visibility != Visibility::Hidden)
+    }
+
+    pub(crate) fn column_name(&self, column: ScopeColumn) -> &str {
+        match column {
+            ScopeColumn::Of { relation, column } => &self.relations[relation].columns[column].0,
+            ScopeColumn::Merged(at) => &self.merged[at].name,
+        }
     }
 
     /// The table behind a row slot.

@@ -29,12 +29,12 @@ impl Binder<'_> {
 
     fn bind_select(&mut self, query: &Query, select: &Select) -> Result<BoundQuery> {
         self.refuse_rare(query, select)?;
-        let (mut items, mut conditions) = self.from(&select.from)?;
-        self.lock_items(query, &mut items)?;
+        let mut from = self.from(&select.from)?;
+        self.lock_items(query, &mut from)?;
         if let Some(selection) = &select.selection {
             self.aggregate_mode = AggregateMode::Forbidden("in WHERE");
             let condition = self.condition_of(selection, "WHERE")?;
-            crate::expr::conjuncts(condition, &mut conditions);
+            crate::expr::conjuncts(condition, &mut from.conditions);
         }
         self.aggregate_mode = AggregateMode::Allowed;
         let outputs = self.outputs(&select.projection)?;
@@ -52,18 +52,7 @@ impl Binder<'_> {
         let limits = self.limits(query)?;
         let aggregates = std::mem::take(&mut self.aggregates);
         self.check_locking(query, select, !aggregates.is_empty())?;
-        Ok(BoundQuery {
-            items,
-            conditions,
-            outputs,
-            group,
-            having,
-            having_places,
-            order,
-            distinct,
-            limits,
-            aggregates,
-        })
+        Ok(BoundQuery { from, outputs, group, having, having_places, order, distinct, limits, aggregates })
     }
 
     fn refuse_rare(&self, query: &Query, select: &Select) -> Result<()> {

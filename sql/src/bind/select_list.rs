@@ -4,6 +4,7 @@ use hyades_types::error::{Error, Result, sqlstate};
 use hyades_types::value::SqlType;
 use sqlparser::ast::{self, SelectItem, SelectItemQualifiedWildcardKind, TrimWhereField};
 
+use super::scope::ScopeColumn;
 use super::tree::OutputColumn;
 use super::{Binder, Bound, Class, Place, types};
 use crate::statement::names::{fold, parts};
@@ -159,19 +160,19 @@ impl Binder<'_> {
                 Place::Unknown,
             );
         }
-        for relation in 0..self.scope.relations.len() {
-            let is_hidden = self.scope.relations[relation].is_qualified_only;
-            if only.is_some_and(|only| only != relation) || (only.is_none() && is_hidden) {
-                continue;
-            }
-            for column in 0..self.scope.relations[relation].columns.len() {
-                let name = self.scope.relations[relation].columns[column].0.clone();
-                let first = self.column_places.len();
-                let Bound { expr, place, class } = self.column_of(relation, column, Place::Unknown);
-                let Class::Typed(sql_type) = class else { continue };
-                let column_places = (first, self.column_places.len());
-                outputs.push(OutputColumn { name, expr, sql_type, place, column_places });
-            }
+        let columns: Vec<ScopeColumn> = match only {
+            None => self.scope.columns.clone(),
+            Some(relation) => (0..self.scope.relations[relation].columns.len())
+                .map(|column| ScopeColumn::Of { relation, column })
+                .collect(),
+        };
+        for column in columns {
+            let name = self.scope.column_name(column).to_owned();
+            let first = self.column_places.len();
+            let Bound { expr, place, class } = self.scope_column(column, Place::Unknown);
+            let Class::Typed(sql_type) = class else { continue };
+            let column_places = (first, self.column_places.len());
+            outputs.push(OutputColumn { name, expr, sql_type, place, column_places });
         }
         Ok(())
     }

@@ -18,10 +18,10 @@ use super::tree::{BoundQuery, Branch, QueryBody, Subquery, SubqueryKind, Surroun
 use super::{Binder, Bound, Place};
 
 /// A query inside the one at hand, and what it reads of that: the expression there, and the register here.
-struct Nested {
-    query: BoundQuery,
-    scope: Scope,
-    captured: Vec<(Expr, Register)>,
+pub(super) struct Nested {
+    pub(super) query: BoundQuery,
+    pub(super) scope: Scope,
+    pub(super) captured: Vec<(Expr, Register)>,
 }
 
 impl Binder<'_> {
@@ -87,7 +87,7 @@ impl Binder<'_> {
     }
 
     /// Binds a query inside the one at hand, with what it reads of that.
-    fn bind_nested(&mut self, query: &ast::Query) -> Result<Nested> {
+    pub(super) fn bind_nested(&mut self, query: &ast::Query) -> Result<Nested> {
         let scope = std::mem::take(&mut self.scope);
         self.surroundings.push(Surroundings { scope, captured: Vec::new() });
         let aggregates = std::mem::take(&mut self.aggregates);
@@ -138,7 +138,7 @@ impl Binder<'_> {
         (table, column): (&str, &str),
         place: Place,
     ) -> Result<Option<Bound>> {
-        if self.scope.relations.iter().any(|relation| relation.name == table) {
+        if self.scope.named().any(|(_, relation)| relation.name == table) {
             return Ok(None);
         }
         let Some(depth) = self.surroundings.iter().rposition(|around| around.has(table)) else {

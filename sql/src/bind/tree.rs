@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use hyades_engine::procedure::ir::{CalleeIndex, Expr, Impatience, Intent, Register, RowSlot, Strength};
 use hyades_engine::storage::table::Table;
+use hyades_types::error::Result;
 use hyades_types::value::{ArrayElement, SqlType};
 
 use super::aggregation::Aggregate;
@@ -43,13 +44,31 @@ pub(crate) enum Source {
 }
 
 impl Source {
+    /// The registers that its rows come in.
+    pub(crate) fn registers(&self) -> &[Register] {
+        match self {
+            Source::Table { .. } => &[],
+            Source::Series(series) => std::slice::from_ref(&series.current),
+            Source::Routine(routine) => &routine.registers,
+            Source::Query(derived) => &derived.registers,
+        }
+    }
+
+    /// What it evaluates to find its rows.
+    pub(crate) fn arguments(&self) -> Vec<&Expr> {
+        match self {
+            Source::Table { .. } => Vec::new(),
+            Source::Series(series) => vec![&series.start, &series.stop, &series.step],
+            Source::Routine(routine) => routine.arguments.iter().collect(),
+            Source::Query(derived) => derived.outer.iter().collect(),
+        }
+    }
+
     /// Whether an expression reads a row of it.
     pub(crate) fn is_read_by(&self, expr: &Expr) -> bool {
         expr::any(expr, &|part| match (self, part) {
             (Source::Table { row, .. }, Expr::Column { row: read, .. }) => row == read,
-            (Source::Series(series), Expr::Register(read)) => series.current == *read,
-            (Source::Routine(routine), Expr::Register(read)) => routine.registers.contains(read),
-            (Source::Query(derived), Expr::Register(read)) => derived.registers.contains(read),
+            (_, Expr::Register(read)) => self.registers().contains(read),
             _ => false,
         })
     }
@@ -72,14 +91,16 @@ pub(crate) struct DerivedTable {
     /// The number of the subquery.
     pub(crate) query: u16,
     pub(crate) registers: Vec<Register>,
+    /// What it reads of the relations before it (LATERAL).
+    pub(crate) outer: Vec<Expr>,
 }
 
 /// A relation of FROM before its place among the loops is known.
 #[derive(Clone, Debug)]
 pub(crate) struct Item {
     pub(crate) source: Source,
-    /// The condition of a left join whose right side this is.
-    pub(crate) left_join: Option<Vec<Expr>>,
+    /// The number of what it shows in the scope.
+    pub(crate) relation: usize,
     /// What locking clauses have asked for.
     pub(crate) locking: Option<(Strength, Option<Impatience>)>,
     pub(crate) intent: Intent,
@@ -87,8 +108,66 @@ pub(crate) struct Item {
 }
 
 impl Item {
-    pub(crate) fn new(source: Source, label: String) -> Item {
-        Item { source, left_join: None, locking: None, intent: Intent::READ, label }
+    pub(crate) fn new(source: Source, label: String, relation: usize) -> Item {
+        Item { source, relation, locking: None, intent: Intent::READ, label }
+    }
+}
+
+/// Relations that are joined with each other, in any order.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct JoinGroup {
+    pub(crate) members: Vec<JoinMember>,
+    /// What must be true of their rows: those of WHERE and of inner joins.
+    pub(crate) conditions: Vec<Expr>,
+}
+
+#[derive(Clone, Debug)]
+pub(crate) enum JoinMember {
+    Item(Item),
+    Outer(Box<OuterJoin>),
+}
+
+/// A left join or a full one. (A right join is a left one with its sides exchanged.)
+#[derive(Clone, Debug)]
+pub(crate) struct OuterJoin {
+    /// Whether rows of the right side that find none stay too.
+    pub(crate) is_full: bool,
+    pub(crate) left: JoinGroup,
+    pub(crate) right: JoinGroup,
+    pub(crate) on: Vec<Expr>,
+}
+
+impl JoinGroup {
+    pub(crate) fn of(item: Item) -> JoinGroup {
+        JoinGroup { members: vec![JoinMember::Item(item)], conditions: Vec::new() }
+    }
+
+    /// Both, joined by their conditions only.
+    pub(crate) fn append(&mut self, other: JoinGroup) {
+        self.members.extend(other.members);
+        self.conditions.extend(other.conditions);
+    }
+
+    /// Visits the items, each with whether an outer join may leave its row out.
+    pub(crate) fn for_each_item_mut(
+        &mut self,
+        visit: &mut dyn FnMut(&mut Item, bool) -> Result<()>,
+    ) -> Result<()> {
+        self.visit(false, visit)
+    }
+
+    fn visit(
+        &mut self,
+        is_nullable: bool,
+        visit: &mut dyn FnMut(&mut Item, bool) -> Result<()>,
+    ) -> Result<()> {
+        self.members.iter_mut().try_for_each(|member| match member {
+            JoinMember::Item(item) => visit(item, is_nullable),
+            JoinMember::Outer(join) => {
+                join.left.visit(is_nullable || join.is_full, visit)?;
+                join.right.visit(true, visit)
+            }
+        })
     }
 }
 
@@ -119,9 +198,7 @@ pub(crate) enum OrderTarget {
 /// A SELECT, bound: nothing is said yet of the order in which FROM is gone through.
 #[derive(Clone, Debug)]
 pub(crate) struct BoundQuery {
-    pub(crate) items: Vec<Item>,
-    /// Of WHERE and of inner joins.
-    pub(crate) conditions: Vec<Expr>,
+    pub(crate) from: JoinGroup,
     pub(crate) outputs: Vec<OutputColumn>,
     pub(crate) group: Option<Vec<(Expr, SqlType)>>,
     pub(crate) having: Option<Expr>,
@@ -199,6 +276,6 @@ pub(crate) struct Surroundings {
 
 impl Surroundings {
     pub(super) fn has(&self, relation: &str) -> bool {
-        self.scope.relations.iter().any(|known| known.name == relation)
+        self.scope.named().any(|(_, known)| known.name == relation)
     }
 }

@@ -15,6 +15,7 @@ use hyades_types::function::Function;
 use hyades_types::operator::BinaryOperator;
 use hyades_types::value::{ArrayElement, SqlType, Value};
 
+use super::level::Kept;
 use crate::bind::operator::mirrored;
 use crate::evaluation;
 use crate::expr;
@@ -47,6 +48,8 @@ pub(crate) enum Access {
         range: ScanRange,
         direction: Direction,
     },
+    /// Rows that a join table keeps.
+    Kept(Box<Kept>),
 }
 
 /// An access and what remains to be checked.
@@ -69,7 +72,7 @@ impl Choice {
             Access::PointList { .. } | Access::PointArray { .. } => 1,
             Access::Scan { .. } if !self.equal_columns.is_empty() => 2,
             Access::Scan { .. } if !self.steering.is_empty() => 3,
-            Access::Scan { .. } => 4,
+            Access::Scan { .. } | Access::Kept(_) => 4,
         }
     }
 }

@@ -13,10 +13,8 @@ use hyades_types::error::{Result, sqlstate};
 use hyades_types::value::SqlType;
 use sqlparser::ast::{self, AssignmentTarget, FromTable, TableFactor, TableWithJoins};
 
-use super::access::Access;
 use super::insert::{generated_always, is_default};
-use super::level::Level;
-use super::loops::Absent;
+use super::level::{Level, Step, only_level};
 use super::row_sink::Sink;
 use super::select::{described, is_single};
 use super::{CompiledQuery, Compiler, order};
@@ -24,7 +22,7 @@ use crate::bind::Place;
 use crate::bind::aggregation::AggregateMode;
 use crate::bind::scope::{Relation, Scope};
 use crate::bind::tree::OutputColumn;
-use crate::bind::tree::{Item, Source};
+use crate::bind::tree::{Item, JoinGroup, Source};
 use crate::explain::PlanNode;
 use crate::expr;
 use crate::plan::Tag;
@@ -34,7 +32,7 @@ use crate::statement::names::fold;
 struct Changed {
     table: Arc<Table>,
     row: RowSlot,
-    levels: Vec<Level>,
+    steps: Vec<Step>,
     constant: Vec<Expr>,
     outputs: Option<Vec<OutputColumn>>,
     label: String,
@@ -73,9 +71,11 @@ impl Compiler<'_> {
             None => None,
         };
         let source = Source::Table { table: Arc::clone(&table), row };
-        let item = Item { intent: Intent::chosen(Strength::Write, None), ..Item::new(source, label.clone()) };
-        let (levels, constant) = order::levels(vec![item], conditions)?;
-        Ok(Changed { table, row, levels, constant, outputs, label })
+        let item =
+            Item { intent: Intent::chosen(Strength::Write, None), ..Item::new(source, label.clone(), 0) };
+        let from = JoinGroup { conditions, ..JoinGroup::of(item) };
+        let (steps, constant) = order::steps(from, &mut || self.code.new_join())?;
+        Ok(Changed { table, row, steps, constant, outputs, label })
     }
 
     pub(crate) fn update(&mut self, update: &ast::Update) -> Result<CompiledQuery> {
@@ -98,10 +98,13 @@ impl Compiler<'_> {
         if !is_moving {
             // Those who only rely on the key may go on.
             let intent = Intent::chosen(Strength::NoKeyWrite, None);
-            changed.levels.iter_mut().for_each(|level| level.intent = intent);
+            for step in &mut changed.steps {
+                if let Step::Loop(level) = step {
+                    level.intent = intent;
+                }
+            }
         }
-        let is_point =
-            matches!(changed.levels.first().map(|level| &level.choice.access), Some(Access::Point { .. }));
+        let is_point = only_level(&changed.steps).is_some_and(Level::is_point);
         if is_moving && !is_point {
             return self.spool_then_update(&changed, &set, &key_columns);
         }
@@ -141,12 +144,12 @@ impl Compiler<'_> {
         let columns = changed.outputs.as_ref().map(|outputs| self.result_columns(outputs));
         let explain = self.explain_change(&changed, verb);
         if let Some(outputs) = &changed.outputs {
-            self.describe(described(outputs), is_single(&changed.levels))?;
+            self.describe(described(outputs), is_single(&changed.steps))?;
         }
         let table = self.code.table(&changed.table)?;
         let end = self.code.label();
-        self.check(&changed.constant, end, &Absent::default());
-        self.loops(&changed.levels, end, &Absent::default(), &mut |compiler, _, _| {
+        self.check(&changed.constant, end);
+        self.loops(&changed.steps, end, &mut |compiler, _| {
             compiler.write(instruction(table, changed.row))?;
             compiler.code.push(Instruction::CountRow);
             compiler.emit_outputs(changed.outputs.as_deref())
@@ -166,8 +169,7 @@ impl Compiler<'_> {
 
     fn explain_change(&self, changed: &Changed, verb: &str) -> Option<PlanNode> {
         self.explained(|compiler| {
-            PlanNode::new(format!("{verb} on {}", changed.label))
-                .over(compiler.explain_levels(&changed.levels))
+            PlanNode::new(format!("{verb} on {}", changed.label)).over(compiler.explain_steps(&changed.steps))
         })
     }
 
@@ -186,10 +188,8 @@ impl Compiler<'_> {
         let key: Vec<Expr> = key_columns.iter().map(|column| Expr::Column { row, column: *column }).collect();
         let outer = std::mem::replace(&mut self.sink, Sink::Spool(spool));
         let end = self.code.label();
-        self.check(&changed.constant, end, &Absent::default());
-        self.loops(&changed.levels, end, &Absent::default(), &mut |compiler, _, _| {
-            compiler.emit(key.clone())
-        })?;
+        self.check(&changed.constant, end);
+        self.loops(&changed.steps, end, &mut |compiler, _| compiler.emit(key.clone()))?;
         self.code.place(end);
         self.sink = outer;
         if let Some(outputs) = &changed.outputs {

@@ -6,8 +6,8 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 use hyades_engine::procedure::ir::{
-    CalleeIndex, CursorSlot, Expr, Instruction, Label, Line, Procedure, Register, RowSlot, SpoolSlot, Stage,
-    StageIndex, TableIndex, TableReference,
+    CalleeIndex, CursorSlot, Expr, Instruction, JoinSlot, Label, Line, Procedure, Register, RowSlot,
+    SpoolSlot, Stage, StageIndex, TableIndex, TableReference,
 };
 use hyades_engine::storage::table::Table;
 use hyades_types::definition::{TableDefinition, TableId};
@@ -27,6 +27,7 @@ pub(crate) struct Code {
     /// The next free register and row slot, shared with the binder.
     slots: Rc<Slots>,
     spools: u16,
+    joins: u16,
     stages: Vec<Option<Arc<dyn Stage>>>,
     /// Routines that are called, shared with the binder.
     callees: Rc<RefCell<Vec<CalleeEntry>>>,
@@ -128,8 +129,9 @@ impl Code {
     }
 
     /// Puts the code here that keeps a query's rows; returns where they are.
-    pub(crate) fn kept_rows(&mut self, query: u16) -> Option<SpoolSlot> {
-        self.place_fragment(query, Vec::new());
+    pub(crate) fn kept_rows(&mut self, query: u16, outer: &[Expr]) -> Option<SpoolSlot> {
+        let outer = outer.iter().map(|value| self.lowered(value.clone())).collect();
+        self.place_fragment(query, outer);
         self.fragments.get(usize::from(query))?.result.spool
     }
 
@@ -183,6 +185,11 @@ impl Code {
     pub(crate) fn new_spool(&mut self) -> Result<SpoolSlot> {
         self.spools = self.spools.checked_add(1).ok_or_else(too_large)?;
         Ok(self.spools - 1)
+    }
+
+    pub(crate) fn new_join(&mut self) -> Result<JoinSlot> {
+        self.joins = self.joins.checked_add(1).ok_or_else(too_large)?;
+        Ok(self.joins - 1)
     }
 
     /// A stage that is known later: see [`Code::set_stage`].
@@ -425,6 +432,7 @@ impl Code {
             code: self.instructions,
             output,
             spools: self.spools,
+            joins: self.joins,
             stages: self.stages.into_iter().flatten().collect(),
             callees: self.callees.borrow().iter().map(|entry| entry.callee.clone()).collect(),
             lines: self.lines,

@@ -6,7 +6,7 @@ use hyades_types::error::Result;
 use hyades_types::value::SqlType;
 
 use super::access::Access;
-use super::level::Level;
+use super::level::{Level, Step, only_level};
 use super::select::BoundSelect;
 use super::{Compiler, Purpose, compile_for, shifted};
 use crate::answer::{Response, ResultColumn};
@@ -95,24 +95,58 @@ impl Compiler<'_> {
     }
 
     /// The nested loops of a query or change.
-    pub(crate) fn explain_levels(&self, levels: &[Level]) -> PlanNode {
-        let Some((first, rest)) = levels.split_first() else { return PlanNode::new("Result") };
-        let mut node = self.explain_level(first);
-        for level in rest {
-            let title = if level.is_left_join { "Nested Loop Left Join" } else { "Nested Loop" };
-            node = PlanNode::new(title)
-                .with("Filter", conditions(&level.after, &self.names()))
-                .over(node)
-                .over(self.explain_level(level));
+    pub(crate) fn explain_steps(&self, steps: &[Step]) -> PlanNode {
+        let names = self.names();
+        let mut node: Option<PlanNode> = None;
+        for step in steps {
+            node = Some(match (step, node) {
+                (Step::Loop(level), None) => self.explain_level(level),
+                (Step::Loop(level), Some(outer)) => self.explain_join("", outer, level),
+                (Step::Left(join), outer) => {
+                    let outer = outer.unwrap_or_else(|| PlanNode::new("Result"));
+                    let joined = match only_level(&join.steps) {
+                        Some(level) => self.explain_join("Left ", outer, level),
+                        None => PlanNode::new("Nested Loop Left Join")
+                            .over(outer)
+                            .over(self.explain_steps(&join.steps)),
+                    };
+                    joined
+                        .with("Join Filter", conditions(&join.gate, &names))
+                        .with("Filter", conditions(&join.after, &names))
+                }
+                (Step::Full(join), outer) => {
+                    let full = self.explain_join("Full ", self.explain_steps(&join.left), &join.right);
+                    let full = full.with("Filter", conditions(&join.after, &names));
+                    match outer {
+                        Some(outer) => PlanNode::new("Nested Loop").over(outer).over(full),
+                        None => full,
+                    }
+                }
+            });
         }
-        node
+        node.unwrap_or_else(|| PlanNode::new("Result"))
+    }
+
+    fn explain_join(&self, kind: &str, outer: PlanNode, level: &Level) -> PlanNode {
+        let names = self.names();
+        let join = if kind.is_empty() { "" } else { "Join" };
+        let Some(kept) = level.kept() else {
+            let title = format!("Nested Loop {kind}{join}");
+            return PlanNode::new(title.trim_end()).over(outer).over(self.explain_level(level));
+        };
+        let reading = self.explain_level(&Level { choice: kept.build.clone(), ..level.clone() });
+        PlanNode::new(format!("Hash {kind}Join"))
+            .with("Hash Cond", conditions(&level.choice.steering, &names))
+            .with("Join Filter", conditions(&level.choice.filter, &names))
+            .over(outer)
+            .over(PlanNode::new("Hash").over(reading))
     }
 
     /// The whole plan of a SELECT. `is_direct`: the procedure does it all.
     pub(crate) fn explain_select(&self, bound: &BoundSelect, is_direct: bool) -> PlanNode {
         let names = self.names();
         let mut node =
-            self.explain_levels(&bound.levels).with("One-Time Filter", conditions(&bound.constant, &names));
+            self.explain_steps(&bound.steps).with("One-Time Filter", conditions(&bound.constant, &names));
         if bound.is_grouped() {
             let title = if bound.group.is_some() { "HashAggregate" } else { "Aggregate" };
             let keys = bound.group.as_ref().map(|keys| {

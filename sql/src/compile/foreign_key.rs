@@ -33,8 +33,7 @@ use sqlparser::ast::{
     ReferentialAction,
 };
 
-use super::level::Level;
-use super::loops::Absent;
+use super::level::{Level, Step};
 use super::{Compiler, access, unsupported};
 use crate::bind::Place;
 use crate::bind::tree::Source;
@@ -250,14 +249,12 @@ impl Compiler<'_> {
         let level = Level {
             source: Source::Table { table: Arc::clone(child), row },
             choice: access::choose(child, row, &conditions, &|_| true),
-            is_left_join: false,
-            after: Vec::new(),
             intent: Intent::newest(Strength::Read),
             is_kept: true,
             label: String::new(),
         };
         let end = self.code.label();
-        self.loops(&[level], end, &Absent::default(), &mut |compiler, _, _| {
+        self.loops(&[Step::Loop(Box::new(level))], end, &mut |compiler, _| {
             compiler.code.push(Instruction::RaiseViolation(Box::new(violation.clone())));
             Ok(())
         })?;

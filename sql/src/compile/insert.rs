@@ -15,14 +15,14 @@ use hyades_types::error::{Error, Result, sqlstate};
 use hyades_types::value::{SqlType, Value};
 use sqlparser::ast::{self, ConflictTarget, OnConflictAction, OnInsert, SetExpr, TableObject};
 
-use super::loops::Absent;
+use super::level::any_level;
 use super::row_sink::Sink;
 use super::select::{BoundSelect, described};
 use super::{CompiledQuery, Compiler};
 use crate::answer::ResultColumn;
 use crate::bind::aggregation::AggregateMode;
 use crate::bind::coerce::Context;
-use crate::bind::scope::{Relation, RelationKind, Scope};
+use crate::bind::scope::{Relation, RelationKind, Scope, Visibility};
 use crate::bind::select::clause_around;
 use crate::bind::tree::BoundDistinct;
 use crate::bind::tree::OutputColumn;
@@ -132,7 +132,7 @@ impl Compiler<'_> {
                 );
             }
         };
-        self.binder.scope.relations.truncate(1);
+        self.binder.scope.keep_first();
         self.binder.aggregate_mode = AggregateMode::Forbidden("in RETURNING");
         let outputs = match &insert.returning {
             Some(items) => Some(self.binder.outputs(items)?),
@@ -205,11 +205,11 @@ impl Compiler<'_> {
             .collect::<Result<Vec<Register>>>()?;
         let columns =
             definition.columns.iter().map(|column| (column.name.clone(), column.sql_type)).collect();
-        self.binder.scope.relations.push(Relation {
+        self.binder.scope.add(Relation {
             name: "excluded".to_owned(),
             columns,
             kind: RelationKind::Registers(registers.clone()),
-            is_qualified_only: true,
+            visibility: Visibility::Qualified,
         });
         *excluded = Some(registers);
         self.binder.aggregate_mode = AggregateMode::Forbidden("in UPDATE");
@@ -453,7 +453,8 @@ impl Compiler<'_> {
             output.expr = self.binder.assign(value, column.sql_type, &column.name)?;
             output.sql_type = column.sql_type;
         }
-        let reads_target = bound.levels.iter().any(
+        let reads_target = any_level(
+            &bound.steps,
             |level| matches!(&level.source, Source::Table { table, .. } if Arc::ptr_eq(table, &target.table)),
         );
         let is_simple = !bound.is_grouped()
@@ -476,11 +477,11 @@ impl Compiler<'_> {
         }
         let table = self.code.table(&target.table)?;
         let end = self.code.label();
-        self.check(&bound.constant, end, &Absent::default());
-        self.loops(&bound.levels, end, &Absent::default(), &mut |compiler, next, absent| {
+        self.check(&bound.constant, end);
+        self.loops(&bound.steps, end, &mut |compiler, next| {
             let mut values = target.defaults.clone();
             for (output, at) in bound.outputs.iter().zip(&columns).filter(|(_, at)| **at < skipped) {
-                values[*at] = absent.apply(&output.expr);
+                values[*at] = output.expr.clone();
             }
             compiler.insert_one(&target, table, values, next)
         })?;

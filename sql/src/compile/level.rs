@@ -1,26 +1,105 @@
-//! *Levels*: the nested loops that FROM becomes.
+//! *Steps*: the nested loops that FROM becomes.
 //!
-//! Each level finds the rows of one relation, given those of the levels before it. Inner joins may be
-//! reordered: at each step the relation with the best access comes next. A left join keeps its place; when
-//! nothing was found the rest runs once more with the relation's columns NULL. There is no hash join yet: a
-//! join without a usable key costs the product of both sides.
+//! Each level finds the rows of one relation, given those of the levels before it. Where neither a key nor a
+//! range leads to them but they are equal to something known, they are read once, before the loops, into a
+//! join table that finds them by that (a hash join). An outer join is a step whose inner loops run for every
+//! row of those before it; where they find nothing, the steps after it see a row of NULLs instead.
 
-use hyades_engine::procedure::ir::{Expr, Intent};
+use hyades_engine::procedure::ir::{Expr, Intent, JoinSlot};
 
-use super::access::Choice;
+use super::access::{Access, Choice};
 use crate::bind::tree::Source;
+
+/// One part of the nest, inside those before it.
+#[derive(Clone, Debug)]
+pub(crate) enum Step {
+    Loop(Box<Level>),
+    Left(LeftJoin),
+    Full(Box<FullJoin>),
+}
 
 /// One loop.
 #[derive(Clone, Debug)]
 pub(crate) struct Level {
     pub(crate) source: Source,
     pub(crate) choice: Choice,
-    pub(crate) is_left_join: bool,
-    /// For a left join: conditions of WHERE, checked also when nothing was found.
-    pub(crate) after: Vec<Expr>,
     pub(crate) intent: Intent,
     /// Whether a scan that skips locked rows keeps the locks of those that pass.
     pub(crate) is_kept: bool,
     /// `table` or `table alias`, for EXPLAIN.
     pub(crate) label: String,
+}
+
+/// The nullable side of a left join.
+#[derive(Clone, Debug)]
+pub(crate) struct LeftJoin {
+    /// Conditions of the join that read nothing of this side.
+    pub(crate) gate: Vec<Expr>,
+    pub(crate) steps: Vec<Step>,
+    /// Conditions from outside the join, checked where nothing was found too.
+    pub(crate) after: Vec<Expr>,
+}
+
+/// Both sides of a full join.
+#[derive(Clone, Debug)]
+pub(crate) struct FullJoin {
+    pub(crate) left: Vec<Step>,
+    /// Kept in a join table; its filter is what the join asks besides.
+    pub(crate) right: Level,
+    pub(crate) after: Vec<Expr>,
+}
+
+/// How the rows of a level are kept in a join table.
+#[derive(Clone, Debug)]
+pub(crate) struct Kept {
+    pub(crate) join: JoinSlot,
+    /// How they are read in the first place, and which of them.
+    pub(crate) build: Choice,
+    /// The values that they are kept under,
+    pub(crate) key: Vec<Expr>,
+    /// and those that they are looked for with.
+    pub(crate) probe: Vec<Expr>,
+}
+
+impl Level {
+    /// Whether it finds at most one row.
+    pub(crate) fn is_point(&self) -> bool {
+        matches!(self.choice.access, Access::Point { .. })
+    }
+
+    pub(crate) fn kept(&self) -> Option<&Kept> {
+        match &self.choice.access {
+            Access::Kept(kept) => Some(kept),
+            _ => None,
+        }
+    }
+}
+
+/// Visits all levels, in the order of the loops.
+pub(crate) fn for_each_level<'s>(steps: &'s [Step], visit: &mut dyn FnMut(&'s Level)) {
+    for step in steps {
+        match step {
+            Step::Loop(level) => visit(level),
+            Step::Left(join) => for_each_level(&join.steps, visit),
+            Step::Full(join) => {
+                for_each_level(&join.left, visit);
+                visit(&join.right);
+            }
+        }
+    }
+}
+
+/// Whether a level passes the test.
+pub(crate) fn any_level(steps: &[Step], test: impl Fn(&Level) -> bool) -> bool {
+    let mut found = false;
+    for_each_level(steps, &mut |level| found |= test(level));
+    found
+}
+
+/// The only level, if there is but one.
+pub(crate) fn only_level(steps: &[Step]) -> Option<&Level> {
+    match steps {
+        [Step::Loop(level)] => Some(level),
+        _ => None,
+    }
 }

@@ -17,9 +17,7 @@ use hyades_types::error::Result;
 use hyades_types::value::SqlType;
 
 use super::Compiler;
-use super::access::Access;
-use super::level::Level;
-use super::loops::Absent;
+use super::level::{Level, Step, any_level, only_level};
 use super::row_sink::Sink;
 use super::select::{BoundSelect, described};
 use super::stages::{Carried, sort_keys};
@@ -34,7 +32,7 @@ impl Compiler<'_> {
     /// table that has a key.
     pub(super) fn skipping_select(&mut self, bound: &BoundSelect) -> Result<RunPlan> {
         let explain = self.explained(|compiler| compiler.explain_select(bound, false));
-        let [level] = bound.levels.as_slice() else {
+        let Some(level) = only_level(&bound.steps) else {
             return self.binder.unsupported("SKIP LOCKED in a join that sorts is", Place::Unknown);
         };
         let Source::Table { table, row } = &level.source else {
@@ -58,7 +56,7 @@ impl Compiler<'_> {
         self.describe(described(&bound.outputs), false)?;
         let end = self.code.label();
         let counters = self.limit_counters(&bound.limits, end)?;
-        self.check(&bound.constant, end, &Absent::default());
+        self.check(&bound.constant, end);
         let stage = self.code.new_stage()?;
         self.code.push(Instruction::OpenStage { stage });
         let outer = std::mem::replace(&mut self.sink, Sink::Stage(stage));
@@ -68,7 +66,7 @@ impl Compiler<'_> {
             is_kept: false,
             ..level.clone()
         };
-        self.loops(&[glance], looked_at, &Absent::default(), &mut |compiler, _, _| {
+        self.loops(&[Step::Loop(Box::new(glance))], looked_at, &mut |compiler, _| {
             compiler.emit(carried.exprs.clone())
         })?;
         self.code.place(looked_at);
@@ -88,7 +86,7 @@ impl Compiler<'_> {
                 intent: level.intent.decided(),
                 absent: next,
             });
-            compiler.check(&level.choice.filter, next, &Absent::default());
+            compiler.check(&level.choice.filter, next);
             compiler.emit_limited(outputs.clone(), counters, next, end)
         })?;
         self.code.place(end);
@@ -100,7 +98,7 @@ impl Compiler<'_> {
 impl BoundSelect {
     /// Whether it must lock its rows in the order of the answer.
     pub(super) fn skips_in_order(&self) -> bool {
-        self.levels.iter().any(|level| {
+        any_level(&self.steps, |level| {
             level.intent.impatience == Some(Impatience::SkipLocked)
                 && matches!(&level.source, Source::Table { table, .. } if table.definition().primary_key.is_some())
         })
@@ -108,31 +106,24 @@ impl BoundSelect {
 
     /// FOR KEY SHARE of a row that nothing looks at locks it at once, and shows no column.
     pub(super) fn find_key_reads(&mut self) {
-        let is_lone = self.levels.len() == 1;
-        for at in 0..self.levels.len() {
-            let level = &self.levels[at];
-            if level.intent.strength != Strength::KeyRead {
-                continue;
-            }
-            let is_unseen = match (&level.source, &level.choice.access) {
-                (Source::Table { row, .. }, Access::Point { .. }) => {
-                    let reads = |expr: &Expr| expr::reads(expr, *row, &[]);
-                    let target = |target: &OrderTarget| match target {
-                        OrderTarget::Output(_) => false,
-                        OrderTarget::Expression(expr) => reads(expr),
-                    };
-                    let is_plain = matches!(self.distinct, BoundDistinct::No);
-                    is_lone
-                        && is_plain
-                        && !level.choice.filter.iter().any(reads)
-                        && !self.outputs.iter().any(|output| reads(&output.expr))
-                        && !self.order.iter().any(|order| target(&order.target))
-                }
-                _ => false,
-            };
-            if is_unseen {
-                self.levels[at].intent = self.levels[at].intent.decided();
-            }
+        let is_plain = matches!(self.distinct, BoundDistinct::No);
+        let Some(level) = only_level(&self.steps) else { return };
+        let Source::Table { row, .. } = &level.source else { return };
+        let reads = |expr: &Expr| expr::reads(expr, *row, &[]);
+        let target = |target: &OrderTarget| match target {
+            OrderTarget::Output(_) => false,
+            OrderTarget::Expression(expr) => reads(expr),
+        };
+        let is_unseen = level.intent.strength == Strength::KeyRead
+            && level.is_point()
+            && is_plain
+            && !level.choice.filter.iter().any(reads)
+            && !self.outputs.iter().any(|output| reads(&output.expr))
+            && !self.order.iter().any(|order| target(&order.target));
+        if let [Step::Loop(level)] = self.steps.as_mut_slice()
+            && is_unseen
+        {
+            level.intent = level.intent.decided();
         }
     }
 }

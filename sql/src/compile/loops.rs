@@ -1,8 +1,7 @@
 //! The code of nested loops.
 
 use hyades_engine::procedure::ir::{
-    CursorSlot, Expr, Impatience, Instruction, Intent, Label, Register, RowSlot, ScanBound, ScanRange, Sight,
-    Strength, TableIndex,
+    CursorSlot, Expr, Impatience, Instruction, Intent, Label, Register, RowSlot, Sight, Strength, TableIndex,
 };
 use hyades_types::error::{Result, sqlstate};
 use hyades_types::function::Function;
@@ -11,48 +10,12 @@ use hyades_types::value::{SqlType, Value};
 
 use super::Compiler;
 use super::access::{Access, narrowed};
-use super::level::Level;
+use super::level::{Level, Step};
 use crate::bind::tree::{DerivedTable, RoutineSource, Series, Source};
 use crate::evaluation;
-use crate::expr;
 
-/// What runs for each combination of rows: gets the label that leads to the next one, and the row slots and
-/// registers that are absent (the far sides of left joins that found nothing).
-pub(crate) type Body<'b> = dyn FnMut(&mut Compiler<'_>, Label, &Absent) -> Result<()> + 'b;
-
-/// Which relations have no row in this copy of the body.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct Absent {
-    rows: Vec<RowSlot>,
-}
-
-impl Absent {
-    /// The expression with the absent relations' columns replaced by NULL.
-    pub(crate) fn apply(&self, expr: &Expr) -> Expr {
-        let mut copy = expr.clone();
-        if !self.rows.is_empty() {
-            expr::replace(&mut copy, &mut |part| match part {
-                Expr::Column { row, .. } if self.rows.contains(row) => Some(Expr::Const(Value::Null)),
-                _ => None,
-            });
-        }
-        copy
-    }
-
-    fn apply_all(&self, exprs: &[Expr]) -> Vec<Expr> {
-        exprs.iter().map(|expr| self.apply(expr)).collect()
-    }
-
-    /// A range that ends at an absent column is empty, because a NULL in a bound makes it so.
-    fn apply_range(&self, range: &ScanRange) -> ScanRange {
-        let bound = |bound: &ScanBound| match bound {
-            ScanBound::Unbounded => ScanBound::Unbounded,
-            ScanBound::Included(prefix) => ScanBound::Included(self.apply_all(prefix)),
-            ScanBound::Excluded(prefix) => ScanBound::Excluded(self.apply_all(prefix)),
-        };
-        ScanRange { lower: bound(&range.lower), upper: bound(&range.upper) }
-    }
-}
+/// What runs for each combination of rows: gets the label that leads to the next one.
+pub(crate) type Body<'b> = dyn FnMut(&mut Compiler<'_>, Label) -> Result<()> + 'b;
 
 /// The last parts of the keys that one table is read under, one after the other.
 enum Keys {
@@ -98,51 +61,30 @@ impl Keys {
 
 impl Compiler<'_> {
     /// Emits the loops and, innermost, the body. Afterwards the code continues when all rows have been seen.
-    pub(crate) fn loops(
-        &mut self,
-        levels: &[Level],
-        next: Label,
-        absent: &Absent,
-        body: &mut Body<'_>,
-    ) -> Result<()> {
-        let Some((level, inner)) = levels.split_first() else { return body(self, next, absent) };
-        if !level.is_left_join {
-            let end = self.code.label();
-            self.level(level, end, absent, &mut |compiler, next| compiler.loops(inner, next, absent, body))?;
-            self.code.place(end);
-            return Ok(());
-        }
-        let found = self.binder.new_register()?;
-        let truth = |truth: bool| Expr::Const(Value::Boolean(truth));
-        self.code.evaluate(found, truth(false));
-        let end = self.code.label();
-        self.level(level, end, absent, &mut |compiler, next| {
-            compiler.code.evaluate(found, truth(true));
-            compiler.check(&level.after, next, absent);
-            compiler.loops(inner, next, absent, body)
-        })?;
-        self.code.place(end);
-        self.code.jump_unless(Expr::Not(Box::new(Expr::Register(found))), next);
-        let mut without = absent.clone();
-        match &level.source {
-            Source::Table { row, .. } => without.rows.push(*row),
-            Source::Series(series) => self.code.evaluate(series.current, Expr::Const(Value::Null)),
-            Source::Query(derived) => {
-                for register in &derived.registers {
-                    self.code.evaluate(*register, Expr::Const(Value::Null));
-                }
+    pub(crate) fn loops(&mut self, steps: &[Step], next: Label, body: &mut Body<'_>) -> Result<()> {
+        self.build_joins(steps)?;
+        self.nest(steps, next, body)
+    }
+
+    /// The same when what is kept in join tables is there.
+    pub(super) fn nest(&mut self, steps: &[Step], next: Label, body: &mut Body<'_>) -> Result<()> {
+        let Some((step, inner)) = steps.split_first() else { return body(self, next) };
+        match step {
+            Step::Loop(level) => {
+                let end = self.code.label();
+                self.level(level, end, &mut |compiler, next| compiler.nest(inner, next, body))?;
+                self.code.place(end);
+                Ok(())
             }
-            // It is refused behind a left join.
-            Source::Routine(_) => {}
+            Step::Left(join) => self.left_join(join, &mut |compiler, next| compiler.nest(inner, next, body)),
+            Step::Full(join) => self.full_join(join, &mut |compiler, next| compiler.nest(inner, next, body)),
         }
-        self.check(&level.after, next, &without);
-        self.loops(inner, next, &without, body)
     }
 
     /// Goes on only where all conditions are true.
-    pub(crate) fn check(&mut self, conditions: &[Expr], otherwise: Label, absent: &Absent) {
+    pub(crate) fn check(&mut self, conditions: &[Expr], otherwise: Label) {
         for condition in conditions {
-            self.code.jump_unless(absent.apply(condition), otherwise);
+            self.code.jump_unless(condition.clone(), otherwise);
         }
     }
 
@@ -154,11 +96,10 @@ impl Compiler<'_> {
         (table, row, intent): (TableIndex, RowSlot, Intent),
         cursor: Option<CursorSlot>,
         otherwise: Label,
-        absent: &Absent,
     ) {
         let changed = self.code.label();
         self.code.place(changed);
-        self.check(&level.choice.filter, otherwise, absent);
+        self.check(&level.choice.filter, otherwise);
         if level.is_kept && intent.sight == Sight::Chosen {
             // Only a scan that skips rows has locks to give up.
             let cursor = cursor.filter(|_| intent.impatience == Some(Impatience::SkipLocked));
@@ -166,18 +107,16 @@ impl Compiler<'_> {
         }
     }
 
-    fn level(
-        &mut self,
-        level: &Level,
-        end: Label,
-        absent: &Absent,
-        inner: &mut dyn FnMut(&mut Compiler<'_>, Label) -> Result<()>,
-    ) -> Result<()> {
+    /// The loop over one relation.
+    pub(super) fn level(&mut self, level: &Level, end: Label, inner: &mut Body<'_>) -> Result<()> {
         let filter = &level.choice.filter;
+        if let Some(kept) = level.kept() {
+            return self.probe(level, kept, end, inner);
+        }
         match &level.source {
-            Source::Series(series) => self.series(series, filter, end, absent, inner),
-            Source::Routine(routine) => self.routine(routine, filter, end, absent, inner),
-            Source::Query(derived) => self.derived(derived, filter, end, absent, inner),
+            Source::Series(series) => self.series(series, filter, end, inner),
+            Source::Routine(routine) => self.routine(routine, filter, end, inner),
+            Source::Query(derived) => self.derived(derived, filter, end, inner),
             Source::Table { table, row } => {
                 let (row, mut intent) = (*row, level.intent);
                 let table = self.code.table(table)?;
@@ -189,39 +128,41 @@ impl Compiler<'_> {
                 }
                 match &level.choice.access {
                     Access::Point { key } => {
-                        let key = absent.apply_all(key);
+                        let key = key.clone();
                         self.code.push(Instruction::ReadPoint { table, key, row, intent, absent: end });
-                        self.choose(level, (table, row, intent), None, end, absent);
+                        self.choose(level, (table, row, intent), None, end);
                         inner(self, end)
                     }
                     Access::PointList { before, items } => {
-                        let (before, items) = (absent.apply_all(before), absent.apply_all(items));
+                        let (before, items) = (before.clone(), items.clone());
                         let keys = Keys::OfList(items);
                         self.points(before, keys, (table, row, intent), end, &mut |compiler, next| {
-                            compiler.choose(level, (table, row, intent), None, next, absent);
+                            compiler.choose(level, (table, row, intent), None, next);
                             inner(compiler, next)
                         })
                     }
                     Access::PointArray { before, array, narrows } => {
-                        let before = absent.apply_all(before);
-                        let keys = self.keys_of_array(absent.apply(array), *narrows)?;
+                        let before = before.clone();
+                        let keys = self.keys_of_array(array.clone(), *narrows)?;
                         self.points(before, keys, (table, row, intent), end, &mut |compiler, next| {
-                            compiler.choose(level, (table, row, intent), None, next, absent);
+                            compiler.choose(level, (table, row, intent), None, next);
                             inner(compiler, next)
                         })
                     }
                     Access::Scan { range, direction } => {
                         let cursor = self.code.new_cursor()?;
                         let again = self.code.label();
-                        let (range, direction) = (absent.apply_range(range), *direction);
+                        let (range, direction) = (range.clone(), *direction);
                         self.code.push(Instruction::OpenScan { cursor, table, range, direction, intent });
                         self.code.place(again);
                         self.code.push(Instruction::NextRow { cursor, row, end });
-                        self.choose(level, (table, row, intent), Some(cursor), again, absent);
+                        self.choose(level, (table, row, intent), Some(cursor), again);
                         inner(self, again)?;
                         self.code.jump(again);
                         Ok(())
                     }
+                    // Dealt with above.
+                    Access::Kept(_) => Ok(()),
                 }
             }
         }
@@ -242,7 +183,7 @@ impl Compiler<'_> {
         keys: Keys,
         (table, row, intent): (TableIndex, RowSlot, Intent),
         end: Label,
-        inner: &mut dyn FnMut(&mut Compiler<'_>, Label) -> Result<()>,
+        inner: &mut Body<'_>,
     ) -> Result<()> {
         let counter = self.binder.new_register()?;
         let item = self.binder.new_register()?;
@@ -276,8 +217,7 @@ impl Compiler<'_> {
         routine: &RoutineSource,
         filter: &[Expr],
         end: Label,
-        absent: &Absent,
-        inner: &mut dyn FnMut(&mut Compiler<'_>, Label) -> Result<()>,
+        inner: &mut Body<'_>,
     ) -> Result<()> {
         let RoutineSource { callee, registers, is_set, is_strict, .. } = routine;
         let called = self.code.label();
@@ -298,7 +238,7 @@ impl Compiler<'_> {
             let into = registers.clone();
             self.code.push(Instruction::Call { callee: *callee, arguments, into, rows: None });
             self.code.place(called);
-            self.check(filter, end, absent);
+            self.check(filter, end);
             return inner(self, end);
         }
         let spool = self.code.new_spool()?;
@@ -310,7 +250,7 @@ impl Compiler<'_> {
         let width = u16::try_from(registers.len()).unwrap_or(u16::MAX);
         let into = registers.first().copied().unwrap_or_default();
         self.code.push(Instruction::NextSpooled { spool, into, width, end });
-        self.check(filter, again, absent);
+        self.check(filter, again);
         inner(self, again)?;
         self.code.jump(again);
         Ok(())
@@ -322,11 +262,10 @@ impl Compiler<'_> {
         derived: &DerivedTable,
         filter: &[Expr],
         end: Label,
-        absent: &Absent,
-        inner: &mut dyn FnMut(&mut Compiler<'_>, Label) -> Result<()>,
+        inner: &mut Body<'_>,
     ) -> Result<()> {
-        let DerivedTable { query, registers } = derived;
-        let Some(spool) = self.code.kept_rows(*query) else { return Ok(()) };
+        let DerivedTable { query, registers, outer } = derived;
+        let Some(spool) = self.code.kept_rows(*query, outer) else { return Ok(()) };
         let position = self.binder.new_register()?;
         self.code.evaluate(position, Expr::Const(Value::BigInt(0)));
         let again = self.code.label();
@@ -334,7 +273,7 @@ impl Compiler<'_> {
         let width = u16::try_from(registers.len()).unwrap_or(u16::MAX);
         let into = registers.first().copied().unwrap_or_default();
         self.code.push(Instruction::ReadSpool { spool, position, into, width, end });
-        self.check(filter, again, absent);
+        self.check(filter, again);
         inner(self, again)?;
         self.code.jump(again);
         Ok(())
@@ -342,14 +281,7 @@ impl Compiler<'_> {
 
     /// `current` runs from start to stop. The step is added only when the result will be used, so that the
     /// last value of the type does not overflow.
-    fn series(
-        &mut self,
-        series: &Series,
-        filter: &[Expr],
-        end: Label,
-        absent: &Absent,
-        inner: &mut dyn FnMut(&mut Compiler<'_>, Label) -> Result<()>,
-    ) -> Result<()> {
+    fn series(&mut self, series: &Series, filter: &[Expr], end: Label, inner: &mut Body<'_>) -> Result<()> {
         let stop = self.binder.new_register()?;
         let step = self.binder.new_register()?;
         let last = self.binder.new_register()?;
@@ -399,7 +331,7 @@ impl Compiler<'_> {
         self.code.jump_unless(within(stop), end);
         // A NULL step or bound makes the series empty; `within(stop)` has seen the bound.
         self.code.jump_unless(Expr::Not(Box::new(Expr::IsNull(register(step)))), end);
-        self.check(filter, advance, absent);
+        self.check(filter, advance);
         inner(self, advance)?;
         self.code.place(advance);
         self.code.jump_unless(within(last), end);

@@ -1,58 +1,63 @@
 //! The order of the loops over FROM, and which loop checks which condition.
 //!
-//! At each step the relation with the best access comes next, given what the relations before it make known;
-//! a left join and what stands after it keep their order. A condition goes to the first loop that knows all
-//! it reads.
+//! Among relations that are joined with each other, the one with the best access comes next, given what the
+//! relations before it make known. Both sides of an outer join stay together; the side that may be absent
+//! comes last. A condition goes to the first loop that knows all it reads; one from outside an outer join
+//! waits until what may be absent has been replaced by NULLs.
 //!
 //! Time: what a condition reads is looked up once, and an item is ranked again only when a relation was
 //! placed with which it shares a condition, so that FROM lists of hundreds of tables are ordered in
 //! milliseconds.
 
-use hyades_engine::procedure::ir::{Expr, Register, RowSlot};
-use hyades_types::error::Result;
-use hyades_types::guest;
+use std::sync::Arc;
 
-use super::access::{self, Choice};
-use super::level::Level;
-use crate::bind::tree::{Item, Source};
+use hyades_engine::procedure::ir::{Expr, Intent, JoinSlot, Register, RowSlot};
+use hyades_engine::storage::table::Table;
+use hyades_types::error::{Error, Result, sqlstate};
+use hyades_types::function::Function;
+use hyades_types::guest;
+use hyades_types::operator::BinaryOperator;
+use hyades_types::value::{SqlType, Value};
+
+use super::access::{self, Access, Choice};
+use super::level::{FullJoin, Kept, LeftJoin, Level, Step};
+use crate::bind::tree::{Item, JoinGroup, JoinMember, OuterJoin, Source};
+use crate::expr;
 
 /// What it takes to look at an item, as work of a guest.
 const UNITS_PER_ITEM: usize = 2;
 
 /// Orders the items into loops and gives each condition to the first loop that can check it. Conditions that
-/// read no item come back.
-pub(crate) fn levels(items: Vec<Item>, conditions: Vec<Expr>) -> Result<(Vec<Level>, Vec<Expr>)> {
-    let items = match <[Item; 1]>::try_from(items) {
-        Ok([only]) => return Ok(single(only, conditions)),
+/// read no item come back. `new_join` gives slots for join tables.
+pub(crate) fn steps(
+    from: JoinGroup,
+    new_join: &mut dyn FnMut() -> Result<JoinSlot>,
+) -> Result<(Vec<Step>, Vec<Expr>)> {
+    let JoinGroup { members, conditions } = from;
+    if members.is_empty() {
+        return Ok((Vec::new(), conditions));
+    }
+    let members = match <[JoinMember; 1]>::try_from(members) {
+        Ok([JoinMember::Item(only)]) => return Ok(single(only, conditions)),
+        Ok(join) => join.into(),
         Err(several) => several,
     };
-    let mut order = Order::new(items, conditions);
-    let mut levels = Vec::with_capacity(order.items.len());
-    while let Some(next) = order.pick() {
-        guest::spend_for(UNITS_PER_ITEM * order.items.len())?;
-        levels.extend(order.place(next));
-    }
-    Ok((levels, order.constant))
+    let mut order = Order::new(JoinGroup { members, conditions }, new_join);
+    let steps = order.steps(0)?;
+    Ok((steps, order.constant))
 }
 
 /// The same over one item, which is most of what applications ask.
-fn single(item: Item, conditions: Vec<Expr>) -> (Vec<Level>, Vec<Expr>) {
-    let (own, constant) = conditions.into_iter().partition(|condition| item.source.is_read_by(condition));
-    let known = |source: &Source, value: &Expr| !source.is_read_by(value);
-    (vec![level(item, own, known)], constant)
+fn single(item: Item, conditions: Vec<Expr>) -> (Vec<Step>, Vec<Expr>) {
+    let (own, constant): (Vec<Expr>, Vec<Expr>) =
+        conditions.into_iter().partition(|condition| item.source.is_read_by(condition));
+    let choice = choice(&item.source, &own, &|value| !item.source.is_read_by(value));
+    (vec![Step::Loop(Box::new(level(item, choice)))], constant)
 }
 
-/// Makes an item a loop that checks these conditions. `is_known`: the value reads neither the item nor one
-/// whose loop comes later.
-fn level(item: Item, own: Vec<Expr>, is_known: impl Fn(&Source, &Expr) -> bool) -> Level {
-    let Item { source, left_join, intent, label, .. } = item;
-    let is_left_join = left_join.is_some();
-    let (conditions, after) = match left_join {
-        Some(on) => (on, own),
-        None => (own, Vec::new()),
-    };
-    let choice = choice(&source, &conditions, &|value| is_known(&source, value));
-    Level { source, choice, is_left_join, after, intent, is_kept: true, label }
+fn level(item: Item, choice: Choice) -> Level {
+    let Item { source, intent, label, .. } = item;
+    Level { source, choice, intent, is_kept: true, label }
 }
 
 fn choice(source: &Source, conditions: &[Expr], is_known: &dyn Fn(&Expr) -> bool) -> Choice {
@@ -69,21 +74,59 @@ struct Pending {
     reads: Vec<usize>,
     /// How many of them have no loop yet.
     unplaced: usize,
+    /// The group whose rows it judges.
+    home: usize,
 }
 
-struct Order {
+/// Items joined with each other, at some depth of FROM.
+#[derive(Default)]
+struct Group {
+    members: Vec<Member>,
+    /// The groups around it whose conditions may be checked inside it: all up to the next outer join that may
+    /// leave its rows out.
+    homes: Vec<usize>,
+}
+
+enum Member {
+    Item(usize),
+    /// Both groups. The items, so that it is known what it depends on.
+    Left {
+        left: usize,
+        right: usize,
+        items: Vec<usize>,
+    },
+    Full {
+        left: usize,
+        right: usize,
+        on: Vec<Expr>,
+        items: Vec<usize>,
+    },
+}
+
+struct Order<'j> {
+    new_join: &'j mut dyn FnMut() -> Result<JoinSlot>,
+    groups: Vec<Group>,
     /// In the order of FROM; `None` once placed.
     items: Vec<Option<Item>>,
+    /// The group of each item.
+    group_of: Vec<usize>,
+    /// The items that an item reads itself (LATERAL).
+    depends: Vec<Vec<usize>>,
     /// Which item a row slot or register belongs to: mostly one or two, so sorted lists are found in sooner
     /// than hash tables.
     rows: Vec<(RowSlot, usize)>,
     registers: Vec<(Register, usize)>,
+    tables: Vec<(RowSlot, Arc<Table>)>,
     pending: Vec<Pending>,
     /// For each item the conditions that read it.
     readers: Vec<Vec<usize>>,
     /// For each item its rank, while nothing has changed it.
     ranks: Vec<Option<u8>>,
     constant: Vec<Expr>,
+    /// Whether the loops so far find at most one row together.
+    is_single: bool,
+    /// Whether there is a loop already.
+    has_loop: bool,
 }
 
 fn item_of(items: &[(u16, usize)], slot: u16) -> Option<usize> {
@@ -91,47 +134,102 @@ fn item_of(items: &[(u16, usize)], slot: u16) -> Option<usize> {
     Some(items[at].1)
 }
 
-impl Order {
-    fn new(items: Vec<Item>, conditions: Vec<Expr>) -> Order {
-        let (mut rows, mut registers) = (Vec::with_capacity(items.len()), Vec::new());
-        for (number, item) in items.iter().enumerate() {
-            match &item.source {
-                Source::Table { row, .. } => {
-                    rows.push((*row, number));
-                }
-                Source::Series(series) => {
-                    registers.push((series.current, number));
-                }
-                Source::Query(derived) => {
-                    registers.extend(derived.registers.iter().map(|register| (*register, number)));
-                }
-                Source::Routine(routine) => {
-                    registers.extend(routine.registers.iter().map(|register| (*register, number)));
-                }
-            }
-        }
-        rows.sort_unstable();
-        registers.sort_unstable();
-        let count = items.len();
+impl<'j> Order<'j> {
+    fn new(from: JoinGroup, new_join: &'j mut dyn FnMut() -> Result<JoinSlot>) -> Order<'j> {
         let mut order = Order {
-            items: items.into_iter().map(Some).collect(),
-            rows,
-            registers,
+            new_join,
+            groups: Vec::new(),
+            items: Vec::new(),
+            group_of: Vec::new(),
+            depends: Vec::new(),
+            rows: Vec::new(),
+            tables: Vec::new(),
+            registers: Vec::new(),
             pending: Vec::new(),
-            readers: vec![Vec::new(); count],
-            ranks: vec![None; count],
+            readers: Vec::new(),
+            ranks: Vec::new(),
             constant: Vec::new(),
+            is_single: true,
+            has_loop: false,
         };
-        for condition in conditions {
-            let reads = order.reads(&condition);
-            if reads.is_empty() {
-                order.constant.push(condition);
-                continue;
-            }
-            reads.iter().for_each(|item| order.readers[*item].push(order.pending.len()));
-            order.pending.push(Pending { condition: Some(condition), unplaced: reads.len(), reads });
+        let mut conditions = Vec::new();
+        order.add_group(from, None, &mut conditions);
+        order.rows.sort_unstable();
+        order.registers.sort_unstable();
+        order.depends = order.items.iter().map(|item| order.dependencies(item.as_ref())).collect();
+        for (home, condition) in conditions {
+            order.add_condition(home, condition);
         }
         order
+    }
+
+    /// Numbers the items of a group. `around`: the group whose conditions may be checked in this one.
+    fn add_group(
+        &mut self,
+        group: JoinGroup,
+        around: Option<usize>,
+        conditions: &mut Vec<(usize, Expr)>,
+    ) -> usize {
+        let number = self.groups.len();
+        let mut homes = vec![number];
+        homes.extend(around.iter().flat_map(|around| &self.groups[*around].homes));
+        self.groups.push(Group { members: Vec::new(), homes });
+        for member in group.members {
+            let member = match member {
+                JoinMember::Item(item) => self.add_item(item, number),
+                JoinMember::Outer(join) => self.add_outer(*join, number, conditions),
+            };
+            self.groups[number].members.push(member);
+        }
+        conditions.extend(group.conditions.into_iter().map(|condition| (number, condition)));
+        number
+    }
+
+    fn add_outer(&mut self, join: OuterJoin, around: usize, conditions: &mut Vec<(usize, Expr)>) -> Member {
+        let OuterJoin { is_full, left, right, on } = join;
+        let first = self.items.len();
+        let left = self.add_group(left, (!is_full).then_some(around), conditions);
+        let right = self.add_group(right, None, conditions);
+        let items = (first..self.items.len()).collect();
+        if is_full {
+            return Member::Full { left, right, on, items };
+        }
+        conditions.extend(on.into_iter().map(|condition| (right, condition)));
+        Member::Left { left, right, items }
+    }
+
+    fn add_item(&mut self, item: Item, group: usize) -> Member {
+        let number = self.items.len();
+        match &item.source {
+            Source::Table { table, row } => {
+                self.rows.push((*row, number));
+                self.tables.push((*row, Arc::clone(table)));
+            }
+            source => self.registers.extend(source.registers().iter().map(|register| (*register, number))),
+        }
+        self.items.push(Some(item));
+        self.group_of.push(group);
+        self.readers.push(Vec::new());
+        self.ranks.push(None);
+        Member::Item(number)
+    }
+
+    fn dependencies(&self, item: Option<&Item>) -> Vec<usize> {
+        let mut reads = Vec::new();
+        for part in item.iter().flat_map(|item| item.source.arguments()) {
+            reads.extend(self.reads(part));
+        }
+        reads
+    }
+
+    fn add_condition(&mut self, home: usize, condition: Expr) {
+        let reads = self.reads(&condition);
+        if reads.is_empty() && self.groups[home].homes.contains(&0) {
+            self.constant.push(condition);
+            return;
+        }
+        reads.iter().for_each(|item| self.readers[*item].push(self.pending.len()));
+        self.pending.push(Pending { condition: Some(condition), unplaced: reads.len(), reads, home });
     }
 
     /// The items that the expression reads, each once.
@@ -153,24 +251,79 @@ impl Order {
         part.for_each_part(&mut |inner| self.for_each_read(inner, found));
     }
 
-    /// The item to loop over next.
-    fn pick(&mut self) -> Option<usize> {
-        let remaining: Vec<(usize, &Item)> =
-            self.items.iter().enumerate().filter_map(|(at, item)| Some((at, item.as_ref()?))).collect();
-        let first = remaining.first()?.0;
-        let routine = remaining.iter().find(|(_, item)| matches!(item.source, Source::Routine(_)));
-        if let Some((routine, _)) = routine {
-            return Some(*routine);
+    /// The loops of a group, inside those that there are already.
+    fn steps(&mut self, group: usize) -> Result<Vec<Step>> {
+        let mut members = std::mem::take(&mut self.groups[group].members);
+        let mut steps = Vec::with_capacity(members.len());
+        while !members.is_empty() {
+            guest::spend_for(UNITS_PER_ITEM * members.len())?;
+            let next = self.pick(&members)?;
+            match members.remove(next) {
+                Member::Item(item) => {
+                    steps.extend(self.place(item)?.map(|level| Step::Loop(Box::new(level))))
+                }
+                Member::Left { left, right, .. } => {
+                    steps.extend(self.steps(left)?);
+                    let gate = self.settled(right, &[right]);
+                    let steps_of_right = self.steps(right)?;
+                    let homes = self.groups[group].homes.clone();
+                    let after = self.settled(group, &homes);
+                    steps.push(Step::Left(LeftJoin { gate, steps: steps_of_right, after }));
+                }
+                Member::Full { left, right, on, .. } => steps.push(self.full(group, left, right, on)?),
+            }
         }
-        let movable: Vec<usize> = remaining
-            .iter()
-            .take_while(|(_, item)| item.left_join.is_none())
-            .map(|(number, _)| *number)
-            .collect();
-        if movable.len() <= 1 {
-            return Some(first);
+        Ok(steps)
+    }
+
+    /// The member to go through next.
+    fn pick(&mut self, members: &[Member]) -> Result<usize> {
+        let mut best: Option<(u8, usize)> = None;
+        for (at, member) in members.iter().enumerate() {
+            if !self.is_ready(member) {
+                continue;
+            }
+            let rank = if members.len() == 1 { 0 } else { self.rank_of(member) };
+            if best.is_none_or(|(known, _)| rank < known) {
+                best = Some((rank, at));
+            }
         }
-        movable.into_iter().min_by_key(|number| (self.rank(*number), *number))
+        best.map(|(_, at)| at).ok_or_else(|| {
+            Error::input(sqlstate::INTERNAL_ERROR, "the items of FROM depend on each other in a circle")
+        })
+    }
+
+    /// Whether everything that it reads itself is known.
+    fn is_ready(&self, member: &Member) -> bool {
+        let is_placed = |item: &usize| self.items[*item].is_none();
+        match member {
+            Member::Item(item) => self.depends[*item].iter().all(is_placed),
+            Member::Left { items, .. } | Member::Full { items, .. } => items
+                .iter()
+                .flat_map(|item| &self.depends[*item])
+                .all(|item| is_placed(item) || items.contains(item)),
+        }
+    }
+
+    fn rank_of(&mut self, member: &Member) -> u8 {
+        match member {
+            Member::Item(item) => self.rank(*item),
+            Member::Left { left, .. } => {
+                let first = self.first_items(*left);
+                first.into_iter().map(|item| self.rank(item)).min().unwrap_or(u8::MAX)
+            }
+            Member::Full { .. } => u8::MAX,
+        }
+    }
+
+    /// The items that the loops of a group may begin with.
+    fn first_items(&self, group: usize) -> Vec<usize> {
+        let first = |member: &Member| match member {
+            Member::Item(item) => vec![*item],
+            Member::Left { left, .. } => self.first_items(*left),
+            Member::Full { .. } => Vec::new(),
+        };
+        self.groups[group].members.iter().flat_map(first).collect()
     }
 
     fn rank(&mut self, number: usize) -> u8 {
@@ -188,7 +341,18 @@ impl Order {
 
     /// The conditions that this item's loop could check if it came next.
     fn checkable(&self, number: usize) -> impl Iterator<Item = usize> {
-        self.readers[number].iter().copied().filter(|at| self.pending[*at].unplaced == 1)
+        let homes = &self.groups[self.group_of[number]].homes;
+        let is_checkable =
+            |at: &usize| self.pending[*at].unplaced == 1 && homes.contains(&self.pending[*at].home);
+        self.readers[number].iter().copied().filter(is_checkable)
+    }
+
+    /// Takes the conditions of these homes that read nothing any more that has no loop.
+    fn settled(&mut self, group: usize, homes: &[usize]) -> Vec<Expr> {
+        debug_assert!(homes.contains(&group), "a group is at home in itself");
+        let settled =
+            self.pending.iter_mut().filter(|pending| pending.unplaced == 0 && homes.contains(&pending.home));
+        settled.filter_map(|pending| pending.condition.take()).collect()
     }
 
     /// Whether the value reads neither this relation, which has no loop yet, nor another that has none.
@@ -199,14 +363,170 @@ impl Order {
     }
 
     /// Makes an item a loop, with the conditions it can check.
-    fn place(&mut self, number: usize) -> Option<Level> {
+    fn place(&mut self, number: usize) -> Result<Option<Level>> {
         let own: Vec<usize> = self.checkable(number).collect();
         let own: Vec<Expr> = own.into_iter().filter_map(|at| self.pending[at].condition.take()).collect();
+        let Some(item) = self.take(number) else { return Ok(None) };
+        let mut chosen = choice(&item.source, &own, &|value| self.is_known(&item.source, value));
+        if let Some(kept) = self.kept_instead(number, &item, &chosen, &own)? {
+            chosen = kept;
+        }
+        let level = level(item, chosen);
+        self.is_single &= level.is_point();
+        self.has_loop = true;
+        Ok(Some(level))
+    }
+
+    /// The item, which has a loop from now on.
+    fn take(&mut self, number: usize) -> Option<Item> {
         for at in std::mem::take(&mut self.readers[number]) {
             self.pending[at].unplaced -= 1;
             self.pending[at].reads.iter().for_each(|item| self.ranks[*item] = None);
         }
-        let item = self.items[number].take()?;
-        Some(level(item, own, |source, value| self.is_known(source, value)))
+        self.items[number].take()
+    }
+
+    /// Reading all rows once, and finding them by values, if that is better than what was chosen: if they
+    /// were gone through again for every row of another relation.
+    fn kept_instead(
+        &mut self,
+        number: usize,
+        item: &Item,
+        chosen: &Choice,
+        own: &[Expr],
+    ) -> Result<Option<Choice>> {
+        let is_lateral = !self.depends[number].is_empty();
+        // A function is called once.
+        let is_called = matches!(item.source, Source::Routine(_)) && self.has_loop;
+        if is_lateral
+            || item.intent != Intent::READ
+            || (!is_called && (self.is_single || self.is_steered(chosen)))
+        {
+            return Ok(None);
+        }
+        let (own, others): (Vec<Expr>, Vec<Expr>) = own
+            .iter()
+            .cloned()
+            .partition(|condition| self.reads_only(&item.source, condition) && !expr::is_volatile(condition));
+        let kept = self.kept(&item.source, &own, others)?;
+        let is_found = matches!(&kept.access, Access::Kept(kept) if !kept.key.is_empty());
+        Ok((is_found || is_called).then_some(kept))
+    }
+
+    /// Whether the access goes by what the loops before it make known, or finds few rows.
+    fn is_steered(&self, chosen: &Choice) -> bool {
+        let reads_others = chosen.steering.iter().any(|condition| self.reads(condition).len() > 1);
+        reads_others || !matches!(chosen.access, Access::Scan { .. })
+    }
+
+    /// Whether the expression reads this relation and no other.
+    fn reads_only(&self, source: &Source, value: &Expr) -> bool {
+        source.is_read_by(value) && self.reads(value).len() == 1
+    }
+
+    /// A join table of the rows for which `own` holds, found by the equalities among the other conditions.
+    fn kept(&mut self, source: &Source, own: &[Expr], others: Vec<Expr>) -> Result<Choice> {
+        let build = choice(source, own, &|value| !source.is_read_by(value));
+        let (mut key, mut probe, mut steering, mut filter) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
+        for condition in others {
+            match self.equality(source, &condition) {
+                Some((inside, outside)) => {
+                    key.push(inside);
+                    probe.push(outside);
+                    steering.push(condition);
+                }
+                None => filter.push(condition),
+            }
+        }
+        let join = (self.new_join)()?;
+        let access = Access::Kept(Box::new(Kept { join, build, key, probe }));
+        Ok(Choice { access, steering, filter, equal_columns: Vec::new() })
+    }
+
+    /// `value of this relation = value of the others`.
+    fn equality(&self, source: &Source, condition: &Expr) -> Option<(Expr, Expr)> {
+        let Expr::Binary { operator: BinaryOperator::Equal, left, right } = condition else { return None };
+        if expr::is_volatile(condition) {
+            return None;
+        }
+        // Blanks at the end do not count.
+        let is_char = self.is_char(left) || self.is_char(right);
+        let compared = |side: &Expr| match is_char {
+            true => Expr::Call { function: Function::CharToText, arguments: vec![side.clone()] },
+            false => side.clone(),
+        };
+        let is_pair = |inside: &Expr, outside: &Expr| {
+            self.reads_only(source, inside) && !source.is_read_by(outside) && !self.reads(outside).is_empty()
+        };
+        if is_pair(left, right) {
+            Some((compared(left), compared(right)))
+        } else if is_pair(right, left) {
+            Some((compared(right), compared(left)))
+        } else {
+            None
+        }
+    }
+
+    /// Whether the value is a `char(n)` as it was stored or converted.
+    fn is_char(&self, value: &Expr) -> bool {
+        match value {
+            Expr::Column { row, column } => {
+                let table = self.tables.iter().find(|(known, _)| known == row);
+                let definition = table.map(|(_, table)| table.definition());
+                let column = definition.as_ref().and_then(|table| table.columns.get(usize::from(*column)));
+                column.is_some_and(|column| matches!(column.sql_type, SqlType::Char(_)))
+            }
+            Expr::Cast { to, .. } => matches!(to, SqlType::Char(_)),
+            _ => false,
+        }
+    }
+
+    /// A full join: the right side is kept in a join table.
+    fn full(&mut self, group: usize, left: usize, right: usize, on: Vec<Expr>) -> Result<Step> {
+        let (mut left, mut right) = (left, right);
+        if self.lone_item(right).is_none() {
+            std::mem::swap(&mut left, &mut right);
+        }
+        let Some(item) = self.lone_item(right) else {
+            let what = "FULL JOIN with a join on both sides is not supported yet";
+            return Err(Error::input(sqlstate::FEATURE_NOT_SUPPORTED, what));
+        };
+        let gate = self.settled(left, &[left]);
+        let mut left_steps = self.steps(left)?;
+        match left_steps.first_mut() {
+            Some(Step::Loop(first)) => first.choice.filter.extend(gate),
+            Some(Step::Full(first)) => first.after.extend(gate),
+            Some(Step::Left(_)) | None => {}
+        }
+        let own = self.settled_after(item, right);
+        let Some(item) = self.take(item) else {
+            return Err(Error::input(sqlstate::INTERNAL_ERROR, "an item of FROM has two loops"));
+        };
+        let is_always = |condition: &Expr| *condition == Expr::Const(Value::Boolean(true));
+        let has_conditions = !on.iter().all(is_always);
+        let choice = self.kept(&item.source, &own, on)?;
+        if has_conditions && choice.steering.is_empty() {
+            let what = "FULL JOIN is only supported with merge-joinable or hash-joinable join conditions";
+            return Err(Error::input(sqlstate::FEATURE_NOT_SUPPORTED, what));
+        }
+        let right = level(item, choice);
+        (self.is_single, self.has_loop) = (false, true);
+        let homes = self.groups[group].homes.clone();
+        let after = self.settled(group, &homes);
+        Ok(Step::Full(Box::new(FullJoin { left: left_steps, right, after })))
+    }
+
+    /// The only item of a group.
+    fn lone_item(&self, group: usize) -> Option<usize> {
+        match self.groups[group].members.as_slice() {
+            [Member::Item(item)] => Some(*item),
+            _ => None,
+        }
+    }
+
+    /// The conditions of the group that this item, its only one, can check alone.
+    fn settled_after(&mut self, number: usize, group: usize) -> Vec<Expr> {
+        let own: Vec<usize> = self.checkable(number).filter(|at| self.pending[*at].home == group).collect();
+        own.into_iter().filter_map(|at| self.pending[at].condition.take()).collect()
     }
 }

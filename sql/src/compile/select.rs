@@ -10,8 +10,7 @@ use hyades_types::value::{SqlType, Value};
 use sqlparser::ast::{self, Query, SetExpr};
 
 use super::access::Access;
-use super::level::Level;
-use super::loops::Absent;
+use super::level::{Step, any_level};
 use super::{CompiledQuery, Compiler, order};
 use crate::bind::Place;
 use crate::bind::aggregation::Aggregate;
@@ -25,7 +24,7 @@ use crate::statement::locking::{name_of, unpack};
 
 /// A SELECT, planned.
 pub(crate) struct BoundSelect {
-    pub(crate) levels: Vec<Level>,
+    pub(crate) steps: Vec<Step>,
     /// Conditions that read no row.
     pub(crate) constant: Vec<Expr>,
     pub(crate) outputs: Vec<OutputColumn>,
@@ -72,9 +71,9 @@ impl Compiler<'_> {
 
     /// Decides in which order FROM is gone through, and how.
     pub(crate) fn plan_query(&mut self, bound: BoundQuery) -> Result<BoundSelect> {
-        let (levels, constant) = order::levels(bound.items, bound.conditions)?;
+        let (steps, constant) = order::steps(bound.from, &mut || self.code.new_join())?;
         let mut planned = BoundSelect {
-            levels,
+            steps,
             constant,
             outputs: bound.outputs,
             group: bound.group,
@@ -107,7 +106,7 @@ impl Compiler<'_> {
         let explain = self.explained(|compiler| compiler.explain_select(&bound, true));
         let types: Vec<SqlType> = bound.outputs.iter().map(|output| output.sql_type).collect();
         let values: Vec<Expr> = bound.outputs.iter().map(|output| output.expr.clone()).collect();
-        self.describe(described(&bound.outputs), is_single(&bound.levels))?;
+        self.describe(described(&bound.outputs), is_single(&bound.steps))?;
         self.emit_rows(&bound, &values)?;
         let source = self.finish_code("select", types)?;
         Ok(self.direct_run(source, Tag::Select, explain))
@@ -117,10 +116,9 @@ impl Compiler<'_> {
     fn emit_rows(&mut self, bound: &BoundSelect, values: &[Expr]) -> Result<()> {
         let end = self.code.label();
         let counters = self.limit_counters(&bound.limits, end)?;
-        self.check(&bound.constant, end, &Absent::default());
-        self.loops(&bound.levels, end, &Absent::default(), &mut |compiler, next, absent| {
-            let values = values.iter().map(|value| absent.apply(value)).collect();
-            compiler.emit_limited(values, counters, next, end)
+        self.check(&bound.constant, end);
+        self.loops(&bound.steps, end, &mut |compiler, next| {
+            compiler.emit_limited(values.to_vec(), counters, next, end)
         })?;
         self.code.place(end);
         Ok(())
@@ -197,8 +195,8 @@ pub(crate) fn described(outputs: &[OutputColumn]) -> Vec<(String, SqlType)> {
 }
 
 /// Whether the loops find at most one combination of rows.
-pub(crate) fn is_single(levels: &[Level]) -> bool {
-    levels.iter().all(|level| matches!(level.choice.access, Access::Point { .. }))
+pub(crate) fn is_single(steps: &[Step]) -> bool {
+    !any_level(steps, |level| !level.is_point()) && !steps.iter().any(|step| matches!(step, Step::Full(_)))
 }
 
 fn compare(register: Register, operator: BinaryOperator, number: i64) -> Expr {
@@ -223,13 +221,17 @@ fn has_room(limit: Register) -> Expr {
 
 /// Whether the first loop can yield its rows in the order asked for; turns it into the right direction.
 fn use_scan_order(bound: &mut BoundSelect) -> bool {
-    let is_single = bound.levels.len() == 1;
-    let Some(level) = bound.levels.first_mut() else { return true };
+    let is_single = bound.steps.len() == 1;
+    let level = match bound.steps.first_mut() {
+        None => return true,
+        Some(Step::Loop(level)) => level,
+        Some(Step::Left(_) | Step::Full(_)) => return false,
+    };
     let Source::Table { table, row } = &level.source else { return false };
     let direction = match &mut level.choice.access {
         // At most one row.
         Access::Point { .. } => return is_single,
-        Access::PointList { .. } | Access::PointArray { .. } => return false,
+        Access::PointList { .. } | Access::PointArray { .. } | Access::Kept(_) => return false,
         Access::Scan { direction, .. } => direction,
     };
     let definition = table.definition();

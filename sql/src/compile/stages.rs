@@ -10,12 +10,12 @@ use hyades_types::error::{Result, sqlstate};
 use hyades_types::value::{SqlType, Value};
 
 use super::Compiler;
-use super::loops::Absent;
+use super::level::for_each_level;
 use super::row_sink::Sink;
 use super::select::{BoundSelect, described};
 use crate::bind::aggregation::Aggregate;
 use crate::bind::scope::RelationKind;
-use crate::bind::tree::{BoundDistinct, OrderTarget};
+use crate::bind::tree::{BoundDistinct, OrderTarget, Source};
 use crate::bind::{AGGREGATE_PLACEHOLDER, GROUP_PLACEHOLDER, Place};
 use crate::expr;
 use crate::plan::{AggregateCall, AggregateStage, Distinct, RunPlan, SortKey, Stages, Tag};
@@ -82,11 +82,8 @@ impl Compiler<'_> {
         self.code.push(Instruction::OpenStage { stage });
         let outer = std::mem::replace(&mut self.sink, Sink::Stage(stage));
         let end = self.code.label();
-        self.check(&bound.constant, end, &Absent::default());
-        self.loops(&bound.levels, end, &Absent::default(), &mut |compiler, _, absent| {
-            let values = emitted.exprs.iter().map(|value| absent.apply(value)).collect();
-            compiler.emit(values)
-        })?;
+        self.check(&bound.constant, end);
+        self.loops(&bound.steps, end, &mut |compiler, _| compiler.emit(emitted.exprs.clone()))?;
         self.code.place(end);
         self.code.set_stage(stage, Arc::new(stages));
         self.sink = outer;
@@ -219,8 +216,10 @@ impl Compiler<'_> {
 
     /// Whoever groups by a primary key may name the table's other columns: they become keys too.
     fn add_dependent_keys(&self, bound: &BoundSelect, keys: &mut Vec<(Expr, SqlType)>) {
-        for level in &bound.levels {
-            let crate::bind::tree::Source::Table { table, row } = &level.source else { continue };
+        let mut sources = Vec::new();
+        for_each_level(&bound.steps, &mut |level| sources.push(&level.source));
+        for source in sources {
+            let Source::Table { table, row } = source else { continue };
             let definition = table.definition();
             let Some(primary_key) = &definition.primary_key else { continue };
             let column = |column: u16| Expr::Column { row: *row, column };
@@ -252,7 +251,7 @@ impl Compiler<'_> {
                 self.binder.scope.relations.iter().any(|relation| match &relation.kind {
                     RelationKind::Registers(registers) => registers.contains(register),
                     RelationKind::Elements(_, current) => current == register,
-                    RelationKind::Table { .. } => false,
+                    RelationKind::Table { .. } | RelationKind::Values(_) => false,
                 })
             }
             _ => false,

@@ -94,7 +94,7 @@ impl Compiler<'_> {
         Ok((result, spool))
     }
 
-    fn nest(&mut self, wanted: Wanted, then: Then) {
+    fn take_rows(&mut self, wanted: Wanted, then: Then) {
         self.sink = Sink::Pending(wanted);
         self.nested = Some(Nested { then, is_single: false, columns: Vec::new(), value: None });
     }
@@ -102,7 +102,7 @@ impl Compiler<'_> {
     fn value_of(&mut self, branch: Branch) -> Result<Register> {
         let flag = self.binder.new_register()?;
         let (found, none) = (self.code.label(), self.code.label());
-        self.nest(Wanted::Value, Then::Once { flag, done: found, is_subquery: true });
+        self.take_rows(Wanted::Value, Then::Once { flag, done: found, is_subquery: true });
         self.branch(branch)?;
         let nested = self.nested.take();
         let is_single = nested.as_ref().is_some_and(|nested| nested.is_single);
@@ -122,7 +122,7 @@ impl Compiler<'_> {
     fn existence_of(&mut self, branch: Branch) -> Result<Register> {
         let result = self.binder.new_register()?;
         let (found, end) = (self.code.label(), self.code.label());
-        self.nest(Wanted::Variables(Vec::new()), Then::Leave(found));
+        self.take_rows(Wanted::Variables(Vec::new()), Then::Leave(found));
         self.branch(branch)?;
         self.code.evaluate(result, Expr::Const(Value::Boolean(false)));
         self.code.jump(end);

@@ -16,6 +16,7 @@ use super::routine_body::{Destination, Routine};
 use super::tree::{Fragment, Into, Path, Statement};
 use crate::bind::Place;
 use crate::bind::visible_variables::{Found, RecordState};
+use crate::compile::level::Step;
 use crate::compile::row_sink::{Nested, Sink, Then, Wanted, report};
 use crate::statement::names::fold;
 use crate::statement::{self, query as parser};
@@ -413,7 +414,8 @@ impl<'a> Routine<'a> {
         self.compiler.binder.restore(saved);
         self.compiler.code.line(line, kind);
         self.compiler.code.place(start);
-        let can_stream = is_quiet && bound.levels.iter().all(|level| !level.is_left_join);
+        let is_loop = |step: &Step| matches!(step, Step::Loop(_));
+        let can_stream = is_quiet && bound.steps.iter().all(is_loop);
         let then = Then::Body { body: inside, resume };
         self.compiler.code.push(Instruction::BeginStatement);
         if can_stream {

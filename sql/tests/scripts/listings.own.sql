@@ -66,3 +66,6 @@ begin
 end $$;
 create procedure totals(inout sum bigint) language plpgsql as $$ begin sum := total(1, 9); end $$;
 explain verbose call totals(0);
+explain verbose select a.owner from accounts a join transfers t on t.amount = a.balance where a.id > 3;
+explain select * from accounts a left join transfers t on t.amount = a.balance and t.number > 5 where t.number is null;
+explain verbose select a.id, t.number from accounts a full join transfers t on t.number = a.id;

@@ -1,0 +1,156 @@
+//! Joins: rows kept by a key and found again, and rows of NULLs.
+
+use hyades_types::error::{Error, Result, sqlstate};
+use hyades_types::guest;
+use hyades_types::memory;
+use hyades_types::value::Value;
+
+use crate::procedure::evaluate::evaluate;
+use crate::procedure::interpret::{Next, Run};
+use crate::procedure::ir::{
+    Expr, JoinSlot, JoinStep, JoinedParts, Label, Procedure, Register, RowSlot, TableIndex,
+};
+use crate::txn::{Access, Flow};
+
+impl<T: Access> Run<'_, T> {
+    #[inline(never)]
+    pub(crate) fn join(&mut self, join: JoinSlot, step: &JoinStep) -> Flow<Next> {
+        match step {
+            JoinStep::Open => self.frame.joins[usize::from(join)].clear(),
+            JoinStep::Keep { key, parts } => self.keep_joined(join, key, parts)?,
+            JoinStep::Probe { key, position, parts, end } => {
+                return self.probe_join(join, key, *position, parts, *end);
+            }
+            JoinStep::Note { position } => {
+                if let Some(number) = self.joined_number(*position)? {
+                    self.frame.joins[usize::from(join)].note_joined(number);
+                }
+            }
+            JoinStep::Forget => {
+                let table = &mut self.frame.joins[usize::from(join)];
+                guest::spend_for(table.len())?;
+                table.forget_joined();
+            }
+            JoinStep::NextUnjoined { position, parts, end } => {
+                return self.next_unjoined(join, *position, parts, *end);
+            }
+        }
+        Ok(Next::Following)
+    }
+
+    fn keep_joined(&mut self, join: JoinSlot, key: &[Expr], parts: &JoinedParts) -> Result<()> {
+        let key = self.join_key(key)?;
+        let row = match parts.row {
+            None => &[][..],
+            Some((_, row)) => match self.rows_in_place[usize::from(row)] {
+                Some(shown) => shown.bytes,
+                None => self.frame.rows[usize::from(row)].bytes.as_slice(),
+            },
+        };
+        let registers = parts.registers();
+        let values = &self.frame.registers[usize::from(registers.start)..usize::from(registers.end)];
+        let table = &mut self.frame.joins[usize::from(join)];
+        table.keep(&key, row, values)?;
+        self.frame.emitted = key;
+        memory::check(0)
+    }
+
+    fn probe_join(
+        &mut self,
+        join: JoinSlot,
+        key: &[Expr],
+        position: Register,
+        parts: &JoinedParts,
+        end: Label,
+    ) -> Flow<Next> {
+        let found = match self.joined_number(position)? {
+            Some(number) => self.frame.joins[usize::from(join)].following(number),
+            None => {
+                let key = self.join_key(key)?;
+                let found = self.frame.joins[usize::from(join)].first(&key);
+                self.frame.emitted = key;
+                found
+            }
+        };
+        self.show_joined(join, found, position, parts, end)
+    }
+
+    fn next_unjoined(
+        &mut self,
+        join: JoinSlot,
+        position: Register,
+        parts: &JoinedParts,
+        end: Label,
+    ) -> Flow<Next> {
+        let from = self.joined_number(position)?.map_or(0, |number| number.saturating_add(1));
+        let found = self.frame.joins[usize::from(join)].unjoined(from);
+        // It has passed over those that have been joined.
+        guest::spend_for(found.map_or(0, |found| (found - from) as usize))?;
+        self.show_joined(join, found, position, parts, end)
+    }
+
+    #[inline(never)]
+    pub(crate) fn absent_row(
+        &mut self,
+        procedure: &Procedure,
+        table: TableIndex,
+        row: RowSlot,
+    ) -> Flow<Next> {
+        let buffer = &mut self.frame.rows[usize::from(row)];
+        buffer.key.clear();
+        buffer.bytes.clear();
+        procedure.table(table).layout.encode_nulls(&mut buffer.bytes);
+        self.set_row(row, None);
+        Ok(Next::Following)
+    }
+
+    fn show_joined(
+        &mut self,
+        join: JoinSlot,
+        found: Option<u32>,
+        position: Register,
+        parts: &JoinedParts,
+        end: Label,
+    ) -> Flow<Next> {
+        let table = &self.frame.joins[usize::from(join)];
+        let Some((number, (bytes, values))) = found.and_then(|number| Some((number, table.row(number)?)))
+        else {
+            return Ok(Next::Label(end));
+        };
+        let registers = parts.registers();
+        self.frame.registers[usize::from(registers.start)..usize::from(registers.end)]
+            .clone_from_slice(values);
+        self.frame.registers[usize::from(position)].put(Value::BigInt(i64::from(number)));
+        if let Some((_, row)) = parts.row {
+            let buffer = &mut self.frame.rows[usize::from(row)].bytes;
+            buffer.clear();
+            buffer.extend_from_slice(bytes);
+            self.set_row(row, None);
+        }
+        Ok(Next::Following)
+    }
+
+    fn joined_number(&self, position: Register) -> Result<Option<u32>> {
+        match &self.frame.registers[usize::from(position)] {
+            Value::Null => Ok(None),
+            Value::BigInt(number) => u32::try_from(*number).map(Some).map_err(|_| no_position()),
+            _ => Err(no_position()),
+        }
+    }
+
+    /// The values of a key, in the buffer of emitted values.
+    fn join_key(&mut self, key: &[Expr]) -> Result<Vec<Value>> {
+        let mut values = std::mem::take(&mut self.frame.emitted);
+        values.clear();
+        let context = self.context();
+        for part in key {
+            values.push(evaluate(part, &context)?);
+        }
+        Ok(values)
+    }
+}
+
+#[cold]
+fn no_position() -> Error {
+    Error::input(sqlstate::INTERNAL_ERROR, "a register holds no position in a join table")
+}

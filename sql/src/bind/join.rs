@@ -1,0 +1,214 @@
+//! FROM: how its items are joined, and what of them can be named where.
+//!
+//! The condition of a join sees the two sides of that join and nothing else; an item that is LATERAL, or the
+//! argument of a function, sees everything before it.
+
+use hyades_engine::procedure::ir::Expr;
+use hyades_types::error::{Result, sqlstate};
+use hyades_types::operator::BinaryOperator;
+use sqlparser::ast::{Ident, Join, JoinConstraint, JoinOperator, ObjectName, TableAlias, TableWithJoins};
+
+use super::scope::{MergedColumn, Relation, RelationKind, ScopeColumn, Visibility};
+use super::tree::{JoinGroup, JoinMember, OuterJoin};
+use super::{Binder, Bound, Class, Place};
+use crate::expr;
+use crate::statement::names::{fold, parts};
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Kind {
+    Inner,
+    Left,
+    Right,
+    Full,
+}
+
+/// Where the two sides of a join stand in the scope.
+#[derive(Clone, Copy)]
+struct Sides {
+    first_relation: usize,
+    first_column: usize,
+    /// The first column of the right side.
+    middle: usize,
+}
+
+impl Binder<'_> {
+    /// Binds FROM, and fills the scope.
+    pub(crate) fn from(&mut self, from: &[TableWithJoins]) -> Result<JoinGroup> {
+        let mut group = JoinGroup::default();
+        for joined in from {
+            let joined = self.joined(joined)?;
+            group.append(joined);
+        }
+        Ok(group)
+    }
+
+    fn joined(&mut self, joined: &TableWithJoins) -> Result<JoinGroup> {
+        let (first_relation, first_column) = (self.scope.relations.len(), self.scope.columns.len());
+        let mut left = self.factor(&joined.relation)?;
+        for join in &joined.joins {
+            let (kind, constraint) = self.kind_of(join)?;
+            let middle = self.scope.columns.len();
+            let mut right = self.factor(&join.relation)?;
+            let on = self.join_condition(kind, constraint, Sides { first_relation, first_column, middle })?;
+            left = match kind {
+                Kind::Inner => {
+                    left.append(right);
+                    left.conditions.extend(on);
+                    left
+                }
+                Kind::Left => outer(false, left, right, on),
+                Kind::Right => outer(false, std::mem::take(&mut right), left, on),
+                Kind::Full => outer(true, left, right, on),
+            };
+        }
+        Ok(left)
+    }
+
+    fn kind_of<'j>(&self, join: &'j Join) -> Result<(Kind, &'j JoinConstraint)> {
+        Ok(match &join.join_operator {
+            JoinOperator::Join(constraint) | JoinOperator::Inner(constraint) => (Kind::Inner, constraint),
+            JoinOperator::Left(constraint) | JoinOperator::LeftOuter(constraint) => (Kind::Left, constraint),
+            JoinOperator::Right(constraint) | JoinOperator::RightOuter(constraint) => {
+                (Kind::Right, constraint)
+            }
+            JoinOperator::FullOuter(constraint) => (Kind::Full, constraint),
+            JoinOperator::CrossJoin(_) => (Kind::Inner, &JoinConstraint::None),
+            _ => return self.unsupported("this kind of join is", Place::Unknown),
+        })
+    }
+
+    fn join_condition(&mut self, kind: Kind, constraint: &JoinConstraint, sides: Sides) -> Result<Vec<Expr>> {
+        let mut on = Vec::new();
+        match constraint {
+            JoinConstraint::None => {}
+            JoinConstraint::On(condition) => {
+                let mut outside = self.scope.columns.split_off(sides.first_column);
+                std::mem::swap(&mut outside, &mut self.scope.columns);
+                let first_visible = std::mem::replace(&mut self.scope.first_visible, sides.first_relation);
+                let condition = self.condition_of(condition, "JOIN/ON");
+                self.scope.first_visible = first_visible;
+                outside.append(&mut self.scope.columns);
+                self.scope.columns = outside;
+                expr::conjuncts(condition?, &mut on);
+            }
+            JoinConstraint::Using(columns) => {
+                let names = columns.iter().map(|name| self.using_name(name)).collect::<Result<Vec<_>>>()?;
+                for (at, name) in names.iter().enumerate() {
+                    if names[..at].contains(name) {
+                        let message =
+                            format!("column name \"{name}\" appears more than once in USING clause");
+                        return self.fail(sqlstate::DUPLICATE_COLUMN, message, Place::Unknown);
+                    }
+                }
+                self.merge(kind, &names, sides, &mut on)?;
+            }
+            JoinConstraint::Natural => {
+                let (left, right) =
+                    self.scope.columns[sides.first_column..].split_at(sides.middle - sides.first_column);
+                let name = |column: &ScopeColumn| self.scope.column_name(*column).to_owned();
+                let there: Vec<String> = right.iter().map(name).collect();
+                let names: Vec<String> = left.iter().map(name).filter(|name| there.contains(name)).collect();
+                self.merge(kind, &names, sides, &mut on)?;
+            }
+        }
+        Ok(on)
+    }
+
+    fn using_name(&self, name: &ObjectName) -> Result<String> {
+        let idents: Vec<&Ident> = parts(name)?;
+        match idents.as_slice() {
+            [ident] => Ok(fold(ident)),
+            _ => self.fail(sqlstate::SYNTAX_ERROR, "syntax error at or near \".\"", Place::of(name)),
+        }
+    }
+
+    /// Makes one column of each pair of this name; they come first.
+    fn merge(&mut self, kind: Kind, names: &[String], sides: Sides, on: &mut Vec<Expr>) -> Result<()> {
+        let Sides { first_column, middle, .. } = sides;
+        let mut right = self.scope.columns.split_off(middle);
+        let mut left = self.scope.columns.split_off(first_column);
+        for name in names {
+            let sides =
+                [self.take_named(&mut left, name, "left")?, self.take_named(&mut right, name, "right")?];
+            let [from_left, from_right] = sides.map(|column| self.scope_column(column, Place::Unknown));
+            let merged = self.merged(kind, name, &from_left, &from_right)?;
+            let (left_key, right_key, _) =
+                self.operands(BinaryOperator::Equal, from_left, from_right, Place::Unknown)?;
+            on.push(Expr::Binary {
+                operator: BinaryOperator::Equal,
+                left: Box::new(left_key),
+                right: Box::new(right_key),
+            });
+            self.scope.merged.push(merged);
+            self.scope.columns.push(ScopeColumn::Merged(self.scope.merged.len() - 1));
+        }
+        self.scope.columns.extend(left);
+        self.scope.columns.extend(right);
+        Ok(())
+    }
+
+    /// Takes the column of this name out of one side.
+    fn take_named(&self, columns: &mut Vec<ScopeColumn>, name: &str, side: &str) -> Result<ScopeColumn> {
+        let is_named = |column: &ScopeColumn| self.scope.column_name(*column) == name;
+        let Some(at) = columns.iter().position(is_named) else {
+            let message =
+                format!("column \"{name}\" specified in USING clause does not exist in {side} table");
+            return self.fail(sqlstate::UNDEFINED_COLUMN, message, Place::Unknown);
+        };
+        let column = columns.remove(at);
+        if columns.iter().any(is_named) {
+            let message = format!("common column name \"{name}\" appears more than once in {side} table");
+            return self.fail(sqlstate::AMBIGUOUS_COLUMN, message, Place::Unknown);
+        }
+        Ok(column)
+    }
+
+    /// The value is that of the side whose rows all stay; in a full join that of either.
+    fn merged(&mut self, kind: Kind, name: &str, left: &Bound, right: &Bound) -> Result<MergedColumn> {
+        let both = [left.clone(), right.clone()];
+        let sql_type = self.common_type(&both, "JOIN/USING")?;
+        let typed = |binder: &mut Self, bound: &Bound| match bound.class {
+            Class::Typed(own) if own == sql_type => Ok(bound.expr.clone()),
+            _ => binder.coerce(bound.clone(), sql_type),
+        };
+        let expr = match kind {
+            Kind::Inner | Kind::Left => typed(self, left)?,
+            Kind::Right => typed(self, right)?,
+            Kind::Full => Expr::Coalesce(vec![typed(self, left)?, typed(self, right)?]),
+        };
+        Ok(MergedColumn { name: name.to_owned(), expr, sql_type })
+    }
+
+    /// `(a JOIN b ON ...)`, which may have a name of its own: then those inside cannot be named.
+    pub(super) fn nested_join(
+        &mut self,
+        joined: &TableWithJoins,
+        alias: Option<&TableAlias>,
+    ) -> Result<JoinGroup> {
+        let (first_relation, first_column) = (self.scope.relations.len(), self.scope.columns.len());
+        let group = self.joined(joined)?;
+        let Some(alias) = alias else { return Ok(group) };
+        let inner = self.scope.columns.split_off(first_column);
+        let (mut columns, mut values) = (Vec::new(), Vec::new());
+        for column in inner {
+            let name = self.scope.column_name(column).to_owned();
+            let bound = self.scope_column(column, Place::Unknown);
+            let Class::Typed(sql_type) = bound.class else { continue };
+            columns.push((name, sql_type));
+            values.push(bound.expr);
+        }
+        for relation in &mut self.scope.relations[first_relation..] {
+            relation.visibility = Visibility::Hidden;
+        }
+        let name = self.alias(&alias.name)?;
+        let kind = RelationKind::Values(values);
+        let relation = Relation { name, columns, kind, visibility: Visibility::Everywhere };
+        self.add_relation(relation, Some(alias), Place::Unknown)?;
+        Ok(group)
+    }
+}
+
+fn outer(is_full: bool, left: JoinGroup, right: JoinGroup, on: Vec<Expr>) -> JoinGroup {
+    let join = OuterJoin { is_full, left, right, on };
+    JoinGroup { members: vec![JoinMember::Outer(Box::new(join))], conditions: Vec::new() }
+}
