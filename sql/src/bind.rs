@@ -7,7 +7,8 @@
 //! (conversions), `select`, `from_clause`, `join`, `select_list` and `row_locks` (the clauses of a query),
 //! `scope` (what FROM shows), `column` (names of its tables and columns), `visible_variables` and `variable`
 //! (those of a routine), `routine_call` (calls of routines), `sequence_call` (functions of sequences),
-//! `array_expression`, `collation`, `types` (type names), `missing` (functions that are not there yet).
+//! `defaults`, `array_expression`, `collation`, `types` (type names), `missing` (functions that are not there
+//! yet).
 //!
 //! Every error carries the position in the statement's text that PostgreSQL's would.
 
@@ -19,6 +20,7 @@ pub(crate) mod callee;
 pub(crate) mod coerce;
 mod collation;
 mod column;
+mod defaults;
 mod derived;
 pub(crate) mod expression;
 pub(crate) mod from_clause;

@@ -107,7 +107,11 @@ pub(crate) fn fold_if_constant(expr: Expr) -> Expr {
     }
 }
 
-/// Whether a constant is the number zero or NULL.
+/// Whether a constant is NULL, the number zero or an interval of no length.
 pub(crate) fn is_zero(expr: &Expr) -> bool {
-    matches!(expr, Expr::Const(value) if value.is_null() || value.as_i64() == Some(0))
+    match expr {
+        Expr::Const(Value::Interval(interval)) => interval.span() == 0,
+        Expr::Const(value) => value.is_null() || value.as_i64() == Some(0),
+        _ => false,
+    }
 }

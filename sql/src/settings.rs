@@ -199,7 +199,7 @@ static DEFINITIONS: &[Definition] = &[
     report("integer_datetimes", Kind::Internal, "on", "Shows whether datetimes are integer based."),
     report(
         "IntervalStyle",
-        Kind::Choice(&["postgres", "postgres_verbose", "sql_standard", "iso_8601"]),
+        Kind::Limited(&["postgres"], &["postgres_verbose", "sql_standard", "iso_8601"]),
         "postgres",
         "Sets the display format for interval values.",
     ),

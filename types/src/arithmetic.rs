@@ -1,9 +1,11 @@
 //! Operators on values: `+ - * / % ^ ||`, bits and shifts, negation.
 //!
 //! Both operands have one type (the compiler inserted casts), except where PostgreSQL has an operator over
-//! two: `date + integer`, `integer + date`, `date - integer`, `date - date`, and the shift count, which is an
-//! `integer`. A NULL operand makes the result NULL. Integers that leave their type, and floats that overflow
-//! from finite operands, are errors 22003; division by zero is 22012, for floats too.
+//! two: `date + integer`, `integer + date`, `date - integer`, timestamps and intervals, intervals and
+//! factors, and the shift count, which is an `integer`. What needs a time zone is a function
+//! ([`Function::AddInterval`](super::function::Function::AddInterval)) and no operator. A NULL operand makes
+//! the result NULL. Integers that leave their type, and floats that overflow from finite operands, are errors
+//! 22003; division by zero is 22012, for floats too.
 //!
 //! Reference: PostgreSQL 15's int.c, int8.c, float.c, numeric.c, date.c.
 
@@ -127,6 +129,9 @@ fn other(operator: BinaryOperator, left: &Value, right: &Value) -> Result<Value>
             Ok(Value::Bytea([&**a, &**b].concat().into()))
         }
         (Value::Date(_), _) | (_, Value::Date(_)) => date(operator, left, right),
+        (Value::Interval(_) | Value::Timestamp(_) | Value::TimestampTz(_) | Value::Double(_), _) => {
+            time(operator, left, right)
+        }
         _ => Err(no_operator(operator, &[left, right])),
     }
 }
@@ -160,6 +165,29 @@ fn date(operator: BinaryOperator, left: &Value, right: &Value) -> Result<Value> 
         }
         _ => Err(no_operator(operator, &[left, right])),
     }
+}
+
+/// Intervals, and timestamps with intervals.
+fn time(operator: BinaryOperator, left: &Value, right: &Value) -> Result<Value> {
+    use BinaryOperator::{Add, Divide, Multiply, Subtract};
+    match (operator, left, right) {
+        (Add, Value::Interval(a), Value::Interval(b)) => a.plus(*b),
+        (Subtract, Value::Interval(a), Value::Interval(b)) => a.minus(*b),
+        (Multiply, Value::Interval(interval), Value::Double(factor))
+        | (Multiply, Value::Double(factor), Value::Interval(interval)) => interval.multiply(*factor),
+        (Divide, Value::Interval(interval), Value::Double(divisor)) => interval.divide(*divisor),
+        (Subtract, Value::Timestamp(a), Value::Timestamp(b))
+        | (Subtract, Value::TimestampTz(a), Value::TimestampTz(b)) => datetime::difference(*a, *b),
+        (Add, Value::Timestamp(time), Value::Interval(interval))
+        | (Add, Value::Interval(interval), Value::Timestamp(time)) => {
+            return datetime::add_interval(*time, *interval).map(Value::Timestamp);
+        }
+        (Subtract, Value::Timestamp(time), Value::Interval(interval)) => {
+            return datetime::add_interval(*time, interval.negate()?).map(Value::Timestamp);
+        }
+        _ => return Err(no_operator(operator, &[left, right])),
+    }
+    .map(Value::Interval)
 }
 
 /// An infinite result of finite operands is an overflow; a zero product of nonzero operands an underflow.
@@ -237,6 +265,7 @@ pub fn unary(operator: UnaryOperator, value: &Value) -> Result<Value> {
         (UnaryOperator::Negate, Value::Real(number)) => Ok(Value::Real(-number)),
         (UnaryOperator::Negate, Value::Double(number)) => Ok(Value::Double(-number)),
         (UnaryOperator::Negate, Value::Numeric(number)) => Ok(Value::numeric(-(**number).clone())),
+        (UnaryOperator::Negate, Value::Interval(interval)) => interval.negate().map(Value::Interval),
         (UnaryOperator::BitNot, Value::SmallInt(number)) => Ok(Value::SmallInt(!number)),
         (UnaryOperator::BitNot, Value::Integer(number)) => Ok(Value::Integer(!number)),
         (UnaryOperator::BitNot, Value::BigInt(number)) => Ok(Value::BigInt(!number)),

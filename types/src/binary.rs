@@ -1,7 +1,7 @@
 //! PostgreSQL's binary wire forms of values (format code 1 of Bind and RowDescription, and binary COPY).
 //!
 //! Integers, floats, dates and timestamps are big-endian; text and bytea are their bytes; uuid its 16 bytes;
-//! boolean one byte. numeric:
+//! boolean one byte; interval its microseconds, days and months. numeric:
 //!
 //! ```text
 //! +---------+--------+------+--------+------------------------+
@@ -18,6 +18,7 @@ use bigdecimal::num_bigint::Sign;
 use compact_str::CompactString;
 
 use crate::error::{Error, Result, sqlstate};
+use crate::interval::Interval;
 use crate::text::{check_text, fit_text};
 use crate::value::{BigDecimal, SqlType, Value};
 use crate::{array, datetime, numeric};
@@ -71,8 +72,15 @@ pub fn read(bytes: &[u8], sql_type: SqlType) -> Result<Value> {
         SqlType::Timestamp => Value::Timestamp(read_timestamp(bytes)?),
         SqlType::TimestampTz => Value::TimestampTz(read_timestamp(bytes)?),
         SqlType::Uuid => Value::Uuid(fixed(bytes)?),
+        SqlType::Interval(modifier) => Value::Interval(read_interval(bytes)?.fit(modifier)),
         SqlType::Array(element) => array::read_binary(bytes, element, |item| read(item, element.sql_type()))?,
     })
+}
+
+fn read_interval(bytes: &[u8]) -> Result<Interval> {
+    // One number: the parts are written from the highest byte on.
+    let all = u128::from_be_bytes(fixed(bytes)?);
+    Ok(Interval { months: all as i32, days: (all >> 32) as i32, microseconds: (all >> 64) as i64 })
 }
 
 fn read_timestamp(bytes: &[u8]) -> Result<i64> {
@@ -160,6 +168,11 @@ pub fn write(value: &Value, out: &mut Vec<u8>) {
         Value::Text(text) => out.extend_from_slice(text.as_bytes()),
         Value::Bytea(bytes) => out.extend_from_slice(bytes),
         Value::Uuid(bytes) => out.extend_from_slice(bytes),
+        Value::Interval(interval) => {
+            out.extend_from_slice(&interval.microseconds.to_be_bytes());
+            out.extend_from_slice(&interval.days.to_be_bytes());
+            out.extend_from_slice(&interval.months.to_be_bytes());
+        }
         Value::Array(array) => array::write_binary(array, out, write),
     }
 }

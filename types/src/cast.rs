@@ -5,7 +5,8 @@
 //! plus the conversions through text that exist for every type.
 //!
 //! Modifiers: `numeric(p,s)` rounds and may overflow; `varchar(n)` and `char(n)` refuse a longer text unless
-//! the cast is explicit (then they cut it) or only blanks are lost; `char(n)` pads.
+//! the cast is explicit (then they cut it) or only blanks are lost; `char(n)` pads; `interval` drops the
+//! fields that it does not keep.
 //!
 //! A value does not know that it is `char(n)`: to cast one to `text`, apply
 //! [`Function::CharToText`](super::function::Function::CharToText), which drops the padding.
@@ -14,6 +15,7 @@ use bigdecimal::num_bigint::Sign;
 use jiff::tz::TimeZone;
 
 use crate::error::{Error, Result, sqlstate};
+use crate::interval::IntervalModifier;
 use crate::text::{Reading, fit_text};
 use crate::value::{BigDecimal, SqlType, Value};
 use crate::{arithmetic, datetime, numeric, text};
@@ -84,7 +86,13 @@ pub fn cast<'a>(value: Value, to: SqlType, explicit: bool, reading: impl Into<Re
             let Value::Text(text) = value else { return Ok(value) };
             Ok(Value::Text(fit_text(text, to, explicit)?))
         }
+        (Value::Text(text), SqlType::Interval(modifier)) => {
+            Ok(Value::Interval(datetime::parse_interval(text, IntervalModifier::NONE)?.fit(modifier)))
+        }
         (Value::Text(text), _) => text::parse(text, to, reading),
+        (Value::Interval(interval), SqlType::Interval(modifier)) => {
+            Ok(Value::Interval(interval.fit(modifier)))
+        }
         (Value::Boolean(truth), _) if to.is_text() => {
             let word = if *truth { "true" } else { "false" };
             Ok(Value::Text(fit_text(word.into(), to, explicit)?))

@@ -30,6 +30,7 @@ pub fn total(left: &Value, right: &Value) -> Ordering {
         (Value::Real(a), Value::Real(b)) => float_order(f64::from(*a), f64::from(*b)),
         (Value::Bytea(a), Value::Bytea(b)) => a.cmp(b),
         (Value::Uuid(a), Value::Uuid(b)) => a.cmp(b),
+        (Value::Interval(a), Value::Interval(b)) => a.order(*b),
         (Value::Array(a), Value::Array(b)) => array_order(&a.values, &b.values),
         (a, b) => rank(a).cmp(&rank(b)),
     }

@@ -12,8 +12,11 @@
 mod abbreviations;
 mod decode;
 mod fields;
+mod interval_text;
 mod keyword;
 mod parse;
+mod shift;
+mod unit;
 mod zone;
 
 use jiff::Timestamp;
@@ -21,9 +24,12 @@ use jiff::civil;
 use jiff::tz::{AmbiguousOffset, TimeZone};
 
 use crate::error::{Error, Result, sqlstate};
-use crate::text::pieces::write_integer;
+use crate::text::pieces::{write_fraction, write_padded};
 
+pub use interval_text::{parse_interval, write_interval};
 pub use parse::{names_the_clock, parse_date, parse_timestamp, parse_timestamptz};
+pub use shift::{add_interval, add_interval_in, age, bin, difference};
+pub use unit::unit_named;
 pub use zone::{Zone, named, zone};
 
 pub const MICROSECONDS_PER_SECOND: i64 = 1_000_000;
@@ -136,7 +142,7 @@ pub fn civil_from_timestamp(microseconds: i64) -> CivilTime {
     }
 }
 
-fn timestamp_out_of_range() -> Error {
+pub(crate) fn timestamp_out_of_range() -> Error {
     Error::input(sqlstate::DATETIME_FIELD_OVERFLOW, "timestamp out of range")
 }
 
@@ -242,14 +248,6 @@ fn local_at_offset(instant: i64, offset_seconds: impl Fn() -> i32) -> Result<i64
     instant.checked_add(offset).filter(|time| is_valid_timestamp(*time)).ok_or_else(timestamp_out_of_range)
 }
 
-fn write_padded(number: i64, width: usize, out: &mut Vec<u8>) {
-    let start = out.len();
-    write_integer(number, out);
-    while out.len() - start < width {
-        out.insert(start, b'0');
-    }
-}
-
 fn write_civil_date(date: CivilDate, out: &mut Vec<u8>) {
     write_padded(if date.year > 0 { date.year } else { 1 - date.year }, 4, out);
     out.push(b'-');
@@ -292,13 +290,7 @@ fn write_civil_time(time: CivilTime, out: &mut Vec<u8>) {
         out.push(separator);
         write_padded(i64::from(number), 2, out);
     }
-    if time.microsecond > 0 {
-        out.push(b'.');
-        write_padded(i64::from(time.microsecond), 6, out);
-        while out.last() == Some(&b'0') {
-            out.pop();
-        }
-    }
+    write_fraction(i64::from(time.microsecond), out);
 }
 
 /// `YYYY-MM-DD HH:MM:SS[.ffffff]`.

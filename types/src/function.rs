@@ -11,14 +11,15 @@
 //! wants `text`, in the latter; comparisons of two `char(n)` operands become comparisons of text when both
 //! are wrapped, which ignores trailing blanks as SQL wants.
 //!
-//! Modules that compute: `array`, `concat`, `format`, `general`, `math`, `sequence`, `string`,
-//! `time`.
+//! Modules that compute: `array`, `concat`, `format`, `general`, `interval`, `math`, `sequence`,
+//! `string`, `time`.
 
 mod array;
 mod concat;
 mod format;
 mod function_table;
 mod general;
+mod interval;
 mod math;
 mod sequence;
 mod string;

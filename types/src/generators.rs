@@ -5,11 +5,12 @@ use bigdecimal::num_bigint::BigInt;
 use compact_str::CompactString;
 use proptest::prelude::*;
 
+use crate::interval::Interval;
 use crate::value::{BigDecimal, SqlType, Value};
 use crate::{datetime, text};
 
 /// All types, with and without modifiers.
-pub const TYPES: [SqlType; 18] = [
+pub const TYPES: [SqlType; 19] = [
     SqlType::Boolean,
     SqlType::SmallInt,
     SqlType::Integer,
@@ -28,6 +29,7 @@ pub const TYPES: [SqlType; 18] = [
     SqlType::Timestamp,
     SqlType::TimestampTz,
     SqlType::Uuid,
+    SqlType::INTERVAL,
 ];
 
 pub fn any_type() -> impl Strategy<Value = SqlType> {
@@ -87,6 +89,15 @@ pub fn any_value(sql_type: SqlType) -> BoxedStrategy<Value> {
             .prop_map(Value::TimestampTz)
             .boxed(),
         SqlType::Uuid => any::<[u8; 16]>().prop_map(Value::Uuid).boxed(),
+        SqlType::Interval(modifier) => {
+            let near = (-3..3, -90..90, -3_i64..3)
+                .prop_map(|(months, days, hours)| (months, days, hours * 3_600_000_000));
+            prop_oneof![any::<(i32, i32, i64)>(), near]
+                .prop_map(move |(months, days, time)| {
+                    Value::Interval(Interval::new(months, days, time).fit(modifier))
+                })
+                .boxed()
+        }
         SqlType::Array(element) => {
             let item = prop_oneof![4 => any_value(element.sql_type()), 1 => Just(Value::Null)];
             let array = move |values| Value::array(element, values);

@@ -10,12 +10,13 @@
 //! | smallint, integer, bigint, date, timestamp(tz) | 2, 4, 8: big-endian, sign bit flipped |
 //! | real, double precision | 4, 8: IEEE bits big-endian; negative: all bits flipped, else sign bit flipped; -0 as 0, one NaN, greatest |
 //! | uuid | 16 as they are |
+//! | interval | 16: its span in microseconds, big-endian, sign bit flipped |
 //! | text, varchar, char(n), bytea | content with 00 written 00 FF, then 00 00; char(n) without its trailing blanks |
 //! | numeric | 1 sign byte (negative 00, zero 01, positive 02), then unless zero: 3 bytes exponent to base 100, base-100 digits + 1, 00; of a negative number these are complemented |
 //!
 //! Every encoding is prefix-free, so concatenation orders composite keys column by column. Equal numbers of
-//! different scale (1.0, 1.00) encode equally. NULL has no encoding: primary keys have none, and a scan bound
-//! with a NULL is empty; callers must look first.
+//! different scale (1.0, 1.00) encode equally, and so do equal intervals (1 month, 30 days). NULL has no
+//! encoding: primary keys have none, and a scan bound with a NULL is empty; callers must look first.
 //!
 //! References: the "memcomparable format" of MyRocks; SQLite4's key encoding for the numbers.
 
@@ -24,6 +25,7 @@ use crate::numeric;
 use crate::scalar::{Scalar, ScalarKind};
 use crate::value::{BigDecimal, SqlType, Value};
 
+const SIGN_128: u128 = 1 << 127;
 const SIGN_64: u64 = 1 << 63;
 const SIGN_32: u32 = 1 << 31;
 const SIGN_16: u16 = 1 << 15;
@@ -93,6 +95,9 @@ pub fn encode(value: &Value, sql_type: SqlType, out: &mut Vec<u8>) {
         }
         Value::Bytea(bytes) => encode_bytes(bytes, out),
         Value::Uuid(bytes) => out.extend_from_slice(bytes),
+        Value::Interval(interval) => {
+            out.extend_from_slice(&(interval.span() as u128 ^ SIGN_128).to_be_bytes());
+        }
         // Not in indexes: only for finding equal ones.
         Value::Array(array) => {
             for value in &array.values {

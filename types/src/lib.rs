@@ -6,7 +6,8 @@
 //! * `text`: PostgreSQL's text form, in and out; `binary`: its binary wire form;
 //! * `operator`, `arithmetic`, `compare`, `cast`, `function`, `like`: what expressions do, with PostgreSQL's
 //!   results and errors;
-//! * `numeric`, `datetime`: the decimal numbers and the calendar that those share; `array`;
+//! * `numeric`, `datetime`, `interval`: the decimal numbers, the calendar and the spans of time that those
+//!   share; `array`;
 //! * `float`: elementary functions; `random`: random numbers; both the same on every machine, and
 //!   `foundations` says of which version;
 //! * `environment`: what a computation may look at; `guest`, `memory`: how much it may take;
@@ -29,6 +30,7 @@ pub mod function;
 #[cfg(any(test, feature = "generators"))]
 pub mod generators;
 pub mod guest;
+pub mod interval;
 pub mod key;
 pub mod like;
 pub mod memory;

@@ -1,9 +1,9 @@
 //! PostgreSQL's text forms of values, in ([`parse`]) and out ([`write`]).
 //!
 //! What `parse` accepts and `write` prints is what a PostgreSQL 15 server with `DateStyle = ISO, MDY`,
-//! `extra_float_digits = 1` and `bytea_output = hex` does, except that NaN and infinities of numeric are
-//! refused. `parse(write(v)) == v` for every value. Dates and times are in `datetime`, numbers of type
-//! numeric in `numeric`, floating-point numbers in `float`.
+//! `IntervalStyle = postgres`, `extra_float_digits = 1` and `bytea_output = hex` does, except that NaN and
+//! infinities of numeric are refused. `parse(write(v)) == v` for every value. Dates and times are in
+//! `datetime`, numbers of type numeric in `numeric`, floating-point numbers in `float`.
 
 mod conventions;
 mod fit;
@@ -64,6 +64,7 @@ pub fn parse<'a>(text: &str, sql_type: SqlType, reading: impl Into<Reading<'a>>)
         SqlType::Timestamp => datetime::parse_timestamp(text, reading).map(Value::Timestamp),
         SqlType::TimestampTz => datetime::parse_timestamptz(text, reading).map(Value::TimestampTz),
         SqlType::Uuid => parse_uuid(text),
+        SqlType::Interval(modifier) => datetime::parse_interval(text, modifier).map(Value::Interval),
         SqlType::Array(element) => {
             array::parse(text, element, |item| parse(item, element.sql_type(), reading))
         }
@@ -229,6 +230,7 @@ pub fn write(value: &Value, sql_type: SqlType, tz: &TimeZone, out: &mut Vec<u8>)
                 write_hexadecimal(&[*byte], out);
             }
         }
+        Value::Interval(interval) => datetime::write_interval(*interval, out),
         Value::Array(array) => write_array(array, TextForm { time_zone: tz, float_digits: 1 }, out),
     }
 }

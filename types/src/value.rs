@@ -15,6 +15,8 @@ use std::sync::Arc;
 use compact_str::CompactString;
 use serde::{Deserialize, Serialize};
 
+use crate::interval::{Interval, IntervalModifier};
+
 pub use bigdecimal::BigDecimal;
 
 /// A type with its modifiers.
@@ -42,6 +44,7 @@ pub enum SqlType {
     Uuid,
     /// One dimension; of parameters and variables, not of columns.
     Array(ArrayElement),
+    Interval(IntervalModifier),
 }
 
 /// The type of an array's elements: a [`SqlType`] without modifiers that is no array.
@@ -60,6 +63,7 @@ pub enum ArrayElement {
     Timestamp,
     TimestampTz,
     Uuid,
+    Interval,
 }
 
 /// The values of an array, each of the element's type or NULL.
@@ -99,6 +103,7 @@ impl ArrayElement {
             SqlType::Timestamp => ArrayElement::Timestamp,
             SqlType::TimestampTz => ArrayElement::TimestampTz,
             SqlType::Uuid => ArrayElement::Uuid,
+            SqlType::Interval(_) => ArrayElement::Interval,
             SqlType::Char(_) | SqlType::Bytea | SqlType::Array(_) => return None,
         })
     }
@@ -118,6 +123,7 @@ impl ArrayElement {
             ArrayElement::Timestamp => SqlType::Timestamp,
             ArrayElement::TimestampTz => SqlType::TimestampTz,
             ArrayElement::Uuid => SqlType::Uuid,
+            ArrayElement::Interval => SqlType::INTERVAL,
         }
     }
 
@@ -137,13 +143,14 @@ impl ArrayElement {
             ArrayElement::Timestamp => ("timestamp without time zone[]", "_timestamp", 1115),
             ArrayElement::TimestampTz => ("timestamp with time zone[]", "_timestamptz", 1185),
             ArrayElement::Uuid => ("uuid[]", "_uuid", 2951),
+            ArrayElement::Interval => ("interval[]", "_interval", 1187),
         }
     }
 
     /// The element of the array type of this oid.
     fn of_array_oid(oid: u32) -> Option<ArrayElement> {
         use ArrayElement as E;
-        const ALL: [ArrayElement; 13] = [
+        const ALL: [ArrayElement; 14] = [
             E::Boolean,
             E::SmallInt,
             E::Integer,
@@ -157,6 +164,7 @@ impl ArrayElement {
             E::Timestamp,
             E::TimestampTz,
             E::Uuid,
+            E::Interval,
         ];
         ALL.into_iter().find(|element| element.array_names().2 == oid)
     }
@@ -188,6 +196,7 @@ pub enum Value {
     /// Microseconds since 2000-01-01 00:00:00 UTC.
     TimestampTz(i64),
     Uuid([u8; 16]),
+    Interval(Interval),
     /// Shared, because arguments and variables are copied more often than changed.
     Array(Arc<ArrayValue>),
 }
@@ -224,6 +233,7 @@ impl PartialEq for Value {
             (Value::Text(a), Value::Text(b)) => a == b,
             (Value::Bytea(a), Value::Bytea(b)) => a == b,
             (Value::Uuid(a), Value::Uuid(b)) => a == b,
+            (Value::Interval(a), Value::Interval(b)) => a == b,
             (Value::Array(a), Value::Array(b)) => a == b,
             _ => false,
         }
@@ -251,6 +261,7 @@ impl Value {
             Value::Timestamp(microseconds) => Value::Timestamp(*microseconds),
             Value::TimestampTz(microseconds) => Value::TimestampTz(*microseconds),
             Value::Uuid(bytes) => Value::Uuid(*bytes),
+            Value::Interval(interval) => Value::Interval(*interval),
             Value::Array(array) => Value::Array(Arc::clone(array)),
         }
     }
@@ -287,6 +298,9 @@ impl Value {
 const TYPE_MODIFIER_HEADER: i32 = 4;
 
 impl SqlType {
+    /// `interval` without modifiers.
+    pub const INTERVAL: SqlType = SqlType::Interval(IntervalModifier::NONE);
+
     /// The name without modifiers, as PostgreSQL's `format_type` prints it and its messages use it.
     pub fn base_name(self) -> &'static str {
         match self {
@@ -305,6 +319,7 @@ impl SqlType {
             SqlType::Timestamp => "timestamp without time zone",
             SqlType::TimestampTz => "timestamp with time zone",
             SqlType::Uuid => "uuid",
+            SqlType::Interval(_) => "interval",
             SqlType::Array(element) => element.array_names().0,
         }
     }
@@ -316,6 +331,7 @@ impl SqlType {
             SqlType::Varchar(Some(length)) => Cow::Owned(format!("character varying({length})")),
             SqlType::Char(0) => Cow::Borrowed("bpchar"),
             SqlType::Char(length) => Cow::Owned(format!("character({length})")),
+            SqlType::Interval(modifier) => Cow::Owned(modifier.type_name()),
             other => Cow::Borrowed(other.base_name()),
         }
     }
@@ -338,6 +354,7 @@ impl SqlType {
             SqlType::Timestamp => "timestamp",
             SqlType::TimestampTz => "timestamptz",
             SqlType::Uuid => "uuid",
+            SqlType::Interval(_) => "interval",
             SqlType::Array(element) => element.array_names().1,
         }
     }
@@ -360,6 +377,7 @@ impl SqlType {
             SqlType::Timestamp => 1114,
             SqlType::TimestampTz => 1184,
             SqlType::Uuid => 2950,
+            SqlType::Interval(_) => 1186,
             SqlType::Array(element) => element.array_names().2,
         }
     }
@@ -371,7 +389,7 @@ impl SqlType {
             SqlType::SmallInt => 2,
             SqlType::Integer | SqlType::Real | SqlType::Date => 4,
             SqlType::BigInt | SqlType::DoublePrecision | SqlType::Timestamp | SqlType::TimestampTz => 8,
-            SqlType::Uuid => 16,
+            SqlType::Uuid | SqlType::Interval(_) => 16,
             SqlType::Numeric(_)
             | SqlType::Text
             | SqlType::Varchar(_)
@@ -391,6 +409,7 @@ impl SqlType {
             }
             SqlType::Varchar(Some(length)) => of_length(length),
             SqlType::Char(length) if length > 0 => of_length(length),
+            SqlType::Interval(modifier) => modifier.encoded(),
             _ => -1,
         }
     }
@@ -413,6 +432,7 @@ impl SqlType {
             1082 => SqlType::Date,
             1114 => SqlType::Timestamp,
             1184 => SqlType::TimestampTz,
+            1186 => SqlType::Interval(IntervalModifier::decoded(type_modifier)),
             1700 => SqlType::Numeric(length.map(|packed| {
                 let scale = (packed & 0x7ff) as i16;
                 (((packed >> 16) & 0xffff) as u16, (scale ^ 1024) - 1024)
@@ -429,6 +449,7 @@ impl SqlType {
             SqlType::Numeric(_) => SqlType::Numeric(None),
             SqlType::Varchar(_) => SqlType::Varchar(None),
             SqlType::Char(_) => SqlType::Char(0),
+            SqlType::Interval(_) => SqlType::INTERVAL,
             other => other,
         }
     }
@@ -492,6 +513,7 @@ impl Value {
             Value::Timestamp(_) => SqlType::Timestamp,
             Value::TimestampTz(_) => SqlType::TimestampTz,
             Value::Uuid(_) => SqlType::Uuid,
+            Value::Interval(_) => SqlType::INTERVAL,
             Value::Array(array) => SqlType::Array(array.element),
         })
     }

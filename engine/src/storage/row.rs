@@ -11,8 +11,8 @@
 //!                     c is NULL
 //! ```
 //! * The slot of a fixed-width column is its value, little-endian: boolean 1 byte (0 or 1), smallint 2,
-//!   integer, real and date 4, bigint, double precision, timestamp and timestamptz 8, uuid 16 (as printed). A
-//!   NULL's slot is zero.
+//!   integer, real and date 4, bigint, double precision, timestamp and timestamptz 8, uuid 16 (as printed),
+//!   interval 16 (8 of microseconds, 4 of days, 4 of months). A NULL's slot is zero.
 //! * The slot of a variable column is a `u32`: where its content ends, counted from the start of the row. It
 //!   begins where the variable column before it ends, or at `header_bytes`. A NULL's content is empty.
 //! * text, varchar: UTF-8 without U+0000. char(n): the same without its trailing blanks, which the type can
@@ -37,6 +37,7 @@ mod patch;
 use bigdecimal::num_bigint::{BigInt, Sign};
 use compact_str::CompactString;
 use hyades_types::error::{Error, Result, sqlstate};
+use hyades_types::interval::Interval;
 use hyades_types::scalar::{Scalar, ScalarKind};
 use hyades_types::value::{BigDecimal, SqlType, Value};
 use hyades_types::{compare, datetime, key, numeric, text};
@@ -464,6 +465,11 @@ fn write_fixed(value: &Value, slot: &mut [u8]) {
         Value::Real(number) => slot.copy_from_slice(&number.to_le_bytes()),
         Value::Double(number) => slot.copy_from_slice(&number.to_le_bytes()),
         Value::Uuid(bytes) => slot.copy_from_slice(bytes),
+        Value::Interval(interval) => {
+            slot[..8].copy_from_slice(&interval.microseconds.to_le_bytes());
+            slot[8..12].copy_from_slice(&interval.days.to_le_bytes());
+            slot[12..].copy_from_slice(&interval.months.to_le_bytes());
+        }
         Value::Numeric(_) | Value::Text(_) | Value::Bytea(_) | Value::Array(_) => {
             unreachable!("a variable value for a fixed column: the compiler must have cast it")
         }
@@ -529,6 +535,11 @@ fn read(sql_type: SqlType, bytes: &[u8]) -> Value {
         SqlType::Timestamp => Value::Timestamp(i64::from_le_bytes(array(bytes))),
         SqlType::TimestampTz => Value::TimestampTz(i64::from_le_bytes(array(bytes))),
         SqlType::Uuid => Value::Uuid(array(bytes)),
+        SqlType::Interval(_) => Value::Interval(Interval {
+            months: i32::from_le_bytes(array(&bytes[12..])),
+            days: i32::from_le_bytes(array(&bytes[8..12])),
+            microseconds: i64::from_le_bytes(array(&bytes[..8])),
+        }),
         SqlType::Array(_) => unreachable!("no column holds arrays: CREATE TABLE refuses them"),
         SqlType::Numeric(_) => Value::numeric(read_numeric(bytes)),
         SqlType::Text | SqlType::Varchar(_) => Value::Text(text(bytes)),
@@ -576,6 +587,7 @@ fn is_fit(sql_type: SqlType, value: &Value) -> bool {
             | Value::Double(_)
             | Value::Bytea(_)
             | Value::Uuid(_)
+            | Value::Interval(_)
             | Value::Array(_),
             _,
         ) => true,

@@ -25,7 +25,7 @@ fn kind_of(name: &str) -> Option<AggregateKind> {
 
 /// The type the argument is computed in, and the result's.
 fn types(kind: AggregateKind, argument: SqlType) -> Option<(SqlType, SqlType)> {
-    use SqlType::{BigInt, Boolean, DoublePrecision, Integer, Numeric, Real, SmallInt, Text};
+    use SqlType::{BigInt, Boolean, DoublePrecision, Integer, Interval, Numeric, Real, SmallInt, Text};
     let argument = argument.without_modifier();
     Some(match kind {
         AggregateKind::CountRows | AggregateKind::Count => (argument, BigInt),
@@ -34,11 +34,13 @@ fn types(kind: AggregateKind, argument: SqlType) -> Option<(SqlType, SqlType)> {
             BigInt | Numeric(_) => (argument, Numeric(None)),
             Real => (Real, Real),
             DoublePrecision => (DoublePrecision, DoublePrecision),
+            Interval(_) => (argument, argument),
             _ => return None,
         },
         AggregateKind::Average => match argument {
             SmallInt | Integer | BigInt | Numeric(_) => (argument, Numeric(None)),
             Real | DoublePrecision => (DoublePrecision, DoublePrecision),
+            Interval(_) => (argument, argument),
             _ => return None,
         },
         AggregateKind::Minimum | AggregateKind::Maximum => match category(argument) {

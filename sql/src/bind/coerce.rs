@@ -26,6 +26,7 @@ pub(crate) enum Category {
     Bytea,
     Uuid,
     Array,
+    Interval,
 }
 
 pub(crate) fn category(sql_type: SqlType) -> Category {
@@ -42,12 +43,20 @@ pub(crate) fn category(sql_type: SqlType) -> Category {
         SqlType::Bytea => Category::Bytea,
         SqlType::Uuid => Category::Uuid,
         SqlType::Array(_) => Category::Array,
+        SqlType::Interval(_) => Category::Interval,
     }
 }
 
 /// The preferred type of its category.
-fn is_preferred(sql_type: SqlType) -> bool {
-    matches!(sql_type, SqlType::Boolean | SqlType::DoublePrecision | SqlType::Text | SqlType::TimestampTz)
+pub(crate) fn is_preferred(sql_type: SqlType) -> bool {
+    matches!(
+        sql_type,
+        SqlType::Boolean
+            | SqlType::DoublePrecision
+            | SqlType::Text
+            | SqlType::TimestampTz
+            | SqlType::Interval(_)
+    )
 }
 
 pub(crate) fn is_implicit(from: SqlType, to: SqlType) -> bool {
@@ -90,7 +99,9 @@ impl Binder<'_> {
         match bound.class {
             Class::Null => Ok(Some(Expr::Const(Value::Null))),
             Class::Literal(ref text) => {
-                let base = to.without_modifier();
+                // The fields of an interval say how to read it.
+                let is_read_with_modifier = matches!(to, SqlType::Interval(_));
+                let base = if is_read_with_modifier { to } else { to.without_modifier() };
                 let is_routine = self.names.is_some();
                 match evaluation::parse_text(text, base, self.context.time_zone) {
                     Err(error) if base.is_datetime() && names_the_clock(text) => {

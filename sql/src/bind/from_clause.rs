@@ -172,23 +172,16 @@ impl Binder<'_> {
         }
         let types: Vec<&str> = bound.iter().map(Bound::type_name).collect();
         let types = types.join(", ");
-        let sql_type = match self.common_type(&bound, "generate_series") {
-            Ok(SqlType::SmallInt | SqlType::Integer) => SqlType::Integer,
-            Ok(SqlType::BigInt) => SqlType::BigInt,
-            Ok(SqlType::Text) if bound.iter().all(|item| item.known_type().is_none()) => SqlType::Integer,
-            Ok(SqlType::Numeric(_)) => {
+        let Some((sql_type, step_type)) = self.series_types(&bound) else {
+            let are_numeric = matches!(self.common_type(&bound, "series"), Ok(SqlType::Numeric(_)));
+            if are_numeric && (2..=3).contains(&bound.len()) {
                 return self.unsupported("generate_series of numeric is", place);
             }
-            Ok(SqlType::Date | SqlType::Timestamp | SqlType::TimestampTz) => {
-                return self.unsupported("generate_series of timestamps is", place);
-            }
-            _ => return Err(self.no_function(&shown, &types, place)),
-        };
-        if !(2..=3).contains(&bound.len()) {
             return Err(self.no_function(&shown, &types, place));
-        }
-        let mut values =
-            bound.into_iter().map(|item| self.coerce(item, sql_type)).collect::<Result<Vec<_>>>()?;
+        };
+        let wanted = [sql_type, sql_type, step_type];
+        let values = bound.into_iter().zip(wanted).map(|(item, wanted)| self.coerce(item, wanted));
+        let mut values = values.collect::<Result<Vec<_>>>()?;
         let step = if values.len() == 3 { values.pop() } else { None };
         let (Some(stop), Some(start)) = (values.pop(), values.pop()) else {
             return Err(self.no_function(&shown, &types, place));
@@ -207,6 +200,28 @@ impl Binder<'_> {
         let relation = self.add_relation(relation, alias, place)?;
         let series = Series { start, stop, step: step.unwrap_or(Expr::Const(one)), sql_type, current };
         Ok(Item::new(Source::Series(series), own_name, relation))
+    }
+
+    /// The types of a series and of its step; None if there is none with such arguments.
+    fn series_types(&self, arguments: &[Bound]) -> Option<(SqlType, SqlType)> {
+        let common = |arguments: &[Bound]| self.common_type(arguments, "series").ok();
+        let (ends, step) = arguments.split_at_checked(2)?;
+        match (common(ends)?, step) {
+            (SqlType::Timestamp, [_]) => return Some((SqlType::Timestamp, SqlType::INTERVAL)),
+            (SqlType::Date | SqlType::TimestampTz, [_]) => {
+                return Some((SqlType::TimestampTz, SqlType::INTERVAL));
+            }
+            (_, [] | [_]) => {}
+            _ => return None,
+        }
+        match common(arguments)? {
+            SqlType::SmallInt | SqlType::Integer => Some((SqlType::Integer, SqlType::Integer)),
+            SqlType::BigInt => Some((SqlType::BigInt, SqlType::BigInt)),
+            SqlType::Text if arguments.iter().all(|item| item.known_type().is_none()) => {
+                Some((SqlType::Integer, SqlType::Integer))
+            }
+            _ => None,
+        }
     }
 
     /// A function of one's own.

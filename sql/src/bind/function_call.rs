@@ -7,7 +7,8 @@ use hyades_types::value::SqlType;
 use sqlparser::ast::{Function, FunctionArguments};
 
 use super::bound::no_parameter_type;
-use super::coerce::{Category, category, is_implicit};
+use super::coerce::{Category, category, is_implicit, is_preferred};
+use super::defaults::with_defaults;
 use super::missing::missing;
 use super::routine_call::Arguments;
 use super::sequence_call::without_regclass;
@@ -45,7 +46,6 @@ fn fit(signature: &Signature, arguments: &[Bound]) -> Option<Fit> {
             TypePattern::Any | TypePattern::Common => continue,
             TypePattern::Exact(wanted) => wanted,
         };
-        let is_preferred = matches!(wanted, SqlType::DoublePrecision | SqlType::Text | SqlType::TimestampTz);
         match argument.known_type() {
             // varchar is as good as text for functions: it has none of its own.
             Some(own)
@@ -54,10 +54,10 @@ fn fit(signature: &Signature, arguments: &[Bound]) -> Option<Fit> {
             {
                 fit.exact += 1;
             }
-            Some(own) if is_implicit(own, wanted) => fit.preferred += usize::from(is_preferred),
+            Some(own) if is_implicit(own, wanted) => fit.preferred += usize::from(is_preferred(wanted)),
             Some(_) => return None,
             None => {
-                fit.preferred += usize::from(is_preferred);
+                fit.preferred += usize::from(is_preferred(wanted));
                 fit.strings += usize::from(category(wanted) == Category::String);
             }
         }
@@ -118,10 +118,11 @@ impl Binder<'_> {
         }
         let plain = without_regclass(&name, &call.args);
         let arguments = self.arguments(plain.as_ref().unwrap_or(&call.args), &name, place)?;
+        let arguments = with_defaults(&name, arguments, place);
         if arguments.names.is_empty() {
             return self.call_of(&name, arguments.bound, place);
         }
-        // Functions of the catalogue have no names for their parameters.
+        // Other functions of the catalogue have no names for their parameters.
         match self.try_routine(&self.routine_name(std::slice::from_ref(&name)), &arguments, place)? {
             Some(bound) => Ok(bound),
             None => Err(self.no_function(&name, &arguments.shown(), place)),

@@ -3,7 +3,6 @@
 
 /// Names of which nothing is there.
 const NAMES: &[&str] = &[
-    "age",
     "array_agg",
     "array_remove",
     "array_replace",
@@ -18,7 +17,6 @@ const NAMES: &[&str] = &[
     "current_catalog",
     "current_query",
     "current_time",
-    "date_bin",
     "decode",
     "dense_rank",
     "encode",
@@ -36,14 +34,11 @@ const NAMES: &[&str] = &[
     "jsonb_build_object",
     "jsonb_each",
     "jsonb_set",
-    "justify_days",
-    "justify_hours",
     "lag",
     "last_value",
     "lcm",
     "lead",
     "localtime",
-    "make_interval",
     "make_time",
     "make_timestamp",
     "make_timestamptz",

@@ -95,6 +95,7 @@ pub(crate) fn comparison_type(left: SqlType, right: SqlType) -> Option<SqlType> 
             _ => SqlType::Timestamp,
         },
         Category::Boolean | Category::Bytea | Category::Uuid => left,
+        Category::Interval => SqlType::INTERVAL,
         Category::Array if left == right => left,
         Category::Array => return None,
     })
@@ -105,6 +106,9 @@ fn signature(operator: BinaryOperator, left: SqlType, right: SqlType) -> Option<
     if operator.is_comparison() {
         let operand = comparison_type(left, right)?;
         return Some(Signature { left: operand, right: operand, result: SqlType::Boolean });
+    }
+    if matches!(left, SqlType::Interval(_)) || matches!(right, SqlType::Interval(_)) {
+        return interval_signature(operator, left, right);
     }
     let are_numbers = left.is_numeric() && right.is_numeric();
     match operator {
@@ -132,6 +136,10 @@ fn signature(operator: BinaryOperator, left: SqlType, right: SqlType) -> Option<
         Op::Subtract if left == SqlType::Date && right == SqlType::Date => {
             Some(Signature { left, right, result: SqlType::Integer })
         }
+        Op::Subtract if left.is_datetime() && right.is_datetime() => {
+            let operand = comparison_type(left, right)?;
+            Some(Signature { left: operand, right: operand, result: SqlType::INTERVAL })
+        }
         Op::BitAnd | Op::BitOr | Op::BitXor if left.is_integer() && right.is_integer() => {
             Signature::same(common_number(left, right))
         }
@@ -146,12 +154,39 @@ fn signature(operator: BinaryOperator, left: SqlType, right: SqlType) -> Option<
     }
 }
 
+/// The operators that take an interval.
+fn interval_signature(operator: BinaryOperator, left: SqlType, right: SqlType) -> Option<Signature> {
+    use BinaryOperator as Op;
+    const INTERVAL: SqlType = SqlType::INTERVAL;
+    const FACTOR: SqlType = SqlType::DoublePrecision;
+    // A date is its midnight.
+    let time = |sql_type| if sql_type == SqlType::TimestampTz { sql_type } else { SqlType::Timestamp };
+    let (left, right, result) = match operator {
+        Op::Add | Op::Subtract if left.without_modifier() == right.without_modifier() => {
+            (INTERVAL, INTERVAL, INTERVAL)
+        }
+        Op::Add | Op::Subtract if left.is_datetime() => (time(left), INTERVAL, time(left)),
+        Op::Add if right.is_datetime() => (INTERVAL, time(right), time(right)),
+        Op::Multiply | Op::Divide if right.is_numeric() => (INTERVAL, FACTOR, INTERVAL),
+        Op::Multiply if left.is_numeric() => (FACTOR, INTERVAL, INTERVAL),
+        Op::Concat if left.is_text() || right.is_text() => return Signature::same(SqlType::Text),
+        _ => return None,
+    };
+    Some(Signature { left, right, result })
+}
+
 /// What an unknown side becomes beside a side of this type.
 fn type_beside(operator: BinaryOperator, known: SqlType) -> SqlType {
     match operator {
         BinaryOperator::Concat if known != SqlType::Bytea => SqlType::Text,
         BinaryOperator::ShiftLeft | BinaryOperator::ShiftRight => SqlType::Integer,
         BinaryOperator::Power if known.is_integer() => SqlType::DoublePrecision,
+        BinaryOperator::Add if matches!(known, SqlType::Timestamp | SqlType::TimestampTz) => {
+            SqlType::INTERVAL
+        }
+        BinaryOperator::Multiply | BinaryOperator::Divide if matches!(known, SqlType::Interval(_)) => {
+            SqlType::DoublePrecision
+        }
         _ => match known.without_modifier() {
             SqlType::Varchar(_) => SqlType::Text,
             other => other,
@@ -190,6 +225,14 @@ fn null_if_types(types: (Option<SqlType>, Option<SqlType>)) -> (SqlType, SqlType
         _ => compared,
     };
     (result, compared)
+}
+
+/// A time with time zone and an interval: the session's zone says how long a day is.
+fn shifted_in_zone(operator: BinaryOperator, left: Expr, right: Expr, is_interval_first: bool) -> Expr {
+    let is_sum = operator == BinaryOperator::Add;
+    let function = if is_sum { Function::AddInterval } else { Function::SubtractInterval };
+    let arguments = if is_interval_first { vec![right, left] } else { vec![left, right] };
+    Expr::Call { function, arguments }
 }
 
 /// The text without the blanks at its end.
@@ -241,10 +284,6 @@ impl Binder<'_> {
             return Err(self.ambiguous_operator(&shown, place));
         }
         let Some(signature) = signature(operator, left_type, right_type) else {
-            let are_times = left_type.is_datetime() && right_type.is_datetime();
-            if are_times && operator == BinaryOperator::Subtract {
-                return self.unsupported("type interval, the difference of two timestamps, is", place);
-            }
             return Err(self.no_operator(&shown, place));
         };
         let is_concat = operator == BinaryOperator::Concat && signature.result == SqlType::Text;
@@ -289,8 +328,13 @@ impl Binder<'_> {
     ) -> Result<Bound> {
         // The place of the whole is where it begins; errors of the operator itself point at the operator.
         let start = left.place;
+        let is_interval_first = right.known_type() == Some(SqlType::TimestampTz);
         let (left, right, result) = self.operands(operator, left, right, place)?;
-        let expr = Expr::Binary { operator, left: Box::new(left), right: Box::new(right) };
+        let expr = if result == SqlType::TimestampTz {
+            shifted_in_zone(operator, left, right, is_interval_first)
+        } else {
+            Expr::Binary { operator, left: Box::new(left), right: Box::new(right) }
+        };
         Ok(Bound::typed(evaluation::fold_if_constant(expr), result, start))
     }
 
@@ -334,7 +378,8 @@ impl Binder<'_> {
         };
         let is_fitting = match ir {
             Some(UnaryOperator::BitNot) => sql_type.is_integer(),
-            _ => sql_type.is_numeric(),
+            Some(UnaryOperator::Negate) => sql_type.is_numeric() || matches!(sql_type, SqlType::Interval(_)),
+            None => sql_type.is_numeric(),
         };
         if !is_fitting {
             return Err(self.no_operator(&shown, place));

@@ -10,7 +10,7 @@ use hyades_types::value::SqlType;
 use sqlparser::ast::FunctionArg;
 
 use super::callee::CalleeEntry;
-use super::coerce::{Category, category, is_implicit};
+use super::coerce::{Category, category, is_implicit, is_preferred};
 use super::{Binder, Bound, Class, Place};
 use crate::statement::names::{positional_behind_named, split_arguments};
 use crate::statement::query::{CallSyntax, parse_expression};
@@ -89,16 +89,12 @@ fn fit(
     for (at, parameter) in arranged.into_iter().zip(wanted) {
         let (Some(at), wanted) = (at, &parameter.sql_type) else { continue };
         let argument = &arguments.bound[at];
-        let is_preferred = matches!(
-            wanted,
-            SqlType::DoublePrecision | SqlType::Text | SqlType::TimestampTz | SqlType::Boolean
-        );
         match argument.known_type() {
             Some(own) if own.is_same_base(*wanted) => fit.0 += 1,
-            Some(own) if is_implicit(own, *wanted) => fit.2 += usize::from(is_preferred),
+            Some(own) if is_implicit(own, *wanted) => fit.2 += usize::from(is_preferred(*wanted)),
             Some(_) => return None,
             None => {
-                fit.2 += usize::from(is_preferred);
+                fit.2 += usize::from(is_preferred(*wanted));
                 fit.1 += usize::from(category(*wanted) == Category::String);
             }
         }

@@ -29,6 +29,7 @@ fn figure_name(expr: &ast::Expr) -> Option<(String, bool)> {
             _ => type_name(data_type),
         },
         Ast::TypedString(typed) => type_name(&typed.data_type),
+        Ast::Interval(_) => Some(("interval".to_owned(), false)),
         Ast::Case { else_result, .. } => match else_result.as_deref().and_then(figure_name) {
             Some((name, true)) => Some((name, true)),
             _ => Some(("case".to_owned(), false)),

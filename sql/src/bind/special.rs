@@ -8,7 +8,7 @@ use hyades_types::value::SqlType;
 use sqlparser::ast::{self, TrimWhereField};
 
 use super::expression::boolean;
-use super::{Binder, Bound, Class, Place, start_of};
+use super::{Binder, Bound, Class, Place, start_of, types};
 use crate::evaluation;
 use crate::statement::query::end_of;
 
@@ -73,6 +73,11 @@ impl Binder<'_> {
                 let operator = Place::OperatorAfter(end_of(left));
                 self.equals_any(left, compare_op, right, operator)
             }
+            Ast::Interval(interval) => {
+                let to = types::interval_literal(interval).map_err(|error| self.place(error, place))?;
+                let value = self.expression(&interval.value)?;
+                self.coerce_explicitly(value, to, place)
+            }
             other => self.refuse(other, place),
         }
     }
@@ -83,7 +88,6 @@ impl Binder<'_> {
             Ast::SimilarTo { .. } => "SIMILAR TO is",
             Ast::RLike { .. } => "regular expressions are",
             Ast::AnyOp { .. } | Ast::AllOp { .. } => "ANY and ALL are",
-            Ast::Interval(_) => "type interval is",
             Ast::Tuple(_) => "rows as values are",
             Ast::Overlay { .. } => "OVERLAY is",
             Ast::JsonAccess { .. } => "type json is",

@@ -1,8 +1,9 @@
 //! Type names of SQL text to [`SqlType`].
 
 use hyades_types::error::{Error, Result, sqlstate};
+use hyades_types::interval::{self, IntervalFields, IntervalModifier};
 use hyades_types::value::{ArrayElement, SqlType};
-use sqlparser::ast::{ArrayElemTypeDef, CharacterLength, DataType, ExactNumberInfo, TimezoneInfo};
+use sqlparser::ast::{ArrayElemTypeDef, CharacterLength, DataType, ExactNumberInfo, Interval, TimezoneInfo};
 
 /// PostgreSQL's limit on n in `char(n)` and `varchar(n)`.
 const LONGEST_CHARACTER_TYPE: u64 = 10_485_760;
@@ -33,6 +34,10 @@ pub(crate) fn resolve(data_type: &DataType) -> Result<SqlType> {
         DataType::Date => SqlType::Date,
         DataType::Timestamp(precision, zone) => timestamp(*precision, zone)?,
         DataType::Uuid => SqlType::Uuid,
+        DataType::Interval { fields, precision } => {
+            let fields = fields.as_ref().map(|fields| fields.to_string());
+            interval(fields.as_deref(), *precision)?
+        }
         DataType::Custom(name, modifiers) => custom(&name.to_string(), modifiers)?,
         DataType::Array(ArrayElemTypeDef::SquareBracket(element, _)) => {
             let element = resolve(element)?;
@@ -81,8 +86,9 @@ fn custom(name: &str, modifiers: &[String]) -> Result<SqlType> {
         "timestamp" => SqlType::Timestamp,
         "timestamptz" => SqlType::TimestampTz,
         "uuid" => SqlType::Uuid,
-        "json" | "jsonb" | "interval" | "time" | "timetz" | "money" | "inet" | "cidr" | "macaddr" | "xml"
-        | "oid" | "name" | "regclass" | "regtype" | "regproc" | "point" | "tsvector" | "tsquery" | "bit"
+        "interval" => SqlType::INTERVAL,
+        "json" | "jsonb" | "time" | "timetz" | "money" | "inet" | "cidr" | "macaddr" | "xml" | "oid"
+        | "name" | "regclass" | "regtype" | "regproc" | "point" | "tsvector" | "tsquery" | "bit"
         | "varbit" | "refcursor" | "void" | "record" | "hstore" | "citext" | "char" => {
             return unsupported(base);
         }
@@ -163,6 +169,33 @@ fn character_length(length: Option<&CharacterLength>, name: &str) -> Result<Opti
         None | Some(CharacterLength::Max) => Ok(None),
         Some(CharacterLength::IntegerLength { length, .. }) => checked_length(*length, name).map(Some),
     }
+}
+
+/// The type of `interval '1' day`.
+pub(crate) fn interval_literal(literal: &Interval) -> Result<SqlType> {
+    let first = literal.leading_field.as_ref().map(ToString::to_string);
+    let last = literal.last_field.as_ref().map(ToString::to_string);
+    let fields = match (first, last) {
+        (Some(first), Some(last)) => Some(format!("{first} to {last}")),
+        (first, _) => first,
+    };
+    interval(fields.as_deref(), literal.fractional_seconds_precision.or(literal.leading_precision))
+}
+
+/// `interval` of these fields, as they are written, and this precision.
+fn interval(fields: Option<&str>, precision: Option<u64>) -> Result<SqlType> {
+    let syntax = |at: &str| Error::input(sqlstate::SYNTAX_ERROR, format!("syntax error at or near \"{at}\""));
+    let fields = match fields.map(str::to_ascii_lowercase) {
+        None => None,
+        Some(name) => Some(IntervalFields::named(&name).ok_or_else(|| syntax(&name))?),
+    };
+    if precision.is_some() && fields.is_some_and(|fields| fields.smallest() != IntervalFields::Second) {
+        return Err(syntax("("));
+    }
+    // PostgreSQL warns of a larger one and takes the largest.
+    let largest = u64::from(interval::MAXIMUM_PRECISION);
+    let precision = precision.map(|precision| precision.min(largest) as u8);
+    Ok(SqlType::Interval(IntervalModifier { fields, precision }))
 }
 
 fn timestamp(precision: Option<u64>, zone: &TimezoneInfo) -> Result<SqlType> {

@@ -5,6 +5,7 @@ use hyades_engine::procedure::ir::{
 };
 use hyades_types::error::{Result, sqlstate};
 use hyades_types::function::Function;
+use hyades_types::interval::Interval;
 use hyades_types::operator::BinaryOperator;
 use hyades_types::value::{SqlType, Value};
 
@@ -287,38 +288,30 @@ impl Compiler<'_> {
         let last = self.binder.new_register()?;
         let register = |register| Box::new(Expr::Register(register));
         let binary = |operator, left, right| Expr::Binary { operator, left, right };
-        let constant = |number: i64| {
-            Box::new(Expr::Const(if series.sql_type == SqlType::Integer {
-                Value::Integer(i32::try_from(number).unwrap_or(i32::MAX))
-            } else {
-                Value::BigInt(number)
-            }))
-        };
-        let (minimum, maximum) = if series.sql_type == SqlType::Integer {
-            (i64::from(i32::MIN), i64::from(i32::MAX))
-        } else {
-            (i64::MIN, i64::MAX)
-        };
+        let constant = |value| Box::new(Expr::Const(value));
+        let (zero, bounds) = zero_and_bounds(series.sql_type);
         self.code.evaluate(series.current, series.start.clone());
         self.code.evaluate(stop, series.stop.clone());
         self.code.evaluate(step, series.step.clone());
-        let is_positive = binary(BinaryOperator::Greater, register(step), constant(0));
+        let is_positive = binary(BinaryOperator::Greater, register(step), constant(zero.clone()));
         if !matches!(series.step, Expr::Const(_)) || evaluation::is_zero(&series.step) {
             let valid = self.code.label();
-            self.code.jump_unless(binary(BinaryOperator::Equal, register(step), constant(0)), valid);
+            self.code.jump_unless(binary(BinaryOperator::Equal, register(step), constant(zero)), valid);
             self.code.push(Instruction::Raise {
                 state: sqlstate::INVALID_PARAMETER_VALUE.0,
                 message: Expr::Const(Value::text("step size cannot equal zero")),
             });
             self.code.place(valid);
         }
-        // The last value from which a step stays within the type.
-        let reach = |bound| binary(BinaryOperator::Subtract, constant(bound), register(step));
         let either = |forward, backward| Expr::Case {
             branches: vec![(is_positive.clone(), forward)],
             otherwise: Box::new(backward),
         };
-        self.code.evaluate(last, either(reach(maximum), reach(minimum)));
+        if let Some((minimum, maximum)) = bounds.clone() {
+            // The last value from which a step stays within the type.
+            let reach = |bound| binary(BinaryOperator::Subtract, constant(bound), register(step));
+            self.code.evaluate(last, either(reach(maximum), reach(minimum)));
+        }
         let within = |bound| {
             either(
                 binary(BinaryOperator::LessEqual, register(series.current), register(bound)),
@@ -334,10 +327,32 @@ impl Compiler<'_> {
         self.check(filter, advance);
         inner(self, advance)?;
         self.code.place(advance);
-        self.code.jump_unless(within(last), end);
-        self.code
-            .evaluate(series.current, binary(BinaryOperator::Add, register(series.current), register(step)));
+        if bounds.is_some() {
+            self.code.jump_unless(within(last), end);
+        }
+        self.code.evaluate(series.current, next_of(series, step));
         self.code.jump(again);
         Ok(())
+    }
+}
+
+/// A step of no length, and the ends of the type where sums could leave it unseen: sums of times are noticed
+/// by PostgreSQL too.
+fn zero_and_bounds(sql_type: SqlType) -> (Value, Option<(Value, Value)>) {
+    match sql_type {
+        SqlType::Integer => (Value::Integer(0), Some((Value::Integer(i32::MIN), Value::Integer(i32::MAX)))),
+        SqlType::BigInt => (Value::BigInt(0), Some((Value::BigInt(i64::MIN), Value::BigInt(i64::MAX)))),
+        _ => (Value::Interval(Interval::default()), None),
+    }
+}
+
+/// The current value of a series, a step further.
+fn next_of(series: &Series, step: Register) -> Expr {
+    let (current, step) = (Expr::Register(series.current), Expr::Register(step));
+    match series.sql_type {
+        SqlType::TimestampTz => {
+            Expr::Call { function: Function::AddInterval, arguments: vec![current, step] }
+        }
+        _ => Expr::Binary { operator: BinaryOperator::Add, left: Box::new(current), right: Box::new(step) },
     }
 }

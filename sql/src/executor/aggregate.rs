@@ -8,6 +8,7 @@ use std::collections::{HashMap, HashSet};
 
 use hyades_types::error::{Error, Result, sqlstate};
 use hyades_types::guest;
+use hyades_types::interval::Interval;
 use hyades_types::value::{BigDecimal, SqlType, Value};
 use hyades_types::{compare, numeric};
 
@@ -25,6 +26,7 @@ enum Accumulator {
     /// A sum begins with the first number, not with 0: it may be -0.
     Double(f64, i64),
     Real(f32, i64),
+    Interval(Interval, i64),
     Extreme(Value),
     Truth(Option<bool>),
 }
@@ -56,6 +58,7 @@ impl Accumulator {
                 SqlType::SmallInt | SqlType::Integer | SqlType::BigInt => Accumulator::Whole(0, 0),
                 SqlType::Real => Accumulator::Real(0.0, 0),
                 SqlType::DoublePrecision => Accumulator::Double(0.0, 0),
+                SqlType::Interval(_) => Accumulator::Interval(Interval::default(), 0),
                 _ => Accumulator::Decimal(None, 0),
             },
             AggregateKind::Minimum | AggregateKind::Maximum => Accumulator::Extreme(Value::Null),
@@ -104,6 +107,12 @@ impl Accumulator {
                     *count += 1;
                 }
             }
+            Accumulator::Interval(sum, count) => {
+                if let Value::Interval(interval) = value {
+                    *sum = sum.plus(*interval)?;
+                    *count += 1;
+                }
+            }
             Accumulator::Extreme(best) => {
                 // Of equal numbers (0 and -0, 1.0 and 1.00) the last.
                 let is_better = best.is_null()
@@ -132,7 +141,10 @@ impl Accumulator {
         let is_average = call.kind == AggregateKind::Average;
         Ok(match self {
             Accumulator::Count(count) => Value::BigInt(count),
-            Accumulator::Whole(_, 0) | Accumulator::Double(_, 0) | Accumulator::Real(_, 0) => Value::Null,
+            Accumulator::Whole(_, 0)
+            | Accumulator::Double(_, 0)
+            | Accumulator::Real(_, 0)
+            | Accumulator::Interval(_, 0) => Value::Null,
             Accumulator::Whole(sum, count) if is_average => {
                 Value::numeric(numeric::divide(&numeric::from_i128(sum), &numeric::from_i64(count))?)
             }
@@ -152,6 +164,9 @@ impl Accumulator {
             Accumulator::Double(sum, count) if is_average => Value::Double(sum / count as f64),
             Accumulator::Double(sum, _) => Value::Double(sum),
             Accumulator::Real(sum, _) => Value::Real(sum),
+            #[allow(clippy::cast_precision_loss)]
+            Accumulator::Interval(sum, count) if is_average => Value::Interval(sum.divide(count as f64)?),
+            Accumulator::Interval(sum, _) => Value::Interval(sum),
             Accumulator::Extreme(best) => best,
             Accumulator::Truth(truth) => truth.map_or(Value::Null, Value::Boolean),
         })

@@ -1,6 +1,7 @@
-//! Values of the setting TimeZone: a name, POSIX rules, or hours east of Greenwich.
+//! Values of the setting TimeZone: a name, POSIX rules, or hours or an interval east of Greenwich.
 
 use hyades_types::error::{Error, sqlstate};
+use hyades_types::interval::IntervalModifier;
 use hyades_types::{datetime, text};
 use jiff::tz::TimeZone;
 
@@ -13,7 +14,9 @@ pub(super) enum Refusal {
     /// The number of hours.
     Range,
     LeapSeconds(String),
-    Unsupported(Error),
+    /// An interval with months or days.
+    Field(&'static str),
+    Other(Error),
 }
 
 impl Refusal {
@@ -27,7 +30,10 @@ impl Refusal {
                 Error::input(sqlstate::INVALID_PARAMETER_VALUE, message)
                     .with_detail("PostgreSQL does not support leap seconds.")
             }
-            Refusal::Unsupported(error) => error,
+            Refusal::Field(fields) => {
+                unknown.with_detail(format!("Cannot specify {fields} in time zone interval."))
+            }
+            Refusal::Other(error) => error,
         }
     }
 }
@@ -46,16 +52,16 @@ pub(super) fn read(value: &str) -> Result<(TimeZone, String), Refusal> {
     }
     let behind_word =
         value.get(..8).filter(|word| word.eq_ignore_ascii_case("interval")).map(|_| &value[8..]);
-    if behind_word.is_some_and(|rest| rest.trim_start().starts_with('\'')) {
-        let message = "SET TIME ZONE INTERVAL is not supported yet";
-        return Err(Refusal::Unsupported(Error::input(sqlstate::FEATURE_NOT_SUPPORTED, message)));
+    if let Some(quoted) = behind_word.and_then(|rest| rest.trim_start().strip_prefix('\'')) {
+        let text = quoted.strip_suffix('\'').filter(|text| !text.contains('\'')).ok_or(Refusal::Unknown)?;
+        return of_interval(value, text);
     }
-    let (zone, shown) = datetime::named(value).map_err(Refusal::Unsupported)?.ok_or(Refusal::Unknown)?;
+    let (zone, shown) = datetime::named(value).map_err(Refusal::Other)?.ok_or(Refusal::Unknown)?;
     // PostgreSQL takes an offset with seconds, when the year 2000 began, for leap seconds.
     if zone.offset_of_instant(0) % 60 != 0 {
         return Err(Refusal::LeapSeconds(value.to_owned()));
     }
-    Ok((zone.whole(value).map_err(Refusal::Unsupported)?, shown))
+    Ok((zone.whole(value).map_err(Refusal::Other)?, shown))
 }
 
 fn of_hours(value: &str, hours: f64) -> Result<(TimeZone, String), Refusal> {
@@ -63,18 +69,33 @@ fn of_hours(value: &str, hours: f64) -> Result<(TimeZone, String), Refusal> {
     if hours.abs() < HOURS_PER_WEEK {
         // Within the bound above.
         #[allow(clippy::cast_possible_truncation)]
-        let seconds = (hours * 3600.0) as i32;
-        let zone = datetime::Zone::Fixed(seconds).whole(value).map_err(Refusal::Unsupported)?;
-        let size = seconds.abs();
-        let mut shown = format!("{:02}", size / 3600);
-        if size % 3600 != 0 {
-            shown += &format!(":{:02}", size / 60 % 60);
-        }
-        if size % 60 != 0 {
-            shown += &format!(":{:02}", size % 60);
-        }
-        let (name, rule) = if seconds < 0 { ('-', '+') } else { ('+', '-') };
-        return Ok((zone, format!("<{name}{shown}>{rule}{shown}")));
+        return of_seconds(value, (hours * 3600.0) as i32);
     }
     Err(Refusal::Range)
+}
+
+fn of_interval(value: &str, text: &str) -> Result<(TimeZone, String), Refusal> {
+    let interval = datetime::parse_interval(text, IntervalModifier::NONE).map_err(Refusal::Other)?;
+    if interval.months != 0 {
+        return Err(Refusal::Field("months"));
+    }
+    if interval.days != 0 {
+        return Err(Refusal::Field("days"));
+    }
+    let seconds = interval.microseconds / datetime::MICROSECONDS_PER_SECOND;
+    of_seconds(value, i32::try_from(seconds).map_err(|_| Refusal::Range)?)
+}
+
+fn of_seconds(value: &str, seconds: i32) -> Result<(TimeZone, String), Refusal> {
+    let zone = datetime::Zone::Fixed(seconds).whole(value).map_err(Refusal::Other)?;
+    let size = seconds.abs();
+    let mut shown = format!("{:02}", size / 3600);
+    if size % 3600 != 0 {
+        shown += &format!(":{:02}", size / 60 % 60);
+    }
+    if size % 60 != 0 {
+        shown += &format!(":{:02}", size % 60);
+    }
+    let (name, rule) = if seconds < 0 { ('-', '+') } else { ('+', '-') };
+    Ok((zone, format!("<{name}{shown}>{rule}{shown}")))
 }

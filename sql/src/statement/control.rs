@@ -2,7 +2,9 @@
 //!
 //! A hand-written descent over the tokens; every refusal is PostgreSQL's `syntax error at or near`.
 
+use hyades_types::datetime;
 use hyades_types::error::{Error, Result, sqlstate};
+use hyades_types::interval::{IntervalFields, IntervalModifier};
 
 use super::lexer::{Token, TokenKind, character_position, identifier_value, string_value};
 use super::names::quoted;
@@ -234,7 +236,7 @@ fn set_target(tokens: &mut Tokens<'_>) -> Result<(String, SetValue)> {
             return Ok(("timezone".to_owned(), SetValue::Default));
         }
         if tokens.peek().is_word("interval") {
-            return unsupported("SET TIME ZONE INTERVAL is not supported yet");
+            return Ok(("timezone".to_owned(), interval_value(tokens)?));
         }
         return Ok(("timezone".to_owned(), set_value(tokens)?));
     }
@@ -315,6 +317,32 @@ fn set_value(tokens: &mut Tokens<'_>) -> Result<SetValue> {
             return Ok(SetValue::Text(values.join(", ")));
         }
     }
+}
+
+/// `INTERVAL '+01:00' HOUR TO MINUTE`, as the setting takes it.
+fn interval_value(tokens: &mut Tokens<'_>) -> Result<SetValue> {
+    tokens.expect("interval")?;
+    let text = tokens.string()?;
+    let fields = if tokens.accept("hour") {
+        if tokens.accept("to") {
+            tokens.expect("minute")?;
+            Some(IntervalFields::HourToMinute)
+        } else {
+            Some(IntervalFields::Hour)
+        }
+    } else if tokens.accept("minute") {
+        Some(IntervalFields::Minute)
+    } else if tokens.peek().kind == TokenKind::Word {
+        let message = "time zone interval must be HOUR or HOUR TO MINUTE";
+        let position = character_position(tokens.sql, tokens.peek().start);
+        return Err(Error::input(sqlstate::SYNTAX_ERROR, message).with_position(position));
+    } else {
+        None
+    };
+    let interval = datetime::parse_interval(&text, IntervalModifier { fields, precision: None })?;
+    let mut shown = Vec::new();
+    datetime::write_interval(interval, &mut shown);
+    Ok(SetValue::Text(format!("INTERVAL '{}'", String::from_utf8_lossy(&shown))))
 }
 
 fn named_setting(tokens: &mut Tokens<'_>) -> Result<Option<String>> {

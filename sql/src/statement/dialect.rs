@@ -16,7 +16,7 @@ use std::cell::RefCell;
 
 use hyades_types::error::Error;
 use hyades_types::guest;
-use sqlparser::ast::Expr;
+use sqlparser::ast::{Expr, Interval};
 use sqlparser::dialect::{Dialect, PostgreSqlDialect, Precedence};
 use sqlparser::keywords::Keyword;
 use sqlparser::parser::{Parser, ParserError};
@@ -48,6 +48,25 @@ macro_rules! as_postgresql {
             BASE.$flag()
         })*
     };
+}
+
+/// `interval(3) 'text'`; None, with nothing read, if it is something else.
+fn precise_interval(parser: &mut Parser<'_>) -> Option<Result<Expr, ParserError>> {
+    let is_literal = matches!(parser.peek_nth_token_ref(2).token, Token::Number(..))
+        && parser.peek_nth_token_ref(3).token == Token::RParen
+        && matches!(parser.peek_nth_token_ref(4).token, Token::SingleQuotedString(_));
+    is_literal.then(|| {
+        parser.next_token();
+        let precision = parser.parse_optional_precision()?;
+        let value = parser.parse_value().map(Expr::Value)?;
+        Ok(Expr::Interval(Interval {
+            value: Box::new(value),
+            leading_field: None,
+            leading_precision: precision,
+            last_field: None,
+            fractional_seconds_precision: None,
+        }))
+    })
 }
 
 impl Dialect for HyadesDialect {
@@ -92,6 +111,10 @@ impl Dialect for HyadesDialect {
         match &operand.token {
             Token::Number(..) | Token::SingleQuotedString(_) | Token::Placeholder(_) => {
                 Some(parser.parse_value().map(Expr::Value))
+            }
+            // sqlparser drops the precision of `interval(3) '1.2345 s'`.
+            Token::Word(word) if word.keyword == Keyword::INTERVAL && behind.token == Token::LParen => {
+                precise_interval(parser)
             }
             // Whether it is a name depends on what stands behind it: `f(x)`, `f 'text'`, `f[] 'text'`.
             Token::Word(word)

@@ -13,7 +13,7 @@ use rand::rngs::StdRng;
 use rand::{RngExt, SeedableRng};
 
 /// Columns of `src` and `sink`, which variables are named after: name, type, a value.
-const COLUMNS: [(&str, &str, &str); 11] = [
+const COLUMNS: [(&str, &str, &str); 12] = [
     ("vb", "boolean", "true"),
     ("vi", "int", "2"),
     ("vl", "bigint", "3"),
@@ -25,6 +25,7 @@ const COLUMNS: [(&str, &str, &str); 11] = [
     ("vs", "timestamp", "'2024-03-31 02:30:00.5'"),
     ("vz", "timestamptz", "'2024-03-31 01:30:00.25+00'"),
     ("vu", "uuid", "'00000000-0000-4000-8000-00000000000f'"),
+    ("vv", "interval", "'1 mon 2 days 03:04:05.5'"),
 ];
 
 /// What every database of a round begins with.
@@ -37,11 +38,11 @@ pub(crate) fn tables() -> Vec<String> {
         format!("create table sink (id int primary key, c bigint, {columns})"),
         "insert into src values \
          (1, true, 1, 10, 0.5, 1.5, 'abc', '\\x01', '2024-01-31', '2024-01-31 23:30', '2024-01-31 23:30+00', \
-          '00000000-0000-4000-8000-000000000001'), \
+          '00000000-0000-4000-8000-000000000001', '1 day'), \
          (2, false, 2, 20, 0.125, 2, 'Ärger x', '\\x02ff', '1999-12-31', '1999-12-31 12:00', '2024-10-27 00:30+00', \
-          '00000000-0000-4000-8000-000000000002'), \
+          '00000000-0000-4000-8000-000000000002', '-1 mon 12:00'), \
          (3, null, 3, 30, 0.75, 0.25, '', '\\x', '2038-01-19', '2038-01-19 03:14:07.5', '2038-01-19 03:14:07+00', \
-          '00000000-0000-4000-8000-000000000003')"
+          '00000000-0000-4000-8000-000000000003', '2 hours')"
             .to_owned(),
     ]
 }
@@ -95,6 +96,7 @@ fn column_of(sql_type: SqlType) -> Option<usize> {
         SqlType::Timestamp => "vs",
         SqlType::TimestampTz => "vz",
         SqlType::Uuid => "vu",
+        SqlType::Interval(_) => "vv",
         SqlType::Array(_) => return None,
     };
     COLUMNS.iter().position(|(column, _, _)| *column == name)
@@ -169,6 +171,13 @@ fn others() -> Vec<Subject> {
         ("('tomorrow 10:1' || {vi})::timestamp", "vs", LooksAt::LOCAL_TIME),
         ("((chr(123) || 'yesterday' || chr(125))::timestamptz[])[1]", "vz", LooksAt::LOCAL_TIME),
         ("({va} + {vi})", "va", nothing),
+        ("({va} + {vv})", "vs", nothing),
+        ("({vs} - {vv})", "vs", nothing),
+        ("({vz} + {vv})", "vz", identity),
+        ("({vz} - {vz})", "vv", nothing),
+        ("({vv} * {vd})", "vv", nothing),
+        ("(- {vv})", "vv", nothing),
+        ("({vv})::text", "vt", nothing),
         ("({va} - '2020-01-01'::date)", "vi", nothing),
         ("({vz} at time zone {zone})", "vs", nothing),
         ("({vd} ^ {vd})", "vd", nothing),
@@ -361,8 +370,8 @@ fn declarations() -> String {
 }
 
 /// Puts a copy of a row of `src` into `sink`, under `k`.
-const COPY: &str = "insert into sink (id, vb, vi, vl, vd, vn, vt, vy, va, vs, vz, vu) \
-                    select k, t.vb, t.vi, t.vl, t.vd, t.vn, t.vt, t.vy, t.va, t.vs, t.vz, t.vu from src t where t.id = 2;";
+const COPY: &str = "insert into sink (id, vb, vi, vl, vd, vn, vt, vy, va, vs, vz, vu, vv) \
+                    select k, t.vb, t.vi, t.vl, t.vd, t.vn, t.vt, t.vy, t.va, t.vs, t.vz, t.vu, t.vv from src t where t.id = 2;";
 
 use Scope::{Bare, Row, Variables};
 

@@ -96,18 +96,20 @@ pub(super) struct Decoder {
 
 /// What C's `strtol` makes of the beginning, and what follows; 0 if there is no number. An error if the
 /// number is too large.
-fn leading_long(text: &str) -> Result<(i64, &str), ()> {
+pub(super) fn leading_long(text: &str) -> Result<(i64, &str), ()> {
     let unsigned = text.strip_prefix(['+', '-']).unwrap_or(text);
     let end = unsigned.bytes().position(|byte| !byte.is_ascii_digit()).unwrap_or(unsigned.len());
     if end == 0 {
         return Ok((0, text));
     }
-    let size: i64 = unsigned[..end].parse().map_err(|_| ())?;
-    Ok((if text.starts_with('-') { -size } else { size }, &unsigned[end..]))
+    // The sign belongs to the number: there is one more negative one.
+    let sign = if text.starts_with('-') { "-" } else { "" };
+    let number = format_args!("{sign}{}", &unsigned[..end]).to_string().parse().map_err(|_| ())?;
+    Ok((number, &unsigned[end..]))
 }
 
 /// The same for a number of 32 bits.
-fn leading_number(text: &str) -> Result<(i64, &str), ()> {
+pub(super) fn leading_number(text: &str) -> Result<(i64, &str), ()> {
     let (number, rest) = leading_long(text)?;
     i32::try_from(number).map_err(|_| ())?;
     Ok((number, rest))
@@ -119,7 +121,7 @@ fn small_number(text: &str) -> i64 {
 }
 
 /// `.789`; `.` is 0.
-fn fraction(text: &str) -> Option<f64> {
+pub(super) fn fraction(text: &str) -> Option<f64> {
     let digits = text.strip_prefix('.')?;
     if digits.is_empty() {
         return Some(0.0);
@@ -128,7 +130,7 @@ fn fraction(text: &str) -> Option<f64> {
 }
 
 /// A fraction of a second in microseconds, to the nearest.
-fn microseconds(text: &str) -> Decoded<i64> {
+pub(super) fn microseconds(text: &str) -> Decoded<i64> {
     let fraction = fraction(text).ok_or(Problem::Syntax)?;
     Ok((fraction * 1e6).round_ties_even() as i64)
 }

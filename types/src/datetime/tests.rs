@@ -4,9 +4,11 @@ use jiff::tz::TimeZone;
 use proptest::prelude::*;
 
 use super::{
-    CivilDate, DATE_INFINITY, MICROSECONDS_PER_HOUR, TIMESTAMP_INFINITY, civil_from_days, date_to_timestamp,
-    days_from_civil, local_to_utc, month_days, parse_timestamp, timestamp_to_date, utc_to_local, zone,
+    CivilDate, DATE_INFINITY, END_TIMESTAMP, FIRST_TIMESTAMP, MICROSECONDS_PER_HOUR, TIMESTAMP_INFINITY,
+    add_interval, age, civil_from_days, date_to_timestamp, days_from_civil, difference, local_to_utc,
+    month_days, parse_interval, parse_timestamp, timestamp_to_date, utc_to_local, write_interval, zone,
 };
+use crate::interval::{Interval, IntervalFields, IntervalModifier};
 
 #[test]
 fn known_days() {
@@ -68,5 +70,32 @@ proptest! {
         let back = local_to_utc(utc_to_local(instant, &tz).unwrap(), &tz).unwrap();
         // Where clocks go back (never by more than hours), a local time stands for two instants.
         prop_assert!((back - instant).abs() <= 2 * MICROSECONDS_PER_HOUR);
+    }
+}
+
+proptest! {
+    #[test]
+    fn intervals_come_back_from_their_text(months: i32, days: i32, time in -i64::MAX..i64::MAX) {
+        let interval = Interval::new(months, days, time);
+        let mut text = Vec::new();
+        write_interval(interval, &mut text);
+        let text = String::from_utf8(text).unwrap();
+        prop_assert_eq!(parse_interval(&text, IntervalModifier::NONE).unwrap(), interval, "{}", text);
+    }
+
+    #[test]
+    fn no_text_of_an_interval_panics(text in "[P@T0-9:. +a-zYMWDHS-]{0,24}", text_of_anything in ".{0,24}") {
+        let _ = parse_interval(&text, IntervalModifier::NONE);
+        let _ = parse_interval(&text_of_anything, IntervalModifier { fields: Some(IntervalFields::MinuteToSecond), precision: Some(2) });
+    }
+
+    #[test]
+    fn a_difference_leads_back(from in FIRST_TIMESTAMP..END_TIMESTAMP, to in FIRST_TIMESTAMP..END_TIMESTAMP) {
+        if let Ok(interval) = difference(to, from) {
+            prop_assert_eq!(add_interval(from, interval).unwrap(), to);
+        }
+        if let Ok(age) = age(to, from, to < from) {
+            prop_assert!(age.months == 0 || (age.months > 0) == (to > from));
+        }
     }
 }

@@ -13,7 +13,8 @@
 //! `varchar` arguments pass as `text`. Functions without names are chosen by the compiler.
 
 use super::{
-    Call, LooksAt, Signature, TypePattern, array, concat, format, general, math, sequence, string, time,
+    Call, LooksAt, Signature, TypePattern, array, concat, format, general, interval, math, sequence, string,
+    time,
 };
 use crate::value::SqlType;
 
@@ -30,6 +31,7 @@ const BYTEA: TypePattern = TypePattern::Exact(SqlType::Bytea);
 const DATE: TypePattern = TypePattern::Exact(SqlType::Date);
 const TIMESTAMP: TypePattern = TypePattern::Exact(SqlType::Timestamp);
 const TIMESTAMPTZ: TypePattern = TypePattern::Exact(SqlType::TimestampTz);
+const INTERVAL: TypePattern = TypePattern::Exact(SqlType::INTERVAL);
 const UUID: TypePattern = TypePattern::Exact(SqlType::Uuid);
 const ANY: TypePattern = TypePattern::Any;
 const COMMON: TypePattern = TypePattern::Common;
@@ -314,15 +316,24 @@ functions! {
         "date_trunc" =>
             (TEXT, TIMESTAMPTZ) -> TIMESTAMPTZ,
             (TEXT, TIMESTAMP) -> TIMESTAMP,
-            (TEXT, TIMESTAMPTZ, TEXT) -> TIMESTAMPTZ;
+            (TEXT, TIMESTAMPTZ, TEXT) -> TIMESTAMPTZ,
+            (TEXT, INTERVAL) -> INTERVAL;
     }
     /// `double precision`.
     DatePart: strict, IDENTITY, time {
-        "date_part" => (TEXT, TIMESTAMPTZ) -> FLOAT8, (TEXT, TIMESTAMP) -> FLOAT8, (TEXT, DATE) -> FLOAT8;
+        "date_part" =>
+            (TEXT, TIMESTAMPTZ) -> FLOAT8,
+            (TEXT, TIMESTAMP) -> FLOAT8,
+            (TEXT, DATE) -> FLOAT8,
+            (TEXT, INTERVAL) -> FLOAT8;
     }
     /// `numeric`.
     Extract: strict, IDENTITY, time {
-        "extract" => (TEXT, TIMESTAMPTZ) -> NUMERIC, (TEXT, TIMESTAMP) -> NUMERIC, (TEXT, DATE) -> NUMERIC;
+        "extract" =>
+            (TEXT, TIMESTAMPTZ) -> NUMERIC,
+            (TEXT, TIMESTAMP) -> NUMERIC,
+            (TEXT, DATE) -> NUMERIC,
+            (TEXT, INTERVAL) -> NUMERIC;
     }
     ToTimestamp: strict, NOTHING, time {
         "to_timestamp" => (FLOAT8) -> TIMESTAMPTZ;
@@ -332,10 +343,47 @@ functions! {
     }
     /// `AT TIME ZONE`.
     Timezone: strict, NOTHING, time {
-        "timezone" => (TEXT, TIMESTAMPTZ) -> TIMESTAMP, (TEXT, TIMESTAMP) -> TIMESTAMPTZ;
+        "timezone" =>
+            (TEXT, TIMESTAMPTZ) -> TIMESTAMP,
+            (TEXT, TIMESTAMP) -> TIMESTAMPTZ,
+            (INTERVAL, TIMESTAMPTZ) -> TIMESTAMP,
+            (INTERVAL, TIMESTAMP) -> TIMESTAMPTZ;
     }
     IsFinite: strict, NOTHING, time {
-        "isfinite" => (DATE) -> BOOL, (TIMESTAMP) -> BOOL, (TIMESTAMPTZ) -> BOOL;
+        "isfinite" => (DATE) -> BOOL, (TIMESTAMP) -> BOOL, (TIMESTAMPTZ) -> BOOL, (INTERVAL) -> BOOL;
+    }
+    // Intervals
+    /// `timestamptz + interval`, in the session's time zone.
+    AddInterval: strict, IDENTITY, interval {
+        "timestamptz_pl_interval" => (TIMESTAMPTZ, INTERVAL) -> TIMESTAMPTZ;
+    }
+    SubtractInterval: strict, IDENTITY, interval {
+        "timestamptz_mi_interval" => (TIMESTAMPTZ, INTERVAL) -> TIMESTAMPTZ;
+    }
+    Age: strict, IDENTITY, interval {
+        "age" => (TIMESTAMPTZ, TIMESTAMPTZ) -> INTERVAL, (TIMESTAMP, TIMESTAMP) -> INTERVAL;
+    }
+    /// At the beginning of today.
+    AgeToday: strict, LOCAL_TIME, interval {
+        "age" => (TIMESTAMPTZ) -> INTERVAL, (TIMESTAMP) -> INTERVAL;
+    }
+    JustifyHours: strict, NOTHING, interval {
+        "justify_hours" => (INTERVAL) -> INTERVAL;
+    }
+    JustifyDays: strict, NOTHING, interval {
+        "justify_days" => (INTERVAL) -> INTERVAL;
+    }
+    JustifyInterval: strict, NOTHING, interval {
+        "justify_interval" => (INTERVAL) -> INTERVAL;
+    }
+    /// Years, months, weeks, days, hours, minutes, seconds.
+    MakeInterval: strict, NOTHING, interval {
+        "make_interval" => (INT4, INT4, INT4, INT4, INT4, INT4, FLOAT8) -> INTERVAL;
+    }
+    DateBin: strict, NOTHING, interval {
+        "date_bin" =>
+            (INTERVAL, TIMESTAMP, TIMESTAMP) -> TIMESTAMP,
+            (INTERVAL, TIMESTAMPTZ, TIMESTAMPTZ) -> TIMESTAMPTZ;
     }
     // Arrays
     ArrayLength: strict, NOTHING, array {}

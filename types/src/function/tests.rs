@@ -6,6 +6,7 @@ use super::{Function, TypePattern, Volatility, call, lookup, names, now_us};
 use crate::datetime;
 use crate::environment::Environment;
 use crate::error::sqlstate;
+use crate::interval::Interval;
 use crate::random::Random;
 use crate::value::{BigDecimal, SqlType, Value};
 
@@ -56,6 +57,7 @@ fn every_signature_is_computed() {
         TypePattern::Exact(SqlType::Date) => Value::Date(1),
         TypePattern::Exact(SqlType::Timestamp) => Value::Timestamp(1),
         TypePattern::Exact(SqlType::TimestampTz) => Value::TimestampTz(1),
+        TypePattern::Exact(SqlType::Interval(_)) => Value::Interval(Interval::new(1, 1, 1)),
         TypePattern::Exact(sql_type) => {
             assert!(sql_type.is_text(), "{sql_type:?}");
             Value::text("day")

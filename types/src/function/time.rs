@@ -12,7 +12,7 @@ use crate::error::{Error, Result, sqlstate};
 use crate::value::{BigDecimal, Value};
 use crate::{numeric, text};
 
-use super::{Function, mismatch};
+use super::{Function, interval, mismatch};
 
 /// The computer's clock, in microseconds since 2000-01-01 UTC.
 pub fn now_us() -> i64 {
@@ -21,6 +21,9 @@ pub fn now_us() -> i64 {
 }
 
 pub(super) fn call(function: Function, arguments: &[Value], environment: &Environment) -> Result<Value> {
+    if arguments.iter().any(|argument| matches!(argument, Value::Interval(_))) {
+        return interval::call(function, arguments, environment);
+    }
     let tz = &environment.time_zone;
     match (function, arguments) {
         (Function::Now, []) => Ok(Value::TimestampTz(environment.transaction_time)),
@@ -91,37 +94,15 @@ fn truncate_in_zone(unit: &str, time: i64, tz: &jiff::tz::TimeZone) -> Result<Va
 }
 
 fn is_below_day(unit: &str) -> bool {
-    matches!(canonical(unit).as_deref(), Some("hour" | "minute" | "second" | "milliseconds" | "microseconds"))
+    matches!(canonical(unit), Some("hour" | "minute" | "second" | "milliseconds" | "microseconds"))
 }
 
 /// The unit's full name; None if there is no such unit.
-fn canonical(unit: &str) -> Option<String> {
-    let lower = unit.to_ascii_lowercase();
-    let name =
-        match lower.as_str() {
-            "microsecond" | "microseconds" | "us" | "usec" | "usecs" | "microsecon" | "useconds"
-            | "usecond" => "microseconds",
-            "millisecond" | "milliseconds" | "ms" | "msec" | "msecs" | "msecond" | "mseconds"
-            | "millisecon" => "milliseconds",
-            "s" | "sec" | "secs" | "second" | "seconds" => "second",
-            "m" | "min" | "mins" | "minute" | "minutes" => "minute",
-            "h" | "hr" | "hrs" | "hour" | "hours" => "hour",
-            "d" | "day" | "days" => "day",
-            "w" | "week" | "weeks" => "week",
-            "mon" | "mons" | "month" | "months" => "month",
-            "qtr" | "quarter" => "quarter",
-            "y" | "yr" | "yrs" | "year" | "years" => "year",
-            "dec" | "decs" | "decade" | "decades" => "decade",
-            "c" | "cent" | "century" | "centuries" => "century",
-            "mil" | "mils" | "millennium" | "millennia" => "millennium",
-            "epoch" | "dow" | "doy" | "isodow" | "isoyear" | "julian" | "timezone" | "timezone_h"
-            | "timezone_hour" | "timezone_m" | "timezone_minute" => &lower,
-            _ => return None,
-        };
-    Some(name.to_owned())
+pub(super) fn canonical(unit: &str) -> Option<&'static str> {
+    datetime::unit_named(&unit.to_ascii_lowercase())
 }
 
-fn unknown_unit(unit: &str, type_name: &str) -> Error {
+pub(super) fn unknown_unit(unit: &str, type_name: &str) -> Error {
     let unit = unit.to_ascii_lowercase();
     Error::input(
         sqlstate::INVALID_PARAMETER_VALUE,
@@ -129,7 +110,7 @@ fn unknown_unit(unit: &str, type_name: &str) -> Error {
     )
 }
 
-fn unsupported_unit(unit: &str, type_name: &str) -> Error {
+pub(super) fn unsupported_unit(unit: &str, type_name: &str) -> Error {
     let unit = unit.to_ascii_lowercase();
     Error::input(
         sqlstate::FEATURE_NOT_SUPPORTED,
@@ -146,7 +127,7 @@ fn truncate(unit: &str, time: i64, type_name: &str) -> Result<i64> {
     let below = |length: i64| Ok(time - time.rem_euclid(length));
     let civil = civil_from_timestamp(time);
     let year = civil.date.year;
-    let days = match name.as_str() {
+    let days = match name {
         "microseconds" => return Ok(time),
         "milliseconds" => return below(1000),
         "second" => return below(MICROSECONDS_PER_SECOND),
@@ -185,14 +166,14 @@ fn iso_year_and_week(days: i64) -> (i64, i64) {
 }
 
 /// A decimal of so many units of 10 to the -`scale`.
-fn scaled(units: i64, scale: i64) -> Value {
+pub(super) fn scaled(units: i64, scale: i64) -> Value {
     Value::numeric(BigDecimal::new(units.into(), scale))
 }
 
 /// PostgreSQL computes these two in floating point, and its rounding shows.
 fn as_double(field: &str, number: &BigDecimal) -> f64 {
     let (units, _) = number.as_bigint_and_scale();
-    match (canonical(field).as_deref(), i64::try_from(&*units)) {
+    match (canonical(field), i64::try_from(&*units)) {
         (Some("epoch"), Ok(microseconds)) => microseconds as f64 / 1e6,
         (Some("second"), Ok(microseconds)) => {
             (microseconds / MICROSECONDS_PER_SECOND) as f64
@@ -218,22 +199,22 @@ fn extract(field: &str, time: &Value, environment: &Environment) -> Result<Value
     };
     let name = canonical(field).ok_or_else(|| unknown_unit(field, type_name))?;
     if datetime::is_infinite_timestamp(local) {
-        return infinite_field(&name, local > 0, || unsupported_unit(field, type_name));
+        return infinite_field(name, local > 0, || unsupported_unit(field, type_name));
     }
     let civil = civil_from_timestamp(local);
     let days = local.div_euclid(MICROSECONDS_PER_DAY);
-    if let Some(value) = time_field(&name, civil) {
+    if let Some(value) = time_field(name, civil) {
         return Ok(value);
     }
-    Ok(match (name.as_str(), offset) {
+    Ok(match (name, offset) {
         ("epoch", offset) => {
             let instant = local - offset.unwrap_or(0) * MICROSECONDS_PER_SECOND;
             let since_1970 = i128::from(instant) + i128::from(DAYS_1970_TO_2000 * MICROSECONDS_PER_DAY);
             Value::numeric(BigDecimal::new(since_1970.into(), 6))
         }
         ("timezone", Some(offset)) => scaled(offset, 0),
-        ("timezone_hour" | "timezone_h", Some(offset)) => scaled(offset / 3600, 0),
-        ("timezone_minute" | "timezone_m", Some(offset)) => scaled(offset / 60 % 60, 0),
+        ("timezone_hour", Some(offset)) => scaled(offset / 3600, 0),
+        ("timezone_minute", Some(offset)) => scaled(offset / 60 % 60, 0),
         ("julian", _) => {
             let day = numeric::from_i64(days + 2_451_545);
             let part = numeric::from_i64(local.rem_euclid(MICROSECONDS_PER_DAY));
@@ -250,10 +231,10 @@ fn extract_from_date(field: &str, days: i32) -> Result<Value> {
     let name = canonical(field).ok_or_else(|| unknown_unit(field, "date"))?;
     let unsupported = || unsupported_unit(field, "date");
     if datetime::is_infinite_date(days) {
-        return infinite_field(&name, days > 0, unsupported);
+        return infinite_field(name, days > 0, unsupported);
     }
     let days = i64::from(days);
-    match name.as_str() {
+    match name {
         "epoch" => Ok(scaled((days + DAYS_1970_TO_2000) * 86_400, 0)),
         "julian" => Ok(scaled(days + 2_451_545, 0)),
         name => date_field(name, days).ok_or_else(unsupported),

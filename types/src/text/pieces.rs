@@ -44,3 +44,24 @@ pub fn write_integer(number: i64, out: &mut Vec<u8>) {
     }
     out.extend_from_slice(&buffer[start..]);
 }
+
+/// Digits, with zeros before them up to this width.
+pub(crate) fn write_padded(number: i64, width: usize, out: &mut Vec<u8>) {
+    let start = out.len();
+    write_integer(number, out);
+    while out.len() - start < width {
+        out.insert(start, b'0');
+    }
+}
+
+/// `.ffffff` of microseconds below a second, without zeros at the end; nothing of none.
+pub(crate) fn write_fraction(microseconds: i64, out: &mut Vec<u8>) {
+    if microseconds == 0 {
+        return;
+    }
+    out.push(b'.');
+    write_padded(microseconds, 6, out);
+    while out.last() == Some(&b'0') {
+        out.pop();
+    }
+}

@@ -6,6 +6,7 @@
 //!   3 smallint, 4 integer,          9 text, 10 bytea: bytes, content
 //!   5 bigint: zigzag               11 date, 12 timestamp, 13 timestamptz: zigzag
 //!   6 real: 4 bytes               15 array: oid of its type, elements, whether each has its type's byte, elements
+//!  16 interval: months, days, microseconds, zigzag each
 //! ```
 //!
 //! The elements of an array are written without their types' bytes, unless one of them is NULL or they are
@@ -14,6 +15,7 @@
 
 use bigdecimal::num_bigint::BigInt;
 use compact_str::CompactString;
+use hyades_types::interval::Interval;
 use hyades_types::value::{ArrayElement, BigDecimal, SqlType, Value};
 
 use super::Malformed;
@@ -35,6 +37,7 @@ const TIMESTAMP: u8 = 12;
 const TIMESTAMP_TZ: u8 = 13;
 const UUID: u8 = 14;
 const ARRAY: u8 = 15;
+const INTERVAL: u8 = 16;
 
 pub(super) fn write_argument(into: &mut Vec<u8>, value: &Value) {
     into.push(tag_of(value));
@@ -64,6 +67,7 @@ fn tag_of(value: &Value) -> u8 {
         Value::TimestampTz(_) => TIMESTAMP_TZ,
         Value::Uuid(_) => UUID,
         Value::Array(_) => ARRAY,
+        Value::Interval(_) => INTERVAL,
     }
 }
 
@@ -87,6 +91,11 @@ fn write_content(into: &mut Vec<u8>, value: &Value) {
         Value::Date(days) => integer(into, i64::from(*days)),
         Value::Timestamp(microseconds) | Value::TimestampTz(microseconds) => integer(into, *microseconds),
         Value::Uuid(bytes) => into.extend_from_slice(bytes),
+        Value::Interval(interval) => {
+            integer(into, i64::from(interval.months));
+            integer(into, i64::from(interval.days));
+            integer(into, interval.microseconds);
+        }
         Value::Array(array) => {
             write_varint(into, u64::from(SqlType::Array(array.element).oid()));
             write_varint(into, array.values.len() as u64);
@@ -162,6 +171,7 @@ fn tag_of_element(element: ArrayElement) -> u8 {
         ArrayElement::Timestamp => TIMESTAMP,
         ArrayElement::TimestampTz => TIMESTAMP_TZ,
         ArrayElement::Uuid => UUID,
+        ArrayElement::Interval => INTERVAL,
     }
 }
 
@@ -193,6 +203,11 @@ fn read_content(tag: u8, bytes: &[u8], offset: &mut usize) -> Result<Value, Malf
         TIMESTAMP => Value::Timestamp(read_integer(bytes, offset)?),
         TIMESTAMP_TZ => Value::TimestampTz(read_integer(bytes, offset)?),
         UUID => Value::Uuid(read_fixed(bytes, offset)?),
+        INTERVAL => Value::Interval(Interval {
+            months: read_integer(bytes, offset)?.try_into().map_err(out_of_range)?,
+            days: read_integer(bytes, offset)?.try_into().map_err(out_of_range)?,
+            microseconds: read_integer(bytes, offset)?,
+        }),
         _ => return Err(malformed("an argument is of unknown type")),
     })
 }

@@ -44,6 +44,7 @@ pub(super) fn type_named(name: &str) -> SqlType {
         "timestamp" | "timestamp without time zone" => SqlType::Timestamp,
         "timestamptz" | "timestamp with time zone" => SqlType::TimestampTz,
         "uuid" => SqlType::Uuid,
+        "interval" => SqlType::INTERVAL,
         other => panic!("no type {other}"),
     }
 }

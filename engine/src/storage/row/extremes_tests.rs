@@ -5,6 +5,7 @@ use std::fmt::Write as _;
 
 use hyades_types::environment::Environment;
 use hyades_types::function::{Function, TypePattern, call, lookup, names};
+use hyades_types::interval::Interval;
 use hyades_types::operator::BinaryOperator;
 use hyades_types::value::{SqlType, Value};
 use hyades_types::{arithmetic, cast, datetime, numeric, text};
@@ -31,6 +32,7 @@ fn column_types() -> Vec<SqlType> {
         SqlType::Timestamp,
         SqlType::TimestampTz,
         SqlType::Uuid,
+        SqlType::INTERVAL,
     ]
 }
 
@@ -48,6 +50,11 @@ fn numbers() -> Vec<Value> {
         format!("-{nines}.{places}9"),
     ];
     texts.iter().map(|text| Value::numeric(numeric::parse(text).expect("a number"))).collect()
+}
+
+fn intervals() -> Vec<Value> {
+    let parts = [(0, 0, 0), (i32::MAX, i32::MAX, i64::MAX), (i32::MIN, i32::MIN, i64::MIN), (1, -1, 1)];
+    parts.map(|(months, days, time)| Value::Interval(Interval::new(months, days, time))).to_vec()
 }
 
 /// The ends of a type, what lies next to them, and what is peculiar.
@@ -114,6 +121,7 @@ fn samples(sql_type: SqlType) -> Vec<Value> {
             texts.map(|time| text::parse(time, sql_type, &jiff::tz::TimeZone::UTC).expect(time)).to_vec()
         }
         SqlType::Uuid => vec![Value::Uuid([255; 16])],
+        SqlType::Interval(_) => intervals(),
         SqlType::Array(_) => Vec::new(),
     }
 }

@@ -1,5 +1,6 @@
 //! Encoding and decoding of calls as a pair, how large they are, and decoding of bytes nobody encoded.
 
+use hyades_types::interval::Interval;
 use hyades_types::value::BigDecimal;
 use proptest::collection::vec;
 use proptest::prelude::*;
@@ -24,6 +25,8 @@ fn value() -> impl Strategy<Value = Value> {
         any::<i64>().prop_map(Value::Timestamp),
         any::<i64>().prop_map(Value::TimestampTz),
         any::<[u8; 16]>().prop_map(Value::Uuid),
+        any::<(i32, i32, i64)>()
+            .prop_map(|(months, days, time)| Value::Interval(Interval::new(months, days, time))),
     ]
 }
 
