@@ -40,8 +40,6 @@ pub enum Mutant {
     NoGapLv,
     /// Replay of a call has its own clock and random numbers (pitfall 26).
     NothingCaptured,
-    /// What stages evaluate is not looked at (pitfall 26).
-    StagesUnseen,
     /// Schema changes are ordered with nothing (pitfall 29).
     NoBarrier,
     /// A lock that was granted to one who no longer waited for it counts as his: it stays, and its trace

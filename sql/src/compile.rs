@@ -12,6 +12,7 @@ pub(crate) mod code;
 pub(crate) mod copy;
 pub(crate) mod explained;
 pub(crate) mod foreign_key;
+mod grouping;
 pub(crate) mod insert;
 pub(crate) mod level;
 pub(crate) mod locking;

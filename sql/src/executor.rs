@@ -2,9 +2,12 @@
 //!
 //! Rows are pushed in one by one ([`StageRun::feed`]) and come out all at once ([`StageRun::finish`]):
 //! answers are buffered completely before locks are released anyway. The state outlives waits of the
-//! procedure. Everything is held in memory. Aggregates get ready values.
+//! procedure. Everything is held in memory. What they get are ready values: the procedure evaluates, so
+//! subqueries and functions may stand anywhere. Files: `aggregate`, `combination` (UNION and its like),
+//! `array_of`.
 
-pub(crate) mod aggregate;
+mod accumulator;
+mod aggregate;
 mod array_of;
 mod combination;
 
@@ -12,47 +15,36 @@ use std::cmp::Ordering;
 use std::collections::HashSet;
 use std::sync::Arc;
 
-use hyades_engine::procedure::ir::{Expr, Stage, StageRun};
+use hyades_engine::procedure::ir::{Register, Stage, StageRun};
 use hyades_types::environment::Environment;
-use hyades_types::error::{Error, Result, SqlState, sqlstate};
+use hyades_types::error::Result;
 use hyades_types::guest;
 use hyades_types::memory;
 use hyades_types::value::Value;
 use hyades_types::{compare, key};
 
-use crate::evaluation;
-use crate::plan::{AggregateStage, Distinct, SortKey, Stages};
-use aggregate::Groups;
+use crate::plan::{Distinct, SortKey, Sorting};
 
 /// One row between stages.
 pub(crate) type Row = Vec<Value>;
 
 /// The rows on their way. See the module head.
-struct StageState {
-    stages: Arc<Stages>,
-    /// What expressions see: parameters and results of session calls, then the row's values from
-    /// `Stages::base` on.
-    registers: Vec<Value>,
-    groups: Option<Groups>,
+struct SortingRun {
+    sorting: Arc<Sorting>,
+    limit: Option<usize>,
+    offset: usize,
     rows: Vec<Row>,
     seen: HashSet<Vec<u8>>,
 }
 
-impl Stage for Stages {
+impl Stage for Sorting {
     fn start(self: Arc<Self>, registers: &[Value]) -> Box<dyn StageRun> {
-        let mut own = registers.to_vec();
-        own.resize(usize::from(self.base), Value::Null);
-        let groups = self.aggregate.as_ref().map(|_| Groups::default());
-        Box::new(StageState { stages: self, registers: own, groups, rows: Vec::new(), seen: HashSet::new() })
-    }
-
-    fn expressions(&self) -> Vec<&Expr> {
-        // Whatever a stage is given to evaluate must be named here: a field that is new does not compile
-        // without its place.
-        let Stages { base: _, aggregate, having, project, distinct, sort, limit, offset, width: _ } = self;
-        // These work on values that the procedure has computed.
-        let (_, _, _): (&Option<AggregateStage>, &Distinct, &Vec<SortKey>) = (aggregate, distinct, sort);
-        having.iter().chain(project.iter().flatten()).chain(offset).chain(limit).collect()
+        let count = |register: Register| {
+            let number = registers.get(usize::from(register)).and_then(Value::as_i64);
+            number.and_then(|number| usize::try_from(number).ok())
+        };
+        let (limit, offset) = (self.limit.and_then(count), self.offset.and_then(count).unwrap_or(0));
+        Box::new(SortingRun { sorting: self, limit, offset, rows: Vec::new(), seen: HashSet::new() })
     }
 }
 
@@ -69,12 +61,9 @@ pub(crate) fn grouping_bytes(values: &[Value], out: &mut Vec<u8>) {
     }
 }
 
-impl StageRun for StageState {
+impl StageRun for SortingRun {
     fn feed(&mut self, values: &mut [Value]) -> Result<()> {
-        if let (Some(groups), Some(aggregate)) = (&mut self.groups, &self.stages.aggregate) {
-            return groups.add(aggregate, values);
-        }
-        if let Distinct::Rows(width) = self.stages.distinct
+        if let Distinct::Rows(width) = self.sorting.distinct
             && !self.is_new(&values[..width])
         {
             return Ok(());
@@ -84,22 +73,13 @@ impl StageRun for StageState {
     }
 
     /// The state is empty afterwards.
-    fn finish(&mut self, environment: &Environment) -> Result<Vec<Row>> {
-        let stages = Arc::clone(&self.stages);
+    fn finish(&mut self, _environment: &Environment) -> Result<Vec<Row>> {
+        let sorting = Arc::clone(&self.sorting);
         let mut rows = std::mem::take(&mut self.rows);
-        if let (Some(groups), Some(aggregate)) = (self.groups.take(), &stages.aggregate) {
-            for row in groups.finish(aggregate)? {
-                guest::spend(UNITS_PER_ROW)?;
-                if let Some(row) = self.project(&stages, row, environment)? {
-                    rows.push(row);
-                }
-                memory::check(0)?;
-            }
-        }
         // Sorting takes as much again as the places of the rows.
         memory::check(size_of_val(rows.as_slice()))?;
-        sort(&mut rows, &stages.sort)?;
-        if let Distinct::On(columns) = &stages.distinct {
+        sort(&mut rows, &sorting.sort)?;
+        if let Distinct::On(columns) = &sorting.distinct {
             self.seen.clear();
             let mut outcome = Ok(());
             rows.retain(|row| {
@@ -111,68 +91,23 @@ impl StageRun for StageState {
             });
             outcome?;
         }
-        self.cut(&stages, &mut rows, environment)?;
+        rows.drain(..self.offset.min(rows.len()));
+        if let Some(limit) = self.limit {
+            rows.truncate(limit);
+        }
         for row in &mut rows {
             guest::spend(1)?;
-            row.truncate(stages.width);
+            row.truncate(sorting.width);
         }
         Ok(rows)
     }
 }
 
-impl StageState {
+impl SortingRun {
     fn is_new(&mut self, values: &[Value]) -> bool {
         let mut bytes = Vec::new();
         grouping_bytes(values, &mut bytes);
         self.seen.insert(bytes)
-    }
-
-    /// HAVING and the select list over a group.
-    fn project(&mut self, stages: &Stages, row: Row, environment: &Environment) -> Result<Option<Row>> {
-        self.registers.truncate(usize::from(stages.base));
-        self.registers.extend(row);
-        if let Some(having) = &stages.having {
-            let truth = evaluation::evaluate(having, &self.registers, environment)?;
-            if truth.as_bool() != Some(true) {
-                return Ok(None);
-            }
-        }
-        let row = match &stages.project {
-            None => self.registers[usize::from(stages.base)..].to_vec(),
-            Some(exprs) => exprs
-                .iter()
-                .map(|expr| evaluation::evaluate(expr, &self.registers, environment))
-                .collect::<Result<Row>>()?,
-        };
-        if let Distinct::Rows(width) = stages.distinct
-            && !self.is_new(&row[..width])
-        {
-            return Ok(None);
-        }
-        Ok(Some(row))
-    }
-
-    /// OFFSET and LIMIT.
-    fn cut(&self, stages: &Stages, rows: &mut Vec<Row>, environment: &Environment) -> Result<()> {
-        let count = |expr: &Option<Expr>, state: SqlState, clause: &str| -> Result<Option<usize>> {
-            let Some(expr) = expr else { return Ok(None) };
-            let Some(number) = evaluation::evaluate(expr, &self.registers, environment)?.as_i64() else {
-                return Ok(None);
-            };
-            match usize::try_from(number) {
-                Ok(number) => Ok(Some(number)),
-                Err(_) => Err(Error::input(state, format!("{clause} must not be negative"))),
-            }
-        };
-        let offset = count(&stages.offset, sqlstate::INVALID_ROW_COUNT_IN_OFFSET_CLAUSE, "OFFSET")?;
-        let limit = count(&stages.limit, sqlstate::INVALID_ROW_COUNT_IN_LIMIT_CLAUSE, "LIMIT")?;
-        if let Some(offset) = offset {
-            rows.drain(..offset.min(rows.len()));
-        }
-        if let Some(limit) = limit {
-            rows.truncate(limit);
-        }
-        Ok(())
     }
 }
 

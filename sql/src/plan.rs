@@ -1,9 +1,9 @@
 //! What a statement compiles to: a [`Plan`].
 //!
 //! A query or change is one procedure that emits its answer ([`RunPlan`]). What needs all rows at once
-//! (aggregates, sorting, DISTINCT) are [`Stages`] that the procedure feeds and reads; where rows must be
-//! collected before they may change (an UPDATE that moves rows along the scanned key, INSERT ... SELECT into
-//! the same table), the procedure spools them.
+//! (aggregates, sorting, DISTINCT) are stages ([`Grouping`], [`Sorting`]) that the procedure feeds and reads;
+//! where rows must be collected before they may change (an UPDATE that moves rows along the scanned key,
+//! INSERT ... SELECT into the same table), the procedure spools them.
 
 use std::sync::Arc;
 
@@ -201,21 +201,15 @@ pub(crate) struct Combination {
 #[derive(Debug)]
 pub(crate) struct ArrayOf(pub(crate) ArrayElement);
 
-/// What happens to the rows that a procedure feeds, in this order. Expressions see the
-/// parameters in the first registers and the row's values from `base` on.
+/// DISTINCT, ORDER BY, OFFSET and LIMIT over the rows that a procedure feeds, in this order.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Stages {
-    pub(crate) base: Register,
-    pub(crate) aggregate: Option<AggregateStage>,
-    /// Rows for which it is not true are dropped (HAVING).
-    pub(crate) having: Option<Expr>,
-    /// What becomes of a row; `None`: it stays as it is.
-    pub(crate) project: Option<Vec<Expr>>,
+pub(crate) struct Sorting {
     pub(crate) distinct: Distinct,
     pub(crate) sort: Vec<SortKey>,
-    pub(crate) limit: Option<Expr>,
-    pub(crate) offset: Option<Expr>,
-    /// How many of the values are answered; the rest served sorting only.
+    /// Registers with numbers of rows that are not negative; NULL is no limit.
+    pub(crate) limit: Option<Register>,
+    pub(crate) offset: Option<Register>,
+    /// How many of the values come out; the rest served sorting only.
     pub(crate) width: usize,
 }
 
@@ -229,8 +223,9 @@ pub(crate) enum Distinct {
     On(Vec<usize>),
 }
 
+/// GROUP BY and aggregates: a row for each group comes out, its keys and then the results.
 #[derive(Clone, Debug)]
-pub(crate) struct AggregateStage {
+pub(crate) struct Grouping {
     /// The first values of a row are the keys of its group.
     pub(crate) keys: usize,
     /// Without GROUP BY there is one group, even of no rows.
@@ -242,12 +237,14 @@ pub(crate) struct AggregateStage {
 #[derive(Clone, Debug)]
 pub(crate) struct AggregateCall {
     pub(crate) kind: AggregateKind,
-    /// The value it takes.
-    pub(crate) argument: Option<usize>,
+    /// The values it takes.
+    pub(crate) arguments: Vec<usize>,
     pub(crate) argument_type: SqlType,
     /// The value that must be true.
     pub(crate) filter: Option<usize>,
     pub(crate) is_distinct: bool,
+    /// The order in which it takes them.
+    pub(crate) order: Vec<SortKey>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -37,11 +37,10 @@ fn the_search_finds_each_bug() {
     if let Some(found) = search() {
         panic!("without a bug: {found}");
     }
-    for mutant in [Mutant::NothingCaptured, Mutant::StagesUnseen] {
-        activate(Some(mutant));
-        let found = search();
-        activate(None);
-        let found = found.unwrap_or_else(|| panic!("{mutant:?} is not found"));
-        println!("{mutant:?}: {}", found.lines().next().unwrap_or_default());
-    }
+    let mutant = Mutant::NothingCaptured;
+    activate(Some(mutant));
+    let found = search();
+    activate(None);
+    let found = found.unwrap_or_else(|| panic!("{mutant:?} is not found"));
+    println!("{mutant:?}: {}", found.lines().next().unwrap_or_default());
 }

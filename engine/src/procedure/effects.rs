@@ -3,9 +3,7 @@
 //!
 //! 1. No match here has a wildcard arm: an instruction or a kind of expression that is new must say what it
 //!    does before it compiles.
-//! 2. [`Instruction::for_each_expr`] sees every expression that the instruction evaluates itself. Those that
-//!    a front end evaluates on its behalf are told by [`Stage::expressions`](super::ir::Stage::expressions);
-//!    [`Instruction::looks_at`] counts both.
+//! 2. [`Instruction::for_each_expr`] sees every expression that is evaluated: stages get ready values.
 
 use hyades_types::environment::Severity;
 use hyades_types::function::LooksAt;
@@ -14,10 +12,8 @@ use smallvec::{SmallVec, smallvec};
 
 use super::deep::with_stack;
 use super::ir::{
-    Callee, Expr, Instruction, JoinStep, Label, Procedure, Register, RowSlot, ScanBound, Sight, StageIndex,
-    TableIndex,
+    Callee, Expr, Instruction, JoinStep, Label, Procedure, Register, RowSlot, ScanBound, Sight, TableIndex,
 };
-use crate::mutant::{self, Mutant};
 
 /// What an instruction does besides evaluating its expressions.
 #[derive(Debug)]
@@ -36,8 +32,6 @@ pub struct Effects {
     pub row_changed: Option<RowSlot>,
     /// The table that it works on. (A step of a scan works on that of the scan's beginning.)
     pub table: Option<(TableIndex, TableUse)>,
-    /// The stage that it begins; its expressions see the registers as they are now.
-    pub stage: Option<StageIndex>,
     /// Any table may have changed behind it: other procedures have run, or an error may lead back to here.
     pub is_barrier: bool,
     /// Whether the instruction behind may follow.
@@ -73,7 +67,6 @@ impl Default for Effects {
             row_filled: None,
             row_changed: None,
             table: None,
-            stage: None,
             is_barrier: false,
             falls_through: true,
         }
@@ -109,10 +102,6 @@ impl Effects {
 
     fn changing(self, row: RowSlot) -> Effects {
         Effects { row_read: Some(row), row_changed: Some(row), ..self }
-    }
-
-    fn beginning(stage: StageIndex) -> Effects {
-        Effects { reads: Registers::All, stage: Some(stage), ..Effects::default() }
     }
 
     fn last() -> Effects {
@@ -165,7 +154,8 @@ impl Instruction {
             Instruction::Report(report) => {
                 Effects { falls_through: report.severity != Severity::Exception, ..Effects::default() }
             }
-            Instruction::OpenStage { stage } => Effects::beginning(*stage),
+            // It is told from the registers how many rows are wanted.
+            Instruction::OpenStage { .. } => Effects { reads: Registers::All, ..Effects::default() },
             Instruction::EnterBlock { .. } | Instruction::LeaveBlock => Effects::barrier(),
             Instruction::ForNext { counter, last, variable, .. } => {
                 Effects::setting([*variable]).sometimes([*counter, *last])
@@ -194,16 +184,9 @@ impl Instruction {
     }
 
     /// What it looks at besides registers and rows. The procedures that it calls say so themselves.
-    pub fn looks_at(&self, procedure: &Procedure) -> LooksAt {
+    pub fn looks_at(&self) -> LooksAt {
         let mut seen = LooksAt::NOTHING;
         self.for_each_expr(&mut |expr| seen = seen.and(expr.looks_at()));
-        if let Some(stage) = self.effects().stage
-            && !mutant::is_active(Mutant::StagesUnseen)
-        {
-            for expr in procedure.stages[usize::from(stage)].expressions() {
-                seen = seen.and(expr.looks_at());
-            }
-        }
         seen
     }
 }

@@ -2,10 +2,13 @@
 
 use hyades_engine::procedure::ir::{Expr, Register};
 use hyades_types::error::{Error, Result, sqlstate};
-use hyades_types::value::SqlType;
-use sqlparser::ast::{DuplicateTreatment, Function, FunctionArg, FunctionArgExpr, FunctionArguments};
+use hyades_types::value::{ArrayElement, SqlType};
+use sqlparser::ast::{
+    DuplicateTreatment, Function, FunctionArg, FunctionArgExpr, FunctionArgumentClause, FunctionArgumentList,
+    FunctionArguments, OrderByExpr,
+};
 
-use super::aggregation::{Aggregate, AggregateKind, AggregateMode};
+use super::aggregation::{Aggregate, AggregateKind, AggregateMode, AggregateOrder};
 use super::bound::no_parameter_type;
 use super::coerce::{Category, category};
 use super::{AGGREGATE_PLACEHOLDER, Binder, Bound, Class, Place};
@@ -19,13 +22,21 @@ fn kind_of(name: &str) -> Option<AggregateKind> {
         "max" => AggregateKind::Maximum,
         "bool_and" | "every" => AggregateKind::BoolAnd,
         "bool_or" => AggregateKind::BoolOr,
+        "bit_and" => AggregateKind::BitAnd,
+        "bit_or" => AggregateKind::BitOr,
+        "bit_xor" => AggregateKind::BitXor,
+        "string_agg" => AggregateKind::StringAgg,
+        // The element is known with the argument.
+        "array_agg" => AggregateKind::ArrayAgg(ArrayElement::Text),
         _ => return None,
     })
 }
 
 /// The type the argument is computed in, and the result's.
 fn types(kind: AggregateKind, argument: SqlType) -> Option<(SqlType, SqlType)> {
-    use SqlType::{BigInt, Boolean, DoublePrecision, Integer, Interval, Numeric, Real, SmallInt, Text};
+    use SqlType::{
+        BigInt, Boolean, Bytea, DoublePrecision, Integer, Interval, Numeric, Real, SmallInt, Text,
+    };
     let argument = argument.without_modifier();
     Some(match kind {
         AggregateKind::CountRows | AggregateKind::Count => (argument, BigInt),
@@ -52,6 +63,15 @@ fn types(kind: AggregateKind, argument: SqlType) -> Option<(SqlType, SqlType)> {
             (argument == Boolean).then_some(())?;
             (Boolean, Boolean)
         }
+        AggregateKind::BitAnd | AggregateKind::BitOr | AggregateKind::BitXor => {
+            argument.is_integer().then_some((argument, argument))?
+        }
+        AggregateKind::StringAgg => match argument {
+            Bytea => (Bytea, Bytea),
+            _ if category(argument) == Category::String => (Text, Text),
+            _ => return None,
+        },
+        AggregateKind::ArrayAgg(element) => (element.sql_type(), SqlType::Array(element)),
     })
 }
 
@@ -120,8 +140,8 @@ impl Binder<'_> {
                 place,
             );
         };
-        if !list.clauses.is_empty() || !call.within_group.is_empty() {
-            return self.unsupported("ORDER BY in an aggregate is", place);
+        if !call.within_group.is_empty() {
+            return self.unsupported("WITHIN GROUP is", place);
         }
         let filter = match &call.filter {
             Some(filter) => {
@@ -131,22 +151,58 @@ impl Binder<'_> {
             None => None,
         };
         let is_distinct = list.duplicate_treatment == Some(DuplicateTreatment::Distinct);
+        let mut aggregate = self.aggregate_arguments(name, kind, list, place)?;
+        aggregate.is_distinct = is_distinct;
+        aggregate.filter = filter;
+        for clause in &list.clauses {
+            let FunctionArgumentClause::OrderBy(keys) = clause else {
+                return self.unsupported("this clause of an aggregate is", place);
+            };
+            aggregate.order = keys.iter().map(|key| self.aggregate_order(key)).collect::<Result<_>>()?;
+        }
+        if is_distinct && aggregate.order.iter().any(|key| !aggregate.arguments.contains(&key.expr)) {
+            let message = "in an aggregate with DISTINCT, ORDER BY expressions must appear in argument list";
+            let place = list.clauses.iter().find_map(|clause| match clause {
+                FunctionArgumentClause::OrderBy(keys) => keys.first().map(|key| Place::of_expr(&key.expr)),
+                _ => None,
+            });
+            return self.fail(sqlstate::INVALID_COLUMN_REFERENCE, message, place.unwrap_or(Place::Unknown));
+        }
+        Ok(aggregate)
+    }
+
+    fn aggregate_arguments(
+        &mut self,
+        name: &str,
+        kind: AggregateKind,
+        list: &FunctionArgumentList,
+        place: Place,
+    ) -> Result<Aggregate> {
         match list.args.as_slice() {
             [FunctionArg::Unnamed(FunctionArgExpr::Wildcard)]
-                if kind == AggregateKind::Count && !is_distinct =>
+                if kind == AggregateKind::Count
+                    && list.duplicate_treatment != Some(DuplicateTreatment::Distinct) =>
             {
                 Ok(Aggregate {
                     kind: AggregateKind::CountRows,
-                    argument: None,
+                    arguments: Vec::new(),
                     argument_type: SqlType::Boolean,
                     is_distinct: false,
-                    filter,
+                    filter: None,
+                    order: Vec::new(),
                     result: SqlType::BigInt,
                 })
             }
-            [FunctionArg::Unnamed(FunctionArgExpr::Expr(argument))] => {
+            [FunctionArg::Unnamed(FunctionArgExpr::Expr(argument))] if kind != AggregateKind::StringAgg => {
                 let bound = self.expression(argument)?;
-                self.aggregate_of(name, kind, bound, (is_distinct, filter), place)
+                self.aggregate_of(name, kind, bound, place)
+            }
+            [
+                FunctionArg::Unnamed(FunctionArgExpr::Expr(argument)),
+                FunctionArg::Unnamed(FunctionArgExpr::Expr(delimiter)),
+            ] if kind == AggregateKind::StringAgg => {
+                let (value, delimiter) = (self.expression(argument)?, self.expression(delimiter)?);
+                self.string_aggregate(name, value, delimiter, place)
             }
             [] if kind == AggregateKind::Count => self.fail(
                 sqlstate::WRONG_OBJECT_TYPE,
@@ -168,12 +224,50 @@ impl Binder<'_> {
         }
     }
 
+    fn aggregate_order(&mut self, key: &OrderByExpr) -> Result<AggregateOrder> {
+        let bound = self.expression(&key.expr)?;
+        let (expr, sql_type) = self.known_or_text(bound)?;
+        let is_descending = key.options.asc == Some(false);
+        let nulls_first = key.options.nulls_first.unwrap_or(is_descending);
+        Ok(AggregateOrder { expr, sql_type, is_descending, nulls_first })
+    }
+
+    fn string_aggregate(
+        &mut self,
+        name: &str,
+        value: Bound,
+        delimiter: Bound,
+        place: Place,
+    ) -> Result<Aggregate> {
+        let shown = format!("{}, {}", value.type_name(), delimiter.type_name());
+        let wanted = match (value.known_type(), delimiter.known_type()) {
+            (Some(SqlType::Bytea), Some(SqlType::Bytea) | None) | (None, Some(SqlType::Bytea)) => {
+                SqlType::Bytea
+            }
+            (left, right)
+                if [left, right].iter().flatten().all(|known| category(*known) == Category::String) =>
+            {
+                SqlType::Text
+            }
+            _ => return Err(self.no_function(name, &shown, place)),
+        };
+        let arguments = vec![self.coerce(value, wanted)?, self.coerce(delimiter, wanted)?];
+        Ok(Aggregate {
+            kind: AggregateKind::StringAgg,
+            arguments,
+            argument_type: wanted,
+            is_distinct: false,
+            filter: None,
+            order: Vec::new(),
+            result: wanted,
+        })
+    }
+
     fn aggregate_of(
         &mut self,
         name: &str,
         kind: AggregateKind,
         bound: Bound,
-        (is_distinct, filter): (bool, Option<Expr>),
         place: Place,
     ) -> Result<Aggregate> {
         let shown = bound.type_name();
@@ -198,10 +292,28 @@ impl Binder<'_> {
                 return Err(self.place(error, place));
             }
         };
+        let kind = match kind {
+            AggregateKind::ArrayAgg(_) => match ArrayElement::of(sql_type) {
+                Some(element) => AggregateKind::ArrayAgg(element),
+                None => {
+                    let what = format!("array_agg of {} is", sql_type.base_name());
+                    return self.unsupported(&what, place);
+                }
+            },
+            other => other,
+        };
         let Some((argument_type, result)) = types(kind, sql_type) else {
             return Err(self.no_function(name, shown, place));
         };
         let argument = self.coerce(bound, argument_type)?;
-        Ok(Aggregate { kind, argument: Some(argument), argument_type, is_distinct, filter, result })
+        Ok(Aggregate {
+            kind,
+            arguments: vec![argument],
+            argument_type,
+            is_distinct: false,
+            filter: None,
+            order: Vec::new(),
+            result,
+        })
     }
 }

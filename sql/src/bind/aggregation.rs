@@ -1,10 +1,10 @@
 //! The aggregates of a query, as the executor computes them.
 
 use hyades_engine::procedure::ir::{Expr, Register};
-use hyades_types::value::SqlType;
+use hyades_types::value::{ArrayElement, SqlType};
 
 /// Registers from here on are placeholders for results of aggregates and for group keys, until the stages
-/// behind the procedure are laid out (`compile::stage`).
+/// behind the procedure are laid out (`compile::stages`).
 pub(crate) const AGGREGATE_PLACEHOLDER: Register = 0xe000;
 pub(crate) const GROUP_PLACEHOLDER: Register = 0xf000;
 
@@ -20,18 +20,42 @@ pub(crate) enum AggregateKind {
     Maximum,
     BoolAnd,
     BoolOr,
+    BitAnd,
+    BitOr,
+    BitXor,
+    /// `string_agg(value, delimiter)`.
+    StringAgg,
+    ArrayAgg(ArrayElement),
+}
+
+impl AggregateKind {
+    /// Whether NULL is a value like others.
+    pub(crate) fn takes_null(self) -> bool {
+        matches!(self, AggregateKind::CountRows | AggregateKind::ArrayAgg(_))
+    }
 }
 
 /// One aggregate of a query.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Aggregate {
     pub(crate) kind: AggregateKind,
-    pub(crate) argument: Option<Expr>,
-    /// Of the argument, as the executor will see it.
+    pub(crate) arguments: Vec<Expr>,
+    /// Of the first argument, as the executor will see it.
     pub(crate) argument_type: SqlType,
     pub(crate) is_distinct: bool,
     pub(crate) filter: Option<Expr>,
+    /// The order in which it takes the rows.
+    pub(crate) order: Vec<AggregateOrder>,
     pub(crate) result: SqlType,
+}
+
+/// A key of ORDER BY in an aggregate.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct AggregateOrder {
+    pub(crate) expr: Expr,
+    pub(crate) sql_type: SqlType,
+    pub(crate) is_descending: bool,
+    pub(crate) nulls_first: bool,
 }
 
 /// Whether an aggregate may stand here.

@@ -3,13 +3,10 @@
 
 /// Names of which nothing is there.
 const NAMES: &[&str] = &[
-    "array_agg",
     "array_remove",
     "array_replace",
     "array_to_json",
     "array_to_string",
-    "bit_and",
-    "bit_or",
     "convert_from",
     "convert_to",
     "corr",
@@ -79,7 +76,6 @@ const NAMES: &[&str] = &[
     "stddev",
     "stddev_pop",
     "stddev_samp",
-    "string_agg",
     "string_to_array",
     "string_to_table",
     "timeofday",

@@ -25,7 +25,7 @@ use crate::bind::Place;
 use crate::bind::tree::Source;
 use crate::bind::tree::{BoundDistinct, OrderTarget};
 use crate::expr;
-use crate::plan::{RunPlan, Stages, Tag};
+use crate::plan::{RunPlan, Sorting, Tag};
 
 impl Compiler<'_> {
     /// The answer's rows are locked and looked at again in their order; see the module head. Only over one
@@ -52,7 +52,6 @@ impl Compiler<'_> {
             carried.add(Expr::Column { row, column }, definition.columns[usize::from(column)].sql_type);
         }
         let width = carried.exprs.len();
-        let base = self.binder.register_count();
         self.describe(described(&bound.outputs), false)?;
         let end = self.code.label();
         let counters = self.limit_counters(&bound.limits, end)?;
@@ -71,7 +70,7 @@ impl Compiler<'_> {
         })?;
         self.code.place(looked_at);
         self.sink = outer;
-        self.code.set_stage(stage, Arc::new(Stages { base, sort, width, ..Stages::default() }));
+        self.code.set_stage(stage, Arc::new(Sorting { sort, width, ..Sorting::default() }));
         let spool = self.code.new_spool()?;
         self.code.push(Instruction::OpenSpool { spool });
         self.code.push(Instruction::FinishStage { stage, spool });

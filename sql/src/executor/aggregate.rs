@@ -1,35 +1,20 @@
 //! Aggregation: one [`Group`] for each distinct key, one [`Accumulator`] for each aggregate of a group.
 //!
-//! Result types are PostgreSQL's: sums of integers do not overflow their own type (`sum(integer)` is
-//! `bigint`, `sum(bigint)` and averages of integers are `numeric`). Groups come out in the order in which
-//! their first row came in.
+//! Groups come out in the order in which their first row came in.
 
 use std::collections::{HashMap, HashSet};
+use std::sync::Arc;
 
-use hyades_types::error::{Error, Result, sqlstate};
+use hyades_engine::procedure::ir::{Stage, StageRun};
+use hyades_types::environment::Environment;
+use hyades_types::error::Result;
 use hyades_types::guest;
-use hyades_types::interval::Interval;
-use hyades_types::value::{BigDecimal, SqlType, Value};
-use hyades_types::{compare, numeric};
+use hyades_types::memory;
+use hyades_types::value::Value;
 
-use super::{Row, grouping_bytes};
-use crate::bind::aggregation::AggregateKind;
-use crate::plan::{AggregateCall, AggregateStage};
-
-/// What has been seen so far.
-#[derive(Debug)]
-enum Accumulator {
-    Count(i64),
-    /// Integers: sum and how many.
-    Whole(i128, i64),
-    Decimal(Option<BigDecimal>, i64),
-    /// A sum begins with the first number, not with 0: it may be -0.
-    Double(f64, i64),
-    Real(f32, i64),
-    Interval(Interval, i64),
-    Extreme(Value),
-    Truth(Option<bool>),
-}
+use super::accumulator::Accumulator;
+use super::{Row, grouping_bytes, sort};
+use crate::plan::{Grouping, SortKey};
 
 #[derive(Debug)]
 struct Group {
@@ -37,216 +22,118 @@ struct Group {
     accumulators: Vec<Accumulator>,
     /// For DISTINCT aggregates: the arguments seen.
     seen: Vec<HashSet<Vec<u8>>>,
+    /// For aggregates with ORDER BY: arguments and keys of the rows, to be sorted.
+    waiting: Vec<Vec<Row>>,
 }
 
-#[derive(Debug, Default)]
-pub(crate) struct Groups {
+/// The groups on their way.
+struct GroupingRun {
+    grouping: Arc<Grouping>,
     groups: Vec<Group>,
     by_key: HashMap<Vec<u8>, usize>,
     key_bytes: Vec<u8>,
 }
 
-fn overflow(sql_type: SqlType) -> Error {
-    Error::input(sqlstate::NUMERIC_VALUE_OUT_OF_RANGE, format!("{} out of range", sql_type.base_name()))
-}
-
-impl Accumulator {
-    fn new(call: &AggregateCall) -> Accumulator {
-        match call.kind {
-            AggregateKind::CountRows | AggregateKind::Count => Accumulator::Count(0),
-            AggregateKind::Sum | AggregateKind::Average => match call.argument_type {
-                SqlType::SmallInt | SqlType::Integer | SqlType::BigInt => Accumulator::Whole(0, 0),
-                SqlType::Real => Accumulator::Real(0.0, 0),
-                SqlType::DoublePrecision => Accumulator::Double(0.0, 0),
-                SqlType::Interval(_) => Accumulator::Interval(Interval::default(), 0),
-                _ => Accumulator::Decimal(None, 0),
-            },
-            AggregateKind::Minimum | AggregateKind::Maximum => Accumulator::Extreme(Value::Null),
-            AggregateKind::BoolAnd | AggregateKind::BoolOr => Accumulator::Truth(None),
-        }
-    }
-
-    /// Takes an argument that is not NULL (or a row, for `count(*)`).
-    fn add(&mut self, kind: AggregateKind, value: &Value) -> Result<()> {
-        match self {
-            Accumulator::Count(count) => *count += 1,
-            Accumulator::Whole(sum, count) => {
-                // 2^63 values of 2^63 stay far below 2^127.
-                *sum += i128::from(value.as_i64().unwrap_or(0));
-                *count += 1;
-            }
-            Accumulator::Decimal(sum, count) => {
-                if let Value::Numeric(number) = value {
-                    let total = match sum.take() {
-                        Some(total) => numeric::add(&total, number)?,
-                        None => number.as_ref().clone(),
-                    };
-                    *sum = Some(total);
-                    *count += 1;
-                }
-            }
-            Accumulator::Double(sum, count) => {
-                if let Value::Double(number) = value {
-                    let is_first = *count == 0 && kind == AggregateKind::Sum;
-                    let total = if is_first { *number } else { *sum + number };
-                    if total.is_infinite() && sum.is_finite() && number.is_finite() {
-                        return Err(float_overflow());
-                    }
-                    *sum = total;
-                    *count += 1;
-                }
-            }
-            Accumulator::Real(sum, count) => {
-                if let Value::Real(number) = value {
-                    let is_first = *count == 0 && kind == AggregateKind::Sum;
-                    let total = if is_first { *number } else { *sum + number };
-                    if total.is_infinite() && sum.is_finite() && number.is_finite() {
-                        return Err(float_overflow());
-                    }
-                    *sum = total;
-                    *count += 1;
-                }
-            }
-            Accumulator::Interval(sum, count) => {
-                if let Value::Interval(interval) = value {
-                    *sum = sum.plus(*interval)?;
-                    *count += 1;
-                }
-            }
-            Accumulator::Extreme(best) => {
-                // Of equal numbers (0 and -0, 1.0 and 1.00) the last.
-                let is_better = best.is_null()
-                    || if kind == AggregateKind::Minimum {
-                        compare::total(value, best).is_le()
-                    } else {
-                        compare::total(value, best).is_ge()
-                    };
-                if is_better {
-                    *best = value.clone();
-                }
-            }
-            Accumulator::Truth(truth) => {
-                let new = value.as_bool().unwrap_or(false);
-                *truth = Some(match (kind, *truth) {
-                    (_, None) => new,
-                    (AggregateKind::BoolAnd, Some(old)) => old && new,
-                    (_, Some(old)) => old || new,
-                });
-            }
-        }
-        Ok(())
-    }
-
-    fn result(self, call: &AggregateCall) -> Result<Value> {
-        let is_average = call.kind == AggregateKind::Average;
-        Ok(match self {
-            Accumulator::Count(count) => Value::BigInt(count),
-            Accumulator::Whole(_, 0)
-            | Accumulator::Double(_, 0)
-            | Accumulator::Real(_, 0)
-            | Accumulator::Interval(_, 0) => Value::Null,
-            Accumulator::Whole(sum, count) if is_average => {
-                Value::numeric(numeric::divide(&numeric::from_i128(sum), &numeric::from_i64(count))?)
-            }
-            Accumulator::Whole(sum, _) if call.argument_type == SqlType::BigInt => {
-                Value::numeric(numeric::from_i128(sum))
-            }
-            Accumulator::Whole(sum, _) => {
-                Value::BigInt(i64::try_from(sum).map_err(|_| overflow(SqlType::BigInt))?)
-            }
-            Accumulator::Decimal(None, _) => Value::Null,
-            Accumulator::Decimal(Some(sum), count) if is_average => {
-                Value::numeric(numeric::divide(&sum, &numeric::from_i64(count))?)
-            }
-            Accumulator::Decimal(Some(sum), _) => Value::numeric(sum),
-            // A count of rows in memory is far below 2^52.
-            #[allow(clippy::cast_precision_loss)]
-            Accumulator::Double(sum, count) if is_average => Value::Double(sum / count as f64),
-            Accumulator::Double(sum, _) => Value::Double(sum),
-            Accumulator::Real(sum, _) => Value::Real(sum),
-            #[allow(clippy::cast_precision_loss)]
-            Accumulator::Interval(sum, count) if is_average => Value::Interval(sum.divide(count as f64)?),
-            Accumulator::Interval(sum, _) => Value::Interval(sum),
-            Accumulator::Extreme(best) => best,
-            Accumulator::Truth(truth) => truth.map_or(Value::Null, Value::Boolean),
-        })
-    }
-}
-
-fn float_overflow() -> Error {
-    Error::input(sqlstate::NUMERIC_VALUE_OUT_OF_RANGE, "value out of range: overflow")
-}
-
 impl Group {
-    fn new(stage: &AggregateStage, keys: Row) -> Group {
+    fn new(grouping: &Grouping, keys: Row) -> Group {
         Group {
             keys,
-            accumulators: stage.calls.iter().map(Accumulator::new).collect(),
-            seen: stage.calls.iter().map(|_| HashSet::new()).collect(),
+            accumulators: grouping.calls.iter().map(Accumulator::new).collect(),
+            seen: grouping.calls.iter().map(|_| HashSet::new()).collect(),
+            waiting: grouping.calls.iter().map(|_| Vec::new()).collect(),
         }
     }
 
-    fn add(&mut self, stage: &AggregateStage, values: &[Value]) -> Result<()> {
-        for (at, call) in stage.calls.iter().enumerate() {
+    fn add(&mut self, grouping: &Grouping, values: &mut [Value]) -> Result<()> {
+        for (at, call) in grouping.calls.iter().enumerate() {
             if call.filter.is_some_and(|filter| values[filter].as_bool() != Some(true)) {
                 continue;
             }
-            let value = match call.argument {
-                None => &Value::Null,
-                Some(argument) if values[argument].is_null() => continue,
-                Some(argument) => &values[argument],
-            };
+            // Arguments stand beside each other, and keys of the order after them.
+            let first = call.arguments.first().copied().unwrap_or_default();
+            let arguments = &values[first..first + call.arguments.len()];
+            if arguments.first().is_some_and(Value::is_null) && !call.kind.takes_null() {
+                continue;
+            }
             if call.is_distinct {
                 let mut bytes = Vec::new();
-                grouping_bytes(std::slice::from_ref(value), &mut bytes);
+                grouping_bytes(arguments, &mut bytes);
                 if !self.seen[at].insert(bytes) {
                     continue;
                 }
             }
-            self.accumulators[at].add(call.kind, value)?;
+            if call.order.is_empty() {
+                self.accumulators[at].add(call.kind, arguments)?;
+            } else {
+                let end = first + call.arguments.len() + call.order.len();
+                self.waiting[at].push(values[first..end].to_vec());
+            }
         }
         Ok(())
     }
+
+    /// Its keys, then the results.
+    fn result(mut self, grouping: &Grouping) -> Result<Row> {
+        let mut row = self.keys;
+        for (at, (mut accumulator, call)) in self.accumulators.into_iter().zip(&grouping.calls).enumerate() {
+            let mut waiting = std::mem::take(&mut self.waiting[at]);
+            let first = call.arguments.first().copied().unwrap_or_default();
+            let order: Vec<SortKey> =
+                call.order.iter().map(|key| SortKey { value: key.value - first, ..*key }).collect();
+            sort(&mut waiting, &order)?;
+            for values in &waiting {
+                guest::spend(1)?;
+                accumulator.add(call.kind, &values[..call.arguments.len()])?;
+            }
+            row.push(accumulator.result(call)?);
+        }
+        Ok(row)
+    }
 }
 
-impl Groups {
-    /// Takes a row: its first values are the keys.
-    pub(crate) fn add(&mut self, stage: &AggregateStage, values: &mut [Value]) -> Result<()> {
-        let at = if stage.keys == 0 {
+impl Stage for Grouping {
+    fn start(self: Arc<Self>, _registers: &[Value]) -> Box<dyn StageRun> {
+        let (by_key, key_bytes) = (HashMap::new(), Vec::new());
+        Box::new(GroupingRun { grouping: self, groups: Vec::new(), by_key, key_bytes })
+    }
+}
+
+impl StageRun for GroupingRun {
+    /// The first values are the keys.
+    fn feed(&mut self, values: &mut [Value]) -> Result<()> {
+        let grouping = Arc::clone(&self.grouping);
+        let at = if grouping.keys == 0 {
             if self.groups.is_empty() {
-                self.groups.push(Group::new(stage, Row::new()));
+                self.groups.push(Group::new(&grouping, Row::new()));
             }
             0
         } else {
             self.key_bytes.clear();
-            grouping_bytes(&values[..stage.keys], &mut self.key_bytes);
+            grouping_bytes(&values[..grouping.keys], &mut self.key_bytes);
             match self.by_key.get(&self.key_bytes) {
                 Some(at) => *at,
                 None => {
-                    let keys = values[..stage.keys].iter_mut().map(std::mem::take).collect();
-                    self.groups.push(Group::new(stage, keys));
+                    let keys = values[..grouping.keys].iter_mut().map(std::mem::take).collect();
+                    self.groups.push(Group::new(&grouping, keys));
                     self.by_key.insert(self.key_bytes.clone(), self.groups.len() - 1);
                     self.groups.len() - 1
                 }
             }
         };
-        self.groups[at].add(stage, values)
+        self.groups[at].add(&grouping, values)
     }
 
-    /// One row for each group: keys, then results.
-    pub(crate) fn finish(mut self, stage: &AggregateStage) -> Result<Vec<Row>> {
-        if self.groups.is_empty() && !stage.is_grouped {
-            self.groups.push(Group::new(stage, Row::new()));
+    fn finish(&mut self, _environment: &Environment) -> Result<Vec<Row>> {
+        let mut groups = std::mem::take(&mut self.groups);
+        if groups.is_empty() && !self.grouping.is_grouped {
+            groups.push(Group::new(&self.grouping, Row::new()));
         }
-        self.groups
+        groups
             .into_iter()
             .map(|group| {
                 guest::spend(4)?;
-                let mut row = group.keys;
-                for (accumulator, call) in group.accumulators.into_iter().zip(&stage.calls) {
-                    row.push(accumulator.result(call)?);
-                }
-                Ok(row)
+                memory::check(0)?;
+                group.result(&self.grouping)
             })
             .collect()
     }

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use hyades_engine::procedure::ir::{Expr, Stage, StageRun};
+use hyades_engine::procedure::ir::{Stage, StageRun};
 use hyades_types::environment::Environment;
 use hyades_types::error::Result;
 use hyades_types::value::{ArrayElement, Value};
@@ -18,10 +18,6 @@ struct Elements {
 impl Stage for ArrayOf {
     fn start(self: Arc<Self>, _registers: &[Value]) -> Box<dyn StageRun> {
         Box::new(Elements { element: self.0, values: Vec::new() })
-    }
-
-    fn expressions(&self) -> Vec<&Expr> {
-        Vec::new()
     }
 }
 

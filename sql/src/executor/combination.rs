@@ -4,7 +4,7 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use hyades_engine::procedure::ir::{Expr, Stage, StageRun};
+use hyades_engine::procedure::ir::{Stage, StageRun};
 use hyades_types::environment::Environment;
 use hyades_types::error::Result;
 use hyades_types::guest;
@@ -30,10 +30,6 @@ struct Combining {
 impl Stage for Combination {
     fn start(self: Arc<Self>, _registers: &[Value]) -> Box<dyn StageRun> {
         Box::new(Combining { operation: self, rows: Vec::new(), places: HashMap::new() })
-    }
-
-    fn expressions(&self) -> Vec<&Expr> {
-        Vec::new()
     }
 }
 

@@ -20,13 +20,13 @@ fn catches_cancel(condition: &Condition) -> bool {
 
 /// What speaks against an instruction of the procedure.
 fn objection(procedure: &Procedure, instruction: &Instruction) -> Option<&'static str> {
-    if instruction.looks_at(procedure).clock {
+    if instruction.looks_at().clock {
         return Some("it asks for the time of day while it runs");
     }
-    if instruction.looks_at(procedure).sessions {
+    if instruction.looks_at().sessions {
         return Some("it acts on other sessions");
     }
-    if instruction.looks_at(procedure).sequences {
+    if instruction.looks_at().sequences {
         return Some("it draws numbers from sequences");
     }
     if let Some((table, TableUse::Scan)) = instruction.effects().table {
@@ -56,10 +56,8 @@ pub(super) fn judge(procedure: &Procedure) -> Replayability {
     if let Some(why) = procedure.code.iter().find_map(|instruction| objection(procedure, instruction)) {
         return Replayability::Unknown(Cow::Borrowed(why));
     }
-    let mut seen = procedure
-        .code
-        .iter()
-        .fold(LooksAt::NOTHING, |seen, instruction| seen.and(instruction.looks_at(procedure)));
+    let mut seen =
+        procedure.code.iter().fold(LooksAt::NOTHING, |seen, instruction| seen.and(instruction.looks_at()));
     for callee in &procedure.callees {
         let Callee::Procedure { procedure, .. } = callee else { continue };
         match &procedure.replay {

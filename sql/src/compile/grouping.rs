@@ -1,0 +1,208 @@
+//! GROUP BY: its keys, what may stand beside them, and how the arguments of aggregates are laid out.
+
+use hyades_engine::procedure::ir::{Expr, Register};
+use hyades_types::error::{Result, sqlstate};
+use hyades_types::value::{SqlType, Value};
+
+use super::Compiler;
+use super::level::for_each_level;
+use super::select::BoundSelect;
+use crate::bind::aggregation::Aggregate;
+use crate::bind::scope::RelationKind;
+use crate::bind::tree::{OrderTarget, Source};
+use crate::bind::{AGGREGATE_PLACEHOLDER, GROUP_PLACEHOLDER, Place};
+use crate::expr;
+use crate::plan::{AggregateCall, SortKey};
+
+/// What the procedure computes of each row for aggregates.
+#[derive(Default)]
+pub(super) struct AggregateLayout {
+    pub(super) calls: Vec<AggregateCall>,
+    /// Filters, and the registers in which they are computed first.
+    pub(super) filters: Vec<(Register, Expr)>,
+}
+
+impl Compiler<'_> {
+    /// The keys of the groups; replaces them in the other clauses and refuses columns that are neither keys
+    /// nor aggregated.
+    pub(super) fn group_keys(&mut self, bound: &mut BoundSelect) -> Result<Vec<(Expr, SqlType)>> {
+        let mut keys = bound.group.clone().unwrap_or_default();
+        self.add_dependent_keys(bound, &mut keys);
+        let replace_keys = |expr: &mut Expr| {
+            expr::replace(expr, &mut |part| {
+                let is_key = !matches!(part, Expr::Const(_));
+                let at = keys.iter().position(|(key, _)| is_key && key == part)?;
+                Some(Expr::Register(GROUP_PLACEHOLDER + Register::try_from(at).ok()?))
+            });
+        };
+        for output in &mut bound.outputs {
+            replace_keys(&mut output.expr);
+        }
+        for order in &mut bound.order {
+            if let OrderTarget::Expression(expr) = &mut order.target {
+                replace_keys(expr);
+            }
+        }
+        if let Some(having) = &mut bound.having {
+            replace_keys(having);
+        }
+        for output in &bound.outputs {
+            self.refuse_ungrouped(&output.expr, output.column_places)?;
+        }
+        if let Some(having) = &bound.having {
+            self.refuse_ungrouped(having, bound.having_places)?;
+        }
+        for order in &bound.order {
+            if let OrderTarget::Expression(expr) = &order.target {
+                self.refuse_ungrouped(expr, order.column_places)?;
+            }
+        }
+        Ok(keys)
+    }
+
+    /// Whoever groups by a primary key may name the table's other columns: they become keys too.
+    fn add_dependent_keys(&self, bound: &BoundSelect, keys: &mut Vec<(Expr, SqlType)>) {
+        let mut sources = Vec::new();
+        for_each_level(&bound.steps, &mut |level| sources.push(&level.source));
+        for source in sources {
+            let Source::Table { table, row } = source else { continue };
+            let definition = table.definition();
+            let Some(primary_key) = &definition.primary_key else { continue };
+            let column = |column: u16| Expr::Column { row: *row, column };
+            let is_key = |keys: &[(Expr, SqlType)], expr: &Expr| keys.iter().any(|(key, _)| key == expr);
+            if !primary_key.columns.iter().all(|key| is_key(keys, &column(*key))) {
+                continue;
+            }
+            for (number, defined) in definition.columns.iter().enumerate() {
+                let expr = column(u16::try_from(number).unwrap_or(u16::MAX));
+                let is_used =
+                    bound.outputs.iter().any(|output| expr::any(&output.expr, &|part| *part == expr))
+                        || bound.having.iter().any(|having| expr::any(having, &|part| *part == expr))
+                        || bound.order.iter().any(|order| match &order.target {
+                            OrderTarget::Expression(order) => expr::any(order, &|part| *part == expr),
+                            OrderTarget::Output(_) => false,
+                        });
+                if is_used && !is_key(keys, &expr) {
+                    keys.push((expr, defined.sql_type));
+                }
+            }
+        }
+    }
+
+    fn refuse_ungrouped(&self, expr: &Expr, places: (usize, usize)) -> Result<()> {
+        let mut ungrouped: Option<Expr> = None;
+        let is_free = |part: &Expr| match part {
+            Expr::Column { .. } => true,
+            Expr::Register(register) => {
+                self.binder.scope.relations.iter().any(|relation| match &relation.kind {
+                    RelationKind::Registers(registers) => registers.contains(register),
+                    RelationKind::Elements(_, current) => current == register,
+                    RelationKind::Table { .. } | RelationKind::Values(_) => false,
+                })
+            }
+            _ => false,
+        };
+        find(expr, &is_free, &mut ungrouped);
+        let Some(found) = ungrouped else { return Ok(()) };
+        let mut place = Place::Unknown;
+        if let Expr::Column { row, column } = &found {
+            let named = &self.binder.column_places[places.0..places.1];
+            place = named
+                .iter()
+                .find(|(its_row, its_column, _)| its_row == row && its_column == column)
+                .map_or(Place::Unknown, |(_, _, place)| *place);
+        }
+        let names = crate::explain::Names { scope: &self.binder.scope, is_qualified: true };
+        let shown = hyades_engine::procedure::listing::shown(&found, &names);
+        let is_handed_in = expr::any(
+            expr,
+            &|part| matches!(part, Expr::Query { outer, .. } if outer.iter().any(|value| expr::any(value, &|part| *part == found))),
+        );
+        let message = match is_handed_in {
+            true => format!("subquery uses ungrouped column \"{shown}\" from outer query"),
+            false => format!(
+                "column \"{shown}\" must appear in the GROUP BY clause or be used in an aggregate function"
+            ),
+        };
+        self.binder.fail(sqlstate::GROUPING_ERROR, message, place)
+    }
+
+    /// Adds the arguments of the aggregates to the values that are fed. Those of an aggregate with a filter
+    /// are computed only where it is true.
+    pub(super) fn aggregate_layout(
+        &mut self,
+        aggregates: &[Aggregate],
+        fed: &mut Vec<Expr>,
+    ) -> Result<AggregateLayout> {
+        let mut layout = AggregateLayout::default();
+        for aggregate in aggregates {
+            let filter = match &aggregate.filter {
+                None => None,
+                Some(filter) => {
+                    let register = self.binder.new_register()?;
+                    layout.filters.push((register, filter.clone()));
+                    Some(register)
+                }
+            };
+            let mut add = |value: &Expr| {
+                fed.push(match filter {
+                    None => value.clone(),
+                    Some(filter) => Expr::Case {
+                        branches: vec![(Expr::Register(filter), value.clone())],
+                        otherwise: Box::new(Expr::Const(Value::Null)),
+                    },
+                });
+                fed.len() - 1
+            };
+            let arguments = aggregate.arguments.iter().map(&mut add).collect();
+            let order = aggregate
+                .order
+                .iter()
+                .map(|order| SortKey {
+                    value: add(&order.expr),
+                    is_descending: order.is_descending,
+                    nulls_first: order.nulls_first,
+                    is_char: matches!(order.sql_type, SqlType::Char(_)),
+                })
+                .collect();
+            let filter = filter.map(|register| {
+                fed.push(Expr::Register(register));
+                fed.len() - 1
+            });
+            layout.calls.push(AggregateCall {
+                kind: aggregate.kind,
+                arguments,
+                argument_type: aggregate.argument_type,
+                filter,
+                is_distinct: aggregate.is_distinct,
+                order,
+            });
+        }
+        Ok(layout)
+    }
+}
+
+fn find(expr: &Expr, wanted: &dyn Fn(&Expr) -> bool, found: &mut Option<Expr>) {
+    if found.is_some() {
+        return;
+    }
+    if wanted(expr) {
+        *found = Some(expr.clone());
+        return;
+    }
+    expr.for_each_part(&mut |part| find(part, wanted, found));
+}
+
+/// The expression with the keys of its group and the results of its aggregates.
+pub(super) fn with_results(mut expr: Expr, results: &[Expr], keys: usize) -> Expr {
+    expr::replace(&mut expr, &mut |part| match part {
+        Expr::Register(register) if *register >= GROUP_PLACEHOLDER => {
+            results.get(usize::from(register - GROUP_PLACEHOLDER)).cloned()
+        }
+        Expr::Register(register) if *register >= AGGREGATE_PLACEHOLDER => {
+            results.get(keys + usize::from(register - AGGREGATE_PLACEHOLDER)).cloned()
+        }
+        _ => None,
+    });
+    expr
+}
