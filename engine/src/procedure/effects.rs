@@ -442,6 +442,10 @@ macro_rules! visit_parts {
                 $visit(array);
                 $visit(index);
             }
+            Expr::Quantified { left, array, .. } => {
+                $visit(left);
+                $visit(array);
+            }
             Expr::InList { operand, list } => {
                 $visit(operand);
                 list.$iter().for_each($visit);
@@ -498,6 +502,7 @@ impl Expr {
             | Expr::Case { .. }
             | Expr::Coalesce(_)
             | Expr::InList { .. }
+            | Expr::Quantified { .. }
             | Expr::Like { .. }
             | Expr::Element { .. }
             | Expr::Array { .. }

@@ -111,6 +111,7 @@ fn general(expr: &Expr, context: &Context<'_>) -> Result<Value> {
         | Expr::IsNull(_)
         | Expr::NotDistinct(..)
         | Expr::InList { .. }
+        | Expr::Quantified { .. }
         | Expr::Like { .. } => Ok(general_truth(expr, context)?.map_or(Value::Null, Value::Boolean)),
     }
 }
@@ -200,6 +201,9 @@ fn general_truth(expr: &Expr, context: &Context<'_>) -> Result<Option<bool>> {
             Ok(Some(order(&a, &b, is_char(left, context) || is_char(right, context)).is_eq()))
         }
         Expr::InList { operand: inner, list } => in_list(inner, list, context),
+        Expr::Quantified { operator, is_all, left, array } => {
+            quantified(*operator, *is_all, (left, array), context)
+        }
         Expr::Like { operand: inner, pattern, case_insensitive } => {
             let (text, pattern) = (operand(inner, context)?, operand(pattern, context)?);
             match (&*text, &*pattern) {
@@ -248,6 +252,34 @@ fn in_list(inner: &Expr, list: &[Expr], context: &Context<'_>) -> Result<Option<
         }
     }
     Ok(if has_null { None } else { Some(false) })
+}
+
+/// A comparison with the elements of an array: the first that decides it (true for ANY, false for ALL) does;
+/// else a NULL among them makes it NULL.
+fn quantified(
+    operator: BinaryOperator,
+    is_all: bool,
+    (left, array): (&Expr, &Expr),
+    context: &Context<'_>,
+) -> Result<Option<bool>> {
+    let (value, array) = (operand(left, context)?, operand(array, context)?);
+    let Value::Array(array) = &*array else { return Ok(None) };
+    if array.values.is_empty() {
+        return Ok(Some(is_all));
+    }
+    if value.is_null() {
+        return Ok(None);
+    }
+    guest::spend_for(array.values.len() * 2)?;
+    let mut has_null = false;
+    for element in &array.values {
+        if element.is_null() {
+            has_null = true;
+        } else if decide(operator, compare::total(&value, element)) != is_all {
+            return Ok(Some(!is_all));
+        }
+    }
+    Ok(if has_null { None } else { Some(is_all) })
 }
 
 fn comparison(

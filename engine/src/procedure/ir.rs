@@ -523,6 +523,13 @@ pub enum Expr {
         operand: Box<Expr>,
         list: Vec<Expr>,
     },
+    /// `left operator ANY (array)`, or ALL, of a comparison; with SQL's three values.
+    Quantified {
+        operator: BinaryOperator,
+        is_all: bool,
+        left: Box<Expr>,
+        array: Box<Expr>,
+    },
     Like {
         operand: Box<Expr>,
         pattern: Box<Expr>,

@@ -1,4 +1,4 @@
-//! Arrays in expressions: subscripts, `ARRAY[...]`, `= ANY (array)`, `||`, and their functions, whose types
+//! Arrays in expressions: subscripts, `ARRAY[...]`, ANY and ALL, `||`, and their functions, whose types
 //! depend on the elements'.
 
 use hyades_engine::procedure::ir::Expr;
@@ -10,9 +10,10 @@ use sqlparser::ast::{self, AccessExpr, Subscript};
 
 use super::coerce::cast;
 use super::expression::boolean;
-use super::operator::comparison_type;
+use super::operator::{comparison_type, from_ast};
 use super::{Binder, Bound, Class, Place};
 use crate::evaluation;
+use crate::statement::query::end_of;
 
 fn element_of(sql_type: SqlType) -> Option<ArrayElement> {
     match sql_type {
@@ -82,20 +83,43 @@ impl Binder<'_> {
         Ok(Bound::typed(Expr::Array { element, items }, SqlType::Array(element), place))
     }
 
-    /// `value = ANY (array)`.
-    pub(crate) fn equals_any(
+    /// `left operator ANY (array)` and ALL, and the same with a subquery.
+    pub(crate) fn quantified(
         &mut self,
         left: &ast::Expr,
-        operator: &ast::BinaryOperator,
+        (operator, is_all): (&ast::BinaryOperator, bool),
+        right: &ast::Expr,
+    ) -> Result<Bound> {
+        let place = Place::OperatorAfter(end_of(left));
+        let Some(operator) = from_ast(operator).filter(|operator| operator.is_comparison()) else {
+            return self.unsupported(&format!("{operator} with ANY or ALL is"), place);
+        };
+        // They look for the value, and there are quicker ways to do that.
+        let is_in = matches!((operator, is_all), (BinaryOperator::Equal, false));
+        let is_not_in = matches!((operator, is_all), (BinaryOperator::NotEqual, true));
+        let (left, array) = match right {
+            ast::Expr::Subquery(query) if is_in || is_not_in => {
+                return self.in_subquery(left, query, is_not_in, place);
+            }
+            ast::Expr::Subquery(query) => self.found_values(operator, left, query, place)?,
+            _ => self.elements(operator, left, right, place)?,
+        };
+        if !is_in && !is_not_in {
+            let (left, array) = (Box::new(left), Box::new(array));
+            return Ok(boolean(Expr::Quantified { operator, is_all, left, array }, place));
+        }
+        let test = Expr::Call { function: Function::EqualsAny, arguments: vec![left, array] };
+        Ok(boolean(if is_not_in { Expr::Not(Box::new(test)) } else { test }, place))
+    }
+
+    /// Both sides of a comparison with the elements of an array.
+    fn elements(
+        &mut self,
+        operator: BinaryOperator,
+        left: &ast::Expr,
         right: &ast::Expr,
         place: Place,
-    ) -> Result<Bound> {
-        if *operator != ast::BinaryOperator::Eq {
-            return self.unsupported("ANY other than = ANY is", place);
-        }
-        if let ast::Expr::Subquery(query) = right {
-            return self.in_subquery(left, query, false, place);
-        }
+    ) -> Result<(Expr, Expr)> {
         let left = self.expression(left)?;
         let right = self.expression(right)?;
         let element = match (right.known_type().and_then(element_of), left.known_type()) {
@@ -115,9 +139,8 @@ impl Binder<'_> {
         let array = self.coerce(right, SqlType::Array(element))?;
         let right = cast(array, SqlType::Array(element), SqlType::Array(common), false)?;
         let wanted = Bound::typed(Expr::Const(Default::default()), element.sql_type(), place);
-        let (left, _, _) = self.operands(BinaryOperator::Equal, left, wanted, place)?;
-        let expr = Expr::Call { function: Function::EqualsAny, arguments: vec![left, right] };
-        Ok(boolean(expr, place))
+        let (left, _, _) = self.operands(operator, left, wanted, place)?;
+        Ok((left, right))
     }
 
     /// A function of arrays, if the name is one's.

@@ -81,20 +81,7 @@ impl Binder<'_> {
                 expr: inner,
                 data_type,
                 ..
-            } => {
-                let end = end_of(inner);
-                let to =
-                    types::resolve(data_type).map_err(|error| self.place(error, Place::TypeAfter(end)))?;
-                if types::fitted_element(data_type)?.is_some() {
-                    let what = "a length or precision of array elements in a cast is";
-                    return self.unsupported(what, Place::TypeAfter(end));
-                }
-                let bound = self.expression(inner)?;
-                let is_infix = *kind == ast::CastKind::DoubleColon;
-                let start = start_of(inner);
-                let place = if is_infix { Place::CastAfter(end) } else { Place::CastBefore(start) };
-                self.coerce_explicitly(bound, to, place)
-            }
+            } => self.converted(inner, data_type, *kind == ast::CastKind::DoubleColon),
             Ast::TypedString(typed) => {
                 let place = Place::of(&typed.value);
                 let to = types::resolve(&typed.data_type).map_err(|error| self.place(error, place))?;
@@ -228,7 +215,7 @@ impl Binder<'_> {
                 place,
             );
         };
-        if matches!(left, ast::Expr::Tuple(_)) || matches!(right, ast::Expr::Tuple(_)) {
+        if row_items(left).is_some() || row_items(right).is_some() {
             return self.row_comparison(left, operator, right, place);
         }
         let left = self.expression(left)?;
@@ -240,6 +227,25 @@ impl Binder<'_> {
             return Ok(bound);
         }
         self.binary(operator, left, right, place)
+    }
+
+    /// `CAST (inner AS type)`, `inner::type`.
+    fn converted(&mut self, inner: &ast::Expr, data_type: &ast::DataType, is_infix: bool) -> Result<Bound> {
+        let end = end_of(inner);
+        let to = types::resolve(data_type).map_err(|error| self.place(error, Place::TypeAfter(end)))?;
+        if let (ast::Expr::Array(array), SqlType::Array(element)) = (inner, to)
+            && array.elem.is_empty()
+        {
+            let empty = Expr::Const(Value::array(element, Vec::new()));
+            return Ok(Bound::typed(empty, to, Place::of_expr(inner)));
+        }
+        if types::fitted_element(data_type)?.is_some() {
+            let what = "a length or precision of array elements in a cast is";
+            return self.unsupported(what, Place::TypeAfter(end));
+        }
+        let bound = self.expression(inner)?;
+        let place = if is_infix { Place::CastAfter(end) } else { Place::CastBefore(start_of(inner)) };
+        self.coerce_explicitly(bound, to, place)
     }
 
     /// A chain of ANDs or ORs, which the parser nests to the left, as a balanced tree.
@@ -265,7 +271,6 @@ impl Binder<'_> {
         Ok(boolean(joined.unwrap_or(Expr::Const(Value::Boolean(is_and))), place))
     }
 
-    /// `(a, b) = (1, 2)`: only equality is made of columns one by one.
     fn row_comparison(
         &mut self,
         left: &ast::Expr,
@@ -273,24 +278,87 @@ impl Binder<'_> {
         right: &ast::Expr,
         place: Place,
     ) -> Result<Bound> {
-        let (ast::Expr::Tuple(left), ast::Expr::Tuple(right)) = (left, right) else {
+        let (Some(left), Some(right)) = (row_items(left), row_items(right)) else {
             return self.unsupported("rows as values are", place);
         };
         if left.len() != right.len() {
             return self.fail(sqlstate::SYNTAX_ERROR, "unequal number of entries in row expressions", place);
         }
-        let is_equal = operator == BinaryOperator::Equal;
-        if !is_equal && operator != BinaryOperator::NotEqual {
-            return self.unsupported("comparing rows for order is", place);
+        let mut pairs = Vec::with_capacity(left.len());
+        for (left, right) in left.into_iter().zip(right) {
+            pairs.push((self.expression(left)?, self.expression(right)?));
         }
-        let mut conditions = Vec::with_capacity(left.len());
-        for (left, right) in left.iter().zip(right) {
-            let left = self.expression(left)?;
-            let right = self.expression(right)?;
-            conditions.push(self.binary(operator, left, right, place)?.expr);
+        Ok(boolean(self.compared_rows(operator, pairs, place)?, place))
+    }
+
+    /// Equality is made of the columns one by one; order of the first columns that differ.
+    fn compared_rows(
+        &mut self,
+        operator: BinaryOperator,
+        pairs: Vec<(Bound, Bound)>,
+        place: Place,
+    ) -> Result<Expr> {
+        let is_equality = matches!(operator, BinaryOperator::Equal | BinaryOperator::NotEqual);
+        if is_equality {
+            let conditions = pairs
+                .into_iter()
+                .map(|(left, right)| Ok(self.binary(operator, left, right, place)?.expr))
+                .collect::<Result<Vec<Expr>>>()?;
+            let is_equal = operator == BinaryOperator::Equal;
+            let joined = expr::balanced(conditions, if is_equal { Expr::And } else { Expr::Or });
+            return Ok(joined.unwrap_or(Expr::Const(Value::Boolean(is_equal))));
         }
-        let joined = expr::balanced(conditions, if is_equal { Expr::And } else { Expr::Or });
-        Ok(boolean(joined.unwrap_or(Expr::Const(Value::Boolean(is_equal))), place))
+        let (strict, weak) = match operator {
+            BinaryOperator::Less | BinaryOperator::LessEqual => {
+                (BinaryOperator::Less, BinaryOperator::LessEqual)
+            }
+            BinaryOperator::Greater | BinaryOperator::GreaterEqual => {
+                (BinaryOperator::Greater, BinaryOperator::GreaterEqual)
+            }
+            _ => return self.unsupported("this operator of rows is", place),
+        };
+        let first = pairs.first().cloned();
+        let is_single = pairs.len() == 1;
+        let mut whole: Option<Expr> = None;
+        for (left, right) in pairs.into_iter().rev() {
+            whole = Some(match whole {
+                None => self.binary(operator, left, right, place)?.expr,
+                Some(rest) => {
+                    let before = self.binary(strict, left.clone(), right.clone(), place)?.expr;
+                    let equal = self.binary(BinaryOperator::Equal, left, right, place)?.expr;
+                    Expr::Or(Box::new(before), Box::new(Expr::And(Box::new(equal), Box::new(rest))))
+                }
+            });
+        }
+        let whole = whole.unwrap_or(Expr::Const(Value::Boolean(true)));
+        match first {
+            // It follows from the rest, and a range of a key can begin with it.
+            Some((left, right)) if !is_single => {
+                let bound = self.binary(weak, left, right, place)?.expr;
+                Ok(Expr::And(Box::new(bound), Box::new(whole)))
+            }
+            _ => Ok(whole),
+        }
+    }
+
+    /// `(a, b) IN ((1, 2), (3, 4))`.
+    fn row_in_list(&mut self, left: &[&ast::Expr], list: &[ast::Expr], place: Place) -> Result<Expr> {
+        let mut tests = Vec::with_capacity(list.len());
+        for item in list {
+            let Some(right) = row_items(item) else {
+                return self.unsupported("rows as values are", place);
+            };
+            if left.len() != right.len() {
+                let message = "unequal number of entries in row expressions";
+                return self.fail(sqlstate::SYNTAX_ERROR, message, place);
+            }
+            let mut pairs = Vec::with_capacity(left.len());
+            for (left, right) in left.iter().zip(right) {
+                pairs.push((self.expression(left)?, self.expression(right)?));
+            }
+            tests.push(self.compared_rows(BinaryOperator::Equal, pairs, place)?);
+        }
+        Ok(expr::balanced(tests, Expr::Or).unwrap_or(Expr::Const(Value::Boolean(false))))
     }
 
     fn is_null(&mut self, inner: &ast::Expr, is_negated: bool) -> Result<Bound> {
@@ -355,6 +423,11 @@ impl Binder<'_> {
 
     fn in_list(&mut self, inner: &ast::Expr, list: &[ast::Expr], is_negated: bool) -> Result<Bound> {
         let place = Place::OperatorAfter(end_of(inner));
+        if let Some(row) = row_items(inner) {
+            let test = self.row_in_list(&row, list, place)?;
+            let test = if is_negated { Expr::Not(Box::new(test)) } else { test };
+            return Ok(boolean(test, Place::of_expr(inner)));
+        }
         let operand = self.expression(inner)?;
         let mut items = Vec::with_capacity(list.len() + 1);
         for item in list {
@@ -512,4 +585,22 @@ fn custom_operator(symbol: &str) -> Option<ast::BinaryOperator> {
         "!~~" => Ast::PGNotLikeMatch,
         _ => return None,
     })
+}
+
+/// The items of `(a, b)` or `ROW(a, b)`.
+pub(super) fn row_items(expr: &ast::Expr) -> Option<Vec<&ast::Expr>> {
+    match expr {
+        ast::Expr::Tuple(items) => Some(items.iter().collect()),
+        ast::Expr::Function(call) if call.name.to_string().eq_ignore_ascii_case("row") => {
+            let ast::FunctionArguments::List(list) = &call.args else { return None };
+            list.args
+                .iter()
+                .map(|argument| match argument {
+                    ast::FunctionArg::Unnamed(ast::FunctionArgExpr::Expr(item)) => Some(item),
+                    _ => None,
+                })
+                .collect()
+        }
+        _ => None,
+    }
 }

@@ -69,10 +69,8 @@ impl Binder<'_> {
             }
             Ast::CompoundFieldAccess { root, access_chain } => self.subscript(root, access_chain),
             Ast::Array(array) => self.array(&array.elem, place),
-            Ast::AnyOp { left, compare_op, right, .. } => {
-                let operator = Place::OperatorAfter(end_of(left));
-                self.equals_any(left, compare_op, right, operator)
-            }
+            Ast::AnyOp { left, compare_op, right, .. } => self.quantified(left, (compare_op, false), right),
+            Ast::AllOp { left, compare_op, right } => self.quantified(left, (compare_op, true), right),
             Ast::Interval(interval) => {
                 let to = types::interval_literal(interval).map_err(|error| self.place(error, place))?;
                 let value = self.expression(&interval.value)?;
@@ -87,7 +85,6 @@ impl Binder<'_> {
         let what = match expr {
             Ast::SimilarTo { .. } => "SIMILAR TO is",
             Ast::RLike { .. } => "regular expressions are",
-            Ast::AnyOp { .. } | Ast::AllOp { .. } => "ANY and ALL are",
             Ast::Tuple(_) => "rows as values are",
             Ast::Overlay { .. } => "OVERLAY is",
             Ast::JsonAccess { .. } => "type json is",

@@ -7,15 +7,18 @@
 
 use hyades_engine::procedure::ir::{Expr, Register};
 use hyades_types::error::{Result, sqlstate};
+use hyades_types::function::Function;
 use hyades_types::operator::BinaryOperator;
-use hyades_types::value::{ArrayElement, SqlType};
+use hyades_types::value::{ArrayElement, SqlType, Value};
 use sqlparser::ast;
 
 use super::aggregation::AggregateMode;
-use super::expression::boolean;
+use super::expression::{boolean, row_items};
+use super::operator::comparison_type;
 use super::scope::Scope;
-use super::tree::{BoundQuery, Branch, QueryBody, Subquery, SubqueryKind, Surroundings};
-use super::{Binder, Bound, Place};
+use super::tree::{BoundQuery, Branch, QueryBody, RowTest, Subquery, SubqueryKind, Surroundings};
+use super::{Binder, Bound, Class, Place};
+use crate::expr;
 
 /// A query inside the one at hand, and what it reads of that: the expression there, and the register here.
 pub(super) struct Nested {
@@ -50,26 +53,67 @@ impl Binder<'_> {
         is_negated: bool,
         place: Place,
     ) -> Result<Bound> {
-        if matches!(left, ast::Expr::Tuple(_)) {
-            return self.unsupported("rows on the left of a subquery are", place);
-        }
+        let test = match row_items(left) {
+            Some(items) => self.row_in_subquery(&items, query, place)?,
+            None => {
+                let (left, array) = self.found_values(BinaryOperator::Equal, left, query, place)?;
+                Expr::Call { function: Function::EqualsAny, arguments: vec![left, array] }
+            }
+        };
+        Ok(boolean(if is_negated { Expr::Not(Box::new(test)) } else { test }, place))
+    }
+
+    /// The left side of a comparison with each value of a subquery, and those values as an array.
+    pub(super) fn found_values(
+        &mut self,
+        operator: BinaryOperator,
+        left: &ast::Expr,
+        query: &ast::Query,
+        place: Place,
+    ) -> Result<(Expr, Expr)> {
         let left = self.expression(left)?;
         let mut nested = self.bind_nested(query)?;
         let [output] = nested.query.outputs.as_slice() else {
             return self.fail(sqlstate::SYNTAX_ERROR, "subquery has too many columns", place);
         };
         let found = Bound::typed(output.expr.clone(), output.sql_type, output.place);
-        let (left, found, common) = self.operands(BinaryOperator::Equal, left, found, place)?;
-        let Some(element) = ArrayElement::of(common) else {
-            return self.unsupported(&format!("IN with a subquery of {} is", common.base_name()), place);
+        let sql_type = output.sql_type;
+        let common = comparison_type(left.known_type().unwrap_or(sql_type), sql_type);
+        let (left, found, _) = self.operands(operator, left, found, place)?;
+        let Some(element) = common.and_then(ArrayElement::of) else {
+            return self.unsupported(&format!("IN with a subquery of {} is", sql_type.base_name()), place);
         };
         nested.query.outputs[0].expr = found;
         nested.query.outputs[0].sql_type = element.sql_type();
-        let array = self.add_nested(nested, SubqueryKind::Array(element));
-        let arguments = vec![left, array];
-        let function = hyades_types::function::Function::EqualsAny;
-        let test = Expr::Call { function, arguments };
-        Ok(boolean(if is_negated { Expr::Not(Box::new(test)) } else { test }, place))
+        Ok((left, self.add_nested(nested, SubqueryKind::Array(element))))
+    }
+
+    /// `(a, b) IN (SELECT x, y ...)`: the values on the left are handed to the subquery, whose rows are
+    /// compared with them one after the other.
+    fn row_in_subquery(&mut self, left: &[&ast::Expr], query: &ast::Query, place: Place) -> Result<Expr> {
+        let left = left.iter().map(|item| self.expression(item)).collect::<Result<Vec<Bound>>>()?;
+        let mut nested = self.bind_nested(query)?;
+        let outputs = nested.query.outputs.clone();
+        if outputs.len() != left.len() {
+            let amount = if outputs.len() < left.len() { "few" } else { "many" };
+            let message = format!("subquery has too {amount} columns");
+            return self.fail(sqlstate::SYNTAX_ERROR, message, place);
+        }
+        let (mut values, mut conditions) = (Vec::new(), Vec::new());
+        for (left, output) in left.into_iter().zip(outputs) {
+            let (given, found) = (self.new_register()?, self.new_register()?);
+            let beside = Bound::typed(Expr::Register(found), output.sql_type, output.place);
+            let (expr, sql_type) = match left.class {
+                Class::Typed(sql_type) => (left.expr, sql_type),
+                _ => (self.coerce(left, output.sql_type)?, output.sql_type),
+            };
+            let handed = Bound::typed(Expr::Register(given), sql_type, place);
+            conditions.push(self.binary(BinaryOperator::Equal, handed, beside, place)?.expr);
+            nested.captured.push((expr, given));
+            values.push((found, output.sql_type));
+        }
+        let condition = expr::balanced(conditions, Expr::And).unwrap_or(Expr::Const(Value::Boolean(true)));
+        Ok(self.add_nested(nested, SubqueryKind::Any(RowTest { values, condition })))
     }
 
     /// `ARRAY(SELECT ...)`.

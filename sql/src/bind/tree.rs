@@ -217,7 +217,7 @@ pub(crate) enum BoundDistinct {
 }
 
 /// What becomes of a subquery's rows.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug)]
 pub(crate) enum SubqueryKind {
     /// The only value, NULL without a row.
     Value,
@@ -227,6 +227,16 @@ pub(crate) enum SubqueryKind {
     Array(ArrayElement),
     /// They are kept, so that they can be gone through.
     Rows,
+    /// Whether the condition is true of a row; NULL if it is of none, but NULL of one.
+    Any(RowTest),
+}
+
+/// A condition over the rows of a subquery.
+#[derive(Clone, Debug)]
+pub(crate) struct RowTest {
+    /// Where the values of a row are for the condition, and their types.
+    pub(crate) values: Vec<(Register, SqlType)>,
+    pub(crate) condition: Expr,
 }
 
 /// Where rows come from.

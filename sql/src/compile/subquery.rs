@@ -13,7 +13,7 @@ use sqlparser::ast::SetOperator;
 use super::Compiler;
 use super::code::{Fragment, FragmentResult};
 use super::row_sink::{Nested, Sink, Then, Wanted};
-use crate::bind::tree::{Branch, QueryBody, Subquery, SubqueryKind};
+use crate::bind::tree::{Branch, QueryBody, RowTest, Subquery, SubqueryKind};
 use crate::plan::{ArrayOf, Combination};
 
 impl Compiler<'_> {
@@ -42,6 +42,7 @@ impl Compiler<'_> {
             SubqueryKind::Exists => self.existence_of(branch).map(|register| (register, None)),
             SubqueryKind::Array(element) => self.array_of(branch, element).map(|register| (register, None)),
             SubqueryKind::Rows => self.rows_of(branch).map(|(register, spool)| (register, Some(spool))),
+            SubqueryKind::Any(test) => self.any_of(branch, test).map(|register| (register, None)),
         };
         self.nested = nested;
         self.sink = sink;
@@ -128,6 +129,28 @@ impl Compiler<'_> {
         self.code.jump(end);
         self.code.place(found);
         self.code.evaluate(result, Expr::Const(Value::Boolean(true)));
+        self.code.place(end);
+        Ok(result)
+    }
+
+    /// Compares row after row, until one decides it.
+    fn any_of(&mut self, branch: Branch, test: RowTest) -> Result<Register> {
+        let (result, truth) = (self.binder.new_register()?, self.binder.new_register()?);
+        let (body, resume, unknown, end) =
+            (self.code.label(), self.code.label(), self.code.label(), self.code.label());
+        self.code.evaluate(result, Expr::Const(Value::Boolean(false)));
+        self.take_rows(Wanted::Variables(test.values), Then::Body { body, resume });
+        self.branch(branch)?;
+        self.code.jump(end);
+        self.code.place(body);
+        self.code.evaluate(truth, test.condition);
+        self.code.jump_unless(Expr::Register(truth), unknown);
+        self.code.evaluate(result, Expr::Const(Value::Boolean(true)));
+        self.code.jump(end);
+        self.code.place(unknown);
+        self.code.jump_unless(Expr::IsNull(Box::new(Expr::Register(truth))), resume);
+        self.code.evaluate(result, Expr::Const(Value::Null));
+        self.code.jump(resume);
         self.code.place(end);
         Ok(result)
     }

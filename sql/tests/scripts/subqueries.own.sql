@@ -1,9 +1,9 @@
 -- Subqueries that are not there yet, refused by name; and how others are explained.
 create table authors (id int primary key, name text);
 create table books (id int primary key, author int);
-select (1, 2) in (select id, author from books);
-select 1 < any (select id from books);
-select 1 > all (select id from books);
+select (1, 2) = (select id, author from books);
+select name like any (array['x%']) from authors;
+explain select * from authors where (id, name) > (1, 'a') and id <> all (array[2, 3]) and id < any (select author from books);
 select array_length((select id from books));
 create procedure takes(n int) language plpgsql as $$ begin null; end $$;
 call takes((select 1));

@@ -98,6 +98,10 @@ pub fn shown(expr: &Expr, names: &dyn SlotNames) -> String {
         Expr::Deep(deep) => with_stack(|| show(deep.expr())),
         Expr::Coalesce(items) => format!("COALESCE({})", list(items, names)),
         Expr::InList { operand, list: items } => format!("({} IN ({}))", show(operand), list(items, names)),
+        Expr::Quantified { operator, is_all, left, array } => {
+            let word = if *is_all { "ALL" } else { "ANY" };
+            format!("({} {} {word} ({}))", show(left), operator.symbol(), show(array))
+        }
         Expr::Like { operand, pattern, case_insensitive } => {
             let symbol = if *case_insensitive { "~~*" } else { "~~" };
             format!("({} {symbol} {})", show(operand), show(pattern))

@@ -1,0 +1,36 @@
+-- ANY and ALL with every comparison, and rows as operands.
+create table q (a int, b int, t text);
+insert into q values (1, 10, 'x'), (2, 20, 'y'), (3, null, 'z'), (null, 40, null);
+create table r (k int primary key, v bigint, w text);
+insert into r values (1, 10, 'x'), (2, 25, 'y'), (5, null, 'z');
+select a, a < any (array[2, 3]), a <= all (array[2, 3]), a > any (array[2, null]), a <> all (array[1, 2]), a <> any (array[1, 1]) from q order by a;
+select 1 = all (array[1, 1]), 1 = all (array[1, null]), 1 = all (array[2, null]), 1 = all (array[]::int[]), 1 = any (array[]::int[]), null = any (array[]::int[]);
+select 2 > any (null::int[]), 2 > all (null::int[]), null > all (array[1]);
+select a from q where a > all (select k from r where k < 3) order by 1;
+select a from q where a >= any (select k from r) order by 1;
+select a from q where b < any (select v from r) order by 1;
+select a from q where b <> all (select v from r where v is not null) order by 1;
+select a from q where b <> all (select v from r) order by 1;
+select a from q where t > all (select w from r where k = q.a - 1) order by 1;
+select a from q where a = all (select k from r where false) order by 1;
+select 1.5 < any (array[1, 2]), 1 < all ('{2,3}'), 'b' between 'a' and 'c';
+select 'a' > any (array['A', 'b']), 'abc' < all (array['abd', 'b']);
+select a from q where a < some (array[2, 3]) order by 1;
+select 1 < any (2);
+-- Rows
+select (1, 2) = (1, 2), (1, 2) <> (1, 3), (1, 2) < (1, 3), (2, 1) < (1, 3), (1, null) < (2, 1), (1, null) < (1, 1), (1, 2) >= (1, 2), row(1, 2) <= row(1, 2);
+select a, b from q where (a, b) > (1, 10) order by a, b;
+select k, v from r where (k, v) >= (1, 10) and (k, v) < (5, 0) order by 1;
+select (1, 2, 3) < (1, 2);
+select (1, 2) in ((1, 2), (3, 4)), (1, 2) not in ((1, 3), (3, 4)), (1, null) in ((1, 2)), (1, null) in ((2, 2)), row(1, 'a') in ((1, 'a'));
+select a, b from q where (a, b) in ((1, 10), (2, 21), (3, 30)) order by 1;
+select a from q where (a, b) in (select k, v from r) order by 1;
+select a, (a, b) in (select k, v from r) from q order by 1;
+select a from q where (a, b) not in (select k, v from r where v is not null) order by 1;
+select a from q where (a, t) in (select k, w from r where k >= q.a order by k limit 1) order by 1;
+select a from q where (a, b) = any (select k, v from r) order by 1;
+select a from q where (a, b) in (select k from r);
+select a from q where (a, b) in (select k, v, w from r);
+select a from q where a in (select k, v from r);
+select (q.a, 'x') in (select max(k), min(w) from r group by k) from q order by 1;
+select a from q where (a, b) in (select k, v from r union all values (3, null), (null, 40)) order by 1;
