@@ -5,10 +5,10 @@
 //! *unknown* until an operator, function, column or clause gives them one ([`Class`]). Files: `expression`
 //! (the walk), `operator`, `function_call` (functions), `aggregate` and `aggregation`, `coerce`
 //! (conversions), `select`, `from_clause`, `join`, `select_list` and `row_locks` (the clauses of a query),
-//! `scope` (what FROM shows), `column` (names of its tables and columns), `visible_variables` and `variable`
-//! (those of a routine), `routine_call` (calls of routines), `sequence_call` (functions of sequences),
-//! `defaults`, `array_expression`, `collation`, `types` (type names), `missing` (functions that are not there
-//! yet).
+//! `derived` and `recursive` (queries in FROM and WITH), `scope` (what FROM shows), `column` (names of its
+//! tables and columns), `visible_variables` and `variable` (those of a routine), `routine_call` (calls of
+//! routines), `sequence_call` (functions of sequences), `defaults`, `array_expression`, `collation`, `types`
+//! (type names), `missing` (functions that are not there yet).
 //!
 //! Every error carries the position in the statement's text that PostgreSQL's would.
 
@@ -28,6 +28,7 @@ pub(crate) mod function_call;
 mod join;
 mod missing;
 pub(crate) mod operator;
+mod recursive;
 pub(crate) mod routine_call;
 mod row_locks;
 pub(crate) mod scope;
@@ -47,7 +48,7 @@ use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 use std::sync::Arc;
 
-use hyades_engine::procedure::ir::{Procedure, Register, RowSlot};
+use hyades_engine::procedure::ir::{JoinSlot, Procedure, Register, RowSlot, SpoolSlot};
 use hyades_engine::storage::stored_routine::Routine;
 use hyades_engine::storage::table::Table;
 use hyades_types::definition::{RoutineDefinition, TableId, TableName};
@@ -97,17 +98,31 @@ pub(crate) type Captured = Vec<(Register, Register)>;
 pub(crate) struct Slots {
     pub(crate) registers: Cell<u32>,
     pub(crate) rows: Cell<u16>,
+    pub(crate) spools: Cell<u16>,
+    pub(crate) joins: Cell<u16>,
 }
 
 impl Slots {
-    /// The next row slot.
-    pub(crate) fn new_row(&self) -> Result<RowSlot> {
-        let row = self.rows.get();
-        let next = row
+    fn next(slots: &Cell<u16>) -> Result<u16> {
+        let slot = slots.get();
+        let next = slot
             .checked_add(1)
             .ok_or_else(|| Error::input(sqlstate::STATEMENT_TOO_COMPLEX, "the statement is too large"))?;
-        self.rows.set(next);
-        Ok(row)
+        slots.set(next);
+        Ok(slot)
+    }
+
+    pub(crate) fn new_spool(&self) -> Result<SpoolSlot> {
+        Slots::next(&self.spools)
+    }
+
+    pub(crate) fn new_join(&self) -> Result<JoinSlot> {
+        Slots::next(&self.joins)
+    }
+
+    /// The next row slot.
+    pub(crate) fn new_row(&self) -> Result<RowSlot> {
+        Slots::next(&self.rows)
     }
 }
 
@@ -183,7 +198,7 @@ impl<'a> Binder<'a> {
             aggregate_mode: AggregateMode::Forbidden("in this context"),
             session_calls: Vec::new(),
             column_places: Vec::new(),
-            slots: Rc::new(Slots { registers: Cell::new(registers), rows: Cell::new(0) }),
+            slots: Rc::new(Slots { registers: Cell::new(registers), ..Slots::default() }),
             output_hints: Vec::new(),
             names: None,
             captured: None,

@@ -21,6 +21,7 @@ pub(crate) mod optimize;
 pub(crate) mod order;
 mod outer_join;
 pub(crate) mod output;
+mod recursion;
 pub(crate) mod routine_statements;
 pub(crate) mod row_sink;
 pub(crate) mod schema;

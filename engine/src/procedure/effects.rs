@@ -194,7 +194,7 @@ impl Instruction {
 impl JoinStep {
     fn effects(&self) -> Effects {
         match self {
-            JoinStep::Open | JoinStep::Forget => Effects::nothing(),
+            JoinStep::Open | JoinStep::Forget | JoinStep::KeepNew { .. } => Effects::nothing(),
             JoinStep::Keep { parts, .. } => Effects {
                 reads: Registers::These(parts.registers().collect()),
                 row_read: parts.row.map(|(_, row)| row),
@@ -260,7 +260,10 @@ macro_rules! visit_expressions {
         match $instruction {
             Instruction::Evaluate { expr, .. } | Instruction::JumpUnless { condition: expr, .. } => $visit(expr),
             Instruction::ReadPoint { key: values, .. }
-            | Instruction::Join { step: JoinStep::Keep { key: values, .. } | JoinStep::Probe { key: values, .. }, .. }
+            | Instruction::Join { step:
+                    JoinStep::Keep { key: values, .. }
+                    | JoinStep::KeepNew { key: values, .. }
+                    | JoinStep::Probe { key: values, .. }, .. }
             | Instruction::Insert { values, .. }
             | Instruction::InsertOr { values, .. }
             | Instruction::Emit { values }
@@ -335,7 +338,10 @@ macro_rules! visit_labels {
             | Instruction::NextSpooled { end, .. }
             | Instruction::ReadSpool { end, .. }
             | Instruction::Join {
-                step: JoinStep::Probe { end, .. } | JoinStep::NextUnjoined { end, .. },
+                step:
+                    JoinStep::Probe { end, .. }
+                    | JoinStep::NextUnjoined { end, .. }
+                    | JoinStep::KeepNew { known: end, .. },
                 ..
             }
             | Instruction::ForNext { end, .. } => $visit(end),

@@ -417,6 +417,8 @@ pub enum JoinStep {
     Open,
     /// Keeps a row under these values.
     Keep { key: Vec<Expr>, parts: JoinedParts },
+    /// Keeps these values, or jumps to `known` if they are kept already. NULLs are equal to each other.
+    KeepNew { key: Vec<Expr>, known: Label },
     /// Shows the next row that is kept under these values, or jumps to `end`. `position` is NULL before the
     /// first one, and then that row's number. Nothing equals NULL.
     Probe { key: Vec<Expr>, position: Register, parts: JoinedParts, end: Label },

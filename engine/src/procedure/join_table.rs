@@ -5,7 +5,7 @@
 //! full join each row says whether it has found one of the other side.
 
 use foldhash::fast::RandomState;
-use hashbrown::HashMap;
+use hashbrown::{HashMap, HashSet};
 use hyades_types::error::{Error, Result, sqlstate};
 use hyades_types::key;
 use hyades_types::value::Value;
@@ -32,6 +32,8 @@ struct Chain {
 pub(crate) struct JoinTable {
     rows: Vec<JoinedRow>,
     chains: HashMap<Box<[u8]>, Chain, RandomState>,
+    /// Values kept for their own sake.
+    known: HashSet<Box<[u8]>, RandomState>,
     /// For keys that are looked up.
     key: Vec<u8>,
 }
@@ -44,6 +46,7 @@ impl JoinTable {
     pub(crate) fn clear(&mut self) {
         self.rows.clear();
         self.chains.clear();
+        self.known.clear();
     }
 
     /// Holds no memory any more.
@@ -73,6 +76,21 @@ impl JoinTable {
             }
         }
         Ok(())
+    }
+
+    /// Keeps values; `false` if they are kept already. NULLs are equal to each other here.
+    pub(crate) fn keep_new(&mut self, values: &[Value]) -> bool {
+        self.key.clear();
+        for value in values {
+            self.key.push(u8::from(!value.is_null()));
+            if let Some(sql_type) = value.sql_type() {
+                key::encode(value, sql_type, &mut self.key);
+            }
+        }
+        if self.known.contains(self.key.as_slice()) {
+            return false;
+        }
+        self.known.insert(self.key.as_slice().into())
     }
 
     /// The number of the first row under this key.

@@ -196,6 +196,9 @@ impl Names<'_> {
             JoinStep::Keep { key, parts } => {
                 format!("join{join}[{}] += ({})", self.list(key), self.parts(parts))
             }
+            JoinStep::KeepNew { key, known } => {
+                format!("join{join} += ({}), or go to {known} if it is there", self.list(key))
+            }
             JoinStep::Probe { key, position, parts, end } => {
                 let (parts, position) = (self.parts(parts), self.register(*position));
                 format!("{parts} := next of join{join}[{}] after {position}, or go to {end}", self.list(key))

@@ -16,14 +16,14 @@ use super::scope::{Relation, RelationKind, Scope, Visibility};
 use super::select_list::check_width;
 use super::subquery::Nested;
 use super::tree::{
-    BoundDistinct, BoundQuery, Branch, CommonTable, DerivedTable, Item, JoinGroup, OutputColumn, QueryBody,
-    Source, Subquery, SubqueryKind,
+    BoundCommonTable, BoundDistinct, BoundQuery, Branch, CommonTable, DerivedTable, Item, JoinGroup,
+    OutputColumn, QueryBody, SelfReference, Source, Subquery, SubqueryKind,
 };
 use super::{Binder, Bound, Place};
 use crate::statement::names::fold;
 
 /// Names and types of columns.
-type Columns = Vec<(String, SqlType)>;
+pub(super) type Columns = Vec<(String, SqlType)>;
 
 impl Binder<'_> {
     /// `(SELECT ...) AS name` in FROM.
@@ -54,41 +54,71 @@ impl Binder<'_> {
     }
 
     /// A reference to a query of WITH.
-    pub(super) fn common_item(&mut self, name: &str, alias: Option<&TableAlias>) -> Result<Option<Item>> {
+    pub(super) fn common_item(
+        &mut self,
+        name: &str,
+        alias: Option<&TableAlias>,
+        place: Place,
+    ) -> Result<Option<Item>> {
         let Some(at) = self.common_tables.iter().rposition(|common| common.name == name) else {
             return Ok(None);
         };
         let common = self.common_tables[at].clone();
-        let (query, columns) = match common.bound {
+        if !matches!(common.own, SelfReference::Hidden) {
+            return self.working_item(at, alias, place).map(Some);
+        }
+        let bound = match common.bound {
             Some(bound) => bound,
-            None => {
-                // It sees those before it, not itself.
-                let later = self.common_tables.split_off(at);
-                let before = self.handed_over;
-                let bound = self.rows_of(&common.query);
-                self.common_tables.extend(later);
-                let (query, mut columns) = bound?;
-                if common.column_names.len() > columns.len() {
-                    let message = format!(
-                        "WITH query \"{name}\" has {} columns available but {} columns specified",
-                        columns.len(),
-                        common.column_names.len()
-                    );
-                    return self.fail(sqlstate::INVALID_COLUMN_REFERENCE, message, common.place);
-                }
-                for (column, name) in columns.iter_mut().zip(&common.column_names) {
-                    column.0.clone_from(name);
-                }
-                if self.handed_over == before {
-                    self.common_tables[at].bound = Some((query, columns.clone()));
-                }
-                (query, columns)
-            }
+            None => self.bind_common(at, &common)?,
         };
+        let BoundCommonTable { query, columns, recursion } = bound;
         let own_name = alias.map(|alias| self.alias(&alias.name)).transpose()?;
         let label = own_name.as_ref().map_or(name.to_owned(), |alias| format!("{name} {alias}"));
-        let relation = self.derived_relation(query, columns, own_name.unwrap_or_else(|| name.to_owned()))?;
-        self.add_derived(relation, alias, label).map(Some)
+        let name = own_name.unwrap_or_else(|| name.to_owned());
+        let (mut derived, relation) = self.derived_relation(query, columns, name)?;
+        derived.recursion = recursion;
+        self.add_derived((derived, relation), alias, label).map(Some)
+    }
+
+    /// Binds a query of WITH, which sees those before it.
+    fn bind_common(&mut self, at: usize, common: &CommonTable) -> Result<BoundCommonTable> {
+        let before = self.handed_over;
+        let later = self.common_tables.split_off(at + usize::from(common.is_recursive));
+        let bound = match common.is_recursive {
+            true => self.recursive_common(common),
+            false => self.plain_common(common),
+        };
+        self.common_tables.extend(later);
+        self.common_tables[at].own = SelfReference::Hidden;
+        let bound = bound?;
+        if self.handed_over == before {
+            self.common_tables[at].bound = Some(bound.clone());
+        }
+        Ok(bound)
+    }
+
+    /// The same for one that does not refer to itself.
+    pub(super) fn plain_common(&mut self, common: &CommonTable) -> Result<BoundCommonTable> {
+        let (query, mut columns) = self.rows_of(&common.query)?;
+        self.rename_columns(common, &mut columns)?;
+        Ok(BoundCommonTable { query, columns, recursion: None })
+    }
+
+    /// Gives columns the names that WITH gives them.
+    pub(super) fn rename_columns(&self, common: &CommonTable, columns: &mut Columns) -> Result<()> {
+        if common.column_names.len() > columns.len() {
+            let message = format!(
+                "WITH query \"{}\" has {} columns available but {} columns specified",
+                common.name,
+                columns.len(),
+                common.column_names.len()
+            );
+            return self.fail(sqlstate::INVALID_COLUMN_REFERENCE, message, common.place);
+        }
+        for (column, name) in columns.iter_mut().zip(&common.column_names) {
+            column.0.clone_from(name);
+        }
+        Ok(())
     }
 
     fn add_derived(
@@ -101,7 +131,7 @@ impl Binder<'_> {
         Ok(Item::new(Source::Query(derived), label, relation))
     }
 
-    fn derived_relation(
+    pub(super) fn derived_relation(
         &mut self,
         query: u16,
         columns: Columns,
@@ -110,14 +140,11 @@ impl Binder<'_> {
         let registers = columns.iter().map(|_| self.new_register()).collect::<Result<Vec<Register>>>()?;
         let kind = RelationKind::Registers(registers.clone());
         let relation = Relation { name, columns, kind, visibility: Visibility::Everywhere };
-        Ok((DerivedTable { query, registers, outer: Vec::new() }, relation))
+        Ok((DerivedTable { query, registers, outer: Vec::new(), recursion: None }, relation))
     }
 
     /// The queries of WITH can be seen from now on.
     pub(super) fn with_clause(&mut self, with: &ast::With) -> Result<()> {
-        if with.recursive {
-            return self.unsupported("WITH RECURSIVE is", Place::Unknown);
-        }
         let first = self.common_tables.len();
         for table in &with.cte_tables {
             let name = self.alias(&table.alias.name)?;
@@ -134,14 +161,16 @@ impl Binder<'_> {
             let column_names = table.alias.columns.iter().map(|column| fold(&column.name)).collect();
             let query = table.query.clone();
             let place = Place::at(table.alias.name.span.start);
-            self.common_tables.push(CommonTable { name, place, column_names, query, bound: None });
+            let (is_recursive, own) = (with.recursive, SelfReference::Hidden);
+            let common = CommonTable { name, place, column_names, query, is_recursive, own, bound: None };
+            self.common_tables.push(common);
         }
         // Whether or not anybody refers to it, it must be right.
         for at in first..self.common_tables.len() {
             let name = self.common_tables[at].name.clone();
             let scope = std::mem::take(&mut self.scope);
             let known = self.common_tables.split_off(at + 1);
-            let outcome = self.common_item(&name, None);
+            let outcome = self.common_item(&name, None, Place::Unknown);
             self.common_tables.extend(known);
             self.scope = scope;
             outcome?;
@@ -240,7 +269,7 @@ impl Binder<'_> {
         })
     }
 
-    fn branch(&mut self, body: &SetExpr) -> Result<(Branch, Columns)> {
+    pub(super) fn branch(&mut self, body: &SetExpr) -> Result<(Branch, Columns)> {
         match body {
             SetExpr::Values(values) => self.beside(|binder| binder.values_body(values)),
             SetExpr::SetOperation { op, set_quantifier, left, right } => {
@@ -310,7 +339,7 @@ impl Binder<'_> {
     }
 
     /// The branch with values of these types.
-    fn retyped(&mut self, mut branch: Branch, from: &Columns, to: &Columns) -> Result<Branch> {
+    pub(super) fn retyped(&mut self, mut branch: Branch, from: &Columns, to: &Columns) -> Result<Branch> {
         let mut convert = |expr: &mut Expr, at: usize| -> Result<()> {
             let (from, to) = (from[at].1, to[at].1);
             if from != to && *expr != Expr::Const(Value::Null) {
@@ -390,7 +419,7 @@ fn is_null(branch: &Branch, column: usize) -> bool {
 }
 
 /// Where the first column of these rows is written.
-fn first_output(body: &SetExpr) -> Place {
+pub(super) fn first_output(body: &SetExpr) -> Place {
     match body {
         SetExpr::Select(select) => match select.projection.first() {
             Some(ast::SelectItem::UnnamedExpr(expr) | ast::SelectItem::ExprWithAlias { expr, .. }) => {

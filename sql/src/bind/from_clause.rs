@@ -102,7 +102,7 @@ impl Binder<'_> {
 
     fn table_item(&mut self, name: &ObjectName, alias: Option<&TableAlias>) -> Result<Item> {
         if let [single] = parts(name)?.as_slice()
-            && let Some(item) = self.common_item(&fold(single), alias)?
+            && let Some(item) = self.common_item(&fold(single), alias, Place::of(name))?
         {
             return Ok(item);
         }

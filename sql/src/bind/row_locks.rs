@@ -38,7 +38,7 @@ impl Binder<'_> {
             }
             match &item.source {
                 Source::Table { .. } => {}
-                Source::Query(_) => {
+                Source::Query(_) | Source::Working(..) => {
                     return self.unsupported("a locking clause over a query in FROM is", place);
                 }
                 Source::Series(_) | Source::Routine(_) if is_named => {

@@ -2,7 +2,9 @@
 
 use std::sync::Arc;
 
-use hyades_engine::procedure::ir::{CalleeIndex, Expr, Impatience, Intent, Register, RowSlot, Strength};
+use hyades_engine::procedure::ir::{
+    CalleeIndex, Expr, Impatience, Intent, JoinSlot, Register, RowSlot, SpoolSlot, Strength,
+};
 use hyades_engine::storage::table::Table;
 use hyades_types::error::Result;
 use hyades_types::value::{ArrayElement, SqlType};
@@ -37,10 +39,15 @@ pub(crate) struct Series {
 
 #[derive(Clone, Debug)]
 pub(crate) enum Source {
-    Table { table: Arc<Table>, row: RowSlot },
+    Table {
+        table: Arc<Table>,
+        row: RowSlot,
+    },
     Series(Series),
     Routine(RoutineSource),
     Query(DerivedTable),
+    /// The rows that the last step of a recursive query has added; they come in these registers.
+    Working(WorkingTable, Vec<Register>),
 }
 
 impl Source {
@@ -51,13 +58,14 @@ impl Source {
             Source::Series(series) => std::slice::from_ref(&series.current),
             Source::Routine(routine) => &routine.registers,
             Source::Query(derived) => &derived.registers,
+            Source::Working(_, registers) => registers,
         }
     }
 
     /// What it evaluates to find its rows.
     pub(crate) fn arguments(&self) -> Vec<&Expr> {
         match self {
-            Source::Table { .. } => Vec::new(),
+            Source::Table { .. } | Source::Working(..) => Vec::new(),
             Source::Series(series) => vec![&series.start, &series.stop, &series.step],
             Source::Routine(routine) => routine.arguments.iter().collect(),
             Source::Query(derived) => derived.outer.iter().collect(),
@@ -93,6 +101,28 @@ pub(crate) struct DerivedTable {
     pub(crate) registers: Vec<Register>,
     /// What it reads of the relations before it (LATERAL).
     pub(crate) outer: Vec<Expr>,
+    /// For a recursive query, the number of the subquery that does a step.
+    pub(crate) recursion: Option<(u16, Recursion)>,
+}
+
+/// The rows of a spool from one number on and up to before another, in registers.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct WorkingTable {
+    pub(crate) spool: SpoolSlot,
+    pub(crate) from: Register,
+    pub(crate) to: Register,
+}
+
+/// The state of a recursive query.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Recursion {
+    /// All its rows stand in this spool; the working table is what the last step has added.
+    pub(crate) working: WorkingTable,
+    /// How many rows there are.
+    pub(crate) count: Register,
+    pub(crate) is_finished: Register,
+    /// For UNION without ALL, the rows that there are.
+    pub(crate) seen: Option<JoinSlot>,
 }
 
 /// A relation of FROM before its place among the loops is known.
@@ -227,6 +257,10 @@ pub(crate) enum SubqueryKind {
     Array(ArrayElement),
     /// They are kept, so that they can be gone through.
     Rows,
+    /// They are the first rows of a recursive query.
+    Start(Recursion),
+    /// They are added to it.
+    Step(Recursion),
     /// Whether the condition is true of a row; NULL if it is of none, but NULL of one.
     Any(RowTest),
 }
@@ -261,9 +295,35 @@ pub(crate) struct CommonTable {
     pub(crate) place: Place,
     pub(crate) column_names: Vec<String>,
     pub(crate) query: Box<ast::Query>,
-    /// The number of its subquery and its columns, once it has been bound; again for each reference if it
-    /// depends on queries around it.
-    pub(crate) bound: Option<(u16, Vec<(String, SqlType)>)>,
+    /// Whether it may refer to itself.
+    pub(crate) is_recursive: bool,
+    /// What a reference to itself means now.
+    pub(crate) own: SelfReference,
+    /// What has become of it; it is bound again for each reference if it depends on queries around it.
+    pub(crate) bound: Option<BoundCommonTable>,
+}
+
+/// A query of WITH, bound.
+#[derive(Clone, Debug)]
+pub(crate) struct BoundCommonTable {
+    /// The number of its subquery.
+    pub(crate) query: u16,
+    pub(crate) columns: Vec<(String, SqlType)>,
+    pub(crate) recursion: Option<(u16, Recursion)>,
+}
+
+/// What the name of a query of WITH means inside it.
+#[derive(Clone, Debug)]
+pub(crate) enum SelfReference {
+    /// It is not being bound.
+    Hidden,
+    /// 42P19, with this message; at this place instead of the reference's.
+    Refused(String, Option<Place>),
+    Working {
+        recursion: Recursion,
+        columns: Vec<(String, SqlType)>,
+        reads: usize,
+    },
 }
 
 /// A subquery, bound.

@@ -24,10 +24,8 @@ pub(crate) struct Code {
     labels: Vec<Label>,
     tables: Vec<TableReference>,
     cursors: u16,
-    /// The next free register and row slot, shared with the binder.
+    /// The next free slots, shared with the binder.
     slots: Rc<Slots>,
-    spools: u16,
-    joins: u16,
     stages: Vec<Option<Arc<dyn Stage>>>,
     /// Routines that are called, shared with the binder.
     callees: Rc<RefCell<Vec<CalleeEntry>>>,
@@ -135,6 +133,11 @@ impl Code {
         self.fragments.get(usize::from(query))?.result.spool
     }
 
+    /// Puts the code here that does a step of a recursive query.
+    pub(crate) fn place_step(&mut self, query: u16) {
+        self.place_fragment(query, Vec::new());
+    }
+
     /// Copies a subquery's code to this place; returns its value.
     fn place_fragment(&mut self, query: u16, outer: Vec<Expr>) -> Expr {
         let fragment = self.fragments.get(usize::from(query));
@@ -183,13 +186,11 @@ impl Code {
     }
 
     pub(crate) fn new_spool(&mut self) -> Result<SpoolSlot> {
-        self.spools = self.spools.checked_add(1).ok_or_else(too_large)?;
-        Ok(self.spools - 1)
+        self.slots.new_spool()
     }
 
     pub(crate) fn new_join(&mut self) -> Result<JoinSlot> {
-        self.joins = self.joins.checked_add(1).ok_or_else(too_large)?;
-        Ok(self.joins - 1)
+        self.slots.new_join()
     }
 
     /// A stage that is known later: see [`Code::set_stage`].
@@ -431,8 +432,8 @@ impl Code {
             tables: self.tables,
             code: self.instructions,
             output,
-            spools: self.spools,
-            joins: self.joins,
+            spools: self.slots.spools.get(),
+            joins: self.slots.joins.get(),
             stages: self.stages.into_iter().flatten().collect(),
             callees: self.callees.borrow().iter().map(|entry| entry.callee.clone()).collect(),
             lines: self.lines,

@@ -71,6 +71,7 @@ impl Compiler<'_> {
                     .replace("generate_series generate_series", "generate_series"),
             ),
             Source::Query(_) => PlanNode::new(format!("Subquery Scan on {}", level.label)),
+            Source::Working(..) => PlanNode::new(format!("WorkTable Scan on {}", level.label)),
             Source::Routine(_) => PlanNode::new(format!("Function Scan on {}", level.label)),
             Source::Table { table, .. } => {
                 let definition = table.definition();

@@ -118,6 +118,9 @@ impl Compiler<'_> {
             Source::Series(series) => self.series(series, filter, end, inner),
             Source::Routine(routine) => self.routine(routine, filter, end, inner),
             Source::Query(derived) => self.derived(derived, filter, end, inner),
+            Source::Working(working, registers) => {
+                self.working_rows((working, registers), filter, end, inner)
+            }
             Source::Table { table, row } => {
                 let (row, mut intent) = (*row, level.intent);
                 let table = self.code.table(table)?;
@@ -265,7 +268,7 @@ impl Compiler<'_> {
         end: Label,
         inner: &mut Body<'_>,
     ) -> Result<()> {
-        let DerivedTable { query, registers, outer } = derived;
+        let DerivedTable { query, registers, outer, recursion } = derived;
         let Some(spool) = self.code.kept_rows(*query, outer) else { return Ok(()) };
         let position = self.binder.new_register()?;
         self.code.evaluate(position, Expr::Const(Value::BigInt(0)));
@@ -273,10 +276,15 @@ impl Compiler<'_> {
         self.code.place(again);
         let width = u16::try_from(registers.len()).unwrap_or(u16::MAX);
         let into = registers.first().copied().unwrap_or_default();
-        self.code.push(Instruction::ReadSpool { spool, position, into, width, end });
+        let over = self.code.label();
+        self.code.push(Instruction::ReadSpool { spool, position, into, width, end: over });
         self.check(filter, again);
         inner(self, again)?;
         self.code.jump(again);
+        self.code.place(over);
+        if let Some((step, recursion)) = recursion {
+            self.step(*step, recursion, again, end);
+        }
         Ok(())
     }
 

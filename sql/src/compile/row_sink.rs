@@ -6,15 +6,17 @@
 //! for each row.
 
 use hyades_engine::procedure::ir::{
-    ErrorField, Expr, Instruction, Label, Register, Report, SpoolSlot, StageIndex,
+    ErrorField, Expr, Instruction, JoinStep, Label, Register, Report, SpoolSlot, StageIndex,
 };
 use hyades_types::environment::Severity;
 use hyades_types::error::{Result, SqlState, sqlstate};
+use hyades_types::operator::BinaryOperator;
 use hyades_types::value::{SqlType, Value};
 
 use sqlparser::ast;
 
 use super::Compiler;
+use crate::bind::tree::Recursion;
 use crate::bind::visible_variables::RecordState;
 use crate::bind::{Bound, Place};
 use crate::expr;
@@ -63,6 +65,8 @@ pub(crate) enum Sink {
     Discard(Register),
     Spool(SpoolSlot),
     Stage(StageIndex),
+    /// To the rows of a recursive query.
+    Recursive(Recursion),
     /// To a stage that combines two queries, from the second one of them.
     Side(StageIndex, bool),
 }
@@ -77,6 +81,15 @@ pub(crate) struct Nested {
     pub(crate) columns: Vec<(String, SqlType)>,
     /// The register of [`Wanted::Value`].
     pub(crate) value: Option<(Register, SqlType)>,
+}
+
+/// One more than the number in a register.
+fn one_more(register: Register) -> Expr {
+    Expr::Binary {
+        operator: BinaryOperator::Add,
+        left: Box::new(Expr::Register(register)),
+        right: Box::new(Expr::Const(Value::BigInt(1))),
+    }
 }
 
 /// An error that a routine raises.
@@ -221,6 +234,7 @@ impl Compiler<'_> {
                 values.push(Expr::Const(Value::Boolean(is_second)));
                 self.code.push(Instruction::FeedStage { stage, values });
             }
+            Sink::Recursive(recursion) => self.add_found(recursion, values)?,
             Sink::Discard(register) => {
                 for value in values {
                     if !matches!(value, Expr::Const(_) | Expr::Register(_) | Expr::Column { .. }) {
@@ -231,6 +245,25 @@ impl Compiler<'_> {
             }
             Sink::Assign { slots, types } => self.assign_row(values, &slots, &types)?,
         }
+        Ok(())
+    }
+
+    /// A row of a recursive query, if it is new or that does not matter.
+    fn add_found(&mut self, recursion: Recursion, values: Vec<Expr>) -> Result<()> {
+        let Recursion { working, count, seen, .. } = recursion;
+        let known = self.code.label();
+        let mut values = values;
+        if let Some(join) = seen {
+            for value in &mut values {
+                let register = self.binder.new_register()?;
+                self.code.evaluate(register, std::mem::replace(value, Expr::Register(register)));
+            }
+            let step = JoinStep::KeepNew { key: values.clone(), known };
+            self.code.push(Instruction::Join { join, step });
+        }
+        self.code.push(Instruction::Spool { spool: working.spool, values });
+        self.code.evaluate(count, one_more(count));
+        self.code.place(known);
         Ok(())
     }
 

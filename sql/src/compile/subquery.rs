@@ -42,6 +42,8 @@ impl Compiler<'_> {
             SubqueryKind::Exists => self.existence_of(branch).map(|register| (register, None)),
             SubqueryKind::Array(element) => self.array_of(branch, element).map(|register| (register, None)),
             SubqueryKind::Rows => self.rows_of(branch).map(|(register, spool)| (register, Some(spool))),
+            SubqueryKind::Start(recursion) => self.first_rows(branch, recursion),
+            SubqueryKind::Step(recursion) => self.more_rows(branch, recursion),
             SubqueryKind::Any(test) => self.any_of(branch, test).map(|register| (register, None)),
         };
         self.nested = nested;
@@ -51,7 +53,7 @@ impl Compiler<'_> {
     }
 
     /// Emits the rows of a branch.
-    fn branch(&mut self, branch: Branch) -> Result<()> {
+    pub(super) fn branch(&mut self, branch: Branch) -> Result<()> {
         let Branch { body, scope } = branch;
         match body {
             QueryBody::Select(query) => {

@@ -66,6 +66,5 @@ select * from json_each('{}');
 select * from nosuchfunction(1);
 select row(1, 2);
 create function uses_missing() returns text language plpgsql as $$ begin return to_char(now(), 'YYYY'); end $$;
-with recursive r as (select 1 union all select 1 from r) select 1;
 select * from (select a from t) s for update;
 select 1 union select 2 for update;

@@ -18,6 +18,15 @@ impl<T: Access> Run<'_, T> {
         match step {
             JoinStep::Open => self.frame.joins[usize::from(join)].clear(),
             JoinStep::Keep { key, parts } => self.keep_joined(join, key, parts)?,
+            JoinStep::KeepNew { key, known } => {
+                let key = self.join_key(key)?;
+                let is_new = self.frame.joins[usize::from(join)].keep_new(&key);
+                self.frame.emitted = key;
+                memory::check(0)?;
+                if !is_new {
+                    return Ok(Next::Label(*known));
+                }
+            }
             JoinStep::Probe { key, position, parts, end } => {
                 return self.probe_join(join, key, *position, parts, *end);
             }
