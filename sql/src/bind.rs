@@ -63,7 +63,7 @@ use crate::statement::query;
 pub(crate) use aggregation::{AGGREGATE_PLACEHOLDER, GROUP_PLACEHOLDER};
 use aggregation::{Aggregate, AggregateMode};
 use bound::no_parameter_type;
-pub(crate) use bound::{Bound, Class, Place, start_of};
+pub(crate) use bound::{Bound, Class, Place, start_of, start_of_query};
 use callee::CalleeEntry;
 use scope::Scope;
 use session_function::SessionCall;

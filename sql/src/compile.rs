@@ -2,13 +2,15 @@
 //!
 //! Files by clause: `select` (the query), `level` and `loops` (nested loops over FROM), `access` (how a table
 //! is read), `stages` (what the executor does behind the procedure), `output` (descriptions of answers),
-//! `row_sink` (where rows go), `insert`, `change` (UPDATE and DELETE), `copy`, `foreign_key` (the checks that
+//! `row_sink` (where rows go), `insert`, `change` and
+//! `collected_change` (UPDATE and DELETE), `copy`, `foreign_key` (the checks that
 //! changes carry), `schema` (DDL), `storage_parameter`, `utility` (everything that runs no procedure), `code`
 //! (the assembler).
 
 pub(crate) mod access;
 pub(crate) mod change;
 pub(crate) mod code;
+mod collected_change;
 pub(crate) mod copy;
 pub(crate) mod explained;
 pub(crate) mod foreign_key;

@@ -146,11 +146,13 @@ impl Instruction {
             }
             Instruction::Update { table, row, .. } => Effects::on(*table, TableUse::Write).changing(*row),
             // It does not make the row another one, but may show what has become of it.
-            Instruction::LockRow { table, row, .. } => Effects::on(*table, TableUse::Point).changing(*row),
-            Instruction::Delete { table, row } => Effects::on(*table, TableUse::Write).reading(*row),
-            Instruction::NoteWritten { row, .. } | Instruction::RefuseWritten { row, .. } => {
-                Effects::nothing().reading(*row)
+            Instruction::LockRow { table, row, .. } | Instruction::LockAgain { table, row, .. } => {
+                Effects::on(*table, TableUse::Point).changing(*row)
             }
+            Instruction::Delete { table, row } => Effects::on(*table, TableUse::Write).reading(*row),
+            Instruction::NoteWritten { row, .. }
+            | Instruction::RefuseWritten { row, .. }
+            | Instruction::SkipWritten { row, .. } => Effects::nothing().reading(*row),
             Instruction::Report(report) => {
                 Effects { falls_through: report.severity != Severity::Exception, ..Effects::default() }
             }
@@ -297,6 +299,7 @@ macro_rules! visit_expressions {
             Instruction::Jump { .. }
             | Instruction::NextRow { .. }
             | Instruction::LockRow { .. }
+            | Instruction::LockAgain { .. }
             | Instruction::BeginStatement
             | Instruction::Delete { .. }
             | Instruction::CountRow
@@ -305,6 +308,7 @@ macro_rules! visit_expressions {
             | Instruction::OpenSpool { .. }
             | Instruction::NoteWritten { .. }
             | Instruction::RefuseWritten { .. }
+            | Instruction::SkipWritten { .. }
             | Instruction::NextSpooled { .. }
             | Instruction::ReadSpool { .. }
             | Instruction::Join {
@@ -349,7 +353,8 @@ macro_rules! visit_labels {
                 $visit(again);
                 $visit(end);
             }
-            Instruction::LockRow { changed, gone, .. } => {
+            Instruction::SkipWritten { to, .. } => $visit(to),
+            Instruction::LockRow { changed, gone, .. } | Instruction::LockAgain { changed, gone, .. } => {
                 $visit(changed);
                 $visit(gone);
             }

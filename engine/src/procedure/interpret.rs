@@ -216,6 +216,9 @@ impl<'r, T: Access> Run<'r, T> {
             Do::LockRow { table, row, cursor, intent, changed, gone } => {
                 self.lock_row(procedure.table(*table), (*row, *intent), *cursor, (*changed, *gone))
             }
+            Do::LockAgain { table, row, intent, changed, gone } => {
+                self.lock_again(procedure.table(*table), (*row, *intent), (*changed, *gone))
+            }
             Do::BeginStatement => self.begin_statement(),
             Do::Insert { table, values, row } => self.insert(procedure.table(*table), values, *row),
             Do::InsertOr { table, values, row, duplicate } => {
@@ -237,6 +240,7 @@ impl<'r, T: Access> Run<'r, T> {
             Do::AbsentRow { table, row } => self.absent_row(procedure, *table, *row),
             Do::NoteWritten { spool, row } => self.note_written(*spool, *row),
             Do::RefuseWritten { spool, row } => self.refuse_written(*spool, *row),
+            Do::SkipWritten { spool, row, to } => self.skip_written(*spool, *row, *to),
             Do::OpenStage { stage } => self.open_stage(procedure, *stage),
             Do::FeedStage { stage, values } => self.feed_stage(*stage, values),
             Do::FinishStage { stage, spool } => self.finish_stage(*stage, *spool),

@@ -244,6 +244,16 @@ pub enum Instruction {
         changed: Label,
         gone: Label,
     },
+    /// The row in `row` was read with this intent, kept in a join table, and is to be changed now:
+    /// [`Instruction::LockRow`] for a transaction that reads at a snapshot; another reads it again, and goes
+    /// on at `changed` or `gone` if this statement has done something to it since.
+    LockAgain {
+        table: TableIndex,
+        row: RowSlot,
+        intent: Intent,
+        changed: Label,
+        gone: Label,
+    },
     /// A statement of a body begins: under READ COMMITTED it sees what has been committed until now.
     BeginStatement,
     /// Sets the count of affected rows to zero, before a statement of a body.
@@ -339,7 +349,8 @@ pub enum Instruction {
         table: TableIndex,
         row: RowSlot,
     },
-    /// Keeps in a spool that the statement has written the row in `row`, for [`Instruction::RefuseWritten`].
+    /// Keeps in a spool that the statement has written the row in `row`, for
+    /// [`Instruction::RefuseWritten`] and [`Instruction::SkipWritten`].
     NoteWritten {
         spool: SpoolSlot,
         row: RowSlot,
@@ -348,6 +359,12 @@ pub enum Instruction {
     RefuseWritten {
         spool: SpoolSlot,
         row: RowSlot,
+    },
+    /// Jumps if the statement has written the row in `row` before.
+    SkipWritten {
+        spool: SpoolSlot,
+        row: RowSlot,
+        to: Label,
     },
     OpenStage {
         stage: StageIndex,
@@ -434,6 +451,8 @@ pub enum JoinStep {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct JoinedParts {
     pub row: Option<(TableIndex, RowSlot)>,
+    /// Whether the row's key in storage is kept too, so that the row can be changed.
+    pub is_changed: bool,
     pub into: Register,
     pub width: u16,
 }

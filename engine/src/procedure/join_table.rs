@@ -11,11 +11,13 @@ use hyades_types::key;
 use hyades_types::value::Value;
 
 /// What is kept of a row.
-struct JoinedRow {
+pub(crate) struct JoinedRow {
+    /// The key in storage of the row in its row slot, if that row is to be changed.
+    pub(crate) row_key: Box<[u8]>,
     /// The bytes of its row slot.
-    row: Box<[u8]>,
+    pub(crate) row: Box<[u8]>,
     /// The values of its registers.
-    values: Box<[Value]>,
+    pub(crate) values: Box<[Value]>,
     /// The next one under the same key.
     next: Option<u32>,
     is_joined: bool,
@@ -58,11 +60,22 @@ impl JoinTable {
     ///
     /// # Errors
     /// 54000 beyond 2^32 rows.
-    pub(crate) fn keep(&mut self, key: &[Value], row: &[u8], values: &[Value]) -> Result<()> {
+    pub(crate) fn keep(
+        &mut self,
+        key: &[Value],
+        (row_key, row): (&[u8], &[u8]),
+        values: &[Value],
+    ) -> Result<()> {
         let number = u32::try_from(self.rows.len()).map_err(|_| {
             Error::input(sqlstate::PROGRAM_LIMIT_EXCEEDED, "a join can keep at most 4294967296 rows")
         })?;
-        self.rows.push(JoinedRow { row: row.into(), values: values.into(), next: None, is_joined: false });
+        self.rows.push(JoinedRow {
+            row_key: row_key.into(),
+            row: row.into(),
+            values: values.into(),
+            next: None,
+            is_joined: false,
+        });
         if encode(key, &mut self.key) {
             match self.chains.get_mut(self.key.as_slice()) {
                 Some(chain) => {
@@ -122,9 +135,8 @@ impl JoinTable {
         self.rows.iter_mut().for_each(|row| row.is_joined = false);
     }
 
-    /// The bytes and the values of a row.
-    pub(crate) fn row(&self, number: u32) -> Option<(&[u8], &[Value])> {
-        self.rows.get(number as usize).map(|row| (&*row.row, &*row.values))
+    pub(crate) fn row(&self, number: u32) -> Option<&JoinedRow> {
+        self.rows.get(number as usize)
     }
 }
 
@@ -160,13 +172,14 @@ mod tests {
         let keys = [Value::Integer(1), Value::Null, Value::Integer(2), Value::Integer(1), Value::Null];
         for (at, key) in keys.iter().enumerate() {
             let row = [u8::try_from(at).unwrap()];
-            table.keep(std::slice::from_ref(key), &row, std::slice::from_ref(key)).unwrap();
+            table.keep(std::slice::from_ref(key), (&[], &row), std::slice::from_ref(key)).unwrap();
         }
         assert_eq!(numbers(&mut table, &[Value::Integer(1)]), [0, 3]);
         assert_eq!(numbers(&mut table, &[Value::Integer(2)]), [2]);
         assert!(numbers(&mut table, &[Value::Integer(3)]).is_empty());
         assert!(numbers(&mut table, &[Value::Null]).is_empty());
-        assert_eq!(table.row(3), Some((&[3_u8][..], &[Value::Integer(1)][..])));
+        let found = table.row(3).unwrap();
+        assert_eq!((&*found.row, &*found.values), (&[3_u8][..], &[Value::Integer(1)][..]));
         table.note_joined(0);
         table.note_joined(2);
         let mut unjoined = Vec::new();
@@ -184,7 +197,7 @@ mod tests {
     fn all_rows_stand_under_no_key() {
         let mut table = JoinTable::default();
         for _ in 0..3 {
-            table.keep(&[], &[], &[]).unwrap();
+            table.keep(&[], (&[], &[]), &[]).unwrap();
         }
         assert_eq!(numbers(&mut table, &[]), [0, 1, 2]);
     }

@@ -134,7 +134,7 @@ fn line(instruction: &Instruction, names: &Names<'_>) -> String {
             format!("cursor{cursor} := {}{}", names.scan(*table, range, *direction), locking(*intent))
         }
         Do::NextRow { cursor, row, end } => format!("row{row} := next of cursor{cursor}, or go to {end}"),
-        Do::LockRow { row, changed, gone, .. } => {
+        Do::LockRow { row, changed, gone, .. } | Do::LockAgain { row, changed, gone, .. } => {
             format!("lock row{row}, or go to {changed} if it has changed, to {gone} if it is gone")
         }
         Do::BeginStatement => "a statement begins".to_owned(),
@@ -161,6 +161,7 @@ fn line(instruction: &Instruction, names: &Names<'_>) -> String {
         Do::AbsentRow { table, row } => format!("row{row} := NULLs as in {}", names.table(*table)),
         Do::NoteWritten { spool, row } => format!("note row{row} in spool{spool}"),
         Do::RefuseWritten { spool, row } => format!("fail if row{row} is noted in spool{spool}"),
+        Do::SkipWritten { spool, row, to } => format!("if row{row} is noted in spool{spool} go to {to}"),
         Do::OpenStage { stage } => format!("stage{stage} := ()"),
         Do::FeedStage { stage, values } => format!("stage{stage} += ({})", names.list(values)),
         Do::FinishStage { stage, spool } => format!("spool{spool} += rows of stage{stage}"),

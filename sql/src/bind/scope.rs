@@ -115,6 +115,18 @@ impl Scope {
         self.relations.push(relation);
     }
 
+    /// Puts a relation before the others.
+    pub(crate) fn put_first(&mut self, relation: Relation) {
+        for column in &mut self.columns {
+            if let ScopeColumn::Of { relation, .. } = column {
+                *relation += 1;
+            }
+        }
+        let columns = 0..relation.columns.len();
+        self.columns.splice(0..0, columns.map(|column| ScopeColumn::Of { relation: 0, column }));
+        self.relations.insert(0, relation);
+    }
+
     /// Only the first relation, as before the others were added.
     pub(crate) fn keep_first(&mut self) {
         self.relations.truncate(1);

@@ -38,6 +38,22 @@ impl Binder<'_> {
         Ok(Bound::typed(self.add_nested(nested, SubqueryKind::Value), sql_type, place))
     }
 
+    /// `(SELECT ...)` as a row: its values, with NULLs without a row. The first of them is what computes all.
+    pub(crate) fn row_subquery(&mut self, query: &ast::Query) -> Result<Vec<Bound>> {
+        let nested = self.bind_nested(query)?;
+        let columns: Vec<(SqlType, Place)> =
+            nested.query.outputs.iter().map(|output| (output.sql_type, output.place)).collect();
+        let registers = columns.iter().map(|_| self.new_register()).collect::<Result<Vec<Register>>>()?;
+        let (first, width) = (registers.first().copied().unwrap_or_default(), registers.len());
+        let width = u16::try_from(width).unwrap_or(u16::MAX);
+        let row = self.add_nested(nested, SubqueryKind::Row { first, width });
+        let values = std::iter::once(row).chain(registers.iter().skip(1).copied().map(Expr::Register));
+        Ok(values
+            .zip(columns)
+            .map(|(value, (sql_type, place))| Bound::typed(value, sql_type, place))
+            .collect())
+    }
+
     /// EXISTS.
     pub(crate) fn exists(&mut self, query: &ast::Query, is_negated: bool, place: Place) -> Result<Bound> {
         let nested = self.bind_nested(query)?;

@@ -251,6 +251,8 @@ pub(crate) enum BoundDistinct {
 pub(crate) enum SubqueryKind {
     /// The only value, NULL without a row.
     Value,
+    /// The values of the only row, in registers of their own; NULLs without a row.
+    Row { first: Register, width: u16 },
     /// Whether there is a row.
     Exists,
     /// The values, as an array.

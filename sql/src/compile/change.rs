@@ -1,54 +1,78 @@
 //! UPDATE and DELETE.
 //!
-//! The rows are found with intent to write and changed where they are found. Only an UPDATE that changes the
-//! primary key while it scans collects the keys first: otherwise it could meet the rows it has moved ahead of
-//! itself (the Halloween problem).
+//! The rows are found with intent to write and changed where they are found, unless the statement could meet
+//! what it has changed: see `collected_change`.
 
 use std::sync::Arc;
 
-use hyades_engine::procedure::ir::{Expr, Instruction, Intent, RowSlot, Strength};
+use hyades_engine::procedure::ir::{Expr, Instruction, Intent, Register, RowSlot, Strength};
 use hyades_engine::storage::table::Table;
-use hyades_types::definition::Identity;
+use hyades_types::definition::{ColumnDefinition, Identity};
 use hyades_types::error::{Result, sqlstate};
-use hyades_types::value::SqlType;
-use sqlparser::ast::{self, AssignmentTarget, FromTable, TableFactor, TableWithJoins};
+use sqlparser::ast::{self, AssignmentTarget, FromTable, TableFactor, TableWithJoins, UpdateTableFromKind};
+use sqlparser::tokenizer::Location;
 
+use super::collected_change::Change;
 use super::insert::{generated_always, is_default};
 use super::level::{Level, Step, only_level};
-use super::row_sink::Sink;
 use super::select::{described, is_single};
 use super::{CompiledQuery, Compiler, order};
-use crate::bind::Place;
 use crate::bind::aggregation::AggregateMode;
 use crate::bind::scope::{Relation, Scope};
 use crate::bind::tree::OutputColumn;
 use crate::bind::tree::{Item, JoinGroup, Source};
+use crate::bind::{Place, start_of, start_of_query};
 use crate::explain::PlanNode;
 use crate::expr;
-use crate::plan::Tag;
-use crate::statement::names::fold;
+use crate::statement::names::{fold, parts};
 
 /// The table being changed.
-struct Changed {
-    table: Arc<Table>,
-    row: RowSlot,
-    steps: Vec<Step>,
-    constant: Vec<Expr>,
-    outputs: Option<Vec<OutputColumn>>,
+pub(super) struct Changed {
+    pub(super) table: Arc<Table>,
+    pub(super) row: RowSlot,
+    pub(super) steps: Vec<Step>,
+    /// Conditions that read no row.
+    pub(super) constant: Vec<Expr>,
+    /// What WHERE asks of its row.
+    pub(super) wanted: Vec<Expr>,
+    /// Row slots and registers of the relations of FROM or USING; `None`: there is no such clause.
+    pub(super) beside: Option<(Vec<RowSlot>, Vec<Register>)>,
+    pub(super) outputs: Option<Vec<OutputColumn>>,
     label: String,
 }
 
+/// What is said of the rows to be changed.
+struct Clauses<'c> {
+    target: &'c TableWithJoins,
+    from: Option<&'c [TableWithJoins]>,
+    selection: Option<&'c ast::Expr>,
+    returning: Option<&'c Vec<ast::SelectItem>>,
+}
+
+impl Changed {
+    /// The same lock on every row that is to be changed.
+    fn set_intent(&mut self, intent: Intent, is_kept: bool) {
+        for step in &mut self.steps {
+            if let Step::Loop(level) = step
+                && matches!(&level.source, Source::Table { row, .. } if *row == self.row)
+            {
+                (level.intent, level.is_kept) = (intent, is_kept);
+            }
+        }
+    }
+
+    /// Whether there can be only one row.
+    fn is_point(&self) -> bool {
+        only_level(&self.steps).is_some_and(Level::is_point)
+    }
+}
+
 impl Compiler<'_> {
-    fn changed(
-        &mut self,
-        target: &TableWithJoins,
-        selection: Option<&ast::Expr>,
-        returning: Option<&Vec<ast::SelectItem>>,
-    ) -> Result<Changed> {
-        let TableFactor::Table { name, alias, .. } = &target.relation else {
+    fn changed(&mut self, clauses: &Clauses<'_>) -> Result<Changed> {
+        let TableFactor::Table { name, alias, .. } = &clauses.target.relation else {
             return self.binder.unsupported("changing something other than a table is", Place::Unknown);
         };
-        if !target.joins.is_empty() {
+        if !clauses.target.joins.is_empty() {
             return self.binder.unsupported("joins in UPDATE and DELETE are", Place::Unknown);
         }
         let table = self.binder.table(name)?;
@@ -58,61 +82,75 @@ impl Compiler<'_> {
         let own_name = table.definition().name.name.clone();
         let label =
             if relation.name == own_name { own_name } else { format!("{own_name} {}", relation.name) };
-        self.binder.scope = Scope::of(relation);
+        let mut others = self.relations_beside(relation, clauses.from.unwrap_or_default())?;
+        let beside = clauses.from.map(|_| places_of(&mut others)).transpose()?;
         let mut conditions = Vec::new();
-        if let Some(selection) = selection {
+        if let Some(selection) = clauses.selection {
             self.binder.aggregate_mode = AggregateMode::Forbidden("in WHERE");
             let condition = self.binder.condition_of(selection, "WHERE")?;
             expr::conjuncts(condition, &mut conditions);
         }
         self.binder.aggregate_mode = AggregateMode::Forbidden("in RETURNING");
-        let outputs = match returning {
+        let outputs = match clauses.returning {
             Some(items) => Some(self.binder.outputs(items)?),
             None => None,
         };
+        let wanted =
+            conditions.iter().filter(|condition| expr::reads(condition, row, &[])).cloned().collect();
         let source = Source::Table { table: Arc::clone(&table), row };
         let item =
             Item { intent: Intent::chosen(Strength::Write, None), ..Item::new(source, label.clone(), 0) };
-        let from = JoinGroup { conditions, ..JoinGroup::of(item) };
+        let mut from = JoinGroup { conditions, ..JoinGroup::of(item) };
+        from.append(others);
         let (steps, constant) = order::steps(from, &mut || self.code.new_join())?;
-        Ok(Changed { table, row, steps, constant, outputs, label })
+        Ok(Changed { table, row, steps, constant, wanted, beside, outputs, label })
+    }
+
+    /// FROM or USING: its items do not see the table that is changed, everything behind it sees both.
+    fn relations_beside(&mut self, target: Relation, from: &[TableWithJoins]) -> Result<JoinGroup> {
+        self.binder.scope = Scope::default();
+        let mut others = self.binder.from(from)?;
+        others.for_each_item_mut(&mut |item, _| {
+            item.relation += 1;
+            Ok(())
+        })?;
+        if self.binder.scope.named().any(|(_, known)| known.name == target.name) {
+            let message = format!("table name \"{}\" specified more than once", target.name);
+            return self.binder.fail(sqlstate::DUPLICATE_ALIAS, message, Place::Unknown);
+        }
+        self.binder.scope.put_first(target);
+        Ok(others)
     }
 
     pub(crate) fn update(&mut self, update: &ast::Update) -> Result<CompiledQuery> {
+        let from = match &update.from {
+            Some(UpdateTableFromKind::AfterSet(from)) => Some(from.as_slice()),
+            Some(UpdateTableFromKind::BeforeSet(_)) | None => None,
+        };
         self.refuse_foreign(&[
             (update.or.is_some(), "OR"),
             (!update.order_by.is_empty(), "ORDER"),
             (update.limit.is_some(), "LIMIT"),
             (update.output.is_some(), "OUTPUT"),
+            (update.from.is_some() && from.is_none(), "FROM"),
         ])?;
-        if update.from.is_some() {
-            return self.binder.unsupported("UPDATE ... FROM is", Place::Unknown);
-        }
-        let mut changed =
-            self.changed(&update.table, update.selection.as_ref(), update.returning.as_ref())?;
+        let mut changed = self.changed(&Clauses {
+            target: &update.table,
+            from,
+            selection: update.selection.as_ref(),
+            returning: update.returning.as_ref(),
+        })?;
         self.binder.aggregate_mode = AggregateMode::Forbidden("in UPDATE");
         let set = self.assignments(&update.assignments, &changed.table)?;
         let definition = changed.table.definition();
-        let key_columns = definition.primary_key.as_ref().map(|key| key.columns.clone()).unwrap_or_default();
-        let is_moving = set.iter().any(|(column, _)| key_columns.contains(column));
-        if !is_moving {
-            // Those who only rely on the key may go on.
-            let intent = Intent::chosen(Strength::NoKeyWrite, None);
-            for step in &mut changed.steps {
-                if let Step::Loop(level) = step {
-                    level.intent = intent;
-                }
-            }
-        }
-        let is_point = only_level(&changed.steps).is_some_and(Level::is_point);
-        if is_moving && !is_point {
-            return self.spool_then_update(&changed, &set, &key_columns);
-        }
-        self.change(changed, Tag::Update, "Update", |table, row| Instruction::Update {
-            table,
-            row,
-            set: set.clone(),
-        })
+        let key: &[u16] = definition.primary_key.as_ref().map_or(&[], |key| &key.columns);
+        let is_moving = set.iter().any(|(column, _)| key.contains(column));
+        // Those who only rely on the key may go on.
+        let strength = if is_moving { Strength::Write } else { Strength::NoKeyWrite };
+        let collects = (is_moving && !changed.is_point()) || Self::must_collect(&changed, &set);
+        changed.set_intent(Intent::chosen(strength, None), !collects);
+        let change = Change::Update(set);
+        if collects { self.collect_then_change(changed, change) } else { self.change(changed, change) }
     }
 
     pub(crate) fn delete(&mut self, delete: &ast::Delete) -> Result<CompiledQuery> {
@@ -122,27 +160,38 @@ impl Compiler<'_> {
             (delete.output.is_some(), "OUTPUT"),
         ])?;
         let (FromTable::WithFromKeyword(from) | FromTable::WithoutKeyword(from)) = &delete.from;
-        if delete.using.is_some() {
-            return self.binder.unsupported("DELETE ... USING is", Place::Unknown);
-        }
         let [target] = from.as_slice() else {
             return self.binder.unsupported("DELETE from several tables is", Place::Unknown);
         };
-        let changed = self.changed(target, delete.selection.as_ref(), delete.returning.as_ref())?;
-        self.change(changed, Tag::Delete, "Delete", |table, row| Instruction::Delete { table, row })
+        let mut changed = self.changed(&Clauses {
+            target,
+            from: delete.using.as_deref(),
+            selection: delete.selection.as_ref(),
+            returning: delete.returning.as_ref(),
+        })?;
+        let collects = Self::must_collect(&changed, &[]);
+        changed.set_intent(Intent::chosen(Strength::Write, None), !collects);
+        if collects {
+            self.collect_then_change(changed, Change::Delete)
+        } else {
+            self.change(changed, Change::Delete)
+        }
+    }
+
+    /// Whether a row that is changed where it is found could be found again, or could change what others are
+    /// compared with.
+    fn must_collect(changed: &Changed, set: &[(u16, Expr)]) -> bool {
+        let asks_again = |expr: &Expr| matches!(expr, Expr::Query { outer, .. } if !outer.is_empty());
+        let values = set.iter().map(|(_, value)| value);
+        let mut computed = changed.wanted.iter().chain(values);
+        let mut looks_around = || computed.any(|expr| expr::any(expr, &asks_again));
+        changed.beside.is_some() || (!changed.is_point() && looks_around())
     }
 
     /// Changes each row where it is found.
-    fn change(
-        &mut self,
-        changed: Changed,
-        tag: Tag,
-        verb: &str,
-        instruction: impl Fn(u16, RowSlot) -> Instruction,
-    ) -> Result<CompiledQuery> {
+    fn change(&mut self, changed: Changed, change: Change) -> Result<CompiledQuery> {
         self.prepare_subqueries()?;
-        let columns = changed.outputs.as_ref().map(|outputs| self.result_columns(outputs));
-        let explain = self.explain_change(&changed, verb);
+        let explain = self.explain_change(&changed, &change);
         if let Some(outputs) = &changed.outputs {
             self.describe(described(outputs), is_single(&changed.steps))?;
         }
@@ -150,68 +199,39 @@ impl Compiler<'_> {
         let end = self.code.label();
         self.check(&changed.constant, end);
         self.loops(&changed.steps, end, &mut |compiler, _| {
-            compiler.write(instruction(table, changed.row))?;
+            compiler.write(change.instruction(table, changed.row))?;
             compiler.code.push(Instruction::CountRow);
             compiler.emit_outputs(changed.outputs.as_deref())
         })?;
         self.code.place(end);
-        let source = self.finish_code(&verb.to_ascii_lowercase(), types(changed.outputs.as_deref()))?;
-        let run = self.direct_run(source, tag, explain);
-        Ok(CompiledQuery { run, columns })
+        self.finish_change(&changed, &change, explain)
     }
 
-    fn emit_outputs(&mut self, outputs: Option<&[OutputColumn]>) -> Result<()> {
+    pub(super) fn finish_change(
+        &mut self,
+        changed: &Changed,
+        change: &Change,
+        explain: Option<PlanNode>,
+    ) -> Result<CompiledQuery> {
+        let outputs = changed.outputs.as_deref();
+        let columns = outputs.map(|outputs| self.result_columns(outputs));
+        let types = outputs.unwrap_or_default().iter().map(|output| output.sql_type).collect();
+        let procedure = self.finish_code(&change.verb().to_ascii_lowercase(), types)?;
+        Ok(CompiledQuery { run: self.direct_run(procedure, change.tag(), explain), columns })
+    }
+
+    pub(super) fn emit_outputs(&mut self, outputs: Option<&[OutputColumn]>) -> Result<()> {
         match outputs {
             Some(outputs) => self.emit(outputs.iter().map(|output| output.expr.clone()).collect()),
             None => Ok(()),
         }
     }
 
-    fn explain_change(&self, changed: &Changed, verb: &str) -> Option<PlanNode> {
+    pub(super) fn explain_change(&self, changed: &Changed, change: &Change) -> Option<PlanNode> {
         self.explained(|compiler| {
-            PlanNode::new(format!("{verb} on {}", changed.label)).over(compiler.explain_steps(&changed.steps))
+            PlanNode::new(format!("{} on {}", change.verb(), changed.label))
+                .over(compiler.explain_steps(&changed.steps))
         })
-    }
-
-    /// The keys go to a spool first, then the row of each is updated.
-    fn spool_then_update(
-        &mut self,
-        changed: &Changed,
-        set: &[(u16, Expr)],
-        key_columns: &[u16],
-    ) -> Result<CompiledQuery> {
-        self.prepare_subqueries()?;
-        let explain = self.explain_change(changed, "Update");
-        let spool = self.code.new_spool()?;
-        self.code.push(Instruction::OpenSpool { spool });
-        let row = changed.row;
-        let key: Vec<Expr> = key_columns.iter().map(|column| Expr::Column { row, column: *column }).collect();
-        let outer = std::mem::replace(&mut self.sink, Sink::Spool(spool));
-        let end = self.code.label();
-        self.check(&changed.constant, end);
-        self.loops(&changed.steps, end, &mut |compiler, _| compiler.emit(key.clone()))?;
-        self.code.place(end);
-        self.sink = outer;
-        if let Some(outputs) = &changed.outputs {
-            self.describe(described(outputs), false)?;
-        }
-        let table = self.code.table(&changed.table)?;
-        self.for_spooled(spool, key.len(), &mut |compiler, key, next| {
-            compiler.code.push(Instruction::ReadPoint {
-                table,
-                key,
-                row,
-                intent: Intent::newest(Strength::Write),
-                absent: next,
-            });
-            compiler.refuse_moving(table, set)?;
-            compiler.write(Instruction::Update { table, row, set: set.to_vec() })?;
-            compiler.code.push(Instruction::CountRow);
-            compiler.emit_outputs(changed.outputs.as_deref())
-        })?;
-        let procedure = self.finish_code("update", types(changed.outputs.as_deref()))?;
-        let columns = changed.outputs.as_ref().map(|outputs| self.result_columns(outputs));
-        Ok(CompiledQuery { run: self.direct_run(procedure, Tag::Update, explain), columns })
     }
 
     /// SET of UPDATE and of ON CONFLICT: column numbers and their new values.
@@ -224,60 +244,118 @@ impl Compiler<'_> {
         let mut defaults = None;
         let mut set: Vec<(u16, Expr)> = Vec::with_capacity(assignments.len());
         for assignment in assignments {
-            let pairs: Vec<(&ast::ObjectName, &ast::Expr)> = match (&assignment.target, &assignment.value) {
-                (AssignmentTarget::ColumnName(name), value) => vec![(name, value)],
+            match (&assignment.target, &assignment.value) {
+                (AssignmentTarget::ColumnName(name), value) => {
+                    let at = self.assigned_column(name, table, &set)?;
+                    let value = self.new_value(value, at, table, &mut defaults)?;
+                    set.push((column_number(at), value));
+                }
                 (AssignmentTarget::Tuple(names), ast::Expr::Tuple(values)) => {
-                    if names.len() != values.len() {
-                        let message = "number of columns does not match number of values";
-                        return self.binder.fail(sqlstate::SYNTAX_ERROR, message, Place::Unknown);
+                    self.check_width_of_row(names, start_of(&assignment.value), values.len())?;
+                    for (name, value) in names.iter().zip(values) {
+                        let at = self.assigned_column(name, table, &set)?;
+                        let value = self.new_value(value, at, table, &mut defaults)?;
+                        set.push((column_number(at), value));
                     }
-                    names.iter().zip(values).collect()
+                }
+                (AssignmentTarget::Tuple(names), ast::Expr::Subquery(query)) => {
+                    let values = self.binder.row_subquery(query)?;
+                    self.check_width_of_row(names, start_of_query(query), values.len())?;
+                    for (name, value) in names.iter().zip(values) {
+                        let at = self.assigned_column(name, table, &set)?;
+                        let column = &definition.columns[at];
+                        refuse_generated(column)?;
+                        let value = self.binder.assign(value, column.sql_type, &column.name)?;
+                        set.push((column_number(at), value));
+                    }
                 }
                 (AssignmentTarget::Tuple(_), _) => {
-                    return self
-                        .binder
-                        .unsupported("assigning a query to several columns is", Place::Unknown);
+                    let message =
+                        "source for a multiple-column UPDATE item must be a sub-SELECT or ROW() expression";
+                    return self.binder.fail(sqlstate::FEATURE_NOT_SUPPORTED, message, Place::Unknown);
                 }
-            };
-            for (name, value) in pairs {
-                let place = Place::of(name);
-                let column_name =
-                    name.0.last().and_then(|part| part.as_ident()).map(fold).unwrap_or_default();
-                let Some(at) = definition.column_index(&column_name) else {
-                    let message = format!(
-                        "column \"{column_name}\" of relation \"{}\" does not exist",
-                        definition.name.name
-                    );
-                    return self.binder.fail(sqlstate::UNDEFINED_COLUMN, message, place);
-                };
-                let number = u16::try_from(at).unwrap_or(u16::MAX);
-                if set.iter().any(|(known, _)| *known == number) {
-                    let message = format!("multiple assignments to same column \"{column_name}\"");
-                    return self.binder.fail(sqlstate::SYNTAX_ERROR, message, Place::Unknown);
-                }
-                let value = if is_default(value) {
-                    if defaults.is_none() {
-                        defaults = Some(self.binder.defaults(table)?);
-                    }
-                    defaults
-                        .as_ref()
-                        .map(|defaults| defaults[at].clone())
-                        .unwrap_or(Expr::Const(hyades_types::value::Value::Null))
-                } else {
-                    if definition.columns[at].identity == Some(Identity::Always) {
-                        let message = format!("column \"{column_name}\" can only be updated to DEFAULT");
-                        return Err(generated_always(message, &column_name));
-                    }
-                    let bound = self.binder.expression(value)?;
-                    self.binder.assign(bound, definition.columns[at].sql_type, &column_name)?
-                };
-                set.push((number, value));
             }
         }
         Ok(set)
     }
+
+    fn check_width_of_row(&self, names: &[ast::ObjectName], first: Location, values: usize) -> Result<()> {
+        if names.len() == values {
+            return Ok(());
+        }
+        let message = "number of columns does not match number of values";
+        self.binder.fail(sqlstate::SYNTAX_ERROR, message, Place::before(first))
+    }
+
+    /// The number of a column that has no new value yet.
+    fn assigned_column(
+        &self,
+        name: &ast::ObjectName,
+        table: &Arc<Table>,
+        set: &[(u16, Expr)],
+    ) -> Result<usize> {
+        let definition = table.definition();
+        let idents = parts(name)?;
+        let column_name = idents.first().map(|ident| fold(ident)).unwrap_or_default();
+        let Some(at) = definition.column_index(&column_name) else {
+            let message =
+                format!("column \"{column_name}\" of relation \"{}\" does not exist", definition.name.name);
+            return self.binder.fail(sqlstate::UNDEFINED_COLUMN, message, Place::of(name));
+        };
+        if idents.len() > 1 {
+            return self.binder.unsupported("assigning to a field of a column is", Place::of(name));
+        }
+        if set.iter().any(|(known, _)| *known == column_number(at)) {
+            let message = format!("multiple assignments to same column \"{column_name}\"");
+            return self.binder.fail(sqlstate::SYNTAX_ERROR, message, Place::Unknown);
+        }
+        Ok(at)
+    }
+
+    /// `defaults` are looked up when the first of them is needed.
+    fn new_value(
+        &mut self,
+        value: &ast::Expr,
+        at: usize,
+        table: &Arc<Table>,
+        defaults: &mut Option<Vec<Expr>>,
+    ) -> Result<Expr> {
+        if is_default(value) {
+            let defaults = match defaults {
+                Some(defaults) => defaults,
+                None => defaults.insert(self.binder.defaults(table)?),
+            };
+            return Ok(defaults[at].clone());
+        }
+        let definition = table.definition();
+        let column = &definition.columns[at];
+        refuse_generated(column)?;
+        let bound = self.binder.expression(value)?;
+        self.binder.assign(bound, column.sql_type, &column.name)
+    }
 }
 
-fn types(outputs: Option<&[OutputColumn]>) -> Vec<SqlType> {
-    outputs.unwrap_or_default().iter().map(|output| output.sql_type).collect()
+fn column_number(at: usize) -> u16 {
+    u16::try_from(at).unwrap_or(u16::MAX)
+}
+
+fn refuse_generated(column: &ColumnDefinition) -> Result<()> {
+    if column.identity != Some(Identity::Always) {
+        return Ok(());
+    }
+    let message = format!("column \"{}\" can only be updated to DEFAULT", column.name);
+    Err(generated_always(message, &column.name))
+}
+
+/// Where the values of these relations are.
+fn places_of(relations: &mut JoinGroup) -> Result<(Vec<RowSlot>, Vec<Register>)> {
+    let (mut rows, mut registers) = (Vec::new(), Vec::new());
+    relations.for_each_item_mut(&mut |item, _| {
+        if let Source::Table { row, .. } = &item.source {
+            rows.push(*row);
+        }
+        registers.extend(item.source.registers());
+        Ok(())
+    })?;
+    Ok((rows, registers))
 }

@@ -24,7 +24,8 @@ pub(crate) struct Level {
     pub(crate) source: Source,
     pub(crate) choice: Choice,
     pub(crate) intent: Intent,
-    /// Whether a scan that skips locked rows keeps the locks of those that pass.
+    /// Whether the rows that pass are locked, and a scan that skips locked rows keeps their locks; otherwise
+    /// they are locked later.
     pub(crate) is_kept: bool,
     /// `table` or `table alias`, for EXPLAIN.
     pub(crate) label: String,

@@ -126,7 +126,8 @@ impl Compiler<'_> {
                 let table = self.code.table(table)?;
                 // Nothing is left to be chosen. (Under a lock on the key alone nobody may look at the row.)
                 let is_point = matches!(level.choice.access, Access::Point { .. });
-                let is_chosen = intent.sight == Sight::Chosen && intent.strength != Strength::KeyRead;
+                let is_chosen =
+                    level.is_kept && intent.sight == Sight::Chosen && intent.strength != Strength::KeyRead;
                 if is_chosen && is_point && filter.is_empty() {
                     intent = intent.decided();
                 }

@@ -56,6 +56,7 @@ impl Compiler<'_> {
         };
         Ok(JoinedParts {
             row,
+            is_changed: false,
             into: registers.first().copied().unwrap_or_default(),
             width: u16::try_from(registers.len()).unwrap_or(u16::MAX),
         })

@@ -7,12 +7,13 @@ use std::sync::Arc;
 
 use hyades_engine::procedure::ir::{Expr, Instruction, Register, SpoolSlot};
 use hyades_types::error::{Result, sqlstate};
-use hyades_types::value::{ArrayElement, Value};
+use hyades_types::value::{ArrayElement, SqlType, Value};
 use sqlparser::ast::SetOperator;
 
 use super::Compiler;
 use super::code::{Fragment, FragmentResult};
 use super::row_sink::{Nested, Sink, Then, Wanted};
+use crate::bind::Place;
 use crate::bind::tree::{Branch, QueryBody, RowTest, Subquery, SubqueryKind};
 use crate::plan::{ArrayOf, Combination};
 
@@ -38,7 +39,11 @@ impl Compiler<'_> {
         let sink = std::mem::take(&mut self.sink);
         let nested = self.nested.take();
         let compiled = match kind {
-            SubqueryKind::Value => self.value_of(branch).map(|register| (register, None)),
+            SubqueryKind::Value => self.value_of(branch, Wanted::Value).map(|register| (register, None)),
+            SubqueryKind::Row { first, width } => {
+                let row = wanted_row(&branch, first, width);
+                self.value_of(branch, Wanted::Variables(row)).map(|register| (register, None))
+            }
             SubqueryKind::Exists => self.existence_of(branch).map(|register| (register, None)),
             SubqueryKind::Array(element) => self.array_of(branch, element).map(|register| (register, None)),
             SubqueryKind::Rows => self.rows_of(branch).map(|(register, spool)| (register, Some(spool))),
@@ -102,22 +107,28 @@ impl Compiler<'_> {
         self.nested = Some(Nested { then, is_single: false, columns: Vec::new(), value: None });
     }
 
-    fn value_of(&mut self, branch: Branch) -> Result<Register> {
+    /// The value of the only row, or the first of its values if several are wanted.
+    fn value_of(&mut self, branch: Branch, wanted: Wanted) -> Result<Register> {
+        let mut slots = match &wanted {
+            Wanted::Variables(slots) => slots.clone(),
+            _ => Vec::new(),
+        };
         let flag = self.binder.new_register()?;
         let (found, none) = (self.code.label(), self.code.label());
-        self.take_rows(Wanted::Value, Then::Once { flag, done: found, is_subquery: true });
+        self.take_rows(wanted, Then::Once { flag, done: found, is_subquery: true });
         self.branch(branch)?;
         let nested = self.nested.take();
         let is_single = nested.as_ref().is_some_and(|nested| nested.is_single);
-        let (register, _) = nested.and_then(|nested| nested.value).ok_or_else(|| {
-            hyades_types::error::Error::input(sqlstate::INTERNAL_ERROR, "a subquery has no value")
-        })?;
+        slots.extend(nested.and_then(|nested| nested.value));
+        let Some((register, _)) = slots.first().copied() else {
+            return self.binder.fail(sqlstate::INTERNAL_ERROR, "a subquery has no value", Place::Unknown);
+        };
         if !is_single {
             self.code.jump_unless(Expr::Register(flag), none);
             self.code.jump(found);
         }
         self.code.place(none);
-        self.code.evaluate(register, Expr::Const(Value::Null));
+        slots.iter().for_each(|(slot, _)| self.code.evaluate(*slot, Expr::Const(Value::Null)));
         self.code.place(found);
         Ok(register)
     }
@@ -181,4 +192,11 @@ fn width_of(branch: &Branch) -> usize {
         QueryBody::Values(rows) => rows.first().map_or(0, Vec::len),
         QueryBody::Both { sides, .. } => width_of(&sides[0]),
     }
+}
+
+/// The registers of a row's values.
+fn wanted_row(branch: &Branch, first: Register, width: u16) -> Vec<(Register, SqlType)> {
+    let QueryBody::Select(query) = &branch.body else { return Vec::new() };
+    let registers = first..first.saturating_add(width);
+    registers.zip(&query.outputs).map(|(register, output)| (register, output.sql_type)).collect()
 }

@@ -30,8 +30,6 @@ select array[1];
 select 'a' ~ 'b';
 select a similar to 'x' from t;
 select a = any(array[1]) from t;
-update t set a = 1 from t u;
-delete from t using t u;
 merge into t using t u on true when matched then delete;
 lock table t;
 listen x;

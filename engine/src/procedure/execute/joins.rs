@@ -49,17 +49,18 @@ impl<T: Access> Run<'_, T> {
 
     fn keep_joined(&mut self, join: JoinSlot, key: &[Expr], parts: &JoinedParts) -> Result<()> {
         let key = self.join_key(key)?;
-        let row = match parts.row {
-            None => &[][..],
-            Some((_, row)) => match self.rows_in_place[usize::from(row)] {
-                Some(shown) => shown.bytes,
-                None => self.frame.rows[usize::from(row)].bytes.as_slice(),
-            },
-        };
+        let (mut row_key, mut row) = (&[][..], &[][..]);
+        if let Some((_, slot)) = parts.row {
+            let buffer = &self.frame.rows[usize::from(slot)];
+            row = self.rows_in_place[usize::from(slot)].map_or(&buffer.bytes, |shown| shown.bytes);
+            if parts.is_changed {
+                row_key = &buffer.key;
+            }
+        }
         let registers = parts.registers();
         let values = &self.frame.registers[usize::from(registers.start)..usize::from(registers.end)];
         let table = &mut self.frame.joins[usize::from(join)];
-        table.keep(&key, row, values)?;
+        table.keep(&key, (row_key, row), values)?;
         self.frame.emitted = key;
         memory::check(0)
     }
@@ -122,18 +123,19 @@ impl<T: Access> Run<'_, T> {
         end: Label,
     ) -> Flow<Next> {
         let table = &self.frame.joins[usize::from(join)];
-        let Some((number, (bytes, values))) = found.and_then(|number| Some((number, table.row(number)?)))
-        else {
+        let Some((number, kept)) = found.and_then(|number| Some((number, table.row(number)?))) else {
             return Ok(Next::Label(end));
         };
         let registers = parts.registers();
         self.frame.registers[usize::from(registers.start)..usize::from(registers.end)]
-            .clone_from_slice(values);
+            .clone_from_slice(&kept.values);
         self.frame.registers[usize::from(position)].put(Value::BigInt(i64::from(number)));
         if let Some((_, row)) = parts.row {
-            let buffer = &mut self.frame.rows[usize::from(row)].bytes;
-            buffer.clear();
-            buffer.extend_from_slice(bytes);
+            let buffer = &mut self.frame.rows[usize::from(row)];
+            buffer.key.clear();
+            buffer.key.extend_from_slice(&kept.row_key);
+            buffer.bytes.clear();
+            buffer.bytes.extend_from_slice(&kept.row);
             self.set_row(row, None);
         }
         Ok(Next::Following)

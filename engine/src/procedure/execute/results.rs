@@ -127,16 +127,26 @@ impl<T: Access> Run<'_, T> {
     pub(crate) fn note_written(&mut self, spool: SpoolSlot, row: RowSlot) -> Flow<Next> {
         let key = self.frame.rows[usize::from(row)].key.clone();
         self.frame.spools[usize::from(spool)].written.insert(key);
+        memory::check(0)?;
         Ok(Next::Following)
     }
 
     #[inline(never)]
     pub(crate) fn refuse_written(&mut self, spool: SpoolSlot, row: RowSlot) -> Flow<Next> {
-        let key = &self.frame.rows[usize::from(row)].key;
-        if self.frame.spools[usize::from(spool)].written.contains(key) {
+        if self.has_written(spool, row) {
             return Err(written_twice().into());
         }
         Ok(Next::Following)
+    }
+
+    #[inline(never)]
+    pub(crate) fn skip_written(&mut self, spool: SpoolSlot, row: RowSlot, to: Label) -> Flow<Next> {
+        Ok(if self.has_written(spool, row) { Next::Label(to) } else { Next::Following })
+    }
+
+    fn has_written(&self, spool: SpoolSlot, row: RowSlot) -> bool {
+        let key = &self.frame.rows[usize::from(row)].key;
+        self.frame.spools[usize::from(spool)].written.contains(key)
     }
 
     #[inline(never)]

@@ -124,6 +124,29 @@ impl<'r, T: Access> Run<'r, T> {
         self.lock_chosen(reference, (row, intent), (changed, gone))
     }
 
+    #[inline(never)]
+    pub(crate) fn lock_again(
+        &mut self,
+        reference: &TableReference,
+        (row, intent): (RowSlot, Intent),
+        (changed, gone): (Label, Label),
+    ) -> Flow<Next> {
+        if self.transaction.reads_at_snapshot() {
+            return self.lock_chosen(reference, (row, intent), (changed, gone));
+        }
+        let buffer = &mut self.frame.rows[usize::from(row)];
+        let (key, seen) = (buffer.key.clone(), std::mem::take(&mut buffer.bytes));
+        let found = self.read_key(reference, &key, intent, row);
+        let slot = usize::from(row);
+        if !matches!(found, Ok(true)) {
+            // Who has to wait comes again.
+            self.frame.rows[slot].bytes = seen;
+            return found.map(|_| Next::Label(gone));
+        }
+        let bytes = self.rows_in_place[slot].map_or(&*self.frame.rows[slot].bytes, |row| row.bytes);
+        Ok(if bytes == seen { Next::Following } else { Next::Label(changed) })
+    }
+
     fn lock_chosen(
         &mut self,
         reference: &TableReference,
