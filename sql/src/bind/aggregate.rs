@@ -12,6 +12,7 @@ use super::aggregation::{Aggregate, AggregateKind, AggregateMode, AggregateOrder
 use super::bound::no_parameter_type;
 use super::coerce::{Category, category};
 use super::{AGGREGATE_PLACEHOLDER, Binder, Bound, Class, Place};
+use crate::expr;
 
 fn kind_of(name: &str) -> Option<AggregateKind> {
     Some(match name {
@@ -152,6 +153,7 @@ impl Binder<'_> {
         };
         let is_distinct = list.duplicate_treatment == Some(DuplicateTreatment::Distinct);
         let mut aggregate = self.aggregate_arguments(name, kind, list, place)?;
+        self.refuse_outer_aggregate(&aggregate, place)?;
         aggregate.is_distinct = is_distinct;
         aggregate.filter = filter;
         for clause in &list.clauses {
@@ -222,6 +224,27 @@ impl Binder<'_> {
                 Err(self.no_function(name, &shown.join(", "), place))
             }
         }
+    }
+
+    /// One that reads only columns of a query around this one would be that query's aggregate.
+    fn refuse_outer_aggregate(&self, aggregate: &Aggregate, place: Place) -> Result<()> {
+        let Some(around) = self.surroundings.last() else { return Ok(()) };
+        let is_outer = |part: &Expr| match part {
+            Expr::Register(register) => around.captured.iter().any(|(_, captured)| captured == register),
+            _ => false,
+        };
+        let is_own = |part: &Expr| match part {
+            Expr::Column { .. } => true,
+            Expr::Register(_) => !is_outer(part) && self.scope.reads(part),
+            _ => false,
+        };
+        let reads = |test: &dyn Fn(&Expr) -> bool| {
+            aggregate.arguments.iter().any(|argument| expr::any(argument, test))
+        };
+        if reads(&is_outer) && !reads(&is_own) {
+            return self.unsupported("an aggregate of an outer query in a subquery is", place);
+        }
+        Ok(())
     }
 
     fn aggregate_order(&mut self, key: &OrderByExpr) -> Result<AggregateOrder> {

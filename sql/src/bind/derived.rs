@@ -321,7 +321,9 @@ impl Binder<'_> {
         let mut columns = Vec::with_capacity(left_columns.len());
         for (at, ((name, left_type), (_, right_type))) in left_columns.iter().zip(&right_columns).enumerate()
         {
-            let common = match [&left, &right].map(|branch| is_null(branch, at)) {
+            // A NULL that has become something else than text has a type of its own.
+            let is_unknown = |branch, sql_type: SqlType| is_null(branch, at) && sql_type == SqlType::Text;
+            let common = match [is_unknown(&left, *left_type), is_unknown(&right, *right_type)] {
                 [true, false] => *right_type,
                 [false, true] => *left_type,
                 _ => {

@@ -139,6 +139,16 @@ impl Scope {
         relations.filter(|(_, relation)| relation.visibility != Visibility::Hidden)
     }
 
+    /// Whether the expression itself is a column of a relation here.
+    pub(crate) fn reads(&self, expr: &Expr) -> bool {
+        self.relations.iter().any(|relation| match (&relation.kind, expr) {
+            (RelationKind::Table { row, .. }, Expr::Column { row: read, .. }) => row == read,
+            (RelationKind::Registers(registers), Expr::Register(read)) => registers.contains(read),
+            (RelationKind::Elements(_, current), Expr::Register(read)) => current == read,
+            _ => false,
+        })
+    }
+
     pub(crate) fn column_name(&self, column: ScopeColumn) -> &str {
         match column {
             ScopeColumn::Of { relation, column } => &self.relations[relation].columns[column].0,

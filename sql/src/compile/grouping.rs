@@ -8,7 +8,6 @@ use super::Compiler;
 use super::level::for_each_level;
 use super::select::BoundSelect;
 use crate::bind::aggregation::Aggregate;
-use crate::bind::scope::RelationKind;
 use crate::bind::tree::{OrderTarget, Source};
 use crate::bind::{AGGREGATE_PLACEHOLDER, GROUP_PLACEHOLDER, Place};
 use crate::expr;
@@ -91,17 +90,7 @@ impl Compiler<'_> {
 
     fn refuse_ungrouped(&self, expr: &Expr, places: (usize, usize)) -> Result<()> {
         let mut ungrouped: Option<Expr> = None;
-        let is_free = |part: &Expr| match part {
-            Expr::Column { .. } => true,
-            Expr::Register(register) => {
-                self.binder.scope.relations.iter().any(|relation| match &relation.kind {
-                    RelationKind::Registers(registers) => registers.contains(register),
-                    RelationKind::Elements(_, current) => current == register,
-                    RelationKind::Table { .. } | RelationKind::Values(_) => false,
-                })
-            }
-            _ => false,
-        };
+        let is_free = |part: &Expr| matches!(part, Expr::Column { .. }) || self.binder.scope.reads(part);
         find(expr, &is_free, &mut ungrouped);
         let Some(found) = ungrouped else { return Ok(()) };
         let mut place = Place::Unknown;

@@ -17,7 +17,7 @@ use hyades_types::error::{Error, Result, sqlstate};
 use hyades_types::function::Function;
 use hyades_types::guest;
 use hyades_types::operator::BinaryOperator;
-use hyades_types::value::{SqlType, Value};
+use hyades_types::value::SqlType;
 
 use super::access::{self, Access, Choice};
 use super::level::{FullJoin, Kept, LeftJoin, Level, Step};
@@ -502,10 +502,10 @@ impl<'j> Order<'j> {
         let Some(item) = self.take(item) else {
             return Err(Error::input(sqlstate::INTERNAL_ERROR, "an item of FROM has two loops"));
         };
-        let is_always = |condition: &Expr| *condition == Expr::Const(Value::Boolean(true));
-        let has_conditions = !on.iter().all(is_always);
         let choice = self.kept(&item.source, &own, on)?;
-        if has_conditions && choice.steering.is_empty() {
+        let reads_both =
+            |condition: &Expr| item.source.is_read_by(condition) && !self.reads_only(&item.source, condition);
+        if choice.steering.is_empty() && choice.filter.iter().any(reads_both) {
             let what = "FULL JOIN is only supported with merge-joinable or hash-joinable join conditions";
             return Err(Error::input(sqlstate::FEATURE_NOT_SUPPORTED, what));
         }

@@ -111,3 +111,7 @@ SELECT a.i FROM a LEFT JOIN b ON a.x = b.x FOR UPDATE;
 SELECT a.i FROM a LEFT JOIN b ON a.x = b.x ORDER BY 1 FOR UPDATE OF a;
 SELECT b.i FROM a RIGHT JOIN b ON a.x = b.x FOR UPDATE OF a;
 SELECT b.i FROM a RIGHT JOIN b ON a.x = b.x ORDER BY 1 FOR SHARE OF b;
+-- Full joins whose conditions read one side or none
+SELECT a.i, b.i FROM a FULL JOIN b ON 1 = 2 ORDER BY 1, 2;
+SELECT a.i, b.i FROM a FULL JOIN b ON a.i = b.i AND a.x < b.x + 1 ORDER BY 1, 2;
+select null + 5.5 as n union all select null union all select 1 order by 1;

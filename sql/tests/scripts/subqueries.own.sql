@@ -2,6 +2,7 @@
 create table authors (id int primary key, name text);
 create table books (id int primary key, author int);
 select (1, 2) = (select id, author from books);
+select (select sum(a.id) from books) from authors a;
 select name like any (array['x%']) from authors;
 explain select * from authors where (id, name) > (1, 'a') and id <> all (array[2, 3]) and id < any (select author from books);
 select array_length((select id from books));
