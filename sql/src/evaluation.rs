@@ -48,6 +48,7 @@ pub(crate) fn environment(user: &str, database: &str) -> Environment {
         sessions: None,
         random: RefCell::new(Random::seeded(0)),
         sequences: RefCell::default(),
+        catalog: None,
     }
 }
 
@@ -67,6 +68,9 @@ pub(crate) fn is_immutable_cast(from: SqlType, to: SqlType) -> bool {
         other => other,
     };
     let (from, to) = (element(from), element(to));
+    if from.is_oid() || to.is_oid() {
+        return false;
+    }
     let is_zoned = |sql_type| sql_type == SqlType::TimestampTz;
     let is_plain = |sql_type: SqlType| !sql_type.is_text() && !sql_type.is_datetime();
     // Reading or printing a date depends on settings too ('today').

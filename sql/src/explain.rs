@@ -121,7 +121,7 @@ impl SlotNames for Names<'_> {
             {
                 return self.qualified(&relation.name, &relation.columns[at].0);
             }
-            if let RelationKind::Registers(registers) = &relation.kind
+            if let RelationKind::Registers(registers) | RelationKind::System(registers, _) = &relation.kind
                 && let Some(at) = registers.iter().position(|known| *known == register)
             {
                 return self.qualified(&relation.name, &relation.columns[at].0);
@@ -140,7 +140,7 @@ impl SlotNames for Names<'_> {
         format!("?{row}.{column}")
     }
 
-    /// Those of `pg_stat_activity`, all its rows.
+    /// Those of `unnest`, which has the array's name.
     fn hides_subscript(&self, array: &Expr) -> bool {
         let Expr::Register(register) = array else { return false };
         self.scope.relations.iter().any(|relation| {

@@ -17,6 +17,7 @@ mod plpgsql;
 pub mod session;
 mod settings;
 mod statement;
+mod system;
 #[cfg(test)]
 mod tests;
 

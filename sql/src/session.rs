@@ -458,7 +458,7 @@ impl Session {
     pub fn reading(&self) -> Reading<'_> {
         let is_open = self.worker.in_transaction();
         let now = if is_open { self.environment.transaction_time } else { now_us() };
-        Reading { time_zone: self.settings.time_zone(), now: Some(now) }
+        Reading { now: Some(now), ..self.settings.time_zone().into() }
     }
 
     /// The session's time zone, for text forms of timestamptz.

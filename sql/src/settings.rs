@@ -57,6 +57,19 @@ enum Kind {
     Internal,
 }
 
+impl Kind {
+    /// PostgreSQL's word for it.
+    fn value_type(self) -> &'static str {
+        match self {
+            Kind::Boolean => "bool",
+            Kind::Integer { .. } | Kind::Milliseconds | Kind::Kilobytes => "integer",
+            Kind::Real => "real",
+            Kind::Choice(_) | Kind::Limited(..) => "enum",
+            _ => "string",
+        }
+    }
+}
+
 struct Definition {
     /// As shown: `TimeZone`.
     name: &'static str,
@@ -314,7 +327,10 @@ static DEFINITIONS: &[Definition] = &[
 pub(crate) struct Shown {
     pub(crate) name: String,
     pub(crate) value: String,
+    pub(crate) default: &'static str,
     pub(crate) description: &'static str,
+    pub(crate) value_type: &'static str,
+    pub(crate) context: &'static str,
 }
 
 /// The settings of one session. Keys are lower-case names.
@@ -439,7 +455,10 @@ impl Settings {
             .map(|definition| Shown {
                 name: definition.name.to_owned(),
                 value: self.get(definition.name).unwrap_or_default(),
+                default: definition.default,
                 description: definition.description,
+                value_type: definition.kind.value_type(),
+                context: if matches!(definition.kind, Kind::Internal) { "internal" } else { "user" },
             })
             .collect()
     }

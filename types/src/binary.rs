@@ -15,10 +15,11 @@
 //! Reference: the `*send` and `*recv` functions of PostgreSQL 15.
 
 use bigdecimal::num_bigint::Sign;
-use compact_str::CompactString;
+use compact_str::{CompactString, ToCompactString};
 
 use crate::error::{Error, Result, sqlstate};
 use crate::interval::Interval;
+use crate::system_type::SystemType;
 use crate::text::{check_text, fit_text};
 use crate::value::{BigDecimal, SqlType, Value};
 use crate::{array, datetime, numeric};
@@ -74,6 +75,7 @@ pub fn read(bytes: &[u8], sql_type: SqlType) -> Result<Value> {
         SqlType::Uuid => Value::Uuid(fixed(bytes)?),
         SqlType::Interval(modifier) => Value::Interval(read_interval(bytes)?.fit(modifier)),
         SqlType::Array(element) => array::read_binary(bytes, element, |item| read(item, element.sql_type()))?,
+        SqlType::System(system_type) => read_system(bytes, system_type)?,
     })
 }
 
@@ -81,6 +83,20 @@ fn read_interval(bytes: &[u8]) -> Result<Interval> {
     // One number: the parts are written from the highest byte on.
     let all = u128::from_be_bytes(fixed(bytes)?);
     Ok(Interval { months: all as i32, days: (all >> 32) as i32, microseconds: (all >> 64) as i64 })
+}
+
+fn read_system(bytes: &[u8], system_type: SystemType) -> Result<Value> {
+    if system_type.is_text() {
+        return read(bytes, SqlType::Text);
+    }
+    if let Some(element) = system_type.element() {
+        return read(bytes, SqlType::Array(element));
+    }
+    let oid = u32::from_be_bytes(fixed(bytes)?);
+    if system_type.is_number() {
+        return Ok(Value::Oid(oid));
+    }
+    Ok(system_type.reference(oid, oid.to_compact_string()))
 }
 
 fn read_timestamp(bytes: &[u8]) -> Result<i64> {
@@ -174,6 +190,8 @@ pub fn write(value: &Value, out: &mut Vec<u8>) {
             out.extend_from_slice(&interval.months.to_be_bytes());
         }
         Value::Array(array) => array::write_binary(array, out, write),
+        Value::Oid(oid) => out.extend_from_slice(&oid.to_be_bytes()),
+        Value::Reference(reference) => out.extend_from_slice(&reference.oid.to_be_bytes()),
     }
 }
 

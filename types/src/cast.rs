@@ -16,6 +16,7 @@ use jiff::tz::TimeZone;
 
 use crate::error::{Error, Result, sqlstate};
 use crate::interval::IntervalModifier;
+use crate::system_type::SystemType;
 use crate::text::{Reading, fit_text};
 use crate::value::{BigDecimal, SqlType, Value};
 use crate::{arithmetic, datetime, numeric, text};
@@ -33,6 +34,11 @@ pub fn allowed(from: SqlType, to: SqlType) -> Option<CastContext> {
     use CastContext::{Assignment, Explicit, Implicit};
     if from.is_same_base(to) || (from.is_text() && to.is_text()) {
         return Some(Implicit);
+    }
+    if let SqlType::System(system_type) = to
+        && let Some(weakest) = allowed_to_system(from, system_type)
+    {
+        return Some(weakest);
     }
     if to.is_text() {
         return Some(Assignment);
@@ -55,6 +61,9 @@ pub fn allowed(from: SqlType, to: SqlType) -> Option<CastContext> {
     }
     match (from, to) {
         (SqlType::Array(from), SqlType::Array(to)) => allowed(from.sql_type(), to.sql_type()),
+        (SqlType::System(from), SqlType::Array(to)) => (from.element() == Some(to)).then_some(Implicit),
+        (_, SqlType::BigInt) if from.is_oid() => Some(Implicit),
+        (_, SqlType::Integer) if from.is_oid() => Some(Assignment),
         (SqlType::Boolean, SqlType::Integer) | (SqlType::Integer, SqlType::Boolean) => Some(Explicit),
         (SqlType::Date, SqlType::Timestamp | SqlType::TimestampTz)
         | (SqlType::Timestamp, SqlType::TimestampTz) => Some(Implicit),
@@ -64,6 +73,19 @@ pub fn allowed(from: SqlType, to: SqlType) -> Option<CastContext> {
     }
 }
 
+/// The same for a type of the catalog; `None` leaves it to the rules for all types.
+fn allowed_to_system(from: SqlType, to: SystemType) -> Option<CastContext> {
+    let is_routine = |one: SystemType| matches!(one, SystemType::RegProc | SystemType::RegProcedure);
+    let is_allowed = match from {
+        SqlType::System(own) if from.is_oid() => {
+            own.is_number() || to.is_number() || (is_routine(own) && is_routine(to))
+        }
+        _ => from.is_integer(),
+    };
+    let is_name = from.is_text() && to == SystemType::RegClass;
+    (is_name || (is_allowed && SqlType::System(to).is_oid())).then_some(CastContext::Implicit)
+}
+
 /// Converts a value to a type, modifiers included. `explicit`: over-long strings are cut. Fails if there is
 /// no such cast.
 pub fn cast<'a>(value: Value, to: SqlType, explicit: bool, reading: impl Into<Reading<'a>>) -> Result<Value> {
@@ -71,6 +93,11 @@ pub fn cast<'a>(value: Value, to: SqlType, explicit: bool, reading: impl Into<Re
     let tz = reading.time_zone;
     match (&value, to) {
         (Value::Null, _) => Ok(Value::Null),
+        (Value::Oid(_) | Value::Reference(_), _) if !to.is_text() => from_object(&value, to, reading),
+        (_, SqlType::System(system_type)) if to.is_oid() && value.as_i64().is_some() => {
+            let oid = Value::Oid(oid_of(&value)?);
+            if system_type.is_number() { Ok(oid) } else { from_object(&oid, to, reading) }
+        }
         (Value::SmallInt(number), _) if to.is_numeric() => from_integer(i64::from(*number), to),
         (Value::Integer(_), SqlType::Integer) | (Value::BigInt(_), SqlType::BigInt) => Ok(value),
         (Value::Integer(number), _) if to.is_numeric() => from_integer(i64::from(*number), to),
@@ -110,6 +137,37 @@ pub fn cast<'a>(value: Value, to: SqlType, explicit: bool, reading: impl Into<Re
             Ok(Value::array(element, values))
         }
         _ => Err(cannot_cast(&value, to)),
+    }
+}
+
+/// The number of an object; an `integer` below zero stands for what is as much below 2^32.
+fn oid_of(number: &Value) -> Result<u32> {
+    let out_of_range = || Error::input(sqlstate::NUMERIC_VALUE_OUT_OF_RANGE, "OID out of range");
+    match number {
+        Value::Integer(number) => Ok(number.cast_unsigned()),
+        Value::SmallInt(number) => Ok(i32::from(*number).cast_unsigned()),
+        other => other.as_i64().and_then(|number| u32::try_from(number).ok()).ok_or_else(out_of_range),
+    }
+}
+
+/// Casts an object's number, with its name or without.
+fn from_object(value: &Value, to: SqlType, reading: Reading<'_>) -> Result<Value> {
+    let oid = match value {
+        Value::Oid(oid) => *oid,
+        Value::Reference(reference) if value.fits(to) => {
+            return Ok(Value::Reference(reference.clone()));
+        }
+        Value::Reference(reference) => reference.oid,
+        other => return Err(cannot_cast(other, to)),
+    };
+    match to {
+        SqlType::System(system_type) if system_type.is_number() => Ok(Value::Oid(oid)),
+        SqlType::System(system_type) if system_type.is_reference() => {
+            Ok(text::reference(system_type, oid, reading))
+        }
+        SqlType::Integer => Ok(Value::Integer(oid.cast_signed())),
+        SqlType::BigInt => Ok(Value::BigInt(i64::from(oid))),
+        _ => Err(cannot_cast(value, to)),
     }
 }
 

@@ -32,6 +32,8 @@ pub fn total(left: &Value, right: &Value) -> Ordering {
         (Value::Uuid(a), Value::Uuid(b)) => a.cmp(b),
         (Value::Interval(a), Value::Interval(b)) => a.order(*b),
         (Value::Array(a), Value::Array(b)) => array_order(&a.values, &b.values),
+        (Value::Oid(a), Value::Oid(b)) => a.cmp(b),
+        (Value::Reference(a), Value::Reference(b)) => a.oid.cmp(&b.oid),
         (a, b) => rank(a).cmp(&rank(b)),
     }
 }

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use crate::guest::{Sessions, StopRequest};
 use crate::random::Random;
 use crate::sequence::SessionSequences;
+use crate::system_catalog::SystemCatalog;
 use crate::text::{Reading, TextForm};
 
 /// What expressions may ask about their surroundings; captured once per transaction or statement, so that
@@ -32,6 +33,8 @@ pub struct Environment {
     pub random: RefCell<Random>,
     /// For `nextval` and its like.
     pub sequences: RefCell<SessionSequences>,
+    /// For statements that look at it.
+    pub catalog: Option<Arc<dyn SystemCatalog>>,
 }
 
 impl Default for Environment {
@@ -49,6 +52,7 @@ impl Default for Environment {
             sessions: None,
             random: RefCell::new(Random::seeded(0)),
             sequences: RefCell::default(),
+            catalog: None,
         }
     }
 }
@@ -61,7 +65,11 @@ impl Environment {
 
     /// What texts are read with.
     pub fn reading(&self) -> Reading<'_> {
-        Reading { time_zone: &self.time_zone, now: Some(self.transaction_time) }
+        Reading {
+            time_zone: &self.time_zone,
+            now: Some(self.transaction_time),
+            catalog: self.catalog.as_deref(),
+        }
     }
 
     /// Whether messages of this severity are told.

@@ -11,8 +11,8 @@
 //! wants `text`, in the latter; comparisons of two `char(n)` operands become comparisons of text when both
 //! are wrapped, which ignores trailing blanks as SQL wants.
 //!
-//! Modules that compute: `array`, `concat`, `format`, `general`, `interval`, `math`, `sequence`,
-//! `string`, `time`.
+//! Modules that compute: `array`, `concat`, `format`, `general`, `interval`, `math`,
+//! `regular_expression`, `sequence`, `string`, `system` (what asks the catalog), `time`.
 
 mod array;
 mod concat;
@@ -21,8 +21,10 @@ mod function_table;
 mod general;
 mod interval;
 mod math;
+mod regular_expression;
 mod sequence;
 mod string;
+mod system;
 mod time;
 
 use std::collections::{HashMap, HashSet};
@@ -34,6 +36,7 @@ use crate::guest;
 use crate::value::{SqlType, Value};
 
 pub use function_table::Function;
+pub use string::quoted_identifier;
 pub use time::now_us;
 
 /// Bytes of text that a function looks at in about ten nanoseconds.
@@ -65,6 +68,8 @@ pub struct LooksAt {
     pub sessions: bool,
     /// How far sequences have come, or it draws from them.
     pub sequences: bool,
+    /// What tables, types and other objects there are.
+    pub catalog: bool,
 }
 
 impl LooksAt {
@@ -75,6 +80,7 @@ impl LooksAt {
         identity: false,
         sessions: false,
         sequences: false,
+        catalog: false,
     };
     pub const CLOCK: LooksAt = LooksAt { clock: true, ..LooksAt::NOTHING };
     pub const TIMES: LooksAt = LooksAt { times: true, ..LooksAt::NOTHING };
@@ -83,6 +89,7 @@ impl LooksAt {
     pub const IDENTITY: LooksAt = LooksAt { identity: true, ..LooksAt::NOTHING };
     pub const SESSIONS: LooksAt = LooksAt { sessions: true, ..LooksAt::NOTHING };
     pub const SEQUENCES: LooksAt = LooksAt { sequences: true, ..LooksAt::NOTHING };
+    pub const CATALOG: LooksAt = LooksAt { catalog: true, ..LooksAt::NOTHING };
     pub const LOCAL_TIME: LooksAt = LooksAt::TIMES.and(LooksAt::IDENTITY);
 
     /// What either of them looks at.
@@ -95,6 +102,7 @@ impl LooksAt {
             identity: self.identity || other.identity,
             sessions: self.sessions || other.sessions,
             sequences: self.sequences || other.sequences,
+            catalog: self.catalog || other.catalog,
         }
     }
 }

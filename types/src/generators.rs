@@ -103,6 +103,15 @@ pub fn any_value(sql_type: SqlType) -> BoxedStrategy<Value> {
             let array = move |values| Value::array(element, values);
             prop::collection::vec(item, 0..5).prop_map(array).boxed()
         }
+        SqlType::System(system_type) if system_type.is_text() => {
+            let fitted = move |any| Value::Text(text::fit_text(any, sql_type, true).unwrap_or_default());
+            any_text().prop_map(fitted).boxed()
+        }
+        SqlType::System(system_type) => match system_type.element() {
+            Some(element) => any_value(SqlType::Array(element)),
+            None if system_type.is_number() => any::<u32>().prop_map(Value::Oid).boxed(),
+            None => any::<u32>().prop_map(move |oid| system_type.reference(oid, "name")).boxed(),
+        },
     }
 }
 

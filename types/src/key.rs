@@ -98,6 +98,8 @@ pub fn encode(value: &Value, sql_type: SqlType, out: &mut Vec<u8>) {
         Value::Interval(interval) => {
             out.extend_from_slice(&(interval.span() as u128 ^ SIGN_128).to_be_bytes());
         }
+        Value::Oid(oid) => out.extend_from_slice(&oid.to_be_bytes()),
+        Value::Reference(reference) => out.extend_from_slice(&reference.oid.to_be_bytes()),
         // Not in indexes: only for finding equal ones.
         Value::Array(array) => {
             for value in &array.values {

@@ -13,7 +13,8 @@
 //! * `environment`: what a computation may look at; `guest`, `memory`: how much it may take;
 //! * `scalar`: the values that fit a machine word, for the interpreter; `key`: order-preserving bytes for
 //!   indexes;
-//! * `definition`: tables and routines.
+//! * `definition`: tables and routines; `system_type`, `system_catalog`: types of PostgreSQL's catalog, and
+//!   what computations see of ours.
 
 pub mod arithmetic;
 pub mod array;
@@ -39,6 +40,8 @@ pub mod operator;
 pub mod random;
 pub mod scalar;
 pub mod sequence;
+pub mod system_catalog;
+pub mod system_type;
 pub mod text;
 pub mod value;
 

@@ -9,6 +9,7 @@ mod conventions;
 mod fit;
 mod float;
 pub(crate) mod pieces;
+mod system;
 
 use compact_str::CompactString;
 use jiff::tz::TimeZone;
@@ -24,6 +25,7 @@ pub use fit::{fit_text, pad};
 pub use float::c_number;
 pub(crate) use pieces::write_hexadecimal;
 pub use pieces::write_integer;
+pub(crate) use system::reference;
 
 fn out_of_range(sql_type: SqlType, text: &str) -> Error {
     let name = sql_type.base_name();
@@ -68,6 +70,7 @@ pub fn parse<'a>(text: &str, sql_type: SqlType, reading: impl Into<Reading<'a>>)
         SqlType::Array(element) => {
             array::parse(text, element, |item| parse(item, element.sql_type(), reading))
         }
+        SqlType::System(system_type) => system::parse(text, system_type, reading),
     }
 }
 
@@ -196,7 +199,7 @@ pub fn write_as(value: &Value, sql_type: SqlType, form: TextForm<'_>, out: &mut 
         Value::Double(number) if form.float_digits < 1 => {
             float::write_rounded(*number, 15, form.float_digits, out);
         }
-        Value::Array(array) => write_array(array, form, out),
+        Value::Array(array) => write_array(array, sql_type, form, out),
         _ => write(value, sql_type, form.time_zone, out),
     }
 }
@@ -231,11 +234,18 @@ pub fn write(value: &Value, sql_type: SqlType, tz: &TimeZone, out: &mut Vec<u8>)
             }
         }
         Value::Interval(interval) => datetime::write_interval(*interval, out),
-        Value::Array(array) => write_array(array, TextForm { time_zone: tz, float_digits: 1 }, out),
+        Value::Array(array) => {
+            write_array(array, sql_type, TextForm { time_zone: tz, float_digits: 1 }, out);
+        }
+        Value::Oid(oid) => write_integer(i64::from(*oid), out),
+        Value::Reference(reference) => out.extend_from_slice(reference.shown.as_bytes()),
     }
 }
 
-fn write_array(array: &ArrayValue, form: TextForm<'_>, out: &mut Vec<u8>) {
+fn write_array(array: &ArrayValue, sql_type: SqlType, form: TextForm<'_>, out: &mut Vec<u8>) {
+    if matches!(sql_type, SqlType::System(_)) {
+        return system::write_vector(array, out);
+    }
     array::write(array, out, |value, out| write_as(value, array.element.sql_type(), form, out));
 }
 

@@ -16,6 +16,7 @@ use compact_str::CompactString;
 use serde::{Deserialize, Serialize};
 
 use crate::interval::{Interval, IntervalModifier};
+use crate::system_type::{self, Reference, SystemType};
 
 pub use bigdecimal::BigDecimal;
 
@@ -45,6 +46,8 @@ pub enum SqlType {
     /// One dimension; of parameters and variables, not of columns.
     Array(ArrayElement),
     Interval(IntervalModifier),
+    /// Of the catalog; not of columns that are stored.
+    System(SystemType),
 }
 
 /// The type of an array's elements: a [`SqlType`] without modifiers that is no array.
@@ -64,6 +67,7 @@ pub enum ArrayElement {
     TimestampTz,
     Uuid,
     Interval,
+    System(SystemType),
 }
 
 /// The values of an array, each of the element's type or NULL.
@@ -78,7 +82,7 @@ impl ArrayValue {
     pub fn heap_bytes(&self) -> usize {
         let own = size_of_val(self.values.as_slice());
         match self.element {
-            ArrayElement::Text | ArrayElement::Varchar | ArrayElement::Numeric => {
+            ArrayElement::Text | ArrayElement::Varchar | ArrayElement::Numeric | ArrayElement::System(_) => {
                 own + self.values.iter().map(Value::heap_bytes).sum::<usize>()
             }
             _ => own,
@@ -104,7 +108,10 @@ impl ArrayElement {
             SqlType::TimestampTz => ArrayElement::TimestampTz,
             SqlType::Uuid => ArrayElement::Uuid,
             SqlType::Interval(_) => ArrayElement::Interval,
-            SqlType::Char(_) | SqlType::Bytea | SqlType::Array(_) => return None,
+            SqlType::System(system_type) if system_type.array_names().2 != 0 => {
+                ArrayElement::System(system_type)
+            }
+            SqlType::Char(_) | SqlType::Bytea | SqlType::Array(_) | SqlType::System(_) => return None,
         })
     }
 
@@ -124,6 +131,7 @@ impl ArrayElement {
             ArrayElement::TimestampTz => SqlType::TimestampTz,
             ArrayElement::Uuid => SqlType::Uuid,
             ArrayElement::Interval => SqlType::INTERVAL,
+            ArrayElement::System(system_type) => SqlType::System(system_type),
         }
     }
 
@@ -144,6 +152,7 @@ impl ArrayElement {
             ArrayElement::TimestampTz => ("timestamp with time zone[]", "_timestamptz", 1185),
             ArrayElement::Uuid => ("uuid[]", "_uuid", 2951),
             ArrayElement::Interval => ("interval[]", "_interval", 1187),
+            ArrayElement::System(system_type) => system_type.array_names(),
         }
     }
 
@@ -166,7 +175,8 @@ impl ArrayElement {
             E::Uuid,
             E::Interval,
         ];
-        ALL.into_iter().find(|element| element.array_names().2 == oid)
+        let system = system_type::ALL.into_iter().map(ArrayElement::System);
+        ALL.into_iter().chain(system).find(|element| oid != 0 && element.array_names().2 == oid)
     }
 }
 
@@ -199,6 +209,10 @@ pub enum Value {
     Interval(Interval),
     /// Shared, because arguments and variables are copied more often than changed.
     Array(Arc<ArrayValue>),
+    /// `oid` and `xid`.
+    Oid(u32),
+    /// `regclass` and its like.
+    Reference(Box<Reference>),
 }
 
 const _: () = assert!(size_of::<Value>() <= 32);
@@ -235,6 +249,8 @@ impl PartialEq for Value {
             (Value::Uuid(a), Value::Uuid(b)) => a == b,
             (Value::Interval(a), Value::Interval(b)) => a == b,
             (Value::Array(a), Value::Array(b)) => a == b,
+            (Value::Oid(a), Value::Oid(b)) => a == b,
+            (Value::Reference(a), Value::Reference(b)) => a == b,
             _ => false,
         }
     }
@@ -263,6 +279,8 @@ impl Value {
             Value::Uuid(bytes) => Value::Uuid(*bytes),
             Value::Interval(interval) => Value::Interval(*interval),
             Value::Array(array) => Value::Array(Arc::clone(array)),
+            Value::Oid(oid) => Value::Oid(*oid),
+            Value::Reference(reference) => Value::Reference(reference.clone()),
         }
     }
 
@@ -271,6 +289,7 @@ impl Value {
         match self {
             Value::Text(text) => text.len(),
             Value::Bytea(bytes) => bytes.len(),
+            Value::Reference(_) => size_of::<Reference>(),
             _ => 0,
         }
     }
@@ -279,7 +298,9 @@ impl Value {
     #[inline]
     pub fn discard(self) {
         match self {
-            Value::Text(_) | Value::Numeric(_) | Value::Bytea(_) | Value::Array(_) => drop(self),
+            Value::Text(_) | Value::Numeric(_) | Value::Bytea(_) | Value::Array(_) | Value::Reference(_) => {
+                drop(self)
+            }
             other => std::mem::forget(other),
         }
     }
@@ -288,7 +309,9 @@ impl Value {
     #[inline(always)]
     pub fn put(&mut self, value: Value) {
         match self {
-            Value::Text(_) | Value::Numeric(_) | Value::Bytea(_) | Value::Array(_) => *self = value,
+            Value::Text(_) | Value::Numeric(_) | Value::Bytea(_) | Value::Array(_) | Value::Reference(_) => {
+                *self = value
+            }
             _ => std::mem::forget(std::mem::replace(self, value)),
         }
     }
@@ -321,6 +344,7 @@ impl SqlType {
             SqlType::Uuid => "uuid",
             SqlType::Interval(_) => "interval",
             SqlType::Array(element) => element.array_names().0,
+            SqlType::System(system_type) => system_type.shown(),
         }
     }
 
@@ -356,6 +380,7 @@ impl SqlType {
             SqlType::Uuid => "uuid",
             SqlType::Interval(_) => "interval",
             SqlType::Array(element) => element.array_names().1,
+            SqlType::System(system_type) => system_type.catalog_name(),
         }
     }
 
@@ -379,6 +404,7 @@ impl SqlType {
             SqlType::Uuid => 2950,
             SqlType::Interval(_) => 1186,
             SqlType::Array(element) => element.array_names().2,
+            SqlType::System(system_type) => system_type.oid(),
         }
     }
 
@@ -390,6 +416,7 @@ impl SqlType {
             SqlType::Integer | SqlType::Real | SqlType::Date => 4,
             SqlType::BigInt | SqlType::DoublePrecision | SqlType::Timestamp | SqlType::TimestampTz => 8,
             SqlType::Uuid | SqlType::Interval(_) => 16,
+            SqlType::System(system_type) => system_type.length_bytes(),
             SqlType::Numeric(_)
             | SqlType::Text
             | SqlType::Varchar(_)
@@ -438,7 +465,10 @@ impl SqlType {
                 (((packed >> 16) & 0xffff) as u16, (scale ^ 1024) - 1024)
             })),
             2950 => SqlType::Uuid,
-            _ => SqlType::Array(ArrayElement::of_array_oid(oid)?),
+            _ => match SystemType::from_oid(oid) {
+                Some(system_type) => SqlType::System(system_type),
+                None => SqlType::Array(ArrayElement::of_array_oid(oid)?),
+            },
         })
     }
 
@@ -456,8 +486,10 @@ impl SqlType {
 
     /// The same type, modifiers aside.
     pub fn is_same_base(self, other: SqlType) -> bool {
-        if let (SqlType::Array(own), SqlType::Array(other)) = (self, other) {
-            return own == other;
+        match (self, other) {
+            (SqlType::Array(own), SqlType::Array(other)) => return own == other,
+            (SqlType::System(own), SqlType::System(other)) => return own == other,
+            _ => {}
         }
         std::mem::discriminant(&self) == std::mem::discriminant(&other)
     }
@@ -470,9 +502,27 @@ impl SqlType {
         self.is_integer() || matches!(self, SqlType::Real | SqlType::DoublePrecision | SqlType::Numeric(_))
     }
 
-    /// `text`, `varchar` or `char`.
+    /// `text`, `varchar`, `char`, `name` or "char".
     pub fn is_text(self) -> bool {
-        matches!(self, SqlType::Text | SqlType::Varchar(_) | SqlType::Char(_))
+        match self {
+            SqlType::Text | SqlType::Varchar(_) | SqlType::Char(_) => true,
+            SqlType::System(system_type) => system_type.is_text(),
+            _ => false,
+        }
+    }
+
+    /// An object's number, shown as such or by the object's name.
+    pub fn is_oid(self) -> bool {
+        matches!(self, SqlType::System(own) if own.is_number() || own.is_reference())
+    }
+
+    /// What an array or a vector consists of.
+    pub fn element(self) -> Option<ArrayElement> {
+        match self {
+            SqlType::Array(element) => Some(element),
+            SqlType::System(system_type) => system_type.element(),
+            _ => None,
+        }
     }
 
     /// `date`, `timestamp` or `timestamptz`.
@@ -515,6 +565,8 @@ impl Value {
             Value::Uuid(_) => SqlType::Uuid,
             Value::Interval(_) => SqlType::INTERVAL,
             Value::Array(array) => SqlType::Array(array.element),
+            Value::Oid(_) => SqlType::System(SystemType::Oid),
+            Value::Reference(reference) => SqlType::System(reference.system_type),
         })
     }
 
@@ -524,6 +576,10 @@ impl Value {
         match self.sql_type() {
             None => true,
             Some(SqlType::Text) => sql_type.is_text(),
+            Some(SqlType::Array(own)) => sql_type.element() == Some(own),
+            Some(SqlType::System(SystemType::Oid)) => {
+                matches!(sql_type, SqlType::System(wanted) if wanted.is_number())
+            }
             Some(own) => own.is_same_base(sql_type),
         }
     }

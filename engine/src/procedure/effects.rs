@@ -179,6 +179,7 @@ impl Instruction {
             | Instruction::Spool { .. }
             | Instruction::FeedStage { .. }
             | Instruction::FinishStage { .. }
+            | Instruction::ReadCatalog { .. }
             | Instruction::MatchError { .. }
             | Instruction::ForgetError
             | Instruction::BeginStatement => Effects::nothing(),
@@ -189,6 +190,9 @@ impl Instruction {
     pub fn looks_at(&self) -> LooksAt {
         let mut seen = LooksAt::NOTHING;
         self.for_each_expr(&mut |expr| seen = seen.and(expr.looks_at()));
+        if matches!(self, Instruction::ReadCatalog { .. }) {
+            seen = seen.and(LooksAt::CATALOG);
+        }
         seen
     }
 }
@@ -237,6 +241,16 @@ impl Procedure {
             }),
             _ => None,
         }
+    }
+
+    /// What [`Procedure::asks_catalog`] is to be.
+    pub fn looks_at_catalog(&self) -> bool {
+        let callee_looks = |callee: &Callee| match callee {
+            Callee::Current => false,
+            Callee::Procedure { procedure, .. } => procedure.asks_catalog,
+        };
+        self.code.iter().any(|instruction| instruction.looks_at().catalog)
+            || self.callees.iter().any(callee_looks)
     }
 
     /// Whether it changes no rows and locks none.
@@ -318,6 +332,7 @@ macro_rules! visit_expressions {
             | Instruction::AbsentRow { .. }
             | Instruction::OpenStage { .. }
             | Instruction::FinishStage { .. }
+            | Instruction::ReadCatalog { .. }
             | Instruction::EnterBlock { .. }
             | Instruction::LeaveBlock
             | Instruction::MatchError { .. }
@@ -387,6 +402,7 @@ macro_rules! visit_labels {
             | Instruction::OpenStage { .. }
             | Instruction::FeedStage { .. }
             | Instruction::FinishStage { .. }
+            | Instruction::ReadCatalog { .. }
             | Instruction::LeaveBlock
             | Instruction::ErrorField { .. }
             | Instruction::Rethrow
@@ -493,9 +509,13 @@ impl Expr {
         match self {
             Expr::Call { function, .. } => function.looks_at(),
             // Between texts, dates and times the session's time zone decides, and the text may be 'today'.
+            Expr::Cast { to: SqlType::Array(element), .. } if element.sql_type().is_oid() => {
+                LooksAt::LOCAL_TIME.and(LooksAt::CATALOG)
+            }
             Expr::Cast { to, .. } if to.is_datetime() || matches!(to, SqlType::Array(_)) => {
                 LooksAt::LOCAL_TIME
             }
+            Expr::Cast { to, .. } if to.is_oid() => LooksAt::CATALOG,
             Expr::Cast { to, .. } if to.is_text() => LooksAt::IDENTITY,
             // What a routine looks at stands in its procedure, what a subquery does in its code.
             Expr::Routine { .. } | Expr::Query { .. } => LooksAt::NOTHING,

@@ -244,6 +244,7 @@ impl<'r, T: Access> Run<'r, T> {
             Do::OpenStage { stage } => self.open_stage(procedure, *stage),
             Do::FeedStage { stage, values } => self.feed_stage(*stage, values),
             Do::FinishStage { stage, spool } => self.finish_stage(*stage, *spool),
+            Do::ReadCatalog { relation, spool } => self.read_catalog(*relation, *spool),
             Do::Call { callee, arguments, rows, .. } => self.call(procedure, *callee, arguments, *rows),
             Do::Return => Ok(Next::Return),
             Do::Raise { state, message } => self.raise(state, message),

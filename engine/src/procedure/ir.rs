@@ -73,6 +73,8 @@ pub struct Procedure {
     pub callees: Vec<Callee>,
     /// Registers that a caller takes when the procedure returns: OUT parameters, or a function's value.
     pub results: Vec<Register>,
+    /// Whether a run of it asks the catalog: then the environment must have one.
+    pub asks_catalog: bool,
     /// Where the code of a statement begins, and what the statement is; by label. Empty for what has no body.
     pub lines: Vec<Line>,
 }
@@ -377,6 +379,11 @@ pub enum Instruction {
     /// Appends to the spool what the stage has made of its rows.
     FinishStage {
         stage: StageIndex,
+        spool: SpoolSlot,
+    },
+    /// Appends to a spool the rows of the relation of the system catalog that has this number.
+    ReadCatalog {
+        relation: u32,
         spool: SpoolSlot,
     },
     /// From here to the matching [`Instruction::LeaveBlock`], an error undoes what has been done since and

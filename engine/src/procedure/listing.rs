@@ -165,6 +165,7 @@ fn line(instruction: &Instruction, names: &Names<'_>) -> String {
         Do::OpenStage { stage } => format!("stage{stage} := ()"),
         Do::FeedStage { stage, values } => format!("stage{stage} += ({})", names.list(values)),
         Do::FinishStage { stage, spool } => format!("spool{spool} += rows of stage{stage}"),
+        Do::ReadCatalog { relation, spool } => format!("spool{spool} += rows of catalog relation {relation}"),
         Do::Call { callee, arguments, into, rows } => names.call(*callee, arguments, into, *rows),
         Do::Return => "return".to_owned(),
         Do::Raise { state, message } => format!("fail with {state}: {}", names.expr(message)),
@@ -179,9 +180,7 @@ fn line(instruction: &Instruction, names: &Names<'_>) -> String {
         Do::Rethrow => "fail with the same error".to_owned(),
         Do::ForgetError => "forget the error".to_owned(),
         Do::ForNext { counter, last, variable, is_reverse, end } => {
-            let (counter, last) = (names.register(*counter), names.register(*last));
-            let to = if *is_reverse { "down to" } else { "up to" };
-            format!("{} := {counter} {to} {last}, or go to {end}", names.register(*variable))
+            names.for_next((*counter, *last, *variable), *is_reverse, *end)
         }
         Do::ForStep { counter, step, is_reverse, again, end } => {
             names.for_step((*counter, *step), *is_reverse, (*again, *end))
@@ -224,6 +223,17 @@ impl Names<'_> {
     fn scan(&self, table: TableIndex, range: &ScanRange, direction: Direction) -> String {
         let backward = if direction == Direction::Backward { " backward" } else { "" };
         format!("scan of {}{}{backward}", self.table(table), self.range(range))
+    }
+
+    fn for_next(
+        &self,
+        (counter, last, variable): (Register, Register, Register),
+        is_reverse: bool,
+        end: Label,
+    ) -> String {
+        let (counter, last) = (self.register(counter), self.register(last));
+        let to = if is_reverse { "down to" } else { "up to" };
+        format!("{} := {counter} {to} {last}, or go to {end}", self.register(variable))
     }
 
     fn for_step(

@@ -470,7 +470,12 @@ fn write_fixed(value: &Value, slot: &mut [u8]) {
             slot[8..12].copy_from_slice(&interval.days.to_le_bytes());
             slot[12..].copy_from_slice(&interval.months.to_le_bytes());
         }
-        Value::Numeric(_) | Value::Text(_) | Value::Bytea(_) | Value::Array(_) => {
+        Value::Numeric(_)
+        | Value::Text(_)
+        | Value::Bytea(_)
+        | Value::Array(_)
+        | Value::Oid(_)
+        | Value::Reference(_) => {
             unreachable!("a variable value for a fixed column: the compiler must have cast it")
         }
     }
@@ -540,7 +545,9 @@ fn read(sql_type: SqlType, bytes: &[u8]) -> Value {
             days: i32::from_le_bytes(array(&bytes[8..12])),
             microseconds: i64::from_le_bytes(array(&bytes[..8])),
         }),
-        SqlType::Array(_) => unreachable!("no column holds arrays: CREATE TABLE refuses them"),
+        SqlType::Array(_) | SqlType::System(_) => {
+            unreachable!("no column holds arrays, or types of the catalog: CREATE TABLE refuses them")
+        }
         SqlType::Numeric(_) => Value::numeric(read_numeric(bytes)),
         SqlType::Text | SqlType::Varchar(_) => Value::Text(text(bytes)),
         SqlType::Char(length) => {
@@ -588,7 +595,9 @@ fn is_fit(sql_type: SqlType, value: &Value) -> bool {
             | Value::Bytea(_)
             | Value::Uuid(_)
             | Value::Interval(_)
-            | Value::Array(_),
+            | Value::Array(_)
+            | Value::Oid(_)
+            | Value::Reference(_),
             _,
         ) => true,
     }

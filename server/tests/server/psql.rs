@@ -108,3 +108,49 @@ fn passwords_are_checked() {
         }
     }
 }
+
+/// What psql itself asks is compared with PostgreSQL's answers by `sql/tests/scripts/catalog_psql.sql`.
+#[test]
+fn backslash_commands_list_what_there_is() {
+    let server = Server::start(&[]);
+    server.query(&[
+        "create table parent (id integer primary key, name varchar(20))",
+        "create table child (id serial primary key, parent integer references parent)",
+        "create function f(a integer, b text) returns integer language plpgsql as $$ begin return 1; end $$",
+    ]);
+    let shown = |command: &str| {
+        let output = server.psql().args(["-At", "-c", command]).output().unwrap();
+        let errors = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert!(output.status.success(), "{command}: {errors}");
+        String::from_utf8(output.stdout).unwrap()
+    };
+    let user = shown("select current_user");
+    let user = user.trim_end();
+    assert_eq!(shown("\\dt"), format!("public|child|table|{user}\npublic|parent|table|{user}\n"));
+    assert_eq!(
+        shown("\\di"),
+        format!("public|child_pkey|index|{user}|child\npublic|parent_pkey|index|{user}|parent\n")
+    );
+    assert_eq!(shown("\\ds"), format!("public|child_id_seq|sequence|{user}\n"));
+    assert_eq!(shown("\\dn"), format!("public|{user}\n"));
+    assert_eq!(shown("\\df"), "public|f|integer|a integer, b text|func\n");
+    assert!(shown("\\du").starts_with(&format!("{user}|Superuser")));
+    assert!(shown("\\dx").starts_with("plpgsql|1.0|pg_catalog|"));
+}
+
+#[test]
+fn numbers_of_objects_are_the_same_after_a_restart() {
+    let server = Server::start(&[]);
+    server.query(&[
+        "create table parent (id integer primary key)",
+        "create table child (id serial primary key, parent integer references parent)",
+    ]);
+    let numbers = [
+        "select oid, relname from pg_class where relnamespace = 'public'::regnamespace order by 2",
+        "select oid, conname from pg_constraint order by 2",
+    ];
+    let before = server.query(&numbers);
+    let server = Server::start_in(server.stop(), &[]);
+    assert_eq!(server.query(&numbers), before);
+    assert!(before.contains("|child_parent_fkey"), "{before}");
+}

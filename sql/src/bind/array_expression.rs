@@ -5,7 +5,7 @@ use hyades_engine::procedure::ir::Expr;
 use hyades_types::error::{Result, sqlstate};
 use hyades_types::function::Function;
 use hyades_types::operator::BinaryOperator;
-use hyades_types::value::{ArrayElement, SqlType};
+use hyades_types::value::{ArrayElement, SqlType, Value};
 use sqlparser::ast::{self, AccessExpr, Subscript};
 
 use super::coerce::cast;
@@ -16,10 +16,7 @@ use crate::evaluation;
 use crate::statement::query::end_of;
 
 fn element_of(sql_type: SqlType) -> Option<ArrayElement> {
-    match sql_type {
-        SqlType::Array(element) => Some(element),
-        _ => None,
-    }
+    sql_type.element()
 }
 
 impl Binder<'_> {
@@ -59,6 +56,15 @@ impl Binder<'_> {
         else {
             let message = "array subscript must have type integer";
             return self.fail(sqlstate::DATATYPE_MISMATCH, message, index_place);
+        };
+        let index = match array.known_type() {
+            // A vector counts from 0.
+            Some(SqlType::System(_)) => Expr::Binary {
+                operator: BinaryOperator::Add,
+                left: Box::new(index),
+                right: Box::new(Expr::Const(Value::Integer(1))),
+            },
+            _ => index,
         };
         let expr = Expr::Element { array: Box::new(array.expr), index: Box::new(index) };
         Ok(Bound::typed(expr, element.sql_type(), place))
@@ -155,6 +161,7 @@ impl Binder<'_> {
             ("array_lower", 2) => Function::ArrayLower,
             ("array_upper", 2) => Function::ArrayUpper,
             ("cardinality", 1) => Function::Cardinality,
+            ("array_to_string", 2 | 3) => Function::ArrayToString,
             ("array_append", 2) => Function::ArrayAppend,
             ("array_prepend", 2) => Function::ArrayPrepend,
             ("array_cat", 2) => Function::ArrayConcat,
@@ -170,6 +177,7 @@ impl Binder<'_> {
         let array = SqlType::Array(element);
         let types: &[SqlType] = match function {
             Function::Cardinality => &[array],
+            Function::ArrayToString => &[array, SqlType::Text, SqlType::Text],
             Function::ArrayAppend | Function::ArrayPosition => &[array, element.sql_type()],
             Function::ArrayPrepend => &[element.sql_type(), array],
             Function::ArrayConcat => &[array, array],
@@ -181,6 +189,7 @@ impl Binder<'_> {
         }
         let result = match function {
             Function::ArrayAppend | Function::ArrayPrepend | Function::ArrayConcat => array,
+            Function::ArrayToString => SqlType::Text,
             _ => SqlType::Integer,
         };
         let expr = Expr::Call { function, arguments: coerced };

@@ -8,6 +8,7 @@ use hyades_types::cast::allowed;
 use hyades_types::datetime::names_the_clock;
 use hyades_types::error::{Error, Result, sqlstate};
 use hyades_types::function::Function;
+use hyades_types::system_type::SystemType;
 use hyades_types::text::{self as value_text, Reading};
 use hyades_types::value::{ArrayElement, SqlType, Value};
 
@@ -44,6 +45,9 @@ pub(crate) fn category(sql_type: SqlType) -> Category {
         SqlType::Uuid => Category::Uuid,
         SqlType::Array(_) => Category::Array,
         SqlType::Interval(_) => Category::Interval,
+        SqlType::System(_) if sql_type.is_text() => Category::String,
+        SqlType::System(_) if sql_type.is_oid() => Category::Numeric,
+        SqlType::System(_) => Category::Array,
     }
 }
 
@@ -56,11 +60,21 @@ pub(crate) fn is_preferred(sql_type: SqlType) -> bool {
             | SqlType::Text
             | SqlType::TimestampTz
             | SqlType::Interval(_)
+            | SqlType::System(SystemType::Oid)
     )
 }
 
 pub(crate) fn is_implicit(from: SqlType, to: SqlType) -> bool {
     allowed(from, to) == Some(Context::Implicit)
+}
+
+/// Whether values of the type, or of its elements, are read as names of objects.
+fn is_named_object(sql_type: SqlType) -> bool {
+    match sql_type {
+        SqlType::Array(element) => is_named_object(element.sql_type()),
+        SqlType::System(system_type) => system_type.is_reference(),
+        _ => false,
+    }
 }
 
 /// Whether reading a literal of the type asks for the session's time zone.
@@ -74,7 +88,8 @@ pub(crate) fn cast(expr: Expr, from: SqlType, to: SqlType, is_explicit: bool) ->
         || (to == to.without_modifier() && from.is_same_base(to) && !matches!(to, SqlType::Char(_)))
         || (to == SqlType::Char(0) && matches!(from, SqlType::Char(_)))
         || (matches!(to, SqlType::Text | SqlType::Varchar(None))
-            && matches!(from, SqlType::Text | SqlType::Varchar(_)));
+            && (matches!(from, SqlType::Text | SqlType::Varchar(_) | SqlType::System(_)) && from.is_text()))
+        || (matches!(to, SqlType::Array(_)) && from.element() == to.element());
     if is_relabel {
         return Ok(expr);
     }
@@ -98,6 +113,11 @@ impl Binder<'_> {
         let is_explicit = context == Context::Explicit;
         match bound.class {
             Class::Null => Ok(Some(Expr::Const(Value::Null))),
+            // What it names is looked up when the statement runs.
+            Class::Literal(ref text) if is_named_object(to) => {
+                let text = Expr::Const(Value::text(text.as_str()));
+                Ok(Some(Expr::Cast { operand: Box::new(text), to, explicit: is_explicit }))
+            }
             Class::Literal(ref text) => {
                 // The fields of an interval say how to read it.
                 let is_read_with_modifier = matches!(to, SqlType::Interval(_));

@@ -362,6 +362,8 @@ impl Binder<'_> {
                     row.iter_mut().enumerate().try_for_each(|(at, value)| convert(value, at))?;
                 }
             }
+            // Nothing combines it with another: it stands in FROM.
+            QueryBody::System(_) => {}
             QueryBody::Both { sides, .. } => {
                 let [left, right] = sides.as_mut();
                 for side in [left, right] {
@@ -415,7 +417,7 @@ fn is_null(branch: &Branch, column: usize) -> bool {
         QueryBody::Select(query) => {
             query.outputs.get(column).is_some_and(|output| output.expr == Expr::Const(Value::Null))
         }
-        QueryBody::Values(_) => false,
+        QueryBody::Values(_) | QueryBody::System(_) => false,
         QueryBody::Both { sides, .. } => sides.iter().all(|side| is_null(side, column)),
     }
 }

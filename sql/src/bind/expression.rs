@@ -4,6 +4,7 @@ use hyades_engine::procedure::deep::LEVELS;
 use hyades_engine::procedure::evaluate::MAXIMUM_DEPTH;
 use hyades_engine::procedure::ir::{Deep, Expr};
 use hyades_types::error::{Error, Result, sqlstate};
+use hyades_types::function::Function;
 use hyades_types::guest;
 use hyades_types::operator::BinaryOperator;
 use hyades_types::value::{SqlType, Value};
@@ -200,6 +201,10 @@ impl Binder<'_> {
             Ast::PGNotLikeMatch => return self.like(left, right, None, (true, false)),
             Ast::PGILikeMatch => return self.like(left, right, None, (false, true)),
             Ast::PGNotILikeMatch => return self.like(left, right, None, (true, true)),
+            Ast::PGRegexMatch => return self.matches(left, right, (false, false)),
+            Ast::PGRegexNotMatch => return self.matches(left, right, (true, false)),
+            Ast::PGRegexIMatch => return self.matches(left, right, (false, true)),
+            Ast::PGRegexNotIMatch => return self.matches(left, right, (true, true)),
             Ast::PGCustomBinaryOperator(parts) => {
                 if let Some(op) = parts.last().and_then(|symbol| custom_operator(symbol)) {
                     return self.binary_op(left, &op, right);
@@ -246,6 +251,29 @@ impl Binder<'_> {
         let bound = self.expression(inner)?;
         let place = if is_infix { Place::CastAfter(end) } else { Place::CastBefore(start_of(inner)) };
         self.coerce_explicitly(bound, to, place)
+    }
+
+    /// `~`, `!~`, `~*` and `!~*`.
+    fn matches(
+        &mut self,
+        left: &ast::Expr,
+        right: &ast::Expr,
+        (is_negated, in_any_case): (bool, bool),
+    ) -> Result<Bound> {
+        let symbol = [["~", "~*"], ["!~", "!~*"]][usize::from(is_negated)][usize::from(in_any_case)];
+        let place = Place::OperatorAfter(end_of(left));
+        let left = self.expression(left)?;
+        let right = self.expression(right)?;
+        let is_text = |side: &Bound| side.known_type().is_none_or(SqlType::is_text);
+        if !is_text(&left) || !is_text(&right) {
+            let shown = format!("{} {symbol} {}", left.type_name(), right.type_name());
+            return Err(self.no_operator(&shown, place));
+        }
+        let start = left.place;
+        let arguments = vec![self.coerce(left, SqlType::Text)?, self.coerce(right, SqlType::Text)?];
+        let function = if in_any_case { Function::MatchesPatternInAnyCase } else { Function::MatchesPattern };
+        let test = evaluation::fold_if_constant(Expr::Call { function, arguments });
+        Ok(boolean(if is_negated { Expr::Not(Box::new(test)) } else { test }, start))
     }
 
     /// A chain of ANDs or ORs, which the parser nests to the left, as a balanced tree.
@@ -583,6 +611,10 @@ fn custom_operator(symbol: &str) -> Option<ast::BinaryOperator> {
         "/" => Ast::Divide,
         "~~" => Ast::PGLikeMatch,
         "!~~" => Ast::PGNotLikeMatch,
+        "~" => Ast::PGRegexMatch,
+        "!~" => Ast::PGRegexNotMatch,
+        "~*" => Ast::PGRegexIMatch,
+        "!~*" => Ast::PGRegexNotIMatch,
         _ => return None,
     })
 }

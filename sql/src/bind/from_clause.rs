@@ -4,35 +4,20 @@ use hyades_engine::procedure::ir::{Expr, Register};
 use hyades_types::definition::{Returns, RoutineDefinition, RoutineKind};
 use hyades_types::error::{Result, sqlstate};
 use hyades_types::function::{Function, lookup};
-use hyades_types::value::{SqlType, Value};
-use sqlparser::ast::{FunctionArg, FunctionArgExpr, ObjectName, TableAlias, TableFactor, TableFunctionArgs};
+use hyades_types::operator::BinaryOperator;
+use hyades_types::system_type::SystemType;
+use hyades_types::value::{ArrayElement, SqlType, Value};
+use sqlparser::ast::{
+    Expr as Ast, FunctionArg, FunctionArgExpr, ObjectName, TableAlias, TableFactor, TableFunctionArgs,
+};
 
-use super::scope::{Relation, RelationKind, Visibility};
-use super::session_function::{SessionCall, SessionFunction};
-use super::tree::{Item, JoinGroup, RoutineSource, Series, Source};
+use super::scope::{Relation, RelationKind, Scope, Visibility};
+use super::tree::{
+    Branch, DerivedTable, Item, JoinGroup, QueryBody, RoutineSource, Series, Source, Subquery, SubqueryKind,
+};
 use super::{Binder, Bound, Place};
 use crate::statement::names::{fold, parts};
-
-/// The view of all sessions.
-pub(crate) const ACTIVITY: &str = "pg_stat_activity";
-
-/// The columns of `pg_stat_activity`: those of PostgreSQL's that mean something here.
-pub(crate) const ACTIVITY_COLUMNS: [(&str, SqlType); 14] = [
-    ("datname", SqlType::Text),
-    ("pid", SqlType::Integer),
-    ("usename", SqlType::Text),
-    ("application_name", SqlType::Text),
-    ("client_addr", SqlType::Text),
-    ("client_port", SqlType::Integer),
-    ("backend_start", SqlType::TimestampTz),
-    ("xact_start", SqlType::TimestampTz),
-    ("query_start", SqlType::TimestampTz),
-    ("wait_event_type", SqlType::Text),
-    ("wait_event", SqlType::Text),
-    ("state", SqlType::Text),
-    ("query", SqlType::Text),
-    ("backend_type", SqlType::Text),
-];
+use crate::system::relation;
 
 impl Binder<'_> {
     /// An item of FROM, or a join in parentheses.
@@ -56,15 +41,24 @@ impl Binder<'_> {
                 ..
             }
             | TableFactor::Function { name, args, alias, with_ordinality, .. } => {
+                if let Some(item) = self.set_item(name, args, alias.as_ref(), *with_ordinality)? {
+                    return Ok(item);
+                }
                 if *with_ordinality {
-                    return self.unsupported("WITH ORDINALITY is", Place::of(name));
+                    let what = "WITH ORDINALITY of this function is";
+                    return self.unsupported(what, Place::of(name));
                 }
                 self.series_item(name, args, alias.as_ref())
             }
             TableFactor::Derived { lateral, subquery, alias, sample: None } => {
                 self.derived_item(subquery, alias.as_ref(), *lateral)
             }
-            TableFactor::UNNEST { .. } => self.unsupported("UNNEST is", Place::Unknown),
+            TableFactor::UNNEST { array_exprs, alias, with_offset: false, with_ordinality, .. } => {
+                let place = array_exprs.first().map_or(Place::Unknown, Place::of_expr);
+                let arrays = array_exprs.iter().map(|array| self.expression(array));
+                let arrays = arrays.collect::<Result<Vec<Bound>>>()?;
+                self.elements_item("unnest", arrays, alias.as_ref(), *with_ordinality, place)
+            }
             _ => self.unsupported("this item of FROM is", Place::Unknown),
         }
     }
@@ -106,8 +100,8 @@ impl Binder<'_> {
         {
             return Ok(item);
         }
-        if is_activity(name) {
-            return self.activity_item(alias, Place::of(name));
+        if let Some(item) = self.system_item(name, alias)? {
+            return Ok(item);
         }
         let table = self.table(name)?;
         let row = self.new_row()?;
@@ -120,36 +114,38 @@ impl Binder<'_> {
         Ok(Item::new(Source::Table { table, row }, label, relation))
     }
 
-    /// `pg_stat_activity`: arrays that the session fills when the statement starts, and a series that counts
-    /// their elements.
-    fn activity_item(&mut self, alias: Option<&TableAlias>, place: Place) -> Result<Item> {
-        let mut arrays = Vec::with_capacity(ACTIVITY_COLUMNS.len());
-        for column in 0..ACTIVITY_COLUMNS.len() {
-            let into = self.new_register()?;
-            let function = SessionFunction::Activity(column);
-            self.session_calls.push(SessionCall { function, arguments: Vec::new(), into });
-            arrays.push(into);
-        }
-        let current = self.new_register()?;
-        let alias_name = alias.map(|alias| self.alias(&alias.name)).transpose()?;
-        let label = alias_name.as_ref().map_or(ACTIVITY.to_owned(), |alias| format!("{ACTIVITY} {alias}"));
-        let one = Expr::Const(Value::Integer(1));
-        let stop = Expr::Call {
-            function: Function::Cardinality,
-            arguments: arrays.iter().take(1).map(|array| Expr::Register(*array)).collect(),
+    /// A relation of the catalog, if the name is one's: its rows are kept like those of a query.
+    fn system_item(&mut self, name: &ObjectName, alias: Option<&TableAlias>) -> Result<Option<Item>> {
+        let parts: Vec<String> = parts(name)?.into_iter().map(fold).collect();
+        let relation = match parts.as_slice() {
+            [name] => relation::find("pg_catalog", name),
+            [schema, name] => relation::find(schema, name),
+            [database, schema, name] if *database == self.context.database => relation::find(schema, name),
+            _ => None,
         };
-        let relation = Relation {
-            name: alias_name.unwrap_or_else(|| ACTIVITY.to_owned()),
-            columns: ACTIVITY_COLUMNS
-                .iter()
-                .map(|(name, sql_type)| ((*name).to_owned(), *sql_type))
-                .collect(),
-            kind: RelationKind::Elements(arrays, current),
+        let Some(relation) = relation else { return Ok(None) };
+        let branch = Branch { body: QueryBody::System(relation.oid), scope: Scope::default() };
+        let kind = SubqueryKind::Rows;
+        let query = self.add_subquery(Subquery { branch, kind, is_independent: true, outer: Vec::new() });
+        let registers =
+            relation.columns.iter().map(|_| self.new_register()).collect::<Result<Vec<Register>>>()?;
+        let alias_name = alias.map(|alias| self.alias(&alias.name)).transpose()?;
+        let label = match &alias_name {
+            Some(alias) => format!("{} {alias}", relation.name),
+            None => relation.name.to_owned(),
+        };
+        let shown = Relation {
+            name: alias_name.unwrap_or_else(|| relation.name.to_owned()),
+            columns: relation.columns.clone(),
+            kind: RelationKind::System(registers.clone(), relation.oid),
             visibility: Visibility::Everywhere,
         };
-        let relation = self.add_relation(relation, alias, place)?;
-        let series = Series { start: one.clone(), stop, step: one, sql_type: SqlType::Integer, current };
-        Ok(Item::new(Source::Series(series), label, relation))
+        let shown = self.add_relation(shown, alias, Place::of(name))?;
+        Ok(Some(Item::new(
+            Source::Query(DerivedTable { query, registers, outer: Vec::new(), recursion: None }),
+            label,
+            shown,
+        )))
     }
 
     fn series_item(
@@ -198,7 +194,8 @@ impl Binder<'_> {
             visibility: Visibility::Everywhere,
         };
         let relation = self.add_relation(relation, alias, place)?;
-        let series = Series { start, stop, step: step.unwrap_or(Expr::Const(one)), sql_type, current };
+        let step = step.unwrap_or(Expr::Const(one));
+        let series = Series { start, stop, step, sql_type, current, arrays: Vec::new() };
         Ok(Item::new(Source::Series(series), own_name, relation))
     }
 
@@ -222,6 +219,133 @@ impl Binder<'_> {
             }
             _ => None,
         }
+    }
+
+    /// Functions of the catalogue that give sets, but for `generate_series`.
+    fn set_item(
+        &mut self,
+        name: &ObjectName,
+        arguments: &[FunctionArg],
+        alias: Option<&TableAlias>,
+        with_ordinality: bool,
+    ) -> Result<Option<Item>> {
+        let place = Place::of(name);
+        let shown = name.to_string().to_ascii_lowercase();
+        let shown = shown.strip_prefix("pg_catalog.").unwrap_or(&shown);
+        if !matches!(shown, "unnest" | "generate_subscripts" | "pg_partition_ancestors") {
+            return Ok(None);
+        }
+        let written: Option<Vec<Ast>> = arguments
+            .iter()
+            .map(|argument| match argument {
+                FunctionArg::Unnamed(FunctionArgExpr::Expr(argument)) => Some(argument.clone()),
+                _ => None,
+            })
+            .collect();
+        let Some(written) = written else { return Err(self.no_function(shown, "*", place)) };
+        let bound = written.iter().map(|item| self.expression(item)).collect::<Result<Vec<Bound>>>()?;
+        match (shown, bound.as_slice()) {
+            ("unnest", [_, ..]) => self.elements_item(shown, bound, alias, with_ordinality, place).map(Some),
+            ("generate_subscripts", [array, dimension]) if !with_ordinality => {
+                self.subscripts_item(array.clone(), dimension.clone(), alias, place).map(Some)
+            }
+            // There are no partitions, so nothing has ancestors.
+            ("pg_partition_ancestors", [relation]) => {
+                self.coerce(relation.clone(), SqlType::System(SystemType::RegClass))?;
+                let element = ArrayElement::System(SystemType::RegClass);
+                let none = Expr::Const(Value::array(element, Vec::new()));
+                let none = Bound::typed(none, SqlType::Array(element), place);
+                self.elements_item("relid", vec![none], alias, with_ordinality, place).map(Some)
+            }
+            _ => Err(self.no_function_of(shown, &bound, place)),
+        }
+    }
+
+    /// `generate_subscripts(array, 1)`: a vector's count from 0.
+    fn subscripts_item(
+        &mut self,
+        array: Bound,
+        dimension: Bound,
+        alias: Option<&TableAlias>,
+        place: Place,
+    ) -> Result<Item> {
+        if array.known_type().and_then(SqlType::element).is_none() {
+            return Err(self.no_function_of("generate_subscripts", &[array, dimension], place));
+        }
+        let first = i32::from(!matches!(array.known_type(), Some(SqlType::System(_))));
+        let dimension = self.coerce(dimension, SqlType::Integer)?;
+        let register = self.new_register()?;
+        // NULL for an array without elements, or another dimension: then there is no subscript.
+        let last = Expr::Call {
+            function: Function::ArrayUpper,
+            arguments: vec![Expr::Register(register), dimension],
+        };
+        let stop = Expr::Binary {
+            operator: BinaryOperator::Subtract,
+            left: Box::new(last),
+            right: Box::new(Expr::Const(Value::Integer(1 - first))),
+        };
+        let series = Series {
+            start: Expr::Const(Value::Integer(first)),
+            stop,
+            step: Expr::Const(Value::Integer(1)),
+            sql_type: SqlType::Integer,
+            current: self.new_register()?,
+            arrays: vec![(register, array.expr)],
+        };
+        let own_name = alias.map(|alias| self.alias(&alias.name)).transpose()?;
+        let name = own_name.unwrap_or_else(|| "generate_subscripts".to_owned());
+        let relation = Relation {
+            name: name.clone(),
+            columns: vec![(name.clone(), SqlType::Integer)],
+            kind: RelationKind::Registers(vec![series.current]),
+            visibility: Visibility::Everywhere,
+        };
+        let relation = self.add_relation(relation, alias, place)?;
+        Ok(Item::new(Source::Series(series), name, relation))
+    }
+
+    /// The elements of arrays side by side: a series that counts those of the longest.
+    fn elements_item(
+        &mut self,
+        function: &str,
+        bound: Vec<Bound>,
+        alias: Option<&TableAlias>,
+        with_ordinality: bool,
+        place: Place,
+    ) -> Result<Item> {
+        let own_name = alias.map(|alias| self.alias(&alias.name)).transpose()?;
+        let name = own_name.unwrap_or_else(|| function.to_owned());
+        // An alias of the function is also the name of its only column.
+        let column = if bound.len() == 1 { name.clone() } else { function.to_owned() };
+        let (mut registers, mut columns, mut arrays) = (Vec::new(), Vec::new(), Vec::new());
+        for array in bound {
+            let Some(element) = array.known_type().and_then(SqlType::element) else {
+                return Err(self.no_function_of(function, &[array], place));
+            };
+            let register = self.new_register()?;
+            registers.push(register);
+            columns.push((column.clone(), element.sql_type()));
+            arrays.push((register, array.expr));
+        }
+        let one = Expr::Const(Value::Integer(1));
+        let lengths = registers.iter().map(|register| Expr::Call {
+            function: Function::Cardinality,
+            arguments: vec![Expr::Register(*register)],
+        });
+        // NULL is an array without elements here.
+        let stop = Expr::Call { function: Function::Greatest, arguments: lengths.collect() };
+        let current = self.new_register()?;
+        if with_ordinality {
+            columns.push(("ordinality".to_owned(), SqlType::BigInt));
+        }
+        let kind = RelationKind::Elements(registers, current);
+        let visibility = Visibility::Everywhere;
+        let relation = Relation { name: name.clone(), columns, kind, visibility };
+        let relation = self.add_relation(relation, alias, place)?;
+        let series =
+            Series { start: one.clone(), stop, step: one, sql_type: SqlType::Integer, current, arrays };
+        Ok(Item::new(Source::Series(series), name, relation))
     }
 
     /// A function of one's own.
@@ -256,15 +380,6 @@ impl Binder<'_> {
         let (is_set, is_strict) = (definition.returns.is_set(), definition.is_strict);
         let source = RoutineSource { callee, arguments, registers, is_set, is_strict };
         Ok(Item::new(Source::Routine(source), own_name, relation))
-    }
-}
-
-fn is_activity(name: &ObjectName) -> bool {
-    let Ok(parts) = parts(name) else { return false };
-    match parts.as_slice() {
-        [name] => fold(name) == ACTIVITY,
-        [schema, name] => fold(schema) == "pg_catalog" && fold(name) == ACTIVITY,
-        _ => false,
     }
 }
 

@@ -9,6 +9,7 @@ use hyades_engine::procedure::ir::Expr;
 use hyades_types::error::{Error, Result, sqlstate};
 use hyades_types::function::Function;
 use hyades_types::operator::{BinaryOperator, UnaryOperator};
+use hyades_types::system_type::SystemType;
 use hyades_types::value::{SqlType, Value};
 use sqlparser::ast;
 
@@ -70,6 +71,7 @@ impl Signature {
 pub(crate) fn common_number(left: SqlType, right: SqlType) -> SqlType {
     use SqlType::{BigInt, DoublePrecision, Integer, Numeric, Real, SmallInt};
     match (left.without_modifier(), right.without_modifier()) {
+        (a, b) if a.is_oid() || b.is_oid() => SqlType::System(SystemType::Oid),
         (a, b) if a == b => a,
         (DoublePrecision | Real, _) | (_, DoublePrecision | Real) => DoublePrecision,
         (Numeric(_), _) | (_, Numeric(_)) => Numeric(None),
@@ -241,7 +243,7 @@ fn without_blanks(text: Expr) -> Expr {
 }
 
 impl Binder<'_> {
-    fn no_operator(&self, shown: &str, place: Place) -> Error {
+    pub(super) fn no_operator(&self, shown: &str, place: Place) -> Error {
         let error = Error::input(sqlstate::UNDEFINED_FUNCTION, format!("operator does not exist: {shown}"))
             .with_hint(
                 "No operator matches the given name and argument types. You might need to add explicit type casts.",

@@ -13,7 +13,10 @@ pub(crate) enum RelationKind {
     Table { table: Arc<Table>, row: RowSlot },
     /// Registers, one for each column.
     Registers(Vec<Register>),
-    /// Arrays in registers, one for each column; the current row is that of the number in the last register.
+    /// The same for the relation of the catalog that has this number.
+    System(Vec<Register>, u32),
+    /// Arrays in registers, one for each column; the current row is that of the number in the last register,
+    /// which a column behind them shows (WITH ORDINALITY).
     Elements(Vec<Register>, Register),
     /// Values of other relations: `(a JOIN b) AS name`.
     Values(Vec<Expr>),
@@ -57,10 +60,19 @@ impl Relation {
             RelationKind::Table { row, .. } => {
                 Expr::Column { row: *row, column: u16::try_from(column).unwrap_or(u16::MAX) }
             }
-            RelationKind::Registers(registers) => Expr::Register(registers[column]),
-            RelationKind::Elements(arrays, current) => Expr::Element {
-                array: Box::new(Expr::Register(arrays[column])),
-                index: Box::new(Expr::Register(*current)),
+            RelationKind::Registers(registers) | RelationKind::System(registers, _) => {
+                Expr::Register(registers[column])
+            }
+            RelationKind::Elements(arrays, current) => match arrays.get(column) {
+                Some(array) => Expr::Element {
+                    array: Box::new(Expr::Register(*array)),
+                    index: Box::new(Expr::Register(*current)),
+                },
+                None => Expr::Cast {
+                    operand: Box::new(Expr::Register(*current)),
+                    to: SqlType::BigInt,
+                    explicit: false,
+                },
             },
             RelationKind::Values(values) => values[column].clone(),
         }
@@ -143,7 +155,10 @@ impl Scope {
     pub(crate) fn reads(&self, expr: &Expr) -> bool {
         self.relations.iter().any(|relation| match (&relation.kind, expr) {
             (RelationKind::Table { row, .. }, Expr::Column { row: read, .. }) => row == read,
-            (RelationKind::Registers(registers), Expr::Register(read)) => registers.contains(read),
+            (
+                RelationKind::Registers(registers) | RelationKind::System(registers, _),
+                Expr::Register(read),
+            ) => registers.contains(read),
             (RelationKind::Elements(_, current), Expr::Register(read)) => current == read,
             _ => false,
         })
@@ -154,6 +169,17 @@ impl Scope {
             ScopeColumn::Of { relation, column } => &self.relations[relation].columns[column].0,
             ScopeColumn::Merged(at) => &self.merged[at].name,
         }
+    }
+
+    /// The relation of the catalog that has a column in this register, and which one, counting from 1.
+    pub(crate) fn system_column(&self, wanted: Register) -> Option<(u32, i16)> {
+        self.relations.iter().find_map(|relation| match &relation.kind {
+            RelationKind::System(registers, oid) => {
+                let at = registers.iter().position(|register| *register == wanted)?;
+                Some((*oid, i16::try_from(at + 1).unwrap_or(i16::MAX)))
+            }
+            _ => None,
+        })
     }
 
     /// The table behind a row slot.

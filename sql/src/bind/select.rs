@@ -3,13 +3,20 @@
 use hyades_engine::procedure::ir::Expr;
 use hyades_types::error::{Result, sqlstate};
 use hyades_types::value::{SqlType, Value};
-use sqlparser::ast::{self, GroupByExpr, LimitClause, OrderByExpr, OrderByKind, Query, Select, SetExpr};
+use sqlparser::ast::{
+    self, GroupByExpr, Ident, LimitClause, OrderByExpr, OrderByKind, Query, Select, SelectItem, SetExpr,
+    TableAlias,
+};
 
 use super::aggregation::AggregateMode;
 use super::tree::OutputColumn;
 use super::tree::{BoundDistinct, BoundQuery, Limits, OrderKey, OrderTarget};
 use super::{Binder, Place};
 use crate::statement::names::fold;
+
+/// Functions that give sets, and can stand in FROM.
+const SET_FUNCTIONS: [&str; 4] =
+    ["generate_series", "generate_subscripts", "pg_partition_ancestors", "unnest"];
 
 impl Binder<'_> {
     /// Binds a query.
@@ -19,7 +26,10 @@ impl Binder<'_> {
             self.with_clause(with)?;
         }
         let bound = match query.body.as_ref() {
-            SetExpr::Select(select) => self.bind_select(query, select),
+            SetExpr::Select(select) => match set_of_select(select) {
+                Some(select) => self.bind_select(query, &select),
+                None => self.bind_select(query, select),
+            },
             SetExpr::Query(inner) if clause_around(query).is_none() => self.bind_query(inner),
             _ => self.combined_query(query),
         };
@@ -282,4 +292,33 @@ fn ordinal(expression: &ast::Expr) -> Option<i64> {
 pub(crate) fn is_aggregate(expr: &Expr) -> bool {
     matches!(expr, Expr::Register(register)
         if (crate::bind::AGGREGATE_PLACEHOLDER..crate::bind::GROUP_PLACEHOLDER).contains(register))
+}
+
+/// `SELECT function(...)` without FROM, of a function that gives a set: the same from that function.
+fn set_of_select(select: &Select) -> Option<Select> {
+    let ([item], []) = (select.projection.as_slice(), select.from.as_slice()) else { return None };
+    let (expr, alias) = match item {
+        SelectItem::UnnamedExpr(expr) => (expr, None),
+        SelectItem::ExprWithAlias { expr, alias } => (expr, Some(alias)),
+        _ => return None,
+    };
+    let ast::Expr::Function(call) = expr else { return None };
+    let ast::FunctionArguments::List(list) = &call.args else { return None };
+    let shown = call.name.to_string().to_ascii_lowercase();
+    let name = shown.strip_prefix("pg_catalog.").unwrap_or(&shown);
+    if !SET_FUNCTIONS.contains(&name) {
+        return None;
+    }
+    let column = alias.cloned().unwrap_or_else(|| Ident::new(name));
+    let relation = ast::TableFactor::Function {
+        lateral: false,
+        name: call.name.clone(),
+        args: list.args.clone(),
+        with_ordinality: false,
+        alias: Some(TableAlias { explicit: true, name: column.clone(), columns: Vec::new(), at: None }),
+    };
+    let mut select = select.clone();
+    select.from = vec![ast::TableWithJoins { relation, joins: Vec::new() }];
+    select.projection = vec![SelectItem::UnnamedExpr(ast::Expr::Identifier(column))];
+    Some(select)
 }

@@ -8,12 +8,18 @@
 use hyades_engine::procedure::ir::Expr;
 use hyades_types::error::{Result, sqlstate};
 use hyades_types::function::Function;
-use hyades_types::value::{SqlType, Value};
+use hyades_types::system_type::SystemType;
+use hyades_types::value::{ArrayElement, SqlType, Value};
 
 use super::session_function::{SessionCall, SessionFunction};
 use super::{Binder, Bound, Place};
-use crate::expr;
-use crate::settings::SERVER_VERSION;
+use crate::settings::{SERVER_VERSION, Schema};
+use crate::{evaluation, expr};
+
+/// What users, databases and schemas are called.
+const NAME: SqlType = SqlType::System(SystemType::Name);
+/// The pseudo-type of a literal that nobody has given a type.
+const UNKNOWN: u32 = 705;
 
 /// What `version()` answers.
 pub(crate) fn version_text() -> String {
@@ -32,7 +38,7 @@ impl Binder<'_> {
         // Not constants: a routine is compiled for all sessions.
         let environment = |function| {
             let call = Expr::Call { function, arguments: Vec::new() };
-            Ok(Some(Bound::typed(call, SqlType::Text, place)))
+            Ok(Some(Bound::typed(call, NAME, place)))
         };
         if arguments.is_empty() {
             match name {
@@ -44,7 +50,7 @@ impl Binder<'_> {
                 "current_schema" => {
                     let first =
                         self.context.path.first.map_or(Value::Null, |first| Value::text(first.name()));
-                    return constant(first, SqlType::Text);
+                    return constant(first, NAME);
                 }
                 "pg_is_in_recovery" => return constant(Value::Boolean(false), SqlType::Boolean),
                 "pg_advisory_unlock_all" => return constant(Value::text(""), SqlType::Text),
@@ -65,10 +71,13 @@ impl Binder<'_> {
                 (SessionFunction::SerialSequence, &[SqlType::Text, SqlType::Text], SqlType::Text)
             }
             ("pg_typeof", 1) => {
-                let shown = arguments[0].known_type().map_or_else(|| "unknown", SqlType::base_name);
-                return constant(Value::text(shown), SqlType::Text);
+                let (oid, shown) = arguments[0]
+                    .known_type()
+                    .map_or((UNKNOWN, "unknown"), |sql_type| (sql_type.oid(), sql_type.base_name()));
+                let shown = SystemType::RegType.reference(oid, shown);
+                return constant(shown, SqlType::System(SystemType::RegType));
             }
-            ("current_schemas", 1) => return self.unsupported("arrays are", place),
+            ("current_schemas", 1) => return self.current_schemas(arguments, place).map(Some),
             _ => return Ok(None),
         };
         let mut bound = Vec::with_capacity(arguments.len());
@@ -83,5 +92,33 @@ impl Binder<'_> {
         let into = self.new_register()?;
         self.session_calls.push(SessionCall { function, arguments: bound, into });
         Ok(Some(Bound::typed(Expr::Register(into), result, place)))
+    }
+
+    /// `current_schemas(with_implicit)`: those of the search path that exist, and `pg_catalog`, which is
+    /// searched first, whether or not the path has it.
+    fn current_schemas(&mut self, arguments: &[Bound], place: Place) -> Result<Bound> {
+        let with_implicit = self.coerce(arguments[0].clone(), SqlType::Boolean)?;
+        let path = self.context.path;
+        let mut explicit = Vec::new();
+        explicit.extend(path.first.map(Schema::name));
+        if path.sees_public && path.first != Some(Schema::Public) {
+            explicit.push(Schema::Public.name());
+        }
+        let mut all = explicit.clone();
+        if path.first != Some(Schema::Catalog) {
+            all.insert(0, Schema::Catalog.name());
+        }
+        let element = ArrayElement::System(SystemType::Name);
+        let array = |names: Vec<&str>| {
+            Expr::Const(Value::array(element, names.into_iter().map(Value::text).collect()))
+        };
+        let expr = Expr::Case {
+            branches: vec![
+                (with_implicit.clone(), array(all)),
+                (Expr::Not(Box::new(with_implicit)), array(explicit)),
+            ],
+            otherwise: Box::new(Expr::Const(Value::Null)),
+        };
+        Ok(Bound::typed(evaluation::fold_if_constant(expr), SqlType::Array(element), place))
     }
 }

@@ -9,8 +9,6 @@ pub(crate) enum SessionFunction {
     /// `set_config(name, value, is_local)`.
     SetConfig,
     BackendProcess,
-    /// The values of a column of `pg_stat_activity`, as an array.
-    Activity(usize),
     CurrentTransaction,
     /// `pg_get_serial_sequence(table, column)`.
     SerialSequence,

@@ -35,6 +35,8 @@ pub(crate) struct Series {
     pub(crate) step: Expr,
     pub(crate) sql_type: SqlType,
     pub(crate) current: Register,
+    /// Arrays that it counts the elements of: evaluated first, into these registers.
+    pub(crate) arrays: Vec<(Register, Expr)>,
 }
 
 #[derive(Clone, Debug)]
@@ -66,7 +68,10 @@ impl Source {
     pub(crate) fn arguments(&self) -> Vec<&Expr> {
         match self {
             Source::Table { .. } | Source::Working(..) => Vec::new(),
-            Source::Series(series) => vec![&series.start, &series.stop, &series.step],
+            Source::Series(series) => {
+                let arrays = series.arrays.iter().map(|(_, array)| array);
+                arrays.chain([&series.start, &series.stop, &series.step]).collect()
+            }
             Source::Routine(routine) => routine.arguments.iter().collect(),
             Source::Query(derived) => derived.outer.iter().collect(),
         }
@@ -280,7 +285,13 @@ pub(crate) struct RowTest {
 pub(crate) enum QueryBody {
     Select(Box<BoundQuery>),
     Values(Vec<Vec<Expr>>),
-    Both { operator: SetOperator, is_all: bool, sides: Box<[Branch; 2]> },
+    Both {
+        operator: SetOperator,
+        is_all: bool,
+        sides: Box<[Branch; 2]>,
+    },
+    /// A relation of the catalog, by its number.
+    System(u32),
 }
 
 /// A body, and the names that its clauses see.

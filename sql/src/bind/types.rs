@@ -2,6 +2,7 @@
 
 use hyades_types::error::{Error, Result, sqlstate};
 use hyades_types::interval::{self, IntervalFields, IntervalModifier};
+use hyades_types::system_type::SystemType;
 use hyades_types::value::{ArrayElement, SqlType};
 use sqlparser::ast::{ArrayElemTypeDef, CharacterLength, DataType, ExactNumberInfo, Interval, TimezoneInfo};
 
@@ -38,6 +39,7 @@ pub(crate) fn resolve(data_type: &DataType) -> Result<SqlType> {
             let fields = fields.as_ref().map(|fields| fields.to_string());
             interval(fields.as_deref(), *precision)?
         }
+        DataType::Regclass => SqlType::System(SystemType::RegClass),
         DataType::Custom(name, modifiers) => custom(&name.to_string(), modifiers)?,
         DataType::Array(ArrayElemTypeDef::SquareBracket(element, _)) => {
             let element = resolve(element)?;
@@ -49,6 +51,15 @@ pub(crate) fn resolve(data_type: &DataType) -> Result<SqlType> {
         DataType::Array(_) => return unsupported("array"),
         other => return unsupported(&other.to_string().to_lowercase()),
     })
+}
+
+/// The type of a column, a parameter or a variable: those of the catalog are only for expressions.
+pub(crate) fn resolve_stored(data_type: &DataType) -> Result<SqlType> {
+    match resolve(data_type)? {
+        SqlType::System(system_type) => unsupported(system_type.catalog_name()),
+        SqlType::Array(ArrayElement::System(system_type)) => unsupported(system_type.array_names().0),
+        other => Ok(other),
+    }
 }
 
 /// Of an array type: the elements' type, if it has a length or a precision, which the type of the array does
@@ -87,9 +98,12 @@ fn custom(name: &str, modifiers: &[String]) -> Result<SqlType> {
         "timestamptz" => SqlType::TimestampTz,
         "uuid" => SqlType::Uuid,
         "interval" => SqlType::INTERVAL,
-        "json" | "jsonb" | "time" | "timetz" | "money" | "inet" | "cidr" | "macaddr" | "xml" | "oid"
-        | "name" | "regclass" | "regtype" | "regproc" | "point" | "tsvector" | "tsquery" | "bit"
-        | "varbit" | "refcursor" | "void" | "record" | "hstore" | "citext" | "char" => {
+        // Without quotes it is `character(1)`, which the parser knows.
+        "char" if !name.contains('"') && base == folded => SqlType::Char(1),
+        _ if let Some(system_type) = SystemType::from_name(base) => SqlType::System(system_type),
+        "json" | "jsonb" | "time" | "timetz" | "money" | "inet" | "cidr" | "macaddr" | "xml" | "point"
+        | "tsvector" | "tsquery" | "bit" | "varbit" | "refcursor" | "void" | "record" | "hstore"
+        | "citext" => {
             return unsupported(base);
         }
         _ => {

@@ -423,7 +423,7 @@ impl Code {
                 return Err(Error::input(sqlstate::INTERNAL_ERROR, "a jump leads nowhere"));
             }
         }
-        Ok(Procedure {
+        let mut procedure = Procedure {
             name: name.to_owned(),
             parameters,
             registers,
@@ -438,6 +438,8 @@ impl Code {
             callees: self.callees.borrow().iter().map(|entry| entry.callee.clone()).collect(),
             lines: self.lines,
             ..Procedure::default()
-        })
+        };
+        procedure.asks_catalog = procedure.looks_at_catalog();
+        Ok(procedure)
     }
 }

@@ -63,14 +63,17 @@ impl Compiler<'_> {
         let steering = conditions(&level.choice.steering, &names);
         let filter = conditions(&level.choice.filter, &names);
         let node = match &level.source {
-            Source::Series(_) if level.label.starts_with(crate::bind::from_clause::ACTIVITY) => {
-                PlanNode::new(format!("Function Scan on {}", level.label))
+            Source::Series(series) => {
+                let function = if series.arrays.is_empty() { "generate_series" } else { "unnest" };
+                let alias = if level.label == function { String::new() } else { format!(" {}", level.label) };
+                PlanNode::new(format!("Function Scan on {function}{alias}"))
             }
-            Source::Series(_) => PlanNode::new(
-                format!("Function Scan on generate_series {}", level.label)
-                    .replace("generate_series generate_series", "generate_series"),
-            ),
-            Source::Query(_) => PlanNode::new(format!("Subquery Scan on {}", level.label)),
+            Source::Query(derived) => {
+                let first = derived.registers.first().copied().unwrap_or_default();
+                let is_system = self.binder.scope.system_column(first).is_some();
+                let scan = if is_system { "Seq Scan" } else { "Subquery Scan" };
+                PlanNode::new(format!("{scan} on {}", level.label))
+            }
             Source::Working(..) => PlanNode::new(format!("WorkTable Scan on {}", level.label)),
             Source::Routine(_) => PlanNode::new(format!("Function Scan on {}", level.label)),
             Source::Table { table, .. } => {

@@ -299,6 +299,9 @@ impl Compiler<'_> {
         let binary = |operator, left, right| Expr::Binary { operator, left, right };
         let constant = |value| Box::new(Expr::Const(value));
         let (zero, bounds) = zero_and_bounds(series.sql_type);
+        for (register, array) in &series.arrays {
+            self.code.evaluate(*register, array.clone());
+        }
         self.code.evaluate(series.current, series.start.clone());
         self.code.evaluate(stop, series.stop.clone());
         self.code.evaluate(step, series.step.clone());

@@ -18,6 +18,7 @@ impl Compiler<'_> {
                         .scope
                         .table_of(*row)
                         .map(|table| (table.id().0, i16::try_from(*column + 1).unwrap_or(i16::MAX))),
+                    Expr::Register(register) => self.binder.scope.system_column(*register),
                     _ => None,
                 };
                 ResultColumn { name: output.name.clone(), sql_type: output.sql_type, source }

@@ -138,7 +138,7 @@ impl Compiler<'_> {
     /// A type's name, `table.column%TYPE` too.
     fn written_type(&self, name: &str) -> Result<SqlType> {
         let Some((column, suffix)) = name.rsplit_once('%') else {
-            return query::parse_type(name).and_then(|parsed| types::resolve(&parsed));
+            return query::parse_type(name).and_then(|parsed| types::resolve_stored(&parsed));
         };
         let parts: Vec<String> = column.split('.').map(|part| part.trim().to_ascii_lowercase()).collect();
         let (table, column) = match parts.as_slice() {

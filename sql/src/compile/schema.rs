@@ -164,7 +164,9 @@ impl Compiler<'_> {
         let place = Place::OperatorAfter(column.name.span.end);
         let sql_type = match serial_type(&column.data_type) {
             Some(sql_type) => sql_type,
-            None => types::resolve(&column.data_type).map_err(|error| self.binder.place(error, place))?,
+            None => {
+                types::resolve_stored(&column.data_type).map_err(|error| self.binder.place(error, place))?
+            }
         };
         if matches!(sql_type, SqlType::Array(_)) {
             return unsupported(format!("columns of type {} are not supported yet", sql_type.base_name()));

@@ -72,6 +72,7 @@ impl Compiler<'_> {
                 sides.into_iter().try_for_each(|side| self.branch(side))
             }
             QueryBody::Both { operator, is_all, sides } => self.combined(operator, is_all, *sides),
+            QueryBody::System(_) => Ok(()),
         }
     }
 
@@ -97,6 +98,10 @@ impl Compiler<'_> {
         let result = self.binder.new_register()?;
         let spool = self.code.new_spool()?;
         self.code.push(Instruction::OpenSpool { spool });
+        if let QueryBody::System(relation) = branch.body {
+            self.code.push(Instruction::ReadCatalog { relation, spool });
+            return Ok((result, spool));
+        }
         self.sink = Sink::Spool(spool);
         self.branch(branch)?;
         Ok((result, spool))
@@ -191,6 +196,8 @@ fn width_of(branch: &Branch) -> usize {
         QueryBody::Select(query) => query.outputs.len(),
         QueryBody::Values(rows) => rows.first().map_or(0, Vec::len),
         QueryBody::Both { sides, .. } => width_of(&sides[0]),
+        // It is no side of another query.
+        QueryBody::System(_) => 0,
     }
 }
 

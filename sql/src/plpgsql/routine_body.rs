@@ -485,7 +485,7 @@ impl<'a> Routine<'a> {
             return self.copied_type(&name, fragment.start);
         }
         let resolve =
-            |parsed| Ok(Declared::Scalar(types::resolve(&parsed)?, types::fitted_element(&parsed)?));
+            |parsed| Ok(Declared::Scalar(types::resolve_stored(&parsed)?, types::fitted_element(&parsed)?));
         match query::parse_type(text).and_then(resolve) {
             Ok(declared) => Ok(declared),
             Err(error) => match self.table_columns(text) {

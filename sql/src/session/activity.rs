@@ -12,11 +12,13 @@ use std::sync::{Arc, OnceLock};
 use hyades_types::error::Result;
 use hyades_types::function::now_us;
 use hyades_types::guest::{Sessions, Stop, StopRequest};
-use hyades_types::value::{ArrayElement, Value};
+use hyades_types::value::Value;
 use parking_lot::Mutex;
 
 use super::prepared::Prepared;
-use crate::bind::from_clause::ACTIVITY_COLUMNS;
+use crate::system::object_id::{DATABASE, OWNER};
+use crate::system::row::{self, NamedRow};
+use crate::system::snapshot::SessionRows;
 
 /// Who carries out what others want of a session, where a flag for its statement is not enough.
 pub trait Controller: Send + Sync {
@@ -125,8 +127,8 @@ impl Activity {
         }
     }
 
-    /// In the order of [`ACTIVITY_COLUMNS`].
-    fn row(&self) -> [Value; ACTIVITY_COLUMNS.len()] {
+    /// As `pg_stat_activity` shows it.
+    fn row(&self) -> NamedRow {
         let doing = self.doing.load(Ordering::Relaxed);
         let is = |wanted: Doing| doing == wanted as u8;
         let text = |text: &str| Value::text(text);
@@ -150,21 +152,23 @@ impl Activity {
         let transaction_start =
             if is(Doing::Idle) { 0 } else { self.transaction_start.load(Ordering::Relaxed) };
         let client = self.client.get();
-        [
-            text(&self.database),
-            Value::Integer(self.process.load(Ordering::Relaxed)),
-            text(&self.user),
-            text(&self.application.lock()),
-            client.map_or(Value::Null, |address| Value::text(address.ip().to_string())),
-            client.map_or(Value::Null, |address| Value::Integer(i32::from(address.port()))),
-            time(self.started),
-            time(transaction_start),
-            time(self.statement_start.load(Ordering::Relaxed)),
-            wait_type,
-            wait,
-            text(state),
-            text(self.statement.lock().text()),
-            text("client backend"),
+        vec![
+            ("datid", row::oid(DATABASE)),
+            ("datname", text(&self.database)),
+            ("pid", Value::Integer(self.process.load(Ordering::Relaxed))),
+            ("usesysid", row::oid(OWNER)),
+            ("usename", text(&self.user)),
+            ("application_name", text(&self.application.lock())),
+            ("client_addr", row::or_null(client, |address| Value::text(address.ip().to_string()))),
+            ("client_port", row::or_null(client, |address| Value::Integer(i32::from(address.port())))),
+            ("backend_start", time(self.started)),
+            ("xact_start", time(transaction_start)),
+            ("query_start", time(self.statement_start.load(Ordering::Relaxed))),
+            ("wait_event_type", wait_type),
+            ("wait_event", wait),
+            ("state", text(state)),
+            ("query", text(self.statement.lock().text())),
+            ("backend_type", text("client backend")),
         ]
     }
 }
@@ -193,21 +197,11 @@ impl Activities {
     fn all(&self) -> Vec<Arc<Activity>> {
         self.sessions.lock().values().cloned().collect()
     }
+}
 
-    /// Each column's values, as an array.
-    pub(super) fn columns(&self) -> Vec<Value> {
-        let mut columns: Vec<Vec<Value>> = vec![Vec::new(); ACTIVITY_COLUMNS.len()];
-        for activity in self.all() {
-            for (column, value) in columns.iter_mut().zip(activity.row()) {
-                column.push(value);
-            }
-        }
-        let element = |sql_type| ArrayElement::of(sql_type).unwrap_or(ArrayElement::Text);
-        columns
-            .into_iter()
-            .zip(ACTIVITY_COLUMNS)
-            .map(|(values, (_, sql_type))| Value::array(element(sql_type), values))
-            .collect()
+impl SessionRows for Activities {
+    fn rows(&self) -> Vec<NamedRow> {
+        self.all().iter().map(|activity| activity.row()).collect()
     }
 }
 

@@ -48,6 +48,7 @@ impl Session {
         self.isolate(false);
         let savepoint = self.worker.savepoint();
         let mut frame = self.take_call_frame(&call.routine)?;
+        self.show_catalog(&frame.procedure);
         for (at, argument) in call.arguments.iter().enumerate() {
             // Most are parameters as they came.
             if let Expr::Register(parameter) = argument

@@ -21,6 +21,7 @@ use super::{Completion, Notice, Output, Prepared, Session};
 use crate::bind::session_function::{SessionCall, SessionFunction};
 use crate::evaluation;
 use crate::plan::{Action, Plan, RunPlan, Tag};
+use crate::system::snapshot::{Facts, SessionRows, System};
 
 /// Frames that a session keeps.
 const MOST_SPARE_FRAMES: usize = 8;
@@ -155,18 +156,8 @@ impl Session {
         for (register, value) in frame.registers.iter_mut().zip(parameters) {
             register.clone_from(value);
         }
-        let mut activity = Vec::new();
+        self.show_catalog(&run.procedure);
         for call in &run.session_calls {
-            if let SessionFunction::Activity(column) = call.function {
-                // One look for all columns.
-                if column == 0 {
-                    activity = self.shared.activities.columns();
-                }
-                if let Some(values) = activity.get_mut(column) {
-                    frame.registers[usize::from(call.into)] = std::mem::take(values);
-                }
-                continue;
-            }
             let value = self.session_call(call, &frame.registers)?;
             frame.registers[usize::from(call.into)] = value;
         }
@@ -175,6 +166,25 @@ impl Session {
             _ => None,
         };
         Ok(QueryRun { frame, copy, rows: 0, savepoint: self.worker.savepoint(), plan })
+    }
+
+    /// Makes the catalog for a procedure that asks it: what there is as the transaction sees it now.
+    pub(super) fn show_catalog(&mut self, procedure: &Procedure) {
+        if !procedure.asks_catalog {
+            self.environment.catalog = None;
+            return;
+        }
+        let system = System::new(Facts {
+            tables: self.worker.tables(),
+            sequences: self.worker.sequences(),
+            routines: self.worker.routines(),
+            settings: self.settings.show_all(),
+            sessions: Arc::clone(&self.shared.activities) as Arc<dyn SessionRows>,
+            path: self.settings.search_path(),
+            user: self.environment.user.clone(),
+            database: self.environment.database.clone(),
+        });
+        self.environment.catalog = Some(Arc::new(system));
     }
 
     /// A frame at the start of this procedure.

@@ -6,13 +6,39 @@ use crate::compare;
 use crate::environment::Environment;
 use crate::error::{Error, Result, sqlstate};
 use crate::memory;
+use crate::text;
 use crate::value::{ArrayValue, Value};
 
 fn whole(length: usize) -> Value {
     Value::Integer(i32::try_from(length).unwrap_or(i32::MAX))
 }
 
-pub(super) fn call(function: Function, arguments: &[Value], _environment: &Environment) -> Result<Value> {
+/// The elements' texts with a separator between them; NULL is left out, or is this text.
+fn joined(
+    array: &ArrayValue,
+    separator: &str,
+    null: Option<&str>,
+    environment: &Environment,
+) -> Result<Value> {
+    let mut out = String::new();
+    let mut is_first = true;
+    for value in &array.values {
+        let shown = match (value, null) {
+            (Value::Null, None) => continue,
+            (Value::Null, Some(null)) => null.into(),
+            (Value::Boolean(truth), _) => if *truth { "t" } else { "f" }.into(),
+            (value, _) => text::format_as(value, environment.text_form()),
+        };
+        if !std::mem::take(&mut is_first) {
+            out.push_str(separator);
+        }
+        out.push_str(&shown);
+        memory::check(out.len())?;
+    }
+    Ok(Value::text(out))
+}
+
+pub(super) fn call(function: Function, arguments: &[Value], environment: &Environment) -> Result<Value> {
     Ok(match (function, arguments) {
         (Function::Cardinality, [Value::Array(array)]) => whole(array.values.len()),
         // An empty array has no dimension.
@@ -25,6 +51,10 @@ pub(super) fn call(function: Function, arguments: &[Value], _environment: &Envir
             }
             if function == Function::ArrayLower { Value::Integer(1) } else { whole(array.values.len()) }
         }
+        (Function::ArrayToString, [Value::Array(array), Value::Text(separator), rest @ ..]) => {
+            joined(array, separator, rest.first().and_then(Value::as_str), environment)?
+        }
+        (Function::ArrayToString, _) => Value::Null,
         (Function::ArrayAppend, [Value::Array(array), value]) => {
             memory::check(array.heap_bytes() + value.heap_bytes())?;
             let mut array = ArrayValue::clone(array);

@@ -49,6 +49,7 @@ pub(super) fn call(function: Function, arguments: &[Value], _environment: &Envir
         [Value::Text(string), Value::Text(separator), Value::Integer(field)] => {
             split_part(string, separator, *field)
         }
+        [Value::Null] if function == Function::QuoteNullable => Ok(Value::text("NULL")),
         _ => of_bytes_and_more(function, arguments),
     }
 }
@@ -71,7 +72,7 @@ fn of_text(function: Function, string: &CompactString) -> Result<Value> {
         Function::Md5 => Ok(md5(string.as_bytes())),
         Function::Ascii => Ok(Value::Integer(string.chars().next().map_or(0, |c| c as i32))),
         Function::QuoteIdentifier => changed(quote_identifier(string)?),
-        Function::QuoteLiteral => changed(quote_literal(string)?),
+        Function::QuoteLiteral | Function::QuoteNullable => changed(quote_literal(string)?),
         _ => Err(mismatch(function, &[Value::Text(string.clone())])),
     }
 }
@@ -100,11 +101,16 @@ fn replace(string: &str, from: &str, to: &str) -> Result<Value> {
 }
 
 pub(super) fn quote_identifier(string: &str) -> Result<CompactString> {
+    memory::check_value(quoted_bytes(string, b"\""))?;
+    Ok(quoted_identifier(string))
+}
+
+/// An identifier as SQL would have it: in quotes if it needs them.
+pub fn quoted_identifier(string: &str) -> CompactString {
     let is_plain = string.starts_with(|c: char| c.is_ascii_lowercase() || c == '_')
         && string.bytes().all(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'_')
         && !RESERVED_WORDS.contains(&string);
-    memory::check_value(quoted_bytes(string, b"\""))?;
-    Ok(if is_plain { string.into() } else { format!("\"{}\"", string.replace('"', "\"\"")).into() })
+    if is_plain { string.into() } else { format!("\"{}\"", string.replace('"', "\"\"")).into() }
 }
 
 /// The length of a text with two of each of these, and quotes around it.

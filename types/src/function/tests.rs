@@ -8,6 +8,7 @@ use crate::environment::Environment;
 use crate::error::sqlstate;
 use crate::interval::Interval;
 use crate::random::Random;
+use crate::system_type::SystemType;
 use crate::value::{BigDecimal, SqlType, Value};
 
 fn environment() -> Environment {
@@ -58,6 +59,10 @@ fn every_signature_is_computed() {
         TypePattern::Exact(SqlType::Timestamp) => Value::Timestamp(1),
         TypePattern::Exact(SqlType::TimestampTz) => Value::TimestampTz(1),
         TypePattern::Exact(SqlType::Interval(_)) => Value::Interval(Interval::new(1, 1, 1)),
+        TypePattern::Exact(SqlType::System(SystemType::Oid)) => Value::Oid(1),
+        TypePattern::Exact(SqlType::System(system_type)) if system_type.is_reference() => {
+            system_type.reference(1, "name")
+        }
         TypePattern::Exact(sql_type) => {
             assert!(sql_type.is_text(), "{sql_type:?}");
             Value::text("day")

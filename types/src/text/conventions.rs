@@ -2,6 +2,8 @@
 
 use jiff::tz::TimeZone;
 
+use crate::system_catalog::SystemCatalog;
+
 /// What texts are read with.
 #[derive(Clone, Copy, Debug)]
 pub struct Reading<'a> {
@@ -9,11 +11,13 @@ pub struct Reading<'a> {
     pub time_zone: &'a TimeZone,
     /// The transaction's time, for `now` and `today`; without it they are refused.
     pub now: Option<i64>,
+    /// For names of objects.
+    pub catalog: Option<&'a dyn SystemCatalog>,
 }
 
 impl<'a> From<&'a TimeZone> for Reading<'a> {
     fn from(time_zone: &'a TimeZone) -> Reading<'a> {
-        Reading { time_zone, now: None }
+        Reading { time_zone, now: None, catalog: None }
     }
 }
 

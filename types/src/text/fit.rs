@@ -3,7 +3,11 @@
 use compact_str::CompactString;
 
 use crate::error::{Error, Result, sqlstate};
+use crate::system_type::SystemType;
 use crate::value::SqlType;
+
+/// Bytes of a name.
+const LONGEST_NAME: usize = 63;
 
 /// Text may hold any character but U+0000.
 pub(crate) fn check_text(text: &str) -> Result<()> {
@@ -22,6 +26,8 @@ pub fn fit_text(mut text: CompactString, to: SqlType, explicit: bool) -> Result<
     let limit = match to {
         SqlType::Varchar(Some(limit)) => limit as usize,
         SqlType::Char(limit) if limit > 0 => limit as usize,
+        SqlType::System(SystemType::Name) => return Ok(cut_to_bytes(text, LONGEST_NAME)),
+        SqlType::System(SystemType::Char) => return Ok(cut_to_bytes(text, 1)),
         _ => return Ok(text),
     };
     // No more bytes than the limit means no more characters.
@@ -38,6 +44,14 @@ pub fn fit_text(mut text: CompactString, to: SqlType, explicit: bool) -> Result<
         pad(&mut text, limit);
     }
     Ok(text)
+}
+
+/// As many characters as have room in so many bytes.
+fn cut_to_bytes(mut text: CompactString, limit: usize) -> CompactString {
+    if text.len() > limit {
+        text.truncate(text.floor_char_boundary(limit));
+    }
+    text
 }
 
 /// Blank-pads to a length in characters.

@@ -59,6 +59,7 @@ const LAYERS: &[(&str, &[&str])] = &[
             "answer",
             "statement",
             "settings",
+            "system",
             "bind",
             "explain",
             "plan",

@@ -68,6 +68,7 @@ fn tag_of(value: &Value) -> u8 {
         Value::Uuid(_) => UUID,
         Value::Array(_) => ARRAY,
         Value::Interval(_) => INTERVAL,
+        Value::Oid(_) | Value::Reference(_) => unreachable!("parameters have no types of the catalog"),
     }
 }
 
@@ -96,6 +97,8 @@ fn write_content(into: &mut Vec<u8>, value: &Value) {
             integer(into, i64::from(interval.days));
             integer(into, interval.microseconds);
         }
+        // Never given: `tag_of`.
+        Value::Oid(_) | Value::Reference(_) => {}
         Value::Array(array) => {
             write_varint(into, u64::from(SqlType::Array(array.element).oid()));
             write_varint(into, array.values.len() as u64);
@@ -172,6 +175,7 @@ fn tag_of_element(element: ArrayElement) -> u8 {
         ArrayElement::TimestampTz => TIMESTAMP_TZ,
         ArrayElement::Uuid => UUID,
         ArrayElement::Interval => INTERVAL,
+        ArrayElement::System(_) => NULL,
     }
 }
 

@@ -182,6 +182,18 @@ impl<T: Access> Run<'_, T> {
         Ok(Next::Following)
     }
 
+    #[inline(never)]
+    pub(crate) fn read_catalog(&mut self, relation: u32, spool: SpoolSlot) -> Flow<Next> {
+        let Some(catalog) = &self.environment.catalog else {
+            let message = "the system catalog cannot be looked at here";
+            return Err(Error::input(sqlstate::FEATURE_NOT_SUPPORTED, message).into());
+        };
+        let rows = catalog.rows(relation)?;
+        self.frame.spools[usize::from(spool)].rows.extend(rows);
+        memory::check(0)?;
+        Ok(Next::Following)
+    }
+
     fn evaluated(&self, values: &[Expr]) -> Result<Vec<Value>> {
         let context = self.context();
         values.iter().map(|value| evaluate(value, &context)).collect()

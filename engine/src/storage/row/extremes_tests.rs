@@ -122,13 +122,13 @@ fn samples(sql_type: SqlType) -> Vec<Value> {
         }
         SqlType::Uuid => vec![Value::Uuid([255; 16])],
         SqlType::Interval(_) => intervals(),
-        SqlType::Array(_) => Vec::new(),
+        SqlType::Array(_) | SqlType::System(_) => Vec::new(),
     }
 }
 
 /// Whether a row that has the value is one to recovery; says so otherwise.
 fn judge(value: &Value, sql_type: SqlType, what: &dyn Fn() -> String, refused: &mut String) {
-    if matches!(sql_type, SqlType::Array(_)) {
+    if matches!(sql_type, SqlType::Array(_) | SqlType::System(_)) {
         return;
     }
     let layout = RowLayout::new(&[sql_type]);

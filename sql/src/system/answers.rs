@@ -1,0 +1,100 @@
+//! Which relation has which rows; what else is asked of the catalog is answered in `names` and `functions`.
+
+use compact_str::CompactString;
+use hyades_types::error::Result;
+use hyades_types::system_catalog::{Question, SystemCatalog};
+use hyades_types::system_type::SystemType;
+use hyades_types::value::{SqlType, Value};
+use hyades_types::{guest, memory};
+
+use super::relation::{self, SystemRelation};
+use super::row::NamedRow;
+use super::snapshot::System;
+use super::{classes, cluster, constraints, data_types, information_schema, routines, views};
+
+impl SystemCatalog for System {
+    fn rows(&self, relation: u32) -> Result<Vec<Vec<Value>>> {
+        let Some(relation) = relation::by_oid(relation) else { return Ok(Vec::new()) };
+        let is_catalog = relation.schema == "pg_catalog";
+        let rows =
+            if is_catalog { rows_of(relation.name) } else { information_schema::rows_of(relation.name) };
+        let named = rows(self);
+        guest::spend_for(named.len() * relation.columns.len())?;
+        memory::check(0)?;
+        Ok(named.into_iter().map(|row| complete(row, relation)).collect())
+    }
+
+    fn shown(&self, system_type: SystemType, oid: u32) -> CompactString {
+        self.shown_object(system_type, oid)
+    }
+
+    fn find(&self, system_type: SystemType, text: &str) -> Result<u32> {
+        self.find_object(system_type, text)
+    }
+
+    fn answer(&self, question: Question, arguments: &[Value]) -> Value {
+        self.answer_question(question, arguments)
+    }
+}
+
+/// Where rows of `pg_catalog` come from. What is not named is of objects that cannot be made.
+fn rows_of(name: &str) -> fn(&System) -> Vec<NamedRow> {
+    match name {
+        "pg_class" => classes::classes,
+        "pg_attribute" => classes::attributes,
+        "pg_attrdef" => classes::defaults,
+        "pg_index" => classes::indexes,
+        "pg_sequence" => classes::sequences,
+        "pg_constraint" => constraints::constraints,
+        "pg_depend" => constraints::dependencies,
+        "pg_proc" => routines::routines,
+        "pg_type" => |_| data_types::types(),
+        "pg_opclass" => |_| data_types::operator_classes(),
+        "pg_am" => cluster::access_methods,
+        "pg_authid" | "pg_shadow" | "pg_user" | "pg_roles" => cluster::roles_of(name),
+        "pg_collation" => cluster::collations,
+        "pg_database" => cluster::databases,
+        "pg_extension" => cluster::extensions,
+        "pg_language" => cluster::languages,
+        "pg_namespace" => cluster::namespaces,
+        "pg_tablespace" => cluster::tablespaces,
+        "pg_indexes" => views::indexes,
+        "pg_sequences" => views::sequences,
+        "pg_settings" => views::settings,
+        "pg_stat_activity" => views::activity,
+        "pg_stat_all_tables" | "pg_stat_user_tables" => views::table_statistics,
+        "pg_tables" => views::tables,
+        _ => |_| Vec::new(),
+    }
+}
+
+/// The whole row.
+fn complete(row: NamedRow, relation: &SystemRelation) -> Vec<Value> {
+    let mut named = row.into_iter().peekable();
+    let values = relation
+        .columns
+        .iter()
+        .map(|(name, sql_type)| match named.next_if(|(own, _)| own == name) {
+            Some((_, value)) => {
+                debug_assert!(value.fits(*sql_type), "{name} is {value:?}");
+                value
+            }
+            None if relation.kind == "v" => Value::Null,
+            None => unsaid(*sql_type),
+        })
+        .collect();
+    debug_assert_eq!(named.next(), None, "there is no such column, or not there");
+    values
+}
+
+fn unsaid(sql_type: SqlType) -> Value {
+    match sql_type {
+        SqlType::Boolean => Value::Boolean(false),
+        SqlType::SmallInt => Value::SmallInt(0),
+        SqlType::Integer => Value::Integer(0),
+        SqlType::System(SystemType::Char) => Value::text(""),
+        SqlType::System(system_type) if system_type.is_number() => Value::Oid(0),
+        SqlType::System(system_type) if system_type.is_reference() => system_type.reference(0, "-"),
+        _ => Value::Null,
+    }
+}

@@ -1,0 +1,129 @@
+//! The relations that there are: tables, their indexes, sequences, and those of the catalog.
+
+use std::sync::Arc;
+
+use hyades_engine::storage::table::Table;
+use hyades_types::definition::{IndexKind, TableDefinition};
+use hyades_types::sequence::Sequence;
+
+use super::object_id::{self, Part};
+use super::relation::{RELATIONS, SystemRelation};
+
+/// A relation.
+pub(super) struct Class {
+    pub(super) oid: u32,
+    pub(super) schema: u32,
+    pub(super) name: String,
+    pub(super) kind: ClassKind,
+}
+
+pub(super) enum ClassKind {
+    /// The place of its definition.
+    Table(usize),
+    /// The place of its table's definition.
+    Index(usize, Index),
+    Sequence,
+    System(&'static SystemRelation),
+}
+
+/// An index of a table.
+pub(super) struct Index {
+    pub(super) name: String,
+    pub(super) columns: Vec<u16>,
+    pub(super) kind: IndexKind,
+    pub(super) is_primary: bool,
+    pub(super) is_unique: bool,
+}
+
+/// The indexes of a table.
+pub(super) fn indexes_of(table: &TableDefinition) -> Vec<Index> {
+    let primary = table.primary_key.iter().map(|key| Index {
+        name: key.name.clone(),
+        columns: key.columns.clone(),
+        kind: key.index,
+        is_primary: true,
+        is_unique: true,
+    });
+    primary.collect()
+}
+
+/// The number of a schema.
+pub(super) fn schema_oid(name: &str) -> u32 {
+    match name {
+        "pg_catalog" => object_id::PG_CATALOG,
+        "information_schema" => object_id::INFORMATION_SCHEMA,
+        _ => object_id::PUBLIC,
+    }
+}
+
+/// Every relation, those of the catalog first.
+pub(super) fn all(
+    tables: &[Arc<Table>],
+    sequences: &[Arc<Sequence>],
+    definitions: &[Arc<TableDefinition>],
+) -> Vec<Class> {
+    let mut classes: Vec<Class> = RELATIONS
+        .iter()
+        .map(|relation| Class {
+            oid: relation.oid,
+            schema: relation.schema_oid(),
+            name: relation.name.to_owned(),
+            kind: ClassKind::System(relation),
+        })
+        .collect();
+    for (at, (table, definition)) in tables.iter().zip(definitions).enumerate() {
+        let table = table.id().0;
+        let schema = schema_oid(&definition.name.schema);
+        let name = definition.name.name.clone();
+        classes.push(Class { oid: table, schema, name, kind: ClassKind::Table(at) });
+        for index in indexes_of(definition) {
+            let oid = object_id::of_part(table, Part::Index, &index.name);
+            let name = index.name.clone();
+            classes.push(Class { oid, schema, name, kind: ClassKind::Index(at, index) });
+        }
+    }
+    for sequence in sequences {
+        classes.push(Class {
+            oid: object_id::of_sequence(sequence.id),
+            schema: schema_oid(&sequence.definition.name.schema),
+            name: sequence.definition.name.name.clone(),
+            kind: ClassKind::Sequence,
+        });
+    }
+    classes
+}
+
+impl Class {
+    /// `pg_class.relkind`
+    pub(super) fn letter(&self) -> &'static str {
+        match &self.kind {
+            ClassKind::Table(_) => "r",
+            ClassKind::Index(..) => "i",
+            ClassKind::Sequence => "S",
+            ClassKind::System(relation) => relation.kind,
+        }
+    }
+
+    /// `pg_class.relam`
+    pub(super) fn access_method(&self) -> u32 {
+        match &self.kind {
+            ClassKind::Table(_) => object_id::HEAP,
+            ClassKind::Index(_, index) => method_oid(index.kind),
+            ClassKind::Sequence => 0,
+            ClassKind::System(relation) => {
+                if relation.kind == "r" {
+                    object_id::HEAP
+                } else {
+                    0
+                }
+            }
+        }
+    }
+}
+
+fn method_oid(kind: IndexKind) -> u32 {
+    match kind {
+        IndexKind::Ordered => object_id::BTREE,
+        IndexKind::Hash => object_id::HASH,
+    }
+}

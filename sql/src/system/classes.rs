@@ -1,0 +1,224 @@
+//! Relations and their columns: `pg_class`, `pg_attribute`, `pg_attrdef`, `pg_index`, `pg_sequence`.
+
+use std::sync::Arc;
+
+use hyades_types::definition::{ColumnDefinition, Identity};
+use hyades_types::sequence::Sequence;
+use hyades_types::value::{SqlType, Value};
+
+use super::class::{Class, ClassKind};
+use super::data_types;
+use super::object_id::{self, Part};
+use super::row::{self, NamedRow, column_numbers, int2, int4, int8, oid, text, truth};
+use super::snapshot::System;
+
+/// The columns of a sequence when it is read as a table.
+const SEQUENCE_COLUMNS: [(&str, SqlType); 3] =
+    [("last_value", SqlType::BigInt), ("log_cnt", SqlType::BigInt), ("is_called", SqlType::Boolean)];
+
+/// A column of any relation.
+struct Column<'a> {
+    name: &'a str,
+    sql_type: SqlType,
+    is_nullable: bool,
+    /// Of a table of the database.
+    definition: Option<&'a ColumnDefinition>,
+}
+
+fn columns_of<'a>(class: &'a Class, system: &'a System) -> Vec<Column<'a>> {
+    let of_table = |column: &'a ColumnDefinition| Column {
+        name: &column.name,
+        sql_type: column.sql_type,
+        is_nullable: column.is_nullable,
+        definition: Some(column),
+    };
+    match &class.kind {
+        ClassKind::Table(at) => system.definitions[*at].columns.iter().map(of_table).collect(),
+        ClassKind::Index(at, index) => {
+            let columns = &system.definitions[*at].columns;
+            let of_index = |column: &u16| {
+                let column = of_table(&columns[usize::from(*column)]);
+                Column { is_nullable: true, definition: None, ..column }
+            };
+            index.columns.iter().map(of_index).collect()
+        }
+        ClassKind::Sequence => SEQUENCE_COLUMNS
+            .iter()
+            .map(|(name, sql_type)| Column {
+                name,
+                sql_type: *sql_type,
+                is_nullable: false,
+                definition: None,
+            })
+            .collect(),
+        ClassKind::System(relation) => relation
+            .columns
+            .iter()
+            .map(|(name, sql_type)| Column {
+                name,
+                sql_type: *sql_type,
+                is_nullable: relation.kind == "v" || sql_type.length_bytes() < 0,
+                definition: None,
+            })
+            .collect(),
+    }
+}
+
+/// `pg_class`
+pub(super) fn classes(system: &System) -> Vec<NamedRow> {
+    system.classes.iter().map(|class| class_row(system, class)).collect()
+}
+
+fn class_row(system: &System, class: &Class) -> NamedRow {
+    let (row_count, has_index, has_triggers) = match &class.kind {
+        ClassKind::Table(at) => {
+            let definition = &system.definitions[*at];
+            let has_keys = !definition.foreign_keys.is_empty() || !definition.referenced_by.is_empty();
+            // PostgreSQL checks foreign keys by triggers.
+            (system.facts.tables[*at].row_count() as f32, definition.primary_key.is_some(), has_keys)
+        }
+        ClassKind::Index(at, _) => (system.facts.tables[*at].row_count() as f32, false, false),
+        ClassKind::Sequence => (1.0, false, false),
+        ClassKind::System(_) => (-1.0, false, false),
+    };
+    let is_stored = class.letter() != "v";
+    let is_system = matches!(class.kind, ClassKind::System(_));
+    let identity = match class.letter() {
+        "r" if !is_system => "d",
+        _ => "n",
+    };
+    vec![
+        ("oid", oid(class.oid)),
+        ("relname", text(&class.name)),
+        ("relnamespace", oid(class.schema)),
+        ("relowner", oid(object_id::OWNER)),
+        ("relam", oid(class.access_method())),
+        ("relfilenode", oid(if is_stored && !is_system { class.oid } else { 0 })),
+        ("reltuples", Value::Real(row_count)),
+        ("relhasindex", truth(has_index)),
+        ("relpersistence", text("p")),
+        ("relkind", text(class.letter())),
+        ("relnatts", int2(columns_of(class, system).len())),
+        ("relhasrules", truth(class.letter() == "v")),
+        ("relhastriggers", truth(has_triggers)),
+        ("relispopulated", truth(true)),
+        ("relreplident", text(identity)),
+    ]
+}
+
+/// `pg_attribute`
+pub(super) fn attributes(system: &System) -> Vec<NamedRow> {
+    let mut rows = Vec::new();
+    for class in &system.classes {
+        for (at, column) in columns_of(class, system).iter().enumerate() {
+            rows.push(attribute_row(class.oid, at, column));
+        }
+    }
+    rows
+}
+
+fn attribute_row(relation: u32, at: usize, column: &Column<'_>) -> NamedRow {
+    let data_type = data_types::of(column.sql_type);
+    let identity = column.definition.and_then(|definition| definition.identity);
+    vec![
+        ("attrelid", oid(relation)),
+        ("attname", text(column.name)),
+        ("atttypid", oid(column.sql_type.oid())),
+        ("attstattarget", int4(-1)),
+        ("attlen", int2(column.sql_type.length_bytes())),
+        ("attnum", int2(at + 1)),
+        ("attndims", int4(i32::from(matches!(column.sql_type, SqlType::Array(_))))),
+        ("attcacheoff", int4(-1)),
+        ("atttypmod", int4(column.sql_type.type_modifier())),
+        ("attbyval", truth(data_type.is_some_and(|data_type| data_type.is_by_value))),
+        ("attalign", text(data_type.map_or("i", |data_type| data_type.alignment))),
+        ("attstorage", text(data_type.map_or("p", |data_type| data_type.storage))),
+        ("attnotnull", truth(!column.is_nullable)),
+        ("atthasdef", truth(column.definition.is_some_and(has_default))),
+        (
+            "attidentity",
+            text(match identity {
+                Some(Identity::Always) => "a",
+                Some(Identity::ByDefault) => "d",
+                None => "",
+            }),
+        ),
+        ("attislocal", truth(true)),
+        ("attcollation", oid(data_type.map_or(0, |data_type| data_type.collation))),
+    ]
+}
+
+/// Whether the column's default is one of its own: that of an identity column belongs to its sequence.
+pub(super) fn has_default(column: &ColumnDefinition) -> bool {
+    column.default.is_some() && column.identity.is_none()
+}
+
+/// `pg_attrdef`
+pub(super) fn defaults(system: &System) -> Vec<NamedRow> {
+    let mut rows = Vec::new();
+    for (table, definition) in system.tables() {
+        for (at, column) in definition.columns.iter().enumerate().filter(|(_, column)| has_default(column)) {
+            rows.push(vec![
+                ("oid", oid(object_id::of_part(table, Part::Default, &column.name))),
+                ("adrelid", oid(table)),
+                ("adnum", int2(at + 1)),
+                ("adbin", row::or_null(system.default_of(column), text)),
+            ]);
+        }
+    }
+    rows
+}
+
+/// `pg_index`
+pub(super) fn indexes(system: &System) -> Vec<NamedRow> {
+    let mut rows = Vec::new();
+    for class in &system.classes {
+        let ClassKind::Index(at, index) = &class.kind else { continue };
+        let columns = &system.definitions[*at].columns;
+        let types = || index.columns.iter().map(|column| columns[usize::from(*column)].sql_type);
+        rows.push(vec![
+            ("indexrelid", oid(class.oid)),
+            ("indrelid", oid(system.facts.tables[*at].id().0)),
+            ("indnatts", int2(index.columns.len())),
+            ("indnkeyatts", int2(index.columns.len())),
+            ("indisunique", truth(index.is_unique)),
+            ("indisprimary", truth(index.is_primary)),
+            ("indimmediate", truth(true)),
+            ("indisvalid", truth(true)),
+            ("indisready", truth(true)),
+            ("indislive", truth(true)),
+            ("indkey", column_numbers(&index.columns)),
+            (
+                "indcollation",
+                row::oids(
+                    types()
+                        .map(|sql_type| data_types::of(sql_type).map_or(0, |data_type| data_type.collation)),
+                ),
+            ),
+            ("indclass", row::oids(types().map(data_types::operator_class))),
+            (
+                "indoption",
+                Value::array(hyades_types::value::ArrayElement::SmallInt, vec![int2(0); index.columns.len()]),
+            ),
+        ]);
+    }
+    rows
+}
+
+/// `pg_sequence`
+pub(super) fn sequences(system: &System) -> Vec<NamedRow> {
+    let row = |sequence: &Arc<Sequence>| {
+        let definition = &sequence.definition;
+        vec![
+            ("seqrelid", oid(object_id::of_sequence(sequence.id))),
+            ("seqtypid", oid(definition.sql_type.oid())),
+            ("seqstart", int8(definition.start)),
+            ("seqincrement", int8(definition.increment)),
+            ("seqmax", int8(definition.greatest)),
+            ("seqmin", int8(definition.least)),
+            ("seqcache", int8(1)),
+            ("seqcycle", truth(definition.cycles)),
+        ]
+    };
+    system.facts.sequences.iter().map(row).collect()
+}

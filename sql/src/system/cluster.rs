@@ -1,0 +1,153 @@
+//! What there is one of, or what is there from the start: the database, the role, schemas, languages.
+//!
+//! Hyades has no roles: whoever asks is the one who owns everything.
+
+use hyades_types::value::Value;
+
+use super::object_id::{self, OWNER, PG_CATALOG};
+use super::row::{NamedRow, int4, oid, text, truth};
+use super::snapshot::System;
+
+/// `pg_char_to_encoding('UTF8')`.
+const UTF8: i32 = 6;
+/// The tablespace of a database.
+const PG_DEFAULT: u32 = 1663;
+
+/// The schemas: number and name.
+pub(super) const SCHEMAS: [(u32, &str); 4] = [
+    (object_id::PG_TOAST, "pg_toast"),
+    (PG_CATALOG, "pg_catalog"),
+    (object_id::PUBLIC, "public"),
+    (object_id::INFORMATION_SCHEMA, "information_schema"),
+];
+
+/// `pg_namespace`
+pub(super) fn namespaces(_system: &System) -> Vec<NamedRow> {
+    let row = |(own, name)| vec![("oid", oid(own)), ("nspname", text(name)), ("nspowner", oid(OWNER))];
+    SCHEMAS.into_iter().map(row).collect()
+}
+
+/// `pg_am`
+pub(super) fn access_methods(_system: &System) -> Vec<NamedRow> {
+    use super::row::function;
+    let row = |own, name, handler, kind| {
+        vec![
+            ("oid", oid(own)),
+            ("amname", text(name)),
+            ("amhandler", function(handler)),
+            ("amtype", text(kind)),
+        ]
+    };
+    vec![
+        row(object_id::HEAP, "heap", ("heap_tableam_handler", 3), "t"),
+        row(object_id::BTREE, "btree", ("bthandler", 330), "i"),
+        row(object_id::HASH, "hash", ("hashhandler", 331), "i"),
+    ]
+}
+
+/// `pg_authid` and the views of it.
+pub(super) fn roles_of(view: &str) -> fn(&System) -> Vec<NamedRow> {
+    match view {
+        "pg_authid" => |system| vec![role(system, true)],
+        "pg_roles" => |system| vec![role(system, false)],
+        "pg_user" | "pg_shadow" => |system| {
+            vec![vec![
+                ("usename", text(&system.facts.user)),
+                ("usesysid", oid(OWNER)),
+                ("usecreatedb", truth(true)),
+                ("usesuper", truth(true)),
+                ("userepl", truth(true)),
+                ("usebypassrls", truth(true)),
+                ("passwd", text("********")),
+            ]]
+        },
+        _ => |_| Vec::new(),
+    }
+}
+
+fn role(system: &System, is_table: bool) -> NamedRow {
+    let may = |right| (right, truth(true));
+    let mut row = Vec::new();
+    if is_table {
+        row.push(("oid", oid(OWNER)));
+    }
+    row.push(("rolname", text(&system.facts.user)));
+    row.extend(["rolsuper", "rolinherit", "rolcreaterole", "rolcreatedb", "rolcanlogin"].map(may));
+    row.push(may("rolreplication"));
+    if is_table {
+        row.push(may("rolbypassrls"));
+        row.push(("rolconnlimit", int4(-1)));
+    } else {
+        row.push(("rolconnlimit", int4(-1)));
+        row.push(("rolpassword", text("********")));
+        row.push(may("rolbypassrls"));
+        row.push(("oid", oid(OWNER)));
+    }
+    row
+}
+
+/// `pg_collation`
+pub(super) fn collations(_system: &System) -> Vec<NamedRow> {
+    let row = |own, name, provider, locale: Option<&str>| {
+        vec![
+            ("oid", oid(own)),
+            ("collname", text(name)),
+            ("collnamespace", oid(PG_CATALOG)),
+            ("collowner", oid(OWNER)),
+            ("collprovider", text(provider)),
+            ("collisdeterministic", truth(true)),
+            ("collencoding", int4(-1)),
+            ("collcollate", locale.map_or(Value::Null, text)),
+            ("collctype", locale.map_or(Value::Null, text)),
+        ]
+    };
+    vec![row(100, "default", "d", None), row(950, "C", "c", Some("C")), row(951, "POSIX", "c", Some("POSIX"))]
+}
+
+/// `pg_database`
+pub(super) fn databases(system: &System) -> Vec<NamedRow> {
+    vec![vec![
+        ("oid", oid(object_id::DATABASE)),
+        ("datname", text(&system.facts.database)),
+        ("datdba", oid(OWNER)),
+        ("encoding", int4(UTF8)),
+        ("datlocprovider", text("c")),
+        ("datallowconn", truth(true)),
+        ("datconnlimit", int4(-1)),
+        ("dattablespace", oid(PG_DEFAULT)),
+        // Texts are ordered by their bytes.
+        ("datcollate", text("C")),
+        ("datctype", text("C")),
+    ]]
+}
+
+/// `pg_extension`
+pub(super) fn extensions(_system: &System) -> Vec<NamedRow> {
+    vec![vec![
+        ("oid", oid(13_559)),
+        ("extname", text("plpgsql")),
+        ("extowner", oid(OWNER)),
+        ("extnamespace", oid(PG_CATALOG)),
+        ("extversion", text("1.0")),
+    ]]
+}
+
+/// `pg_language`
+pub(super) fn languages(_system: &System) -> Vec<NamedRow> {
+    let row = |own, name, is_procedural| {
+        vec![
+            ("oid", oid(own)),
+            ("lanname", text(name)),
+            ("lanowner", oid(OWNER)),
+            ("lanispl", truth(is_procedural)),
+            ("lanpltrusted", truth(is_procedural)),
+        ]
+    };
+    vec![row(object_id::INTERNAL, "internal", false), row(object_id::PLPGSQL, "plpgsql", true)]
+}
+
+/// `pg_tablespace`
+pub(super) fn tablespaces(_system: &System) -> Vec<NamedRow> {
+    let row = |own, name| vec![("oid", oid(own)), ("spcname", text(name)), ("spcowner", oid(OWNER))];
+    vec![row(PG_DEFAULT, "pg_default"), row(1664, "pg_global")]
+}

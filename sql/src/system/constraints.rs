@@ -1,0 +1,151 @@
+//! Constraints and what depends on what: `pg_constraint`, `pg_depend`.
+
+use hyades_types::definition::{ForeignKey, PrimaryKey};
+use hyades_types::value::Value;
+
+use super::class::{indexes_of, schema_oid};
+use super::classes::has_default;
+use super::object_id::{self, PG_ATTRDEF, PG_CLASS, PG_CONSTRAINT, Part};
+use super::row::{NamedRow, column_numbers, int4, oid, text, truth};
+use super::snapshot::System;
+
+/// A constraint of a table.
+pub(super) enum Constraint<'a> {
+    Primary(&'a PrimaryKey),
+    Foreign(&'a ForeignKey),
+}
+
+impl Constraint<'_> {
+    pub(super) fn name(&self) -> &str {
+        match self {
+            Constraint::Primary(key) => &key.name,
+            Constraint::Foreign(key) => &key.name,
+        }
+    }
+
+    /// Columns of the table that it is on.
+    pub(super) fn columns(&self) -> &[u16] {
+        match self {
+            Constraint::Primary(key) => &key.columns,
+            Constraint::Foreign(key) => &key.columns,
+        }
+    }
+}
+
+impl System {
+    /// The constraints of all tables, with the table's number and their own.
+    pub(super) fn constraints(&self) -> Vec<(u32, u32, Constraint<'_>)> {
+        let mut found = Vec::new();
+        for (table, definition) in self.tables() {
+            let primary = definition.primary_key.iter().map(Constraint::Primary);
+            for constraint in primary.chain(definition.foreign_keys.iter().map(Constraint::Foreign)) {
+                let own = object_id::of_part(table, Part::Constraint, constraint.name());
+                found.push((table, own, constraint));
+            }
+        }
+        found
+    }
+
+    /// The number of a table's primary key's index.
+    pub(super) fn primary_index(&self, table: u32) -> u32 {
+        let key = self.definition(table).and_then(|definition| definition.primary_key.as_ref());
+        key.map_or(0, |key| object_id::of_part(table, Part::Index, &key.name))
+    }
+}
+
+/// `pg_constraint`
+pub(super) fn constraints(system: &System) -> Vec<NamedRow> {
+    let found = system.constraints();
+    found.iter().map(|(table, own, constraint)| constraint_row(system, *table, *own, constraint)).collect()
+}
+
+fn constraint_row(system: &System, table: u32, own: u32, constraint: &Constraint<'_>) -> NamedRow {
+    let schema = system.definition(table).map_or(0, |definition| schema_oid(&definition.name.schema));
+    let (letter, index) = match constraint {
+        Constraint::Primary(_) => ("p", system.primary_index(table)),
+        Constraint::Foreign(key) => ("f", system.primary_index(key.parent.0)),
+    };
+    let foreign = |is_there: &'static str| text(if letter == "f" { is_there } else { " " });
+    let mut row = vec![
+        ("oid", oid(own)),
+        ("conname", text(constraint.name())),
+        ("connamespace", oid(schema)),
+        ("contype", text(letter)),
+        ("convalidated", truth(true)),
+        ("conrelid", oid(table)),
+        ("conindid", oid(index)),
+        (
+            "confrelid",
+            oid(match constraint {
+                Constraint::Primary(_) => 0,
+                Constraint::Foreign(key) => key.parent.0,
+            }),
+        ),
+        ("confupdtype", foreign("a")),
+        ("confdeltype", foreign("a")),
+        ("confmatchtype", foreign("s")),
+        ("conislocal", truth(true)),
+        ("connoinherit", truth(true)),
+        ("conkey", column_numbers(constraint.columns())),
+    ];
+    if let Constraint::Foreign(key) = constraint {
+        row.push(("confkey", column_numbers(&key.parent_columns)));
+    }
+    row
+}
+
+/// `pg_depend`: sequences on the columns that they go with, defaults and constraints on columns, indexes on
+/// their constraints.
+pub(super) fn dependencies(system: &System) -> Vec<NamedRow> {
+    let mut rows = Vec::new();
+    for sequence in &system.facts.sequences {
+        if let Some(owner) = &sequence.definition.owner {
+            let own = (PG_CLASS, object_id::of_sequence(sequence.id), 0);
+            let column = (PG_CLASS, owner.table.0, i32::from(owner.column) + 1);
+            rows.push(dependency(own, column, if owner.is_identity { "i" } else { "a" }));
+        }
+    }
+    for (table, definition) in system.tables() {
+        for (at, column) in definition.columns.iter().enumerate().filter(|(_, column)| has_default(column)) {
+            let own = (PG_ATTRDEF, object_id::of_part(table, Part::Default, &column.name), 0);
+            rows.push(dependency(own, (PG_CLASS, table, column_number(at)), "a"));
+        }
+        for index in indexes_of(definition).into_iter().filter(|index| index.is_primary) {
+            let own = (PG_CLASS, object_id::of_part(table, Part::Index, &index.name), 0);
+            let constraint = object_id::of_part(table, Part::Constraint, &index.name);
+            rows.push(dependency(own, (PG_CONSTRAINT, constraint, 0), "i"));
+        }
+    }
+    for (table, own, constraint) in system.constraints() {
+        for column in constraint.columns() {
+            let column = (PG_CLASS, table, column_number(usize::from(*column)));
+            rows.push(dependency((PG_CONSTRAINT, own, 0), column, "a"));
+        }
+        if let Constraint::Foreign(key) = constraint {
+            for column in &key.parent_columns {
+                let column = (PG_CLASS, key.parent.0, column_number(usize::from(*column)));
+                rows.push(dependency((PG_CONSTRAINT, own, 0), column, "n"));
+            }
+        }
+    }
+    rows
+}
+
+fn column_number(at: usize) -> i32 {
+    i32::try_from(at + 1).unwrap_or(i32::MAX)
+}
+
+/// Relation of the catalog, number and part of an object.
+type Address = (u32, u32, i32);
+
+fn dependency(own: Address, on: Address, kind: &str) -> Vec<(&'static str, Value)> {
+    vec![
+        ("classid", oid(own.0)),
+        ("objid", oid(own.1)),
+        ("objsubid", int4(own.2)),
+        ("refclassid", oid(on.0)),
+        ("refobjid", oid(on.1)),
+        ("refobjsubid", int4(on.2)),
+        ("deptype", text(kind)),
+    ]
+}

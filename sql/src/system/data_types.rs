@@ -1,0 +1,244 @@
+//! Data types: `pg_type`, `pg_opclass`, and the names of types in texts.
+//!
+//! Shown are the types that Hyades has, their arrays, and the pseudo-types. PostgreSQL has more; what it says
+//! of all of them is in `types.txt`.
+
+use std::collections::HashMap;
+use std::sync::LazyLock;
+
+use hyades_types::value::SqlType;
+
+use super::object_id;
+use super::row::{self, NamedRow, int2, int4, oid, text, truth};
+
+/// A type as PostgreSQL has it.
+pub(super) struct DataType {
+    pub(super) oid: u32,
+    pub(super) name: &'static str,
+    length: i16,
+    pub(super) is_by_value: bool,
+    /// `b` of a base type, `p` of a pseudo-type.
+    kind: &'static str,
+    category: &'static str,
+    is_preferred: bool,
+    delimiter: &'static str,
+    element: u32,
+    array: u32,
+    /// Those that read, print and take modifiers, in the order of `pg_type`, with their numbers.
+    functions: Vec<(&'static str, u32)>,
+    pub(super) alignment: &'static str,
+    pub(super) storage: &'static str,
+    pub(super) collation: u32,
+}
+
+/// The pseudo-type `anyarray`.
+const ANY_ARRAY: u32 = 2277;
+
+/// So many functions follow `typarray`.
+const FUNCTIONS: usize = 7;
+
+static ALL: LazyLock<Vec<DataType>> = LazyLock::new(|| {
+    let lines = include_str!("types.txt").lines().filter(|line| !line.starts_with('#'));
+    lines.filter_map(parsed).collect()
+});
+
+static BY_OID: LazyLock<HashMap<u32, &'static DataType>> =
+    LazyLock::new(|| ALL.iter().map(|data_type| (data_type.oid, data_type)).collect());
+
+fn parsed(line: &'static str) -> Option<DataType> {
+    let mut words = line.split(' ');
+    let function = |word: &'static str| {
+        let (name, oid) = word.split_once('/')?;
+        Some((name, oid.parse().ok()?))
+    };
+    let oid = words.next()?.parse().ok()?;
+    let name = words.next()?;
+    let length = words.next()?.parse().ok()?;
+    let is_by_value = words.next()? == "t";
+    let kind = words.next()?;
+    let category = words.next()?;
+    let is_preferred = words.next()? == "t";
+    let delimiter = words.next()?;
+    let subscript = function(words.next()?)?;
+    let element = words.next()?.parse().ok()?;
+    let array = words.next()?.parse().ok()?;
+    let mut functions = vec![subscript];
+    functions.extend(words.by_ref().take(FUNCTIONS).filter_map(function));
+    let (alignment, storage) = (words.next()?, words.next()?);
+    let collation = words.next()?.parse().ok()?;
+    Some(DataType {
+        oid,
+        name,
+        length,
+        is_by_value,
+        kind,
+        category,
+        is_preferred,
+        delimiter,
+        element,
+        array,
+        functions,
+        alignment,
+        storage,
+        collation,
+    })
+}
+
+impl DataType {
+    /// Whether Hyades has it.
+    fn is_there(&self) -> bool {
+        self.kind == "p" || SqlType::from_oid(self.oid, -1).is_some()
+    }
+
+    /// As `format_type` calls it.
+    pub(super) fn shown(&self) -> String {
+        match SqlType::from_oid(self.oid, -1) {
+            Some(sql_type) => sql_type.base_name().to_owned(),
+            None if self.name == "any" => "\"any\"".to_owned(),
+            None => match self.name.strip_prefix('_').and_then(|_| by_oid(self.element)) {
+                Some(element) => format!("{}[]", element.shown()),
+                None => self.name.to_owned(),
+            },
+        }
+    }
+}
+
+/// What PostgreSQL says of this type.
+pub(super) fn of(sql_type: SqlType) -> Option<&'static DataType> {
+    BY_OID.get(&sql_type.oid()).copied()
+}
+
+/// The type of this number, if it is shown.
+pub(super) fn by_oid(oid: u32) -> Option<&'static DataType> {
+    BY_OID.get(&oid).copied().filter(|data_type| data_type.is_there())
+}
+
+/// The type of this `pg_type.typname`, perhaps with a length behind it.
+pub(super) fn named(name: &str) -> Option<SqlType> {
+    let (base, length) = match name.split_once('(') {
+        Some((base, rest)) => (base, rest.strip_suffix(')')?.parse().ok()),
+        None => (name, None),
+    };
+    let data_type = ALL.iter().find(|data_type| data_type.name == base)?;
+    match (SqlType::from_oid(data_type.oid, -1)?, length) {
+        (SqlType::Varchar(_), Some(length)) => Some(SqlType::Varchar(Some(length))),
+        (sql_type, _) => Some(sql_type),
+    }
+}
+
+/// The type that a text names as SQL does: `int4`, `integer`, `character varying(20)`, `text[]`.
+pub(super) fn written(name: &str) -> Option<&'static DataType> {
+    let lower = name.trim().to_ascii_lowercase();
+    let lower = lower.strip_prefix("pg_catalog.").unwrap_or(&lower);
+    if let Some(element) = lower.strip_suffix("[]") {
+        let element = written(element.trim_end_matches("[]"))?;
+        return by_oid(element.array);
+    }
+    let base = lower.split_once('(').map_or(lower, |(base, _)| base).trim();
+    let base = base.strip_prefix('"').and_then(|base| base.strip_suffix('"')).unwrap_or(match base {
+        "int" => "int4",
+        "decimal" | "dec" => "numeric",
+        "float" => "float8",
+        "char" | "nchar" => "bpchar",
+        other => other,
+    });
+    ALL.iter()
+        .filter(|data_type| data_type.is_there())
+        .find(|data_type| data_type.name == base || data_type.shown() == base)
+}
+
+/// `pg_type`
+pub(super) fn types() -> Vec<NamedRow> {
+    ALL.iter().filter(|data_type| data_type.is_there()).map(type_row).collect()
+}
+
+fn type_row(data_type: &DataType) -> NamedRow {
+    let mut row = vec![
+        ("oid", oid(data_type.oid)),
+        ("typname", text(data_type.name)),
+        ("typnamespace", oid(object_id::PG_CATALOG)),
+        ("typowner", oid(object_id::OWNER)),
+        ("typlen", int2(data_type.length)),
+        ("typbyval", truth(data_type.is_by_value)),
+        ("typtype", text(data_type.kind)),
+        ("typcategory", text(data_type.category)),
+        ("typispreferred", truth(data_type.is_preferred)),
+        ("typisdefined", truth(true)),
+        ("typdelim", text(data_type.delimiter)),
+    ];
+    const NAMES: [&str; FUNCTIONS + 1] = [
+        "typsubscript",
+        "typinput",
+        "typoutput",
+        "typreceive",
+        "typsend",
+        "typmodin",
+        "typmodout",
+        "typanalyze",
+    ];
+    for (name, called) in NAMES.into_iter().zip(&data_type.functions) {
+        row.push((name, row::function(*called)));
+        if name == "typsubscript" {
+            row.push(("typelem", oid(data_type.element)));
+            row.push(("typarray", oid(by_oid(data_type.array).map_or(0, |array| array.oid))));
+        }
+    }
+    row.extend([
+        ("typalign", text(data_type.alignment)),
+        ("typstorage", text(data_type.storage)),
+        ("typtypmod", int4(-1)),
+        ("typcollation", oid(data_type.collation)),
+    ]);
+    row
+}
+
+/// The default operator classes of B-trees: number, name, family, type, and the type that keys have.
+const OPERATOR_CLASSES: [(u32, &str, u32, u32, u32); 17] = [
+    (1978, "int4_ops", 1976, 23, 0),
+    (1979, "int2_ops", 1976, 21, 0),
+    (1981, "oid_ops", 1989, 26, 0),
+    (3122, "date_ops", 434, 1082, 0),
+    (3123, "float8_ops", 1970, 701, 0),
+    (3124, "int8_ops", 1976, 20, 0),
+    (3125, "numeric_ops", 1988, 1700, 0),
+    (3126, "text_ops", 1994, 25, 0),
+    (3127, "timestamptz_ops", 434, 1184, 0),
+    (3128, "timestamp_ops", 434, 1114, 0),
+    (10_000, "array_ops", 397, 2277, 0),
+    (10_003, "bool_ops", 424, 16, 0),
+    (10_004, "bpchar_ops", 426, 1042, 0),
+    (10_006, "bytea_ops", 428, 17, 0),
+    (10_012, "float4_ops", 1970, 700, 0),
+    (10_028, "name_ops", 1994, 19, 2275),
+    (10_065, "uuid_ops", 2968, 2950, 0),
+];
+
+/// That by which a key of this type is ordered.
+pub(super) fn operator_class(sql_type: SqlType) -> u32 {
+    let wanted = match sql_type {
+        SqlType::Varchar(_) => SqlType::Text.oid(),
+        SqlType::Array(_) => ANY_ARRAY,
+        other => other.oid(),
+    };
+    OPERATOR_CLASSES.iter().find(|class| class.3 == wanted).map_or(0, |class| class.0)
+}
+
+/// `pg_opclass`
+pub(super) fn operator_classes() -> Vec<NamedRow> {
+    OPERATOR_CLASSES
+        .into_iter()
+        .map(|(class, name, family, of, key)| {
+            vec![
+                ("oid", oid(class)),
+                ("opcmethod", oid(object_id::BTREE)),
+                ("opcname", text(name)),
+                ("opcnamespace", oid(object_id::PG_CATALOG)),
+                ("opcowner", oid(object_id::OWNER)),
+                ("opcfamily", oid(family)),
+                ("opcintype", oid(of)),
+                ("opcdefault", truth(true)),
+                ("opckeytype", oid(key)),
+            ]
+        })
+        .collect()
+}

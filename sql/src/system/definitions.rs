@@ -1,0 +1,190 @@
+//! Objects as the SQL that would make them, in PostgreSQL's words.
+
+use hyades_types::definition::{
+    ColumnDefinition, IndexKind, ParameterMode, Returns, RoutineDefinition, RoutineKind, RoutineParameter,
+    TableDefinition,
+};
+use hyades_types::system_type::SystemType;
+use hyades_types::value::SqlType;
+
+use super::class::Index;
+use super::constraints::Constraint;
+use super::names::quoted;
+use super::snapshot::System;
+
+/// Names of columns, with commas between.
+fn column_list(table: &TableDefinition, columns: &[u16]) -> String {
+    let names = columns.iter().map(|column| quoted(&table.columns[usize::from(*column)].name));
+    names.collect::<Vec<String>>().join(", ")
+}
+
+/// An expression as PostgreSQL would show it as a default of this type.
+pub(super) fn default_shown(written: &str, sql_type: SqlType) -> String {
+    let is_literal = written.len() > 1
+        && written.starts_with('\'')
+        && written.ends_with('\'')
+        && !written[1..written.len() - 1].replace("''", "").contains('\'');
+    let number = written.strip_prefix('-').unwrap_or(written);
+    let is_number = !number.is_empty() && number.bytes().all(|byte| byte.is_ascii_digit() || byte == b'.');
+    if is_literal {
+        return literal(written, sql_type.without_modifier());
+    }
+    if is_number && !sql_type.is_text() && written.starts_with('-') {
+        return format!("'{written}'::{}", number_type(number));
+    }
+    match written.to_ascii_lowercase().as_str() {
+        "null" => format!("NULL::{}", sql_type.base_name()),
+        "current_timestamp" => "CURRENT_TIMESTAMP".to_owned(),
+        "current_date" => "CURRENT_DATE".to_owned(),
+        "localtimestamp" => "LOCALTIMESTAMP".to_owned(),
+        "current_user" => "CURRENT_USER".to_owned(),
+        word @ ("true" | "false" | "now()") => word.to_owned(),
+        _ => written.to_owned(),
+    }
+}
+
+/// The type that a number has where it is written.
+fn number_type(number: &str) -> &'static str {
+    match (number.parse::<i32>().is_ok(), number.parse::<i64>().is_ok()) {
+        (true, _) => "integer",
+        (false, true) => "bigint",
+        _ => "numeric",
+    }
+}
+
+/// A literal in quotes for a column of this type.
+fn literal(written: &str, sql_type: SqlType) -> String {
+    let inner = &written[1..written.len() - 1];
+    match sql_type {
+        SqlType::Boolean => match inner.to_ascii_lowercase().as_str() {
+            "t" | "true" | "y" | "yes" | "on" | "1" => "true".to_owned(),
+            _ => "false".to_owned(),
+        },
+        SqlType::Integer => inner.trim().to_owned(),
+        SqlType::Char(_) => format!("{written}::bpchar"),
+        other => format!("{written}::{}", other.base_name()),
+    }
+}
+
+impl System {
+    /// The default of a column as PostgreSQL would show it: literals with their types.
+    pub(super) fn default_of(&self, column: &ColumnDefinition) -> Option<String> {
+        let written = column.default.as_deref()?.trim();
+        let sequence = written.strip_prefix("nextval('").and_then(|rest| rest.strip_suffix("'::regclass)"));
+        if let Some(name) = sequence
+            && let Ok(oid) = self.find_object(SystemType::RegClass, &name.replace("''", "'"))
+        {
+            let shown = self.shown_object(SystemType::RegClass, oid).replace('\'', "''");
+            return Some(format!("nextval('{shown}'::regclass)"));
+        }
+        Some(default_shown(written, column.sql_type))
+    }
+
+    /// `CREATE INDEX`; the table with its schema, or as it would be found.
+    pub(super) fn index_definition(
+        &self,
+        table: &TableDefinition,
+        index: &Index,
+        with_schema: bool,
+    ) -> String {
+        let unique = if index.is_unique { "UNIQUE " } else { "" };
+        let method = match index.kind {
+            IndexKind::Ordered => "btree",
+            IndexKind::Hash => "hash",
+        };
+        let table_name = if with_schema {
+            format!("{}.{}", quoted(&table.name.schema), quoted(&table.name.name))
+        } else {
+            self.shown_name(&table.name)
+        };
+        let columns = column_list(table, &index.columns);
+        format!("CREATE {unique}INDEX {} ON {table_name} USING {method} ({columns})", quoted(&index.name))
+    }
+
+    /// What stands behind `CONSTRAINT name`.
+    pub(super) fn constraint_definition(
+        &self,
+        table: &TableDefinition,
+        constraint: &Constraint<'_>,
+    ) -> String {
+        let columns = column_list(table, constraint.columns());
+        match constraint {
+            Constraint::Primary(_) => format!("PRIMARY KEY ({columns})"),
+            Constraint::Foreign(key) => {
+                let Some(parent) = self.definition(key.parent.0) else { return String::new() };
+                let (name, parents) =
+                    (self.shown_name(&parent.name), column_list(parent, &key.parent_columns));
+                format!("FOREIGN KEY ({columns}) REFERENCES {name}({parents})")
+            }
+        }
+    }
+}
+
+/// `pg_get_function_arguments`, or with `with_defaults` false what tells it from others of its name.
+pub(super) fn arguments(definition: &RoutineDefinition, with_defaults: bool) -> String {
+    let shows_in = definition.kind == RoutineKind::Procedure;
+    let shown = |parameter: &RoutineParameter| {
+        let mut out = String::new();
+        match parameter.mode {
+            ParameterMode::In if shows_in => out.push_str("IN "),
+            ParameterMode::In => {}
+            ParameterMode::Out => out.push_str("OUT "),
+            ParameterMode::InOut => out.push_str("INOUT "),
+        }
+        if let Some(name) = &parameter.name {
+            out.push_str(&quoted(name));
+            out.push(' ');
+        }
+        out.push_str(parameter.sql_type.base_name());
+        if let (true, Some(default)) = (with_defaults, &parameter.default) {
+            out.push_str(" DEFAULT ");
+            out.push_str(&default_shown(default.trim(), parameter.sql_type));
+        }
+        out
+    };
+    definition.parameters.iter().map(shown).collect::<Vec<String>>().join(", ")
+}
+
+/// `pg_get_function_result`; none for a procedure.
+pub(super) fn result(definition: &RoutineDefinition) -> Option<String> {
+    if definition.kind == RoutineKind::Procedure {
+        return None;
+    }
+    let outputs: Vec<&RoutineParameter> =
+        definition.parameters.iter().filter(|parameter| parameter.mode.is_output()).collect();
+    let single = || match outputs.as_slice() {
+        [only] => only.sql_type.base_name(),
+        _ => "record",
+    };
+    let column = |(name, sql_type): &(String, SqlType)| format!("{} {}", quoted(name), sql_type.base_name());
+    Some(match &definition.returns {
+        Returns::Nothing => "void".to_owned(),
+        Returns::Value(sql_type) => sql_type.base_name().to_owned(),
+        Returns::SetOf(sql_type) => format!("SETOF {}", sql_type.base_name()),
+        Returns::Table(columns) => {
+            format!("TABLE({})", columns.iter().map(column).collect::<Vec<String>>().join(", "))
+        }
+        Returns::SetOfRow(_) => "SETOF record".to_owned(),
+        Returns::Record => single().to_owned(),
+        Returns::SetOfRecord => format!("SETOF {}", single()),
+    })
+}
+
+/// `pg_get_functiondef`
+pub(super) fn routine(definition: &RoutineDefinition) -> String {
+    let word = definition.kind.word();
+    let name = format!("{}.{}", quoted(&definition.name.schema), quoted(&definition.name.name));
+    let returns = result(definition).map_or(String::new(), |result| format!(" RETURNS {result}\n"));
+    let strict = if definition.is_strict { " STRICT\n" } else { "" };
+    let mut quote = format!("${word}$");
+    while definition.body.contains(&quote) {
+        quote.insert(quote.len() - 1, 'x');
+    }
+    format!(
+        "CREATE OR REPLACE {} {name}({})\n{returns} LANGUAGE {}\n{strict}AS {quote}{}{quote}\n",
+        word.to_uppercase(),
+        arguments(definition, true),
+        quoted(&definition.language),
+        definition.body,
+    )
+}

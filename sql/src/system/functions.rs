@@ -1,0 +1,93 @@
+//! The functions of SQL that look at the catalog.
+
+use hyades_types::system_catalog::Question;
+use hyades_types::system_type::SystemType;
+use hyades_types::value::{SqlType, Value};
+
+use super::class::{ClassKind, schema_oid};
+use super::row::{or_null, text, truth};
+use super::snapshot::System;
+use super::{data_types, definitions, object_id};
+
+impl System {
+    pub(super) fn answer_question(&self, question: Question, arguments: &[Value]) -> Value {
+        let number = arguments.first().and_then(number_of);
+        let Some(oid) = number else { return Value::Null };
+        let routine = || self.routine(oid).map(|routine| &routine.definition);
+        match question {
+            Question::FormatType => text(format_type(oid, arguments.get(1))),
+            Question::UserById => text(match oid {
+                object_id::OWNER => self.facts.user.clone(),
+                other => format!("unknown (OID={other})"),
+            }),
+            Question::TableIsVisible => {
+                or_null(self.class(oid), |class| truth(self.is_visible(class.schema, &class.name)))
+            }
+            Question::TypeIsVisible => or_null(data_types::by_oid(oid), |_| truth(true)),
+            Question::RoutineIsVisible => or_null(routine(), |definition| {
+                truth(self.is_visible(schema_oid(&definition.name.schema), &definition.name.name))
+            }),
+            Question::CollationIsVisible => truth(true),
+            Question::IndexDefinition => self.index_text(oid, &arguments[1..]),
+            Question::ConstraintDefinition => self.constraint_text(oid),
+            Question::RoutineSource => {
+                or_null(routine(), |definition| text(definitions::routine(definition)))
+            }
+            Question::RoutineResult => or_null(routine().and_then(definitions::result), text),
+            Question::RoutineArguments => {
+                or_null(routine(), |definition| text(definitions::arguments(definition, true)))
+            }
+            Question::RoutineIdentity => {
+                or_null(routine(), |definition| text(definitions::arguments(definition, false)))
+            }
+            Question::IsPublishable => {
+                truth(self.class(oid).is_some_and(|class| matches!(class.kind, ClassKind::Table(_))))
+            }
+        }
+    }
+
+    /// The whole definition of an index, or one of its columns.
+    fn index_text(&self, oid: u32, options: &[Value]) -> Value {
+        let Some(ClassKind::Index(at, index)) = self.class(oid).map(|class| &class.kind) else {
+            return Value::Null;
+        };
+        let table = &self.definitions[*at];
+        let is_pretty = options.get(1).and_then(Value::as_bool) == Some(true);
+        match options.first().and_then(Value::as_i64) {
+            None | Some(0) => text(self.index_definition(table, index, !is_pretty)),
+            Some(column) => {
+                let column = usize::try_from(column - 1).ok().and_then(|column| index.columns.get(column));
+                let name = column.map(|column| &table.columns[usize::from(*column)].name);
+                text(name.map_or(String::new(), |name| super::names::quoted(name)))
+            }
+        }
+    }
+
+    fn constraint_text(&self, oid: u32) -> Value {
+        let found = self.constraints().into_iter().find(|(_, own, _)| *own == oid);
+        let Some((table, _, constraint)) = found else { return Value::Null };
+        or_null(self.definition(table), |table| text(self.constraint_definition(table, &constraint)))
+    }
+}
+
+fn number_of(value: &Value) -> Option<u32> {
+    match value {
+        Value::Oid(oid) => Some(*oid),
+        Value::Reference(reference) => Some(reference.oid),
+        _ => None,
+    }
+}
+
+/// Without a modifier at all, a type is called by its name alone.
+fn format_type(oid: u32, modifier: Option<&Value>) -> String {
+    let modifier = modifier.and_then(Value::as_i64).and_then(|modifier| i32::try_from(modifier).ok());
+    let Some(data_type) = data_types::by_oid(oid) else {
+        return if oid == 0 { "-" } else { "???" }.to_owned();
+    };
+    match (SqlType::from_oid(oid, modifier.unwrap_or(-1)), modifier) {
+        (Some(SqlType::System(SystemType::Char)), _) => data_type.shown(),
+        (Some(sql_type), Some(_)) => sql_type.name().into_owned(),
+        (Some(sql_type), None) => sql_type.base_name().to_owned(),
+        (None, _) => data_type.shown(),
+    }
+}

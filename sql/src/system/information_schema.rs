@@ -1,0 +1,495 @@
+//! `information_schema`: what the SQL standard has of the catalog. It shows tables, sequences and routines of
+//! the database; of the catalog itself only the relations and their columns.
+
+use std::sync::Arc;
+
+use hyades_engine::storage::stored_routine::Routine;
+use hyades_types::definition::{
+    ColumnDefinition, Identity, ParameterMode, Returns, RoutineKind, TableDefinition,
+};
+use hyades_types::sequence::Sequence;
+use hyades_types::value::{SqlType, Value};
+
+use super::class::{Class, ClassKind};
+use super::constraints::Constraint;
+use super::data_types;
+use super::definitions::default_shown;
+use super::object_id;
+use super::relation::SystemRelation;
+use super::routines::result_type;
+use super::row::{NamedRow, int4, or_null, text};
+use super::snapshot::System;
+use super::views::schema_name;
+
+/// Bytes of the longest text, as PostgreSQL has it.
+const LONGEST_TEXT: i32 = 1 << 30;
+/// Bytes of a character.
+const CHARACTER_BYTES: u32 = 4;
+
+/// Where the rows of a view come from; none of what cannot be made.
+pub(super) fn rows_of(name: &str) -> fn(&System) -> Vec<NamedRow> {
+    match name {
+        "tables" => tables,
+        "columns" => columns,
+        "schemata" => schemata,
+        "table_constraints" => table_constraints,
+        "key_column_usage" => key_column_usage,
+        "constraint_column_usage" => constraint_column_usage,
+        "constraint_table_usage" => constraint_table_usage,
+        "referential_constraints" => referential_constraints,
+        "check_constraints" => check_constraints,
+        "sequences" => sequences,
+        "routines" => routines,
+        "parameters" => parameters,
+        "information_schema_catalog_name" => {
+            |system| vec![vec![("catalog_name", text(&system.facts.database))]]
+        }
+        "enabled_roles" => |system| vec![vec![("role_name", text(&system.facts.user))]],
+        _ => |_| Vec::new(),
+    }
+}
+
+fn yes_or_no(truth: bool) -> Value {
+    text(if truth { "YES" } else { "NO" })
+}
+
+/// What a type says of its values' lengths, in the order of the views' columns.
+#[derive(Default)]
+struct Measures {
+    characters: Option<u32>,
+    bytes: Option<i32>,
+    precision: Option<i32>,
+    radix: Option<i32>,
+    scale: Option<i32>,
+    time_precision: Option<i32>,
+}
+
+fn measures(sql_type: SqlType) -> Measures {
+    let binary = |bits| Measures { precision: Some(bits), radix: Some(2), ..Measures::default() };
+    match sql_type {
+        SqlType::SmallInt => Measures { scale: Some(0), ..binary(16) },
+        SqlType::Integer => Measures { scale: Some(0), ..binary(32) },
+        SqlType::BigInt => Measures { scale: Some(0), ..binary(64) },
+        SqlType::Real => binary(24),
+        SqlType::DoublePrecision => binary(53),
+        SqlType::Numeric(modifier) => Measures {
+            precision: modifier.map(|(precision, _)| i32::from(precision)),
+            radix: Some(10),
+            scale: modifier.map(|(_, scale)| i32::from(scale)),
+            ..Measures::default()
+        },
+        SqlType::Varchar(Some(length)) | SqlType::Char(length @ 1..) => Measures {
+            characters: Some(length),
+            bytes: i32::try_from(length * CHARACTER_BYTES).ok(),
+            ..Measures::default()
+        },
+        SqlType::Text | SqlType::Varchar(None) | SqlType::Char(_) => {
+            Measures { bytes: Some(LONGEST_TEXT), ..Measures::default() }
+        }
+        SqlType::Date => Measures { time_precision: Some(0), ..Measures::default() },
+        SqlType::Timestamp | SqlType::TimestampTz | SqlType::Interval(_) => {
+            Measures { time_precision: Some(6), ..Measures::default() }
+        }
+        _ => Measures::default(),
+    }
+}
+
+fn type_name(sql_type: SqlType) -> Value {
+    text(if matches!(sql_type, SqlType::Array(_)) { "ARRAY" } else { sql_type.base_name() })
+}
+
+/// `information_schema.tables`
+fn tables(system: &System) -> Vec<NamedRow> {
+    let shown = system.classes.iter().filter(|class| matches!(class.letter(), "r" | "v"));
+    let row = |class: &Class| {
+        let is_table = class.letter() == "r";
+        vec![
+            ("table_catalog", text(&system.facts.database)),
+            ("table_schema", text(schema_name(class.schema))),
+            ("table_name", text(&class.name)),
+            ("table_type", text(if is_table { "BASE TABLE" } else { "VIEW" })),
+            ("is_insertable_into", yes_or_no(is_table)),
+            ("is_typed", yes_or_no(false)),
+        ]
+    };
+    shown.map(row).collect()
+}
+
+/// `information_schema.columns`
+fn columns(system: &System) -> Vec<NamedRow> {
+    let mut rows = Vec::new();
+    for class in &system.classes {
+        match &class.kind {
+            ClassKind::Table(at) => {
+                let definition = &system.definitions[*at];
+                for (at, column) in definition.columns.iter().enumerate() {
+                    rows.push(column_row(system, class, at, column));
+                }
+            }
+            ClassKind::System(relation) => rows.extend(system_columns(system, class, relation)),
+            ClassKind::Index(..) | ClassKind::Sequence => {}
+        }
+    }
+    rows
+}
+
+fn system_columns(system: &System, class: &Class, relation: &SystemRelation) -> Vec<NamedRow> {
+    let column = |(at, (name, sql_type)): (usize, &(String, SqlType))| {
+        let column = ColumnDefinition {
+            name: name.clone(),
+            sql_type: *sql_type,
+            is_nullable: relation.kind == "v" || sql_type.length_bytes() < 0,
+            default: None,
+            identity: None,
+        };
+        column_row(system, class, at, &column)
+    };
+    relation.columns.iter().enumerate().map(column).collect()
+}
+
+fn column_row(system: &System, class: &Class, at: usize, column: &ColumnDefinition) -> NamedRow {
+    let measures = measures(column.sql_type);
+    let default = if column.identity.is_some() { None } else { system.default_of(column) };
+    let mut row = vec![
+        ("table_catalog", text(&system.facts.database)),
+        ("table_schema", text(schema_name(class.schema))),
+        ("table_name", text(&class.name)),
+        ("column_name", text(&column.name)),
+        ("ordinal_position", int4(at + 1)),
+        ("column_default", or_null(default, text)),
+        ("is_nullable", yes_or_no(column.is_nullable)),
+        ("data_type", type_name(column.sql_type)),
+        ("character_maximum_length", or_null(measures.characters, int4)),
+        ("character_octet_length", or_null(measures.bytes, int4)),
+        ("numeric_precision", or_null(measures.precision, int4)),
+        ("numeric_precision_radix", or_null(measures.radix, int4)),
+        ("numeric_scale", or_null(measures.scale, int4)),
+        ("datetime_precision", or_null(measures.time_precision, int4)),
+        ("udt_catalog", text(&system.facts.database)),
+        ("udt_schema", text("pg_catalog")),
+        ("udt_name", text(column.sql_type.catalog_name())),
+        ("dtd_identifier", text((at + 1).to_string())),
+        ("is_self_referencing", yes_or_no(false)),
+        ("is_identity", yes_or_no(column.identity.is_some())),
+    ];
+    row.extend(identity_columns(system, class.oid, at, column.identity));
+    row.push(("is_generated", text("NEVER")));
+    row.push(("is_updatable", yes_or_no(class.letter() == "r")));
+    row
+}
+
+/// What the sequence of an identity column says.
+fn identity_columns(system: &System, table: u32, at: usize, identity: Option<Identity>) -> NamedRow {
+    let owns = |sequence: &&Arc<Sequence>| {
+        let owner = sequence.definition.owner.filter(|owner| owner.is_identity);
+        owner.is_some_and(|owner| owner.table.0 == table && usize::from(owner.column) == at)
+    };
+    let found = identity.and_then(|_| system.facts.sequences.iter().find(owns));
+    let number = |number: fn(&Sequence) -> i64| or_null(found, |found| text(number(found).to_string()));
+    vec![
+        (
+            "identity_generation",
+            or_null(identity, |identity| {
+                text(if identity == Identity::Always { "ALWAYS" } else { "BY DEFAULT" })
+            }),
+        ),
+        ("identity_start", number(|sequence| sequence.definition.start)),
+        ("identity_increment", number(|sequence| sequence.definition.increment)),
+        ("identity_maximum", number(|sequence| sequence.definition.greatest)),
+        ("identity_minimum", number(|sequence| sequence.definition.least)),
+        ("identity_cycle", yes_or_no(found.is_some_and(|found| found.definition.cycles))),
+    ]
+}
+
+/// `information_schema.schemata`
+fn schemata(system: &System) -> Vec<NamedRow> {
+    let row = |(_, name): (u32, &str)| {
+        vec![
+            ("catalog_name", text(&system.facts.database)),
+            ("schema_name", text(name)),
+            ("schema_owner", text(&system.facts.user)),
+        ]
+    };
+    super::cluster::SCHEMAS.into_iter().map(row).collect()
+}
+
+/// Database, schema and name of a constraint or its table, under these columns.
+fn named(system: &System, columns: [&'static str; 3], table: &TableDefinition, name: &str) -> NamedRow {
+    let [catalog, schema, own] = columns;
+    vec![(catalog, text(&system.facts.database)), (schema, text(&table.name.schema)), (own, text(name))]
+}
+
+const CONSTRAINT: [&str; 3] = ["constraint_catalog", "constraint_schema", "constraint_name"];
+const TABLE: [&str; 3] = ["table_catalog", "table_schema", "table_name"];
+
+/// The constraints with their tables.
+fn constraints(system: &System) -> Vec<(u32, &Arc<TableDefinition>, Constraint<'_>)> {
+    let found = system.constraints().into_iter();
+    found.filter_map(|(table, _, constraint)| Some((table, system.definition(table)?, constraint))).collect()
+}
+
+/// The name of the constraint that PostgreSQL shows of a column that is NOT NULL.
+fn not_null_name(table: u32, at: usize) -> String {
+    format!("{}_{table}_{}_not_null", object_id::PUBLIC, at + 1)
+}
+
+/// Columns that are NOT NULL, with their tables.
+fn not_nulls(system: &System) -> Vec<(&Arc<TableDefinition>, String, &ColumnDefinition)> {
+    let mut found = Vec::new();
+    for (own, table) in system.tables() {
+        let columns = table.columns.iter().enumerate().filter(|(_, column)| !column.is_nullable);
+        found.extend(columns.map(|(at, column)| (table, not_null_name(own, at), column)));
+    }
+    found
+}
+
+/// `information_schema.table_constraints`
+fn table_constraints(system: &System) -> Vec<NamedRow> {
+    let row = |table: &TableDefinition, name: &str, kind: &str| {
+        let mut row = named(system, CONSTRAINT, table, name);
+        row.extend(named(system, TABLE, table, &table.name.name));
+        row.extend([
+            ("constraint_type", text(kind)),
+            ("is_deferrable", yes_or_no(false)),
+            ("initially_deferred", yes_or_no(false)),
+            ("enforced", yes_or_no(true)),
+        ]);
+        row
+    };
+    let mut rows = Vec::new();
+    for (_, table, constraint) in constraints(system) {
+        let kind = match constraint {
+            Constraint::Primary(_) => "PRIMARY KEY",
+            Constraint::Foreign(_) => "FOREIGN KEY",
+        };
+        rows.push(row(table, constraint.name(), kind));
+    }
+    for (table, name, _) in not_nulls(system) {
+        rows.push(row(table, &name, "CHECK"));
+    }
+    rows
+}
+
+/// `information_schema.check_constraints`
+fn check_constraints(system: &System) -> Vec<NamedRow> {
+    let row = |(table, name, column): (&Arc<TableDefinition>, String, &ColumnDefinition)| {
+        let mut row = named(system, CONSTRAINT, table, &name);
+        row.push(("check_clause", text(format!("{} IS NOT NULL", column.name))));
+        row
+    };
+    not_nulls(system).into_iter().map(row).collect()
+}
+
+/// `information_schema.key_column_usage`
+fn key_column_usage(system: &System) -> Vec<NamedRow> {
+    let mut rows = Vec::new();
+    for (_, table, constraint) in constraints(system) {
+        for (at, column) in constraint.columns().iter().enumerate() {
+            let mut row = named(system, CONSTRAINT, table, constraint.name());
+            row.extend(named(system, TABLE, table, &table.name.name));
+            let in_unique = match &constraint {
+                Constraint::Primary(_) => None,
+                Constraint::Foreign(key) => system
+                    .definition(key.parent.0)
+                    .and_then(|parent| parent.primary_key.as_ref())
+                    .and_then(|parent| parent.columns.iter().position(|own| *own == key.parent_columns[at])),
+            };
+            row.extend([
+                ("column_name", text(&table.columns[usize::from(*column)].name)),
+                ("ordinal_position", int4(at + 1)),
+                ("position_in_unique_constraint", or_null(in_unique, |at| int4(at + 1))),
+            ]);
+            rows.push(row);
+        }
+    }
+    rows
+}
+
+/// The table that a constraint leads to, and its columns there.
+fn used<'a>(
+    system: &'a System,
+    table: &'a Arc<TableDefinition>,
+    constraint: &'a Constraint<'_>,
+) -> Option<(&'a Arc<TableDefinition>, &'a [u16])> {
+    match constraint {
+        Constraint::Primary(key) => Some((table, &key.columns)),
+        Constraint::Foreign(key) => Some((system.definition(key.parent.0)?, &key.parent_columns)),
+    }
+}
+
+/// `information_schema.constraint_column_usage`
+fn constraint_column_usage(system: &System) -> Vec<NamedRow> {
+    let mut rows = Vec::new();
+    for (_, table, constraint) in &constraints(system) {
+        let Some((seen, columns)) = used(system, table, constraint) else { continue };
+        for column in columns {
+            let mut row = named(system, TABLE, seen, &seen.name.name);
+            row.push(("column_name", text(&seen.columns[usize::from(*column)].name)));
+            row.extend(named(system, CONSTRAINT, table, constraint.name()));
+            rows.push(row);
+        }
+    }
+    rows
+}
+
+/// `information_schema.constraint_table_usage`
+fn constraint_table_usage(system: &System) -> Vec<NamedRow> {
+    let mut rows = Vec::new();
+    for (_, table, constraint) in &constraints(system) {
+        if let Some((seen, _)) = used(system, table, constraint) {
+            let mut row = named(system, TABLE, seen, &seen.name.name);
+            row.extend(named(system, CONSTRAINT, table, constraint.name()));
+            rows.push(row);
+        }
+    }
+    rows
+}
+
+/// `information_schema.referential_constraints`
+fn referential_constraints(system: &System) -> Vec<NamedRow> {
+    let mut rows = Vec::new();
+    for (_, table, constraint) in &constraints(system) {
+        let Constraint::Foreign(key) = constraint else { continue };
+        let Some(parent) = system.definition(key.parent.0) else { continue };
+        let Some(unique) = &parent.primary_key else { continue };
+        let mut row = named(system, CONSTRAINT, table, &key.name);
+        let columns = ["unique_constraint_catalog", "unique_constraint_schema", "unique_constraint_name"];
+        row.extend(named(system, columns, parent, &unique.name));
+        row.extend([
+            ("match_option", text("NONE")),
+            ("update_rule", text("NO ACTION")),
+            ("delete_rule", text("NO ACTION")),
+        ]);
+        rows.push(row);
+    }
+    rows
+}
+
+/// `information_schema.sequences`: those of identity columns are not shown.
+fn sequences(system: &System) -> Vec<NamedRow> {
+    let is_shown =
+        |sequence: &&Arc<Sequence>| !sequence.definition.owner.is_some_and(|owner| owner.is_identity);
+    let row = |sequence: &Arc<Sequence>| {
+        let definition = &sequence.definition;
+        let measures = measures(definition.sql_type);
+        vec![
+            ("sequence_catalog", text(&system.facts.database)),
+            ("sequence_schema", text(&definition.name.schema)),
+            ("sequence_name", text(&definition.name.name)),
+            ("data_type", type_name(definition.sql_type)),
+            ("numeric_precision", or_null(measures.precision, int4)),
+            ("numeric_precision_radix", or_null(measures.radix, int4)),
+            ("numeric_scale", or_null(measures.scale, int4)),
+            ("start_value", text(definition.start.to_string())),
+            ("minimum_value", text(definition.least.to_string())),
+            ("maximum_value", text(definition.greatest.to_string())),
+            ("increment", text(definition.increment.to_string())),
+            ("cycle_option", yes_or_no(definition.cycles)),
+        ]
+    };
+    system.facts.sequences.iter().filter(is_shown).map(row).collect()
+}
+
+/// The name of a routine that no other has.
+fn specific_name(routine: &Routine) -> String {
+    format!("{}_{}", routine.definition.name.name, object_id::of_routine(routine.id))
+}
+
+/// `information_schema.routines`
+fn routines(system: &System) -> Vec<NamedRow> {
+    system.facts.routines.iter().map(|routine| routine_row(system, routine)).collect()
+}
+
+fn routine_row(system: &System, routine: &Routine) -> NamedRow {
+    let definition = &routine.definition;
+    let database = || text(&system.facts.database);
+    let is_function = definition.kind == RoutineKind::Function;
+    let given = if is_function { data_types::by_oid(result_type(definition)) } else { None };
+    vec![
+        ("specific_catalog", database()),
+        ("specific_schema", text(&definition.name.schema)),
+        ("specific_name", text(specific_name(routine))),
+        ("routine_catalog", database()),
+        ("routine_schema", text(&definition.name.schema)),
+        ("routine_name", text(&definition.name.name)),
+        ("routine_type", text(definition.kind.word().to_uppercase())),
+        ("data_type", or_null(given, |given| text(given.shown()))),
+        ("type_udt_catalog", or_null(given, |_| database())),
+        ("type_udt_schema", or_null(given, |_| text("pg_catalog"))),
+        ("type_udt_name", or_null(given, |given| text(given.name))),
+        ("dtd_identifier", or_null(given, |_| text("0"))),
+        ("routine_body", text("EXTERNAL")),
+        ("routine_definition", text(&definition.body)),
+        ("external_language", text(definition.language.to_uppercase())),
+        ("parameter_style", text("GENERAL")),
+        ("is_deterministic", yes_or_no(false)),
+        ("sql_data_access", text("MODIFIES")),
+        ("is_null_call", or_null(given, |_| yes_or_no(definition.is_strict))),
+        ("schema_level_routine", yes_or_no(true)),
+        ("max_dynamic_result_sets", int4(0)),
+        ("security_type", text("INVOKER")),
+        ("as_locator", yes_or_no(false)),
+        ("is_udt_dependent", yes_or_no(false)),
+    ]
+}
+
+/// A parameter of a routine, or a column of the table that it gives.
+struct Parameter<'a> {
+    name: Option<&'a str>,
+    mode: &'static str,
+    sql_type: SqlType,
+    default: Option<String>,
+}
+
+fn parameters_of(routine: &Routine) -> Vec<Parameter<'_>> {
+    let definition = &routine.definition;
+    let mut found: Vec<Parameter<'_>> = definition
+        .parameters
+        .iter()
+        .map(|parameter| Parameter {
+            name: parameter.name.as_deref(),
+            mode: match parameter.mode {
+                ParameterMode::In => "IN",
+                ParameterMode::Out => "OUT",
+                ParameterMode::InOut => "INOUT",
+            },
+            sql_type: parameter.sql_type,
+            default: parameter.default.as_deref().map(|default| default_shown(default, parameter.sql_type)),
+        })
+        .collect();
+    if let Returns::Table(columns) = &definition.returns {
+        found.extend(columns.iter().map(|(name, sql_type)| Parameter {
+            name: Some(name),
+            mode: "OUT",
+            sql_type: *sql_type,
+            default: None,
+        }));
+    }
+    found
+}
+
+/// `information_schema.parameters`
+fn parameters(system: &System) -> Vec<NamedRow> {
+    let mut rows = Vec::new();
+    for routine in &system.facts.routines {
+        for (at, parameter) in parameters_of(routine).into_iter().enumerate() {
+            rows.push(vec![
+                ("specific_catalog", text(&system.facts.database)),
+                ("specific_schema", text(&routine.definition.name.schema)),
+                ("specific_name", text(specific_name(routine))),
+                ("ordinal_position", int4(at + 1)),
+                ("parameter_mode", text(parameter.mode)),
+                ("is_result", yes_or_no(false)),
+                ("as_locator", yes_or_no(false)),
+                ("parameter_name", or_null(parameter.name, text)),
+                ("data_type", type_name(parameter.sql_type)),
+                ("udt_catalog", text(&system.facts.database)),
+                ("udt_schema", text("pg_catalog")),
+                ("udt_name", text(parameter.sql_type.catalog_name())),
+                ("dtd_identifier", text((at + 1).to_string())),
+                ("parameter_default", or_null(parameter.default, text)),
+            ]);
+        }
+    }
+    rows
+}

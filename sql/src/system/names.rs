@@ -1,0 +1,151 @@
+//! Objects by their names and by their numbers, as `regclass` and its like read and show them.
+
+use compact_str::{CompactString, ToCompactString};
+use hyades_types::definition::{RoutineDefinition, TableName};
+use hyades_types::error::{Error, Result, sqlstate};
+use hyades_types::function::lookup;
+use hyades_types::sequence::{no_relation, relation_name};
+use hyades_types::system_type::SystemType;
+
+use super::class::schema_oid;
+use super::cluster::SCHEMAS;
+use super::snapshot::System;
+use super::views::schema_name;
+use super::{data_types, object_id, relation};
+
+/// The name in quotes if it needs them.
+pub(super) fn quoted(name: &str) -> String {
+    hyades_types::function::quoted_identifier(name).to_string()
+}
+
+fn undefined(state: hyades_types::error::SqlState, what: &str, name: &str) -> Error {
+    Error::input(state, format!("{what} \"{name}\" does not exist"))
+}
+
+impl System {
+    /// Whether what has this name in this schema is found without it.
+    pub(super) fn is_visible(&self, schema: u32, name: &str) -> bool {
+        match schema {
+            object_id::PG_CATALOG => true,
+            object_id::PUBLIC => self.facts.path.sees_public && relation::find("pg_catalog", name).is_none(),
+            _ => false,
+        }
+    }
+
+    /// With its schema only if it must.
+    fn shown_in(&self, schema: u32, name: &str) -> String {
+        if self.is_visible(schema, name) {
+            quoted(name)
+        } else {
+            format!("{}.{}", quoted(schema_name(schema)), quoted(name))
+        }
+    }
+
+    pub(super) fn shown_name(&self, name: &TableName) -> String {
+        self.shown_in(schema_oid(&name.schema), &name.name)
+    }
+
+    pub(super) fn shown_object(&self, system_type: SystemType, oid: u32) -> CompactString {
+        if oid == 0 {
+            return CompactString::const_new("-");
+        }
+        let shown = match system_type {
+            SystemType::RegClass => self.class(oid).map(|class| self.shown_in(class.schema, &class.name)),
+            SystemType::RegType => data_types::by_oid(oid).map(data_types::DataType::shown),
+            SystemType::RegNamespace => {
+                SCHEMAS.iter().find(|(own, _)| *own == oid).map(|(_, name)| quoted(name))
+            }
+            SystemType::RegRole => (oid == object_id::OWNER).then(|| quoted(&self.facts.user)),
+            SystemType::RegProc => self.routine(oid).map(|routine| self.shown_name(&routine.definition.name)),
+            SystemType::RegProcedure => self.routine(oid).map(|routine| self.signature(&routine.definition)),
+            _ => None,
+        };
+        shown.map_or_else(|| oid.to_compact_string(), CompactString::from)
+    }
+
+    fn signature(&self, definition: &RoutineDefinition) -> String {
+        let types: Vec<&str> = definition.inputs().map(|parameter| parameter.sql_type.base_name()).collect();
+        format!("{}({})", self.shown_name(&definition.name), types.join(","))
+    }
+
+    pub(super) fn find_object(&self, system_type: SystemType, text: &str) -> Result<u32> {
+        match system_type {
+            SystemType::RegClass => self.find_class(text),
+            SystemType::RegType => match data_types::written(text) {
+                Some(data_type) => Ok(data_type.oid),
+                None => Err(undefined(sqlstate::UNDEFINED_OBJECT, "type", text)),
+            },
+            SystemType::RegNamespace => {
+                let name = relation_name(text, "")?.name;
+                let found = SCHEMAS.iter().find(|(_, known)| *known == name);
+                found
+                    .map(|(oid, _)| *oid)
+                    .ok_or_else(|| undefined(sqlstate::INVALID_SCHEMA_NAME, "schema", &name))
+            }
+            SystemType::RegRole => {
+                let name = relation_name(text, "")?.name;
+                if name == self.facts.user {
+                    return Ok(object_id::OWNER);
+                }
+                Err(undefined(sqlstate::UNDEFINED_OBJECT, "role", &name))
+            }
+            SystemType::RegProc => self.find_routine(text, None),
+            _ => {
+                let (name, arguments) = text.split_once('(').ok_or_else(|| {
+                    Error::input(sqlstate::INVALID_TEXT_REPRESENTATION, "expected a left parenthesis")
+                })?;
+                let arguments = arguments.trim_end().strip_suffix(')').ok_or_else(|| {
+                    Error::input(sqlstate::INVALID_TEXT_REPRESENTATION, "expected a right parenthesis")
+                })?;
+                self.find_routine(name, Some((arguments, text)))
+            }
+        }
+    }
+
+    fn find_class(&self, text: &str) -> Result<u32> {
+        let name = relation_name(text, "")?;
+        let find =
+            |schema: u32| self.classes.iter().find(|class| class.schema == schema && class.name == name.name);
+        let found = match name.schema.as_str() {
+            "" => find(object_id::PG_CATALOG)
+                .or_else(|| find(object_id::PUBLIC).filter(|_| self.facts.path.sees_public)),
+            schema => SCHEMAS.iter().find(|(_, known)| *known == schema).and_then(|(oid, _)| find(*oid)),
+        };
+        found.map(|class| class.oid).ok_or_else(|| no_relation(text))
+    }
+
+    /// A routine of this name; with these types of arguments, and then as it was written whole.
+    fn find_routine(&self, text: &str, arguments: Option<(&str, &str)>) -> Result<u32> {
+        let name = relation_name(text, self.facts.path.schema())?;
+        let wanted = arguments.map(|(list, _)| {
+            let items = list.split(',').map(str::trim).filter(|item| !item.is_empty());
+            items.map(|item| data_types::written(item).map(|data_type| data_type.oid)).collect::<Vec<_>>()
+        });
+        let fits = |definition: &RoutineDefinition| match &wanted {
+            None => true,
+            Some(wanted) => {
+                definition.inputs().map(|parameter| Some(parameter.sql_type.oid())).eq(wanted.iter().copied())
+            }
+        };
+        let mut found = self
+            .facts
+            .routines
+            .iter()
+            .filter(|routine| routine.definition.name == name && fits(&routine.definition));
+        match (found.next(), found.next()) {
+            (Some(only), None) => Ok(object_id::of_routine(only.id)),
+            (Some(_), Some(_)) => {
+                let message = format!("more than one function named \"{text}\"");
+                Err(Error::input(sqlstate::AMBIGUOUS_FUNCTION, message))
+            }
+            (None, _) if !lookup(&name.name).is_empty() => {
+                let message = "numbers of built-in functions are not supported yet";
+                Err(Error::input(sqlstate::FEATURE_NOT_SUPPORTED, message))
+            }
+            (None, _) => {
+                let whole = arguments.map_or(text, |(_, whole)| whole);
+                Err(undefined(sqlstate::UNDEFINED_FUNCTION, "function", whole))
+            }
+        }
+    }
+}

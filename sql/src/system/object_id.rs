@@ -1,0 +1,67 @@
+//! The numbers of objects: PostgreSQL's own for what PostgreSQL has from the start, and for what users make
+//! numbers that follow from the engine's, so that they are the same after a restart.
+//!
+//! | objects | numbers |
+//! |---|---|
+//! | what PostgreSQL has | below 16384 |
+//! | tables | their ids, from 16384 |
+//! | sequences | their ids above 2^30 |
+//! | routines | their ids above 3 * 2^29 |
+//! | indexes, constraints, defaults | from 2^31, by table and name |
+//!
+//! The last are hashes: two objects of one number are as unlikely as the numbers are many.
+
+use hyades_types::definition::{RoutineId, SequenceId};
+use xxhash_rust::xxh3::xxh3_64_with_seed;
+
+/// Schemas.
+pub(super) const PG_CATALOG: u32 = 11;
+pub(super) const PG_TOAST: u32 = 99;
+pub(super) const PUBLIC: u32 = 2200;
+pub(super) const INFORMATION_SCHEMA: u32 = 13_207;
+
+/// The role that owns everything: whoever asks.
+pub(crate) const OWNER: u32 = 10;
+
+/// The database. PostgreSQL gives this number to `postgres`.
+pub(crate) const DATABASE: u32 = 5;
+
+/// Access methods.
+pub(super) const HEAP: u32 = 2;
+pub(super) const BTREE: u32 = 403;
+pub(super) const HASH: u32 = 405;
+
+/// Languages.
+pub(super) const INTERNAL: u32 = 12;
+pub(super) const PLPGSQL: u32 = 13_563;
+
+/// Relations that others refer to.
+pub(super) const PG_CLASS: u32 = 1259;
+pub(super) const PG_ATTRDEF: u32 = 2604;
+pub(super) const PG_CONSTRAINT: u32 = 2606;
+
+const SEQUENCES: u32 = 1 << 30;
+const ROUTINES: u32 = 3 << 29;
+const PARTS: u32 = 1 << 31;
+
+/// A part of a table with a number of its own.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Part {
+    Index = 1,
+    Constraint = 2,
+    Default = 3,
+}
+
+pub(super) fn of_sequence(id: SequenceId) -> u32 {
+    SEQUENCES + id.0
+}
+
+pub(super) fn of_routine(id: RoutineId) -> u32 {
+    ROUTINES + id.0
+}
+
+/// Of the part of this name of a table.
+pub(super) fn of_part(table: u32, part: Part, name: &str) -> u32 {
+    let seed = u64::from(table) << 2 | part as u64;
+    PARTS | (xxh3_64_with_seed(name.as_bytes(), seed) as u32)
+}

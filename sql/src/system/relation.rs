@@ -1,0 +1,58 @@
+//! The relations of the catalog: which there are, and their columns.
+
+use std::collections::HashMap;
+use std::sync::LazyLock;
+
+use hyades_types::value::SqlType;
+
+use super::{data_types, object_id};
+
+/// A relation of the catalog.
+pub(crate) struct SystemRelation {
+    pub(crate) schema: &'static str,
+    pub(crate) name: &'static str,
+    pub(crate) oid: u32,
+    /// `pg_class.relkind`.
+    pub(crate) kind: &'static str,
+    pub(crate) columns: Vec<(String, SqlType)>,
+}
+
+impl SystemRelation {
+    pub(super) fn schema_oid(&self) -> u32 {
+        if self.schema == "pg_catalog" { object_id::PG_CATALOG } else { object_id::INFORMATION_SCHEMA }
+    }
+}
+
+/// Everything there is.
+pub(crate) static RELATIONS: LazyLock<Vec<SystemRelation>> = LazyLock::new(|| {
+    let lines = include_str!("relations.txt").lines().filter(|line| !line.starts_with('#'));
+    lines.filter_map(parsed).collect()
+});
+
+static BY_OID: LazyLock<HashMap<u32, &'static SystemRelation>> =
+    LazyLock::new(|| RELATIONS.iter().map(|relation| (relation.oid, relation)).collect());
+
+static BY_NAME: LazyLock<HashMap<(&str, &str), &'static SystemRelation>> =
+    LazyLock::new(|| RELATIONS.iter().map(|relation| ((relation.schema, relation.name), relation)).collect());
+
+/// The relation of this number.
+pub(super) fn by_oid(oid: u32) -> Option<&'static SystemRelation> {
+    BY_OID.get(&oid).copied()
+}
+
+/// The relation of this name.
+pub(crate) fn find(schema: &str, name: &str) -> Option<&'static SystemRelation> {
+    BY_NAME.get(&(schema, name)).copied()
+}
+
+fn parsed(line: &'static str) -> Option<SystemRelation> {
+    let mut words = line.split(' ');
+    let (schema, name) = (words.next()?, words.next()?);
+    let oid = words.next()?.parse().ok()?;
+    let kind = words.next()?;
+    let columns = words.filter_map(|column| {
+        let (name, type_name) = column.split_once(':')?;
+        Some((name.to_owned(), data_types::named(type_name)?))
+    });
+    Some(SystemRelation { schema, name, oid, kind, columns: columns.collect() })
+}

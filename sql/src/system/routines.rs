@@ -1,0 +1,112 @@
+//! Procedures and functions that users made: `pg_proc`.
+
+use hyades_types::definition::{ParameterMode, Returns, RoutineDefinition, RoutineKind};
+use hyades_types::value::{SqlType, Value};
+
+use super::class::schema_oid;
+use super::object_id;
+use super::row::{NamedRow, int2, letters, oid, oids, or_null, text, texts, truth};
+use super::snapshot::System;
+
+/// The pseudo-types of results.
+const VOID: u32 = 2278;
+const RECORD: u32 = 2249;
+
+/// The number of the type that a call gives.
+pub(super) fn result_type(definition: &RoutineDefinition) -> u32 {
+    let mut outputs = definition.parameters.iter().filter(|parameter| parameter.mode.is_output());
+    let single = match (outputs.next(), outputs.next()) {
+        (Some(only), None) => only.sql_type.oid(),
+        _ => RECORD,
+    };
+    match &definition.returns {
+        Returns::Nothing if definition.kind == RoutineKind::Procedure => {
+            if definition.parameters.iter().any(|parameter| parameter.mode.is_output()) {
+                RECORD
+            } else {
+                VOID
+            }
+        }
+        Returns::Nothing => VOID,
+        Returns::Value(sql_type) | Returns::SetOf(sql_type) => sql_type.oid(),
+        Returns::Table(columns) => match columns.as_slice() {
+            [(_, sql_type)] => sql_type.oid(),
+            _ => RECORD,
+        },
+        Returns::SetOfRow(_) => RECORD,
+        Returns::Record | Returns::SetOfRecord => single,
+    }
+}
+
+/// What stands in `proallargtypes`, `proargmodes` and `proargnames`.
+struct Arguments {
+    types: Vec<SqlType>,
+    modes: Vec<&'static str>,
+    names: Vec<String>,
+}
+
+fn all_arguments(definition: &RoutineDefinition) -> Arguments {
+    let mut all = Arguments { types: Vec::new(), modes: Vec::new(), names: Vec::new() };
+    for parameter in &definition.parameters {
+        all.types.push(parameter.sql_type);
+        all.modes.push(match parameter.mode {
+            ParameterMode::In => "i",
+            ParameterMode::Out => "o",
+            ParameterMode::InOut => "b",
+        });
+        all.names.push(parameter.name.clone().unwrap_or_default());
+    }
+    if let Returns::Table(columns) = &definition.returns {
+        for (name, sql_type) in columns {
+            all.types.push(*sql_type);
+            all.modes.push("t");
+            all.names.push(name.clone());
+        }
+    }
+    all
+}
+
+/// `pg_proc`
+pub(super) fn routines(system: &System) -> Vec<NamedRow> {
+    let routines = &system.facts.routines;
+    routines
+        .iter()
+        .map(|routine| routine_row(object_id::of_routine(routine.id), &routine.definition))
+        .collect()
+}
+
+fn routine_row(own: u32, definition: &RoutineDefinition) -> NamedRow {
+    let all = all_arguments(definition);
+    let has_modes = all.modes.iter().any(|mode| *mode != "i");
+    let has_names = all.names.iter().any(|name| !name.is_empty());
+    let is_set = definition.returns.is_set();
+    let defaults = definition.inputs().filter(|parameter| parameter.default.is_some());
+    let language = if definition.language == "plpgsql" { object_id::PLPGSQL } else { 0 };
+    vec![
+        ("oid", oid(own)),
+        ("proname", text(&definition.name.name)),
+        ("pronamespace", oid(schema_oid(&definition.name.schema))),
+        ("proowner", oid(object_id::OWNER)),
+        ("prolang", oid(language)),
+        ("procost", Value::Real(100.0)),
+        ("prorows", Value::Real(if is_set { 1000.0 } else { 0.0 })),
+        ("prokind", text(if definition.kind == RoutineKind::Procedure { "p" } else { "f" })),
+        ("proisstrict", truth(definition.is_strict)),
+        ("proretset", truth(is_set)),
+        ("provolatile", text("v")),
+        ("proparallel", text("u")),
+        ("pronargs", int2(definition.inputs().count())),
+        ("pronargdefaults", int2(defaults.count())),
+        ("prorettype", oid(result_type(definition))),
+        ("proargtypes", oids(definition.inputs().map(|parameter| parameter.sql_type.oid()))),
+        (
+            "proallargtypes",
+            or_null(has_modes.then_some(&all.types), |types| {
+                oids(types.iter().map(|sql_type| sql_type.oid()))
+            }),
+        ),
+        ("proargmodes", or_null(has_modes.then_some(all.modes), letters)),
+        ("proargnames", or_null(has_names.then_some(all.names), texts)),
+        ("prosrc", text(&definition.body)),
+    ]
+}

@@ -1,0 +1,65 @@
+//! Rows of the catalog: values with the names of their columns.
+//!
+//! A row names its columns in their order. What it leaves out is NULL; but in a table, as PostgreSQL's
+//! catalogs have it, zero, false or empty where the column's type has a fixed width.
+
+use hyades_types::system_type::SystemType;
+use hyades_types::value::{ArrayElement, Value};
+
+/// Some columns of a row, in their order.
+pub(crate) type NamedRow = Vec<(&'static str, Value)>;
+
+pub(crate) fn oid(oid: u32) -> Value {
+    Value::Oid(oid)
+}
+
+pub(crate) fn text(text: impl AsRef<str>) -> Value {
+    Value::text(text.as_ref())
+}
+
+pub(crate) fn truth(truth: bool) -> Value {
+    Value::Boolean(truth)
+}
+
+pub(crate) fn int2(number: impl TryInto<i16>) -> Value {
+    Value::SmallInt(number.try_into().unwrap_or(i16::MAX))
+}
+
+pub(crate) fn int4(number: impl TryInto<i32>) -> Value {
+    Value::Integer(number.try_into().unwrap_or(i32::MAX))
+}
+
+pub(crate) fn int8(number: impl TryInto<i64>) -> Value {
+    Value::BigInt(number.try_into().unwrap_or(i64::MAX))
+}
+
+/// Numbers of columns, which count from 1 where the engine counts from 0.
+pub(crate) fn column_numbers(columns: &[u16]) -> Value {
+    let numbers = columns.iter().map(|column| int2(i32::from(*column) + 1));
+    Value::array(ArrayElement::SmallInt, numbers.collect())
+}
+
+pub(crate) fn oids(oids: impl IntoIterator<Item = u32>) -> Value {
+    let element = ArrayElement::System(SystemType::Oid);
+    Value::array(element, oids.into_iter().map(Value::Oid).collect())
+}
+
+pub(crate) fn texts<T: AsRef<str>>(texts: impl IntoIterator<Item = T>) -> Value {
+    Value::array(ArrayElement::Text, texts.into_iter().map(text).collect())
+}
+
+/// `"char"[]`
+pub(crate) fn letters(letters: impl IntoIterator<Item = &'static str>) -> Value {
+    let element = ArrayElement::System(SystemType::Char);
+    Value::array(element, letters.into_iter().map(text).collect())
+}
+
+/// A function of PostgreSQL's: its name and its number.
+pub(crate) fn function((name, oid): (&str, u32)) -> Value {
+    SystemType::RegProc.reference(oid, name)
+}
+
+/// The value, or NULL.
+pub(crate) fn or_null<T>(value: Option<T>, of: impl FnOnce(T) -> Value) -> Value {
+    value.map_or(Value::Null, of)
+}

@@ -1,0 +1,78 @@
+//! What there is when a statement begins that looks at the catalog.
+
+use std::collections::HashMap;
+use std::fmt;
+use std::sync::Arc;
+
+use hyades_engine::storage::stored_routine::Routine;
+use hyades_engine::storage::table::Table;
+use hyades_types::definition::TableDefinition;
+use hyades_types::sequence::Sequence;
+
+use super::class::{self, Class};
+use super::object_id;
+use super::row::NamedRow;
+use crate::settings::{SearchPath, Shown};
+
+/// The sessions of the database, for `pg_stat_activity`.
+pub(crate) trait SessionRows: Send + Sync {
+    fn rows(&self) -> Vec<NamedRow>;
+}
+
+/// What a session knows.
+pub(crate) struct Facts {
+    pub(crate) tables: Vec<Arc<Table>>,
+    pub(crate) sequences: Vec<Arc<Sequence>>,
+    pub(crate) routines: Vec<Arc<Routine>>,
+    pub(crate) settings: Vec<Shown>,
+    pub(crate) sessions: Arc<dyn SessionRows>,
+    pub(crate) path: SearchPath,
+    pub(crate) user: String,
+    pub(crate) database: String,
+}
+
+/// What there is.
+pub(crate) struct System {
+    pub(super) facts: Facts,
+    /// As they are now.
+    pub(super) definitions: Vec<Arc<TableDefinition>>,
+    pub(super) classes: Vec<Class>,
+    /// Places in `classes`.
+    by_oid: HashMap<u32, usize>,
+}
+
+impl System {
+    pub(crate) fn new(facts: Facts) -> System {
+        let definitions: Vec<Arc<TableDefinition>> =
+            facts.tables.iter().map(|table| table.definition()).collect();
+        let classes = class::all(&facts.tables, &facts.sequences, &definitions);
+        let by_oid = classes.iter().enumerate().map(|(at, class)| (class.oid, at)).collect();
+        System { facts, definitions, classes, by_oid }
+    }
+
+    /// The relation of this number.
+    pub(super) fn class(&self, oid: u32) -> Option<&Class> {
+        self.by_oid.get(&oid).map(|at| &self.classes[*at])
+    }
+
+    /// The definition of the table of this number.
+    pub(super) fn definition(&self, oid: u32) -> Option<&Arc<TableDefinition>> {
+        let at = self.facts.tables.iter().position(|table| table.id().0 == oid)?;
+        self.definitions.get(at)
+    }
+
+    /// The tables of this database, with their numbers.
+    pub(super) fn tables(&self) -> impl Iterator<Item = (u32, &Arc<TableDefinition>)> {
+        self.facts.tables.iter().map(|table| table.id().0).zip(&self.definitions)
+    }
+
+    pub(super) fn routine(&self, oid: u32) -> Option<&Arc<Routine>> {
+        self.facts.routines.iter().find(|routine| object_id::of_routine(routine.id) == oid)
+    }
+}
+
+impl fmt::Debug for System {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("System").field("classes", &self.classes.len()).finish_non_exhaustive()
+    }
+}

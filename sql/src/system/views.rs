@@ -1,0 +1,117 @@
+//! The views of `pg_catalog`.
+
+use hyades_types::system_type::SystemType;
+use hyades_types::value::Value;
+
+use super::class::{ClassKind, indexes_of};
+use super::cluster::SCHEMAS;
+use super::row::{NamedRow, int8, oid, text, truth};
+use super::snapshot::System;
+
+/// The name of a schema by its number.
+pub(super) fn schema_name(oid: u32) -> &'static str {
+    SCHEMAS.iter().find(|(own, _)| *own == oid).map_or("", |(_, name)| name)
+}
+
+/// `pg_tables`
+pub(super) fn tables(system: &System) -> Vec<NamedRow> {
+    let mut rows = Vec::new();
+    for class in system.classes.iter().filter(|class| class.letter() == "r") {
+        let definition = match &class.kind {
+            ClassKind::Table(at) => Some(&system.definitions[*at]),
+            _ => None,
+        };
+        let has_keys = |definition: &&std::sync::Arc<hyades_types::definition::TableDefinition>| {
+            !definition.foreign_keys.is_empty() || !definition.referenced_by.is_empty()
+        };
+        rows.push(vec![
+            ("schemaname", text(schema_name(class.schema))),
+            ("tablename", text(&class.name)),
+            ("tableowner", text(&system.facts.user)),
+            ("hasindexes", truth(definition.is_some_and(|definition| !indexes_of(definition).is_empty()))),
+            ("hasrules", truth(false)),
+            ("hastriggers", truth(definition.as_ref().is_some_and(has_keys))),
+            ("rowsecurity", truth(false)),
+        ]);
+    }
+    rows
+}
+
+/// `pg_indexes`
+pub(super) fn indexes(system: &System) -> Vec<NamedRow> {
+    let mut rows = Vec::new();
+    for class in &system.classes {
+        let ClassKind::Index(at, index) = &class.kind else { continue };
+        let table = &system.definitions[*at];
+        rows.push(vec![
+            ("schemaname", text(&table.name.schema)),
+            ("tablename", text(&table.name.name)),
+            ("indexname", text(&class.name)),
+            ("indexdef", text(system.index_definition(table, index, true))),
+        ]);
+    }
+    rows
+}
+
+/// `pg_sequences`
+pub(super) fn sequences(system: &System) -> Vec<NamedRow> {
+    let mut rows = Vec::new();
+    for sequence in &system.facts.sequences {
+        let definition = &sequence.definition;
+        let state = sequence.state();
+        let type_oid = definition.sql_type.oid();
+        rows.push(vec![
+            ("schemaname", text(&definition.name.schema)),
+            ("sequencename", text(&definition.name.name)),
+            ("sequenceowner", text(&system.facts.user)),
+            ("data_type", SystemType::RegType.reference(type_oid, definition.sql_type.base_name())),
+            ("start_value", int8(definition.start)),
+            ("min_value", int8(definition.least)),
+            ("max_value", int8(definition.greatest)),
+            ("increment_by", int8(definition.increment)),
+            ("cycle", truth(definition.cycles)),
+            ("cache_size", int8(1)),
+            ("last_value", if state.is_called { int8(state.value) } else { Value::Null }),
+        ]);
+    }
+    rows
+}
+
+/// `pg_settings`
+pub(super) fn settings(system: &System) -> Vec<NamedRow> {
+    let row = |shown: &crate::settings::Shown| {
+        vec![
+            ("name", text(&shown.name)),
+            ("setting", text(&shown.value)),
+            ("short_desc", text(shown.description)),
+            ("context", text(shown.context)),
+            ("vartype", text(shown.value_type)),
+            ("source", text(if shown.value == shown.default { "default" } else { "session" })),
+            ("boot_val", text(shown.default)),
+            ("reset_val", text(shown.default)),
+            ("pending_restart", truth(false)),
+        ]
+    };
+    system.facts.settings.iter().map(row).collect()
+}
+
+/// `pg_stat_activity`
+pub(super) fn activity(system: &System) -> Vec<NamedRow> {
+    system.facts.sessions.rows()
+}
+
+/// `pg_stat_user_tables`: nothing but rows is counted.
+pub(super) fn table_statistics(system: &System) -> Vec<NamedRow> {
+    let tables = system.facts.tables.iter().zip(&system.definitions);
+    let row = |(table, definition): (&std::sync::Arc<_>, &std::sync::Arc<_>)| {
+        let table: &hyades_engine::storage::table::Table = table;
+        let definition: &hyades_types::definition::TableDefinition = definition;
+        vec![
+            ("relid", oid(table.id().0)),
+            ("schemaname", text(&definition.name.schema)),
+            ("relname", text(&definition.name.name)),
+            ("n_live_tup", int8(table.row_count())),
+        ]
+    };
+    tables.map(row).collect()
+}

@@ -1,0 +1,28 @@
+-- The catalog where it differs from PostgreSQL's on purpose.
+create table t (id int primary key);
+create table stored (a oid);
+create table stored (a regclass[]);
+create function f(a name) returns int language plpgsql as $$ begin return 1; end $$;
+create function f() returns int language plpgsql as $$ declare n name; begin return 1; end $$;
+create function f() returns bigint language plpgsql as $$ begin return (select count(*) from pg_class where relname = 't'); end $$;
+create procedure p(inout n bigint) language plpgsql as $$ begin n := f(); insert into t values (n); end $$;
+select f();
+call p(null);
+explain call p(null);
+explain select relname from pg_class c where c.relkind = 'r';
+explain select x from unnest(array[1, 2]) x;
+update pg_class set relname = 'x';
+insert into pg_class (relname) values ('x');
+delete from pg_catalog.pg_class;
+drop table pg_class;
+select relname from pg_class for update;
+select datname, usename, usesysid, state, wait_event, query, backend_type, leader_pid from pg_stat_activity;
+select 'nextval'::regproc;
+select oid, relname from pg_class where relname in ('t', 't_pkey') order by 1;
+select conname, oid from pg_constraint;
+select 't'::regclass from generate_series(1, 2);
+select name, setting, vartype, context, source from pg_settings where name in ('work_mem', 'server_version_num', 'search_path');
+set search_path = '';
+select 'public.t'::regclass, pg_table_is_visible('public.t'::regclass), to_regclass('t');
+select conrelid::regclass, pg_get_indexdef(conindid, 0, true) from pg_constraint;
+copy (select relname from pg_class where relname = 't') to stdout;

@@ -1,0 +1,53 @@
+//! What computations see of the catalog: tables, types, routines and everything else that has a name, as the
+//! statement's transaction sees them.
+
+use std::fmt::Debug;
+
+use compact_str::CompactString;
+
+use crate::error::Result;
+use crate::system_type::SystemType;
+use crate::value::Value;
+
+/// The catalog of a statement. The front end has one made when a statement begins that looks at it.
+pub trait SystemCatalog: Debug + Send + Sync {
+    /// The rows of the catalog relation of this number.
+    ///
+    /// # Errors
+    /// No memory, or a cancel.
+    fn rows(&self, relation: u32) -> Result<Vec<Vec<Value>>>;
+
+    /// The name of an object, as a value of this type shows it.
+    fn shown(&self, system_type: SystemType, oid: u32) -> CompactString;
+
+    /// The object that a text names, as a value of this type reads it.
+    ///
+    /// # Errors
+    /// There is none.
+    fn find(&self, system_type: SystemType, text: &str) -> Result<u32>;
+
+    /// What a function of the catalog gives: NULL, as PostgreSQL's, for an object that does not exist.
+    fn answer(&self, question: Question, arguments: &[Value]) -> Value;
+}
+
+/// What SQL's functions ask the catalog; the first argument is the number of an object.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Question {
+    /// The name of a type with this modifier, which may be NULL.
+    FormatType,
+    UserById,
+    TableIsVisible,
+    TypeIsVisible,
+    RoutineIsVisible,
+    CollationIsVisible,
+    /// The whole, or that of a column; pretty or not.
+    IndexDefinition,
+    ConstraintDefinition,
+    RoutineSource,
+    RoutineResult,
+    /// With their defaults.
+    RoutineArguments,
+    /// Without.
+    RoutineIdentity,
+    IsPublishable,
+}

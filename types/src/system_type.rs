@@ -1,0 +1,176 @@
+//! Types that only PostgreSQL's catalog has columns of: object identifiers, names, and what reads and prints
+//! an identifier as the name of its object.
+//!
+//! Nobody stores them: CREATE TABLE refuses them. What a client sees of them (number, name, text and binary
+//! form) is PostgreSQL's; inside, a name is a text and a vector is an array.
+//!
+//! | type | value |
+//! |---|---|
+//! | oid, xid | [`Value::Oid`](crate::value::Value::Oid) |
+//! | name, "char", pg_node_tree, aclitem | [`Value::Text`](crate::value::Value::Text) |
+//! | regclass and its like | [`Value::Reference`](crate::value::Value::Reference) |
+//! | int2vector, oidvector | [`Value::Array`](crate::value::Value::Array) |
+
+use compact_str::CompactString;
+use serde::{Deserialize, Serialize};
+
+use crate::value::{ArrayElement, Value};
+
+/// A type of the catalog.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub enum SystemType {
+    Oid,
+    Xid,
+    Name,
+    Char,
+    NodeTree,
+    AclItem,
+    RegClass,
+    RegType,
+    RegProc,
+    RegProcedure,
+    RegNamespace,
+    RegRole,
+    Int2Vector,
+    OidVector,
+}
+
+/// What PostgreSQL calls a type: `format_type`'s name, `pg_type.typname` and `pg_type.oid`, and the same of
+/// its array type; `pg_type.typlen`.
+struct Naming {
+    shown: &'static str,
+    name: &'static str,
+    oid: u32,
+    shown_array: &'static str,
+    array_name: &'static str,
+    array_oid: u32,
+    length: i16,
+}
+
+/// All of them.
+pub const ALL: [SystemType; 14] = [
+    SystemType::Oid,
+    SystemType::Xid,
+    SystemType::Name,
+    SystemType::Char,
+    SystemType::NodeTree,
+    SystemType::AclItem,
+    SystemType::RegClass,
+    SystemType::RegType,
+    SystemType::RegProc,
+    SystemType::RegProcedure,
+    SystemType::RegNamespace,
+    SystemType::RegRole,
+    SystemType::Int2Vector,
+    SystemType::OidVector,
+];
+
+/// An object's number, and the name under which the session that asked knows it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Reference {
+    pub system_type: SystemType,
+    pub oid: u32,
+    pub shown: CompactString,
+}
+
+impl SystemType {
+    fn naming(self) -> Naming {
+        let of = |shown, name, oid, shown_array, array_name, array_oid, length| Naming {
+            shown,
+            name,
+            oid,
+            shown_array,
+            array_name,
+            array_oid,
+            length,
+        };
+        match self {
+            SystemType::Oid => of("oid", "oid", 26, "oid[]", "_oid", 1028, 4),
+            SystemType::Xid => of("xid", "xid", 28, "xid[]", "_xid", 1011, 4),
+            SystemType::Name => of("name", "name", 19, "name[]", "_name", 1003, 64),
+            SystemType::Char => of("\"char\"", "char", 18, "\"char\"[]", "_char", 1002, 1),
+            // There is no array of it.
+            SystemType::NodeTree => of("pg_node_tree", "pg_node_tree", 194, "-", "-", 0, -1),
+            SystemType::AclItem => of("aclitem", "aclitem", 1033, "aclitem[]", "_aclitem", 1034, 12),
+            SystemType::RegClass => of("regclass", "regclass", 2205, "regclass[]", "_regclass", 2210, 4),
+            SystemType::RegType => of("regtype", "regtype", 2206, "regtype[]", "_regtype", 2211, 4),
+            SystemType::RegProc => of("regproc", "regproc", 24, "regproc[]", "_regproc", 1008, 4),
+            SystemType::RegProcedure => {
+                of("regprocedure", "regprocedure", 2202, "regprocedure[]", "_regprocedure", 2207, 4)
+            }
+            SystemType::RegNamespace => {
+                of("regnamespace", "regnamespace", 4089, "regnamespace[]", "_regnamespace", 4090, 4)
+            }
+            SystemType::RegRole => of("regrole", "regrole", 4096, "regrole[]", "_regrole", 4097, 4),
+            SystemType::Int2Vector => {
+                of("int2vector", "int2vector", 22, "int2vector[]", "_int2vector", 1006, -1)
+            }
+            SystemType::OidVector => of("oidvector", "oidvector", 30, "oidvector[]", "_oidvector", 1013, -1),
+        }
+    }
+
+    /// As `format_type` shows it.
+    pub fn shown(self) -> &'static str {
+        self.naming().shown
+    }
+
+    /// `pg_type.typname`.
+    pub fn catalog_name(self) -> &'static str {
+        self.naming().name
+    }
+
+    /// `pg_type.oid`.
+    pub fn oid(self) -> u32 {
+        self.naming().oid
+    }
+
+    /// `pg_type.typlen`.
+    pub fn length_bytes(self) -> i16 {
+        self.naming().length
+    }
+
+    /// Of the array type: how it is shown, its `pg_type.typname`, and its oid.
+    pub fn array_names(self) -> (&'static str, &'static str, u32) {
+        let naming = self.naming();
+        (naming.shown_array, naming.array_name, naming.array_oid)
+    }
+
+    /// Whether its values are texts.
+    pub fn is_text(self) -> bool {
+        matches!(self, SystemType::Name | SystemType::Char | SystemType::NodeTree | SystemType::AclItem)
+    }
+
+    /// Whether its values are numbers without names.
+    pub fn is_number(self) -> bool {
+        matches!(self, SystemType::Oid | SystemType::Xid)
+    }
+
+    /// Whether its values are read and printed as names of objects.
+    pub fn is_reference(self) -> bool {
+        !self.is_text() && !self.is_number() && self.element().is_none()
+    }
+
+    /// What a vector consists of.
+    pub fn element(self) -> Option<ArrayElement> {
+        match self {
+            SystemType::Int2Vector => Some(ArrayElement::SmallInt),
+            SystemType::OidVector => Some(ArrayElement::System(SystemType::Oid)),
+            _ => None,
+        }
+    }
+
+    /// The type that cast and comparison errors call by this name, or a client by this number.
+    pub fn from_oid(oid: u32) -> Option<SystemType> {
+        ALL.into_iter().find(|system_type| system_type.oid() == oid)
+    }
+
+    /// The type of this `pg_type.typname`.
+    pub fn from_name(name: &str) -> Option<SystemType> {
+        ALL.into_iter().find(|system_type| system_type.catalog_name() == name)
+    }
+
+    /// The object of this number under this name.
+    pub fn reference(self, oid: u32, shown: impl Into<CompactString>) -> Value {
+        Value::Reference(Box::new(Reference { system_type: self, oid, shown: shown.into() }))
+    }
+}
