@@ -32,6 +32,7 @@ mod sequence_statements;
 pub(crate) mod stages;
 mod storage_parameter;
 mod subquery;
+pub(crate) mod table_as;
 pub(crate) mod utility;
 
 use std::rc::Rc;
@@ -77,13 +78,15 @@ pub(crate) fn compile_for(
     truncated: &mut Vec<(String, String)>,
     purpose: Purpose,
 ) -> Result<Plan> {
+    with_stack_for(sql, || compile_here(sql, context, declared, truncated, purpose))
+}
+
+/// The parser's tree is dropped, and asked for places, by recursion that does not look at the stack.
+fn with_stack_for<T>(sql: &str, compile: impl FnOnce() -> T) -> T {
     if sql.len() < DEEP_TEXT_BYTES {
-        return compile_here(sql, context, declared, truncated, purpose);
+        return compile();
     }
-    // The parser's tree is dropped, and asked for places, by recursion that does not look at the stack.
-    stacker::maybe_grow(DEEP_STACK_BYTES, 2 * DEEP_STACK_BYTES, || {
-        compile_here(sql, context, declared, truncated, purpose)
-    })
+    stacker::maybe_grow(DEEP_STACK_BYTES, 2 * DEEP_STACK_BYTES, compile)
 }
 
 /// Shorter texts nest no deeper than a thread's own stack.
@@ -144,6 +147,8 @@ impl<'a> Compiler<'a> {
             Statement::Explain { is_verbose, is_json, body, body_offset, .. } => {
                 self.explain(*is_verbose, *is_json, body, *body_offset)
             }
+            Statement::CreateTableAs(create) => self.create_table_as(create),
+            Statement::Do(block) => self.anonymous_block(block),
             Statement::CreateRoutine(create) => self.create_routine(create),
             Statement::DropRoutine(drop) => self.drop_routine(drop),
             Statement::CreateSequence(create) => self.create_sequence(create),

@@ -38,6 +38,12 @@ pub(crate) enum Action {
     Empty,
     Run(Box<RunPlan>),
     Call(Box<CallPlan>),
+    /// DO, before the session has compiled its block.
+    Block {
+        definition: Box<RoutineDefinition>,
+        /// Characters of the statement before the body.
+        body_offset: u32,
+    },
     /// Ready lines.
     Explain(Vec<String>),
     /// How a call is logged depends on the session.
@@ -97,6 +103,13 @@ pub(crate) enum SchemaCommand {
         if_not_exists: bool,
         foreign_keys: Vec<WantedForeignKey>,
         sequences: Vec<WantedSequence>,
+    },
+    /// CREATE TABLE ... AS.
+    CreateAs {
+        definition: TableDefinition,
+        if_not_exists: bool,
+        /// Whose rows go into it.
+        query: Option<String>,
     },
     Drop {
         tables: Vec<QualifiedName>,
@@ -177,6 +190,8 @@ pub(crate) enum Tag {
     Insert,
     Update,
     Delete,
+    /// DO counts nothing.
+    Do,
 }
 
 #[derive(Debug)]

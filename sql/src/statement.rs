@@ -2,8 +2,8 @@
 //!
 //! The first keyword decides. Transaction control, settings, COPY, maintenance and prepared statements have
 //! few words and PostgreSQL forms that sqlparser lacks, so they are parsed here (`control`, `copy_syntax`,
-//! `routine_syntax`, `sequence_syntax`); the rest goes through sqlparser (`query`), whose errors are turned
-//! into PostgreSQL's `syntax error at or near`.
+//! `routine_syntax`, `sequence_syntax`, `table_as_syntax`); the rest goes through sqlparser (`query`), whose
+//! errors are turned into PostgreSQL's `syntax error at or near`.
 
 pub(crate) mod control;
 pub(crate) mod copy_syntax;
@@ -16,14 +16,15 @@ pub(crate) mod query;
 pub(crate) mod routine_syntax;
 pub(crate) mod sequence_syntax;
 pub(crate) mod split;
+mod table_as_syntax;
 mod tokens;
 
 use hyades_types::error::{Error, Result, sqlstate};
 
 pub(crate) use parsed::{
     AlterSequence, CopyFormat, CopyOptions, CopySource, CopyStatement, CreateRoutine, CreateSequence,
-    DropRoutine, DropSequence, ForceQuote, IsolationModes, Overriding, QualifiedName, SequenceOptions,
-    SetValue, SettingScope, Statement, WrittenParameter, WrittenReturns,
+    CreateTableAs, DropRoutine, DropSequence, ForceQuote, IsolationModes, Overriding, QualifiedName,
+    SequenceOptions, SetValue, SettingScope, Statement, WrittenParameter, WrittenReturns,
 };
 
 use lexer::TokenKind;
@@ -54,7 +55,10 @@ pub(crate) fn parse(sql: &str) -> Result<Statement> {
                 let message = format!("unlogged {what} are not supported yet");
                 Err(Error::input(sqlstate::FEATURE_NOT_SUPPORTED, message))
             }
-            next if next.is_word("table") => query::parse(sql),
+            next if next.is_word("table") => match table_as_syntax::create(sql)? {
+                Some(create) => Ok(create),
+                None => query::parse(sql),
+            },
             _ => match (routine_syntax::create(sql)?, sequence_syntax::create(sql)?) {
                 (Some(create), _) | (_, Some(create)) => Ok(create),
                 _ => query::parse(sql),
@@ -68,6 +72,7 @@ pub(crate) fn parse(sql: &str) -> Result<Statement> {
             Some(alter) => Ok(alter),
             None => query::parse(sql),
         },
+        "do" => routine_syntax::anonymous_block(sql),
         "call" => query::parse_call(sql).map(|_| Statement::Call),
         "select" | "insert" | "update" | "with" | "values" | "table" | "truncate" => query::parse(sql),
         "copy" => copy_syntax::parse(sql),

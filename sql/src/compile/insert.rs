@@ -547,6 +547,24 @@ impl Compiler<'_> {
         inner.finish_code("insert", output_types(target))
     }
 
+    /// Puts the rows of a query into a table, for CREATE TABLE AS.
+    pub(super) fn fill(&mut self, query: &ast::Query, table: &Arc<Table>) -> Result<RunPlan> {
+        let definition = table.definition();
+        let target = Target {
+            table: Arc::clone(table),
+            row: self.code.new_row()?,
+            columns: (0..definition.columns.len()).collect(),
+            column_places: Vec::new(),
+            defaults: self.binder.defaults(table)?,
+            overriding: None,
+            conflict: Conflict::Fail,
+            excluded: None,
+            written: None,
+            outputs: None,
+        };
+        self.insert_select(target, query, &definition.name.name)
+    }
+
     /// A procedure that inserts given columns, for COPY.
     pub(crate) fn insert_procedure(
         &mut self,

@@ -51,6 +51,30 @@ impl Compiler<'_> {
         ))
     }
 
+    /// DO: its block is compiled by the session.
+    pub(super) fn anonymous_block(&mut self, block: &CreateRoutine) -> Result<Plan> {
+        // It is a function that returns void.
+        let written = self.routine_definition(block)?;
+        let definition = Box::new(RoutineDefinition { kind: RoutineKind::Function, ..written });
+        match definition.language.as_str() {
+            "plpgsql" => {}
+            "sql" | "c" | "internal" => {
+                let message =
+                    format!("language \"{}\" does not support inline code execution", definition.language);
+                return self.binder.fail(sqlstate::FEATURE_NOT_SUPPORTED, message, Place::Unknown);
+            }
+            other => {
+                let message = format!("language \"{other}\" does not exist");
+                return self.binder.fail(sqlstate::UNDEFINED_OBJECT, message, Place::Unknown);
+            }
+        }
+        let body_offset = block.body_offset;
+        Ok(Plan {
+            response: Response::NoData,
+            ..self.simple("DO", Action::Block { definition, body_offset })
+        })
+    }
+
     fn routine_definition(&mut self, create: &CreateRoutine) -> Result<RoutineDefinition> {
         let parameters = self.written_parameters(&create.parameters)?;
         let mut seen_default = false;

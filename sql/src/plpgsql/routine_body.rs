@@ -66,6 +66,8 @@ pub(super) struct Routine<'a> {
 pub(crate) enum When {
     /// Its body begins behind so many characters of the statement.
     Created(u32),
+    /// The same of DO.
+    Anonymous(u32),
     Called,
 }
 
@@ -86,7 +88,7 @@ pub(crate) fn compile(definition: &RoutineDefinition, tables: &dyn Tables, when:
 
 fn compile_body(definition: &RoutineDefinition, tables: &dyn Tables, when: When) -> Result<Procedure> {
     let offset = match when {
-        When::Created(offset) => offset,
+        When::Created(offset) | When::Anonymous(offset) => offset,
         When::Called => 0,
     };
     let zone = jiff::tz::TimeZone::UTC;
@@ -112,12 +114,15 @@ fn compile_body(definition: &RoutineDefinition, tables: &dyn Tables, when: When)
         return Err(routine.explained(error, when));
     }
     routine.fall_off();
-    routine.finish(results)
+    routine.finish(results, when)
 }
 
 /// As in the context of errors.
-fn context_name(definition: &RoutineDefinition) -> String {
-    definition.signature().replace(", ", ",")
+fn context_name(definition: &RoutineDefinition, when: When) -> String {
+    match when {
+        When::Anonymous(_) => definition.name.name.clone(),
+        When::Created(_) | When::Called => definition.signature().replace(", ", ","),
+    }
 }
 
 /// Whether the word stands in the text; in a string or comment is as good.
@@ -131,13 +136,13 @@ impl<'a> Routine<'a> {
         let Error::Input(mut input) = error else { return error };
         let (line, kind) = self.at;
         let context = match when {
-            When::Created(_) => {
+            When::Created(_) | When::Anonymous(_) => {
                 format!("compilation of PL/pgSQL function \"{}\" near line {line}", self.definition.name.name)
             }
             When::Called => {
                 // It would be one in the body, of which the client's statement is no part.
                 input.position = None;
-                format!("PL/pgSQL function {} line {line} at {kind}", context_name(&self.definition))
+                format!("PL/pgSQL function {} line {line} at {kind}", context_name(&self.definition, when))
             }
         };
         input.context.get_or_insert(context);
@@ -239,7 +244,7 @@ impl<'a> Routine<'a> {
         }
     }
 
-    fn finish(mut self, results: Vec<Register>) -> Result<Procedure> {
+    fn finish(mut self, results: Vec<Register>, when: When) -> Result<Procedure> {
         if !self.compiler.binder.session_calls.is_empty() {
             let message = "functions that ask about the session are not supported yet in PL/pgSQL";
             return Err(Error::input(sqlstate::FEATURE_NOT_SUPPORTED, message));
@@ -249,7 +254,8 @@ impl<'a> Routine<'a> {
         let output = self.returned_types();
         let registers = self.compiler.binder.register_count();
         let code = std::mem::take(&mut self.compiler.code);
-        let mut procedure = code.finish(&context_name(&self.definition), parameters, registers, output)?;
+        let name = context_name(&self.definition, when);
+        let mut procedure = code.finish(&name, parameters, registers, output)?;
         procedure.results = results;
         procedure.replay = super::replayable::judge(&procedure);
         crate::compile::optimize::optimize(&mut procedure);

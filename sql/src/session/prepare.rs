@@ -19,7 +19,8 @@ use super::{Notice, Response, Session};
 use crate::bind::sequence_call::sequences_of;
 use crate::bind::{BindContext, Binder, Tables};
 use crate::compile;
-use crate::plan::{Action, Plan, SchemaCommand};
+use crate::compile::table_as::compile_filling;
+use crate::plan::{Action, Plan, RunPlan, SchemaCommand, Tag};
 use crate::plpgsql;
 use crate::plpgsql::routine_body::When;
 
@@ -81,17 +82,26 @@ impl Session {
     /// The sequences that the defaults of a table draw from, each with its column.
     pub(super) fn sequences_of_defaults(&self, table: &Arc<Table>) -> Result<Vec<(u16, SequenceId)>> {
         let tables = VisibleTables { engine: self.shared.engine.as_ref(), worker: self.worker.as_ref() };
-        let context = BindContext {
-            tables: &tables,
-            time_zone: self.settings.time_zone(),
-            database: &self.environment.database,
-            path: self.settings.search_path(),
-        };
-        let defaults = Binder::new("", context, &[], 0)?.defaults(table)?;
+        let defaults = Binder::new("", self.context(&tables), &[], 0)?.defaults(table)?;
         let drawn = (0u16..).zip(&defaults).flat_map(|(column, default)| {
             sequences_of(default).into_iter().map(move |sequence| (column, sequence))
         });
         Ok(drawn.collect())
+    }
+
+    fn context<'a>(&'a self, tables: &'a VisibleTables<'a>) -> BindContext<'a> {
+        BindContext {
+            tables,
+            time_zone: self.settings.time_zone(),
+            database: &self.environment.database,
+            path: self.settings.search_path(),
+        }
+    }
+
+    /// Compiles the query of CREATE TABLE AS for its table.
+    pub(super) fn compile_filling(&self, sql: &str, table: &Arc<Table>) -> Result<Plan> {
+        let tables = VisibleTables { engine: self.shared.engine.as_ref(), worker: self.worker.as_ref() };
+        compile_filling(sql, self.context(&tables), table)
     }
 
     fn compile(
@@ -101,18 +111,21 @@ impl Session {
         truncated: &mut Vec<(String, String)>,
     ) -> Result<Plan> {
         let tables = VisibleTables { engine: self.shared.engine.as_ref(), worker: self.worker.as_ref() };
-        let context = BindContext {
-            tables: &tables,
-            time_zone: self.settings.time_zone(),
-            database: &self.environment.database,
-            path: self.settings.search_path(),
-        };
+        let context = self.context(&tables);
         let mut plan = compile::compile(sql, context, declared, truncated)?;
         match &plan.action {
             Action::Execute { name, .. } => plan.response = self.named(name)?.response().clone(),
             // Whatever is wrong with the body is said now.
             Action::Schema(SchemaCommand::CreateRoutine { definition, body_offset, .. }) => {
                 plpgsql::routine_body::compile(definition, &tables, When::Created(*body_offset))?;
+            }
+            Action::Block { definition, body_offset } => {
+                let when = When::Anonymous(*body_offset);
+                let procedure = Arc::new(plpgsql::routine_body::compile(definition, &tables, when)?);
+                let only_looks = procedure.only_looks();
+                let (session_calls, tag, explain) = (Vec::new(), Tag::Do, None);
+                let run = RunPlan { session_calls, procedure, only_looks, tag, explain };
+                plan.action = Action::Run(Box::new(run));
             }
             _ => {}
         }

@@ -86,6 +86,7 @@ fn command_tag(tag: Tag, rows: u64, affected: u64) -> String {
         Tag::Insert => ("INSERT 0 ", affected),
         Tag::Update => ("UPDATE ", affected),
         Tag::Delete => ("DELETE ", affected),
+        Tag::Do => return "DO".to_owned(),
     };
     let mut bytes = Vec::with_capacity(24);
     bytes.extend_from_slice(word.as_bytes());
@@ -106,6 +107,7 @@ impl Session {
         match self.running.take() {
             Some(Running::Query(run)) => return self.continue_query(statement, parameters, *run, output),
             Some(Running::Call(run)) => return self.continue_call(statement, parameters, *run, output),
+            Some(Running::Filling(run)) => return self.continue_filling(statement, *run, output),
             Some(Running::Schema(run)) => return self.continue_schema(statement, run, output),
             None => {}
         }
@@ -148,7 +150,7 @@ impl Session {
         }
     }
 
-    fn start_query(&mut self, plan: Arc<Plan>, parameters: &[Value]) -> Result<QueryRun> {
+    pub(super) fn start_query(&mut self, plan: Arc<Plan>, parameters: &[Value]) -> Result<QueryRun> {
         let run = run_plan(&plan)?;
         check_parameters(&plan, parameters)?;
         self.isolate(run.only_looks);
@@ -277,6 +279,33 @@ impl Session {
                 }
                 Err(failed) => return Err(failed),
             }
+        }
+    }
+
+    /// CREATE TABLE AS: the table is there, its rows follow.
+    pub(super) fn continue_filling(
+        &mut self,
+        statement: &Arc<Prepared>,
+        mut run: QueryRun,
+        output: &mut dyn Output,
+    ) -> Flow<Completion> {
+        let mut sink = Direct { output: &mut *output, copy: None, rows: &mut run.rows };
+        match self.worker.run(&mut run.frame, &mut self.environment, &mut sink) {
+            Ok(()) => {
+                self.implicit_statements += 1;
+                let completion = command_tag(Tag::Select, run.frame.affected, 0);
+                self.keep_frame(run.frame);
+                Ok(Completion::Tag(completion.into()))
+            }
+            Err(Interrupt::Wait(ticket)) => {
+                self.running = Some(Running::Filling(Box::new(run)));
+                Err(Interrupt::Wait(ticket))
+            }
+            Err(Interrupt::Failed(Error::Abort(abort))) if self.may_retry(abort) => {
+                self.undo_for_retry(statement, abort, run.savepoint, output)?;
+                self.begin_schema(statement, output)
+            }
+            Err(failed) => Err(failed),
         }
     }
 

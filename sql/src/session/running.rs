@@ -13,6 +13,8 @@ use crate::plan::Plan;
 pub(super) enum Running {
     Query(Box<QueryRun>),
     Schema(SchemaRun),
+    /// The rows of CREATE TABLE AS; they begin again with the table.
+    Filling(Box<QueryRun>),
     Call(Box<CallRun>),
 }
 

@@ -2,12 +2,12 @@
 
 use std::sync::Arc;
 
-use hyades_engine::db::{Flow, Interrupt};
+use hyades_engine::db::{Flow, Interrupt, Savepoint};
 use hyades_engine::storage::table::Table;
-use hyades_types::definition::{CatalogChange, PrimaryKey};
+use hyades_types::definition::{CatalogChange, PrimaryKey, TableName};
 use hyades_types::error::{Abort, Error, Result, sqlstate};
 
-use super::running::{Running, SchemaRun};
+use super::running::{QueryRun, Running, SchemaRun};
 use super::{Completion, Output, Prepared, Session};
 use crate::compile::schema::primary_key;
 use crate::compile::utility::{no_table, table_name};
@@ -34,16 +34,16 @@ impl Session {
         let path = self.settings.search_path();
         match command {
             SchemaCommand::Create { definition, if_not_exists, foreign_keys, sequences } => {
-                let name = &definition.name.name;
-                if self.is_relation(&definition.name) {
-                    let message = format!("relation \"{name}\" already exists");
-                    if !*if_not_exists {
-                        return Err(Error::input(sqlstate::DUPLICATE_TABLE, message));
-                    }
-                    self.note(output, "42P07", format!("{message}, skipping"));
+                if self.is_there(&definition.name, *if_not_exists, output)? {
                     return Ok(Vec::new());
                 }
                 self.created(definition, foreign_keys, sequences)
+            }
+            SchemaCommand::CreateAs { definition, if_not_exists, .. } => {
+                if self.is_there(&definition.name, *if_not_exists, output)? {
+                    return Ok(Vec::new());
+                }
+                self.created(definition, &[], &[])
             }
             SchemaCommand::CreateSequence { name, if_not_exists, options } => {
                 self.created_sequence(name, *if_not_exists, options, output)
@@ -84,6 +84,19 @@ impl Session {
                 self.added_key(table, *if_exists, primary_key, columns, output)
             }
         }
+    }
+
+    /// Whether CREATE finds its name taken, and has nothing to do.
+    fn is_there(&self, name: &TableName, if_not_exists: bool, output: &mut dyn Output) -> Result<bool> {
+        if !self.is_relation(name) {
+            return Ok(false);
+        }
+        let message = format!("relation \"{}\" already exists", name.name);
+        if !if_not_exists {
+            return Err(Error::input(sqlstate::DUPLICATE_TABLE, message));
+        }
+        self.note(output, "42P07", format!("{message}, skipping"));
+        Ok(true)
     }
 
     /// The tables of these names, each once, for DROP TABLE.
@@ -177,8 +190,38 @@ impl Session {
                 Err(failed) => return Err(failed),
             }
         }
+        let plan = statement.plan();
+        if let Action::Schema(SchemaCommand::CreateAs { definition, query: Some(query), .. }) = &plan.action
+            && !run.changes.is_empty()
+        {
+            let filling = self.start_filling(&definition.name, query, run.savepoint)?;
+            return self.continue_filling(statement, filling, output);
+        }
         self.implicit_statements += 1;
-        Ok(Completion::Tag(command_of(&statement.plan()).into()))
+        Ok(Completion::Tag(command_of(&plan).into()))
+    }
+
+    /// Begins the statement again.
+    pub(super) fn begin_schema(
+        &mut self,
+        statement: &Arc<Prepared>,
+        output: &mut dyn Output,
+    ) -> Flow<Completion> {
+        let plan = statement.plan();
+        let Action::Schema(command) = &plan.action else {
+            return Ok(Completion::Tag(command_of(&plan).into()));
+        };
+        let run = self.start_schema(command, output)?;
+        self.continue_schema(statement, run, output)
+    }
+
+    /// CREATE TABLE AS has made its table.
+    fn start_filling(&mut self, name: &TableName, query: &str, savepoint: Savepoint) -> Result<QueryRun> {
+        let Some(table) = self.table(name) else {
+            return Err(Error::input(sqlstate::INTERNAL_ERROR, "the new table cannot be found"));
+        };
+        let plan = self.compile_filling(query, &table)?;
+        Ok(QueryRun { savepoint, ..self.start_query(Arc::new(plan), &[])? })
     }
 }
 

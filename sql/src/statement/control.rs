@@ -65,12 +65,11 @@ pub(crate) fn parse(sql: &str, first: &str) -> Result<Statement> {
 
 /// A statement of PostgreSQL that is missing here, or no statement at all.
 fn unknown<T>(tokens: &Tokens<'_>, first: &str) -> Result<T> {
-    const MISSING: [&str; 19] = [
+    const MISSING: [&str; 18] = [
         "checkpoint",
         "cluster",
         "comment",
         "declare",
-        "do",
         "fetch",
         "grant",
         "import",

@@ -60,6 +60,9 @@ pub(crate) enum Statement {
         body: String,
         body_offset: u32,
     },
+    CreateTableAs(Box<CreateTableAs>),
+    /// DO: a block without a name.
+    Do(Box<CreateRoutine>),
     CreateRoutine(Box<CreateRoutine>),
     DropRoutine(DropRoutine),
     CreateSequence(Box<CreateSequence>),
@@ -137,6 +140,22 @@ pub(crate) enum ForceQuote {
     None,
     All,
     Columns(Vec<String>),
+}
+
+/// `CREATE TABLE ... AS` and `SELECT ... INTO`.
+#[derive(Clone, Debug)]
+pub(crate) struct CreateTableAs {
+    pub(crate) name: QualifiedName,
+    /// Names of the first columns.
+    pub(crate) columns: Vec<String>,
+    pub(crate) if_not_exists: bool,
+    pub(crate) query: String,
+    /// Characters in front of the query.
+    pub(crate) query_offset: u32,
+    /// Not WITH NO DATA.
+    pub(crate) is_filled: bool,
+    /// SELECT ... INTO.
+    pub(crate) is_into: bool,
 }
 
 #[derive(Clone, Debug)]

@@ -2,7 +2,9 @@
 
 use hyades_types::error::{Error, Result, sqlstate};
 use hyades_types::guest;
-use sqlparser::ast::{Expr, Function, FunctionArg, FunctionArgExpr, FunctionArguments, ObjectName, Spanned};
+use sqlparser::ast::{
+    Expr, Function, FunctionArg, FunctionArgExpr, FunctionArguments, ObjectName, SetExpr, Spanned,
+};
 use sqlparser::parser::{Parser, ParserError};
 use sqlparser::tokenizer::{Location, Token, TokenWithSpan, Tokenizer, TokenizerError, Whitespace};
 
@@ -13,6 +15,7 @@ use super::names::{positional_behind_named, split_arguments};
 use super::parsed::Statement;
 use super::sequence_syntax;
 use super::split::{check_memory, too_deep};
+use super::table_as_syntax;
 
 /// How deep parentheses and subqueries may nest, as in PostgreSQL. The few forms that sqlparser tries anew on
 /// every level have a limit of their own (`split::survey`), because the time for them grows exponentially
@@ -27,7 +30,16 @@ pub(crate) fn parse(sql: &str) -> Result<Statement> {
         while parser.consume_token(&Token::SemiColon) {}
         Ok(statement)
     })?;
+    if selects_into(&statement) {
+        return table_as_syntax::into(sql);
+    }
     Ok(Statement::Query(Box::new(statement)))
+}
+
+/// `SELECT ... INTO`, not in a subquery.
+fn selects_into(statement: &sqlparser::ast::Statement) -> bool {
+    let sqlparser::ast::Statement::Query(query) = statement else { return false };
+    matches!(query.body.as_ref(), SetExpr::Select(select) if select.into.is_some())
 }
 
 /// Parses one expression (a column default, an argument).
@@ -89,7 +101,8 @@ fn with_parser<T>(
     let tokens = Tokenizer::new(&dialect, sql)
         .tokenize_with_location()
         .map_err(|error| tokenizer_error(sql, &error))?;
-    let tokens = sequence_syntax::pack(sql, locking::pack(join_strings(sql, tokens)));
+    let tokens = table_as_syntax::spell_out(join_strings(sql, tokens));
+    let tokens = sequence_syntax::pack(sql, locking::pack(tokens));
     let mut parser =
         Parser::new(&dialect).with_recursion_limit(RECURSION_LIMIT).with_tokens_with_locations(tokens);
     let outcome = parse(&mut parser);

@@ -7,7 +7,7 @@ use hyades_types::definition::{ParameterMode, RoutineKind};
 use hyades_types::error::{Error, Result, sqlstate};
 
 use super::lexer::{TokenKind, character_position, string_value};
-use super::parsed::{CreateRoutine, DropRoutine, Statement, WrittenParameter, WrittenReturns};
+use super::parsed::{CreateRoutine, DropRoutine, QualifiedName, Statement, WrittenParameter, WrittenReturns};
 use super::tokens::Tokens;
 
 fn unsupported<T>(what: &str) -> Result<T> {
@@ -59,6 +59,53 @@ pub(crate) fn create(sql: &str) -> Result<Option<Statement>> {
     Ok(Some(Statement::CreateRoutine(Box::new(create))))
 }
 
+/// `DO`: the language may stand on either side of the block.
+pub(crate) fn anonymous_block(sql: &str) -> Result<Statement> {
+    let mut tokens = Tokens::new(sql)?;
+    while tokens.accept_symbol(";") {}
+    tokens.expect("do")?;
+    let mut block = CreateRoutine {
+        or_replace: false,
+        kind: RoutineKind::Procedure,
+        name: QualifiedName { schema: None, name: "inline_code_block".to_owned() },
+        parameters: Vec::new(),
+        returns: WrittenReturns::Unsaid,
+        language: String::new(),
+        body: String::new(),
+        body_offset: 0,
+        is_strict: false,
+    };
+    let mut has_body = false;
+    while tokens.peek().kind != TokenKind::End && !tokens.peek().is_symbol(";") {
+        if tokens.accept("language") {
+            block.language = language(&mut tokens)?;
+        } else if std::mem::replace(&mut has_body, true) {
+            let message = "conflicting or redundant options";
+            return Err(Error::input(sqlstate::SYNTAX_ERROR, message));
+        } else {
+            body(&mut tokens, &mut block)?;
+        }
+    }
+    if !has_body {
+        return match block.language.is_empty() {
+            true => tokens.error(),
+            false => Err(Error::input(sqlstate::SYNTAX_ERROR, "no inline code specified")),
+        };
+    }
+    tokens.end()?;
+    if block.language.is_empty() {
+        "plpgsql".clone_into(&mut block.language);
+    }
+    Ok(Statement::Do(Box::new(block)))
+}
+
+fn language(tokens: &mut Tokens<'_>) -> Result<String> {
+    match tokens.peek().kind {
+        TokenKind::String => Ok(tokens.string()?.to_ascii_lowercase()),
+        _ => tokens.identifier(),
+    }
+}
+
 /// One option behind the parameters; true if it was the body.
 fn option(tokens: &mut Tokens<'_>, create: &mut CreateRoutine) -> Result<bool> {
     let word = tokens.peek().text.to_ascii_lowercase();
@@ -72,12 +119,10 @@ fn option(tokens: &mut Tokens<'_>, create: &mut CreateRoutine) -> Result<bool> {
         }
         "language" => {
             tokens.next();
-            create.language = match tokens.peek().kind {
-                TokenKind::String => tokens.string()?.to_ascii_lowercase(),
-                _ => tokens.identifier()?,
-            };
+            create.language = language(tokens)?;
         }
         "as" => {
+            tokens.next();
             body(tokens, create)?;
             return Ok(true);
         }
@@ -119,9 +164,8 @@ fn option(tokens: &mut Tokens<'_>, create: &mut CreateRoutine) -> Result<bool> {
     Ok(false)
 }
 
-/// `AS 'text'`.
+/// The text of a body.
 fn body(tokens: &mut Tokens<'_>, create: &mut CreateRoutine) -> Result<()> {
-    tokens.next();
     let token = tokens.peek();
     if token.kind != TokenKind::String {
         return tokens.error();

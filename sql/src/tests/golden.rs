@@ -44,7 +44,8 @@ fn steps(script: &str) -> Vec<Step> {
         }
         sql.push_str(line);
         let statement = sql.trim_end();
-        let is_quoted = statement.starts_with("create") && statement.matches("$$").count() % 2 == 1;
+        let is_quoted = ["create", "do"].iter().any(|word| statement.starts_with(word))
+            && statement.matches("$$").count() % 2 == 1;
         if is_quoted || !statement.ends_with(';') {
             continue;
         }
@@ -413,7 +414,9 @@ fn psql_input(steps: &[Step]) -> String {
         }
         input.push_str("\\echo @@\n\\warn @@\n");
         let lower = step.sql.to_lowercase();
-        if ["select", "values", "show", "call", "with", "("].iter().any(|word| lower.starts_with(word))
+        if ["select", "values", "show", "call", "with", "table", "("]
+            .iter()
+            .any(|word| lower.starts_with(word))
             || (lower.contains("returning") && !lower.starts_with("create"))
         {
             writeln!(input, "{} \\gdesc", step.sql.trim_end_matches(';')).expect("writing to a string");

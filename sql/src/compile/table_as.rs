@@ -1,0 +1,90 @@
+//! CREATE TABLE ... AS and SELECT ... INTO: the columns of a query become those of a table.
+
+use std::sync::Arc;
+
+use hyades_engine::storage::table::Table;
+use hyades_types::definition::{ColumnDefinition, TableDefinition};
+use hyades_types::error::{Result, sqlstate};
+use hyades_types::value::SqlType;
+use sqlparser::ast;
+
+use super::{Compiler, shifted, unsupported, with_stack_for};
+use crate::answer::ResultColumn;
+use crate::bind::{BindContext, Place};
+use crate::plan::{Action, Plan, SchemaCommand};
+use crate::statement::{CreateTableAs, Statement, query};
+
+/// Compiles the query whose rows fill a table, for the table that is there now.
+pub(crate) fn compile_filling(sql: &str, context: BindContext<'_>, table: &Arc<Table>) -> Result<Plan> {
+    with_stack_for(sql, || {
+        let mut compiler = Compiler::new(sql, context, &[], 0)?;
+        let run = compiler.fill(&parsed_query(sql)?, table)?;
+        Ok(compiler.simple("CREATE TABLE AS", Action::Run(Box::new(run))))
+    })
+}
+
+fn parsed_query(text: &str) -> Result<ast::Query> {
+    match query::parse(text)? {
+        Statement::Query(statement) => match *statement {
+            ast::Statement::Query(query) => Ok(*query),
+            _ => unsupported("CREATE TABLE AS of this statement is not supported yet"),
+        },
+        _ => unsupported("CREATE TABLE AS of this statement is not supported yet"),
+    }
+}
+
+impl Compiler<'_> {
+    pub(super) fn create_table_as(&mut self, create: &CreateTableAs) -> Result<Plan> {
+        let name = self.created_name(&create.name, None)?;
+        let text = create.query.as_str();
+        let context = self.binder.context;
+        let columns = with_stack_for(text, || {
+            let mut inner = Compiler::new(text, context, &[], 0)?;
+            inner.query(&parsed_query(text)?).map(|compiled| compiled.columns.unwrap_or_default())
+        });
+        let columns = columns.map_err(|error| shifted(error, create.query_offset))?;
+        let columns = self.columns_as(&create.columns, columns)?;
+        let definition = TableDefinition {
+            name,
+            columns,
+            primary_key: None,
+            foreign_keys: Vec::new(),
+            referenced_by: Vec::new(),
+        };
+        let query = create.is_filled.then(|| create.query.clone());
+        let schema = SchemaCommand::CreateAs { definition, if_not_exists: create.if_not_exists, query };
+        let command = if create.is_into { "SELECT INTO" } else { "CREATE TABLE AS" };
+        Ok(Plan { is_read_only: false, ..self.simple(command, Action::Schema(schema)) })
+    }
+
+    /// The columns of the table: the first have names of their own.
+    fn columns_as(&self, names: &[String], columns: Vec<ResultColumn>) -> Result<Vec<ColumnDefinition>> {
+        if names.len() > columns.len() {
+            let message = "too many column names were specified";
+            return self.binder.fail(sqlstate::SYNTAX_ERROR, message, Place::Unknown);
+        }
+        let mut defined: Vec<ColumnDefinition> = Vec::with_capacity(columns.len());
+        for (at, column) in columns.into_iter().enumerate() {
+            let name = names.get(at).cloned().unwrap_or(column.name);
+            if defined.iter().any(|known| known.name == name) {
+                let message = format!("column \"{name}\" specified more than once");
+                return self.binder.fail(sqlstate::DUPLICATE_COLUMN, message, Place::Unknown);
+            }
+            if matches!(column.sql_type, SqlType::Array(_)) {
+                let base_name = column.sql_type.base_name();
+                return unsupported(format!("columns of type {base_name} are not supported yet"));
+            }
+            defined.push(ColumnDefinition {
+                name,
+                sql_type: column.sql_type,
+                is_nullable: true,
+                default: None,
+                identity: None,
+            });
+        }
+        if defined.is_empty() {
+            return unsupported("tables without columns are not supported yet");
+        }
+        Ok(defined)
+    }
+}
