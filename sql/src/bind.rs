@@ -21,7 +21,7 @@ pub(crate) mod coerce;
 mod collation;
 mod column;
 mod defaults;
-mod derived;
+pub(crate) mod derived;
 pub(crate) mod expression;
 pub(crate) mod from_clause;
 pub(crate) mod function_call;
@@ -150,7 +150,9 @@ pub(crate) struct Binder<'a> {
     /// The subqueries of the procedure, in the order of their numbers.
     pub(crate) subqueries: Vec<Subquery>,
     /// The queries of WITH that can be seen, innermost last.
-    common_tables: Vec<CommonTable>,
+    pub(crate) common_tables: Vec<CommonTable>,
+    /// The tables in FROM and those whose rows are changed, as they come.
+    pub(crate) tables_read: Vec<TableId>,
     /// How often something was read of a query around the one that is bound.
     handed_over: usize,
     /// What stands in FROM beside the query that is bound, which does not see it.
@@ -204,6 +206,7 @@ impl<'a> Binder<'a> {
             captured: None,
             subqueries: Vec::new(),
             common_tables: Vec::new(),
+            tables_read: Vec::new(),
             handed_over: 0,
             surroundings: Vec::new(),
             beside: Vec::new(),

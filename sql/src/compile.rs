@@ -9,6 +9,7 @@
 
 pub(crate) mod access;
 pub(crate) mod change;
+mod changing_with;
 pub(crate) mod code;
 mod collected_change;
 pub(crate) mod copy;
@@ -48,6 +49,7 @@ use crate::bind::{BindContext, Binder};
 use crate::explain::PlanNode;
 use crate::plan::{Action, Plan, RunPlan, Tag};
 use crate::statement::{self, Statement, query, split};
+use changing_with::changes_rows;
 use code::Code;
 use row_sink::{Nested, Sink};
 
@@ -163,8 +165,14 @@ impl<'a> Compiler<'a> {
         match query {
             ast::Statement::Query(query) => {
                 let compiled = self.query(query)?;
-                let is_read_only = query.locks.is_empty();
-                self.plan(compiled, "SELECT", is_read_only)
+                let is_read_only = query.locks.is_empty() && !changes_rows(query);
+                let command = match compiled.run.tag {
+                    Tag::Insert => "INSERT",
+                    Tag::Update => "UPDATE",
+                    Tag::Delete => "DELETE",
+                    Tag::Select | Tag::Do => "SELECT",
+                };
+                self.plan(compiled, command, is_read_only)
             }
             ast::Statement::Insert(insert) => {
                 let compiled = self.insert(insert)?;

@@ -23,7 +23,7 @@ use super::{Binder, Bound, Place};
 use crate::statement::names::fold;
 
 /// Names and types of columns.
-pub(super) type Columns = Vec<(String, SqlType)>;
+pub(crate) type Columns = Vec<(String, SqlType)>;
 
 impl Binder<'_> {
     /// `(SELECT ...) AS name` in FROM.
@@ -64,6 +64,10 @@ impl Binder<'_> {
             return Ok(None);
         };
         let common = self.common_tables[at].clone();
+        if common.bound.is_none() && changes_rows(&common.query.body) {
+            let message = format!("WITH query \"{name}\" does not have a RETURNING clause");
+            return self.fail(sqlstate::FEATURE_NOT_SUPPORTED, message, place);
+        }
         if !matches!(common.own, SelfReference::Hidden) {
             return self.working_item(at, alias, place).map(Some);
         }
@@ -105,7 +109,7 @@ impl Binder<'_> {
     }
 
     /// Gives columns the names that WITH gives them.
-    pub(super) fn rename_columns(&self, common: &CommonTable, columns: &mut Columns) -> Result<()> {
+    pub(crate) fn rename_columns(&self, common: &CommonTable, columns: &mut Columns) -> Result<()> {
         if common.column_names.len() > columns.len() {
             let message = format!(
                 "WITH query \"{}\" has {} columns available but {} columns specified",
@@ -144,27 +148,41 @@ impl Binder<'_> {
     }
 
     /// The queries of WITH can be seen from now on.
-    pub(super) fn with_clause(&mut self, with: &ast::With) -> Result<()> {
+    pub(crate) fn with_clause(&mut self, with: &ast::With) -> Result<()> {
         let first = self.common_tables.len();
         for table in &with.cte_tables {
-            let name = self.alias(&table.alias.name)?;
-            if self.common_tables[first..].iter().any(|known| known.name == name) {
-                let message = format!("WITH query name \"{name}\" specified more than once");
-                return self.fail(sqlstate::DUPLICATE_ALIAS, message, Place::at(table.alias.name.span.start));
+            if changes_rows(&table.query.body) {
+                let message = "WITH clause containing a data-modifying statement must be at the top level";
+                let place = Place::at(table.alias.name.span.start);
+                return self.fail(sqlstate::FEATURE_NOT_SUPPORTED, message, place);
             }
-            if !matches!(
-                table.query.body.as_ref(),
-                SetExpr::Select(_) | SetExpr::Query(_) | SetExpr::Values(_) | SetExpr::SetOperation { .. }
-            ) {
-                return self.unsupported("a query of WITH that changes rows is", Place::Unknown);
-            }
-            let column_names = table.alias.columns.iter().map(|column| fold(&column.name)).collect();
-            let query = table.query.clone();
-            let place = Place::at(table.alias.name.span.start);
-            let (is_recursive, own) = (with.recursive, SelfReference::Hidden);
-            let common = CommonTable { name, place, column_names, query, is_recursive, own, bound: None };
-            self.common_tables.push(common);
+            self.declare_common(table, first, with.recursive)?;
         }
+        self.bind_commons(first)
+    }
+
+    /// The name of a query of WITH is known from now on; the first of that WITH has the number `first`.
+    pub(crate) fn declare_common(
+        &mut self,
+        table: &ast::Cte,
+        first: usize,
+        is_recursive: bool,
+    ) -> Result<()> {
+        let name = self.alias(&table.alias.name)?;
+        let place = Place::at(table.alias.name.span.start);
+        if self.common_tables[first..].iter().any(|known| known.name == name) {
+            let message = format!("WITH query name \"{name}\" specified more than once");
+            return self.fail(sqlstate::DUPLICATE_ALIAS, message, place);
+        }
+        let column_names = table.alias.columns.iter().map(|column| fold(&column.name)).collect();
+        let (query, own) = (table.query.clone(), SelfReference::Hidden);
+        let common = CommonTable { name, place, column_names, query, is_recursive, own, bound: None };
+        self.common_tables.push(common);
+        Ok(())
+    }
+
+    /// Binds the queries of WITH from this number on.
+    pub(crate) fn bind_commons(&mut self, first: usize) -> Result<()> {
         // Whether or not anybody refers to it, it must be right.
         for at in first..self.common_tables.len() {
             let name = self.common_tables[at].name.clone();
@@ -443,4 +461,9 @@ pub(super) fn first_output(body: &SetExpr) -> Place {
 
 fn columns_of(query: &BoundQuery) -> Columns {
     query.outputs.iter().map(|output| (output.name.clone(), output.sql_type)).collect()
+}
+
+/// INSERT, UPDATE and DELETE.
+pub(crate) fn changes_rows(body: &SetExpr) -> bool {
+    matches!(body, SetExpr::Insert(_) | SetExpr::Update(_) | SetExpr::Delete(_))
 }

@@ -104,6 +104,7 @@ impl Binder<'_> {
             return Ok(item);
         }
         let table = self.table(name)?;
+        self.tables_read.push(table.id());
         let row = self.new_row()?;
         let alias_name = alias.map(|alias| self.alias(&alias.name)).transpose()?;
         let relation = Relation::table(&table, alias_name, row);

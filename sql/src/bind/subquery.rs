@@ -176,7 +176,7 @@ impl Binder<'_> {
     }
 
     /// Gives a subquery its number.
-    pub(super) fn add_subquery(&mut self, subquery: Subquery) -> u16 {
+    pub(crate) fn add_subquery(&mut self, subquery: Subquery) -> u16 {
         self.subqueries.push(subquery);
         u16::try_from(self.subqueries.len() - 1).unwrap_or(u16::MAX)
     }

@@ -76,6 +76,7 @@ impl Compiler<'_> {
             return self.binder.unsupported("joins in UPDATE and DELETE are", Place::Unknown);
         }
         let table = self.binder.table(name)?;
+        self.binder.tables_read.push(table.id());
         let row = self.code.new_row()?;
         let alias = alias.as_ref().map(|alias| self.binder.alias(&alias.name)).transpose()?;
         let relation = Relation::table(&table, alias, row);

@@ -126,6 +126,13 @@ impl Code {
         self.fragments.push(fragment);
     }
 
+    /// Stands for a query whose rows are in this spool already.
+    pub(crate) fn add_kept(&mut self, spool: SpoolSlot) {
+        let result = FragmentResult { outer: Vec::new(), result: 0, spool: Some(spool), done: None };
+        let (instructions, labels) = (Vec::new(), Vec::new());
+        self.fragments.push(Fragment { instructions, first_label: self.labels.len(), labels, result });
+    }
+
     /// Puts the code here that keeps a query's rows; returns where they are.
     pub(crate) fn kept_rows(&mut self, query: u16, outer: &[Expr]) -> Option<SpoolSlot> {
         let outer = outer.iter().map(|value| self.lowered(value.clone())).collect();

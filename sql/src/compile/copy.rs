@@ -7,10 +7,11 @@ use hyades_types::error::{Result, sqlstate};
 use hyades_types::value::SqlType;
 use sqlparser::ast;
 
+use super::changing_with::changes_rows;
 use super::{CompiledQuery, Compiler, shifted};
 use crate::answer::Response;
 use crate::bind::Place;
-use crate::plan::{Action, CopyInPlan, CopyOutPlan, Plan, Tag};
+use crate::plan::{Action, CopyInPlan, CopyOutPlan, Plan};
 use crate::statement::ForceQuote;
 use crate::statement::{CopyOptions, CopySource, CopyStatement, QualifiedName, Statement, query};
 
@@ -83,7 +84,7 @@ impl Compiler<'_> {
 
     fn copy_out(&mut self, text: &str, offset: u32, options: &CopyOptions) -> Result<Plan> {
         let mut inner = Compiler::new(text, self.binder.context, &[], 0)?;
-        let compiled = inner.copied_query(text).map_err(|error| shifted(error, offset))?;
+        let (compiled, is_read_only) = inner.copied_query(text).map_err(|error| shifted(error, offset))?;
         let Some(columns) = compiled.columns else {
             return self.binder.fail(
                 sqlstate::FEATURE_NOT_SUPPORTED,
@@ -101,7 +102,6 @@ impl Compiler<'_> {
                 ForceQuote::Columns(names) => names.contains(name),
             })
             .collect();
-        let is_read_only = compiled.run.tag == Tag::Select;
         Ok(Plan {
             parameters: Vec::new(),
             response: Response::CopyOut { columns: columns.len() },
@@ -116,15 +116,16 @@ impl Compiler<'_> {
         })
     }
 
-    fn copied_query(&mut self, text: &str) -> Result<CompiledQuery> {
+    /// The query, and whether it changes nothing.
+    fn copied_query(&mut self, text: &str) -> Result<(CompiledQuery, bool)> {
         let Statement::Query(statement) = query::parse(text)? else {
             return self.binder.unsupported("COPY of this statement is", Place::Unknown);
         };
         match statement.as_ref() {
-            ast::Statement::Query(query) => self.query(query),
-            ast::Statement::Insert(insert) => self.insert(insert),
-            ast::Statement::Update(update) => self.update(update),
-            ast::Statement::Delete(delete) => self.delete(delete),
+            ast::Statement::Query(query) => Ok((self.query(query)?, !changes_rows(query))),
+            ast::Statement::Insert(insert) => Ok((self.insert(insert)?, false)),
+            ast::Statement::Update(update) => Ok((self.update(update)?, false)),
+            ast::Statement::Delete(delete) => Ok((self.delete(delete)?, false)),
             _ => self.binder.unsupported("COPY of this statement is", Place::Unknown),
         }
     }

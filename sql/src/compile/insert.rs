@@ -79,6 +79,9 @@ impl Compiler<'_> {
             return self.binder.fail(sqlstate::SYNTAX_ERROR, message, Place::at(alias.alias.span.start));
         }
         let table = self.binder.table(name)?;
+        if insert.on.is_some() {
+            self.binder.tables_read.push(table.id());
+        }
         let mut target = self.insert_target(insert, table)?;
         if target.excluded.is_some() && !is_one_row(insert) {
             let written = self.code.new_spool()?;

@@ -10,6 +10,7 @@ use hyades_types::value::{SqlType, Value};
 use sqlparser::ast::{self, Query, SetExpr};
 
 use super::access::Access;
+use super::changing_with::changes_rows;
 use super::level::{Step, any_level};
 use super::{CompiledQuery, Compiler, order};
 use crate::bind::Place;
@@ -47,6 +48,11 @@ impl BoundSelect {
 impl Compiler<'_> {
     /// A query at the top of a statement.
     pub(crate) fn query(&mut self, query: &Query) -> Result<CompiledQuery> {
+        if let Some(with) = &query.with
+            && changes_rows(query)
+        {
+            return self.query_with_changes(query, with);
+        }
         if let Some(clause) = query.locks.first()
             && matches!(query.body.as_ref(), SetExpr::Values(_))
         {

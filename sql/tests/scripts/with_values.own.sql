@@ -1,4 +1,4 @@
--- WITH is refused wherever it stands, and so is whatever else would be dropped around VALUES and parentheses.
+-- A change in WITH runs wherever it may stand, and nothing else is dropped around VALUES and parentheses.
 create table y (a int);
 with t as (insert into y values (0)) values (1);
 with t as (select 1) values (1);
@@ -9,7 +9,10 @@ insert into y with t as (select 1) select 1;
 copy (with t as (insert into y values (0)) values (1)) to stdout;
 prepare p as with t as (insert into y values (0)) values (1);
 create function f() returns setof int language plpgsql as $$ begin return query with t as (insert into y values (0)) values (1); end $$;
-create function f() returns int language plpgsql as $$ declare r int; begin with t as (insert into y values (0)) values (1) into r; return r; end $$;
+create function g() returns int language plpgsql as $$ declare r int; begin with t as (insert into y values (0)) values (1) into r; return r; end $$;
+select *, g() from f();
+execute p;
+select count(*) from y;
 explain with t as (insert into y values (0)) values (1);
 values (1), (2) fetch first 1 row only;
 values (1), (2) order by 1;
