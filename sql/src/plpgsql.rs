@@ -18,6 +18,7 @@ mod query;
 mod raise;
 mod replayable;
 pub(crate) mod routine_body;
+mod sql_body;
 pub(crate) mod tree;
 
 /// A RAISE format cut at its placeholders; `%%` is a percent sign.

@@ -97,6 +97,9 @@ pub struct Line {
     pub kind: &'static str,
 }
 
+/// The kind of a statement in a function in SQL; its line is its number.
+pub const SQL_STATEMENT: &str = "statement";
+
 /// What an [`Instruction::Call`] calls.
 #[derive(Clone, Debug)]
 pub enum Callee {

@@ -71,8 +71,12 @@ impl Binder<'_> {
         let place = Place::at(ident.span.start);
         let own = std::slice::from_ref(&name);
         match (self.find_column(&name, place)?, self.variable(own, place)?) {
-            (Some(_), Some(_)) => Err(self.ambiguous_variable(&name, place)),
-            (Some(bound), None) | (None, Some(bound)) => Ok(bound),
+            (Some(_), Some(_)) if !self.yields_to_columns() => Err(self.ambiguous_variable(&name, place)),
+            (Some(bound), _) => Ok(bound),
+            (None, Some(bound)) => match self.yields_to_columns() {
+                true => Ok(self.find_outer_column(&name, place)?.unwrap_or(bound)),
+                false => Ok(bound),
+            },
             (None, None) => {
                 if let Some(outer) = self.find_outer_column(&name, place)? {
                     return Ok(outer);
@@ -81,6 +85,10 @@ impl Binder<'_> {
                 self.fail(sqlstate::UNDEFINED_COLUMN, format!("column \"{name}\" does not exist"), place)
             }
         }
+    }
+
+    fn yields_to_columns(&self) -> bool {
+        self.names.as_ref().is_some_and(|names| names.yields_to_columns)
     }
 
     /// The column of this name, if there is one; 42702 if there are several.
@@ -106,10 +114,11 @@ impl Binder<'_> {
                 && self.scope.named().any(|(_, relation)| {
                     relation.name == folded[0] && relation.columns.iter().any(|(name, _)| *name == folded[1])
                 });
-            if is_column {
-                return Err(self.ambiguous_variable(&folded.join("."), place));
+            match (is_column, self.yields_to_columns()) {
+                (false, _) => return Ok(variable),
+                (true, false) => return Err(self.ambiguous_variable(&folded.join("."), place)),
+                (true, true) => {}
             }
-            return Ok(variable);
         }
         let (table, column) = match folded.as_slice() {
             [table, column] | [_, table, column] => (table, column),

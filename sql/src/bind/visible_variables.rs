@@ -80,6 +80,8 @@ pub(crate) struct Names {
     pub(crate) records: Vec<Record>,
     /// Parameters in order, for `$1`.
     pub(crate) parameters: Vec<(Register, SqlType)>,
+    /// A name that is a column too means the column, as in functions in SQL.
+    pub(crate) yields_to_columns: bool,
 }
 
 impl Names {

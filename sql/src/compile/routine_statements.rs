@@ -27,8 +27,8 @@ impl Compiler<'_> {
     pub(crate) fn create_routine(&mut self, create: &CreateRoutine) -> Result<Plan> {
         let definition = self.routine_definition(create)?;
         match definition.language.as_str() {
-            "plpgsql" => {}
-            "sql" | "c" | "internal" => {
+            "plpgsql" | "sql" => {}
+            "c" | "internal" => {
                 return unsupported(format!("LANGUAGE {} is not supported yet", definition.language));
             }
             other => {

@@ -22,11 +22,11 @@ use crate::statement::names::fold;
 use crate::statement::{self, query as parser};
 
 /// Whether it answers rows, and what it is.
-fn is_select(statement: &ast::Statement) -> bool {
+pub(super) fn is_select(statement: &ast::Statement) -> bool {
     matches!(statement, ast::Statement::Query(_))
 }
 
-fn has_returning(statement: &ast::Statement) -> bool {
+pub(super) fn has_returning(statement: &ast::Statement) -> bool {
     match statement {
         ast::Statement::Insert(insert) => insert.returning.is_some(),
         ast::Statement::Update(update) => update.returning.is_some(),
@@ -36,7 +36,7 @@ fn has_returning(statement: &ast::Statement) -> bool {
 }
 
 impl<'a> Routine<'a> {
-    fn parsed(&mut self, fragment: &'a Fragment) -> Result<ast::Statement> {
+    pub(super) fn parsed(&mut self, fragment: &'a Fragment) -> Result<ast::Statement> {
         let parse = || {
             statement::split::survey(&fragment.text)?;
             statement::parse(&fragment.text)
@@ -48,7 +48,7 @@ impl<'a> Routine<'a> {
     }
 
     /// Compiles a statement into the body; its rows go where `wanted` says.
-    fn nested(
+    pub(super) fn nested(
         &mut self,
         fragment: &'a Fragment,
         statement: &ast::Statement,

@@ -13,6 +13,7 @@ use hyades_types::value::{SqlType, Value};
 use sqlparser::ast;
 
 use super::parse;
+use super::sql_body::{self, IN_SQL};
 use super::tree::{Block, Declaration, DeclarationKind, Fragment, Path, Statement, StatementKind, Target};
 use crate::bind::aggregation::AggregateMode;
 use crate::bind::scope::Scope as Relations;
@@ -86,6 +87,22 @@ pub(crate) fn compile(definition: &RoutineDefinition, tables: &dyn Tables, when:
     procedure
 }
 
+/// A body, parsed.
+enum Body {
+    Block(Block),
+    /// Of a function in SQL.
+    Statements(Vec<Fragment>),
+}
+
+impl Body {
+    fn parse(definition: &RoutineDefinition) -> Result<Body> {
+        match definition.language.as_str() {
+            IN_SQL => sql_body::statements(&definition.body).map(Body::Statements),
+            _ => parse::parse(&definition.body).map(Body::Block),
+        }
+    }
+}
+
 fn compile_body(definition: &RoutineDefinition, tables: &dyn Tables, when: When) -> Result<Procedure> {
     let offset = match when {
         When::Created(offset) | When::Anonymous(offset) => offset,
@@ -94,7 +111,7 @@ fn compile_body(definition: &RoutineDefinition, tables: &dyn Tables, when: When)
     let zone = jiff::tz::TimeZone::UTC;
     let path = SearchPath::default();
     let context = BindContext { tables, time_zone: &zone, database: "", path };
-    let block = parse::parse(&definition.body).map_err(|error| shifted(error, offset))?;
+    let body = Body::parse(definition).map_err(|error| shifted(error, offset))?;
     let compiler = Compiler::new(&definition.body, context, &[], 0)?;
     let mut routine = Routine {
         compiler,
@@ -110,10 +127,16 @@ fn compile_body(definition: &RoutineDefinition, tables: &dyn Tables, when: When)
         at: (1, "statement block"),
     };
     let results = routine.parameters()?;
-    if let Err(error) = routine.block(&block) {
+    let compiled = match &body {
+        Body::Block(block) => routine.block(block),
+        Body::Statements(statements) => routine.sql_body(statements, &results),
+    };
+    if let Err(error) = compiled {
         return Err(routine.explained(error, when));
     }
-    routine.fall_off();
+    if matches!(body, Body::Block(_)) {
+        routine.fall_off();
+    }
     routine.finish(results, when)
 }
 
@@ -121,6 +144,7 @@ fn compile_body(definition: &RoutineDefinition, tables: &dyn Tables, when: When)
 fn context_name(definition: &RoutineDefinition, when: When) -> String {
     match when {
         When::Anonymous(_) => definition.name.name.clone(),
+        When::Created(_) | When::Called if definition.language == IN_SQL => definition.name.name.clone(),
         When::Created(_) | When::Called => definition.signature().replace(", ", ","),
     }
 }
@@ -136,6 +160,9 @@ impl<'a> Routine<'a> {
         let Error::Input(mut input) = error else { return error };
         let (line, kind) = self.at;
         let context = match when {
+            _ if self.definition.language == IN_SQL => {
+                format!("SQL function \"{}\"", self.definition.name.name)
+            }
             When::Created(_) | When::Anonymous(_) => {
                 format!("compilation of PL/pgSQL function \"{}\" near line {line}", self.definition.name.name)
             }
@@ -291,7 +318,15 @@ impl<'a> Routine<'a> {
     }
 
     pub(super) fn unsupported<T>(&self, what: &str, start: usize) -> Result<T> {
-        self.fail(sqlstate::FEATURE_NOT_SUPPORTED, format!("{what} not supported yet in PL/pgSQL"), start)
+        self.fail(
+            sqlstate::FEATURE_NOT_SUPPORTED,
+            format!("{what} not supported yet in {}", self.language()),
+            start,
+        )
+    }
+
+    fn language(&self) -> &'static str {
+        if self.definition.language == IN_SQL { "functions in SQL" } else { "PL/pgSQL" }
     }
 
     /// An error inside a fragment, as one of the whole text.

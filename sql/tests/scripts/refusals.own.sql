@@ -12,7 +12,6 @@ create index i on t (b);
 create view v as select 1;
 create schema s;
 create user x;
-create function f() returns int as $$ select 1 $$ language sql;
 alter table t add column c int;
 alter table t drop column b;
 alter table t rename to x;

@@ -17,7 +17,7 @@ use crate::procedure::conditions;
 use crate::procedure::evaluate::evaluate;
 use crate::procedure::frame::{Frame, Handler, Message};
 use crate::procedure::interpret::{Next, Run};
-use crate::procedure::ir::{Condition, ErrorField, Expr, Label, Register, Report, Violation};
+use crate::procedure::ir::{Condition, ErrorField, Expr, Label, Register, Report, SQL_STATEMENT, Violation};
 use crate::txn::{Access, Flow};
 
 /// Of the calls that an error leaves, so many are told one by one.
@@ -188,6 +188,9 @@ fn line_of(frame: &Frame) -> Option<String> {
     let at = procedure.lines.partition_point(|line| line.from <= frame.next);
     let line = procedure.lines.get(at.checked_sub(1)?)?;
     let (name, number, kind) = (&procedure.name, line.line, line.kind);
+    if kind == SQL_STATEMENT {
+        return Some(format!("SQL function \"{name}\" statement {number}"));
+    }
     Some(match (number, kind.starts_with("during")) {
         (0, _) => format!("PL/pgSQL function {name} {kind}").trim_end().to_owned(),
         (_, true) => format!("PL/pgSQL function {name} line {number} {kind}"),
