@@ -9,7 +9,7 @@ use std::sync::Arc;
 use hyades_engine::db::Engine;
 use hyades_engine::procedure::frame::Frame;
 use hyades_engine::procedure::ir::{
-    Direction, Expr, Instruction, Intent, Procedure, ScanBound, ScanRange, Strength, TableReference,
+    Direction, Expr, Instruction, Intent, Procedure, ScanRange, Strength, TableReference,
 };
 use hyades_engine::storage::table::Table;
 use hyades_types::definition::{
@@ -54,6 +54,7 @@ pub fn create(engine: &Arc<dyn Engine>, accounts: u64, index: IndexKind) -> Resu
         name: table_name(),
         columns: vec![column("id"), column("balance")],
         primary_key: Some(PrimaryKey { name: "account_pkey".to_owned(), columns: vec![ID], index }),
+        indexes: Vec::new(),
         foreign_keys: Vec::new(),
         referenced_by: Vec::new(),
     };
@@ -139,7 +140,7 @@ pub fn transfer(table: &Arc<Table>) -> Procedure {
 }
 
 fn all_rows(table: &Arc<Table>) -> Procedure {
-    let range = ScanRange { lower: ScanBound::Unbounded, upper: ScanBound::Unbounded };
+    let range = ScanRange::whole();
     let code = vec![
         Instruction::OpenScan {
             cursor: 0,

@@ -122,6 +122,7 @@ fn accounts(index: IndexKind) -> Table {
             column("filler", SqlType::Char(84)),
         ],
         primary_key: Some(PrimaryKey { name: "pgbench_accounts_pkey".into(), columns: vec![0], index }),
+        indexes: Vec::new(),
         foreign_keys: Vec::new(),
         referenced_by: Vec::new(),
     };

@@ -73,6 +73,10 @@ pub enum Mutant {
     /// A block of a striped log is durable as soon as it is written, whatever is missing before it (pitfall
     /// 9).
     StripesOutOfOrder,
+    /// Whoever finds a row by an entry of a secondary index takes it, whatever it holds by now.
+    EntryNotRechecked,
+    /// Whoever puts values into a unique index does not wait for others who do the same, or take them away.
+    UniqueCheckSkipsWaiting,
     /// A log record does not tell which numbers its transaction drew.
     DrawsUnlogged,
 }

@@ -5,6 +5,7 @@
 //!   and snapshots;
 //! * `ordered_index`, `hash_index`: the two structures; `primary_index`: either of them behind key bytes;
 //!   `scan_batch`: what a scan carries from step to step; `prefetch`: a hint to the processor;
+//! * `secondary_index`: from other columns to the keys of rows;
 //! * `table`: a table and its exchangeable state; `stored_routine`: a stored procedure or function;
 //!   `catalog`: the set of all of them, and schema changes.
 
@@ -19,6 +20,7 @@ pub mod record;
 pub mod row;
 mod row_count;
 pub mod scan_batch;
+pub mod secondary_index;
 pub mod stored_routine;
 pub mod table;
 mod versions;

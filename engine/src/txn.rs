@@ -205,17 +205,24 @@ impl KeyRange {
 /// Where a scan stands. It outlives waits; the concurrency control keeps what it needs in it.
 #[derive(Default)]
 pub struct Cursor {
+    pub(crate) index: IndexNumber,
     pub(crate) range: KeyRange,
     pub(crate) direction: Direction,
     pub(crate) intent: Intent,
-    /// The key of the row handed out last, if `has_position`.
+    /// The index's key of the row handed out last, if `has_position`,
     pub(crate) position: Vec<u8>,
+    /// and where the row's own key begins in it.
+    pub(crate) row_key_start: usize,
+    /// Memory for the entry that it is compared with.
+    pub(crate) entry: Vec<u8>,
     pub(crate) has_position: bool,
     pub(crate) is_finished: bool,
     /// Rows are covered by a lock on the whole table.
     pub(crate) is_table_locked: bool,
     /// The far end of a backward scan is protected.
     pub(crate) is_end_protected: bool,
+    /// It looks for the only row with some values in a unique index, which are locked instead of gaps.
+    pub(crate) is_value_locked: bool,
     pub(crate) is_fetched: bool,
     /// Keys that the last batch might have.
     pub(crate) ahead: usize,
@@ -227,20 +234,33 @@ pub struct Cursor {
 }
 
 impl Cursor {
-    pub(crate) fn open(&mut self, range: KeyRange, direction: Direction, intent: Intent) {
+    pub(crate) fn open(
+        &mut self,
+        index: IndexNumber,
+        range: KeyRange,
+        (direction, intent): (Direction, Intent),
+    ) {
+        self.index = index;
         self.range = range;
         self.direction = direction;
         self.intent = intent;
         self.position.clear();
+        self.row_key_start = 0;
         self.has_position = false;
         self.is_finished = false;
         self.is_table_locked = false;
         self.is_end_protected = false;
+        self.is_value_locked = false;
         self.is_fetched = false;
         self.ahead = 0;
         self.batch.clear();
         self.next = 0;
         self.unkept = None;
+    }
+
+    /// The key of the row handed out last.
+    pub(crate) fn row_key(&self) -> &[u8] {
+        &self.position[self.row_key_start..]
     }
 
     /// Makes the scan empty from here on.
@@ -321,10 +341,37 @@ pub enum Chosen<'g> {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Insertion {
     Done,
-    /// A row with this key exists; nothing was changed.
-    Duplicate,
-    /// The same, and the transaction's snapshot does not see that row.
-    UnseenDuplicate,
+    /// Another row stands in the way; nothing was changed.
+    Duplicate(Duplicate),
+}
+
+/// Why a row cannot be what it was to be: another one has the same key.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Duplicate {
+    /// The index that both would stand in.
+    pub index: IndexNumber,
+    /// Whether the transaction's snapshot sees that row, if it has one.
+    pub is_seen: bool,
+}
+
+/// An index of a table: `None` for that of the primary key, else the place among the definition's `indexes`.
+pub type IndexNumber = Option<u16>;
+
+/// A row that is to be inserted.
+#[derive(Clone, Copy)]
+pub struct NewRow<'r> {
+    pub key: &'r [u8],
+    pub row: &'r [u8],
+    /// The key that the row had until now, and which is deleted next: an update that changes its key.
+    pub moved_from: Option<&'r [u8]>,
+    /// The unique index that is asked first whether another row stands in the way.
+    pub arbiter: IndexNumber,
+}
+
+impl<'r> NewRow<'r> {
+    pub fn new(key: &'r [u8], row: &'r [u8]) -> NewRow<'r> {
+        NewRow { key, row, moved_from: None, arbiter: None }
+    }
 }
 
 /// What a procedure may do to data: the interpreter needs nothing else. A transaction offers it, and so does
@@ -352,7 +399,7 @@ pub trait Access: Send {
 
     fn open_scan(&mut self, table: &Arc<Table>, cursor: &mut Cursor) -> Flow<()>;
 
-    /// The next row; its key is then the cursor's [`Cursor::position`]. `Nothing` at the end. Unless it is
+    /// The next row; its key is then the cursor's [`Cursor::row_key`]. `Nothing` at the end. Unless it is
     /// read at a snapshot, nothing can appear in the range passed until this transaction ends.
     fn next_row<'g>(
         &mut self,
@@ -398,7 +445,12 @@ pub trait Access: Send {
     /// A called routine has returned: reads at the snapshot that its caller had, `None` if it had none.
     fn read_at(&mut self, _time: Option<u64>) {}
 
-    fn insert(&mut self, table: &Arc<Table>, key: &[u8], row: &[u8]) -> Flow<Insertion>;
+    fn insert(&mut self, table: &Arc<Table>, new: NewRow<'_>) -> Flow<Insertion>;
+
+    /// The row under `key`, which was read with intent to write, is about to become this one by
+    /// [`Access::update`]: readies its places in the secondary indexes, or tells what stands in the way.
+    /// Needed where columns of such indexes change.
+    fn index_row(&mut self, table: &Arc<Table>, key: &[u8], row: &[u8]) -> Flow<Option<Duplicate>>;
 
     /// Replaces the row under `key`, which was read with intent to write and locked in this transaction.
     /// `change` says what the update did: the patch if the length stays, else the new row. It goes into the
@@ -406,8 +458,8 @@ pub trait Access: Send {
     fn update(&mut self, table: &Arc<Table>, key: &[u8], row: &[u8], change: &[u8]);
 
     /// Updates the row under `key`, which stands in `record` and was read with intent to write in this
-    /// transaction, by exchanging pieces of it; `patch` is that of a [`crate::storage::row::RowPatch`] made
-    /// for it.
+    /// transaction, by exchanging pieces of it, none of them in a secondary index; `patch` is that of a
+    /// [`crate::storage::row::RowPatch`] made for it.
     ///
     /// # Safety
     /// The bytes of the row that reads have handed out to this transaction are not in use any more.

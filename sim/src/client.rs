@@ -38,6 +38,7 @@ fn definition(name: &str, value: SqlType, index: IndexKind) -> TableDefinition {
         name: table_name(name),
         columns: vec![column("key", SqlType::BigInt), column("value", value)],
         primary_key: Some(PrimaryKey { name: format!("{name}_pkey"), columns: vec![0], index }),
+        indexes: Vec::new(),
         foreign_keys: Vec::new(),
         referenced_by: Vec::new(),
     }
@@ -149,6 +150,7 @@ fn delete(table: &Arc<Table>) -> Arc<Procedure> {
 /// `scan(from, to)`: emits key and value of `from <= key < to`.
 fn scan(table: &Arc<Table>, direction: Direction) -> Arc<Procedure> {
     let range = ScanRange {
+        index: None,
         lower: ScanBound::Included(vec![register(0)]),
         upper: ScanBound::Excluded(vec![register(1)]),
     };
@@ -168,7 +170,7 @@ fn scan(table: &Arc<Table>, direction: Direction) -> Arc<Procedure> {
 
 /// `skip_and_put(value)`: sets what a scan that skips locked rows passes over, and answers with none of it.
 fn skip_and_put(table: &Arc<Table>) -> Arc<Procedure> {
-    let range = ScanRange { lower: ScanBound::Unbounded, upper: ScanBound::Unbounded };
+    let range = ScanRange::whole();
     let intent = Intent::chosen(Strength::Write, Some(Impatience::SkipLocked));
     let key = vec![column(0)];
     let code = vec![
@@ -189,7 +191,7 @@ fn skip_and_put(table: &Arc<Table>) -> Arc<Procedure> {
 
 /// `scan_at_once()`: emits all rows, or fails where it would have to wait.
 fn scan_at_once(table: &Arc<Table>) -> Arc<Procedure> {
-    let range = ScanRange { lower: ScanBound::Unbounded, upper: ScanBound::Unbounded };
+    let range = ScanRange::whole();
     let intent = Intent::chosen(Strength::Write, Some(Impatience::NoWait));
     let code = vec![
         Instruction::OpenScan { cursor: 0, table: 0, range, direction: Direction::Forward, intent },

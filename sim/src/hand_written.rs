@@ -63,6 +63,7 @@ pub fn table_definition() -> TableDefinition {
             columns: vec![0],
             index: IndexKind::Ordered,
         }),
+        indexes: Vec::new(),
         foreign_keys: Vec::new(),
         referenced_by: Vec::new(),
     }

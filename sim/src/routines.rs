@@ -20,8 +20,8 @@ use std::sync::Arc;
 use hyades_engine::db::Engine;
 use hyades_engine::procedure::compiled_routine::{CatalogView, RoutineCompiler};
 use hyades_engine::procedure::ir::{
-    Direction, Expr, Instruction, Intent, Label, Procedure, Replayability, ScanBound, ScanRange, Strength,
-    TableReference,
+    Arbiter, Direction, Expr, Instruction, Intent, Label, Procedure, Replayability, ScanBound, ScanRange,
+    Strength, TableReference,
 };
 use hyades_types::definition::{
     CatalogChange, ColumnDefinition, ParameterMode, PrimaryKey, Returns, RoutineDefinition, RoutineId,
@@ -97,6 +97,7 @@ pub fn create_routines(engine: &dyn Engine) -> Result<()> {
             identity: None,
         }],
         primary_key: None::<PrimaryKey>,
+        indexes: Vec::new(),
         foreign_keys: Vec::new(),
         referenced_by: Vec::new(),
     };
@@ -249,6 +250,7 @@ fn list_step(code: &mut Vec<Instruction>, step: i64, kind: u16, seen: u16) {
     for (kind_of_scan, direction) in [(2, Direction::Forward), (3, Direction::Backward)] {
         let at = code.len() as Label;
         let range = ScanRange {
+            index: None,
             lower: ScanBound::Included(vec![key.clone()]),
             upper: ScanBound::Excluded(vec![add(key.clone(), integer(SCANNED_KEYS as i64))]),
         };
@@ -296,7 +298,7 @@ fn refer() -> Vec<Instruction> {
 }
 
 fn bump() -> Vec<Instruction> {
-    let range = ScanRange { lower: ScanBound::Unbounded, upper: ScanBound::Unbounded };
+    let range = ScanRange::whole();
     let (direction, intent) = (Direction::Forward, Intent::newest(Strength::NoKeyWrite));
     let set = vec![(1, add(column(NUMBERS, 1), register(0)))];
     vec![
@@ -341,6 +343,7 @@ fn chances() -> Vec<Instruction> {
         table: LISTS,
         values: vec![key, text(call(Function::Random))],
         row: LISTS,
+        arbiter: Arbiter::Any,
         duplicate: next,
     };
     vec![insert(register(0), 1), insert(add(register(0), integer(1)), 2)]
@@ -372,11 +375,14 @@ fn code_of(body: &str) -> Option<Vec<Instruction>> {
         }
         "sum" => {
             let bound = |number| vec![register(number)];
-            let range =
-                ScanRange { lower: ScanBound::Included(bound(0)), upper: ScanBound::Excluded(bound(1)) };
+            let range = ScanRange {
+                index: None,
+                lower: ScanBound::Included(bound(0)),
+                upper: ScanBound::Excluded(bound(1)),
+            };
             sum(range, 2, 3)
         }
-        "whole" => sum(ScanRange { lower: ScanBound::Unbounded, upper: ScanBound::Unbounded }, 0, 1),
+        "whole" => sum(ScanRange::whole(), 0, 1),
         "remove" => vec![
             read(NUMBERS, register(0), Intent::newest(Strength::Write), 2),
             Instruction::Delete { table: NUMBERS, row: NUMBERS },

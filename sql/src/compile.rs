@@ -16,6 +16,7 @@ pub(crate) mod copy;
 pub(crate) mod explained;
 pub(crate) mod foreign_key;
 mod grouping;
+mod index_statements;
 pub(crate) mod insert;
 pub(crate) mod level;
 pub(crate) mod locking;
@@ -156,6 +157,10 @@ impl<'a> Compiler<'a> {
             Statement::CreateSequence(create) => self.create_sequence(create),
             Statement::AlterSequence(alter) => Ok(self.alter_sequence(alter)),
             Statement::DropSequence(drop) => Ok(self.drop_sequence(drop)),
+            Statement::CreateIndex(create) => self.create_index(create),
+            Statement::DropIndex(drop) => self.drop_index(drop),
+            Statement::RenameIndex(rename) => Ok(self.rename_index(rename)),
+            Statement::ReindexIndex(name) => Ok(self.reindex(name)),
             Statement::Call => self.call(self.binder.sql),
             other => self.utility(other),
         }

@@ -10,7 +10,9 @@ use std::sync::Arc;
 use hyades_engine::procedure::ir::{Expr, Procedure, Register};
 use hyades_engine::storage::stored_routine::Routine;
 use hyades_engine::storage::table::Table;
-use hyades_types::definition::{PrimaryKey, RoutineDefinition, RoutineKind, TableDefinition, TableName};
+use hyades_types::definition::{
+    IndexKind, PrimaryKey, RoutineDefinition, RoutineKind, TableDefinition, TableName,
+};
 use hyades_types::value::{ArrayElement, SqlType};
 use sqlparser::ast::SetOperator;
 
@@ -19,7 +21,8 @@ use crate::bind::aggregation::AggregateKind;
 use crate::bind::session_function::SessionCall;
 use crate::explain::PlanNode;
 use crate::statement::{
-    CopyOptions, DropSequence, IsolationModes, QualifiedName, SequenceOptions, SetValue, SettingScope,
+    CopyOptions, DropIndex, DropSequence, IsolationModes, QualifiedName, RenameIndex, SequenceOptions,
+    SetValue, SettingScope,
 };
 
 /// A compiled statement.
@@ -99,10 +102,29 @@ pub(crate) enum SettingsCommand {
 #[derive(Debug)]
 pub(crate) enum SchemaCommand {
     Create {
-        definition: TableDefinition,
+        definition: Box<TableDefinition>,
         if_not_exists: bool,
         foreign_keys: Vec<WantedForeignKey>,
         sequences: Vec<WantedSequence>,
+        uniques: Vec<WantedUnique>,
+    },
+    CreateIndex(WantedIndex),
+    DropIndex(DropIndex),
+    RenameIndex(RenameIndex),
+    /// Of an index.
+    Reindex(QualifiedName),
+    AddUnique {
+        table: QualifiedName,
+        if_exists: bool,
+        unique: WantedUnique,
+    },
+    DropConstraint {
+        table: QualifiedName,
+        if_exists: bool,
+        name: String,
+        /// The constraint need not be there.
+        may_lack: bool,
+        cascades: bool,
     },
     /// CREATE TABLE ... AS.
     CreateAs {
@@ -165,6 +187,40 @@ pub(crate) struct WantedForeignKey {
     pub(crate) parent: QualifiedName,
     /// Empty: the parent's primary key.
     pub(crate) parent_columns: Vec<String>,
+}
+
+/// An index as written.
+#[derive(Clone, Debug)]
+pub(crate) struct WantedIndex {
+    /// One is made up where none is given.
+    pub(crate) name: Option<String>,
+    pub(crate) table: QualifiedName,
+    pub(crate) keys: Vec<WantedKey>,
+    pub(crate) included: Vec<String>,
+    pub(crate) is_unique: bool,
+    pub(crate) nulls_are_equal: bool,
+    pub(crate) kind: IndexKind,
+    pub(crate) if_not_exists: bool,
+    pub(crate) is_concurrent: bool,
+}
+
+/// A column of an index, and its order there.
+#[derive(Clone, Debug)]
+pub(crate) struct WantedKey {
+    pub(crate) column: String,
+    pub(crate) is_descending: bool,
+    pub(crate) nulls_first: bool,
+}
+
+/// A UNIQUE constraint as written.
+#[derive(Clone, Debug)]
+pub(crate) struct WantedUnique {
+    pub(crate) name: Option<String>,
+    pub(crate) columns: Vec<String>,
+    pub(crate) nulls_are_equal: bool,
+    /// Where it stands in the statement.
+    pub(crate) position: Option<u32>,
+    pub(crate) is_of_new_table: bool,
 }
 
 /// The sequence of a column of a new table.

@@ -29,6 +29,7 @@ mod copy_in;
 mod copy_lines;
 mod copy_out;
 mod foreign_key;
+mod index_commands;
 mod prepare;
 mod prepared;
 mod routine_commands;

@@ -2,12 +2,13 @@
 //!
 //! The first keyword decides. Transaction control, settings, COPY, maintenance and prepared statements have
 //! few words and PostgreSQL forms that sqlparser lacks, so they are parsed here (`control`, `copy_syntax`,
-//! `routine_syntax`, `sequence_syntax`, `table_as_syntax`); the rest goes through sqlparser (`query`), whose
-//! errors are turned into PostgreSQL's `syntax error at or near`.
+//! `routine_syntax`, `sequence_syntax`, `table_as_syntax`, `index_syntax`); the rest goes through sqlparser
+//! (`query`), whose errors are turned into PostgreSQL's `syntax error at or near`.
 
 pub(crate) mod control;
 pub(crate) mod copy_syntax;
 mod dialect;
+mod index_syntax;
 pub(crate) mod lexer;
 pub(crate) mod locking;
 pub(crate) mod names;
@@ -22,9 +23,10 @@ mod tokens;
 use hyades_types::error::{Error, Result, sqlstate};
 
 pub(crate) use parsed::{
-    AlterSequence, CopyFormat, CopyOptions, CopySource, CopyStatement, CreateRoutine, CreateSequence,
-    CreateTableAs, DropRoutine, DropSequence, ForceQuote, IsolationModes, Overriding, QualifiedName,
-    SequenceOptions, SetValue, SettingScope, Statement, WrittenParameter, WrittenReturns,
+    AlterSequence, CopyFormat, CopyOptions, CopySource, CopyStatement, CreateIndex, CreateRoutine,
+    CreateSequence, CreateTableAs, DropIndex, DropRoutine, DropSequence, ForceQuote, IndexKey,
+    IsolationModes, Overriding, QualifiedName, RenameIndex, SequenceOptions, SetValue, SettingScope,
+    Statement, WrittenParameter, WrittenReturns,
 };
 
 use lexer::TokenKind;
@@ -59,6 +61,10 @@ pub(crate) fn parse(sql: &str) -> Result<Statement> {
                 Some(create) => Ok(create),
                 None => query::parse(sql),
             },
+            next if next.is_word("unique") || next.is_word("index") => match index_syntax::create(sql)? {
+                Some(create) => Ok(create),
+                None => query::parse(sql),
+            },
             _ => match (routine_syntax::create(sql)?, sequence_syntax::create(sql)?) {
                 (Some(create), _) | (_, Some(create)) => Ok(create),
                 _ => query::parse(sql),
@@ -66,11 +72,11 @@ pub(crate) fn parse(sql: &str) -> Result<Statement> {
         },
         "drop" => match (routine_syntax::drop_routine(sql)?, sequence_syntax::drop_sequence(sql)?) {
             (Some(drop), _) | (_, Some(drop)) => Ok(drop),
-            _ => query::parse(sql),
+            _ => index_syntax::drop_index(sql)?.map_or_else(|| query::parse(sql), Ok),
         },
-        "alter" => match sequence_syntax::alter(sql)? {
-            Some(alter) => Ok(alter),
-            None => query::parse(sql),
+        "alter" => match (sequence_syntax::alter(sql)?, index_syntax::alter(sql)?) {
+            (Some(alter), _) | (_, Some(alter)) => Ok(alter),
+            _ => query::parse(sql),
         },
         "do" => routine_syntax::anonymous_block(sql),
         "call" => query::parse_call(sql).map(|_| Statement::Call),

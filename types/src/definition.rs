@@ -7,24 +7,17 @@ use serde::{Deserialize, Serialize};
 
 use crate::value::SqlType;
 
+mod index_definition;
+mod relation;
 mod routine_definition;
 mod sequence_definition;
 
+pub use index_definition::{IndexColumn, IndexDefinition};
+pub use relation::{IndexKind, TableId, TableName};
 pub use routine_definition::{
     ParameterMode, Returns, RoutineDefinition, RoutineId, RoutineKind, RoutineParameter,
 };
 pub use sequence_definition::{SequenceDefinition, SequenceId, SequenceOwner, SequenceState};
-
-/// Identifies a table for ever; never reused.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
-pub struct TableId(pub u32);
-
-/// Schema and name of a table, sequence or routine, both as stored (folded to lower case unless quoted).
-#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
-pub struct TableName {
-    pub schema: String,
-    pub name: String,
-}
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ColumnDefinition {
@@ -47,16 +40,6 @@ pub enum Identity {
     ByDefault,
 }
 
-/// Which structure holds the primary key.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub enum IndexKind {
-    /// A B+-tree: point and range access.
-    #[default]
-    Ordered,
-    /// A hash table: point access only, ranges scan the table.
-    Hash,
-}
-
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct PrimaryKey {
     /// Constraint name, for messages (`accounts_pkey`).
@@ -72,6 +55,9 @@ pub struct TableDefinition {
     pub columns: Vec<ColumnDefinition>,
     /// Without one, rows are kept under a hidden 64-bit row number.
     pub primary_key: Option<PrimaryKey>,
+    /// Those besides the primary key's, in the order in which they were created.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub indexes: Vec<IndexDefinition>,
     /// Changed only through [`CatalogChange::AddForeignKey`] and [`CatalogChange::DropForeignKey`], as is
     /// `referenced_by`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -89,22 +75,29 @@ pub struct ForeignKey {
     pub name: String,
     /// The referencing columns, in the order of the constraint.
     pub columns: Vec<u16>,
-    /// Another table; its primary key is referenced.
+    /// Another table; its primary key is referenced, or a unique index.
     pub parent: TableId,
-    /// The column of the parent that each of `columns` names: the parent's primary key in any order.
+    /// The column of the parent that each of `columns` names: the columns of such a key in any order.
     pub parent_columns: Vec<u16>,
 }
 
+/// What a foreign key references.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ParentKey {
+    /// `None`: the parent's primary key; else the place of a unique index among those of the parent.
+    pub index: Option<u16>,
+    /// The referencing columns, in the order of that key.
+    pub columns: Vec<u16>,
+}
+
 impl ForeignKey {
-    /// The referencing columns in the order of the parent's primary key; `None` unless it is just that key
-    /// that is referenced.
-    pub fn columns_in_key_order(&self, parent: &TableDefinition) -> Option<Vec<u16>> {
-        let key = &parent.primary_key.as_ref()?.columns;
-        if key.len() != self.parent_columns.len() || key.len() != self.columns.len() {
-            return None;
-        }
+    /// The key of the parent that is referenced; `None` if the columns are no key.
+    pub fn parent_key(&self, parent: &TableDefinition) -> Option<ParentKey> {
+        let (index, key) = parent.key_on(&self.parent_columns)?;
         let place = |wanted: &u16| self.parent_columns.iter().position(|column| column == wanted);
-        key.iter().map(|column| place(column).map(|at| self.columns[at])).collect()
+        let columns =
+            key.iter().map(|column| place(column).map(|at| self.columns[at])).collect::<Option<_>>()?;
+        Some(ParentKey { index, columns })
     }
 }
 
@@ -132,6 +125,22 @@ pub enum CatalogChange {
     /// Names the constraint.
     DropForeignKey {
         id: TableId,
+        name: String,
+    },
+    /// CREATE INDEX, or a UNIQUE constraint of a table that is there.
+    CreateIndex {
+        table: TableId,
+        index: IndexDefinition,
+    },
+    DropIndex {
+        table: TableId,
+        index: TableId,
+    },
+    /// `None`: that of the primary key.
+    RenameIndex {
+        table: TableId,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        index: Option<TableId>,
         name: String,
     },
     /// CREATE [OR REPLACE] PROCEDURE or FUNCTION: always a new id, which takes the place of the one it
@@ -179,6 +188,75 @@ impl TableDefinition {
 
     pub fn column_index(&self, name: &str) -> Option<usize> {
         self.columns.iter().position(|column| column.name == name)
+    }
+
+    pub fn index(&self, id: TableId) -> Option<&IndexDefinition> {
+        self.indexes.iter().find(|index| index.id == id)
+    }
+
+    pub fn index_named(&self, name: &str) -> Option<&IndexDefinition> {
+        self.indexes.iter().find(|index| index.name == name)
+    }
+
+    /// The same with one more index.
+    #[must_use]
+    pub fn with_index(&self, index: &IndexDefinition) -> TableDefinition {
+        let mut definition = self.clone();
+        definition.indexes.push(index.clone());
+        definition
+    }
+
+    /// The same without the index of this number.
+    #[must_use]
+    pub fn without_index(&self, id: TableId) -> TableDefinition {
+        let mut definition = self.clone();
+        definition.indexes.retain(|index| index.id != id);
+        definition
+    }
+
+    /// The same with another name for the index of this number, or for the primary key's if it is none of
+    /// them.
+    #[must_use]
+    pub fn with_renamed_index(&self, id: Option<TableId>, name: &str) -> TableDefinition {
+        let mut definition = self.clone();
+        let renamed = match id {
+            Some(id) => {
+                definition.indexes.iter_mut().find(|index| index.id == id).map(|index| &mut index.name)
+            }
+            None => definition.primary_key.as_mut().map(|key| &mut key.name),
+        };
+        if let Some(renamed) = renamed {
+            name.clone_into(renamed);
+        }
+        definition
+    }
+
+    /// Whether the table's name, or that of one of its indexes, is this one.
+    pub fn has_relation(&self, name: &str) -> bool {
+        self.name.name == name
+            || self.primary_key.as_ref().is_some_and(|key| key.name == name)
+            || self.index_named(name).is_some()
+    }
+
+    /// The key that has just these columns, in whatever order: the primary key (`None`) or the first unique
+    /// index, with its columns.
+    pub fn key_on(&self, columns: &[u16]) -> Option<(Option<u16>, Vec<u16>)> {
+        let is_key =
+            |key: &[u16]| key.len() == columns.len() && columns.iter().all(|column| key.contains(column));
+        if let Some(key) = self.primary_key.as_ref().filter(|key| is_key(&key.columns)) {
+            return Some((None, key.columns.clone()));
+        }
+        let unique = (0u16..).zip(&self.indexes).filter(|(_, index)| index.is_unique);
+        unique
+            .map(|(number, index)| (Some(number), index.key_columns().collect::<Vec<u16>>()))
+            .find(|(_, key)| is_key(key))
+    }
+
+    /// Whether this column is in the primary key or in a unique index: who changes it changes what others
+    /// may name the row by.
+    pub fn is_key_column(&self, column: u16) -> bool {
+        let is_in_primary_key = self.primary_key.as_ref().is_some_and(|key| key.columns.contains(&column));
+        is_in_primary_key || self.indexes.iter().any(|index| index.is_unique && index.has_column(column))
     }
 
     pub fn foreign_key(&self, name: &str) -> Option<&ForeignKey> {

@@ -132,6 +132,32 @@ fn encode_other_scalar(scalar: Scalar, out: &mut Vec<u8>) {
     }
 }
 
+/// Where the encoding of a value of this type ends that begins at the start of these bytes; `None` if they
+/// are too few. `mask`: what each byte was combined with by exclusive or.
+pub fn encoded_length(sql_type: SqlType, bytes: &[u8], mask: u8) -> Option<usize> {
+    if let Ok(length) = usize::try_from(sql_type.length_bytes()) {
+        return (length <= bytes.len()).then_some(length);
+    }
+    let byte = |at: usize| bytes.get(at).map(|byte| byte ^ mask);
+    if !matches!(sql_type, SqlType::Numeric(_)) {
+        let mut at = 0;
+        loop {
+            match (byte(at)?, byte(at + 1)) {
+                (0, Some(0)) => return Some(at + 2),
+                (0, _) => at += 2,
+                _ => at += 1,
+            }
+        }
+    }
+    let end = match byte(0)? {
+        NUMERIC_ZERO => return Some(1),
+        NUMERIC_NEGATIVE => 0xff,
+        _ => 0,
+    };
+    // Behind the sign and the exponent.
+    (4..bytes.len()).find(|at| byte(*at) == Some(end)).map(|at| at + 1)
+}
+
 /// Makes of the encoding of a key or of a prefix of its columns the smallest byte string greater than
 /// everything that starts with it. False, with nothing changed, if there is none (all bytes FF, or no bytes).
 pub fn successor(key: &mut Vec<u8>) -> bool {

@@ -17,8 +17,9 @@ use super::buffers::{RowBuffer, Scratch};
 use crate::procedure::evaluate::{Context, Places, chosen, evaluate, operand, peek_text, scalar};
 use crate::procedure::ir::{Expr, ScanBound, ScanRange, TableReference};
 use crate::storage::row::{RowLayout, RowPatch, RowWriter};
+use crate::storage::secondary_index::{self, SecondaryIndex};
 use crate::storage::table::Table;
-use crate::txn::{Access, Flow, Insertion, Intent, KeyRange, Strength};
+use crate::txn::{Access, Duplicate, Flow, IndexNumber, Insertion, Intent, KeyRange, NewRow, Strength};
 
 /// Evaluates a full key or a prefix of one into `out`; false if a part of it is NULL.
 pub(super) fn build_key(
@@ -55,10 +56,45 @@ pub(super) fn append_key(
     Ok(true)
 }
 
+/// Like [`build_key`], of columns of a secondary index.
+fn build_columns(
+    expressions: &[Expr],
+    index: &SecondaryIndex,
+    context: &Context<'_>,
+    out: &mut Vec<u8>,
+) -> Result<bool> {
+    out.clear();
+    for (place, expression) in expressions.iter().enumerate() {
+        let value = operand(expression, context)?;
+        if value.is_null() {
+            return Ok(false);
+        }
+        let sql_type = index.column_type(place);
+        index.append_value(place, out, |out| key::encode(&value, sql_type, out));
+    }
+    Ok(true)
+}
+
+/// What a bound of a scan is a prefix of.
+pub(super) enum BoundLayout<'l> {
+    Key(&'l KeyLayout),
+    Index(&'l SecondaryIndex),
+}
+
+impl BoundLayout<'_> {
+    /// The columns of a bound; false if a part of it is NULL.
+    fn build(&self, prefix: &[Expr], context: &Context<'_>, out: &mut Vec<u8>) -> Result<bool> {
+        match self {
+            BoundLayout::Key(layout) => build_key(prefix, layout, context, out),
+            BoundLayout::Index(index) => build_columns(prefix, index, context, out),
+        }
+    }
+}
+
 /// The key range of a scan, into the memory of an earlier one; false if it is empty because a bound is NULL.
 pub(super) fn build_range(
     range: &ScanRange,
-    layout: &KeyLayout,
+    layout: &BoundLayout<'_>,
     context: &Context<'_>,
     bounds: &mut KeyRange,
 ) -> Result<bool> {
@@ -66,12 +102,14 @@ pub(super) fn build_range(
     let mut bytes = lower.unwrap_or_default();
     match &range.lower {
         ScanBound::Unbounded => {}
-        ScanBound::Included(prefix) | ScanBound::Excluded(prefix) => {
-            if !build_key(prefix, layout, context, &mut bytes)? {
+        ScanBound::Included(prefix) | ScanBound::Excluded(prefix) | ScanBound::NotNull(prefix) => {
+            if !layout.build(prefix, context, &mut bytes)? {
                 return Ok(false);
             }
-            if matches!(range.lower, ScanBound::Excluded(_)) && !key::successor(&mut bytes) {
-                return Ok(false);
+            match range.lower {
+                ScanBound::NotNull(_) => bytes.push(secondary_index::VALUE),
+                ScanBound::Excluded(_) if !key::successor(&mut bytes) => return Ok(false),
+                _ => {}
             }
             bounds.lower = Some(bytes);
         }
@@ -79,9 +117,12 @@ pub(super) fn build_range(
     let mut bytes = upper.unwrap_or_default();
     match &range.upper {
         ScanBound::Unbounded => {}
-        ScanBound::Included(prefix) | ScanBound::Excluded(prefix) => {
-            if !build_key(prefix, layout, context, &mut bytes)? {
+        ScanBound::Included(prefix) | ScanBound::Excluded(prefix) | ScanBound::NotNull(prefix) => {
+            if !layout.build(prefix, context, &mut bytes)? {
                 return Ok(false);
+            }
+            if matches!(range.upper, ScanBound::NotNull(_)) {
+                bytes.push(secondary_index::VALUE);
             }
             if matches!(range.upper, ScanBound::Excluded(_)) || key::successor(&mut bytes) {
                 bounds.upper = Some(bytes);
@@ -160,11 +201,12 @@ fn write_column(expression: &Expr, writer: &mut RowWriter<'_>, context: &Context
 }
 
 /// Inserts the row in `row`. The key of a table without a primary key is drawn after the table was entered:
-/// behind that point such an insert never waits, so no number is drawn in vain.
+/// an insert that waits behind that point, for a value of a unique index, and is begun again has the same.
 pub(super) fn insert(
     transaction: &mut impl Access,
     reference: &TableReference,
     row: &mut RowBuffer,
+    arbiter: IndexNumber,
 ) -> Flow<Insertion> {
     transaction.enter(&reference.table, reference.version, Intent::newest(Strength::Write))?;
     memory::admit_row(row.bytes.len())?;
@@ -176,7 +218,7 @@ pub(super) fn insert(
             row.key.extend_from_slice(&number.to_be_bytes());
         }
     }
-    transaction.insert(&reference.table, &row.key, &row.bytes)
+    transaction.insert(&reference.table, NewRow { arbiter, ..NewRow::new(&row.key, &row.bytes) })
 }
 
 /// The primary key of a row; empty in a table without one.
@@ -188,7 +230,7 @@ fn key_of_row(reference: &TableReference, row: &[u8], out: &mut Vec<u8>) {
 }
 
 /// Makes the patch of an update straight from scalars; false where that is not all: a NULL, a text, a part of
-/// the key, an error.
+/// the key or of a secondary index, an error.
 pub(super) fn patch_scalars(
     reference: &TableReference,
     old: &[u8],
@@ -201,6 +243,7 @@ pub(super) fn patch_scalars(
     set.iter().all(|(column, value)| {
         reference.layout.is_scalar(*column)
             && !key.contains(column)
+            && !reference.definition.indexes.iter().any(|index| index.has_column(*column))
             && scalar(value, places)
                 .is_some_and(|scalar| reference.layout.patch_scalar(old, *column, scalar, patch))
     })
@@ -210,6 +253,12 @@ pub(super) fn patch_scalars(
 pub(super) fn moves_row(reference: &TableReference, set: &[(u16, Value)]) -> bool {
     let primary_key = reference.definition.primary_key.as_ref();
     primary_key.is_some_and(|key| set.iter().any(|(column, _)| key.columns.contains(column)))
+}
+
+/// Whether setting these columns may give the row other places in secondary indexes.
+pub(super) fn moves_entries(reference: &TableReference, set: &[(u16, Value)]) -> bool {
+    let is_set = |column: u16| set.iter().any(|(set, _)| *set == column);
+    reference.definition.indexes.iter().any(|index| index.key_columns().any(is_set))
 }
 
 /// Refuses values that their columns cannot hold, and NULL for columns that take none.
@@ -263,14 +312,20 @@ pub(super) fn update(
     if moves_row(reference, &scratch.set) {
         key_of_row(reference, &scratch.row, &mut scratch.key);
         if scratch.key != row.key {
-            if transaction.insert(&reference.table, &scratch.key, &scratch.row)? != Insertion::Done {
-                return Err(duplicate_key(reference, &scratch.row).into());
+            let new = NewRow { moved_from: Some(&row.key), ..NewRow::new(&scratch.key, &scratch.row) };
+            if let Insertion::Duplicate(duplicate) = transaction.insert(&reference.table, new)? {
+                return Err(duplicate_key(reference, duplicate, &scratch.row).into());
             }
             transaction.delete(&reference.table, &row.key);
             std::mem::swap(&mut row.key, &mut scratch.key);
             std::mem::swap(&mut row.bytes, &mut scratch.row);
             return Ok(());
         }
+    }
+    if moves_entries(reference, &scratch.set)
+        && let Some(duplicate) = transaction.index_row(&reference.table, &row.key, &scratch.row)?
+    {
+        return Err(duplicate_key(reference, duplicate, &scratch.row).into());
     }
     let change = if keeps_length { scratch.patch.bytes() } else { &scratch.row };
     transaction.update(&reference.table, &row.key, &scratch.row, change);
@@ -293,27 +348,28 @@ fn null_violation(
         .with_column(column)
 }
 
-/// The 23505 error for a row whose key exists.
-pub(super) fn duplicate_key(reference: &TableReference, row: &[u8]) -> Error {
+/// The 23505 error for a row whose key another one has.
+pub(super) fn duplicate_key(reference: &TableReference, duplicate: Duplicate, row: &[u8]) -> Error {
     let definition = &reference.definition;
-    let Some(primary_key) = &definition.primary_key else {
-        return Error::fatal(sqlstate::INTERNAL_ERROR, "a row number was given twice");
+    let (constraint, columns): (&str, Vec<u16>) = match (duplicate.index, &definition.primary_key) {
+        (Some(index), _) => {
+            let index = &definition.indexes[usize::from(index)];
+            (&index.name, index.key_columns().collect())
+        }
+        (None, Some(primary_key)) => (&primary_key.name, primary_key.columns.clone()),
+        (None, None) => return Error::fatal(sqlstate::INTERNAL_ERROR, "a row number was given twice"),
     };
-    let names: Vec<&str> = primary_key
-        .columns
-        .iter()
-        .map(|column| definition.columns[usize::from(*column)].name.as_str())
-        .collect();
-    let values: Vec<String> = primary_key
-        .columns
+    let names: Vec<&str> =
+        columns.iter().map(|column| definition.columns[usize::from(*column)].name.as_str()).collect();
+    let values: Vec<String> = columns
         .iter()
         .map(|column| display(&reference.layout, *column, &reference.layout.value(row, *column)))
         .collect();
-    let message = format!("duplicate key value violates unique constraint \"{}\"", primary_key.name);
+    let message = format!("duplicate key value violates unique constraint \"{constraint}\"");
     Error::input(sqlstate::UNIQUE_VIOLATION, message)
         .with_detail(format!("Key ({})=({}) already exists.", names.join(", "), values.join(", ")))
         .with_table(&definition.name.name)
-        .with_constraint(&primary_key.name)
+        .with_constraint(constraint)
 }
 
 fn display_values(layout: &RowLayout, values: &[Value]) -> String {

@@ -5,6 +5,7 @@
 //!    does before it compiles.
 //! 2. [`Instruction::for_each_expr`] sees every expression that is evaluated: stages get ready values.
 
+use hyades_types::definition::IndexDefinition;
 use hyades_types::environment::Severity;
 use hyades_types::function::LooksAt;
 use hyades_types::value::SqlType;
@@ -12,7 +13,8 @@ use smallvec::{SmallVec, smallvec};
 
 use super::deep::with_stack;
 use super::ir::{
-    Callee, Expr, Instruction, JoinStep, Label, Procedure, Register, RowSlot, ScanBound, Sight, TableIndex,
+    Callee, Expr, IndexNumber, Instruction, JoinStep, Label, Procedure, Register, RowSlot, ScanBound, Sight,
+    TableIndex,
 };
 
 /// What an instruction does besides evaluating its expressions.
@@ -51,8 +53,9 @@ pub enum Registers {
 pub enum TableUse {
     /// The row under a key.
     Point,
-    /// The rows of a range.
-    Scan,
+    /// The rows of a range of an index.
+    Scan(IndexNumber),
+    /// Rows, and with them entries of secondary indexes: [`Instruction::written_indexes`].
     Write,
 }
 
@@ -137,7 +140,7 @@ impl Instruction {
             Instruction::LookAhead { variable, last, .. } => {
                 Effects { reads: Registers::These(smallvec![*variable, *last]), ..Effects::default() }
             }
-            Instruction::OpenScan { table, .. } => Effects::on(*table, TableUse::Scan),
+            Instruction::OpenScan { table, range, .. } => Effects::on(*table, TableUse::Scan(range.index)),
             Instruction::NextRow { row, .. } | Instruction::AbsentRow { row, .. } => {
                 Effects::nothing().filling(*row)
             }
@@ -184,6 +187,18 @@ impl Instruction {
             | Instruction::ForgetError
             | Instruction::BeginStatement => Effects::nothing(),
         }
+    }
+
+    /// The secondary indexes of its table that it may write into, by number; into those that are unique it
+    /// looks for other rows first.
+    pub fn written_indexes(&self, procedure: &Procedure) -> Vec<u16> {
+        let Some((table, TableUse::Write)) = self.effects().table else { return Vec::new() };
+        let is_written = |index: &IndexDefinition| match self {
+            Instruction::Update { set, .. } => set.iter().any(|(column, _)| index.has_column(*column)),
+            _ => true,
+        };
+        let indexes = (0u16..).zip(&procedure.table(table).definition.indexes);
+        indexes.filter(|(_, index)| is_written(index)).map(|(number, _)| number).collect()
     }
 
     /// What it looks at besides registers and rows. The procedures that it calls say so themselves.
@@ -304,7 +319,9 @@ macro_rules! visit_expressions {
                 for bound in [&$($mutable)? range.lower, &$($mutable)? range.upper] {
                     match bound {
                         ScanBound::Unbounded => {}
-                        ScanBound::Included(values) | ScanBound::Excluded(values) => {
+                        ScanBound::Included(values)
+                        | ScanBound::Excluded(values)
+                        | ScanBound::NotNull(values) => {
                             values.$iter().for_each(&mut *$visit);
                         }
                     }

@@ -221,8 +221,8 @@ impl<'r, T: Access> Run<'r, T> {
             }
             Do::BeginStatement => self.begin_statement(),
             Do::Insert { table, values, row } => self.insert(procedure.table(*table), values, *row),
-            Do::InsertOr { table, values, row, duplicate } => {
-                self.insert_or(procedure.table(*table), values, *row, *duplicate)
+            Do::InsertOr { table, values, row, arbiter, duplicate } => {
+                self.insert_or(procedure.table(*table), (values, *row), *arbiter, *duplicate)
             }
             Do::Update { table, row, set } => self.update(procedure.table(*table), set, *row),
             Do::Delete { table, row } => self.delete(procedure.table(*table), *row),

@@ -173,21 +173,39 @@ pub struct TableReference {
     pub key_layout: Arc<KeyLayout>,
 }
 
-pub use crate::txn::{Direction, Impatience, Intent, Sight, Strength};
+pub use crate::txn::{Direction, Impatience, IndexNumber, Intent, Sight, Strength};
 
-/// One end of a scan: a prefix of the primary key's columns, already of the columns' types. A NULL in it
+/// One end of a scan: a prefix of the index's columns, already of the columns' types. A NULL in it
 /// makes the scan empty.
 #[derive(Clone, Debug)]
 pub enum ScanBound {
     Unbounded,
     Included(Vec<Expr>),
     Excluded(Vec<Expr>),
+    /// Of a secondary index: the values of the column behind the prefix that are not NULL.
+    NotNull(Vec<Expr>),
 }
 
+/// What a scan goes through: the keys of an index between two bounds, in the order of the index.
 #[derive(Clone, Debug)]
 pub struct ScanRange {
+    pub index: IndexNumber,
     pub lower: ScanBound,
     pub upper: ScanBound,
+}
+
+impl ScanRange {
+    /// All keys of the primary index.
+    pub fn whole() -> ScanRange {
+        ScanRange { index: None, lower: ScanBound::Unbounded, upper: ScanBound::Unbounded }
+    }
+}
+
+/// Which duplicates are no error.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Arbiter {
+    Any,
+    Index(IndexNumber),
 }
 
 #[derive(Clone, Debug)]
@@ -220,8 +238,9 @@ pub enum Instruction {
         last: Register,
         reads: Vec<(TableIndex, Vec<Expr>)>,
     },
-    /// Positions `cursor` before the first row of the range. A table whose index is a hash, and a table
-    /// without a primary key, is scanned whole and in no order.
+    /// Positions `cursor` before the first row of the range. A table whose primary index is a hash, and a
+    /// table without a primary key, is scanned whole and in no order, unless the range is of a secondary
+    /// index.
     OpenScan {
         cursor: CursorSlot,
         table: TableIndex,
@@ -263,23 +282,25 @@ pub enum Instruction {
     BeginStatement,
     /// Sets the count of affected rows to zero, before a statement of a body.
     ResetCount,
-    /// Inserts a row of one value per column, of the columns' types. NOT NULL, the primary key's uniqueness
-    /// and lengths are checked here. The new row also lands in `row`.
+    /// Inserts a row of one value per column, of the columns' types. NOT NULL, lengths and what is unique are
+    /// checked here. The new row also lands in `row`.
     Insert {
         table: TableIndex,
         values: Vec<Expr>,
         row: RowSlot,
     },
-    /// Like `Insert`, but jumps to `duplicate` instead of failing when the primary key exists.
+    /// Like `Insert`, but jumps to `duplicate` instead of failing when another row has the same key in the
+    /// index that `arbiter` names, or in any.
     InsertOr {
         table: TableIndex,
         values: Vec<Expr>,
         row: RowSlot,
+        arbiter: Arbiter,
         duplicate: Label,
     },
-    /// Sets columns of the row last read into `row` with [`Strength::Write`], or, if none of the key is among
-    /// them, with [`Strength::NoKeyWrite`], and locked; all expressions see the old row; `row` then holds the
-    /// new one. A changed primary key is a delete and an insert.
+    /// Sets columns of the row last read into `row` with [`Strength::Write`], or, if none of the primary key
+    /// or of a unique index is among them, with [`Strength::NoKeyWrite`], and locked; all expressions see the
+    /// old row; `row` then holds the new one. A changed primary key is a delete and an insert.
     Update {
         table: TableIndex,
         row: RowSlot,

@@ -18,8 +18,9 @@ use std::fmt;
 pub use expression::{SlotNames, conditions, shown};
 
 use super::ir::{
-    Callee, CalleeIndex, Condition, Direction, Expr, Impatience, Instruction, Intent, JoinSlot, JoinStep,
-    JoinedParts, Label, Procedure, Register, RowSlot, ScanBound, ScanRange, SpoolSlot, Strength, TableIndex,
+    Arbiter, Callee, CalleeIndex, Condition, Direction, Expr, Impatience, Instruction, Intent, JoinSlot,
+    JoinStep, JoinedParts, Label, Procedure, Register, RowSlot, ScanBound, ScanRange, SpoolSlot, Strength,
+    TableIndex,
 };
 use expression::list;
 
@@ -138,12 +139,9 @@ fn line(instruction: &Instruction, names: &Names<'_>) -> String {
             format!("lock row{row}, or go to {changed} if it has changed, to {gone} if it is gone")
         }
         Do::BeginStatement => "a statement begins".to_owned(),
-        Do::Insert { table, values, row } => names.insert(*table, values, *row),
-        Do::InsertOr { table, values, row, duplicate } => {
-            format!("{}, or go to {duplicate}", names.insert(*table, values, *row))
+        Do::Insert { .. } | Do::InsertOr { .. } | Do::Update { .. } | Do::Delete { .. } => {
+            names.change(instruction)
         }
-        Do::Update { table, row, set } => names.update(*table, *row, set),
-        Do::Delete { table, row } => format!("delete row{row} of {}", names.table(*table)),
         Do::Emit { values } => format!("emit ({})", names.list(values)),
         Do::CountRow => "count row".to_owned(),
         Do::ResetCount => "count := 0".to_owned(),
@@ -222,7 +220,7 @@ impl Names<'_> {
 
     fn scan(&self, table: TableIndex, range: &ScanRange, direction: Direction) -> String {
         let backward = if direction == Direction::Backward { " backward" } else { "" };
-        format!("scan of {}{}{backward}", self.table(table), self.range(range))
+        format!("scan of {}{}{backward}", self.scanned(table, range), self.range(range))
     }
 
     fn for_next(
@@ -260,13 +258,72 @@ impl Names<'_> {
         format!("ask ahead for {} while {variable} goes to {last}", keys.join(", "))
     }
 
+    /// A table, and the secondary index by which its rows are found.
+    fn scanned(&self, table: TableIndex, range: &ScanRange) -> String {
+        match range.index {
+            None => self.table(table).to_owned(),
+            Some(index) => format!("{} by {}", self.table(table), self.index(table, index)),
+        }
+    }
+
+    fn index(&self, table: TableIndex, index: u16) -> &str {
+        &self.procedure.table(table).definition.indexes[usize::from(index)].name
+    }
+
+    /// The secondary indexes that change with the rows, the unique ones among them with a look for others.
+    fn written_indexes(&self, instruction: &Instruction) -> String {
+        let Some((table, _)) = instruction.effects().table else { return String::new() };
+        let indexes = &self.procedure.table(table).definition.indexes;
+        let looks = !matches!(instruction, Instruction::Delete { .. });
+        let shown: Vec<String> =
+            instruction
+                .written_indexes(self.procedure)
+                .into_iter()
+                .map(|index| &indexes[usize::from(index)])
+                .map(|index| {
+                    if looks && index.is_unique {
+                        format!("unique {}", index.name)
+                    } else {
+                        index.name.clone()
+                    }
+                })
+                .collect();
+        if shown.is_empty() { String::new() } else { format!(", by {}", shown.join(", ")) }
+    }
+
+    fn arbiter(&self, table: TableIndex, arbiter: Arbiter) -> String {
+        match arbiter {
+            Arbiter::Index(Some(index)) => format!(" because of {}", self.index(table, index)),
+            Arbiter::Index(None) | Arbiter::Any => String::new(),
+        }
+    }
+
     fn range(&self, range: &ScanRange) -> String {
         let bound = |word: &str, bound: &ScanBound, inclusive: &str, exclusive: &str| match bound {
             ScanBound::Unbounded => String::new(),
             ScanBound::Included(values) => format!(" {word} {inclusive} ({})", self.list(values)),
             ScanBound::Excluded(values) => format!(" {word} {exclusive} ({})", self.list(values)),
+            ScanBound::NotNull(values) if values.is_empty() => format!(" {word} (not null)"),
+            ScanBound::NotNull(values) => format!(" {word} ({}, not null)", self.list(values)),
         };
         bound("from", &range.lower, ">=", ">") + &bound("to", &range.upper, "<=", "<")
+    }
+
+    /// An instruction that changes rows, and with them indexes.
+    fn change(&self, instruction: &Instruction) -> String {
+        let indexes = self.written_indexes(instruction);
+        match instruction {
+            Instruction::Insert { table, values, row } => self.insert(*table, values, *row) + &indexes,
+            Instruction::InsertOr { table, values, row, arbiter, duplicate } => {
+                let arbiter = self.arbiter(*table, *arbiter);
+                format!("{}{indexes}, or go to {duplicate}{arbiter}", self.insert(*table, values, *row))
+            }
+            Instruction::Update { table, row, set } => self.update(*table, *row, set) + &indexes,
+            Instruction::Delete { table, row } => {
+                format!("delete row{row} of {}{indexes}", self.table(*table))
+            }
+            _ => String::new(),
+        }
     }
 
     fn insert(&self, table: TableIndex, values: &[Expr], row: RowSlot) -> String {

@@ -11,6 +11,8 @@
 //! | Truncate | [`TableState::truncated`], [`Table::replace_state`] | `replace_state` with the old | nothing |
 //! | AddPrimaryKey | [`TableState::with_primary_key`], `replace_state` | `replace_state` with the old | nothing |
 //! | Add, DropForeignKey | [`TableState::with_definition`] of both tables, `replace_state` | the same | nothing |
+//! | CreateIndex | [`TableState::with_index`], `replace_state` | `replace_state` with the old | nothing |
+//! | Drop, RenameIndex | [`TableState::with_definition`], `replace_state` | the same with the old | nothing |
 //! | CreateRoutine | [`Routine::new`], kept private | [`Routine::mark_dropped`] | [`Catalog::add_routine`] |
 //! | DropRoutine | it is gone, for itself | forget that | [`Catalog::remove_routine`] |
 //! | Create, AlterSequence | [`Sequence::into_private`], [`Sequence::altered`] | forget that | [`Catalog::put_sequence`] |
@@ -20,9 +22,10 @@
 //! Replay does all of it at once by [`Catalog::apply`], through the same functions.
 //!
 //! Invariants:
-//! 1. A table, sequence or routine id is given out once, also across restarts (every id that replay meets
-//!    raises the counter).
-//! 2. Names are unique, of tables and sequences together, of routines with the types of their inputs.
+//! 1. A table, index, sequence or routine id is given out once, also across restarts (every id that replay
+//!    meets raises the counter).
+//! 2. Names are unique, of tables, indexes and sequences together, of routines with the types of their
+//!    inputs.
 //! 3. `version` grows with every committed change that can alter what source text means: all but TRUNCATE.
 
 use std::collections::HashMap;
@@ -32,7 +35,8 @@ use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
 use crossbeam_epoch::Guard;
 use hyades_types::definition::{
-    CatalogChange, ForeignKey, PrimaryKey, RoutineId, SequenceId, TableDefinition, TableId, TableName,
+    CatalogChange, ForeignKey, IndexDefinition, ParentKey, PrimaryKey, RoutineId, SequenceId,
+    TableDefinition, TableId, TableName,
 };
 use hyades_types::error::{Error, Result, sqlstate};
 use hyades_types::sequence::Sequence;
@@ -40,10 +44,13 @@ use hyades_types::text;
 use jiff::tz::TimeZone;
 use parking_lot::RwLock;
 
+use super::primary_index::PrimaryIndex;
+use super::record::Record;
 use super::scan_batch::{ScanBatch, ScanDirection};
 use super::stored_routine::Routine;
 use super::table::{Table, TableState};
 
+mod indexes;
 mod routines;
 mod sequences;
 
@@ -183,6 +190,7 @@ impl Catalog {
             return Err(Error::corrupt(format!("table id {} is used twice", table.id().0)));
         }
         self.reserve_table_id(table.id());
+        table.definition().indexes.iter().for_each(|index| self.reserve_table_id(index.id));
         let snapshot = Arc::make_mut(&mut tables);
         snapshot.by_id.insert(table.id(), Arc::clone(&table));
         snapshot.by_name.insert(name, table);
@@ -248,6 +256,11 @@ impl Catalog {
                 replace_definitions((&child, &parent), definitions, guard);
                 Ok(())
             }
+            CatalogChange::CreateIndex { table, index } => self.apply_create_index(*table, index, guard),
+            CatalogChange::DropIndex { table, index } => self.apply_drop_index(*table, *index, guard),
+            CatalogChange::RenameIndex { table, index, name } => {
+                self.apply_rename_index(*table, *index, name, guard)
+            }
             CatalogChange::CreateRoutine { id, definition, replaces } => {
                 self.apply_create_routine(*id, definition, *replaces)
             }
@@ -294,10 +307,9 @@ pub fn duplicate_table(name: &TableName) -> Error {
 /// Whether a definition from a log makes sense.
 fn check_definition(definition: &TableDefinition) -> Result<()> {
     let columns = definition.columns.len();
-    let key_columns = definition.primary_key.iter().flat_map(|key| &key.columns);
-    if columns > usize::from(u16::MAX)
-        || key_columns.into_iter().any(|&column| usize::from(column) >= columns)
-    {
+    let key_columns = definition.primary_key.iter().flat_map(|key| key.columns.iter().copied());
+    let mut keys = key_columns.chain(definition.indexes.iter().flat_map(IndexDefinition::key_columns));
+    if columns > usize::from(u16::MAX) || keys.any(|column| usize::from(column) >= columns) {
         return Err(Error::corrupt(format!(
             "the logged definition of \"{}\" is inconsistent",
             definition.name.name
@@ -326,8 +338,9 @@ impl TableState {
         self.for_each_row(guard, |row| {
             new.encode_key(row, &mut key);
             if !new.index().get_or_insert(&key, Some(row), guard).1 {
-                return Err(self.duplicate_key(primary_key, row));
+                return Err(self.duplicate_key(&primary_key.name, &primary_key.columns, row));
             }
+            new.exchange_entries(&key, (None, Some(row)), guard);
             new.count_added(1);
             Ok(())
         })?;
@@ -369,15 +382,13 @@ impl TableState {
         })
     }
 
-    fn duplicate_key(&self, primary_key: &PrimaryKey, row: &[u8]) -> Error {
-        let message = format!("could not create unique index \"{}\"", primary_key.name);
+    fn duplicate_key(&self, index: &str, columns: &[u16], row: &[u8]) -> Error {
+        let message = format!("could not create unique index \"{index}\"");
+        let key = self.describe_key(columns, row, &TimeZone::UTC);
         Error::input(sqlstate::UNIQUE_VIOLATION, message)
-            .with_detail(format!(
-                "{} is duplicated.",
-                self.describe_key(&primary_key.columns, row, &TimeZone::UTC)
-            ))
+            .with_detail(format!("{key} is duplicated."))
             .with_table(&self.definition().name.name)
-            .with_constraint(&primary_key.name)
+            .with_constraint(index)
     }
 
     /// Fails with PostgreSQL's 23503 if a row of this table names no row of `parent`. The caller holds locks
@@ -388,17 +399,14 @@ impl TableState {
         parent: &TableState,
         guard: &Guard,
     ) -> Result<()> {
-        let Some(columns) = foreign_key.columns_in_key_order(parent.definition()) else {
-            return Err(Error::input(sqlstate::INTERNAL_ERROR, "a foreign key references no primary key"));
+        let Some(ParentKey { index, columns }) = foreign_key.parent_key(parent.definition()) else {
+            return Err(Error::input(sqlstate::INTERNAL_ERROR, "a foreign key references no key"));
         };
-        let mut key = Vec::new();
         self.for_each_row(guard, |row| {
             if columns.iter().any(|&column| self.layout().is_null(row, column)) {
                 return Ok(());
             }
-            key.clear();
-            self.layout().encode_key(row, &columns, &mut key);
-            if parent.index().get(&key, guard).is_some_and(|record| record.has_row()) {
+            if parent.has_parent(index, self.layout(), (row, &columns), guard) {
                 return Ok(());
             }
             let (child, name) = (&self.definition().name.name, &foreign_key.name);
@@ -426,21 +434,30 @@ impl TableState {
 
     /// Every row, in the order of the index. The caller keeps writers away.
     pub fn for_each_row(&self, guard: &Guard, mut see: impl FnMut(&[u8]) -> Result<()>) -> Result<()> {
-        let mut batch = ScanBatch::new();
-        let mut last: Option<Vec<u8>> = None;
-        loop {
-            let from = last.as_deref().map_or(Bound::Unbounded, Bound::Excluded);
-            let page = self.index().scan(from, ScanDirection::Forward, usize::MAX, &mut batch, guard);
-            for (_, record) in page.iter() {
-                record.row(guard).map_or(Ok(()), &mut see)?;
-            }
-            if batch.reaches_end() {
-                return Ok(());
-            }
-            let key = last.get_or_insert_default();
-            key.clear();
-            key.extend_from_slice(batch.last_key().unwrap_or_default());
+        for_each_record(self.index(), guard, |_, record| record.row(guard).map_or(Ok(()), &mut see))
+    }
+}
+
+/// Hands every key and record of an index to `see`, in order. The caller keeps writers away.
+pub(crate) fn for_each_record(
+    index: &PrimaryIndex,
+    guard: &Guard,
+    mut see: impl FnMut(&[u8], &Record) -> Result<()>,
+) -> Result<()> {
+    let mut batch = ScanBatch::new();
+    let mut last: Option<Vec<u8>> = None;
+    loop {
+        let from = last.as_deref().map_or(Bound::Unbounded, Bound::Excluded);
+        let page = index.scan(from, ScanDirection::Forward, usize::MAX, &mut batch, guard);
+        for (key, record) in page.iter() {
+            see(key, record)?;
         }
+        if batch.reaches_end() {
+            return Ok(());
+        }
+        let key = last.get_or_insert_default();
+        key.clear();
+        key.extend_from_slice(batch.last_key().unwrap_or_default());
     }
 }
 

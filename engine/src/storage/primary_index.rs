@@ -1,4 +1,5 @@
-//! A table's primary index: memcomparable key bytes in and out, whatever structure and key packing is inside.
+//! A table's primary index, and what holds the entries of secondary ones: memcomparable key bytes in and out,
+//! whatever structure and key packing is inside.
 //!
 //! Keys of a fixed width up to 8 or 16 bytes are packed into numbers, the others are kept as byte strings.
 //! Bounds of scans may be byte strings of any length (a prefix of the key's columns, say), compared byte by
@@ -231,6 +232,11 @@ impl PrimaryIndex {
         guard: &'g Guard,
     ) -> bool {
         in_database(|| self.fill_with(vacancy, key, OwnedRecord::written(row, writer), finger, guard))
+    }
+
+    /// The same with a record that has no row: an entry of a secondary index.
+    pub(crate) fn fill_empty<'g>(&'g self, vacancy: &Vacancy<'g>, key: &[u8], guard: &'g Guard) -> bool {
+        in_database(|| self.fill_with(vacancy, key, OwnedRecord::empty(), &mut Finger::default(), guard))
     }
 
     fn fill_with<'g>(

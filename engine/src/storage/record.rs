@@ -241,6 +241,18 @@ impl Record {
         true
     }
 
+    /// Copies the newest version, whoever is about to change it, and tells who wrote it and whether there is
+    /// a row.
+    pub(crate) fn copy_newest(&self, out: &mut Vec<u8>, guard: &Guard) -> (Handle, bool) {
+        loop {
+            let writer = self.writer();
+            let is_there = self.copy_row(out, guard);
+            if self.is_of(writer) {
+                return (writer, is_there);
+            }
+        }
+    }
+
     fn announce(&self, writer: Handle) {
         self.writer.store(writer.0, Ordering::Release);
         // Whoever reads a word written from here on finds this writer afterwards.

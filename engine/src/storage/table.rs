@@ -1,10 +1,10 @@
 //! Tables: a stable [`Table`] that plans and locks refer to, and the [`TableState`] that TRUNCATE and ALTER
 //! TABLE exchange.
 //!
-//! A state is a definition, the layouts that follow from it, and the index with all rows. Schema changes
-//! never alter a state: they build a new one as a pure function of the old (`TableState::truncated`,
-//! `TableState::with_primary_key`) and exchange the two under the table's write lock; the old one stays in
-//! the undo list and goes back on rollback.
+//! A state is a definition, the layouts that follow from it, the primary index with all rows, and the
+//! secondary ones. Schema changes never alter a state: they build a new one as a pure function of the old
+//! (`TableState::truncated`, `TableState::with_primary_key`, `TableState::with_index`) and exchange the two
+//! under the table's write lock; the old one stays in the undo list and goes back on rollback.
 //!
 //! Invariants:
 //! 1. A state reached under a guard stays readable while the guard lives, even if the table goes: the table's
@@ -20,15 +20,17 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU64, Ordering};
 
 use crossbeam_epoch::Guard;
-use hyades_types::definition::{IndexKind, TableDefinition, TableId};
+use hyades_types::definition::{IndexDefinition, IndexKind, TableDefinition, TableId};
 use hyades_types::error::{Error, Result};
 use hyades_types::key::KeyLayout;
 use hyades_types::value::SqlType;
 
 use super::primary_index::PrimaryIndex;
+use super::record::OldRow;
 use super::row::RowLayout;
 use super::row_count::RowCount;
 use super::scan_batch::{ScanBatch, ScanDirection};
+use super::secondary_index::SecondaryIndex;
 
 /// The hidden key of a table without a primary key is a row number of 8 bytes, big-endian.
 pub const ROW_NUMBER_BYTES: usize = 8;
@@ -44,6 +46,8 @@ pub struct TableState {
     key_columns: Box<[u16]>,
     // Shared by states that differ only in what their definitions say about constraints.
     index: Arc<PrimaryIndex>,
+    /// In the order of the definition.
+    indexes: Box<[SecondaryIndex]>,
     next_row_number: Arc<AtomicU64>,
     row_count: Arc<RowCount>,
 }
@@ -63,8 +67,11 @@ impl TableState {
             Some(_) => key_layout.fixed_width(),
             None => Some(ROW_NUMBER_BYTES),
         };
+        let layout = RowLayout::new(&types);
+        let indexes = definition.indexes.iter();
         TableState {
-            layout: RowLayout::new(&types),
+            indexes: indexes.map(|index| SecondaryIndex::new(index, &layout, width)).collect(),
+            layout,
             index: Arc::new(PrimaryIndex::new(kind, width)),
             definition,
             key_layout,
@@ -74,10 +81,19 @@ impl TableState {
         }
     }
 
-    /// The same rows, not copied, under a definition with the same columns and primary key.
+    /// The same rows, not copied, under a definition with the same columns and primary key. Indexes that are
+    /// new in it have no entries yet.
     #[must_use]
     pub fn with_definition(&self, definition: TableDefinition) -> TableState {
+        let index = |wanted: &IndexDefinition| {
+            let known = self.indexes.iter().find(|index| index.definition().id == wanted.id);
+            known.map_or_else(
+                || SecondaryIndex::new(wanted, &self.layout, self.key_width()),
+                |known| known.with_definition(wanted),
+            )
+        };
         TableState {
+            indexes: definition.indexes.iter().map(index).collect(),
             definition: Arc::new(definition),
             layout: self.layout.clone(),
             key_layout: self.key_layout.clone(),
@@ -111,8 +127,19 @@ impl TableState {
         self.definition.primary_key.is_none()
     }
 
+    /// The primary index.
     pub fn index(&self) -> &PrimaryIndex {
         &self.index
+    }
+
+    /// The secondary indexes, in the order of the definition.
+    pub fn indexes(&self) -> &[SecondaryIndex] {
+        &self.indexes
+    }
+
+    /// Length of every row's key, where all have the same.
+    fn key_width(&self) -> Option<usize> {
+        if self.has_hidden_key() { Some(ROW_NUMBER_BYTES) } else { self.key_layout.fixed_width() }
     }
 
     /// Replaces the content of `key` by the primary key of a row. Only for tables that have one.
@@ -170,6 +197,7 @@ impl TableState {
             if let Some(record) = self.index.get(key, guard)
                 && let Ok(Some(old)) = record.try_replace(None, guard)
             {
+                self.exchange_entries(key, (Some(old.bytes()), None), guard);
                 old.retire(guard);
                 self.count_removed(1);
             }
@@ -184,10 +212,12 @@ impl TableState {
             let (record, is_new) = self.index.get_or_insert(key, Some(row), guard);
             if is_new {
                 self.count_added(1);
+                self.exchange_entries(key, (None, Some(row)), guard);
                 return;
             }
             // Fails only when the record has just been removed: find or make the next one.
             if let Ok(old) = record.try_replace(Some(row), guard) {
+                self.exchange_entries(key, (old.as_ref().map(OldRow::bytes), Some(row)), guard);
                 match old {
                     Some(old) => old.retire(guard),
                     None => self.count_added(1),
@@ -197,10 +227,18 @@ impl TableState {
         }
     }
 
+    /// Gives a row the entries that belong to it, in the place of those it had: where there are no versions.
+    pub(crate) fn exchange_entries(&self, key: &[u8], rows: (Option<&[u8]>, Option<&[u8]>), guard: &Guard) {
+        for index in &self.indexes {
+            index.exchange(&self.layout, key, rows, guard);
+        }
+    }
+
     /// Frees some of the rows of a state that no table has any more; true when nothing is left to free. Rows
     /// that another state shares stay where they are.
     pub fn free_some(&mut self) -> bool {
         Arc::get_mut(&mut self.index).is_none_or(PrimaryIndex::free_some)
+            && self.indexes.iter_mut().all(SecondaryIndex::free_some)
     }
 
     /// Rows stored, uncommitted ones included.

@@ -100,6 +100,49 @@ impl Histories {
         }
     }
 
+    /// Copies the newest version, if nobody else is about to change it: `Some(false)` if it is no row.
+    /// `follow` as for [`Histories::read`].
+    pub(crate) fn read_settled(
+        &self,
+        record: &Record,
+        own: &HistoryWriter,
+        row: &mut Vec<u8>,
+        mut follow: impl FnMut(&[AtomicU64]),
+        guard: &Guard,
+    ) -> Option<bool> {
+        let (writer, is_there) = record.copy_newest(row, guard);
+        let mut handle = writer;
+        while !own.is_own(handle) {
+            match self.judge(handle, LATEST, guard) {
+                Verdict::Old => break,
+                Verdict::Seen { mark } => {
+                    follow(mark);
+                    break;
+                }
+                // What was written has been taken back.
+                Verdict::Unseen(version) if version.is_unchanged() => handle = version.previous(),
+                Verdict::Unseen(_) => return None,
+            }
+        }
+        Some(is_there)
+    }
+
+    /// Hands every row that was in a record before the newest, and that a snapshot may still see, to `see`.
+    /// Nobody may be writing there.
+    pub(crate) fn for_each_older(&self, record: &Record, guard: &Guard, mut see: impl FnMut(&[u8])) {
+        let mut row = Vec::new();
+        let (mut handle, mut is_there) = record.copy_newest(&mut row, guard);
+        // No commit is so early, so every version is one of those before until they are forgotten.
+        while let Verdict::Unseen(version) = self.judge(handle, 0, guard) {
+            let Some(was_there) = version.apply(&mut row, is_there) else { return };
+            is_there = was_there;
+            handle = version.previous();
+            if is_there {
+                see(&row);
+            }
+        }
+    }
+
     /// Reads a record as a snapshot sees it, into `row`; false if there is no row for it. What it read must
     /// be followed by whoever tells others of it: `follow` is told the mark of its writer.
     pub(crate) fn read(

@@ -6,11 +6,16 @@
 use std::ops::Bound;
 
 use crossbeam_epoch::{self as epoch, Guard};
+use hyades_types::definition::TableId;
+use hyades_types::key;
 
+use crate::mutant::{self, Mutant};
+use crate::storage::primary_index::PrimaryIndex;
 use crate::storage::record::Record;
 use crate::storage::scan_batch::ScanDirection;
-use crate::storage::table::Table;
-use crate::txn::{Cursor, Direction, Intent, RowInPlace, Strength};
+use crate::storage::secondary_index::SecondaryIndex;
+use crate::storage::table::{Table, TableState};
+use crate::txn::{Cursor, Direction, IndexNumber, Intent, RowInPlace, Strength};
 
 /// Keys in the first batch of a scan: many scans want one row, or a few.
 const FIRST_AHEAD: usize = 4;
@@ -50,12 +55,65 @@ fn fetch(table: &Table, cursor: &mut Cursor) {
     let from = if cursor.has_position { Bound::Excluded(cursor.position.as_slice()) } else { from };
     let guard = epoch::pin();
     cursor.ahead = (cursor.ahead * MORE_AHEAD).clamp(FIRST_AHEAD, MOST_AHEAD);
-    table.state(&guard).index().scan(from, direction, cursor.ahead, &mut cursor.batch, &guard);
+    let state = table.state(&guard);
+    cursor.keys(state).scan(from, direction, cursor.ahead, &mut cursor.batch, &guard);
     cursor.is_fetched = true;
     cursor.next = 0;
 }
 
+/// The secondary index of this number.
+pub(super) fn secondary(state: &TableState, index: IndexNumber) -> Option<&SecondaryIndex> {
+    index.map(|index| &state.indexes()[usize::from(index)])
+}
+
 impl Cursor {
+    /// What it steps through.
+    fn keys<'s>(&self, state: &'s TableState) -> &'s PrimaryIndex {
+        secondary(state, self.index).map_or_else(|| state.index(), SecondaryIndex::entries)
+    }
+
+    /// Whether the keys come in an order that bounds can be compared with.
+    pub(super) fn has_bounds(&self, state: &TableState) -> bool {
+        self.index.is_some() || (!state.has_hidden_key() && state.index().is_ordered())
+    }
+
+    /// Whether its rows come in an order that a replay can repeat.
+    pub(super) fn has_order(&self, state: &TableState) -> bool {
+        self.index.is_some() || state.index().is_ordered()
+    }
+
+    /// The number of the index, for its gaps.
+    pub(super) fn relation(&self, table: &Table, guard: &Guard) -> TableId {
+        if self.index.is_none() {
+            return table.id();
+        }
+        secondary(table.state(guard), self.index).map_or(table.id(), |index| index.definition().id)
+    }
+
+    /// Whether the row of the key handed out last, as somebody sees it, is to be found under that key.
+    pub(super) fn finds(&mut self, table: &Table, row: &[u8], guard: &Guard) -> bool {
+        if self.index.is_none() || mutant::is_active(Mutant::EntryNotRechecked) {
+            return true;
+        }
+        let state = table.state(guard);
+        let Some(index) = secondary(state, self.index) else { return true };
+        let key = &self.position[self.row_key_start..];
+        index.is_entry_of(&self.position, state.layout(), (key, row), &mut self.entry)
+    }
+
+    /// The unique index and all its values that it looks for, if it looks for just one row.
+    pub(super) fn sought_value(&self, table: &Table, guard: &Guard) -> Option<(TableId, &[u8])> {
+        let index = secondary(table.state(guard), self.index)?;
+        let (lower, upper) = (self.range.lower.as_deref()?, self.range.upper.as_deref()?);
+        let is_one_value = index.definition().is_unique && index.is_whole_value(lower);
+        if !is_one_value {
+            return None;
+        }
+        let mut behind = lower.to_vec();
+        let is_sought = key::successor(&mut behind) && behind == upper;
+        is_sought.then_some((index.definition().id, lower))
+    }
+
     /// Makes sure that the next key in scan order, beyond the range perhaps, stands at `next` of the batch;
     /// false at the end of the index.
     pub(super) fn has_next(&mut self, table: &Table) -> bool {
@@ -69,9 +127,23 @@ impl Cursor {
         self.batch.key(self.next)
     }
 
-    pub(super) fn step(&mut self) {
+    /// The key of the row that the next key leads to.
+    pub(super) fn next_row_key(&self, table: &Table, guard: &Guard) -> &[u8] {
+        let key = self.next_key();
+        if self.index.is_none() {
+            return key;
+        }
+        secondary(table.state(guard), self.index).map_or(key, |index| &key[index.key_start(key)..])
+    }
+
+    pub(super) fn step(&mut self, table: &Table, guard: &Guard) {
         self.position.clear();
         self.position.extend_from_slice(self.batch.key(self.next));
+        if self.index.is_some()
+            && let Some(index) = secondary(table.state(guard), self.index)
+        {
+            self.row_key_start = index.key_start(&self.position);
+        }
         self.has_position = true;
         self.next += 1;
     }
@@ -85,22 +157,26 @@ impl Cursor {
 
     /// Whether the keys of the batch are still all there are. If not, the batch is forgotten.
     pub(super) fn is_still_valid(&mut self, table: &Table, guard: &Guard) -> bool {
-        self.is_fetched = table.state(guard).index().validate(&self.batch, guard);
+        self.is_fetched = self.keys(table.state(guard)).validate(&self.batch, guard);
         self.is_fetched
     }
 
     /// The record of the batch's next key, found under an earlier guard perhaps.
     pub(super) fn record<'g>(&self, table: &Table, guard: &'g Guard) -> Option<&'g Record> {
+        if self.index.is_some() {
+            return find_record(table, self.next_row_key(table, guard), guard);
+        }
         let index = table.state(guard).index();
         let resumed = index.resume_record(&self.batch, self.next, guard);
         resumed.or_else(|| index.get(self.next_key(), guard))
     }
 }
 
-/// The smallest key that is at least `key`.
-pub(super) fn first_key_from(table: &Table, key: &[u8]) -> Option<Vec<u8>> {
+/// The smallest key of the cursor's index that is at least `key`.
+pub(super) fn first_key_from(table: &Table, cursor: &Cursor, key: &[u8]) -> Option<Vec<u8>> {
     let guard = epoch::pin();
-    table.state(&guard).index().first_key(Bound::Included(key), &guard).map(|key| key.to_vec())
+    let keys = cursor.keys(table.state(&guard));
+    keys.first_key(Bound::Included(key), &guard).map(|key| key.to_vec())
 }
 
 /// The next record of a scan, with or without a row.
@@ -112,7 +188,7 @@ pub(super) fn next_record<'g>(table: &Table, cursor: &mut Cursor, guard: &'g Gua
     if cursor.is_finished {
         return None;
     }
-    let is_ordered = table.state(guard).index().is_ordered();
+    let is_ordered = cursor.has_order(table.state(guard));
     loop {
         let is_end = !cursor.has_next(table) || cursor.is_beyond(cursor.next_key());
         if is_ordered && !cursor.is_still_valid(table, guard) {
@@ -122,7 +198,7 @@ pub(super) fn next_record<'g>(table: &Table, cursor: &mut Cursor, guard: &'g Gua
             break;
         }
         let found = cursor.record(table, guard);
-        cursor.step();
+        cursor.step(table, guard);
         if found.is_some() {
             return found;
         }
@@ -139,7 +215,9 @@ pub(super) fn next_undisturbed<'g>(
 ) -> Option<RowInPlace<'g>> {
     loop {
         let found = RowInPlace::of(next_record(table, cursor, guard)?, guard);
-        if found.is_some() {
+        if let Some(row) = found
+            && cursor.finds(table, row.bytes, guard)
+        {
             return found;
         }
     }

@@ -13,11 +13,13 @@ use std::sync::Arc;
 use crossbeam_epoch::{self as epoch, Guard};
 use hyades_types::error::{Abort, Error, sqlstate};
 
-use super::cursor::{find_record, find_row, next_undisturbed, show};
-use super::{Access, Cursor, Flow, Found, FoundAhead, Insertion, Intent, Savepoint};
+use super::cursor::{find_record, find_row, next_undisturbed, secondary, show};
+use super::{
+    Access, Cursor, Duplicate, Flow, Found, FoundAhead, IndexNumber, Insertion, Intent, NewRow, Savepoint,
+};
 use crate::log::record::command::WriteSetHash;
-use crate::storage::record::Record;
-use crate::storage::table::Table;
+use crate::storage::record::{OldRow, Record};
+use crate::storage::table::{Table, TableState};
 
 /// See the module head.
 #[derive(Default)]
@@ -71,6 +73,29 @@ impl ReplayAccess {
     }
 }
 
+/// The first index in which another row stands in the way of a new one.
+fn find_any_duplicate(state: &TableState, new: NewRow<'_>, guard: &Guard) -> Option<Duplicate> {
+    (0u16..).zip(state.indexes()).find_map(|(number, _)| find_duplicate(state, Some(number), new, guard))
+}
+
+/// Whether another row stands in the way of a new one in this index: every entry has its row.
+fn find_duplicate(
+    state: &TableState,
+    number: IndexNumber,
+    new: NewRow<'_>,
+    guard: &Guard,
+) -> Option<Duplicate> {
+    let index = secondary(state, number)?;
+    let mut columns = Vec::new();
+    let has_null = index.append_columns(state.layout(), new.row, &mut columns);
+    if !index.is_exclusive(has_null) {
+        return None;
+    }
+    let mut others = index.rows_with(&columns, guard).into_iter();
+    let is_other = |key: Vec<u8>| key != new.key && Some(key.as_slice()) != new.moved_from;
+    others.any(is_other).then_some(Duplicate { index: number, is_seen: true })
+}
+
 impl Access for ReplayAccess {
     fn enter(&mut self, table: &Arc<Table>, version: u64, _intent: Intent) -> Flow<bool> {
         if table.version() != version || table.is_dropped() {
@@ -97,11 +122,11 @@ impl Access for ReplayAccess {
     fn open_scan(&mut self, table: &Arc<Table>, cursor: &mut Cursor) -> Flow<()> {
         let guard = epoch::pin();
         let state = table.state(&guard);
-        if !state.index().is_ordered() {
+        if !cursor.has_order(state) {
             let message = "it scans a table whose rows come in no order";
             return Err(Error::input(sqlstate::INTERNAL_ERROR, message).into());
         }
-        if state.has_hidden_key() {
+        if !cursor.has_bounds(state) {
             // No bound of a procedure means a row number.
             cursor.range = super::KeyRange::default();
         }
@@ -118,15 +143,25 @@ impl Access for ReplayAccess {
         Ok(next_undisturbed(table, cursor, guard).into())
     }
 
-    fn insert(&mut self, table: &Arc<Table>, key: &[u8], row: &[u8]) -> Flow<Insertion> {
+    fn insert(&mut self, table: &Arc<Table>, new: NewRow<'_>) -> Flow<Insertion> {
+        let NewRow { key, row, arbiter, .. } = new;
         let guard = epoch::pin();
         let state = table.state(&guard);
-        if state.index().get(key, &guard).is_some_and(|record| record.has_row()) {
-            return Ok(Insertion::Duplicate);
+        let of_arbiter = find_duplicate(state, arbiter, new, &guard);
+        let is_taken = || state.index().get(key, &guard).is_some_and(|record| record.has_row());
+        let of_primary_key = || is_taken().then_some(Duplicate { index: None, is_seen: true });
+        let duplicate = of_arbiter.or_else(of_primary_key).or_else(|| find_any_duplicate(state, new, &guard));
+        if let Some(duplicate) = duplicate {
+            return Ok(Insertion::Duplicate(duplicate));
         }
         self.note_write(table, key, Some(row), &guard);
         state.set(key, Some(row), &guard);
         Ok(Insertion::Done)
+    }
+
+    fn index_row(&mut self, table: &Arc<Table>, key: &[u8], row: &[u8]) -> Flow<Option<Duplicate>> {
+        let guard = epoch::pin();
+        Ok(find_any_duplicate(table.state(&guard), NewRow::new(key, row), &guard))
     }
 
     fn update(&mut self, table: &Arc<Table>, key: &[u8], row: &[u8], change: &[u8]) {
@@ -135,8 +170,13 @@ impl Access for ReplayAccess {
         let state = table.state(&guard);
         // Its row was read before, so it is there, unless the log lies about what the call depends on.
         match state.index().get(key, &guard).map(|record| record.try_replace(Some(row), &guard)) {
-            Some(Ok(Some(old))) => old.retire(&guard),
-            Some(Ok(None)) => state.count_added(1),
+            Some(Ok(old)) => {
+                state.exchange_entries(key, (old.as_ref().map(OldRow::bytes), Some(row)), &guard);
+                match old {
+                    Some(old) => old.retire(&guard),
+                    None => state.count_added(1),
+                }
+            }
             Some(Err(_)) | None => state.set(key, Some(row), &guard),
         }
     }

@@ -15,6 +15,8 @@
 //!                   NoKeyWrite, Write          updates; deletes, inserts, updates of the key (`row_lock`)
 //! gap (table, key)  Read, IntentWrite          scans; inserts below `key`
 //! gap (table, end)  Read, IntentWrite          scans that reach the end; inserts behind the last key
+//! value (index,     Read, Write                searches for all columns of a unique index; whoever gives a
+//!        columns)                              row these (`index_entries`)
 //! table stripe      KeyRead, IntentRead,       everybody, on the stripe of its worker
 //!                   IntentWrite
 //!                   Read, NoKeyWrite, Write    whole-table scans, bulk loads, DDL: on all stripes
@@ -60,22 +62,26 @@ use crate::log::record::command::WriteSetHash;
 use crate::mutant::{self, Mutant};
 use crate::protocol::{CommitPayload, Protocol};
 use crate::storage::catalog::Catalog;
-use crate::storage::history::{Forgettable, Handle, Histories, HistoryWriter, Snapshot};
+use crate::storage::history::{Handle, Histories, HistoryWriter, Snapshot};
 use crate::storage::primary_index::Finger;
 use crate::storage::record::Record;
 use crate::storage::stored_routine::Routine;
 use crate::storage::table::{Table, TableState};
 use crate::txn::cursor;
 use crate::txn::lock_mode::LockMode;
-use crate::txn::lock_table::{Acquired, Leaver, LockTable, Trace, Trail, TransactionId};
+use crate::txn::lock_table::{Acquired, Leaver, LockTable, Trace, TransactionId};
 use crate::txn::row_changes::{take_back, write_row};
 use crate::txn::{
-    Access, Chosen, Cursor, Flow, Found, FoundAhead, Insertion, Intent, Interrupt, Isolation, Savepoint,
-    Sight, Transaction,
+    Access, Chosen, Cursor, Duplicate, Flow, Found, FoundAhead, Insertion, Intent, Interrupt, Isolation,
+    NewRow, Savepoint, Sight, Transaction,
 };
 
 mod catalog_change;
 mod escalation;
+mod index_change;
+mod index_entries;
+#[cfg(all(test, not(loom)))]
+mod index_tests;
 mod locked_insert;
 mod locking_control;
 mod logged_call;
@@ -92,8 +98,10 @@ mod table_use;
 #[cfg(all(test, not(loom)))]
 mod tests;
 
+use index_entries::NewEntries;
 use modes::row_mode;
 pub use purge::Purger;
+use purge_queue::Purgeable;
 use resource::Resource;
 use table_use::{Countdown, TableUse};
 
@@ -221,6 +229,8 @@ pub struct LockingTransaction<P: Protocol> {
     write_set: WriteSetHash,
     /// Row numbers drawn, as above.
     row_numbers: Vec<u64>,
+    /// That of an insert which has not come to its end.
+    number_in_hand: Option<(TableId, u64)>,
     changes_catalog: bool,
     /// Tables, sequences and routines created and dropped by this transaction, the latest last.
     names: Vec<NameChange>,
@@ -229,7 +239,9 @@ pub struct LockingTransaction<P: Protocol> {
     /// and where they stand in the payload.
     draws_in_payload: Range<usize>,
     /// Records it has left empty.
-    purgeable: Vec<purge_queue::PurgeableKey>,
+    purgeable: Vec<Purgeable>,
+    /// Entries that it has put into secondary indexes.
+    new_entries: NewEntries,
 }
 
 impl<P: Protocol> LockingTransaction<P> {
@@ -302,6 +314,13 @@ impl<P: Protocol> LockingTransaction<P> {
         }
     }
 
+    /// What it has waited for, and was granted perhaps, is not wanted any more.
+    fn withdraw_wait(&mut self) {
+        if let Some(resource) = self.pending.take() {
+            self.shared.locks.withdraw(self.id, resource);
+        }
+    }
+
     /// The index changed while this transaction waited, and now something else comes next.
     #[cold]
     #[inline(never)]
@@ -345,6 +364,8 @@ impl<P: Protocol> LockingTransaction<P> {
 
     fn undo_to(&mut self, length: usize) {
         let guard = epoch::pin();
+        self.give_up_new_entries();
+        self.number_in_hand = None;
         while self.undo.len() > length {
             let Some(undo) = self.undo.pop() else { return };
             guest::pass(UNITS_PER_UNDONE_ROW);
@@ -353,7 +374,7 @@ impl<P: Protocol> LockingTransaction<P> {
                     let table = &self.tables[table].table;
                     let key = &self.keys[undo.key_bytes..key_end];
                     if !take_back(table, key, version, &mut self.history, &guard) {
-                        self.purgeable.push((Arc::clone(table), key.into()));
+                        self.purgeable.push(Purgeable::row(table, key));
                     }
                 }
                 UndoAction::State { table, old } => {
@@ -384,6 +405,7 @@ impl<P: Protocol> LockingTransaction<P> {
             shared.locks.forget_waits(self.id);
         }
         shared.purge.push_all(&mut self.purgeable);
+        self.new_entries.clear();
         self.snapshot = None;
         for used in &mut self.tables {
             used.mode = None;
@@ -524,8 +546,14 @@ impl<P: Protocol> Access for LockingTransaction<P> {
         }
     }
 
-    fn insert(&mut self, table: &Arc<Table>, key: &[u8], row: &[u8]) -> Flow<Insertion> {
-        self.insert_row(table, key, row)
+    fn insert(&mut self, table: &Arc<Table>, new: NewRow<'_>) -> Flow<Insertion> {
+        let inserted = self.insert_row(table, new)?;
+        self.number_in_hand = None;
+        Ok(inserted)
+    }
+
+    fn index_row(&mut self, table: &Arc<Table>, key: &[u8], row: &[u8]) -> Flow<Option<Duplicate>> {
+        self.index_changed_row(table, key, row)
     }
 
     fn update(&mut self, table: &Arc<Table>, key: &[u8], row: &[u8], change: &[u8]) {
@@ -548,14 +576,21 @@ impl<P: Protocol> Access for LockingTransaction<P> {
     }
 
     fn delete(&mut self, table: &Arc<Table>, key: &[u8]) {
-        let Some(version) = write_row(table, key, None, &mut self.history, &epoch::pin()) else { return };
-        self.purgeable.push((Arc::clone(table), key.into()));
+        let guard = epoch::pin();
+        self.give_up_entries(table, key, None, &guard);
+        let Some(version) = write_row(table, key, None, &mut self.history, &guard) else { return };
+        self.purgeable.push(Purgeable::row(table, key));
         let write_set = self.hash_write(table, key, None);
         self.note_write(table, key, None, (write_set, version));
     }
 
     fn new_row_number(&mut self, table: &Arc<Table>) -> Flow<u64> {
+        // One that waits and is begun again has its number.
+        if let Some((_, number)) = self.number_in_hand.filter(|(id, _)| *id == table.id()) {
+            return Ok(number);
+        }
         let number = table.new_row_number();
+        self.number_in_hand = Some((table.id(), number));
         if self.command.is_some() {
             self.row_numbers.push(number);
         }
@@ -571,9 +606,7 @@ impl<P: Protocol> Access for LockingTransaction<P> {
     }
 
     fn rollback_to(&mut self, savepoint: Savepoint) {
-        if let Some(resource) = self.pending.take() {
-            self.shared.locks.withdraw(self.id, resource);
-        }
+        self.withdraw_wait();
         self.undo_to(savepoint.changes);
         if self.isolation.reads_at_snapshot() && !self.changes_catalog {
             self.release_since(savepoint.locks);
@@ -696,6 +729,7 @@ impl<P: Protocol> Transaction<P> for LockingTransaction<P> {
     }
 
     fn precommit(&mut self, token: &P::CommitToken) {
+        self.withdraw_wait();
         let trace = match (self.undo.is_empty(), &self.command) {
             (true, _) => Trace::None,
             (false, None) => Trace::Data,
@@ -725,36 +759,11 @@ impl<P: Protocol> Transaction<P> for LockingTransaction<P> {
     }
 
     fn rollback(&mut self, token: &P::CommitToken) {
-        if let Some(resource) = self.pending.take() {
-            self.shared.locks.withdraw(self.id, resource);
-        }
+        self.withdraw_wait();
         self.undo_to(0);
         let protocol = &self.shared.protocol;
         self.history.roll_back(|mark| protocol.write_mark(token, mark));
         self.end(Handle::NONE, Trace::None);
-    }
-}
-
-impl<P: Protocol> Forgettable for TwoPhaseLocking<P> {
-    fn is_forgettable(&self, mark: &[AtomicU64]) -> bool {
-        self.protocol.is_forgettable(mark)
-    }
-}
-
-impl<P: Protocol> Trail for TwoPhaseLocking<P> {
-    type Dependencies = P::Dependencies;
-    const IS_EMPTY: bool = !P::LEAVES_MARKS;
-
-    fn mark<R>(&self, handle: Handle, show: impl FnOnce(&[AtomicU64]) -> R) -> Option<R> {
-        self.histories.mark(handle, &epoch::pin()).map(show)
-    }
-
-    fn follow(&self, mark: &[AtomicU64], dependencies: &mut P::Dependencies) {
-        self.protocol.follow(mark, dependencies);
-    }
-
-    fn join(&self, mark: &[AtomicU64], into: &[AtomicU64]) {
-        self.protocol.join(mark, into);
     }
 }
 

@@ -1,4 +1,7 @@
-//! Choosing how a table is read: by full primary key, by a range of it, or whole.
+//! Choosing how a table is read: by full primary key, by a range of an index, or whole.
+//!
+//! Each index is tried, the primary key first, and the one that leads to the fewest rows wins, as far as the
+//! form of the conditions tells.
 //!
 //! A condition can steer an access ([`Steering`]) if it compares a key column with something known before the
 //! row is read. Equality on the first key columns, then at most one lower and one upper bound on the next,
@@ -6,11 +9,12 @@
 //! again; those that steer only roughly (a `bigint` against an `integer` column, `char(n)` against text) stay
 //! in the filter.
 
+use std::cmp::Reverse;
 use std::sync::Arc;
 
-use hyades_engine::procedure::ir::{Direction, Expr, RowSlot, ScanBound, ScanRange};
+use hyades_engine::procedure::ir::{Direction, Expr, IndexNumber, RowSlot, ScanBound, ScanRange};
 use hyades_engine::storage::table::Table;
-use hyades_types::definition::IndexKind;
+use hyades_types::definition::{IndexColumn, IndexKind, TableDefinition};
 use hyades_types::function::Function;
 use hyades_types::operator::BinaryOperator;
 use hyades_types::value::{ArrayElement, SqlType, Value};
@@ -32,14 +36,17 @@ pub(crate) enum Access {
     Point {
         key: Vec<Expr>,
     },
-    /// Point by point: `before` are the key columns before the last one, which takes each of `items` in turn.
+    /// Key by key of an index: `before` are the columns before the last one, which takes each of `items` in
+    /// turn.
     PointList {
+        index: IndexNumber,
         before: Vec<Expr>,
         items: Vec<Expr>,
     },
     /// The same for the elements of an array that is known only when the statement runs. They may be of a
     /// wider type than the key column: from that one to that one.
     PointArray {
+        index: IndexNumber,
         before: Vec<Expr>,
         array: Expr,
         narrows: Option<(SqlType, SqlType)>,
@@ -52,22 +59,39 @@ pub(crate) enum Access {
     Kept(Box<Kept>),
 }
 
+impl Access {
+    /// The index that it goes by.
+    pub(crate) fn index(&self) -> IndexNumber {
+        match self {
+            Access::Point { .. } => None,
+            Access::PointList { index, .. } | Access::PointArray { index, .. } => *index,
+            Access::Scan { range, .. } => range.index,
+            Access::Kept(_) => None,
+        }
+    }
+}
+
 /// An access and what remains to be checked.
 #[derive(Clone, Debug)]
 pub(crate) struct Choice {
     pub(crate) access: Access,
-    /// Conditions that steer the access, as written, for EXPLAIN.
+    /// Conditions that steer the access, as written, for EXPLAIN, and to be looked at again where a row may
+    /// have changed since it was found by a secondary index.
     pub(crate) steering: Vec<Expr>,
     /// Conditions to check on each row.
     pub(crate) filter: Vec<Expr>,
     /// Key columns fixed by equality.
     pub(crate) equal_columns: Vec<u16>,
+    /// It finds one row at most.
+    pub(crate) is_single: bool,
 }
 
 impl Choice {
-    /// Smaller is better: point, points, bounded range, everything.
+    /// Smaller is better: point, points, bounded range, everything. Of two that are alike, the one that fixes
+    /// more columns.
     pub(crate) fn rank(&self) -> u8 {
         match &self.access {
+            _ if self.is_single => 0,
             Access::Point { .. } => 0,
             Access::PointList { .. } | Access::PointArray { .. } => 1,
             Access::Scan { .. } if !self.equal_columns.is_empty() => 2,
@@ -75,6 +99,32 @@ impl Choice {
             Access::Scan { .. } | Access::Kept(_) => 4,
         }
     }
+}
+
+/// A key that rows may be found by.
+struct Key {
+    index: IndexNumber,
+    columns: Vec<IndexColumn>,
+    is_unique: bool,
+    /// It serves equality only.
+    is_hash: bool,
+}
+
+/// The keys of a table, the primary key first.
+fn keys(definition: &TableDefinition) -> Vec<Key> {
+    let primary_key = definition.primary_key.iter().map(|key| Key {
+        index: None,
+        columns: key.columns.iter().map(|column| IndexColumn::ascending(*column)).collect(),
+        is_unique: true,
+        is_hash: key.index == IndexKind::Hash,
+    });
+    let secondary = (0u16..).zip(&definition.indexes).map(|(number, index)| Key {
+        index: Some(number),
+        columns: index.columns.clone(),
+        is_unique: index.is_unique,
+        is_hash: index.kind == IndexKind::Hash,
+    });
+    primary_key.chain(secondary).collect()
 }
 
 /// A condition seen as `key column, operator, value`.
@@ -203,13 +253,11 @@ impl Search {
 /// Everything, filtered.
 pub(crate) fn unsteered(conditions: &[Expr]) -> Choice {
     Choice {
-        access: Access::Scan {
-            range: ScanRange { lower: ScanBound::Unbounded, upper: ScanBound::Unbounded },
-            direction: Direction::Forward,
-        },
+        access: Access::Scan { range: ScanRange::whole(), direction: Direction::Forward },
         steering: Vec::new(),
         filter: conditions.iter().cloned().map(searched).collect(),
         equal_columns: Vec::new(),
+        is_single: false,
     }
 }
 
@@ -222,74 +270,159 @@ pub(crate) fn choose(
     is_known: &dyn Fn(&Expr) -> bool,
 ) -> Choice {
     let definition = table.definition();
-    let Some(primary_key) = &definition.primary_key else { return unsteered(conditions) };
-    let mut search = Search::default();
-    let usable = |steering: &Steering| is_known(&steering.value) && !expr::is_volatile(&steering.value);
-    let find = |column: u16, wanted: &[BinaryOperator], search: &Search| {
-        let sql_type = definition.columns[usize::from(column)].sql_type;
-        conditions.iter().enumerate().filter(|(at, _)| !search.used.contains(at)).find_map(
-            |(at, condition)| {
-                let steering = steering(condition, row, column, sql_type)?;
-                (wanted.contains(&steering.operator) && usable(&steering)).then_some((at, steering))
-            },
-        )
-    };
-    let mut equal = Vec::new();
-    for column in &primary_key.columns {
-        let Some((at, steering)) = find(*column, &[BinaryOperator::Equal], &search) else { break };
-        search.take(at, steering.is_exact);
-        equal.push(steering.value);
+    let conditions = Conditions { definition: &definition, row, conditions, is_known };
+    let choices = keys(&definition).into_iter().filter_map(|key| conditions.by(&key));
+    let best = choices.min_by_key(|choice| (choice.rank(), Reverse(choice.equal_columns.len())));
+    best.unwrap_or_else(|| unsteered(conditions.conditions))
+}
+
+/// What is known of the rows of a table that are wanted.
+struct Conditions<'c> {
+    definition: &'c TableDefinition,
+    row: RowSlot,
+    conditions: &'c [Expr],
+    is_known: &'c dyn Fn(&Expr) -> bool,
+}
+
+impl Conditions<'_> {
+    /// The access by one key; `None` if no condition steers it.
+    fn by(&self, key: &Key) -> Option<Choice> {
+        let mut search = Search::default();
+        let mut equal = Vec::new();
+        for column in &key.columns {
+            let Some((at, steering)) = self.find(column.column, &[BinaryOperator::Equal], &search) else {
+                break;
+            };
+            search.take(at, steering.is_exact);
+            equal.push(steering.value);
+        }
+        let is_whole = equal.len() == key.columns.len();
+        let equal_columns: Vec<u16> = key.columns[..equal.len()].iter().map(|key| key.column).collect();
+        if is_whole {
+            let access = match key.index {
+                None => Access::Point { key: equal },
+                Some(_) => scan_access(key.index, (bound(&equal, None), bound(&equal, None))),
+            };
+            return Some(self.choice(access, &search, equal_columns, key.is_unique));
+        }
+        if let Some((access, used)) = self.list_access(key, &equal) {
+            search.take(used, true);
+            return Some(self.choice(access, &search, equal_columns, false));
+        }
+        if key.is_hash {
+            return None;
+        }
+        let next = key.columns[equal.len()];
+        let lower = self.find(next.column, &[BinaryOperator::Greater, BinaryOperator::GreaterEqual], &search);
+        if let Some((at, steering)) = &lower {
+            search.take(*at, steering.is_exact);
+        }
+        let upper = self.find(next.column, &[BinaryOperator::Less, BinaryOperator::LessEqual], &search);
+        if let Some((at, steering)) = &upper {
+            search.take(*at, steering.is_exact);
+        }
+        if search.used.is_empty() && key.index.is_some() {
+            return None;
+        }
+        let bounds = self.bounds(&equal, next, (lower.map(|found| found.1), upper.map(|found| found.1)));
+        Some(self.choice(scan_access(key.index, bounds), &search, equal_columns, false))
     }
-    let equal_columns: Vec<u16> = primary_key.columns[..equal.len()].to_vec();
-    let filter_without = |exact: &[usize]| -> Vec<Expr> {
-        let left = conditions.iter().enumerate().filter(|(at, _)| !exact.contains(at));
-        left.map(|(_, condition)| searched(condition.clone())).collect()
-    };
-    let steering_of =
-        |used: &[usize]| -> Vec<Expr> { used.iter().map(|at| conditions[*at].clone()).collect() };
-    if equal.len() == primary_key.columns.len() {
-        return Choice {
-            access: Access::Point { key: equal },
-            steering: steering_of(&search.used),
-            filter: filter_without(&search.exact),
-            equal_columns,
-        };
-    }
-    if let Some((access, used)) = list_access(table, row, conditions, is_known, &equal) {
-        search.take(used, true);
-        return Choice {
+
+    fn choice(&self, access: Access, search: &Search, equal_columns: Vec<u16>, is_single: bool) -> Choice {
+        let left = self.conditions.iter().enumerate().filter(|(at, _)| !search.exact.contains(at));
+        Choice {
             access,
-            steering: steering_of(&search.used),
-            filter: filter_without(&search.exact),
+            steering: search.used.iter().map(|at| self.conditions[*at].clone()).collect(),
+            filter: left.map(|(_, condition)| searched(condition.clone())).collect(),
             equal_columns,
+            is_single,
+        }
+    }
+
+    /// A condition that steers this column by one of these operators.
+    fn find(&self, column: u16, wanted: &[BinaryOperator], search: &Search) -> Option<(usize, Steering)> {
+        let sql_type = self.definition.columns[usize::from(column)].sql_type;
+        let left = self.conditions.iter().enumerate().filter(|(at, _)| !search.used.contains(at));
+        left.filter_map(|(at, condition)| Some((at, steering(condition, self.row, column, sql_type)?)))
+            .find(|(_, steering)| wanted.contains(&steering.operator) && self.is_usable(&steering.value))
+    }
+
+    fn is_usable(&self, value: &Expr) -> bool {
+        (self.is_known)(value) && !expr::is_volatile(value)
+    }
+
+    /// Both ends of a range of values of the column behind the equal ones, in the order of the index. NULLs
+    /// are in no range.
+    fn bounds(
+        &self,
+        equal: &[Expr],
+        column: IndexColumn,
+        (lower, upper): (Option<Steering>, Option<Steering>),
+    ) -> (ScanBound, ScanBound) {
+        let is_range = lower.is_some() || upper.is_some();
+        let has_nulls = is_range && self.definition.columns[usize::from(column.column)].is_nullable;
+        let (first, last) = if column.is_descending { (upper, lower) } else { (lower, upper) };
+        let end = |steering: Option<Steering>, has_nulls: bool| match steering {
+            None if has_nulls => ScanBound::NotNull(equal.to_vec()),
+            steering => bound(equal, steering),
         };
+        (end(first, has_nulls && column.nulls_first), end(last, has_nulls && !column.nulls_first))
     }
-    if primary_key.index == IndexKind::Hash {
-        return unsteered(conditions);
-    }
-    let next = primary_key.columns[equal.len()];
-    let lower = find(next, &[BinaryOperator::Greater, BinaryOperator::GreaterEqual], &search);
-    if let Some((at, steering)) = &lower {
-        search.take(*at, steering.is_exact);
-    }
-    let upper = find(next, &[BinaryOperator::Less, BinaryOperator::LessEqual], &search);
-    if let Some((at, steering)) = &upper {
-        search.take(*at, steering.is_exact);
-    }
-    let access =
-        scan_access(&equal, lower.map(|(_, steering)| steering), upper.map(|(_, steering)| steering));
-    Choice {
-        access,
-        steering: steering_of(&search.used),
-        filter: filter_without(&search.exact),
-        equal_columns,
+
+    /// An IN list or `= ANY (array)` on the column behind the equal ones: of the primary key, if it is the
+    /// last.
+    fn list_access(&self, key: &Key, equal: &[Expr]) -> Option<(Access, usize)> {
+        let (column, behind) = key.columns[equal.len()..].split_first()?;
+        if !behind.is_empty() && (key.index.is_none() || key.is_hash) {
+            return None;
+        }
+        let (index, column) = (key.index, column.column);
+        let sql_type = self.definition.columns[usize::from(column)].sql_type;
+        // What the column is compared as, if it is this column.
+        let compared_as = |operand: &Expr| match operand {
+            _ if is_column(operand, self.row, column) => Some(sql_type),
+            Expr::Cast { operand, to, .. } if is_column(operand, self.row, column) => {
+                integer_range(sql_type).and(integer_range(*to)).and(Some(*to))
+            }
+            _ => None,
+        };
+        let narrows = |wide: SqlType| (wide != sql_type).then_some((wide, sql_type));
+        self.conditions.iter().enumerate().find_map(|(at, condition)| {
+            let before = equal.to_vec();
+            let access = match condition {
+                Expr::InList { operand, list } if list.iter().all(|item| self.is_usable(item)) => {
+                    let wide = compared_as(operand)?;
+                    let items = distinct(list);
+                    if items.len() <= LONGEST_CODED_LIST {
+                        let fit = |item: Expr| match narrows(wide) {
+                            Some((wide, narrow)) => narrowed(&item, wide, narrow, BinaryOperator::Equal),
+                            None => Some(item),
+                        };
+                        let items = items.into_iter().map(fit).collect::<Option<Vec<Expr>>>()?;
+                        Access::PointList { index, before, items }
+                    } else {
+                        let element = ArrayElement::of(wide)?;
+                        let array = Expr::Array { element, items: list.clone() };
+                        Access::PointArray { index, before, array, narrows: narrows(wide) }
+                    }
+                }
+                Expr::Call { function: Function::EqualsAny, arguments } => match arguments.as_slice() {
+                    [operand, array] if self.is_usable(array) => {
+                        let wide = compared_as(operand)?;
+                        Access::PointArray { index, before, array: array.clone(), narrows: narrows(wide) }
+                    }
+                    _ => return None,
+                },
+                _ => return None,
+            };
+            Some((access, at))
+        })
     }
 }
 
-/// A scan between two bounds on the column behind the equal ones.
-fn scan_access(equal: &[Expr], lower: Option<Steering>, upper: Option<Steering>) -> Access {
-    let range = ScanRange { lower: bound(equal, lower), upper: bound(equal, upper) };
-    Access::Scan { range, direction: Direction::Forward }
+/// A scan of an index between two bounds.
+fn scan_access(index: IndexNumber, (lower, upper): (ScanBound, ScanBound)) -> Access {
+    Access::Scan { range: ScanRange { index, lower, upper }, direction: Direction::Forward }
 }
 
 /// One end of the range: the equal columns, then the bound on the next one.
@@ -304,61 +437,46 @@ fn bound(equal: &[Expr], steering: Option<Steering>) -> ScanBound {
     if is_strict && steering.is_exact { ScanBound::Excluded(values) } else { ScanBound::Included(values) }
 }
 
-/// An IN list or `= ANY (array)` on the last key column, when the columns before it are equal to something.
-fn list_access(
-    table: &Arc<Table>,
-    row: RowSlot,
-    conditions: &[Expr],
-    is_known: &dyn Fn(&Expr) -> bool,
-    equal: &[Expr],
-) -> Option<(Access, usize)> {
-    let definition = table.definition();
-    let columns = &definition.primary_key.as_ref()?.columns;
-    let (column, behind) = columns[equal.len()..].split_first()?;
-    if !behind.is_empty() {
-        return None;
-    }
-    let is_usable = |expr: &Expr| is_known(expr) && !expr::is_volatile(expr);
-    let sql_type = definition.columns[usize::from(*column)].sql_type;
-    // What the column is compared as, if it is this column.
-    let compared_as = |operand: &Expr| match operand {
-        _ if is_column(operand, row, *column) => Some(sql_type),
-        Expr::Cast { operand, to, .. } if is_column(operand, row, *column) => {
-            integer_range(sql_type).and(integer_range(*to)).and(Some(*to))
+/// In which direction an index, from the equal columns on, yields rows in the order asked for: of each key of
+/// the order its column, whether it descends, and whether NULLs come first. `None`: in neither.
+pub(crate) fn order_of_scan(
+    definition: &TableDefinition,
+    index: IndexNumber,
+    equal_columns: &[u16],
+    order: &[(u16, bool, bool)],
+    is_only_table: bool,
+) -> Option<Direction> {
+    let key = keys(definition).into_iter().find(|key| key.index == index).filter(|key| !key.is_hash)?;
+    let mut columns = key.columns[equal_columns.len()..].iter();
+    let mut wanted: Option<Direction> = None;
+    for (column, is_descending, nulls_first) in order {
+        if equal_columns.contains(column) {
+            continue;
         }
-        _ => None,
-    };
-    let narrows = |wide: SqlType| (wide != sql_type).then_some((wide, sql_type));
-    conditions.iter().enumerate().find_map(|(at, condition)| {
-        let before = equal.to_vec();
-        let access = match condition {
-            Expr::InList { operand, list } if list.iter().all(is_usable) => {
-                let wide = compared_as(operand)?;
-                let items = distinct(list);
-                if items.len() <= LONGEST_CODED_LIST {
-                    let fit = |item: Expr| match narrows(wide) {
-                        Some((wide, narrow)) => narrowed(&item, wide, narrow, BinaryOperator::Equal),
-                        None => Some(item),
-                    };
-                    let items = items.into_iter().map(fit).collect::<Option<Vec<Expr>>>()?;
-                    Access::PointList { before, items }
-                } else {
-                    let element = ArrayElement::of(wide)?;
-                    let array = Expr::Array { element, items: list.clone() };
-                    Access::PointArray { before, array, narrows: narrows(wide) }
-                }
-            }
-            Expr::Call { function: Function::EqualsAny, arguments } => match arguments.as_slice() {
-                [operand, array] if is_usable(array) => {
-                    let wide = compared_as(operand)?;
-                    Access::PointArray { before, array: array.clone(), narrows: narrows(wide) }
-                }
-                _ => return None,
-            },
-            _ => return None,
+        let next = match columns.next() {
+            Some(next) if next.column == *column => next,
+            Some(_) => return None,
+            // The whole key is ordered already: it is unique, unless NULLs are in it.
+            None if is_only_table && key.is_unique && index.is_none() => break,
+            None => return None,
         };
-        Some((access, at))
-    })
+        let is_backward = next.is_descending != *is_descending;
+        let is_nullable = definition.columns[usize::from(*column)].is_nullable;
+        if is_nullable && (next.nulls_first != *nulls_first) != is_backward {
+            return None;
+        }
+        let direction = if is_backward { Direction::Backward } else { Direction::Forward };
+        if *wanted.get_or_insert(direction) != direction {
+            return None;
+        }
+    }
+    Some(wanted.unwrap_or(Direction::Forward))
+}
+
+/// The secondary indexes of a table that have an order, by number.
+pub(crate) fn ordered_indexes(definition: &TableDefinition) -> impl Iterator<Item = IndexNumber> {
+    let indexes = (0u16..).zip(&definition.indexes);
+    indexes.filter(|(_, index)| index.kind == IndexKind::Ordered).map(|(number, _)| Some(number))
 }
 
 /// The condition with its long lists of constants in order, so that a few comparisons find a value in them.

@@ -14,7 +14,7 @@ use sqlparser::tokenizer::Location;
 
 use super::collected_change::Change;
 use super::insert::{generated_always, is_default};
-use super::level::{Level, Step, only_level};
+use super::level::{Step, for_each_level};
 use super::select::{described, is_single};
 use super::{CompiledQuery, Compiler, order};
 use crate::bind::aggregation::AggregateMode;
@@ -61,9 +61,20 @@ impl Changed {
         }
     }
 
-    /// Whether there can be only one row.
-    fn is_point(&self) -> bool {
-        only_level(&self.steps).is_some_and(Level::is_point)
+    /// Whether setting these columns may move rows ahead of the scan that finds them: along the primary key,
+    /// or along the index that it goes by.
+    fn moves(&self, set: &[(u16, Expr)]) -> bool {
+        let definition = self.table.definition();
+        let is_set = |column: u16| set.iter().any(|(set, _)| *set == column);
+        let mut index = None;
+        for_each_level(&self.steps, &mut |level| {
+            if matches!(&level.source, Source::Table { row, .. } if *row == self.row) {
+                index = index.or(level.choice.access.index());
+            }
+        });
+        let index = index.and_then(|index| definition.indexes.get(usize::from(index)));
+        let key = definition.primary_key.iter().flat_map(|key| key.columns.iter().copied());
+        key.chain(index.into_iter().flat_map(|index| index.key_columns())).any(is_set)
     }
 }
 
@@ -144,11 +155,15 @@ impl Compiler<'_> {
         self.binder.aggregate_mode = AggregateMode::Forbidden("in UPDATE");
         let set = self.assignments(&update.assignments, &changed.table)?;
         let definition = changed.table.definition();
-        let key: &[u16] = definition.primary_key.as_ref().map_or(&[], |key| &key.columns);
-        let is_moving = set.iter().any(|(column, _)| key.contains(column));
         // Those who only rely on the key may go on.
-        let strength = if is_moving { Strength::Write } else { Strength::NoKeyWrite };
-        let collects = (is_moving && !changed.is_point()) || Self::must_collect(&changed, &set);
+        let sets_key = set.iter().any(|(column, _)| definition.is_key_column(*column));
+        let strength = if sets_key { Strength::Write } else { Strength::NoKeyWrite };
+        let is_single = is_single(&changed.steps);
+        if !is_single {
+            let table = self.code.table(&changed.table)?;
+            self.refuse_moving(table, &set)?;
+        }
+        let collects = (!is_single && changed.moves(&set)) || Self::must_collect(&changed, &set);
         changed.set_intent(Intent::chosen(strength, None), !collects);
         let change = Change::Update(set);
         if collects { self.collect_then_change(changed, change) } else { self.change(changed, change) }
@@ -186,7 +201,7 @@ impl Compiler<'_> {
         let values = set.iter().map(|(_, value)| value);
         let mut computed = changed.wanted.iter().chain(values);
         let mut looks_around = || computed.any(|expr| expr::any(expr, &asks_again));
-        changed.beside.is_some() || (!changed.is_point() && looks_around())
+        changed.beside.is_some() || (!is_single(&changed.steps) && looks_around())
     }
 
     /// Changes each row where it is found.

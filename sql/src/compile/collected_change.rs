@@ -1,11 +1,12 @@
 //! UPDATE and DELETE that find all their rows before they change the first.
 //!
-//! An UPDATE that changes the primary key while it scans would meet the rows it has moved ahead of itself
-//! (the Halloween problem); FROM and USING may find a row several times, which is changed once; a subquery
-//! that runs for each row must not see what has become of those before. So the first part of the procedure
-//! keeps the rows to be changed in a join table, with all that is needed of the other relations and with the
-//! new values; the second locks one after the other and changes it. Who reads at a snapshot may find a row
-//! changed meanwhile. Then WHERE is asked again, of the new row beside the same rows of the others.
+//! An UPDATE that changes the primary key while it scans, or the columns of the index it goes by, would meet
+//! the rows it has moved ahead of itself (the Halloween problem); FROM and USING may find a row several
+//! times, which is changed once; a subquery that runs for each row must not see what has become of those
+//! before. So the first part of the procedure keeps the rows to be changed in a join table, with all that is
+//! needed of the other relations and with the new values; the second locks one after the other and changes
+//! it. Who reads at a snapshot may find a row changed meanwhile. Then WHERE is asked again, of the new row
+//! beside the same rows of the others.
 
 use hyades_engine::procedure::ir::{
     Expr, Instruction, Intent, JoinStep, JoinedParts, Register, RowSlot, Strength, TableIndex,
@@ -165,8 +166,7 @@ impl Compiler<'_> {
         let new_values = change.new_values();
         let key_moves = {
             let definition = self.code.definition(table);
-            let key: &[u16] = definition.primary_key.as_ref().map_or(&[], |key| &key.columns);
-            new_values.iter().any(|(column, _)| key.contains(column))
+            new_values.iter().any(|(column, _)| definition.is_key_column(*column))
         };
         let strength = match change {
             Change::Update(_) if !key_moves => Strength::NoKeyWrite,

@@ -78,20 +78,25 @@ impl Compiler<'_> {
             Source::Routine(_) => PlanNode::new(format!("Function Scan on {}", level.label)),
             Source::Table { table, .. } => {
                 let definition = table.definition();
-                match (&definition.primary_key, &level.choice.access) {
-                    (
-                        Some(key),
-                        Access::Point { .. } | Access::PointList { .. } | Access::PointArray { .. },
-                    ) => PlanNode::new(format!("Index Scan using {} on {}", key.name, level.label))
-                        .with("Index Cond", steering),
-                    (Some(key), Access::Scan { direction, .. })
-                        if !level.choice.steering.is_empty() || *direction == Direction::Backward =>
-                    {
-                        let backward = if *direction == Direction::Backward { " Backward" } else { "" };
-                        PlanNode::new(format!("Index Scan{backward} using {} on {}", key.name, level.label))
+                let index = match level.choice.access.index() {
+                    Some(index) => definition.indexes.get(usize::from(index)).map(|index| &index.name),
+                    None => definition.primary_key.as_ref().map(|key| &key.name),
+                };
+                let (by_index, backward) = match &level.choice.access {
+                    Access::Scan { range, direction } => (
+                        range.index.is_some()
+                            || !level.choice.steering.is_empty()
+                            || *direction == Direction::Backward,
+                        if *direction == Direction::Backward { " Backward" } else { "" },
+                    ),
+                    _ => (true, ""),
+                };
+                match index.filter(|_| by_index) {
+                    Some(index) => {
+                        PlanNode::new(format!("Index Scan{backward} using {index} on {}", level.label))
                             .with("Index Cond", steering)
                     }
-                    _ => PlanNode::new(format!("Seq Scan on {}", level.label)),
+                    None => PlanNode::new(format!("Seq Scan on {}", level.label)),
                 }
             }
         };

@@ -3,7 +3,7 @@
 //! Every instruction that changes a row goes through [`Compiler::write`], which puts the checks behind it:
 //!
 //! ```text
-//! new or changed row of a child    point read of the parent's primary key; absent -> 23503
+//! new or changed row of a child    search for the parent by the key that is referenced; absent -> 23503
 //! deleted row of a parent          search for its key among the child's rows; found -> 23503
 //! changed key of a parent          the same with the old key
 //! ```
@@ -24,7 +24,7 @@ use std::sync::Arc;
 
 use hyades_engine::procedure::ir::{Expr, Instruction, Intent, RowSlot, Strength, TableIndex, Violation};
 use hyades_engine::storage::table::Table;
-use hyades_types::definition::{ForeignKey, TableDefinition};
+use hyades_types::definition::{ForeignKey, ParentKey, TableDefinition, TableId};
 use hyades_types::error::{Result, sqlstate};
 use hyades_types::operator::BinaryOperator;
 use hyades_types::value::{SqlType, Value};
@@ -119,8 +119,16 @@ impl Compiler<'_> {
     /// Refuses an UPDATE that may move the keys of several referenced rows; see the module head.
     pub(crate) fn refuse_moving(&self, table: TableIndex, set: &[(u16, Expr)]) -> Result<()> {
         let definition = self.code.definition(table);
-        let moves = key_columns(&definition).any(|key| set.iter().any(|(column, _)| *column == key));
-        if moves && !definition.referenced_by.is_empty() {
+        let parent = self.code.table_id(table);
+        let is_set = |column: &u16| set.iter().any(|(set, _)| set == column);
+        let moves = |child: &TableId| match self.binder.context.tables.by_id(*child) {
+            Some(child) => {
+                let keys = child.definition().foreign_keys.clone();
+                keys.iter().any(|key| key.parent == parent && key.parent_columns.iter().any(is_set))
+            }
+            None => key_columns(&definition).any(|column| is_set(&column)),
+        };
+        if definition.referenced_by.iter().any(moves) {
             let what = "changing the keys of several rows that a foreign key references is";
             return self.binder.unsupported(what, Place::Unknown);
         }
@@ -139,7 +147,7 @@ impl Compiler<'_> {
             let parent = parent.map(|parent| self.code.table(&parent)).transpose()?;
             let found = parent.and_then(|parent| {
                 let definition = self.code.definition(parent);
-                foreign_key.columns_in_key_order(&definition).map(|key| (parent, definition, key))
+                foreign_key.parent_key(&definition).map(|key| (parent, definition, key))
             });
             match found {
                 Some((parent, parent_definition, key)) => {
@@ -155,12 +163,13 @@ impl Compiler<'_> {
     fn check_parent(
         &mut self,
         parent: TableIndex,
-        key: &[u16],
+        key: &ParentKey,
         row: RowSlot,
         violation: Violation,
     ) -> Result<()> {
         let (present, absent) = (self.code.label(), self.code.label());
-        let key: Vec<Expr> = key.iter().map(|&column| Expr::Column { row, column }).collect();
+        let index = key.index;
+        let key: Vec<Expr> = key.columns.iter().map(|&column| Expr::Column { row, column }).collect();
         for column in &key {
             // A NULL refers to nothing, whatever the other columns say.
             let is_null = Expr::IsNull(Box::new(column.clone()));
@@ -168,7 +177,10 @@ impl Compiler<'_> {
         }
         let row = self.code.check_row(parent)?;
         let intent = Intent::newest(Strength::KeyRead);
-        self.code.push(Instruction::ReadPoint { table: parent, key, row, intent, absent });
+        match index {
+            None => self.code.push(Instruction::ReadPoint { table: parent, key, row, intent, absent }),
+            Some(_) => self.first_row_with(index, key, (parent, row, intent), absent)?,
+        }
         self.code.jump(present);
         self.code.place(absent);
         self.code.push(Instruction::RaiseViolation(Box::new(violation)));
@@ -192,22 +204,29 @@ impl Compiler<'_> {
         Ok(key)
     }
 
-    /// If the key of the row is another one now, nothing may refer to the old one.
+    /// Where the key of the row is another one now, nothing may refer to the old one.
     fn check_moved(&mut self, table: TableIndex, row: RowSlot, old_key: &[(u16, Expr)]) -> Result<()> {
-        let is_same = |(column, old): &(u16, Expr)| {
-            Expr::NotDistinct(Box::new(Expr::Column { row, column: *column }), Box::new(old.clone()))
-        };
-        let both = |left, right| Expr::And(Box::new(left), Box::new(right));
-        let Some(is_same) = old_key.iter().map(is_same).reduce(both) else { return Ok(()) };
-        let done = self.code.label();
-        self.code.jump_unless(Expr::Not(Box::new(is_same)), done);
-        self.check_children(table, old_key)?;
-        self.code.place(done);
-        Ok(())
+        if old_key.is_empty() {
+            return Ok(());
+        }
+        self.check_children_unless(table, old_key, &|column| {
+            let (new, old) = (Expr::Column { row, column }, value_of(old_key, column));
+            Some(Expr::NotDistinct(Box::new(new), Box::new(old)))
+        })
     }
 
     /// No row may have a row of this key as its parent any more.
     fn check_children(&mut self, table: TableIndex, key: &[(u16, Expr)]) -> Result<()> {
+        self.check_children_unless(table, key, &|_| None)
+    }
+
+    /// The same, but not by foreign keys to columns that all fulfil a condition.
+    fn check_children_unless(
+        &mut self,
+        table: TableIndex,
+        key: &[(u16, Expr)],
+        is_same: &dyn Fn(u16) -> Option<Expr>,
+    ) -> Result<()> {
         let definition = self.code.definition(table);
         let mut children = definition.referenced_by.clone();
         children.sort_unstable();
@@ -222,7 +241,14 @@ impl Compiler<'_> {
             let parent = self.code.table_id(table);
             for foreign_key in child_definition.foreign_keys.iter().filter(|known| known.parent == parent) {
                 let violation = referenced(foreign_key, &child_definition, &definition, key);
+                let both = |left, right| Expr::And(Box::new(left), Box::new(right));
+                let done = self.code.label();
+                let columns = foreign_key.parent_columns.iter();
+                if let Some(is_same) = columns.filter_map(|column| is_same(*column)).reduce(both) {
+                    self.code.jump_unless(Expr::Not(Box::new(is_same)), done);
+                }
                 self.check_child(&child, foreign_key, key, violation)?;
+                self.code.place(done);
             }
         }
         Ok(())
@@ -263,8 +289,10 @@ impl Compiler<'_> {
     }
 }
 
+/// The columns that a foreign key may reference: those of the primary key and of unique indexes.
 fn key_columns(definition: &TableDefinition) -> impl Iterator<Item = u16> {
-    definition.primary_key.iter().flat_map(|key| key.columns.iter().copied())
+    let numbers = (0u16..).zip(&definition.columns).map(|(number, _)| number);
+    numbers.filter(|column| definition.is_key_column(*column))
 }
 
 fn value_of(key: &[(u16, Expr)], column: u16) -> Expr {

@@ -2,15 +2,16 @@
 //!
 //! Rows of VALUES become one Insert instruction each; a SELECT becomes the loops with the Insert innermost,
 //! unless it reads the table it fills or needs the executor: then its rows are collected first and inserted
-//! by a second procedure. ON CONFLICT works on the primary key, the only unique constraint there is.
+//! by a second procedure.
 
 use std::sync::Arc;
 
 use hyades_engine::procedure::ir::{
-    Expr, Instruction, Intent, Label, Procedure, Register, RowSlot, SpoolSlot, Strength, TableIndex,
+    Arbiter, Expr, IndexNumber, Instruction, Intent, Label, Procedure, Register, RowSlot, SpoolSlot,
+    Strength, TableIndex,
 };
 use hyades_engine::storage::table::Table;
-use hyades_types::definition::Identity;
+use hyades_types::definition::{Identity, TableDefinition};
 use hyades_types::error::{Error, Result, sqlstate};
 use hyades_types::value::{SqlType, Value};
 use sqlparser::ast::{self, ConflictTarget, OnConflictAction, OnInsert, SetExpr, TableObject};
@@ -35,11 +36,11 @@ use crate::statement::names::fold;
 use crate::statement::query::{parse_expression, words_position};
 use crate::statement::sequence_syntax::overriding;
 
-/// What happens when the primary key exists.
+/// What happens when another row has the same key.
 enum Conflict {
     Fail,
-    Nothing,
-    Update { set: Vec<(u16, Expr)>, condition: Option<Expr> },
+    Nothing(Arbiter),
+    Update { index: IndexNumber, set: Vec<(u16, Expr)>, condition: Option<Expr> },
 }
 
 /// The target of an INSERT while it is compiled.
@@ -165,44 +166,12 @@ impl Compiler<'_> {
         excluded: &mut Option<Vec<Register>>,
     ) -> Result<Conflict> {
         let definition = table.definition();
-        let key = definition.primary_key.as_ref();
-        let matches_key = match &on.conflict_target {
-            None => matches!(on.action, OnConflictAction::DoNothing),
-            Some(ConflictTarget::Columns(idents)) => {
-                let mut wanted: Vec<usize> = Vec::new();
-                for ident in idents {
-                    let name = fold(ident);
-                    let Some(at) = definition.column_index(&name) else {
-                        let place = Place::at(ident.span.start);
-                        let message = format!("column \"{name}\" does not exist");
-                        return self.binder.fail(sqlstate::UNDEFINED_COLUMN, message, place);
-                    };
-                    wanted.push(at);
-                }
-                let mut have: Vec<usize> = key
-                    .map(|key| key.columns.iter().map(|at| usize::from(*at)).collect())
-                    .unwrap_or_default();
-                wanted.sort_unstable();
-                wanted.dedup();
-                have.sort_unstable();
-                wanted == have
-            }
-            Some(ConflictTarget::OnConstraint(name)) => {
-                let name = name.0.last().and_then(|part| part.as_ident()).map(fold).unwrap_or_default();
-                if key.is_none_or(|key| key.name != name) {
-                    let message = format!(
-                        "constraint \"{name}\" for table \"{}\" does not exist",
-                        definition.name.name
-                    );
-                    return self.binder.fail(sqlstate::UNDEFINED_OBJECT, message, Place::Unknown);
-                }
-                true
-            }
+        let arbiter = self.arbiter(on, &definition)?;
+        let (index, update) = match (&on.action, arbiter) {
+            (OnConflictAction::DoUpdate(update), Arbiter::Index(index)) => (index, update),
+            (OnConflictAction::DoUpdate(_), Arbiter::Any) => return Err(self.no_arbiter(on)),
+            (OnConflictAction::DoNothing, arbiter) => return Ok(Conflict::Nothing(arbiter)),
         };
-        if !matches_key {
-            return Err(self.no_arbiter(on));
-        }
-        let OnConflictAction::DoUpdate(update) = &on.action else { return Ok(Conflict::Nothing) };
         let registers = (0..definition.columns.len())
             .map(|_| self.binder.new_register())
             .collect::<Result<Vec<Register>>>()?;
@@ -221,7 +190,44 @@ impl Compiler<'_> {
             Some(selection) => Some(self.binder.condition_of(selection, "WHERE")?),
             None => None,
         };
-        Ok(Conflict::Update { set, condition })
+        Ok(Conflict::Update { index, set, condition })
+    }
+
+    /// Which keys ON CONFLICT speaks of.
+    fn arbiter(&self, on: &ast::OnConflict, definition: &TableDefinition) -> Result<Arbiter> {
+        match &on.conflict_target {
+            None => Ok(Arbiter::Any),
+            Some(ConflictTarget::Columns(idents)) => {
+                let mut wanted: Vec<u16> = Vec::new();
+                for ident in idents {
+                    let name = fold(ident);
+                    let at = definition.column_index(&name).and_then(|at| u16::try_from(at).ok());
+                    let Some(at) = at else {
+                        let place = Place::at(ident.span.start);
+                        let message = format!("column \"{name}\" does not exist");
+                        return self.binder.fail(sqlstate::UNDEFINED_COLUMN, message, place);
+                    };
+                    wanted.push(at);
+                }
+                wanted.sort_unstable();
+                wanted.dedup();
+                let key = definition.key_on(&wanted);
+                key.map(|(index, _)| Arbiter::Index(index)).ok_or_else(|| self.no_arbiter(on))
+            }
+            Some(ConflictTarget::OnConstraint(name)) => {
+                let name = name.0.last().and_then(|part| part.as_ident()).map(fold).unwrap_or_default();
+                if definition.primary_key.as_ref().is_some_and(|key| key.name == name) {
+                    return Ok(Arbiter::Index(None));
+                }
+                let mut indexes = (0u16..).zip(&definition.indexes);
+                let index = indexes.find(|(_, index)| index.is_constraint && index.name == name);
+                index.map(|(index, _)| Arbiter::Index(Some(index))).ok_or_else(|| {
+                    let table = &definition.name.name;
+                    let message = format!("constraint \"{name}\" for table \"{table}\" does not exist");
+                    Error::input(sqlstate::UNDEFINED_OBJECT, message)
+                })
+            }
+        }
     }
 
     /// ON CONFLICT names no constraint.
@@ -360,11 +366,12 @@ impl Compiler<'_> {
         self.draw_once(&mut values)?;
         match &target.conflict {
             Conflict::Fail => self.write(Instruction::Insert { table, values, row })?,
-            Conflict::Nothing => {
-                self.write(Instruction::InsertOr { table, values, row, duplicate: next })?;
+            Conflict::Nothing(arbiter) => {
+                let arbiter = *arbiter;
+                self.write(Instruction::InsertOr { table, values, row, arbiter, duplicate: next })?;
             }
-            Conflict::Update { set, condition } => {
-                self.upsert(target, table, values, next, (set, condition.as_ref()))?;
+            Conflict::Update { index, set, condition } => {
+                self.upsert(target, (table, *index), values, next, (set, condition.as_ref()))?;
             }
         }
         self.code.push(Instruction::CountRow);
@@ -395,7 +402,7 @@ impl Compiler<'_> {
     fn upsert(
         &mut self,
         target: &Target,
-        table: TableIndex,
+        (table, index): (TableIndex, IndexNumber),
         values: Vec<Expr>,
         next: Label,
         (set, condition): (&[(u16, Expr)], Option<&Expr>),
@@ -407,16 +414,24 @@ impl Compiler<'_> {
             self.code.evaluate(*register, value);
         }
         let values: Vec<Expr> = registers.iter().map(|register| Expr::Register(*register)).collect();
-        let key_columns =
-            target.table.definition().primary_key.as_ref().map(|key| key.columns.clone()).unwrap_or_default();
-        let key = key_columns.iter().map(|at| values[usize::from(*at)].clone()).collect();
+        let definition = target.table.definition();
+        let key_columns: Vec<u16> = match (index, &definition.primary_key) {
+            (Some(index), _) => definition.indexes[usize::from(index)].key_columns().collect(),
+            (None, Some(key)) => key.columns.clone(),
+            (None, None) => Vec::new(),
+        };
+        let key: Vec<Expr> = key_columns.iter().map(|at| values[usize::from(*at)].clone()).collect();
         let (again, duplicate, done) = (self.code.label(), self.code.label(), self.code.label());
         self.code.place(again);
-        self.write(Instruction::InsertOr { table, values, row, duplicate })?;
+        let arbiter = Arbiter::Index(index);
+        self.write(Instruction::InsertOr { table, values, row, arbiter, duplicate })?;
         self.code.jump(done);
         self.code.place(duplicate);
         let intent = Intent::newest(Strength::Write);
-        self.code.push(Instruction::ReadPoint { table, key, row, intent, absent: again });
+        match index {
+            None => self.code.push(Instruction::ReadPoint { table, key, row, intent, absent: again }),
+            Some(_) => self.first_row_with(index, key, (table, row, intent), again)?,
+        }
         if let Some(spool) = target.written {
             self.code.push(Instruction::RefuseWritten { spool, row });
         }

@@ -63,7 +63,7 @@ pub(crate) struct Kept {
 }
 
 impl Level {
-    /// Whether it finds at most one row.
+    /// Whether it goes by the whole primary key.
     pub(crate) fn is_point(&self) -> bool {
         matches!(self.choice.access, Access::Point { .. })
     }

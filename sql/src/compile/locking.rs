@@ -86,6 +86,9 @@ impl Compiler<'_> {
                 absent: next,
             });
             compiler.check(&level.choice.filter, next);
+            if level.choice.access.index().is_some() {
+                compiler.check(&level.choice.steering, next);
+            }
             compiler.emit_limited(outputs.clone(), counters, next, end)
         })?;
         self.code.place(end);

@@ -1,7 +1,8 @@
 //! The code of nested loops.
 
 use hyades_engine::procedure::ir::{
-    CursorSlot, Expr, Impatience, Instruction, Intent, Label, Register, RowSlot, Sight, Strength, TableIndex,
+    CursorSlot, Direction, Expr, Impatience, IndexNumber, Instruction, Intent, Label, Register, RowSlot,
+    ScanBound, ScanRange, Sight, Strength, TableIndex,
 };
 use hyades_types::error::{Result, sqlstate};
 use hyades_types::function::Function;
@@ -17,6 +18,10 @@ use crate::evaluation;
 
 /// What runs for each combination of rows: gets the label that leads to the next one.
 pub(crate) type Body<'b> = dyn FnMut(&mut Compiler<'_>, Label) -> Result<()> + 'b;
+
+/// What runs for each row that is found: gets the label that leads to the next one, and the cursor of the
+/// scan that found it.
+type FoundBody<'b> = dyn FnMut(&mut Compiler<'_>, Label, Option<CursorSlot>) -> Result<()> + 'b;
 
 /// The last parts of the keys that one table is read under, one after the other.
 enum Keys {
@@ -98,10 +103,15 @@ impl Compiler<'_> {
         cursor: Option<CursorSlot>,
         otherwise: Label,
     ) {
+        let locks = level.is_kept && intent.sight == Sight::Chosen;
         let changed = self.code.label();
         self.code.place(changed);
         self.check(&level.choice.filter, otherwise);
-        if level.is_kept && intent.sight == Sight::Chosen {
+        if locks {
+            // It may have left the place where it was found.
+            if level.choice.access.index().is_some() {
+                self.check(&level.choice.steering, otherwise);
+            }
             // Only a scan that skips rows has locks to give up.
             let cursor = cursor.filter(|_| intent.impatience == Some(Impatience::SkipLocked));
             self.code.push(Instruction::LockRow { table, row, cursor, intent, changed, gone: otherwise });
@@ -138,39 +148,81 @@ impl Compiler<'_> {
                         self.choose(level, (table, row, intent), None, end);
                         inner(self, end)
                     }
-                    Access::PointList { before, items } => {
-                        let (before, items) = (before.clone(), items.clone());
-                        let keys = Keys::OfList(items);
-                        self.points(before, keys, (table, row, intent), end, &mut |compiler, next| {
-                            compiler.choose(level, (table, row, intent), None, next);
+                    Access::PointList { index, before, items } => {
+                        let (before, keys) = ((*index, before.clone()), Keys::OfList(items.clone()));
+                        self.points(before, keys, (table, row, intent), end, &mut |compiler, next, cursor| {
+                            compiler.choose(level, (table, row, intent), cursor, next);
                             inner(compiler, next)
                         })
                     }
-                    Access::PointArray { before, array, narrows } => {
-                        let before = before.clone();
+                    Access::PointArray { index, before, array, narrows } => {
+                        let before = (*index, before.clone());
                         let keys = self.keys_of_array(array.clone(), *narrows)?;
-                        self.points(before, keys, (table, row, intent), end, &mut |compiler, next| {
-                            compiler.choose(level, (table, row, intent), None, next);
+                        self.points(before, keys, (table, row, intent), end, &mut |compiler, next, cursor| {
+                            compiler.choose(level, (table, row, intent), cursor, next);
                             inner(compiler, next)
                         })
                     }
                     Access::Scan { range, direction } => {
-                        let cursor = self.code.new_cursor()?;
-                        let again = self.code.label();
-                        let (range, direction) = (range.clone(), *direction);
-                        self.code.push(Instruction::OpenScan { cursor, table, range, direction, intent });
-                        self.code.place(again);
-                        self.code.push(Instruction::NextRow { cursor, row, end });
-                        self.choose(level, (table, row, intent), Some(cursor), again);
-                        inner(self, again)?;
-                        self.code.jump(again);
-                        Ok(())
+                        let scanned = (range.clone(), *direction);
+                        self.scan(scanned, (table, row, intent), end, &mut |compiler, next, cursor| {
+                            compiler.choose(level, (table, row, intent), cursor, next);
+                            inner(compiler, next)
+                        })
                     }
                     // Dealt with above.
                     Access::Kept(_) => Ok(()),
                 }
             }
         }
+    }
+
+    /// The rows of a range, one after the other.
+    fn scan(
+        &mut self,
+        (range, direction): (ScanRange, Direction),
+        (table, row, intent): (TableIndex, RowSlot, Intent),
+        end: Label,
+        inner: &mut FoundBody<'_>,
+    ) -> Result<()> {
+        let cursor = self.code.new_cursor()?;
+        let again = self.code.label();
+        self.code.push(Instruction::OpenScan { cursor, table, range, direction, intent });
+        self.code.place(again);
+        self.code.push(Instruction::NextRow { cursor, row, end });
+        inner(self, again, Some(cursor))?;
+        self.code.jump(again);
+        Ok(())
+    }
+
+    /// The rows with these values in the first columns of an index: goes on behind `inner`, and to `end`
+    /// when there are no more.
+    fn rows_with(
+        &mut self,
+        index: IndexNumber,
+        values: Vec<Expr>,
+        found: (TableIndex, RowSlot, Intent),
+        end: Label,
+        inner: &mut FoundBody<'_>,
+    ) -> Result<()> {
+        let (lower, upper) = (ScanBound::Included(values.clone()), ScanBound::Included(values));
+        self.scan((ScanRange { index, lower, upper }, Direction::Forward), found, end, inner)
+    }
+
+    /// The first row with these values; to `absent` if there is none.
+    pub(crate) fn first_row_with(
+        &mut self,
+        index: IndexNumber,
+        values: Vec<Expr>,
+        (table, row, intent): (TableIndex, RowSlot, Intent),
+        absent: Label,
+    ) -> Result<()> {
+        let cursor = self.code.new_cursor()?;
+        let (lower, upper) = (ScanBound::Included(values.clone()), ScanBound::Included(values));
+        let (range, direction) = (ScanRange { index, lower, upper }, Direction::Forward);
+        self.code.push(Instruction::OpenScan { cursor, table, range, direction, intent });
+        self.code.push(Instruction::NextRow { cursor, row, end: absent });
+        Ok(())
     }
 
     /// The array's elements are sorted into a register first: a key that stands there twice finds its row
@@ -181,14 +233,14 @@ impl Compiler<'_> {
         Ok(Keys::OfArray(sorted, narrows))
     }
 
-    /// Reads key after key: `before`, then what a counter chooses.
+    /// Reads key after key of an index: `before`, then what a counter chooses.
     fn points(
         &mut self,
-        before: Vec<Expr>,
+        (index, before): (IndexNumber, Vec<Expr>),
         keys: Keys,
         (table, row, intent): (TableIndex, RowSlot, Intent),
         end: Label,
-        inner: &mut Body<'_>,
+        inner: &mut FoundBody<'_>,
     ) -> Result<()> {
         let counter = self.binder.new_register()?;
         let item = self.binder.new_register()?;
@@ -210,8 +262,11 @@ impl Compiler<'_> {
         self.code.evaluate(counter, binary(BinaryOperator::Add, counter, number(1)));
         let mut key = before;
         key.push(Expr::Register(item));
+        if index.is_some() {
+            return self.rows_with(index, key, (table, row, intent), again, inner);
+        }
         self.code.push(Instruction::ReadPoint { table, key, row, intent, absent: again });
-        inner(self, again)?;
+        inner(self, again, None)?;
         self.code.jump(again);
         Ok(())
     }

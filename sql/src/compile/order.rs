@@ -372,7 +372,7 @@ impl<'j> Order<'j> {
             chosen = kept;
         }
         let level = level(item, chosen);
-        self.is_single &= level.is_point();
+        self.is_single &= level.choice.is_single;
         self.has_loop = true;
         Ok(Some(level))
     }
@@ -440,7 +440,7 @@ impl<'j> Order<'j> {
         }
         let join = (self.new_join)()?;
         let access = Access::Kept(Box::new(Kept { join, build, key, probe }));
-        Ok(Choice { access, steering, filter, equal_columns: Vec::new() })
+        Ok(Choice { access, steering, filter, equal_columns: Vec::new(), is_single: false })
     }
 
     /// `value of this relation = value of the others`.

@@ -15,7 +15,7 @@ use crate::answer::Response;
 use crate::bind::aggregation::AggregateMode;
 use crate::bind::coerce::Context;
 use crate::bind::{Place, types};
-use crate::plan::{Action, Plan, SchemaCommand};
+use crate::plan::{Action, Plan, SchemaCommand, WantedUnique};
 use crate::settings::Schema;
 use crate::statement::QualifiedName;
 use crate::statement::names::DEFAULT_SCHEMA;
@@ -75,6 +75,7 @@ impl Compiler<'_> {
             name: self.created_name(&name, Some(&create.name))?,
             columns: Vec::new(),
             primary_key: None,
+            indexes: Vec::new(),
             foreign_keys: Vec::new(),
             referenced_by: Vec::new(),
         };
@@ -86,7 +87,7 @@ impl Compiler<'_> {
             );
         }
         let mut keys: Vec<(Option<String>, Vec<String>)> = Vec::new();
-        let mut sequences = Vec::new();
+        let (mut sequences, mut uniques) = (Vec::new(), Vec::new());
         for (number, column) in create.columns.iter().enumerate() {
             let column_name = fold(&column.name);
             if definition.column_index(&column_name).is_some() {
@@ -94,7 +95,7 @@ impl Compiler<'_> {
                 return self.binder.fail(sqlstate::DUPLICATE_COLUMN, message, Place::Unknown);
             }
             let written = column;
-            let mut column = self.column_definition(written, &mut keys)?;
+            let mut column = self.column_definition(written, &mut keys, &mut uniques)?;
             let table = &definition.name.name;
             sequences.extend(self.column_sequence(table, written, &mut column, number)?);
             definition.columns.push(column);
@@ -103,6 +104,7 @@ impl Compiler<'_> {
         for constraint in &create.constraints {
             match constraint {
                 TableConstraint::ForeignKey(key) => foreign_keys.push(self.foreign_key(key)?),
+                TableConstraint::Unique(unique) => uniques.push(self.table_unique(unique, uniques.len())?),
                 other => keys.push(self.table_constraint(other)?),
             }
         }
@@ -130,7 +132,8 @@ impl Compiler<'_> {
             definition.primary_key = Some(key);
         }
         let if_not_exists = create.if_not_exists;
-        Ok(SchemaCommand::Create { definition, if_not_exists, foreign_keys, sequences })
+        let definition = Box::new(definition);
+        Ok(SchemaCommand::Create { definition, if_not_exists, foreign_keys, sequences, uniques })
     }
 
     /// The name of something that is created: the first schema of the search path takes it, if it says none.
@@ -159,6 +162,7 @@ impl Compiler<'_> {
         &mut self,
         column: &ast::ColumnDef,
         keys: &mut Vec<(Option<String>, Vec<String>)>,
+        uniques: &mut Vec<WantedUnique>,
     ) -> Result<ColumnDefinition> {
         let name = fold(&column.name);
         let place = Place::OperatorAfter(column.name.span.end);
@@ -193,7 +197,7 @@ impl Compiler<'_> {
                     let constraint = constraint.or_else(|| key.name.as_ref().map(fold));
                     keys.push((constraint, vec![name.clone()]));
                 }
-                ColumnOption::Unique(_) => return unsupported(UNIQUE),
+                ColumnOption::Unique(unique) => uniques.push(self.column_unique(unique, constraint, &name)?),
                 ColumnOption::ForeignKey(_) => {}
                 ColumnOption::Check(_) => return unsupported(CHECK),
                 // See `column_sequence`.
@@ -265,7 +269,9 @@ impl Compiler<'_> {
                     .collect::<Result<Vec<String>>>()?;
                 Ok((key.name.as_ref().map(fold), columns))
             }
-            TableConstraint::Unique(_) | TableConstraint::UniqueUsingIndex(_) => unsupported(UNIQUE),
+            TableConstraint::UniqueUsingIndex(_) | TableConstraint::PrimaryKeyUsingIndex(_) => {
+                unsupported("constraints USING INDEX are not supported yet")
+            }
             TableConstraint::Check(_) => unsupported(CHECK),
             other => unsupported(format!("table constraint {other} is not supported yet")),
         }
@@ -310,6 +316,15 @@ impl Compiler<'_> {
         let [operation] = alter.operations.as_slice() else {
             return unsupported("several actions in one ALTER TABLE are not supported yet");
         };
+        if let AlterTableOperation::DropConstraint { if_exists, name, drop_behavior } = operation {
+            return Ok(SchemaCommand::DropConstraint {
+                table,
+                if_exists: alter.if_exists,
+                name: fold(name),
+                may_lack: *if_exists,
+                cascades: matches!(drop_behavior, Some(ast::DropBehavior::Cascade)),
+            });
+        }
         let AlterTableOperation::AddConstraint { constraint, not_valid } = operation else {
             return unsupported(format!("ALTER TABLE ... {} is not supported yet", action_name(operation)));
         };
@@ -320,6 +335,10 @@ impl Compiler<'_> {
             let foreign_key = self.foreign_key(key)?;
             return Ok(SchemaCommand::AddForeignKey { table, if_exists: alter.if_exists, foreign_key });
         }
+        if let TableConstraint::Unique(unique) = constraint {
+            let unique = self.unique(unique)?;
+            return Ok(SchemaCommand::AddUnique { table, if_exists: alter.if_exists, unique });
+        }
         let (name, columns) = self.table_constraint(constraint)?;
         // Column numbers are found when it runs, against the table of that moment.
         let primary_key =
@@ -328,7 +347,6 @@ impl Compiler<'_> {
     }
 }
 
-const UNIQUE: &str = "UNIQUE constraints are not supported yet, only PRIMARY KEY";
 const CHECK: &str = "CHECK constraints are not supported yet";
 
 fn refuse_table_kinds(create: &ast::CreateTable) -> Result<()> {

@@ -3,13 +3,13 @@
 //! If scan order is the order asked for, and there is no grouping and no DISTINCT, the procedure emits the
 //! answer itself and stops at LIMIT. Otherwise it emits what the stages need (`stages`).
 
-use hyades_engine::procedure::ir::{Direction, Expr, Instruction, Label, Register};
+use hyades_engine::procedure::ir::{Expr, Instruction, Label, Register, RowSlot};
 use hyades_types::error::{Result, sqlstate};
 use hyades_types::operator::BinaryOperator;
 use hyades_types::value::{SqlType, Value};
 use sqlparser::ast::{self, Query, SetExpr};
 
-use super::access::Access;
+use super::access::{self, Access};
 use super::changing_with::changes_rows;
 use super::level::{Step, any_level};
 use super::{CompiledQuery, Compiler, order};
@@ -202,7 +202,8 @@ pub(crate) fn described(outputs: &[OutputColumn]) -> Vec<(String, SqlType)> {
 
 /// Whether the loops find at most one combination of rows.
 pub(crate) fn is_single(steps: &[Step]) -> bool {
-    !any_level(steps, |level| !level.is_point()) && !steps.iter().any(|step| matches!(step, Step::Full(_)))
+    !any_level(steps, |level| !level.choice.is_single)
+        && !steps.iter().any(|step| matches!(step, Step::Full(_)))
 }
 
 fn compare(register: Register, operator: BinaryOperator, number: i64) -> Expr {
@@ -225,55 +226,59 @@ fn has_room(limit: Register) -> Expr {
     )
 }
 
-/// Whether the first loop can yield its rows in the order asked for; turns it into the right direction.
+/// Whether the first loop can yield its rows in the order asked for; turns it into the right direction. A
+/// query that stops at LIMIT goes by an index for that alone.
 fn use_scan_order(bound: &mut BoundSelect) -> bool {
-    let is_single = bound.steps.len() == 1;
-    let level = match bound.steps.first_mut() {
+    let is_only = bound.steps.len() == 1;
+    let has_limit = bound.limits.limit.is_some();
+    let level = match bound.steps.first() {
         None => return true,
         Some(Step::Loop(level)) => level,
         Some(Step::Left(_) | Step::Full(_)) => return false,
     };
     let Source::Table { table, row } = &level.source else { return false };
-    let direction = match &mut level.choice.access {
-        // At most one row.
-        Access::Point { .. } => return is_single,
-        Access::PointList { .. } | Access::PointArray { .. } | Access::Kept(_) => return false,
-        Access::Scan { direction, .. } => direction,
-    };
-    let definition = table.definition();
-    let Some(primary_key) = &definition.primary_key else { return false };
-    if primary_key.index != hyades_types::definition::IndexKind::Ordered {
-        return false;
+    if level.choice.is_single {
+        return is_only;
     }
+    let Some(order) = columns_of_order(bound, *row) else { return false };
+    let definition = table.definition();
+    let Access::Scan { range, .. } = &level.choice.access else { return false };
     let equal = &level.choice.equal_columns;
-    let mut key_columns = primary_key.columns[equal.len()..].iter();
-    let mut wanted: Option<bool> = None;
+    let is_unsteered = level.choice.steering.is_empty();
+    let mut indexes = vec![range.index];
+    if is_unsteered && has_limit {
+        indexes.extend(access::ordered_indexes(&definition));
+    }
+    let found = indexes.into_iter().find_map(|index| {
+        let direction = access::order_of_scan(&definition, index, equal, &order, is_only)?;
+        Some((index, direction))
+    });
+    let Some((index, wanted)) = found else { return false };
+    if let Some(Step::Loop(level)) = bound.steps.first_mut()
+        && let Access::Scan { range, direction } = &mut level.choice.access
+    {
+        range.index = index;
+        *direction = wanted;
+    }
+    true
+}
+
+/// The columns of a table's row that are ordered by, each with whether it descends and whether NULLs come
+/// first; `None` if it is ordered by anything else.
+fn columns_of_order(bound: &BoundSelect, row: RowSlot) -> Option<Vec<(u16, bool, bool)>> {
+    let mut columns = Vec::new();
     for key in &bound.order {
         let expr = match &key.target {
             OrderTarget::Output(at) => &bound.outputs[*at].expr,
             OrderTarget::Expression(expr) => expr,
         };
-        let column = match expr {
-            Expr::Const(_) => continue,
-            Expr::Column { row: its_row, column } if its_row == row => *column,
-            _ => return false,
-        };
-        if equal.contains(&column) {
-            continue;
-        }
-        match key_columns.next() {
-            Some(next) if *next == column => {}
-            Some(_) => return false,
-            // The whole key is ordered already: it is unique.
-            None if is_single => break,
-            None => return false,
-        }
-        if *wanted.get_or_insert(key.is_descending) != key.is_descending {
-            return false;
+        match expr {
+            Expr::Const(_) => {}
+            Expr::Column { row: its_row, column } if *its_row == row => {
+                columns.push((*column, key.is_descending, key.nulls_first));
+            }
+            _ => return None,
         }
     }
-    if wanted == Some(true) {
-        *direction = Direction::Backward;
-    }
-    true
+    Some(columns)
 }

@@ -1,8 +1,9 @@
-//! Storage parameters of CREATE TABLE: `WITH (fillfactor = 90)`. They mean nothing in memory; their names and
-//! values are checked as PostgreSQL does, so that a mistake is no surprise later.
+//! Storage parameters of CREATE TABLE and CREATE INDEX: `WITH (fillfactor = 90)`. They mean nothing in
+//! memory; their names and values are checked as PostgreSQL does, so that a mistake is no surprise later.
 //!
 //! Reference: PostgreSQL's documentation of CREATE TABLE, reloptions.c.
 
+use hyades_types::definition::IndexKind;
 use hyades_types::error::{Error, Result, sqlstate};
 
 enum Kind {
@@ -49,8 +50,22 @@ fn out_of_bounds(name: &str, value: &str, smallest: &str, largest: &str) -> Erro
 
 /// 22023 for a parameter that PostgreSQL does not know, and for a value that it does not take.
 pub(super) fn check_storage_parameter(name: &str, value: &str) -> Result<()> {
+    check(name, value, kind(name))
+}
+
+/// The same of an index.
+pub(super) fn check_index_parameter(name: &str, value: &str, index: IndexKind) -> Result<()> {
+    let kind = match name {
+        "fillfactor" => Some(Kind::Integer(10, 100)),
+        "deduplicate_items" if index == IndexKind::Ordered => Some(Kind::Boolean),
+        _ => None,
+    };
+    check(name, value, kind)
+}
+
+fn check(name: &str, value: &str, kind: Option<Kind>) -> Result<()> {
     let wrong = |what: &str| invalid(format!("invalid value for {what} option \"{name}\": {value}"));
-    match kind(name) {
+    match kind {
         None => Err(invalid(format!("unrecognized parameter \"{name}\""))),
         Some(Kind::Boolean) => {
             let word = value.to_ascii_lowercase();

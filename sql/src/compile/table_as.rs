@@ -48,6 +48,7 @@ impl Compiler<'_> {
             name,
             columns,
             primary_key: None,
+            indexes: Vec::new(),
             foreign_keys: Vec::new(),
             referenced_by: Vec::new(),
         };

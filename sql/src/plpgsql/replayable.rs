@@ -32,7 +32,7 @@ fn objection(procedure: &Procedure, instruction: &Instruction) -> Option<&'stati
     if instruction.looks_at().catalog {
         return Some("it looks at the system catalog");
     }
-    if let Some((table, TableUse::Scan)) = instruction.effects().table {
+    if let Some((table, TableUse::Scan(_))) = instruction.effects().table {
         match &procedure.tables[usize::from(table)].definition.primary_key {
             None => return Some("it scans a table without a primary key, whose rows are in no order"),
             Some(key) if key.index == IndexKind::Hash => {

@@ -19,7 +19,7 @@ use hyades_types::value::SqlType;
 use super::{Output, Session};
 use crate::compile::unsupported;
 use crate::compile::utility::{no_table, table_name};
-use crate::plan::{WantedForeignKey, WantedSequence};
+use crate::plan::{WantedForeignKey, WantedSequence, WantedUnique};
 
 fn column_of(definition: &TableDefinition, name: &str) -> Result<u16> {
     let at = definition.column_index(name).and_then(|at| u16::try_from(at).ok());
@@ -36,6 +36,7 @@ fn columns_of(definition: &TableDefinition, names: &[String]) -> Result<Vec<u16>
 fn is_name_taken(definition: &TableDefinition, name: &str) -> bool {
     definition.foreign_key(name).is_some()
         || definition.primary_key.as_ref().is_some_and(|key| key.name == name)
+        || definition.index_named(name).is_some_and(|index| index.is_constraint)
 }
 
 /// `table_column_column_fkey`, with a number behind it if that is taken.
@@ -46,7 +47,7 @@ fn made_up_name(definition: &TableDefinition, columns: &[String]) -> String {
     names.find(|name| !is_name_taken(definition, name)).unwrap_or(base)
 }
 
-/// The columns of the parent's primary key that the foreign key names.
+/// The columns of the parent's key that the foreign key names: the primary key, or one that is unique.
 fn parent_columns(parent: &TableDefinition, wanted: &WantedForeignKey) -> Result<Vec<u16>> {
     let table = &parent.name.name;
     let key = parent.primary_key.as_ref().map(|key| &key.columns);
@@ -67,7 +68,7 @@ fn parent_columns(parent: &TableDefinition, wanted: &WantedForeignKey) -> Result
         let message = "foreign key referenced-columns list must not contain duplicates";
         return Err(Error::input(sqlstate::INVALID_FOREIGN_KEY, message));
     }
-    if key.is_none_or(|key| sorted(key) != in_order) {
+    if parent.key_on(&columns).is_none() {
         let message =
             format!("there is no unique constraint matching given keys for referenced table \"{table}\"");
         return Err(Error::input(sqlstate::INVALID_FOREIGN_KEY, message));
@@ -158,9 +159,11 @@ impl Session {
         definition: &TableDefinition,
         foreign_keys: &[WantedForeignKey],
         sequences: &[WantedSequence],
+        uniques: &[WantedUnique],
     ) -> Result<Vec<CatalogChange>> {
         let id = self.worker.new_table_id();
         let mut known = definition.clone();
+        self.created_uniques(&mut known, uniques)?;
         let mut changes = self.created_for_columns(id, &mut known, sequences)?;
         changes.push(CatalogChange::CreateTable { id, definition: known.clone() });
         for wanted in foreign_keys {

@@ -33,17 +33,27 @@ impl Session {
     fn changes(&mut self, command: &SchemaCommand, output: &mut dyn Output) -> Result<Vec<CatalogChange>> {
         let path = self.settings.search_path();
         match command {
-            SchemaCommand::Create { definition, if_not_exists, foreign_keys, sequences } => {
+            SchemaCommand::Create { definition, if_not_exists, foreign_keys, sequences, uniques } => {
                 if self.is_there(&definition.name, *if_not_exists, output)? {
                     return Ok(Vec::new());
                 }
-                self.created(definition, foreign_keys, sequences)
+                self.created(definition, foreign_keys, sequences, uniques)
+            }
+            SchemaCommand::CreateIndex(wanted) => self.created_index(wanted, output),
+            SchemaCommand::DropIndex(drop) => self.dropped_indexes(drop, output),
+            SchemaCommand::RenameIndex(rename) => self.renamed_index(rename, output),
+            SchemaCommand::Reindex(name) => self.reindexed(name),
+            SchemaCommand::AddUnique { table, if_exists, unique } => {
+                self.added_unique(table, *if_exists, unique, output)
+            }
+            SchemaCommand::DropConstraint { table, if_exists, name, may_lack, cascades } => {
+                self.dropped_constraint(table, (*if_exists, *may_lack), (name, *cascades), output)
             }
             SchemaCommand::CreateAs { definition, if_not_exists, .. } => {
                 if self.is_there(&definition.name, *if_not_exists, output)? {
                     return Ok(Vec::new());
                 }
-                self.created(definition, &[], &[])
+                self.created(definition, &[], &[], &[])
             }
             SchemaCommand::CreateSequence { name, if_not_exists, options } => {
                 self.created_sequence(name, *if_not_exists, options, output)
@@ -110,6 +120,7 @@ impl Session {
         for name in names {
             let full = table_name(name, self.settings.search_path());
             self.refuse_sequence(&full)?;
+            self.refuse_index(&full)?;
             match self.table(&full) {
                 Some(table) => {
                     if !tables.iter().any(|known| known.id() == table.id()) {

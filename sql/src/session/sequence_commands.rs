@@ -19,11 +19,8 @@ use hyades_types::value::{SqlType, Value};
 use super::{Output, Session};
 use crate::compile::utility::{no_table, table_name};
 use crate::plan::WantedSequence;
-use crate::statement::names::quoted;
+use crate::statement::names::{cut_name, quoted};
 use crate::statement::{DropSequence, QualifiedName, SequenceOptions};
-
-/// PostgreSQL's limit for names.
-const LONGEST_NAME: usize = 63;
 
 fn invalid<T>(message: String) -> Result<T> {
     Err(Error::input(sqlstate::INVALID_PARAMETER_VALUE, message))
@@ -139,21 +136,6 @@ fn blank(name: TableName, sql_type: SqlType) -> SequenceDefinition {
     }
 }
 
-/// `table_column_seq`, both cut so that it is a name.
-fn made_up_name(table: &str, column: &str, label: &str) -> String {
-    let room = LONGEST_NAME - label.len() - 2;
-    let (mut first, mut second) = (table.len(), column.len());
-    while first + second > room {
-        if first > second {
-            first -= 1;
-        } else {
-            second -= 1;
-        }
-    }
-    let cut = |name: &str, bytes: usize| name[..name.floor_char_boundary(bytes)].to_owned();
-    format!("{}_{}_{label}", cut(table, first), cut(column, second))
-}
-
 /// The DEFAULT of a column that draws from this sequence.
 fn drawing(name: &TableName) -> String {
     let shown = format!("{}.{}", quoted(&name.schema), quoted(&name.name));
@@ -185,7 +167,7 @@ impl Session {
 
     /// Whether a relation of this name is there.
     pub(super) fn is_relation(&self, name: &TableName) -> bool {
-        self.table(name).is_some() || self.sequence(name).is_some()
+        self.table(name).is_some() || self.sequence(name).is_some() || self.is_index(name)
     }
 
     /// 42809 of a sequence where a table is wanted.
@@ -214,7 +196,7 @@ impl Session {
                 std::iter::once("seq".to_owned()).chain((1u32..).map(|number| format!("seq{number}")));
             let names = labels.map(|label| TableName {
                 schema: definition.name.schema.clone(),
-                name: made_up_name(&definition.name.name, &column.name, &label),
+                name: cut_name(&definition.name.name, &column.name, &label),
             });
             let mut free = names.filter(|name| !taken.contains(name) && !self.is_relation(name));
             let Some(name) = free.next() else { continue };

@@ -150,7 +150,7 @@ impl Session {
     }
 
     /// For commands that are transactions of their own.
-    fn refuse_in_block(&self, command: &str) -> Result<()> {
+    pub(super) fn refuse_in_block(&self, command: &str) -> Result<()> {
         let is_alone = !self.is_in_list && (self.state != State::Implicit || self.implicit_statements == 0);
         if is_alone && self.state != State::Block {
             return Ok(());

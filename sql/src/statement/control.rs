@@ -36,6 +36,7 @@ pub(crate) fn parse(sql: &str, first: &str) -> Result<Statement> {
         "vacuum" => vacuum(&mut tokens)?,
         "analyze" | "analyse" => analyze(&mut tokens)?,
         "discard" => discard(&mut tokens)?,
+        "reindex" => super::index_syntax::reindex(&mut tokens)?,
         "close" => {
             tokens.expect("all")?;
             maintenance("CLOSE CURSOR ALL", Vec::new(), None)
@@ -65,7 +66,7 @@ pub(crate) fn parse(sql: &str, first: &str) -> Result<Statement> {
 
 /// A statement of PostgreSQL that is missing here, or no statement at all.
 fn unknown<T>(tokens: &Tokens<'_>, first: &str) -> Result<T> {
-    const MISSING: [&str; 18] = [
+    const MISSING: [&str; 17] = [
         "checkpoint",
         "cluster",
         "comment",
@@ -81,7 +82,6 @@ fn unknown<T>(tokens: &Tokens<'_>, first: &str) -> Result<T> {
         "notify",
         "reassign",
         "refresh",
-        "reindex",
         "revoke",
         "security",
     ];

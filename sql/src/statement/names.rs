@@ -28,6 +28,24 @@ pub(crate) fn quoted(name: &str) -> String {
     if is_plain { name.to_owned() } else { format!("\"{}\"", name.replace('"', "\"\"")) }
 }
 
+/// PostgreSQL's limit.
+const LONGEST_NAME: usize = 63;
+
+/// `first_second_label`, both cut so that it is a name.
+pub(crate) fn cut_name(first: &str, second: &str, label: &str) -> String {
+    let room = LONGEST_NAME - label.len() - 2;
+    let (mut kept, mut kept_second) = (first.len(), second.len());
+    while kept + kept_second > room {
+        if kept > kept_second {
+            kept -= 1;
+        } else {
+            kept_second -= 1;
+        }
+    }
+    let cut = |name: &str, bytes: usize| name[..name.floor_char_boundary(bytes)].to_owned();
+    format!("{}_{}_{label}", cut(first, kept), cut(second, kept_second))
+}
+
 /// An identifier as it is stored.
 pub(crate) fn fold(ident: &Ident) -> String {
     if ident.quote_style.is_some() { ident.value.clone() } else { ident.value.to_ascii_lowercase() }

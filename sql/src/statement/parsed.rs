@@ -68,6 +68,10 @@ pub(crate) enum Statement {
     CreateSequence(Box<CreateSequence>),
     AlterSequence(Box<AlterSequence>),
     DropSequence(DropSequence),
+    CreateIndex(Box<CreateIndex>),
+    DropIndex(DropIndex),
+    RenameIndex(RenameIndex),
+    ReindexIndex(QualifiedName),
     Call,
     Query(Box<sqlparser::ast::Statement>),
 }
@@ -249,4 +253,43 @@ pub(crate) enum Overriding {
     System,
     /// Those of the sequence.
     User,
+}
+
+#[derive(Clone, Debug)]
+pub(crate) struct CreateIndex {
+    /// One is made up where none is given.
+    pub(crate) name: Option<String>,
+    pub(crate) table: QualifiedName,
+    /// USING.
+    pub(crate) method: String,
+    pub(crate) keys: Vec<IndexKey>,
+    pub(crate) included: Vec<String>,
+    pub(crate) parameters: Vec<(String, String)>,
+    pub(crate) is_unique: bool,
+    pub(crate) nulls_are_equal: bool,
+    pub(crate) if_not_exists: bool,
+    pub(crate) is_concurrent: bool,
+}
+
+/// A column of an index, `None` where nothing is said.
+#[derive(Clone, Debug)]
+pub(crate) struct IndexKey {
+    pub(crate) column: String,
+    pub(crate) is_descending: Option<bool>,
+    pub(crate) nulls_first: Option<bool>,
+}
+
+#[derive(Clone, Debug)]
+pub(crate) struct DropIndex {
+    pub(crate) names: Vec<QualifiedName>,
+    pub(crate) if_exists: bool,
+    pub(crate) cascades: bool,
+    pub(crate) is_concurrent: bool,
+}
+
+#[derive(Clone, Debug)]
+pub(crate) struct RenameIndex {
+    pub(crate) index: QualifiedName,
+    pub(crate) if_exists: bool,
+    pub(crate) name: String,
 }

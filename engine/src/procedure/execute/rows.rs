@@ -2,16 +2,17 @@
 
 #![allow(unsafe_code)] // Rows are updated in place; see `storage::record`.
 
-use crate::procedure::access;
+use crate::procedure::access::{self, BoundLayout};
 use crate::procedure::buffers::Scratch;
 use crate::procedure::evaluate::evaluate;
 use crate::procedure::frame::Frame;
 use crate::procedure::interpret::{Next, Run};
 use crate::procedure::ir::{
-    CursorSlot, Direction, Expr, Intent, Label, Procedure, RowSlot, ScanRange, TableIndex, TableReference,
+    Arbiter, CursorSlot, Direction, Expr, IndexNumber, Intent, Label, Procedure, RowSlot, ScanRange,
+    TableIndex, TableReference,
 };
 use crate::storage::row::RowPatch;
-use crate::txn::{Access, Chosen, Flow, Found, Insertion, RowInPlace};
+use crate::txn::{Access, Chosen, Duplicate, Flow, Found, Insertion, Interrupt, RowInPlace};
 use hyades_types::error::{Error, sqlstate};
 
 impl<'r, T: Access> Run<'r, T> {
@@ -74,10 +75,16 @@ impl<'r, T: Access> Run<'r, T> {
         let slot = usize::from(cursor);
         let mut bounds = std::mem::take(&mut self.frame.cursors[slot].position.range);
         let context = self.context();
-        let is_possible = access::build_range(range, &reference.key_layout, &context, &mut bounds)?;
+        let layout = match range.index {
+            None => BoundLayout::Key(&reference.key_layout),
+            Some(index) => {
+                BoundLayout::Index(&reference.table.state(self.guard).indexes()[usize::from(index)])
+            }
+        };
+        let is_possible = access::build_range(range, &layout, &context, &mut bounds)?;
         let cursor = &mut self.frame.cursors[slot];
         cursor.table = usize::from(table);
-        cursor.position.open(bounds, direction, intent);
+        cursor.position.open(range.index, bounds, (direction, intent));
         if !is_possible || !is_open {
             cursor.position.finish();
             return Ok(Next::Following);
@@ -102,7 +109,8 @@ impl<'r, T: Access> Run<'r, T> {
         if matches!(found, Found::Nothing) {
             return Ok(Next::Label(end));
         }
-        buffer.key.clone_from(&position.position);
+        buffer.key.clear();
+        buffer.key.extend_from_slice(position.row_key());
         self.show(row, found);
         Ok(Next::Following)
     }
@@ -174,31 +182,47 @@ impl<'r, T: Access> Run<'r, T> {
 
     #[inline(never)]
     pub(crate) fn insert(&mut self, reference: &TableReference, values: &[Expr], row: RowSlot) -> Flow<Next> {
-        if self.insert_row(reference, values, row)? != Insertion::Done {
-            let row = &self.frame.rows[usize::from(row)];
-            return Err(access::duplicate_key(reference, &row.bytes).into());
+        match self.insert_row(reference, values, row, None)? {
+            Insertion::Done => Ok(Next::Following),
+            Insertion::Duplicate(duplicate) => Err(self.duplicate_key(reference, row, duplicate)),
         }
-        Ok(Next::Following)
+    }
+
+    fn duplicate_key(&self, reference: &TableReference, row: RowSlot, duplicate: Duplicate) -> Interrupt {
+        let row = &self.frame.rows[usize::from(row)];
+        access::duplicate_key(reference, duplicate, &row.bytes).into()
     }
 
     pub(crate) fn insert_or(
         &mut self,
         reference: &TableReference,
-        values: &[Expr],
-        row: RowSlot,
+        (values, row): (&[Expr], RowSlot),
+        arbiter: Arbiter,
         duplicate: Label,
     ) -> Flow<Next> {
-        Ok(match self.insert_row(reference, values, row)? {
-            Insertion::Done => Next::Following,
-            Insertion::Duplicate => Next::Label(duplicate),
-            Insertion::UnseenDuplicate => {
-                let message = "could not serialize access due to concurrent update";
-                return Err(Error::input(sqlstate::SERIALIZATION_FAILURE, message).into());
+        let first = if let Arbiter::Index(index) = arbiter { index } else { None };
+        match self.insert_row(reference, values, row, first)? {
+            Insertion::Done => Ok(Next::Following),
+            Insertion::Duplicate(found)
+                if arbiter != Arbiter::Any && arbiter != Arbiter::Index(found.index) =>
+            {
+                Err(self.duplicate_key(reference, row, found))
             }
-        })
+            Insertion::Duplicate(Duplicate { is_seen: true, .. }) => Ok(Next::Label(duplicate)),
+            Insertion::Duplicate(_) => {
+                let message = "could not serialize access due to concurrent update";
+                Err(Error::input(sqlstate::SERIALIZATION_FAILURE, message).into())
+            }
+        }
     }
 
-    fn insert_row(&mut self, reference: &TableReference, values: &[Expr], row: RowSlot) -> Flow<Insertion> {
+    fn insert_row(
+        &mut self,
+        reference: &TableReference,
+        values: &[Expr],
+        row: RowSlot,
+        arbiter: IndexNumber,
+    ) -> Flow<Insertion> {
         let mut bytes = std::mem::take(&mut self.frame.scratch.row);
         let built = access::build_row(values, reference, &self.context(), &mut bytes);
         let buffer = &mut self.frame.rows[usize::from(row)];
@@ -208,7 +232,7 @@ impl<'r, T: Access> Run<'r, T> {
         self.frame.scratch.row = bytes;
         built?;
         self.set_row(row, None);
-        access::insert(self.transaction, reference, &mut self.frame.rows[usize::from(row)])
+        access::insert(self.transaction, reference, &mut self.frame.rows[usize::from(row)], arbiter)
     }
 
     #[inline(never)]
@@ -247,7 +271,9 @@ impl<'r, T: Access> Run<'r, T> {
         let old = in_place.map_or(self.frame.rows[slot].bytes.as_slice(), |row| row.bytes);
         access::check_set(reference, old, &scratch.set)?;
         let keeps_length = reference.layout.patch(old, &scratch.set, &mut scratch.patch);
-        let stays = keeps_length && !access::moves_row(reference, &scratch.set);
+        let stays = keeps_length
+            && !access::moves_row(reference, &scratch.set)
+            && !access::moves_entries(reference, &scratch.set);
         match in_place {
             Some(found) if stays && found.is_current(self.guard) => {
                 self.patch_in_place(reference, row, found, &scratch.patch);

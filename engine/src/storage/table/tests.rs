@@ -29,6 +29,7 @@ pub(crate) fn definition(key: &[u16], index: IndexKind) -> TableDefinition {
             columns: key.to_vec(),
             index,
         }),
+        indexes: Vec::new(),
         foreign_keys: Vec::new(),
         referenced_by: Vec::new(),
     }

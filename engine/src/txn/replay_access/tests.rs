@@ -8,7 +8,7 @@ use hyades_types::definition::{IndexKind, TableId};
 use super::ReplayAccess;
 use crate::storage::table::Table;
 use crate::storage::table::tests::{definition, install};
-use crate::txn::{Access, Found, Insertion, Intent};
+use crate::txn::{Access, Duplicate, Found, Insertion, Intent, NewRow};
 
 /// A key and a row of the test table, made by the table itself.
 fn stored(a: i32, b: &str) -> (Vec<u8>, Vec<u8>) {
@@ -29,7 +29,7 @@ fn stored(a: i32, b: &str) -> (Vec<u8>, Vec<u8>) {
 }
 
 fn insert(access: &mut ReplayAccess, table: &Arc<Table>, (key, row): &(Vec<u8>, Vec<u8>)) -> Insertion {
-    access.insert(table, key, row).unwrap_or_else(|_| panic!("replay neither waits nor fails"))
+    access.insert(table, NewRow::new(key, row)).unwrap_or_else(|_| panic!("replay neither waits nor fails"))
 }
 
 fn read(access: &mut ReplayAccess, table: &Arc<Table>, key: &[u8]) -> Option<Vec<u8>> {
@@ -48,7 +48,10 @@ fn what_is_rolled_back_leaves_nothing() {
     let mut access = ReplayAccess::default();
     access.begin();
     assert_eq!(insert(&mut access, &table, &one), Insertion::Done);
-    assert_eq!(insert(&mut access, &table, &one), Insertion::Duplicate);
+    assert_eq!(
+        insert(&mut access, &table, &one),
+        Insertion::Duplicate(Duplicate { index: None, is_seen: true })
+    );
     let hash = access.write_set();
     let savepoint = access.savepoint();
     access.update(&table, &one.0, &other_one.1, &other_one.1);

@@ -18,7 +18,7 @@ use super::resource::{Resource, TABLE_STRIPES};
 use super::{LockingTransaction, NameChange, Undo, UndoAction};
 use crate::mutant::{self, Mutant};
 use crate::protocol::Protocol;
-use crate::storage::catalog::{CatalogView, duplicate_routine, duplicate_table};
+use crate::storage::catalog::{CatalogView, duplicate_routine};
 use crate::storage::stored_routine::Routine;
 use crate::storage::table::{Table, TableState};
 use crate::txn::lock_mode::LockMode;
@@ -50,6 +50,11 @@ impl<P: Protocol> LockingTransaction<P> {
                 self.add_foreign_key(*id, foreign_key, &change)
             }
             CatalogChange::DropForeignKey { id, name } => self.drop_foreign_key(*id, name, &change),
+            CatalogChange::CreateIndex { table, index } => self.create_index(*table, index, &change),
+            CatalogChange::DropIndex { table, index } => self.drop_index(*table, *index, &change),
+            CatalogChange::RenameIndex { table, index, name } => {
+                self.rename_index(*table, *index, name, &change)
+            }
             CatalogChange::CreateRoutine { id, definition, replaces } => {
                 self.create_routine(*id, definition, *replaces, &change)
             }
@@ -133,7 +138,7 @@ impl<P: Protocol> LockingTransaction<P> {
         let is_stale = child.is_dropped()
             || parent.is_dropped()
             || definition.foreign_key(&foreign_key.name).is_some()
-            || foreign_key.columns_in_key_order(&parent_definition).is_none();
+            || foreign_key.parent_key(&parent_definition).is_none();
         if is_stale {
             return Err(Error::Abort(Abort::StalePlan).into());
         }
@@ -188,9 +193,9 @@ impl<P: Protocol> LockingTransaction<P> {
         definition: &TableDefinition,
         change: &CatalogChange,
     ) -> Flow<()> {
-        self.lock(Resource::name(&definition.name), LockMode::Write)?;
-        if self.table(&definition.name).is_some() || self.find_sequence(&definition.name).is_some() {
-            return Err(duplicate_table(&definition.name).into());
+        self.lock_new_name(&definition.name)?;
+        for index in &definition.indexes {
+            self.lock_new_name(&TableName { name: index.name.clone(), ..definition.name.clone() })?;
         }
         let table = Arc::new(Table::new(id, definition.clone()));
         self.lock_everybody_out(&table)?;
@@ -230,7 +235,7 @@ impl<P: Protocol> LockingTransaction<P> {
         latest.is_some_and(|now| now.is_none_or(|now| !Arc::ptr_eq(now, table)))
     }
 
-    fn table_by_id(&self, id: TableId) -> Result<Arc<Table>, Error> {
+    pub(super) fn table_by_id(&self, id: TableId) -> Result<Arc<Table>, Error> {
         let own = self.names.iter().rev().filter_map(|change| match change {
             NameChange::CreatedTable(_, table) => Some(Arc::clone(table)),
             _ => None,
@@ -240,7 +245,12 @@ impl<P: Protocol> LockingTransaction<P> {
             .ok_or_else(|| Error::input(sqlstate::UNDEFINED_TABLE, format!("table {} does not exist", id.0)))
     }
 
-    fn replace_state(&mut self, table: Arc<Table>, state: TableState, change: &CatalogChange) -> Flow<()> {
+    pub(super) fn replace_state(
+        &mut self,
+        table: Arc<Table>,
+        state: TableState,
+        change: &CatalogChange,
+    ) -> Flow<()> {
         let old = table.replace_state(Arc::new(state), &epoch::pin());
         self.note_change(UndoAction::State { table, old }, change)
     }

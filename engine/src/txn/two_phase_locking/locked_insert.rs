@@ -6,13 +6,15 @@
 //! gap.
 //!
 //! The gap is locked before the key appears, so that a transaction that must wait leaves nothing behind which
-//! the one it waits for could run into. No gaps are locked where the whole table is, or where nobody scans by
-//! key: in hash indexes and under hidden keys.
+//! the one it waits for could run into. Entries of secondary indexes come before the row, too, and mean
+//! nothing while it is not there (`index_entries`). No gaps are locked where the whole table is, or where
+//! nobody scans by key: in hash indexes and under hidden keys.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use crossbeam_epoch::{self as epoch, Guard};
+use hyades_types::definition::TableId;
 
 use super::LockingTransaction;
 use super::resource::Resource;
@@ -22,7 +24,7 @@ use crate::storage::primary_index::{Located, PrimaryIndex, Vacancy};
 use crate::storage::record::Record;
 use crate::storage::table::Table;
 use crate::txn::lock_mode::LockMode;
-use crate::txn::{Flow, Insertion, Intent, Isolation, Strength};
+use crate::txn::{Duplicate, Flow, Insertion, Intent, Isolation, NewRow, Strength};
 
 /// Where a row goes.
 enum Target<'g> {
@@ -32,15 +34,23 @@ enum Target<'g> {
 }
 
 impl<P: Protocol> LockingTransaction<P> {
-    pub(super) fn insert_row(&mut self, table: &Arc<Table>, key: &[u8], row: &[u8]) -> Flow<Insertion> {
+    pub(super) fn insert_row(&mut self, table: &Arc<Table>, inserted: NewRow<'_>) -> Flow<Insertion> {
+        let NewRow { key, row, arbiter, .. } = inserted;
         let guard = epoch::pin();
         let state = table.state(&guard);
         let index = state.index();
-        let locks_rows = !state.has_hidden_key() && self.locks_rows(table, Intent::newest(Strength::Write));
+        // Under a hidden key nobody comes to a row that is new but by a secondary index.
+        let is_found = !state.has_hidden_key() || !state.indexes().is_empty();
+        let locks_rows = is_found && self.locks_rows(table, Intent::newest(Strength::Write));
         let has_gaps = !state.has_hidden_key() && index.is_ordered();
         // The buckets of both locks come from memory while something else is done.
         let row_resource = Resource::row(table.id(), key);
         self.shared.locks.prefetch(row_resource);
+        if arbiter.is_some()
+            && let Some(duplicate) = self.find_duplicate(table, arbiter, inserted, &guard)?
+        {
+            return Ok(Insertion::Duplicate(duplicate));
+        }
         let mut target = self.locate(table, index, key, &guard);
         if let Target::Record(record) = target
             && self.is_taken(record, &guard)
@@ -49,6 +59,9 @@ impl<P: Protocol> LockingTransaction<P> {
         }
         if locks_rows {
             self.lock(row_resource, LockMode::Write)?;
+        }
+        if let Some(hindered) = self.enter_indexes(table, inserted, &guard)? {
+            return Ok(hindered);
         }
         let mut divided = None;
         let mut new = None;
@@ -69,9 +82,9 @@ impl<P: Protocol> LockingTransaction<P> {
                 Target::Vacancy(vacancy, gap) => {
                     if has_gaps && divided != Some(gap) {
                         if locks_rows {
-                            self.lock_divided_gap(table, gap, key)?;
+                            self.lock_divided_gap(table.id(), gap, key)?;
                         }
-                        self.divide_gap(table, gap, key);
+                        self.divide_gap(gap, [Resource::gap(table.id(), Some(key)), row_resource]);
                         divided = Some(gap);
                     }
                     let history = &mut self.history;
@@ -89,9 +102,28 @@ impl<P: Protocol> LockingTransaction<P> {
         Ok(Insertion::Done)
     }
 
+    /// Puts entries for a row whose key is locked into the secondary indexes, unless the row cannot be
+    /// inserted.
+    fn enter_indexes(
+        &mut self,
+        table: &Arc<Table>,
+        inserted: NewRow<'_>,
+        guard: &Guard,
+    ) -> Flow<Option<Insertion>> {
+        let state = table.state(guard);
+        if state.indexes().is_empty() {
+            return Ok(None);
+        }
+        if let Some(record) = state.index().get(inserted.key, guard).filter(|record| record.has_row()) {
+            self.follow_writer(record, guard);
+            return self.duplicate(record, guard).map(Some);
+        }
+        Ok(self.add_entries(table, inserted, guard)?.map(Insertion::Duplicate))
+    }
+
     fn duplicate(&mut self, record: &Record, guard: &Guard) -> Flow<Insertion> {
         let is_seen = self.isolation != Isolation::RepeatableRead || self.sees(record, guard)?;
-        Ok(if is_seen { Insertion::Duplicate } else { Insertion::UnseenDuplicate })
+        Ok(Insertion::Duplicate(Duplicate { index: None, is_seen }))
     }
 
     fn locate<'g>(&self, table: &Table, index: &'g PrimaryIndex, key: &[u8], guard: &'g Guard) -> Target<'g> {
@@ -106,7 +138,7 @@ impl<P: Protocol> LockingTransaction<P> {
     }
 
     /// Locks the gap before the next key, which a new key is about to divide.
-    fn lock_divided_gap(&mut self, table: &Table, gap: Resource, key: &[u8]) -> Flow<()> {
+    pub(super) fn lock_divided_gap(&mut self, relation: TableId, gap: Resource, key: &[u8]) -> Flow<()> {
         // Keys that come in ascending order divide the same gap. A wait for another one was settled when the
         // row was locked.
         if self.divided_gap == Some(gap) {
@@ -115,7 +147,7 @@ impl<P: Protocol> LockingTransaction<P> {
         let held = self.lock(gap, LockMode::IntentWrite)?;
         if held.covers(LockMode::Read) {
             // This transaction has read the range; the part below `key` gets a gap of its own.
-            self.lock(Resource::gap(table.id(), Some(key)), LockMode::Read)?;
+            self.lock(Resource::gap(relation, Some(key)), LockMode::Read)?;
         } else {
             self.divided_gap = Some(gap);
         }
@@ -124,10 +156,9 @@ impl<P: Protocol> LockingTransaction<P> {
 
     /// A new key is about to divide a gap: those who found it empty must be followed in both parts, and at
     /// the key itself, whose record stays behind if the insert is rolled back (pitfall 23).
-    fn divide_gap(&self, table: &Table, gap: Resource, key: &[u8]) {
+    pub(super) fn divide_gap(&self, gap: Resource, parts: [Resource; 2]) {
         let shared = &*self.shared;
         if shared.has_commands.load(Ordering::Relaxed) && !mutant::is_active(Mutant::NoGapLv) {
-            let parts = [Resource::gap(table.id(), Some(key)), Resource::row(table.id(), key)];
             shared.locks.divide(shared, gap, parts);
         }
     }

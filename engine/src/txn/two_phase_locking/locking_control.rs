@@ -1,8 +1,12 @@
-//! Makes the transactions of a database, and who tidies up behind them.
+//! Makes the transactions of a database, and who tidies up behind them; and what histories and locks ask
+//! about marks.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64};
 
+use crossbeam_epoch as epoch;
+
+use super::index_entries::NewEntries;
 use super::purge_queue::Queue;
 use super::{LOCK_BUCKETS, LockingTransaction, PLACE_NOTES, Purger, TwoPhaseLocking};
 use crate::config::Config;
@@ -10,9 +14,9 @@ use crate::log::record::OperationsWriter;
 use crate::log::record::command::WriteSetHash;
 use crate::protocol::Protocol;
 use crate::storage::catalog::Catalog;
-use crate::storage::history::{Histories, HistoryWriter};
+use crate::storage::history::{Forgettable, Handle, Histories, HistoryWriter};
 use crate::storage::primary_index::Finger;
-use crate::txn::lock_table::{LockTable, TransactionId};
+use crate::txn::lock_table::{LockTable, Trail, TransactionId};
 use crate::txn::{Control, Isolation};
 
 impl<P: Protocol> Control<P> for TwoPhaseLocking<P> {
@@ -58,11 +62,13 @@ impl<P: Protocol> Control<P> for TwoPhaseLocking<P> {
             command: None,
             write_set: WriteSetHash::default(),
             row_numbers: Vec::new(),
+            number_in_hand: None,
             changes_catalog: false,
             names: Vec::new(),
             draws: Vec::new(),
             draws_in_payload: 0..0,
             purgeable: Vec::new(),
+            new_entries: NewEntries::default(),
         }
     }
 
@@ -72,5 +78,28 @@ impl<P: Protocol> Control<P> for TwoPhaseLocking<P> {
 
     fn tombstones(&self) -> usize {
         self.purge.len()
+    }
+}
+
+impl<P: Protocol> Forgettable for TwoPhaseLocking<P> {
+    fn is_forgettable(&self, mark: &[AtomicU64]) -> bool {
+        self.protocol.is_forgettable(mark)
+    }
+}
+
+impl<P: Protocol> Trail for TwoPhaseLocking<P> {
+    type Dependencies = P::Dependencies;
+    const IS_EMPTY: bool = !P::LEAVES_MARKS;
+
+    fn mark<R>(&self, handle: Handle, show: impl FnOnce(&[AtomicU64]) -> R) -> Option<R> {
+        self.histories.mark(handle, &epoch::pin()).map(show)
+    }
+
+    fn follow(&self, mark: &[AtomicU64], dependencies: &mut P::Dependencies) {
+        self.protocol.follow(mark, dependencies);
+    }
+
+    fn join(&self, mark: &[AtomicU64], into: &[AtomicU64]) {
+        self.protocol.join(mark, into);
     }
 }

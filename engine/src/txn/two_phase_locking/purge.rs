@@ -8,19 +8,25 @@
 //! row and the gap, or tries again later. It is a *brief* one: those who do not want to wait for others
 //! (NOWAIT, SKIP LOCKED) are not told of it.
 //!
+//! Entries of secondary indexes whose rows have other values by now, or are gone, leave in the same way:
+//! under the lock of the row and of their gap.
+//!
 //! The same thread frees what TRUNCATE, DROP and new primary keys leave behind, a few leaves at a time: a
 //! table's former state with all its rows would otherwise be freed by whoever is the last to let go of it,
 //! inside a transaction that has nothing to do with it.
 
 use std::sync::Arc;
 
-use crossbeam_epoch as epoch;
+use crossbeam_epoch::{self as epoch, Guard};
 
+use super::index_entries::is_entry_needed;
+use super::purge_queue::Purgeable;
 use super::resource::Resource;
 use super::{LockingTransaction, TwoPhaseLocking};
 use crate::protocol::Protocol;
 use crate::storage::history::Handle;
-use crate::storage::table::{Table, TableState};
+use crate::storage::secondary_index::SecondaryIndex;
+use crate::storage::table::TableState;
 use crate::txn::lock_mode::LockMode;
 use crate::txn::lock_table::Trace;
 use crate::txn::lock_table::{Acquired, TransactionId};
@@ -94,9 +100,9 @@ impl<P: Protocol> Purger<P> {
         let entries = self.transaction.shared.purge.take(most);
         let total = entries.len();
         let mut again = Vec::new();
-        for (table, key) in entries {
-            if !self.transaction.purge(&table, &key) {
-                again.push((table, key));
+        for entry in entries {
+            if !self.transaction.purge(&entry) {
+                again.push(entry);
             }
         }
         let kept = again.len();
@@ -117,14 +123,27 @@ impl<P: Protocol> Caretaker for Purger<P> {
 }
 
 impl<P: Protocol> LockingTransaction<P> {
-    /// Removes the record if it is empty and nobody cares for it; false if it must be tried again.
-    fn purge(&mut self, table: &Arc<Table>, key: &[u8]) -> bool {
+    /// Removes the record if it is empty and nobody cares for it, or the entry if nobody needs it; false if
+    /// it must be tried again.
+    fn purge(&mut self, purgeable: &Purgeable) -> bool {
+        let Purgeable { table, index, key } = purgeable;
         if table.is_dropped() {
             return true;
         }
+        let guard = epoch::pin();
+        let state = table.state(&guard);
+        let index = match index {
+            None => None,
+            Some(id) => match state.indexes().iter().find(|index| index.definition().id == *id) {
+                None => return true,
+                index => index,
+            },
+        };
         self.begin();
-        let row = Resource::row(table.id(), key);
-        let gap = Resource::gap(table.id(), Some(key));
+        let (relation, row_key) =
+            index.map_or((table.id(), &**key), |index| (index.definition().id, &key[index.key_start(key)..]));
+        let row = Resource::row(table.id(), row_key);
+        let gap = Resource::gap(relation, Some(key));
         let wanted = [
             (Resource::table_stripe(table.id(), self.worker), LockMode::IntentWrite),
             (row, LockMode::Write),
@@ -133,22 +152,36 @@ impl<P: Protocol> LockingTransaction<P> {
         let is_free = wanted.into_iter().all(|(resource, mode)| self.lock_without_waiting(resource, mode));
         let shared = &*self.shared;
         let is_done = is_free
+            // Locked by now; it may have been exchanged before.
+            && std::ptr::eq(table.state(&guard), state)
             && shared.locks.is_forgettable(shared, row)
             && shared.locks.is_forgettable(shared, gap)
-            && {
-                let guard = epoch::pin();
-                let index = table.state(&guard).index();
-                let is_needed = index
-                    .get(key, &guard)
-                    .is_some_and(|record| !record.has_row() && !shared.histories.is_old(record.writer()));
-                // False when the key has a row again or is gone: either way there is nothing left to do.
-                if !is_needed {
-                    index.remove(key, &guard);
-                }
-                !is_needed
+            && match index {
+                None => self.remove_empty(state, key, &guard),
+                Some(index) => self.remove_entry(state, index, key, &guard),
             };
         self.end(Handle::NONE, Trace::None);
         is_done
+    }
+
+    fn remove_empty(&self, state: &TableState, key: &[u8], guard: &Guard) -> bool {
+        let is_needed = state
+            .index()
+            .get(key, guard)
+            .is_some_and(|record| !record.has_row() && !self.shared.histories.is_old(record.writer()));
+        // False when the key has a row again or is gone: either way there is nothing left to do.
+        if !is_needed {
+            state.index().remove(key, guard);
+        }
+        !is_needed
+    }
+
+    fn remove_entry(&self, state: &TableState, index: &SecondaryIndex, entry: &[u8], guard: &Guard) -> bool {
+        let is_needed = is_entry_needed(self, state, index, entry, guard);
+        if is_needed == Some(false) {
+            index.entries().remove(entry, guard);
+        }
+        is_needed.is_some()
     }
 
     pub(super) fn lock_without_waiting(&mut self, resource: Resource, mode: LockMode) -> bool {

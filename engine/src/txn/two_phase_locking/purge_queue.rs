@@ -4,12 +4,25 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 
 use crossbeam_epoch as epoch;
+use hyades_types::definition::TableId;
 use parking_lot::Mutex;
 
 use crate::storage::table::{Table, TableState};
 
-/// A key that may have a record without a row.
-pub(super) type PurgeableKey = (Arc<Table>, Box<[u8]>);
+/// A key that may have a record without a row, or an entry of a secondary index that may have no use.
+pub(super) struct Purgeable {
+    pub(super) table: Arc<Table>,
+    /// `None`: the primary index.
+    pub(super) index: Option<TableId>,
+    pub(super) key: Box<[u8]>,
+}
+
+impl Purgeable {
+    /// A key of the primary index.
+    pub(super) fn row(table: &Arc<Table>, key: &[u8]) -> Purgeable {
+        Purgeable { table: Arc::clone(table), index: None, key: key.into() }
+    }
+}
 
 /// What is left to the janitor.
 #[derive(Default)]
@@ -19,16 +32,16 @@ pub(super) struct Queue {
     pub(super) states: Mutex<Vec<Arc<TableState>>>,
 }
 
-/// Keys that may have a record without a row.
+/// Keys that may go.
 #[derive(Default)]
 struct Keys {
-    waiting: VecDeque<PurgeableKey>,
+    waiting: VecDeque<Purgeable>,
     /// Being tried.
     in_hand: usize,
 }
 
 impl Queue {
-    pub(super) fn push_all(&self, keys: &mut Vec<PurgeableKey>) {
+    pub(super) fn push_all(&self, keys: &mut Vec<Purgeable>) {
         if !keys.is_empty() {
             self.keys.lock().waiting.extend(keys.drain(..));
         }
@@ -51,14 +64,14 @@ impl Queue {
         self.discard(old);
     }
 
-    pub(super) fn take(&self, most: usize) -> Vec<PurgeableKey> {
+    pub(super) fn take(&self, most: usize) -> Vec<Purgeable> {
         let mut keys = self.keys.lock();
         let count = keys.waiting.len().min(most);
         keys.in_hand = count;
         keys.waiting.drain(..count).collect()
     }
 
-    pub(super) fn put_back(&self, again: Vec<PurgeableKey>) {
+    pub(super) fn put_back(&self, again: Vec<Purgeable>) {
         let mut keys = self.keys.lock();
         keys.in_hand = 0;
         keys.waiting.extend(again);

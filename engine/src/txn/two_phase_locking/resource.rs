@@ -21,6 +21,7 @@ enum Kind {
     Catalog = 6,
     RoutineName = 7,
     Definition = 8,
+    Value = 9,
 }
 
 fn hash(kind: Kind, table: TableId, bytes: &[u8]) -> Resource {
@@ -28,7 +29,11 @@ fn hash(kind: Kind, table: TableId, bytes: &[u8]) -> Resource {
     let mut hasher = FixedState::with_seed(0x4879_6164_6573).build_hasher();
     hasher.write_u64((kind as u64) << 32 | u64::from(table.0));
     hasher.write(bytes);
-    let class = if matches!(kind, Kind::Row | Kind::Gap | Kind::End) { Resource::OF_RECORDS } else { 0 };
+    let class = if matches!(kind, Kind::Row | Kind::Gap | Kind::End | Kind::Value) {
+        Resource::OF_RECORDS
+    } else {
+        0
+    };
     Resource(hasher.finish() & !Resource::OF_RECORDS | class)
 }
 
@@ -37,12 +42,17 @@ impl Resource {
         hash(Kind::Row, table, key)
     }
 
-    /// The gap before `key`, or behind the last key.
-    pub(super) fn gap(table: TableId, key: Option<&[u8]>) -> Resource {
+    /// The gap before `key`, or behind the last key, of a table's primary index or of a secondary one.
+    pub(super) fn gap(relation: TableId, key: Option<&[u8]>) -> Resource {
         match key {
-            Some(key) => hash(Kind::Gap, table, key),
-            None => hash(Kind::End, table, &[]),
+            Some(key) => hash(Kind::Gap, relation, key),
+            None => hash(Kind::End, relation, &[]),
         }
+    }
+
+    /// All columns of a unique index, whatever row has them.
+    pub(super) fn value(index: TableId, columns: &[u8]) -> Resource {
+        hash(Kind::Value, index, columns)
     }
 
     pub(super) fn table_stripe(table: TableId, worker: u64) -> Resource {

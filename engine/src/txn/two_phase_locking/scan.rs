@@ -10,6 +10,12 @@
 //!
 //! A scan that has gone far enough gets the whole table if it is free (`escalation`), and goes on without
 //! locks.
+//!
+//! **Secondary indexes.** A scan goes from entry to entry in the same way, with the gaps of that index and
+//! the locks of the rows that the entries lead to, and goes on where the row, once it is locked, has another
+//! entry. Whoever gives a row its place in the index either puts an entry into a gap or finds one there, and
+//! then writes a row that a scan which has passed the entry has locked. A search for all values of a unique
+//! index locks these (`index_entries`) instead of gaps: writers of neighbouring values go on.
 
 use std::sync::Arc;
 
@@ -21,28 +27,29 @@ use super::row_lock::not_available;
 use super::{AtOnce, LockingTransaction};
 use crate::mutant::{self, Mutant};
 use crate::protocol::Protocol;
+use crate::storage::record::Record;
 use crate::storage::table::Table;
 use crate::txn::cursor::{find_record, first_key_from, next_undisturbed};
 use crate::txn::lock_mode::LockMode;
-use crate::txn::{Cursor, Direction, Flow, Impatience, Intent, KeyRange, RowInPlace};
+use crate::txn::{Cursor, Direction, Flow, Impatience, Intent, KeyRange, RowInPlace, Strength};
 
 impl<P: Protocol> LockingTransaction<P> {
     pub(super) fn start_scan(&mut self, table: &Arc<Table>, cursor: &mut Cursor) -> Flow<()> {
-        let (is_ordered, has_order) = {
+        let (has_bounds, has_order) = {
             let guard = epoch::pin();
             let state = table.state(&guard);
-            (!state.has_hidden_key() && state.index().is_ordered(), state.index().is_ordered())
+            (cursor.has_bounds(state), cursor.has_order(state))
         };
         if !has_order {
             // The rows come in an order that replay cannot repeat (pitfall 26).
             self.give_up_command();
         }
-        if !is_ordered {
+        if !has_bounds {
             // The keys come in no order, so no bound ends the scan; the procedure filters.
             cursor.range = KeyRange::default();
         }
         // Who skips locked rows needs their own locks, wherever they have any.
-        let is_by_row = is_ordered && cursor.intent.impatience == Some(Impatience::SkipLocked);
+        let is_by_row = has_bounds && cursor.intent.impatience == Some(Impatience::SkipLocked);
         if cursor.range.is_whole()
             && !is_by_row
             && !self.lock_table_for(table, row_mode(cursor.intent), cursor.intent)?
@@ -50,6 +57,18 @@ impl<P: Protocol> LockingTransaction<P> {
             cursor.finish();
         }
         cursor.is_table_locked = self.covers_rows(table, cursor.intent);
+        if !cursor.is_table_locked && !is_by_row {
+            self.lock_sought_value(table, cursor)?;
+        }
+        Ok(())
+    }
+
+    /// Locks the values that a scan of a unique index looks for, if it looks for just one row.
+    fn lock_sought_value(&mut self, table: &Arc<Table>, cursor: &mut Cursor) -> Flow<()> {
+        let sought = cursor.sought_value(table, &epoch::pin());
+        let Some(value) = sought.map(|(index, value)| Resource::value(index, value)) else { return Ok(()) };
+        self.lock_scanned(table, value, cursor.intent)?;
+        cursor.is_value_locked = true;
         Ok(())
     }
 
@@ -88,11 +107,12 @@ impl<P: Protocol> LockingTransaction<P> {
         loop {
             let key = cursor.has_next(table).then(|| cursor.next_key());
             let in_range = key.filter(|key| !cursor.is_beyond(key));
-            let row = in_range.map(|key| Resource::row(table.id(), key));
+            let row = in_range.map(|_| Resource::row(table.id(), cursor.next_row_key(table, guard)));
             // Its bucket comes from memory while the gap is locked.
             row.inspect(|&row| self.shared.locks.prefetch(row));
             if cursor.direction == Direction::Forward || in_range.is_some() {
-                self.lock_scanned_gap(table, key, cursor.intent)?;
+                let gap = Resource::gap(cursor.relation(table, guard), key);
+                self.lock_scanned_gap(table, gap, cursor)?;
             }
             match (row, cursor.intent.impatience) {
                 (Some(row), None) => drop(self.lock(row, row_mode(cursor.intent))?),
@@ -110,12 +130,33 @@ impl<P: Protocol> LockingTransaction<P> {
                 return Ok(None);
             }
             let record = cursor.record(table, guard);
-            let found = record.and_then(|record| self.find_newest(record, cursor.intent, guard));
-            cursor.step();
-            if found.is_some() {
-                return Ok(found);
+            cursor.step(table, guard);
+            if let Some(row) = self.find_sought(record, table, cursor, guard) {
+                return Ok(Some(row));
             }
         }
+    }
+
+    /// The row of the record that the key handed out last has led to, which is locked, unless it has another
+    /// place in the index.
+    fn find_sought<'g>(
+        &mut self,
+        record: Option<&'g Record>,
+        table: &Table,
+        cursor: &mut Cursor,
+        guard: &'g Guard,
+    ) -> Option<RowInPlace<'g>> {
+        let row = self.find_newest(record?, cursor.intent, guard)?;
+        let is_found = if cursor.index.is_none() {
+            true
+        } else if cursor.intent.read_strength() == Strength::KeyRead {
+            // Columns of no unique index may be changing beside this lock.
+            let mut copy = Vec::new();
+            row.record.copy_newest(&mut copy, guard).1 && cursor.finds(table, &copy, guard)
+        } else {
+            cursor.finds(table, row.bytes, guard)
+        };
+        is_found.then_some(row)
     }
 
     /// The next row that is not locked by somebody else. No gaps are locked: see `row_lock`.
@@ -126,17 +167,17 @@ impl<P: Protocol> LockingTransaction<P> {
         guard: &'g Guard,
     ) -> Flow<Option<RowInPlace<'g>>> {
         while cursor.has_next(table) && !cursor.is_beyond(cursor.next_key()) {
-            let row = Resource::row(table.id(), cursor.next_key());
+            let row = Resource::row(table.id(), cursor.next_row_key(table, guard));
             let (is_locked, new) =
                 self.lock_row_at_once(table, row, cursor.intent, Impatience::SkipLocked)?;
             cursor.unkept = new;
             // The record may have left its index before it was locked; then the key has no row, or another
             // record.
-            let record = is_locked.then(|| find_record(table, cursor.next_key(), guard)).flatten();
-            let found = record.and_then(|record| self.find_newest(record, cursor.intent, guard));
-            cursor.step();
-            if found.is_some() {
-                return Ok(found);
+            let key = cursor.next_row_key(table, guard);
+            let record = is_locked.then(|| find_record(table, key, guard)).flatten();
+            cursor.step(table, guard);
+            if let Some(row) = self.find_sought(record, table, cursor, guard) {
+                return Ok(Some(row));
             }
             self.let_go_of_last(cursor);
         }
@@ -144,16 +185,19 @@ impl<P: Protocol> LockingTransaction<P> {
         Ok(None)
     }
 
-    fn lock_scanned_gap(&mut self, table: &Table, key: Option<&[u8]>, intent: Intent) -> Flow<()> {
+    fn lock_scanned_gap(&mut self, table: &Table, gap: Resource, cursor: &Cursor) -> Flow<()> {
         self.divided_gap = None;
-        if mutant::is_active(Mutant::SkipGapLock) {
+        if cursor.is_value_locked || mutant::is_active(Mutant::SkipGapLock) {
             return Ok(());
         }
-        let gap = Resource::gap(table.id(), key);
+        self.lock_scanned(table, gap, cursor.intent)
+    }
+
+    fn lock_scanned(&mut self, table: &Table, resource: Resource, intent: Intent) -> Flow<()> {
         if intent.impatience.is_none() {
-            return self.lock(gap, LockMode::Read).map(drop);
+            return self.lock(resource, LockMode::Read).map(drop);
         }
-        match self.lock_at_once(gap, LockMode::Read)? {
+        match self.lock_at_once(resource, LockMode::Read)? {
             AtOnce::New | AtOnce::Held => Ok(()),
             AtOnce::Refused => Err(not_available(table).into()),
         }
@@ -163,12 +207,14 @@ impl<P: Protocol> LockingTransaction<P> {
     fn protect_upper_end(&mut self, table: &Arc<Table>, cursor: &mut Cursor) -> Flow<()> {
         let mut locked: Option<Option<Vec<u8>>> = None;
         loop {
-            let beyond = cursor.range.upper.as_deref().and_then(|upper| first_key_from(table, upper));
+            let upper = cursor.range.upper.as_deref();
+            let beyond = upper.and_then(|upper| first_key_from(table, cursor, upper));
             if locked.as_ref() == Some(&beyond) {
                 cursor.is_end_protected = true;
                 return Ok(());
             }
-            self.lock_scanned_gap(table, beyond.as_deref(), cursor.intent)?;
+            let gap = Resource::gap(cursor.relation(table, &epoch::pin()), beyond.as_deref());
+            self.lock_scanned_gap(table, gap, cursor)?;
             locked = Some(beyond);
         }
     }

@@ -124,13 +124,13 @@ impl<P: Protocol> LockingTransaction<P> {
         self.snapshot();
         if !cursor.is_fetched && !cursor.is_finished {
             let state = table.state(guard);
-            if state.has_hidden_key() || !state.index().is_ordered() {
+            if !cursor.has_bounds(state) {
                 // The keys come in no order, so no bound ends the scan; the procedure filters.
                 cursor.range = Default::default();
             }
         }
         while let Some(record) = next_record(table, cursor, guard) {
-            if self.read_version(record, buffer, guard)? {
+            if self.read_version(record, buffer, guard)? && cursor.finds(table, buffer, guard) {
                 return Ok(Found::Copied);
             }
         }

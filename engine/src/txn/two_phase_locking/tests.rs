@@ -18,7 +18,7 @@ use crate::txn::lock_mode::LockMode;
 use crate::txn::lock_table::TransactionId;
 use crate::txn::{
     Access, Control, Cursor, Direction, Found, Impatience, Insertion, Intent, Interrupt, Isolation, KeyRange,
-    Strength, Transaction,
+    NewRow, Strength, Transaction,
 };
 
 fn shared_with(config: &Config) -> Arc<TwoPhaseLocking<NoLog>> {
@@ -67,6 +67,7 @@ fn create_table(shared: &Arc<TwoPhaseLocking<NoLog>>, name: &str, index: IndexKi
         name: TableName { schema: "public".to_owned(), name: name.to_owned() },
         columns: vec![column],
         primary_key: Some(PrimaryKey { name: format!("{name}_pkey"), columns: vec![0], index }),
+        indexes: Vec::new(),
         foreign_keys: Vec::new(),
         referenced_by: Vec::new(),
     };
@@ -109,7 +110,10 @@ fn row(table: &Table, number: u64) -> Vec<u8> {
 fn insert(transaction: &mut LockingTransaction<NoLog>, table: &Arc<Table>, numbers: std::ops::Range<u64>) {
     done(transaction.enter(table, table.version(), Intent::newest(Strength::Write)));
     for number in numbers {
-        assert_eq!(done(transaction.insert(table, &key(number), &row(table, number))), Insertion::Done);
+        assert_eq!(
+            done(transaction.insert(table, NewRow::new(&key(number), &row(table, number)))),
+            Insertion::Done
+        );
     }
 }
 
@@ -189,7 +193,7 @@ fn a_scan_gets_the_table_on_its_way() {
             done(scanning.enter(&table, table.version(), intent));
             let mut cursor = Cursor::default();
             let range = KeyRange { lower: Some(key(100).to_vec()), upper: Some(key(900).to_vec()) };
-            cursor.open(range, direction, intent);
+            cursor.open(None, range, (direction, intent));
             done(scanning.open_scan(&table, &mut cursor));
             let guard = crossbeam_epoch::pin();
             let mut found = 0;
@@ -239,7 +243,7 @@ fn a_row_that_is_skipped_but_was_changed_stays_locked() {
     worker.begin();
     let guard = crossbeam_epoch::pin();
     let mut cursor = Cursor::default();
-    cursor.open(KeyRange::default(), Direction::Forward, SKIPPING);
+    cursor.open(None, KeyRange::default(), (Direction::Forward, SKIPPING));
     assert!(done(worker.enter(&table, table.version(), SKIPPING)));
     done(worker.open_scan(&table, &mut cursor));
     for number in 0..3 {
@@ -430,7 +434,7 @@ fn a_snapshot_that_was_given_up_misses_no_rows_silently() {
     };
     is_too_old(reads(&mut reader, &table, 5).expect_err("the row is gone"));
     let mut cursor = Cursor::default();
-    cursor.open(KeyRange::default(), Direction::Forward, Intent::READ);
+    cursor.open(None, KeyRange::default(), (Direction::Forward, Intent::READ));
     let row = reader.next_row(&table, &mut cursor, &mut Vec::new(), &guard);
     is_too_old(row.map(is_there).expect_err("the rows are gone"));
     let wanted = Intent::chosen(Strength::Write, None).decided();
@@ -438,4 +442,25 @@ fn a_snapshot_that_was_given_up_misses_no_rows_silently() {
     let row = reader.read_point(&table, &key(5), wanted, None, &mut Vec::new(), &guard);
     is_too_old(row.map(is_there).expect_err("the row is gone"));
     reader.rollback(&());
+}
+
+/// At a snapshot it learns without the lock that its key is taken, and then it is over.
+#[test]
+fn an_insert_that_waits_and_then_finds_a_duplicate_leaves_no_lock() {
+    let shared = shared();
+    let table = create_table(&shared, "t", IndexKind::Ordered);
+    let [mut first, mut second] = [shared.transaction(), shared.transaction()];
+    first.begin();
+    insert(&mut first, &table, 1..2);
+    second.begin();
+    second.isolate(Isolation::ReadCommitted);
+    done(second.enter(&table, table.version(), Intent::newest(Strength::Write)));
+    let (key, row) = (key(1), row(&table, 1));
+    assert!(waits(second.insert(&table, NewRow::new(&key, &row))));
+    first.precommit(&());
+    assert!(matches!(done(second.insert(&table, NewRow::new(&key, &row))), Insertion::Duplicate(_)));
+    second.precommit(&());
+    first.begin();
+    assert!(done(reads(&mut first, &table, 1)));
+    first.precommit(&());
 }

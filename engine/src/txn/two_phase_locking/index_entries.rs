@@ -1,0 +1,313 @@
+//! Places of rows in secondary indexes, and values that only one row may have.
+//!
+//! **Entries.** Whoever is about to give a row new values holds its lock, puts the entries of these values
+//! into the indexes, and then writes the row. An entry whose row has other values, or is not there, means
+//! nothing (`storage::secondary_index`), so one that comes too early, or is left behind when the transaction
+//! ends otherwise, does no harm; `purge` takes it out when no snapshot sees a row there that needs it.
+//! Nothing of it is logged. The gap that a new entry divides is locked as for keys of the primary index
+//! (`locked_insert`).
+//!
+//! **Unique values.** Whoever gives a row values of a unique index locks these values first, until he ends:
+//! of two who want the same the second waits, and nobody else brings them back meanwhile. Then he looks where
+//! the index leads to. A row that has the values is a duplicate. If somebody has taken them from a row and
+//! may still take that back, he holds the row's write lock, and is waited for there.
+//!
+//! | row under another key | seen by a transaction at a snapshot | by a serializable one |
+//! |---|---|---|
+//! | committed or own, with the values | duplicate | locked as by a reader of keys, then a duplicate |
+//! | committed or own, without them | goes on: who would bring them back has to lock them | the same |
+//! | being changed | locked as by a reader of keys, and looked at again | the same |
+//!
+//! Whoever changes values of a unique index therefore needs the row's strongest lock, as for its key.
+//!
+//! *Dependencies.* A search that finds nothing follows whoever has written the rows that it passes, and the
+//! rest is below the floor: an entry is taken out only when everybody who touched its row and its gap is. The
+//! traces of those who have looked for values, and are logged as commands, stand at the locked values.
+
+use std::sync::Arc;
+
+use crossbeam_epoch::{self as epoch, Guard};
+use hyades_types::definition::TableId;
+
+use super::purge_queue::Purgeable;
+use super::resource::Resource;
+use super::{KEPT_BYTES, LockingTransaction};
+use crate::mutant::{self, Mutant};
+use crate::protocol::Protocol;
+use crate::storage::catalog::for_each_record;
+use crate::storage::primary_index::{Finger, Located};
+use crate::storage::record::Record;
+use crate::storage::secondary_index::SecondaryIndex;
+use crate::storage::table::{Table, TableState};
+use crate::txn::cursor::{find_record, secondary};
+use crate::txn::lock_mode::LockMode;
+use crate::txn::{Duplicate, Flow, IndexNumber, Intent, Isolation, NewRow, Strength};
+
+/// Entries that the running transaction has made, one behind the other.
+#[derive(Default)]
+pub(super) struct NewEntries {
+    bytes: Vec<u8>,
+    /// The table's place among those of the transaction, the index, and where the entry ends.
+    entries: Vec<(usize, TableId, usize)>,
+}
+
+impl NewEntries {
+    fn push(&mut self, table: usize, index: TableId, entry: &[u8]) {
+        self.bytes.extend_from_slice(entry);
+        self.entries.push((table, index, self.bytes.len()));
+    }
+
+    /// They are needed.
+    pub(super) fn clear(&mut self) {
+        if self.bytes.capacity() > KEPT_BYTES {
+            *self = NewEntries::default();
+        }
+        self.bytes.clear();
+        self.entries.clear();
+    }
+}
+
+impl<P: Protocol> LockingTransaction<P> {
+    /// See [`crate::txn::Access::index_row`].
+    pub(super) fn index_changed_row(
+        &mut self,
+        table: &Arc<Table>,
+        key: &[u8],
+        row: &[u8],
+    ) -> Flow<Option<Duplicate>> {
+        let guard = epoch::pin();
+        if let Some(duplicate) = self.add_entries(table, NewRow::new(key, row), &guard)? {
+            return Ok(Some(duplicate));
+        }
+        self.give_up_entries(table, key, Some(row), &guard);
+        Ok(None)
+    }
+
+    /// Puts entries for a row that is about to be written, and is locked, into all indexes, unless another
+    /// row stands in the way.
+    pub(super) fn add_entries(
+        &mut self,
+        table: &Arc<Table>,
+        new: NewRow<'_>,
+        guard: &Guard,
+    ) -> Flow<Option<Duplicate>> {
+        let state = table.state(guard);
+        let current = find_record(table, new.key, guard).and_then(|record| record.row(guard));
+        let mut changed: Vec<(&SecondaryIndex, Vec<u8>)> = Vec::new();
+        let mut entry = Vec::new();
+        for (number, index) in (0u16..).zip(state.indexes()) {
+            index.encode(state.layout(), new.row, new.key, &mut entry);
+            let is_same = current.is_some_and(|row| {
+                index.is_entry_of(&entry, state.layout(), (new.key, row), &mut Vec::new())
+            });
+            if is_same {
+                continue;
+            }
+            // Those who want what the row has now wait for this lock.
+            if index.definition().is_unique
+                && current.is_some()
+                && self.locks_rows(table, Intent::newest(Strength::Write))
+            {
+                self.lock(Resource::row(table.id(), new.key), LockMode::Write)?;
+            }
+            if let Some(duplicate) = self.find_duplicate(table, Some(number), new, guard)? {
+                return Ok(Some(duplicate));
+            }
+            changed.push((index, entry.clone()));
+        }
+        for (index, entry) in changed {
+            self.add_entry(table, index, &entry, new.key, guard)?;
+        }
+        Ok(None)
+    }
+
+    /// Locks the values that a row is to have in a unique index, and looks whether another row has them.
+    pub(super) fn find_duplicate(
+        &mut self,
+        table: &Arc<Table>,
+        number: IndexNumber,
+        new: NewRow<'_>,
+        guard: &Guard,
+    ) -> Flow<Option<Duplicate>> {
+        let state = table.state(guard);
+        let Some(index) = secondary(state, number) else { return Ok(None) };
+        let mut columns = Vec::new();
+        let has_null = index.append_columns(state.layout(), new.row, &mut columns);
+        if !index.is_exclusive(has_null) {
+            return Ok(None);
+        }
+        let skips_waiting = mutant::is_active(Mutant::UniqueCheckSkipsWaiting);
+        if !skips_waiting && self.locks_rows(table, Intent::newest(Strength::Write)) {
+            self.lock(Resource::value(index.definition().id, &columns), LockMode::Write)?;
+        }
+        for other in index.rows_with(&columns, guard) {
+            if other == new.key || Some(other.as_slice()) == new.moved_from {
+                continue;
+            }
+            if let Some(record) = self.find_holder(table, index, (&columns, &other), guard)? {
+                let is_seen = self.isolation != Isolation::RepeatableRead || self.sees(record, guard)?;
+                return Ok(Some(Duplicate { index: number, is_seen }));
+            }
+        }
+        Ok(None)
+    }
+
+    /// The record under `key`, if its row has these columns for good, as far as this transaction is
+    /// concerned. See the module head.
+    fn find_holder<'g>(
+        &mut self,
+        table: &Arc<Table>,
+        index: &SecondaryIndex,
+        (columns, key): (&[u8], &[u8]),
+        guard: &'g Guard,
+    ) -> Flow<Option<&'g Record>> {
+        let Some(record) = find_record(table, key, guard) else { return Ok(None) };
+        let state = table.state(guard);
+        let mut row = Vec::new();
+        let has_columns = |row: &[u8]| {
+            let mut its_columns = Vec::new();
+            index.append_columns(state.layout(), row, &mut its_columns);
+            its_columns == columns
+        };
+        let settled = {
+            let Self { history, shared, dependencies, .. } = self;
+            let follow = |mark: &[_]| shared.protocol.follow(mark, dependencies);
+            shared.histories.read_settled(record, history, &mut row, follow, guard)
+        };
+        match settled {
+            Some(is_there) if !is_there || !has_columns(&row) => return Ok(None),
+            Some(_) if self.isolation.reads_at_snapshot() => return Ok(Some(record)),
+            None if mutant::is_active(Mutant::UniqueCheckSkipsWaiting) => return Ok(None),
+            _ => {}
+        }
+        if self.locks_rows(table, Intent::newest(Strength::KeyRead)) {
+            self.lock(Resource::row(table.id(), key), LockMode::KeyRead)?;
+        }
+        // Another record may have taken its place.
+        let Some(record) = find_record(table, key, guard) else { return Ok(None) };
+        self.follow_writer(record, guard);
+        let (_, is_there) = record.copy_newest(&mut row, guard);
+        Ok((is_there && has_columns(&row)).then_some(record))
+    }
+
+    /// Puts one entry into an index, unless it is there.
+    fn add_entry(
+        &mut self,
+        table: &Arc<Table>,
+        index: &SecondaryIndex,
+        entry: &[u8],
+        key: &[u8],
+        guard: &Guard,
+    ) -> Flow<()> {
+        let (relation, entries) = (index.definition().id, index.entries());
+        let locks_rows = self.locks_rows(table, Intent::newest(Strength::NoKeyWrite));
+        let mut divided = None;
+        while let Located::Absent(vacancy) = entries.locate(entry, &Finger::default(), guard) {
+            let gap = Resource::gap(relation, entries.next_key(&vacancy).as_deref());
+            if divided != Some(gap) {
+                if locks_rows {
+                    self.lock_divided_gap(relation, gap, entry)?;
+                }
+                let parts = [Resource::gap(relation, Some(entry)), Resource::row(table.id(), key)];
+                self.divide_gap(gap, parts);
+                divided = Some(gap);
+            }
+            if entries.fill_empty(&vacancy, entry, guard) {
+                let table = self.table_place(table);
+                self.new_entries.push(table, relation, entry);
+            }
+        }
+        Ok(())
+    }
+
+    /// The row under `key` is about to lose the entries that it does not need as `new`.
+    pub(super) fn give_up_entries(
+        &mut self,
+        table: &Arc<Table>,
+        key: &[u8],
+        new: Option<&[u8]>,
+        guard: &Guard,
+    ) {
+        let state = table.state(guard);
+        if state.indexes().is_empty() {
+            return;
+        }
+        let Some(row) = find_record(table, key, guard).and_then(|record| record.row(guard)) else { return };
+        self.let_entries_go(table, state, key, row, new);
+    }
+
+    /// Entries of `row` may go one day, except those that `new` needs too.
+    fn let_entries_go(
+        &mut self,
+        table: &Arc<Table>,
+        state: &TableState,
+        key: &[u8],
+        row: &[u8],
+        new: Option<&[u8]>,
+    ) {
+        let (mut entry, mut scratch) = (Vec::new(), Vec::new());
+        for index in state.indexes() {
+            index.encode(state.layout(), row, key, &mut entry);
+            let is_kept =
+                new.is_some_and(|new| index.is_entry_of(&entry, state.layout(), (key, new), &mut scratch));
+            if !is_kept {
+                let index = Some(index.definition().id);
+                self.purgeable.push(Purgeable {
+                    table: Arc::clone(table),
+                    index,
+                    key: entry.as_slice().into(),
+                });
+            }
+        }
+    }
+
+    /// What the entries were made for has been taken back, or will be: those that nobody needs may go.
+    pub(super) fn give_up_new_entries(&mut self) {
+        let mut start = 0;
+        for (table, index, end) in self.new_entries.entries.drain(..) {
+            let table = Arc::clone(&self.tables[table].table);
+            let key = self.new_entries.bytes[start..end].into();
+            self.purgeable.push(Purgeable { table, index: Some(index), key });
+            start = end;
+        }
+        self.new_entries.bytes.clear();
+    }
+
+    /// Gives an index that was made just now the entries of older versions, which snapshots may see. The
+    /// caller has the table locked against everybody.
+    pub(super) fn add_older_entries(&mut self, table: &Arc<Table>, index: &SecondaryIndex, guard: &Guard) {
+        let shared = Arc::clone(&self.shared);
+        let state = table.state(guard);
+        let mut entry = Vec::new();
+        let added = for_each_record(state.index(), guard, |key, record| {
+            shared.histories.for_each_older(record, guard, |row| {
+                index.encode(state.layout(), row, key, &mut entry);
+                if index.entries().get_or_insert(&entry, None, guard).1 {
+                    let index = Some(index.definition().id);
+                    let key = entry.as_slice().into();
+                    self.purgeable.push(Purgeable { table: Arc::clone(table), index, key });
+                }
+            });
+            Ok(())
+        });
+        debug_assert!(added.is_ok(), "nothing here fails");
+    }
+}
+
+/// Whether the row under the key that an entry leads to, which is locked, needs the entry: it has these
+/// values. `None` if that cannot be said yet, because snapshots may see another version.
+pub(super) fn is_entry_needed<P: Protocol>(
+    transaction: &LockingTransaction<P>,
+    state: &TableState,
+    index: &SecondaryIndex,
+    entry: &[u8],
+    guard: &Guard,
+) -> Option<bool> {
+    let key = &entry[index.key_start(entry)..];
+    let Some(record) = state.index().get(key, guard) else { return Some(false) };
+    if !transaction.shared.histories.is_old(record.writer()) {
+        return None;
+    }
+    let row = record.row(guard);
+    Some(row.is_some_and(|row| index.is_entry_of(entry, state.layout(), (key, row), &mut Vec::new())))
+}

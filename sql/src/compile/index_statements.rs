@@ -1,0 +1,156 @@
+//! CREATE, ALTER and DROP INDEX, REINDEX INDEX, and UNIQUE constraints.
+//!
+//! Tables, columns and names are looked up when the statement runs; what can be said without them is checked
+//! here.
+//!
+//! Reference: DefineIndex and ComputeIndexAttrs of PostgreSQL's indexcmds.c, transformIndexConstraint of
+//! parse_utilcmd.c.
+
+use hyades_types::definition::IndexKind;
+use hyades_types::error::{Error, Result, sqlstate};
+use sqlparser::ast::{
+    self, DeferrableInitial, IndexType, KeyOrIndexDisplay, NullsDistinctOption, UniqueConstraint,
+};
+
+use super::storage_parameter::check_index_parameter;
+use super::{Compiler, unsupported};
+use crate::bind::Place;
+use crate::plan::{Action, Plan, SchemaCommand, WantedIndex, WantedKey, WantedUnique};
+use crate::statement::names::fold;
+use crate::statement::query::words_position;
+use crate::statement::{CreateIndex, DropIndex, QualifiedName, RenameIndex};
+
+/// PostgreSQL's limit.
+const MOST_KEYS: usize = 32;
+
+impl Compiler<'_> {
+    pub(super) fn create_index(&self, create: &CreateIndex) -> Result<Plan> {
+        let kind = index_kind(&create.method)?;
+        if create.keys.len() + create.included.len() > MOST_KEYS {
+            let message = format!("cannot use more than {MOST_KEYS} columns in an index");
+            return Err(Error::input(sqlstate::TOO_MANY_COLUMNS, message));
+        }
+        if kind == IndexKind::Hash {
+            refuse_hash(create)?;
+        }
+        for (name, value) in &create.parameters {
+            check_index_parameter(name, value, kind)?;
+        }
+        let key = |key: &crate::statement::IndexKey| {
+            let is_descending = key.is_descending.unwrap_or(false);
+            // Without a word NULLs are as if they were larger than everything.
+            let nulls_first = key.nulls_first.unwrap_or(is_descending);
+            WantedKey { column: key.column.clone(), is_descending, nulls_first }
+        };
+        let index = WantedIndex {
+            name: create.name.clone(),
+            table: create.table.clone(),
+            keys: create.keys.iter().map(key).collect(),
+            included: create.included.clone(),
+            is_unique: create.is_unique,
+            nulls_are_equal: create.nulls_are_equal,
+            kind,
+            if_not_exists: create.if_not_exists,
+            is_concurrent: create.is_concurrent,
+        };
+        Ok(self.index_plan("CREATE INDEX", SchemaCommand::CreateIndex(index)))
+    }
+
+    pub(super) fn drop_index(&self, drop: &DropIndex) -> Result<Plan> {
+        if drop.is_concurrent && drop.names.len() > 1 {
+            return unsupported("DROP INDEX CONCURRENTLY does not support dropping multiple objects");
+        }
+        if drop.is_concurrent && drop.cascades {
+            return unsupported("DROP INDEX CONCURRENTLY does not support CASCADE");
+        }
+        Ok(self.index_plan("DROP INDEX", SchemaCommand::DropIndex(drop.clone())))
+    }
+
+    pub(super) fn rename_index(&self, rename: &RenameIndex) -> Plan {
+        self.index_plan("ALTER INDEX", SchemaCommand::RenameIndex(rename.clone()))
+    }
+
+    pub(super) fn reindex(&self, name: &QualifiedName) -> Plan {
+        self.index_plan("REINDEX", SchemaCommand::Reindex(name.clone()))
+    }
+
+    fn index_plan(&self, command: &'static str, schema: SchemaCommand) -> Plan {
+        Plan { is_read_only: false, ..self.simple(command, Action::Schema(schema)) }
+    }
+
+    /// The UNIQUE of a column.
+    pub(super) fn column_unique(
+        &self,
+        option: &UniqueConstraint,
+        name: Option<String>,
+        column: &str,
+    ) -> Result<WantedUnique> {
+        let mut unique = self.unique(option)?;
+        unique.name = name.or(unique.name);
+        unique.columns = vec![column.to_owned()];
+        Ok(unique)
+    }
+
+    /// A UNIQUE constraint of a new table, behind so many others.
+    pub(super) fn table_unique(&self, unique: &UniqueConstraint, number: usize) -> Result<WantedUnique> {
+        let position = words_position(self.binder.sql, &["unique"], number);
+        Ok(WantedUnique { position, is_of_new_table: true, ..self.unique(unique)? })
+    }
+
+    /// A UNIQUE constraint as it is written.
+    pub(super) fn unique(&self, unique: &UniqueConstraint) -> Result<WantedUnique> {
+        let is_foreign = unique.index_type_display != KeyOrIndexDisplay::None
+            || unique.index_name.is_some()
+            || !matches!(unique.index_type, None | Some(IndexType::BTree));
+        self.refuse_foreign(&[(is_foreign, "UNIQUE")])?;
+        if let Some(characteristics) = &unique.characteristics
+            && (characteristics.deferrable == Some(true)
+                || characteristics.initially == Some(DeferrableInitial::Deferred))
+        {
+            return unsupported("deferrable constraints are not supported yet");
+        }
+        let column = |column: &ast::IndexColumn| match &column.column.expr {
+            ast::Expr::Identifier(ident) => Ok(fold(ident)),
+            other => {
+                let message = format!("syntax error at or near \"{other}\"");
+                self.binder.fail(sqlstate::SYNTAX_ERROR, message, Place::of_expr(other))
+            }
+        };
+        Ok(WantedUnique {
+            name: unique.name.as_ref().map(fold),
+            columns: unique.columns.iter().map(column).collect::<Result<_>>()?,
+            nulls_are_equal: unique.nulls_distinct == NullsDistinctOption::NotDistinct,
+            position: words_position(self.binder.sql, &["unique"], 0),
+            is_of_new_table: false,
+        })
+    }
+}
+
+fn index_kind(method: &str) -> Result<IndexKind> {
+    match method {
+        "btree" => Ok(IndexKind::Ordered),
+        "hash" => Ok(IndexKind::Hash),
+        "gin" | "gist" | "spgist" | "brin" => {
+            unsupported(format!("the index access method {method} is not supported yet"))
+        }
+        other => {
+            let message = format!("access method \"{other}\" does not exist");
+            Err(Error::input(sqlstate::UNDEFINED_OBJECT, message))
+        }
+    }
+}
+
+/// What PostgreSQL's hash indexes lack, in its order.
+fn refuse_hash(create: &CreateIndex) -> Result<()> {
+    let lacks = [
+        (create.is_unique, "unique indexes"),
+        (!create.included.is_empty(), "included columns"),
+        (create.keys.len() > 1, "multicolumn indexes"),
+        (create.keys.iter().any(|key| key.is_descending.is_some()), "ASC/DESC options"),
+        (create.keys.iter().any(|key| key.nulls_first.is_some()), "NULLS FIRST/LAST options"),
+    ];
+    match lacks.iter().find(|(is_wanted, _)| *is_wanted) {
+        Some((_, what)) => unsupported(format!("access method \"hash\" does not support {what}")),
+        None => Ok(()),
+    }
+}

@@ -1,0 +1,427 @@
+//! Indexes and UNIQUE constraints in DDL: names are made up as PostgreSQL does it, and what depends on an
+//! index that goes is found.
+//!
+//! As with foreign keys, what is looked at here is not locked yet; the engine looks again.
+//!
+//! Reference: ChooseIndexName and ChooseIndexColumnNames of PostgreSQL's indexcmds.c,
+//! transformIndexConstraints of parse_utilcmd.c.
+
+use std::sync::Arc;
+
+use hyades_engine::storage::table::Table;
+use hyades_types::definition::{
+    CatalogChange, IndexColumn, IndexDefinition, IndexKind, TableDefinition, TableId, TableName,
+};
+use hyades_types::error::{Error, Result, sqlstate};
+
+use super::{Output, Session};
+use crate::compile::unsupported;
+use crate::compile::utility::{no_table, table_name};
+use crate::plan::{WantedIndex, WantedUnique};
+use crate::statement::names::cut_name;
+use crate::statement::{DropIndex, QualifiedName, RenameIndex};
+
+fn duplicate_relation(name: &str) -> Error {
+    Error::input(sqlstate::DUPLICATE_TABLE, format!("relation \"{name}\" already exists"))
+}
+
+/// The columns of an index in the name that is made up for it: each once, of several with the same name the
+/// later ones with a number.
+fn joined(columns: &[String]) -> String {
+    let mut names: Vec<String> = Vec::new();
+    for column in columns {
+        let numbered = (1u32..).map(|number| format!("{column}{number}"));
+        let mut free = std::iter::once(column.clone()).chain(numbered).filter(|name| !names.contains(name));
+        names.extend(free.next());
+    }
+    names.join("_")
+}
+
+/// An index that has been found by its name: its table, and its number unless it is the primary key's.
+struct Found {
+    table: Arc<Table>,
+    index: Option<TableId>,
+}
+
+impl Session {
+    fn index_named(&self, name: &TableName) -> Option<Found> {
+        self.visible_tables().into_iter().find_map(|table| {
+            let definition = table.definition();
+            if definition.name.schema != name.schema {
+                return None;
+            }
+            let index = definition.index_named(&name.name).map(|index| Some(index.id));
+            let of_key =
+                || definition.primary_key.as_ref().is_some_and(|key| key.name == name.name).then_some(None);
+            let index = index.or_else(of_key)?;
+            Some(Found { table, index })
+        })
+    }
+
+    /// Whether an index of this name is there.
+    pub(super) fn is_index(&self, name: &TableName) -> bool {
+        self.index_named(name).is_some()
+    }
+
+    /// 42809 of an index where a table is wanted.
+    pub(super) fn refuse_index(&self, name: &TableName) -> Result<()> {
+        if !self.is_index(name) {
+            return Ok(());
+        }
+        let message = format!("\"{}\" is not a table", name.name);
+        Err(Error::input(sqlstate::WRONG_OBJECT_TYPE, message)
+            .with_hint("Use DROP INDEX to remove an index."))
+    }
+
+    /// `table_columns_label`, with a number behind it if that is taken.
+    fn made_up_index(&self, definition: &TableDefinition, columns: &[String], label: &str) -> String {
+        let labels =
+            std::iter::once(label.to_owned()).chain((1u32..).map(|number| format!("{label}{number}")));
+        let columns = joined(columns);
+        let mut names = labels.map(|label| cut_name(&definition.name.name, &columns, &label));
+        let is_free = |name: &String| {
+            let full = TableName { name: name.clone(), ..definition.name.clone() };
+            !definition.has_relation(name) && !self.is_relation(&full)
+        };
+        names.find(is_free).unwrap_or_default()
+    }
+
+    /// CREATE INDEX.
+    pub(super) fn created_index(
+        &self,
+        wanted: &WantedIndex,
+        output: &mut dyn Output,
+    ) -> Result<Vec<CatalogChange>> {
+        if wanted.is_concurrent {
+            self.refuse_in_block("CREATE INDEX CONCURRENTLY")?;
+        }
+        let table = self.table_of_index(&wanted.table)?;
+        let definition = table.definition();
+        if let Some(name) = &wanted.name
+            && self.is_relation(&TableName { name: name.clone(), ..definition.name.clone() })
+        {
+            if !wanted.if_not_exists {
+                return Err(duplicate_relation(name));
+            }
+            self.note(output, "42P07", format!("relation \"{name}\" already exists, skipping"));
+            return Ok(Vec::new());
+        }
+        let number = |column: &String| {
+            let at = definition.column_index(column).and_then(|at| u16::try_from(at).ok());
+            at.ok_or_else(|| {
+                Error::input(sqlstate::UNDEFINED_COLUMN, format!("column \"{column}\" does not exist"))
+            })
+        };
+        let mut columns = Vec::with_capacity(wanted.keys.len());
+        for key in &wanted.keys {
+            let (is_descending, nulls_first) = (key.is_descending, key.nulls_first);
+            columns.push(IndexColumn { column: number(&key.column)?, is_descending, nulls_first });
+        }
+        let included = wanted.included.iter().map(number).collect::<Result<Vec<u16>>>()?;
+        let named: Vec<String> =
+            wanted.keys.iter().map(|key| key.column.clone()).chain(wanted.included.iter().cloned()).collect();
+        let made_up = || self.made_up_index(&definition, &named, "idx");
+        let index = IndexDefinition {
+            id: self.worker.new_table_id(),
+            name: wanted.name.clone().unwrap_or_else(made_up),
+            columns,
+            included,
+            is_unique: wanted.is_unique,
+            nulls_are_equal: wanted.nulls_are_equal,
+            is_constraint: false,
+            kind: wanted.kind,
+        };
+        Ok(vec![CatalogChange::CreateIndex { table: table.id(), index }])
+    }
+
+    fn table_of_index(&self, name: &QualifiedName) -> Result<Arc<Table>> {
+        let full = table_name(name, self.settings.search_path());
+        if let Some(table) = self.table(&full) {
+            return Ok(table);
+        }
+        if !self.is_relation(&full) {
+            return Err(no_table(name));
+        }
+        if self.is_index(&full) {
+            let message = format!("\"{}\" is an index", full.name);
+            return Err(Error::input(sqlstate::WRONG_OBJECT_TYPE, message));
+        }
+        let message = format!("cannot create index on relation \"{}\"", full.name);
+        Err(Error::input(sqlstate::WRONG_OBJECT_TYPE, message)
+            .with_detail("This operation is not supported for sequences."))
+    }
+
+    /// The indexes of the UNIQUE constraints of a table that is created. One that says the same as another,
+    /// or as the primary key, is none of its own.
+    pub(super) fn created_uniques(
+        &self,
+        definition: &mut TableDefinition,
+        wanted: &[WantedUnique],
+    ) -> Result<()> {
+        let mut distinct: Vec<(Vec<u16>, WantedUnique)> = Vec::new();
+        for unique in wanted {
+            let columns = unique_columns(definition, unique)?;
+            if definition.primary_key.as_ref().is_some_and(|key| key.columns == columns) {
+                continue;
+            }
+            match distinct.iter_mut().find(|(known, _)| *known == columns) {
+                Some((_, known)) if known.nulls_are_equal == unique.nulls_are_equal => {
+                    known.name = known.name.take().or_else(|| unique.name.clone());
+                }
+                _ => distinct.push((columns, unique.clone())),
+            }
+        }
+        for (columns, unique) in distinct {
+            let index = self.unique_index(definition, &columns, &unique)?;
+            definition.indexes.push(index);
+        }
+        Ok(())
+    }
+
+    fn unique_index(
+        &self,
+        definition: &TableDefinition,
+        columns: &[u16],
+        unique: &WantedUnique,
+    ) -> Result<IndexDefinition> {
+        if let Some(name) = &unique.name
+            && (definition.has_relation(name)
+                || self.is_relation(&TableName { name: name.clone(), ..definition.name.clone() }))
+        {
+            return Err(duplicate_relation(name));
+        }
+        let made_up = || self.made_up_index(definition, &unique.columns, "key");
+        Ok(IndexDefinition {
+            id: self.worker.new_table_id(),
+            name: unique.name.clone().unwrap_or_else(made_up),
+            columns: columns.iter().map(|column| IndexColumn::ascending(*column)).collect(),
+            included: Vec::new(),
+            is_unique: true,
+            nulls_are_equal: unique.nulls_are_equal,
+            is_constraint: true,
+            kind: IndexKind::Ordered,
+        })
+    }
+
+    /// ALTER TABLE ... ADD UNIQUE.
+    pub(super) fn added_unique(
+        &self,
+        name: &QualifiedName,
+        if_exists: bool,
+        unique: &WantedUnique,
+        output: &mut dyn Output,
+    ) -> Result<Vec<CatalogChange>> {
+        let Some(table) = self.altered_table(name, if_exists, output)? else { return Ok(Vec::new()) };
+        let definition = table.definition();
+        if let Some(name) = unique.name.as_ref().filter(|name| definition.foreign_key(name).is_some()) {
+            let table = &definition.name.name;
+            let message = format!("constraint \"{name}\" for relation \"{table}\" already exists");
+            return Err(Error::input(sqlstate::DUPLICATE_OBJECT, message));
+        }
+        let columns = unique_columns(&definition, unique)?;
+        let index = self.unique_index(&definition, &columns, unique)?;
+        Ok(vec![CatalogChange::CreateIndex { table: table.id(), index }])
+    }
+
+    /// The table that ALTER TABLE names; `None`, with a notice, if it need not be there.
+    fn altered_table(
+        &self,
+        name: &QualifiedName,
+        if_exists: bool,
+        output: &mut dyn Output,
+    ) -> Result<Option<Arc<Table>>> {
+        match self.table(&table_name(name, self.settings.search_path())) {
+            None if if_exists => {
+                let message = format!("relation \"{}\" does not exist, skipping", name.name);
+                self.note(output, "00000", message);
+                Ok(None)
+            }
+            None => Err(no_table(name)),
+            table => Ok(table),
+        }
+    }
+
+    /// ALTER TABLE ... DROP CONSTRAINT.
+    pub(super) fn dropped_constraint(
+        &self,
+        name: &QualifiedName,
+        (if_exists, may_lack): (bool, bool),
+        (constraint, cascades): (&str, bool),
+        output: &mut dyn Output,
+    ) -> Result<Vec<CatalogChange>> {
+        let Some(table) = self.altered_table(name, if_exists, output)? else { return Ok(Vec::new()) };
+        let definition = table.definition();
+        if definition.foreign_key(constraint).is_some() {
+            let name = constraint.to_owned();
+            return Ok(vec![CatalogChange::DropForeignKey { id: table.id(), name }]);
+        }
+        if definition.primary_key.as_ref().is_some_and(|key| key.name == constraint) {
+            return unsupported("dropping a primary key is not supported yet");
+        }
+        if let Some(index) = definition.index_named(constraint).filter(|index| index.is_constraint) {
+            let what = format!("constraint {constraint} on table {}", definition.name.name);
+            return self.without_index(&table, index, (&what, cascades), output);
+        }
+        let table = &definition.name.name;
+        let message = format!("constraint \"{constraint}\" of relation \"{table}\" does not exist");
+        if !may_lack {
+            return Err(Error::input(sqlstate::UNDEFINED_OBJECT, message));
+        }
+        self.note(output, "00000", format!("{message}, skipping"));
+        Ok(Vec::new())
+    }
+
+    /// Drops an index, and foreign keys that rely on it if that is said. `what`: as messages call what goes.
+    fn without_index(
+        &self,
+        table: &Arc<Table>,
+        index: &IndexDefinition,
+        (what, cascades): (&str, bool),
+        output: &mut dyn Output,
+    ) -> Result<Vec<CatalogChange>> {
+        let definition = table.definition();
+        let remaining = definition.without_index(index.id);
+        let mut changes = Vec::new();
+        let mut dependents = Vec::new();
+        let mut children = definition.referenced_by.clone();
+        children.sort_unstable();
+        children.dedup();
+        for child in children.into_iter().filter_map(|child| self.table_by_id(child)) {
+            let child_definition = child.definition();
+            let keys = child_definition.foreign_keys.iter().filter(|key| key.parent == table.id());
+            for key in keys.filter(|key| key.parent_key(&remaining).is_none()) {
+                let name = key.name.clone();
+                dependents.push(format!("constraint {name} on table {}", child_definition.name.name));
+                changes.push(CatalogChange::DropForeignKey { id: child.id(), name });
+            }
+        }
+        if !dependents.is_empty() && !cascades {
+            let message = format!("cannot drop {what} because other objects depend on it");
+            let details: Vec<String> = dependents
+                .iter()
+                .map(|dependent| format!("{dependent} depends on index {}", index.name))
+                .collect();
+            return Err(Error::input(sqlstate::DEPENDENT_OBJECTS_STILL_EXIST, message)
+                .with_detail(details.join("\n"))
+                .with_hint("Use DROP ... CASCADE to drop the dependent objects too."));
+        }
+        match dependents.as_slice() {
+            [] => {}
+            [dependent] => self.note(output, "00000", format!("drop cascades to {dependent}")),
+            several => {
+                self.note(output, "00000", format!("drop cascades to {} other objects", several.len()))
+            }
+        }
+        changes.push(CatalogChange::DropIndex { table: table.id(), index: index.id });
+        Ok(changes)
+    }
+
+    /// DROP INDEX.
+    pub(super) fn dropped_indexes(
+        &self,
+        drop: &DropIndex,
+        output: &mut dyn Output,
+    ) -> Result<Vec<CatalogChange>> {
+        if drop.is_concurrent {
+            self.refuse_in_block("DROP INDEX CONCURRENTLY")?;
+        }
+        let mut changes = Vec::new();
+        for name in &drop.names {
+            let full = table_name(name, self.settings.search_path());
+            let Some(Found { table, index }) = self.index_named(&full) else {
+                self.no_index(&full, drop.if_exists, output)?;
+                continue;
+            };
+            let definition = table.definition();
+            let index = index.and_then(|index| definition.index(index));
+            let Some(index) = index.filter(|index| !index.is_constraint) else {
+                let (name, table) = (&full.name, &definition.name.name);
+                let constraint = format!("constraint {name} on table {table}");
+                let message = format!("cannot drop index {name} because {constraint} requires it");
+                return Err(Error::input(sqlstate::DEPENDENT_OBJECTS_STILL_EXIST, message)
+                    .with_hint(format!("You can drop {constraint} instead.")));
+            };
+            let what = format!("index {}", index.name);
+            changes.extend(self.without_index(&table, index, (&what, drop.cascades), output)?);
+        }
+        Ok(changes)
+    }
+
+    /// There is no such index to drop; that may be all right.
+    fn no_index(&self, name: &TableName, if_exists: bool, output: &mut dyn Output) -> Result<()> {
+        if self.is_relation(name) {
+            let kind = if self.table(name).is_some() { "TABLE" } else { "SEQUENCE" };
+            let message = format!("\"{}\" is not an index", name.name);
+            return Err(Error::input(sqlstate::WRONG_OBJECT_TYPE, message)
+                .with_hint(format!("Use DROP {kind} to remove a {}.", kind.to_ascii_lowercase())));
+        }
+        let message = format!("index \"{}\" does not exist", name.name);
+        if !if_exists {
+            return Err(Error::input(sqlstate::UNDEFINED_OBJECT, message));
+        }
+        self.note(output, "00000", format!("{message}, skipping"));
+        Ok(())
+    }
+
+    /// ALTER INDEX ... RENAME TO.
+    pub(super) fn renamed_index(
+        &self,
+        rename: &RenameIndex,
+        output: &mut dyn Output,
+    ) -> Result<Vec<CatalogChange>> {
+        let full = table_name(&rename.index, self.settings.search_path());
+        let Some(Found { table, index }) = self.index_named(&full) else {
+            if self.is_relation(&full) {
+                return unsupported("ALTER INDEX of what is no index is not supported");
+            }
+            if !rename.if_exists {
+                return Err(no_table(&rename.index));
+            }
+            self.note(output, "00000", format!("relation \"{}\" does not exist, skipping", full.name));
+            return Ok(Vec::new());
+        };
+        if self.is_relation(&TableName { name: rename.name.clone(), ..full }) {
+            return Err(duplicate_relation(&rename.name));
+        }
+        Ok(vec![CatalogChange::RenameIndex { table: table.id(), index, name: rename.name.clone() }])
+    }
+
+    /// REINDEX INDEX: indexes in memory are as they should be.
+    pub(super) fn reindexed(&self, name: &QualifiedName) -> Result<Vec<CatalogChange>> {
+        let full = table_name(name, self.settings.search_path());
+        if self.is_index(&full) {
+            return Ok(Vec::new());
+        }
+        if self.is_relation(&full) {
+            let message = format!("\"{}\" is not an index", full.name);
+            return Err(Error::input(sqlstate::WRONG_OBJECT_TYPE, message));
+        }
+        Err(no_table(name))
+    }
+}
+
+/// The columns of a UNIQUE constraint, by number.
+fn unique_columns(definition: &TableDefinition, unique: &WantedUnique) -> Result<Vec<u16>> {
+    let placed = |error: Error| match unique.position {
+        Some(position) => error.with_position(position),
+        None => error,
+    };
+    let mut columns = Vec::with_capacity(unique.columns.len());
+    for column in &unique.columns {
+        let at = definition.column_index(column).and_then(|at| u16::try_from(at).ok());
+        match at {
+            None => {
+                let message = format!("column \"{column}\" named in key does not exist");
+                let error = Error::input(sqlstate::UNDEFINED_COLUMN, message);
+                // PostgreSQL looks into a table that is there without a thought for the statement's text.
+                return Err(if unique.is_of_new_table { placed(error) } else { error });
+            }
+            Some(at) if columns.contains(&at) => {
+                let message = format!("column \"{column}\" appears twice in unique constraint");
+                return Err(placed(Error::input(sqlstate::DUPLICATE_COLUMN, message)));
+            }
+            Some(at) => columns.push(at),
+        }
+    }
+    Ok(columns)
+}

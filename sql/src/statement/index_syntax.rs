@@ -1,0 +1,209 @@
+//! CREATE, ALTER and DROP INDEX, and REINDEX.
+
+use hyades_types::error::{Error, Result, sqlstate};
+
+use super::lexer::TokenKind;
+use super::parsed::{CreateIndex, DropIndex, IndexKey, QualifiedName, RenameIndex, Statement};
+use super::tokens::Tokens;
+
+fn unsupported<T>(what: &str) -> Result<T> {
+    Err(Error::input(sqlstate::FEATURE_NOT_SUPPORTED, format!("{what} not supported yet")))
+}
+
+/// The statement behind its first word.
+fn begin<'a>(sql: &'a str, word: &str) -> Result<Tokens<'a>> {
+    let mut tokens = Tokens::new(sql)?;
+    while tokens.accept_symbol(";") {}
+    tokens.expect(word)?;
+    Ok(tokens)
+}
+
+/// `CREATE [UNIQUE] INDEX`; `None` for another CREATE.
+pub(crate) fn create(sql: &str) -> Result<Option<Statement>> {
+    let mut tokens = begin(sql, "create")?;
+    let is_unique = tokens.accept("unique");
+    if !tokens.accept("index") {
+        return if is_unique { tokens.error() } else { Ok(None) };
+    }
+    let is_concurrent = tokens.accept("concurrently");
+    let if_not_exists = tokens.accept("if");
+    if if_not_exists {
+        tokens.expect("not")?;
+        tokens.expect("exists")?;
+    }
+    let is_named = if_not_exists || !tokens.peek().is_word("on");
+    let name = if is_named { Some(tokens.identifier()?) } else { None };
+    tokens.expect("on")?;
+    tokens.accept("only");
+    let table = tokens.qualified_name()?;
+    let method = if tokens.accept("using") { tokens.identifier()? } else { "btree".to_owned() };
+    let keys = in_parentheses(&mut tokens, key)?;
+    let included =
+        if tokens.accept("include") { in_parentheses(&mut tokens, Tokens::identifier)? } else { Vec::new() };
+    let nulls_are_equal = nulls_are_equal(&mut tokens)?;
+    let parameters = if tokens.accept("with") { in_parentheses(&mut tokens, parameter)? } else { Vec::new() };
+    if tokens.accept("tablespace") {
+        return unsupported("tablespaces are");
+    }
+    if tokens.accept("where") {
+        return unsupported("partial indexes are");
+    }
+    tokens.end()?;
+    Ok(Some(Statement::CreateIndex(Box::new(CreateIndex {
+        name,
+        table,
+        method,
+        keys,
+        included,
+        parameters,
+        is_unique,
+        nulls_are_equal,
+        if_not_exists,
+        is_concurrent,
+    }))))
+}
+
+/// `DROP INDEX`; `None` for another DROP.
+pub(crate) fn drop_index(sql: &str) -> Result<Option<Statement>> {
+    let mut tokens = begin(sql, "drop")?;
+    if !tokens.accept("index") {
+        return Ok(None);
+    }
+    let is_concurrent = tokens.accept("concurrently");
+    let if_exists = if_exists(&mut tokens)?;
+    let mut names = vec![tokens.qualified_name()?];
+    while tokens.accept_symbol(",") {
+        names.push(tokens.qualified_name()?);
+    }
+    let cascades = tokens.accept("cascade");
+    if !cascades {
+        tokens.accept("restrict");
+    }
+    tokens.end()?;
+    Ok(Some(Statement::DropIndex(DropIndex { names, if_exists, cascades, is_concurrent })))
+}
+
+/// `ALTER INDEX`; `None` for another ALTER.
+pub(crate) fn alter(sql: &str) -> Result<Option<Statement>> {
+    let mut tokens = begin(sql, "alter")?;
+    if !tokens.accept("index") {
+        return Ok(None);
+    }
+    let if_exists = if_exists(&mut tokens)?;
+    let index = tokens.qualified_name()?;
+    if !tokens.accept("rename") {
+        let what = tokens.peek().text.to_ascii_uppercase();
+        return match tokens.peek().kind {
+            TokenKind::Word => unsupported(&format!("ALTER INDEX ... {what} is")),
+            _ => tokens.error(),
+        };
+    }
+    tokens.expect("to")?;
+    let name = tokens.identifier()?;
+    tokens.end()?;
+    Ok(Some(Statement::RenameIndex(RenameIndex { index, if_exists, name })))
+}
+
+/// `REINDEX`: there is nothing to rebuild, but what it names must be there.
+pub(super) fn reindex(tokens: &mut Tokens<'_>) -> Result<Statement> {
+    if tokens.accept_symbol("(") {
+        while !tokens.accept_symbol(")") {
+            if tokens.next().kind == TokenKind::End {
+                return tokens.error();
+            }
+        }
+    }
+    let what = tokens.identifier()?;
+    tokens.accept("concurrently");
+    let name = tokens.qualified_name()?;
+    let tables = |tables| Statement::Maintenance { tag: "REINDEX", tables, refused_in_block: None };
+    match what.as_str() {
+        "index" => Ok(Statement::ReindexIndex(name)),
+        "table" => Ok(tables(vec![name])),
+        "schema" => Ok(tables(Vec::new())),
+        "database" | "system" => {
+            let refused_in_block = Some(if what == "system" { "REINDEX SYSTEM" } else { "REINDEX DATABASE" });
+            Ok(Statement::Maintenance { tag: "REINDEX", tables: Vec::new(), refused_in_block })
+        }
+        _ => tokens.error(),
+    }
+}
+
+fn if_exists(tokens: &mut Tokens<'_>) -> Result<bool> {
+    let is_there = tokens.accept("if");
+    if is_there {
+        tokens.expect("exists")?;
+    }
+    Ok(is_there)
+}
+
+fn in_parentheses<'a, T>(
+    tokens: &mut Tokens<'a>,
+    item: impl Fn(&mut Tokens<'a>) -> Result<T>,
+) -> Result<Vec<T>> {
+    tokens.expect_symbol("(")?;
+    let mut items = vec![item(tokens)?];
+    while tokens.accept_symbol(",") {
+        items.push(item(tokens)?);
+    }
+    tokens.expect_symbol(")")?;
+    Ok(items)
+}
+
+/// A column of an index.
+fn key(tokens: &mut Tokens<'_>) -> Result<IndexKey> {
+    if tokens.peek().is_symbol("(") || tokens.peek_at(1).is_symbol("(") {
+        return unsupported("indexes on expressions are");
+    }
+    let column = tokens.identifier()?;
+    if tokens.accept("collate") {
+        let QualifiedName { name, .. } = tokens.qualified_name()?;
+        if !matches!(name.to_ascii_lowercase().as_str(), "c" | "posix" | "default") {
+            return unsupported("collations other than \"C\" are");
+        }
+    }
+    operator_class(tokens)?;
+    let is_descending = match (tokens.accept("asc"), tokens.accept("desc")) {
+        (false, false) => None,
+        (_, is_descending) => Some(is_descending),
+    };
+    let nulls_first = if tokens.accept("nulls") {
+        let is_first = tokens.accept("first");
+        if !is_first {
+            tokens.expect("last")?;
+        }
+        Some(is_first)
+    } else {
+        None
+    };
+    Ok(IndexKey { column, is_descending, nulls_first })
+}
+
+/// Texts are compared byte by byte, as these classes say; others would change the order.
+fn operator_class(tokens: &mut Tokens<'_>) -> Result<()> {
+    let next = tokens.peek();
+    if next.kind != TokenKind::Word || ["asc", "desc", "nulls"].iter().any(|word| next.is_word(word)) {
+        return Ok(());
+    }
+    match tokens.identifier()?.as_str() {
+        "text_pattern_ops" | "varchar_pattern_ops" | "bpchar_pattern_ops" => Ok(()),
+        _ => unsupported("operator classes other than text_pattern_ops and its like are"),
+    }
+}
+
+/// NULLS [NOT] DISTINCT.
+fn nulls_are_equal(tokens: &mut Tokens<'_>) -> Result<bool> {
+    if !tokens.accept("nulls") {
+        return Ok(false);
+    }
+    let are_equal = tokens.accept("not");
+    tokens.expect("distinct")?;
+    Ok(are_equal)
+}
+
+/// A storage parameter and its value.
+fn parameter(tokens: &mut Tokens<'_>) -> Result<(String, String)> {
+    let name = tokens.identifier()?;
+    let value = if tokens.accept_symbol("=") { tokens.next().text.to_owned() } else { "true".to_owned() };
+    Ok((name, value))
+}

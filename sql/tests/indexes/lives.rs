@@ -1,0 +1,189 @@
+//! Sessions that share the values of indexes until their machine loses power, and what must be true while
+//! they run and of what is found afterwards: no unique value is there twice, whoever comes by an index finds
+//! what a look at all rows finds, calls replay to what they did, and what was acknowledged is there.
+//!
+//! Calls read ranges of an index and write what they have found; so a replay that finds anything else
+//! diverges and the database does not open.
+
+use std::sync::Arc;
+
+use hyades::engine::config::ProtocolKind;
+use hyades::engine::recovery::{recover, state_hash};
+use hyades::engine::storage::catalog::Catalog;
+use hyades::types::error::sqlstate;
+use hyades::{Config, Connection, Database, Result, Value};
+use hyades_sim::disk::SimulatedDisk;
+use rand::rngs::StdRng;
+use rand::{RngExt, SeedableRng};
+
+const SESSIONS: i32 = 3;
+/// Few, so that the sessions meet.
+const VALUES: i32 = 12;
+
+pub(crate) fn config(disk: &SimulatedDisk, protocol: ProtocolKind) -> Config {
+    Config {
+        protocol,
+        segment_bytes: 1 << 20,
+        log_buffer_bytes: 1 << 20,
+        recovery_workers: 3,
+        disk: Arc::new(disk.clone()),
+        ..Config::new("/data")
+    }
+}
+
+const SETUP: [&str; 5] = [
+    "create table t (id int primary key, a int unique, b int, c text)",
+    "create index t_b on t (b desc, c)",
+    "create table told (id int primary key, note text unique)",
+    "create procedure take(k int, v int) language plpgsql as $$ declare n int; m int; begin \
+       select count(*), sum(id) into n, m from t where b >= v and b < v + 4; \
+       insert into t values (k, v, n, 'c' || v) on conflict (a) do update set b = t.b + 1, c = 'u' || n; \
+       insert into told values (k, k || ':' || n || ':' || coalesce(m, 0)); end $$",
+    "create procedure give(k int, v int) language plpgsql as $$ declare r int; begin \
+       begin update t set a = v + 1 where a = v returning id into r; \
+       exception when unique_violation then delete from t where a = v returning id into r; end; \
+       update t set b = v where b = v + 2 and c > 'u'; \
+       insert into told values (k, k || ' ' || coalesce(r, -1)); end $$",
+];
+
+/// What one session does next, as a statement.
+fn statement(random: &mut StdRng, number: i32) -> String {
+    let v = random.random_range(0..VALUES);
+    match random.random_range(0..9) {
+        0..3 => format!("call take({number}, {v})"),
+        3..5 => format!("call give({number}, {v})"),
+        5 => format!("insert into t values ({number}, {v}, {v}, 'data')"),
+        6 => format!("update t set a = null, b = {v} where a = {v}"),
+        7 => format!("update t set a = {v}, id = {number} where b = {v} and c < 'e'"),
+        _ => format!("delete from t where b between {v} and {}", v + 2),
+    }
+}
+
+/// Whether somebody else has the value, or is in the way: nothing was changed.
+fn is_refused(error: &hyades::Error) -> bool {
+    let refusals = [sqlstate::UNIQUE_VIOLATION, sqlstate::DEADLOCK_DETECTED, sqlstate::SERIALIZATION_FAILURE];
+    refusals.contains(&error.sqlstate())
+}
+
+/// Runs statements until it fails or has done enough; answers the numbers of the calls that were
+/// acknowledged.
+fn live(connection: &mut Connection, session: i32, seed: u64) -> std::result::Result<Vec<i32>, String> {
+    let mut random = StdRng::seed_from_u64(seed + session as u64);
+    let mut told = Vec::new();
+    for round in 0..60 {
+        let number = (round * SESSIONS + session) * 10 + 1;
+        let sql = statement(&mut random, number);
+        match connection.execute(&sql, &[]) {
+            Ok(_) if sql.starts_with("call") => told.push(number),
+            Ok(_) => {}
+            Err(error) if is_refused(&error) => {}
+            Err(_) => break,
+        }
+        if round % 7 == 0 {
+            // What is rolled back leaves its entries behind for a while.
+            let undone: Result<()> = connection.transaction(|transaction| {
+                transaction.execute("update t set a = a + 100, b = b - 100", &[])?;
+                transaction.execute("select 1 / 0", &[]).map(drop)
+            });
+            debug_assert!(undone.is_err());
+            agrees(connection)?;
+        }
+    }
+    Ok(told)
+}
+
+/// The same question by an index and over all rows, at one snapshot.
+fn agrees(connection: &mut Connection) -> std::result::Result<(), String> {
+    let question = "select (select count(*) from t where a >= 0), (select count(*) from t where a + 0 >= 0), \
+                    (select sum(id) from t where b < 5), (select sum(id) from t where b + 0 < 5), \
+                    (select count(distinct a) from t)";
+    let Ok(rows) = connection.query(question, &[]) else { return Ok(()) };
+    let [by_index, of_all, sum, sum_of_all, distinct] = rows[0].as_slice() else {
+        return Err("five numbers were asked for".to_owned());
+    };
+    if distinct != of_all {
+        return Err(format!("{of_all:?} rows have {distinct:?} unique values"));
+    }
+    if by_index != of_all || sum != sum_of_all {
+        let shown = [by_index, of_all, sum, sum_of_all];
+        return Err(format!("an index leads to other rows than there are: {shown:?}"));
+    }
+    Ok(())
+}
+
+/// What a start would find, checked: its hash.
+fn recovered(disk: &SimulatedDisk, config: Config) -> std::result::Result<u64, String> {
+    let catalog = Arc::new(Catalog::new());
+    recover(&Config { disk: Arc::new(disk.clone()), ..config }, Some(hyades::routine_compiler()), &catalog)
+        .map_err(|error| format!("the database does not open again: {error}"))?;
+    for table in catalog.tables() {
+        table.shared_state().check_indexes()?;
+    }
+    state_hash(&catalog).map_err(|error| error.to_string())
+}
+
+/// Loses power at this operation of the disk behind the setup, or when all is done; says what is wrong.
+pub(crate) fn lose_power(
+    protocol: ProtocolKind,
+    logging: &str,
+    seed: u64,
+    operation: Option<u64>,
+) -> std::result::Result<(), String> {
+    let disk = SimulatedDisk::new(seed);
+    let database = Database::open(config(&disk, protocol)).map_err(|error| error.to_string())?;
+    let mut first = database.connect().map_err(|error| error.to_string())?;
+    for sql in SETUP {
+        first.execute(sql, &[]).map_err(|error| format!("{sql}: {error}"))?;
+    }
+    if let Some(operation) = operation {
+        disk.crash_at(disk.operations() + operation);
+    }
+    let told: Vec<std::result::Result<Vec<i32>, String>> = std::thread::scope(|scope| {
+        let sessions: Vec<_> = (0..SESSIONS)
+            .map(|session| {
+                let database = &database;
+                scope.spawn(move || {
+                    let Ok(mut connection) = database.connect() else { return Ok(Vec::new()) };
+                    if connection.execute(&format!("set hyades.logging = {logging}"), &[]).is_err() {
+                        return Ok(Vec::new());
+                    }
+                    live(&mut connection, session, seed * 10)
+                })
+            })
+            .collect();
+        sessions.into_iter().map(|session| session.join().expect("no panic")).collect()
+    });
+    let told: Vec<i32> = told.into_iter().collect::<std::result::Result<Vec<_>, _>>()?.concat();
+    disk.crash_now();
+    let found = disk.after_power_cut(seed);
+    let one = recovered(&found, Config { recovery_workers: 1, ..config(&found, protocol) })?;
+    if one != recovered(&found, config(&found, protocol))? {
+        return Err("two recoveries find different states".to_owned());
+    }
+    let database = Database::open(config(&found, protocol)).map_err(|error| error.to_string())?;
+    let mut connection = database.connect().map_err(|error| error.to_string())?;
+    agrees(&mut connection)?;
+    for number in told {
+        let rows = connection
+            .query("select note from told where id = $1", &[Value::Integer(number)])
+            .map_err(|error| error.to_string())?;
+        let Some(note) = rows.first().map(|row| row[0].clone()) else {
+            return Err(format!("call {number} was acknowledged and is gone"));
+        };
+        let by_note = connection
+            .query("select id from told where note = $1", &[note])
+            .map_err(|error| error.to_string())?;
+        if by_note != [[Value::Integer(number)]] {
+            return Err(format!("call {number} is not found by its note: {by_note:?}"));
+        }
+    }
+    // The values are still theirs.
+    let taken = connection.query("select a from t where a is not null limit 1", &[]);
+    if let Some([value]) = taken.map_err(|error| error.to_string())?.first().map(Vec::as_slice) {
+        let again = connection.execute("insert into t values (-1, $1, 0, '')", std::slice::from_ref(value));
+        if again.is_ok() {
+            return Err(format!("{value:?} is taken twice"));
+        }
+    }
+    Ok(())
+}
