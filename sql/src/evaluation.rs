@@ -71,8 +71,10 @@ pub(crate) fn is_immutable_cast(from: SqlType, to: SqlType) -> bool {
     if from.is_oid() || to.is_oid() {
         return false;
     }
-    let is_zoned = |sql_type| sql_type == SqlType::TimestampTz;
-    let is_plain = |sql_type: SqlType| !sql_type.is_text() && !sql_type.is_datetime();
+    let is_zoned = |sql_type| matches!(sql_type, SqlType::TimestampTz(_));
+    let is_plain = |sql_type: SqlType| {
+        !sql_type.is_text() && !sql_type.is_datetime() && !matches!(sql_type, SqlType::Time(_))
+    };
     // Reading or printing a date depends on settings too ('today').
     let is_readable = |one: SqlType, other: SqlType| !one.is_text() || is_plain(other) || other.is_text();
     !is_zoned(from) && !is_zoned(to) && is_readable(from, to) && is_readable(to, from)

@@ -12,6 +12,7 @@
 use compact_str::CompactString;
 
 use crate::error::{Error, Result, sqlstate};
+use crate::interval::Interval;
 use crate::memory;
 use crate::operator::{BinaryOperator, UnaryOperator};
 use crate::value::{SqlType, Value};
@@ -128,10 +129,20 @@ fn other(operator: BinaryOperator, left: &Value, right: &Value) -> Result<Value>
             memory::check_value(a.len() + b.len())?;
             Ok(Value::Bytea([&**a, &**b].concat().into()))
         }
-        (Value::Date(_), _) | (_, Value::Date(_)) => date(operator, left, right),
-        (Value::Interval(_) | Value::Timestamp(_) | Value::TimestampTz(_) | Value::Double(_), _) => {
-            time(operator, left, right)
+        (Value::Date(date), Value::Time(time)) | (Value::Time(time), Value::Date(date))
+            if operator == BinaryOperator::Add =>
+        {
+            datetime::date_and_time(*date, *time).map(Value::Timestamp)
         }
+        (Value::Date(_), _) | (_, Value::Date(_)) => date(operator, left, right),
+        (
+            Value::Interval(_)
+            | Value::Time(_)
+            | Value::Timestamp(_)
+            | Value::TimestampTz(_)
+            | Value::Double(_),
+            _,
+        ) => time(operator, left, right),
         _ => Err(no_operator(operator, &[left, right])),
     }
 }
@@ -167,7 +178,7 @@ fn date(operator: BinaryOperator, left: &Value, right: &Value) -> Result<Value> 
     }
 }
 
-/// Intervals, and timestamps with intervals.
+/// Intervals, and times with intervals.
 fn time(operator: BinaryOperator, left: &Value, right: &Value) -> Result<Value> {
     use BinaryOperator::{Add, Divide, Multiply, Subtract};
     match (operator, left, right) {
@@ -176,6 +187,15 @@ fn time(operator: BinaryOperator, left: &Value, right: &Value) -> Result<Value> 
         (Multiply, Value::Interval(interval), Value::Double(factor))
         | (Multiply, Value::Double(factor), Value::Interval(interval)) => interval.multiply(*factor),
         (Divide, Value::Interval(interval), Value::Double(divisor)) => interval.divide(*divisor),
+        (Subtract, Value::Time(a), Value::Time(b)) => Ok(Interval::new(0, 0, a - b)),
+        (Add, Value::Time(time), Value::Interval(interval))
+        | (Add, Value::Interval(interval), Value::Time(time)) => {
+            return Ok(Value::Time(datetime::shift_time(*time, interval.microseconds)));
+        }
+        (Subtract, Value::Time(time), Value::Interval(interval)) => {
+            let microseconds = -(interval.microseconds % datetime::MICROSECONDS_PER_DAY);
+            return Ok(Value::Time(datetime::shift_time(*time, microseconds)));
+        }
         (Subtract, Value::Timestamp(a), Value::Timestamp(b))
         | (Subtract, Value::TimestampTz(a), Value::TimestampTz(b)) => datetime::difference(*a, *b),
         (Add, Value::Timestamp(time), Value::Interval(interval))

@@ -70,8 +70,19 @@ pub fn read(bytes: &[u8], sql_type: SqlType) -> Result<Value> {
             }
             Value::Date(days)
         }
-        SqlType::Timestamp => Value::Timestamp(read_timestamp(bytes)?),
-        SqlType::TimestampTz => Value::TimestampTz(read_timestamp(bytes)?),
+        SqlType::Time(precision) => {
+            let time = i64::from_be_bytes(fixed(bytes)?);
+            if !datetime::is_valid_time(time) {
+                return Err(Error::input(sqlstate::DATETIME_FIELD_OVERFLOW, "time out of range"));
+            }
+            Value::Time(datetime::round_time(time, precision))
+        }
+        SqlType::Timestamp(precision) => {
+            Value::Timestamp(datetime::round_timestamp(read_timestamp(bytes)?, precision)?)
+        }
+        SqlType::TimestampTz(precision) => {
+            Value::TimestampTz(datetime::round_timestamp(read_timestamp(bytes)?, precision)?)
+        }
         SqlType::Uuid => Value::Uuid(fixed(bytes)?),
         SqlType::Interval(modifier) => Value::Interval(read_interval(bytes)?.fit(modifier)),
         SqlType::Array(element) => array::read_binary(bytes, element, |item| read(item, element.sql_type()))?,
@@ -175,7 +186,10 @@ pub fn write(value: &Value, out: &mut Vec<u8>) {
         Value::Boolean(truth) => out.push(u8::from(*truth)),
         Value::SmallInt(number) => out.extend_from_slice(&number.to_be_bytes()),
         Value::Integer(number) | Value::Date(number) => out.extend_from_slice(&number.to_be_bytes()),
-        Value::BigInt(number) | Value::Timestamp(number) | Value::TimestampTz(number) => {
+        Value::BigInt(number)
+        | Value::Time(number)
+        | Value::Timestamp(number)
+        | Value::TimestampTz(number) => {
             out.extend_from_slice(&number.to_be_bytes());
         }
         Value::Real(number) => out.extend_from_slice(&number.to_be_bytes()),

@@ -6,7 +6,7 @@
 //!
 //! Modifiers: `numeric(p,s)` rounds and may overflow; `varchar(n)` and `char(n)` refuse a longer text unless
 //! the cast is explicit (then they cut it) or only blanks are lost; `char(n)` pads; `interval` drops the
-//! fields that it does not keep.
+//! fields that it does not keep; times and timestamps are rounded to their precision.
 //!
 //! A value does not know that it is `char(n)`: to cast one to `text`, apply
 //! [`Function::CharToText`](super::function::Function::CharToText), which drops the padding.
@@ -15,10 +15,10 @@ use bigdecimal::num_bigint::Sign;
 use jiff::tz::TimeZone;
 
 use crate::error::{Error, Result, sqlstate};
-use crate::interval::IntervalModifier;
+use crate::interval::{Interval, IntervalModifier};
 use crate::system_type::SystemType;
 use crate::text::{Reading, fit_text};
-use crate::value::{BigDecimal, SqlType, Value};
+use crate::value::{BigDecimal, Precision, SqlType, Value};
 use crate::{arithmetic, datetime, numeric, text};
 
 /// When a cast may be applied; a later one includes the earlier.
@@ -65,10 +65,14 @@ pub fn allowed(from: SqlType, to: SqlType) -> Option<CastContext> {
         (_, SqlType::BigInt) if from.is_oid() => Some(Implicit),
         (_, SqlType::Integer) if from.is_oid() => Some(Assignment),
         (SqlType::Boolean, SqlType::Integer) | (SqlType::Integer, SqlType::Boolean) => Some(Explicit),
-        (SqlType::Date, SqlType::Timestamp | SqlType::TimestampTz)
-        | (SqlType::Timestamp, SqlType::TimestampTz) => Some(Implicit),
-        (SqlType::Timestamp | SqlType::TimestampTz, SqlType::Date)
-        | (SqlType::TimestampTz, SqlType::Timestamp) => Some(Assignment),
+        (SqlType::Date, SqlType::Timestamp(_) | SqlType::TimestampTz(_))
+        | (SqlType::Timestamp(_), SqlType::TimestampTz(_)) => Some(Implicit),
+        (SqlType::Timestamp(_) | SqlType::TimestampTz(_), SqlType::Date)
+        | (SqlType::TimestampTz(_), SqlType::Timestamp(_))
+        | (SqlType::Timestamp(_) | SqlType::TimestampTz(_) | SqlType::Interval(_), SqlType::Time(_)) => {
+            Some(Assignment)
+        }
+        (SqlType::Time(_), SqlType::Interval(_)) => Some(Implicit),
         _ => None,
     }
 }
@@ -117,9 +121,6 @@ pub fn cast<'a>(value: Value, to: SqlType, explicit: bool, reading: impl Into<Re
             Ok(Value::Interval(datetime::parse_interval(text, IntervalModifier::NONE)?.fit(modifier)))
         }
         (Value::Text(text), _) => text::parse(text, to, reading),
-        (Value::Interval(interval), SqlType::Interval(modifier)) => {
-            Ok(Value::Interval(interval.fit(modifier)))
-        }
         (Value::Boolean(truth), _) if to.is_text() => {
             let word = if *truth { "true" } else { "false" };
             Ok(Value::Text(fit_text(word.into(), to, explicit)?))
@@ -127,9 +128,18 @@ pub fn cast<'a>(value: Value, to: SqlType, explicit: bool, reading: impl Into<Re
         (Value::Boolean(truth), SqlType::Integer) => Ok(Value::Integer(i32::from(*truth))),
         (Value::Integer(number), SqlType::Boolean) => Ok(Value::Boolean(*number != 0)),
         (_, _) if to.is_text() => Ok(Value::Text(fit_text(text::format(&value, tz), to, explicit)?)),
-        (Value::Date(_) | Value::Timestamp(_) | Value::TimestampTz(_), _) if to.is_datetime() => {
-            datetime_cast(&value, to, tz)
-        }
+        (
+            Value::Date(_)
+            | Value::Time(_)
+            | Value::Timestamp(_)
+            | Value::TimestampTz(_)
+            | Value::Interval(_),
+            SqlType::Date
+            | SqlType::Time(_)
+            | SqlType::Timestamp(_)
+            | SqlType::TimestampTz(_)
+            | SqlType::Interval(_),
+        ) => datetime_cast(&value, to, tz),
         _ if value.fits(to) => Ok(value),
         (Value::Array(array), SqlType::Array(element)) => {
             let cast_one = |value: &Value| cast(value.clone(), element.sql_type(), explicit, reading);
@@ -254,24 +264,51 @@ fn fit_numeric(number: BigDecimal, modifier: Option<(u16, i16)>) -> Result<Value
 }
 
 fn datetime_cast(value: &Value, to: SqlType, tz: &TimeZone) -> Result<Value> {
+    let time = |local| datetime::time_of_day(local).map(|time| datetime::round_time(time, precision_of(to)));
+    let timestamp = |time| datetime::round_timestamp(time, precision_of(to));
     Ok(match (value, to) {
-        (Value::Date(days), SqlType::Timestamp) => Value::Timestamp(datetime::date_to_timestamp(*days)?),
-        (Value::Date(days), SqlType::TimestampTz) => {
+        (Value::Date(days), SqlType::Timestamp(_)) => Value::Timestamp(datetime::date_to_timestamp(*days)?),
+        (Value::Date(days), SqlType::TimestampTz(_)) => {
             Value::TimestampTz(datetime::local_to_utc(datetime::date_to_timestamp(*days)?, tz)?)
         }
         (Value::Timestamp(local), SqlType::Date) => Value::Date(datetime::timestamp_to_date(*local)),
-        (Value::Timestamp(local), SqlType::TimestampTz) => {
-            Value::TimestampTz(datetime::local_to_utc(*local, tz)?)
+        (Value::Timestamp(local), SqlType::Timestamp(_)) => Value::Timestamp(timestamp(*local)?),
+        (Value::Timestamp(local), SqlType::TimestampTz(_)) => {
+            Value::TimestampTz(timestamp(datetime::local_to_utc(*local, tz)?)?)
         }
-        (Value::TimestampTz(instant), SqlType::Timestamp) => {
-            Value::Timestamp(datetime::utc_to_local(*instant, tz)?)
+        (Value::TimestampTz(instant), SqlType::TimestampTz(_)) => Value::TimestampTz(timestamp(*instant)?),
+        (Value::TimestampTz(instant), SqlType::Timestamp(_)) => {
+            Value::Timestamp(timestamp(datetime::utc_to_local(*instant, tz)?)?)
         }
         (Value::TimestampTz(instant), SqlType::Date) => {
             Value::Date(datetime::timestamp_to_date(datetime::utc_to_local(*instant, tz)?))
         }
+        (Value::Timestamp(local), SqlType::Time(_)) => time(*local).map_or(Value::Null, Value::Time),
+        (Value::TimestampTz(instant), SqlType::Time(_)) => {
+            time(datetime::utc_to_local(*instant, tz)?).map_or(Value::Null, Value::Time)
+        }
+        (Value::Time(time), SqlType::Time(precision)) => Value::Time(datetime::round_time(*time, precision)),
+        (Value::Interval(interval), SqlType::Time(precision)) => {
+            let time = datetime::shift_time(0, interval.microseconds);
+            Value::Time(datetime::round_time(time, precision))
+        }
+        (Value::Time(time), SqlType::Interval(modifier)) => {
+            Value::Interval(Interval::new(0, 0, *time).fit(modifier))
+        }
+        (Value::Interval(interval), SqlType::Interval(modifier)) => Value::Interval(interval.fit(modifier)),
         _ if value.fits(to) => value.clone(),
         _ => return Err(cannot_cast(value, to)),
     })
+}
+
+/// Of a type of times.
+fn precision_of(sql_type: SqlType) -> Precision {
+    match sql_type {
+        SqlType::Time(precision) | SqlType::Timestamp(precision) | SqlType::TimestampTz(precision) => {
+            precision
+        }
+        _ => None,
+    }
 }
 
 #[cfg(test)]

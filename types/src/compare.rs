@@ -20,6 +20,7 @@ pub fn total(left: &Value, right: &Value) -> Ordering {
     match (left, right) {
         (Value::Integer(a), Value::Integer(b)) | (Value::Date(a), Value::Date(b)) => a.cmp(b),
         (Value::BigInt(a), Value::BigInt(b))
+        | (Value::Time(a), Value::Time(b))
         | (Value::Timestamp(a), Value::Timestamp(b))
         | (Value::TimestampTz(a), Value::TimestampTz(b)) => a.cmp(b),
         (Value::SmallInt(a), Value::SmallInt(b)) => a.cmp(b),

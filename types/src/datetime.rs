@@ -24,11 +24,15 @@ use jiff::civil;
 use jiff::tz::{AmbiguousOffset, TimeZone};
 
 use crate::error::{Error, Result, sqlstate};
+use crate::interval::round_microseconds;
 use crate::text::pieces::{write_fraction, write_padded};
+use crate::value::Precision;
 
 pub use interval_text::{parse_interval, write_interval};
-pub use parse::{names_the_clock, parse_date, parse_timestamp, parse_timestamptz};
-pub use shift::{add_interval, add_interval_in, age, bin, difference};
+pub use parse::{
+    names_the_clock, parse_date, parse_time, parse_timestamp, parse_timestamptz, zone_or_offset,
+};
+pub use shift::{add_interval, add_interval_in, age, bin, date_and_time, difference, shift_time};
 pub use unit::unit_named;
 pub use zone::{Zone, named, zone};
 
@@ -76,6 +80,30 @@ pub fn is_valid_date(days: i32) -> bool {
 /// Whether a finite timestamp is within PostgreSQL's range.
 pub fn is_valid_timestamp(microseconds: i64) -> bool {
     (FIRST_TIMESTAMP..END_TIMESTAMP).contains(&microseconds)
+}
+
+/// Whether it is a time of day; the end of the day is one.
+pub fn is_valid_time(microseconds: i64) -> bool {
+    (0..=MICROSECONDS_PER_DAY).contains(&microseconds)
+}
+
+/// A time of day with so many digits of its second.
+pub fn round_time(microseconds: i64, precision: Precision) -> i64 {
+    precision.map_or(microseconds, |precision| round_microseconds(microseconds, precision))
+}
+
+/// A timestamp with so many digits of its second; an infinite one stays.
+pub fn round_timestamp(microseconds: i64, precision: Precision) -> Result<i64> {
+    if is_infinite_timestamp(microseconds) {
+        return Ok(microseconds);
+    }
+    let rounded = round_time(microseconds, precision);
+    if is_valid_timestamp(rounded) { Ok(rounded) } else { Err(timestamp_out_of_range()) }
+}
+
+/// The time of day of a timestamp; None of an infinite one.
+pub fn time_of_day(local: i64) -> Option<i64> {
+    (!is_infinite_timestamp(local)).then(|| local.rem_euclid(MICROSECONDS_PER_DAY))
 }
 
 /// A day of the calendar. Year 0 is 1 BC.
@@ -194,6 +222,13 @@ pub fn offset_seconds(microseconds: i64, tz: &TimeZone) -> i32 {
     Timestamp::from_microsecond(known).map_or(0, |instant| tz.to_offset(instant).seconds())
 }
 
+/// What a zone calls its time at an instant: `CEST`, or `+03` where it has no name.
+pub fn abbreviation(microseconds: i64, tz: &TimeZone) -> String {
+    let seconds = seconds_since_1970(microseconds);
+    let instant = Timestamp::from_second(seconds).unwrap_or(Timestamp::MIN);
+    tz.to_offset_info(instant).abbreviation().to_owned()
+}
+
 /// Seconds east of Greenwich at a local time.
 fn local_offset_seconds(local: i64, tz: &TimeZone) -> i32 {
     let time = civil_from_timestamp(known_time(local));
@@ -291,6 +326,16 @@ fn write_civil_time(time: CivilTime, out: &mut Vec<u8>) {
         write_padded(i64::from(number), 2, out);
     }
     write_fraction(i64::from(time.microsecond), out);
+}
+
+/// `HH:MM:SS[.ffffff]`.
+pub fn write_time(microseconds: i64, out: &mut Vec<u8>) {
+    write_padded(microseconds / MICROSECONDS_PER_HOUR, 2, out);
+    for unit in [MICROSECONDS_PER_MINUTE, MICROSECONDS_PER_SECOND] {
+        out.push(b':');
+        write_padded(microseconds / unit % 60, 2, out);
+    }
+    write_fraction(microseconds % MICROSECONDS_PER_SECOND, out);
 }
 
 /// `YYYY-MM-DD HH:MM:SS[.ffffff]`.

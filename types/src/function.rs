@@ -11,21 +11,27 @@
 //! wants `text`, in the latter; comparisons of two `char(n)` operands become comparisons of text when both
 //! are wrapped, which ignores trailing blanks as SQL wants.
 //!
-//! Modules that compute: `array`, `concat`, `format`, `general`, `interval`, `math`,
-//! `regular_expression`, `sequence`, `string`, `system` (what asks the catalog), `time`.
+//! Modules that compute: `array`, `bytes`, `concat`, `format`, `general`, `interval`, `make_time`, `math`,
+//! `overlay`, `regular_expression`, `sequence`, `string`, `system` (what asks the catalog), `template`,
+//! `time`, `whole_number`.
 
 mod array;
+mod bytes;
 mod concat;
 mod format;
 mod function_table;
 mod general;
 mod interval;
+mod make_time;
 mod math;
+mod overlay;
 mod regular_expression;
 mod sequence;
 mod string;
 mod system;
+mod template;
 mod time;
+mod whole_number;
 
 use std::collections::{HashMap, HashSet};
 use std::sync::LazyLock;

@@ -10,7 +10,7 @@ use crate::value::{BigDecimal, SqlType, Value};
 use crate::{datetime, text};
 
 /// All types, with and without modifiers.
-pub const TYPES: [SqlType; 19] = [
+pub const TYPES: [SqlType; 21] = [
     SqlType::Boolean,
     SqlType::SmallInt,
     SqlType::Integer,
@@ -26,8 +26,10 @@ pub const TYPES: [SqlType; 19] = [
     SqlType::Char(30),
     SqlType::Bytea,
     SqlType::Date,
-    SqlType::Timestamp,
-    SqlType::TimestampTz,
+    SqlType::TIME,
+    SqlType::TIMESTAMP,
+    SqlType::TIMESTAMPTZ,
+    SqlType::Timestamp(Some(2)),
     SqlType::Uuid,
     SqlType::INTERVAL,
 ];
@@ -82,10 +84,15 @@ pub fn any_value(sql_type: SqlType) -> BoxedStrategy<Value> {
         SqlType::Date => prop_oneof![-2_451_545..2_145_031_949, Just(datetime::DATE_INFINITY)]
             .prop_map(Value::Date)
             .boxed(),
-        SqlType::Timestamp => {
-            prop_oneof![timestamp, Just(datetime::TIMESTAMP_INFINITY)].prop_map(Value::Timestamp).boxed()
-        }
-        SqlType::TimestampTz => prop_oneof![timestamp, Just(datetime::TIMESTAMP_MINUS_INFINITY)]
+        SqlType::Time(precision) => (0..=datetime::MICROSECONDS_PER_DAY)
+            .prop_map(move |time| Value::Time(datetime::round_time(time, precision)))
+            .boxed(),
+        SqlType::Timestamp(precision) => prop_oneof![timestamp, Just(datetime::TIMESTAMP_INFINITY)]
+            .prop_map(move |time| {
+                Value::Timestamp(datetime::round_timestamp(time, precision).unwrap_or_default())
+            })
+            .boxed(),
+        SqlType::TimestampTz(_) => prop_oneof![timestamp, Just(datetime::TIMESTAMP_MINUS_INFINITY)]
             .prop_map(Value::TimestampTz)
             .boxed(),
         SqlType::Uuid => any::<[u8; 16]>().prop_map(Value::Uuid).boxed(),

@@ -7,7 +7,7 @@
 //! | type | bytes |
 //! |---|---|
 //! | boolean | 1: 0 or 1 |
-//! | smallint, integer, bigint, date, timestamp(tz) | 2, 4, 8: big-endian, sign bit flipped |
+//! | smallint, integer, bigint, date, time, timestamp(tz) | 2, 4, 8: big-endian, sign bit flipped |
 //! | real, double precision | 4, 8: IEEE bits big-endian; negative: all bits flipped, else sign bit flipped; -0 as 0, one NaN, greatest |
 //! | uuid | 16 as they are |
 //! | interval | 16: its span in microseconds, big-endian, sign bit flipped |
@@ -75,9 +75,10 @@ pub fn encode(value: &Value, sql_type: SqlType, out: &mut Vec<u8>) {
         Value::Boolean(truth) => out.push(u8::from(*truth)),
         Value::SmallInt(number) => out.extend_from_slice(&(*number as u16 ^ SIGN_16).to_be_bytes()),
         Value::Integer(number) | Value::Date(number) => encode_i32(*number, out),
-        Value::BigInt(number) | Value::Timestamp(number) | Value::TimestampTz(number) => {
-            encode_i64(*number, out)
-        }
+        Value::BigInt(number)
+        | Value::Time(number)
+        | Value::Timestamp(number)
+        | Value::TimestampTz(number) => encode_i64(*number, out),
         Value::Real(number) => {
             let number = if *number == 0.0 { 0.0 } else { *number };
             let bits = if number.is_nan() { f32::NAN.to_bits() & !SIGN_32 } else { number.to_bits() };

@@ -11,6 +11,7 @@
 //! Reference: PostgreSQL 15 documentation, section 8.1.2; the results are checked against a PostgreSQL 15
 //! server.
 
+mod divisors;
 mod power;
 
 use std::cmp::Ordering;
@@ -23,6 +24,9 @@ use crate::error::{Error, Result, sqlstate};
 use crate::guest;
 use crate::value::BigDecimal;
 
+pub use divisors::{
+    bucket, factorial, greatest_common_divisor, least_common_multiple, least_scale, trim_scale,
+};
 pub use power::{exponential, logarithm, logarithm_of_base, power, square_root};
 
 /// Digits after the point, at most.

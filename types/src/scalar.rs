@@ -47,8 +47,8 @@ impl ScalarKind {
             SqlType::Integer => ScalarKind::Integer,
             SqlType::BigInt => ScalarKind::BigInt,
             SqlType::Date => ScalarKind::Date,
-            SqlType::Timestamp => ScalarKind::Timestamp,
-            SqlType::TimestampTz => ScalarKind::TimestampTz,
+            SqlType::Timestamp(_) => ScalarKind::Timestamp,
+            SqlType::TimestampTz(_) => ScalarKind::TimestampTz,
             _ => return None,
         })
     }

@@ -63,8 +63,17 @@ pub fn parse<'a>(text: &str, sql_type: SqlType, reading: impl Into<Reading<'a>>)
         }
         SqlType::Bytea => parse_bytea(text).map(|bytes| Value::Bytea(bytes.into())),
         SqlType::Date => datetime::parse_date(text, reading).map(Value::Date),
-        SqlType::Timestamp => datetime::parse_timestamp(text, reading).map(Value::Timestamp),
-        SqlType::TimestampTz => datetime::parse_timestamptz(text, reading).map(Value::TimestampTz),
+        SqlType::Time(precision) => {
+            Ok(Value::Time(datetime::round_time(datetime::parse_time(text, reading)?, precision)))
+        }
+        SqlType::Timestamp(precision) => {
+            let local = datetime::parse_timestamp(text, reading)?;
+            datetime::round_timestamp(local, precision).map(Value::Timestamp)
+        }
+        SqlType::TimestampTz(precision) => {
+            let instant = datetime::parse_timestamptz(text, reading)?;
+            datetime::round_timestamp(instant, precision).map(Value::TimestampTz)
+        }
         SqlType::Uuid => parse_uuid(text),
         SqlType::Interval(modifier) => datetime::parse_interval(text, modifier).map(Value::Interval),
         SqlType::Array(element) => {
@@ -116,11 +125,16 @@ fn parse_boolean(text: &str) -> Result<Value> {
     }
 }
 
-/// `\x` and hexadecimal digits, or the older form with `\\` and `\ooo`.
+/// `\x` and hexadecimal digits, or the older form.
 fn parse_bytea(text: &str) -> Result<Vec<u8>> {
-    if let Some(digits) = text.strip_prefix("\\x") {
-        return parse_hexadecimal(digits);
+    match text.strip_prefix("\\x") {
+        Some(digits) => parse_hexadecimal(digits),
+        None => parse_escaped(text),
     }
+}
+
+/// Bytes with `\\` and `\ooo` among them.
+pub(crate) fn parse_escaped(text: &str) -> Result<Vec<u8>> {
     let wrong = || Error::input(sqlstate::INVALID_TEXT_REPRESENTATION, "invalid input syntax for type bytea");
     let mut bytes = Vec::with_capacity(text.len());
     let mut rest = text.as_bytes();
@@ -146,7 +160,7 @@ fn parse_bytea(text: &str) -> Result<Vec<u8>> {
 }
 
 /// Pairs of digits; blanks may stand between pairs.
-fn parse_hexadecimal(digits: &str) -> Result<Vec<u8>> {
+pub(crate) fn parse_hexadecimal(digits: &str) -> Result<Vec<u8>> {
     let mut bytes = Vec::with_capacity(digits.len() / 2);
     let mut characters = digits.chars();
     let digit = |character: char| {
@@ -223,6 +237,7 @@ pub fn write(value: &Value, sql_type: SqlType, tz: &TimeZone, out: &mut Vec<u8>)
             write_hexadecimal(bytes, out);
         }
         Value::Date(days) => datetime::write_date(*days, out),
+        Value::Time(microseconds) => datetime::write_time(*microseconds, out),
         Value::Timestamp(microseconds) => datetime::write_timestamp(*microseconds, out),
         Value::TimestampTz(microseconds) => datetime::write_timestamptz(*microseconds, tz, out),
         Value::Uuid(bytes) => {

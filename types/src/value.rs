@@ -13,15 +13,19 @@ use std::borrow::Cow;
 use std::sync::Arc;
 
 use compact_str::CompactString;
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-use crate::interval::{Interval, IntervalModifier};
+use crate::interval::{Interval, IntervalModifier, MAXIMUM_PRECISION};
 use crate::system_type::{self, Reference, SystemType};
 
 pub use bigdecimal::BigDecimal;
 
+/// Digits of a second behind the point, 6 at most; none means 6.
+pub type Precision = Option<u8>;
+
 /// A type with its modifiers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(remote = "SqlType")]
 pub enum SqlType {
     Boolean,
     SmallInt,
@@ -40,14 +44,44 @@ pub enum SqlType {
     Char(u32),
     Bytea,
     Date,
-    Timestamp,
-    TimestampTz,
+    Timestamp(Precision),
+    TimestampTz(Precision),
     Uuid,
     /// One dimension; of parameters and variables, not of columns.
     Array(ArrayElement),
     Interval(IntervalModifier),
     /// Of the catalog; not of columns that are stored.
     System(SystemType),
+    /// Of day, without time zone.
+    Time(Precision),
+}
+
+impl Serialize for SqlType {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        SqlType::serialize(self, serializer)
+    }
+}
+
+impl<'de> Deserialize<'de> for SqlType {
+    /// Definitions of before 2026-11-23 have timestamps without a precision.
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<SqlType, D::Error> {
+        #[derive(Deserialize)]
+        enum Unmodified {
+            Timestamp,
+            TimestampTz,
+        }
+        #[derive(Deserialize)]
+        #[serde(untagged)]
+        enum Stored {
+            Earlier(Unmodified),
+            Now(#[serde(with = "SqlType")] SqlType),
+        }
+        Ok(match Stored::deserialize(deserializer)? {
+            Stored::Earlier(Unmodified::Timestamp) => SqlType::TIMESTAMP,
+            Stored::Earlier(Unmodified::TimestampTz) => SqlType::TIMESTAMPTZ,
+            Stored::Now(sql_type) => sql_type,
+        })
+    }
 }
 
 /// The type of an array's elements: a [`SqlType`] without modifiers that is no array.
@@ -68,6 +102,7 @@ pub enum ArrayElement {
     Uuid,
     Interval,
     System(SystemType),
+    Time,
 }
 
 /// The values of an array, each of the element's type or NULL.
@@ -104,8 +139,9 @@ impl ArrayElement {
             SqlType::Text => ArrayElement::Text,
             SqlType::Varchar(_) => ArrayElement::Varchar,
             SqlType::Date => ArrayElement::Date,
-            SqlType::Timestamp => ArrayElement::Timestamp,
-            SqlType::TimestampTz => ArrayElement::TimestampTz,
+            SqlType::Time(_) => ArrayElement::Time,
+            SqlType::Timestamp(_) => ArrayElement::Timestamp,
+            SqlType::TimestampTz(_) => ArrayElement::TimestampTz,
             SqlType::Uuid => ArrayElement::Uuid,
             SqlType::Interval(_) => ArrayElement::Interval,
             SqlType::System(system_type) if system_type.array_names().2 != 0 => {
@@ -127,8 +163,9 @@ impl ArrayElement {
             ArrayElement::Text => SqlType::Text,
             ArrayElement::Varchar => SqlType::Varchar(None),
             ArrayElement::Date => SqlType::Date,
-            ArrayElement::Timestamp => SqlType::Timestamp,
-            ArrayElement::TimestampTz => SqlType::TimestampTz,
+            ArrayElement::Time => SqlType::TIME,
+            ArrayElement::Timestamp => SqlType::TIMESTAMP,
+            ArrayElement::TimestampTz => SqlType::TIMESTAMPTZ,
             ArrayElement::Uuid => SqlType::Uuid,
             ArrayElement::Interval => SqlType::INTERVAL,
             ArrayElement::System(system_type) => SqlType::System(system_type),
@@ -153,13 +190,14 @@ impl ArrayElement {
             ArrayElement::Uuid => ("uuid[]", "_uuid", 2951),
             ArrayElement::Interval => ("interval[]", "_interval", 1187),
             ArrayElement::System(system_type) => system_type.array_names(),
+            ArrayElement::Time => ("time without time zone[]", "_time", 1183),
         }
     }
 
     /// The element of the array type of this oid.
     fn of_array_oid(oid: u32) -> Option<ArrayElement> {
         use ArrayElement as E;
-        const ALL: [ArrayElement; 14] = [
+        const ALL: [ArrayElement; 15] = [
             E::Boolean,
             E::SmallInt,
             E::Integer,
@@ -174,6 +212,7 @@ impl ArrayElement {
             E::TimestampTz,
             E::Uuid,
             E::Interval,
+            E::Time,
         ];
         let system = system_type::ALL.into_iter().map(ArrayElement::System);
         ALL.into_iter().chain(system).find(|element| oid != 0 && element.array_names().2 == oid)
@@ -207,6 +246,8 @@ pub enum Value {
     TimestampTz(i64),
     Uuid([u8; 16]),
     Interval(Interval),
+    /// Microseconds since midnight, up to a whole day.
+    Time(i64),
     /// Shared, because arguments and variables are copied more often than changed.
     Array(Arc<ArrayValue>),
     /// `oid` and `xid`.
@@ -239,6 +280,7 @@ impl PartialEq for Value {
             (Value::SmallInt(a), Value::SmallInt(b)) => a == b,
             (Value::Integer(a), Value::Integer(b)) | (Value::Date(a), Value::Date(b)) => a == b,
             (Value::BigInt(a), Value::BigInt(b))
+            | (Value::Time(a), Value::Time(b))
             | (Value::Timestamp(a), Value::Timestamp(b))
             | (Value::TimestampTz(a), Value::TimestampTz(b)) => a == b,
             (Value::Real(a), Value::Real(b)) => a.to_bits() == b.to_bits(),
@@ -278,6 +320,7 @@ impl Value {
             Value::TimestampTz(microseconds) => Value::TimestampTz(*microseconds),
             Value::Uuid(bytes) => Value::Uuid(*bytes),
             Value::Interval(interval) => Value::Interval(*interval),
+            Value::Time(microseconds) => Value::Time(*microseconds),
             Value::Array(array) => Value::Array(Arc::clone(array)),
             Value::Oid(oid) => Value::Oid(*oid),
             Value::Reference(reference) => Value::Reference(reference.clone()),
@@ -323,6 +366,10 @@ const TYPE_MODIFIER_HEADER: i32 = 4;
 impl SqlType {
     /// `interval` without modifiers.
     pub const INTERVAL: SqlType = SqlType::Interval(IntervalModifier::NONE);
+    /// `time`, and the timestamps, without modifiers.
+    pub const TIME: SqlType = SqlType::Time(None);
+    pub const TIMESTAMP: SqlType = SqlType::Timestamp(None);
+    pub const TIMESTAMPTZ: SqlType = SqlType::TimestampTz(None);
 
     /// The name without modifiers, as PostgreSQL's `format_type` prints it and its messages use it.
     pub fn base_name(self) -> &'static str {
@@ -339,8 +386,9 @@ impl SqlType {
             SqlType::Char(_) => "character",
             SqlType::Bytea => "bytea",
             SqlType::Date => "date",
-            SqlType::Timestamp => "timestamp without time zone",
-            SqlType::TimestampTz => "timestamp with time zone",
+            SqlType::Time(_) => "time without time zone",
+            SqlType::Timestamp(_) => "timestamp without time zone",
+            SqlType::TimestampTz(_) => "timestamp with time zone",
             SqlType::Uuid => "uuid",
             SqlType::Interval(_) => "interval",
             SqlType::Array(element) => element.array_names().0,
@@ -356,6 +404,13 @@ impl SqlType {
             SqlType::Char(0) => Cow::Borrowed("bpchar"),
             SqlType::Char(length) => Cow::Owned(format!("character({length})")),
             SqlType::Interval(modifier) => Cow::Owned(modifier.type_name()),
+            SqlType::Time(Some(precision)) => Cow::Owned(format!("time({precision}) without time zone")),
+            SqlType::Timestamp(Some(precision)) => {
+                Cow::Owned(format!("timestamp({precision}) without time zone"))
+            }
+            SqlType::TimestampTz(Some(precision)) => {
+                Cow::Owned(format!("timestamp({precision}) with time zone"))
+            }
             other => Cow::Borrowed(other.base_name()),
         }
     }
@@ -375,8 +430,9 @@ impl SqlType {
             SqlType::Char(_) => "bpchar",
             SqlType::Bytea => "bytea",
             SqlType::Date => "date",
-            SqlType::Timestamp => "timestamp",
-            SqlType::TimestampTz => "timestamptz",
+            SqlType::Time(_) => "time",
+            SqlType::Timestamp(_) => "timestamp",
+            SqlType::TimestampTz(_) => "timestamptz",
             SqlType::Uuid => "uuid",
             SqlType::Interval(_) => "interval",
             SqlType::Array(element) => element.array_names().1,
@@ -399,8 +455,9 @@ impl SqlType {
             SqlType::Char(_) => 1042,
             SqlType::Bytea => 17,
             SqlType::Date => 1082,
-            SqlType::Timestamp => 1114,
-            SqlType::TimestampTz => 1184,
+            SqlType::Time(_) => 1083,
+            SqlType::Timestamp(_) => 1114,
+            SqlType::TimestampTz(_) => 1184,
             SqlType::Uuid => 2950,
             SqlType::Interval(_) => 1186,
             SqlType::Array(element) => element.array_names().2,
@@ -414,7 +471,11 @@ impl SqlType {
             SqlType::Boolean => 1,
             SqlType::SmallInt => 2,
             SqlType::Integer | SqlType::Real | SqlType::Date => 4,
-            SqlType::BigInt | SqlType::DoublePrecision | SqlType::Timestamp | SqlType::TimestampTz => 8,
+            SqlType::BigInt
+            | SqlType::DoublePrecision
+            | SqlType::Time(_)
+            | SqlType::Timestamp(_)
+            | SqlType::TimestampTz(_) => 8,
             SqlType::Uuid | SqlType::Interval(_) => 16,
             SqlType::System(system_type) => system_type.length_bytes(),
             SqlType::Numeric(_)
@@ -437,6 +498,9 @@ impl SqlType {
             SqlType::Varchar(Some(length)) => of_length(length),
             SqlType::Char(length) if length > 0 => of_length(length),
             SqlType::Interval(modifier) => modifier.encoded(),
+            SqlType::Time(precision) | SqlType::Timestamp(precision) | SqlType::TimestampTz(precision) => {
+                precision.map_or(-1, i32::from)
+            }
             _ => -1,
         }
     }
@@ -445,6 +509,7 @@ impl SqlType {
     pub fn from_oid(oid: u32, type_modifier: i32) -> Option<SqlType> {
         let length = u32::try_from(type_modifier - TYPE_MODIFIER_HEADER.min(type_modifier)).ok();
         let length = length.filter(|_| type_modifier >= TYPE_MODIFIER_HEADER);
+        let precision = u8::try_from(type_modifier).ok().filter(|precision| *precision <= MAXIMUM_PRECISION);
         Some(match oid {
             16 => SqlType::Boolean,
             17 => SqlType::Bytea,
@@ -457,8 +522,9 @@ impl SqlType {
             1042 => SqlType::Char(length.unwrap_or(0)),
             1043 => SqlType::Varchar(length),
             1082 => SqlType::Date,
-            1114 => SqlType::Timestamp,
-            1184 => SqlType::TimestampTz,
+            1083 => SqlType::Time(precision),
+            1114 => SqlType::Timestamp(precision),
+            1184 => SqlType::TimestampTz(precision),
             1186 => SqlType::Interval(IntervalModifier::decoded(type_modifier)),
             1700 => SqlType::Numeric(length.map(|packed| {
                 let scale = (packed & 0x7ff) as i16;
@@ -480,6 +546,9 @@ impl SqlType {
             SqlType::Varchar(_) => SqlType::Varchar(None),
             SqlType::Char(_) => SqlType::Char(0),
             SqlType::Interval(_) => SqlType::INTERVAL,
+            SqlType::Time(_) => SqlType::TIME,
+            SqlType::Timestamp(_) => SqlType::TIMESTAMP,
+            SqlType::TimestampTz(_) => SqlType::TIMESTAMPTZ,
             other => other,
         }
     }
@@ -527,7 +596,7 @@ impl SqlType {
 
     /// `date`, `timestamp` or `timestamptz`.
     pub fn is_datetime(self) -> bool {
-        matches!(self, SqlType::Date | SqlType::Timestamp | SqlType::TimestampTz)
+        matches!(self, SqlType::Date | SqlType::Timestamp(_) | SqlType::TimestampTz(_))
     }
 }
 
@@ -560,8 +629,9 @@ impl Value {
             Value::Text(_) => SqlType::Text,
             Value::Bytea(_) => SqlType::Bytea,
             Value::Date(_) => SqlType::Date,
-            Value::Timestamp(_) => SqlType::Timestamp,
-            Value::TimestampTz(_) => SqlType::TimestampTz,
+            Value::Time(_) => SqlType::TIME,
+            Value::Timestamp(_) => SqlType::TIMESTAMP,
+            Value::TimestampTz(_) => SqlType::TIMESTAMPTZ,
             Value::Uuid(_) => SqlType::Uuid,
             Value::Interval(_) => SqlType::INTERVAL,
             Value::Array(array) => SqlType::Array(array.element),

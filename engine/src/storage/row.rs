@@ -11,8 +11,8 @@
 //!                     c is NULL
 //! ```
 //! * The slot of a fixed-width column is its value, little-endian: boolean 1 byte (0 or 1), smallint 2,
-//!   integer, real and date 4, bigint, double precision, timestamp and timestamptz 8, uuid 16 (as printed),
-//!   interval 16 (8 of microseconds, 4 of days, 4 of months). A NULL's slot is zero.
+//!   integer, real and date 4, bigint, double precision, time, timestamp and timestamptz 8, uuid 16 (as
+//!   printed), interval 16 (8 of microseconds, 4 of days, 4 of months). A NULL's slot is zero.
 //! * The slot of a variable column is a `u32`: where its content ends, counted from the start of the row. It
 //!   begins where the variable column before it ends, or at `header_bytes`. A NULL's content is empty.
 //! * text, varchar: UTF-8 without U+0000. char(n): the same without its trailing blanks, which the type can
@@ -456,7 +456,10 @@ fn write_fixed(value: &Value, slot: &mut [u8]) {
         Value::Boolean(truth) => slot.copy_from_slice(&[u8::from(*truth)]),
         Value::SmallInt(number) => slot.copy_from_slice(&number.to_le_bytes()),
         Value::Integer(number) | Value::Date(number) => slot.copy_from_slice(&number.to_le_bytes()),
-        Value::BigInt(number) | Value::Timestamp(number) | Value::TimestampTz(number) => {
+        Value::BigInt(number)
+        | Value::Time(number)
+        | Value::Timestamp(number)
+        | Value::TimestampTz(number) => {
             slot.copy_from_slice(&number.to_le_bytes());
         }
         // Which NaN an operation gives is up to the processor.
@@ -537,8 +540,9 @@ fn read(sql_type: SqlType, bytes: &[u8]) -> Value {
         SqlType::Real => Value::Real(f32::from_le_bytes(array(bytes))),
         SqlType::DoublePrecision => Value::Double(f64::from_le_bytes(array(bytes))),
         SqlType::Date => Value::Date(i32::from_le_bytes(array(bytes))),
-        SqlType::Timestamp => Value::Timestamp(i64::from_le_bytes(array(bytes))),
-        SqlType::TimestampTz => Value::TimestampTz(i64::from_le_bytes(array(bytes))),
+        SqlType::Time(_) => Value::Time(i64::from_le_bytes(array(bytes))),
+        SqlType::Timestamp(_) => Value::Timestamp(i64::from_le_bytes(array(bytes))),
+        SqlType::TimestampTz(_) => Value::TimestampTz(i64::from_le_bytes(array(bytes))),
         SqlType::Uuid => Value::Uuid(array(bytes)),
         SqlType::Interval(_) => Value::Interval(Interval {
             months: i32::from_le_bytes(array(&bytes[12..])),
@@ -580,6 +584,7 @@ fn is_fit(sql_type: SqlType, value: &Value) -> bool {
         (Value::Timestamp(time) | Value::TimestampTz(time), _) => {
             datetime::is_valid_timestamp(*time) || datetime::is_infinite_timestamp(*time)
         }
+        (Value::Time(time), _) => datetime::is_valid_time(*time),
         (Value::Text(text), SqlType::Char(length)) if length > 0 => {
             is_fit_text(sql_type, text.trim_end_matches(' ').as_bytes())
         }
@@ -636,7 +641,7 @@ fn has_zero(bytes: &[u8]) -> bool {
 fn unfit_value(sql_type: SqlType) -> Error {
     match sql_type {
         SqlType::Numeric(_) => numeric::overflow(),
-        SqlType::Date | SqlType::Timestamp | SqlType::TimestampTz => Error::input(
+        SqlType::Date | SqlType::Timestamp(_) | SqlType::TimestampTz(_) => Error::input(
             sqlstate::DATETIME_FIELD_OVERFLOW,
             format!("{} out of range", if sql_type == SqlType::Date { "date" } else { "timestamp" }),
         ),
@@ -670,7 +675,8 @@ fn is_content_of(sql_type: SqlType, bytes: &[u8]) -> bool {
             let days = i32::from_le_bytes(array(bytes));
             datetime::is_valid_date(days) || datetime::is_infinite_date(days)
         }
-        SqlType::Timestamp | SqlType::TimestampTz => {
+        SqlType::Time(_) => datetime::is_valid_time(i64::from_le_bytes(array(bytes))),
+        SqlType::Timestamp(_) | SqlType::TimestampTz(_) => {
             let time = i64::from_le_bytes(array(bytes));
             datetime::is_valid_timestamp(time) || datetime::is_infinite_timestamp(time)
         }

@@ -36,7 +36,7 @@ fn kind_of(name: &str) -> Option<AggregateKind> {
 /// The type the argument is computed in, and the result's.
 fn types(kind: AggregateKind, argument: SqlType) -> Option<(SqlType, SqlType)> {
     use SqlType::{
-        BigInt, Boolean, Bytea, DoublePrecision, Integer, Interval, Numeric, Real, SmallInt, Text,
+        BigInt, Boolean, Bytea, DoublePrecision, Integer, Interval, Numeric, Real, SmallInt, Text, Time,
     };
     let argument = argument.without_modifier();
     Some(match kind {
@@ -46,13 +46,13 @@ fn types(kind: AggregateKind, argument: SqlType) -> Option<(SqlType, SqlType)> {
             BigInt | Numeric(_) => (argument, Numeric(None)),
             Real => (Real, Real),
             DoublePrecision => (DoublePrecision, DoublePrecision),
-            Interval(_) => (argument, argument),
+            Interval(_) | Time(_) => (SqlType::INTERVAL, SqlType::INTERVAL),
             _ => return None,
         },
         AggregateKind::Average => match argument {
             SmallInt | Integer | BigInt | Numeric(_) => (argument, Numeric(None)),
             Real | DoublePrecision => (DoublePrecision, DoublePrecision),
-            Interval(_) => (argument, argument),
+            Interval(_) | Time(_) => (SqlType::INTERVAL, SqlType::INTERVAL),
             _ => return None,
         },
         AggregateKind::Minimum | AggregateKind::Maximum => match category(argument) {

@@ -40,7 +40,9 @@ pub(crate) fn category(sql_type: SqlType) -> Category {
         | SqlType::DoublePrecision
         | SqlType::Numeric(_) => Category::Numeric,
         SqlType::Text | SqlType::Varchar(_) | SqlType::Char(_) => Category::String,
-        SqlType::Date | SqlType::Timestamp | SqlType::TimestampTz => Category::DateTime,
+        SqlType::Date | SqlType::Time(_) | SqlType::Timestamp(_) | SqlType::TimestampTz(_) => {
+            Category::DateTime
+        }
         SqlType::Bytea => Category::Bytea,
         SqlType::Uuid => Category::Uuid,
         SqlType::Array(_) => Category::Array,
@@ -58,7 +60,7 @@ pub(crate) fn is_preferred(sql_type: SqlType) -> bool {
         SqlType::Boolean
             | SqlType::DoublePrecision
             | SqlType::Text
-            | SqlType::TimestampTz
+            | SqlType::TimestampTz(_)
             | SqlType::Interval(_)
             | SqlType::System(SystemType::Oid)
     )
@@ -79,7 +81,12 @@ fn is_named_object(sql_type: SqlType) -> bool {
 
 /// Whether reading a literal of the type asks for the session's time zone.
 fn is_zoned(sql_type: SqlType) -> bool {
-    matches!(sql_type, SqlType::TimestampTz | SqlType::Array(ArrayElement::TimestampTz))
+    matches!(sql_type, SqlType::TimestampTz(_) | SqlType::Array(ArrayElement::TimestampTz))
+}
+
+/// Whether a text of the type may say `now`.
+fn reads_the_clock(sql_type: SqlType) -> bool {
+    sql_type.is_datetime() || matches!(sql_type, SqlType::Time(_))
 }
 
 /// Wraps an expression in a cast unless it is redundant, and folds constants.
@@ -124,8 +131,9 @@ impl Binder<'_> {
                 let base = if is_read_with_modifier { to } else { to.without_modifier() };
                 let is_routine = self.names.is_some();
                 match evaluation::parse_text(text, base, self.context.time_zone) {
-                    Err(error) if base.is_datetime() && names_the_clock(text) => {
-                        self.clock_literal(text, base, error, bound.place).map(Some)
+                    Err(error) if reads_the_clock(base) && names_the_clock(text) => {
+                        let read = self.clock_literal(text, base, error, bound.place)?;
+                        cast(read, base, to, is_explicit).map(Some)
                     }
                     Ok(value) if !is_routine || !is_zoned(base) => {
                         cast(Expr::Const(value), base, to, is_explicit).map(Some)
@@ -169,7 +177,7 @@ impl Binder<'_> {
     /// Refuses what would be read anew whenever an expression that is kept is used.
     pub(crate) fn refuse_clock_literals(&self, expr: &Expr, place: Place) -> Result<()> {
         let is_one = |part: &Expr| match part {
-            Expr::Cast { operand, to, .. } if to.is_datetime() => {
+            Expr::Cast { operand, to, .. } if reads_the_clock(*to) => {
                 matches!(&**operand, Expr::Const(Value::Text(text)) if names_the_clock(text))
             }
             _ => false,

@@ -205,9 +205,9 @@ impl Binder<'_> {
         let common = |arguments: &[Bound]| self.common_type(arguments, "series").ok();
         let (ends, step) = arguments.split_at_checked(2)?;
         match (common(ends)?, step) {
-            (SqlType::Timestamp, [_]) => return Some((SqlType::Timestamp, SqlType::INTERVAL)),
-            (SqlType::Date | SqlType::TimestampTz, [_]) => {
-                return Some((SqlType::TimestampTz, SqlType::INTERVAL));
+            (SqlType::Timestamp(_), [_]) => return Some((SqlType::TIMESTAMP, SqlType::INTERVAL)),
+            (SqlType::Date | SqlType::TimestampTz(_), [_]) => {
+                return Some((SqlType::TIMESTAMPTZ, SqlType::INTERVAL));
             }
             (_, [] | [_]) => {}
             _ => return None,

@@ -3,7 +3,8 @@
 use hyades_engine::procedure::ir::Expr;
 use hyades_types::error::{Error, Result, sqlstate};
 use hyades_types::function::{Signature, TypePattern, lookup};
-use hyades_types::value::SqlType;
+use hyades_types::interval::MAXIMUM_PRECISION;
+use hyades_types::value::{SqlType, Value};
 use sqlparser::ast::{Function, FunctionArguments};
 
 use super::bound::no_parameter_type;
@@ -145,6 +146,11 @@ impl Binder<'_> {
         if let Some(bound) = self.try_sequence_call(name, &arguments, place)? {
             return Ok(bound);
         }
+        if let [argument] = arguments.as_slice()
+            && let Some(bound) = self.try_clock(name, argument, place)?
+        {
+            return Ok(bound);
+        }
         if matches!(name, "generate_series" | "unnest" | "generate_subscripts") {
             return self.unsupported("set-returning functions in the select list are", place);
         }
@@ -193,6 +199,23 @@ impl Binder<'_> {
         };
         let expr = Expr::Call { function: signature.function, arguments: coerced };
         Ok(Bound::typed(evaluation::fold_if_constant(expr), result, place))
+    }
+
+    /// `current_timestamp(3)` and its like.
+    fn try_clock(&mut self, name: &str, argument: &Bound, place: Place) -> Result<Option<Bound>> {
+        let precision = match argument.expr {
+            Expr::Const(Value::Integer(precision)) => u8::try_from(precision).ok(),
+            _ => None,
+        };
+        let precision = precision.map(|precision| precision.min(MAXIMUM_PRECISION));
+        let to = match name {
+            "localtime" => SqlType::Time(precision),
+            "localtimestamp" => SqlType::Timestamp(precision),
+            "current_timestamp" => SqlType::TimestampTz(precision),
+            _ => return Ok(None),
+        };
+        let clock = self.call_of(name, Vec::new(), place)?;
+        self.coerce_explicitly(clock, to, place).map(Some)
     }
 
     fn common_argument(&self, signature: &Signature, arguments: &[Bound], name: &str) -> Result<SqlType> {

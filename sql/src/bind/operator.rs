@@ -83,6 +83,11 @@ pub(crate) fn common_number(left: SqlType, right: SqlType) -> SqlType {
 
 /// The type in which two values are compared, if they can be.
 pub(crate) fn comparison_type(left: SqlType, right: SqlType) -> Option<SqlType> {
+    // A time of day beside an interval is one.
+    let is_span = |sql_type| matches!(sql_type, SqlType::Interval(_) | SqlType::Time(_));
+    if category(left) != category(right) && is_span(left) && is_span(right) {
+        return Some(SqlType::INTERVAL);
+    }
     if category(left) != category(right) {
         return None;
     }
@@ -92,9 +97,11 @@ pub(crate) fn comparison_type(left: SqlType, right: SqlType) -> Option<SqlType> 
         // them.
         Category::String => SqlType::Text,
         Category::DateTime => match (left, right) {
-            (a, b) if a == b => a,
-            (SqlType::TimestampTz, _) | (_, SqlType::TimestampTz) => SqlType::TimestampTz,
-            _ => SqlType::Timestamp,
+            (SqlType::Time(_), SqlType::Time(_)) => SqlType::TIME,
+            (SqlType::Time(_), _) | (_, SqlType::Time(_)) => return None,
+            (SqlType::Date, SqlType::Date) => left,
+            (SqlType::TimestampTz(_), _) | (_, SqlType::TimestampTz(_)) => SqlType::TIMESTAMPTZ,
+            _ => SqlType::TIMESTAMP,
         },
         Category::Boolean | Category::Bytea | Category::Uuid => left,
         Category::Interval => SqlType::INTERVAL,
@@ -109,8 +116,9 @@ fn signature(operator: BinaryOperator, left: SqlType, right: SqlType) -> Option<
         let operand = comparison_type(left, right)?;
         return Some(Signature { left: operand, right: operand, result: SqlType::Boolean });
     }
-    if matches!(left, SqlType::Interval(_)) || matches!(right, SqlType::Interval(_)) {
-        return interval_signature(operator, left, right);
+    let is_span = |sql_type| matches!(sql_type, SqlType::Interval(_) | SqlType::Time(_));
+    if is_span(left) || is_span(right) {
+        return span_signature(operator, left, right);
     }
     let are_numbers = left.is_numeric() && right.is_numeric();
     match operator {
@@ -156,14 +164,29 @@ fn signature(operator: BinaryOperator, left: SqlType, right: SqlType) -> Option<
     }
 }
 
-/// The operators that take an interval.
-fn interval_signature(operator: BinaryOperator, left: SqlType, right: SqlType) -> Option<Signature> {
+/// The operators that take an interval or a time of day.
+fn span_signature(operator: BinaryOperator, left: SqlType, right: SqlType) -> Option<Signature> {
     use BinaryOperator as Op;
     const INTERVAL: SqlType = SqlType::INTERVAL;
     const FACTOR: SqlType = SqlType::DoublePrecision;
     // A date is its midnight.
-    let time = |sql_type| if sql_type == SqlType::TimestampTz { sql_type } else { SqlType::Timestamp };
+    let time = |sql_type| match sql_type {
+        SqlType::TimestampTz(_) => SqlType::TIMESTAMPTZ,
+        _ => SqlType::TIMESTAMP,
+    };
+    let is_time = |sql_type| matches!(sql_type, SqlType::Time(_));
+    let is_interval = |sql_type| matches!(sql_type, SqlType::Interval(_));
     let (left, right, result) = match operator {
+        Op::Concat if left.is_text() || right.is_text() => return Signature::same(SqlType::Text),
+        Op::Subtract if is_time(left) && is_time(right) => (SqlType::TIME, SqlType::TIME, INTERVAL),
+        Op::Add if left == SqlType::Date && is_time(right) => (left, SqlType::TIME, SqlType::TIMESTAMP),
+        Op::Add if is_time(left) && right == SqlType::Date => (SqlType::TIME, right, SqlType::TIMESTAMP),
+        Op::Add | Op::Subtract if is_time(left) && is_interval(right) => {
+            (SqlType::TIME, INTERVAL, SqlType::TIME)
+        }
+        Op::Add if is_interval(left) && is_time(right) => (INTERVAL, SqlType::TIME, SqlType::TIME),
+        // Beside anything else a time of day is an interval.
+        Op::Add | Op::Subtract if is_time(left) && is_time(right) => return None,
         Op::Add | Op::Subtract if left.without_modifier() == right.without_modifier() => {
             (INTERVAL, INTERVAL, INTERVAL)
         }
@@ -171,7 +194,6 @@ fn interval_signature(operator: BinaryOperator, left: SqlType, right: SqlType) -
         Op::Add if right.is_datetime() => (INTERVAL, time(right), time(right)),
         Op::Multiply | Op::Divide if right.is_numeric() => (INTERVAL, FACTOR, INTERVAL),
         Op::Multiply if left.is_numeric() => (FACTOR, INTERVAL, INTERVAL),
-        Op::Concat if left.is_text() || right.is_text() => return Signature::same(SqlType::Text),
         _ => return None,
     };
     Some(Signature { left, right, result })
@@ -183,7 +205,7 @@ fn type_beside(operator: BinaryOperator, known: SqlType) -> SqlType {
         BinaryOperator::Concat if known != SqlType::Bytea => SqlType::Text,
         BinaryOperator::ShiftLeft | BinaryOperator::ShiftRight => SqlType::Integer,
         BinaryOperator::Power if known.is_integer() => SqlType::DoublePrecision,
-        BinaryOperator::Add if matches!(known, SqlType::Timestamp | SqlType::TimestampTz) => {
+        BinaryOperator::Add if category(known) == Category::DateTime && known != SqlType::Date => {
             SqlType::INTERVAL
         }
         BinaryOperator::Multiply | BinaryOperator::Divide if matches!(known, SqlType::Interval(_)) => {
@@ -286,6 +308,11 @@ impl Binder<'_> {
             return Err(self.ambiguous_operator(&shown, place));
         }
         let Some(signature) = signature(operator, left_type, right_type) else {
+            // Two times of day could be an interval and a time, or a time and an interval.
+            let is_time = |sql_type| matches!(sql_type, SqlType::Time(_));
+            if operator == BinaryOperator::Add && is_time(left_type) && is_time(right_type) {
+                return Err(self.ambiguous_operator(&shown, place));
+            }
             return Err(self.no_operator(&shown, place));
         };
         let is_concat = operator == BinaryOperator::Concat && signature.result == SqlType::Text;
@@ -330,9 +357,9 @@ impl Binder<'_> {
     ) -> Result<Bound> {
         // The place of the whole is where it begins; errors of the operator itself point at the operator.
         let start = left.place;
-        let is_interval_first = right.known_type() == Some(SqlType::TimestampTz);
+        let is_interval_first = matches!(right.known_type(), Some(SqlType::TimestampTz(_)));
         let (left, right, result) = self.operands(operator, left, right, place)?;
-        let expr = if result == SqlType::TimestampTz {
+        let expr = if result == SqlType::TIMESTAMPTZ {
             shifted_in_zone(operator, left, right, is_interval_first)
         } else {
             Expr::Binary { operator, left: Box::new(left), right: Box::new(right) }
@@ -377,6 +404,13 @@ impl Binder<'_> {
         let shown = format!("{operator} {}", operand.type_name());
         let Some(sql_type) = operand.known_type() else {
             return Err(self.ambiguous_operator(&shown, place));
+        };
+        // A time of day is an interval here.
+        let is_time = matches!(sql_type, SqlType::Time(_)) && ir == Some(UnaryOperator::Negate);
+        let (operand, sql_type) = if is_time {
+            (self.coerce_explicitly(operand, SqlType::INTERVAL, place)?, SqlType::INTERVAL)
+        } else {
+            (operand, sql_type)
         };
         let is_fitting = match ir {
             Some(UnaryOperator::BitNot) => sql_type.is_integer(),

@@ -43,6 +43,7 @@ fn figure_name(expr: &ast::Expr) -> Option<(String, bool)> {
         Ast::Trim { trim_where: Some(TrimWhereField::Trailing), .. } => sure("rtrim"),
         Ast::Trim { .. } => sure("btrim"),
         Ast::AtTimeZone { .. } => sure("timezone"),
+        Ast::Overlay { .. } => sure("overlay"),
         Ast::Exists { negated: false, .. } => sure("exists"),
         Ast::Subquery(query) => subquery_name(query).map(|name| (name, true)),
         _ => None,

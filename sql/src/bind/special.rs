@@ -47,6 +47,11 @@ impl Binder<'_> {
                 arguments.extend(trim_characters.iter().flatten());
                 self.call_on(name, &arguments, place)
             }
+            Ast::Overlay { expr: inner, overlay_what, overlay_from, overlay_for } => {
+                let arguments =
+                    [Some(&**inner), Some(overlay_what), Some(overlay_from), overlay_for.as_deref()];
+                self.call_on("overlay", &arguments.into_iter().flatten().collect::<Vec<_>>(), place)
+            }
             Ast::AtTimeZone { timestamp, time_zone } => {
                 self.call_on("timezone", &[time_zone, timestamp], place)
             }
@@ -71,13 +76,15 @@ impl Binder<'_> {
             Ast::Array(array) => self.array(&array.elem, place),
             Ast::AnyOp { left, compare_op, right, .. } => self.quantified(left, (compare_op, false), right),
             Ast::AllOp { left, compare_op, right } => self.quantified(left, (compare_op, true), right),
-            Ast::Interval(interval) => {
-                let to = types::interval_literal(interval).map_err(|error| self.place(error, place))?;
-                let value = self.expression(&interval.value)?;
-                self.coerce_explicitly(value, to, place)
-            }
+            Ast::Interval(interval) => self.interval_literal(interval, place),
             other => self.refuse(other, place),
         }
+    }
+
+    fn interval_literal(&mut self, literal: &ast::Interval, place: Place) -> Result<Bound> {
+        let to = types::interval_literal(literal).map_err(|error| self.place(error, place))?;
+        let value = self.expression(&literal.value)?;
+        self.coerce_explicitly(value, to, place)
     }
 
     fn refuse(&mut self, expr: &ast::Expr, place: Place) -> Result<Bound> {
@@ -86,7 +93,6 @@ impl Binder<'_> {
             Ast::SimilarTo { .. } => "SIMILAR TO is",
             Ast::RLike { .. } => "regular expressions are",
             Ast::Tuple(_) => "rows as values are",
-            Ast::Overlay { .. } => "OVERLAY is",
             Ast::JsonAccess { .. } => "type json is",
             Ast::GroupingSets(_) | Ast::Cube(_) | Ast::Rollup(_) => "grouping sets are",
             other => {

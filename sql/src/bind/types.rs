@@ -3,7 +3,7 @@
 use hyades_types::error::{Error, Result, sqlstate};
 use hyades_types::interval::{self, IntervalFields, IntervalModifier};
 use hyades_types::system_type::SystemType;
-use hyades_types::value::{ArrayElement, SqlType};
+use hyades_types::value::{ArrayElement, Precision, SqlType};
 use sqlparser::ast::{ArrayElemTypeDef, CharacterLength, DataType, ExactNumberInfo, Interval, TimezoneInfo};
 
 /// PostgreSQL's limit on n in `char(n)` and `varchar(n)`.
@@ -34,6 +34,10 @@ pub(crate) fn resolve(data_type: &DataType) -> Result<SqlType> {
         DataType::Bytea => SqlType::Bytea,
         DataType::Date => SqlType::Date,
         DataType::Timestamp(precision, zone) => timestamp(*precision, zone)?,
+        DataType::Time(precision, TimezoneInfo::None | TimezoneInfo::WithoutTimeZone) => {
+            SqlType::Time(time_precision(*precision))
+        }
+        DataType::Time(..) => return unsupported("time with time zone"),
         DataType::Uuid => SqlType::Uuid,
         DataType::Interval { fields, precision } => {
             let fields = fields.as_ref().map(|fields| fields.to_string());
@@ -94,14 +98,15 @@ fn custom(name: &str, modifiers: &[String]) -> Result<SqlType> {
         "bpchar" => SqlType::Char(length()?.unwrap_or(0)),
         "bytea" => SqlType::Bytea,
         "date" => SqlType::Date,
-        "timestamp" => SqlType::Timestamp,
-        "timestamptz" => SqlType::TimestampTz,
+        "time" => SqlType::TIME,
+        "timestamp" => SqlType::TIMESTAMP,
+        "timestamptz" => SqlType::TIMESTAMPTZ,
         "uuid" => SqlType::Uuid,
         "interval" => SqlType::INTERVAL,
         // Without quotes it is `character(1)`, which the parser knows.
         "char" if !name.contains('"') && base == folded => SqlType::Char(1),
         _ if let Some(system_type) = SystemType::from_name(base) => SqlType::System(system_type),
-        "json" | "jsonb" | "time" | "timetz" | "money" | "inet" | "cidr" | "macaddr" | "xml" | "point"
+        "json" | "jsonb" | "timetz" | "money" | "inet" | "cidr" | "macaddr" | "xml" | "point"
         | "tsvector" | "tsquery" | "bit" | "varbit" | "refcursor" | "void" | "record" | "hstore"
         | "citext" => {
             return unsupported(base);
@@ -206,21 +211,18 @@ fn interval(fields: Option<&str>, precision: Option<u64>) -> Result<SqlType> {
     if precision.is_some() && fields.is_some_and(|fields| fields.smallest() != IntervalFields::Second) {
         return Err(syntax("("));
     }
-    // PostgreSQL warns of a larger one and takes the largest.
-    let largest = u64::from(interval::MAXIMUM_PRECISION);
-    let precision = precision.map(|precision| precision.min(largest) as u8);
-    Ok(SqlType::Interval(IntervalModifier { fields, precision }))
+    Ok(SqlType::Interval(IntervalModifier { fields, precision: time_precision(precision) }))
+}
+
+/// PostgreSQL warns of a larger precision than 6 and takes 6.
+fn time_precision(written: Option<u64>) -> Precision {
+    written.map(|precision| precision.min(u64::from(interval::MAXIMUM_PRECISION)) as u8)
 }
 
 fn timestamp(precision: Option<u64>, zone: &TimezoneInfo) -> Result<SqlType> {
-    if precision.is_some_and(|precision| precision != 6) {
-        return Err(Error::input(
-            sqlstate::FEATURE_NOT_SUPPORTED,
-            "timestamps with a precision other than 6 are not supported yet",
-        ));
-    }
+    let precision = time_precision(precision);
     Ok(match zone {
-        TimezoneInfo::None | TimezoneInfo::WithoutTimeZone => SqlType::Timestamp,
-        TimezoneInfo::WithTimeZone | TimezoneInfo::Tz => SqlType::TimestampTz,
+        TimezoneInfo::None | TimezoneInfo::WithoutTimeZone => SqlType::Timestamp(precision),
+        TimezoneInfo::WithTimeZone | TimezoneInfo::Tz => SqlType::TimestampTz(precision),
     })
 }

@@ -417,7 +417,7 @@ fn zero_and_bounds(sql_type: SqlType) -> (Value, Option<(Value, Value)>) {
 fn next_of(series: &Series, step: Register) -> Expr {
     let (current, step) = (Expr::Register(series.current), Expr::Register(step));
     match series.sql_type {
-        SqlType::TimestampTz => {
+        SqlType::TimestampTz(_) => {
             Expr::Call { function: Function::AddInterval, arguments: vec![current, step] }
         }
         _ => Expr::Binary { operator: BinaryOperator::Add, left: Box::new(current), right: Box::new(step) },

@@ -153,16 +153,17 @@ impl Compiler<'_> {
         }
         Ok(RoutineParameter {
             name: written.name.clone(),
-            sql_type: sql_type.without_modifier(),
+            sql_type,
             mode: written.mode,
             default: written.default.clone(),
         })
     }
 
-    /// A type's name, `table.column%TYPE` too.
+    /// A type's name, `table.column%TYPE` too. Lengths and precisions do not count in a signature.
     fn written_type(&self, name: &str) -> Result<SqlType> {
         let Some((column, suffix)) = name.rsplit_once('%') else {
-            return query::parse_type(name).and_then(|parsed| types::resolve_stored(&parsed));
+            let stored = query::parse_type(name).and_then(|parsed| types::resolve_stored(&parsed))?;
+            return Ok(stored.without_modifier());
         };
         let parts: Vec<String> = column.split('.').map(|part| part.trim().to_ascii_lowercase()).collect();
         let (table, column) = match parts.as_slice() {
@@ -272,10 +273,7 @@ impl Compiler<'_> {
                 None => None,
                 Some(written) => {
                     let inputs = written.iter().filter(|written| written.mode.is_input());
-                    let types = inputs.map(|written| {
-                        let sql_type = self.written_type(&written.type_name);
-                        sql_type.map(SqlType::without_modifier)
-                    });
+                    let types = inputs.map(|written| self.written_type(&written.type_name));
                     Some(types.collect::<Result<Vec<SqlType>>>()?)
                 }
             };

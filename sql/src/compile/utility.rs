@@ -104,7 +104,8 @@ impl Compiler<'_> {
             declared.push(if name.eq_ignore_ascii_case("unknown") {
                 None
             } else {
-                Some(types::resolve(&query::parse_type(name)?)?)
+                // PostgreSQL drops lengths and precisions of parameters.
+                Some(types::resolve(&query::parse_type(name)?)?.without_modifier())
             });
         }
         let (name, body) = (name.to_owned(), body.to_owned());

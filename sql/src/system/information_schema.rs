@@ -87,9 +87,10 @@ fn measures(sql_type: SqlType) -> Measures {
             Measures { bytes: Some(LONGEST_TEXT), ..Measures::default() }
         }
         SqlType::Date => Measures { time_precision: Some(0), ..Measures::default() },
-        SqlType::Timestamp | SqlType::TimestampTz | SqlType::Interval(_) => {
-            Measures { time_precision: Some(6), ..Measures::default() }
+        SqlType::Time(precision) | SqlType::Timestamp(precision) | SqlType::TimestampTz(precision) => {
+            Measures { time_precision: Some(i32::from(precision.unwrap_or(6))), ..Measures::default() }
         }
+        SqlType::Interval(_) => Measures { time_precision: Some(6), ..Measures::default() },
         _ => Measures::default(),
     }
 }

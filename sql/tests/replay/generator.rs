@@ -13,7 +13,7 @@ use rand::rngs::StdRng;
 use rand::{RngExt, SeedableRng};
 
 /// Columns of `src` and `sink`, which variables are named after: name, type, a value.
-const COLUMNS: [(&str, &str, &str); 12] = [
+const COLUMNS: [(&str, &str, &str); 13] = [
     ("vb", "boolean", "true"),
     ("vi", "int", "2"),
     ("vl", "bigint", "3"),
@@ -26,6 +26,7 @@ const COLUMNS: [(&str, &str, &str); 12] = [
     ("vz", "timestamptz", "'2024-03-31 01:30:00.25+00'"),
     ("vu", "uuid", "'00000000-0000-4000-8000-00000000000f'"),
     ("vv", "interval", "'1 mon 2 days 03:04:05.5'"),
+    ("vo", "time", "'23:45:01.25'"),
 ];
 
 /// What every database of a round begins with.
@@ -38,11 +39,11 @@ pub(crate) fn tables() -> Vec<String> {
         format!("create table sink (id int primary key, c bigint, {columns})"),
         "insert into src values \
          (1, true, 1, 10, 0.5, 1.5, 'abc', '\\x01', '2024-01-31', '2024-01-31 23:30', '2024-01-31 23:30+00', \
-          '00000000-0000-4000-8000-000000000001', '1 day'), \
+          '00000000-0000-4000-8000-000000000001', '1 day', '00:00'), \
          (2, false, 2, 20, 0.125, 2, 'Ärger x', '\\x02ff', '1999-12-31', '1999-12-31 12:00', '2024-10-27 00:30+00', \
-          '00000000-0000-4000-8000-000000000002', '-1 mon 12:00'), \
+          '00000000-0000-4000-8000-000000000002', '-1 mon 12:00', '24:00'), \
          (3, null, 3, 30, 0.75, 0.25, '', '\\x', '2038-01-19', '2038-01-19 03:14:07.5', '2038-01-19 03:14:07+00', \
-          '00000000-0000-4000-8000-000000000003', '2 hours')"
+          '00000000-0000-4000-8000-000000000003', '2 hours', '12:34:56.789')"
             .to_owned(),
     ]
 }
@@ -93,10 +94,11 @@ fn column_of(sql_type: SqlType) -> Option<usize> {
         SqlType::Text | SqlType::Varchar(_) | SqlType::Char(_) => "vt",
         SqlType::Bytea => "vy",
         SqlType::Date => "va",
-        SqlType::Timestamp => "vs",
-        SqlType::TimestampTz => "vz",
+        SqlType::Timestamp(_) => "vs",
+        SqlType::TimestampTz(_) => "vz",
         SqlType::Uuid => "vu",
         SqlType::Interval(_) => "vv",
+        SqlType::Time(_) => "vo",
         SqlType::Array(_) | SqlType::System(_) => return None,
     };
     COLUMNS.iter().position(|(column, _, _)| *column == name)
@@ -124,7 +126,7 @@ fn subject_of(name: &str, signature: &Signature) -> Subject {
         arguments.extend(arguments.last().cloned());
     }
     let template = match (name, arguments.as_slice()) {
-        ("current_timestamp" | "current_date" | "localtimestamp", _) => name.to_owned(),
+        ("current_timestamp" | "current_date" | "localtime" | "localtimestamp", _) => name.to_owned(),
         ("extract", [_, time]) => format!("extract({{field}} from {time})"),
         ("date_part", [_, time]) => format!("date_part('{{field}}', {time})"),
         ("date_trunc", [_, rest @ ..]) => {
@@ -135,6 +137,9 @@ fn subject_of(name: &str, signature: &Signature) -> Subject {
         ("position", [part, whole]) => format!("position({part} in {whole})"),
         ("format", [_]) => "format('x%%y')".to_owned(),
         ("format", [_, values @ ..]) => format!("format('%s %s', {})", values.join(", ")),
+        ("encode", _) => "encode({vy}, 'base64')".to_owned(),
+        ("decode", _) => "decode(encode({vy}, 'hex'), 'hex')".to_owned(),
+        ("to_char", [time, _]) => format!("to_char({time}, 'HH24:MI:SS.US')"),
         ("like_escape", _) => "like_escape({vt}, '#')".to_owned(),
         ("split_part", _) => "split_part({vt}, ' ', {vi})".to_owned(),
         _ => format!("{name}({})", arguments.join(", ")),
@@ -145,6 +150,23 @@ fn subject_of(name: &str, signature: &Signature) -> Subject {
     };
     Subject { template, column, looks_at: signature.function.looks_at() }
 }
+
+/// Sums and conversions of times: template, column, what they look at.
+const OF_TIMES: [(&str, &str, LooksAt); 13] = [
+    ("({va} + {vi})", "va", LooksAt::NOTHING),
+    ("({va} + {vv})", "vs", LooksAt::NOTHING),
+    ("({vs} - {vv})", "vs", LooksAt::NOTHING),
+    ("({vo} + {vv})", "vo", LooksAt::NOTHING),
+    ("({va} + {vo})", "vs", LooksAt::NOTHING),
+    ("({vz})::time", "vo", LooksAt::IDENTITY),
+    ("({vs})::timestamp(1)", "vs", LooksAt::NOTHING),
+    ("({vz} + {vv})", "vz", LooksAt::IDENTITY),
+    ("({vz} - {vz})", "vv", LooksAt::NOTHING),
+    ("({vv} * {vd})", "vv", LooksAt::NOTHING),
+    ("(- {vv})", "vv", LooksAt::NOTHING),
+    ("({vv})::text", "vt", LooksAt::NOTHING),
+    ("({va} - '2020-01-01'::date)", "vi", LooksAt::NOTHING),
+];
 
 /// What is no function of the catalogue: template, column, what it looks at.
 fn others() -> Vec<Subject> {
@@ -172,15 +194,6 @@ fn others() -> Vec<Subject> {
         ("('tod' || 'ay')::date", "va", LooksAt::LOCAL_TIME),
         ("('tomorrow 10:1' || {vi})::timestamp", "vs", LooksAt::LOCAL_TIME),
         ("((chr(123) || 'yesterday' || chr(125))::timestamptz[])[1]", "vz", LooksAt::LOCAL_TIME),
-        ("({va} + {vi})", "va", nothing),
-        ("({va} + {vv})", "vs", nothing),
-        ("({vs} - {vv})", "vs", nothing),
-        ("({vz} + {vv})", "vz", identity),
-        ("({vz} - {vz})", "vv", nothing),
-        ("({vv} * {vd})", "vv", nothing),
-        ("(- {vv})", "vv", nothing),
-        ("({vv})::text", "vt", nothing),
-        ("({va} - '2020-01-01'::date)", "vi", nothing),
         ("({vz} at time zone {zone})", "vs", nothing),
         ("({vd} ^ {vd})", "vd", nothing),
         ("({vn} ^ {vn})", "vn", nothing),
@@ -210,6 +223,7 @@ fn others() -> Vec<Subject> {
         ("(not {vb} or {vi} between {vi} and {vl})", "vb", nothing),
     ]
     .into_iter()
+    .chain(OF_TIMES)
     .map(|(template, column, looks_at)| Subject {
         template: template.to_owned(),
         column: named(column),
@@ -378,8 +392,8 @@ fn declarations() -> String {
 }
 
 /// Puts a copy of a row of `src` into `sink`, under `k`.
-const COPY: &str = "insert into sink (id, vb, vi, vl, vd, vn, vt, vy, va, vs, vz, vu, vv) \
-                    select k, t.vb, t.vi, t.vl, t.vd, t.vn, t.vt, t.vy, t.va, t.vs, t.vz, t.vu, t.vv from src t where t.id = 2;";
+const COPY: &str = "insert into sink (id, vb, vi, vl, vd, vn, vt, vy, va, vs, vz, vu, vv, vo) \
+                    select k, t.vb, t.vi, t.vl, t.vd, t.vn, t.vt, t.vy, t.va, t.vs, t.vz, t.vu, t.vv, t.vo from src t where t.id = 2;";
 
 use Scope::{Bare, Row, Variables};
 

@@ -77,7 +77,7 @@ fn bad_bytes_are_refused() {
         refused(&i32::MIN.wrapping_add(1).to_be_bytes(), SqlType::Date),
         ("22008", "date out of range".to_owned())
     );
-    assert_eq!(refused(&(i64::MAX - 1).to_be_bytes(), SqlType::Timestamp).0, "22008");
+    assert_eq!(refused(&(i64::MAX - 1).to_be_bytes(), SqlType::TIMESTAMP).0, "22008");
 }
 
 /// Digits beyond the scale are cut off; a number may also begin with zero groups.

@@ -92,6 +92,10 @@ pub(super) struct Decoder {
     offset: i32,
     zone: Option<Zone>,
     special: Option<Moment>,
+    /// Of a time of day; numbers are no dates then.
+    is_time: bool,
+    /// Of a time of day: whether its text begins with a date.
+    begins_with_date: bool,
 }
 
 /// What C's `strtol` makes of the beginning, and what follows; 0 if there is no number. An error if the
@@ -136,7 +140,7 @@ pub(super) fn microseconds(text: &str) -> Decoded<i64> {
 }
 
 /// `+HH`, `+HHMM`, `+HH:MM`, `+HH:MM:SS` in seconds east of Greenwich.
-fn numeric_offset(text: &str) -> Decoded<i32> {
+pub(super) fn numeric_offset(text: &str) -> Decoded<i32> {
     const MOST_HOURS: i64 = 15;
     let Some(unsigned) = text.strip_prefix(['+', '-']) else { return Err(Problem::Syntax) };
     let number = |text| leading_number(text).map_err(|()| Problem::Displacement);
@@ -164,11 +168,25 @@ fn numeric_offset(text: &str) -> Decoded<i32> {
 pub(super) type Now<'a> = &'a dyn Fn(&str) -> Result<(i64, i32), Error>;
 
 impl Decoder {
-    pub(super) fn decode(fields: &Fields, now: Now<'_>) -> Decoded<Meaning> {
-        let mut decoder = Decoder::default();
+    /// For a text that is a time of day.
+    pub(super) fn of_time(fields: &Fields) -> Decoder {
+        let last = fields.len().checked_sub(1).and_then(|last| fields.look(last));
+        let begins_with_date =
+            fields.len() >= 2 && (last == Some(Look::Date) || fields.look(1) == Some(Look::Time));
+        Decoder { is_time: true, begins_with_date, ..Decoder::default() }
+    }
+
+    /// What numbers may take for found: in a time of day all of the date.
+    fn known(&self) -> u32 {
+        if self.is_time { self.found | found::DATE } else { self.found }
+    }
+
+    pub(super) fn decode(self, fields: &Fields, now: Now<'_>) -> Decoded<Meaning> {
+        let mut decoder = self;
         for index in 0..fields.len() {
             let text = fields.text(index);
             let found = match fields.look(index) {
+                Some(Look::Date) if decoder.is_time => decoder.date_beside_time(text, index)?,
                 Some(Look::Date) => decoder.date_like(text)?,
                 Some(Look::Time) => {
                     if decoder.unit.take().is_some_and(|unit| unit != Unit::Time) {
@@ -182,6 +200,7 @@ impl Decoder {
                 }
                 Some(Look::Number) => match decoder.unit.take() {
                     Some(unit) => decoder.labelled(unit, text)?,
+                    None if decoder.is_time => decoder.number_of_time(text, index)?,
                     None => decoder.bare_number(text)?,
                 },
                 _ => decoder.word(text, fields.look(index + 1), now)?,
@@ -232,18 +251,26 @@ impl Decoder {
             return self.date(text);
         }
         if unit.is_none() && !text.starts_with(|first: char| first.is_ascii_digit()) {
-            let (zone, _) = zone::named(text)
-                .map_err(Problem::Other)?
-                .ok_or_else(|| Problem::Other(zone::unknown(text)))?;
-            self.zone = Some(zone);
-            return Ok(found::ZONE);
+            return self.zone_name(text);
         }
         if unit.is_some_and(|unit| unit != Unit::Time) || self.has(found::TIME) {
             return Err(Problem::Syntax);
         }
+        self.time_with_offset(text)
+    }
+
+    fn zone_name(&mut self, text: &str) -> Decoded<u32> {
+        let zone = zone::named(text).map_err(Problem::Other)?;
+        let (zone, _) = zone.ok_or_else(|| Problem::Other(zone::unknown(text)))?;
+        self.zone = Some(zone);
+        Ok(found::ZONE)
+    }
+
+    /// `040506-08`.
+    fn time_with_offset(&mut self, text: &str) -> Decoded<u32> {
         let Some(at) = text.find('-') else { return Err(Problem::Syntax) };
         self.offset = numeric_offset(&text[at..])?;
-        Ok(self.run_together(&text[..at], self.found)? | found::ZONE)
+        Ok(self.run_together(&text[..at], self.known())? | found::ZONE)
     }
 
     /// Parts between delimiters: a month's name first, then the numbers.
@@ -296,11 +323,14 @@ impl Decoder {
         } else if !rest.is_empty() {
             return Err(Problem::Syntax);
         }
-        let is_within = (0..=24).contains(&self.hour)
+        if self.is_within_day() { Ok(found::TIME) } else { Err(Problem::Field) }
+    }
+
+    fn is_within_day(&self) -> bool {
+        (0..=24).contains(&self.hour)
             && (0..60).contains(&self.minute)
             && (0..=60).contains(&self.second)
-            && self.time_of_day() <= MICROSECONDS_PER_DAY;
-        if is_within { Ok(found::TIME) } else { Err(Problem::Field) }
+            && self.time_of_day() <= MICROSECONDS_PER_DAY
     }
 
     fn time_of_day(&self) -> i64 {
@@ -359,6 +389,32 @@ impl Decoder {
             Unit::Minute => found::MINUTE,
             _ => found::WHOLE_SECOND,
         })
+    }
+
+    /// In a time of day: a date before it, a zone's name or a time with an offset.
+    fn date_beside_time(&mut self, text: &str, index: usize) -> Decoded<u32> {
+        if self.unit.is_none() && index == 0 && self.begins_with_date {
+            return self.date(text);
+        }
+        let unit = self.unit.take();
+        if unit.is_none() && !text.starts_with(|first: char| first.is_ascii_digit()) {
+            return self.zone_name(text);
+        }
+        if unit.is_some_and(|unit| unit != Unit::Time) || self.has(found::TIME) {
+            return Err(Problem::Syntax);
+        }
+        self.time_with_offset(text)
+    }
+
+    /// In a time of day: a number that nothing says anything about.
+    fn number_of_time(&mut self, text: &str, index: usize) -> Decoded<u32> {
+        match text.find('.') {
+            Some(_) if index == 0 && self.begins_with_date => self.date(text),
+            Some(digits) if digits > 2 => self.run_together(text, self.known()),
+            Some(_) => Err(Problem::Syntax),
+            None if text.len() > 4 => self.run_together(text, self.known()),
+            None => self.number(text, false, self.known()),
+        }
     }
 
     /// A number that nothing says anything about.
@@ -498,7 +554,7 @@ impl Decoder {
             }
             Some(Keyword::Weekday) => Ok(found::WEEKDAY),
             Some(Keyword::Unit(Unit::Time))
-                if !self.has(found::DATE)
+                if !self.is_time && !self.has(found::DATE)
                     || !matches!(next, Some(Look::Number | Look::Time | Look::Date)) =>
             {
                 Err(Problem::Syntax)
@@ -581,6 +637,9 @@ impl Decoder {
             Some(_) => return Ok(Meaning::Epoch),
             None => {}
         }
+        if self.is_time {
+            return self.finish_time();
+        }
         // `dst` goes with a zone of one offset only.
         let is_summer = self.has(found::SUMMER_WORD);
         if !self.has(found::DATE) || (is_summer && (self.zone.is_some() || !self.has(found::ZONE))) {
@@ -590,6 +649,20 @@ impl Decoder {
         let time = self.time_of_day();
         let zone = self.has(found::ZONE).then(|| self.zone.unwrap_or(Zone::Fixed(self.offset)));
         Ok(Meaning::Local(days, time, zone))
+    }
+}
+
+impl Decoder {
+    /// The end of a time of day, whose date does not count; a zone that changes needs one.
+    fn finish_time(self) -> Decoded<Meaning> {
+        if !self.is_within_day() {
+            return Err(Problem::Field);
+        }
+        let changes = matches!(self.zone, Some(Zone::Named(_)));
+        if !self.has(found::TIME) || (changes && !self.has(found::DATE)) {
+            return Err(Problem::Syntax);
+        }
+        Ok(Meaning::Local(0, self.time_of_day(), None))
     }
 }
 

@@ -12,6 +12,8 @@ const MAXIMUM_FIELDS: usize = 25;
 pub(super) const DATE_ROOM: usize = 129;
 /// The same for a timestamp.
 pub(super) const TIMESTAMP_ROOM: usize = 153;
+/// The same for a time of day.
+pub(super) const TIME_ROOM: usize = 129;
 /// The same for an interval.
 pub(super) const INTERVAL_ROOM: usize = 256;
 

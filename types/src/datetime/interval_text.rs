@@ -502,11 +502,11 @@ pub fn write_interval(interval: Interval, out: &mut Vec<u8>) {
     } else if is_behind_negative {
         out.push(b'+');
     }
-    write_time(interval.microseconds, out);
+    write_span(interval.microseconds, out);
 }
 
 /// `HH:MM:SS[.ffffff]` of a time without its sign.
-fn write_time(microseconds: i64, out: &mut Vec<u8>) {
+fn write_span(microseconds: i64, out: &mut Vec<u8>) {
     let part = |unit: i64| (microseconds / unit).abs();
     write_padded(part(MICROSECONDS_PER_HOUR), 2, out);
     for number in [part(MICROSECONDS_PER_MINUTE) % 60, part(MICROSECONDS_PER_SECOND) % 60] {

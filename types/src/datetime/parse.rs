@@ -9,17 +9,18 @@
 //!
 //! Reference: PostgreSQL documentation, section 8.5.1 and appendix B.
 
-use super::decode::{Decoder, Meaning, Problem};
-use super::fields::{DATE_ROOM, Fields, Look, TIMESTAMP_ROOM};
+use super::decode::{Decoder, Meaning, Problem, numeric_offset};
+use super::fields::{DATE_ROOM, Fields, Look, TIME_ROOM, TIMESTAMP_ROOM};
 use super::keyword::{Keyword, Moment, keyword};
 use super::{
     DATE_INFINITY, DATE_MINUS_INFINITY, DAYS_1970_TO_2000, MICROSECONDS_PER_DAY, TIMESTAMP_INFINITY,
     TIMESTAMP_MINUS_INFINITY, Zone, is_infinite_timestamp, is_valid_date, is_valid_timestamp, local_to_utc,
-    local_to_utc_in, offset_seconds, utc_to_local,
+    local_to_utc_in, offset_seconds, utc_to_local, zone,
 };
 use crate::error::{Error, Result, SqlState, sqlstate};
 use crate::text::Reading;
 
+const TIME: &str = "time";
 const INVALID_TIME_ZONE_DISPLACEMENT: SqlState = SqlState("22009");
 
 impl Problem {
@@ -58,9 +59,38 @@ fn decode(text: &str, type_name: &str, room: usize, reading: Reading<'_>) -> Res
         let local = utc_to_local(instant, reading.time_zone)?;
         Ok((local, offset_seconds(instant, reading.time_zone)))
     };
-    let decoded =
-        Fields::of(text, room).ok_or(Problem::Syntax).and_then(|fields| Decoder::decode(&fields, &now));
+    let fields = Fields::of(text, room).ok_or(Problem::Syntax);
+    let decoded = fields.and_then(|fields| {
+        let decoder = if type_name == TIME { Decoder::of_time(&fields) } else { Decoder::default() };
+        decoder.decode(&fields, &now)
+    });
     decoded.map_err(|problem| problem.into_error(type_name, text))
+}
+
+/// A zone as `make_timestamptz` takes it: its name, or how far it is east of Greenwich, with a sign.
+pub fn zone_or_offset(text: &str) -> Result<Zone> {
+    let refused = |message: String| Error::input(sqlstate::INVALID_PARAMETER_VALUE, message);
+    if text.starts_with(|first: char| first.is_ascii_digit()) {
+        let message = format!("invalid input syntax for type numeric time zone: \"{text}\"");
+        let hint = "Numeric time zones must have \"-\" or \"+\" as first character.";
+        return Err(refused(message).with_hint(hint));
+    }
+    if !text.starts_with(['+', '-']) {
+        return zone(text);
+    }
+    match numeric_offset(text) {
+        Ok(seconds) => Ok(Zone::Fixed(seconds)),
+        Err(Problem::Displacement) => Err(refused(format!("numeric time zone \"{text}\" out of range"))),
+        Err(_) => Err(refused(format!("time zone \"{text}\" not recognized"))),
+    }
+}
+
+/// A `time`: microseconds of the day. Date and zone are checked and dropped.
+pub fn parse_time(text: &str, reading: Reading<'_>) -> Result<i64> {
+    match decode(text, TIME, TIME_ROOM, reading)? {
+        Meaning::Local(_, time, _) => Ok(time),
+        _ => Err(Problem::Syntax.into_error(TIME, text)),
+    }
 }
 
 /// A `date`; time of day and zone are checked and dropped.

@@ -8,8 +8,9 @@
 use jiff::tz::TimeZone;
 
 use super::{
-    CivilTime, MICROSECONDS_PER_DAY, civil_from_timestamp, days_from_civil, is_infinite_timestamp,
-    is_valid_timestamp, local_to_utc, month_days, timestamp_out_of_range, utc_to_local,
+    CivilTime, MICROSECONDS_PER_DAY, civil_from_timestamp, date_to_timestamp, days_from_civil,
+    is_infinite_timestamp, is_valid_timestamp, local_to_utc, month_days, timestamp_out_of_range,
+    utc_to_local,
 };
 use crate::error::{Error, Result, sqlstate};
 use crate::interval::{Interval, MONTHS_PER_YEAR, out_of_range};
@@ -60,6 +61,17 @@ pub fn add_interval_in(instant: i64, interval: Interval, tz: &TimeZone) -> Resul
         sum = local_to_utc(add_days(utc_to_local(sum, tz)?, interval.days)?, tz)?;
     }
     valid(sum.checked_add(interval.microseconds))
+}
+
+/// A time of day and microseconds; whole days do not count.
+pub fn shift_time(time: i64, microseconds: i64) -> i64 {
+    (time + microseconds % MICROSECONDS_PER_DAY).rem_euclid(MICROSECONDS_PER_DAY)
+}
+
+/// A day and a time of it.
+pub fn date_and_time(days: i32, time: i64) -> Result<i64> {
+    let midnight = date_to_timestamp(days)?;
+    if is_infinite_timestamp(midnight) { Ok(midnight) } else { valid(midnight.checked_add(time)) }
 }
 
 /// Days and time from one timestamp to another.

@@ -13,8 +13,8 @@
 //! `varchar` arguments pass as `text`. Functions without names are chosen by the compiler.
 
 use super::{
-    Call, LooksAt, Signature, TypePattern, array, concat, format, general, interval, math,
-    regular_expression, sequence, string, system, time,
+    Call, LooksAt, Signature, TypePattern, array, bytes, concat, format, general, interval, make_time, math,
+    overlay, regular_expression, sequence, string, system, template, time, whole_number,
 };
 use crate::system_type::SystemType;
 use crate::value::SqlType;
@@ -30,8 +30,9 @@ const TEXT: TypePattern = TypePattern::Exact(SqlType::Text);
 const CHAR: TypePattern = TypePattern::Exact(SqlType::Char(0));
 const BYTEA: TypePattern = TypePattern::Exact(SqlType::Bytea);
 const DATE: TypePattern = TypePattern::Exact(SqlType::Date);
-const TIMESTAMP: TypePattern = TypePattern::Exact(SqlType::Timestamp);
-const TIMESTAMPTZ: TypePattern = TypePattern::Exact(SqlType::TimestampTz);
+const TIMESTAMP: TypePattern = TypePattern::Exact(SqlType::TIMESTAMP);
+const TIMESTAMPTZ: TypePattern = TypePattern::Exact(SqlType::TIMESTAMPTZ);
+const TIME: TypePattern = TypePattern::Exact(SqlType::TIME);
 const INTERVAL: TypePattern = TypePattern::Exact(SqlType::INTERVAL);
 const UUID: TypePattern = TypePattern::Exact(SqlType::Uuid);
 const OID: TypePattern = TypePattern::Exact(SqlType::System(SystemType::Oid));
@@ -147,6 +148,29 @@ functions! {
     }
     DivideWhole: strict, NOTHING, math {
         "div" => (NUMERIC, NUMERIC) -> NUMERIC;
+    }
+    Gcd: strict, NOTHING, whole_number {
+        "gcd" => (INT4, INT4) -> INT4, (INT8, INT8) -> INT8, (NUMERIC, NUMERIC) -> NUMERIC;
+    }
+    Lcm: strict, NOTHING, whole_number {
+        "lcm" => (INT4, INT4) -> INT4, (INT8, INT8) -> INT8, (NUMERIC, NUMERIC) -> NUMERIC;
+    }
+    Factorial: strict, NOTHING, whole_number {
+        "factorial" => (INT8) -> NUMERIC;
+    }
+    Scale: strict, NOTHING, whole_number {
+        "scale" => (NUMERIC) -> INT4;
+    }
+    MinimumScale: strict, NOTHING, whole_number {
+        "min_scale" => (NUMERIC) -> INT4;
+    }
+    TrimScale: strict, NOTHING, whole_number {
+        "trim_scale" => (NUMERIC) -> NUMERIC;
+    }
+    WidthBucket: strict, NOTHING, whole_number {
+        "width_bucket" =>
+            (FLOAT8, FLOAT8, FLOAT8, INT4) -> INT4,
+            (NUMERIC, NUMERIC, NUMERIC, INT4) -> INT4;
     }
     Sign: strict, NOTHING, math {
         "sign" => (FLOAT8) -> FLOAT8, (NUMERIC) -> NUMERIC;
@@ -299,12 +323,54 @@ functions! {
     QuoteLiteral: strict, NOTHING, string {
         "quote_literal" => (TEXT) -> TEXT;
     }
+    /// `NULL` of none.
+    QuoteNullable: sees_null, NOTHING, string {
+        "quote_nullable" => (TEXT) -> TEXT;
+    }
+    Overlay: strict, NOTHING, overlay {
+        "overlay" =>
+            (TEXT, TEXT, INT4) -> TEXT,
+            (TEXT, TEXT, INT4, INT4) -> TEXT,
+            (BYTEA, BYTEA, INT4) -> BYTEA,
+            (BYTEA, BYTEA, INT4, INT4) -> BYTEA;
+    }
+    // Byte strings
+    Encode: strict, NOTHING, bytes {
+        "encode" => (BYTEA, TEXT) -> TEXT;
+    }
+    Decode: strict, NOTHING, bytes {
+        "decode" => (TEXT, TEXT) -> BYTEA;
+    }
+    Sha224: strict, NOTHING, bytes {
+        "sha224" => (BYTEA) -> BYTEA;
+    }
+    Sha256: strict, NOTHING, bytes {
+        "sha256" => (BYTEA) -> BYTEA;
+    }
+    Sha384: strict, NOTHING, bytes {
+        "sha384" => (BYTEA) -> BYTEA;
+    }
+    Sha512: strict, NOTHING, bytes {
+        "sha512" => (BYTEA) -> BYTEA;
+    }
+    GetByte: strict, NOTHING, bytes {
+        "get_byte" => (BYTEA, INT4) -> INT4;
+    }
+    SetByte: strict, NOTHING, bytes {
+        "set_byte" => (BYTEA, INT4, INT4) -> BYTEA;
+    }
+    GetBit: strict, NOTHING, bytes {
+        "get_bit" => (BYTEA, INT8) -> INT4;
+    }
+    SetBit: strict, NOTHING, bytes {
+        "set_bit" => (BYTEA, INT8, INT4) -> BYTEA;
+    }
+    BitCount: strict, NOTHING, bytes {
+        "bit_count" => (BYTEA) -> INT8;
+    }
     /// Rewrites a LIKE pattern from another escape character to the backslash.
     LikeEscape: strict, NOTHING, string {
         "like_escape" => (TEXT, TEXT) -> TEXT;
-    }
-    QuoteNullable: sees_null, NOTHING, string {
-        "quote_nullable" => (TEXT) -> TEXT;
     }
     /// See the module head.
     CharToText: strict, NOTHING, string {}
@@ -326,6 +392,9 @@ functions! {
     CurrentDate: strict, LOCAL_TIME, time {
         "current_date" => () -> DATE;
     }
+    LocalTime: strict, LOCAL_TIME, time {
+        "localtime" => () -> TIME;
+    }
     LocalTimestamp: strict, LOCAL_TIME, time {
         "localtimestamp" => () -> TIMESTAMP;
     }
@@ -342,6 +411,7 @@ functions! {
             (TEXT, TIMESTAMPTZ) -> FLOAT8,
             (TEXT, TIMESTAMP) -> FLOAT8,
             (TEXT, DATE) -> FLOAT8,
+            (TEXT, TIME) -> FLOAT8,
             (TEXT, INTERVAL) -> FLOAT8;
     }
     /// `numeric`.
@@ -350,13 +420,32 @@ functions! {
             (TEXT, TIMESTAMPTZ) -> NUMERIC,
             (TEXT, TIMESTAMP) -> NUMERIC,
             (TEXT, DATE) -> NUMERIC,
+            (TEXT, TIME) -> NUMERIC,
             (TEXT, INTERVAL) -> NUMERIC;
     }
     ToTimestamp: strict, NOTHING, time {
         "to_timestamp" => (FLOAT8) -> TIMESTAMPTZ;
     }
-    MakeDate: strict, NOTHING, time {
+    /// By a template; the time zone's name is one of its parts.
+    ToChar: strict, IDENTITY, template {
+        "to_char" =>
+            (TIMESTAMPTZ, TEXT) -> TEXT,
+            (TIMESTAMP, TEXT) -> TEXT,
+            (INTERVAL, TEXT) -> TEXT;
+    }
+    MakeDate: strict, NOTHING, make_time {
         "make_date" => (INT4, INT4, INT4) -> DATE;
+    }
+    MakeTime: strict, NOTHING, make_time {
+        "make_time" => (INT4, INT4, FLOAT8) -> TIME;
+    }
+    MakeTimestamp: strict, NOTHING, make_time {
+        "make_timestamp" => (INT4, INT4, INT4, INT4, INT4, FLOAT8) -> TIMESTAMP;
+    }
+    MakeTimestampTz: strict, IDENTITY, make_time {
+        "make_timestamptz" =>
+            (INT4, INT4, INT4, INT4, INT4, FLOAT8) -> TIMESTAMPTZ,
+            (INT4, INT4, INT4, INT4, INT4, FLOAT8, TEXT) -> TIMESTAMPTZ;
     }
     /// `AT TIME ZONE`.
     Timezone: strict, NOTHING, time {
@@ -437,7 +526,8 @@ functions! {
         "pg_terminate_backend" => (INT4) -> BOOL;
     }
 
-    // Sequences; the compiler gives the number of the sequence, an integer, where the name is a constant.
+    // Sequences; the compiler gives the number of the sequence, an integer, where the name is a
+    // constant.
     NextNumber: strict, SEQUENCES, sequence {
         "nextval" => (TEXT) -> INT8;
     }

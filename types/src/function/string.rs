@@ -22,6 +22,7 @@ pub(super) fn call(function: Function, arguments: &[Value], _environment: &Envir
     // Most results are as long as the argument.
     memory::check(arguments.iter().map(Value::heap_bytes).sum())?;
     match arguments {
+        [Value::Null] if function == Function::QuoteNullable => Ok(Value::text("NULL")),
         [Value::Text(string)] => of_text(function, string),
         [Value::Bytea(bytes)] => of_bytes(function, bytes),
         [Value::Integer(number)] => match function {
@@ -49,7 +50,6 @@ pub(super) fn call(function: Function, arguments: &[Value], _environment: &Envir
         [Value::Text(string), Value::Text(separator), Value::Integer(field)] => {
             split_part(string, separator, *field)
         }
-        [Value::Null] if function == Function::QuoteNullable => Ok(Value::text("NULL")),
         _ => of_bytes_and_more(function, arguments),
     }
 }

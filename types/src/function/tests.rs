@@ -56,8 +56,9 @@ fn every_signature_is_computed() {
         TypePattern::Exact(SqlType::Numeric(_)) => Value::numeric(BigDecimal::from(2)),
         TypePattern::Exact(SqlType::Bytea) => Value::Bytea(Box::new([1])),
         TypePattern::Exact(SqlType::Date) => Value::Date(1),
-        TypePattern::Exact(SqlType::Timestamp) => Value::Timestamp(1),
-        TypePattern::Exact(SqlType::TimestampTz) => Value::TimestampTz(1),
+        TypePattern::Exact(SqlType::Time(_)) => Value::Time(1),
+        TypePattern::Exact(SqlType::Timestamp(_)) => Value::Timestamp(1),
+        TypePattern::Exact(SqlType::TimestampTz(_)) => Value::TimestampTz(1),
         TypePattern::Exact(SqlType::Interval(_)) => Value::Interval(Interval::new(1, 1, 1)),
         TypePattern::Exact(SqlType::System(SystemType::Oid)) => Value::Oid(1),
         TypePattern::Exact(SqlType::System(system_type)) if system_type.is_reference() => {

@@ -33,6 +33,10 @@ pub(super) fn call(function: Function, arguments: &[Value], environment: &Enviro
             let local = datetime::utc_to_local(environment.transaction_time, tz)?;
             Ok(Value::Date(datetime::timestamp_to_date(local)))
         }
+        (Function::LocalTime, []) => {
+            let local = datetime::utc_to_local(environment.transaction_time, tz)?;
+            Ok(datetime::time_of_day(local).map_or(Value::Null, Value::Time))
+        }
         (Function::LocalTimestamp, []) => {
             Ok(Value::Timestamp(datetime::utc_to_local(environment.transaction_time, tz)?))
         }
@@ -65,9 +69,6 @@ pub(super) fn call(function: Function, arguments: &[Value], environment: &Enviro
             })
         }
         (Function::ToTimestamp, [Value::Double(seconds)]) => from_epoch(*seconds),
-        (Function::MakeDate, [Value::Integer(year), Value::Integer(month), Value::Integer(day)]) => {
-            make_date(*year, *month, *day)
-        }
         (Function::Timezone, [Value::Text(zone), Value::TimestampTz(time)]) => {
             Ok(Value::Timestamp(datetime::utc_to_local_in(*time, &datetime::zone(zone)?)?))
         }
@@ -154,12 +155,12 @@ fn truncate(unit: &str, time: i64, type_name: &str) -> Result<i64> {
 }
 
 /// 1 (Monday) to 7. 2000-01-01 was a Saturday.
-fn iso_weekday(days: i64) -> i64 {
+pub(super) fn iso_weekday(days: i64) -> i64 {
     (days + 5).rem_euclid(7) + 1
 }
 
 /// ISO 8601 year and week: the week belongs to the year that its Thursday is in.
-fn iso_year_and_week(days: i64) -> (i64, i64) {
+pub(super) fn iso_year_and_week(days: i64) -> (i64, i64) {
     let thursday = days - iso_weekday(days) + 4;
     let year = civil_from_days(thursday).year;
     (year, (thursday - days_from_civil(year, 1, 1)) / 7 + 1)
@@ -186,6 +187,7 @@ fn as_double(field: &str, number: &BigDecimal) -> f64 {
 fn extract(field: &str, time: &Value, environment: &Environment) -> Result<Value> {
     let (type_name, local, offset) = match time {
         Value::Date(days) => return extract_from_date(field, *days),
+        Value::Time(time) => return extract_from_time(field, *time),
         Value::Timestamp(time) => ("timestamp without time zone", *time, None),
         Value::TimestampTz(time) if datetime::is_infinite_timestamp(*time) => {
             ("timestamp with time zone", *time, Some(0))
@@ -225,6 +227,18 @@ fn extract(field: &str, time: &Value, environment: &Environment) -> Result<Value
         }
         (name, _) => date_field(name, days).ok_or_else(|| unsupported_unit(field, type_name))?,
     })
+}
+
+fn extract_from_time(field: &str, time: i64) -> Result<Value> {
+    const TYPE_NAME: &str = "time without time zone";
+    match canonical(field).ok_or_else(|| unknown_unit(field, TYPE_NAME))? {
+        "epoch" => Ok(scaled(time, 6)),
+        // The end of the day is no hour of the next one.
+        "hour" => Ok(scaled(time / MICROSECONDS_PER_HOUR, 0)),
+        name => {
+            time_field(name, civil_from_timestamp(time)).ok_or_else(|| unsupported_unit(field, TYPE_NAME))
+        }
+    }
 }
 
 fn extract_from_date(field: &str, days: i32) -> Result<Value> {
@@ -313,28 +327,4 @@ fn from_epoch(seconds: f64) -> Result<Value> {
         return Err(out_of_range());
     }
     Ok(Value::TimestampTz(microseconds as i64))
-}
-
-fn make_date(year: i32, month: i32, day: i32) -> Result<Value> {
-    let out_of_range = || {
-        let message = format!("date field value out of range: {year}-{month:02}-{day:02}");
-        Error::input(sqlstate::DATETIME_FIELD_OVERFLOW, message)
-    };
-    // Negative years are BC, and there is no year 0.
-    let civil_year = match i64::from(year) {
-        0 => return Err(out_of_range()),
-        year if year < 0 => year + 1,
-        year => year,
-    };
-    let month = u8::try_from(month).ok().filter(|month| (1..=12).contains(month)).ok_or_else(out_of_range)?;
-    let last = datetime::month_days(civil_year, month);
-    let day = u8::try_from(day).ok().filter(|day| (1..=last).contains(day)).ok_or_else(out_of_range)?;
-    i32::try_from(days_from_civil(civil_year, month, day))
-        .ok()
-        .filter(|days| datetime::is_valid_date(*days))
-        .map(Value::Date)
-        .ok_or_else(|| {
-            let message = format!("date out of range: {year}-{month:02}-{day:02}");
-            Error::input(sqlstate::DATETIME_FIELD_OVERFLOW, message)
-        })
 }

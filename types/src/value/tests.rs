@@ -1,6 +1,7 @@
 //! What types say about themselves.
 
 use crate::generators::TYPES;
+use crate::interval::{IntervalFields, IntervalModifier};
 use crate::value::{SqlType, Value};
 
 #[test]
@@ -22,6 +23,10 @@ fn a_type_survives_its_oid_and_modifier() {
     assert_eq!(SqlType::from_oid(600, -1), None);
 }
 
+fn day_to_second(precision: Option<u8>) -> SqlType {
+    SqlType::Interval(IntervalModifier { fields: Some(IntervalFields::DayToSecond), precision })
+}
+
 /// From `format_type` and `atttypmod` of a PostgreSQL 15 server.
 #[test]
 fn names_and_modifiers_are_those_of_postgresql() {
@@ -31,7 +36,13 @@ fn names_and_modifiers_are_those_of_postgresql() {
         (SqlType::Varchar(Some(7)), "character varying(7)", 11),
         (SqlType::Char(84), "character(84)", 88),
         (SqlType::Char(0), "bpchar", -1),
-        (SqlType::TimestampTz, "timestamp with time zone", -1),
+        (SqlType::TIMESTAMPTZ, "timestamp with time zone", -1),
+        (SqlType::TimestampTz(Some(3)), "timestamp(3) with time zone", 3),
+        (SqlType::Timestamp(Some(0)), "timestamp(0) without time zone", 0),
+        (SqlType::Time(Some(2)), "time(2) without time zone", 2),
+        (SqlType::INTERVAL, "interval", -1),
+        (day_to_second(None), "interval day to second", 470_351_871),
+        (day_to_second(Some(3)), "interval day to second(3)", 470_286_339),
         (SqlType::DoublePrecision, "double precision", -1),
     ];
     for (sql_type, name, modifier) in expected {

@@ -6,7 +6,7 @@
 //!   3 smallint, 4 integer,          9 text, 10 bytea: bytes, content
 //!   5 bigint: zigzag               11 date, 12 timestamp, 13 timestamptz: zigzag
 //!   6 real: 4 bytes               15 array: oid of its type, elements, whether each has its type's byte, elements
-//!  16 interval: months, days, microseconds, zigzag each
+//!  16 interval: months, days, microseconds, zigzag each    17 time: zigzag
 //! ```
 //!
 //! The elements of an array are written without their types' bytes, unless one of them is NULL or they are
@@ -38,6 +38,7 @@ const TIMESTAMP_TZ: u8 = 13;
 const UUID: u8 = 14;
 const ARRAY: u8 = 15;
 const INTERVAL: u8 = 16;
+const TIME: u8 = 17;
 
 pub(super) fn write_argument(into: &mut Vec<u8>, value: &Value) {
     into.push(tag_of(value));
@@ -69,6 +70,7 @@ fn tag_of(value: &Value) -> u8 {
         Value::Array(_) => ARRAY,
         Value::Interval(_) => INTERVAL,
         Value::Oid(_) | Value::Reference(_) => unreachable!("parameters have no types of the catalog"),
+        Value::Time(_) => TIME,
     }
 }
 
@@ -90,7 +92,9 @@ fn write_content(into: &mut Vec<u8>, value: &Value) {
         Value::Text(text) => write_bytes(into, text.as_bytes()),
         Value::Bytea(bytes) => write_bytes(into, bytes),
         Value::Date(days) => integer(into, i64::from(*days)),
-        Value::Timestamp(microseconds) | Value::TimestampTz(microseconds) => integer(into, *microseconds),
+        Value::Time(microseconds) | Value::Timestamp(microseconds) | Value::TimestampTz(microseconds) => {
+            integer(into, *microseconds)
+        }
         Value::Uuid(bytes) => into.extend_from_slice(bytes),
         Value::Interval(interval) => {
             integer(into, i64::from(interval.months));
@@ -176,6 +180,7 @@ fn tag_of_element(element: ArrayElement) -> u8 {
         ArrayElement::Uuid => UUID,
         ArrayElement::Interval => INTERVAL,
         ArrayElement::System(_) => NULL,
+        ArrayElement::Time => TIME,
     }
 }
 
@@ -204,6 +209,7 @@ fn read_content(tag: u8, bytes: &[u8], offset: &mut usize) -> Result<Value, Malf
         }
         BYTEA => Value::Bytea(read_bytes(bytes, offset)?.into()),
         DATE => Value::Date(read_integer(bytes, offset)?.try_into().map_err(out_of_range)?),
+        TIME => Value::Time(read_integer(bytes, offset)?),
         TIMESTAMP => Value::Timestamp(read_integer(bytes, offset)?),
         TIMESTAMP_TZ => Value::TimestampTz(read_integer(bytes, offset)?),
         UUID => Value::Uuid(read_fixed(bytes, offset)?),

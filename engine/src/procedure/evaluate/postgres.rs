@@ -41,10 +41,11 @@ pub(super) fn type_named(name: &str) -> SqlType {
         "char" | "character" => SqlType::Char(numbers.first().map_or(0, |n| *n as u32)),
         "bytea" => SqlType::Bytea,
         "date" => SqlType::Date,
-        "timestamp" | "timestamp without time zone" => SqlType::Timestamp,
-        "timestamptz" | "timestamp with time zone" => SqlType::TimestampTz,
+        "timestamp" | "timestamp without time zone" => SqlType::TIMESTAMP,
+        "timestamptz" | "timestamp with time zone" => SqlType::TIMESTAMPTZ,
         "uuid" => SqlType::Uuid,
         "interval" => SqlType::INTERVAL,
+        "time" => SqlType::TIME,
         other => panic!("no type {other}"),
     }
 }

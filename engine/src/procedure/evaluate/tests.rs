@@ -169,7 +169,7 @@ fn char_columns_ignore_their_blanks() {
 fn casts_take_the_time_zone_of_the_session() {
     let cast = Expr::Cast {
         operand: Box::new(Expr::Const(Value::text("2024-07-01 02:00"))),
-        to: SqlType::TimestampTz,
+        to: SqlType::TIMESTAMPTZ,
         explicit: true,
     };
     let midnight =

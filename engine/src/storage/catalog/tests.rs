@@ -3,9 +3,9 @@
 use std::sync::Arc;
 
 use crossbeam_epoch::pin;
-use hyades_types::definition::{CatalogChange, IndexKind, PrimaryKey, TableId, TableName};
+use hyades_types::definition::{CatalogChange, ColumnDefinition, IndexKind, PrimaryKey, TableId, TableName};
 use hyades_types::error::{Error, InputError};
-use hyades_types::value::Value;
+use hyades_types::value::{SqlType, Value};
 
 use super::Catalog;
 use crate::storage::table::Table;
@@ -131,4 +131,15 @@ fn changes_that_do_not_fit_are_corruption() {
         assert!(matches!(catalog.apply(&change, &guard), Err(Error::Fatal(_))), "{change:?} was applied");
     }
     assert_eq!(catalog.tables().len(), 1);
+}
+
+#[test]
+fn timestamps_of_before_precisions_are_read() {
+    let earlier = r#"{"name":"at","sql_type":"TimestampTz","is_nullable":true,"default":null}"#;
+    let column: ColumnDefinition = serde_json::from_str(earlier).expect("a column");
+    assert_eq!(column.sql_type, SqlType::TIMESTAMPTZ);
+    for sql_type in [SqlType::TIMESTAMP, SqlType::Timestamp(Some(3)), SqlType::Char(4), SqlType::INTERVAL] {
+        let stored = serde_json::to_string(&sql_type).expect("a text");
+        assert_eq!(serde_json::from_str::<SqlType>(&stored).expect("a type"), sql_type, "{stored}");
+    }
 }

@@ -22,6 +22,7 @@ fn value() -> impl Strategy<Value = Value> {
         ".{0,200}".prop_map(Value::text),
         vec(any::<u8>(), 0..300).prop_map(|bytes| Value::Bytea(bytes.into())),
         any::<i32>().prop_map(Value::Date),
+        any::<i64>().prop_map(Value::Time),
         any::<i64>().prop_map(Value::Timestamp),
         any::<i64>().prop_map(Value::TimestampTz),
         any::<[u8; 16]>().prop_map(Value::Uuid),
