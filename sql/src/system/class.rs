@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use hyades_engine::storage::table::Table;
-use hyades_types::definition::{IndexKind, TableDefinition};
+use hyades_types::definition::{IndexColumn, IndexKind, TableDefinition};
 use hyades_types::sequence::Sequence;
 
 use super::object_id::{self, Part};
@@ -28,23 +28,51 @@ pub(super) enum ClassKind {
 
 /// An index of a table.
 pub(super) struct Index {
+    pub(super) oid: u32,
     pub(super) name: String,
-    pub(super) columns: Vec<u16>,
+    pub(super) columns: Vec<IndexColumn>,
+    /// INCLUDE.
+    pub(super) included: Vec<u16>,
     pub(super) kind: IndexKind,
     pub(super) is_primary: bool,
     pub(super) is_unique: bool,
+    pub(super) nulls_are_equal: bool,
+    /// Whether a constraint of its name makes it.
+    pub(super) is_constraint: bool,
 }
 
-/// The indexes of a table.
-pub(super) fn indexes_of(table: &TableDefinition) -> Vec<Index> {
-    let primary = table.primary_key.iter().map(|key| Index {
+impl Index {
+    /// The columns that it orders by, then those that it includes.
+    pub(super) fn all_columns(&self) -> Vec<u16> {
+        self.columns.iter().map(|key| key.column).chain(self.included.iter().copied()).collect()
+    }
+}
+
+/// The indexes of a table, that of the primary key first.
+pub(super) fn indexes_of(table: u32, definition: &TableDefinition) -> Vec<Index> {
+    let primary = definition.primary_key.iter().map(|key| Index {
+        oid: object_id::of_part(table, Part::Index, &key.name),
         name: key.name.clone(),
-        columns: key.columns.clone(),
+        columns: key.columns.iter().map(|column| IndexColumn::ascending(*column)).collect(),
+        included: Vec::new(),
         kind: key.index,
         is_primary: true,
         is_unique: true,
+        nulls_are_equal: false,
+        is_constraint: true,
     });
-    primary.collect()
+    let others = definition.indexes.iter().map(|index| Index {
+        oid: index.id.0,
+        name: index.name.clone(),
+        columns: index.columns.clone(),
+        included: index.included.clone(),
+        kind: index.kind,
+        is_primary: false,
+        is_unique: index.is_unique,
+        nulls_are_equal: index.nulls_are_equal,
+        is_constraint: index.is_constraint,
+    });
+    primary.chain(others).collect()
 }
 
 /// The number of a schema.
@@ -76,9 +104,8 @@ pub(super) fn all(
         let schema = schema_oid(&definition.name.schema);
         let name = definition.name.name.clone();
         classes.push(Class { oid: table, schema, name, kind: ClassKind::Table(at) });
-        for index in indexes_of(definition) {
-            let oid = object_id::of_part(table, Part::Index, &index.name);
-            let name = index.name.clone();
+        for index in indexes_of(table, definition) {
+            let (oid, name) = (index.oid, index.name.clone());
             classes.push(Class { oid, schema, name, kind: ClassKind::Index(at, index) });
         }
     }

@@ -2,9 +2,9 @@
 
 use std::sync::Arc;
 
-use hyades_types::definition::{ColumnDefinition, Identity};
+use hyades_types::definition::{ColumnDefinition, Identity, IndexColumn};
 use hyades_types::sequence::Sequence;
-use hyades_types::value::{SqlType, Value};
+use hyades_types::value::{ArrayElement, SqlType, Value};
 
 use super::class::{Class, ClassKind};
 use super::data_types;
@@ -40,7 +40,7 @@ fn columns_of<'a>(class: &'a Class, system: &'a System) -> Vec<Column<'a>> {
                 let column = of_table(&columns[usize::from(*column)]);
                 Column { is_nullable: true, definition: None, ..column }
             };
-            index.columns.iter().map(of_index).collect()
+            index.all_columns().iter().map(of_index).collect()
         }
         ClassKind::Sequence => SEQUENCE_COLUMNS
             .iter()
@@ -74,8 +74,9 @@ fn class_row(system: &System, class: &Class) -> NamedRow {
         ClassKind::Table(at) => {
             let definition = &system.definitions[*at];
             let has_keys = !definition.foreign_keys.is_empty() || !definition.referenced_by.is_empty();
+            let has_index = definition.primary_key.is_some() || !definition.indexes.is_empty();
             // PostgreSQL checks foreign keys by triggers.
-            (system.facts.tables[*at].row_count() as f32, definition.primary_key.is_some(), has_keys)
+            (system.facts.tables[*at].row_count() as f32, has_index, has_keys)
         }
         ClassKind::Index(at, _) => (system.facts.tables[*at].row_count() as f32, false, false),
         ClassKind::Sequence => (1.0, false, false),
@@ -175,19 +176,21 @@ pub(super) fn indexes(system: &System) -> Vec<NamedRow> {
     for class in &system.classes {
         let ClassKind::Index(at, index) = &class.kind else { continue };
         let columns = &system.definitions[*at].columns;
-        let types = || index.columns.iter().map(|column| columns[usize::from(*column)].sql_type);
+        let all = index.all_columns();
+        let types = || index.columns.iter().map(|key| columns[usize::from(key.column)].sql_type);
         rows.push(vec![
             ("indexrelid", oid(class.oid)),
             ("indrelid", oid(system.facts.tables[*at].id().0)),
-            ("indnatts", int2(index.columns.len())),
+            ("indnatts", int2(all.len())),
             ("indnkeyatts", int2(index.columns.len())),
             ("indisunique", truth(index.is_unique)),
+            ("indnullsnotdistinct", truth(index.nulls_are_equal)),
             ("indisprimary", truth(index.is_primary)),
             ("indimmediate", truth(true)),
             ("indisvalid", truth(true)),
             ("indisready", truth(true)),
             ("indislive", truth(true)),
-            ("indkey", column_numbers(&index.columns)),
+            ("indkey", column_numbers(&all)),
             (
                 "indcollation",
                 row::oids(
@@ -198,11 +201,16 @@ pub(super) fn indexes(system: &System) -> Vec<NamedRow> {
             ("indclass", row::oids(types().map(data_types::operator_class))),
             (
                 "indoption",
-                Value::array(hyades_types::value::ArrayElement::SmallInt, vec![int2(0); index.columns.len()]),
+                Value::array(ArrayElement::SmallInt, index.columns.iter().map(option_of).collect()),
             ),
         ]);
     }
     rows
+}
+
+/// The bits of `pg_index.indoption`.
+fn option_of(key: &IndexColumn) -> Value {
+    int2(usize::from(key.is_descending) | usize::from(key.nulls_first) << 1)
 }
 
 /// `pg_sequence`

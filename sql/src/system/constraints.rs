@@ -1,9 +1,9 @@
 //! Constraints and what depends on what: `pg_constraint`, `pg_depend`.
 
-use hyades_types::definition::{ForeignKey, PrimaryKey};
+use hyades_types::definition::{ForeignKey, IndexDefinition, PrimaryKey};
 use hyades_types::value::Value;
 
-use super::class::{indexes_of, schema_oid};
+use super::class::{Index, indexes_of, schema_oid};
 use super::classes::has_default;
 use super::object_id::{self, PG_ATTRDEF, PG_CLASS, PG_CONSTRAINT, Part};
 use super::row::{NamedRow, column_numbers, int4, oid, text, truth};
@@ -12,6 +12,7 @@ use super::snapshot::System;
 /// A constraint of a table.
 pub(super) enum Constraint<'a> {
     Primary(&'a PrimaryKey),
+    Unique(&'a IndexDefinition),
     Foreign(&'a ForeignKey),
 }
 
@@ -19,15 +20,17 @@ impl Constraint<'_> {
     pub(super) fn name(&self) -> &str {
         match self {
             Constraint::Primary(key) => &key.name,
+            Constraint::Unique(index) => &index.name,
             Constraint::Foreign(key) => &key.name,
         }
     }
 
     /// Columns of the table that it is on.
-    pub(super) fn columns(&self) -> &[u16] {
+    pub(super) fn columns(&self) -> Vec<u16> {
         match self {
-            Constraint::Primary(key) => &key.columns,
-            Constraint::Foreign(key) => &key.columns,
+            Constraint::Primary(key) => key.columns.clone(),
+            Constraint::Unique(index) => index.key_columns().collect(),
+            Constraint::Foreign(key) => key.columns.clone(),
         }
     }
 }
@@ -38,7 +41,10 @@ impl System {
         let mut found = Vec::new();
         for (table, definition) in self.tables() {
             let primary = definition.primary_key.iter().map(Constraint::Primary);
-            for constraint in primary.chain(definition.foreign_keys.iter().map(Constraint::Foreign)) {
+            let uniques =
+                definition.indexes.iter().filter(|index| index.is_constraint).map(Constraint::Unique);
+            let foreign = definition.foreign_keys.iter().map(Constraint::Foreign);
+            for constraint in primary.chain(uniques).chain(foreign) {
                 let own = object_id::of_part(table, Part::Constraint, constraint.name());
                 found.push((table, own, constraint));
             }
@@ -46,10 +52,30 @@ impl System {
         found
     }
 
-    /// The number of a table's primary key's index.
-    pub(super) fn primary_index(&self, table: u32) -> u32 {
-        let key = self.definition(table).and_then(|definition| definition.primary_key.as_ref());
-        key.map_or(0, |key| object_id::of_part(table, Part::Index, &key.name))
+    /// The number of the unique index over these columns of a table.
+    pub(super) fn unique_index(&self, table: u32, columns: &[u16]) -> u32 {
+        let Some(definition) = self.definition(table) else { return 0 };
+        let is_over = |index: &&Index| {
+            index.is_unique
+                && index.columns.len() == columns.len()
+                && index.columns.iter().all(|key| columns.contains(&key.column))
+        };
+        indexes_of(table, definition).iter().find(is_over).map_or(0, |index| index.oid)
+    }
+}
+
+impl System {
+    /// Where a column of a foreign key stands in the unique key that it leads to.
+    pub(super) fn place_in_unique(&self, key: &ForeignKey, at: usize) -> Option<usize> {
+        let wanted = *key.parent_columns.get(at)?;
+        self.referenced_index(key)?.columns.iter().position(|own| own.column == wanted)
+    }
+
+    /// The unique index that a foreign key leads to.
+    pub(super) fn referenced_index(&self, key: &ForeignKey) -> Option<Index> {
+        let index = self.unique_index(key.parent.0, &key.parent_columns);
+        let definition = self.definition(key.parent.0)?;
+        indexes_of(key.parent.0, definition).into_iter().find(|own| own.oid == index)
     }
 }
 
@@ -62,8 +88,9 @@ pub(super) fn constraints(system: &System) -> Vec<NamedRow> {
 fn constraint_row(system: &System, table: u32, own: u32, constraint: &Constraint<'_>) -> NamedRow {
     let schema = system.definition(table).map_or(0, |definition| schema_oid(&definition.name.schema));
     let (letter, index) = match constraint {
-        Constraint::Primary(_) => ("p", system.primary_index(table)),
-        Constraint::Foreign(key) => ("f", system.primary_index(key.parent.0)),
+        Constraint::Primary(key) => ("p", system.unique_index(table, &key.columns)),
+        Constraint::Unique(index) => ("u", index.id.0),
+        Constraint::Foreign(key) => ("f", system.unique_index(key.parent.0, &key.parent_columns)),
     };
     let foreign = |is_there: &'static str| text(if letter == "f" { is_there } else { " " });
     let mut row = vec![
@@ -77,7 +104,7 @@ fn constraint_row(system: &System, table: u32, own: u32, constraint: &Constraint
         (
             "confrelid",
             oid(match constraint {
-                Constraint::Primary(_) => 0,
+                Constraint::Primary(_) | Constraint::Unique(_) => 0,
                 Constraint::Foreign(key) => key.parent.0,
             }),
         ),
@@ -86,7 +113,7 @@ fn constraint_row(system: &System, table: u32, own: u32, constraint: &Constraint
         ("confmatchtype", foreign("s")),
         ("conislocal", truth(true)),
         ("connoinherit", truth(true)),
-        ("conkey", column_numbers(constraint.columns())),
+        ("conkey", column_numbers(&constraint.columns())),
     ];
     if let Constraint::Foreign(key) = constraint {
         row.push(("confkey", column_numbers(&key.parent_columns)));
@@ -110,15 +137,21 @@ pub(super) fn dependencies(system: &System) -> Vec<NamedRow> {
             let own = (PG_ATTRDEF, object_id::of_part(table, Part::Default, &column.name), 0);
             rows.push(dependency(own, (PG_CLASS, table, column_number(at)), "a"));
         }
-        for index in indexes_of(definition).into_iter().filter(|index| index.is_primary) {
-            let own = (PG_CLASS, object_id::of_part(table, Part::Index, &index.name), 0);
+        for index in indexes_of(table, definition) {
+            let own = (PG_CLASS, index.oid, 0);
+            if !index.is_constraint {
+                for column in index.all_columns() {
+                    rows.push(dependency(own, (PG_CLASS, table, column_number(usize::from(column))), "a"));
+                }
+                continue;
+            }
             let constraint = object_id::of_part(table, Part::Constraint, &index.name);
             rows.push(dependency(own, (PG_CONSTRAINT, constraint, 0), "i"));
         }
     }
     for (table, own, constraint) in system.constraints() {
         for column in constraint.columns() {
-            let column = (PG_CLASS, table, column_number(usize::from(*column)));
+            let column = (PG_CLASS, table, column_number(usize::from(column)));
             rows.push(dependency((PG_CONSTRAINT, own, 0), column, "a"));
         }
         if let Constraint::Foreign(key) = constraint {

@@ -1,8 +1,8 @@
 //! Objects as the SQL that would make them, in PostgreSQL's words.
 
 use hyades_types::definition::{
-    ColumnDefinition, IndexKind, ParameterMode, Returns, RoutineDefinition, RoutineKind, RoutineParameter,
-    TableDefinition,
+    ColumnDefinition, IndexColumn, IndexKind, ParameterMode, Returns, RoutineDefinition, RoutineKind,
+    RoutineParameter, TableDefinition,
 };
 use hyades_types::system_type::SystemType;
 use hyades_types::value::SqlType;
@@ -16,6 +16,18 @@ use super::snapshot::System;
 fn column_list(table: &TableDefinition, columns: &[u16]) -> String {
     let names = columns.iter().map(|column| quoted(&table.columns[usize::from(*column)].name));
     names.collect::<Vec<String>>().join(", ")
+}
+
+/// A column of an index with what is unusual of its order.
+fn ordered(table: &TableDefinition, key: &IndexColumn) -> String {
+    let name = quoted(&table.columns[usize::from(key.column)].name);
+    let order = match (key.is_descending, key.nulls_first) {
+        (false, false) => "",
+        (false, true) => " NULLS FIRST",
+        (true, true) => " DESC",
+        (true, false) => " DESC NULLS LAST",
+    };
+    format!("{name}{order}")
 }
 
 /// An expression as PostgreSQL would show it as a default of this type.
@@ -97,8 +109,17 @@ impl System {
         } else {
             self.shown_name(&table.name)
         };
-        let columns = column_list(table, &index.columns);
-        format!("CREATE {unique}INDEX {} ON {table_name} USING {method} ({columns})", quoted(&index.name))
+        let keys: Vec<String> = index.columns.iter().map(|key| ordered(table, key)).collect();
+        let name = quoted(&index.name);
+        let mut shown =
+            format!("CREATE {unique}INDEX {name} ON {table_name} USING {method} ({})", keys.join(", "));
+        if !index.included.is_empty() {
+            shown.push_str(&format!(" INCLUDE ({})", column_list(table, &index.included)));
+        }
+        if index.nulls_are_equal {
+            shown.push_str(" NULLS NOT DISTINCT");
+        }
+        shown
     }
 
     /// What stands behind `CONSTRAINT name`.
@@ -107,9 +128,17 @@ impl System {
         table: &TableDefinition,
         constraint: &Constraint<'_>,
     ) -> String {
-        let columns = column_list(table, constraint.columns());
+        let columns = column_list(table, &constraint.columns());
         match constraint {
             Constraint::Primary(_) => format!("PRIMARY KEY ({columns})"),
+            Constraint::Unique(index) => {
+                let nulls = if index.nulls_are_equal { " NULLS NOT DISTINCT" } else { "" };
+                let included = match index.included.is_empty() {
+                    true => String::new(),
+                    false => format!(" INCLUDE ({})", column_list(table, &index.included)),
+                };
+                format!("UNIQUE{nulls} ({columns}){included}")
+            }
             Constraint::Foreign(key) => {
                 let Some(parent) = self.definition(key.parent.0) else { return String::new() };
                 let (name, parents) =

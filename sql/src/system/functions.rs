@@ -56,7 +56,8 @@ impl System {
         match options.first().and_then(Value::as_i64) {
             None | Some(0) => text(self.index_definition(table, index, !is_pretty)),
             Some(column) => {
-                let column = usize::try_from(column - 1).ok().and_then(|column| index.columns.get(column));
+                let columns = index.all_columns();
+                let column = usize::try_from(column - 1).ok().and_then(|column| columns.get(column));
                 let name = column.map(|column| &table.columns[usize::from(*column)].name);
                 text(name.map_or(String::new(), |name| super::names::quoted(name)))
             }

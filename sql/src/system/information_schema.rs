@@ -261,6 +261,7 @@ fn table_constraints(system: &System) -> Vec<NamedRow> {
     for (_, table, constraint) in constraints(system) {
         let kind = match constraint {
             Constraint::Primary(_) => "PRIMARY KEY",
+            Constraint::Unique(_) => "UNIQUE",
             Constraint::Foreign(_) => "FOREIGN KEY",
         };
         rows.push(row(table, constraint.name(), kind));
@@ -289,11 +290,8 @@ fn key_column_usage(system: &System) -> Vec<NamedRow> {
             let mut row = named(system, CONSTRAINT, table, constraint.name());
             row.extend(named(system, TABLE, table, &table.name.name));
             let in_unique = match &constraint {
-                Constraint::Primary(_) => None,
-                Constraint::Foreign(key) => system
-                    .definition(key.parent.0)
-                    .and_then(|parent| parent.primary_key.as_ref())
-                    .and_then(|parent| parent.columns.iter().position(|own| *own == key.parent_columns[at])),
+                Constraint::Primary(_) | Constraint::Unique(_) => None,
+                Constraint::Foreign(key) => system.place_in_unique(key, at),
             };
             row.extend([
                 ("column_name", text(&table.columns[usize::from(*column)].name)),
@@ -311,10 +309,10 @@ fn used<'a>(
     system: &'a System,
     table: &'a Arc<TableDefinition>,
     constraint: &'a Constraint<'_>,
-) -> Option<(&'a Arc<TableDefinition>, &'a [u16])> {
+) -> Option<(&'a Arc<TableDefinition>, Vec<u16>)> {
     match constraint {
-        Constraint::Primary(key) => Some((table, &key.columns)),
-        Constraint::Foreign(key) => Some((system.definition(key.parent.0)?, &key.parent_columns)),
+        Constraint::Primary(_) | Constraint::Unique(_) => Some((table, constraint.columns())),
+        Constraint::Foreign(key) => Some((system.definition(key.parent.0)?, key.parent_columns.clone())),
     }
 }
 
@@ -325,7 +323,7 @@ fn constraint_column_usage(system: &System) -> Vec<NamedRow> {
         let Some((seen, columns)) = used(system, table, constraint) else { continue };
         for column in columns {
             let mut row = named(system, TABLE, seen, &seen.name.name);
-            row.push(("column_name", text(&seen.columns[usize::from(*column)].name)));
+            row.push(("column_name", text(&seen.columns[usize::from(column)].name)));
             row.extend(named(system, CONSTRAINT, table, constraint.name()));
             rows.push(row);
         }
@@ -352,7 +350,7 @@ fn referential_constraints(system: &System) -> Vec<NamedRow> {
     for (_, table, constraint) in &constraints(system) {
         let Constraint::Foreign(key) = constraint else { continue };
         let Some(parent) = system.definition(key.parent.0) else { continue };
-        let Some(unique) = &parent.primary_key else { continue };
+        let Some(unique) = system.referenced_index(key) else { continue };
         let mut row = named(system, CONSTRAINT, table, &key.name);
         let columns = ["unique_constraint_catalog", "unique_constraint_schema", "unique_constraint_name"];
         row.extend(named(system, columns, parent, &unique.name));

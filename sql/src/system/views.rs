@@ -28,7 +28,10 @@ pub(super) fn tables(system: &System) -> Vec<NamedRow> {
             ("schemaname", text(schema_name(class.schema))),
             ("tablename", text(&class.name)),
             ("tableowner", text(&system.facts.user)),
-            ("hasindexes", truth(definition.is_some_and(|definition| !indexes_of(definition).is_empty()))),
+            (
+                "hasindexes",
+                truth(definition.is_some_and(|definition| !indexes_of(class.oid, definition).is_empty())),
+            ),
             ("hasrules", truth(false)),
             ("hastriggers", truth(definition.as_ref().is_some_and(has_keys))),
             ("rowsecurity", truth(false)),
