@@ -264,7 +264,7 @@ impl<'j> Order<'j> {
                 }
                 Member::Left { left, right, .. } => {
                     steps.extend(self.steps(left)?);
-                    let gate = self.settled(right, &[right]);
+                    let gate = self.settled_before(right);
                     let steps_of_right = self.steps(right)?;
                     let homes = self.groups[group].homes.clone();
                     let after = self.settled(group, &homes);
@@ -345,6 +345,14 @@ impl<'j> Order<'j> {
         let is_checkable =
             |at: &usize| self.pending[*at].unplaced == 1 && homes.contains(&self.pending[*at].home);
         self.readers[number].iter().copied().filter(is_checkable)
+    }
+
+    /// Takes the conditions that this group's rows depend on and that read nothing of it: those of the group,
+    /// and of others in it whose rows are none of an outer join's that may be left out.
+    fn settled_before(&mut self, group: usize) -> Vec<Expr> {
+        let inside: Vec<usize> =
+            (0..self.groups.len()).filter(|inner| self.groups[*inner].homes.contains(&group)).collect();
+        self.settled(group, &inside)
     }
 
     /// Takes the conditions of these homes that read nothing any more that has no loop.
@@ -491,7 +499,7 @@ impl<'j> Order<'j> {
             let what = "FULL JOIN with a join on both sides is not supported yet";
             return Err(Error::input(sqlstate::FEATURE_NOT_SUPPORTED, what));
         };
-        let gate = self.settled(left, &[left]);
+        let gate = self.settled_before(left);
         let mut left_steps = self.steps(left)?;
         match left_steps.first_mut() {
             Some(Step::Loop(first)) => first.choice.filter.extend(gate),

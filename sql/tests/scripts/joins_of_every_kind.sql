@@ -115,3 +115,7 @@ SELECT b.i FROM a RIGHT JOIN b ON a.x = b.x ORDER BY 1 FOR SHARE OF b;
 SELECT a.i, b.i FROM a FULL JOIN b ON 1 = 2 ORDER BY 1, 2;
 SELECT a.i, b.i FROM a FULL JOIN b ON a.i = b.i AND a.x < b.x + 1 ORDER BY 1, 2;
 select null + 5.5 as n union all select null union all select 1 order by 1;
+-- Conditions that read nothing, deep in an outer join
+SELECT a.i, b.i, c.k FROM a JOIN b ON 1 = 2 LEFT JOIN d ON true RIGHT JOIN c ON true ORDER BY 1, 2, 3;
+SELECT a.i, b.i, c.k FROM (a JOIN b ON NULL) FULL JOIN c ON a.x = c.x ORDER BY 1, 2, 3;
+SELECT c.k, a.i, b.i FROM c LEFT JOIN (a JOIN b ON false LEFT JOIN d ON true) ON c.k = a.i ORDER BY 1, 2, 3;
