@@ -66,6 +66,8 @@ pub trait Engine: Send + Sync {
     fn sequence_catalog(&self) -> Arc<dyn SequenceCatalog>;
     /// All committed sequences, by name.
     fn sequences(&self) -> Vec<Arc<Sequence>>;
+    /// Grows with every committed change of the catalog that others can see.
+    fn catalog_version(&self) -> u64;
     /// Writes out and syncs what is buffered, stops the loggers. Transactions that try to commit afterwards
     /// fail.
     fn shutdown(&self) -> Result<()>;
@@ -156,6 +158,14 @@ pub trait Schema {
     fn catalog_view(&self) -> &dyn CatalogView;
     /// A table id never used before, for [`CatalogChange::CreateTable`].
     fn new_table_id(&self) -> TableId;
+    /// The id of a temporary table, or of an index of one.
+    fn new_temporary_table_id(&self) -> TableId;
+    /// The id of a temporary sequence.
+    fn new_temporary_sequence_id(&self) -> SequenceId;
+    /// The session has temporary relations from now on, in this schema, which no other session uses.
+    fn set_temporary_schema(&mut self, schema: &str);
+    /// Drops the session's temporary relations at its end. No transaction may be open.
+    fn forget_temporaries(&mut self);
     /// A routine id never used before, for [`CatalogChange::CreateRoutine`].
     fn new_routine_id(&self) -> RoutineId;
     /// All sequences as this transaction sees them.
@@ -343,6 +353,10 @@ impl<P: Protocol, C: Control<P>> Engine for Database<P, C> {
 
     fn sequences(&self) -> Vec<Arc<Sequence>> {
         self.catalog.sequences()
+    }
+
+    fn catalog_version(&self) -> u64 {
+        self.catalog.version()
     }
 
     fn shutdown(&self) -> Result<()> {
@@ -617,6 +631,23 @@ impl<P: Protocol, T: Transaction<P>> Schema for DatabaseWorker<P, T> {
 
     fn new_table_id(&self) -> TableId {
         self.transaction.new_table_id()
+    }
+
+    fn new_temporary_table_id(&self) -> TableId {
+        self.transaction.new_temporary_table_id()
+    }
+
+    fn new_temporary_sequence_id(&self) -> SequenceId {
+        self.transaction.new_temporary_sequence_id()
+    }
+
+    fn set_temporary_schema(&mut self, schema: &str) {
+        self.transaction.set_temporary_schema(schema);
+    }
+
+    fn forget_temporaries(&mut self) {
+        assert!(!self.is_open, "temporary relations outlive every transaction");
+        self.transaction.forget_temporaries();
     }
 
     fn new_routine_id(&self) -> RoutineId {

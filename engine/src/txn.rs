@@ -558,6 +558,16 @@ pub trait Transaction<P: Protocol>: Access + CatalogView {
 
     fn new_table_id(&self) -> TableId;
 
+    fn new_temporary_table_id(&self) -> TableId;
+
+    fn new_temporary_sequence_id(&self) -> SequenceId;
+
+    /// The session has temporary relations from now on, in this schema.
+    fn set_temporary_schema(&mut self, schema: &str);
+
+    /// Drops all of them. No transaction is open.
+    fn forget_temporaries(&mut self);
+
     fn new_routine_id(&self) -> RoutineId;
 
     fn new_sequence_id(&self) -> SequenceId;

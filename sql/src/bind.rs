@@ -45,6 +45,7 @@ pub(crate) mod variable;
 pub(crate) mod visible_variables;
 
 use std::cell::{Cell, RefCell};
+use std::collections::BTreeSet;
 use std::rc::Rc;
 use std::sync::Arc;
 
@@ -53,12 +54,12 @@ use hyades_engine::storage::stored_routine::Routine;
 use hyades_engine::storage::table::Table;
 use hyades_types::definition::{RoutineDefinition, TableId, TableName};
 use hyades_types::error::{Error, Result, sqlstate};
+use hyades_types::search_path::SearchPath;
 use hyades_types::sequence::Sequence;
 use hyades_types::value::SqlType;
 use sqlparser::ast;
 
 use crate::bind::visible_variables::Names;
-use crate::settings::SearchPath;
 use crate::statement::query;
 pub(crate) use aggregation::{AGGREGATE_PLACEHOLDER, GROUP_PLACEHOLDER};
 use aggregation::{Aggregate, AggregateMode};
@@ -76,6 +77,8 @@ pub(crate) trait Tables {
     fn routines_named(&self, name: &TableName) -> Vec<Arc<Routine>>;
     fn sequence(&self, name: &TableName) -> Option<Arc<Sequence>>;
     fn procedure(&self, routine: &Routine) -> Result<Arc<Procedure>>;
+    /// The schema of the session's temporary relations, if it has had any.
+    fn temporary_schema(&self) -> Option<String>;
 }
 
 /// What binding needs to know of its surroundings.
@@ -86,7 +89,16 @@ pub(crate) struct BindContext<'a> {
     pub(crate) time_zone: &'a jiff::tz::TimeZone,
     pub(crate) database: &'a str,
     /// For names without a schema. A routine's body sees `public`, whoever calls it.
-    pub(crate) path: SearchPath,
+    pub(crate) path: &'a SearchPath,
+}
+
+impl BindContext<'_> {
+    /// The relation that a name means; if there is none, the name that messages are about.
+    pub(crate) fn meant(&self, schema: Option<&str>, name: &str) -> TableName {
+        self.path.find(schema, name, |name| {
+            self.tables.table(name).is_some() || self.tables.sequence(name).is_some()
+        })
+    }
 }
 
 /// Variables that a query reads, and the registers to which they are copied before it begins: it must not see
@@ -153,6 +165,8 @@ pub(crate) struct Binder<'a> {
     pub(crate) common_tables: Vec<CommonTable>,
     /// The tables in FROM and those whose rows are changed, as they come.
     pub(crate) tables_read: Vec<TableId>,
+    /// Names without a schema that were looked up as relations.
+    pub(crate) open_names: RefCell<BTreeSet<String>>,
     /// How often something was read of a query around the one that is bound.
     handed_over: usize,
     /// What stands in FROM beside the query that is bound, which does not see it.
@@ -207,6 +221,7 @@ impl<'a> Binder<'a> {
             subqueries: Vec::new(),
             common_tables: Vec::new(),
             tables_read: Vec::new(),
+            open_names: RefCell::default(),
             handed_over: 0,
             surroundings: Vec::new(),
             beside: Vec::new(),

@@ -21,8 +21,8 @@ use crate::bind::aggregation::AggregateKind;
 use crate::bind::session_function::SessionCall;
 use crate::explain::PlanNode;
 use crate::statement::{
-    CopyOptions, DropIndex, DropSequence, IsolationModes, QualifiedName, RenameIndex, SequenceOptions,
-    SetValue, SettingScope,
+    CopyOptions, DropIndex, DropSequence, IsolationModes, OnCommit, QualifiedName, RenameIndex,
+    SequenceOptions, SetValue, SettingScope,
 };
 
 /// A compiled statement.
@@ -107,6 +107,7 @@ pub(crate) enum SchemaCommand {
         foreign_keys: Vec<WantedForeignKey>,
         sequences: Vec<WantedSequence>,
         uniques: Vec<WantedUnique>,
+        on_commit: OnCommit,
     },
     CreateIndex(WantedIndex),
     DropIndex(DropIndex),
@@ -132,7 +133,10 @@ pub(crate) enum SchemaCommand {
         if_not_exists: bool,
         /// Whose rows go into it.
         query: Option<String>,
+        on_commit: OnCommit,
     },
+    /// DISCARD TEMP.
+    DiscardTemporaries,
     Drop {
         tables: Vec<QualifiedName>,
         if_exists: bool,
@@ -169,7 +173,7 @@ pub(crate) enum SchemaCommand {
     DropRoutine {
         kind: Option<RoutineKind>,
         if_exists: bool,
-        names: Vec<(TableName, Option<Vec<SqlType>>)>,
+        names: Vec<(QualifiedName, Option<Vec<SqlType>>)>,
     },
     AddPrimaryKey {
         table: QualifiedName,

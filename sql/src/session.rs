@@ -7,7 +7,8 @@
 //! What a session is made of: `activity` (what others see of it), `prepared` (compiled statements and their
 //! cache), `state` (where it stands in its transaction), `running` (statements in progress), `copy_in`,
 //! `copy_out`, `routine_compiler`. What it does: `show`, `prepare`, `transaction` (the state machine), `run`
-//! (statements that run procedures), `routine_commands` (CALL, and changes to routines), `schema` (DDL),
+//! (statements that run procedures), `routine_commands` (CALL, and changes to routines), `search_path`
+//! (what names mean), `schema` (DDL),
 //! `foreign_key`, `sequence_commands`, `utility` (settings, EXPLAIN, PREPARE), `copy_feed` (with `copy_lines`
 //! and `copy_fields`).
 //!
@@ -37,6 +38,7 @@ mod routine_compiler;
 mod run;
 mod running;
 mod schema;
+mod search_path;
 mod sequence_commands;
 mod show;
 mod state;
@@ -73,6 +75,7 @@ use copy_in::CopyIn;
 pub use prepared::Prepared;
 use prepared::StatementCache;
 use running::Running;
+use search_path::Meaning;
 use state::{NamedSavepoint, State};
 
 /// An open database; clones share it.
@@ -111,6 +114,8 @@ pub struct Session {
     worker: Box<dyn Worker>,
     state: State,
     settings: Settings,
+    /// What names mean.
+    meaning: Meaning,
     environment: Environment,
     /// Among those of the database.
     number: i32,
@@ -212,11 +217,12 @@ impl Database {
         let stop = Arc::clone(&environment.stop);
         let activity = Arc::new(Activity::new(&options.user, &options.database, process, stop));
         self.shared.activities.add(process, &activity);
-        let session = Session {
+        let mut session = Session {
             shared: Arc::clone(&self.shared),
             worker: self.shared.engine.worker(),
             state: State::Idle,
             settings,
+            meaning: Meaning::default(),
             number: process,
             activity,
             shown_statement: 0,
@@ -239,6 +245,7 @@ impl Database {
             spare_frames: Vec::new(),
             account,
         };
+        session.refresh_path();
         session.show_application();
         Ok(session)
     }
@@ -486,5 +493,6 @@ impl Drop for Session {
             // It may have much to undo, as a guest like any other.
             self.as_guest(|session| session.worker.rollback());
         }
+        self.as_guest(Session::forget_temporaries);
     }
 }

@@ -27,7 +27,6 @@ use hyades_types::environment::Severity;
 use hyades_types::error::{Error, Result, sqlstate};
 use hyades_types::memory;
 use jiff::tz::TimeZone;
-pub(crate) use path::{Schema, SearchPath};
 
 /// Which values a setting takes.
 #[derive(Clone, Copy, Debug)]
@@ -353,7 +352,6 @@ pub(crate) struct Settings {
     isolation: Isolation,
     read_only: bool,
     float_digits: i8,
-    path: SearchPath,
     /// The least severe message that the client gets.
     least_message: Severity,
     /// Whether something that is read while compiling was set since the last look.
@@ -403,13 +401,10 @@ impl Settings {
             isolation: Isolation::ReadCommitted,
             read_only: false,
             float_digits: 1,
-            path: SearchPath::default(),
             least_message: Severity::Notice,
             compiles_differently: false,
         };
         settings.initial.insert("session_authorization".to_owned(), user.to_owned());
-        settings.refresh("search_path");
-        settings.compiles_differently = false;
         settings
     }
 
@@ -483,8 +478,12 @@ impl Settings {
         self.float_digits
     }
 
-    pub(crate) fn search_path(&self) -> SearchPath {
-        self.path
+    /// The schemas that `search_path` names, there or not, `$user` replaced.
+    pub(crate) fn search_path(&self) -> Vec<String> {
+        let user = self.initial.get("session_authorization").map_or("", String::as_str);
+        let named = |schema: String| if schema == "$user" { user.to_owned() } else { schema };
+        let path = path::schemas(&self.get("search_path").unwrap_or_default());
+        path.unwrap_or_default().into_iter().map(named).collect()
     }
 
     /// `client_min_messages`: the least severe message that the client gets.
@@ -655,12 +654,7 @@ impl Settings {
                 self.time_zone = time_zone::of_shown(&name);
                 self.compiles_differently = true;
             }
-            "search_path" => {
-                let path = self.get(lower).unwrap_or_default();
-                let user = self.initial.get("session_authorization").map_or("", String::as_str);
-                self.path = SearchPath::of(&path, user);
-                self.compiles_differently = true;
-            }
+            "search_path" => self.compiles_differently = true,
             "extra_float_digits" => {
                 self.float_digits = self.get(lower).and_then(|digits| digits.parse().ok()).unwrap_or(1);
             }

@@ -20,13 +20,13 @@ pub(crate) mod split;
 mod table_as_syntax;
 mod tokens;
 
-use hyades_types::error::{Error, Result, sqlstate};
+use hyades_types::error::Result;
 
 pub(crate) use parsed::{
     AlterSequence, CopyFormat, CopyOptions, CopySource, CopyStatement, CreateIndex, CreateRoutine,
     CreateSequence, CreateTableAs, DropIndex, DropRoutine, DropSequence, ForceQuote, IndexKey,
-    IsolationModes, Overriding, QualifiedName, RenameIndex, SequenceOptions, SetValue, SettingScope,
-    Statement, WrittenParameter, WrittenReturns,
+    IsolationModes, OnCommit, Overriding, QualifiedName, RenameIndex, SequenceOptions, SetValue,
+    SettingScope, Statement, WrittenParameter, WrittenReturns,
 };
 
 use lexer::TokenKind;
@@ -51,25 +51,7 @@ pub(crate) fn parse(sql: &str) -> Result<Statement> {
             next if next.is_word("from") => query::parse(sql),
             next => Err(lexer::syntax_error(sql, &next)),
         },
-        "create" => match lexer.next()? {
-            next if next.is_word("unlogged") => {
-                let what = if lexer.next()?.is_word("sequence") { "sequences" } else { "tables" };
-                let message = format!("unlogged {what} are not supported yet");
-                Err(Error::input(sqlstate::FEATURE_NOT_SUPPORTED, message))
-            }
-            next if next.is_word("table") => match table_as_syntax::create(sql)? {
-                Some(create) => Ok(create),
-                None => query::parse(sql),
-            },
-            next if next.is_word("unique") || next.is_word("index") => match index_syntax::create(sql)? {
-                Some(create) => Ok(create),
-                None => query::parse(sql),
-            },
-            _ => match (routine_syntax::create(sql)?, sequence_syntax::create(sql)?) {
-                (Some(create), _) | (_, Some(create)) => Ok(create),
-                _ => query::parse(sql),
-            },
-        },
+        "create" => create(sql, lexer.next()?),
         "drop" => match (routine_syntax::drop_routine(sql)?, sequence_syntax::drop_sequence(sql)?) {
             (Some(drop), _) | (_, Some(drop)) => Ok(drop),
             _ => index_syntax::drop_index(sql)?.map_or_else(|| query::parse(sql), Ok),
@@ -83,5 +65,29 @@ pub(crate) fn parse(sql: &str) -> Result<Statement> {
         "select" | "insert" | "update" | "with" | "values" | "table" | "truncate" => query::parse(sql),
         "copy" => copy_syntax::parse(sql),
         _ => control::parse(sql, &word),
+    }
+}
+
+/// CREATE of anything.
+fn create(sql: &str, first: lexer::Token<'_>) -> Result<Statement> {
+    if first.is_word("unique") || first.is_word("index") {
+        return match index_syntax::create(sql)? {
+            Some(create) => Ok(create),
+            None => query::parse(sql),
+        };
+    }
+    let parsed = match (table_as_syntax::create(sql)?, sequence_syntax::create(sql)?) {
+        (Some(create), _) | (_, Some(create)) => Some(create),
+        _ => routine_syntax::create(sql)?,
+    };
+    match parsed {
+        Some(create) => Ok(create),
+        // sqlparser does not know the word.
+        None if first.is_word("unlogged") => {
+            let blank = " ".repeat(first.text.len());
+            let rest = &sql[first.start + first.text.len()..];
+            query::parse(&format!("{}{blank}{rest}", &sql[..first.start]))
+        }
+        None => query::parse(sql),
     }
 }

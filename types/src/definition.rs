@@ -175,6 +175,28 @@ pub enum CatalogChange {
     },
 }
 
+impl CatalogChange {
+    /// Whether it is about what is a session's own: no log tells of it.
+    pub fn is_temporary(&self) -> bool {
+        match self {
+            CatalogChange::CreateTable { id, .. }
+            | CatalogChange::DropTable { id }
+            | CatalogChange::Truncate { id }
+            | CatalogChange::AddPrimaryKey { id, .. }
+            | CatalogChange::AddForeignKey { id, .. }
+            | CatalogChange::DropForeignKey { id, .. }
+            | CatalogChange::CreateIndex { table: id, .. }
+            | CatalogChange::DropIndex { table: id, .. }
+            | CatalogChange::RenameIndex { table: id, .. }
+            | CatalogChange::DropDefault { id, .. } => id.is_temporary(),
+            CatalogChange::CreateSequence { id, .. }
+            | CatalogChange::AlterSequence { id, .. }
+            | CatalogChange::DropSequence { id } => id.is_temporary(),
+            CatalogChange::CreateRoutine { .. } | CatalogChange::DropRoutine { .. } => false,
+        }
+    }
+}
+
 impl TableDefinition {
     /// The same without the DEFAULT of this column.
     #[must_use]

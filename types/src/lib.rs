@@ -13,8 +13,8 @@
 //! * `environment`: what a computation may look at; `guest`, `memory`: how much it may take;
 //! * `scalar`: the values that fit a machine word, for the interpreter; `key`: order-preserving bytes for
 //!   indexes;
-//! * `definition`: tables and routines; `system_type`, `system_catalog`: types of PostgreSQL's catalog, and
-//!   what computations see of ours.
+//! * `definition`: tables and routines; `search_path`: where their names lead;
+//! * `system_type`, `system_catalog`: types of PostgreSQL's catalog, and what computations see of ours.
 
 pub mod arithmetic;
 pub mod array;
@@ -39,6 +39,7 @@ pub mod numeric;
 pub mod operator;
 pub mod random;
 pub mod scalar;
+pub mod search_path;
 pub mod sequence;
 pub mod system_catalog;
 pub mod system_type;

@@ -32,6 +32,7 @@ use parking_lot::Mutex;
 
 use crate::definition::{SequenceDefinition, SequenceId, SequenceState, TableName};
 use crate::error::{Abort, Error, Result, sqlstate};
+use crate::search_path::SearchPath;
 
 /// The numbers of one sequence.
 #[derive(Debug)]
@@ -294,8 +295,8 @@ pub struct SessionSequences {
     pub catalog: Option<Arc<dyn SequenceCatalog>>,
     /// What the open transaction has made of them, the latest last.
     pub own: Vec<OwnSequence>,
-    /// Where names without a schema are looked up; empty: nowhere.
-    schema: &'static str,
+    /// Where names lead.
+    pub path: Arc<SearchPath>,
     /// The transaction may draw and set nothing.
     is_read_only: bool,
     draws: Vec<Draw>,
@@ -323,8 +324,8 @@ impl SessionSequences {
     }
 
     /// Another statement begins.
-    pub fn begin_statement(&mut self, schema: &'static str, is_read_only: bool) {
-        (self.schema, self.is_read_only) = (schema, is_read_only);
+    pub fn begin_statement(&mut self, is_read_only: bool) {
+        self.is_read_only = is_read_only;
         self.drawn.clear();
         self.again.clear();
         self.current_before.clear();
@@ -406,7 +407,7 @@ impl SessionSequences {
     /// # Errors
     /// 42602, 42P01, 42809.
     pub fn by_name(&self, text: &str) -> Result<Arc<Sequence>> {
-        let name = relation_name(text, self.schema)?;
+        let name = relation_name(text, &self.path, |name| self.relation(name).is_some())?;
         match self.relation(&name) {
             Some(Relation::Sequence(sequence)) => Ok(sequence),
             Some(Relation::Table) => Err(not_a_sequence(&name.name)),
@@ -519,15 +520,29 @@ pub fn no_relation(text: &str) -> Error {
     Error::input(sqlstate::UNDEFINED_TABLE, format!("relation \"{shown}\" does not exist"))
 }
 
-/// The relation that a text names: `name`, `schema.name`, `"Name"`. Without a schema, in this one.
+/// The relation that a text names: `name`, `schema.name`, `"Name"`. Without a schema, the first that
+/// `is_there` along the path.
 ///
 /// # Errors
 /// 42602 for what is no name, 0A000 for one of another database.
-pub fn relation_name(text: &str, schema: &str) -> Result<TableName> {
+pub fn relation_name(
+    text: &str,
+    path: &SearchPath,
+    is_there: impl FnMut(&TableName) -> bool,
+) -> Result<TableName> {
+    let parts = written_name(text)?;
+    Ok(path.find(parts.0.as_deref(), &parts.1, is_there))
+}
+
+/// The schema, if one is named, and the name in a text.
+///
+/// # Errors
+/// As [`relation_name`].
+pub fn written_name(text: &str) -> Result<(Option<String>, String)> {
     let parts = name_parts(text)?;
     match parts.as_slice() {
-        [name] => Ok(TableName { schema: schema.to_owned(), name: name.clone() }),
-        [schema, name] => Ok(TableName { schema: schema.clone(), name: name.clone() }),
+        [name] => Ok((None, name.clone())),
+        [schema, name] => Ok((Some(schema.clone()), name.clone())),
         [_, _, _] => {
             let message = format!("cross-database references are not implemented: \"{}\"", parts.join("."));
             Err(Error::input(sqlstate::FEATURE_NOT_SUPPORTED, message))

@@ -16,7 +16,7 @@ pub(super) fn log_unlogged<P: Protocol>(protocol: &P, catalog: &Catalog) -> Resu
     let mut operations = OperationsWriter::new();
     let mut dependencies = protocol.new_dependencies();
     protocol.begin(&mut dependencies);
-    for sequence in catalog.sequences() {
+    for sequence in catalog.sequences().into_iter().filter(|sequence| !sequence.id.is_temporary()) {
         if let Some(state) = sequence.unlogged() {
             if P::LEAVES_MARKS && !sequence.mark.is_empty() {
                 protocol.follow(&sequence.mark, &mut dependencies);

@@ -7,11 +7,13 @@
 
 use std::sync::Arc;
 
-use hyades_types::definition::RoutineDefinition;
+use hyades_types::definition::{RoutineDefinition, RoutineId, TableId, TableName};
 use hyades_types::error::{Error, Result, sqlstate};
+use hyades_types::sequence::Sequence;
 
 use super::ir::{Callee, Procedure};
 use crate::storage::stored_routine::Routine;
+use crate::storage::table::Table;
 
 pub use crate::storage::catalog::CatalogView;
 
@@ -22,8 +24,25 @@ pub trait RoutineCompiler: Send + Sync {
 }
 
 impl Routine {
-    /// The routine compiled for the catalog as `view` shows it.
+    /// The routine compiled for the catalog as `view` shows it. Where temporary relations take names of the
+    /// source, it is compiled for its caller only, each time.
     pub fn procedure(
+        &self,
+        compiler: Option<&dyn RoutineCompiler>,
+        view: &dyn CatalogView,
+    ) -> Result<Arc<Procedure>> {
+        let Some(schema) = view.temporary_schema() else { return self.shared_procedure(compiler, view) };
+        match (self.shared_procedure(compiler, &Permanent(view)), compiler) {
+            (Ok(procedure), _) if !procedure.is_overshadowed(view, schema) => Ok(procedure),
+            (Ok(_), Some(compiler)) => compiler.compile(&self.definition, view).map(Arc::new),
+            (Err(error), Some(compiler)) => {
+                compiler.compile(&self.definition, view).map(Arc::new).map_err(|_| error)
+            }
+            (outcome, None) => outcome,
+        }
+    }
+
+    fn shared_procedure(
         &self,
         compiler: Option<&dyn RoutineCompiler>,
         view: &dyn CatalogView,
@@ -59,11 +78,56 @@ impl Routine {
     /// Whether [`Routine::procedure`] would answer this one.
     pub(crate) fn would_run(&self, procedure: &Procedure, view: &dyn CatalogView) -> bool {
         let version = view.catalog_version();
-        version.is_some_and(|version| self.is_compiled_as(version, procedure)) && procedure.is_current()
+        version.is_some_and(|version| self.is_compiled_as(version, procedure))
+            && procedure.is_current()
+            && view.temporary_schema().is_none_or(|schema| !procedure.is_overshadowed(view, schema))
+    }
+}
+
+/// A catalog without the temporary relations of the session.
+struct Permanent<'a>(&'a dyn CatalogView);
+
+impl CatalogView for Permanent<'_> {
+    fn table(&self, name: &TableName) -> Option<Arc<Table>> {
+        self.0.table(name)
+    }
+
+    fn table_by_id(&self, id: TableId) -> Option<Arc<Table>> {
+        self.0.table_by_id(id)
+    }
+
+    fn routine(&self, id: RoutineId) -> Option<Arc<Routine>> {
+        self.0.routine(id)
+    }
+
+    fn routines_named(&self, name: &TableName) -> Vec<Arc<Routine>> {
+        self.0.routines_named(name)
+    }
+
+    fn sequence_named(&self, name: &TableName) -> Option<Arc<Sequence>> {
+        self.0.sequence_named(name)
+    }
+
+    fn catalog_version(&self) -> Option<u64> {
+        self.0.catalog_version()
     }
 }
 
 impl Procedure {
+    /// Whether temporary relations in this schema have names that it means others by, or something that it
+    /// calls does.
+    fn is_overshadowed(&self, view: &dyn CatalogView, schema: &str) -> bool {
+        let is_taken = |name: &String| {
+            let name = TableName { schema: schema.to_owned(), name: name.clone() };
+            view.table(&name).is_some() || view.sequence_named(&name).is_some()
+        };
+        self.open_names.iter().any(is_taken)
+            || self.callees.iter().any(|callee| match callee {
+                Callee::Current => false,
+                Callee::Procedure { procedure, .. } => procedure.is_overshadowed(view, schema),
+            })
+    }
+
     /// Whether its tables, and those of what it calls, are still as they were when it was compiled.
     pub fn is_current(&self) -> bool {
         self.tables.iter().all(|used| used.table.version() == used.version && !used.table.is_dropped())

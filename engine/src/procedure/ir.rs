@@ -75,6 +75,8 @@ pub struct Procedure {
     pub results: Vec<Register>,
     /// Whether a run of it asks the catalog: then the environment must have one.
     pub asks_catalog: bool,
+    /// Names without a schema that its source has as relations: temporary ones of a session may take them.
+    pub open_names: Vec<String>,
     /// Where the code of a statement begins, and what the statement is; by label. Empty for what has no body.
     pub lines: Vec<Line>,
 }

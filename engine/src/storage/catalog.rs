@@ -26,7 +26,8 @@
 //!    meets raises the counter).
 //! 2. Names are unique, of tables, indexes and sequences together, of routines with the types of their
 //!    inputs.
-//! 3. `version` grows with every committed change that can alter what source text means: all but TRUNCATE.
+//! 3. `version` grows with every committed change that can alter what source text means to all: not with
+//!    TRUNCATE, nor with those of temporary relations.
 
 use std::collections::HashMap;
 use std::ops::Bound;
@@ -65,6 +66,7 @@ pub struct Catalog {
     next_table_id: AtomicU32,
     next_routine_id: AtomicU32,
     next_sequence_id: AtomicU32,
+    next_temporary: AtomicU32,
     version: AtomicU64,
 }
 
@@ -79,8 +81,12 @@ pub trait CatalogView {
     fn routines_named(&self, name: &TableName) -> Vec<Arc<Routine>>;
     fn sequence_named(&self, name: &TableName) -> Option<Arc<Sequence>>;
     /// Which version of the committed catalog this is; `None` if the transaction has changed something
-    /// itself.
+    /// itself. Temporary relations do not count.
     fn catalog_version(&self) -> Option<u64>;
+    /// The schema of the session's temporary relations, if it has had any.
+    fn temporary_schema(&self) -> Option<&str> {
+        None
+    }
 }
 
 impl CatalogView for Catalog {
@@ -135,6 +141,7 @@ impl Catalog {
             next_table_id: AtomicU32::new(FIRST_ID),
             next_routine_id: AtomicU32::new(FIRST_ID),
             next_sequence_id: AtomicU32::new(FIRST_ID),
+            next_temporary: AtomicU32::new(0),
             version: AtomicU64::new(0),
         }
     }
@@ -149,13 +156,29 @@ impl Catalog {
         self.version.fetch_add(1, Ordering::AcqRel);
     }
 
+    /// The same, unless nobody but one session can see what has changed.
+    fn count_shared_change(&self, is_temporary: bool) {
+        if !is_temporary {
+            self.count_change();
+        }
+    }
+
     /// A table id never used before.
     pub fn new_table_id(&self) -> TableId {
         TableId(self.next_table_id.fetch_add(1, Ordering::Relaxed))
     }
 
+    /// The id of a temporary table, or of an index of one.
+    pub fn new_temporary_table_id(&self) -> TableId {
+        let number = self.next_temporary.fetch_add(1, Ordering::Relaxed);
+        TableId(TableId::FIRST_TEMPORARY + number % TableId::TEMPORARIES)
+    }
+
     /// Keeps ids up to this one from being given out; for ids read from logs and checkpoints.
     pub fn reserve_table_id(&self, id: TableId) {
+        if id.is_temporary() {
+            return;
+        }
         self.next_table_id.fetch_max(id.0.saturating_add(1), Ordering::Relaxed);
     }
 
@@ -193,8 +216,9 @@ impl Catalog {
         table.definition().indexes.iter().for_each(|index| self.reserve_table_id(index.id));
         let snapshot = Arc::make_mut(&mut tables);
         snapshot.by_id.insert(table.id(), Arc::clone(&table));
+        let is_temporary = table.id().is_temporary();
         snapshot.by_name.insert(name, table);
-        self.count_change();
+        self.count_shared_change(is_temporary);
         Ok(())
     }
 
@@ -207,7 +231,7 @@ impl Catalog {
         let snapshot = Arc::make_mut(&mut tables);
         snapshot.by_id.remove(&id);
         snapshot.by_name.remove(&table.definition().name);
-        self.count_change();
+        self.count_shared_change(id.is_temporary());
         Some(table)
     }
 

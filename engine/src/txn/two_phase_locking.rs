@@ -232,6 +232,10 @@ pub struct LockingTransaction<P: Protocol> {
     /// That of an insert which has not come to its end.
     number_in_hand: Option<(TableId, u64)>,
     changes_catalog: bool,
+    /// Not only temporary relations.
+    changes_shared_catalog: bool,
+    /// See [`CatalogView::temporary_schema`].
+    temporary_schema: Option<Box<str>>,
     /// Tables, sequences and routines created and dropped by this transaction, the latest last.
     names: Vec<NameChange>,
     /// Of each sequence that it has drawn from, the last draw,
@@ -352,7 +356,7 @@ impl<P: Protocol> LockingTransaction<P> {
         let place = self.table_place(table);
         let (payload_bytes, key_bytes) = (self.payload.len(), self.keys.len());
         self.keys.extend_from_slice(key);
-        if P::WRITES_LOG && self.command.is_none() {
+        if P::WRITES_LOG && self.command.is_none() && !table.id().is_temporary() {
             match row {
                 Some(row) => self.payload.put(table.id(), key, row),
                 None => self.payload.delete(table.id(), key),
@@ -414,6 +418,7 @@ impl<P: Protocol> LockingTransaction<P> {
         }
         self.names.clear();
         self.changes_catalog = false;
+        self.changes_shared_catalog = false;
         if self.payload.len() + self.keys.len() > KEPT_BYTES {
             self.payload = OperationsWriter::default();
             self.keys = Vec::new();
@@ -679,6 +684,22 @@ impl<P: Protocol> Transaction<P> for LockingTransaction<P> {
         self.shared.catalog.new_table_id()
     }
 
+    fn new_temporary_table_id(&self) -> TableId {
+        self.shared.catalog.new_temporary_table_id()
+    }
+
+    fn new_temporary_sequence_id(&self) -> SequenceId {
+        self.shared.catalog.new_temporary_sequence_id()
+    }
+
+    fn set_temporary_schema(&mut self, schema: &str) {
+        self.temporary_schema = Some(schema.into());
+    }
+
+    fn forget_temporaries(&mut self) {
+        LockingTransaction::forget_temporaries(self);
+    }
+
     fn new_routine_id(&self) -> RoutineId {
         self.shared.catalog.new_routine_id()
     }
@@ -714,13 +735,18 @@ impl<P: Protocol> Transaction<P> for LockingTransaction<P> {
         if !self.draws.is_empty() || self.changes_catalog {
             self.append_draws();
         }
+        if P::WRITES_LOG && self.payload.is_empty() {
+            // It has written to temporary tables only.
+            return None;
+        }
         if let Some(command) = &self.command {
             self.payload.finish_command(command.bytes, &self.row_numbers, self.write_set);
             if self.shared.logs_images {
                 self.append_images();
             }
         }
-        let payload = CommitPayload { operations: self.payload.as_bytes(), is_barrier: self.changes_catalog };
+        let payload =
+            CommitPayload { operations: self.payload.as_bytes(), is_barrier: self.changes_shared_catalog };
         Some((payload, &mut self.dependencies))
     }
 
@@ -764,16 +790,5 @@ impl<P: Protocol> Transaction<P> for LockingTransaction<P> {
         let protocol = &self.shared.protocol;
         self.history.roll_back(|mark| protocol.write_mark(token, mark));
         self.end(Handle::NONE, Trace::None);
-    }
-}
-
-impl<P: Protocol> Drop for LockingTransaction<P> {
-    fn drop(&mut self) {
-        // Before its history goes, which another worker may get.
-        self.snapshot = None;
-        if !self.held.is_empty() || self.pending.is_some() || !self.undo.is_empty() {
-            let token = self.shared.protocol.read_only_commit(&self.dependencies);
-            self.rollback(&token);
-        }
     }
 }

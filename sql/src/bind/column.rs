@@ -13,17 +13,23 @@ use super::{Binder, Bound, Place};
 use crate::statement::names::{fold, is_reserved, parts};
 
 impl Binder<'_> {
+    /// The relation that a name means, and notes the name if it may mean another one to others.
+    pub(crate) fn meant(&self, schema: Option<&str>, name: &str) -> TableName {
+        if schema.is_none() {
+            self.open_names.borrow_mut().insert(name.to_owned());
+        }
+        self.context.meant(schema, name)
+    }
+
     /// Schema and name, the schema that the search path leads to filled in.
     pub(crate) fn table_name(&self, name: &ObjectName) -> Result<(TableName, Place)> {
         let idents = parts(name)?;
         let place = idents.first().map_or(Place::Unknown, |ident| Place::at(ident.span.start));
         let folded: Vec<String> = idents.iter().map(|ident| fold(ident)).collect();
         let name = match folded.as_slice() {
-            [name] => TableName { schema: self.context.path.schema().to_owned(), name: name.clone() },
-            [schema, name] => TableName { schema: schema.clone(), name: name.clone() },
-            [database, schema, name] if database == self.context.database => {
-                TableName { schema: schema.clone(), name: name.clone() }
-            }
+            [name] => self.meant(None, name),
+            [schema, name] => self.meant(Some(schema), name),
+            [database, schema, name] if database == self.context.database => self.meant(Some(schema), name),
             _ => {
                 let message =
                     format!("cross-database references are not implemented: \"{}\"", folded.join("."));
@@ -55,11 +61,8 @@ impl Binder<'_> {
             None => {
                 // Looked at only now, because this runs for every statement.
                 parts(name)?.into_iter().try_for_each(|ident| self.refuse_reserved(ident))?;
-                let shown = if name.0.len() > 1 {
-                    format!("{}.{}", table_name.schema, table_name.name)
-                } else {
-                    table_name.name
-                };
+                let written: Vec<String> = parts(name)?.into_iter().map(fold).collect();
+                let shown = written.join(".");
                 self.fail(sqlstate::UNDEFINED_TABLE, format!("relation \"{shown}\" does not exist"), place)
             }
         }

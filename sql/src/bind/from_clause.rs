@@ -100,7 +100,9 @@ impl Binder<'_> {
         {
             return Ok(item);
         }
-        if let Some(item) = self.system_item(name, alias)? {
+        if !self.is_temporary(name)?
+            && let Some(item) = self.system_item(name, alias)?
+        {
             return Ok(item);
         }
         let table = self.table(name)?;
@@ -113,6 +115,16 @@ impl Binder<'_> {
             if relation.name == own_name { own_name } else { format!("{own_name} {}", relation.name) };
         let relation = self.add_relation(relation, alias, Place::of(name))?;
         Ok(Item::new(Source::Table { table, row }, label, relation))
+    }
+
+    /// Whether a name without a schema means a temporary table, which come before those of the catalog.
+    fn is_temporary(&self, name: &ObjectName) -> Result<bool> {
+        if self.context.path.temporary().is_none() {
+            return Ok(false);
+        }
+        let (name, _) = self.table_name(name)?;
+        Ok(Some(name.schema.as_str()) == self.context.path.temporary()
+            && self.context.tables.table(&name).is_some())
     }
 
     /// A relation of the catalog, if the name is one's: its rows are kept like those of a query.
@@ -360,17 +372,17 @@ impl Binder<'_> {
         let parts: Vec<String> = parts(name)?.into_iter().map(fold).collect();
         let shown = parts.join(".");
         let arguments = self.written_arguments(arguments, &shown, place)?;
-        let routine = self.routine_name(&parts);
-        let chosen = self.choose_routine(&routine, &arguments, RoutineKind::Function, place)?;
+        let own = parts.last().cloned().unwrap_or_default();
+        let chosen = self.choose_routine(&parts, &arguments, RoutineKind::Function, place)?;
         let Some(chosen) = chosen else {
-            if !lookup(&routine.name).is_empty() {
+            if !lookup(&own).is_empty() {
                 return self.unsupported(&format!("function {shown} in FROM is"), place);
             }
             return Err(self.no_function_of(&shown, &arguments.bound, place));
         };
         let definition = chosen.definition().clone();
         let alias_name = alias.map(|alias| self.alias(&alias.name)).transpose()?;
-        let own_name = alias_name.unwrap_or_else(|| routine.name.clone());
+        let own_name = alias_name.unwrap_or(own);
         let columns = row_of(&definition, &own_name);
         let arguments = self.routine_arguments(&chosen, &arguments, false)?;
         let callee = self.callee(&chosen)?;

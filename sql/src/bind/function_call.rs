@@ -97,8 +97,7 @@ impl Binder<'_> {
             [schema, name] => {
                 let parts = [fold(schema), fold(name)];
                 let arguments = self.arguments(&call.args, &parts.join("."), place)?;
-                let name = self.routine_name(&parts);
-                return match self.try_routine(&name, &arguments, place)? {
+                return match self.try_routine(&parts, &arguments, place)? {
                     Some(bound) => Ok(bound),
                     None => Err(self.no_function(&parts.join("."), &arguments.shown(), place)),
                 };
@@ -124,7 +123,7 @@ impl Binder<'_> {
             return self.call_of(&name, arguments.bound, place);
         }
         // Other functions of the catalogue have no names for their parameters.
-        match self.try_routine(&self.routine_name(std::slice::from_ref(&name)), &arguments, place)? {
+        match self.try_routine(std::slice::from_ref(&name), &arguments, place)? {
             Some(bound) => Ok(bound),
             None => Err(self.no_function(&name, &arguments.shown(), place)),
         }
@@ -159,7 +158,7 @@ impl Binder<'_> {
         }
         if lookup(name).is_empty() {
             let arguments = Arguments { bound: arguments.clone(), names: Vec::new() };
-            let found = self.try_routine(&self.routine_name(&[name.to_owned()]), &arguments, place)?;
+            let found = self.try_routine(&[name.to_owned()], &arguments, place)?;
             if let Some(bound) = found {
                 return Ok(bound);
             }

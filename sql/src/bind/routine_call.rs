@@ -113,13 +113,27 @@ pub(crate) fn value_type(definition: &RoutineDefinition) -> Option<SqlType> {
 }
 
 impl Binder<'_> {
-    fn candidates(&self, name: &TableName) -> Vec<Chosen> {
+    /// The routines of this name along the path; of two that take the same the one that comes first.
+    fn candidates(&self, parts: &[String]) -> Vec<Chosen> {
         let mut candidates: Vec<Chosen> = Vec::new();
-        let current = self.current.as_ref().filter(|current| current.name == *name);
-        candidates.extend(current.cloned().map(Chosen::Current));
-        for routine in self.context.tables.routines_named(name) {
-            if current.is_none_or(|current| !current.is_same_routine(&routine.definition)) {
-                candidates.push(Chosen::Stored(routine));
+        let Some(own) = parts.last() else { return candidates };
+        let path = self.context.path;
+        let schemas: Vec<&str> = match parts {
+            [.., schema, _] => vec![path.schema(schema)],
+            _ => path.searched_for_routines().collect(),
+        };
+        for schema in schemas {
+            let name = TableName { schema: schema.to_owned(), name: own.clone() };
+            let current = self.current.as_ref().filter(|current| current.name == name);
+            let known = candidates.len();
+            candidates.extend(current.cloned().map(Chosen::Current));
+            for routine in self.context.tables.routines_named(&name) {
+                let is_own = current.is_some_and(|current| current.is_same_routine(&routine.definition));
+                let types = routine.definition.identity();
+                let is_hidden = candidates[..known].iter().any(|one| one.definition().identity() == types);
+                if !is_own && !is_hidden {
+                    candidates.push(Chosen::Stored(routine));
+                }
             }
         }
         candidates
@@ -128,17 +142,17 @@ impl Binder<'_> {
     /// The routine of this name that takes these arguments; `Ok(None)` if there is none of that name.
     pub(crate) fn choose_routine(
         &self,
-        name: &TableName,
+        parts: &[String],
         arguments: &Arguments,
         kind: RoutineKind,
         place: Place,
     ) -> Result<Option<Chosen>> {
-        let candidates = self.candidates(name);
+        let candidates = self.candidates(parts);
         if candidates.is_empty() {
             return Ok(None);
         }
         let is_call = kind == RoutineKind::Procedure;
-        let shown = format!("{}({})", name.name, arguments.shown());
+        let shown = format!("{}({})", parts.join("."), arguments.shown());
         let mut best: Option<(Chosen, (usize, usize, usize))> = None;
         let mut is_tied = false;
         for candidate in candidates {
@@ -268,11 +282,11 @@ impl Binder<'_> {
     /// A call of a function in an expression, if there is one of that name.
     pub(crate) fn try_routine(
         &mut self,
-        name: &TableName,
+        parts: &[String],
         arguments: &Arguments,
         place: Place,
     ) -> Result<Option<Bound>> {
-        let Some(chosen) = self.choose_routine(name, arguments, RoutineKind::Function, place)? else {
+        let Some(chosen) = self.choose_routine(parts, arguments, RoutineKind::Function, place)? else {
             return Ok(None);
         };
         let Some(result) = value_type(chosen.definition()) else {
@@ -286,16 +300,5 @@ impl Binder<'_> {
         let callee = self.callee(&chosen)?;
         let expr = Expr::Routine { callee, arguments };
         Ok(Some(Bound { expr, class: Class::Typed(result), place }))
-    }
-
-    /// A routine's name, the schema that the search path leads to filled in.
-    pub(crate) fn routine_name(&self, parts: &[String]) -> TableName {
-        match parts {
-            [schema, name] => TableName { schema: schema.clone(), name: name.clone() },
-            _ => TableName {
-                schema: self.context.path.schema().to_owned(),
-                name: parts.last().cloned().unwrap_or_default(),
-            },
-        }
     }
 }

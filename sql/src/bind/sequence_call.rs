@@ -7,7 +7,7 @@ use hyades_engine::procedure::ir::Expr;
 use hyades_types::definition::SequenceId;
 use hyades_types::error::Result;
 use hyades_types::function::Function;
-use hyades_types::sequence::{no_relation, not_a_sequence, relation_name};
+use hyades_types::sequence::{no_relation, not_a_sequence, written_name};
 use hyades_types::value::{SqlType, Value};
 use sqlparser::ast::{self, FunctionArg, FunctionArgExpr, FunctionArguments};
 
@@ -89,8 +89,8 @@ impl Binder<'_> {
     }
 
     fn sequence_id(&self, text: &str, place: Place) -> Result<SequenceId> {
-        let name =
-            relation_name(text, self.context.path.schema()).map_err(|error| self.place(error, place))?;
+        let (schema, name) = written_name(text).map_err(|error| self.place(error, place))?;
+        let name = self.meant(schema.as_deref(), &name);
         match self.context.tables.sequence(&name) {
             Some(sequence) => Ok(sequence.id),
             // PostgreSQL finds that out when it runs.

@@ -13,7 +13,7 @@ use hyades_types::value::{ArrayElement, SqlType, Value};
 
 use super::session_function::{SessionCall, SessionFunction};
 use super::{Binder, Bound, Place};
-use crate::settings::{SERVER_VERSION, Schema};
+use crate::settings::SERVER_VERSION;
 use crate::{evaluation, expr};
 
 /// What users, databases and schemas are called.
@@ -48,8 +48,7 @@ impl Binder<'_> {
                 }
                 "current_database" | "current_catalog" => return environment(Function::CurrentDatabase),
                 "current_schema" => {
-                    let first =
-                        self.context.path.first.map_or(Value::Null, |first| Value::text(first.name()));
+                    let first = self.context.path.named().next().map_or(Value::Null, Value::text);
                     return constant(first, NAME);
                 }
                 "pg_is_in_recovery" => return constant(Value::Boolean(false), SqlType::Boolean),
@@ -99,14 +98,13 @@ impl Binder<'_> {
     fn current_schemas(&mut self, arguments: &[Bound], place: Place) -> Result<Bound> {
         let with_implicit = self.coerce(arguments[0].clone(), SqlType::Boolean)?;
         let path = self.context.path;
-        let mut explicit = Vec::new();
-        explicit.extend(path.first.map(Schema::name));
-        if path.sees_public && path.first != Some(Schema::Public) {
-            explicit.push(Schema::Public.name());
-        }
+        let explicit: Vec<&str> = path.named().collect();
         let mut all = explicit.clone();
-        if path.first != Some(Schema::Catalog) {
-            all.insert(0, Schema::Catalog.name());
+        if !explicit.contains(&"pg_catalog") {
+            all.insert(0, "pg_catalog");
+        }
+        if let Some(temporary) = path.temporary().filter(|temporary| !explicit.contains(temporary)) {
+            all.insert(0, temporary);
         }
         let element = ArrayElement::System(SystemType::Name);
         let array = |names: Vec<&str>| {

@@ -32,7 +32,7 @@ impl Compiler<'_> {
     /// The table of a name that this front parsed itself.
     pub(crate) fn named_table(&self, name: &QualifiedName) -> Result<Arc<Table>> {
         let context = &self.binder.context;
-        match context.tables.table(&super::utility::table_name(name, context.path)) {
+        match context.tables.table(&context.meant(name.schema.as_deref(), &name.name)) {
             Some(table) => Ok(table),
             None => Err(super::utility::no_table(name)),
         }

@@ -3,13 +3,10 @@
 use std::sync::Arc;
 
 use hyades_engine::procedure::ir::Expr;
-use hyades_types::definition::{
-    ParameterMode, Returns, RoutineDefinition, RoutineKind, RoutineParameter, TableName,
-};
+use hyades_types::definition::{ParameterMode, Returns, RoutineDefinition, RoutineKind, RoutineParameter};
 use hyades_types::error::{Error, Result, sqlstate};
 use hyades_types::value::SqlType;
 
-use super::utility::table_name;
 use super::{Compiler, unsupported};
 use crate::answer::{Response, ResultColumn};
 use crate::bind::routine_call::Chosen;
@@ -167,8 +164,8 @@ impl Compiler<'_> {
         };
         let parts: Vec<String> = column.split('.').map(|part| part.trim().to_ascii_lowercase()).collect();
         let (table, column) = match parts.as_slice() {
-            [table, column] => (self.binder.routine_name(std::slice::from_ref(table)), column),
-            [schema, table, column] => (TableName { schema: schema.clone(), name: table.clone() }, column),
+            [table, column] => (self.binder.meant(None, table), column),
+            [schema, table, column] => (self.binder.meant(Some(schema), table), column),
             _ => return unsupported(format!("the type {name} is not supported yet")),
         };
         if !suffix.trim().eq_ignore_ascii_case("type") {
@@ -191,8 +188,10 @@ impl Compiler<'_> {
     /// The columns of the table of this name.
     fn row_type(&self, name: &str) -> Option<Vec<(String, SqlType)>> {
         let folded = name.trim().to_ascii_lowercase();
-        let parts: Vec<String> = folded.split('.').map(|part| part.trim().to_owned()).collect();
-        let definition = self.binder.context.tables.table(&self.binder.routine_name(&parts))?.definition();
+        let parts: Vec<&str> = folded.split('.').map(str::trim).collect();
+        let (name, schema) = parts.split_last()?;
+        let name = self.binder.meant(schema.last().copied(), name);
+        let definition = self.binder.context.tables.table(&name)?.definition();
         Some(definition.columns.iter().map(|column| (column.name.clone(), column.sql_type)).collect())
     }
 
@@ -277,7 +276,7 @@ impl Compiler<'_> {
                     Some(types.collect::<Result<Vec<SqlType>>>()?)
                 }
             };
-            names.push((table_name(name, self.binder.context.path), types));
+            names.push((name.clone(), types));
         }
         let command = match drop.kind {
             Some(RoutineKind::Procedure) => "DROP PROCEDURE",
@@ -294,9 +293,8 @@ impl Compiler<'_> {
         let idents = crate::statement::names::parts(&call.name)?;
         let parts: Vec<String> = idents.into_iter().map(fold).collect();
         let place = Place::of(&call.name);
-        let name = self.binder.routine_name(&parts);
         let arguments = self.binder.call_arguments(&call)?;
-        let chosen = self.binder.choose_routine(&name, &arguments, RoutineKind::Procedure, place)?;
+        let chosen = self.binder.choose_routine(&parts, &arguments, RoutineKind::Procedure, place)?;
         let Some(Chosen::Stored(routine)) = chosen else {
             return Err(self.binder.no_procedure(&parts.join("."), &arguments, place));
         };

@@ -2,6 +2,7 @@
 
 use hyades_types::definition::{ColumnDefinition, IndexKind, PrimaryKey, TableDefinition, TableName};
 use hyades_types::error::{Error, Result, sqlstate};
+use hyades_types::search_path::TEMPORARY;
 use hyades_types::value::SqlType;
 use sqlparser::ast::{
     self, AlterTableOperation, ColumnOption, CreateTableOptions, HiveDistributionStyle, ObjectType,
@@ -16,11 +17,10 @@ use crate::bind::aggregation::AggregateMode;
 use crate::bind::coerce::Context;
 use crate::bind::{Place, types};
 use crate::plan::{Action, Plan, SchemaCommand, WantedUnique};
-use crate::settings::Schema;
-use crate::statement::QualifiedName;
 use crate::statement::names::DEFAULT_SCHEMA;
 use crate::statement::names::{fold, parts};
 use crate::statement::query::{self, loose_default, words_position};
+use crate::statement::{OnCommit, QualifiedName};
 
 /// PostgreSQL's limit.
 const MOST_COLUMNS: usize = 1600;
@@ -51,9 +51,15 @@ impl Compiler<'_> {
     pub(super) fn name(&self, name: &ast::ObjectName) -> Result<QualifiedName> {
         let idents = parts(name)?;
         idents.iter().try_for_each(|ident| self.binder.refuse_reserved(ident))?;
-        let (table, _) = self.binder.table_name(name)?;
-        let schema = (idents.len() > 1).then_some(table.schema);
-        Ok(QualifiedName { schema, name: table.name })
+        match idents.iter().map(|ident| fold(ident)).collect::<Vec<String>>().as_slice() {
+            [name] => Ok(QualifiedName { schema: None, name: name.clone() }),
+            [schema, name] => Ok(QualifiedName { schema: Some(schema.clone()), name: name.clone() }),
+            // Or it is an error.
+            _ => self
+                .binder
+                .table_name(name)
+                .map(|(name, _)| QualifiedName { schema: Some(name.schema), name: name.name }),
+        }
     }
 
     fn qualified_names(&self, names: &[ast::ObjectName]) -> Result<Vec<QualifiedName>> {
@@ -72,7 +78,7 @@ impl Compiler<'_> {
         refuse_table_kinds(create)?;
         let name = self.name(&create.name)?;
         let mut definition = TableDefinition {
-            name: self.created_name(&name, Some(&create.name))?,
+            name: self.created_relation(&name, Some(&create.name), create.temporary)?,
             columns: Vec::new(),
             primary_key: None,
             indexes: Vec::new(),
@@ -86,6 +92,7 @@ impl Compiler<'_> {
                 Place::Unknown,
             );
         }
+        let on_commit = on_commit(create, &definition)?;
         let mut keys: Vec<(Option<String>, Vec<String>)> = Vec::new();
         let (mut sequences, mut uniques) = (Vec::new(), Vec::new());
         for (number, column) in create.columns.iter().enumerate() {
@@ -133,7 +140,36 @@ impl Compiler<'_> {
         }
         let if_not_exists = create.if_not_exists;
         let definition = Box::new(definition);
-        Ok(SchemaCommand::Create { definition, if_not_exists, foreign_keys, sequences, uniques })
+        Ok(SchemaCommand::Create { definition, if_not_exists, foreign_keys, sequences, uniques, on_commit })
+    }
+
+    /// The name of a relation that is created. That of a temporary one is in [`TEMPORARY`], whichever schema
+    /// the session has for it.
+    pub(super) fn created_relation(
+        &self,
+        name: &QualifiedName,
+        written: Option<&ast::ObjectName>,
+        is_temporary: bool,
+    ) -> Result<TableName> {
+        let path = self.binder.context.path;
+        let schema = name.schema.as_deref();
+        let means_own = |schema: &str| schema == TEMPORARY || Some(schema) == path.temporary();
+        let goes_there = match schema {
+            Some(schema) => means_own(schema),
+            None => is_temporary || path.created_in() == Some(TEMPORARY),
+        };
+        if goes_there {
+            return Ok(TableName { schema: TEMPORARY.to_owned(), name: name.name.clone() });
+        }
+        if is_temporary {
+            let message = "cannot create temporary relation in non-temporary schema";
+            return self.binder.fail(
+                sqlstate::INVALID_TABLE_DEFINITION,
+                message,
+                written.map_or(Place::Unknown, Place::of),
+            );
+        }
+        self.created_name(name, written)
     }
 
     /// The name of something that is created: the first schema of the search path takes it, if it says none.
@@ -144,8 +180,12 @@ impl Compiler<'_> {
     ) -> Result<TableName> {
         let place = written.map_or(Place::Unknown, Place::of);
         let no_schema = |message: &str| self.binder.fail(sqlstate::INVALID_SCHEMA_NAME, message, place);
-        match name.schema.as_deref().or(self.binder.context.path.first.map(Schema::name)) {
+        match name.schema.as_deref().or(self.binder.context.path.created_in()) {
             None => no_schema("no schema has been selected to create in"),
+            Some(TEMPORARY) => {
+                let message = "cannot create temporary routines";
+                Err(Error::input(sqlstate::FEATURE_NOT_SUPPORTED, message))
+            }
             Some(schema) if schema == DEFAULT_SCHEMA => {
                 Ok(TableName { schema: schema.to_owned(), name: name.name.clone() })
             }
@@ -351,7 +391,6 @@ const CHECK: &str = "CHECK constraints are not supported yet";
 
 fn refuse_table_kinds(create: &ast::CreateTable) -> Result<()> {
     let refusals = [
-        (create.temporary, "temporary tables are not supported yet"),
         (
             create.external || create.or_replace || create.dynamic,
             "this form of CREATE TABLE is not supported",
@@ -365,7 +404,6 @@ fn refuse_table_kinds(create: &ast::CreateTable) -> Result<()> {
                 || !matches!(create.hive_distribution, HiveDistributionStyle::NONE),
             "partitioned tables are not supported yet",
         ),
-        (create.on_commit.is_some(), "ON COMMIT is not supported yet"),
     ];
     for (is_there, sentence) in refusals {
         if is_there {
@@ -373,6 +411,18 @@ fn refuse_table_kinds(create: &ast::CreateTable) -> Result<()> {
         }
     }
     Ok(())
+}
+
+fn on_commit(create: &ast::CreateTable, definition: &TableDefinition) -> Result<OnCommit> {
+    if create.on_commit.is_some() && definition.name.schema != TEMPORARY {
+        let message = "ON COMMIT can only be used on temporary tables";
+        return Err(Error::input(sqlstate::INVALID_TABLE_DEFINITION, message));
+    }
+    Ok(match create.on_commit {
+        None | Some(ast::OnCommit::PreserveRows) => OnCommit::PreserveRows,
+        Some(ast::OnCommit::DeleteRows) => OnCommit::DeleteRows,
+        Some(ast::OnCommit::Drop) => OnCommit::Drop,
+    })
 }
 
 /// The primary key on these columns; its name is made up if none was given.

@@ -40,7 +40,7 @@ struct Said {
 
 impl Compiler<'_> {
     pub(crate) fn create_sequence(&self, create: &CreateSequence) -> Result<Plan> {
-        let name = self.created_name(&create.name, None)?;
+        let name = self.created_relation(&create.name, None, create.is_temporary)?;
         let (if_not_exists, options) = (create.if_not_exists, create.options.clone());
         let command = SchemaCommand::CreateSequence { name, if_not_exists, options };
         Ok(self.sequence_plan("CREATE SEQUENCE", command))

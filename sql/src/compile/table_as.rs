@@ -35,7 +35,7 @@ fn parsed_query(text: &str) -> Result<ast::Query> {
 
 impl Compiler<'_> {
     pub(super) fn create_table_as(&mut self, create: &CreateTableAs) -> Result<Plan> {
-        let name = self.created_name(&create.name, None)?;
+        let name = self.created_relation(&create.name, None, create.is_temporary)?;
         let text = create.query.as_str();
         let context = self.binder.context;
         let columns = with_stack_for(text, || {
@@ -53,7 +53,8 @@ impl Compiler<'_> {
             referenced_by: Vec::new(),
         };
         let query = create.is_filled.then(|| create.query.clone());
-        let schema = SchemaCommand::CreateAs { definition, if_not_exists: create.if_not_exists, query };
+        let (if_not_exists, on_commit) = (create.if_not_exists, create.on_commit);
+        let schema = SchemaCommand::CreateAs { definition, if_not_exists, query, on_commit };
         let command = if create.is_into { "SELECT INTO" } else { "CREATE TABLE AS" };
         Ok(Plan { is_read_only: false, ..self.simple(command, Action::Schema(schema)) })
     }

@@ -1,6 +1,5 @@
 //! Statements that run no procedure.
 
-use hyades_types::definition::TableName;
 use hyades_types::error::{Error, Result, sqlstate};
 use hyades_types::value::SqlType;
 use sqlparser::ast::Expr as AstExpr;
@@ -8,17 +7,8 @@ use sqlparser::ast::Expr as AstExpr;
 use super::Compiler;
 use crate::answer::{Response, ResultColumn};
 use crate::bind::types;
-use crate::plan::{Action, Plan, SettingsCommand, TransactionCommand};
-use crate::settings::SearchPath;
+use crate::plan::{Action, Plan, SchemaCommand, SettingsCommand, TransactionCommand};
 use crate::statement::{QualifiedName, Statement, query};
-
-/// Schema and name, the schema that the search path leads to filled in.
-pub(crate) fn table_name(name: &QualifiedName, path: SearchPath) -> TableName {
-    TableName {
-        schema: name.schema.clone().unwrap_or_else(|| path.schema().to_owned()),
-        name: name.name.clone(),
-    }
-}
 
 /// 42P01. PostgreSQL gives no position for commands that are not queries.
 pub(crate) fn no_table(name: &QualifiedName) -> Error {
@@ -62,18 +52,14 @@ impl Compiler<'_> {
             }
             Statement::Show(name) => Ok(self.show(name.clone())),
             Statement::Reset(name) => Ok(self.settings("RESET", SettingsCommand::Reset(name.clone()))),
+            Statement::DiscardTemporaries => {
+                let action = Action::Schema(SchemaCommand::DiscardTemporaries);
+                Ok(self.simple("DISCARD TEMP", action))
+            }
             Statement::DiscardAll => Ok(self.settings("DISCARD ALL", SettingsCommand::DiscardAll)),
             Statement::Maintenance { tag, tables, refused_in_block } => {
                 for table in tables {
-                    if self
-                        .binder
-                        .context
-                        .tables
-                        .table(&table_name(table, self.binder.context.path))
-                        .is_none()
-                    {
-                        return Err(no_table(table));
-                    }
+                    self.named_table(table)?;
                 }
                 Ok(self.simple(tag, Action::Maintenance { tag, refused_in_block: *refused_in_block }))
             }

@@ -453,11 +453,10 @@ impl<'a> Routine<'a> {
         let call = parser::parse_call(&fragment.text).map_err(|error| placed(self, error))?;
         let arguments = self.compiler.binder.call_arguments(&call).map_err(|error| placed(self, error))?;
         let parts: Vec<String> = statement::names::parts(&call.name)?.into_iter().map(fold).collect();
-        let name = self.compiler.binder.routine_name(&parts);
         let place = Place::of(&call.name);
         let binder = &mut self.compiler.binder;
         let chosen = binder
-            .choose_routine(&name, &arguments, RoutineKind::Procedure, place)
+            .choose_routine(&parts, &arguments, RoutineKind::Procedure, place)
             .and_then(|chosen| chosen.ok_or_else(|| binder.no_procedure(&parts.join("."), &arguments, place)))
             .map_err(|error| placed(self, error))?;
         let mut into = Vec::new();

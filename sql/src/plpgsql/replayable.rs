@@ -32,6 +32,11 @@ fn objection(procedure: &Procedure, instruction: &Instruction) -> Option<&'stati
     if instruction.looks_at().catalog {
         return Some("it looks at the system catalog");
     }
+    if let Some((table, _)) = instruction.effects().table
+        && procedure.tables[usize::from(table)].table.id().is_temporary()
+    {
+        return Some("it uses a temporary table");
+    }
     if let Some((table, TableUse::Scan(_))) = instruction.effects().table {
         match &procedure.tables[usize::from(table)].definition.primary_key {
             None => return Some("it scans a table without a primary key, whose rows are in no order"),

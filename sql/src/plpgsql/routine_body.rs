@@ -7,8 +7,9 @@ use std::cell::RefCell;
 use std::sync::Arc;
 
 use hyades_engine::procedure::ir::{Expr, Instruction, Label, Procedure, Register};
-use hyades_types::definition::{ParameterMode, Returns, RoutineDefinition, RoutineKind, TableName};
+use hyades_types::definition::{ParameterMode, Returns, RoutineDefinition, RoutineKind};
 use hyades_types::error::{Error, Result, SqlState, sqlstate};
+use hyades_types::search_path::{PUBLIC, SearchPath};
 use hyades_types::value::{SqlType, Value};
 use sqlparser::ast;
 
@@ -21,9 +22,7 @@ use crate::bind::visible_variables::{Found, Names, RecordState, Scalar, Scope, V
 use crate::bind::{BindContext, Bound, Tables, types};
 use crate::compile::row_sink::report;
 use crate::compile::{Compiler, shifted};
-use crate::settings::SearchPath;
 use crate::statement::lexer::character_position;
-use crate::statement::names::DEFAULT_SCHEMA;
 use crate::statement::{query, split};
 
 thread_local! {
@@ -109,8 +108,8 @@ fn compile_body(definition: &RoutineDefinition, tables: &dyn Tables, when: When)
         When::Called => 0,
     };
     let zone = jiff::tz::TimeZone::UTC;
-    let path = SearchPath::default();
-    let context = BindContext { tables, time_zone: &zone, database: "", path };
+    let path = SearchPath::new(vec![PUBLIC.to_owned()], tables.temporary_schema());
+    let context = BindContext { tables, time_zone: &zone, database: "", path: &path };
     let body = Body::parse(definition).map_err(|error| shifted(error, offset))?;
     let compiler = Compiler::new(&definition.body, context, &[], 0)?;
     let mut routine = Routine {
@@ -284,6 +283,8 @@ impl<'a> Routine<'a> {
         let name = context_name(&self.definition, when);
         let mut procedure = code.finish(&name, parameters, registers, output)?;
         procedure.results = results;
+        let names = self.compiler.binder.open_names.take();
+        procedure.open_names = names.into_iter().collect();
         procedure.replay = super::replayable::judge(&procedure);
         crate::compile::optimize::optimize(&mut procedure);
         Ok(procedure)
@@ -568,9 +569,12 @@ impl<'a> Routine<'a> {
 
     fn table_columns(&self, name: &str) -> Option<Vec<(String, SqlType)>> {
         let folded = name.to_ascii_lowercase();
-        let (schema, name) = folded.split_once('.').unwrap_or((DEFAULT_SCHEMA, &folded));
-        let name = TableName { schema: schema.trim().to_owned(), name: name.trim().to_owned() };
-        let definition = self.compiler.binder.context.tables.table(&name)?.definition();
+        let (schema, name) = match folded.split_once('.') {
+            Some((schema, name)) => (Some(schema.trim()), name),
+            None => (None, folded.as_str()),
+        };
+        let binder = &self.compiler.binder;
+        let definition = binder.context.tables.table(&binder.meant(schema, name.trim()))?.definition();
         Some(definition.columns.iter().map(|column| (column.name.clone(), column.sql_type)).collect())
     }
 

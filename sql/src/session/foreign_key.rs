@@ -14,11 +14,12 @@ use hyades_types::cast;
 use hyades_types::cast::CastContext;
 use hyades_types::definition::{CatalogChange, ForeignKey, TableDefinition, TableId};
 use hyades_types::error::{Error, Result, sqlstate};
+use hyades_types::search_path;
 use hyades_types::value::SqlType;
 
 use super::{Output, Session};
 use crate::compile::unsupported;
-use crate::compile::utility::{no_table, table_name};
+use crate::compile::utility::no_table;
 use crate::plan::{WantedForeignKey, WantedSequence, WantedUnique};
 
 fn column_of(definition: &TableDefinition, name: &str) -> Result<u16> {
@@ -131,6 +132,17 @@ fn resolve(child: &TableDefinition, parent: &Arc<Table>, wanted: &WantedForeignK
     Ok(ForeignKey { name, columns, parent: parent.id(), parent_columns })
 }
 
+/// Rows that a session loses at its end cannot be what others refer to, nor the other way about.
+fn check_persistence(child: &TableDefinition, parent: &Table) -> Result<()> {
+    let kind = match (search_path::is_temporary(&child.name.schema), parent.id().is_temporary()) {
+        (true, false) => "temporary",
+        (false, true) => "permanent",
+        _ => return Ok(()),
+    };
+    let message = format!("constraints on {kind} tables may reference only {kind} tables");
+    Err(Error::input(sqlstate::INVALID_TABLE_DEFINITION, message))
+}
+
 fn unique_children(definition: &TableDefinition) -> Vec<TableId> {
     let mut children = definition.referenced_by.clone();
     children.sort_unstable();
@@ -145,11 +157,12 @@ impl Session {
             let message = format!("constraint \"{name}\" for relation \"{table}\" already exists");
             return Err(Error::input(sqlstate::DUPLICATE_OBJECT, message));
         }
-        let parent = table_name(&wanted.parent, self.settings.search_path());
+        let parent = self.meant(&wanted.parent);
         if parent == child.name {
             return unsupported("foreign keys of a table to itself are not supported yet");
         }
         let parent = self.table(&parent).ok_or_else(|| no_table(&wanted.parent))?;
+        check_persistence(child, &parent)?;
         resolve(child, &parent, wanted)
     }
 
@@ -161,7 +174,7 @@ impl Session {
         sequences: &[WantedSequence],
         uniques: &[WantedUnique],
     ) -> Result<Vec<CatalogChange>> {
-        let id = self.worker.new_table_id();
+        let id = self.new_table_id(&definition.name.schema);
         let mut known = definition.clone();
         self.created_uniques(&mut known, uniques)?;
         let mut changes = self.created_for_columns(id, &mut known, sequences)?;

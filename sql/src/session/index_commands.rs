@@ -16,7 +16,7 @@ use hyades_types::error::{Error, Result, sqlstate};
 
 use super::{Output, Session};
 use crate::compile::unsupported;
-use crate::compile::utility::{no_table, table_name};
+use crate::compile::utility::no_table;
 use crate::plan::{WantedIndex, WantedUnique};
 use crate::statement::names::cut_name;
 use crate::statement::{DropIndex, QualifiedName, RenameIndex};
@@ -122,7 +122,7 @@ impl Session {
             wanted.keys.iter().map(|key| key.column.clone()).chain(wanted.included.iter().cloned()).collect();
         let made_up = || self.made_up_index(&definition, &named, "idx");
         let index = IndexDefinition {
-            id: self.worker.new_table_id(),
+            id: self.new_table_id(&definition.name.schema),
             name: wanted.name.clone().unwrap_or_else(made_up),
             columns,
             included,
@@ -135,7 +135,7 @@ impl Session {
     }
 
     fn table_of_index(&self, name: &QualifiedName) -> Result<Arc<Table>> {
-        let full = table_name(name, self.settings.search_path());
+        let full = self.meant(name);
         if let Some(table) = self.table(&full) {
             return Ok(table);
         }
@@ -192,7 +192,7 @@ impl Session {
         }
         let made_up = || self.made_up_index(definition, &unique.columns, "key");
         Ok(IndexDefinition {
-            id: self.worker.new_table_id(),
+            id: self.new_table_id(&definition.name.schema),
             name: unique.name.clone().unwrap_or_else(made_up),
             columns: columns.iter().map(|column| IndexColumn::ascending(*column)).collect(),
             included: Vec::new(),
@@ -230,7 +230,7 @@ impl Session {
         if_exists: bool,
         output: &mut dyn Output,
     ) -> Result<Option<Arc<Table>>> {
-        match self.table(&table_name(name, self.settings.search_path())) {
+        match self.table(&self.meant(name)) {
             None if if_exists => {
                 let message = format!("relation \"{}\" does not exist, skipping", name.name);
                 self.note(output, "00000", message);
@@ -327,7 +327,7 @@ impl Session {
         }
         let mut changes = Vec::new();
         for name in &drop.names {
-            let full = table_name(name, self.settings.search_path());
+            let full = self.meant(name);
             let Some(Found { table, index }) = self.index_named(&full) else {
                 self.no_index(&full, drop.if_exists, output)?;
                 continue;
@@ -369,7 +369,7 @@ impl Session {
         rename: &RenameIndex,
         output: &mut dyn Output,
     ) -> Result<Vec<CatalogChange>> {
-        let full = table_name(&rename.index, self.settings.search_path());
+        let full = self.meant(&rename.index);
         let Some(Found { table, index }) = self.index_named(&full) else {
             if self.is_relation(&full) {
                 return unsupported("ALTER INDEX of what is no index is not supported");
@@ -388,7 +388,7 @@ impl Session {
 
     /// REINDEX INDEX: indexes in memory are as they should be.
     pub(super) fn reindexed(&self, name: &QualifiedName) -> Result<Vec<CatalogChange>> {
-        let full = table_name(name, self.settings.search_path());
+        let full = self.meant(name);
         if self.is_index(&full) {
             return Ok(Vec::new());
         }

@@ -47,6 +47,10 @@ impl Tables for VisibleTables<'_> {
         self.worker.procedure(routine)
     }
 
+    fn temporary_schema(&self) -> Option<String> {
+        self.worker.catalog_view().temporary_schema().map(str::to_owned)
+    }
+
     fn by_id(&self, id: TableId) -> Option<Arc<Table>> {
         let tables = if self.worker.in_transaction() { self.worker.tables() } else { self.engine.tables() };
         tables.into_iter().find(|table| table.id() == id)
@@ -94,7 +98,7 @@ impl Session {
             tables,
             time_zone: self.settings.time_zone(),
             database: &self.environment.database,
-            path: self.settings.search_path(),
+            path: self.search_path(),
         }
     }
 
@@ -147,9 +151,10 @@ impl Session {
         sql: &str,
         declared: &[Option<SqlType>],
     ) -> Result<Arc<Prepared>> {
+        self.settle_names();
         if let Some(prepared) = self.cache.get(sql, declared) {
-            let plan = prepared.plan();
-            if is_fresh(&plan) {
+            let (plan, is_meant) = prepared.plan_under(self.meaning.stamp);
+            if is_meant && is_fresh(&plan) {
                 self.check_failed(&plan)?;
                 return Ok(Arc::clone(prepared));
             }
@@ -171,7 +176,7 @@ impl Session {
             text: sql.to_owned(),
             parameter_types: plan.parameters.clone(),
             response: plan.response.clone(),
-            plan: Mutex::new((Arc::new(plan), self.settings.search_path())),
+            plan: Mutex::new((Arc::new(plan), self.meaning.stamp)),
             _charge: self.account.keep(usize::try_from(memory::spent() - before).unwrap_or(0) + sql.len()),
         });
         self.cache.put(&prepared, declared);
@@ -198,7 +203,7 @@ impl Session {
                 "cached plan must not change result type",
             ));
         }
-        *prepared.plan.lock() = (Arc::clone(&plan), self.settings.search_path());
+        *prepared.plan.lock() = (Arc::clone(&plan), self.meaning.stamp);
         Ok(plan)
     }
 }

@@ -10,7 +10,6 @@ use parking_lot::Mutex;
 
 use crate::answer::Response;
 use crate::plan::Plan;
-use crate::settings::SearchPath;
 
 /// Statements kept for texts that come again; all are forgotten when there are more.
 const MOST_CACHED: usize = 256;
@@ -22,8 +21,8 @@ pub struct Prepared {
     pub(super) text: String,
     pub(super) parameter_types: Vec<SqlType>,
     pub(super) response: Response,
-    /// And the search path it was compiled under.
-    pub(super) plan: Mutex<(Arc<Plan>, SearchPath)>,
+    /// And the stamp of the names that it was compiled under (`search_path`).
+    pub(super) plan: Mutex<(Arc<Plan>, u64)>,
     /// It may be kept for as long as the session lives.
     pub(super) _charge: Charge,
 }
@@ -46,10 +45,10 @@ impl Prepared {
         Arc::clone(&self.plan.lock().0)
     }
 
-    /// The plan, and whether names mean under this search path what they meant when it was made.
-    pub(super) fn plan_under(&self, path: SearchPath) -> (Arc<Plan>, bool) {
+    /// The plan, and whether names with this stamp are those that it was made under.
+    pub(super) fn plan_under(&self, stamp: u64) -> (Arc<Plan>, bool) {
         let plan = self.plan.lock();
-        (Arc::clone(&plan.0), plan.1 == path)
+        (Arc::clone(&plan.0), plan.1 == stamp)
     }
 }
 

@@ -18,6 +18,7 @@ use super::{Completion, Notice, Output, Prepared, Session};
 use crate::evaluation;
 use crate::explain::PlanNode;
 use crate::plan::{Action, CallPlan, Plan};
+use crate::statement::QualifiedName;
 
 struct CallSink<'a>(&'a mut dyn Output);
 
@@ -208,18 +209,37 @@ impl Session {
         Ok(vec![CatalogChange::CreateRoutine { id, definition: definition.clone(), replaces }])
     }
 
+    /// The routines of this name, along the path.
+    fn routines_meant(&self, name: &QualifiedName) -> Vec<Arc<Routine>> {
+        let path = self.search_path();
+        let schemas: Vec<&str> = match &name.schema {
+            Some(schema) => vec![path.schema(schema)],
+            None => path.searched_for_routines().collect(),
+        };
+        let mut known: Vec<Arc<Routine>> = Vec::new();
+        for schema in schemas {
+            let name = TableName { schema: schema.to_owned(), name: name.name.clone() };
+            for routine in self.worker.routines_named(&name) {
+                if !known.iter().any(|other| other.definition.identity() == routine.definition.identity()) {
+                    known.push(routine);
+                }
+            }
+        }
+        known
+    }
+
     /// What DROP of routines changes.
     pub(super) fn dropped_routines(
         &mut self,
         kind: Option<RoutineKind>,
         if_exists: bool,
-        names: &[(TableName, Option<Vec<SqlType>>)],
+        names: &[(QualifiedName, Option<Vec<SqlType>>)],
         output: &mut dyn Output,
     ) -> Result<Vec<CatalogChange>> {
         let word = kind.map_or("routine", RoutineKind::word);
         let mut changes = Vec::with_capacity(names.len());
         for (name, types) in names {
-            let known = self.worker.routines_named(name);
+            let known = self.routines_meant(name);
             let shown = match types {
                 Some(types) => {
                     let types: Vec<&str> = types.iter().map(|sql_type| sql_type.base_name()).collect();

@@ -46,6 +46,10 @@ impl Tables for CatalogTables<'_> {
         self.view.sequence_named(name)
     }
 
+    fn temporary_schema(&self) -> Option<String> {
+        self.view.temporary_schema().map(str::to_owned)
+    }
+
     fn procedure(&self, routine: &Routine) -> Result<Arc<Procedure>> {
         routine.procedure(Some(self.compiler), self.view)
     }

@@ -112,11 +112,12 @@ impl Session {
             None => {}
         }
         let sequences = self.environment.sequences.get_mut();
-        sequences.begin_statement(self.settings.search_path().schema(), self.settings.is_read_only());
+        sequences.begin_statement(self.settings.is_read_only());
+        self.settle_names();
         self.worker.show_sequences(&mut self.environment);
         // One of many short ones might never look.
         self.environment.stop.check()?;
-        let (mut plan, is_fresh) = statement.plan_under(self.settings.search_path());
+        let (mut plan, is_fresh) = statement.plan_under(self.meaning.stamp);
         self.check_state(&plan)?;
         if !is_fresh {
             plan = self.recompile(statement)?;
@@ -177,12 +178,22 @@ impl Session {
             return;
         }
         let system = System::new(Facts {
-            tables: self.worker.tables(),
-            sequences: self.worker.sequences(),
+            tables: self
+                .worker
+                .tables()
+                .into_iter()
+                .filter(|table| self.shows(&table.definition().name))
+                .collect(),
+            sequences: self
+                .worker
+                .sequences()
+                .into_iter()
+                .filter(|sequence| self.shows(&sequence.definition.name))
+                .collect(),
             routines: self.worker.routines(),
             settings: self.settings.show_all(),
             sessions: Arc::clone(&self.shared.activities) as Arc<dyn SessionRows>,
-            path: self.settings.search_path(),
+            path: Arc::clone(&self.meaning.path),
             user: self.environment.user.clone(),
             database: self.environment.database.clone(),
         });

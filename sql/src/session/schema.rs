@@ -4,13 +4,13 @@ use std::sync::Arc;
 
 use hyades_engine::db::{Flow, Interrupt, Savepoint};
 use hyades_engine::storage::table::Table;
-use hyades_types::definition::{CatalogChange, PrimaryKey, TableName};
+use hyades_types::definition::{CatalogChange, PrimaryKey, TableId, TableName};
 use hyades_types::error::{Abort, Error, Result, sqlstate};
 
 use super::running::{QueryRun, Running, SchemaRun};
 use super::{Completion, Output, Prepared, Session};
 use crate::compile::schema::primary_key;
-use crate::compile::utility::{no_table, table_name};
+use crate::compile::utility::no_table;
 use crate::plan::{Action, Plan, SchemaCommand};
 use crate::statement::QualifiedName;
 
@@ -31,13 +31,9 @@ impl Session {
     }
 
     fn changes(&mut self, command: &SchemaCommand, output: &mut dyn Output) -> Result<Vec<CatalogChange>> {
-        let path = self.settings.search_path();
         match command {
-            SchemaCommand::Create { definition, if_not_exists, foreign_keys, sequences, uniques } => {
-                if self.is_there(&definition.name, *if_not_exists, output)? {
-                    return Ok(Vec::new());
-                }
-                self.created(definition, foreign_keys, sequences, uniques)
+            SchemaCommand::Create { .. } | SchemaCommand::CreateAs { .. } => {
+                self.created_table(command, output)
             }
             SchemaCommand::CreateIndex(wanted) => self.created_index(wanted, output),
             SchemaCommand::DropIndex(drop) => self.dropped_indexes(drop, output),
@@ -49,14 +45,10 @@ impl Session {
             SchemaCommand::DropConstraint { table, if_exists, name, may_lack, cascades } => {
                 self.dropped_constraint(table, (*if_exists, *may_lack), (name, *cascades), output)
             }
-            SchemaCommand::CreateAs { definition, if_not_exists, .. } => {
-                if self.is_there(&definition.name, *if_not_exists, output)? {
-                    return Ok(Vec::new());
-                }
-                self.created(definition, &[], &[], &[])
-            }
+            SchemaCommand::DiscardTemporaries => self.discarded_temporaries(),
             SchemaCommand::CreateSequence { name, if_not_exists, options } => {
-                self.created_sequence(name, *if_not_exists, options, output)
+                let name = self.own_name(name);
+                self.created_sequence(&name, *if_not_exists, options, output)
             }
             SchemaCommand::AlterSequence { name, if_exists, options } => {
                 self.altered_sequence(name, *if_exists, options, output)
@@ -69,12 +61,12 @@ impl Session {
             SchemaCommand::Truncate { tables, cascades, restarts } => {
                 let tables = tables
                     .iter()
-                    .map(|name| self.table(&table_name(name, path)).ok_or_else(|| no_table(name)))
+                    .map(|name| self.table(&self.meant(name)).ok_or_else(|| no_table(name)))
                     .collect::<Result<Vec<_>>>()?;
                 self.truncated(tables, *cascades, *restarts, output)
             }
             SchemaCommand::AddForeignKey { table: name, if_exists, foreign_key } => {
-                match self.table(&table_name(name, path)) {
+                match self.table(&self.meant(name)) {
                     Some(table) => self.added_foreign_key(&table, foreign_key),
                     None if *if_exists => {
                         let message = format!("relation \"{}\" does not exist, skipping", shown(name));
@@ -94,6 +86,35 @@ impl Session {
                 self.added_key(table, *if_exists, primary_key, columns, output)
             }
         }
+    }
+
+    /// CREATE TABLE, of columns or of a query.
+    fn created_table(
+        &mut self,
+        command: &SchemaCommand,
+        output: &mut dyn Output,
+    ) -> Result<Vec<CatalogChange>> {
+        let (definition, if_not_exists, on_commit) = match command {
+            SchemaCommand::Create { definition, if_not_exists, on_commit, .. } => {
+                (&**definition, *if_not_exists, *on_commit)
+            }
+            SchemaCommand::CreateAs { definition, if_not_exists, on_commit, .. } => {
+                (definition, *if_not_exists, *on_commit)
+            }
+            _ => return Ok(Vec::new()),
+        };
+        let definition = self.own_definition(definition);
+        if self.is_there(&definition.name, if_not_exists, output)? {
+            return Ok(Vec::new());
+        }
+        let changes = match command {
+            SchemaCommand::Create { foreign_keys, sequences, uniques, .. } => {
+                self.created(&definition, foreign_keys, sequences, uniques)?
+            }
+            _ => self.created(&definition, &[], &[], &[])?,
+        };
+        self.note_on_commit(&changes, on_commit);
+        Ok(changes)
     }
 
     /// Whether CREATE finds its name taken, and has nothing to do.
@@ -118,7 +139,7 @@ impl Session {
     ) -> Result<Vec<Arc<Table>>> {
         let mut tables: Vec<Arc<Table>> = Vec::with_capacity(names.len());
         for name in names {
-            let full = table_name(name, self.settings.search_path());
+            let full = self.meant(name);
             self.refuse_sequence(&full)?;
             self.refuse_index(&full)?;
             match self.table(&full) {
@@ -148,7 +169,7 @@ impl Session {
         columns: &[String],
         output: &mut dyn Output,
     ) -> Result<Vec<CatalogChange>> {
-        let Some(table) = self.table(&table_name(name, self.settings.search_path())) else {
+        let Some(table) = self.table(&self.meant(name)) else {
             if if_exists {
                 self.note(output, "00000", format!("relation \"{}\" does not exist, skipping", shown(name)));
                 return Ok(Vec::new());
@@ -201,11 +222,12 @@ impl Session {
                 Err(failed) => return Err(failed),
             }
         }
+        self.note_own_change();
         let plan = statement.plan();
-        if let Action::Schema(SchemaCommand::CreateAs { definition, query: Some(query), .. }) = &plan.action
-            && !run.changes.is_empty()
+        if let Action::Schema(SchemaCommand::CreateAs { query: Some(query), .. }) = &plan.action
+            && let Some(CatalogChange::CreateTable { id, .. }) = run.changes.first()
         {
-            let filling = self.start_filling(&definition.name, query, run.savepoint)?;
+            let filling = self.start_filling(*id, query, run.savepoint)?;
             return self.continue_filling(statement, filling, output);
         }
         self.implicit_statements += 1;
@@ -227,8 +249,8 @@ impl Session {
     }
 
     /// CREATE TABLE AS has made its table.
-    fn start_filling(&mut self, name: &TableName, query: &str, savepoint: Savepoint) -> Result<QueryRun> {
-        let Some(table) = self.table(name) else {
+    fn start_filling(&mut self, table: TableId, query: &str, savepoint: Savepoint) -> Result<QueryRun> {
+        let Some(table) = self.table_by_id(table) else {
             return Err(Error::input(sqlstate::INTERNAL_ERROR, "the new table cannot be found"));
         };
         let plan = self.compile_filling(query, &table)?;

@@ -17,7 +17,7 @@ use hyades_types::sequence::{Sequence, not_a_sequence, relation_name};
 use hyades_types::value::{SqlType, Value};
 
 use super::{Output, Session};
-use crate::compile::utility::{no_table, table_name};
+use crate::compile::utility::no_table;
 use crate::plan::WantedSequence;
 use crate::statement::names::{cut_name, quoted};
 use crate::statement::{DropSequence, QualifiedName, SequenceOptions};
@@ -237,7 +237,7 @@ impl Session {
         let restart = options.restart.flatten();
         check_within("RESTART", restart.unwrap_or(definition.start), &definition)?;
         check_cache(options)?;
-        let id = self.worker.new_sequence_id();
+        let id = self.new_sequence_id(&definition.name.schema);
         let mut changes = vec![CatalogChange::CreateSequence { id, definition: definition.clone() }];
         if let Some(value) = restart {
             // It begins somewhere else than where RESTART leads.
@@ -261,7 +261,7 @@ impl Session {
             }
         };
         let name = QualifiedName { schema, name: name.clone() };
-        let full = table_name(&name, self.settings.search_path());
+        let full = self.meant(&name);
         let table = self.table(&full).ok_or_else(|| no_table(&name))?;
         let at = table.definition().column_index(column).and_then(|at| u16::try_from(at).ok());
         let Some(at) = at else {
@@ -278,7 +278,7 @@ impl Session {
         options: &SequenceOptions,
         output: &mut dyn Output,
     ) -> Result<Vec<CatalogChange>> {
-        let full = table_name(name, self.settings.search_path());
+        let full = self.meant(name);
         let Some(sequence) = self.sequence(&full) else {
             if self.table(&full).is_some() {
                 return Err(not_a_sequence(&full.name));
@@ -374,7 +374,7 @@ impl Session {
     ) -> Result<Vec<CatalogChange>> {
         let mut dropped: Vec<Arc<Sequence>> = Vec::new();
         for name in &drop.names {
-            let full = table_name(name, self.settings.search_path());
+            let full = self.meant(name);
             match self.sequence(&full) {
                 Some(sequence) if dropped.iter().any(|known| known.id == sequence.id) => {}
                 Some(sequence) => dropped.push(sequence),
@@ -429,7 +429,7 @@ impl Session {
 
     /// `pg_get_serial_sequence(table, column)`.
     pub(super) fn serial_sequence(&self, table: &str, column: &str) -> Result<Value> {
-        let name = relation_name(table, self.settings.search_path().schema())?;
+        let name = relation_name(table, self.search_path(), |name| self.is_relation(name))?;
         let Some(found) = self.table(&name) else {
             return Err(hyades_types::sequence::no_relation(table));
         };

@@ -123,6 +123,7 @@ impl Session {
                     Some(last) => {
                         let durability = self.worker.rollback_to(last.savepoint);
                         self.note_durability(&durability);
+                        self.note_taken_back();
                     }
                     None => {
                         let durability = self.worker.rollback();
@@ -144,6 +145,7 @@ impl Session {
     }
 
     fn end(&mut self, is_committed: bool) {
+        self.settle_own_changes();
         self.savepoints.clear();
         self.settings.end_transaction(is_committed);
         self.refresh_environment();
@@ -157,13 +159,15 @@ impl Session {
             self.environment.time_zone = self.settings.time_zone().clone();
             // Literals of timestamptz were read in the old zone, names looked up in the old path.
             self.cache.clear();
+            self.refresh_path();
         }
     }
 
     /// Commits the implicit transaction or the block.
     pub(super) fn commit_transaction(&mut self) -> Flow<()> {
         self.worker.note_draws(&mut self.environment);
-        match self.worker.commit() {
+        let tidied = self.tidy_temporaries();
+        match tidied.and_then(|()| self.worker.commit()) {
             Ok(durability) => {
                 // The setting of this moment counts, before a SET LOCAL ends.
                 self.note_durability(&durability);
@@ -254,16 +258,7 @@ impl Session {
                 tag("RELEASE")
             }
             TransactionCommand::RollbackTo(name) => {
-                self.need_block("ROLLBACK TO SAVEPOINT")?;
-                let at = self.savepoint(name)?;
-                let savepoint = &self.savepoints[at];
-                // A provisional answer, like that of every statement of the block.
-                drop(self.worker.rollback_to(savepoint.savepoint));
-                self.settings.roll_back_to(&savepoint.settings);
-                self.refresh_environment();
-                // The savepoint itself stays.
-                self.savepoints.truncate(at + 1);
-                self.state = State::Block;
+                self.roll_back_to(name)?;
                 tag("ROLLBACK")
             }
             TransactionCommand::Set(modes) => {
@@ -275,6 +270,21 @@ impl Session {
                 tag("SET")
             }
         }
+    }
+
+    fn roll_back_to(&mut self, name: &str) -> Result<()> {
+        self.need_block("ROLLBACK TO SAVEPOINT")?;
+        let at = self.savepoint(name)?;
+        let savepoint = &self.savepoints[at];
+        // A provisional answer, like that of every statement of the block.
+        drop(self.worker.rollback_to(savepoint.savepoint));
+        self.settings.roll_back_to(&savepoint.settings);
+        self.note_taken_back();
+        self.refresh_environment();
+        // The savepoint itself stays.
+        self.savepoints.truncate(at + 1);
+        self.state = State::Block;
+        Ok(())
     }
 
     fn commit(&mut self, output: &mut dyn Output) -> Flow<Completion> {

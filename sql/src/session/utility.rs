@@ -143,7 +143,7 @@ impl Session {
             }
             SettingsCommand::DiscardAll => {
                 self.refuse_in_block("DISCARD ALL")?;
-                self.discard_all();
+                self.discard_all()?;
                 tag("DISCARD ALL")
             }
         }
@@ -185,12 +185,19 @@ impl Session {
         Ok(new)
     }
 
-    fn discard_all(&mut self) {
+    /// It is repeated if it must wait.
+    fn discard_all(&mut self) -> Flow<()> {
+        self.isolate(false);
+        for change in self.discarded_temporaries()? {
+            self.worker.change_catalog(change)?;
+        }
+        self.note_own_change();
         self.named.clear();
         self.cache.clear();
         self.environment.sequences.get_mut().forget();
         self.settings.reset_all();
         self.refresh_environment();
+        Ok(())
     }
 
     /// EXECUTE: the arguments become parameters of the prepared statement.

@@ -1,60 +1,8 @@
-//! `search_path`: which schemas unqualified names mean.
+//! `search_path`: the list of schemas in which names without a schema are looked up.
 //!
-//! There is one schema for tables and routines, `public`, and the functions of `pg_catalog`, which are found
-//! always. So all that a path decides is whether `public` is among its schemas, and where CREATE would
-//! create.
+//! What a list means to a session is `session::search_path`'s business.
 //!
-//! Reference: SplitIdentifierString of varlena.c, quote_identifier of ruleutils.c.
-
-use crate::statement::names::DEFAULT_SCHEMA;
-
-/// What a path means here.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct SearchPath {
-    /// Whether unqualified names find what is in `public`.
-    pub(crate) sees_public: bool,
-    /// The first schema that exists, where CREATE creates.
-    pub(crate) first: Option<Schema>,
-}
-
-/// The schemas that there are.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Schema {
-    Public,
-    Catalog,
-}
-
-impl Schema {
-    pub(crate) fn name(self) -> &'static str {
-        match self {
-            Schema::Public => DEFAULT_SCHEMA,
-            Schema::Catalog => "pg_catalog",
-        }
-    }
-}
-
-impl Default for SearchPath {
-    fn default() -> SearchPath {
-        SearchPath { sees_public: true, first: Some(Schema::Public) }
-    }
-}
-
-impl SearchPath {
-    /// A path that was checked with [`schemas`] before.
-    pub(crate) fn of(path: &str, user: &str) -> SearchPath {
-        let known = schemas(path).unwrap_or_default().into_iter().filter_map(|schema| {
-            let schema = if schema == "$user" { user.to_owned() } else { schema };
-            [Schema::Public, Schema::Catalog].into_iter().find(|known| known.name() == schema)
-        });
-        let known: Vec<Schema> = known.collect();
-        SearchPath { sees_public: known.contains(&Schema::Public), first: known.first().copied() }
-    }
-
-    /// The schema that an unqualified name is looked up in; empty where none can have it.
-    pub(crate) fn schema(self) -> &'static str {
-        if self.sees_public { DEFAULT_SCHEMA } else { "" }
-    }
-}
+//! Reference: SplitIdentifierString of varlena.c.
 
 /// The names of a list: folded to lower case unless they stand in double quotes. `None` if it is no list.
 pub(crate) fn schemas(path: &str) -> Option<Vec<String>> {

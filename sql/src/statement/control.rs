@@ -436,12 +436,10 @@ fn discard(tokens: &mut Tokens<'_>) -> Result<Statement> {
     if tokens.accept("all") {
         return Ok(Statement::DiscardAll);
     }
-    for (word, tag) in [
-        ("plans", "DISCARD PLANS"),
-        ("sequences", "DISCARD SEQUENCES"),
-        ("temp", "DISCARD TEMP"),
-        ("temporary", "DISCARD TEMP"),
-    ] {
+    if tokens.accept("temp") || tokens.accept("temporary") {
+        return Ok(Statement::DiscardTemporaries);
+    }
+    for (word, tag) in [("plans", "DISCARD PLANS"), ("sequences", "DISCARD SEQUENCES")] {
         if tokens.accept(word) {
             return Ok(maintenance(tag, Vec::new(), None));
         }

@@ -39,6 +39,7 @@ pub(crate) enum Statement {
         refused_in_block: Option<&'static str>,
     },
     DiscardAll,
+    DiscardTemporaries,
     Prepare {
         name: String,
         types: Vec<String>,
@@ -146,6 +147,15 @@ pub(crate) enum ForceQuote {
     Columns(Vec<String>),
 }
 
+/// What becomes of a temporary table when a transaction commits.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) enum OnCommit {
+    #[default]
+    PreserveRows,
+    DeleteRows,
+    Drop,
+}
+
 /// `CREATE TABLE ... AS` and `SELECT ... INTO`.
 #[derive(Clone, Debug)]
 pub(crate) struct CreateTableAs {
@@ -160,6 +170,8 @@ pub(crate) struct CreateTableAs {
     pub(crate) is_filled: bool,
     /// SELECT ... INTO.
     pub(crate) is_into: bool,
+    pub(crate) is_temporary: bool,
+    pub(crate) on_commit: OnCommit,
 }
 
 #[derive(Clone, Debug)]
@@ -228,6 +240,7 @@ pub(crate) struct SequenceOptions {
 #[derive(Clone, Debug)]
 pub(crate) struct CreateSequence {
     pub(crate) name: QualifiedName,
+    pub(crate) is_temporary: bool,
     pub(crate) if_not_exists: bool,
     pub(crate) options: SequenceOptions,
 }

@@ -19,10 +19,6 @@ fn begin<'a>(sql: &'a str, word: &str) -> Result<Option<Tokens<'a>>> {
     let mut tokens = Tokens::new(sql)?;
     while tokens.accept_symbol(";") {}
     tokens.expect(word)?;
-    let is_temporary = tokens.peek().is_word("temp") || tokens.peek().is_word("temporary");
-    if is_temporary && tokens.peek_at(1).is_word("sequence") {
-        return unsupported("temporary sequences are");
-    }
     Ok(tokens.accept("sequence").then_some(tokens))
 }
 
@@ -36,7 +32,13 @@ fn if_exists(tokens: &mut Tokens<'_>) -> Result<bool> {
 
 /// `CREATE SEQUENCE`.
 pub(crate) fn create(sql: &str) -> Result<Option<Statement>> {
-    let Some(mut tokens) = begin(sql, "create")? else { return Ok(None) };
+    let mut tokens = Tokens::new(sql)?;
+    while tokens.accept_symbol(";") {}
+    tokens.expect("create")?;
+    let is_temporary = tokens.persistence();
+    if !tokens.accept("sequence") {
+        return Ok(None);
+    }
     let if_not_exists = tokens.accept("if");
     if if_not_exists {
         tokens.expect("not")?;
@@ -45,7 +47,8 @@ pub(crate) fn create(sql: &str) -> Result<Option<Statement>> {
     let name = tokens.qualified_name()?;
     let options = options(&mut tokens, true)?;
     tokens.end()?;
-    Ok(Some(Statement::CreateSequence(Box::new(CreateSequence { name, if_not_exists, options }))))
+    let create = CreateSequence { name, is_temporary, if_not_exists, options };
+    Ok(Some(Statement::CreateSequence(Box::new(create))))
 }
 
 /// `ALTER SEQUENCE`.

@@ -8,7 +8,7 @@ use sqlparser::keywords::Keyword;
 use sqlparser::tokenizer::{Token, TokenWithSpan};
 
 use super::lexer::TokenKind;
-use super::parsed::{CreateTableAs, Statement};
+use super::parsed::{CreateTableAs, OnCommit, Statement};
 use super::tokens::Tokens;
 
 fn unsupported<T>(what: &str) -> Result<T> {
@@ -20,6 +20,7 @@ pub(crate) fn create(sql: &str) -> Result<Option<Statement>> {
     let mut tokens = Tokens::new(sql)?;
     while tokens.accept_symbol(";") {}
     tokens.expect("create")?;
+    let is_temporary = tokens.persistence();
     if !tokens.accept("table") {
         return Ok(None);
     }
@@ -32,6 +33,7 @@ pub(crate) fn create(sql: &str) -> Result<Option<Statement>> {
     if tokens.peek().is_word("with") && tokens.tokens.iter().any(|token| token.is_word("as")) {
         return unsupported("storage parameters of CREATE TABLE AS are");
     }
+    let Some(on_commit) = on_commit(&mut tokens) else { return Ok(None) };
     if !tokens.accept("as") {
         return Ok(None);
     }
@@ -40,9 +42,36 @@ pub(crate) fn create(sql: &str) -> Result<Option<Statement>> {
     }
     let (query, query_offset) = tokens.rest();
     let (query, is_filled) = without_data_clause(&query)?;
-    let is_into = false;
-    let create = CreateTableAs { name, columns, if_not_exists, query, query_offset, is_filled, is_into };
-    Ok(Some(Statement::CreateTableAs(Box::new(create))))
+    Ok(Some(Statement::CreateTableAs(Box::new(CreateTableAs {
+        name,
+        columns,
+        if_not_exists,
+        query,
+        query_offset,
+        is_filled,
+        is_into: false,
+        is_temporary,
+        on_commit,
+    }))))
+}
+
+/// `ON COMMIT ...`, which may be left out; `None` if something else stands there.
+fn on_commit(tokens: &mut Tokens<'_>) -> Option<OnCommit> {
+    if !tokens.accept("on") {
+        return Some(OnCommit::PreserveRows);
+    }
+    if !tokens.accept("commit") {
+        return None;
+    }
+    if tokens.accept("drop") {
+        return Some(OnCommit::Drop);
+    }
+    let deletes = tokens.accept("delete");
+    if !deletes && !tokens.accept("preserve") {
+        return None;
+    }
+    let on_commit = if deletes { OnCommit::DeleteRows } else { OnCommit::PreserveRows };
+    tokens.accept("rows").then_some(on_commit)
 }
 
 /// `(a, b)`, which may be left out; `None` if something else than names stands there.
@@ -90,11 +119,7 @@ pub(super) fn into(sql: &str) -> Result<Statement> {
         }
     }
     let start = tokens.next().start;
-    for word in ["temp", "temporary", "unlogged"] {
-        if tokens.peek().is_word(word) {
-            return unsupported(&format!("{word} tables are"));
-        }
-    }
+    let is_temporary = tokens.persistence();
     tokens.accept("table");
     let name = tokens.qualified_name()?;
     let end = tokens.peek().start;
@@ -110,6 +135,8 @@ pub(super) fn into(sql: &str) -> Result<Statement> {
         query_offset: 0,
         is_filled: true,
         is_into: true,
+        is_temporary,
+        on_commit: OnCommit::PreserveRows,
     })))
 }
 

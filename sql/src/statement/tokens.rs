@@ -61,6 +61,18 @@ impl<'a> Tokens<'a> {
         is_next
     }
 
+    /// `[GLOBAL | LOCAL] TEMP`, TEMPORARY or UNLOGGED, all of which may be left out; whether it is temporary.
+    pub(crate) fn persistence(&mut self) -> bool {
+        if !self.accept("global") {
+            self.accept("local");
+        }
+        let is_temporary = self.accept("temp") || self.accept("temporary");
+        if !is_temporary {
+            self.accept("unlogged");
+        }
+        is_temporary
+    }
+
     pub(crate) fn expect(&mut self, word: &str) -> Result<()> {
         if self.accept(word) { Ok(()) } else { self.error() }
     }

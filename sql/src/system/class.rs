@@ -75,21 +75,14 @@ pub(super) fn indexes_of(table: u32, definition: &TableDefinition) -> Vec<Index>
     primary.chain(others).collect()
 }
 
-/// The number of a schema.
-pub(super) fn schema_oid(name: &str) -> u32 {
-    match name {
-        "pg_catalog" => object_id::PG_CATALOG,
-        "information_schema" => object_id::INFORMATION_SCHEMA,
-        _ => object_id::PUBLIC,
-    }
-}
-
 /// Every relation, those of the catalog first.
 pub(super) fn all(
     tables: &[Arc<Table>],
     sequences: &[Arc<Sequence>],
     definitions: &[Arc<TableDefinition>],
+    schemas: &[(u32, String)],
 ) -> Vec<Class> {
+    let schema_oid = |name: &str| schemas.iter().find(|(_, own)| own == name).map_or(0, |(oid, _)| *oid);
     let mut classes: Vec<Class> = RELATIONS
         .iter()
         .map(|relation| Class {

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use hyades_types::definition::{ColumnDefinition, Identity, IndexColumn};
+use hyades_types::search_path;
 use hyades_types::sequence::Sequence;
 use hyades_types::value::{ArrayElement, SqlType, Value};
 
@@ -69,6 +70,11 @@ pub(super) fn classes(system: &System) -> Vec<NamedRow> {
     system.classes.iter().map(|class| class_row(system, class)).collect()
 }
 
+/// Whether it is a session's own.
+fn is_temporary(class: &Class, system: &System) -> bool {
+    search_path::is_temporary(system.schema_name(class.schema))
+}
+
 fn class_row(system: &System, class: &Class) -> NamedRow {
     let (row_count, has_index, has_triggers) = match &class.kind {
         ClassKind::Table(at) => {
@@ -97,7 +103,7 @@ fn class_row(system: &System, class: &Class) -> NamedRow {
         ("relfilenode", oid(if is_stored && !is_system { class.oid } else { 0 })),
         ("reltuples", Value::Real(row_count)),
         ("relhasindex", truth(has_index)),
-        ("relpersistence", text("p")),
+        ("relpersistence", text(if is_temporary(class, system) { "t" } else { "p" })),
         ("relkind", text(class.letter())),
         ("relnatts", int2(columns_of(class, system).len())),
         ("relhasrules", truth(class.letter() == "v")),

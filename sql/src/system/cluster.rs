@@ -2,6 +2,7 @@
 //!
 //! Hyades has no roles: whoever asks is the one who owns everything.
 
+use hyades_types::search_path::SearchPath;
 use hyades_types::value::Value;
 
 use super::object_id::{self, OWNER, PG_CATALOG};
@@ -13,18 +14,26 @@ const UTF8: i32 = 6;
 /// The tablespace of a database.
 const PG_DEFAULT: u32 = 1663;
 
-/// The schemas: number and name.
-pub(super) const SCHEMAS: [(u32, &str); 4] = [
+/// The schemas that are there from the start: number and name.
+const SCHEMAS: [(u32, &str); 4] = [
     (object_id::PG_TOAST, "pg_toast"),
     (PG_CATALOG, "pg_catalog"),
     (object_id::PUBLIC, "public"),
     (object_id::INFORMATION_SCHEMA, "information_schema"),
 ];
 
+/// All schemas: those that are there from the start, and that of the session's temporary relations.
+pub(super) fn schemas(path: &SearchPath) -> Vec<(u32, String)> {
+    let own = path.temporary().map(|name| (object_id::of_temporary_schema(name), name.to_owned()));
+    SCHEMAS.into_iter().map(|(oid, name)| (oid, name.to_owned())).chain(own).collect()
+}
+
 /// `pg_namespace`
-pub(super) fn namespaces(_system: &System) -> Vec<NamedRow> {
-    let row = |(own, name)| vec![("oid", oid(own)), ("nspname", text(name)), ("nspowner", oid(OWNER))];
-    SCHEMAS.into_iter().map(row).collect()
+pub(super) fn namespaces(system: &System) -> Vec<NamedRow> {
+    let row = |(own, name): &(u32, String)| {
+        vec![("oid", oid(*own)), ("nspname", text(name)), ("nspowner", oid(OWNER))]
+    };
+    system.schemas.iter().map(row).collect()
 }
 
 /// `pg_am`

@@ -3,7 +3,7 @@
 use hyades_types::definition::{ForeignKey, IndexDefinition, PrimaryKey};
 use hyades_types::value::Value;
 
-use super::class::{Index, indexes_of, schema_oid};
+use super::class::{Index, indexes_of};
 use super::classes::has_default;
 use super::object_id::{self, PG_ATTRDEF, PG_CLASS, PG_CONSTRAINT, Part};
 use super::row::{NamedRow, column_numbers, int4, oid, text, truth};
@@ -86,7 +86,7 @@ pub(super) fn constraints(system: &System) -> Vec<NamedRow> {
 }
 
 fn constraint_row(system: &System, table: u32, own: u32, constraint: &Constraint<'_>) -> NamedRow {
-    let schema = system.definition(table).map_or(0, |definition| schema_oid(&definition.name.schema));
+    let schema = system.definition(table).map_or(0, |definition| system.schema_oid(&definition.name.schema));
     let (letter, index) = match constraint {
         Constraint::Primary(key) => ("p", system.unique_index(table, &key.columns)),
         Constraint::Unique(index) => ("u", index.id.0),

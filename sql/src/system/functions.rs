@@ -4,7 +4,7 @@ use hyades_types::system_catalog::Question;
 use hyades_types::system_type::SystemType;
 use hyades_types::value::{SqlType, Value};
 
-use super::class::{ClassKind, schema_oid};
+use super::class::ClassKind;
 use super::row::{or_null, text, truth};
 use super::snapshot::System;
 use super::{data_types, definitions, object_id};
@@ -25,7 +25,7 @@ impl System {
             }
             Question::TypeIsVisible => or_null(data_types::by_oid(oid), |_| truth(true)),
             Question::RoutineIsVisible => or_null(routine(), |definition| {
-                truth(self.is_visible(schema_oid(&definition.name.schema), &definition.name.name))
+                truth(self.is_visible(self.schema_oid(&definition.name.schema), &definition.name.name))
             }),
             Question::CollationIsVisible => truth(true),
             Question::IndexDefinition => self.index_text(oid, &arguments[1..]),

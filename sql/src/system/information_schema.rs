@@ -7,6 +7,7 @@ use hyades_engine::storage::stored_routine::Routine;
 use hyades_types::definition::{
     ColumnDefinition, Identity, ParameterMode, Returns, RoutineKind, TableDefinition,
 };
+use hyades_types::search_path;
 use hyades_types::sequence::Sequence;
 use hyades_types::value::{SqlType, Value};
 
@@ -19,7 +20,6 @@ use super::relation::SystemRelation;
 use super::routines::result_type;
 use super::row::{NamedRow, int4, or_null, text};
 use super::snapshot::System;
-use super::views::schema_name;
 
 /// Bytes of the longest text, as PostgreSQL has it.
 const LONGEST_TEXT: i32 = 1 << 30;
@@ -104,11 +104,16 @@ fn tables(system: &System) -> Vec<NamedRow> {
     let shown = system.classes.iter().filter(|class| matches!(class.letter(), "r" | "v"));
     let row = |class: &Class| {
         let is_table = class.letter() == "r";
+        let table_type = match system.schema_name(class.schema) {
+            schema if is_table && search_path::is_temporary(schema) => "LOCAL TEMPORARY",
+            _ if is_table => "BASE TABLE",
+            _ => "VIEW",
+        };
         vec![
             ("table_catalog", text(&system.facts.database)),
-            ("table_schema", text(schema_name(class.schema))),
+            ("table_schema", text(system.schema_name(class.schema))),
             ("table_name", text(&class.name)),
-            ("table_type", text(if is_table { "BASE TABLE" } else { "VIEW" })),
+            ("table_type", text(table_type)),
             ("is_insertable_into", yes_or_no(is_table)),
             ("is_typed", yes_or_no(false)),
         ]
@@ -153,7 +158,7 @@ fn column_row(system: &System, class: &Class, at: usize, column: &ColumnDefiniti
     let default = if column.identity.is_some() { None } else { system.default_of(column) };
     let mut row = vec![
         ("table_catalog", text(&system.facts.database)),
-        ("table_schema", text(schema_name(class.schema))),
+        ("table_schema", text(system.schema_name(class.schema))),
         ("table_name", text(&class.name)),
         ("column_name", text(&column.name)),
         ("ordinal_position", int4(at + 1)),
@@ -204,14 +209,14 @@ fn identity_columns(system: &System, table: u32, at: usize, identity: Option<Ide
 
 /// `information_schema.schemata`
 fn schemata(system: &System) -> Vec<NamedRow> {
-    let row = |(_, name): (u32, &str)| {
+    let row = |(_, name): &(u32, String)| {
         vec![
             ("catalog_name", text(&system.facts.database)),
             ("schema_name", text(name)),
             ("schema_owner", text(&system.facts.user)),
         ]
     };
-    super::cluster::SCHEMAS.into_iter().map(row).collect()
+    system.schemas.iter().map(row).collect()
 }
 
 /// Database, schema and name of a constraint or its table, under these columns.

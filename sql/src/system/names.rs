@@ -4,13 +4,10 @@ use compact_str::{CompactString, ToCompactString};
 use hyades_types::definition::{RoutineDefinition, TableName};
 use hyades_types::error::{Error, Result, sqlstate};
 use hyades_types::function::lookup;
-use hyades_types::sequence::{no_relation, relation_name};
+use hyades_types::sequence::{no_relation, written_name};
 use hyades_types::system_type::SystemType;
 
-use super::class::schema_oid;
-use super::cluster::SCHEMAS;
 use super::snapshot::System;
-use super::views::schema_name;
 use super::{data_types, object_id, relation};
 
 /// The name in quotes if it needs them.
@@ -25,11 +22,19 @@ fn undefined(state: hyades_types::error::SqlState, what: &str, name: &str) -> Er
 impl System {
     /// Whether what has this name in this schema is found without it.
     pub(super) fn is_visible(&self, schema: u32, name: &str) -> bool {
-        match schema {
-            object_id::PG_CATALOG => true,
-            object_id::PUBLIC => self.facts.path.sees_public && relation::find("pg_catalog", name).is_none(),
-            _ => false,
+        let own = self.schema_name(schema);
+        let path = &self.facts.path;
+        if schema == object_id::PG_CATALOG {
+            return true;
         }
+        let hides = |schema: &str| {
+            let schema = self.schema_oid(schema);
+            self.classes.iter().any(|class| class.schema == schema && class.name == name)
+        };
+        let is_temporary = path.temporary() == Some(own);
+        path.searched().any(|schema| schema == own)
+            && (is_temporary || relation::find("pg_catalog", name).is_none())
+            && !path.searched().take_while(|schema| *schema != own).any(hides)
     }
 
     /// With its schema only if it must.
@@ -37,12 +42,12 @@ impl System {
         if self.is_visible(schema, name) {
             quoted(name)
         } else {
-            format!("{}.{}", quoted(schema_name(schema)), quoted(name))
+            format!("{}.{}", quoted(self.schema_name(schema)), quoted(name))
         }
     }
 
     pub(super) fn shown_name(&self, name: &TableName) -> String {
-        self.shown_in(schema_oid(&name.schema), &name.name)
+        self.shown_in(self.schema_oid(&name.schema), &name.name)
     }
 
     pub(super) fn shown_object(&self, system_type: SystemType, oid: u32) -> CompactString {
@@ -53,7 +58,7 @@ impl System {
             SystemType::RegClass => self.class(oid).map(|class| self.shown_in(class.schema, &class.name)),
             SystemType::RegType => data_types::by_oid(oid).map(data_types::DataType::shown),
             SystemType::RegNamespace => {
-                SCHEMAS.iter().find(|(own, _)| *own == oid).map(|(_, name)| quoted(name))
+                self.schemas.iter().find(|(own, _)| *own == oid).map(|(_, name)| quoted(name))
             }
             SystemType::RegRole => (oid == object_id::OWNER).then(|| quoted(&self.facts.user)),
             SystemType::RegProc => self.routine(oid).map(|routine| self.shown_name(&routine.definition.name)),
@@ -76,14 +81,14 @@ impl System {
                 None => Err(undefined(sqlstate::UNDEFINED_OBJECT, "type", text)),
             },
             SystemType::RegNamespace => {
-                let name = relation_name(text, "")?.name;
-                let found = SCHEMAS.iter().find(|(_, known)| *known == name);
-                found
-                    .map(|(oid, _)| *oid)
-                    .ok_or_else(|| undefined(sqlstate::INVALID_SCHEMA_NAME, "schema", &name))
+                let (_, name) = written_name(text)?;
+                match self.schema_oid(self.facts.path.schema(&name)) {
+                    0 => Err(undefined(sqlstate::INVALID_SCHEMA_NAME, "schema", &name)),
+                    oid => Ok(oid),
+                }
             }
             SystemType::RegRole => {
-                let name = relation_name(text, "")?.name;
+                let (_, name) = written_name(text)?;
                 if name == self.facts.user {
                     return Ok(object_id::OWNER);
                 }
@@ -103,20 +108,31 @@ impl System {
     }
 
     fn find_class(&self, text: &str) -> Result<u32> {
-        let name = relation_name(text, "")?;
-        let find =
-            |schema: u32| self.classes.iter().find(|class| class.schema == schema && class.name == name.name);
-        let found = match name.schema.as_str() {
-            "" => find(object_id::PG_CATALOG)
-                .or_else(|| find(object_id::PUBLIC).filter(|_| self.facts.path.sees_public)),
-            schema => SCHEMAS.iter().find(|(_, known)| *known == schema).and_then(|(oid, _)| find(*oid)),
+        let (schema, name) = written_name(text)?;
+        let path = &self.facts.path;
+        let find = |schema: &str| {
+            let schema = self.schema_oid(schema);
+            self.classes.iter().find(|class| class.schema == schema && class.name == name)
+        };
+        let found = match &schema {
+            Some(schema) => find(path.schema(schema)),
+            None => {
+                let temporary = path.temporary().and_then(find);
+                let first = temporary.or_else(|| find("pg_catalog"));
+                first.or_else(|| path.searched().find_map(find))
+            }
         };
         found.map(|class| class.oid).ok_or_else(|| no_relation(text))
     }
 
     /// A routine of this name; with these types of arguments, and then as it was written whole.
     fn find_routine(&self, text: &str, arguments: Option<(&str, &str)>) -> Result<u32> {
-        let name = relation_name(text, self.facts.path.schema())?;
+        let (schema, own) = written_name(text)?;
+        let path = &self.facts.path;
+        let schemas: Vec<&str> = match &schema {
+            Some(schema) => vec![path.schema(schema)],
+            None => path.searched_for_routines().collect(),
+        };
         let wanted = arguments.map(|(list, _)| {
             let items = list.split(',').map(str::trim).filter(|item| !item.is_empty());
             items.map(|item| data_types::written(item).map(|data_type| data_type.oid)).collect::<Vec<_>>()
@@ -127,18 +143,19 @@ impl System {
                 definition.inputs().map(|parameter| Some(parameter.sql_type.oid())).eq(wanted.iter().copied())
             }
         };
+        let is_meant = |name: &TableName| name.name == own && schemas.contains(&name.schema.as_str());
         let mut found = self
             .facts
             .routines
             .iter()
-            .filter(|routine| routine.definition.name == name && fits(&routine.definition));
+            .filter(|routine| is_meant(&routine.definition.name) && fits(&routine.definition));
         match (found.next(), found.next()) {
             (Some(only), None) => Ok(object_id::of_routine(only.id)),
             (Some(_), Some(_)) => {
                 let message = format!("more than one function named \"{text}\"");
                 Err(Error::input(sqlstate::AMBIGUOUS_FUNCTION, message))
             }
-            (None, _) if !lookup(&name.name).is_empty() => {
+            (None, _) if !lookup(&own).is_empty() => {
                 let message = "numbers of built-in functions are not supported yet";
                 Err(Error::input(sqlstate::FEATURE_NOT_SUPPORTED, message))
             }

@@ -4,7 +4,8 @@
 //! | objects | numbers |
 //! |---|---|
 //! | what PostgreSQL has | below 16384 |
-//! | tables | their ids, from 16384 |
+//! | tables | their ids, from 16384; temporary ones from 2^29 |
+//! | schemas of temporary relations | their numbers below 2^30 |
 //! | sequences | their ids above 2^30 |
 //! | routines | their ids above 3 * 2^29 |
 //! | indexes, constraints, defaults | from 2^31, by table and name |
@@ -50,6 +51,12 @@ pub(super) enum Part {
     Index = 1,
     Constraint = 2,
     Default = 3,
+}
+
+/// Of the schema of temporary relations that has this name.
+pub(super) fn of_temporary_schema(name: &str) -> u32 {
+    let number: u32 = name.rsplit('_').next().and_then(|number| number.parse().ok()).unwrap_or(0);
+    SEQUENCES - 1 - number % (1 << 20)
 }
 
 pub(super) fn of_sequence(id: SequenceId) -> u32 {

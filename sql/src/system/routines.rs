@@ -3,7 +3,6 @@
 use hyades_types::definition::{ParameterMode, Returns, RoutineDefinition, RoutineKind};
 use hyades_types::value::{SqlType, Value};
 
-use super::class::schema_oid;
 use super::object_id;
 use super::row::{NamedRow, int2, letters, oid, oids, or_null, text, texts, truth};
 use super::snapshot::System;
@@ -71,11 +70,11 @@ pub(super) fn routines(system: &System) -> Vec<NamedRow> {
     let routines = &system.facts.routines;
     routines
         .iter()
-        .map(|routine| routine_row(object_id::of_routine(routine.id), &routine.definition))
+        .map(|routine| routine_row(system, object_id::of_routine(routine.id), &routine.definition))
         .collect()
 }
 
-fn routine_row(own: u32, definition: &RoutineDefinition) -> NamedRow {
+fn routine_row(system: &System, own: u32, definition: &RoutineDefinition) -> NamedRow {
     let all = all_arguments(definition);
     let has_modes = all.modes.iter().any(|mode| *mode != "i");
     let has_names = all.names.iter().any(|name| !name.is_empty());
@@ -85,7 +84,7 @@ fn routine_row(own: u32, definition: &RoutineDefinition) -> NamedRow {
     vec![
         ("oid", oid(own)),
         ("proname", text(&definition.name.name)),
-        ("pronamespace", oid(schema_oid(&definition.name.schema))),
+        ("pronamespace", oid(system.schema_oid(&definition.name.schema))),
         ("proowner", oid(object_id::OWNER)),
         ("prolang", oid(language)),
         ("procost", Value::Real(100.0)),

@@ -7,12 +7,14 @@ use std::sync::Arc;
 use hyades_engine::storage::stored_routine::Routine;
 use hyades_engine::storage::table::Table;
 use hyades_types::definition::TableDefinition;
+use hyades_types::search_path::SearchPath;
 use hyades_types::sequence::Sequence;
 
 use super::class::{self, Class};
+use super::cluster;
 use super::object_id;
 use super::row::NamedRow;
-use crate::settings::{SearchPath, Shown};
+use crate::settings::Shown;
 
 /// The sessions of the database, for `pg_stat_activity`.
 pub(crate) trait SessionRows: Send + Sync {
@@ -26,7 +28,7 @@ pub(crate) struct Facts {
     pub(crate) routines: Vec<Arc<Routine>>,
     pub(crate) settings: Vec<Shown>,
     pub(crate) sessions: Arc<dyn SessionRows>,
-    pub(crate) path: SearchPath,
+    pub(crate) path: Arc<SearchPath>,
     pub(crate) user: String,
     pub(crate) database: String,
 }
@@ -37,6 +39,8 @@ pub(crate) struct System {
     /// As they are now.
     pub(super) definitions: Vec<Arc<TableDefinition>>,
     pub(super) classes: Vec<Class>,
+    /// Number and name.
+    pub(super) schemas: Vec<(u32, String)>,
     /// Places in `classes`.
     by_oid: HashMap<u32, usize>,
 }
@@ -45,9 +49,20 @@ impl System {
     pub(crate) fn new(facts: Facts) -> System {
         let definitions: Vec<Arc<TableDefinition>> =
             facts.tables.iter().map(|table| table.definition()).collect();
-        let classes = class::all(&facts.tables, &facts.sequences, &definitions);
+        let schemas = cluster::schemas(&facts.path);
+        let classes = class::all(&facts.tables, &facts.sequences, &definitions, &schemas);
         let by_oid = classes.iter().enumerate().map(|(at, class)| (class.oid, at)).collect();
-        System { facts, definitions, classes, by_oid }
+        System { facts, definitions, classes, schemas, by_oid }
+    }
+
+    /// The name of a schema by its number.
+    pub(super) fn schema_name(&self, oid: u32) -> &str {
+        self.schemas.iter().find(|(own, _)| *own == oid).map_or("", |(_, name)| name)
+    }
+
+    /// The number of a schema.
+    pub(super) fn schema_oid(&self, name: &str) -> u32 {
+        self.schemas.iter().find(|(_, own)| own == name).map_or(0, |(oid, _)| *oid)
     }
 
     /// The relation of this number.

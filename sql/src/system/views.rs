@@ -4,14 +4,8 @@ use hyades_types::system_type::SystemType;
 use hyades_types::value::Value;
 
 use super::class::{ClassKind, indexes_of};
-use super::cluster::SCHEMAS;
 use super::row::{NamedRow, int8, oid, text, truth};
 use super::snapshot::System;
-
-/// The name of a schema by its number.
-pub(super) fn schema_name(oid: u32) -> &'static str {
-    SCHEMAS.iter().find(|(own, _)| *own == oid).map_or("", |(_, name)| name)
-}
 
 /// `pg_tables`
 pub(super) fn tables(system: &System) -> Vec<NamedRow> {
@@ -25,7 +19,7 @@ pub(super) fn tables(system: &System) -> Vec<NamedRow> {
             !definition.foreign_keys.is_empty() || !definition.referenced_by.is_empty()
         };
         rows.push(vec![
-            ("schemaname", text(schema_name(class.schema))),
+            ("schemaname", text(system.schema_name(class.schema))),
             ("tablename", text(&class.name)),
             ("tableowner", text(&system.facts.user)),
             (

@@ -80,6 +80,9 @@ impl Engine for TestEngine {
     fn sequences(&self) -> Vec<Arc<Sequence>> {
         self.inner.sequences()
     }
+    fn catalog_version(&self) -> u64 {
+        self.inner.catalog_version()
+    }
     fn shutdown(&self) -> Result<()> {
         self.inner.shutdown()
     }
@@ -223,6 +226,22 @@ impl Schema for TestWorker {
 
     fn new_table_id(&self) -> TableId {
         self.inner.new_table_id()
+    }
+
+    fn new_temporary_table_id(&self) -> TableId {
+        self.inner.new_temporary_table_id()
+    }
+
+    fn new_temporary_sequence_id(&self) -> SequenceId {
+        self.inner.new_temporary_sequence_id()
+    }
+
+    fn set_temporary_schema(&mut self, schema: &str) {
+        self.inner.set_temporary_schema(schema);
+    }
+
+    fn forget_temporaries(&mut self) {
+        self.inner.forget_temporaries();
     }
 
     fn new_routine_id(&self) -> RoutineId {

@@ -3,8 +3,6 @@ create table u (a json);
 create table u (a int check (a > 0));
 create table u (a int references t on delete cascade);
 create table u (a int, foreign key (a) references t on update set null);
-create temp table u (a int);
-create unlogged table u (a int);
 create table u (a int[]);
 create table u (a time with time zone);
 create view v as select 1;

@@ -1,6 +1,4 @@
 -- What is refused, or otherwise than in PostgreSQL: sorted rows draw before they are sorted.
-create temp sequence s;
-create temporary sequence s;
 create unlogged sequence s;
 create sequence s;
 alter sequence s rename to t;

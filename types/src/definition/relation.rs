@@ -6,6 +6,19 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct TableId(pub u32);
 
+impl TableId {
+    /// Numbers of temporary tables, and of their indexes, begin here.
+    pub const FIRST_TEMPORARY: u32 = 1 << 29;
+    /// There are so many of them; then the first comes again.
+    pub const TEMPORARIES: u32 = 1 << 29;
+
+    /// Whether what has this number is a session's own, and no log tells of it.
+    #[inline]
+    pub fn is_temporary(self) -> bool {
+        self.0 >= TableId::FIRST_TEMPORARY
+    }
+}
+
 /// Schema and name of a table, sequence or routine, both as stored (folded to lower case unless quoted).
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct TableName {

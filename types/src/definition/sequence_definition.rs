@@ -9,6 +9,18 @@ use crate::value::SqlType;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct SequenceId(pub u32);
 
+impl SequenceId {
+    /// Numbers of temporary sequences begin here.
+    pub const FIRST_TEMPORARY: u32 = 1 << 28;
+    /// There are so many of them; then the first comes again.
+    pub const TEMPORARIES: u32 = 1 << 28;
+
+    /// Whether it is a session's own, and no log tells of it.
+    pub fn is_temporary(self) -> bool {
+        self.0 >= SequenceId::FIRST_TEMPORARY
+    }
+}
+
 /// What CREATE and ALTER SEQUENCE say. Its numbers, and how far it has come, are `crate::sequence`'s.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SequenceDefinition {

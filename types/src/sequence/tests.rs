@@ -101,7 +101,7 @@ fn a_statement_that_is_begun_again_draws_the_same() {
     let own = vec![OwnSequence::Changed(Arc::clone(&shared))];
     let mut session = SessionSequences { own, ..SessionSequences::default() };
     let draw = |session: &mut SessionSequences| session.draw(Arc::clone(&shared)).expect("there are more");
-    session.begin_statement("public", false);
+    session.begin_statement(false);
     let first: Vec<i64> = (0..3).map(|_| draw(&mut session)).collect();
     shared.draw().expect("somebody else's");
     let second = draw(&mut session);
@@ -114,7 +114,7 @@ fn a_statement_that_is_begun_again_draws_the_same() {
     session.repeat_statement();
     assert_eq!((0..5).map(|_| draw(&mut session)).collect::<Vec<i64>>(), [1, 2, 3, 5, 6]);
     assert_eq!(session.take_draws()[0].state.value, 6);
-    session.begin_statement("public", false);
+    session.begin_statement(false);
     assert_eq!(draw(&mut session), 7);
 }
 

@@ -23,7 +23,16 @@ impl Catalog {
         SequenceId(self.next_sequence_id.fetch_add(1, Ordering::Relaxed))
     }
 
+    /// The id of a temporary sequence.
+    pub fn new_temporary_sequence_id(&self) -> SequenceId {
+        let number = self.next_temporary.fetch_add(1, Ordering::Relaxed);
+        SequenceId(SequenceId::FIRST_TEMPORARY + number % SequenceId::TEMPORARIES)
+    }
+
     fn reserve_sequence_id(&self, id: SequenceId) {
+        if id.is_temporary() {
+            return;
+        }
         self.next_sequence_id.fetch_max(id.0.saturating_add(1), Ordering::Relaxed);
     }
 
@@ -49,9 +58,10 @@ impl Catalog {
         }
         self.reserve_sequence_id(sequence.id);
         let snapshot = Arc::make_mut(&mut snapshot);
+        let is_temporary = sequence.id.is_temporary();
         snapshot.sequences.insert(sequence.id, Arc::clone(&sequence));
         snapshot.sequences_by_name.insert(name, sequence);
-        self.count_change();
+        self.count_shared_change(is_temporary);
         Ok(())
     }
 
@@ -63,7 +73,7 @@ impl Catalog {
         let snapshot = Arc::make_mut(&mut snapshot);
         let sequence = snapshot.sequences.remove(&id)?;
         snapshot.sequences_by_name.remove(&sequence.definition.name);
-        self.count_change();
+        self.count_shared_change(id.is_temporary());
         Some(sequence)
     }
 

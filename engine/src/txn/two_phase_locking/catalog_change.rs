@@ -26,7 +26,7 @@ use crate::txn::{Flow, Interrupt};
 
 impl<P: Protocol> LockingTransaction<P> {
     pub(super) fn apply_catalog_change(&mut self, change: CatalogChange) -> Flow<()> {
-        if !matches!(change, CatalogChange::Truncate { .. }) {
+        if !matches!(change, CatalogChange::Truncate { .. }) && !change.is_temporary() {
             self.lock_catalog()?;
         }
         match &change {
@@ -264,6 +264,10 @@ impl<P: Protocol> LockingTransaction<P> {
             action,
         });
         self.changes_catalog = true;
+        if change.is_temporary() {
+            return Ok(());
+        }
+        self.changes_shared_catalog = true;
         if P::WRITES_LOG {
             self.payload.change_catalog(change)?;
         }
@@ -303,7 +307,27 @@ impl<P: Protocol> LockingTransaction<P> {
             }
         }
         // Definitions may have changed under their names.
-        catalog.count_change();
+        if self.changes_shared_catalog {
+            catalog.count_change();
+        }
+    }
+
+    /// Takes the session's temporary relations out of the catalog. No transaction is open, and nobody else
+    /// can see them.
+    pub(super) fn forget_temporaries(&mut self) {
+        let Some(schema) = self.temporary_schema.take() else { return };
+        let catalog = Arc::clone(&self.shared.catalog);
+        for table in catalog.tables() {
+            if table.id().is_temporary() && table.definition().name.schema == *schema {
+                catalog.remove(table.id());
+                self.shared.purge.discard_rows(&table);
+            }
+        }
+        for sequence in catalog.sequences() {
+            if sequence.id.is_temporary() && sequence.definition.name.schema == *schema {
+                catalog.remove_sequence(sequence.id);
+            }
+        }
     }
 
     pub(super) fn visible_tables(&self) -> Vec<Arc<Table>> {
@@ -387,7 +411,11 @@ impl<P: Protocol> CatalogView for LockingTransaction<P> {
     }
 
     fn catalog_version(&self) -> Option<u64> {
-        (!self.changes_catalog).then(|| self.shared.catalog.version())
+        (!self.changes_shared_catalog).then(|| self.shared.catalog.version())
+    }
+
+    fn temporary_schema(&self) -> Option<&str> {
+        self.temporary_schema.as_deref()
     }
 }
 

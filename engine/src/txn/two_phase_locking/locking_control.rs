@@ -17,7 +17,7 @@ use crate::storage::catalog::Catalog;
 use crate::storage::history::{Forgettable, Handle, Histories, HistoryWriter};
 use crate::storage::primary_index::Finger;
 use crate::txn::lock_table::{LockTable, Trail, TransactionId};
-use crate::txn::{Control, Isolation};
+use crate::txn::{Control, Isolation, Transaction};
 
 impl<P: Protocol> Control<P> for TwoPhaseLocking<P> {
     type Transaction = LockingTransaction<P>;
@@ -64,6 +64,8 @@ impl<P: Protocol> Control<P> for TwoPhaseLocking<P> {
             row_numbers: Vec::new(),
             number_in_hand: None,
             changes_catalog: false,
+            changes_shared_catalog: false,
+            temporary_schema: None,
             names: Vec::new(),
             draws: Vec::new(),
             draws_in_payload: 0..0,
@@ -101,5 +103,16 @@ impl<P: Protocol> Trail for TwoPhaseLocking<P> {
 
     fn join(&self, mark: &[AtomicU64], into: &[AtomicU64]) {
         self.protocol.join(mark, into);
+    }
+}
+
+impl<P: Protocol> Drop for LockingTransaction<P> {
+    fn drop(&mut self) {
+        // Before its history goes, which another worker may get.
+        self.snapshot = None;
+        if !self.held.is_empty() || self.pending.is_some() || !self.undo.is_empty() {
+            let token = self.shared.protocol.read_only_commit(&self.dependencies);
+            self.rollback(&token);
+        }
     }
 }

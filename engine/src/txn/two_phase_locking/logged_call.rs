@@ -83,6 +83,9 @@ impl<P: Protocol> LockingTransaction<P> {
         for (number, row) in self.images().into_iter().enumerate() {
             places.push(payload.len());
             let Some((table, key)) = self.row_written(number) else { continue };
+            if table.id().is_temporary() {
+                continue;
+            }
             match &row {
                 Some(row) => payload.put(table.id(), key, row),
                 None => payload.delete(table.id(), key),

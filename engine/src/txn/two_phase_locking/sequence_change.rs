@@ -32,7 +32,7 @@ impl<P: Protocol> LockingTransaction<P> {
         if mutant::is_active(Mutant::DrawsUnlogged) {
             return;
         }
-        for draw in draws {
+        for draw in draws.into_iter().filter(|draw| !draw.sequence.id.is_temporary()) {
             if P::LEAVES_MARKS && !draw.sequence.mark.is_empty() {
                 self.shared.protocol.follow(&draw.sequence.mark, &mut self.dependencies);
             }
@@ -49,7 +49,8 @@ impl<P: Protocol> LockingTransaction<P> {
             self.payload.truncate(self.draws_in_payload.start);
         }
         let from = self.payload.len();
-        for sequence in self.names.iter().filter_map(NameChange::sequence).filter(|one| one.is_private()) {
+        let is_logged = |one: &&Arc<Sequence>| one.is_private() && !one.id.is_temporary();
+        for sequence in self.names.iter().filter_map(NameChange::sequence).filter(is_logged) {
             if let Some(state) = sequence.unlogged() {
                 self.payload.sequence(sequence.id, state);
             }

@@ -1,0 +1,234 @@
+//! Where names lead in a session: its search path as it is now, and its temporary relations.
+//!
+//! A statement is compiled under one meaning of names, which has a *stamp*; it is compiled again when the
+//! session has another. Where a name without a schema can lead to one schema only, no change of the catalog
+//! gives it another meaning. Where there are several, any may, and so may any change of the session's own.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use hyades_engine::db::Flow;
+use hyades_types::definition::{CatalogChange, SequenceId, TableDefinition, TableId, TableName};
+use hyades_types::error::Result;
+use hyades_types::search_path::{self, SearchPath, TEMPORARY};
+use hyades_types::value::Value;
+
+use super::{Notice, Output, Session};
+use crate::statement::{OnCommit, QualifiedName};
+
+/// The stamp of the path that sessions begin with.
+const DEFAULT_STAMP: u64 = 0;
+/// Stamps are never given out twice, so that statements of one session can be told from those of another.
+static NEXT_STAMP: AtomicU64 = AtomicU64::new(DEFAULT_STAMP + 1);
+
+/// What names without a schema mean to a session.
+pub(super) struct Meaning {
+    pub(super) path: Arc<SearchPath>,
+    pub(super) stamp: u64,
+    /// The version of the catalog, and the session's own changes, that it is for; if they count.
+    seen: (u64, u64),
+    own_changes: u64,
+    /// Whether the transaction has made such changes.
+    has_changed: bool,
+    /// The session's temporary relations stand here, if it has had any.
+    temporary: Option<String>,
+    /// Temporary tables that a commit empties or drops.
+    at_commit: Vec<(TableId, OnCommit)>,
+}
+
+impl Default for Meaning {
+    fn default() -> Meaning {
+        Meaning {
+            path: Arc::default(),
+            stamp: DEFAULT_STAMP,
+            seen: (0, 0),
+            own_changes: 0,
+            has_changed: false,
+            temporary: None,
+            at_commit: Vec::new(),
+        }
+    }
+}
+
+/// Tells nobody.
+struct Unsaid;
+
+impl Output for Unsaid {
+    fn row(&mut self, _values: &mut [Value]) -> Result<()> {
+        Ok(())
+    }
+    fn copy_data(&mut self, _bytes: &[u8]) -> Result<()> {
+        Ok(())
+    }
+    fn notice(&mut self, _notice: Notice) {}
+    fn restart(&mut self) {}
+}
+
+impl Session {
+    pub(super) fn search_path(&self) -> &SearchPath {
+        &self.meaning.path
+    }
+
+    /// Sees to it that names mean what they mean now.
+    #[inline]
+    pub(super) fn settle_names(&mut self) {
+        if !self.meaning.path.is_plain() {
+            self.settle_open_names();
+        }
+    }
+
+    #[cold]
+    fn settle_open_names(&mut self) {
+        let seen = (self.shared.engine.catalog_version(), self.meaning.own_changes);
+        if std::mem::replace(&mut self.meaning.seen, seen) != seen {
+            self.meaning.stamp = NEXT_STAMP.fetch_add(1, Ordering::Relaxed);
+        }
+    }
+
+    /// The path follows the setting, and what there is.
+    pub(super) fn refresh_path(&mut self) {
+        let schemas = self.settings.search_path();
+        let is_there = |schema: &String| matches!(schema.as_str(), TEMPORARY | "public" | "pg_catalog");
+        let schemas = schemas.into_iter().filter(is_there).collect();
+        let path = SearchPath::new(schemas, self.meaning.temporary.clone());
+        if path == *self.meaning.path {
+            return;
+        }
+        let is_default = path == SearchPath::default();
+        let next = || NEXT_STAMP.fetch_add(1, Ordering::Relaxed);
+        self.meaning.stamp = if is_default { DEFAULT_STAMP } else { next() };
+        self.meaning.path = Arc::new(path);
+        self.environment.sequences.get_mut().path = Arc::clone(&self.meaning.path);
+        // Their names were looked up in the old path.
+        self.cache.clear();
+    }
+
+    /// The transaction has changed the schema.
+    pub(super) fn note_own_change(&mut self) {
+        self.meaning.own_changes += 1;
+        self.meaning.has_changed = true;
+    }
+
+    /// It has been rolled back, in part perhaps.
+    pub(super) fn note_taken_back(&mut self) {
+        self.meaning.own_changes += u64::from(self.meaning.has_changed);
+    }
+
+    /// It is over.
+    pub(super) fn settle_own_changes(&mut self) {
+        self.note_taken_back();
+        self.meaning.has_changed = false;
+    }
+
+    /// Whether the catalog shows what has this name: not the temporary relations of other sessions.
+    pub(super) fn shows(&self, name: &TableName) -> bool {
+        !search_path::is_temporary(&name.schema) || self.meaning.temporary.as_ref() == Some(&name.schema)
+    }
+
+    /// The relation that a name means; if there is none, the name that messages are about.
+    pub(super) fn meant(&self, name: &QualifiedName) -> TableName {
+        self.search_path().find(name.schema.as_deref(), &name.name, |name| self.is_relation(name))
+    }
+
+    /// A new relation's name, the schema of temporary relations with its real name.
+    pub(super) fn own_name(&mut self, name: &TableName) -> TableName {
+        if name.schema != TEMPORARY {
+            return name.clone();
+        }
+        let number = self.number;
+        let schema = self.meaning.temporary.get_or_insert_with(|| format!("pg_temp_{number}")).clone();
+        if self.meaning.path.temporary().is_none() {
+            self.worker.set_temporary_schema(&schema);
+            self.refresh_path();
+        }
+        TableName { schema, name: name.name.clone() }
+    }
+
+    /// The same of a definition.
+    pub(super) fn own_definition(&mut self, definition: &TableDefinition) -> TableDefinition {
+        TableDefinition { name: self.own_name(&definition.name), ..definition.clone() }
+    }
+
+    /// For a new table or index in this schema.
+    pub(super) fn new_table_id(&self, schema: &str) -> TableId {
+        match search_path::is_temporary(schema) {
+            true => self.worker.new_temporary_table_id(),
+            false => self.worker.new_table_id(),
+        }
+    }
+
+    /// For a new sequence in this schema.
+    pub(super) fn new_sequence_id(&self, schema: &str) -> SequenceId {
+        match search_path::is_temporary(schema) {
+            true => self.worker.new_temporary_sequence_id(),
+            false => self.worker.new_sequence_id(),
+        }
+    }
+
+    /// A temporary table has been made by these changes.
+    pub(super) fn note_on_commit(&mut self, changes: &[CatalogChange], on_commit: OnCommit) {
+        let made = changes.iter().find_map(|change| match change {
+            CatalogChange::CreateTable { id, .. } => Some(*id),
+            _ => None,
+        });
+        if on_commit != OnCommit::PreserveRows {
+            self.meaning.at_commit.extend(made.map(|id| (id, on_commit)));
+        }
+    }
+
+    /// Empties and drops the tables that a commit empties and drops. It is repeated if it must wait.
+    pub(super) fn tidy_temporaries(&mut self) -> Flow<()> {
+        if self.meaning.at_commit.is_empty() {
+            return Ok(());
+        }
+        let (mut emptied, mut dropped) = (Vec::new(), Vec::new());
+        let worker = &self.worker;
+        self.meaning.at_commit.retain(|(id, on_commit)| {
+            let view = worker.catalog_view();
+            let Some(table) = view.table_by_id(*id) else { return false };
+            if view.table(&table.definition().name).is_none_or(|now| now.id() != *id) {
+                // The transaction has dropped it.
+                return true;
+            }
+            match on_commit {
+                OnCommit::Drop => dropped.push(table),
+                OnCommit::DeleteRows if table.row_count() > 0 => emptied.push(table),
+                OnCommit::DeleteRows | OnCommit::PreserveRows => {}
+            }
+            true
+        });
+        let mut changes = Vec::new();
+        if !emptied.is_empty() {
+            changes = self.truncated(emptied, false, false, &mut Unsaid)?;
+        }
+        if !dropped.is_empty() {
+            changes.extend(self.dropped(&dropped, true, &mut Unsaid)?);
+            self.note_own_change();
+        }
+        changes.into_iter().try_for_each(|change| self.worker.change_catalog(change))
+    }
+
+    /// DISCARD TEMP.
+    pub(super) fn discarded_temporaries(&self) -> Result<Vec<CatalogChange>> {
+        let Some(schema) = &self.meaning.temporary else { return Ok(Vec::new()) };
+        let mut tables = self.visible_tables();
+        tables.retain(|table| table.id().is_temporary() && table.definition().name.schema == *schema);
+        let mut changes = self.dropped(&tables, true, &mut Unsaid)?;
+        for sequence in self.worker.sequences() {
+            let drop = CatalogChange::DropSequence { id: sequence.id };
+            if sequence.definition.name.schema == *schema && !changes.contains(&drop) {
+                changes.push(drop);
+            }
+        }
+        Ok(changes)
+    }
+
+    /// Nobody can use them any more. No transaction is open.
+    pub(super) fn forget_temporaries(&mut self) {
+        if self.meaning.temporary.take().is_some() {
+            self.worker.forget_temporaries();
+            self.meaning.at_commit.clear();
+            self.refresh_path();
+        }
+    }
+}
