@@ -57,6 +57,9 @@ pub fn create(engine: &Arc<dyn Engine>, accounts: u64, index: IndexKind) -> Resu
         indexes: Vec::new(),
         foreign_keys: Vec::new(),
         referenced_by: Vec::new(),
+        view: None,
+        checks: Vec::new(),
+        dropped: Vec::new(),
     };
     client
         .transaction(|worker, _| {

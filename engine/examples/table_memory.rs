@@ -125,6 +125,9 @@ fn accounts(index: IndexKind) -> Table {
         indexes: Vec::new(),
         foreign_keys: Vec::new(),
         referenced_by: Vec::new(),
+        view: None,
+        checks: Vec::new(),
+        dropped: Vec::new(),
     };
     Table::new(TableId(1), definition)
 }

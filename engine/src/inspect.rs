@@ -322,6 +322,14 @@ impl Schema {
                 CatalogChange::CreateTable { id, definition } => {
                     self.tables.insert(id, definition);
                 }
+                CatalogChange::AlterTable { id, definition, .. } => {
+                    self.tables.insert(id, *definition);
+                }
+                CatalogChange::RenameTable { id, name } => {
+                    if let Some(definition) = self.tables.get_mut(&id) {
+                        definition.name.name = name;
+                    }
+                }
                 CatalogChange::AddPrimaryKey { id, primary_key } => {
                     if let Some(definition) = self.tables.get_mut(&id) {
                         definition.primary_key = Some(primary_key);

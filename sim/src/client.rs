@@ -41,6 +41,9 @@ fn definition(name: &str, value: SqlType, index: IndexKind) -> TableDefinition {
         indexes: Vec::new(),
         foreign_keys: Vec::new(),
         referenced_by: Vec::new(),
+        view: None,
+        checks: Vec::new(),
+        dropped: Vec::new(),
     }
 }
 

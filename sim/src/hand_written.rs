@@ -66,6 +66,9 @@ pub fn table_definition() -> TableDefinition {
         indexes: Vec::new(),
         foreign_keys: Vec::new(),
         referenced_by: Vec::new(),
+        view: None,
+        checks: Vec::new(),
+        dropped: Vec::new(),
     }
 }
 

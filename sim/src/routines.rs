@@ -100,6 +100,9 @@ pub fn create_routines(engine: &dyn Engine) -> Result<()> {
         indexes: Vec::new(),
         foreign_keys: Vec::new(),
         referenced_by: Vec::new(),
+        view: None,
+        checks: Vec::new(),
+        dropped: Vec::new(),
     };
     let id = worker.new_table_id();
     let change = CatalogChange::CreateTable { id, definition: journal };

@@ -5,10 +5,12 @@
 //! *unknown* until an operator, function, column or clause gives them one ([`Class`]). Files: `expression`
 //! (the walk), `operator`, `function_call` (functions), `aggregate` and `aggregation`, `coerce`
 //! (conversions), `select`, `from_clause`, `join`, `select_list` and `row_locks` (the clauses of a query),
-//! `derived` and `recursive` (queries in FROM and WITH), `scope` (what FROM shows), `column` (names of its
+//! `derived` and `recursive` (queries in FROM and WITH), `view`, `view_target`, `deparse` (queries and
+//! expressions as text), `scope` (what FROM shows), `column` (names of its
 //! tables and columns), `visible_variables` and `variable` (those of a routine), `routine_call` (calls of
-//! routines), `sequence_call` (functions of sequences), `defaults`, `array_expression`, `collation`, `types`
-//! (type names), `missing` (functions that are not there yet).
+//! routines), `sequence_call` (functions of sequences), `shown_expression` (the way back, for the catalog),
+//! `defaults`, `array_expression`, `collation`, `types` (type names), `missing` (functions that are not there
+//! yet).
 //!
 //! Every error carries the position in the statement's text that PostgreSQL's would.
 
@@ -21,6 +23,7 @@ pub(crate) mod coerce;
 mod collation;
 mod column;
 mod defaults;
+pub(crate) mod deparse;
 pub(crate) mod derived;
 pub(crate) mod expression;
 pub(crate) mod from_clause;
@@ -28,6 +31,8 @@ pub(crate) mod function_call;
 mod join;
 mod missing;
 pub(crate) mod operator;
+mod ordered_set;
+mod overlaps;
 mod recursive;
 pub(crate) mod routine_call;
 mod row_locks;
@@ -37,11 +42,15 @@ pub(crate) mod select_list;
 pub(crate) mod sequence_call;
 pub(crate) mod session_call;
 pub(crate) mod session_function;
+mod set_call;
+mod shown_expression;
 pub(crate) mod special;
 mod subquery;
 pub(crate) mod tree;
 pub(crate) mod types;
 pub(crate) mod variable;
+pub(crate) mod view;
+pub(crate) mod view_target;
 pub(crate) mod visible_variables;
 
 use std::cell::{Cell, RefCell};
@@ -49,7 +58,7 @@ use std::collections::BTreeSet;
 use std::rc::Rc;
 use std::sync::Arc;
 
-use hyades_engine::procedure::ir::{JoinSlot, Procedure, Register, RowSlot, SpoolSlot};
+use hyades_engine::procedure::ir::{JoinSlot, Procedure, Register, RowSlot, SpoolSlot, TableReference};
 use hyades_engine::storage::stored_routine::Routine;
 use hyades_engine::storage::table::Table;
 use hyades_types::definition::{RoutineDefinition, TableId, TableName};
@@ -147,6 +156,8 @@ pub(crate) struct Binder<'a> {
     pub(crate) scope: Scope,
     pub(crate) aggregates: Vec<Aggregate>,
     pub(crate) aggregate_mode: AggregateMode,
+    /// In a select list: its functions that give sets.
+    set_calls: Option<set_call::SetCalls>,
     pub(crate) session_calls: Vec<SessionCall>,
     /// Where columns were named, to point at one that is not grouped.
     pub(crate) column_places: Vec<(RowSlot, u16, Place)>,
@@ -165,6 +176,12 @@ pub(crate) struct Binder<'a> {
     pub(crate) common_tables: Vec<CommonTable>,
     /// The tables in FROM and those whose rows are changed, as they come.
     pub(crate) tables_read: Vec<TableId>,
+    /// The views that were bound.
+    pub(crate) views: Vec<TableReference>,
+    /// The views whose queries are being bound, outermost first.
+    expanding: Vec<TableId>,
+    /// Rows of an item of the FROM that is bound may be missing.
+    in_outer_join: bool,
     /// Names without a schema that were looked up as relations.
     pub(crate) open_names: RefCell<BTreeSet<String>>,
     /// How often something was read of a query around the one that is bound.
@@ -212,6 +229,7 @@ impl<'a> Binder<'a> {
             scope: Scope::default(),
             aggregates: Vec::new(),
             aggregate_mode: AggregateMode::Forbidden("in this context"),
+            set_calls: None,
             session_calls: Vec::new(),
             column_places: Vec::new(),
             slots: Rc::new(Slots { registers: Cell::new(registers), ..Slots::default() }),
@@ -221,6 +239,9 @@ impl<'a> Binder<'a> {
             subqueries: Vec::new(),
             common_tables: Vec::new(),
             tables_read: Vec::new(),
+            views: Vec::new(),
+            expanding: Vec::new(),
+            in_outer_join: false,
             open_names: RefCell::default(),
             handed_over: 0,
             surroundings: Vec::new(),

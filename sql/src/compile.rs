@@ -2,17 +2,20 @@
 //!
 //! Files by clause: `select` (the query), `level` and `loops` (nested loops over FROM), `access` (how a table
 //! is read), `stages` (what the executor does behind the procedure), `output` (descriptions of answers),
-//! `row_sink` (where rows go), `insert`, `change` and
-//! `collected_change` (UPDATE and DELETE), `copy`, `foreign_key` (the checks that
-//! changes carry), `schema` (DDL), `storage_parameter`, `utility` (everything that runs no procedure), `code`
-//! (the assembler).
+//! `row_sink` (where rows go), `insert`, `change` and `collected_change` (UPDATE and DELETE), `copy`, `check`
+//! and `foreign_key` (the checks that changes carry) and `referential_events` (what is done when a statement
+//! is over), `schema` and `alter_table` (DDL), `views`, `storage_parameter`, `utility` (everything that runs
+//! no procedure), `code` (the assembler).
 
 pub(crate) mod access;
+mod alter_table;
 pub(crate) mod change;
 mod changing_with;
+pub(crate) mod check;
 pub(crate) mod code;
 mod collected_change;
 pub(crate) mod copy;
+mod event_kinds;
 pub(crate) mod explained;
 pub(crate) mod foreign_key;
 mod grouping;
@@ -26,6 +29,7 @@ pub(crate) mod order;
 mod outer_join;
 pub(crate) mod output;
 mod recursion;
+pub(crate) mod referential_events;
 pub(crate) mod routine_statements;
 pub(crate) mod row_sink;
 pub(crate) mod schema;
@@ -36,22 +40,26 @@ mod storage_parameter;
 mod subquery;
 pub(crate) mod table_as;
 pub(crate) mod utility;
+pub(crate) mod views;
 
 use std::rc::Rc;
 use std::sync::Arc;
 
-use hyades_engine::procedure::ir::{Procedure, Register};
+use hyades_engine::procedure::ir::{Procedure, Register, RowSlot, TableIndex};
 use hyades_types::error::{Error, Result, sqlstate};
 use hyades_types::value::SqlType;
 use sqlparser::ast;
 
 use crate::answer::{Response, ResultColumn};
+use crate::bind::view_target::ThroughView;
 use crate::bind::{BindContext, Binder};
 use crate::explain::PlanNode;
+use crate::expr::NamedConditions;
 use crate::plan::{Action, Plan, RunPlan, Tag};
 use crate::statement::{self, Statement, query, split};
 use changing_with::changes_rows;
 use code::Code;
+use event_kinds::Events;
 use row_sink::{Nested, Sink};
 
 /// Compiles the statement of a text. `declared` gives the types of the first parameters where the client said
@@ -124,6 +132,12 @@ pub(crate) struct Compiler<'a> {
     pub(crate) purpose: Purpose,
     /// Registers that rows to be inserted have their numbers of sequences in.
     pub(crate) draw_registers: Vec<Register>,
+    /// The view that is changed, if it is not a table.
+    through: Option<ThroughView>,
+    /// CHECK constraints of the tables whose rows are written, with their conditions, by table and row slot.
+    pub(crate) checks: Vec<((TableIndex, RowSlot), NamedConditions)>,
+    /// What the statement has to look at when it is done.
+    pub(crate) events: Events,
 }
 
 impl<'a> Compiler<'a> {
@@ -137,7 +151,9 @@ impl<'a> Compiler<'a> {
         let code = Code::new(binder.slots(), Rc::clone(&binder.callees));
         let purpose = Purpose::Run;
         let draw_registers = Vec::new();
-        Ok(Compiler { binder, code, sink: Sink::Answer, nested: None, purpose, draw_registers })
+        let (nested, through, checks, events) = (None, None, Vec::new(), Events::default());
+        let sink = Sink::Answer;
+        Ok(Compiler { binder, code, sink, nested, purpose, draw_registers, through, checks, events })
     }
 
     pub(crate) fn statement(&mut self, statement: &Statement) -> Result<Plan> {
@@ -150,6 +166,8 @@ impl<'a> Compiler<'a> {
             Statement::Explain { is_verbose, is_json, body, body_offset, .. } => {
                 self.explain(*is_verbose, *is_json, body, *body_offset)
             }
+            Statement::CreateView(create) => self.create_view(create),
+            Statement::DropView(drop) => Ok(self.drop_view(drop)),
             Statement::CreateTableAs(create) => self.create_table_as(create),
             Statement::Do(block) => self.anonymous_block(block),
             Statement::CreateRoutine(create) => self.create_routine(create),
@@ -224,8 +242,11 @@ impl<'a> Compiler<'a> {
         if self.nested.is_some() || !matches!(self.sink, Sink::Answer) {
             return Ok(Arc::default());
         }
+        let before = self.end_events()?;
+        self.code.put_first(before);
         let parameters = self.binder.finished_parameters()?;
         let registers = self.binder.register_count();
+        self.code.add_views(std::mem::take(&mut self.binder.views));
         let code = std::mem::replace(
             &mut self.code,
             Code::new(self.binder.slots(), Rc::clone(&self.binder.callees)),

@@ -49,6 +49,7 @@ pub(crate) fn environment(user: &str, database: &str) -> Environment {
         random: RefCell::new(Random::seeded(0)),
         sequences: RefCell::default(),
         catalog: None,
+        deferred: Default::default(),
     }
 }
 

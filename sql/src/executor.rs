@@ -10,6 +10,8 @@ mod accumulator;
 mod aggregate;
 mod array_of;
 mod combination;
+mod moments;
+mod ordered_set;
 
 use std::cmp::Ordering;
 use std::collections::HashSet;

@@ -131,7 +131,13 @@ impl SlotNames for Names<'_> {
     }
 
     fn column(&self, row: u16, column: u16) -> String {
+        let wanted = Expr::Column { row, column };
         for relation in &self.scope.relations {
+            if let RelationKind::View(values, _) = &relation.kind
+                && let Some(at) = values.iter().position(|value| *value == wanted)
+            {
+                return self.qualified(&relation.name, &relation.columns[at].0);
+            }
             if matches!(relation.kind, RelationKind::Table { row: its_row, .. } if its_row == row) {
                 let name = relation.columns.get(usize::from(column)).map_or("?", |(name, _)| name.as_str());
                 return self.qualified(&relation.name, name);

@@ -1,7 +1,12 @@
 //! Looking at and rewriting expressions of the procedure IR.
 
+use std::sync::Arc;
+
 use hyades_engine::procedure::ir::{Expr, Register, RowSlot};
 use hyades_types::function::Volatility;
+
+/// Conditions with the names of what they belong to.
+pub(crate) type NamedConditions = Arc<[(String, Expr)]>;
 
 /// Whether the test holds for the expression or any part of it.
 pub(crate) fn any(expr: &Expr, test: &dyn Fn(&Expr) -> bool) -> bool {
@@ -29,6 +34,11 @@ pub(crate) fn depth_exceeds(expr: &Expr, limit: usize) -> bool {
 /// Whether the expression reads a stored row.
 pub(crate) fn reads_row(expr: &Expr) -> bool {
     any(expr, &|part| matches!(part, Expr::Column { .. }))
+}
+
+/// Whether the expression is the same for all rows.
+pub(crate) fn reads_nothing(expr: &Expr) -> bool {
+    !any(expr, &|part| matches!(part, Expr::Column { .. } | Expr::Register(_) | Expr::Query { .. }))
 }
 
 /// Whether the expression reads this row slot or one of these registers.

@@ -11,17 +11,18 @@ use hyades_engine::procedure::ir::{Expr, Procedure, Register};
 use hyades_engine::storage::stored_routine::Routine;
 use hyades_engine::storage::table::Table;
 use hyades_types::definition::{
-    IndexKind, PrimaryKey, RoutineDefinition, RoutineKind, TableDefinition, TableName,
+    ColumnDefinition, Deferral, Identity, IndexKind, KeyAction, RoutineDefinition, RoutineKind,
+    TableDefinition, TableName,
 };
 use hyades_types::value::{ArrayElement, SqlType};
-use sqlparser::ast::SetOperator;
+use sqlparser::ast::{self, SetOperator};
 
 use crate::answer::Response;
 use crate::bind::aggregation::AggregateKind;
 use crate::bind::session_function::SessionCall;
 use crate::explain::PlanNode;
 use crate::statement::{
-    CopyOptions, DropIndex, DropSequence, IsolationModes, OnCommit, QualifiedName, RenameIndex,
+    CopyOptions, DropIndex, DropSequence, DropView, IsolationModes, OnCommit, QualifiedName, RenameIndex,
     SequenceOptions, SetValue, SettingScope,
 };
 
@@ -46,6 +47,11 @@ pub(crate) enum Action {
         definition: Box<RoutineDefinition>,
         /// Characters of the statement before the body.
         body_offset: u32,
+    },
+    /// No names: ALL.
+    SetConstraints {
+        names: Vec<QualifiedName>,
+        is_deferred: bool,
     },
     /// Ready lines.
     Explain(Vec<String>),
@@ -114,22 +120,21 @@ pub(crate) enum SchemaCommand {
     RenameIndex(RenameIndex),
     /// Of an index.
     Reindex(QualifiedName),
-    AddUnique {
+    AlterTable {
         table: QualifiedName,
         if_exists: bool,
-        unique: WantedUnique,
+        /// In the order in which they are done.
+        actions: Vec<AlterAction>,
     },
-    DropConstraint {
-        table: QualifiedName,
-        if_exists: bool,
-        name: String,
-        /// The constraint need not be there.
-        may_lack: bool,
-        cascades: bool,
+    /// CREATE [OR REPLACE] VIEW.
+    CreateView {
+        definition: Box<TableDefinition>,
+        or_replace: bool,
     },
+    DropView(DropView),
     /// CREATE TABLE ... AS.
     CreateAs {
-        definition: TableDefinition,
+        definition: Box<TableDefinition>,
         if_not_exists: bool,
         /// Whose rows go into it.
         query: Option<String>,
@@ -159,11 +164,6 @@ pub(crate) enum SchemaCommand {
         options: SequenceOptions,
     },
     DropSequence(DropSequence),
-    AddForeignKey {
-        table: QualifiedName,
-        if_exists: bool,
-        foreign_key: WantedForeignKey,
-    },
     CreateRoutine {
         definition: Box<RoutineDefinition>,
         /// Characters of the statement before the body.
@@ -174,13 +174,83 @@ pub(crate) enum SchemaCommand {
         kind: Option<RoutineKind>,
         if_exists: bool,
         names: Vec<(QualifiedName, Option<Vec<SqlType>>)>,
+        cascades: bool,
     },
+}
+
+/// One action of ALTER TABLE, as written: it is looked at when the table is locked.
+#[derive(Clone, Debug)]
+pub(crate) enum AlterAction {
     AddPrimaryKey {
-        table: QualifiedName,
-        if_exists: bool,
-        primary_key: PrimaryKey,
+        name: Option<String>,
         columns: Vec<String>,
     },
+    AddUnique(WantedUnique),
+    AddForeignKey(WantedForeignKey),
+    AddCheck(WantedCheck),
+    ValidateConstraint(String),
+    AddColumn {
+        column: Box<NewColumn>,
+        if_not_exists: bool,
+    },
+    DropColumn {
+        name: String,
+        may_lack: bool,
+        cascades: bool,
+    },
+    SetType {
+        column: String,
+        sql_type: SqlType,
+        using: Option<Box<ast::Expr>>,
+    },
+    SetDefault {
+        column: String,
+        /// `None`: DROP DEFAULT.
+        default: Option<Box<ast::Expr>>,
+    },
+    SetNullable {
+        column: String,
+        is_nullable: bool,
+    },
+    AddIdentity {
+        column: String,
+        identity: Identity,
+        options: SequenceOptions,
+    },
+    RenameTable(String),
+    RenameColumn {
+        from: String,
+        to: String,
+    },
+    RenameConstraint {
+        from: String,
+        to: String,
+    },
+    /// Everything belongs to whoever asks.
+    SetOwner(String),
+    /// What it says is so already, or changes nothing here.
+    Nothing,
+    DropConstraint {
+        name: String,
+        /// The constraint need not be there.
+        may_lack: bool,
+        cascades: bool,
+    },
+}
+
+/// A column to be added.
+#[derive(Clone, Debug)]
+pub(crate) struct NewColumn {
+    pub(crate) definition: ColumnDefinition,
+    pub(crate) sequence: Option<WantedSequence>,
+}
+
+/// A CHECK constraint as written.
+#[derive(Clone, Debug)]
+pub(crate) struct WantedCheck {
+    pub(crate) name: Option<String>,
+    pub(crate) expr: Box<ast::Expr>,
+    pub(crate) is_not_valid: bool,
 }
 
 /// A foreign key as written; tables and columns are looked up when the statement runs.
@@ -191,6 +261,13 @@ pub(crate) struct WantedForeignKey {
     pub(crate) parent: QualifiedName,
     /// Empty: the parent's primary key.
     pub(crate) parent_columns: Vec<String>,
+    pub(crate) on_delete: KeyAction,
+    /// What ON DELETE sets; empty: all columns.
+    pub(crate) delete_columns: Vec<String>,
+    pub(crate) on_update: KeyAction,
+    pub(crate) is_full: bool,
+    pub(crate) deferral: Deferral,
+    pub(crate) is_not_valid: bool,
 }
 
 /// An index as written.
@@ -263,6 +340,13 @@ pub(crate) struct RunPlan {
     pub(crate) tag: Tag,
     /// Only for EXPLAIN.
     pub(crate) explain: Option<PlanNode>,
+}
+
+impl RunPlan {
+    /// Whether a view in it is not what it was when it was compiled.
+    pub(crate) fn has_stale_views(&self) -> bool {
+        self.procedure.has_views && !self.procedure.is_current()
+    }
 }
 
 /// UNION, INTERSECT and EXCEPT. The last value of a row that comes in says whether it is the second query's.

@@ -7,10 +7,9 @@
 //! What a session is made of: `activity` (what others see of it), `prepared` (compiled statements and their
 //! cache), `state` (where it stands in its transaction), `running` (statements in progress), `copy_in`,
 //! `copy_out`, `routine_compiler`. What it does: `show`, `prepare`, `transaction` (the state machine), `run`
-//! (statements that run procedures), `routine_commands` (CALL, and changes to routines), `search_path`
-//! (what names mean), `schema` (DDL),
-//! `foreign_key`, `sequence_commands`, `utility` (settings, EXPLAIN, PREPARE), `copy_feed` (with `copy_lines`
-//! and `copy_fields`).
+//! (statements that run procedures), `routine_commands` (CALL, and changes to routines), `search_path` (what
+//! names mean), `schema` (DDL), `foreign_key`, `sequence_commands`, `view_commands`, `utility` (settings,
+//! EXPLAIN, PREPARE), `copy_feed` (with `copy_lines` and `copy_fields`).
 //!
 //! The state machine is PostgreSQL's:
 //!
@@ -24,15 +23,19 @@
 //! ```
 
 pub(crate) mod activity;
+mod alteration;
+mod column_changes;
 mod copy_feed;
 mod copy_fields;
 mod copy_in;
 mod copy_lines;
 mod copy_out;
+mod deferred;
 mod foreign_key;
 mod index_commands;
 mod prepare;
 mod prepared;
+mod renames;
 mod routine_commands;
 mod routine_compiler;
 mod run;
@@ -44,6 +47,7 @@ mod show;
 mod state;
 mod transaction;
 mod utility;
+mod view_commands;
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -55,6 +59,7 @@ use hyades_engine::log::durable::Durability;
 use hyades_engine::procedure::compiled_routine::RoutineCompiler;
 use hyades_engine::procedure::frame::Frame;
 use hyades_engine::recovery::RecoveryReport;
+use hyades_types::deferred_checks::DeferredMark;
 use hyades_types::environment::Environment;
 use hyades_types::error::{Error, Result};
 use hyades_types::function::now_us;
@@ -145,6 +150,10 @@ pub struct Session {
     implicit_statements: u32,
     /// A statement that waits.
     running: Option<Running>,
+    /// A check of a constraint that waits, at the end of the transaction or in SET CONSTRAINTS.
+    checking: Option<Box<Frame>>,
+    /// What waited for the end of the transaction when the statement began.
+    deferred_before: DeferredMark,
     /// The prepared statement and values of the EXECUTE that waits.
     executing: Option<(Arc<Prepared>, Vec<Value>)>,
     copy: Option<Box<CopyIn>>,
@@ -240,6 +249,8 @@ impl Database {
             notices: Vec::new(),
             implicit_statements: 0,
             running: None,
+            checking: None,
+            deferred_before: DeferredMark::default(),
             executing: None,
             copy: None,
             spare_frames: Vec::new(),
@@ -314,6 +325,7 @@ impl Session {
         let outcome = match outcome {
             Err(Interrupt::Failed(error)) => {
                 self.running = None;
+                self.checking = None;
                 self.executing = None;
                 self.as_guest(Session::fail_transaction);
                 Err(Interrupt::Failed(error))
@@ -332,7 +344,8 @@ impl Session {
         self.is_in_list = false;
         if self.state == State::Implicit {
             // What it frees need not be counted: the account is set back behind a transaction.
-            let outcome = match self.worker.commits_soon() {
+            let commits_soon = self.worker.commits_soon() && !self.environment.deferred.is_pending();
+            let outcome = match commits_soon {
                 true => self.commit_transaction(),
                 false => self.as_guest(Session::commit_transaction),
             };

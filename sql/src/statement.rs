@@ -2,30 +2,34 @@
 //!
 //! The first keyword decides. Transaction control, settings, COPY, maintenance and prepared statements have
 //! few words and PostgreSQL forms that sqlparser lacks, so they are parsed here (`control`, `copy_syntax`,
-//! `routine_syntax`, `sequence_syntax`, `table_as_syntax`, `index_syntax`); the rest goes through sqlparser
-//! (`query`), whose errors are turned into PostgreSQL's `syntax error at or near`.
+//! `routine_syntax`, `sequence_syntax`, `table_as_syntax`, `index_syntax`, `view_syntax`); the rest goes
+//! through sqlparser (`query`), whose errors are turned into PostgreSQL's `syntax error at or near`.
 
 pub(crate) mod control;
 pub(crate) mod copy_syntax;
 mod dialect;
+pub(crate) mod element_target;
 mod index_syntax;
 pub(crate) mod lexer;
 pub(crate) mod locking;
 pub(crate) mod names;
 mod parsed;
 pub(crate) mod query;
+pub(crate) mod reference_syntax;
 pub(crate) mod routine_syntax;
 pub(crate) mod sequence_syntax;
 pub(crate) mod split;
+mod substring_syntax;
 mod table_as_syntax;
-mod tokens;
+pub(crate) mod tokens;
+mod view_syntax;
 
 use hyades_types::error::Result;
 
 pub(crate) use parsed::{
     AlterSequence, CopyFormat, CopyOptions, CopySource, CopyStatement, CreateIndex, CreateRoutine,
-    CreateSequence, CreateTableAs, DropIndex, DropRoutine, DropSequence, ForceQuote, IndexKey,
-    IsolationModes, OnCommit, Overriding, QualifiedName, RenameIndex, SequenceOptions, SetValue,
+    CreateSequence, CreateTableAs, CreateView, DropIndex, DropRoutine, DropSequence, DropView, ForceQuote,
+    IndexKey, IsolationModes, OnCommit, Overriding, QualifiedName, RenameIndex, SequenceOptions, SetValue,
     SettingScope, Statement, WrittenParameter, WrittenReturns,
 };
 
@@ -54,7 +58,10 @@ pub(crate) fn parse(sql: &str) -> Result<Statement> {
         "create" => create(sql, lexer.next()?),
         "drop" => match (routine_syntax::drop_routine(sql)?, sequence_syntax::drop_sequence(sql)?) {
             (Some(drop), _) | (_, Some(drop)) => Ok(drop),
-            _ => index_syntax::drop_index(sql)?.map_or_else(|| query::parse(sql), Ok),
+            _ => match (index_syntax::drop_index(sql)?, view_syntax::drop_view(sql)?) {
+                (Some(drop), _) | (_, Some(drop)) => Ok(drop),
+                _ => query::parse(sql),
+            },
         },
         "alter" => match (sequence_syntax::alter(sql)?, index_syntax::alter(sql)?) {
             (Some(alter), _) | (_, Some(alter)) => Ok(alter),
@@ -75,6 +82,9 @@ fn create(sql: &str, first: lexer::Token<'_>) -> Result<Statement> {
             Some(create) => Ok(create),
             None => query::parse(sql),
         };
+    }
+    if let Some(view) = view_syntax::create(sql)? {
+        return Ok(view);
     }
     let parsed = match (table_as_syntax::create(sql)?, sequence_syntax::create(sql)?) {
         (Some(create), _) | (_, Some(create)) => Some(create),

@@ -8,8 +8,8 @@
 //!
 //! Files: `relation` (the relations, their columns are in `relations.txt`), `row` (values of rows), `class`
 //! and `classes` (relations and columns), `constraints`, `routines`, `data_types` (in `types.txt`), `cluster`
-//! (all that there is one of), `views`, `information_schema`, `definitions` (objects as SQL), `names`
-//! (objects and their numbers), `functions` (what SQL can call).
+//! (all that there is one of), `views`, `information_schema`, `definitions` (objects as SQL), `shown_text`,
+//! `names` (objects and their numbers), `functions` (what SQL can call).
 
 mod answers;
 mod class;
@@ -25,5 +25,6 @@ pub(crate) mod object_id;
 pub(crate) mod relation;
 mod routines;
 pub(crate) mod row;
+mod shown_text;
 pub(crate) mod snapshot;
 mod views;

@@ -11,6 +11,7 @@ mod parameters;
 mod procedures;
 mod sessions;
 mod specs;
+mod stored_forms;
 
 use std::path::{Path, PathBuf};
 

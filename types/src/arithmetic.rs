@@ -284,7 +284,7 @@ pub fn unary(operator: UnaryOperator, value: &Value) -> Result<Value> {
         }
         (UnaryOperator::Negate, Value::Real(number)) => Ok(Value::Real(-number)),
         (UnaryOperator::Negate, Value::Double(number)) => Ok(Value::Double(-number)),
-        (UnaryOperator::Negate, Value::Numeric(number)) => Ok(Value::numeric(-(**number).clone())),
+        (UnaryOperator::Negate, Value::Numeric(number)) => Ok(Value::numeric(numeric::negate(number))),
         (UnaryOperator::Negate, Value::Interval(interval)) => interval.negate().map(Value::Interval),
         (UnaryOperator::BitNot, Value::SmallInt(number)) => Ok(Value::SmallInt(!number)),
         (UnaryOperator::BitNot, Value::Integer(number)) => Ok(Value::Integer(!number)),

@@ -1,10 +1,15 @@
-//! One-dimensional arrays: what parameters and variables of routines may be. Columns of tables may not.
+//! Text and binary forms of arrays.
 //!
-//! The text form is PostgreSQL's `{1,2,NULL}`, elements in double quotes where they need them; the binary
-//! form is its `array_send`: dimensions, a flag for NULLs, the element's oid, length and lower bound, then
-//! each element with its length. Arrays of several dimensions and lower bounds other than 1 are refused. An
-//! empty array has no dimension, so its length is NULL.
+//! The text form is PostgreSQL's `{1,2,NULL}`, elements in double quotes where they need them, braces in
+//! braces for several dimensions, and `[0:2]=` in front where a dimension does not count from 1. The binary
+//! form is its `array_send`: number of dimensions, a flag for NULLs, the element's oid, length and lower
+//! bound of each dimension, then each element with its length. An empty array has no dimension, so its length
+//! is NULL.
+//!
+//! Reference: `ArrayCount`, `ReadArrayStr` and `array_recv` of PostgreSQL 15, whose details of errors these
+//! are.
 
+use crate::array_value::{Dimension, MOST_DIMENSIONS, MOST_ELEMENTS};
 use crate::error::{Error, Result, sqlstate};
 use crate::memory;
 use crate::text::pieces::is_blank;
@@ -15,138 +20,404 @@ fn malformed(literal: &str, detail: &str) -> Error {
         .with_detail(detail)
 }
 
-fn too_many_dimensions() -> Error {
-    Error::input(
-        sqlstate::FEATURE_NOT_SUPPORTED,
-        "arrays of several dimensions and lower bounds other than 1 are not supported yet",
-    )
+fn limit(message: String) -> Error {
+    Error::input(sqlstate::PROGRAM_LIMIT_EXCEEDED, message)
+}
+
+/// 54000: more dimensions than there may be.
+pub(crate) fn too_many_dimensions(count: usize) -> Error {
+    limit(format!("number of array dimensions ({count}) exceeds the maximum allowed ({MOST_DIMENSIONS})"))
+}
+
+/// The number of elements that these dimensions hold.
+///
+/// # Errors
+/// 54000 for more than an array may have, and for subscripts that are no `integer`.
+pub(crate) fn element_count(dimensions: &[Dimension]) -> Result<usize> {
+    let mut count = usize::from(!dimensions.is_empty());
+    for dimension in dimensions {
+        count = count.saturating_mul(usize::try_from(dimension.length).unwrap_or(0));
+        if count > MOST_ELEMENTS {
+            return Err(limit(format!("array size exceeds the maximum allowed ({MOST_ELEMENTS})")));
+        }
+    }
+    for dimension in dimensions {
+        if dimension.lower.checked_add(dimension.length).is_none() {
+            return Err(limit(format!("array lower bound is too large: {}", dimension.lower)));
+        }
+    }
+    Ok(count)
 }
 
 /// An array from its text form; `parse_item` reads an element from its own.
 ///
 /// # Errors
-/// 22P02, those of the elements, and 0A000 for several dimensions.
+/// 22P02, 2202E, 54000, and those of the elements.
 pub(super) fn parse(
     literal: &str,
     element: ArrayElement,
     parse_item: impl Fn(&str) -> Result<Value>,
 ) -> Result<Value> {
-    let trimmed = literal.trim_matches(is_blank);
-    if trimmed.starts_with('[') {
-        return Err(too_many_dimensions());
-    }
-    let Some(inner) = trimmed.strip_prefix('{') else {
+    let (written, mut rest) = written_dimensions(literal)?;
+    if let Some(dimensions) = &written {
+        let missing = || malformed(literal, "Missing \"=\" after array dimensions.");
+        rest = rest.strip_prefix('=').ok_or_else(missing)?.trim_start_matches(is_blank);
+        if !rest.starts_with('{') {
+            return Err(malformed(literal, "Array contents must start with \"{\"."));
+        }
+        element_count(dimensions)?;
+    } else if !rest.starts_with('{') {
         return Err(malformed(literal, "Array value must start with \"{\" or dimension information."));
+    }
+    let mut reader = Reader::new(literal);
+    reader.read(rest)?;
+    let lengths = reader.lengths();
+    let dimensions = match written {
+        Some(dimensions) => {
+            if !dimensions.iter().map(|one| one.length).eq(lengths.iter().copied()) {
+                let detail = "Specified array dimensions do not match array contents.";
+                return Err(malformed(literal, detail));
+            }
+            dimensions
+        }
+        None => lengths.into_iter().map(|length| Dimension { lower: 1, length }).collect(),
     };
-    let mut values = Vec::new();
-    let mut rest = inner.trim_start_matches(is_blank);
-    if let Some(behind) = rest.strip_prefix('}') {
-        return end(literal, behind, element, values);
+    if dimensions.is_empty() {
+        return Ok(Value::array(element, Vec::new()));
     }
-    loop {
-        let (item, is_quoted, behind) = item(literal, rest)?;
-        if !is_quoted && item.eq_ignore_ascii_case("null") {
-            values.push(Value::Null);
-        } else {
-            values.push(parse_item(&item)?);
-        }
+    if element_count(&dimensions)? != reader.items.len() {
+        return Err(Error::input(
+            sqlstate::INVALID_TEXT_REPRESENTATION,
+            format!("malformed array literal: \"{literal}\""),
+        ));
+    }
+    let mut values = Vec::with_capacity(reader.items.len());
+    for (item, is_quoted) in &reader.items {
+        values.push(match item {
+            item if !is_quoted && item.eq_ignore_ascii_case("null") => Value::Null,
+            item => parse_item(item)?,
+        });
         memory::check(0)?;
-        match behind.chars().next() {
-            Some(',') => rest = behind[1..].trim_start_matches(is_blank),
-            Some('}') => return end(literal, &behind[1..], element, values),
-            Some(_) => return Err(malformed(literal, "Unexpected array element.")),
-            None => return Err(malformed(literal, "Unexpected end of input.")),
+    }
+    Ok(Value::shaped_array(element, &dimensions, values))
+}
+
+/// The dimensions in front of the contents, if there are any, and what follows them.
+fn written_dimensions(literal: &str) -> Result<(Option<Vec<Dimension>>, &str)> {
+    let mut rest = literal.trim_start_matches(is_blank);
+    let mut dimensions = Vec::new();
+    while let Some(behind) = rest.strip_prefix('[') {
+        if dimensions.len() == MOST_DIMENSIONS {
+            return Err(too_many_dimensions(MOST_DIMENSIONS + 1));
+        }
+        let (first, behind) = bound(behind);
+        let Some(first) = first else {
+            let detail = "\"[\" must introduce explicitly-specified array dimensions.";
+            return Err(malformed(literal, detail));
+        };
+        let (lower, upper, behind) = match behind.strip_prefix(':') {
+            None => (1, first, behind),
+            Some(behind) => match bound(behind) {
+                (Some(upper), behind) => (first, upper, behind),
+                (None, _) => return Err(malformed(literal, "Missing array dimension value.")),
+            },
+        };
+        let missing = || malformed(literal, "Missing \"]\" after array dimensions.");
+        rest = behind.strip_prefix(']').ok_or_else(missing)?.trim_start_matches(is_blank);
+        if upper < lower {
+            let message = "upper bound cannot be less than lower bound";
+            return Err(Error::input(sqlstate::ARRAY_SUBSCRIPT_ERROR, message));
+        }
+        let length = i64::from(upper) - i64::from(lower) + 1;
+        let length = i32::try_from(length)
+            .map_err(|_| limit(format!("array size exceeds the maximum allowed ({MOST_ELEMENTS})")))?;
+        dimensions.push(Dimension { lower, length });
+    }
+    Ok(((!dimensions.is_empty()).then_some(dimensions), rest))
+}
+
+/// A number and what follows it.
+fn bound(text: &str) -> (Option<i32>, &str) {
+    let sign = usize::from(text.starts_with(['-', '+']));
+    let digits = text[sign..].bytes().take_while(u8::is_ascii_digit).count();
+    let (number, rest) = text.split_at(if digits == 0 { 0 } else { sign + digits });
+    (number.parse().ok(), rest)
+}
+
+/// What was read last.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum State {
+    Nothing,
+    LevelStarted,
+    ItemStarted,
+    QuotedStarted,
+    QuotedCompleted,
+    ItemDelimited,
+    LevelCompleted,
+    LevelDelimited,
+}
+
+/// Reads the contents of an array: `ArrayCount`, and the items in the same pass.
+struct Reader<'l> {
+    literal: &'l str,
+    state: State,
+    /// Braces that are open.
+    level: usize,
+    /// The most there were.
+    deepest: usize,
+    /// Of each level: parts seen since it began, and what its last list had.
+    counts: [i32; MOST_DIMENSIONS],
+    last_counts: [i32; MOST_DIMENSIONS],
+    /// Parts of each level, as they are counted at the deepest one.
+    totals: [i32; MOST_DIMENSIONS],
+    is_empty: bool,
+    /// The text of the item being read, how much of it is not trailing blanks, and whether it has quotes.
+    item: String,
+    kept: usize,
+    is_quoted: bool,
+    items: Vec<(String, bool)>,
+}
+
+impl<'l> Reader<'l> {
+    fn new(literal: &'l str) -> Reader<'l> {
+        Reader {
+            literal,
+            state: State::Nothing,
+            level: 0,
+            deepest: 1,
+            counts: [1; MOST_DIMENSIONS],
+            last_counts: [0; MOST_DIMENSIONS],
+            totals: [0; MOST_DIMENSIONS],
+            is_empty: true,
+            item: String::new(),
+            kept: 0,
+            is_quoted: false,
+            items: Vec::new(),
         }
     }
-}
 
-fn end(literal: &str, behind: &str, element: ArrayElement, values: Vec<Value>) -> Result<Value> {
-    if behind.is_empty() {
-        Ok(Value::array(element, values))
-    } else {
-        Err(malformed(literal, "Junk after closing right brace."))
+    /// The lengths of the dimensions; none of an empty array.
+    fn lengths(&self) -> Vec<i32> {
+        if self.is_empty { Vec::new() } else { self.totals[..self.deepest].to_vec() }
     }
-}
 
-/// The next item, whether it stood in quotes, and what follows.
-fn item<'a>(literal: &str, from: &'a str) -> Result<(String, bool, &'a str)> {
-    let mut item = String::new();
-    let mut characters = from.char_indices();
-    if from.starts_with('{') {
-        return Err(too_many_dimensions());
+    fn wrong<T>(&self, detail: &str) -> Result<T> {
+        Err(malformed(self.literal, detail))
     }
-    if from.starts_with('"') {
-        characters.next();
-        while let Some((at, character)) = characters.next() {
+
+    fn unexpected<T>(&self, character: char) -> Result<T> {
+        self.wrong(&format!("Unexpected \"{character}\" character."))
+    }
+
+    fn read(&mut self, contents: &str) -> Result<()> {
+        let mut characters = contents.char_indices();
+        loop {
+            let Some((at, character)) = characters.next() else {
+                return self.wrong("Unexpected end of input.");
+            };
+            let is_inside = self.state == State::QuotedStarted;
             match character {
-                '"' => return Ok((item, true, from[at + 1..].trim_start_matches(is_blank))),
-                '\\' => item.extend(characters.next().map(|(_, escaped)| escaped)),
-                other => item.push(other),
-            }
-        }
-        return Err(malformed(literal, "Unexpected end of input."));
-    }
-    while let Some((at, character)) = characters.next() {
-        match character {
-            ',' | '}' => {
-                let kept = item.trim_end_matches(is_blank).len();
-                item.truncate(kept);
-                if item.is_empty() {
-                    let shown = format!("Unexpected \"{character}\" character.");
-                    return Err(malformed(literal, &shown));
+                '\\' => {
+                    if !is_inside && !self.may_start_item() {
+                        return self.unexpected('\\');
+                    }
+                    if !is_inside {
+                        self.state = State::ItemStarted;
+                    }
+                    let Some((_, escaped)) = characters.next() else {
+                        return self.wrong("Unexpected end of input.");
+                    };
+                    self.is_quoted = true;
+                    self.push(escaped);
                 }
-                return Ok((item, false, &from[at..]));
+                '"' if is_inside => {
+                    self.state = State::QuotedCompleted;
+                    self.kept = self.item.len();
+                }
+                '"' => match self.state {
+                    State::LevelStarted | State::ItemDelimited => {
+                        self.state = State::QuotedStarted;
+                        self.is_quoted = true;
+                        self.is_empty = false;
+                    }
+                    _ => return self.wrong("Unexpected array element."),
+                },
+                _ if is_inside => self.item.push(character),
+                '{' => self.open()?,
+                '}' => {
+                    if self.close()? {
+                        let behind = &contents[at + 1..];
+                        return match behind.trim_start_matches(is_blank) {
+                            "" => Ok(()),
+                            _ => self.wrong("Junk after closing right brace."),
+                        };
+                    }
+                }
+                ',' => self.delimit()?,
+                blank if is_blank(blank) => {
+                    if self.state == State::ItemStarted {
+                        self.item.push(blank);
+                    }
+                }
+                _ => {
+                    if !self.may_start_item() {
+                        return self.wrong("Unexpected array element.");
+                    }
+                    self.state = State::ItemStarted;
+                    self.push(character);
+                }
             }
-            '{' | '"' => {
-                return Err(malformed(literal, &format!("Unexpected \"{character}\" character.")));
-            }
-            '\\' => item.extend(characters.next().map(|(_, escaped)| escaped)),
-            other => item.push(other),
+            memory::check(0)?;
         }
     }
-    Err(malformed(literal, "Unexpected end of input."))
+
+    fn may_start_item(&self) -> bool {
+        matches!(self.state, State::LevelStarted | State::ItemStarted | State::ItemDelimited)
+    }
+
+    fn push(&mut self, character: char) {
+        self.is_empty = false;
+        self.item.push(character);
+        self.kept = self.item.len();
+    }
+
+    /// Ends the item being read, if there is one.
+    fn end_item(&mut self) {
+        if matches!(self.state, State::ItemStarted | State::QuotedCompleted) {
+            self.item.truncate(self.kept);
+            self.items.push((std::mem::take(&mut self.item), std::mem::take(&mut self.is_quoted)));
+            self.kept = 0;
+        }
+    }
+
+    fn open(&mut self) -> Result<()> {
+        if !matches!(self.state, State::Nothing | State::LevelStarted | State::LevelDelimited) {
+            return self.unexpected('{');
+        }
+        if self.level == MOST_DIMENSIONS {
+            return Err(too_many_dimensions(self.level + 1));
+        }
+        self.state = State::LevelStarted;
+        self.totals[self.level] = 0;
+        self.level += 1;
+        self.deepest = self.deepest.max(self.level);
+        Ok(())
+    }
+
+    /// Closes a level; whether it was the outermost.
+    fn close(&mut self) -> Result<bool> {
+        let may_close = match self.state {
+            State::ItemStarted | State::QuotedCompleted | State::LevelCompleted => true,
+            State::LevelStarted => self.level == 1,
+            _ => false,
+        };
+        if !may_close {
+            return self.unexpected('}');
+        }
+        self.end_item();
+        self.state = State::LevelCompleted;
+        self.level -= 1;
+        let level = self.level;
+        if self.last_counts[level] != 0 && self.counts[level] != self.last_counts[level] {
+            return self.wrong("Multidimensional arrays must have sub-arrays with matching dimensions.");
+        }
+        self.last_counts[level] = self.counts[level];
+        self.counts[level] = 1;
+        if level == 0 {
+            self.totals[self.deepest - 1] += 1;
+            return Ok(true);
+        }
+        self.totals[level - 1] += 1;
+        Ok(false)
+    }
+
+    fn delimit(&mut self) -> Result<()> {
+        if !matches!(self.state, State::ItemStarted | State::QuotedCompleted | State::LevelCompleted) {
+            return self.unexpected(',');
+        }
+        self.end_item();
+        self.state = match self.state {
+            State::LevelCompleted => State::LevelDelimited,
+            _ => State::ItemDelimited,
+        };
+        self.counts[self.level - 1] += 1;
+        self.totals[self.deepest - 1] += 1;
+        Ok(())
+    }
 }
 
 /// Appends the text form; `write_item` appends an element's.
 pub(super) fn write(array: &ArrayValue, out: &mut Vec<u8>, write_item: impl Fn(&Value, &mut Vec<u8>)) {
-    out.push(b'{');
+    let dimensions = array.dimensions();
+    if dimensions.is_empty() {
+        out.extend_from_slice(b"{}");
+        return;
+    }
+    if dimensions.iter().any(|dimension| dimension.lower != 1) {
+        for dimension in dimensions.iter() {
+            out.extend_from_slice(format!("[{}:{}]", dimension.lower, dimension.upper()).as_bytes());
+        }
+        out.push(b'=');
+    }
+    // How many elements a pair of braces holds, of each level.
+    let mut widths: Vec<usize> = Vec::with_capacity(dimensions.len());
+    for dimension in dimensions.iter().rev() {
+        widths.push(widths.last().unwrap_or(&1) * dimension.length as usize);
+    }
     let mut item = Vec::new();
     for (number, value) in array.values.iter().enumerate() {
         if number > 0 {
             out.push(b',');
         }
-        if value.is_null() {
-            out.extend_from_slice(b"NULL");
-            continue;
-        }
-        item.clear();
-        write_item(value, &mut item);
-        let needs_quotes = item.is_empty()
-            || item.eq_ignore_ascii_case(b"null")
-            || item.iter().any(|byte| matches!(byte, b'"' | b'\\' | b'{' | b'}' | b',' | b' ' | 9..=13));
-        if !needs_quotes {
-            out.extend_from_slice(&item);
-            continue;
-        }
-        out.push(b'"');
-        for byte in &item {
-            if matches!(byte, b'"' | b'\\') {
-                out.push(b'\\');
-            }
-            out.push(*byte);
-        }
-        out.push(b'"');
+        let opened = widths.iter().filter(|width| number % **width == 0).count();
+        out.extend(std::iter::repeat_n(b'{', opened));
+        write_element(value, &mut item, out, &write_item);
+        let closed = widths.iter().filter(|width| (number + 1) % **width == 0).count();
+        out.extend(std::iter::repeat_n(b'}', closed));
     }
-    out.push(b'}');
+}
+
+fn write_element(
+    value: &Value,
+    item: &mut Vec<u8>,
+    out: &mut Vec<u8>,
+    write_item: &impl Fn(&Value, &mut Vec<u8>),
+) {
+    if value.is_null() {
+        out.extend_from_slice(b"NULL");
+        return;
+    }
+    item.clear();
+    write_item(value, item);
+    let needs_quotes = item.is_empty()
+        || item.eq_ignore_ascii_case(b"null")
+        || item.iter().any(|byte| matches!(byte, b'"' | b'\\' | b'{' | b'}' | b',' | b' ' | 9..=13));
+    if !needs_quotes {
+        out.extend_from_slice(item);
+        return;
+    }
+    out.push(b'"');
+    for byte in item.iter() {
+        if matches!(byte, b'"' | b'\\') {
+            out.push(b'\\');
+        }
+        out.push(*byte);
+    }
+    out.push(b'"');
 }
 
 fn wrong() -> Error {
-    Error::input(sqlstate::INVALID_BINARY_REPRESENTATION, "incorrect binary data format")
+    wrong_binary("incorrect binary data format".to_owned())
+}
+
+fn wrong_binary(message: String) -> Error {
+    Error::input(sqlstate::INVALID_BINARY_REPRESENTATION, message)
 }
 
 /// Takes a big-endian `i32` off the front.
 fn take(bytes: &mut &[u8]) -> Result<i32> {
-    let (first, rest) = bytes.split_first_chunk::<4>().ok_or_else(wrong)?;
+    let missing = || Error::input(sqlstate::PROTOCOL_VIOLATION, "insufficient data left in message");
+    let (first, rest) = bytes.split_first_chunk::<4>().ok_or_else(missing)?;
     *bytes = rest;
     Ok(i32::from_be_bytes(*first))
 }
@@ -154,54 +425,69 @@ fn take(bytes: &mut &[u8]) -> Result<i32> {
 /// An array from its binary form; `read_item` reads an element from its own.
 ///
 /// # Errors
-/// 22P03, those of the elements, and 0A000 for several dimensions.
+/// 22P03, 08P01, 42804, 54000 and those of the elements.
 pub(super) fn read_binary(
     bytes: &[u8],
     element: ArrayElement,
     read_item: impl Fn(&[u8]) -> Result<Value>,
 ) -> Result<Value> {
     let mut rest = bytes;
-    let (dimensions, _, oid) = (take(&mut rest)?, take(&mut rest)?, take(&mut rest)?);
-    if u32::try_from(oid) != Ok(element.sql_type().oid()) {
+    let (count, flags, oid) = (take(&mut rest)?, take(&mut rest)?, take(&mut rest)?);
+    let Ok(count) = usize::try_from(count) else {
+        return Err(wrong_binary(format!("invalid number of dimensions: {count}")));
+    };
+    if count > MOST_DIMENSIONS {
+        return Err(too_many_dimensions(count));
+    }
+    if !matches!(flags, 0 | 1) {
+        return Err(wrong_binary("invalid array flags".to_owned()));
+    }
+    let wanted = element.sql_type();
+    if u32::try_from(oid) != Ok(wanted.oid()) {
+        let found = u32::try_from(oid).ok().and_then(|oid| crate::value::SqlType::from_oid(oid, -1));
+        let message = format!(
+            "binary data has array element type {} ({}) instead of expected {} ({})",
+            oid.cast_unsigned(),
+            found.map_or("???", crate::value::SqlType::base_name),
+            wanted.oid(),
+            wanted.base_name()
+        );
+        return Err(Error::input(sqlstate::DATATYPE_MISMATCH, message));
+    }
+    let mut dimensions = Vec::with_capacity(count);
+    for _ in 0..count {
+        dimensions.push(Dimension { length: take(&mut rest)?, lower: take(&mut rest)? });
+    }
+    if dimensions.iter().any(|dimension| dimension.length < 0) {
         return Err(wrong());
     }
     let mut values = Vec::new();
-    match dimensions {
-        0 => {}
-        1 => {
-            let (length, lower) = (take(&mut rest)?, take(&mut rest)?);
-            if lower != 1 {
-                return Err(too_many_dimensions());
-            }
-            for _ in 0..length {
-                let Ok(length) = usize::try_from(take(&mut rest)?) else {
-                    values.push(Value::Null);
-                    continue;
-                };
-                let (item, behind) = rest.split_at_checked(length).ok_or_else(wrong)?;
-                values.push(read_item(item)?);
-                memory::check(0)?;
-                rest = behind;
-            }
-        }
-        _ => return Err(too_many_dimensions()),
+    for _ in 0..element_count(&dimensions)? {
+        let Ok(length) = usize::try_from(take(&mut rest)?) else {
+            values.push(Value::Null);
+            continue;
+        };
+        let missing =
+            || Error::input(sqlstate::INVALID_BINARY_REPRESENTATION, "insufficient data left in message");
+        let (item, behind) = rest.split_at_checked(length).ok_or_else(missing)?;
+        values.push(read_item(item)?);
+        memory::check(0)?;
+        rest = behind;
     }
-    if rest.is_empty() { Ok(Value::array(element, values)) } else { Err(wrong()) }
+    if rest.is_empty() { Ok(Value::shaped_array(element, &dimensions, values)) } else { Err(wrong()) }
 }
 
 /// Appends the binary form; `write_item` appends an element's.
 pub(super) fn write_binary(array: &ArrayValue, out: &mut Vec<u8>, write_item: impl Fn(&Value, &mut Vec<u8>)) {
-    let dimensions = i32::from(!array.values.is_empty());
+    let dimensions = array.dimensions();
     let has_nulls = i32::from(array.values.iter().any(Value::is_null));
-    out.extend_from_slice(&dimensions.to_be_bytes());
+    out.extend_from_slice(&(dimensions.len() as i32).to_be_bytes());
     out.extend_from_slice(&has_nulls.to_be_bytes());
     out.extend_from_slice(&array.element.sql_type().oid().to_be_bytes());
-    if array.values.is_empty() {
-        return;
+    for dimension in dimensions.iter() {
+        out.extend_from_slice(&dimension.length.to_be_bytes());
+        out.extend_from_slice(&dimension.lower.to_be_bytes());
     }
-    let length = i32::try_from(array.values.len()).unwrap_or(i32::MAX);
-    out.extend_from_slice(&length.to_be_bytes());
-    out.extend_from_slice(&1_i32.to_be_bytes());
     for value in &array.values {
         let at = out.len();
         out.extend_from_slice(&(-1_i32).to_be_bytes());
@@ -231,6 +517,9 @@ mod tests {
             ("{}", ArrayElement::Integer),
             ("{1,-2,NULL}", ArrayElement::Integer),
             ("{1.50,2}", ArrayElement::Numeric),
+            ("{{1,2},{3,NULL}}", ArrayElement::Integer),
+            ("[-1:0][5:5]={{1},{2}}", ArrayElement::BigInt),
+            ("{\"\\\\x00ff\"}", ArrayElement::Bytea),
             ("{a,\"b c\",\"\",\"NULL\",NULL,\"q\\\"\\\\\",\"{\"}", ArrayElement::Text),
         ] {
             let value = read(literal, element).unwrap();
@@ -249,7 +538,9 @@ mod tests {
 
     #[test]
     fn what_is_no_array_is_refused() {
-        for literal in ["", "1,2", "{1", "{1,", "{1,}", "{,1}", "{1}x", "{\"a}", "{{1}}", "[0:1]={1,2}"] {
+        for literal in
+            ["", "1,2", "{1", "{1,", "{1,}", "{,1}", "{1}x", "{\"a}", "{{1},{2,3}}", "[0:2]={1,2}", "{{1},2}"]
+        {
             assert!(read(literal, ArrayElement::Integer).is_err(), "{literal}");
         }
         assert!(read("{a}", ArrayElement::Integer).is_err());

@@ -9,8 +9,8 @@
 //! | u16     | i16    | u16  | u16    | base 10000, high first |
 //! +---------+--------+------+--------+------------------------+
 //! ```
-//! The first digit counts 10000^weight. `sign` is 0000 or 4000 (negative); C000 (NaN), D000 and F000
-//! (infinities) are refused, see `numeric`. Digits beyond `dscale` places are cut off, as PostgreSQL does.
+//! The first digit counts 10000^weight. `sign` is 0000 or 4000 (negative), or C000 (NaN), D000 or F000
+//! (infinities), which have no digits. Digits beyond `dscale` places are cut off, as PostgreSQL does.
 //!
 //! Reference: the `*send` and `*recv` functions of PostgreSQL 15.
 
@@ -19,9 +19,10 @@ use compact_str::{CompactString, ToCompactString};
 
 use crate::error::{Error, Result, sqlstate};
 use crate::interval::Interval;
+use crate::numeric::{Numeric, finite};
 use crate::system_type::SystemType;
 use crate::text::{check_text, fit_text};
-use crate::value::{BigDecimal, SqlType, Value};
+use crate::value::{SqlType, Value};
 use crate::{array, datetime, numeric};
 
 const NUMERIC_POSITIVE: u16 = 0x0000;
@@ -29,6 +30,8 @@ const NUMERIC_NEGATIVE: u16 = 0x4000;
 const NUMERIC_NAN: u16 = 0xc000;
 const NUMERIC_INFINITY: u16 = 0xd000;
 const NUMERIC_MINUS_INFINITY: u16 = 0xf000;
+/// What PostgreSQL writes as the scale of an infinity.
+const INFINITE_SCALE: u16 = 0x20;
 const NUMERIC_HEADER_BYTES: usize = 8;
 const GROUP_DIGITS: usize = 4;
 
@@ -132,7 +135,7 @@ pub fn invalid_utf8(bytes: &[u8], error: std::str::Utf8Error) -> Error {
     Error::input(sqlstate::CHARACTER_NOT_IN_REPERTOIRE, message)
 }
 
-fn read_numeric(bytes: &[u8]) -> Result<BigDecimal> {
+fn read_numeric(bytes: &[u8]) -> Result<Numeric> {
     let (header, groups) = bytes
         .split_at_checked(NUMERIC_HEADER_BYTES)
         .ok_or_else(|| wrong("insufficient data left in message"))?;
@@ -144,14 +147,13 @@ fn read_numeric(bytes: &[u8]) -> Result<BigDecimal> {
     }
     match sign {
         NUMERIC_POSITIVE | NUMERIC_NEGATIVE => {}
-        NUMERIC_NAN => return Err(unsupported("NaN")),
-        NUMERIC_INFINITY | NUMERIC_MINUS_INFINITY => return Err(unsupported("infinity")),
+        NUMERIC_NAN | NUMERIC_INFINITY | NUMERIC_MINUS_INFINITY => {}
         _ => return Err(wrong("invalid sign in external \"numeric\" value")),
     }
     if scale > numeric::MAXIMUM_SCALE {
         return Err(wrong("invalid scale in external \"numeric\" value"));
     }
-    let mut digits = numeric::DigitBuffer::new();
+    let mut digits = finite::DigitBuffer::new();
     for group in groups.chunks_exact(2) {
         let group = u16::from_be_bytes([group[0], group[1]]);
         if group > 9999 {
@@ -161,22 +163,24 @@ fn read_numeric(bytes: &[u8]) -> Result<BigDecimal> {
             [group / 1000, group / 100 % 10, group / 10 % 10, group % 10].map(|digit| b'0' + digit as u8),
         );
     }
+    match sign {
+        NUMERIC_NAN => return Ok(Numeric::NaN),
+        NUMERIC_INFINITY => return Ok(Numeric::Infinity),
+        NUMERIC_MINUS_INFINITY => return Ok(Numeric::MinusInfinity),
+        _ => {}
+    }
     // The digits end at this place after the point.
     let places = (count as i64 - 1 - i64::from(weight)) * GROUP_DIGITS as i64;
     if places > scale {
         let excess = usize::try_from(places - scale).unwrap_or(usize::MAX);
         digits.truncate(digits.len().saturating_sub(excess));
         if digits.is_empty() {
-            return numeric::from_digits(false, b"0", scale);
+            return finite::from_digits(false, b"0", scale).map(Numeric::Finite);
         }
-        return numeric::from_digits(sign == NUMERIC_NEGATIVE, &digits, scale);
+        return finite::from_digits(sign == NUMERIC_NEGATIVE, &digits, scale).map(Numeric::Finite);
     }
-    let number = numeric::from_digits(sign == NUMERIC_NEGATIVE, &digits, places)?;
-    Ok(numeric::with_scale(&number, scale))
-}
-
-fn unsupported(name: &str) -> Error {
-    Error::input(sqlstate::FEATURE_NOT_SUPPORTED, format!("{name} is not supported for type numeric"))
+    let number = finite::from_digits(sign == NUMERIC_NEGATIVE, &digits, places)?;
+    Ok(Numeric::Finite(finite::with_scale(&number, scale)))
 }
 
 /// Appends the binary form (without a length before it). NULL, which has none, appends nothing.
@@ -209,10 +213,18 @@ pub fn write(value: &Value, out: &mut Vec<u8>) {
     }
 }
 
-fn write_numeric(number: &BigDecimal, out: &mut Vec<u8>) {
-    let scale = number.fractional_digit_count();
+fn write_numeric(number: &Numeric, out: &mut Vec<u8>) {
     let mut field = |number: u16| out.extend_from_slice(&number.to_be_bytes());
-    let Some(digits) = numeric::significant_digits(number) else {
+    let number = match number {
+        Numeric::Finite(number) => number,
+        Numeric::NaN => return [0, 0, NUMERIC_NAN, 0].into_iter().for_each(field),
+        Numeric::Infinity => return [0, 0, NUMERIC_INFINITY, INFINITE_SCALE].into_iter().for_each(field),
+        Numeric::MinusInfinity => {
+            return [0, 0, NUMERIC_MINUS_INFINITY, INFINITE_SCALE].into_iter().for_each(field);
+        }
+    };
+    let scale = number.fractional_digit_count();
+    let Some(digits) = finite::significant_digits(number) else {
         field(0);
         field(0);
         field(NUMERIC_POSITIVE);

@@ -18,7 +18,7 @@ use crate::error::{Error, Result, sqlstate};
 use crate::interval::{Interval, IntervalModifier};
 use crate::system_type::SystemType;
 use crate::text::{Reading, fit_text};
-use crate::value::{BigDecimal, Precision, SqlType, Value};
+use crate::value::{ArrayElement, Numeric, Precision, SqlType, Value};
 use crate::{arithmetic, datetime, numeric, text};
 
 /// When a cast may be applied; a later one includes the earlier.
@@ -140,12 +140,18 @@ pub fn cast<'a>(value: Value, to: SqlType, explicit: bool, reading: impl Into<Re
             | SqlType::TimestampTz(_)
             | SqlType::Interval(_),
         ) => datetime_cast(&value, to, tz),
-        _ if value.fits(to) => Ok(value),
+        _ if value.fits(to) && to == to.without_modifier() => Ok(value),
         (Value::Array(array), SqlType::Array(element)) => {
-            let cast_one = |value: &Value| cast(value.clone(), element.sql_type(), explicit, reading);
+            let cast_one = |value: &Value| match value {
+                Value::Text(text) if array.element == ArrayElement::Char && element != ArrayElement::Char => {
+                    cast(Value::text(text.trim_end_matches(' ')), element.sql_type(), explicit, reading)
+                }
+                other => cast(other.clone(), element.sql_type(), explicit, reading),
+            };
             let values = array.values.iter().map(cast_one).collect::<Result<Vec<Value>>>()?;
-            Ok(Value::array(element, values))
+            Ok(Value::shaped_array(element, &array.dimensions(), values))
         }
+        _ if value.fits(to) => Ok(value),
         _ => Err(cannot_cast(&value, to)),
     }
 }
@@ -226,7 +232,11 @@ fn from_double(number: f64, to: SqlType) -> Result<Value> {
 
 fn from_numeric(value: Value, to: SqlType) -> Result<Value> {
     let Value::Numeric(number) = &value else { return Ok(value) };
-    let whole = || numeric::to_i64(number).ok_or_else(|| arithmetic::out_of_range(to));
+    let whole = || match **number {
+        Numeric::Finite(_) => numeric::to_i64(number).ok_or_else(|| arithmetic::out_of_range(to)),
+        Numeric::NaN => Err(no_integer("NaN", to)),
+        Numeric::Infinity | Numeric::MinusInfinity => Err(no_integer("infinity", to)),
+    };
     Ok(match to {
         SqlType::Numeric(None) => value,
         SqlType::Numeric(modifier) => return fit_numeric((**number).clone(), modifier),
@@ -244,9 +254,14 @@ fn from_numeric(value: Value, to: SqlType) -> Result<Value> {
     })
 }
 
-/// A number may become neither infinite nor zero.
-fn check_float(is_finite: bool, is_zero: bool, number: &BigDecimal, to: SqlType) -> Result<()> {
-    if is_finite && (!is_zero || number.sign() == Sign::NoSign) {
+fn no_integer(name: &str, to: SqlType) -> Error {
+    let message = format!("cannot convert {name} to {}", to.base_name());
+    Error::input(sqlstate::FEATURE_NOT_SUPPORTED, message)
+}
+
+/// A finite number may become neither infinite nor zero.
+fn check_float(is_finite: bool, is_zero: bool, number: &Numeric, to: SqlType) -> Result<()> {
+    if number.finite().is_none_or(|number| is_finite && (!is_zero || number.sign() == Sign::NoSign)) {
         return Ok(());
     }
     let mut digits = Vec::new();
@@ -256,7 +271,7 @@ fn check_float(is_finite: bool, is_zero: bool, number: &BigDecimal, to: SqlType)
     Err(Error::input(sqlstate::NUMERIC_VALUE_OUT_OF_RANGE, message))
 }
 
-fn fit_numeric(number: BigDecimal, modifier: Option<(u16, i16)>) -> Result<Value> {
+fn fit_numeric(number: Numeric, modifier: Option<(u16, i16)>) -> Result<Value> {
     Ok(Value::numeric(match modifier {
         Some((precision, scale)) => numeric::apply_modifier(&number, precision, scale)?,
         None => number,

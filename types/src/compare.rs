@@ -11,7 +11,7 @@
 use std::cmp::Ordering;
 
 use crate::numeric;
-use crate::value::{SqlType, Value};
+use crate::value::{ArrayElement, ArrayValue, Dimension, SqlType, Value};
 
 /// The order of two values of one type; NULLs are equal and greater than all else (callers that sort decide
 /// NULLS FIRST before they ask). Values of different types are in no useful order, but in the same one every
@@ -32,17 +32,33 @@ pub fn total(left: &Value, right: &Value) -> Ordering {
         (Value::Bytea(a), Value::Bytea(b)) => a.cmp(b),
         (Value::Uuid(a), Value::Uuid(b)) => a.cmp(b),
         (Value::Interval(a), Value::Interval(b)) => a.order(*b),
-        (Value::Array(a), Value::Array(b)) => array_order(&a.values, &b.values),
+        (Value::Array(a), Value::Array(b)) => array_order(a, b),
         (Value::Oid(a), Value::Oid(b)) => a.cmp(b),
         (Value::Reference(a), Value::Reference(b)) => a.oid.cmp(&b.oid),
         (a, b) => rank(a).cmp(&rank(b)),
     }
 }
 
-/// Element by element, NULL last; then by length.
-fn array_order(left: &[Value], right: &[Value]) -> Ordering {
-    let unequal = left.iter().zip(right).map(|(left, right)| total(left, right)).find(|order| order.is_ne());
-    unequal.unwrap_or_else(|| left.len().cmp(&right.len()))
+/// Element by element, NULL last; then by length, dimensions, and lower bounds.
+fn array_order(left: &ArrayValue, right: &ArrayValue) -> Ordering {
+    let is_char = left.element == ArrayElement::Char;
+    let one = |(left, right): (&Value, &Value)| match (left, right) {
+        (Value::Text(a), Value::Text(b)) if is_char => char_order(a.as_bytes(), b.as_bytes()),
+        (left, right) => total(left, right),
+    };
+    let pairs = left.values.iter().zip(&right.values);
+    if let Some(unequal) = pairs.map(one).find(|order| order.is_ne()) {
+        return unequal;
+    }
+    let by_length = left.values.len().cmp(&right.values.len());
+    if by_length.is_ne() || (left.is_plain() && right.is_plain()) {
+        return by_length;
+    }
+    let (left, right) = (left.dimensions(), right.dimensions());
+    let lengths = |of: &[Dimension]| of.iter().map(|one| one.length).collect::<Vec<_>>();
+    let lowers = |of: &[Dimension]| of.iter().map(|one| one.lower).collect::<Vec<_>>();
+    let by_dimensions = left.len().cmp(&right.len()).then_with(|| lengths(&left).cmp(&lengths(&right)));
+    by_dimensions.then_with(|| lowers(&left).cmp(&lowers(&right)))
 }
 
 fn float_order(left: f64, right: f64) -> Ordering {

@@ -7,17 +7,23 @@ use serde::{Deserialize, Serialize};
 
 use crate::value::SqlType;
 
+mod check_constraint;
 mod index_definition;
+mod reference;
 mod relation;
 mod routine_definition;
 mod sequence_definition;
+mod view_definition;
 
+pub use check_constraint::CheckConstraint;
 pub use index_definition::{IndexColumn, IndexDefinition};
+pub use reference::{Deferral, KeyAction, KeyComparison};
 pub use relation::{IndexKind, TableId, TableName};
 pub use routine_definition::{
     ParameterMode, Returns, RoutineDefinition, RoutineId, RoutineKind, RoutineParameter,
 };
 pub use sequence_definition::{SequenceDefinition, SequenceId, SequenceOwner, SequenceState};
+pub use view_definition::{ViewBase, ViewDefinition};
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ColumnDefinition {
@@ -66,6 +72,15 @@ pub struct TableDefinition {
     /// this table become stale when they must begin to look for referencing rows.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub referenced_by: Vec<TableId>,
+    /// It is a view.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub view: Option<Box<ViewDefinition>>,
+    /// In the order in which they were created.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub checks: Vec<CheckConstraint>,
+    /// Numbers of columns that were dropped, as the catalog counts them from 1: they are never given again.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub dropped: Vec<u16>,
 }
 
 /// Every row whose columns are not NULL names a row of the parent table.
@@ -75,10 +90,29 @@ pub struct ForeignKey {
     pub name: String,
     /// The referencing columns, in the order of the constraint.
     pub columns: Vec<u16>,
-    /// Another table; its primary key is referenced, or a unique index.
+    /// The table whose primary key is referenced, or a unique index of it. It may be the same table.
     pub parent: TableId,
     /// The column of the parent that each of `columns` names: the columns of such a key in any order.
     pub parent_columns: Vec<u16>,
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub on_delete: KeyAction,
+    /// The columns that ON DELETE SET NULL or SET DEFAULT sets; empty: all.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub delete_columns: Vec<u16>,
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub on_update: KeyAction,
+    /// MATCH FULL: either all columns are NULL, or none.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub is_full: bool,
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub deferral: Deferral,
+    /// NOT VALID: rows that were there before it may break it.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub is_not_valid: bool,
+}
+
+fn is_default<T: Default + PartialEq>(value: &T) -> bool {
+    *value == T::default()
 }
 
 /// What a foreign key references.
@@ -127,6 +161,11 @@ pub enum CatalogChange {
         id: TableId,
         name: String,
     },
+    /// VALIDATE CONSTRAINT: all rows fulfil the foreign key of this name.
+    ValidateForeignKey {
+        id: TableId,
+        name: String,
+    },
     /// CREATE INDEX, or a UNIQUE constraint of a table that is there.
     CreateIndex {
         table: TableId,
@@ -142,6 +181,11 @@ pub enum CatalogChange {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         index: Option<TableId>,
         name: String,
+    },
+    /// CREATE OR REPLACE VIEW: the whole new definition.
+    ReplaceView {
+        id: TableId,
+        definition: Box<TableDefinition>,
     },
     /// CREATE [OR REPLACE] PROCEDURE or FUNCTION: always a new id, which takes the place of the one it
     /// replaces.
@@ -173,6 +217,28 @@ pub enum CatalogChange {
         id: TableId,
         column: u16,
     },
+    /// ALTER TABLE: the whole new definition. `columns` says where the values of its columns come from;
+    /// `None` if columns and primary key are what they were.
+    AlterTable {
+        id: TableId,
+        definition: Box<TableDefinition>,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        columns: Option<Vec<ColumnSource>>,
+    },
+    RenameTable {
+        id: TableId,
+        name: String,
+    },
+}
+
+/// What a column of an altered table has in the rows that were there before.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum ColumnSource {
+    /// The values of the column that had this number.
+    Old(u16),
+    Null,
+    /// The same everywhere, as text.
+    Constant(String),
 }
 
 impl CatalogChange {
@@ -185,10 +251,14 @@ impl CatalogChange {
             | CatalogChange::AddPrimaryKey { id, .. }
             | CatalogChange::AddForeignKey { id, .. }
             | CatalogChange::DropForeignKey { id, .. }
+            | CatalogChange::ValidateForeignKey { id, .. }
             | CatalogChange::CreateIndex { table: id, .. }
             | CatalogChange::DropIndex { table: id, .. }
             | CatalogChange::RenameIndex { table: id, .. }
-            | CatalogChange::DropDefault { id, .. } => id.is_temporary(),
+            | CatalogChange::ReplaceView { id, .. }
+            | CatalogChange::DropDefault { id, .. }
+            | CatalogChange::AlterTable { id, .. }
+            | CatalogChange::RenameTable { id, .. } => id.is_temporary(),
             CatalogChange::CreateSequence { id, .. }
             | CatalogChange::AlterSequence { id, .. }
             | CatalogChange::DropSequence { id } => id.is_temporary(),
@@ -206,6 +276,31 @@ impl TableDefinition {
             column.default = None;
         }
         definition
+    }
+
+    /// The same under another name.
+    #[must_use]
+    pub fn with_name(&self, name: &str) -> TableDefinition {
+        let name = TableName { name: name.to_owned(), ..self.name.clone() };
+        TableDefinition { name, ..self.clone() }
+    }
+
+    /// The number of a column in the catalog: from 1, those of dropped columns left out.
+    pub fn column_number(&self, column: usize) -> u16 {
+        let mut numbers = (1..u16::MAX).filter(|number| !self.dropped.contains(number));
+        numbers.nth(column).unwrap_or(u16::MAX)
+    }
+
+    pub fn check(&self, name: &str) -> Option<&CheckConstraint> {
+        self.checks.iter().find(|check| check.name == name)
+    }
+
+    /// Whether a constraint of the table has this name.
+    pub fn has_constraint(&self, name: &str) -> bool {
+        self.foreign_key(name).is_some()
+            || self.check(name).is_some()
+            || self.primary_key.as_ref().is_some_and(|key| key.name == name)
+            || self.index_named(name).is_some_and(|index| index.is_constraint)
     }
 
     pub fn column_index(&self, name: &str) -> Option<usize> {
@@ -253,6 +348,11 @@ impl TableDefinition {
         definition
     }
 
+    /// What a view uses, if this is one.
+    pub fn view(&self) -> Option<&ViewDefinition> {
+        self.view.as_deref()
+    }
+
     /// Whether the table's name, or that of one of its indexes, is this one.
     pub fn has_relation(&self, name: &str) -> bool {
         self.name.name == name
@@ -274,6 +374,17 @@ impl TableDefinition {
             .find(|(_, key)| is_key(key))
     }
 
+    /// The columns of the primary key (`None`), or of the index with this place.
+    pub fn key_columns(&self, index: Option<u16>) -> Vec<u16> {
+        match index {
+            None => self.primary_key.as_ref().map_or_else(Vec::new, |key| key.columns.clone()),
+            Some(index) => self
+                .indexes
+                .get(usize::from(index))
+                .map_or_else(Vec::new, |index| index.key_columns().collect()),
+        }
+    }
+
     /// Whether this column is in the primary key or in a unique index: who changes it changes what others
     /// may name the row by.
     pub fn is_key_column(&self, column: u16) -> bool {
@@ -285,31 +396,63 @@ impl TableDefinition {
         self.foreign_keys.iter().find(|foreign_key| foreign_key.name == name)
     }
 
-    /// The definitions of a child table (this one) and its parent once the foreign key is there.
-    pub fn add_foreign_key(
-        &self,
-        parent: &TableDefinition,
-        id: TableId,
-        foreign_key: &ForeignKey,
-    ) -> (TableDefinition, TableDefinition) {
-        let (mut child, mut parent) = (self.clone(), parent.clone());
-        child.foreign_keys.push(foreign_key.clone());
-        parent.referenced_by.push(id);
-        (child, parent)
+    /// The tables whose foreign keys reference this one, each once.
+    pub fn children(&self) -> Vec<TableId> {
+        let mut children = self.referenced_by.clone();
+        children.sort_unstable();
+        children.dedup();
+        children
     }
 
-    /// The definitions of a child table (this one) and its parent without the foreign key of this name.
-    pub fn drop_foreign_key(
-        &self,
-        parent: &TableDefinition,
-        id: TableId,
-        name: &str,
-    ) -> (TableDefinition, TableDefinition) {
-        let (mut child, mut parent) = (self.clone(), parent.clone());
+    /// This table, of this number, once it has the foreign key; if that references itself, as parent too.
+    #[must_use]
+    pub fn with_foreign_key(&self, id: TableId, foreign_key: &ForeignKey) -> TableDefinition {
+        let mut child = self.clone();
+        child.foreign_keys.push(foreign_key.clone());
+        if foreign_key.parent == id { child.with_child(id) } else { child }
+    }
+
+    /// The same once a foreign key of this table references it.
+    #[must_use]
+    pub fn with_child(&self, child: TableId) -> TableDefinition {
+        let mut parent = self.clone();
+        parent.referenced_by.push(child);
+        parent
+    }
+
+    /// This table, of this number, without the foreign key of this name.
+    #[must_use]
+    pub fn without_foreign_key(&self, id: TableId, name: &str) -> TableDefinition {
+        let mut child = self.clone();
         child.foreign_keys.retain(|foreign_key| foreign_key.name != name);
-        if let Some(at) = parent.referenced_by.iter().position(|child| *child == id) {
+        let referenced = self.foreign_key(name).is_some_and(|foreign_key| foreign_key.parent == id);
+        if referenced { child.without_child(id, self.number_among(id, name)) } else { child }
+    }
+
+    /// The same once the foreign key of this table with this number among those that reference it is gone.
+    #[must_use]
+    pub fn without_child(&self, child: TableId, number: usize) -> TableDefinition {
+        let mut parent = self.clone();
+        let mut places = (0..parent.referenced_by.len()).filter(|at| parent.referenced_by[*at] == child);
+        if let Some(at) = places.nth(number) {
             parent.referenced_by.remove(at);
         }
-        (child, parent)
+        parent
+    }
+
+    /// How many foreign keys to this parent were created before the one of this name.
+    pub fn number_among(&self, parent: TableId, name: &str) -> usize {
+        let before = self.foreign_keys.iter().take_while(|foreign_key| foreign_key.name != name);
+        before.filter(|foreign_key| foreign_key.parent == parent).count()
+    }
+
+    /// The same with the foreign key of this name valid.
+    #[must_use]
+    pub fn with_valid_foreign_key(&self, name: &str) -> TableDefinition {
+        let mut definition = self.clone();
+        if let Some(known) = definition.foreign_keys.iter_mut().find(|known| known.name == name) {
+            known.is_not_valid = false;
+        }
+        definition
     }
 }

@@ -3,6 +3,7 @@
 use std::cell::RefCell;
 use std::sync::Arc;
 
+use crate::deferred_checks::DeferredChecks;
 use crate::guest::{Sessions, StopRequest};
 use crate::random::Random;
 use crate::sequence::SessionSequences;
@@ -35,6 +36,8 @@ pub struct Environment {
     pub sequences: RefCell<SessionSequences>,
     /// For statements that look at it.
     pub catalog: Option<Arc<dyn SystemCatalog>>,
+    /// Checks of constraints that wait for the end of the transaction.
+    pub deferred: DeferredChecks,
 }
 
 impl Default for Environment {
@@ -53,6 +56,7 @@ impl Default for Environment {
             random: RefCell::new(Random::seeded(0)),
             sequences: RefCell::default(),
             catalog: None,
+            deferred: DeferredChecks::default(),
         }
     }
 }

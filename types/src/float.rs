@@ -16,7 +16,7 @@
 //!
 //! Reference: T. J. Dekker, "A floating-point technique for extending the available precision" (1971).
 
-pub(crate) use libm::{acos, asin, atan, atan2, cbrt, cos, sin, tan};
+pub(crate) use libm::{acos, acosh, asin, asinh, atan, atan2, atanh, cbrt, cos, cosh, sin, sinh, tan, tanh};
 
 /// A number as a sum: `high` is the sum rounded to the nearest double.
 #[derive(Clone, Copy)]

@@ -11,20 +11,28 @@
 //! wants `text`, in the latter; comparisons of two `char(n)` operands become comparisons of text when both
 //! are wrapped, which ignores trailing blanks as SQL wants.
 //!
-//! Modules that compute: `array`, `bytes`, `concat`, `format`, `general`, `interval`, `make_time`, `math`,
-//! `overlay`, `regular_expression`, `sequence`, `string`, `system` (what asks the catalog), `template`,
-//! `time`, `whole_number`.
+//! Modules that compute: `array`, `array_search`, `array_subscript`, `bytes`, `concat`, `date_reading`,
+//! `degrees`, `format`, `general`, `interval`, `make_time`, `math`, `number_shown`, `number_template`,
+//! `overlay`, `pattern_matching`, `regular_expression`, `sequence`, `string`, `system` (what asks the
+//! catalog), `template`, `time`, `whole_number`.
 
 mod array;
+mod array_search;
+mod array_subscript;
 mod bytes;
 mod concat;
+mod date_reading;
+mod degrees;
 mod format;
 mod function_table;
 mod general;
 mod interval;
 mod make_time;
 mod math;
+mod number_shown;
+mod number_template;
 mod overlay;
+mod pattern_matching;
 mod regular_expression;
 mod sequence;
 mod string;
@@ -41,6 +49,7 @@ use crate::error::{Error, Result, sqlstate};
 use crate::guest;
 use crate::value::{SqlType, Value};
 
+pub use array::accumulated;
 pub use function_table::Function;
 pub use string::quoted_identifier;
 pub use time::now_us;

@@ -5,12 +5,13 @@ use bigdecimal::num_bigint::BigInt;
 use compact_str::CompactString;
 use proptest::prelude::*;
 
+use crate::array_value::FittedElement;
 use crate::interval::Interval;
-use crate::value::{BigDecimal, SqlType, Value};
+use crate::value::{ArrayElement, BigDecimal, Dimension, Numeric, SqlType, Value};
 use crate::{datetime, text};
 
 /// All types, with and without modifiers.
-pub const TYPES: [SqlType; 21] = [
+pub const TYPES: [SqlType; 26] = [
     SqlType::Boolean,
     SqlType::SmallInt,
     SqlType::Integer,
@@ -32,6 +33,11 @@ pub const TYPES: [SqlType; 21] = [
     SqlType::Timestamp(Some(2)),
     SqlType::Uuid,
     SqlType::INTERVAL,
+    SqlType::Array(ArrayElement::Integer),
+    SqlType::Array(ArrayElement::Text),
+    SqlType::Array(ArrayElement::Numeric),
+    SqlType::Array(ArrayElement::Fitted(FittedElement::Char(3))),
+    SqlType::Array(ArrayElement::Bytea),
 ];
 
 pub fn any_type() -> impl Strategy<Value = SqlType> {
@@ -39,7 +45,7 @@ pub fn any_type() -> impl Strategy<Value = SqlType> {
 }
 
 /// Numbers near each other and near the powers of ten, of many scales.
-fn any_numeric() -> impl Strategy<Value = BigDecimal> {
+fn any_numeric() -> impl Strategy<Value = Numeric> {
     let small = (-1200_i64..1200, 0_i64..5).prop_map(|(digits, scale)| BigDecimal::new(digits.into(), scale));
     let power = (any::<bool>(), 0_u32..45, 0_i64..45).prop_map(|(is_negative, power, scale)| {
         let digits = BigInt::from(10).pow(power);
@@ -47,7 +53,13 @@ fn any_numeric() -> impl Strategy<Value = BigDecimal> {
     });
     let wide = (any::<i128>(), any::<i64>(), 0_i64..60)
         .prop_map(|(high, low, scale)| BigDecimal::new(BigInt::from(high) * low, scale));
-    prop_oneof![small, power, wide]
+    let special = prop::sample::select(vec![Numeric::Infinity, Numeric::MinusInfinity, Numeric::NaN]);
+    prop_oneof![
+        4 => small.prop_map(Numeric::Finite),
+        4 => power.prop_map(Numeric::Finite),
+        4 => wide.prop_map(Numeric::Finite),
+        1 => special,
+    ]
 }
 
 fn any_text() -> impl Strategy<Value = CompactString> {
@@ -105,11 +117,7 @@ pub fn any_value(sql_type: SqlType) -> BoxedStrategy<Value> {
                 })
                 .boxed()
         }
-        SqlType::Array(element) => {
-            let item = prop_oneof![4 => any_value(element.sql_type()), 1 => Just(Value::Null)];
-            let array = move |values| Value::array(element, values);
-            prop::collection::vec(item, 0..5).prop_map(array).boxed()
-        }
+        SqlType::Array(element) => any_array(element),
         SqlType::System(system_type) if system_type.is_text() => {
             let fitted = move |any| Value::Text(text::fit_text(any, sql_type, true).unwrap_or_default());
             any_text().prop_map(fitted).boxed()
@@ -120,6 +128,23 @@ pub fn any_value(sql_type: SqlType) -> BoxedStrategy<Value> {
             None => any::<u32>().prop_map(move |oid| system_type.reference(oid, "name")).boxed(),
         },
     }
+}
+
+/// Of one dimension, or of two with another lower bound.
+fn any_array(element: ArrayElement) -> BoxedStrategy<Value> {
+    let item = prop_oneof![4 => any_value(element.sql_type()), 1 => Just(Value::Null)];
+    let array = move |values| Value::array(element, values);
+    let plain = prop::collection::vec(item.clone(), 0..5).prop_map(array);
+    let shaped = (-2..3_i32, 1..3_i32, 1..3_i32)
+        .prop_flat_map(move |(lower, rows, columns)| {
+            let values = prop::collection::vec(item.clone(), (rows * columns) as usize);
+            (Just([(lower, rows), (1, columns)]), values)
+        })
+        .prop_map(move |(shape, values)| {
+            let dimensions = shape.map(|(lower, length)| Dimension { lower, length });
+            Value::shaped_array(element, &dimensions, values)
+        });
+    prop_oneof![plain, shaped].boxed()
 }
 
 /// Types of a row and a value for each column, some of them NULL.
@@ -138,7 +163,6 @@ pub fn is_identical(left: &Value, right: &Value) -> bool {
     match (left, right) {
         (Value::Real(a), Value::Real(b)) => a.to_bits() == b.to_bits() || (a.is_nan() && b.is_nan()),
         (Value::Double(a), Value::Double(b)) => a.to_bits() == b.to_bits() || (a.is_nan() && b.is_nan()),
-        (Value::Numeric(a), Value::Numeric(b)) => a.as_bigint_and_scale() == b.as_bigint_and_scale(),
         (a, b) => a == b,
     }
 }

@@ -12,7 +12,8 @@
 //! | uuid | 16 as they are |
 //! | interval | 16: its span in microseconds, big-endian, sign bit flipped |
 //! | text, varchar, char(n), bytea | content with 00 written 00 FF, then 00 00; char(n) without its trailing blanks |
-//! | numeric | 1 sign byte (negative 00, zero 01, positive 02), then unless zero: 3 bytes exponent to base 100, base-100 digits + 1, 00; of a negative number these are complemented |
+//! | array | each element as 01 and its encoding, or as 02 if NULL; 00; number of dimensions, 1 byte; the lengths if there are several, and the lower bounds, as integers |
+//! | numeric | 1 sign byte (negative 00, zero 01, positive 02, NaN 03), then unless zero or NaN: 3 bytes exponent to base 100, base-100 digits + 1, 00; of a negative number these are complemented; infinities have the exponent FF FF FF and no digits |
 //!
 //! Every encoding is prefix-free, so concatenation orders composite keys column by column. Equal numbers of
 //! different scale (1.0, 1.00) encode equally, and so do equal intervals (1 month, 30 days). NULL has no
@@ -21,9 +22,9 @@
 //! References: the "memcomparable format" of MyRocks; SQLite4's key encoding for the numbers.
 
 use crate::compare::trim_blanks;
-use crate::numeric;
+use crate::numeric::{Numeric, finite};
 use crate::scalar::{Scalar, ScalarKind};
-use crate::value::{BigDecimal, SqlType, Value};
+use crate::value::{ArrayValue, SqlType, Value};
 
 const SIGN_128: u128 = 1 << 127;
 const SIGN_64: u64 = 1 << 63;
@@ -33,6 +34,9 @@ const SIGN_16: u16 = 1 << 15;
 const NUMERIC_NEGATIVE: u8 = 0;
 const NUMERIC_ZERO: u8 = 1;
 const NUMERIC_POSITIVE: u8 = 2;
+const NUMERIC_NAN: u8 = 3;
+/// Greater than every finite number's.
+const NUMERIC_INFINITE_EXPONENT: [u8; 3] = [0xff; 3];
 /// Added to the exponent to base 100, which lies within -8192..=65536.
 const NUMERIC_EXPONENT_BIAS: i32 = 1 << 16;
 
@@ -101,15 +105,22 @@ pub fn encode(value: &Value, sql_type: SqlType, out: &mut Vec<u8>) {
         }
         Value::Oid(oid) => out.extend_from_slice(&oid.to_be_bytes()),
         Value::Reference(reference) => out.extend_from_slice(&reference.oid.to_be_bytes()),
-        // Not in indexes: only for finding equal ones.
-        Value::Array(array) => {
-            for value in &array.values {
-                out.push(1 + u8::from(value.is_null()));
-                encode(value, array.element.sql_type(), out);
-            }
-            out.push(0);
-        }
+        Value::Array(array) => encode_array(array, out),
     }
+}
+
+/// The elements, then what tells arrays with the same elements apart.
+fn encode_array(array: &ArrayValue, out: &mut Vec<u8>) {
+    for value in &array.values {
+        out.push(1 + u8::from(value.is_null()));
+        encode(value, array.element.sql_type(), out);
+    }
+    let dimensions = array.dimensions();
+    out.extend_from_slice(&[0, dimensions.len() as u8]);
+    if dimensions.len() > 1 {
+        dimensions.iter().for_each(|dimension| encode_i32(dimension.length, out));
+    }
+    dimensions.iter().for_each(|dimension| encode_i32(dimension.lower, out));
 }
 
 /// The same of a scalar.
@@ -140,6 +151,20 @@ pub fn encoded_length(sql_type: SqlType, bytes: &[u8], mask: u8) -> Option<usize
         return (length <= bytes.len()).then_some(length);
     }
     let byte = |at: usize| bytes.get(at).map(|byte| byte ^ mask);
+    if let Some(element) = sql_type.element() {
+        let mut at = 0;
+        loop {
+            at += match byte(at)? {
+                0 => break,
+                1 => 1 + encoded_length(element.sql_type(), bytes.get(at + 1..)?, mask)?,
+                _ => 1,
+            };
+        }
+        let dimensions = usize::from(byte(at + 1)?);
+        let numbers = dimensions * if dimensions > 1 { 2 } else { 1 };
+        let end = at + 2 + numbers * size_of::<i32>();
+        return (end <= bytes.len()).then_some(end);
+    }
     if !matches!(sql_type, SqlType::Numeric(_)) {
         let mut at = 0;
         loop {
@@ -151,7 +176,7 @@ pub fn encoded_length(sql_type: SqlType, bytes: &[u8], mask: u8) -> Option<usize
         }
     }
     let end = match byte(0)? {
-        NUMERIC_ZERO => return Some(1),
+        NUMERIC_ZERO | NUMERIC_NAN => return Some(1),
         NUMERIC_NEGATIVE => 0xff,
         _ => 0,
     };
@@ -191,8 +216,27 @@ pub fn encode_bytes(bytes: &[u8], out: &mut Vec<u8>) {
 
 /// The value is 0.d1 d2 d3 ... times 100 to the exponent, d1 not 0 and the last digit not 0: a canonical form
 /// whatever the scale. A digit is written plus one, so that the end (00) sorts before every further digit.
-fn encode_numeric(number: &BigDecimal, out: &mut Vec<u8>) {
-    let Some(digits) = numeric::significant_digits(number) else {
+fn encode_numeric(number: &Numeric, out: &mut Vec<u8>) {
+    let number = match number {
+        Numeric::Finite(number) => number,
+        Numeric::Infinity => {
+            out.push(NUMERIC_POSITIVE);
+            out.extend(NUMERIC_INFINITE_EXPONENT);
+            out.push(0);
+            return;
+        }
+        Numeric::MinusInfinity => {
+            out.push(NUMERIC_NEGATIVE);
+            out.extend(NUMERIC_INFINITE_EXPONENT.map(|byte| !byte));
+            out.push(!0);
+            return;
+        }
+        Numeric::NaN => {
+            out.push(NUMERIC_NAN);
+            return;
+        }
+    };
+    let Some(digits) = finite::significant_digits(number) else {
         out.push(NUMERIC_ZERO);
         return;
     };

@@ -7,7 +7,7 @@
 //! * `operator`, `arithmetic`, `compare`, `cast`, `function`, `like`: what expressions do, with PostgreSQL's
 //!   results and errors;
 //! * `numeric`, `datetime`, `interval`: the decimal numbers, the calendar and the spans of time that those
-//!   share; `array`;
+//!   share; `array_value`, `array`: arrays and their forms;
 //! * `float`: elementary functions; `random`: random numbers; both the same on every machine, and
 //!   `foundations` says of which version;
 //! * `environment`: what a computation may look at; `guest`, `memory`: how much it may take;
@@ -18,10 +18,12 @@
 
 pub mod arithmetic;
 pub mod array;
+pub mod array_value;
 pub mod binary;
 pub mod cast;
 pub mod compare;
 pub mod datetime;
+pub mod deferred_checks;
 pub mod definition;
 pub mod environment;
 pub mod error;

@@ -1,224 +1,140 @@
-//! `numeric`: exact decimal numbers with PostgreSQL's scales, limits and rounding.
+//! `numeric`: exact decimal numbers, the infinities, and NaN.
 //!
-//! A number is an unscaled integer and a scale (digits after the point), kept in a [`BigDecimal`]. The scale
-//! is part of the value as PostgreSQL displays it (1.0 prints as "1.0"), though 1.0 = 1.00. Library division
-//! and square roots pick their own precision, so those are computed here on the unscaled integers, with the
-//! result scales of PostgreSQL's numeric.c: sums keep the larger scale, products add scales, quotients carry
-//! at least 16 significant digits ([`division_scale`]). Rounding is half away from zero everywhere.
+//! Finite numbers are computed in `finite`; here stands what PostgreSQL makes of the other three. They follow
+//! the rules of floating point, with two exceptions: NaN equals itself and is the greatest number, so that
+//! there is an order for sorting and for keys, and what PostgreSQL refuses for a finite argument (division by
+//! zero, the logarithm of a negative number) it refuses beside an infinity too. None of the three has a
+//! scale.
 //!
-//! NaN and the infinities of `numeric` are not supported: reading one is error 0A000.
-//!
-//! Reference: PostgreSQL 15 documentation, section 8.1.2; the results are checked against a PostgreSQL 15
-//! server.
+//! Reference: PostgreSQL 15's `numeric.c`, where each function begins with its case of "NaN and infinities";
+//! for powers POSIX's `pow`.
 
-mod divisors;
-mod power;
+pub mod finite;
 
 use std::cmp::Ordering;
 
-use bigdecimal::num_bigint::{BigInt, BigUint, Sign};
-use bigdecimal::num_traits::{ToPrimitive, Zero};
-use smallvec::SmallVec;
+use bigdecimal::BigDecimal;
+use bigdecimal::num_bigint::Sign;
+use bigdecimal::num_traits::Zero;
 
 use crate::error::{Error, Result, sqlstate};
-use crate::guest;
-use crate::value::BigDecimal;
 
-pub use divisors::{
-    bucket, factorial, greatest_common_divisor, least_common_multiple, least_scale, trim_scale,
-};
-pub use power::{exponential, logarithm, logarithm_of_base, power, square_root};
+pub use finite::{MAXIMUM_SCALE, overflow};
 
-/// Digits after the point, at most.
-pub const MAXIMUM_SCALE: i64 = 16383;
-/// Digits before the point, at most.
-pub const MAXIMUM_WHOLE_DIGITS: i64 = 131_072;
-/// Scale of quotients and of the transcendental functions, at most.
-const MAXIMUM_RESULT_SCALE: i64 = 1000;
-/// What a quotient shows at least.
-const MINIMUM_SIGNIFICANT_DIGITS: i64 = 16;
-/// PostgreSQL groups four decimal digits; its scale choices are in such groups.
-const GROUP_DIGITS: i64 = 4;
-
-/// The decimal digits of a number's magnitude.
-pub type DigitBuffer = SmallVec<[u8; 40]>;
-
-/// A nonzero number as 0.`text` times 10 to the `exponent`.
-pub struct Digits {
-    pub is_negative: bool,
-    pub exponent: i32,
-    /// ASCII digits; neither the first nor the last is 0.
-    pub text: DigitBuffer,
+/// A value of type `numeric`. Two are equal if nothing tells them apart: 1.0 and 1.00 are not ([`compare`]
+/// has SQL's view).
+#[derive(Clone, Debug)]
+pub enum Numeric {
+    Finite(BigDecimal),
+    Infinity,
+    MinusInfinity,
+    NaN,
 }
 
-/// `value overflows numeric format`.
-pub fn overflow() -> Error {
-    Error::input(sqlstate::NUMERIC_VALUE_OUT_OF_RANGE, "value overflows numeric format")
-}
+use Numeric::{Finite, Infinity, MinusInfinity, NaN};
 
-/// What PostgreSQL could store: see the constants.
-pub fn is_within_limits(number: &BigDecimal) -> bool {
-    let scale = number.fractional_digit_count();
-    (0..=MAXIMUM_SCALE).contains(&scale) && magnitude_exponent(number) <= MAXIMUM_WHOLE_DIGITS
-}
-
-/// Products of 64-bit words in about ten nanoseconds.
-const WORDS_PER_UNIT: u64 = 8;
-
-/// The number, if it is within limits.
-fn checked(number: BigDecimal) -> Result<BigDecimal> {
-    if is_within_limits(&number) { Ok(number) } else { Err(overflow()) }
-}
-
-/// 10 to the `exponent`.
-fn power_of_ten(exponent: i64) -> BigInt {
-    match u32::try_from(exponent) {
-        Ok(exponent @ 0..=18) => BigInt::from(10_i64.pow(exponent)),
-        Ok(exponent) => BigInt::from(BigUint::from(10_u32).pow(exponent)),
-        Err(_) => BigInt::from(1),
-    }
-}
-
-/// Decimal digits of the integer's magnitude; 0 for zero.
-fn count_digits(unscaled: &BigInt) -> i64 {
-    if unscaled.is_zero() {
-        return 0;
-    }
-    if let Some(small) = unscaled.magnitude().to_u128() {
-        return i64::from(small.ilog10()) + 1;
-    }
-    let bits = unscaled.bits();
-    // bits-1 <= log2 < bits, so the count is one of at most two neighbours.
-    let estimate = ((bits - 1) as f64 * std::f64::consts::LOG10_2) as i64;
-    let reached = |digits: i64| unscaled.magnitude() >= power_of_ten(digits).magnitude();
-    let mut digits = estimate.max(1);
-    while reached(digits) {
-        digits += 1;
-    }
-    while digits > 1 && !reached(digits - 1) {
-        digits -= 1;
-    }
-    digits
-}
-
-/// Decimal digits before the point (negative: minus the zeros after it); 0 for zero.
-fn magnitude_exponent(number: &BigDecimal) -> i64 {
-    let (unscaled, scale) = number.as_bigint_and_scale();
-    if unscaled.is_zero() {
-        return 0;
-    }
-    count_digits(&unscaled) - scale
-}
-
-/// The ASCII digits of the integer's magnitude, "0" for zero.
-pub(crate) fn digit_text(unscaled: &BigInt) -> DigitBuffer {
-    let mut text = DigitBuffer::new();
-    match unscaled.magnitude().to_u128() {
-        Some(0) => text.push(b'0'),
-        Some(mut rest) => {
-            while rest > u128::from(u64::MAX) {
-                text.push(b'0' + (rest % 10) as u8);
-                rest /= 10;
-            }
-            let mut rest = rest as u64;
-            while rest > 0 {
-                text.push(b'0' + (rest % 10) as u8);
-                rest /= 10;
-            }
-            text.reverse();
+impl PartialEq for Numeric {
+    fn eq(&self, other: &Numeric) -> bool {
+        match (self, other) {
+            (Finite(a), Finite(b)) => a.as_bigint_and_scale() == b.as_bigint_and_scale(),
+            (Infinity, Infinity) | (MinusInfinity, MinusInfinity) | (NaN, NaN) => true,
+            _ => false,
         }
-        None => text.extend_from_slice(unscaled.magnitude().to_str_radix(10).as_bytes()),
     }
-    text
 }
 
-/// The digits without zeros at either end; None for zero.
-pub fn significant_digits(number: &BigDecimal) -> Option<Digits> {
-    let (unscaled, scale) = number.as_bigint_and_scale();
-    if unscaled.is_zero() {
-        return None;
+impl From<BigDecimal> for Numeric {
+    fn from(number: BigDecimal) -> Numeric {
+        Finite(number)
     }
-    let mut text = digit_text(&unscaled);
-    let exponent = (text.len() as i64 - scale) as i32;
-    while text.last() == Some(&b'0') {
-        text.pop();
-    }
-    Some(Digits { is_negative: unscaled.sign() == Sign::Minus, exponent, text })
 }
 
-/// From decimal digits (ASCII) and a scale, which may be negative; the result's scale never is.
-pub(crate) fn from_digits(is_negative: bool, digits: &[u8], scale: i64) -> Result<BigDecimal> {
-    let significant = digits.iter().position(|digit| *digit != b'0').map_or(0, |zeros| digits.len() - zeros);
-    if significant as i64 - scale > MAXIMUM_WHOLE_DIGITS && significant > 0 {
-        return Err(overflow());
+impl Numeric {
+    /// The number, if it is one.
+    pub fn finite(&self) -> Option<&BigDecimal> {
+        match self {
+            Finite(number) => Some(number),
+            Infinity | MinusInfinity | NaN => None,
+        }
     }
-    let digits = &digits[digits.len() - significant..];
-    let magnitude = if digits.len() <= 18 {
-        BigInt::from(digits.iter().fold(0_i64, |number, digit| number * 10 + i64::from(digit - b'0')))
-    } else {
-        BigInt::parse_bytes(digits, 10).unwrap_or_default()
-    };
-    let unscaled = if is_negative { -magnitude } else { magnitude };
-    if scale >= 0 {
-        return if scale > MAXIMUM_SCALE { Err(overflow()) } else { Ok(BigDecimal::new(unscaled, scale)) };
+
+    /// -1, 0 or 1; None of NaN.
+    fn signum(&self) -> Option<i32> {
+        match self {
+            Finite(number) => Some(match number.sign() {
+                Sign::Minus => -1,
+                Sign::NoSign => 0,
+                Sign::Plus => 1,
+            }),
+            Infinity => Some(1),
+            MinusInfinity => Some(-1),
+            NaN => None,
+        }
     }
-    // Zero needs no digits, however large its exponent.
-    let zeros = if significant == 0 { 0 } else { -scale };
-    Ok(BigDecimal::new(unscaled * power_of_ten(zeros), 0))
+
+    fn is_nan(&self) -> bool {
+        matches!(self, NaN)
+    }
+
+    /// The infinity of this sign, NaN without one.
+    fn infinite(sign: i32) -> Numeric {
+        match sign {
+            0 => NaN,
+            1.. => Infinity,
+            _ => MinusInfinity,
+        }
+    }
 }
 
-pub fn from_i64(number: i64) -> BigDecimal {
-    BigDecimal::new(BigInt::from(number), 0)
+fn zero() -> Numeric {
+    from_i64(0)
 }
 
-pub fn from_i128(number: i128) -> BigDecimal {
-    BigDecimal::new(BigInt::from(number), 0)
+fn one() -> Numeric {
+    from_i64(1)
+}
+
+pub fn from_i64(number: i64) -> Numeric {
+    Finite(finite::from_i64(number))
+}
+
+pub fn from_i128(number: i128) -> Numeric {
+    Finite(finite::from_i128(number))
 }
 
 /// PostgreSQL's `double precision` to `numeric`: 15 significant digits.
-pub fn from_f64(number: f64) -> Result<BigDecimal> {
-    if !number.is_finite() {
-        return Err(unsupported(number));
-    }
-    parse_plain(&format!("{number:.14e}"), true)
+pub fn from_f64(number: f64) -> Result<Numeric> {
+    Ok(match special_of(number) {
+        Some(special) => special,
+        None => Finite(finite::from_f64(number)?),
+    })
 }
 
 /// PostgreSQL's `real` to `numeric`: 6 significant digits.
-pub fn from_f32(number: f32) -> Result<BigDecimal> {
-    if !number.is_finite() {
-        return Err(unsupported(f64::from(number)));
+pub fn from_f32(number: f32) -> Result<Numeric> {
+    Ok(match special_of(f64::from(number)) {
+        Some(special) => special,
+        None => Finite(finite::from_f32(number)?),
+    })
+}
+
+fn special_of(number: f64) -> Option<Numeric> {
+    match number {
+        number if number.is_nan() => Some(NaN),
+        f64::INFINITY => Some(Infinity),
+        f64::NEG_INFINITY => Some(MinusInfinity),
+        _ => None,
     }
-    parse_plain(&format!("{number:.5e}"), true)
 }
 
-fn unsupported(number: f64) -> Error {
-    let name = if number.is_nan() { "NaN" } else { "infinity" };
-    Error::input(sqlstate::FEATURE_NOT_SUPPORTED, format!("{name} is not supported for type numeric"))
-}
-
-/// Parses `[-+]digits[.digits][e[-+]digits]`. With `trim`, zeros at the end of the fraction are dropped (as
-/// `%g` does).
-fn parse_plain(text: &str, trim: bool) -> Result<BigDecimal> {
-    let mut number = parse(text)?;
-    if trim && let Some(digits) = significant_digits(&number) {
-        let scale = (digits.text.len() as i64 - i64::from(digits.exponent)).max(0);
-        number = with_scale(&number, scale);
-    } else if trim {
-        number = BigDecimal::new(BigInt::zero(), 0);
-    }
-    Ok(number)
-}
-
-fn syntax(text: &str) -> Error {
-    Error::input(
-        sqlstate::INVALID_TEXT_REPRESENTATION,
-        format!("invalid input syntax for type numeric: \"{text}\""),
-    )
+/// What PostgreSQL could store.
+pub fn is_within_limits(number: &Numeric) -> bool {
+    number.finite().is_none_or(finite::is_within_limits)
 }
 
 /// PostgreSQL's text form; blanks around it are allowed.
-pub fn parse(text: &str) -> Result<BigDecimal> {
-    let plain = text.trim_matches(crate::text::pieces::is_blank);
+pub fn parse(text: &str) -> Result<Numeric> {
+    let plain = text.trim_matches(finite::is_blank);
     let (is_negative, unsigned) = match plain.as_bytes() {
         [b'-', rest @ ..] => (true, rest),
         [b'+', rest @ ..] => (false, rest),
@@ -226,323 +142,308 @@ pub fn parse(text: &str) -> Result<BigDecimal> {
     };
     let is_word = |word: &str| unsigned.eq_ignore_ascii_case(word.as_bytes());
     if unsigned.len() == plain.len() && is_word("nan") {
-        return Err(unsupported(f64::NAN));
+        return Ok(NaN);
     }
     if is_word("infinity") || is_word("inf") {
-        return Err(unsupported(f64::INFINITY));
+        return Ok(if is_negative { MinusInfinity } else { Infinity });
     }
-    let mut digits = DigitBuffer::new();
-    let mut scale = None;
-    let mut position = 0;
-    while let Some(&byte) = unsigned.get(position) {
-        match byte {
-            b'0'..=b'9' => {
-                digits.push(byte);
-                scale = scale.map(|scale: i64| scale + 1);
-            }
-            b'.' if scale.is_none() => scale = Some(0),
-            _ => break,
-        }
-        position += 1;
-    }
-    if digits.is_empty() {
-        return Err(syntax(text));
-    }
-    let mut scale = scale.unwrap_or(0);
-    if let Some((b'e' | b'E', exponent)) = unsigned[position..].split_first() {
-        scale -= parse_exponent(exponent).ok_or_else(|| syntax(text))?;
-        if scale.abs() > i64::from(i32::MAX / 2) {
-            return Err(overflow());
-        }
-    } else if position < unsigned.len() {
-        return Err(syntax(text));
-    }
-    from_digits(is_negative, &digits, scale)
+    finite::parse(text).map(Finite)
 }
 
-/// None for a syntax error; clamped, because anything so large overflows anyway.
-fn parse_exponent(text: &[u8]) -> Option<i64> {
-    let (is_negative, digits) = match text {
-        [b'-', rest @ ..] => (true, rest),
-        [b'+', rest @ ..] => (false, rest),
-        all => (false, all),
+pub fn write(number: &Numeric, out: &mut Vec<u8>) {
+    match number {
+        Finite(number) => finite::write(number, out),
+        Infinity => out.extend_from_slice(b"Infinity"),
+        MinusInfinity => out.extend_from_slice(b"-Infinity"),
+        NaN => out.extend_from_slice(b"NaN"),
+    }
+}
+
+/// The order of sorting and keys.
+pub fn compare(left: &Numeric, right: &Numeric) -> Ordering {
+    let place = |number: &Numeric| match number {
+        MinusInfinity => 0,
+        Finite(_) => 1,
+        Infinity => 2,
+        NaN => 3,
     };
-    if digits.is_empty() || !digits.iter().all(u8::is_ascii_digit) {
-        return None;
-    }
-    let magnitude =
-        digits.iter().fold(0_i64, |number, digit| (number * 10 + i64::from(digit - b'0')).min(1 << 40));
-    Some(if is_negative { -magnitude } else { magnitude })
-}
-
-/// PostgreSQL's text form: plain digits with exactly `scale` places.
-pub fn write(number: &BigDecimal, out: &mut Vec<u8>) {
-    let (unscaled, scale) = number.as_bigint_and_scale();
-    let scale = usize::try_from(scale).unwrap_or(0);
-    if unscaled.sign() == Sign::Minus {
-        out.push(b'-');
-    }
-    let digits = digit_text(&unscaled);
-    let (whole, fraction) = digits.split_at(digits.len().saturating_sub(scale));
-    out.extend_from_slice(if whole.is_empty() { b"0" } else { whole });
-    if scale > 0 {
-        out.push(b'.');
-        out.resize(out.len() + scale - fraction.len(), b'0');
-        out.extend_from_slice(fraction);
+    match (left, right) {
+        (Finite(left), Finite(right)) => finite::compare(left, right),
+        _ => place(left).cmp(&place(right)),
     }
 }
 
-/// Divides integers, rounding half away from zero. The divisor is not zero.
-fn divide_rounded(dividend: &BigInt, divisor: &BigInt) -> BigInt {
-    let quotient = dividend / divisor;
-    let remainder = dividend - &quotient * divisor;
-    let doubled = remainder.magnitude() << 1_u32;
-    if &doubled < divisor.magnitude() {
-        quotient
-    } else if (dividend.sign() == Sign::Minus) == (divisor.sign() == Sign::Minus) {
-        quotient + 1
-    } else {
-        quotient - 1
+/// What a function does that leaves infinities and NaN as they are.
+fn of_finite(number: &Numeric, compute: impl FnOnce(&BigDecimal) -> Result<BigDecimal>) -> Result<Numeric> {
+    match number {
+        Finite(number) => compute(number).map(Finite),
+        Infinity | MinusInfinity | NaN => Ok(number.clone()),
     }
 }
 
-/// The number with this scale (not negative), rounded half away from zero.
-pub fn with_scale(number: &BigDecimal, scale: i64) -> BigDecimal {
-    let (unscaled, old) = number.as_bigint_and_scale();
-    let rescaled = match scale.cmp(&old) {
-        Ordering::Equal => unscaled.into_owned(),
-        Ordering::Greater => &*unscaled * power_of_ten(scale - old),
-        // All digits vanish, and with a margin: no need for the power of ten, which may be huge.
-        Ordering::Less if count_digits(&unscaled) < old - scale => BigInt::zero(),
-        Ordering::Less => divide_rounded(&unscaled, &power_of_ten(old - scale)),
-    };
-    BigDecimal::new(rescaled, scale)
+pub fn round(number: &Numeric, places: i64) -> Result<Numeric> {
+    of_finite(number, |number| finite::round(number, places))
 }
 
-/// Says what multiplying or dividing by 10 to the `places` will take.
-fn spend_shift(number: &BigDecimal, places: i64) -> Result<()> {
-    let words = number.as_bigint_and_scale().0.bits() / 64 + 1;
-    // The power itself is made by squaring.
-    let power_words = places.unsigned_abs() / 19 + 1;
-    let steps = power_words.saturating_mul(words + power_words / 8);
-    guest::spend(u32::try_from(steps / WORDS_PER_UNIT).unwrap_or(u32::MAX).saturating_add(2))
+pub fn truncate(number: &Numeric, places: i64) -> Result<Numeric> {
+    of_finite(number, |number| finite::truncate(number, places))
 }
 
-/// `round(number, places)`; negative places round before the point.
-pub fn round(number: &BigDecimal, places: i64) -> Result<BigDecimal> {
-    // One digit more than a number may have: its first may be rounded up.
-    let places = places.clamp(-MAXIMUM_WHOLE_DIGITS - 1, MAXIMUM_SCALE);
-    spend_shift(number, places)?;
-    checked(rounded(number, places))
+pub fn floor(number: &Numeric) -> Result<Numeric> {
+    of_finite(number, finite::floor)
 }
 
-/// As [`round`]; the result may have a digit more than there may be.
-fn rounded(number: &BigDecimal, places: i64) -> BigDecimal {
-    if places >= 0 {
-        return with_scale(number, places);
-    }
-    let (unscaled, _) = with_scale(&shifted(number, places), 0).into_bigint_and_scale();
-    before_point(unscaled, places)
+pub fn ceiling(number: &Numeric) -> Result<Numeric> {
+    of_finite(number, finite::ceiling)
 }
 
-/// `trunc(number, places)`.
-pub fn truncate(number: &BigDecimal, places: i64) -> Result<BigDecimal> {
-    let places = places.clamp(-MAXIMUM_WHOLE_DIGITS, MAXIMUM_SCALE);
-    spend_shift(number, places)?;
-    Ok(truncated(number, places))
+pub fn trim_scale(number: &Numeric) -> Result<Numeric> {
+    of_finite(number, finite::trim_scale)
 }
 
-fn truncated(number: &BigDecimal, places: i64) -> BigDecimal {
-    let (unscaled, scale) = number.as_bigint_and_scale();
-    if places >= scale {
-        return with_scale(number, places);
-    }
-    let dropped = scale - places;
-    let kept =
-        if count_digits(&unscaled) <= dropped { BigInt::zero() } else { &*unscaled / power_of_ten(dropped) };
-    if places >= 0 { BigDecimal::new(kept, places) } else { before_point(kept, places) }
-}
-
-/// What is left in front of the point when so many (negative) places are gone.
-fn before_point(kept: BigInt, places: i64) -> BigDecimal {
-    BigDecimal::new(if kept.is_zero() { kept } else { kept * power_of_ten(-places) }, 0)
-}
-
-/// The number times 10 to the `places`, exactly: only the scale changes (it may leave its limits).
-fn shifted(number: &BigDecimal, places: i64) -> BigDecimal {
-    let (unscaled, scale) = number.as_bigint_and_scale();
-    BigDecimal::new(unscaled.into_owned(), scale - places)
-}
-
-pub fn floor(number: &BigDecimal) -> Result<BigDecimal> {
-    let whole = truncated(number, 0);
-    checked(if compare(number, &whole) == Ordering::Less { whole - from_i64(1) } else { whole })
-}
-
-pub fn ceiling(number: &BigDecimal) -> Result<BigDecimal> {
-    let whole = truncated(number, 0);
-    checked(if compare(number, &whole) == Ordering::Greater { whole + from_i64(1) } else { whole })
-}
-
-pub fn compare(left: &BigDecimal, right: &BigDecimal) -> Ordering {
-    let ((a, a_scale), (b, b_scale)) = (left.as_bigint_and_scale(), right.as_bigint_and_scale());
-    match a_scale.cmp(&b_scale) {
-        Ordering::Equal => a.cmp(&b),
-        _ if a.sign() != b.sign() => a.sign().cmp(&b.sign()),
-        Ordering::Less => (&*a * power_of_ten(b_scale - a_scale)).cmp(&b),
-        Ordering::Greater => (*a).cmp(&(&*b * power_of_ten(a_scale - b_scale))),
-    }
-}
-
-/// Both unscaled integers at the larger scale, and that scale.
-fn aligned(left: &BigDecimal, right: &BigDecimal) -> (BigInt, BigInt, i64) {
-    let scale = left.fractional_digit_count().max(right.fractional_digit_count());
-    let at_scale = |number: &BigDecimal| {
-        let (unscaled, old) = number.as_bigint_and_scale();
-        if old == scale { unscaled.into_owned() } else { &*unscaled * power_of_ten(scale - old) }
-    };
-    (at_scale(left), at_scale(right), scale)
-}
-
-/// Says what an operation on these will take: nobody looks inside the arithmetic of large numbers.
-fn spend(left: &BigDecimal, right: &BigDecimal) -> Result<()> {
-    let words = |number: &BigDecimal| number.as_bigint_and_scale().0.bits() / 64 + 1;
-    let steps = words(left).saturating_mul(words(right));
-    guest::spend(u32::try_from(steps / WORDS_PER_UNIT).unwrap_or(u32::MAX).saturating_add(2))
-}
-
-pub fn add(left: &BigDecimal, right: &BigDecimal) -> Result<BigDecimal> {
-    guest::spend(2)?;
-    let (a, b, scale) = aligned(left, right);
-    checked(BigDecimal::new(a + b, scale))
-}
-
-pub fn subtract(left: &BigDecimal, right: &BigDecimal) -> Result<BigDecimal> {
-    let (a, b, scale) = aligned(left, right);
-    checked(BigDecimal::new(a - b, scale))
-}
-
-pub fn multiply(left: &BigDecimal, right: &BigDecimal) -> Result<BigDecimal> {
-    spend(left, right)?;
-    let ((a, a_scale), (b, b_scale)) = (left.as_bigint_and_scale(), right.as_bigint_and_scale());
-    let product = BigDecimal::new(&*a * &*b, a_scale + b_scale);
-    if a_scale + b_scale > MAXIMUM_SCALE {
-        return checked(with_scale(&product, MAXIMUM_SCALE));
-    }
-    checked(product)
-}
-
-fn division_by_zero() -> Error {
-    Error::input(sqlstate::DIVISION_BY_ZERO, "division by zero")
-}
-
-pub fn divide(left: &BigDecimal, right: &BigDecimal) -> Result<BigDecimal> {
-    if right.is_zero() {
-        return Err(division_by_zero());
-    }
-    spend(left, right)?;
-    checked(quotient(left, right, division_scale(left, right)))
-}
-
-/// The quotient rounded to a scale.
-fn quotient(left: &BigDecimal, right: &BigDecimal, scale: i64) -> BigDecimal {
-    let ((a, a_scale), (b, b_scale)) = (left.as_bigint_and_scale(), right.as_bigint_and_scale());
-    let shift = scale - a_scale + b_scale;
-    let unscaled = if shift >= 0 {
-        divide_rounded(&(&*a * power_of_ten(shift)), &b)
-    } else {
-        divide_rounded(&a, &(&*b * power_of_ten(-shift)))
-    };
-    BigDecimal::new(unscaled, scale)
-}
-
-/// `div(left, right)`: the quotient truncated to an integer.
-pub fn divide_whole(left: &BigDecimal, right: &BigDecimal) -> Result<BigDecimal> {
-    if right.is_zero() {
-        return Err(division_by_zero());
-    }
-    spend(left, right)?;
-    let (a, b, _) = aligned(left, right);
-    checked(BigDecimal::new(a / b, 0))
-}
-
-/// The remainder, with the dividend's sign.
-pub fn modulo(left: &BigDecimal, right: &BigDecimal) -> Result<BigDecimal> {
-    if right.is_zero() {
-        return Err(division_by_zero());
-    }
-    spend(left, right)?;
-    let (a, b, scale) = aligned(left, right);
-    Ok(BigDecimal::new(a % b, scale))
-}
-
-/// The place of the first nonzero group of four digits (0: just before the point) and its value, as
-/// PostgreSQL stores numbers; (0, 0) for zero.
-fn leading_group(number: &BigDecimal) -> (i64, u32) {
-    let Some(digits) = significant_digits(number) else { return (0, 0) };
-    let place = (i64::from(digits.exponent) - 1).div_euclid(GROUP_DIGITS);
-    let length = (i64::from(digits.exponent) - 1).rem_euclid(GROUP_DIGITS) + 1;
-    let digit = |index| digits.text.get(index).map_or(0, |digit| u32::from(digit - b'0'));
-    (place, (0..length as usize).fold(0, |group, index| group * 10 + digit(index)))
-}
-
-/// Digits after the point of `left / right`: enough for 16 significant digits, estimated from the leading
-/// groups.
-fn division_scale(left: &BigDecimal, right: &BigDecimal) -> i64 {
-    let (left_place, left_group) = leading_group(left);
-    let (right_place, right_group) = leading_group(right);
-    let place = left_place - right_place - i64::from(left_group <= right_group);
-    (MINIMUM_SIGNIFICANT_DIGITS - place * GROUP_DIGITS)
-        .max(left.fractional_digit_count())
-        .max(right.fractional_digit_count())
-        .clamp(0, MAXIMUM_RESULT_SCALE)
-}
-
-/// Rounds to `numeric(precision, scale)` or fails with PostgreSQL's "numeric field overflow".
-pub fn apply_modifier(number: &BigDecimal, precision: u16, scale: i16) -> Result<BigDecimal> {
-    let rounded = rounded(number, i64::from(scale));
-    let whole_digits = i64::from(precision) - i64::from(scale);
-    if !rounded.is_zero() && magnitude_exponent(&rounded) > whole_digits {
-        let (base, digits) = if whole_digits == 0 { ("", 1) } else { ("10^", whole_digits) };
-        let detail = format!(
-            "A field with precision {precision}, scale {scale} must round to an absolute value less than {base}{digits}."
-        );
+/// Rounds to `numeric(precision, scale)`, which no infinity fits and NaN does.
+pub fn apply_modifier(number: &Numeric, precision: u16, scale: i16) -> Result<Numeric> {
+    if matches!(number, Infinity | MinusInfinity) {
+        let detail =
+            format!("A field with precision {precision}, scale {scale} cannot hold an infinite value.");
         return Err(
             Error::input(sqlstate::NUMERIC_VALUE_OUT_OF_RANGE, "numeric field overflow").with_detail(detail)
         );
     }
-    Ok(rounded)
+    of_finite(number, |number| finite::apply_modifier(number, precision, scale))
 }
 
-/// -1, 0 or 1.
-pub fn sign(number: &BigDecimal) -> BigDecimal {
-    from_i64(match number.sign() {
-        Sign::Minus => -1,
-        Sign::NoSign => 0,
-        Sign::Plus => 1,
+pub fn negate(number: &Numeric) -> Numeric {
+    match number {
+        Finite(number) => Finite(-number.clone()),
+        Infinity => MinusInfinity,
+        MinusInfinity => Infinity,
+        NaN => NaN,
+    }
+}
+
+pub fn absolute(number: &Numeric) -> Numeric {
+    match number {
+        Finite(number) => Finite(number.abs()),
+        Infinity | MinusInfinity => Infinity,
+        NaN => NaN,
+    }
+}
+
+/// -1, 0 or 1, or NaN.
+pub fn sign(number: &Numeric) -> Numeric {
+    number.signum().map_or(NaN, |sign| from_i64(i64::from(sign)))
+}
+
+pub fn add(left: &Numeric, right: &Numeric) -> Result<Numeric> {
+    Ok(match (left, right) {
+        (Finite(left), Finite(right)) => Finite(finite::add(left, right)?),
+        (NaN, _) | (_, NaN) | (Infinity, MinusInfinity) | (MinusInfinity, Infinity) => NaN,
+        (Finite(_), infinite) | (infinite, _) => infinite.clone(),
     })
 }
 
-/// Rounded to an integer; None if it does not fit.
-pub fn to_i64(number: &BigDecimal) -> Option<i64> {
-    if magnitude_exponent(number) > 19 {
-        return None;
+pub fn subtract(left: &Numeric, right: &Numeric) -> Result<Numeric> {
+    match (left, right) {
+        (Finite(left), Finite(right)) => finite::subtract(left, right).map(Finite),
+        _ => add(left, &negate(right)),
     }
-    with_scale(number, 0).as_bigint_and_scale().0.to_i64()
+}
+
+/// The product of the signs; None if one is NaN.
+fn common_sign(left: &Numeric, right: &Numeric) -> Option<i32> {
+    Some(left.signum()? * right.signum()?)
+}
+
+pub fn multiply(left: &Numeric, right: &Numeric) -> Result<Numeric> {
+    match (left, right) {
+        (Finite(left), Finite(right)) => finite::multiply(left, right).map(Finite),
+        _ => Ok(common_sign(left, right).map_or(NaN, Numeric::infinite)),
+    }
+}
+
+/// Of division when not both are finite.
+fn divide_special(left: &Numeric, right: &Numeric) -> Result<Numeric> {
+    match (left, right) {
+        (NaN, _) | (_, NaN) => Ok(NaN),
+        (Finite(_), _) => Ok(zero()),
+        (_, Finite(divisor)) if divisor.is_zero() => Err(finite::division_by_zero()),
+        (_, Finite(_)) => Ok(common_sign(left, right).map_or(NaN, Numeric::infinite)),
+        _ => Ok(NaN),
+    }
+}
+
+pub fn divide(left: &Numeric, right: &Numeric) -> Result<Numeric> {
+    match (left, right) {
+        (Finite(left), Finite(right)) => finite::divide(left, right).map(Finite),
+        _ => divide_special(left, right),
+    }
+}
+
+/// `div(left, right)`: the quotient truncated to an integer.
+pub fn divide_whole(left: &Numeric, right: &Numeric) -> Result<Numeric> {
+    match (left, right) {
+        (Finite(left), Finite(right)) => finite::divide_whole(left, right).map(Finite),
+        _ => divide_special(left, right),
+    }
+}
+
+/// The remainder, with the dividend's sign.
+pub fn modulo(left: &Numeric, right: &Numeric) -> Result<Numeric> {
+    match (left, right) {
+        (Finite(left), Finite(right)) => finite::modulo(left, right).map(Finite),
+        (NaN, _) | (_, NaN) => Ok(NaN),
+        (Finite(_), _) => Ok(left.clone()),
+        (_, Finite(divisor)) if divisor.is_zero() => Err(finite::division_by_zero()),
+        _ => Ok(NaN),
+    }
+}
+
+pub fn square_root(number: &Numeric) -> Result<Numeric> {
+    match number {
+        MinusInfinity => Err(finite::negative_root()),
+        _ => of_finite(number, finite::square_root),
+    }
+}
+
+pub fn exponential(number: &Numeric) -> Result<Numeric> {
+    match number {
+        MinusInfinity => Ok(zero()),
+        _ => of_finite(number, finite::exponential),
+    }
+}
+
+pub fn logarithm(number: &Numeric) -> Result<Numeric> {
+    match number {
+        MinusInfinity => Err(finite::logarithm_error(-1)),
+        _ => of_finite(number, finite::logarithm),
+    }
+}
+
+/// The logarithm of `number` to `base`.
+pub fn logarithm_of_base(base: &Numeric, number: &Numeric) -> Result<Numeric> {
+    if let (Finite(base), Finite(number)) = (base, number) {
+        return finite::logarithm_of_base(base, number).map(Finite);
+    }
+    let (Some(a), Some(b)) = (base.signum(), number.signum()) else { return Ok(NaN) };
+    if a.min(b) <= 0 {
+        return Err(finite::logarithm_error(a.min(b)));
+    }
+    Ok(match (base, number) {
+        (Infinity, Infinity) => NaN,
+        (Infinity, _) => zero(),
+        _ => Infinity,
+    })
+}
+
+/// `base` to the `exponent`.
+pub fn power(base: &Numeric, exponent: &Numeric) -> Result<Numeric> {
+    if let (Finite(base), Finite(exponent)) = (base, exponent) {
+        return finite::power(base, exponent).map(Finite);
+    }
+    let is_one = |number: &Numeric| compare(number, &one()).is_eq();
+    let (Some(base_sign), Some(exponent_sign)) = (base.signum(), exponent.signum()) else {
+        let is_certain = is_one(base) || exponent.signum() == Some(0);
+        return Ok(if is_certain { one() } else { NaN });
+    };
+    if base_sign == 0 && exponent_sign < 0 {
+        return Err(finite::zero_to_negative_power());
+    }
+    let whole = exponent.finite().map(|number| finite::with_scale(number, 0));
+    let is_whole = match (exponent, &whole) {
+        (Finite(exponent), Some(whole)) => finite::compare(exponent, whole).is_eq(),
+        _ => true,
+    };
+    if base_sign < 0 && !is_whole {
+        return Err(finite::complex_power());
+    }
+    if is_one(base) || exponent_sign == 0 {
+        return Ok(one());
+    }
+    if base_sign == 0 {
+        return Ok(zero());
+    }
+    let Some(whole) = whole else {
+        // The exponent is infinite.
+        let size = compare(&absolute(base), &one());
+        let grows = size.is_gt() == (exponent_sign > 0);
+        return Ok(if size.is_eq() {
+            one()
+        } else if grows {
+            Infinity
+        } else {
+            zero()
+        });
+    };
+    if exponent_sign < 0 {
+        return Ok(zero());
+    }
+    let is_odd = is_whole && whole.as_bigint_and_scale().0.magnitude().bit(0);
+    Ok(if base_sign < 0 && is_odd { MinusInfinity } else { Infinity })
+}
+
+/// NaN if one of them is not finite.
+pub fn greatest_common_divisor(left: &Numeric, right: &Numeric) -> Result<Numeric> {
+    match (left, right) {
+        (Finite(left), Finite(right)) => finite::greatest_common_divisor(left, right).map(Finite),
+        _ => Ok(NaN),
+    }
+}
+
+/// NaN if one of them is not finite.
+pub fn least_common_multiple(left: &Numeric, right: &Numeric) -> Result<Numeric> {
+    match (left, right) {
+        (Finite(left), Finite(right)) => finite::least_common_multiple(left, right).map(Finite),
+        _ => Ok(NaN),
+    }
+}
+
+/// What is wrong with the arguments of `width_bucket`, or the bucket.
+pub fn bucket(
+    number: &Numeric,
+    first: &Numeric,
+    last: &Numeric,
+    count: i32,
+) -> Result<std::result::Result<i64, &'static str>> {
+    if number.is_nan() || first.is_nan() || last.is_nan() {
+        return Ok(Err("operand, lower bound, and upper bound cannot be NaN"));
+    }
+    let (Finite(first), Finite(last)) = (first, last) else {
+        return Ok(Err("lower and upper bounds must be finite"));
+    };
+    let order = finite::compare(first, last);
+    match number {
+        _ if order.is_eq() => Ok(Err("lower bound cannot equal upper bound")),
+        Finite(number) => finite::bucket(number, first, last, count).map(Ok),
+        _ => {
+            Ok(Ok(if (compare(number, &zero()).is_lt()) == order.is_lt() { 0 } else { i64::from(count) + 1 }))
+        }
+    }
+}
+
+/// Rounded to an integer; None if it does not fit, or there is none.
+pub fn to_i64(number: &Numeric) -> Option<i64> {
+    finite::to_i64(number.finite()?)
 }
 
 /// The nearest `double precision`; infinite if it is too large.
-pub fn to_f64(number: &BigDecimal) -> f64 {
-    let mut text = Vec::new();
-    write(number, &mut text);
-    std::str::from_utf8(&text).ok().and_then(|text| text.parse().ok()).unwrap_or(f64::NAN)
+pub fn to_f64(number: &Numeric) -> f64 {
+    match number {
+        Finite(number) => finite::to_f64(number),
+        Infinity => f64::INFINITY,
+        MinusInfinity => f64::NEG_INFINITY,
+        NaN => f64::NAN,
+    }
 }
 
 /// The nearest `real`; infinite if it is too large.
-pub fn to_f32(number: &BigDecimal) -> f32 {
-    let mut text = Vec::new();
-    write(number, &mut text);
-    std::str::from_utf8(&text).ok().and_then(|text| text.parse().ok()).unwrap_or(f32::NAN)
+pub fn to_f32(number: &Numeric) -> f32 {
+    match number {
+        Finite(number) => finite::to_f32(number),
+        Infinity => f32::INFINITY,
+        MinusInfinity => f32::NEG_INFINITY,
+        NaN => f32::NAN,
+    }
 }
 
 #[cfg(test)]

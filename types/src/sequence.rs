@@ -428,7 +428,13 @@ impl SessionSequences {
                 _ => {}
             }
         }
-        self.catalog.as_ref()?.relation(name)
+        let found = self.catalog.as_ref()?.relation(name);
+        let is_renamed = |sequence: &Arc<Sequence>| {
+            let changed =
+                |own: &OwnSequence| matches!(own, OwnSequence::Changed(now) if now.id == sequence.id);
+            self.own.iter().any(changed)
+        };
+        found.filter(|found| !matches!(found, Relation::Sequence(sequence) if is_renamed(sequence)))
     }
 
     fn check_writable(&self, function: &str) -> Result<()> {

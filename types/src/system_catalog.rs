@@ -43,6 +43,8 @@ pub enum Question {
     /// The whole, or that of a column; pretty or not.
     IndexDefinition,
     ConstraintDefinition,
+    /// Pretty or not.
+    ViewDefinition,
     RoutineSource,
     RoutineResult,
     /// With their defaults.

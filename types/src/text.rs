@@ -1,8 +1,8 @@
 //! PostgreSQL's text forms of values, in ([`parse`]) and out ([`write`]).
 //!
 //! What `parse` accepts and `write` prints is what a PostgreSQL 15 server with `DateStyle = ISO, MDY`,
-//! `IntervalStyle = postgres`, `extra_float_digits = 1` and `bytea_output = hex` does, except that NaN and
-//! infinities of numeric are refused. `parse(write(v)) == v` for every value. Dates and times are in
+//! `IntervalStyle = postgres`, `extra_float_digits = 1` and `bytea_output = hex` does.
+//! `parse(write(v)) == v` for every value. Dates and times are in
 //! `datetime`, numbers of type numeric in `numeric`, floating-point numbers in `float`.
 
 mod conventions;

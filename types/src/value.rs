@@ -3,8 +3,8 @@
 //! [`SqlType`] is a column's or expression's type with its modifiers, [`Value`] one value of it.
 //!
 //! Invariants every producer of values keeps:
-//! 1. a `Numeric` has a scale of 0 to 16383 (PostgreSQL's display scale) and at most 131072 digits before its
-//!    point;
+//! 1. a finite `Numeric` has a scale of 0 to 16383 (PostgreSQL's display scale) and at most 131072 digits
+//!    before its point;
 //! 2. `Text` holds no U+0000; the text of `char(n)` is padded with blanks to n characters;
 //! 3. `i32::MIN`/`i32::MAX` days and `i64::MIN`/`i64::MAX` microseconds are PostgreSQL's
 //!    `-infinity`/`infinity`.
@@ -16,9 +16,13 @@ use compact_str::CompactString;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use crate::interval::{Interval, IntervalModifier, MAXIMUM_PRECISION};
-use crate::system_type::{self, Reference, SystemType};
+use crate::system_type::{Reference, SystemType};
+
+pub use crate::array_value::{ArrayElement, ArrayValue, Dimension};
 
 pub use bigdecimal::BigDecimal;
+
+pub use crate::numeric::Numeric;
 
 /// Digits of a second behind the point, 6 at most; none means 6.
 pub type Precision = Option<u8>;
@@ -47,7 +51,6 @@ pub enum SqlType {
     Timestamp(Precision),
     TimestampTz(Precision),
     Uuid,
-    /// One dimension; of parameters and variables, not of columns.
     Array(ArrayElement),
     Interval(IntervalModifier),
     /// Of the catalog; not of columns that are stored.
@@ -84,141 +87,6 @@ impl<'de> Deserialize<'de> for SqlType {
     }
 }
 
-/// The type of an array's elements: a [`SqlType`] without modifiers that is no array.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
-pub enum ArrayElement {
-    Boolean,
-    SmallInt,
-    Integer,
-    BigInt,
-    Real,
-    DoublePrecision,
-    Numeric,
-    Text,
-    Varchar,
-    Date,
-    Timestamp,
-    TimestampTz,
-    Uuid,
-    Interval,
-    System(SystemType),
-    Time,
-}
-
-/// The values of an array, each of the element's type or NULL.
-#[derive(Clone, Debug, PartialEq)]
-pub struct ArrayValue {
-    pub element: ArrayElement,
-    pub values: Vec<Value>,
-}
-
-impl ArrayValue {
-    /// Memory that a copy would take.
-    pub fn heap_bytes(&self) -> usize {
-        let own = size_of_val(self.values.as_slice());
-        match self.element {
-            ArrayElement::Text | ArrayElement::Varchar | ArrayElement::Numeric | ArrayElement::System(_) => {
-                own + self.values.iter().map(Value::heap_bytes).sum::<usize>()
-            }
-            _ => own,
-        }
-    }
-}
-
-impl ArrayElement {
-    /// None for types of which there are no arrays here.
-    pub fn of(sql_type: SqlType) -> Option<ArrayElement> {
-        Some(match sql_type {
-            SqlType::Boolean => ArrayElement::Boolean,
-            SqlType::SmallInt => ArrayElement::SmallInt,
-            SqlType::Integer => ArrayElement::Integer,
-            SqlType::BigInt => ArrayElement::BigInt,
-            SqlType::Real => ArrayElement::Real,
-            SqlType::DoublePrecision => ArrayElement::DoublePrecision,
-            SqlType::Numeric(_) => ArrayElement::Numeric,
-            SqlType::Text => ArrayElement::Text,
-            SqlType::Varchar(_) => ArrayElement::Varchar,
-            SqlType::Date => ArrayElement::Date,
-            SqlType::Time(_) => ArrayElement::Time,
-            SqlType::Timestamp(_) => ArrayElement::Timestamp,
-            SqlType::TimestampTz(_) => ArrayElement::TimestampTz,
-            SqlType::Uuid => ArrayElement::Uuid,
-            SqlType::Interval(_) => ArrayElement::Interval,
-            SqlType::System(system_type) if system_type.array_names().2 != 0 => {
-                ArrayElement::System(system_type)
-            }
-            SqlType::Char(_) | SqlType::Bytea | SqlType::Array(_) | SqlType::System(_) => return None,
-        })
-    }
-
-    pub fn sql_type(self) -> SqlType {
-        match self {
-            ArrayElement::Boolean => SqlType::Boolean,
-            ArrayElement::SmallInt => SqlType::SmallInt,
-            ArrayElement::Integer => SqlType::Integer,
-            ArrayElement::BigInt => SqlType::BigInt,
-            ArrayElement::Real => SqlType::Real,
-            ArrayElement::DoublePrecision => SqlType::DoublePrecision,
-            ArrayElement::Numeric => SqlType::Numeric(None),
-            ArrayElement::Text => SqlType::Text,
-            ArrayElement::Varchar => SqlType::Varchar(None),
-            ArrayElement::Date => SqlType::Date,
-            ArrayElement::Time => SqlType::TIME,
-            ArrayElement::Timestamp => SqlType::TIMESTAMP,
-            ArrayElement::TimestampTz => SqlType::TIMESTAMPTZ,
-            ArrayElement::Uuid => SqlType::Uuid,
-            ArrayElement::Interval => SqlType::INTERVAL,
-            ArrayElement::System(system_type) => SqlType::System(system_type),
-        }
-    }
-
-    /// Name of the array type, its `pg_type.typname`, and its oid.
-    fn array_names(self) -> (&'static str, &'static str, u32) {
-        match self {
-            ArrayElement::Boolean => ("boolean[]", "_bool", 1000),
-            ArrayElement::SmallInt => ("smallint[]", "_int2", 1005),
-            ArrayElement::Integer => ("integer[]", "_int4", 1007),
-            ArrayElement::BigInt => ("bigint[]", "_int8", 1016),
-            ArrayElement::Real => ("real[]", "_float4", 1021),
-            ArrayElement::DoublePrecision => ("double precision[]", "_float8", 1022),
-            ArrayElement::Numeric => ("numeric[]", "_numeric", 1231),
-            ArrayElement::Text => ("text[]", "_text", 1009),
-            ArrayElement::Varchar => ("character varying[]", "_varchar", 1015),
-            ArrayElement::Date => ("date[]", "_date", 1182),
-            ArrayElement::Timestamp => ("timestamp without time zone[]", "_timestamp", 1115),
-            ArrayElement::TimestampTz => ("timestamp with time zone[]", "_timestamptz", 1185),
-            ArrayElement::Uuid => ("uuid[]", "_uuid", 2951),
-            ArrayElement::Interval => ("interval[]", "_interval", 1187),
-            ArrayElement::System(system_type) => system_type.array_names(),
-            ArrayElement::Time => ("time without time zone[]", "_time", 1183),
-        }
-    }
-
-    /// The element of the array type of this oid.
-    fn of_array_oid(oid: u32) -> Option<ArrayElement> {
-        use ArrayElement as E;
-        const ALL: [ArrayElement; 15] = [
-            E::Boolean,
-            E::SmallInt,
-            E::Integer,
-            E::BigInt,
-            E::Real,
-            E::DoublePrecision,
-            E::Numeric,
-            E::Text,
-            E::Varchar,
-            E::Date,
-            E::Timestamp,
-            E::TimestampTz,
-            E::Uuid,
-            E::Interval,
-            E::Time,
-        ];
-        let system = system_type::ALL.into_iter().map(ArrayElement::System);
-        ALL.into_iter().chain(system).find(|element| oid != 0 && element.array_names().2 == oid)
-    }
-}
-
 /// One SQL value. Text of `char(n)` is held padded.
 ///
 /// Two are equal if nothing tells them apart: 0 and -0 are not, nor 1.0 and 1.00. What SQL takes for equal is
@@ -234,7 +102,7 @@ pub enum Value {
     Real(f32),
     Double(f64),
     /// Boxed: the rarest of the numbers must not make every value larger.
-    Numeric(Box<BigDecimal>),
+    Numeric(Box<Numeric>),
     /// `text`, `varchar` and `char`.
     Text(CompactString),
     Bytea(Box<[u8]>),
@@ -285,7 +153,7 @@ impl PartialEq for Value {
             | (Value::TimestampTz(a), Value::TimestampTz(b)) => a == b,
             (Value::Real(a), Value::Real(b)) => a.to_bits() == b.to_bits(),
             (Value::Double(a), Value::Double(b)) => a.to_bits() == b.to_bits(),
-            (Value::Numeric(a), Value::Numeric(b)) => a.as_bigint_and_scale() == b.as_bigint_and_scale(),
+            (Value::Numeric(a), Value::Numeric(b)) => a == b,
             (Value::Text(a), Value::Text(b)) => a == b,
             (Value::Bytea(a), Value::Bytea(b)) => a == b,
             (Value::Uuid(a), Value::Uuid(b)) => a == b,
@@ -300,7 +168,12 @@ impl PartialEq for Value {
 
 impl Value {
     pub fn array(element: ArrayElement, values: Vec<Value>) -> Value {
-        Value::Array(Arc::new(ArrayValue { element, values }))
+        Value::Array(Arc::new(ArrayValue::new(element, values)))
+    }
+
+    /// Of these dimensions, whose lengths make up the number of values.
+    pub fn shaped_array(element: ArrayElement, dimensions: &[Dimension], values: Vec<Value>) -> Value {
+        Value::Array(Arc::new(ArrayValue::shaped(element, dimensions, values)))
     }
 
     fn cloned(&self) -> Value {
@@ -402,6 +275,10 @@ impl SqlType {
             SqlType::Numeric(Some((precision, scale))) => Cow::Owned(format!("numeric({precision},{scale})")),
             SqlType::Varchar(Some(length)) => Cow::Owned(format!("character varying({length})")),
             SqlType::Char(0) => Cow::Borrowed("bpchar"),
+            SqlType::Array(ArrayElement::Fitted(_)) => {
+                let element = self.element().map_or(Cow::Borrowed(""), |element| element.sql_type().name());
+                Cow::Owned(format!("{element}[]"))
+            }
             SqlType::Char(length) => Cow::Owned(format!("character({length})")),
             SqlType::Interval(modifier) => Cow::Owned(modifier.type_name()),
             SqlType::Time(Some(precision)) => Cow::Owned(format!("time({precision}) without time zone")),
@@ -501,6 +378,7 @@ impl SqlType {
             SqlType::Time(precision) | SqlType::Timestamp(precision) | SqlType::TimestampTz(precision) => {
                 precision.map_or(-1, i32::from)
             }
+            SqlType::Array(element @ ArrayElement::Fitted(_)) => element.sql_type().type_modifier(),
             _ => -1,
         }
     }
@@ -533,7 +411,11 @@ impl SqlType {
             2950 => SqlType::Uuid,
             _ => match SystemType::from_oid(oid) {
                 Some(system_type) => SqlType::System(system_type),
-                None => SqlType::Array(ArrayElement::of_array_oid(oid)?),
+                None => {
+                    let element = ArrayElement::of_array_oid(oid)?;
+                    let fitted = SqlType::from_oid(element.sql_type().oid(), type_modifier);
+                    SqlType::Array(fitted.and_then(ArrayElement::fitted).unwrap_or(element))
+                }
             },
         })
     }
@@ -549,6 +431,7 @@ impl SqlType {
             SqlType::Time(_) => SqlType::TIME,
             SqlType::Timestamp(_) => SqlType::TIMESTAMP,
             SqlType::TimestampTz(_) => SqlType::TIMESTAMPTZ,
+            SqlType::Array(element) => SqlType::Array(element.without_modifier()),
             other => other,
         }
     }
@@ -556,7 +439,9 @@ impl SqlType {
     /// The same type, modifiers aside.
     pub fn is_same_base(self, other: SqlType) -> bool {
         match (self, other) {
-            (SqlType::Array(own), SqlType::Array(other)) => return own == other,
+            (SqlType::Array(own), SqlType::Array(other)) => {
+                return own.without_modifier() == other.without_modifier();
+            }
             (SqlType::System(own), SqlType::System(other)) => return own == other,
             _ => {}
         }
@@ -611,8 +496,8 @@ impl Value {
     }
 
     /// A `numeric` value; see the module head for what it must keep.
-    pub fn numeric(number: BigDecimal) -> Value {
-        Value::Numeric(Box::new(number))
+    pub fn numeric(number: impl Into<Numeric>) -> Value {
+        Value::Numeric(Box::new(number.into()))
     }
 
     /// The type of the value, without modifiers; `Text` stands for all three text types. None for NULL.
@@ -646,7 +531,9 @@ impl Value {
         match self.sql_type() {
             None => true,
             Some(SqlType::Text) => sql_type.is_text(),
-            Some(SqlType::Array(own)) => sql_type.element() == Some(own),
+            Some(SqlType::Array(own)) => {
+                sql_type.element().is_some_and(|element| element.without_modifier() == own)
+            }
             Some(SqlType::System(SystemType::Oid)) => {
                 matches!(sql_type, SqlType::System(wanted) if wanted.is_number())
             }

@@ -35,7 +35,7 @@ use clap::ValueEnum;
 use rand::rngs::StdRng;
 use rand::{RngExt, SeedableRng};
 
-use crate::server::{Hyades, Instance, PostgreSql, System};
+use crate::server::{Hyades, Instance, PostgreSql, System, hyades_binary};
 use crate::{pgbench, tools};
 use ledger::Ledger;
 use summary::{RoundReport, Summary};
@@ -118,13 +118,7 @@ impl Options {
         if let Some(Peer::Postgres) = self.peer {
             return Ok(System::PostgreSql(PostgreSql { settings: self.peer_setting.clone() }));
         }
-        let binary = match &self.server {
-            Some(binary) => std::path::absolute(binary)?,
-            None => {
-                tools::run(tools::cargo().args(["build", "--quiet", "--package", "hyades-server"]))?;
-                tools::target_directory().join("debug").join("hyades")
-            }
-        };
+        let binary = hyades_binary(self.server.as_deref(), false)?;
         let protocol = match self.protocol {
             Protocol::Taurus => "taurus",
             Protocol::Serial => "serial",

@@ -46,6 +46,7 @@ use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
 use self::ground::Ground;
 use self::report::{HEADING, Outcome, Verdict};
+use crate::server::hyades_binary;
 use crate::tools;
 
 #[derive(clap::Args, Default)]
@@ -75,20 +76,6 @@ impl Options {
     pub(crate) fn brief() -> Options {
         Options { brief: true, ..Options::default() }
     }
-
-    fn binary(&self) -> Result<PathBuf> {
-        if let Some(binary) = &self.server {
-            return Ok(std::path::absolute(binary)?);
-        }
-        let mut build = tools::cargo();
-        build.args(["build", "--quiet", "--package", "hyades-server"]);
-        if self.release {
-            build.arg("--release");
-        }
-        tools::run(&mut build)?;
-        let profile = if self.release { "release" } else { "debug" };
-        Ok(tools::target_directory().join(profile).join("hyades"))
-    }
 }
 
 type Group = (&'static str, fn(&Ground, &mut dyn FnMut(Verdict)));
@@ -116,7 +103,7 @@ pub(crate) fn run(options: &Options) -> Result<()> {
     // Thousands of sockets.
     let limit = getrlimit(Resource::Nofile);
     setrlimit(Resource::Nofile, Rlimit { current: limit.maximum, maximum: limit.maximum })?;
-    let binary = options.binary()?;
+    let binary = hyades_binary(options.server.as_deref(), options.release)?;
     let scratch = tools::scratch_directory(None)?;
     let ground = Ground {
         help: tools::output_of(Command::new(&binary).args(["serve", "--help"]))?,

@@ -267,6 +267,21 @@ impl Drop for RunningServer {
     }
 }
 
+/// The binary that was named, or one that is built now.
+pub(crate) fn hyades_binary(named: Option<&Path>, release: bool) -> Result<PathBuf> {
+    if let Some(binary) = named {
+        return Ok(std::path::absolute(binary)?);
+    }
+    let mut build = tools::cargo();
+    build.args(["build", "--quiet", "--package", "hyades-server"]);
+    if release {
+        build.arg("--release");
+    }
+    tools::run(&mut build)?;
+    let profile = if release { "release" } else { "debug" };
+    Ok(tools::target_directory().join(profile).join("hyades"))
+}
+
 /// The same command behind a prefix such as `chrt -r 10`.
 pub(crate) fn with_prefix(prefix: &[String], command: &Command) -> Command {
     let Some((program, arguments)) = prefix.split_first() else {

@@ -252,7 +252,13 @@ fn a_full_buffer_makes_workers_wait_not_fail() {
     let ticket = loop {
         match append_record(&running, 0, 0, &mut progress, &operations) {
             Ok(Append::Done(_)) => {}
-            Ok(Append::Wait(ticket)) => break ticket,
+            Ok(Append::Wait(ticket)) => {
+                // The flusher may still have been on its way to the write that is held.
+                std::thread::sleep(Duration::from_millis(100));
+                if !ticket.is_ready() {
+                    break ticket;
+                }
+            }
             Err(error) => panic!("{error}"),
         }
     };

@@ -6,12 +6,12 @@
 
 use std::sync::Arc;
 
-use hyades_types::definition::TableDefinition;
 use hyades_types::error::{Error, Result, sqlstate};
 use hyades_types::key;
 use hyades_types::key::KeyLayout;
 use hyades_types::memory;
 use hyades_types::value::{SqlType, Value};
+use jiff::tz::TimeZone;
 
 use super::buffers::{RowBuffer, Scratch};
 use crate::procedure::evaluate::{Context, Places, chosen, evaluate, operand, peek_text, scalar};
@@ -20,6 +20,9 @@ use crate::storage::row::{RowLayout, RowPatch, RowWriter};
 use crate::storage::secondary_index::{self, SecondaryIndex};
 use crate::storage::table::Table;
 use crate::txn::{Access, Duplicate, Flow, IndexNumber, Insertion, Intent, KeyRange, NewRow, Strength};
+
+/// Values in the detail of a violation are cut behind so many bytes.
+const LONGEST_SHOWN_BYTES: usize = 64;
 
 /// Evaluates a full key or a prefix of one into `out`; false if a part of it is NULL.
 pub(super) fn build_key(
@@ -133,12 +136,14 @@ pub(super) fn build_range(
 }
 
 /// Writes the row of these values into `out`: straight from where they are, if they are scalars or texts.
+/// `checks_nulls`: NULL is refused where a column takes none.
 ///
 /// # Errors
 /// Those of the expressions; then a NULL in a column that takes none.
 pub(super) fn build_row(
     values: &[Expr],
     reference: &TableReference,
+    checks_nulls: bool,
     context: &Context<'_>,
     out: &mut Vec<u8>,
 ) -> Result<()> {
@@ -155,6 +160,7 @@ pub(super) fn build_row(
             continue;
         }
         if write_column(value, &mut writer, context)?
+            && checks_nulls
             && missing.is_none()
             && !reference.definition.columns[column].is_nullable
         {
@@ -167,7 +173,7 @@ pub(super) fn build_row(
         Some(column) => {
             let mut values = Vec::new();
             reference.layout.values(out, &mut values);
-            Err(null_violation(&reference.definition, &reference.layout, column, &values))
+            Err(null_violation(reference, column, &values, &context.environment.time_zone))
         }
     }
 }
@@ -263,7 +269,12 @@ pub(super) fn moves_entries(reference: &TableReference, set: &[(u16, Value)]) ->
 
 /// Refuses values that their columns cannot hold, and NULL for columns that take none.
 #[inline]
-pub(super) fn check_set(reference: &TableReference, old: &[u8], set: &[(u16, Value)]) -> Result<()> {
+pub(super) fn check_set(
+    reference: &TableReference,
+    old: &[u8],
+    set: &[(u16, Value)],
+    time_zone: &TimeZone,
+) -> Result<()> {
     let is_right = |(column, value): &(u16, Value)| {
         if value.is_null() {
             reference.definition.columns[usize::from(*column)].is_nullable
@@ -271,11 +282,16 @@ pub(super) fn check_set(reference: &TableReference, old: &[u8], set: &[(u16, Val
             reference.layout.is_fit(*column, value)
         }
     };
-    if set.iter().all(is_right) { Ok(()) } else { refuse_set(reference, old, set) }
+    if set.iter().all(is_right) { Ok(()) } else { refuse_set(reference, old, set, time_zone) }
 }
 
 #[cold]
-fn refuse_set(reference: &TableReference, old: &[u8], set: &[(u16, Value)]) -> Result<()> {
+fn refuse_set(
+    reference: &TableReference,
+    old: &[u8],
+    set: &[(u16, Value)],
+    time_zone: &TimeZone,
+) -> Result<()> {
     reference.layout.check_values(set)?;
     let definition = &reference.definition;
     let refused = |(column, value): &&(u16, Value)| {
@@ -290,7 +306,7 @@ fn refuse_set(reference: &TableReference, old: &[u8], set: &[(u16, Value)]) -> R
     for (column, value) in set {
         values[usize::from(*column)] = value.clone();
     }
-    Err(null_violation(definition, &reference.layout, usize::from(*column), &values))
+    Err(null_violation(reference, usize::from(*column), &values, time_zone))
 }
 
 /// Sets columns, as computed in `scratch.set`, of the row in `row`, or of the one read in place; `row` then
@@ -333,17 +349,42 @@ pub(super) fn update(
     Ok(())
 }
 
+/// 23514: the row does not fulfil a CHECK constraint; `is_stored`: it stands in the table already.
+pub(super) fn check_violation(
+    reference: &TableReference,
+    row: &[u8],
+    constraint: &str,
+    is_stored: bool,
+    context: &Context<'_>,
+) -> Error {
+    let table = &reference.definition.name.name;
+    let error = if is_stored {
+        let message =
+            format!("check constraint \"{constraint}\" of relation \"{table}\" is violated by some row");
+        Error::input(sqlstate::CHECK_VIOLATION, message)
+    } else {
+        let mut values = Vec::new();
+        reference.layout.values(row, &mut values);
+        let shown = display_values(&reference.layout, &values, &context.environment.time_zone);
+        let message = format!("new row for relation \"{table}\" violates check constraint \"{constraint}\"");
+        Error::input(sqlstate::CHECK_VIOLATION, message)
+            .with_detail(format!("Failing row contains ({shown})."))
+    };
+    error.with_table(table).with_constraint(constraint)
+}
+
 fn null_violation(
-    definition: &TableDefinition,
-    layout: &RowLayout,
+    reference: &TableReference,
     column: usize,
     values: &[Value],
+    time_zone: &TimeZone,
 ) -> Error {
+    let TableReference { definition, layout, .. } = reference;
     let (table, column) = (&definition.name.name, &definition.columns[column].name);
     let message =
         format!("null value in column \"{column}\" of relation \"{table}\" violates not-null constraint");
     Error::input(sqlstate::NOT_NULL_VIOLATION, message)
-        .with_detail(format!("Failing row contains ({}).", display_values(layout, values)))
+        .with_detail(format!("Failing row contains ({}).", display_values(layout, values, time_zone)))
         .with_table(table)
         .with_column(column)
 }
@@ -363,7 +404,9 @@ pub(super) fn duplicate_key(reference: &TableReference, duplicate: Duplicate, ro
         columns.iter().map(|column| definition.columns[usize::from(*column)].name.as_str()).collect();
     let values: Vec<String> = columns
         .iter()
-        .map(|column| display(&reference.layout, *column, &reference.layout.value(row, *column)))
+        .map(|column| {
+            display(&reference.layout, *column, &reference.layout.value(row, *column), &TimeZone::UTC)
+        })
         .collect();
     let message = format!("duplicate key value violates unique constraint \"{constraint}\"");
     Error::input(sqlstate::UNIQUE_VIOLATION, message)
@@ -372,18 +415,25 @@ pub(super) fn duplicate_key(reference: &TableReference, duplicate: Duplicate, ro
         .with_constraint(constraint)
 }
 
-fn display_values(layout: &RowLayout, values: &[Value]) -> String {
-    let texts: Vec<String> =
-        values.iter().enumerate().map(|(column, value)| display(layout, column as u16, value)).collect();
-    texts.join(", ")
+/// What a failing row contains. Long values are cut, as PostgreSQL does it.
+fn display_values(layout: &RowLayout, values: &[Value], time_zone: &TimeZone) -> String {
+    let shown = |(column, value): (usize, &Value)| {
+        let mut text = display(layout, column as u16, value, time_zone);
+        if text.len() > LONGEST_SHOWN_BYTES {
+            text.truncate(text.floor_char_boundary(LONGEST_SHOWN_BYTES));
+            text.push_str("...");
+        }
+        text
+    };
+    values.iter().enumerate().map(shown).collect::<Vec<String>>().join(", ")
 }
 
-fn display(layout: &RowLayout, column: u16, value: &Value) -> String {
+fn display(layout: &RowLayout, column: u16, value: &Value, time_zone: &TimeZone) -> String {
     if value.is_null() {
         return "null".to_owned();
     }
     let mut text = Vec::new();
-    hyades_types::text::write(value, layout.column_type(column), &jiff::tz::TimeZone::UTC, &mut text);
+    hyades_types::text::write(value, layout.column_type(column), time_zone, &mut text);
     String::from_utf8_lossy(&text).into_owned()
 }
 

@@ -112,8 +112,21 @@ impl Effects {
     }
 
     fn barrier() -> Effects {
-        Effects { is_barrier: true, ..Effects::default() }
+        Effects::nothing().and_barrier()
     }
+
+    fn and_barrier(self) -> Effects {
+        Effects { is_barrier: true, ..self }
+    }
+
+    fn stepping(counter: Register, step: Register) -> Effects {
+        Effects { falls_through: false, ..Effects::setting([counter]).sometimes([counter, step]) }
+    }
+}
+
+/// The registers of a row.
+fn row_of(into: Register, width: u16) -> std::ops::Range<Register> {
+    into..into.saturating_add(width)
 }
 
 impl Instruction {
@@ -123,27 +136,27 @@ impl Instruction {
             Instruction::Evaluate { into, .. } | Instruction::ErrorField { into, .. } => {
                 Effects::setting([*into])
             }
-            Instruction::Call { into, .. } => {
-                Effects { is_barrier: true, ..Effects::setting(into.iter().copied()) }
-            }
+            Instruction::Call { into, .. } => Effects::setting(into.iter().copied()).and_barrier(),
+            Instruction::RowKey { row, into } => Effects::setting([*into]).reading(*row),
             Instruction::TakeCount { found, count } => Effects::setting(found.iter().chain(count).copied()),
             Instruction::NextSpooled { into, width, .. } => {
-                Effects { sets_always: false, ..Effects::setting(*into..into.saturating_add(*width)) }
+                Effects::setting(row_of(*into, *width)).sometimes([])
             }
             Instruction::ReadSpool { position, into, width, .. } => {
-                let row = *into..into.saturating_add(*width);
-                Effects::setting(row.chain([*position])).sometimes([*position])
+                Effects::setting(row_of(*into, *width).chain([*position])).sometimes([*position])
             }
             Instruction::Join { step, .. } => step.effects(),
-            Instruction::ReadPoint { table, row, .. } => Effects::on(*table, TableUse::Point).filling(*row),
+            Instruction::ReadPoint { table, row, .. } | Instruction::ReadKey { table, row, .. } => {
+                Effects::on(*table, TableUse::Point).filling(*row)
+            }
             // It asks for memory of the tables' rows, which nobody can tell.
             Instruction::LookAhead { variable, last, .. } => {
                 Effects { reads: Registers::These(smallvec![*variable, *last]), ..Effects::default() }
             }
             Instruction::OpenScan { table, range, .. } => Effects::on(*table, TableUse::Scan(range.index)),
-            Instruction::NextRow { row, .. } | Instruction::AbsentRow { row, .. } => {
-                Effects::nothing().filling(*row)
-            }
+            Instruction::NextRow { row, .. }
+            | Instruction::AbsentRow { row, .. }
+            | Instruction::MakeRow { row, .. } => Effects::nothing().filling(*row),
             Instruction::Insert { table, row, .. } | Instruction::InsertOr { table, row, .. } => {
                 Effects::on(*table, TableUse::Write).filling(*row)
             }
@@ -165,21 +178,21 @@ impl Instruction {
             Instruction::ForNext { counter, last, variable, .. } => {
                 Effects::setting([*variable]).sometimes([*counter, *last])
             }
-            Instruction::ForStep { counter, step, .. } => {
-                Effects { falls_through: false, ..Effects::setting([*counter]).sometimes([*counter, *step]) }
-            }
+            Instruction::ForStep { counter, step, .. } => Effects::stepping(*counter, *step),
             Instruction::SetElement { array, .. } => Effects::setting([*array]).sometimes([*array]),
             Instruction::Jump { .. }
             | Instruction::Return
             | Instruction::Raise { .. }
             | Instruction::RaiseViolation(_)
             | Instruction::Rethrow => Effects::last(),
+            Instruction::RefuseRow { row, .. } => Effects::last().reading(*row),
             Instruction::JumpUnless { .. }
             | Instruction::Emit { .. }
             | Instruction::CountRow
             | Instruction::ResetCount
             | Instruction::OpenSpool { .. }
             | Instruction::Spool { .. }
+            | Instruction::Defer { .. }
             | Instruction::FeedStage { .. }
             | Instruction::FinishStage { .. }
             | Instruction::ReadCatalog { .. }
@@ -247,7 +260,9 @@ impl Procedure {
                 step: JoinStep::Probe { parts, .. } | JoinStep::NextUnjoined { parts, .. },
                 ..
             } => parts.row,
-            Instruction::AbsentRow { table, row } => Some((*table, *row)),
+            Instruction::AbsentRow { table, row } | Instruction::MakeRow { table, row, .. } => {
+                Some((*table, *row))
+            }
             Instruction::NextRow { cursor, .. } => self.code.iter().find_map(|other| match other {
                 Instruction::OpenScan { cursor: opened, table, .. } if opened == cursor => {
                     Some((*table, row))
@@ -271,9 +286,9 @@ impl Procedure {
     /// Whether it changes no rows and locks none.
     pub fn only_looks(&self) -> bool {
         let looks = |instruction: &Instruction| match instruction {
-            Instruction::ReadPoint { intent, .. } | Instruction::OpenScan { intent, .. } => {
-                intent.sight == Sight::Snapshot
-            }
+            Instruction::ReadPoint { intent, .. }
+            | Instruction::ReadKey { intent, .. }
+            | Instruction::OpenScan { intent, .. } => intent.sight == Sight::Snapshot,
             other => !matches!(other.effects().table, Some((_, TableUse::Write))),
         };
         let callee_looks = |callee: &Callee| match callee {
@@ -289,16 +304,20 @@ impl Procedure {
 macro_rules! visit_expressions {
     ($instruction:ident, $visit:ident, $iter:ident $(, $mutable:tt)?) => {
         match $instruction {
-            Instruction::Evaluate { expr, .. } | Instruction::JumpUnless { condition: expr, .. } => $visit(expr),
+            Instruction::Evaluate { expr, .. }
+            | Instruction::JumpUnless { condition: expr, .. }
+            | Instruction::ReadKey { key: expr, .. } => $visit(expr),
             Instruction::ReadPoint { key: values, .. }
             | Instruction::Join { step:
                     JoinStep::Keep { key: values, .. }
                     | JoinStep::KeepNew { key: values, .. }
                     | JoinStep::Probe { key: values, .. }, .. }
+            | Instruction::MakeRow { values, .. }
             | Instruction::Insert { values, .. }
             | Instruction::InsertOr { values, .. }
             | Instruction::Emit { values }
             | Instruction::Spool { values, .. }
+            | Instruction::Defer { values, .. }
             | Instruction::FeedStage { values, .. }
             | Instruction::Call { arguments: values, .. } => values.$iter().for_each($visit),
             Instruction::LookAhead { reads, .. } => reads.$iter().flat_map(|(_, key)| key).for_each($visit),
@@ -328,10 +347,12 @@ macro_rules! visit_expressions {
                 }
             }
             Instruction::Jump { .. }
+            | Instruction::RowKey { .. }
             | Instruction::NextRow { .. }
             | Instruction::LockRow { .. }
             | Instruction::LockAgain { .. }
             | Instruction::BeginStatement
+            | Instruction::RefuseRow { .. }
             | Instruction::Delete { .. }
             | Instruction::CountRow
             | Instruction::ResetCount
@@ -368,7 +389,7 @@ macro_rules! visit_labels {
     ($instruction:ident, $visit:ident) => {
         match $instruction {
             Instruction::Jump { to } | Instruction::JumpUnless { to, .. } => $visit(to),
-            Instruction::ReadPoint { absent, .. } => $visit(absent),
+            Instruction::ReadPoint { absent, .. } | Instruction::ReadKey { absent, .. } => $visit(absent),
             Instruction::InsertOr { duplicate, .. } => $visit(duplicate),
             Instruction::NextRow { end, .. }
             | Instruction::NextSpooled { end, .. }
@@ -385,7 +406,7 @@ macro_rules! visit_labels {
                 $visit(again);
                 $visit(end);
             }
-            Instruction::SkipWritten { to, .. } => $visit(to),
+            Instruction::SkipWritten { to, .. } | Instruction::Defer { immediate: to, .. } => $visit(to),
             Instruction::LockRow { changed, gone, .. } | Instruction::LockAgain { changed, gone, .. } => {
                 $visit(changed);
                 $visit(gone);
@@ -393,9 +414,12 @@ macro_rules! visit_labels {
             Instruction::EnterBlock { handler } => $visit(handler),
             Instruction::MatchError { otherwise, .. } => $visit(otherwise),
             Instruction::Evaluate { .. }
+            | Instruction::RowKey { .. }
             | Instruction::LookAhead { .. }
             | Instruction::OpenScan { .. }
             | Instruction::BeginStatement
+            | Instruction::MakeRow { .. }
+            | Instruction::RefuseRow { .. }
             | Instruction::Insert { .. }
             | Instruction::Update { .. }
             | Instruction::Delete { .. }

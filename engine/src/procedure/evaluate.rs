@@ -120,8 +120,7 @@ fn general(expr: &Expr, context: &Context<'_>) -> Result<Value> {
 fn element(array: &Expr, index: &Expr, context: &Context<'_>) -> Result<Value> {
     let (array, index) = (operand(array, context)?, operand(index, context)?);
     let (Value::Array(array), Some(index)) = (&*array, index.as_i64()) else { return Ok(Value::Null) };
-    let place = index.checked_sub(1).and_then(|place| usize::try_from(place).ok());
-    Ok(place.and_then(|place| array.values.get(place)).cloned().unwrap_or(Value::Null))
+    Ok(array.place(index).map_or(Value::Null, |place| array.values[place].clone()))
 }
 
 /// The result that a CASE comes to, not computed yet.

@@ -6,6 +6,7 @@
 use std::collections::HashSet;
 use std::sync::Arc;
 
+use hyades_types::deferred_checks::DeferredMark;
 use hyades_types::environment::Severity;
 use hyades_types::error::{Error, SqlState};
 use hyades_types::value::Value;
@@ -54,6 +55,7 @@ pub(crate) struct Spool {
 pub(crate) struct Handler {
     pub(crate) label: Label,
     pub(crate) savepoint: Savepoint,
+    pub(crate) deferred: DeferredMark,
     /// Errors in hand when it was entered.
     pub(crate) errors: usize,
 }

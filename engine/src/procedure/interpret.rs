@@ -209,6 +209,7 @@ impl<'r, T: Access> Run<'r, T> {
             Do::ReadPoint { table, key, row, intent, absent } => {
                 self.read_point(procedure.table(*table), key, (*row, *intent), *absent)
             }
+            Do::RowKey { .. } | Do::ReadKey { .. } => self.stored_row(procedure, instruction),
             Do::OpenScan { cursor, table, range, direction, intent } => {
                 self.open_scan(procedure, *cursor, *table, range, (*direction, *intent))
             }
@@ -220,6 +221,7 @@ impl<'r, T: Access> Run<'r, T> {
                 self.lock_again(procedure.table(*table), (*row, *intent), (*changed, *gone))
             }
             Do::BeginStatement => self.begin_statement(),
+            Do::MakeRow { .. } | Do::RefuseRow { .. } => self.try_row(procedure, instruction),
             Do::Insert { table, values, row } => self.insert(procedure.table(*table), values, *row),
             Do::InsertOr { table, values, row, arbiter, duplicate } => {
                 self.insert_or(procedure.table(*table), (values, *row), *arbiter, *duplicate)
@@ -236,10 +238,10 @@ impl<'r, T: Access> Run<'r, T> {
             Do::ReadSpool { spool, position, into, width, end } => {
                 self.read_spool(*spool, *position, (*into, *width), *end)
             }
+            Do::Defer { check, values, immediate } => self.defer(check, values, *immediate),
             Do::Join { join, step } => self.join(*join, step),
             Do::AbsentRow { table, row } => self.absent_row(procedure, *table, *row),
-            Do::NoteWritten { spool, row } => self.note_written(*spool, *row),
-            Do::RefuseWritten { spool, row } => self.refuse_written(*spool, *row),
+            Do::NoteWritten { row, .. } | Do::RefuseWritten { row, .. } => self.written(*row, instruction),
             Do::SkipWritten { spool, row, to } => self.skip_written(*spool, *row, *to),
             Do::OpenStage { stage } => self.open_stage(procedure, *stage),
             Do::FeedStage { stage, values } => self.feed_stage(*stage, values),

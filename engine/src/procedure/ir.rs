@@ -18,6 +18,7 @@ use std::borrow::Cow;
 use std::fmt;
 use std::sync::Arc;
 
+use hyades_types::deferred_checks::DeferrableCheck;
 use hyades_types::definition::TableDefinition;
 use hyades_types::environment::{Environment, Severity};
 use hyades_types::error::SqlState;
@@ -75,6 +76,9 @@ pub struct Procedure {
     pub results: Vec<Register>,
     /// Whether a run of it asks the catalog: then the environment must have one.
     pub asks_catalog: bool,
+    /// Whether views stand among its tables, or those of what it calls. No run opens them, so whoever starts
+    /// one looks whether they are what they were.
+    pub has_views: bool,
     /// Names without a schema that its source has as relations: temporary ones of a session may take them.
     pub open_names: Vec<String>,
     /// Where the code of a statement begins, and what the statement is; by label. Empty for what has no body.
@@ -233,6 +237,20 @@ pub enum Instruction {
         intent: Intent,
         absent: Label,
     },
+    /// The key under which the row in `row` is stored, as a `bytea`: to find it again with
+    /// [`Instruction::ReadKey`].
+    RowKey {
+        row: RowSlot,
+        into: Register,
+    },
+    /// Reads the row that is stored under this key, or jumps to `absent`.
+    ReadKey {
+        table: TableIndex,
+        key: Expr,
+        row: RowSlot,
+        intent: Intent,
+        absent: Label,
+    },
     /// At the head of a FOR loop over integers: the rows with these keys will be read in the iteration in
     /// which `variable` has its value, and in those up to `last`. Asks for their memory, and has no effect.
     LookAhead {
@@ -284,6 +302,15 @@ pub enum Instruction {
     BeginStatement,
     /// Sets the count of affected rows to zero, before a statement of a body.
     ResetCount,
+    /// Writes the row of these values, one per column, into `row`, and nowhere else: for constraints and
+    /// generated columns, which look at a row before it is inserted. NOT NULL and lengths are checked, but in
+    /// a partial row, some of whose values come later.
+    MakeRow {
+        table: TableIndex,
+        values: Vec<Expr>,
+        row: RowSlot,
+        is_partial: bool,
+    },
     /// Inserts a row of one value per column, of the columns' types. NOT NULL, lengths and what is unique are
     /// checked here. The new row also lands in `row`.
     Insert {
@@ -325,8 +352,23 @@ pub enum Instruction {
         state: &'static str,
         message: Expr,
     },
+    /// A constraint is to be checked when the transaction ends, with these values; or goes on at `immediate`
+    /// if it is not deferred now.
+    Defer {
+        check: Box<DeferrableCheck>,
+        values: Vec<Expr>,
+        immediate: Label,
+    },
     /// Fails because a constraint is broken.
     RaiseViolation(Box<Violation>),
+    /// Fails because the row in `row` does not fulfil a CHECK constraint; `is_stored`: it stands in the table
+    /// already.
+    RefuseRow {
+        table: TableIndex,
+        row: RowSlot,
+        constraint: String,
+        is_stored: bool,
+    },
     /// RAISE: a message to the client, or an error.
     Report(Box<Report>),
     /// Calls another procedure: its parameters get the values of `arguments`, and when it returns its results

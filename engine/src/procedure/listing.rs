@@ -119,6 +119,24 @@ impl fmt::Display for Procedure {
     }
 }
 
+impl Names<'_> {
+    /// What foreign keys ask for besides reads.
+    fn referential(&self, instruction: &Instruction) -> String {
+        match instruction {
+            Instruction::RowKey { row, into } => format!("{} := key of row{row}", self.register(*into)),
+            Instruction::ReadKey { table, key, row, intent, absent } => {
+                let (name, key, locking) = (self.table(*table), self.expr(key), locking(*intent));
+                format!("row{row} := {name} under key {key}{locking}, or go to {absent}")
+            }
+            Instruction::Defer { check, values, immediate } => {
+                let (constraint, values) = (&check.constraint, self.list(values));
+                format!("check {constraint} of ({values}) at the end, or go to {immediate}")
+            }
+            _ => String::new(),
+        }
+    }
+}
+
 /// An instruction, in one line.
 fn line(instruction: &Instruction, names: &Names<'_>) -> String {
     use Instruction as Do;
@@ -130,6 +148,7 @@ fn line(instruction: &Instruction, names: &Names<'_>) -> String {
             let (found, locking) = (names.keyed(*table, key), locking(*intent));
             format!("row{row} := {found}{locking}, or go to {absent}")
         }
+        Do::RowKey { .. } | Do::ReadKey { .. } | Do::Defer { .. } => names.referential(instruction),
         Do::LookAhead { variable, last, reads } => names.look_ahead(*variable, *last, reads),
         Do::OpenScan { cursor, table, range, direction, intent } => {
             format!("cursor{cursor} := {}{}", names.scan(*table, range, *direction), locking(*intent))
@@ -139,6 +158,8 @@ fn line(instruction: &Instruction, names: &Names<'_>) -> String {
             format!("lock row{row}, or go to {changed} if it has changed, to {gone} if it is gone")
         }
         Do::BeginStatement => "a statement begins".to_owned(),
+        Do::MakeRow { values, row, .. } => format!("row{row} := ({})", names.list(values)),
+        Do::RefuseRow { row, constraint, .. } => format!("fail with row{row}: constraint {constraint}"),
         Do::Insert { .. } | Do::InsertOr { .. } | Do::Update { .. } | Do::Delete { .. } => {
             names.change(instruction)
         }

@@ -11,13 +11,17 @@
 //! | Truncate | [`TableState::truncated`], [`Table::replace_state`] | `replace_state` with the old | nothing |
 //! | AddPrimaryKey | [`TableState::with_primary_key`], `replace_state` | `replace_state` with the old | nothing |
 //! | Add, DropForeignKey | [`TableState::with_definition`] of both tables, `replace_state` | the same | nothing |
+//! | ValidateForeignKey | [`TableState::with_definition`], `replace_state` | the same with the old | nothing |
 //! | CreateIndex | [`TableState::with_index`], `replace_state` | `replace_state` with the old | nothing |
 //! | Drop, RenameIndex | [`TableState::with_definition`], `replace_state` | the same with the old | nothing |
+//! | ReplaceView | [`TableState::new`], `replace_state` | the same with the old | nothing |
 //! | CreateRoutine | [`Routine::new`], kept private | [`Routine::mark_dropped`] | [`Catalog::add_routine`] |
 //! | DropRoutine | it is gone, for itself | forget that | [`Catalog::remove_routine`] |
 //! | Create, AlterSequence | [`Sequence::into_private`], [`Sequence::altered`] | forget that | [`Catalog::put_sequence`] |
 //! | DropSequence | it is gone, for itself | forget that | [`Catalog::remove_sequence`] |
 //! | DropDefault | [`TableState::with_definition`], `replace_state` | the same with the old | nothing |
+//! | AlterTable | [`TableState::altered`], `replace_state` | the same with the old | nothing |
+//! | RenameTable | [`TableState::with_definition`], `replace_state` | the same with the old | [`Catalog::rename`] |
 //!
 //! Replay does all of it at once by [`Catalog::apply`], through the same functions.
 //!
@@ -36,8 +40,7 @@ use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
 use crossbeam_epoch::Guard;
 use hyades_types::definition::{
-    CatalogChange, ForeignKey, IndexDefinition, ParentKey, PrimaryKey, RoutineId, SequenceId,
-    TableDefinition, TableId, TableName,
+    CatalogChange, IndexDefinition, PrimaryKey, RoutineId, SequenceId, TableDefinition, TableId, TableName,
 };
 use hyades_types::error::{Error, Result, sqlstate};
 use hyades_types::sequence::Sequence;
@@ -51,7 +54,9 @@ use super::scan_batch::{ScanBatch, ScanDirection};
 use super::stored_routine::Routine;
 use super::table::{Table, TableState};
 
+mod alteration;
 mod indexes;
+mod references;
 mod routines;
 mod sequences;
 
@@ -235,6 +240,23 @@ impl Catalog {
         Some(table)
     }
 
+    /// A table has another name. 42P07 if that is taken.
+    pub fn rename(&self, from: &TableName, to: TableName, table: &Arc<Table>) -> Result<()> {
+        let mut tables = self.tables.write();
+        let is_taken = tables.by_name.get(&to).is_some_and(|named| !Arc::ptr_eq(named, table));
+        if is_taken || tables.sequences_by_name.contains_key(&to) {
+            return Err(duplicate_table(&to));
+        }
+        let snapshot = Arc::make_mut(&mut tables);
+        // Somebody else may have taken the name that has become free.
+        if snapshot.by_name.get(from).is_some_and(|named| Arc::ptr_eq(named, table)) {
+            snapshot.by_name.remove(from);
+        }
+        snapshot.by_name.insert(to, Arc::clone(table));
+        self.count_shared_change(table.id().is_temporary());
+        Ok(())
+    }
+
     /// Applies a committed change: what replay does. Schema changes are barriers: everything appended before
     /// this one has been replayed. Later records that follow none of what it changes may be replayed at the
     /// same time, so the catalog is changed under its lock, and a table by one exchange of its state; those
@@ -264,26 +286,21 @@ impl Catalog {
                 Ok(())
             }
             CatalogChange::AddForeignKey { id, foreign_key } => {
-                let (child, parent) = (self.existing(*id)?, self.existing(foreign_key.parent)?);
-                let definitions = child.definition().add_foreign_key(&parent.definition(), *id, foreign_key);
-                replace_definitions((&child, &parent), definitions, guard);
-                Ok(())
+                self.apply_add_foreign_key(*id, foreign_key, guard)
             }
-            CatalogChange::DropForeignKey { id, name } => {
-                let child = self.existing(*id)?;
-                let definition = child.definition();
-                let foreign_key = definition.foreign_key(name).ok_or_else(|| {
-                    Error::corrupt(format!("the log drops foreign key \"{name}\", which does not exist"))
-                })?;
-                let parent = self.existing(foreign_key.parent)?;
-                let definitions = definition.drop_foreign_key(&parent.definition(), *id, name);
-                replace_definitions((&child, &parent), definitions, guard);
-                Ok(())
+            CatalogChange::DropForeignKey { id, name } => self.apply_drop_foreign_key(*id, name, guard),
+            CatalogChange::ValidateForeignKey { id, name } => {
+                self.apply_validate_foreign_key(*id, name, guard)
             }
             CatalogChange::CreateIndex { table, index } => self.apply_create_index(*table, index, guard),
             CatalogChange::DropIndex { table, index } => self.apply_drop_index(*table, *index, guard),
             CatalogChange::RenameIndex { table, index, name } => {
                 self.apply_rename_index(*table, *index, name, guard)
+            }
+            CatalogChange::ReplaceView { id, definition } => {
+                let view = self.existing(*id)?;
+                view.replace_state(Arc::new(TableState::new(Arc::new((**definition).clone()))), guard);
+                Ok(())
             }
             CatalogChange::CreateRoutine { id, definition, replaces } => {
                 self.apply_create_routine(*id, definition, *replaces)
@@ -295,24 +312,22 @@ impl Catalog {
             }
             CatalogChange::DropSequence { id } => self.apply_drop_sequence(*id),
             CatalogChange::DropDefault { id, column } => self.apply_drop_default(*id, *column, guard),
+            CatalogChange::AlterTable { id, definition, columns } => {
+                self.apply_alter_table(*id, definition, columns.as_deref(), guard)
+            }
+            CatalogChange::RenameTable { id, name } => self.apply_rename_table(*id, name, guard),
         }
     }
 
-    fn existing(&self, id: TableId) -> Result<Arc<Table>> {
+    pub(super) fn existing(&self, id: TableId) -> Result<Arc<Table>> {
         self.by_id(id)
             .ok_or_else(|| Error::corrupt(format!("the log changes table {}, which does not exist", id.0)))
     }
 }
 
-fn replace_definitions(
-    (child, parent): (&Table, &Table),
-    (child_definition, parent_definition): (TableDefinition, TableDefinition),
-    guard: &Guard,
-) {
-    for (table, definition) in [(child, child_definition), (parent, parent_definition)] {
-        let state = table.state(guard).with_definition(definition);
-        table.replace_state(Arc::new(state), guard);
-    }
+fn replace_definition(table: &Table, definition: TableDefinition, guard: &Guard) {
+    let state = table.state(guard).with_definition(definition);
+    table.replace_state(Arc::new(state), guard);
 }
 
 /// A user error cannot happen while replaying what was once committed.
@@ -413,36 +428,6 @@ impl TableState {
             .with_detail(format!("{key} is duplicated."))
             .with_table(&self.definition().name.name)
             .with_constraint(index)
-    }
-
-    /// Fails with PostgreSQL's 23503 if a row of this table names no row of `parent`. The caller holds locks
-    /// on both tables.
-    pub fn check_foreign_key(
-        &self,
-        foreign_key: &ForeignKey,
-        parent: &TableState,
-        guard: &Guard,
-    ) -> Result<()> {
-        let Some(ParentKey { index, columns }) = foreign_key.parent_key(parent.definition()) else {
-            return Err(Error::input(sqlstate::INTERNAL_ERROR, "a foreign key references no key"));
-        };
-        self.for_each_row(guard, |row| {
-            if columns.iter().any(|&column| self.layout().is_null(row, column)) {
-                return Ok(());
-            }
-            if parent.has_parent(index, self.layout(), (row, &columns), guard) {
-                return Ok(());
-            }
-            let (child, name) = (&self.definition().name.name, &foreign_key.name);
-            let message =
-                format!("insert or update on table \"{child}\" violates foreign key constraint \"{name}\"");
-            let key = self.describe_key(&foreign_key.columns, row, &TimeZone::UTC);
-            let parent = &parent.definition().name.name;
-            Err(Error::input(sqlstate::FOREIGN_KEY_VIOLATION, message)
-                .with_detail(format!("{key} is not present in table \"{parent}\"."))
-                .with_table(child)
-                .with_constraint(name))
-        })
     }
 
     /// `Key (a, b)=(1, x)`, as PostgreSQL's details of unique violations begin.

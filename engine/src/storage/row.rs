@@ -6,8 +6,8 @@
 //!  | fixed part     | null bitmap          | variable part                    |
 //!  +----------------+----------------------+----------------------------------+
 //!    one slot per     ceil(columns/8)        numeric, text, varchar, char and
-//!    column, in       bytes; bit c%8 of      bytea contents, in column order
-//!    column order     byte c/8 set: column
+//!    column, in       bytes; bit c%8 of      bytea and array contents, in column
+//!    column order     byte c/8 set: column     order
 //!                     c is NULL
 //! ```
 //! * The slot of a fixed-width column is its value, little-endian: boolean 1 byte (0 or 1), smallint 2,
@@ -17,8 +17,9 @@
 //!   begins where the variable column before it ends, or at `header_bytes`. A NULL's content is empty.
 //! * text, varchar: UTF-8 without U+0000. char(n): the same without its trailing blanks, which the type can
 //!   restore; a pgbench `filler char(84)` costs 4 bytes, in memory and in the log.
-//! * numeric: `u16` (bit 15: negative; bits 0-14: scale), then the unscaled magnitude, little-endian without
-//!   high zero bytes.
+//! * numeric: `u16` (bit 15: negative; bits 0-13: scale), then the unscaled magnitude, little-endian without
+//!   high zero bytes. With bit 14 there is no magnitude: 4000 and C000 are the infinities, 4001 is NaN.
+//! * arrays: see `array_content`.
 //!
 //! No slot is aligned and nothing depends on addresses, so rows are copied with memcpy and compare equal byte
 //! for byte when their values (and numeric scales) are the same.
@@ -32,6 +33,7 @@
 //! 2. `encode(value of each column) == row`: the form is canonical. (Logs of before 2026-11-22 may hold a NaN
 //!    in another form.)
 
+mod array_content;
 mod patch;
 
 use bigdecimal::num_bigint::{BigInt, Sign};
@@ -39,7 +41,7 @@ use compact_str::CompactString;
 use hyades_types::error::{Error, Result, sqlstate};
 use hyades_types::interval::Interval;
 use hyades_types::scalar::{Scalar, ScalarKind};
-use hyades_types::value::{BigDecimal, SqlType, Value};
+use hyades_types::value::{BigDecimal, Numeric, SqlType, Value};
 use hyades_types::{compare, datetime, key, numeric, text};
 
 pub use self::patch::RowPatch;
@@ -73,6 +75,10 @@ struct Column {
 const END_BYTES: usize = 4;
 const NUMERIC_HEADER_BYTES: usize = 2;
 const NUMERIC_NEGATIVE: u16 = 0x8000;
+const NUMERIC_SPECIAL: u16 = 0x4000;
+const NUMERIC_INFINITY: u16 = NUMERIC_SPECIAL;
+const NUMERIC_MINUS_INFINITY: u16 = NUMERIC_SPECIAL | NUMERIC_NEGATIVE;
+const NUMERIC_NAN: u16 = NUMERIC_SPECIAL | 1;
 
 impl RowLayout {
     pub fn new(types: &[SqlType]) -> RowLayout {
@@ -495,13 +501,20 @@ fn append_content(sql_type: SqlType, value: &Value, out: &mut Vec<u8>) {
         }
         (Value::Bytea(bytes), SqlType::Bytea) => out.extend_from_slice(bytes),
         (Value::Numeric(number), SqlType::Numeric(_)) => append_numeric(number, out),
+        (Value::Array(array), SqlType::Array(element)) => array_content::append(element, array, out),
         (value, sql_type) => {
             unreachable!("{value:?} for a {} column: the compiler must have cast it", sql_type.base_name())
         }
     }
 }
 
-fn append_numeric(number: &BigDecimal, out: &mut Vec<u8>) {
+fn append_numeric(number: &Numeric, out: &mut Vec<u8>) {
+    let number = match number {
+        Numeric::Finite(number) => number,
+        Numeric::Infinity => return out.extend_from_slice(&NUMERIC_INFINITY.to_le_bytes()),
+        Numeric::MinusInfinity => return out.extend_from_slice(&NUMERIC_MINUS_INFINITY.to_le_bytes()),
+        Numeric::NaN => return out.extend_from_slice(&NUMERIC_NAN.to_le_bytes()),
+    };
     let (unscaled, scale) = number.as_bigint_and_scale();
     let sign = if unscaled.sign() == Sign::Minus { NUMERIC_NEGATIVE } else { 0 };
     out.extend_from_slice(&(sign | (scale as u16 & !NUMERIC_NEGATIVE)).to_le_bytes());
@@ -514,8 +527,14 @@ fn append_numeric(number: &BigDecimal, out: &mut Vec<u8>) {
     }
 }
 
-fn read_numeric(bytes: &[u8]) -> BigDecimal {
+fn read_numeric(bytes: &[u8]) -> Numeric {
     let header = u16::from_le_bytes([bytes[0], bytes[1]]);
+    match header {
+        NUMERIC_INFINITY => return Numeric::Infinity,
+        NUMERIC_MINUS_INFINITY => return Numeric::MinusInfinity,
+        NUMERIC_NAN => return Numeric::NaN,
+        _ => {}
+    }
     let magnitude = &bytes[NUMERIC_HEADER_BYTES..];
     let is_negative = header & NUMERIC_NEGATIVE != 0;
     let unscaled = if magnitude.len() <= 8 {
@@ -526,7 +545,7 @@ fn read_numeric(bytes: &[u8]) -> BigDecimal {
     } else {
         BigInt::from_bytes_le(if is_negative { Sign::Minus } else { Sign::Plus }, magnitude)
     };
-    BigDecimal::new(unscaled, i64::from(header & !NUMERIC_NEGATIVE))
+    BigDecimal::new(unscaled, i64::from(header & !NUMERIC_NEGATIVE)).into()
 }
 
 /// The value in stored bytes. Their length is right (module head, invariant 1).
@@ -549,9 +568,8 @@ fn read(sql_type: SqlType, bytes: &[u8]) -> Value {
             days: i32::from_le_bytes(array(&bytes[8..12])),
             microseconds: i64::from_le_bytes(array(&bytes[..8])),
         }),
-        SqlType::Array(_) | SqlType::System(_) => {
-            unreachable!("no column holds arrays, or types of the catalog: CREATE TABLE refuses them")
-        }
+        SqlType::Array(element) => array_content::read_array(element, bytes),
+        SqlType::System(_) => unreachable!("no column holds types of the catalog: CREATE TABLE refuses them"),
         SqlType::Numeric(_) => Value::numeric(read_numeric(bytes)),
         SqlType::Text | SqlType::Varchar(_) => Value::Text(text(bytes)),
         SqlType::Char(length) => {
@@ -589,6 +607,7 @@ fn is_fit(sql_type: SqlType, value: &Value) -> bool {
             is_fit_text(sql_type, text.trim_end_matches(' ').as_bytes())
         }
         (Value::Text(text), _) => is_fit_text(sql_type, text.as_bytes()),
+        (Value::Array(array), SqlType::Array(element)) => array_content::is_fit_array(element, array),
         (
             Value::Null
             | Value::Boolean(_)
@@ -669,13 +688,19 @@ fn is_content_of(sql_type: SqlType, bytes: &[u8]) -> bool {
             bytes.len() >= NUMERIC_HEADER_BYTES
                 && (bytes.len() == NUMERIC_HEADER_BYTES || bytes.last() != Some(&0))
                 && numeric::is_within_limits(&read_numeric(bytes))
-                && (bytes.len() > NUMERIC_HEADER_BYTES || bytes[1] & 0x80 == 0)
+                && match u16::from_le_bytes([bytes[0], bytes[1]]) {
+                    NUMERIC_INFINITY | NUMERIC_MINUS_INFINITY | NUMERIC_NAN => {
+                        bytes.len() == NUMERIC_HEADER_BYTES
+                    }
+                    header => bytes.len() > NUMERIC_HEADER_BYTES || header & NUMERIC_NEGATIVE == 0,
+                }
         }
         SqlType::Date => {
             let days = i32::from_le_bytes(array(bytes));
             datetime::is_valid_date(days) || datetime::is_infinite_date(days)
         }
         SqlType::Time(_) => datetime::is_valid_time(i64::from_le_bytes(array(bytes))),
+        SqlType::Array(element) => array_content::is_array(element, bytes),
         SqlType::Timestamp(_) | SqlType::TimestampTz(_) => {
             let time = i64::from_le_bytes(array(bytes));
             datetime::is_valid_timestamp(time) || datetime::is_infinite_timestamp(time)

@@ -56,7 +56,9 @@ impl TableState {
     /// A table without rows. Panics if the primary key names a column that does not exist (`storage::catalog`
     /// checks definitions that come from outside).
     pub fn new(definition: Arc<TableDefinition>) -> TableState {
-        let types: Vec<SqlType> = definition.columns.iter().map(|column| column.sql_type).collect();
+        // A view keeps no rows, and its columns may have types that no row can.
+        let stored = if definition.view.is_some() { &[] } else { definition.columns.as_slice() };
+        let types: Vec<SqlType> = stored.iter().map(|column| column.sql_type).collect();
         let (key_columns, kind) = match &definition.primary_key {
             Some(key) => (key.columns.clone(), key.index),
             None => (Vec::new(), IndexKind::Ordered),

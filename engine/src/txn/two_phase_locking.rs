@@ -44,8 +44,7 @@
 //!    snapshot sees a row there.
 //! 3. A call that returns `Wait` has changed nothing that another transaction could see.
 //!
-//! Reference: Gray and Reuter, "Transaction Processing" (1993), sections 7.8 and 8; Mohan, "ARIES/KVL"
-//! (1990).
+//! Reference: Gray and Reuter, "Transaction Processing" (1993), 7.8 and 8; Mohan, "ARIES/KVL" (1990).
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -76,6 +75,7 @@ use crate::txn::{
     NewRow, Savepoint, Sight, Transaction,
 };
 
+mod alteration;
 mod catalog_change;
 mod escalation;
 mod index_change;
@@ -88,6 +88,7 @@ mod logged_call;
 mod modes;
 mod purge;
 mod purge_queue;
+mod reference_change;
 mod resource;
 mod row_lock;
 mod scan;
@@ -179,6 +180,11 @@ enum AtOnce {
 enum NameChange {
     CreatedTable(TableName, Arc<Table>),
     DroppedTable(TableName),
+    RenamedTable {
+        from: TableName,
+        to: TableName,
+        table: Arc<Table>,
+    },
     CreatedRoutine {
         routine: Arc<Routine>,
         replaces: Option<RoutineId>,

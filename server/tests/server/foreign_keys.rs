@@ -68,6 +68,41 @@ fn a_foreign_key_survives_a_restart() {
     assert_eq!(server.query(&["insert into c values (3, 4)", "select count(*) from c"]), "INSERT 0 1\n3");
 }
 
+/// Actions are defined again, and calls that caused them are repeated, by a restart behind a crash.
+#[test]
+fn actions_survive_a_restart() {
+    let server = Server::start(&["--logging", "command"]);
+    server.query(&[
+        "create table p (id integer primary key, up integer references p on delete cascade on update cascade)",
+        "create table c (id integer primary key, p_id integer default 1 constraint cp references p \
+         on delete set default on update set null)",
+        "create table d (id integer primary key, p_id integer references p deferrable initially deferred)",
+        "insert into p select g, nullif(g / 2, 0) from generate_series(1, 40) g",
+        "insert into c select g, g from generate_series(1, 40) g",
+        "create procedure cut(x integer) language plpgsql as $$ begin delete from p where id = x; end $$",
+        "create procedure move(x integer) language plpgsql as $$ \
+         begin update p set id = id + 100 where id = x; end $$",
+        "call cut(4)",
+        "call move(3)",
+        "call cut(5)",
+        "begin",
+        "insert into d values (1, 500)",
+        "insert into p values (500)",
+        "commit",
+    ]);
+    let all = ["select * from p order by id", "select * from c order by id", "select * from d"];
+    let before = server.query(&all);
+    let mut server = Server::start_in(server.stop(), &[]);
+    server.child.kill().unwrap();
+    let (_, _, _, directory) = server.wait();
+    let server = Server::start_in(directory, &[]);
+    assert_eq!(server.query(&all), before);
+    let error = server.error(&["delete from p where id = 1"]);
+    assert!(error.contains("23503") && error.contains("\"cp\""), "{error}");
+    let error = server.error(&["begin", "insert into d values (2, 600)", "commit"]);
+    assert!(error.contains("23503") && error.contains("Key (p_id)=(600)"), "{error}");
+}
+
 /// A parent's DELETE compiled and started while the foreign key, or the child itself, is not committed yet
 /// must see it.
 #[test]

@@ -8,7 +8,7 @@ use sqlparser::ast::{
     FunctionArguments, OrderByExpr,
 };
 
-use super::aggregation::{Aggregate, AggregateKind, AggregateMode, AggregateOrder};
+use super::aggregation::{Aggregate, AggregateKind, AggregateMode, AggregateOrder, OrderedSet, Statistic};
 use super::bound::no_parameter_type;
 use super::coerce::{Category, category};
 use super::{AGGREGATE_PLACEHOLDER, Binder, Bound, Class, Place};
@@ -27,14 +27,38 @@ fn kind_of(name: &str) -> Option<AggregateKind> {
         "bit_or" => AggregateKind::BitOr,
         "bit_xor" => AggregateKind::BitXor,
         "string_agg" => AggregateKind::StringAgg,
+        "stddev" | "stddev_samp" => AggregateKind::Statistic(Statistic::DeviationSample),
+        "stddev_pop" => AggregateKind::Statistic(Statistic::DeviationPopulation),
+        "variance" | "var_samp" => AggregateKind::Statistic(Statistic::VarianceSample),
+        "var_pop" => AggregateKind::Statistic(Statistic::VariancePopulation),
+        "covar_pop" => AggregateKind::Statistic(Statistic::CovariancePopulation),
+        "covar_samp" => AggregateKind::Statistic(Statistic::CovarianceSample),
+        "corr" => AggregateKind::Statistic(Statistic::Correlation),
+        "regr_count" => AggregateKind::Statistic(Statistic::Count),
+        "regr_sxx" => AggregateKind::Statistic(Statistic::SumXx),
+        "regr_syy" => AggregateKind::Statistic(Statistic::SumYy),
+        "regr_sxy" => AggregateKind::Statistic(Statistic::SumXy),
+        "regr_avgx" => AggregateKind::Statistic(Statistic::AverageX),
+        "regr_avgy" => AggregateKind::Statistic(Statistic::AverageY),
+        "regr_r2" => AggregateKind::Statistic(Statistic::Determination),
+        "regr_slope" => AggregateKind::Statistic(Statistic::Slope),
+        "regr_intercept" => AggregateKind::Statistic(Statistic::Intercept),
+        "percentile_cont" => AggregateKind::OrderedSet(OrderedSet::PercentileContinuous),
+        "percentile_disc" => AggregateKind::OrderedSet(OrderedSet::PercentileDiscrete),
+        "mode" => AggregateKind::OrderedSet(OrderedSet::Mode),
         // The element is known with the argument.
         "array_agg" => AggregateKind::ArrayAgg(ArrayElement::Text),
         _ => return None,
     })
 }
 
+/// Whether calls of this name are aggregates.
+pub(super) fn is_aggregate_name(name: &str) -> bool {
+    kind_of(name).is_some()
+}
+
 /// The type the argument is computed in, and the result's.
-fn types(kind: AggregateKind, argument: SqlType) -> Option<(SqlType, SqlType)> {
+pub(super) fn types(kind: AggregateKind, argument: SqlType) -> Option<(SqlType, SqlType)> {
     use SqlType::{
         BigInt, Boolean, Bytea, DoublePrecision, Integer, Interval, Numeric, Real, SmallInt, Text, Time,
     };
@@ -73,6 +97,18 @@ fn types(kind: AggregateKind, argument: SqlType) -> Option<(SqlType, SqlType)> {
             _ => return None,
         },
         AggregateKind::ArrayAgg(element) => (element.sql_type(), SqlType::Array(element)),
+        AggregateKind::ArrayOfArrays(element) => (SqlType::Array(element), SqlType::Array(element)),
+        AggregateKind::Statistic(_) => match argument {
+            SmallInt | Integer | BigInt | Numeric(_) => (Numeric(None), Numeric(None)),
+            Real | DoublePrecision => (DoublePrecision, DoublePrecision),
+            _ => return None,
+        },
+        AggregateKind::OrderedSet(OrderedSet::PercentileContinuous) => match argument {
+            Interval(_) => (SqlType::INTERVAL, SqlType::INTERVAL),
+            _ if argument.is_numeric() => (DoublePrecision, DoublePrecision),
+            _ => return None,
+        },
+        AggregateKind::OrderedSet(_) => (argument, argument),
     })
 }
 
@@ -141,8 +177,12 @@ impl Binder<'_> {
                 place,
             );
         };
+        if let AggregateKind::OrderedSet(_) = kind {
+            return self.ordered_set(name, kind, call, list, place);
+        }
         if !call.within_group.is_empty() {
-            return self.unsupported("WITHIN GROUP is", place);
+            let message = format!("{name} is not an ordered-set aggregate, so it cannot have WITHIN GROUP");
+            return self.fail(sqlstate::WRONG_OBJECT_TYPE, message, place);
         }
         let filter = match &call.filter {
             Some(filter) => {
@@ -153,9 +193,9 @@ impl Binder<'_> {
         };
         let is_distinct = list.duplicate_treatment == Some(DuplicateTreatment::Distinct);
         let mut aggregate = self.aggregate_arguments(name, kind, list, place)?;
-        self.refuse_outer_aggregate(&aggregate, place)?;
         aggregate.is_distinct = is_distinct;
         aggregate.filter = filter;
+        self.refuse_outer_aggregate(&aggregate, place)?;
         for clause in &list.clauses {
             let FunctionArgumentClause::OrderBy(keys) = clause else {
                 return self.unsupported("this clause of an aggregate is", place);
@@ -195,7 +235,10 @@ impl Binder<'_> {
                     result: SqlType::BigInt,
                 })
             }
-            [FunctionArg::Unnamed(FunctionArgExpr::Expr(argument))] if kind != AggregateKind::StringAgg => {
+            [FunctionArg::Unnamed(FunctionArgExpr::Expr(argument))]
+                if kind != AggregateKind::StringAgg
+                    && !matches!(kind, AggregateKind::Statistic(statistic) if statistic.is_of_pairs()) =>
+            {
                 let bound = self.expression(argument)?;
                 self.aggregate_of(name, kind, bound, place)
             }
@@ -205,6 +248,13 @@ impl Binder<'_> {
             ] if kind == AggregateKind::StringAgg => {
                 let (value, delimiter) = (self.expression(argument)?, self.expression(delimiter)?);
                 self.string_aggregate(name, value, delimiter, place)
+            }
+            [
+                FunctionArg::Unnamed(FunctionArgExpr::Expr(first)),
+                FunctionArg::Unnamed(FunctionArgExpr::Expr(second)),
+            ] if matches!(kind, AggregateKind::Statistic(statistic) if statistic.is_of_pairs()) => {
+                let (first, second) = (self.expression(first)?, self.expression(second)?);
+                self.aggregate_of_pairs(name, kind, (first, second), place)
             }
             [] if kind == AggregateKind::Count => self.fail(
                 sqlstate::WRONG_OBJECT_TYPE,
@@ -239,7 +289,7 @@ impl Binder<'_> {
             _ => false,
         };
         let reads = |test: &dyn Fn(&Expr) -> bool| {
-            aggregate.arguments.iter().any(|argument| expr::any(argument, test))
+            aggregate.arguments.iter().chain(&aggregate.filter).any(|part| expr::any(part, test))
         };
         if reads(&is_outer) && !reads(&is_own) {
             return self.unsupported("an aggregate of an outer query in a subquery is", place);
@@ -247,7 +297,7 @@ impl Binder<'_> {
         Ok(())
     }
 
-    fn aggregate_order(&mut self, key: &OrderByExpr) -> Result<AggregateOrder> {
+    pub(super) fn aggregate_order(&mut self, key: &OrderByExpr) -> Result<AggregateOrder> {
         let bound = self.expression(&key.expr)?;
         let (expr, sql_type) = self.known_or_text(bound)?;
         let is_descending = key.options.asc == Some(false);
@@ -316,9 +366,10 @@ impl Binder<'_> {
             }
         };
         let kind = match kind {
-            AggregateKind::ArrayAgg(_) => match ArrayElement::of(sql_type) {
-                Some(element) => AggregateKind::ArrayAgg(element),
-                None => {
+            AggregateKind::ArrayAgg(_) => match (ArrayElement::of(sql_type), sql_type) {
+                (Some(element), _) => AggregateKind::ArrayAgg(element),
+                (None, SqlType::Array(element)) => AggregateKind::ArrayOfArrays(element.without_modifier()),
+                (None, _) => {
                     let what = format!("array_agg of {} is", sql_type.base_name());
                     return self.unsupported(&what, place);
                 }

@@ -26,12 +26,61 @@ pub(crate) enum AggregateKind {
     /// `string_agg(value, delimiter)`.
     StringAgg,
     ArrayAgg(ArrayElement),
+    /// The same of arrays, which make up one with a dimension more.
+    ArrayOfArrays(ArrayElement),
+    Statistic(Statistic),
+    OrderedSet(OrderedSet),
+}
+
+/// What is computed of one number, or of pairs of y and x.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Statistic {
+    VariancePopulation,
+    VarianceSample,
+    DeviationPopulation,
+    DeviationSample,
+    CovariancePopulation,
+    CovarianceSample,
+    Correlation,
+    Count,
+    SumXx,
+    SumYy,
+    SumXy,
+    AverageX,
+    AverageY,
+    Determination,
+    Slope,
+    Intercept,
+}
+
+impl Statistic {
+    /// Of pairs.
+    pub(crate) fn is_of_pairs(self) -> bool {
+        !matches!(
+            self,
+            Statistic::VariancePopulation
+                | Statistic::VarianceSample
+                | Statistic::DeviationPopulation
+                | Statistic::DeviationSample
+        )
+    }
+}
+
+/// An aggregate WITHIN GROUP.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum OrderedSet {
+    PercentileContinuous,
+    PercentileDiscrete,
+    Mode,
 }
 
 impl AggregateKind {
     /// Whether NULL is a value like others.
     pub(crate) fn takes_null(self) -> bool {
-        matches!(self, AggregateKind::CountRows | AggregateKind::ArrayAgg(_))
+        matches!(
+            self,
+            AggregateKind::CountRows | AggregateKind::ArrayAgg(_) | AggregateKind::ArrayOfArrays(_)
+        )
     }
 }
 

@@ -2,25 +2,50 @@
 //! depend on the elements'.
 
 use hyades_engine::procedure::ir::Expr;
-use hyades_types::error::{Result, sqlstate};
+use hyades_types::array_value::MOST_DIMENSIONS;
+use hyades_types::error::{Error, Result, sqlstate};
 use hyades_types::function::Function;
 use hyades_types::operator::BinaryOperator;
 use hyades_types::value::{ArrayElement, SqlType, Value};
 use sqlparser::ast::{self, AccessExpr, Subscript};
 
-use super::coerce::cast;
+use super::coerce::{cast, is_implicit};
 use super::expression::boolean;
 use super::operator::{comparison_type, from_ast};
 use super::{Binder, Bound, Class, Place};
 use crate::evaluation;
 use crate::statement::query::end_of;
 
+/// A parameter or the result of a function of arrays: the array, its element, or a type of its own.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Part {
+    Array,
+    Element,
+    Is(SqlType),
+}
+
+/// Subscripts, or the bounds of slices: then `written` says which of them there are (see
+/// `types/src/function/array_subscript.rs`).
+struct Subscripts {
+    written: Option<i32>,
+    bounds: Vec<Expr>,
+}
+
+/// The array, or an empty one for NULL.
+fn or_empty(array: Expr, element: ArrayElement) -> Expr {
+    match array {
+        Expr::Const(Value::Null) => Expr::Const(Value::array(element, Vec::new())),
+        constant @ Expr::Const(_) => constant,
+        array => Expr::Coalesce(vec![array, Expr::Const(Value::array(element, Vec::new()))]),
+    }
+}
+
 fn element_of(sql_type: SqlType) -> Option<ArrayElement> {
     sql_type.element()
 }
 
 impl Binder<'_> {
-    /// `name[index]`.
+    /// `name[index]`, `name[first:last]`, and several of them.
     pub(crate) fn subscript(&mut self, root: &ast::Expr, chain: &[AccessExpr]) -> Result<Bound> {
         let place = Place::of_expr(root);
         let mut idents = match root {
@@ -40,9 +65,6 @@ impl Binder<'_> {
             [ident] => self.column(ident)?,
             idents => self.qualified_column(idents)?,
         };
-        let [AccessExpr::Subscript(Subscript::Index { index })] = rest else {
-            return self.unsupported("slices and arrays of several dimensions are", place);
-        };
         let Some(element) = array.known_type().and_then(element_of) else {
             let message = format!(
                 "cannot subscript type {} because it does not support subscripting",
@@ -50,43 +72,175 @@ impl Binder<'_> {
             );
             return self.fail(sqlstate::DATATYPE_MISMATCH, message, place);
         };
-        let index = self.expression(index)?;
-        let index_place = index.place;
-        let Some(index) = self.try_coerce(index, SqlType::Integer, super::coerce::Context::Assignment)?
-        else {
-            let message = "array subscript must have type integer";
-            return self.fail(sqlstate::DATATYPE_MISMATCH, message, index_place);
-        };
-        let index = match array.known_type() {
+        let Subscripts { written, mut bounds } = self.subscripts(rest, place)?;
+        if let Some(written) = written {
+            let mut arguments = vec![array.expr, Expr::Const(Value::Integer(written))];
+            arguments.append(&mut bounds);
+            let expr = Expr::Call { function: Function::ArraySlice, arguments };
+            return Ok(Bound::typed(expr, SqlType::Array(element), place));
+        }
+        let expr = match (array.known_type(), bounds.as_mut_slice()) {
             // A vector counts from 0.
-            Some(SqlType::System(_)) => Expr::Binary {
-                operator: BinaryOperator::Add,
-                left: Box::new(index),
-                right: Box::new(Expr::Const(Value::Integer(1))),
-            },
-            _ => index,
+            (Some(SqlType::System(_)), [index]) => {
+                let index = Expr::Binary {
+                    operator: BinaryOperator::Add,
+                    left: Box::new(index.clone()),
+                    right: Box::new(Expr::Const(Value::Integer(1))),
+                };
+                Expr::Element { array: Box::new(array.expr), index: Box::new(index) }
+            }
+            (_, [index]) => Expr::Element { array: Box::new(array.expr), index: Box::new(index.clone()) },
+            _ => {
+                let mut arguments = vec![array.expr];
+                arguments.append(&mut bounds);
+                Expr::Call { function: Function::ArraySubscript, arguments }
+            }
         };
-        let expr = Expr::Element { array: Box::new(array.expr), index: Box::new(index) };
         Ok(Bound::typed(expr, element.sql_type(), place))
+    }
+
+    /// What stands in the brackets.
+    fn subscripts(&mut self, chain: &[AccessExpr], place: Place) -> Result<Subscripts> {
+        let is_slice =
+            chain.iter().any(|access| matches!(access, AccessExpr::Subscript(Subscript::Slice { .. })));
+        let (mut written, mut bounds) = (0, Vec::new());
+        if chain.len() > MOST_DIMENSIONS {
+            let message = format!(
+                "number of array dimensions ({}) exceeds the maximum allowed ({MOST_DIMENSIONS})",
+                chain.len()
+            );
+            return self.fail(sqlstate::PROGRAM_LIMIT_EXCEEDED, message, place);
+        }
+        for (dimension, access) in chain.iter().enumerate() {
+            let (lower, upper) = match access {
+                AccessExpr::Subscript(Subscript::Index { index }) => (None, Some(index)),
+                AccessExpr::Subscript(Subscript::Slice { lower_bound, upper_bound, stride: None }) => {
+                    (lower_bound.as_ref(), upper_bound.as_ref())
+                }
+                _ => return self.unsupported("a field of an array's element is", place),
+            };
+            let is_index = matches!(access, AccessExpr::Subscript(Subscript::Index { .. }));
+            if !is_slice {
+                bounds.push(self.array_bound(upper)?);
+                continue;
+            }
+            // Beside a slice an index is a slice from 1.
+            bounds.push(if is_index { Expr::Const(Value::Integer(1)) } else { self.array_bound(lower)? });
+            bounds.push(self.array_bound(upper)?);
+            written |= i32::from(is_index || lower.is_some()) << (2 * dimension);
+            written |= i32::from(upper.is_some()) << (2 * dimension + 1);
+        }
+        Ok(Subscripts { written: is_slice.then_some(written), bounds })
+    }
+
+    fn array_bound(&mut self, bound: Option<&ast::Expr>) -> Result<Expr> {
+        let Some(bound) = bound else { return Ok(Expr::Const(Value::Null)) };
+        let bound = self.expression(bound)?;
+        let place = bound.place;
+        match self.try_coerce(bound, SqlType::Integer, super::coerce::Context::Assignment)? {
+            Some(expr) => Ok(expr),
+            None => {
+                let message = "array subscript must have type integer";
+                self.fail(sqlstate::DATATYPE_MISMATCH, message, place)
+            }
+        }
+    }
+
+    /// The value of an array column after `column[...] = value`.
+    pub(crate) fn assigned_elements(
+        &mut self,
+        (array, sql_type, column): (Expr, SqlType, &str),
+        chain: &[AccessExpr],
+        value: Bound,
+        place: Place,
+    ) -> Result<Expr> {
+        let SqlType::Array(element) = sql_type else {
+            let message = format!(
+                "cannot subscript type {} because it does not support subscripting",
+                sql_type.base_name()
+            );
+            return self.fail(sqlstate::DATATYPE_MISMATCH, message, place);
+        };
+        let Subscripts { written, bounds } = self.subscripts(chain, place)?;
+        let wanted = if written.is_some() { sql_type } else { element.sql_type() };
+        let from = value.type_name();
+        let value_place = value.place;
+        let Some(value) = self.try_coerce(value, wanted, super::coerce::Context::Assignment)? else {
+            let message = format!(
+                "subscripted assignment to \"{column}\" requires type {} but expression is of type {from}",
+                wanted.base_name()
+            );
+            let error = Error::input(sqlstate::DATATYPE_MISMATCH, message)
+                .with_hint("You will need to rewrite or cast the expression.");
+            return Err(self.place(error, value_place));
+        };
+        // NULL becomes an array.
+        let mut arguments = vec![or_empty(array, element), value];
+        arguments.extend(written.map(|written| Expr::Const(Value::Integer(written))));
+        arguments.extend(bounds);
+        let function = if written.is_some() { Function::ArraySetSlice } else { Function::ArraySet };
+        Ok(Expr::Call { function, arguments })
     }
 
     /// `ARRAY[...]`.
     pub(crate) fn array(&mut self, items: &[ast::Expr], place: Place) -> Result<Bound> {
         let items = items.iter().map(|item| self.expression(item)).collect::<Result<Vec<Bound>>>()?;
         if items.is_empty() {
-            let error = hyades_types::error::Error::input(
-                sqlstate::INDETERMINATE_DATATYPE,
-                "cannot determine type of empty array",
-            )
-            .with_hint("Explicitly cast to the desired type, for example ARRAY[]::integer[].");
+            let error =
+                Error::input(sqlstate::INDETERMINATE_DATATYPE, "cannot determine type of empty array")
+                    .with_hint("Explicitly cast to the desired type, for example ARRAY[]::integer[].");
             return Err(self.place(error, place));
         }
         let common = self.common_type(&items, "ARRAY")?;
+        if let SqlType::Array(element) = common {
+            let mut arguments = vec![Expr::Const(Value::array(element, Vec::new()))];
+            for item in items {
+                arguments.push(self.coerce(item, common)?);
+            }
+            let expr = Expr::Call { function: Function::ArrayOfArrays, arguments };
+            return Ok(Bound::typed(evaluation::fold_if_constant(expr), common, place));
+        }
         let Some(element) = ArrayElement::of(common) else {
             return self.unsupported(&format!("arrays of {} are", common.base_name()), place);
         };
         let items = items.into_iter().map(|item| self.coerce(item, common)).collect::<Result<Vec<Expr>>>()?;
         Ok(Bound::typed(Expr::Array { element, items }, SqlType::Array(element), place))
+    }
+
+    /// `ARRAY[...]::type[]`: every element is converted by itself.
+    pub(super) fn array_of_type(
+        &mut self,
+        items: &[ast::Expr],
+        element: ArrayElement,
+        place: Place,
+    ) -> Result<Bound> {
+        let array = SqlType::Array(element);
+        let empty = Expr::Const(Value::array(element, Vec::new()));
+        if items.is_empty() {
+            return Ok(Bound::typed(empty, array, place));
+        }
+        let has_arrays = items.iter().any(|item| matches!(item, ast::Expr::Array(_)));
+        let mut parts = Vec::with_capacity(items.len());
+        let mut are_arrays = has_arrays;
+        for item in items {
+            let bound = match item {
+                ast::Expr::Array(inner) => self.array_of_type(&inner.elem, element, Place::of_expr(item))?,
+                item => self.expression(item)?,
+            };
+            are_arrays |= matches!(bound.known_type(), Some(SqlType::Array(_)));
+            parts.push(bound);
+        }
+        let to = if are_arrays { array } else { element.sql_type() };
+        let mut exprs = if are_arrays { vec![empty] } else { Vec::new() };
+        for part in parts {
+            let place = part.place;
+            exprs.push(self.coerce_explicitly(part, to, place)?.expr);
+        }
+        let expr = match are_arrays {
+            true => Expr::Call { function: Function::ArrayOfArrays, arguments: exprs },
+            false => Expr::Array { element, items: exprs },
+        };
+        Ok(Bound::typed(evaluation::fold_if_constant(expr), array, place))
     }
 
     /// `left operator ANY (array)` and ALL, and the same with a subquery.
@@ -141,7 +295,11 @@ impl Binder<'_> {
         };
         // The engine compares values of one type, so a wider left side widens the elements too.
         let meeting = left.known_type().and_then(|left| comparison_type(left, element.sql_type()));
-        let common = meeting.and_then(ArrayElement::of).unwrap_or(element);
+        // Blanks at the end of a `char(n)` do not count.
+        let common = match meeting.and_then(ArrayElement::of).unwrap_or(element.without_modifier()) {
+            ArrayElement::Char => ArrayElement::Text,
+            common => common,
+        };
         let array = self.coerce(right, SqlType::Array(element))?;
         let right = cast(array, SqlType::Array(element), SqlType::Array(common), false)?;
         let wanted = Bound::typed(Expr::Const(Default::default()), element.sql_type(), place);
@@ -156,58 +314,122 @@ impl Binder<'_> {
         arguments: &[Bound],
         place: Place,
     ) -> Result<Option<Bound>> {
-        let function = match (name, arguments.len()) {
-            ("array_length", 2) => Function::ArrayLength,
-            ("array_lower", 2) => Function::ArrayLower,
-            ("array_upper", 2) => Function::ArrayUpper,
-            ("cardinality", 1) => Function::Cardinality,
-            ("array_to_string", 2 | 3) => Function::ArrayToString,
-            ("array_append", 2) => Function::ArrayAppend,
-            ("array_prepend", 2) => Function::ArrayPrepend,
-            ("array_cat", 2) => Function::ArrayConcat,
-            ("array_position", 2) => Function::ArrayPosition,
-            ("array_fill", 2) => return self.array_fill(arguments, place).map(Some),
+        use Part::{Array, Element, Is};
+        const INTEGER: Part = Is(SqlType::Integer);
+        const INTEGERS: Part = Is(SqlType::Array(ArrayElement::Integer));
+        let (function, parts, result): (Function, &[Part], Part) = match (name, arguments.len()) {
+            ("array_length", 2) => (Function::ArrayLength, &[Array, INTEGER], INTEGER),
+            ("array_lower", 2) => (Function::ArrayLower, &[Array, INTEGER], INTEGER),
+            ("array_upper", 2) => (Function::ArrayUpper, &[Array, INTEGER], INTEGER),
+            ("array_ndims", 1) => (Function::ArrayDimensions, &[Array], INTEGER),
+            ("array_dims", 1) => (Function::ArrayBounds, &[Array], Is(SqlType::Text)),
+            ("cardinality", 1) => (Function::Cardinality, &[Array], INTEGER),
+            ("array_to_string", 2) => {
+                (Function::ArrayToString, &[Array, Is(SqlType::Text)], Is(SqlType::Text))
+            }
+            ("array_to_string", 3) => {
+                (Function::ArrayToString, &[Array, Is(SqlType::Text), Is(SqlType::Text)], Is(SqlType::Text))
+            }
+            ("array_append", 2) => (Function::ArrayAppend, &[Array, Element], Array),
+            ("array_prepend", 2) => (Function::ArrayPrepend, &[Element, Array], Array),
+            ("array_cat", 2) => (Function::ArrayConcat, &[Array, Array], Array),
+            ("array_position", 2) => (Function::ArrayPosition, &[Array, Element], INTEGER),
+            ("array_position", 3) => (Function::ArrayPosition, &[Array, Element, INTEGER], INTEGER),
+            ("array_positions", 2) => (Function::ArrayPositions, &[Array, Element], INTEGERS),
+            ("array_remove", 2) => (Function::ArrayRemove, &[Array, Element], Array),
+            ("array_replace", 3) => (Function::ArrayReplace, &[Array, Element, Element], Array),
+            ("trim_array", 2) => (Function::ArrayTrim, &[Array, INTEGER], Array),
+            ("arrayoverlap", 2) => (Function::ArrayOverlaps, &[Array, Array], Is(SqlType::Boolean)),
+            ("arraycontains", 2) => (Function::ArrayContains, &[Array, Array], Is(SqlType::Boolean)),
+            ("array_fill", 2 | 3) => return self.array_fill(arguments, place).map(Some),
             _ => return Ok(None),
         };
-        let at = usize::from(function == Function::ArrayPrepend);
-        let Some(element) = arguments[at].known_type().and_then(element_of) else {
+        let Some(element) = self.common_element(arguments, parts) else {
             let types: Vec<&str> = arguments.iter().map(Bound::type_name).collect();
             return Err(self.no_function(name, &types.join(", "), place));
         };
-        let array = SqlType::Array(element);
-        let types: &[SqlType] = match function {
-            Function::Cardinality => &[array],
-            Function::ArrayToString => &[array, SqlType::Text, SqlType::Text],
-            Function::ArrayAppend | Function::ArrayPosition => &[array, element.sql_type()],
-            Function::ArrayPrepend => &[element.sql_type(), array],
-            Function::ArrayConcat => &[array, array],
-            _ => &[array, SqlType::Integer],
+        let type_of = |part: &Part| match part {
+            Array => SqlType::Array(element),
+            Element => element.sql_type(),
+            Is(sql_type) => *sql_type,
         };
-        let mut coerced = Vec::with_capacity(types.len());
-        for (argument, sql_type) in arguments.iter().zip(types) {
-            coerced.push(self.coerce(argument.clone(), *sql_type)?);
+        let mut coerced = Vec::with_capacity(parts.len());
+        for (argument, part) in arguments.iter().zip(parts) {
+            let expr = self.coerce(argument.clone(), type_of(part))?;
+            let is_grown = matches!(function, Function::ArrayAppend | Function::ArrayPrepend);
+            coerced.push(if is_grown && *part == Array { or_empty(expr, element) } else { expr });
         }
-        let result = match function {
-            Function::ArrayAppend | Function::ArrayPrepend | Function::ArrayConcat => array,
-            Function::ArrayToString => SqlType::Text,
-            _ => SqlType::Integer,
-        };
         let expr = Expr::Call { function, arguments: coerced };
-        Ok(Some(Bound::typed(evaluation::fold_if_constant(expr), result, place)))
+        Ok(Some(Bound::typed(evaluation::fold_if_constant(expr), type_of(&result), place)))
     }
 
-    /// `array_fill(value, ARRAY[length])`.
+    /// The elements' type of all arrays among the arguments, wide enough for the elements among them.
+    fn common_element(&self, arguments: &[Bound], parts: &[Part]) -> Option<ArrayElement> {
+        let mut common: Option<SqlType> = None;
+        for (argument, part) in arguments.iter().zip(parts) {
+            let own = match (part, argument.known_type()) {
+                (Part::Array, Some(sql_type)) => Some(element_of(sql_type)?.without_modifier().sql_type()),
+                (Part::Element, Some(sql_type)) => Some(sql_type.without_modifier()),
+                _ => None,
+            };
+            common = match (common, own) {
+                (Some(known), Some(own)) if !known.is_same_base(own) => {
+                    let wider = if is_implicit(own, known) { known } else { own };
+                    let is_wide = is_implicit(own, wider) && is_implicit(known, wider);
+                    Some(is_wide.then_some(wider)?)
+                }
+                (known, own) => known.or(own),
+            };
+        }
+        let has_array = arguments.iter().zip(parts).any(|(argument, part)| {
+            matches!(part, Part::Array) && argument.known_type().and_then(element_of).is_some()
+        });
+        let is_element = parts.contains(&Part::Element);
+        if has_array || is_element { common.and_then(ArrayElement::of) } else { None }
+    }
+
+    /// `array_fill(value, lengths [, lower bounds])`.
     fn array_fill(&mut self, arguments: &[Bound], place: Place) -> Result<Bound> {
-        let element = arguments[0].known_type().and_then(ArrayElement::of);
-        let (Some(element), Expr::Array { items, .. }) = (element, &arguments[1].expr) else {
-            return self.unsupported("this form of array_fill is", place);
+        let Some(element) = arguments[0].known_type().and_then(ArrayElement::of) else {
+            let message = "could not determine polymorphic type because input has type unknown";
+            return self.fail(sqlstate::DATATYPE_MISMATCH, message, Place::Unknown);
         };
-        let [length] = items.as_slice() else {
-            return self.unsupported("arrays of several dimensions are", place);
+        let mut given = vec![Expr::Const(Value::array(element, Vec::new())), arguments[0].expr.clone()];
+        for numbers in &arguments[1..] {
+            given.push(self.coerce(numbers.clone(), SqlType::Array(ArrayElement::Integer))?);
+        }
+        let expr = Expr::Call { function: Function::ArrayFill, arguments: given };
+        Ok(Bound::typed(evaluation::fold_if_constant(expr), SqlType::Array(element), place))
+    }
+
+    /// `@>`, `<@` and `&&`.
+    pub(crate) fn as_sets(
+        &mut self,
+        left: &ast::Expr,
+        operator: &ast::BinaryOperator,
+        right: &ast::Expr,
+    ) -> Result<Bound> {
+        let place = Place::OperatorAfter(end_of(left));
+        let (left, right) = (self.expression(left)?, self.expression(right)?);
+        let shown = format!("{} {operator} {}", left.type_name(), right.type_name());
+        let element =
+            |side: &Bound| side.known_type().and_then(element_of).map(ArrayElement::without_modifier);
+        let common = match (element(&left), element(&right)) {
+            (Some(own), Some(other)) if own == other => own,
+            (Some(own), None) if right.known_type().is_none() => own,
+            (None, Some(other)) if left.known_type().is_none() => other,
+            _ => return Err(self.no_operator(&shown, place)),
         };
-        let arguments = vec![arguments[0].expr.clone(), length.clone()];
-        let expr = Expr::Call { function: Function::ArrayFill, arguments };
-        Ok(Bound::typed(expr, SqlType::Array(element), place))
+        let start = left.place;
+        let array = SqlType::Array(common);
+        let (left, right) = (self.coerce(left, array)?, self.coerce(right, array)?);
+        let (function, arguments) = match operator {
+            ast::BinaryOperator::PGOverlap => (Function::ArrayOverlaps, vec![left, right]),
+            ast::BinaryOperator::ArrowAt => (Function::ArrayContains, vec![right, left]),
+            _ => (Function::ArrayContains, vec![left, right]),
+        };
+        let expr = evaluation::fold_if_constant(Expr::Call { function, arguments });
+        Ok(Bound::typed(expr, SqlType::Boolean, start))
     }
 
     /// `||` where a side is an array.
@@ -216,8 +438,8 @@ impl Binder<'_> {
         let name = match (side(&left), side(&right)) {
             (None, None) => return Ok(None),
             (Some(_), Some(_)) => "array_cat",
-            (Some(_), None) if matches!(right.class, Class::Literal(_)) => "array_cat",
-            (None, Some(_)) if matches!(left.class, Class::Literal(_)) => "array_cat",
+            (Some(_), None) if matches!(right.class, Class::Literal(_) | Class::Null) => "array_cat",
+            (None, Some(_)) if matches!(left.class, Class::Literal(_) | Class::Null) => "array_cat",
             (Some(_), None) => "array_append",
             (None, Some(_)) => "array_prepend",
         };

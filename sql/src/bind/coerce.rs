@@ -81,7 +81,8 @@ fn is_named_object(sql_type: SqlType) -> bool {
 
 /// Whether reading a literal of the type asks for the session's time zone.
 fn is_zoned(sql_type: SqlType) -> bool {
-    matches!(sql_type, SqlType::TimestampTz(_) | SqlType::Array(ArrayElement::TimestampTz))
+    let one = sql_type.element().map_or(sql_type, ArrayElement::sql_type);
+    matches!(one, SqlType::TimestampTz(_))
 }
 
 /// Whether a text of the type may say `now`.
@@ -96,7 +97,7 @@ pub(crate) fn cast(expr: Expr, from: SqlType, to: SqlType, is_explicit: bool) ->
         || (to == SqlType::Char(0) && matches!(from, SqlType::Char(_)))
         || (matches!(to, SqlType::Text | SqlType::Varchar(None))
             && (matches!(from, SqlType::Text | SqlType::Varchar(_) | SqlType::System(_)) && from.is_text()))
-        || (matches!(to, SqlType::Array(_)) && from.element() == to.element());
+        || (to == to.without_modifier() && matches!(to, SqlType::Array(_)) && from.element() == to.element());
     if is_relabel {
         return Ok(expr);
     }

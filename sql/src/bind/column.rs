@@ -8,7 +8,7 @@ use hyades_types::definition::TableName;
 use hyades_types::error::{Error, Result, sqlstate};
 use sqlparser::ast::{Ident, ObjectName};
 
-use super::scope::{MergedColumn, RelationKind, ScopeColumn};
+use super::scope::{MergedColumn, RelationKind, ScopeColumn, Visibility};
 use super::{Binder, Bound, Place};
 use crate::statement::names::{fold, is_reserved, parts};
 
@@ -161,13 +161,20 @@ impl Binder<'_> {
                 self.fail(sqlstate::AMBIGUOUS_ALIAS, message, place)
             }
             (None, _) => {
-                let hidden = self.scope.relations.iter().find(|relation| match &relation.kind {
-                    RelationKind::Table { table, .. } => table.definition().name.name == name,
+                let is_outside_view =
+                    |relation: &&super::scope::Relation| relation.visibility != Visibility::InView;
+                let mut relations = self.scope.relations.iter().filter(is_outside_view);
+                let hidden = relations.find(|relation| match &relation.kind {
+                    RelationKind::Table { table, .. } | RelationKind::View(_, table) => {
+                        table.definition().name.name == name
+                    }
                     _ => false,
                 });
                 let mut scopes = std::iter::once(&self.scope).chain(&self.beside);
-                let outside =
-                    scopes.any(|scope| scope.relations.iter().any(|relation| relation.name == name));
+                let outside = scopes.any(|scope| {
+                    let mut relations = scope.relations.iter().filter(is_outside_view);
+                    relations.any(|relation| relation.name == name)
+                });
                 let hint = match hidden {
                     _ if outside => Some(format!(
                         "There is an entry for table \"{name}\", but it cannot be referenced from this part of \

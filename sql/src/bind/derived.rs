@@ -125,6 +125,20 @@ impl Binder<'_> {
         Ok(())
     }
 
+    /// A view whose rows are kept like those of a query.
+    pub(super) fn kept_view(
+        &mut self,
+        bound: BoundQuery,
+        scope: Scope,
+        columns: Columns,
+        (name, alias): (String, Option<&TableAlias>),
+    ) -> Result<JoinGroup> {
+        let branch = Branch { body: QueryBody::Select(Box::new(bound)), scope };
+        let number = self.keep_rows(branch, self.handed_over);
+        let derived = self.derived_relation(number, columns, name.clone())?;
+        self.add_derived(derived, alias, name).map(JoinGroup::of)
+    }
+
     fn add_derived(
         &mut self,
         (derived, relation): (DerivedTable, Relation),
@@ -228,17 +242,9 @@ impl Binder<'_> {
         &mut self,
         bind: impl FnOnce(&mut Self) -> Result<(QueryBody, Columns)>,
     ) -> Result<(Branch, Columns)> {
-        let scope = std::mem::take(&mut self.scope);
-        self.beside.push(scope);
-        let aggregates = std::mem::take(&mut self.aggregates);
-        let mode = std::mem::replace(&mut self.aggregate_mode, AggregateMode::Forbidden("in this context"));
-        let hints = std::mem::take(&mut self.output_hints);
+        let around = self.go_inside(false);
         let bound = bind(self);
-        self.output_hints = hints;
-        self.aggregate_mode = mode;
-        self.aggregates = aggregates;
-        let scope = self.beside.pop().unwrap_or_default();
-        let own = std::mem::replace(&mut self.scope, scope);
+        let (own, _) = self.come_back(around);
         let (body, columns) = bound?;
         Ok((Branch { body, scope: own }, columns))
     }
@@ -287,6 +293,12 @@ impl Binder<'_> {
         })
     }
 
+    /// The names of the columns of a body.
+    pub(super) fn columns_of_body(&mut self, body: &SetExpr) -> Result<Vec<String>> {
+        let (_, columns) = self.branch(body)?;
+        Ok(columns.into_iter().map(|(name, _)| name).collect())
+    }
+
     pub(super) fn branch(&mut self, body: &SetExpr) -> Result<(Branch, Columns)> {
         match body {
             SetExpr::Values(values) => self.beside(|binder| binder.values_body(values)),
@@ -298,21 +310,7 @@ impl Binder<'_> {
                 let columns = columns_of(&bound);
                 Ok((QueryBody::Select(Box::new(bound)), columns))
             }),
-            SetExpr::Select(_) => {
-                let query = ast::Query {
-                    with: None,
-                    body: Box::new(body.clone()),
-                    order_by: None,
-                    limit_clause: None,
-                    fetch: None,
-                    locks: Vec::new(),
-                    for_clause: None,
-                    settings: None,
-                    format_clause: None,
-                    pipe_operators: Vec::new(),
-                };
-                self.branch(&SetExpr::Query(Box::new(query)))
-            }
+            SetExpr::Select(_) => self.branch(&SetExpr::Query(Box::new(query_of(body)))),
             _ => self.unsupported("this form of query is", Place::Unknown),
         }
     }
@@ -429,6 +427,22 @@ impl Binder<'_> {
     }
 }
 
+/// A query of nothing but this body.
+pub(super) fn query_of(body: &SetExpr) -> ast::Query {
+    ast::Query {
+        with: None,
+        body: Box::new(body.clone()),
+        order_by: None,
+        limit_clause: None,
+        fetch: None,
+        locks: Vec::new(),
+        for_clause: None,
+        settings: None,
+        format_clause: None,
+        pipe_operators: Vec::new(),
+    }
+}
+
 /// Whether a column of these rows is the literal NULL, which is of any type.
 fn is_null(branch: &Branch, column: usize) -> bool {
     match &branch.body {
@@ -459,7 +473,7 @@ pub(super) fn first_output(body: &SetExpr) -> Place {
     }
 }
 
-fn columns_of(query: &BoundQuery) -> Columns {
+pub(super) fn columns_of(query: &BoundQuery) -> Columns {
     query.outputs.iter().map(|output| (output.name.clone(), output.sql_type)).collect()
 }
 

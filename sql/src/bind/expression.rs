@@ -61,6 +61,9 @@ impl Binder<'_> {
             Ast::CompoundIdentifier(idents) => self.qualified_column(idents),
             Ast::Value(value) => self.literal(value),
             Ast::Nested(inner) => self.expression(inner),
+            Ast::BinaryOp { left, op: ast::BinaryOperator::Overlaps, right } => {
+                self.overlaps(left, right, Place::of_expr(left))
+            }
             Ast::BinaryOp { left, op, right } => self.binary_op(left, op, right),
             Ast::UnaryOp { op: ast::UnaryOperator::Not, expr: inner } => {
                 let condition = self.condition_of(inner, "NOT")?;
@@ -103,7 +106,10 @@ impl Binder<'_> {
             Ast::InList { expr: inner, list, negated } => self.in_list(inner, list, *negated),
             Ast::Function(call) => self.call(call),
             Ast::Case { operand, conditions, else_result, .. } => {
-                self.case(operand.as_deref(), conditions, else_result.as_deref(), Place::of_expr(expr))
+                let place = Place::of_expr(expr);
+                self.without_set_calls("CASE", |binder| {
+                    binder.case(operand.as_deref(), conditions, else_result.as_deref(), place)
+                })
             }
             other => self.special(other),
         }
@@ -202,6 +208,7 @@ impl Binder<'_> {
             Ast::PGNotLikeMatch => return self.like(left, right, None, (true, false)),
             Ast::PGILikeMatch => return self.like(left, right, None, (false, true)),
             Ast::PGNotILikeMatch => return self.like(left, right, None, (true, true)),
+            Ast::AtArrow | Ast::ArrowAt | Ast::PGOverlap => return self.as_sets(left, op, right),
             Ast::PGRegexMatch => return self.matches(left, right, (false, false)),
             Ast::PGRegexNotMatch => return self.matches(left, right, (true, false)),
             Ast::PGRegexIMatch => return self.matches(left, right, (false, true)),
@@ -239,15 +246,8 @@ impl Binder<'_> {
     fn converted(&mut self, inner: &ast::Expr, data_type: &ast::DataType, is_infix: bool) -> Result<Bound> {
         let end = end_of(inner);
         let to = types::resolve(data_type).map_err(|error| self.place(error, Place::TypeAfter(end)))?;
-        if let (ast::Expr::Array(array), SqlType::Array(element)) = (inner, to)
-            && array.elem.is_empty()
-        {
-            let empty = Expr::Const(Value::array(element, Vec::new()));
-            return Ok(Bound::typed(empty, to, Place::of_expr(inner)));
-        }
-        if types::fitted_element(data_type)?.is_some() {
-            let what = "a length or precision of array elements in a cast is";
-            return self.unsupported(what, Place::TypeAfter(end));
+        if let (ast::Expr::Array(array), SqlType::Array(element)) = (inner, to) {
+            return self.array_of_type(&array.elem, element, Place::of_expr(inner));
         }
         let bound = self.expression(inner)?;
         let place = if is_infix { Place::CastAfter(end) } else { Place::CastBefore(start_of(inner)) };
@@ -579,7 +579,7 @@ pub(crate) fn boolean(expr: Expr, place: Place) -> Bound {
 }
 
 /// A number, perhaps behind signs and in brackets, and whether it is negative.
-fn signed_digits(mut expr: &ast::Expr) -> Option<(&str, bool)> {
+pub(super) fn signed_digits(mut expr: &ast::Expr) -> Option<(&str, bool)> {
     let mut is_negative = false;
     loop {
         expr = match expr {
@@ -597,7 +597,7 @@ fn signed_digits(mut expr: &ast::Expr) -> Option<(&str, bool)> {
 }
 
 /// `OPERATOR(pg_catalog.=)`.
-fn custom_operator(symbol: &str) -> Option<ast::BinaryOperator> {
+pub(super) fn custom_operator(symbol: &str) -> Option<ast::BinaryOperator> {
     use ast::BinaryOperator as Ast;
     Some(match symbol {
         "=" => Ast::Eq,

@@ -8,8 +8,10 @@ use hyades_types::operator::BinaryOperator;
 use hyades_types::system_type::SystemType;
 use hyades_types::value::{ArrayElement, SqlType, Value};
 use sqlparser::ast::{
-    Expr as Ast, FunctionArg, FunctionArgExpr, ObjectName, TableAlias, TableFactor, TableFunctionArgs,
+    Expr as Ast, FunctionArg, FunctionArgExpr, FunctionArgumentList, FunctionArguments, Ident, ObjectName,
+    TableAlias, TableAliasColumnDef, TableFactor, TableFunctionArgs,
 };
+use sqlparser::tokenizer::Span;
 
 use super::scope::{Relation, RelationKind, Scope, Visibility};
 use super::tree::{
@@ -17,13 +19,19 @@ use super::tree::{
 };
 use super::{Binder, Bound, Place};
 use crate::statement::names::{fold, parts};
-use crate::system::relation;
+use crate::statement::query::select_of;
+use crate::system::relation::{self, SystemRelation};
 
 impl Binder<'_> {
     /// An item of FROM, or a join in parentheses.
     pub(super) fn factor(&mut self, factor: &TableFactor) -> Result<JoinGroup> {
         if let TableFactor::NestedJoin { table_with_joins, alias } = factor {
             return self.nested_join(table_with_joins, alias.as_ref());
+        }
+        if let TableFactor::Table { name, alias, args: None, sample: None, .. } = factor
+            && let Some(group) = self.view_group(name, alias.as_ref())?
+        {
+            return Ok(group);
         }
         self.item(factor).map(JoinGroup::of)
     }
@@ -84,8 +92,7 @@ impl Binder<'_> {
                 column.0 = fold(&alias.name);
             }
         }
-        let is_taken =
-            |known: &Relation| known.name == relation.name && known.visibility != Visibility::Hidden;
+        let is_taken = |known: &Relation| known.name == relation.name && known.can_be_named();
         if self.scope.relations.iter().any(is_taken) {
             let message = format!("table name \"{}\" specified more than once", relation.name);
             return self.fail(sqlstate::DUPLICATE_ALIAS, message, Place::Unknown);
@@ -100,9 +107,7 @@ impl Binder<'_> {
         {
             return Ok(item);
         }
-        if !self.is_temporary(name)?
-            && let Some(item) = self.system_item(name, alias)?
-        {
+        if let Some(item) = self.system_item(name, alias)? {
             return Ok(item);
         }
         let table = self.table(name)?;
@@ -127,16 +132,23 @@ impl Binder<'_> {
             && self.context.tables.table(&name).is_some())
     }
 
-    /// A relation of the catalog, if the name is one's: its rows are kept like those of a query.
-    fn system_item(&mut self, name: &ObjectName, alias: Option<&TableAlias>) -> Result<Option<Item>> {
+    /// The relation of the catalog that a name means, if it means one.
+    pub(super) fn system_relation(&self, name: &ObjectName) -> Result<Option<&'static SystemRelation>> {
+        if self.is_temporary(name)? {
+            return Ok(None);
+        }
         let parts: Vec<String> = parts(name)?.into_iter().map(fold).collect();
-        let relation = match parts.as_slice() {
+        Ok(match parts.as_slice() {
             [name] => relation::find("pg_catalog", name),
             [schema, name] => relation::find(schema, name),
             [database, schema, name] if *database == self.context.database => relation::find(schema, name),
             _ => None,
-        };
-        let Some(relation) = relation else { return Ok(None) };
+        })
+    }
+
+    /// A relation of the catalog, if the name is one's: its rows are kept like those of a query.
+    fn system_item(&mut self, name: &ObjectName, alias: Option<&TableAlias>) -> Result<Option<Item>> {
+        let Some(relation) = self.system_relation(name)? else { return Ok(None) };
         let branch = Branch { body: QueryBody::System(relation.oid), scope: Scope::default() };
         let kind = SubqueryKind::Rows;
         let query = self.add_subquery(Subquery { branch, kind, is_independent: true, outer: Vec::new() });
@@ -161,7 +173,7 @@ impl Binder<'_> {
         )))
     }
 
-    fn series_item(
+    pub(super) fn series_item(
         &mut self,
         name: &ObjectName,
         arguments: &[FunctionArg],
@@ -235,7 +247,7 @@ impl Binder<'_> {
     }
 
     /// Functions of the catalogue that give sets, but for `generate_series`.
-    fn set_item(
+    pub(super) fn set_item(
         &mut self,
         name: &ObjectName,
         arguments: &[FunctionArg],
@@ -245,7 +257,18 @@ impl Binder<'_> {
         let place = Place::of(name);
         let shown = name.to_string().to_ascii_lowercase();
         let shown = shown.strip_prefix("pg_catalog.").unwrap_or(&shown);
-        if !matches!(shown, "unnest" | "generate_subscripts" | "pg_partition_ancestors") {
+        let is_known = matches!(
+            shown,
+            "unnest"
+                | "generate_subscripts"
+                | "pg_partition_ancestors"
+                | "regexp_split_to_table"
+                | "string_to_table"
+        );
+        if shown == "regexp_matches" && !with_ordinality {
+            return self.matches_item(arguments, alias, place).map(Some);
+        }
+        if !is_known {
             return Ok(None);
         }
         let written: Option<Vec<Ast>> = arguments
@@ -262,6 +285,10 @@ impl Binder<'_> {
             ("generate_subscripts", [array, dimension]) if !with_ordinality => {
                 self.subscripts_item(array.clone(), dimension.clone(), alias, place).map(Some)
             }
+            ("regexp_split_to_table" | "string_to_table", _) => {
+                let (array, _) = self.set_as_array(shown, bound, place)?;
+                self.elements_item(shown, vec![array], alias, with_ordinality, place).map(Some)
+            }
             // There are no partitions, so nothing has ancestors.
             ("pg_partition_ancestors", [relation]) => {
                 self.coerce(relation.clone(), SqlType::System(SystemType::RegClass))?;
@@ -272,6 +299,43 @@ impl Binder<'_> {
             }
             _ => Err(self.no_function_of(shown, &bound, place)),
         }
+    }
+
+    /// `regexp_matches(...)`: a query of its own, because its rows are arrays.
+    fn matches_item(
+        &mut self,
+        arguments: &[FunctionArg],
+        alias: Option<&TableAlias>,
+        place: Place,
+    ) -> Result<Item> {
+        let name = match place {
+            Place::At(start) => Ident::with_span(Span::new(start, start), "regexp_matches"),
+            _ => Ident::new("regexp_matches"),
+        };
+        let call = Ast::Function(sqlparser::ast::Function {
+            name: ObjectName::from(vec![name]),
+            uses_odbc_syntax: false,
+            parameters: FunctionArguments::None,
+            args: FunctionArguments::List(FunctionArgumentList {
+                duplicate_treatment: None,
+                args: arguments.to_vec(),
+                clauses: Vec::new(),
+            }),
+            filter: None,
+            null_treatment: None,
+            over: None,
+            within_group: Vec::new(),
+        });
+        let mut alias = alias.cloned().unwrap_or_else(|| TableAlias {
+            explicit: true,
+            name: Ident::new("regexp_matches"),
+            columns: Vec::new(),
+            at: None,
+        });
+        if alias.columns.is_empty() {
+            alias.columns = vec![TableAliasColumnDef { name: alias.name.clone(), data_type: None }];
+        }
+        self.derived_item(&select_of(call)?, Some(&alias), true)
     }
 
     /// `generate_subscripts(array, 1)`: a vector's count from 0.
@@ -285,22 +349,26 @@ impl Binder<'_> {
         if array.known_type().and_then(SqlType::element).is_none() {
             return Err(self.no_function_of("generate_subscripts", &[array, dimension], place));
         }
-        let first = i32::from(!matches!(array.known_type(), Some(SqlType::System(_))));
+        let is_vector = matches!(array.known_type(), Some(SqlType::System(_)));
         let dimension = self.coerce(dimension, SqlType::Integer)?;
         let register = self.new_register()?;
-        // NULL for an array without elements, or another dimension: then there is no subscript.
-        let last = Expr::Call {
-            function: Function::ArrayUpper,
-            arguments: vec![Expr::Register(register), dimension],
-        };
-        let stop = Expr::Binary {
-            operator: BinaryOperator::Subtract,
-            left: Box::new(last),
-            right: Box::new(Expr::Const(Value::Integer(1 - first))),
+        // NULL for an array without elements, or another dimension: then there is no subscript. A vector
+        // counts from 0.
+        let bound = |function: Function| {
+            let arguments = vec![Expr::Register(register), dimension.clone()];
+            let bound = Expr::Call { function, arguments };
+            if !is_vector {
+                return bound;
+            }
+            Expr::Binary {
+                operator: BinaryOperator::Subtract,
+                left: Box::new(bound),
+                right: Box::new(Expr::Const(Value::Integer(1))),
+            }
         };
         let series = Series {
-            start: Expr::Const(Value::Integer(first)),
-            stop,
+            start: bound(Function::ArrayLower),
+            stop: bound(Function::ArrayUpper),
             step: Expr::Const(Value::Integer(1)),
             sql_type: SqlType::Integer,
             current: self.new_register()?,
@@ -339,15 +407,10 @@ impl Binder<'_> {
             let register = self.new_register()?;
             registers.push(register);
             columns.push((column.clone(), element.sql_type()));
-            arrays.push((register, array.expr));
+            // Elements are taken one after the other, whatever the dimensions are.
+            let flat = Expr::Call { function: Function::ArrayFlat, arguments: vec![array.expr] };
+            arrays.push((register, flat));
         }
-        let one = Expr::Const(Value::Integer(1));
-        let lengths = registers.iter().map(|register| Expr::Call {
-            function: Function::Cardinality,
-            arguments: vec![Expr::Register(*register)],
-        });
-        // NULL is an array without elements here.
-        let stop = Expr::Call { function: Function::Greatest, arguments: lengths.collect() };
         let current = self.new_register()?;
         if with_ordinality {
             columns.push(("ordinality".to_owned(), SqlType::BigInt));
@@ -356,9 +419,19 @@ impl Binder<'_> {
         let visibility = Visibility::Everywhere;
         let relation = Relation { name: name.clone(), columns, kind, visibility };
         let relation = self.add_relation(relation, alias, place)?;
-        let series =
-            Series { start: one.clone(), stop, step: one, sql_type: SqlType::Integer, current, arrays };
-        Ok(Item::new(Source::Series(series), name, relation))
+        Ok(Item::new(Source::Series(Self::counting(arrays, current)), name, relation))
+    }
+
+    /// Counts the elements of the longest array.
+    pub(super) fn counting(arrays: Vec<(Register, Expr)>, current: Register) -> Series {
+        let one = Expr::Const(Value::Integer(1));
+        let lengths = arrays.iter().map(|(register, _)| Expr::Call {
+            function: Function::Cardinality,
+            arguments: vec![Expr::Register(*register)],
+        });
+        // NULL is an array without elements here.
+        let stop = Expr::Call { function: Function::Greatest, arguments: lengths.collect() };
+        Series { start: one.clone(), stop, step: one, sql_type: SqlType::Integer, current, arrays }
     }
 
     /// A function of one's own.

@@ -71,7 +71,7 @@ impl Binder<'_> {
     pub(crate) fn no_function_of(&self, name: &str, arguments: &[Bound], place: Place) -> Error {
         let types: Vec<&str> = arguments.iter().map(Bound::type_name).collect();
         let plain = name.strip_prefix("pg_catalog.").unwrap_or(name);
-        if let Some(missing) = missing(plain, &types) {
+        if let Some(missing) = missing(plain) {
             let message = format!("function {missing} is not supported yet");
             return self.place(Error::input(sqlstate::FEATURE_NOT_SUPPORTED, message), place);
         }
@@ -109,6 +109,9 @@ impl Binder<'_> {
         };
         if let (FunctionArguments::Subquery(query), "array") = (&call.args, name.as_str()) {
             return self.array_subquery(query, place);
+        }
+        if let Some(set) = self.try_set_call(call, place)? {
+            return Ok(set);
         }
         if let Some(aggregate) = self.try_aggregate(&name, call, place)? {
             return Ok(aggregate);
@@ -149,9 +152,6 @@ impl Binder<'_> {
             && let Some(bound) = self.try_clock(name, argument, place)?
         {
             return Ok(bound);
-        }
-        if matches!(name, "generate_series" | "unnest" | "generate_subscripts") {
-            return self.unsupported("set-returning functions in the select list are", place);
         }
         if let Some(bound) = self.try_array_call(name, &arguments, place)? {
             return Ok(bound);
@@ -215,6 +215,30 @@ impl Binder<'_> {
         };
         let clock = self.call_of(name, Vec::new(), place)?;
         self.coerce_explicitly(clock, to, place).map(Some)
+    }
+
+    /// The types in which a function of the catalogue takes its arguments, where it converts them.
+    pub(super) fn shown_arguments(&self, name: &str, arguments: &[Bound]) -> Vec<Option<SqlType>> {
+        let as_they_are = |bound: &Bound| match bound.class {
+            Class::Typed(_) => None,
+            _ => Some(SqlType::Text),
+        };
+        let natural = || arguments.iter().map(as_they_are).collect();
+        if matches!(name, "coalesce" | "nullif") {
+            let common = self.common_type(arguments, name).ok();
+            return arguments.iter().map(|_| common).collect();
+        }
+        if lookup(name).is_empty() {
+            return natural();
+        }
+        let Ok(signature) = self.choose(name, arguments, "", Place::Unknown) else { return natural() };
+        let common = self.common_argument(signature, arguments, name).ok();
+        let wanted = arguments.iter().enumerate().map(|(at, argument)| match pattern(signature, at) {
+            TypePattern::Exact(wanted) => Some(wanted),
+            TypePattern::Common => common,
+            TypePattern::Any => as_they_are(argument),
+        });
+        wanted.collect()
     }
 
     fn common_argument(&self, signature: &Signature, arguments: &[Bound], name: &str) -> Result<SqlType> {

@@ -10,6 +10,7 @@ use sqlparser::ast::{Ident, Join, JoinConstraint, JoinOperator, ObjectName, Tabl
 
 use super::scope::{MergedColumn, Relation, RelationKind, ScopeColumn, Visibility};
 use super::tree::{JoinGroup, JoinMember, OuterJoin};
+use super::view::has_outer_join;
 use super::{Binder, Bound, Class, Place};
 use crate::expr;
 use crate::statement::names::{fold, parts};
@@ -34,12 +35,13 @@ struct Sides {
 impl Binder<'_> {
     /// Binds FROM, and fills the scope.
     pub(crate) fn from(&mut self, from: &[TableWithJoins]) -> Result<JoinGroup> {
-        let mut group = JoinGroup::default();
-        for joined in from {
-            let joined = self.joined(joined)?;
-            group.append(joined);
-        }
-        Ok(group)
+        let around = std::mem::replace(&mut self.in_outer_join, has_outer_join(from));
+        let joined = from.iter().try_fold(JoinGroup::default(), |mut group, joined| {
+            group.append(self.joined(joined)?);
+            Ok(group)
+        });
+        self.in_outer_join = around;
+        joined
     }
 
     fn joined(&mut self, joined: &TableWithJoins) -> Result<JoinGroup> {

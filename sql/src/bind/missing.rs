@@ -3,12 +3,9 @@
 
 /// Names of which nothing is there.
 const NAMES: &[&str] = &[
-    "array_remove",
-    "array_replace",
     "array_to_json",
     "convert_from",
     "convert_to",
-    "corr",
     "cume_dist",
     "current_catalog",
     "current_query",
@@ -28,14 +25,11 @@ const NAMES: &[&str] = &[
     "lag",
     "last_value",
     "lead",
-    "mode",
     "normalize",
     "nth_value",
     "ntile",
     "parse_ident",
     "percent_rank",
-    "percentile_cont",
-    "percentile_disc",
     "pg_advisory_lock",
     "pg_advisory_xact_lock",
     "pg_notify",
@@ -44,40 +38,24 @@ const NAMES: &[&str] = &[
     "pg_try_advisory_lock",
     "pg_try_advisory_xact_lock",
     "rank",
-    "regexp_match",
     "regexp_matches",
-    "regexp_replace",
-    "regexp_split_to_array",
     "regexp_split_to_table",
     "row_number",
     "row_to_json",
     "setseed",
-    "stddev",
-    "stddev_pop",
-    "stddev_samp",
-    "string_to_array",
     "string_to_table",
     "timeofday",
-    "to_date",
     "to_json",
     "to_jsonb",
-    "to_number",
     "to_tsquery",
     "to_tsvector",
     "txid_current",
-    "var_pop",
-    "var_samp",
-    "variance",
     "xmlelement",
 ];
 
-/// What to call the function in the refusal, if PostgreSQL has it: its name, or where others of the name are
-/// there, with its types.
-pub(crate) fn missing(name: &str, types: &[&str]) -> Option<String> {
-    match (name, types) {
-        ("to_timestamp" | "to_char", [_, _]) => Some(format!("{name}({})", types.join(", "))),
-        _ => NAMES.binary_search(&name).ok().map(|_| name.to_owned()),
-    }
+/// What to call the function in the refusal, if PostgreSQL has it.
+pub(crate) fn missing(name: &str) -> Option<String> {
+    NAMES.binary_search(&name).ok().map(|_| name.to_owned())
 }
 
 #[cfg(test)]

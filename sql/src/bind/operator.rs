@@ -55,10 +55,10 @@ pub(crate) fn mirrored(operator: BinaryOperator) -> BinaryOperator {
 }
 
 /// Types of both sides and the result.
-struct Signature {
-    left: SqlType,
-    right: SqlType,
-    result: SqlType,
+pub(super) struct Signature {
+    pub(super) left: SqlType,
+    pub(super) right: SqlType,
+    pub(super) result: SqlType,
 }
 
 impl Signature {
@@ -105,12 +105,12 @@ pub(crate) fn comparison_type(left: SqlType, right: SqlType) -> Option<SqlType> 
         },
         Category::Boolean | Category::Bytea | Category::Uuid => left,
         Category::Interval => SqlType::INTERVAL,
-        Category::Array if left == right => left,
+        Category::Array if left.is_same_base(right) => left.without_modifier(),
         Category::Array => return None,
     })
 }
 
-fn signature(operator: BinaryOperator, left: SqlType, right: SqlType) -> Option<Signature> {
+pub(super) fn signature(operator: BinaryOperator, left: SqlType, right: SqlType) -> Option<Signature> {
     use BinaryOperator as Op;
     if operator.is_comparison() {
         let operand = comparison_type(left, right)?;
@@ -164,6 +164,44 @@ fn signature(operator: BinaryOperator, left: SqlType, right: SqlType) -> Option<
     }
 }
 
+/// The types in which both sides of an operator are printed: where PostgreSQL has one that takes both as they
+/// are, they stay.
+pub(super) fn shown_operands(
+    operator: BinaryOperator,
+    left: Option<SqlType>,
+    right: Option<SqlType>,
+) -> Option<(SqlType, SqlType)> {
+    let (left_type, right_type) = match (left, right) {
+        (Some(left), Some(right)) => (left, right),
+        (Some(left), None) => (left, type_beside(operator, left)),
+        (None, Some(right)) => (type_beside(operator, right), right),
+        (None, None) => (SqlType::Text, SqlType::Text),
+    };
+    let taken = signature(operator, left_type, right_type)?;
+    let is_float = |sql_type| matches!(sql_type, SqlType::Real | SqlType::DoublePrecision);
+    let is_char = |sql_type| matches!(sql_type, SqlType::Char(_));
+    let is_both = |is: &dyn Fn(SqlType) -> bool| is(left_type) && is(right_type);
+    let stays = is_both(&SqlType::is_integer)
+        || is_both(&is_float)
+        || is_both(&SqlType::is_datetime)
+        || (operator.is_comparison() && is_both(&is_char));
+    if stays {
+        return Some((left_type, right_type));
+    }
+    // A `varchar` beside a `char(n)` is compared as one.
+    if operator.is_comparison() && (is_char(left_type) || is_char(right_type)) {
+        let as_char = |own: SqlType| if own == SqlType::Text { own } else { SqlType::Char(0) };
+        if left_type != SqlType::Text && right_type != SqlType::Text {
+            return Some((as_char(left_type), as_char(right_type)));
+        }
+    }
+    let shown = |own: SqlType, wanted: SqlType| match operator {
+        BinaryOperator::Concat if !own.is_text() => own,
+        _ => wanted,
+    };
+    Some((shown(left_type, taken.left), shown(right_type, taken.right)))
+}
+
 /// The operators that take an interval or a time of day.
 fn span_signature(operator: BinaryOperator, left: SqlType, right: SqlType) -> Option<Signature> {
     use BinaryOperator as Op;
@@ -200,7 +238,7 @@ fn span_signature(operator: BinaryOperator, left: SqlType, right: SqlType) -> Op
 }
 
 /// What an unknown side becomes beside a side of this type.
-fn type_beside(operator: BinaryOperator, known: SqlType) -> SqlType {
+pub(super) fn type_beside(operator: BinaryOperator, known: SqlType) -> SqlType {
     match operator {
         BinaryOperator::Concat if known != SqlType::Bytea => SqlType::Text,
         BinaryOperator::ShiftLeft | BinaryOperator::ShiftRight => SqlType::Integer,

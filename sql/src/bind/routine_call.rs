@@ -114,7 +114,7 @@ pub(crate) fn value_type(definition: &RoutineDefinition) -> Option<SqlType> {
 
 impl Binder<'_> {
     /// The routines of this name along the path; of two that take the same the one that comes first.
-    fn candidates(&self, parts: &[String]) -> Vec<Chosen> {
+    pub(super) fn candidates(&self, parts: &[String]) -> Vec<Chosen> {
         let mut candidates: Vec<Chosen> = Vec::new();
         let Some(own) = parts.last() else { return candidates };
         let path = self.context.path;

@@ -20,6 +20,8 @@ pub(crate) enum RelationKind {
     Elements(Vec<Register>, Register),
     /// Values of other relations: `(a JOIN b) AS name`.
     Values(Vec<Expr>),
+    /// The same of the relations of a view.
+    View(Vec<Expr>, Arc<Table>),
 }
 
 /// How the columns of a relation may be named.
@@ -30,6 +32,8 @@ pub(crate) enum Visibility {
     Qualified,
     /// Not at all: it stands in a join that has a name of its own.
     Hidden,
+    /// Not at all: it stands in the view before it.
+    InView,
 }
 
 /// One item of FROM.
@@ -54,6 +58,10 @@ impl Relation {
         }
     }
 
+    pub(crate) fn can_be_named(&self) -> bool {
+        !matches!(self.visibility, Visibility::Hidden | Visibility::InView)
+    }
+
     /// The expression that reads a column.
     pub(crate) fn column(&self, column: usize) -> Expr {
         match &self.kind {
@@ -74,7 +82,7 @@ impl Relation {
                     explicit: false,
                 },
             },
-            RelationKind::Values(values) => values[column].clone(),
+            RelationKind::Values(values) | RelationKind::View(values, _) => values[column].clone(),
         }
     }
 }
@@ -127,6 +135,13 @@ impl Scope {
         self.relations.push(relation);
     }
 
+    /// Takes the names of a relation away.
+    pub(crate) fn hide(&mut self, number: usize) {
+        self.relations[number].visibility = Visibility::Hidden;
+        self.columns
+            .retain(|column| !matches!(column, ScopeColumn::Of { relation, .. } if *relation == number));
+    }
+
     /// Puts a relation before the others.
     pub(crate) fn put_first(&mut self, relation: Relation) {
         for column in &mut self.columns {
@@ -148,7 +163,7 @@ impl Scope {
     /// The relations that `name.column` may mean, with their numbers.
     pub(crate) fn named(&self) -> impl Iterator<Item = (usize, &Relation)> {
         let relations = self.relations.iter().enumerate().skip(self.first_visible);
-        relations.filter(|(_, relation)| relation.visibility != Visibility::Hidden)
+        relations.filter(|(_, relation)| relation.can_be_named())
     }
 
     /// Whether the expression itself is a column of a relation here.

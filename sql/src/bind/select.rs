@@ -1,22 +1,15 @@
 //! SELECT: its clauses, bound.
 
 use hyades_engine::procedure::ir::Expr;
-use hyades_types::error::{Result, sqlstate};
+use hyades_types::error::{Error, Result, sqlstate};
 use hyades_types::value::{SqlType, Value};
-use sqlparser::ast::{
-    self, GroupByExpr, Ident, LimitClause, OrderByExpr, OrderByKind, Query, Select, SelectItem, SetExpr,
-    TableAlias,
-};
+use sqlparser::ast::{self, GroupByExpr, LimitClause, OrderByExpr, OrderByKind, Query, Select, SetExpr};
 
 use super::aggregation::AggregateMode;
 use super::tree::OutputColumn;
 use super::tree::{BoundDistinct, BoundQuery, Limits, OrderKey, OrderTarget};
 use super::{Binder, Place};
 use crate::statement::names::fold;
-
-/// Functions that give sets, and can stand in FROM.
-const SET_FUNCTIONS: [&str; 4] =
-    ["generate_series", "generate_subscripts", "pg_partition_ancestors", "unnest"];
 
 impl Binder<'_> {
     /// Binds a query.
@@ -26,10 +19,12 @@ impl Binder<'_> {
             self.with_clause(with)?;
         }
         let bound = match query.body.as_ref() {
-            SetExpr::Select(select) => match set_of_select(select) {
-                Some(select) => self.bind_select(query, &select),
-                None => self.bind_select(query, select),
-            },
+            SetExpr::Select(select) => {
+                let around = self.set_calls.take();
+                let bound = self.bind_select(query, select);
+                self.set_calls = around;
+                bound
+            }
             SetExpr::Query(inner) if clause_around(query).is_none() => self.bind_query(inner),
             _ => self.combined_query(query),
         };
@@ -47,7 +42,9 @@ impl Binder<'_> {
             crate::expr::conjuncts(condition, &mut from.conditions);
         }
         self.aggregate_mode = AggregateMode::Allowed;
+        self.set_calls = Some(self.set_calls_of(&select.projection));
         let outputs = self.outputs(&select.projection)?;
+        let set_calls = self.set_calls.take();
         let group = self.group(&select.group_by, &outputs)?;
         self.aggregate_mode = AggregateMode::Allowed;
         let having_start = self.column_places.len();
@@ -56,11 +53,26 @@ impl Binder<'_> {
             None => None,
         };
         let having_places = (having_start, self.column_places.len());
+        self.set_calls = set_calls;
+        if let Some(calls) = &mut self.set_calls {
+            calls.complete();
+        }
         let order = self.order(query, &outputs)?;
         let distinct = self.distinct_clause(select, &outputs)?;
+        let set_calls = self.set_calls.take().filter(|calls| !calls.is_empty());
         self.aggregate_mode = AggregateMode::Forbidden("in LIMIT");
         let limits = self.limits(query)?;
         let aggregates = std::mem::take(&mut self.aggregates);
+        if let Some(calls) = set_calls {
+            if group.is_some() || !aggregates.is_empty() {
+                let error = Error::input(
+                    sqlstate::FEATURE_NOT_SUPPORTED,
+                    "set-returning functions in the select list of a grouped query are not supported yet",
+                );
+                return Err(error.with_hint("Group in a query in FROM, and call the function around it."));
+            }
+            self.append_set_calls(calls, &mut from);
+        }
         self.check_locking(query, select, !aggregates.is_empty())?;
         Ok(BoundQuery { from, outputs, group, having, having_places, order, distinct, limits, aggregates })
     }
@@ -279,7 +291,7 @@ pub(crate) fn clause_around(query: &Query) -> Option<&'static str> {
     .find_map(|(is_there, clause)| is_there.then_some(clause))
 }
 
-fn ordinal(expression: &ast::Expr) -> Option<i64> {
+pub(super) fn ordinal(expression: &ast::Expr) -> Option<i64> {
     match expression {
         ast::Expr::Value(value) => match &value.value {
             ast::Value::Number(digits, _) => digits.parse().ok(),
@@ -292,33 +304,4 @@ fn ordinal(expression: &ast::Expr) -> Option<i64> {
 pub(crate) fn is_aggregate(expr: &Expr) -> bool {
     matches!(expr, Expr::Register(register)
         if (crate::bind::AGGREGATE_PLACEHOLDER..crate::bind::GROUP_PLACEHOLDER).contains(register))
-}
-
-/// `SELECT function(...)` without FROM, of a function that gives a set: the same from that function.
-fn set_of_select(select: &Select) -> Option<Select> {
-    let ([item], []) = (select.projection.as_slice(), select.from.as_slice()) else { return None };
-    let (expr, alias) = match item {
-        SelectItem::UnnamedExpr(expr) => (expr, None),
-        SelectItem::ExprWithAlias { expr, alias } => (expr, Some(alias)),
-        _ => return None,
-    };
-    let ast::Expr::Function(call) = expr else { return None };
-    let ast::FunctionArguments::List(list) = &call.args else { return None };
-    let shown = call.name.to_string().to_ascii_lowercase();
-    let name = shown.strip_prefix("pg_catalog.").unwrap_or(&shown);
-    if !SET_FUNCTIONS.contains(&name) {
-        return None;
-    }
-    let column = alias.cloned().unwrap_or_else(|| Ident::new(name));
-    let relation = ast::TableFactor::Function {
-        lateral: false,
-        name: call.name.clone(),
-        args: list.args.clone(),
-        with_ordinality: false,
-        alias: Some(TableAlias { explicit: true, name: column.clone(), columns: Vec::new(), at: None }),
-    };
-    let mut select = select.clone();
-    select.from = vec![ast::TableWithJoins { relation, joins: Vec::new() }];
-    select.projection = vec![SelectItem::UnnamedExpr(ast::Expr::Identifier(column))];
-    Some(select)
 }

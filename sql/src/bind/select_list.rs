@@ -73,7 +73,7 @@ fn type_name(data_type: &ast::DataType) -> Option<(String, bool)> {
     Some((to.catalog_name().to_owned(), false))
 }
 
-fn column_name(expr: &ast::Expr) -> String {
+pub(super) fn column_name(expr: &ast::Expr) -> String {
     figure_name(expr).map_or_else(|| "?column?".to_owned(), |(name, _)| name)
 }
 

@@ -23,6 +23,9 @@ impl Binder<'_> {
             Ast::ILike { negated, any: false, expr: operand, pattern, escape_char } => {
                 self.like(operand, pattern, escape_char.as_ref(), (*negated, true))
             }
+            Ast::SimilarTo { negated, expr: operand, pattern, escape_char } => {
+                self.similar(operand, pattern, escape_char.as_ref(), *negated)
+            }
             Ast::Extract { field, expr: from, .. } => {
                 let field = field.to_string().to_ascii_lowercase();
                 let field = self.text_literal(field.trim_matches('\''), place);
@@ -90,7 +93,6 @@ impl Binder<'_> {
     fn refuse(&mut self, expr: &ast::Expr, place: Place) -> Result<Bound> {
         use ast::Expr as Ast;
         let what = match expr {
-            Ast::SimilarTo { .. } => "SIMILAR TO is",
             Ast::RLike { .. } => "regular expressions are",
             Ast::Tuple(_) => "rows as values are",
             Ast::JsonAccess { .. } => "type json is",
@@ -133,12 +135,34 @@ impl Binder<'_> {
         if let Some(length) = length {
             arguments.push(self.expression(length)?);
         }
-        // Of its forms PostgreSQL takes that of texts where nothing says that they are numbers.
-        let is_of_texts = arguments[0].known_type().is_none_or(SqlType::is_text);
-        if !is_substr && is_of_texts && arguments[1..].iter().all(|part| part.known_type().is_none()) {
-            return self.unsupported("substring with a regular expression is", place);
+        self.call_of(if is_substr { "substr" } else { "substring" }, arguments, place)
+    }
+
+    /// SIMILAR TO.
+    fn similar(
+        &mut self,
+        operand: &ast::Expr,
+        pattern: &ast::Expr,
+        escape: Option<&ast::ValueWithSpan>,
+        is_negated: bool,
+    ) -> Result<Bound> {
+        let place = Place::OperatorAfter(end_of(operand));
+        let mut arguments = Vec::new();
+        for side in [operand, pattern] {
+            let side = self.expression(side)?;
+            if !side.known_type().is_none_or(SqlType::is_text) {
+                let symbol = if is_negated { "!~" } else { "~" };
+                return Err(self.no_operator(&format!("{} {symbol} text", side.type_name()), place));
+            }
+            arguments.push(self.coerce(side, SqlType::Text)?);
         }
-        self.call_of("substring", arguments, place)
+        if let Some(escape) = escape {
+            let escape = self.expression(&ast::Expr::Value(escape.clone()))?;
+            arguments.push(self.coerce(escape, SqlType::Text)?);
+        }
+        let test = Expr::Call { function: Function::MatchesSimilar, arguments };
+        let test = evaluation::fold_if_constant(test);
+        Ok(boolean(if is_negated { Expr::Not(Box::new(test)) } else { test }, place))
     }
 
     /// LIKE and ILIKE; `(is_negated, is_case_insensitive)`.

@@ -12,7 +12,7 @@ use hyades_types::operator::BinaryOperator;
 use hyades_types::value::{ArrayElement, SqlType, Value};
 use sqlparser::ast;
 
-use super::aggregation::AggregateMode;
+use super::aggregation::{Aggregate, AggregateMode};
 use super::expression::{boolean, row_items};
 use super::operator::comparison_type;
 use super::scope::Scope;
@@ -25,6 +25,14 @@ pub(super) struct Nested {
     pub(super) query: BoundQuery,
     pub(super) scope: Scope,
     pub(super) captured: Vec<(Expr, Register)>,
+}
+
+/// The state of a query while another one, inside it, is bound.
+pub(super) struct Around {
+    is_seen: bool,
+    aggregates: Vec<Aggregate>,
+    mode: AggregateMode,
+    hints: Vec<(SqlType, String)>,
 }
 
 impl Binder<'_> {
@@ -148,22 +156,48 @@ impl Binder<'_> {
 
     /// Binds a query inside the one at hand, with what it reads of that.
     pub(super) fn bind_nested(&mut self, query: &ast::Query) -> Result<Nested> {
-        let scope = std::mem::take(&mut self.scope);
-        self.surroundings.push(Surroundings { scope, captured: Vec::new() });
-        let aggregates = std::mem::take(&mut self.aggregates);
-        let mode = std::mem::replace(&mut self.aggregate_mode, AggregateMode::Forbidden("in this context"));
-        let hints = std::mem::take(&mut self.output_hints);
+        let around = self.go_inside(true);
         let bound = self.bind_query(query);
-        self.output_hints = hints;
-        self.aggregate_mode = mode;
-        self.aggregates = aggregates;
+        let (own, captured) = self.come_back(around);
+        Ok(Nested { query: bound?, scope: own, captured })
+    }
+
+    /// What follows is inside the query at hand, and has a scope of its own.
+    pub(super) fn go_inside(&mut self, sees_around: bool) -> Around {
+        let scope = std::mem::take(&mut self.scope);
+        match sees_around {
+            true => self.surroundings.push(Surroundings { scope, captured: Vec::new() }),
+            false => self.beside.push(scope),
+        }
+        let mode = AggregateMode::Forbidden("in this context");
+        Around {
+            is_seen: sees_around,
+            aggregates: std::mem::take(&mut self.aggregates),
+            mode: std::mem::replace(&mut self.aggregate_mode, mode),
+            hints: std::mem::take(&mut self.output_hints),
+        }
+    }
+
+    /// The end of what [`Binder::go_inside`] begins: the scope there, and what was read of the one around.
+    pub(super) fn come_back(&mut self, around: Around) -> (Scope, Vec<(Expr, Register)>) {
+        self.output_hints = around.hints;
+        self.aggregate_mode = around.mode;
+        self.aggregates = around.aggregates;
         let own = std::mem::take(&mut self.scope);
         let mut captured = Vec::new();
-        if let Some(around) = self.surroundings.pop() {
+        if !around.is_seen {
+            self.scope = self.beside.pop().unwrap_or_default();
+        } else if let Some(around) = self.surroundings.pop() {
             self.scope = around.scope;
             captured = around.captured;
         }
-        Ok(Nested { query: bound?, scope: own, captured })
+        (own, captured)
+    }
+
+    /// The types of the columns of a query inside the one at hand.
+    pub(super) fn types_of_nested(&mut self, query: &ast::Query) -> Result<Vec<SqlType>> {
+        let nested = self.bind_nested(query)?;
+        Ok(nested.query.outputs.iter().map(|output| output.sql_type).collect())
     }
 
     fn add_nested(&mut self, nested: Nested, kind: SubqueryKind) -> Expr {

@@ -140,11 +140,13 @@ pub(crate) struct Item {
     pub(crate) locking: Option<(Strength, Option<Impatience>)>,
     pub(crate) intent: Intent,
     pub(crate) label: String,
+    /// Its rows are found for every row of all items before it.
+    pub(crate) is_last: bool,
 }
 
 impl Item {
     pub(crate) fn new(source: Source, label: String, relation: usize) -> Item {
-        Item { source, relation, locking: None, intent: Intent::READ, label }
+        Item { source, relation, locking: None, intent: Intent::READ, label, is_last: false }
     }
 }
 

@@ -46,10 +46,13 @@ pub(crate) fn resolve(data_type: &DataType) -> Result<SqlType> {
         DataType::Regclass => SqlType::System(SystemType::RegClass),
         DataType::Custom(name, modifiers) => custom(&name.to_string(), modifiers)?,
         DataType::Array(ArrayElemTypeDef::SquareBracket(element, _)) => {
-            let element = resolve(element)?;
-            match ArrayElement::of(element) {
-                Some(element) => SqlType::Array(element),
-                None => return unsupported(&format!("{}[]", element.base_name())),
+            match resolve(element)? {
+                // The number of dimensions is no part of the type.
+                array @ SqlType::Array(_) => array,
+                element => match ArrayElement::fitted(element) {
+                    Some(element) => SqlType::Array(element),
+                    None => return unsupported(&format!("{}[]", element.base_name())),
+                },
             }
         }
         DataType::Array(_) => return unsupported("array"),

@@ -9,6 +9,7 @@ use hyades_engine::procedure::ir::{Expr, Instruction, Intent, Register, RowSlot,
 use hyades_engine::storage::table::Table;
 use hyades_types::definition::{ColumnDefinition, Identity};
 use hyades_types::error::{Result, sqlstate};
+use hyades_types::value::Value;
 use sqlparser::ast::{self, AssignmentTarget, FromTable, TableFactor, TableWithJoins, UpdateTableFromKind};
 use sqlparser::tokenizer::Location;
 
@@ -18,12 +19,15 @@ use super::level::{Step, for_each_level};
 use super::select::{described, is_single};
 use super::{CompiledQuery, Compiler, order};
 use crate::bind::aggregation::AggregateMode;
+use crate::bind::coerce::cast;
 use crate::bind::scope::{Relation, Scope};
 use crate::bind::tree::OutputColumn;
 use crate::bind::tree::{Item, JoinGroup, Source};
+use crate::bind::view_target::{ChangeTarget, ViewChange};
 use crate::bind::{Place, start_of, start_of_query};
 use crate::explain::PlanNode;
 use crate::expr;
+use crate::statement::element_target;
 use crate::statement::names::{fold, parts};
 
 /// The table being changed.
@@ -43,6 +47,7 @@ pub(super) struct Changed {
 
 /// What is said of the rows to be changed.
 struct Clauses<'c> {
+    change: ViewChange,
     target: &'c TableWithJoins,
     from: Option<&'c [TableWithJoins]>,
     selection: Option<&'c ast::Expr>,
@@ -86,17 +91,17 @@ impl Compiler<'_> {
         if !clauses.target.joins.is_empty() {
             return self.binder.unsupported("joins in UPDATE and DELETE are", Place::Unknown);
         }
-        let table = self.binder.table(name)?;
-        self.binder.tables_read.push(table.id());
-        let row = self.code.new_row()?;
+        let named = self.binder.table(name)?;
         let alias = alias.as_ref().map(|alias| self.binder.alias(&alias.name)).transpose()?;
-        let relation = Relation::table(&table, alias, row);
+        let target = self.binder.change_target(named, alias, clauses.change)?;
+        let ChangeTarget { table, row, relation, mut conditions, through } = target;
+        self.binder.tables_read.push(table.id());
+        self.through = through;
         let own_name = table.definition().name.name.clone();
         let label =
             if relation.name == own_name { own_name } else { format!("{own_name} {}", relation.name) };
         let mut others = self.relations_beside(relation, clauses.from.unwrap_or_default())?;
         let beside = clauses.from.map(|_| places_of(&mut others)).transpose()?;
-        let mut conditions = Vec::new();
         if let Some(selection) = clauses.selection {
             self.binder.aggregate_mode = AggregateMode::Forbidden("in WHERE");
             let condition = self.binder.condition_of(selection, "WHERE")?;
@@ -147,22 +152,19 @@ impl Compiler<'_> {
             (update.from.is_some() && from.is_none(), "FROM"),
         ])?;
         let mut changed = self.changed(&Clauses {
+            change: ViewChange::Update,
             target: &update.table,
             from,
             selection: update.selection.as_ref(),
             returning: update.returning.as_ref(),
         })?;
         self.binder.aggregate_mode = AggregateMode::Forbidden("in UPDATE");
-        let set = self.assignments(&update.assignments, &changed.table)?;
+        let set = self.assignments(&update.assignments, &changed.table, changed.row)?;
         let definition = changed.table.definition();
         // Those who only rely on the key may go on.
         let sets_key = set.iter().any(|(column, _)| definition.is_key_column(*column));
         let strength = if sets_key { Strength::Write } else { Strength::NoKeyWrite };
         let is_single = is_single(&changed.steps);
-        if !is_single {
-            let table = self.code.table(&changed.table)?;
-            self.refuse_moving(table, &set)?;
-        }
         let collects = (!is_single && changed.moves(&set)) || Self::must_collect(&changed, &set);
         changed.set_intent(Intent::chosen(strength, None), !collects);
         let change = Change::Update(set);
@@ -180,6 +182,7 @@ impl Compiler<'_> {
             return self.binder.unsupported("DELETE from several tables is", Place::Unknown);
         };
         let mut changed = self.changed(&Clauses {
+            change: ViewChange::Delete,
             target,
             from: delete.using.as_deref(),
             selection: delete.selection.as_ref(),
@@ -255,11 +258,24 @@ impl Compiler<'_> {
         &mut self,
         assignments: &[ast::Assignment],
         table: &Arc<Table>,
+        row: RowSlot,
     ) -> Result<Vec<(u16, Expr)>> {
         let definition = table.definition();
         let mut defaults = None;
         let mut set: Vec<(u16, Expr)> = Vec::with_capacity(assignments.len());
+        let mut in_parts = Vec::new();
         for assignment in assignments {
+            if let AssignmentTarget::ColumnName(name) = &assignment.target
+                && let Some(chain) = element_target::unpack(name)?
+            {
+                self.assign_elements(
+                    (name, &chain, &assignment.value),
+                    (table, row),
+                    &mut set,
+                    &mut in_parts,
+                )?;
+                continue;
+            }
             match (&assignment.target, &assignment.value) {
                 (AssignmentTarget::ColumnName(name), value) => {
                     let at = self.assigned_column(name, table, &set)?;
@@ -295,6 +311,44 @@ impl Compiler<'_> {
         Ok(set)
     }
 
+    /// `column[...] = value`; each sees what those before it have made of the column.
+    fn assign_elements(
+        &mut self,
+        (name, chain, value): (&ast::ObjectName, &[ast::AccessExpr], &ast::Expr),
+        (table, row): (&Arc<Table>, RowSlot),
+        set: &mut Vec<(u16, Expr)>,
+        in_parts: &mut Vec<u16>,
+    ) -> Result<()> {
+        let column_only = ast::ObjectName(name.0[..name.0.len() - 1].to_vec());
+        let at = match set.iter().any(|(known, _)| in_parts.contains(known)) {
+            true => self.assigned_column(&column_only, table, &[])?,
+            false => self.assigned_column(&column_only, table, set)?,
+        };
+        let number = column_number(at);
+        let column = &table.definition().columns[at];
+        refuse_generated(column)?;
+        if is_default(value) {
+            let message = "cannot set an array element to DEFAULT";
+            return self.binder.fail(sqlstate::FEATURE_NOT_SUPPORTED, message, Place::of(name));
+        }
+        let known = set.iter().position(|(known, _)| *known == number);
+        if known.is_some() && !in_parts.contains(&number) {
+            let message = format!("multiple assignments to same column \"{}\"", column.name);
+            return self.binder.fail(sqlstate::SYNTAX_ERROR, message, Place::Unknown);
+        }
+        let before = match known {
+            Some(known) => set.remove(known).1,
+            None => Expr::Column { row, column: number },
+        };
+        let value = self.binder.expression(value)?;
+        let target = (before, column.sql_type, column.name.as_str());
+        let assigned = self.binder.assigned_elements(target, chain, value, Place::of(name))?;
+        let fitted = cast(assigned, column.sql_type.without_modifier(), column.sql_type, false)?;
+        in_parts.push(number);
+        set.push((number, fitted));
+        Ok(())
+    }
+
     fn check_width_of_row(&self, names: &[ast::ObjectName], first: Location, values: usize) -> Result<()> {
         if names.len() == values {
             return Ok(());
@@ -313,9 +367,14 @@ impl Compiler<'_> {
         let definition = table.definition();
         let idents = parts(name)?;
         let column_name = idents.first().map(|ident| fold(ident)).unwrap_or_default();
-        let Some(at) = definition.column_index(&column_name) else {
+        let found = match &self.through {
+            Some(through) => through.column(&column_name, ViewChange::Update)?,
+            None => definition.column_index(&column_name),
+        };
+        let Some(at) = found else {
+            let relation = self.through.as_ref().map_or(definition, |through| through.view.definition());
             let message =
-                format!("column \"{column_name}\" of relation \"{}\" does not exist", definition.name.name);
+                format!("column \"{column_name}\" of relation \"{}\" does not exist", relation.name.name);
             return self.binder.fail(sqlstate::UNDEFINED_COLUMN, message, Place::of(name));
         };
         if idents.len() > 1 {
@@ -337,6 +396,10 @@ impl Compiler<'_> {
         defaults: &mut Option<Vec<Expr>>,
     ) -> Result<Expr> {
         if is_default(value) {
+            // Columns of views have no defaults of their own.
+            if self.through.is_some() {
+                return Ok(Expr::Const(Value::Null));
+            }
             let defaults = match defaults {
                 Some(defaults) => defaults,
                 None => defaults.insert(self.binder.defaults(table)?),

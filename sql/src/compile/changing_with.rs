@@ -102,7 +102,8 @@ impl Compiler<'_> {
         self.common_change(table, visible)?;
         self.refuse_late_reads(changed, first_read)?;
         if let Some(name) = target(&table.query.body) {
-            changed.push(self.binder.table(name)?.id());
+            let named = self.binder.table(name)?;
+            changed.push(self.binder.table_below(named).id());
         }
         Ok(())
     }

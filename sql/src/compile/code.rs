@@ -6,7 +6,7 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 use hyades_engine::procedure::ir::{
-    CalleeIndex, CursorSlot, Expr, Instruction, JoinSlot, Label, Line, Procedure, Register, RowSlot,
+    Callee, CalleeIndex, CursorSlot, Expr, Instruction, JoinSlot, Label, Line, Procedure, Register, RowSlot,
     SpoolSlot, Stage, StageIndex, TableIndex, TableReference,
 };
 use hyades_engine::storage::table::Table;
@@ -229,6 +229,15 @@ impl Code {
         self.lines.iter_mut().for_each(|line| moved(&mut line.from));
     }
 
+    /// Puts instructions before all others. They must not jump.
+    pub(crate) fn put_first(&mut self, instructions: Vec<Instruction>) {
+        let added = Label::try_from(instructions.len()).unwrap_or(UNPLACED);
+        self.instructions.splice(0..0, instructions);
+        let lines = self.lines.iter_mut().map(|line| &mut line.from);
+        let labels = self.labels.iter_mut().filter(|label| **label != UNPLACED);
+        labels.chain(lines).for_each(|label| *label += added);
+    }
+
     /// The code that follows belongs to this line of a body.
     pub(crate) fn line(&mut self, line: u32, kind: &'static str) {
         let from = Label::try_from(self.instructions.len()).unwrap_or(UNPLACED);
@@ -385,8 +394,21 @@ impl Code {
     }
 
     /// The definition that the procedure is compiled against.
+    /// The views whose queries are in the code.
+    pub(crate) fn add_views(&mut self, views: Vec<TableReference>) {
+        for view in views {
+            if !self.tables.iter().any(|known| Arc::ptr_eq(&known.table, &view.table)) {
+                self.tables.push(view);
+            }
+        }
+    }
+
     pub(crate) fn definition(&self, table: TableIndex) -> Arc<TableDefinition> {
         Arc::clone(&self.tables[usize::from(table)].definition)
+    }
+
+    pub(crate) fn table_of(&self, table: TableIndex) -> Arc<Table> {
+        Arc::clone(&self.tables[usize::from(table)].table)
     }
 
     pub(crate) fn table_id(&self, table: TableIndex) -> TableId {
@@ -447,6 +469,12 @@ impl Code {
             ..Procedure::default()
         };
         procedure.asks_catalog = procedure.looks_at_catalog();
+        let is_view = |used: &TableReference| used.definition.view.is_some();
+        procedure.has_views = procedure.tables.iter().any(is_view)
+            || procedure.callees.iter().any(|callee| match callee {
+                Callee::Current => false,
+                Callee::Procedure { procedure, .. } => procedure.has_views,
+            });
         Ok(procedure)
     }
 }

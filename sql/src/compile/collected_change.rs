@@ -202,9 +202,6 @@ impl Compiler<'_> {
         table: TableIndex,
     ) -> Result<()> {
         let set = change.new_values();
-        if !is_single(&changed.steps) {
-            self.refuse_moving(table, set)?;
-        }
         let kept = match change {
             Change::Update(set) => {
                 let value = |(at, (column, _)): (usize, &(u16, Expr))| {

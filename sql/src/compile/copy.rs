@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use hyades_engine::storage::table::Table;
-use hyades_types::error::{Result, sqlstate};
+use hyades_types::error::{Error, Result, sqlstate};
 use hyades_types::value::SqlType;
 use sqlparser::ast;
 
@@ -21,6 +21,11 @@ impl Compiler<'_> {
             CopySource::Table { name, columns } if copy.is_from => self.copy_in(name, columns, &copy.options),
             CopySource::Table { name, columns } => {
                 let table = self.named_table(name)?;
+                if table.definition().view.is_some() {
+                    let message = format!("cannot copy from view \"{}\"", name.name);
+                    return Err(Error::input(sqlstate::WRONG_OBJECT_TYPE, message)
+                        .with_hint("Try the COPY (SELECT ...) TO variant."));
+                }
                 let numbers = self.copied_columns(&table, columns)?;
                 let text = select_text(name, &table, &numbers);
                 self.copy_out(&text, 0, &copy.options)
@@ -66,6 +71,11 @@ impl Compiler<'_> {
         options: &CopyOptions,
     ) -> Result<Plan> {
         let table = self.named_table(name)?;
+        if table.definition().view.is_some() {
+            let message = format!("cannot copy to view \"{}\"", name.name);
+            return Err(Error::input(sqlstate::WRONG_OBJECT_TYPE, message)
+                .with_hint("To enable copying to a view, provide an INSTEAD OF INSERT trigger."));
+        }
         let numbers = self.copied_columns(&table, columns)?;
         let definition = table.definition();
         let insert = self.insert_procedure(&table, &numbers)?;

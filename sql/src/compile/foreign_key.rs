@@ -1,92 +1,143 @@
-//! Foreign keys: reading their clauses, and the checks that INSERT, UPDATE, DELETE and COPY carry.
+//! Foreign keys: reading their clauses, and what INSERT, UPDATE, DELETE and COPY carry because of them.
 //!
-//! Every instruction that changes a row goes through [`Compiler::write`], which puts the checks behind it:
+//! Every instruction that changes a row goes through [`Compiler::write`], which puts behind it:
 //!
 //! ```text
-//! new or changed row of a child    search for the parent by the key that is referenced; absent -> 23503
-//! deleted row of a parent          search for its key among the child's rows; found -> 23503
+//! new or changed row of a child    search for the parent by the key that is referenced; absent -> event
+//! deleted row of a parent          search for its key among the child's rows; found -> event
 //! changed key of a parent          the same with the old key
 //! ```
+//!
+//! What counts is what is there when the statement is done, as in PostgreSQL: the *events* are kept until
+//! then, and looked at by what `referential_events` puts behind the statement. Where a search finds that all
+//! is well, no event is needed: if a row that was found goes later, that is an event of its own. Actions
+//! (CASCADE, SET NULL, SET DEFAULT) are always events. Where a foreign key is deferred, its checks wait for
+//! the end of the transaction instead (`session::deferred`).
 //!
 //! The reads lock what they see, absent rows and gaps included, so the answer holds until the transaction
 //! ends. Of a parent only the key is looked at and locked (FOR KEY SHARE): others may change the rest of it,
 //! and refer to it, at the same time.
 //!
-//! PostgreSQL checks when the statement is done, Hyades after each row. That is the same as long as one
-//! statement changes either the children or the parents and takes a key away only once; so a foreign key to
-//! its own table and an UPDATE that moves the keys of several referenced rows are refused.
-//!
-//! A procedure is compiled without locks. If a table that it must check is not visible yet (its transaction
+//! A procedure is compiled without locks. If a table that it must look at is not visible yet (its transaction
 //! runs), the procedure is made stale: it waits for the table it changes, which that transaction has locked,
 //! and is compiled again.
 
 use std::sync::Arc;
 
-use hyades_engine::procedure::ir::{Expr, Instruction, Intent, RowSlot, Strength, TableIndex, Violation};
+use hyades_engine::procedure::ir::{Expr, Instruction, Intent, Label, RowSlot, Strength, TableIndex};
 use hyades_engine::storage::table::Table;
-use hyades_types::definition::{ForeignKey, ParentKey, TableDefinition, TableId};
-use hyades_types::error::{Result, sqlstate};
+use hyades_types::deferred_checks::{CheckKind, DeferrableCheck};
+use hyades_types::definition::{
+    Deferral, ForeignKey, KeyAction, KeyComparison, ParentKey, TableDefinition, TableId,
+};
+use hyades_types::error::{Error, Result, sqlstate};
 use hyades_types::operator::BinaryOperator;
 use hyades_types::value::{SqlType, Value};
 use sqlparser::ast::{
     self, ColumnOption, ConstraintReferenceMatchKind, DeferrableInitial, ForeignKeyConstraint,
-    ReferentialAction,
+    ReferentialAction, Spanned,
 };
 
+use super::event_kinds::Event;
 use super::level::{Level, Step};
 use super::{Compiler, access, unsupported};
-use crate::bind::Place;
+use crate::bind::coerce;
 use crate::bind::tree::Source;
 use crate::plan::WantedForeignKey;
 use crate::statement::names::fold;
+use crate::statement::query::byte_offset;
+use crate::statement::reference_syntax;
+
+/// A foreign key, as those see it that change the table which it references.
+pub(super) struct Reference {
+    pub(super) child: Arc<Table>,
+    /// The place of the foreign key among those of the child.
+    pub(super) number: usize,
+    pub(super) key: ForeignKey,
+}
+
+/// Values of columns, by their numbers.
+pub(super) type ColumnValues = Vec<(u16, Expr)>;
+
+pub(super) fn negated(expr: Expr) -> Expr {
+    Expr::Not(Box::new(expr))
+}
+
+pub(super) fn is_null(expr: &Expr) -> Expr {
+    Expr::IsNull(Box::new(expr.clone()))
+}
+
+fn both(left: Expr, right: Expr) -> Expr {
+    Expr::And(Box::new(left), Box::new(right))
+}
+
+/// Each of these equals the other one, NULLs included.
+pub(super) fn all_same(pairs: impl Iterator<Item = (Expr, Expr)>) -> Option<Expr> {
+    pairs.map(|(left, right)| Expr::NotDistinct(Box::new(left), Box::new(right))).reduce(both)
+}
 
 impl Compiler<'_> {
     /// The REFERENCES clauses of columns.
     pub(super) fn column_foreign_keys(&self, create: &ast::CreateTable) -> Result<Vec<WantedForeignKey>> {
         let mut wanted = Vec::new();
         for column in &create.columns {
-            for option in &column.options {
-                if let ColumnOption::ForeignKey(key) = &option.option {
-                    let mut key = self.foreign_key(key)?;
-                    key.name = option.name.as_ref().map(fold).or(key.name);
-                    key.columns = vec![fold(&column.name)];
-                    wanted.push(key);
-                }
-            }
+            self.foreign_keys_of(column, &mut wanted)?;
         }
         Ok(wanted)
     }
 
-    pub(super) fn foreign_key(&self, key: &ForeignKeyConstraint) -> Result<WantedForeignKey> {
-        for action in [key.on_delete, key.on_update].into_iter().flatten() {
-            if !matches!(action, ReferentialAction::NoAction | ReferentialAction::Restrict) {
-                return unsupported(format!("foreign keys with {action} are not supported yet"));
+    /// The same of one column.
+    pub(super) fn foreign_keys_of(
+        &self,
+        column: &ast::ColumnDef,
+        wanted: &mut Vec<WantedForeignKey>,
+    ) -> Result<()> {
+        for option in &column.options {
+            if let ColumnOption::ForeignKey(key) = &option.option {
+                let mut key = self.foreign_key(key)?;
+                key.name = option.name.as_ref().map(fold).or(key.name);
+                key.columns = vec![fold(&column.name)];
+                wanted.push(key);
             }
         }
-        let is_composite = key.columns.len() > 1;
-        match key.match_kind {
-            None | Some(ConstraintReferenceMatchKind::Simple) => {}
-            // With one column it means the same.
-            Some(ConstraintReferenceMatchKind::Full) if !is_composite => {}
-            Some(kind) => return unsupported(format!("foreign keys with {kind} are not supported yet")),
-        }
-        if let Some(characteristics) = &key.characteristics
-            && (characteristics.deferrable == Some(true)
-                || characteristics.initially == Some(DeferrableInitial::Deferred)
-                || characteristics.enforced == Some(false))
-        {
-            return unsupported("deferrable and unenforced foreign keys are not supported yet");
-        }
+        Ok(())
+    }
+
+    pub(super) fn foreign_key(&self, key: &ForeignKeyConstraint) -> Result<WantedForeignKey> {
+        let is_full = match key.match_kind {
+            None | Some(ConstraintReferenceMatchKind::Simple) => false,
+            Some(ConstraintReferenceMatchKind::Full) => true,
+            Some(ConstraintReferenceMatchKind::Partial) => {
+                let message = "MATCH PARTIAL not yet implemented";
+                return Err(Error::input(sqlstate::FEATURE_NOT_SUPPORTED, message));
+            }
+        };
+        let sets =
+            |action| matches!(action, Some(ReferentialAction::SetNull | ReferentialAction::SetDefault));
+        let delete_columns = if sets(key.on_delete) || sets(key.on_update) {
+            let table = byte_offset(self.binder.sql, key.foreign_table.span().start);
+            reference_syntax::delete_columns(self.binder.sql, table)?
+        } else {
+            Vec::new()
+        };
         Ok(WantedForeignKey {
             name: key.name.as_ref().map(fold),
             columns: key.columns.iter().map(fold).collect(),
             parent: self.name(&key.foreign_table)?,
             parent_columns: key.referred_columns.iter().map(fold).collect(),
+            on_delete: action(key.on_delete),
+            delete_columns,
+            on_update: action(key.on_update),
+            is_full,
+            deferral: deferral(key)?,
+            is_not_valid: false,
         })
     }
 
-    /// Emits an instruction that changes a row, with the checks of foreign keys.
+    /// Emits an instruction that changes a row, with the checks of CHECK constraints and what foreign keys
+    /// ask for.
     pub(crate) fn write(&mut self, instruction: Instruction) -> Result<()> {
+        let instruction = self.checked(instruction)?;
         match &instruction {
             Instruction::Insert { table, row, .. } | Instruction::InsertOr { table, row, .. } => {
                 let (table, row) = (*table, *row);
@@ -96,18 +147,17 @@ impl Compiler<'_> {
             Instruction::Update { table, row, set } => {
                 let (table, row) = (*table, *row);
                 let changed: Vec<u16> = set.iter().map(|(column, _)| *column).collect();
-                let old_key = self.old_key(table, row, &changed)?;
+                let references = self.references_to(table);
+                let old = self.old_values(table, row, &changed, &references)?;
                 self.code.push(instruction);
-                self.check_parents(table, row, Some(&changed))?;
-                self.check_moved(table, row, &old_key)
+                // As PostgreSQL fires its triggers: those of the parent first.
+                self.check_moved(table, row, (&changed, &old), &references)?;
+                self.check_parents(table, row, Some((&changed, &old)))
             }
             Instruction::Delete { table, row } => {
                 let (table, row) = (*table, *row);
                 self.code.push(instruction);
-                let key: Vec<(u16, Expr)> = key_columns(&self.code.definition(table))
-                    .map(|column| (column, Expr::Column { row, column }))
-                    .collect();
-                self.check_children(table, &key)
+                self.check_removed(table, row)
             }
             _ => {
                 self.code.push(instruction);
@@ -116,261 +166,405 @@ impl Compiler<'_> {
         }
     }
 
-    /// Refuses an UPDATE that may move the keys of several referenced rows; see the module head.
-    pub(crate) fn refuse_moving(&self, table: TableIndex, set: &[(u16, Expr)]) -> Result<()> {
+    /// The foreign keys that reference a table, in the order in which they were made.
+    pub(super) fn references_to(&mut self, table: TableIndex) -> Vec<Reference> {
         let definition = self.code.definition(table);
         let parent = self.code.table_id(table);
-        let is_set = |column: &u16| set.iter().any(|(set, _)| set == column);
-        let moves = |child: &TableId| match self.binder.context.tables.by_id(*child) {
-            Some(child) => {
-                let keys = child.definition().foreign_keys.clone();
-                keys.iter().any(|key| key.parent == parent && key.parent_columns.iter().any(is_set))
-            }
-            None => key_columns(&definition).any(|column| is_set(&column)),
-        };
-        if definition.referenced_by.iter().any(moves) {
-            let what = "changing the keys of several rows that a foreign key references is";
-            return self.binder.unsupported(what, Place::Unknown);
-        }
-        Ok(())
-    }
-
-    /// The row in `row` is new, or these columns of it have changed: its parents must exist.
-    fn check_parents(&mut self, table: TableIndex, row: RowSlot, changed: Option<&[u16]>) -> Result<()> {
-        let definition = self.code.definition(table);
-        for foreign_key in &definition.foreign_keys {
-            let is_touched = |columns: &[u16]| columns.iter().any(|at| foreign_key.columns.contains(at));
-            if !changed.is_none_or(is_touched) {
-                continue;
-            }
-            let parent = self.binder.context.tables.by_id(foreign_key.parent);
-            let parent = parent.map(|parent| self.code.table(&parent)).transpose()?;
-            let found = parent.and_then(|parent| {
-                let definition = self.code.definition(parent);
-                foreign_key.parent_key(&definition).map(|key| (parent, definition, key))
-            });
-            match found {
-                Some((parent, parent_definition, key)) => {
-                    let violation = missing_parent(foreign_key, &definition, &parent_definition, row);
-                    self.check_parent(parent, &key, row, violation)?;
-                }
-                None => self.code.make_stale(table),
-            }
-        }
-        Ok(())
-    }
-
-    fn check_parent(
-        &mut self,
-        parent: TableIndex,
-        key: &ParentKey,
-        row: RowSlot,
-        violation: Violation,
-    ) -> Result<()> {
-        let (present, absent) = (self.code.label(), self.code.label());
-        let index = key.index;
-        let key: Vec<Expr> = key.columns.iter().map(|&column| Expr::Column { row, column }).collect();
-        for column in &key {
-            // A NULL refers to nothing, whatever the other columns say.
-            let is_null = Expr::IsNull(Box::new(column.clone()));
-            self.code.jump_unless(Expr::Not(Box::new(is_null)), present);
-        }
-        let row = self.code.check_row(parent)?;
-        let intent = Intent::newest(Strength::KeyRead);
-        match index {
-            None => self.code.push(Instruction::ReadPoint { table: parent, key, row, intent, absent }),
-            Some(_) => self.first_row_with(index, key, (parent, row, intent), absent)?,
-        }
-        self.code.jump(present);
-        self.code.place(absent);
-        self.code.push(Instruction::RaiseViolation(Box::new(violation)));
-        self.code.place(present);
-        Ok(())
-    }
-
-    /// Keeps the key of a referenced row that is about to change; nothing if nobody will ask.
-    fn old_key(&mut self, table: TableIndex, row: RowSlot, changed: &[u16]) -> Result<Vec<(u16, Expr)>> {
-        let definition = self.code.definition(table);
-        if definition.referenced_by.is_empty() || !key_columns(&definition).any(|key| changed.contains(&key))
-        {
-            return Ok(Vec::new());
-        }
-        let mut key = Vec::new();
-        for column in key_columns(&definition) {
-            let register = self.binder.new_register()?;
-            self.code.evaluate(register, Expr::Column { row, column });
-            key.push((column, Expr::Register(register)));
-        }
-        Ok(key)
-    }
-
-    /// Where the key of the row is another one now, nothing may refer to the old one.
-    fn check_moved(&mut self, table: TableIndex, row: RowSlot, old_key: &[(u16, Expr)]) -> Result<()> {
-        if old_key.is_empty() {
-            return Ok(());
-        }
-        self.check_children_unless(table, old_key, &|column| {
-            let (new, old) = (Expr::Column { row, column }, value_of(old_key, column));
-            Some(Expr::NotDistinct(Box::new(new), Box::new(old)))
-        })
-    }
-
-    /// No row may have a row of this key as its parent any more.
-    fn check_children(&mut self, table: TableIndex, key: &[(u16, Expr)]) -> Result<()> {
-        self.check_children_unless(table, key, &|_| None)
-    }
-
-    /// The same, but not by foreign keys to columns that all fulfil a condition.
-    fn check_children_unless(
-        &mut self,
-        table: TableIndex,
-        key: &[(u16, Expr)],
-        is_same: &dyn Fn(u16) -> Option<Expr>,
-    ) -> Result<()> {
-        let definition = self.code.definition(table);
-        let mut children = definition.referenced_by.clone();
-        children.sort_unstable();
-        children.dedup();
-        for id in children {
-            let Some(child) = self.binder.context.tables.by_id(id) else {
+        let mut references: Vec<Reference> = Vec::new();
+        for id in &definition.referenced_by {
+            let Some(child) = self.binder.context.tables.by_id(*id) else {
                 self.code.make_stale(table);
                 continue;
             };
-            let index = self.code.table(&child)?;
-            let child_definition = self.code.definition(index);
-            let parent = self.code.table_id(table);
-            for foreign_key in child_definition.foreign_keys.iter().filter(|known| known.parent == parent) {
-                let violation = referenced(foreign_key, &child_definition, &definition, key);
-                let both = |left, right| Expr::And(Box::new(left), Box::new(right));
-                let done = self.code.label();
-                let columns = foreign_key.parent_columns.iter();
-                if let Some(is_same) = columns.filter_map(|column| is_same(*column)).reduce(both) {
-                    self.code.jump_unless(Expr::Not(Box::new(is_same)), done);
-                }
-                self.check_child(&child, foreign_key, key, violation)?;
-                self.code.place(done);
+            let before = references.iter().filter(|known| known.child.id() == *id).count();
+            let child_definition = child.definition();
+            let keys = child_definition.foreign_keys.iter().enumerate();
+            match keys.filter(|(_, key)| key.parent == parent).nth(before) {
+                Some((number, key)) => references.push(Reference { child, number, key: key.clone() }),
+                None => self.code.make_stale(table),
             }
+        }
+        references
+    }
+
+    /// Keeps what will be asked for of a row that is about to change.
+    fn old_values(
+        &mut self,
+        table: TableIndex,
+        row: RowSlot,
+        changed: &[u16],
+        references: &[Reference],
+    ) -> Result<ColumnValues> {
+        let definition = self.code.definition(table);
+        let own = definition.foreign_keys.iter().map(|key| &key.columns);
+        let others = references.iter().map(|reference| &reference.key.parent_columns);
+        let mut old: ColumnValues = Vec::new();
+        for columns in own.chain(others).filter(|columns| touches(columns, changed)) {
+            for column in columns {
+                if old.iter().any(|(known, _)| known == column) {
+                    continue;
+                }
+                let register = self.binder.new_register()?;
+                self.code.evaluate(register, Expr::Column { row, column: *column });
+                old.push((*column, Expr::Register(register)));
+            }
+        }
+        Ok(old)
+    }
+
+    /// The row in `row` is new, or these columns of it have changed: its parents must exist.
+    fn check_parents(
+        &mut self,
+        table: TableIndex,
+        row: RowSlot,
+        changed: Option<(&[u16], &ColumnValues)>,
+    ) -> Result<()> {
+        let definition = self.code.definition(table);
+        let primary_key = definition.key_columns(None);
+        for (number, key) in definition.foreign_keys.iter().enumerate() {
+            let done = self.code.label();
+            if let Some((columns, old)) = changed {
+                // An event that waits for the row knows it by the key under which it was stored.
+                let moves = touches(&primary_key, columns) && !key.is_not_valid;
+                let is_touched = touches(&key.columns, columns);
+                if !moves && !is_touched {
+                    continue;
+                }
+                let pairs =
+                    key.columns.iter().map(|&column| (Expr::Column { row, column }, value_of(old, column)));
+                if !moves && let Some(is_same) = all_same(pairs) {
+                    self.code.jump_unless(negated(is_same), done);
+                }
+            }
+            let values: Vec<Expr> = key.columns.iter().map(|&column| Expr::Column { row, column }).collect();
+            let (absent, looked) = (self.code.label(), self.code.label());
+            self.skip_nulls(key, &values, done, absent);
+            if key.deferral == Deferral::Never {
+                self.parent_of((table, key), &values, absent)?;
+                self.code.jump(done);
+            }
+            self.code.place(absent);
+            let stored = self.binder.new_register()?;
+            self.code.push(Instruction::RowKey { row, into: stored });
+            let carried: Vec<Expr> =
+                std::iter::once(Expr::Register(stored)).chain(values.iter().cloned()).collect();
+            if key.deferral != Deferral::Never {
+                let child = self.code.table_id(table);
+                self.defer(key, child, (CheckKind::Missing, &carried), done);
+                let simple = simple(key);
+                self.skip_nulls(&simple, &values, looked, looked);
+                self.parent_of((table, key), &values, looked)?;
+                self.code.jump(done);
+            }
+            self.code.place(looked);
+            self.queue(Event::Missing { table, number }, carried)?;
+            self.code.place(done);
         }
         Ok(())
     }
 
-    fn check_child(
+    /// Where the foreign key can be deferred: if it is, its check waits for the end of the transaction.
+    fn defer(&mut self, key: &ForeignKey, child: TableId, (kind, values): (CheckKind, &[Expr]), done: Label) {
+        if key.deferral == Deferral::Never {
+            return;
+        }
+        let check = Box::new(DeferrableCheck {
+            table: child,
+            constraint: key.name.clone(),
+            kind,
+            is_initially_deferred: key.deferral == Deferral::InitiallyDeferred,
+        });
+        let immediate = self.code.label();
+        self.code.push(Instruction::Defer { check, values: values.to_vec(), immediate });
+        self.code.jump(done);
+        self.code.place(immediate);
+    }
+
+    /// A NULL refers to nothing, whatever the other columns say; under MATCH FULL they must all be NULL.
+    pub(super) fn skip_nulls(&mut self, key: &ForeignKey, values: &[Expr], done: Label, mixed: Label) {
+        if key.is_full && values.len() > 1 {
+            if let Some(all) = values.iter().map(is_null).reduce(both) {
+                self.code.jump_unless(negated(all), done);
+            }
+            for value in values {
+                self.code.jump_unless(negated(is_null(value)), mixed);
+            }
+            return;
+        }
+        for value in values {
+            self.code.jump_unless(negated(is_null(value)), done);
+        }
+    }
+
+    /// Goes on if there is the parent of a row with these values in the columns of the foreign key.
+    pub(super) fn parent_of(
         &mut self,
-        child: &Arc<Table>,
-        foreign_key: &ForeignKey,
-        key: &[(u16, Expr)],
-        violation: Violation,
+        (table, key): (TableIndex, &ForeignKey),
+        values: &[Expr],
+        absent: Label,
     ) -> Result<()> {
+        let definition = self.code.definition(table);
+        let parent = self.binder.context.tables.by_id(key.parent);
+        let parent = parent.map(|parent| Ok((self.code.table(&parent)?, parent))).transpose()?;
+        let found = parent.and_then(|(index, parent)| {
+            let parent_definition = self.code.definition(index);
+            let parent_key = key.parent_key(&parent_definition)?;
+            let types = types_of(key, &definition, &parent_definition);
+            let comparisons = types.iter().map(|(own, other)| KeyComparison::of(*own, *other));
+            Some((index, parent, parent_key, comparisons.collect::<Option<Vec<_>>>()?, types))
+        });
+        let Some((index, parent, parent_key, comparisons, types)) = found else {
+            self.code.make_stale(table);
+            return Ok(());
+        };
+        let row = self.code.check_row(index)?;
+        let convert = |at: usize| {
+            let (own, other) = types[at];
+            match comparisons[at] {
+                KeyComparison::AsParent => {
+                    coerce::cast(values[at].clone(), own, other.without_modifier(), false)
+                }
+                KeyComparison::Same | KeyComparison::AsChild => Ok(values[at].clone()),
+            }
+        };
+        if comparisons.contains(&KeyComparison::AsChild) {
+            let mut conditions = Vec::with_capacity(types.len());
+            for (at, &column) in key.parent_columns.iter().enumerate() {
+                let (own, other) = types[at];
+                let mut column = Expr::Column { row, column };
+                if comparisons[at] == KeyComparison::AsChild {
+                    column = coerce::cast(column, other, own.without_modifier(), false)?;
+                }
+                conditions.push(equal(column, convert(at)?));
+            }
+            let found = self.code.label();
+            self.rows_that(&parent, row, &conditions, Strength::Read, &mut |compiler| {
+                compiler.code.jump(found);
+                Ok(())
+            })?;
+            self.code.jump(absent);
+            self.code.place(found);
+            return Ok(());
+        }
+        let place = |column: &u16| key.columns.iter().position(|own| own == column).unwrap_or_default();
+        let sought = parent_key.columns.iter().map(|column| convert(place(column))).collect::<Result<_>>()?;
+        self.row_with_key((index, row), &parent_key, sought, absent)
+    }
+
+    /// Goes on if a row has this key, in the order of the key.
+    pub(super) fn row_with_key(
+        &mut self,
+        (table, row): (TableIndex, RowSlot),
+        parent_key: &ParentKey,
+        key: Vec<Expr>,
+        absent: Label,
+    ) -> Result<()> {
+        let intent = Intent::newest(Strength::KeyRead);
+        match parent_key.index {
+            None => self.code.push(Instruction::ReadPoint { table, key, row, intent, absent }),
+            Some(_) => self.first_row_with(parent_key.index, key, (table, row, intent), absent)?,
+        }
+        Ok(())
+    }
+
+    /// Nothing may refer to a row that is gone, or something happens to what does.
+    fn check_removed(&mut self, table: TableIndex, row: RowSlot) -> Result<()> {
+        for reference in self.references_to(table) {
+            let key = &reference.key;
+            let values: Vec<Expr> =
+                key.parent_columns.iter().map(|&column| Expr::Column { row, column }).collect();
+            let done = self.code.label();
+            self.skip_nulls(&simple(key), &values, done, done);
+            if key.on_delete == KeyAction::NoAction {
+                self.defer(key, reference.child.id(), (CheckKind::Removed, &values), done);
+            }
+            self.skip_unreferenced(key.on_delete, table, &reference, &values, done)?;
+            let event = Event::Removed { table, child: reference.child.id(), number: reference.number };
+            self.queue(event, values)?;
+            self.code.place(done);
+        }
+        Ok(())
+    }
+
+    /// The same where the key of the row is another one now.
+    fn check_moved(
+        &mut self,
+        table: TableIndex,
+        row: RowSlot,
+        (changed, old): (&[u16], &ColumnValues),
+        references: &[Reference],
+    ) -> Result<()> {
+        let definition = self.code.definition(table);
+        for reference in references.iter().filter(|reference| touches(&reference.key.parent_columns, changed))
+        {
+            let key = &reference.key;
+            let was: Vec<Expr> = key.parent_columns.iter().map(|column| value_of(old, *column)).collect();
+            let is: Vec<Expr> =
+                key.parent_columns.iter().map(|&column| Expr::Column { row, column }).collect();
+            let done = self.code.label();
+            let sql_type = |column: &u16| definition.columns[usize::from(*column)].sql_type;
+            let pairs = was.iter().zip(&is).zip(key.parent_columns.iter().map(sql_type));
+            let pairs = pairs.flat_map(|((was, is), sql_type)| as_stored(was, is, sql_type));
+            if let Some(is_same) = all_same(pairs) {
+                self.code.jump_unless(negated(is_same), done);
+            }
+            self.skip_nulls(&simple(key), &was, done, done);
+            if key.on_update == KeyAction::NoAction {
+                self.defer(key, reference.child.id(), (CheckKind::Moved, &was), done);
+            }
+            self.skip_unreferenced(key.on_update, table, reference, &was, done)?;
+            let event = Event::Moved { table, child: reference.child.id(), number: reference.number };
+            self.queue(event, was.into_iter().chain(is).collect())?;
+            self.code.place(done);
+        }
+        Ok(())
+    }
+
+    /// Where nothing but a check would follow: it is not needed if nobody refers to the key now.
+    fn skip_unreferenced(
+        &mut self,
+        action: KeyAction,
+        table: TableIndex,
+        reference: &Reference,
+        key: &[Expr],
+        done: Label,
+    ) -> Result<()> {
+        if !matches!(action, KeyAction::NoAction | KeyAction::Restrict) {
+            return Ok(());
+        }
+        let found = self.code.label();
+        self.children_of(table, reference, key, Strength::Read, &mut |compiler, _| {
+            compiler.code.jump(found);
+            Ok(())
+        })?;
+        self.code.jump(done);
+        self.code.place(found);
+        Ok(())
+    }
+
+    /// The rows that refer to a key, whose values are in the order of the foreign key.
+    pub(super) fn children_of(
+        &mut self,
+        table: TableIndex,
+        reference: &Reference,
+        key: &[Expr],
+        strength: Strength,
+        body: &mut dyn FnMut(&mut Compiler<'_>, RowSlot) -> Result<()>,
+    ) -> Result<()> {
+        let definition = self.code.definition(table);
+        let child_definition = reference.child.definition();
         let row = self.code.new_row()?;
-        let conditions: Vec<Expr> = foreign_key
-            .columns
-            .iter()
-            .zip(&foreign_key.parent_columns)
-            .map(|(column, parent_column)| Expr::Binary {
-                operator: BinaryOperator::Equal,
-                left: Box::new(Expr::Column { row, column: *column }),
-                right: Box::new(value_of(key, *parent_column)),
-            })
-            .collect();
+        let types = types_of(&reference.key, &child_definition, &definition);
+        let mut conditions = Vec::with_capacity(key.len());
+        for ((&column, value), (own, other)) in reference.key.columns.iter().zip(key).zip(types) {
+            let (mut left, mut right) = (Expr::Column { row, column }, value.clone());
+            match KeyComparison::of(own, other) {
+                Some(KeyComparison::AsParent) => {
+                    left = coerce::cast(left, own, other.without_modifier(), false)?;
+                }
+                Some(KeyComparison::AsChild) => {
+                    right = coerce::cast(right, other, own.without_modifier(), false)?;
+                }
+                Some(KeyComparison::Same) | None => {}
+            }
+            conditions.push(equal(left, right));
+        }
+        self.rows_that(&reference.child, row, &conditions, strength, &mut |compiler| body(compiler, row))
+    }
+
+    /// The newest rows of a table that fulfil these conditions, locked.
+    fn rows_that(
+        &mut self,
+        table: &Arc<Table>,
+        row: RowSlot,
+        conditions: &[Expr],
+        strength: Strength,
+        body: &mut dyn FnMut(&mut Compiler<'_>) -> Result<()>,
+    ) -> Result<()> {
         let level = Level {
-            source: Source::Table { table: Arc::clone(child), row },
-            choice: access::choose(child, row, &conditions, &|_| true),
-            intent: Intent::newest(Strength::Read),
+            source: Source::Table { table: Arc::clone(table), row },
+            choice: access::choose(table, row, conditions, &|_| true),
+            intent: Intent::newest(strength),
             is_kept: true,
             label: String::new(),
         };
         let end = self.code.label();
-        self.loops(&[Step::Loop(Box::new(level))], end, &mut |compiler, _| {
-            compiler.code.push(Instruction::RaiseViolation(Box::new(violation.clone())));
-            Ok(())
-        })?;
+        self.loops(&[Step::Loop(Box::new(level))], end, &mut |compiler, _| body(compiler))?;
         self.code.place(end);
         Ok(())
     }
 }
 
-/// The columns that a foreign key may reference: those of the primary key and of unique indexes.
-fn key_columns(definition: &TableDefinition) -> impl Iterator<Item = u16> {
-    let numbers = (0u16..).zip(&definition.columns).map(|(number, _)| number);
-    numbers.filter(|column| definition.is_key_column(*column))
+fn action(action: Option<ReferentialAction>) -> KeyAction {
+    match action {
+        None | Some(ReferentialAction::NoAction) => KeyAction::NoAction,
+        Some(ReferentialAction::Restrict) => KeyAction::Restrict,
+        Some(ReferentialAction::Cascade) => KeyAction::Cascade,
+        Some(ReferentialAction::SetNull) => KeyAction::SetNull,
+        Some(ReferentialAction::SetDefault) => KeyAction::SetDefault,
+    }
 }
 
-fn value_of(key: &[(u16, Expr)], column: u16) -> Expr {
-    let found = key.iter().find(|(known, _)| *known == column);
+fn deferral(key: &ForeignKeyConstraint) -> Result<Deferral> {
+    let Some(characteristics) = &key.characteristics else { return Ok(Deferral::Never) };
+    if characteristics.enforced.is_some() {
+        return unsupported("ENFORCED and NOT ENFORCED are not supported");
+    }
+    let is_deferred = characteristics.initially == Some(DeferrableInitial::Deferred);
+    match characteristics.deferrable {
+        Some(false) if is_deferred => {
+            let message = "constraint declared INITIALLY DEFERRED must be DEFERRABLE";
+            Err(Error::input(sqlstate::SYNTAX_ERROR, message))
+        }
+        _ if is_deferred => Ok(Deferral::InitiallyDeferred),
+        Some(true) => Ok(Deferral::InitiallyImmediate),
+        Some(false) | None => Ok(Deferral::Never),
+    }
+}
+
+/// The foreign key as its parent sees it: a NULL in a key that is referenced is no key.
+fn simple(key: &ForeignKey) -> ForeignKey {
+    ForeignKey { is_full: false, ..key.clone() }
+}
+
+fn touches(columns: &[u16], changed: &[u16]) -> bool {
+    columns.iter().any(|column| changed.contains(column))
+}
+
+fn equal(left: Expr, right: Expr) -> Expr {
+    Expr::Binary { operator: BinaryOperator::Equal, left: Box::new(left), right: Box::new(right) }
+}
+
+/// The types of the columns of a foreign key, and of those that they reference.
+fn types_of(key: &ForeignKey, child: &TableDefinition, parent: &TableDefinition) -> Vec<(SqlType, SqlType)> {
+    let sql_type =
+        |definition: &TableDefinition, column: u16| definition.columns[usize::from(column)].sql_type;
+    let pairs = key.columns.iter().zip(&key.parent_columns);
+    pairs.map(|(own, other)| (sql_type(child, *own), sql_type(parent, *other))).collect()
+}
+
+/// What must be the same of two values for a key not to have changed: equal numbers and intervals may be
+/// written differently, and what refers to them follows.
+fn as_stored(was: &Expr, is: &Expr, sql_type: SqlType) -> Vec<(Expr, Expr)> {
+    let text =
+        |expr: &Expr| Expr::Cast { operand: Box::new(expr.clone()), to: SqlType::Text, explicit: true };
+    match sql_type {
+        SqlType::Numeric(_) | SqlType::Interval(_) => vec![(text(was), text(is))],
+        _ => vec![(was.clone(), is.clone())],
+    }
+}
+
+fn value_of(values: &ColumnValues, column: u16) -> Expr {
+    let found = values.iter().find(|(known, _)| *known == column);
     found.map_or(Expr::Const(Value::Null), |(_, value)| value.clone())
 }
 
-fn missing_parent(
-    foreign_key: &ForeignKey,
-    child: &TableDefinition,
-    parent: &TableDefinition,
-    row: RowSlot,
-) -> Violation {
-    let (table, constraint) = (child.name.name.clone(), foreign_key.name.clone());
-    let values = foreign_key.columns.iter().map(|&column| Expr::Column { row, column });
-    Violation {
-        state: sqlstate::FOREIGN_KEY_VIOLATION.0,
-        message: format!(
-            "insert or update on table \"{table}\" violates foreign key constraint \"{constraint}\""
-        ),
-        detail: detail(
-            child,
-            &foreign_key.columns,
-            values,
-            &format!("is not present in table \"{}\".", parent.name.name),
-        ),
-        table,
-        constraint,
-    }
-}
-
-fn referenced(
-    foreign_key: &ForeignKey,
-    child: &TableDefinition,
-    parent: &TableDefinition,
-    key: &[(u16, Expr)],
-) -> Violation {
-    let (table, constraint) = (child.name.name.clone(), foreign_key.name.clone());
-    let values = foreign_key.parent_columns.iter().map(|&column| value_of(key, column));
-    Violation {
-        state: sqlstate::FOREIGN_KEY_VIOLATION.0,
-        message: format!(
-            "update or delete on table \"{}\" violates foreign key constraint \"{constraint}\" on table \"{table}\"",
-            parent.name.name
-        ),
-        detail: detail(
-            parent,
-            &foreign_key.parent_columns,
-            values,
-            &format!("is still referenced from table \"{table}\"."),
-        ),
-        table,
-        constraint,
-    }
-}
-
-/// `Key (a, b)=(1, x) is ...`
-fn detail(
-    definition: &TableDefinition,
-    columns: &[u16],
-    values: impl Iterator<Item = Expr>,
-    rest: &str,
-) -> Expr {
-    let names: Vec<&str> =
-        columns.iter().map(|column| &*definition.columns[usize::from(*column)].name).collect();
-    let text = |text: String| Expr::Const(Value::text(text));
-    let join = |left, right| Expr::Binary {
-        operator: BinaryOperator::Concat,
-        left: Box::new(left),
-        right: Box::new(right),
-    };
-    let mut joined = text(format!("Key ({})=(", names.join(", ")));
-    for (at, value) in values.enumerate() {
-        if at > 0 {
-            joined = join(joined, text(", ".to_owned()));
-        }
-        let value = Expr::Cast { operand: Box::new(value), to: SqlType::Text, explicit: true };
-        joined = join(joined, value);
-    }
-    join(joined, text(format!(") {rest}")))
+/// The table of a foreign key that an event is about.
+pub(super) fn reference(
+    compiler: &mut Compiler<'_>,
+    table: TableIndex,
+    (child, number): (TableId, usize),
+) -> Option<Reference> {
+    let references = compiler.references_to(table);
+    references.into_iter().find(|known| known.child.id() == child && known.number == number)
 }

@@ -28,6 +28,7 @@ use crate::bind::select::clause_around;
 use crate::bind::tree::BoundDistinct;
 use crate::bind::tree::OutputColumn;
 use crate::bind::tree::Source;
+use crate::bind::view_target::{ChangeTarget, ThroughView, ViewChange, unsupported_through};
 use crate::bind::{Binder, Bound, Class, Place};
 use crate::explain::PlanNode;
 use crate::plan::{RunPlan, Tag};
@@ -47,6 +48,7 @@ enum Conflict {
 struct Target {
     table: Arc<Table>,
     row: RowSlot,
+    through: Option<ThroughView>,
     /// Which table column each given value goes to, and where it is named.
     columns: Vec<usize>,
     column_places: Vec<Place>,
@@ -80,9 +82,6 @@ impl Compiler<'_> {
             return self.binder.fail(sqlstate::SYNTAX_ERROR, message, Place::at(alias.alias.span.start));
         }
         let table = self.binder.table(name)?;
-        if insert.on.is_some() {
-            self.binder.tables_read.push(table.id());
-        }
         let mut target = self.insert_target(insert, table)?;
         if target.excluded.is_some() && !is_one_row(insert) {
             let written = self.code.new_spool()?;
@@ -103,15 +102,28 @@ impl Compiler<'_> {
         Ok(CompiledQuery { run, columns })
     }
 
-    fn insert_target(&mut self, insert: &ast::Insert, table: Arc<Table>) -> Result<Target> {
+    fn insert_target(&mut self, insert: &ast::Insert, named: Arc<Table>) -> Result<Target> {
+        let alias = insert.table_alias.as_ref().map(|alias| self.binder.alias(&alias.alias)).transpose()?;
+        let target = self.binder.change_target(Arc::clone(&named), alias, ViewChange::Insert)?;
+        let ChangeTarget { table, row, relation, through, .. } = target;
+        if insert.on.is_some() {
+            if through.is_some() {
+                unsupported_through(&self.binder, "INSERT ... ON CONFLICT")?;
+            }
+            self.binder.tables_read.push(table.id());
+        }
         let definition = table.definition();
         let mut columns = Vec::with_capacity(insert.columns.len());
         let column_places: Vec<Place> = insert.columns.iter().map(Place::of).collect();
         for (name, place) in insert.columns.iter().zip(column_places.clone()) {
             let column = name.0.last().and_then(|part| part.as_ident()).map(fold).unwrap_or_default();
-            let Some(at) = definition.column_index(&column) else {
-                let message =
-                    format!("column \"{column}\" of relation \"{}\" does not exist", definition.name.name);
+            let found = match &through {
+                Some(through) => through.column(&column, ViewChange::Insert)?,
+                None => definition.column_index(&column),
+            };
+            let Some(at) = found else {
+                let relation = &named.definition().name.name;
+                let message = format!("column \"{column}\" of relation \"{relation}\" does not exist");
                 return self.binder.fail(sqlstate::UNDEFINED_COLUMN, message, place);
             };
             if columns.contains(&at) {
@@ -121,13 +133,11 @@ impl Compiler<'_> {
             columns.push(at);
         }
         let defaults = self.binder.defaults(&table)?;
-        let row = self.code.new_row()?;
-        let alias = insert.table_alias.as_ref().map(|alias| self.binder.alias(&alias.alias)).transpose()?;
-        self.binder.scope = Scope::of(Relation::table(&table, alias, row));
+        self.binder.scope = Scope::of(relation);
         let mut excluded = None;
         let conflict = match &insert.on {
             None => Conflict::Fail,
-            Some(OnInsert::OnConflict(on)) => self.conflict(on, &table, &mut excluded)?,
+            Some(OnInsert::OnConflict(on)) => self.conflict(on, (&table, row), &mut excluded)?,
             Some(_) => {
                 return self.binder.fail(
                     sqlstate::SYNTAX_ERROR,
@@ -148,6 +158,7 @@ impl Compiler<'_> {
         Ok(Target {
             table,
             row,
+            through,
             columns,
             column_places,
             defaults,
@@ -162,7 +173,7 @@ impl Compiler<'_> {
     fn conflict(
         &mut self,
         on: &ast::OnConflict,
-        table: &Arc<Table>,
+        (table, row): (&Arc<Table>, RowSlot),
         excluded: &mut Option<Vec<Register>>,
     ) -> Result<Conflict> {
         let definition = table.definition();
@@ -185,7 +196,7 @@ impl Compiler<'_> {
         });
         *excluded = Some(registers);
         self.binder.aggregate_mode = AggregateMode::Forbidden("in UPDATE");
-        let set = self.assignments(&update.assignments, table)?;
+        let set = self.assignments(&update.assignments, table, row)?;
         let condition = match &update.selection {
             Some(selection) => Some(self.binder.condition_of(selection, "WHERE")?),
             None => None,
@@ -253,7 +264,8 @@ impl Compiler<'_> {
         let mut columns = self.result_columns(outputs);
         for (column, output) in columns.iter_mut().zip(outputs) {
             if let Expr::Column { column: number, .. } = output.expr {
-                column.source = Some((target.table.id().0, i16::try_from(number + 1).unwrap_or(i16::MAX)));
+                let number = target.table.definition().column_number(usize::from(number));
+                column.source = Some((target.table.id().0, i16::try_from(number).unwrap_or(i16::MAX)));
             }
         }
         columns
@@ -272,7 +284,13 @@ impl Compiler<'_> {
             let place = target.column_places.get(width).copied().unwrap_or(Place::Unknown);
             return self.binder.fail(sqlstate::SYNTAX_ERROR, message, place);
         }
-        Ok(if named == 0 { (0..width).collect() } else { target.columns.clone() })
+        if named > 0 {
+            return Ok(target.columns.clone());
+        }
+        match &target.through {
+            Some(through) => (0..width).map(|at| through.column_at(at, ViewChange::Insert)).collect(),
+            None => Ok((0..width).collect()),
+        }
     }
 
     fn insert_values(&mut self, target: &Target, values: &ast::Values, label: &str) -> Result<RunPlan> {
@@ -407,7 +425,6 @@ impl Compiler<'_> {
         next: Label,
         (set, condition): (&[(u16, Expr)], Option<&Expr>),
     ) -> Result<()> {
-        self.refuse_moving(table, set)?;
         let row = target.row;
         let registers = target.excluded.clone().unwrap_or_default();
         for (register, value) in registers.iter().zip(values) {
@@ -450,10 +467,11 @@ impl Compiler<'_> {
         self.binder.scope = Scope::default();
         self.binder.aggregate_mode = AggregateMode::Allowed;
         let definition = target.table.definition();
-        let hinted: Vec<usize> = if target.columns.is_empty() {
-            (0..definition.columns.len()).collect()
-        } else {
-            target.columns.clone()
+        let hinted: Vec<usize> = match (&target.through, target.columns.is_empty()) {
+            (_, false) => target.columns.clone(),
+            // One that takes no value is an error when its value comes.
+            (Some(through), true) => through.columns.iter().map_while(|column| *column).collect(),
+            (None, true) => (0..definition.columns.len()).collect(),
         };
         let hint = |at: usize| (definition.columns[at].sql_type, definition.columns[at].name.clone());
         self.binder.output_hints = hinted.into_iter().map(hint).collect();
@@ -569,6 +587,7 @@ impl Compiler<'_> {
     pub(super) fn fill(&mut self, query: &ast::Query, table: &Arc<Table>) -> Result<RunPlan> {
         let definition = table.definition();
         let target = Target {
+            through: None,
             table: Arc::clone(table),
             row: self.code.new_row()?,
             columns: (0..definition.columns.len()).collect(),
@@ -591,6 +610,7 @@ impl Compiler<'_> {
     ) -> Result<Arc<Procedure>> {
         let definition = table.definition();
         let target = Target {
+            through: None,
             table: Arc::clone(table),
             row: 0,
             columns: columns.to_vec(),
@@ -618,7 +638,11 @@ fn is_one_row(insert: &ast::Insert) -> bool {
 
 /// How many values it takes.
 fn value_room(target: &Target) -> usize {
-    if target.columns.is_empty() { target.defaults.len() } else { target.columns.len() }
+    match (&target.through, target.columns.is_empty()) {
+        (_, false) => target.columns.len(),
+        (Some(through), true) => through.columns.len(),
+        (None, true) => target.defaults.len(),
+    }
 }
 
 fn output_types(target: &Target) -> Vec<SqlType> {

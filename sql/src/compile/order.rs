@@ -156,7 +156,8 @@ impl<'j> Order<'j> {
         order.add_group(from, None, &mut conditions);
         order.rows.sort_unstable();
         order.registers.sort_unstable();
-        order.depends = order.items.iter().map(|item| order.dependencies(item.as_ref())).collect();
+        order.depends =
+            order.items.iter().enumerate().map(|(at, item)| order.dependencies(at, item.as_ref())).collect();
         for (home, condition) in conditions {
             order.add_condition(home, condition);
         }
@@ -214,7 +215,10 @@ impl<'j> Order<'j> {
         Member::Item(number)
     }
 
-    fn dependencies(&self, item: Option<&Item>) -> Vec<usize> {
+    fn dependencies(&self, number: usize, item: Option<&Item>) -> Vec<usize> {
+        if item.is_some_and(|item| item.is_last) {
+            return (0..number).collect();
+        }
         let mut reads = Vec::new();
         for part in item.iter().flat_map(|item| item.source.arguments()) {
             reads.extend(self.reads(part));

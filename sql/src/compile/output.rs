@@ -13,11 +13,10 @@ impl Compiler<'_> {
             .iter()
             .map(|output| {
                 let source = match &output.expr {
-                    Expr::Column { row, column } => self
-                        .binder
-                        .scope
-                        .table_of(*row)
-                        .map(|table| (table.id().0, i16::try_from(*column + 1).unwrap_or(i16::MAX))),
+                    Expr::Column { row, column } => self.binder.scope.table_of(*row).map(|table| {
+                        let number = table.definition().column_number(usize::from(*column));
+                        (table.id().0, i16::try_from(number).unwrap_or(i16::MAX))
+                    }),
                     Expr::Register(register) => self.binder.scope.system_column(*register),
                     _ => None,
                 };

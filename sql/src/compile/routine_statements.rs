@@ -284,7 +284,10 @@ impl Compiler<'_> {
             None => "DROP ROUTINE",
         };
         let (kind, if_exists) = (drop.kind, drop.if_exists);
-        Ok(schema_plan(command, SchemaCommand::DropRoutine { kind, if_exists, names }))
+        Ok(schema_plan(
+            command,
+            SchemaCommand::DropRoutine { kind, if_exists, names, cascades: drop.cascades },
+        ))
     }
 
     /// CALL.

@@ -1,12 +1,11 @@
-//! DDL: CREATE TABLE, DROP TABLE, TRUNCATE, ALTER TABLE ... ADD PRIMARY KEY and FOREIGN KEY.
+//! DDL: CREATE TABLE, DROP TABLE, TRUNCATE. ALTER TABLE is in `alter_table`.
 
 use hyades_types::definition::{ColumnDefinition, IndexKind, PrimaryKey, TableDefinition, TableName};
 use hyades_types::error::{Error, Result, sqlstate};
 use hyades_types::search_path::TEMPORARY;
 use hyades_types::value::SqlType;
 use sqlparser::ast::{
-    self, AlterTableOperation, ColumnOption, CreateTableOptions, HiveDistributionStyle, ObjectType,
-    SqlOption, TableConstraint,
+    self, ColumnOption, CreateTableOptions, HiveDistributionStyle, ObjectType, SqlOption, TableConstraint,
 };
 
 use super::sequence_statements::serial_type;
@@ -36,7 +35,7 @@ impl Compiler<'_> {
                 ("DROP TABLE", SchemaCommand::Drop { tables, if_exists, cascades })
             }
             ast::Statement::Truncate(truncate) => ("TRUNCATE TABLE", self.truncate(truncate)?),
-            ast::Statement::AlterTable(alter) => ("ALTER TABLE", self.alter(alter)?),
+            ast::Statement::AlterTable(alter) => ("ALTER TABLE", self.alter_table(alter)?),
             other => return refuse(other),
         };
         Ok(Plan {
@@ -84,6 +83,9 @@ impl Compiler<'_> {
             indexes: Vec::new(),
             foreign_keys: Vec::new(),
             referenced_by: Vec::new(),
+            view: None,
+            checks: Vec::new(),
+            dropped: Vec::new(),
         };
         if create.columns.len() > MOST_COLUMNS {
             return self.binder.fail(
@@ -112,10 +114,26 @@ impl Compiler<'_> {
             match constraint {
                 TableConstraint::ForeignKey(key) => foreign_keys.push(self.foreign_key(key)?),
                 TableConstraint::Unique(unique) => uniques.push(self.table_unique(unique, uniques.len())?),
+                // See `created_checks`.
+                TableConstraint::Check(_) => {}
                 other => keys.push(self.table_constraint(other)?),
             }
         }
         let index = self.table_options(create)?;
+        self.set_primary_key(&mut definition, keys, index)?;
+        self.created_checks(create, &mut definition)?;
+        let if_not_exists = create.if_not_exists;
+        let definition = Box::new(definition);
+        Ok(SchemaCommand::Create { definition, if_not_exists, foreign_keys, sequences, uniques, on_commit })
+    }
+
+    /// The primary key of a new table.
+    fn set_primary_key(
+        &self,
+        definition: &mut TableDefinition,
+        mut keys: Vec<(Option<String>, Vec<String>)>,
+        index: IndexKind,
+    ) -> Result<()> {
         // Points at the words PRIMARY KEY; a name before them would be the better place.
         let place_at = |error: Error, number: usize| match words_position(
             self.binder.sql,
@@ -132,15 +150,13 @@ impl Compiler<'_> {
         }
         if let Some((constraint, columns)) = keys.pop() {
             let key =
-                primary_key(&definition, constraint, &columns, index).map_err(|error| place_at(error, 0))?;
+                primary_key(definition, constraint, &columns, index).map_err(|error| place_at(error, 0))?;
             for column in &key.columns {
                 definition.columns[usize::from(*column)].is_nullable = false;
             }
             definition.primary_key = Some(key);
         }
-        let if_not_exists = create.if_not_exists;
-        let definition = Box::new(definition);
-        Ok(SchemaCommand::Create { definition, if_not_exists, foreign_keys, sequences, uniques, on_commit })
+        Ok(())
     }
 
     /// The name of a relation that is created. That of a temporary one is in [`TEMPORARY`], whichever schema
@@ -198,7 +214,7 @@ impl Compiler<'_> {
         }
     }
 
-    fn column_definition(
+    pub(super) fn column_definition(
         &mut self,
         column: &ast::ColumnDef,
         keys: &mut Vec<(Option<String>, Vec<String>)>,
@@ -212,9 +228,6 @@ impl Compiler<'_> {
                 types::resolve_stored(&column.data_type).map_err(|error| self.binder.place(error, place))?
             }
         };
-        if matches!(sql_type, SqlType::Array(_)) {
-            return unsupported(format!("columns of type {} are not supported yet", sql_type.base_name()));
-        }
         let mut definition = ColumnDefinition {
             name: name.clone(),
             sql_type,
@@ -239,7 +252,8 @@ impl Compiler<'_> {
                 }
                 ColumnOption::Unique(unique) => uniques.push(self.column_unique(unique, constraint, &name)?),
                 ColumnOption::ForeignKey(_) => {}
-                ColumnOption::Check(_) => return unsupported(CHECK),
+                // See `created_checks`.
+                ColumnOption::Check(_) => {}
                 // See `column_sequence`.
                 ColumnOption::Generated { .. } | ColumnOption::Identity(_) => {}
                 ColumnOption::Collation(collation) => {
@@ -265,7 +279,12 @@ impl Compiler<'_> {
     }
 
     /// Checks a DEFAULT and answers its text; `None` for NULL.
-    fn default_text(&mut self, expr: &ast::Expr, sql_type: SqlType, column: &str) -> Result<Option<String>> {
+    pub(super) fn default_text(
+        &mut self,
+        expr: &ast::Expr,
+        sql_type: SqlType,
+        column: &str,
+    ) -> Result<Option<String>> {
         self.binder.aggregate_mode = AggregateMode::Forbidden("in DEFAULT expressions");
         let bound = self.binder.expression(expr).map_err(|error| match &error {
             Error::Input(input) if input.state == sqlstate::UNDEFINED_COLUMN => {
@@ -292,7 +311,10 @@ impl Compiler<'_> {
         Ok((!is_null).then(|| expr.to_string()))
     }
 
-    fn table_constraint(&self, constraint: &TableConstraint) -> Result<(Option<String>, Vec<String>)> {
+    pub(super) fn table_constraint(
+        &self,
+        constraint: &TableConstraint,
+    ) -> Result<(Option<String>, Vec<String>)> {
         match constraint {
             TableConstraint::PrimaryKey(key) => {
                 let columns = key
@@ -312,7 +334,6 @@ impl Compiler<'_> {
             TableConstraint::UniqueUsingIndex(_) | TableConstraint::PrimaryKeyUsingIndex(_) => {
                 unsupported("constraints USING INDEX are not supported yet")
             }
-            TableConstraint::Check(_) => unsupported(CHECK),
             other => unsupported(format!("table constraint {other} is not supported yet")),
         }
     }
@@ -350,44 +371,7 @@ impl Compiler<'_> {
         }
         Ok(index)
     }
-
-    fn alter(&self, alter: &ast::AlterTable) -> Result<SchemaCommand> {
-        let table = self.name(&alter.name)?;
-        let [operation] = alter.operations.as_slice() else {
-            return unsupported("several actions in one ALTER TABLE are not supported yet");
-        };
-        if let AlterTableOperation::DropConstraint { if_exists, name, drop_behavior } = operation {
-            return Ok(SchemaCommand::DropConstraint {
-                table,
-                if_exists: alter.if_exists,
-                name: fold(name),
-                may_lack: *if_exists,
-                cascades: matches!(drop_behavior, Some(ast::DropBehavior::Cascade)),
-            });
-        }
-        let AlterTableOperation::AddConstraint { constraint, not_valid } = operation else {
-            return unsupported(format!("ALTER TABLE ... {} is not supported yet", action_name(operation)));
-        };
-        if let TableConstraint::ForeignKey(key) = constraint {
-            if *not_valid {
-                return unsupported("NOT VALID constraints are not supported yet");
-            }
-            let foreign_key = self.foreign_key(key)?;
-            return Ok(SchemaCommand::AddForeignKey { table, if_exists: alter.if_exists, foreign_key });
-        }
-        if let TableConstraint::Unique(unique) = constraint {
-            let unique = self.unique(unique)?;
-            return Ok(SchemaCommand::AddUnique { table, if_exists: alter.if_exists, unique });
-        }
-        let (name, columns) = self.table_constraint(constraint)?;
-        // Column numbers are found when it runs, against the table of that moment.
-        let primary_key =
-            PrimaryKey { name: name.unwrap_or_default(), columns: Vec::new(), index: IndexKind::Ordered };
-        Ok(SchemaCommand::AddPrimaryKey { table, if_exists: alter.if_exists, primary_key, columns })
-    }
 }
-
-const CHECK: &str = "CHECK constraints are not supported yet";
 
 fn refuse_table_kinds(create: &ast::CreateTable) -> Result<()> {
     let refusals = [
@@ -457,12 +441,6 @@ pub(crate) fn primary_key(
     }
     let name = name.unwrap_or_else(|| format!("{}_pkey", definition.name.name));
     Ok(PrimaryKey { name, columns: numbers, index })
-}
-
-fn action_name(operation: &AlterTableOperation) -> String {
-    let shown = operation.to_string();
-    let words: Vec<&str> = shown.split_whitespace().take(2).collect();
-    words.join(" ").to_ascii_uppercase()
 }
 
 fn refuse<T>(statement: &ast::Statement) -> Result<T> {

@@ -148,7 +148,10 @@ impl Compiler<'_> {
     }
 
     /// The statement's text has them, at the byte that stands for them (`statement::sequence_syntax`).
-    fn identity_options(&self, packed: Option<&[ast::SequenceOptions]>) -> Result<SequenceOptions> {
+    pub(super) fn identity_options(
+        &self,
+        packed: Option<&[ast::SequenceOptions]>,
+    ) -> Result<SequenceOptions> {
         let Some([ast::SequenceOptions::StartWith(Expr::Value(at), _)]) = packed else {
             return Ok(SequenceOptions::default());
         };

@@ -5,7 +5,6 @@ use std::sync::Arc;
 use hyades_engine::storage::table::Table;
 use hyades_types::definition::{ColumnDefinition, TableDefinition};
 use hyades_types::error::{Result, sqlstate};
-use hyades_types::value::SqlType;
 use sqlparser::ast;
 
 use super::{Compiler, shifted, unsupported, with_stack_for};
@@ -44,14 +43,17 @@ impl Compiler<'_> {
         });
         let columns = columns.map_err(|error| shifted(error, create.query_offset))?;
         let columns = self.columns_as(&create.columns, columns)?;
-        let definition = TableDefinition {
+        let definition = Box::new(TableDefinition {
             name,
             columns,
             primary_key: None,
             indexes: Vec::new(),
             foreign_keys: Vec::new(),
             referenced_by: Vec::new(),
-        };
+            view: None,
+            checks: Vec::new(),
+            dropped: Vec::new(),
+        });
         let query = create.is_filled.then(|| create.query.clone());
         let (if_not_exists, on_commit) = (create.if_not_exists, create.on_commit);
         let schema = SchemaCommand::CreateAs { definition, if_not_exists, query, on_commit };
@@ -71,10 +73,6 @@ impl Compiler<'_> {
             if defined.iter().any(|known| known.name == name) {
                 let message = format!("column \"{name}\" specified more than once");
                 return self.binder.fail(sqlstate::DUPLICATE_COLUMN, message, Place::Unknown);
-            }
-            if matches!(column.sql_type, SqlType::Array(_)) {
-                let base_name = column.sql_type.base_name();
-                return unsupported(format!("columns of type {base_name} are not supported yet"));
             }
             defined.push(ColumnDefinition {
                 name,

@@ -50,6 +50,10 @@ impl Compiler<'_> {
                     SettingsCommand::Set { name: name.clone(), value: value.clone(), scope: *scope };
                 Ok(self.settings("SET", command))
             }
+            Statement::SetConstraints { names, is_deferred } => {
+                let action = Action::SetConstraints { names: names.clone(), is_deferred: *is_deferred };
+                Ok(self.simple("SET CONSTRAINTS", action))
+            }
             Statement::Show(name) => Ok(self.show(name.clone())),
             Statement::Reset(name) => Ok(self.settings("RESET", SettingsCommand::Reset(name.clone()))),
             Statement::DiscardTemporaries => {

@@ -4,10 +4,13 @@
 //! `bigint`, `sum(bigint)` and averages of integers are `numeric`).
 
 use hyades_types::error::{Error, Result, sqlstate};
+use hyades_types::function::accumulated;
 use hyades_types::interval::Interval;
-use hyades_types::value::{BigDecimal, SqlType, Value};
+use hyades_types::value::{Numeric, SqlType, Value};
 use hyades_types::{compare, numeric};
 
+use super::moments::{FloatSums, Moments};
+use super::ordered_set::Ordered;
 use crate::bind::aggregation::AggregateKind;
 use crate::plan::AggregateCall;
 
@@ -17,7 +20,7 @@ pub(super) enum Accumulator {
     Count(i64),
     /// Integers: sum and how many.
     Whole(i128, i64),
-    Decimal(Option<BigDecimal>, i64),
+    Decimal(Option<Numeric>, i64),
     /// A sum begins with the first number, not with 0: it may be -0.
     Double(f64, i64),
     Real(f32, i64),
@@ -28,6 +31,8 @@ pub(super) enum Accumulator {
     Text(Option<String>),
     Bytes(Option<Vec<u8>>),
     Elements(Vec<Value>),
+    Moments(Moments),
+    Ordered(Ordered),
 }
 
 fn overflow(sql_type: SqlType) -> Error {
@@ -50,7 +55,12 @@ impl Accumulator {
             AggregateKind::BitAnd | AggregateKind::BitOr | AggregateKind::BitXor => Accumulator::Bits(None),
             AggregateKind::StringAgg if call.argument_type == SqlType::Bytea => Accumulator::Bytes(None),
             AggregateKind::StringAgg => Accumulator::Text(None),
-            AggregateKind::ArrayAgg(_) => Accumulator::Elements(Vec::new()),
+            AggregateKind::ArrayAgg(_) | AggregateKind::ArrayOfArrays(_) => Accumulator::Elements(Vec::new()),
+            AggregateKind::Statistic(_) => Accumulator::Moments(match call.argument_type {
+                SqlType::Numeric(_) => Moments::exact(),
+                _ => Moments::Float(FloatSums::default()),
+            }),
+            AggregateKind::OrderedSet(_) => Accumulator::Ordered(Ordered::default()),
         }
     }
 
@@ -96,6 +106,8 @@ impl Accumulator {
             Accumulator::Text(text) => add_text(text, value, arguments.get(1)),
             Accumulator::Bytes(bytes) => add_bytes(bytes, value, arguments.get(1)),
             Accumulator::Elements(elements) => elements.push(value.clone()),
+            Accumulator::Moments(moments) => moments.add(arguments)?,
+            Accumulator::Ordered(ordered) => ordered.add(arguments),
         }
         Ok(())
     }
@@ -185,8 +197,19 @@ impl Accumulator {
             Accumulator::Bits(bits) => bits.map_or(Value::Null, |bits| integer(call.argument_type, bits)),
             Accumulator::Text(text) => text.map_or(Value::Null, Value::text),
             Accumulator::Bytes(bytes) => bytes.map_or(Value::Null, |bytes| Value::Bytea(bytes.into())),
+            Accumulator::Moments(moments) => match call.kind {
+                AggregateKind::Statistic(statistic) => moments.result(statistic)?,
+                _ => Value::Null,
+            },
+            Accumulator::Ordered(ordered) => match call.kind {
+                AggregateKind::OrderedSet(kind) => ordered.result(kind)?,
+                _ => Value::Null,
+            },
             Accumulator::Elements(elements) => match call.kind {
                 AggregateKind::ArrayAgg(element) if !elements.is_empty() => Value::array(element, elements),
+                AggregateKind::ArrayOfArrays(element) if !elements.is_empty() => {
+                    accumulated(element, &elements)?
+                }
                 _ => Value::Null,
             },
         })

@@ -321,7 +321,8 @@ impl<'a> Routine<'a> {
             self.compiler.binder.new_register()?,
         );
         let code = &mut self.compiler.code;
-        code.evaluate(values, bound.expr);
+        let arguments = vec![bound.expr];
+        code.evaluate(values, Expr::Call { function: Function::ArrayFlat, arguments });
         let fine = code.label();
         code.jump_unless(Expr::IsNull(Box::new(Expr::Register(values))), fine);
         code.push(report(sqlstate::NULL_VALUE_NOT_ALLOWED, "FOREACH expression must not be null", None));

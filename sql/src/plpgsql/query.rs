@@ -59,7 +59,15 @@ impl<'a> Routine<'a> {
             routine.begin(fragment)?;
             routine.open(wanted, then);
             routine.compiler.code.push(Instruction::BeginStatement);
-            routine.compiler.nested_statement(statement)
+            let place = routine.compiler.code.reserve();
+            routine.compiler.nested_statement(statement)?;
+            let before = match then {
+                // It may leave the statement's code: what follows the statement stands further behind.
+                Then::Leave(_) | Then::Once { .. } => Vec::new(),
+                Then::Continue | Then::Body { .. } => routine.compiler.end_events()?,
+            };
+            routine.compiler.code.fill(place, before);
+            Ok(())
         };
         compile(self).map_err(|error| self.placed(error, fragment))?;
         Ok(self.close())
@@ -187,7 +195,7 @@ impl<'a> Routine<'a> {
         self.compiler.binder.captured = matches!(then, Then::Once { .. }).then(Vec::new);
         let place = self.compiler.code.reserve();
         let nested = self.nested(text, statement, wanted.clone(), then)?;
-        self.copy_captured(place);
+        let mut before = self.captured_copies();
         if let (Then::Once { flag, .. }, false) = (then, nested.is_single) {
             self.compiler.code.jump_unless(Expr::Register(flag), none);
             self.compiler.code.jump(found);
@@ -206,6 +214,8 @@ impl<'a> Routine<'a> {
         self.compiler.code.place(found);
         self.set_found(true);
         self.compiler.code.place(end);
+        before.extend(self.compiler.end_events()?);
+        self.compiler.code.fill(place, before);
         for (register, name) in not_null {
             self.refuse_null(register, &name);
         }
@@ -214,12 +224,14 @@ impl<'a> Routine<'a> {
 
     /// Fills the reserved place with the copies of variables that the query reads.
     fn copy_captured(&mut self, place: usize) {
-        let captured = self.compiler.binder.captured.take().unwrap_or_default();
-        let copies = captured
-            .into_iter()
-            .map(|(from, into)| Instruction::Evaluate { expr: Expr::Register(from), into })
-            .collect();
+        let copies = self.captured_copies();
         self.compiler.code.fill(place, copies);
+    }
+
+    fn captured_copies(&mut self) -> Vec<Instruction> {
+        let captured = self.compiler.binder.captured.take().unwrap_or_default();
+        let copy = |(from, into)| Instruction::Evaluate { expr: Expr::Register(from), into };
+        captured.into_iter().map(copy).collect()
     }
 
     pub(super) fn perform(&mut self, query: &'a Fragment) -> Result<()> {

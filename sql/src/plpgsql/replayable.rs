@@ -29,6 +29,9 @@ fn objection(procedure: &Procedure, instruction: &Instruction) -> Option<&'stati
     if instruction.looks_at().sequences {
         return Some("it draws numbers from sequences");
     }
+    if matches!(instruction, Instruction::Defer { .. }) {
+        return Some("it changes rows with constraints that can be deferred");
+    }
     if instruction.looks_at().catalog {
         return Some("it looks at the system catalog");
     }

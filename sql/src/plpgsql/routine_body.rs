@@ -279,6 +279,8 @@ impl<'a> Routine<'a> {
             self.definition.inputs().map(|parameter| parameter.sql_type.without_modifier()).collect();
         let output = self.returned_types();
         let registers = self.compiler.binder.register_count();
+        let views = std::mem::take(&mut self.compiler.binder.views);
+        self.compiler.code.add_views(views);
         let code = std::mem::take(&mut self.compiler.code);
         let name = context_name(&self.definition, when);
         let mut procedure = code.finish(&name, parameters, registers, output)?;

@@ -83,12 +83,15 @@ impl<'a> Routine<'a> {
     ) -> Result<()> {
         let found = self.compiler.code.label();
         let slots = results.iter().copied().zip(types.iter().copied()).collect();
+        let place = self.compiler.code.reserve();
         let nested = self.nested(text, statement, Wanted::Variables(slots), Then::Leave(found))?;
         self.check_columns(&nested.columns, types)?;
         for register in results {
             self.compiler.code.evaluate(*register, Expr::Const(Value::Null));
         }
         self.compiler.code.place(found);
+        let before = self.compiler.end_events()?;
+        self.compiler.code.fill(place, before);
         Ok(())
     }
 

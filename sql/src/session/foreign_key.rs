@@ -10,13 +10,11 @@
 use std::sync::Arc;
 
 use hyades_engine::storage::table::Table;
-use hyades_types::cast;
-use hyades_types::cast::CastContext;
-use hyades_types::definition::{CatalogChange, ForeignKey, TableDefinition, TableId};
+use hyades_types::definition::{CatalogChange, ForeignKey, KeyComparison, TableDefinition, TableId};
 use hyades_types::error::{Error, Result, sqlstate};
 use hyades_types::search_path;
-use hyades_types::value::SqlType;
 
+use super::view_commands::kind_of;
 use super::{Output, Session};
 use crate::compile::unsupported;
 use crate::compile::utility::no_table;
@@ -34,18 +32,12 @@ fn columns_of(definition: &TableDefinition, names: &[String]) -> Result<Vec<u16>
     names.iter().map(|name| column_of(definition, name)).collect()
 }
 
-fn is_name_taken(definition: &TableDefinition, name: &str) -> bool {
-    definition.foreign_key(name).is_some()
-        || definition.primary_key.as_ref().is_some_and(|key| key.name == name)
-        || definition.index_named(name).is_some_and(|index| index.is_constraint)
-}
-
 /// `table_column_column_fkey`, with a number behind it if that is taken.
 fn made_up_name(definition: &TableDefinition, columns: &[String]) -> String {
     let base = format!("{}_{}_fkey", definition.name.name, columns.join("_"));
     let numbered = (1u32..).map(|number| format!("{base}{number}"));
     let mut names = std::iter::once(base.clone()).chain(numbered);
-    names.find(|name| !is_name_taken(definition, name)).unwrap_or(base)
+    names.find(|name| !definition.has_constraint(name)).unwrap_or(base)
 }
 
 /// The columns of the parent's key that the foreign key names: the primary key, or one that is unique.
@@ -77,12 +69,6 @@ fn parent_columns(parent: &TableDefinition, wanted: &WantedForeignKey) -> Result
     Ok(columns)
 }
 
-/// Equal values of both types have equal keys.
-fn is_same_key_type(child: SqlType, parent: SqlType) -> bool {
-    let is_text = |sql_type| matches!(sql_type, SqlType::Text | SqlType::Varchar(_));
-    child == parent || (is_text(child) && is_text(parent))
-}
-
 fn check_types(
     name: &str,
     child: (&TableDefinition, &[u16]),
@@ -92,19 +78,13 @@ fn check_types(
         let column = &child.0.columns[usize::from(*column)];
         let parent_column = &parent.0.columns[usize::from(*parent_column)];
         let types = (column.sql_type, parent_column.sql_type);
-        if is_same_key_type(types.0, types.1) {
+        if KeyComparison::of(types.0, types.1).is_some() {
             continue;
         }
-        // PostgreSQL compares what one family of operators does, or a referencing value made the key's type.
-        let are_both = |is: fn(SqlType) -> bool| is(types.0) && is(types.1);
-        let is_float = |sql_type| matches!(sql_type, SqlType::Real | SqlType::DoublePrecision);
-        let is_comparable = are_both(SqlType::is_integer)
-            || are_both(is_float)
-            || are_both(SqlType::is_text)
-            || are_both(SqlType::is_datetime)
-            || cast::allowed(types.0, types.1) == Some(CastContext::Implicit);
-        if is_comparable {
-            return unsupported("foreign keys between columns of different types are not supported yet");
+        if types.0.is_datetime() && types.1.is_datetime() {
+            return unsupported(
+                "foreign keys between timestamps with time zone and others are not supported yet",
+            );
         }
         let detail = format!(
             "Key columns \"{}\" and \"{}\" are of incompatible types: {} and {}.",
@@ -119,17 +99,43 @@ fn check_types(
     Ok(())
 }
 
-fn resolve(child: &TableDefinition, parent: &Arc<Table>, wanted: &WantedForeignKey) -> Result<ForeignKey> {
-    let definition = parent.definition();
+fn resolve(
+    child: &TableDefinition,
+    (id, parent): (TableId, &TableDefinition),
+    wanted: &WantedForeignKey,
+) -> Result<ForeignKey> {
     let columns = columns_of(child, &wanted.columns)?;
-    let parent_columns = parent_columns(&definition, wanted)?;
+    let parent_columns = parent_columns(parent, wanted)?;
     if columns.len() != parent_columns.len() {
         let message = "number of referencing and referenced columns for foreign key disagree";
         return Err(Error::input(sqlstate::INVALID_FOREIGN_KEY, message));
     }
+    let mut delete_columns = Vec::with_capacity(wanted.delete_columns.len());
+    for name in &wanted.delete_columns {
+        let column = column_of(child, name)?;
+        if !columns.contains(&column) {
+            let message =
+                format!("column \"{name}\" referenced in ON DELETE SET action must be part of foreign key");
+            return Err(Error::input(sqlstate::INVALID_COLUMN_REFERENCE, message));
+        }
+        if !delete_columns.contains(&column) {
+            delete_columns.push(column);
+        }
+    }
     let name = wanted.name.clone().unwrap_or_else(|| made_up_name(child, &wanted.columns));
-    check_types(&name, (child, &columns), (&definition, &parent_columns))?;
-    Ok(ForeignKey { name, columns, parent: parent.id(), parent_columns })
+    check_types(&name, (child, &columns), (parent, &parent_columns))?;
+    Ok(ForeignKey {
+        name,
+        columns,
+        parent: id,
+        parent_columns,
+        on_delete: wanted.on_delete,
+        delete_columns,
+        on_update: wanted.on_update,
+        is_full: wanted.is_full,
+        deferral: wanted.deferral,
+        is_not_valid: wanted.is_not_valid,
+    })
 }
 
 /// Rows that a session loses at its end cannot be what others refer to, nor the other way about.
@@ -143,27 +149,28 @@ fn check_persistence(child: &TableDefinition, parent: &Table) -> Result<()> {
     Err(Error::input(sqlstate::INVALID_TABLE_DEFINITION, message))
 }
 
-fn unique_children(definition: &TableDefinition) -> Vec<TableId> {
-    let mut children = definition.referenced_by.clone();
-    children.sort_unstable();
-    children.dedup();
-    children
-}
-
 impl Session {
-    fn foreign_key(&self, child: &TableDefinition, wanted: &WantedForeignKey) -> Result<ForeignKey> {
-        if let Some(name) = wanted.name.as_ref().filter(|name| is_name_taken(child, name)) {
+    fn foreign_key(
+        &self,
+        (id, child): (TableId, &TableDefinition),
+        wanted: &WantedForeignKey,
+    ) -> Result<ForeignKey> {
+        if let Some(name) = wanted.name.as_ref().filter(|name| child.has_constraint(name)) {
             let table = &child.name.name;
             let message = format!("constraint \"{name}\" for relation \"{table}\" already exists");
             return Err(Error::input(sqlstate::DUPLICATE_OBJECT, message));
         }
         let parent = self.meant(&wanted.parent);
         if parent == child.name {
-            return unsupported("foreign keys of a table to itself are not supported yet");
+            return resolve(child, (id, child), wanted);
         }
         let parent = self.table(&parent).ok_or_else(|| no_table(&wanted.parent))?;
+        if parent.definition().view.is_some() {
+            let message = format!("referenced relation \"{}\" is not a table", parent.definition().name.name);
+            return Err(Error::input(sqlstate::WRONG_OBJECT_TYPE, message));
+        }
         check_persistence(child, &parent)?;
-        resolve(child, &parent, wanted)
+        resolve(child, (parent.id(), &parent.definition()), wanted)
     }
 
     /// CREATE TABLE: the sequences of its columns, the table, then its foreign keys.
@@ -180,7 +187,7 @@ impl Session {
         let mut changes = self.created_for_columns(id, &mut known, sequences)?;
         changes.push(CatalogChange::CreateTable { id, definition: known.clone() });
         for wanted in foreign_keys {
-            let foreign_key = self.foreign_key(&known, wanted)?;
+            let foreign_key = self.foreign_key((id, &known), wanted)?;
             known.foreign_keys.push(foreign_key.clone());
             changes.push(CatalogChange::AddForeignKey { id, foreign_key });
         }
@@ -192,7 +199,7 @@ impl Session {
         table: &Arc<Table>,
         wanted: &WantedForeignKey,
     ) -> Result<Vec<CatalogChange>> {
-        let foreign_key = self.foreign_key(&table.definition(), wanted)?;
+        let foreign_key = self.foreign_key((table.id(), &table.definition()), wanted)?;
         Ok(vec![CatalogChange::AddForeignKey { id: table.id(), foreign_key }])
     }
 
@@ -214,7 +221,7 @@ impl Session {
                 let name = foreign_key.name.clone();
                 changes.push(CatalogChange::DropForeignKey { id: table.id(), name });
             }
-            let children = unique_children(&definition).into_iter().filter(|child| !is_dropped(*child));
+            let children = definition.children().into_iter().filter(|child| !is_dropped(*child));
             for child in children.filter_map(|child| self.table_by_id(child)) {
                 let child_definition = child.definition();
                 let keys = child_definition.foreign_keys.iter();
@@ -227,22 +234,25 @@ impl Session {
                 }
             }
         }
+        let views = self.views_of(tables);
+        for (view, used) in &views {
+            let what = format!("view {}", view.definition().name.name);
+            let detail = format!("{what} depends on {used}");
+            dependents.push((what, detail));
+        }
         let ids: Vec<TableId> = tables.iter().map(|table| table.id()).collect();
         let sequences = self.owned_sequences(&ids);
         for default in self.drawing_defaults(&sequences, &ids)? {
             dependents.push(default.dependence());
             changes.push(CatalogChange::DropDefault { id: default.table.id(), column: default.column });
         }
-        changes.extend(ids.into_iter().map(|id| CatalogChange::DropTable { id }));
+        let views = views.into_iter().map(|(view, _)| view);
+        changes.extend(Session::drops_of(views.chain(tables.iter().cloned())));
         changes.extend(sequences.iter().map(|sequence| CatalogChange::DropSequence { id: sequence.id }));
-        match dependents.as_slice() {
-            [] => {}
-            _ if !cascades => return Err(depended_upon(tables, &dependents)),
-            [(what, _)] => self.note(output, "00000", format!("drop cascades to {what}")),
-            several => {
-                self.note(output, "00000", format!("drop cascades to {} other objects", several.len()))
-            }
+        if !dependents.is_empty() && !cascades {
+            return Err(depended_upon(tables, &dependents));
         }
+        self.note_cascade(output, &dependents.iter().map(|(what, _)| what).collect::<Vec<_>>());
         Ok(changes)
     }
 
@@ -257,7 +267,7 @@ impl Session {
         let mut at = 0;
         while at < tables.len() {
             let definition = tables[at].definition();
-            for id in unique_children(&definition) {
+            for id in definition.children() {
                 if tables.iter().any(|table| table.id() == id) {
                     continue;
                 }
@@ -297,8 +307,9 @@ impl Session {
 fn depended_upon(tables: &[Arc<Table>], dependents: &[(String, String)]) -> Error {
     let message = match tables {
         [table] => {
-            let name = &table.definition().name.name;
-            format!("cannot drop table {name} because other objects depend on it")
+            let definition = table.definition();
+            let (kind, name) = (kind_of(&definition), &definition.name.name);
+            format!("cannot drop {kind} {name} because other objects depend on it")
         }
         _ => "cannot drop desired object(s) because other objects depend on them".to_owned(),
     };

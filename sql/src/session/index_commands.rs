@@ -10,10 +10,12 @@ use std::sync::Arc;
 
 use hyades_engine::storage::table::Table;
 use hyades_types::definition::{
-    CatalogChange, IndexColumn, IndexDefinition, IndexKind, TableDefinition, TableId, TableName,
+    CatalogChange, ColumnSource, IndexColumn, IndexDefinition, IndexKind, TableDefinition, TableId, TableName,
 };
 use hyades_types::error::{Error, Result, sqlstate};
 
+use super::alteration::{duplicate_constraint, no_constraint};
+use super::view_commands::refuse_view;
 use super::{Output, Session};
 use crate::compile::unsupported;
 use crate::compile::utility::no_table;
@@ -137,6 +139,11 @@ impl Session {
     fn table_of_index(&self, name: &QualifiedName) -> Result<Arc<Table>> {
         let full = self.meant(name);
         if let Some(table) = self.table(&full) {
+            if table.definition().view.is_some() {
+                let message = format!("cannot create index on relation \"{}\"", full.name);
+                return Err(Error::input(sqlstate::WRONG_OBJECT_TYPE, message)
+                    .with_detail("This operation is not supported for views."));
+            }
             return Ok(table);
         }
         if !self.is_relation(&full) {
@@ -206,17 +213,14 @@ impl Session {
     /// ALTER TABLE ... ADD UNIQUE.
     pub(super) fn added_unique(
         &self,
-        name: &QualifiedName,
-        if_exists: bool,
+        table: &Arc<Table>,
         unique: &WantedUnique,
-        output: &mut dyn Output,
     ) -> Result<Vec<CatalogChange>> {
-        let Some(table) = self.altered_table(name, if_exists, output)? else { return Ok(Vec::new()) };
         let definition = table.definition();
-        if let Some(name) = unique.name.as_ref().filter(|name| definition.foreign_key(name).is_some()) {
-            let table = &definition.name.name;
-            let message = format!("constraint \"{name}\" for relation \"{table}\" already exists");
-            return Err(Error::input(sqlstate::DUPLICATE_OBJECT, message));
+        let is_other =
+            |name: &&String| definition.foreign_key(name).is_some() || definition.check(name).is_some();
+        if let Some(name) = unique.name.as_ref().filter(is_other) {
+            return Err(duplicate_constraint(&definition, name));
         }
         let columns = unique_columns(&definition, unique)?;
         let index = self.unique_index(&definition, &columns, unique)?;
@@ -224,7 +228,7 @@ impl Session {
     }
 
     /// The table that ALTER TABLE names; `None`, with a notice, if it need not be there.
-    fn altered_table(
+    pub(super) fn altered_table(
         &self,
         name: &QualifiedName,
         if_exists: bool,
@@ -237,37 +241,44 @@ impl Session {
                 Ok(None)
             }
             None => Err(no_table(name)),
-            table => Ok(table),
+            Some(table) => {
+                refuse_view(&table, "ADD CONSTRAINT")?;
+                Ok(Some(table))
+            }
         }
     }
 
     /// ALTER TABLE ... DROP CONSTRAINT.
     pub(super) fn dropped_constraint(
         &self,
-        name: &QualifiedName,
-        (if_exists, may_lack): (bool, bool),
-        (constraint, cascades): (&str, bool),
+        table: &Arc<Table>,
+        (constraint, may_lack, cascades): (&str, bool, bool),
         output: &mut dyn Output,
     ) -> Result<Vec<CatalogChange>> {
-        let Some(table) = self.altered_table(name, if_exists, output)? else { return Ok(Vec::new()) };
         let definition = table.definition();
+        if definition.check(constraint).is_some() {
+            let mut definition = TableDefinition::clone(&definition);
+            definition.checks.retain(|check| check.name != constraint);
+            let definition = Box::new(definition);
+            return Ok(vec![CatalogChange::AlterTable { id: table.id(), definition, columns: None }]);
+        }
         if definition.foreign_key(constraint).is_some() {
             let name = constraint.to_owned();
             return Ok(vec![CatalogChange::DropForeignKey { id: table.id(), name }]);
         }
         if definition.primary_key.as_ref().is_some_and(|key| key.name == constraint) {
-            return unsupported("dropping a primary key is not supported yet");
+            return self.without_primary_key(table, (constraint, cascades), output);
         }
         if let Some(index) = definition.index_named(constraint).filter(|index| index.is_constraint) {
             let what = format!("constraint {constraint} on table {}", definition.name.name);
-            return self.without_index(&table, index, (&what, cascades), output);
+            return self.without_index(table, index, (&what, cascades), output);
+        }
+        if !may_lack {
+            return Err(no_constraint(&definition, constraint));
         }
         let table = &definition.name.name;
-        let message = format!("constraint \"{constraint}\" of relation \"{table}\" does not exist");
-        if !may_lack {
-            return Err(Error::input(sqlstate::UNDEFINED_OBJECT, message));
-        }
-        self.note(output, "00000", format!("{message}, skipping"));
+        let message = format!("constraint \"{constraint}\" of relation \"{table}\" does not exist, skipping");
+        self.note(output, "00000", message);
         Ok(Vec::new())
     }
 
@@ -279,17 +290,53 @@ impl Session {
         (what, cascades): (&str, bool),
         output: &mut dyn Output,
     ) -> Result<Vec<CatalogChange>> {
+        let remaining = table.definition().without_index(index.id);
+        let mut changes =
+            self.without_references(table, &remaining, (what, &index.name, cascades), output)?;
+        changes.push(CatalogChange::DropIndex { table: table.id(), index: index.id });
+        Ok(changes)
+    }
+
+    /// DROP CONSTRAINT of a primary key: the rows stay, under numbers.
+    fn without_primary_key(
+        &self,
+        table: &Arc<Table>,
+        (name, cascades): (&str, bool),
+        output: &mut dyn Output,
+    ) -> Result<Vec<CatalogChange>> {
+        let mut remaining = TableDefinition::clone(&table.definition());
+        remaining.primary_key = None;
+        let what = format!("constraint {name} on table {}", remaining.name.name);
+        let mut changes = self.without_references(table, &remaining, (&what, name, cascades), output)?;
+        for change in &changes {
+            let CatalogChange::DropForeignKey { id, .. } = change else { continue };
+            if let Some(at) = remaining.referenced_by.iter().position(|child| child == id) {
+                remaining.referenced_by.remove(at);
+            }
+        }
+        let columns = (0u16..).zip(&remaining.columns).map(|(number, _)| ColumnSource::Old(number));
+        let columns = Some(columns.collect());
+        let definition = Box::new(remaining);
+        changes.push(CatalogChange::AlterTable { id: table.id(), definition, columns });
+        Ok(changes)
+    }
+
+    /// Drops the foreign keys that lead to a key that goes, if that is said. `what`: as messages call what
+    /// goes; `index`: that of the key.
+    fn without_references(
+        &self,
+        table: &Arc<Table>,
+        remaining: &TableDefinition,
+        (what, index, cascades): (&str, &str, bool),
+        output: &mut dyn Output,
+    ) -> Result<Vec<CatalogChange>> {
         let definition = table.definition();
-        let remaining = definition.without_index(index.id);
         let mut changes = Vec::new();
         let mut dependents = Vec::new();
-        let mut children = definition.referenced_by.clone();
-        children.sort_unstable();
-        children.dedup();
-        for child in children.into_iter().filter_map(|child| self.table_by_id(child)) {
+        for child in definition.children().into_iter().filter_map(|child| self.table_by_id(child)) {
             let child_definition = child.definition();
             let keys = child_definition.foreign_keys.iter().filter(|key| key.parent == table.id());
-            for key in keys.filter(|key| key.parent_key(&remaining).is_none()) {
+            for key in keys.filter(|key| key.parent_key(remaining).is_none()) {
                 let name = key.name.clone();
                 dependents.push(format!("constraint {name} on table {}", child_definition.name.name));
                 changes.push(CatalogChange::DropForeignKey { id: child.id(), name });
@@ -297,22 +344,13 @@ impl Session {
         }
         if !dependents.is_empty() && !cascades {
             let message = format!("cannot drop {what} because other objects depend on it");
-            let details: Vec<String> = dependents
-                .iter()
-                .map(|dependent| format!("{dependent} depends on index {}", index.name))
-                .collect();
+            let details: Vec<String> =
+                dependents.iter().map(|dependent| format!("{dependent} depends on index {index}")).collect();
             return Err(Error::input(sqlstate::DEPENDENT_OBJECTS_STILL_EXIST, message)
                 .with_detail(details.join("\n"))
                 .with_hint("Use DROP ... CASCADE to drop the dependent objects too."));
         }
-        match dependents.as_slice() {
-            [] => {}
-            [dependent] => self.note(output, "00000", format!("drop cascades to {dependent}")),
-            several => {
-                self.note(output, "00000", format!("drop cascades to {} other objects", several.len()))
-            }
-        }
-        changes.push(CatalogChange::DropIndex { table: table.id(), index: index.id });
+        self.note_cascade(output, &dependents);
         Ok(changes)
     }
 

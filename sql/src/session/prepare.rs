@@ -3,24 +3,28 @@
 use std::sync::Arc;
 
 use hyades_engine::db::{Engine, Worker};
-use hyades_engine::procedure::ir::Procedure;
+use hyades_engine::procedure::ir::{Expr, Procedure};
 use hyades_engine::storage::stored_routine::Routine;
 use hyades_engine::storage::table::Table;
-use hyades_types::definition::{SequenceId, TableId, TableName};
+use hyades_types::definition::{
+    CheckConstraint, ColumnDefinition, SequenceId, TableDefinition, TableId, TableName,
+};
 use hyades_types::environment::Severity;
 use hyades_types::error::{Error, Result, sqlstate};
 use hyades_types::memory;
 use hyades_types::sequence::Sequence;
 use hyades_types::value::SqlType;
 use parking_lot::Mutex;
+use sqlparser::ast;
 
 use super::prepared::Prepared;
 use super::{Notice, Response, Session};
 use crate::bind::sequence_call::sequences_of;
 use crate::bind::{BindContext, Binder, Tables};
 use crate::compile;
+use crate::compile::check::{self, Filling, compile_validation, row_type, without_position};
 use crate::compile::table_as::compile_filling;
-use crate::plan::{Action, Plan, RunPlan, SchemaCommand, Tag};
+use crate::plan::{Action, Plan, RunPlan, SchemaCommand, Tag, WantedCheck};
 use crate::plpgsql;
 use crate::plpgsql::routine_body::When;
 
@@ -93,6 +97,12 @@ impl Session {
         Ok(drawn.collect())
     }
 
+    /// Compiles something of the session's own.
+    pub(super) fn with_context<T>(&self, compile: impl FnOnce(BindContext<'_>) -> Result<T>) -> Result<T> {
+        let tables = VisibleTables { engine: self.shared.engine.as_ref(), worker: self.worker.as_ref() };
+        compile(self.context(&tables))
+    }
+
     fn context<'a>(&'a self, tables: &'a VisibleTables<'a>) -> BindContext<'a> {
         BindContext {
             tables,
@@ -106,6 +116,56 @@ impl Session {
     pub(super) fn compile_filling(&self, sql: &str, table: &Arc<Table>) -> Result<Plan> {
         let tables = VisibleTables { engine: self.shared.engine.as_ref(), worker: self.worker.as_ref() };
         compile_filling(sql, self.context(&tables), table)
+    }
+
+    /// Compiles what tries the rows of a table against a constraint.
+    pub(super) fn compile_validation(&self, table: &Arc<Table>, constraint: &str) -> Result<Plan> {
+        let tables = VisibleTables { engine: self.shared.engine.as_ref(), worker: self.worker.as_ref() };
+        compile_validation(self.context(&tables), table, constraint)
+    }
+
+    /// Compiles what computes a column of a table that is altered.
+    pub(super) fn compile_column_filling(&self, table: &Arc<Table>, filling: &Filling) -> Result<Plan> {
+        let tables = VisibleTables { engine: self.shared.engine.as_ref(), worker: self.worker.as_ref() };
+        check::compile_filling(self.context(&tables), table, filling)
+    }
+
+    /// What the columns of a definition get where no value is given.
+    pub(super) fn bound_defaults(&self, definition: &TableDefinition) -> Result<Vec<Expr>> {
+        let tables = VisibleTables { engine: self.shared.engine.as_ref(), worker: self.worker.as_ref() };
+        Binder::new("", self.context(&tables), &[], 0)?.defaults(&row_type(definition))
+    }
+
+    /// The text of a default; `None` for NULL.
+    pub(super) fn bound_default(
+        &self,
+        column: &ColumnDefinition,
+        default: &ast::Expr,
+    ) -> Result<Option<String>> {
+        let tables = VisibleTables { engine: self.shared.engine.as_ref(), worker: self.worker.as_ref() };
+        check::compile_default(self.context(&tables), column, default)
+    }
+
+    /// Whether the values of a column must be computed to be of another type.
+    pub(super) fn bound_conversion(
+        &self,
+        table: &Arc<Table>,
+        column: u16,
+        to: SqlType,
+        using: Option<&ast::Expr>,
+    ) -> Result<bool> {
+        let tables = VisibleTables { engine: self.shared.engine.as_ref(), worker: self.worker.as_ref() };
+        let mut binder = Binder::new("", self.context(&tables), &[], 0)?;
+        let row = binder.new_row()?;
+        let value = binder.conversion(table, row, column, (to, using)).map_err(without_position)?;
+        Ok(value != Expr::Column { row, column })
+    }
+
+    /// A CHECK constraint of a table that is there.
+    pub(super) fn bound_check(&self, table: &Arc<Table>, wanted: &WantedCheck) -> Result<CheckConstraint> {
+        let tables = VisibleTables { engine: self.shared.engine.as_ref(), worker: self.worker.as_ref() };
+        let mut binder = Binder::new("", self.context(&tables), &[], 0)?;
+        binder.check_constraint(table, &table.definition(), wanted).map_err(without_position)
     }
 
     fn compile(

@@ -231,13 +231,13 @@ impl Session {
     /// What DROP of routines changes.
     pub(super) fn dropped_routines(
         &mut self,
-        kind: Option<RoutineKind>,
-        if_exists: bool,
+        (kind, if_exists): (Option<RoutineKind>, bool),
         names: &[(QualifiedName, Option<Vec<SqlType>>)],
+        cascades: bool,
         output: &mut dyn Output,
     ) -> Result<Vec<CatalogChange>> {
         let word = kind.map_or("routine", RoutineKind::word);
-        let mut changes = Vec::with_capacity(names.len());
+        let mut dropped: Vec<Arc<Routine>> = Vec::with_capacity(names.len());
         for (name, types) in names {
             let known = self.routines_meant(name);
             let shown = match types {
@@ -259,7 +259,7 @@ impl Session {
                     let message = format!("{} is not a {word}", only.definition.signature());
                     return Err(Error::input(sqlstate::WRONG_OBJECT_TYPE, message));
                 }
-                ([only], _) => changes.push(CatalogChange::DropRoutine { id: only.id }),
+                ([only], _) => dropped.push(Arc::clone(only)),
                 ([], _) if if_exists => {
                     self.note(output, "00000", format!("{word} {shown} does not exist, skipping"));
                 }
@@ -279,6 +279,8 @@ impl Session {
                 }
             }
         }
+        let mut changes = self.drops_of_callers(&dropped, cascades, output)?;
+        changes.extend(dropped.iter().map(|routine| CatalogChange::DropRoutine { id: routine.id }));
         Ok(changes)
     }
 }

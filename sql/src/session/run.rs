@@ -111,6 +111,7 @@ impl Session {
             Some(Running::Schema(run)) => return self.continue_schema(statement, run, output),
             None => {}
         }
+        self.deferred_before = self.environment.deferred.mark();
         let sequences = self.environment.sequences.get_mut();
         sequences.begin_statement(self.settings.is_read_only());
         self.settle_names();
@@ -119,7 +120,7 @@ impl Session {
         self.environment.stop.check()?;
         let (mut plan, is_fresh) = statement.plan_under(self.meaning.stamp);
         self.check_state(&plan)?;
-        if !is_fresh {
+        if !is_fresh || matches!(&plan.action, Action::Run(run) if run.has_stale_views()) {
             plan = self.recompile(statement)?;
         }
         self.copy = None;
@@ -341,6 +342,7 @@ impl Session {
         output.restart();
         self.environment.stop.check()?;
         self.environment.sequences.get_mut().repeat_statement();
+        self.environment.deferred.go_back(&self.deferred_before);
         // Nothing of this attempt is told to anybody: its durability does not matter.
         if self.is_alone() {
             drop(self.worker.rollback());

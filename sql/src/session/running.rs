@@ -1,13 +1,16 @@
 //! Statements in progress: they survive waits.
 
+use std::collections::VecDeque;
 use std::sync::Arc;
 
 use hyades_engine::db::Savepoint;
 use hyades_engine::procedure::frame::Frame;
-use hyades_types::definition::CatalogChange;
+use hyades_engine::storage::table::Table;
+use hyades_types::definition::{CatalogChange, ColumnSource, TableDefinition, TableName};
 
 use super::copy_out::CopyWriter;
-use crate::plan::Plan;
+use crate::compile::check::Filling;
+use crate::plan::{AlterAction, Plan};
 
 /// A statement in progress.
 pub(super) enum Running {
@@ -32,7 +35,51 @@ pub(super) struct QueryRun {
 pub(super) struct SchemaRun {
     pub(super) changes: Vec<CatalogChange>,
     pub(super) done: usize,
+    /// Of ALTER TABLE: what follows when the changes are made.
+    pub(super) alteration: Option<Box<Alteration>>,
     pub(super) savepoint: Savepoint,
+}
+
+/// ALTER TABLE in progress.
+pub(super) struct Alteration {
+    pub(super) table: Arc<Table>,
+    /// What it was called when it was found.
+    pub(super) name: TableName,
+    pub(super) is_locked: bool,
+    pub(super) steps: VecDeque<AlterStep>,
+    /// The action that was begun is to be begun again: what was in its way is gone.
+    pub(super) again: bool,
+    /// What is run over the rows just now.
+    pub(super) query: Option<Box<QueryRun>>,
+}
+
+/// What ALTER TABLE does next.
+pub(super) enum AlterStep {
+    Action(AlterAction),
+    /// The rows are tried against a CHECK constraint.
+    Prove(String),
+    /// A column is computed.
+    Fill(Filling),
+    /// The column of this number takes no NULL.
+    SetNotNull(u16),
+    /// The definition and the columns that an action leads to.
+    Become {
+        definition: Box<TableDefinition>,
+        columns: Vec<ColumnSource>,
+    },
+}
+
+impl Alteration {
+    /// A column that was there already is not added, and its constraints are not either.
+    pub(super) fn forget_column(&mut self, name: &str) {
+        let is_of_column = |columns: &[String]| matches!(columns, [column] if column == name);
+        self.steps.retain(|step| match step {
+            AlterStep::Action(AlterAction::AddPrimaryKey { columns, .. }) => !is_of_column(columns),
+            AlterStep::Action(AlterAction::AddUnique(unique)) => !is_of_column(&unique.columns),
+            AlterStep::Action(AlterAction::AddForeignKey(key)) => !is_of_column(&key.columns),
+            _ => true,
+        });
+    }
 }
 
 /// A CALL in progress.

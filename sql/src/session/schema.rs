@@ -4,12 +4,12 @@ use std::sync::Arc;
 
 use hyades_engine::db::{Flow, Interrupt, Savepoint};
 use hyades_engine::storage::table::Table;
-use hyades_types::definition::{CatalogChange, PrimaryKey, TableId, TableName};
+use hyades_types::definition::{CatalogChange, TableId, TableName};
 use hyades_types::error::{Abort, Error, Result, sqlstate};
 
 use super::running::{QueryRun, Running, SchemaRun};
+use super::view_commands::wrong_kind;
 use super::{Completion, Output, Prepared, Session};
-use crate::compile::schema::primary_key;
 use crate::compile::utility::no_table;
 use crate::plan::{Action, Plan, SchemaCommand};
 use crate::statement::QualifiedName;
@@ -27,7 +27,8 @@ impl Session {
         self.isolate(false);
         let savepoint = self.worker.savepoint();
         let changes = self.changes(command, output)?;
-        Ok(SchemaRun { changes, done: 0, savepoint })
+        let alteration = self.begun_alteration(command, output)?;
+        Ok(SchemaRun { changes, done: 0, alteration, savepoint })
     }
 
     fn changes(&mut self, command: &SchemaCommand, output: &mut dyn Output) -> Result<Vec<CatalogChange>> {
@@ -35,16 +36,14 @@ impl Session {
             SchemaCommand::Create { .. } | SchemaCommand::CreateAs { .. } => {
                 self.created_table(command, output)
             }
+            SchemaCommand::CreateView { definition, or_replace } => {
+                self.created_view(definition, *or_replace, output)
+            }
+            SchemaCommand::DropView(drop) => self.dropped_views(drop, output),
             SchemaCommand::CreateIndex(wanted) => self.created_index(wanted, output),
             SchemaCommand::DropIndex(drop) => self.dropped_indexes(drop, output),
             SchemaCommand::RenameIndex(rename) => self.renamed_index(rename, output),
             SchemaCommand::Reindex(name) => self.reindexed(name),
-            SchemaCommand::AddUnique { table, if_exists, unique } => {
-                self.added_unique(table, *if_exists, unique, output)
-            }
-            SchemaCommand::DropConstraint { table, if_exists, name, may_lack, cascades } => {
-                self.dropped_constraint(table, (*if_exists, *may_lack), (name, *cascades), output)
-            }
             SchemaCommand::DiscardTemporaries => self.discarded_temporaries(),
             SchemaCommand::CreateSequence { name, if_not_exists, options } => {
                 let name = self.own_name(name);
@@ -59,32 +58,29 @@ impl Session {
                 self.dropped(&dropped, *cascades, output)
             }
             SchemaCommand::Truncate { tables, cascades, restarts } => {
-                let tables = tables
-                    .iter()
-                    .map(|name| self.table(&self.meant(name)).ok_or_else(|| no_table(name)))
-                    .collect::<Result<Vec<_>>>()?;
+                let tables = tables.iter().map(|name| self.emptied(name)).collect::<Result<Vec<_>>>()?;
                 self.truncated(tables, *cascades, *restarts, output)
-            }
-            SchemaCommand::AddForeignKey { table: name, if_exists, foreign_key } => {
-                match self.table(&self.meant(name)) {
-                    Some(table) => self.added_foreign_key(&table, foreign_key),
-                    None if *if_exists => {
-                        let message = format!("relation \"{}\" does not exist, skipping", shown(name));
-                        self.note(output, "00000", message);
-                        Ok(Vec::new())
-                    }
-                    None => Err(no_table(name)),
-                }
             }
             SchemaCommand::CreateRoutine { definition, or_replace, .. } => {
                 self.created_routine(definition, *or_replace)
             }
-            SchemaCommand::DropRoutine { kind, if_exists, names } => {
-                self.dropped_routines(*kind, *if_exists, names, output)
+            SchemaCommand::DropRoutine { kind, if_exists, names, cascades } => {
+                self.dropped_routines((*kind, *if_exists), names, *cascades, output)
             }
-            SchemaCommand::AddPrimaryKey { table, if_exists, primary_key, columns } => {
-                self.added_key(table, *if_exists, primary_key, columns, output)
+            // Its changes come one action after the other.
+            SchemaCommand::AlterTable { .. } => Ok(Vec::new()),
+        }
+    }
+
+    /// A table of TRUNCATE.
+    fn emptied(&self, name: &QualifiedName) -> Result<Arc<Table>> {
+        match self.table(&self.meant(name)) {
+            Some(view) if view.definition().view.is_some() => {
+                let message = format!("\"{}\" is not a table", name.name);
+                Err(Error::input(sqlstate::WRONG_OBJECT_TYPE, message))
             }
+            Some(table) => Ok(table),
+            None => Err(no_table(name)),
         }
     }
 
@@ -95,11 +91,9 @@ impl Session {
         output: &mut dyn Output,
     ) -> Result<Vec<CatalogChange>> {
         let (definition, if_not_exists, on_commit) = match command {
-            SchemaCommand::Create { definition, if_not_exists, on_commit, .. } => {
+            SchemaCommand::Create { definition, if_not_exists, on_commit, .. }
+            | SchemaCommand::CreateAs { definition, if_not_exists, on_commit, .. } => {
                 (&**definition, *if_not_exists, *on_commit)
-            }
-            SchemaCommand::CreateAs { definition, if_not_exists, on_commit, .. } => {
-                (definition, *if_not_exists, *on_commit)
             }
             _ => return Ok(Vec::new()),
         };
@@ -143,6 +137,9 @@ impl Session {
             self.refuse_sequence(&full)?;
             self.refuse_index(&full)?;
             match self.table(&full) {
+                Some(view) if view.definition().view.is_some() => {
+                    return Err(wrong_kind(&view.definition()));
+                }
                 Some(table) => {
                     if !tables.iter().any(|known| known.id() == table.id()) {
                         tables.push(table);
@@ -161,39 +158,6 @@ impl Session {
         Ok(tables)
     }
 
-    fn added_key(
-        &self,
-        name: &QualifiedName,
-        if_exists: bool,
-        wanted: &PrimaryKey,
-        columns: &[String],
-        output: &mut dyn Output,
-    ) -> Result<Vec<CatalogChange>> {
-        let Some(table) = self.table(&self.meant(name)) else {
-            if if_exists {
-                self.note(output, "00000", format!("relation \"{}\" does not exist, skipping", shown(name)));
-                return Ok(Vec::new());
-            }
-            return Err(no_table(name));
-        };
-        let definition = table.definition();
-        if let Some(missing) = columns.iter().find(|column| definition.column_index(column).is_none()) {
-            return Err(Error::input(
-                sqlstate::UNDEFINED_COLUMN,
-                format!("column \"{missing}\" of relation \"{}\" does not exist", definition.name.name),
-            ));
-        }
-        if definition.primary_key.is_some() {
-            return Err(Error::input(
-                sqlstate::INVALID_TABLE_DEFINITION,
-                format!("multiple primary keys for table \"{}\" are not allowed", definition.name.name),
-            ));
-        }
-        let constraint = (!wanted.name.is_empty()).then(|| wanted.name.clone());
-        let key = primary_key(&definition, constraint, columns, wanted.index)?;
-        Ok(vec![CatalogChange::AddPrimaryKey { id: table.id(), primary_key: key }])
-    }
-
     pub(super) fn continue_schema(
         &mut self,
         statement: &Arc<Prepared>,
@@ -201,13 +165,9 @@ impl Session {
         output: &mut dyn Output,
     ) -> Flow<Completion> {
         loop {
-            let outcome = match run.changes.get(run.done) {
-                Some(change) => self.worker.change_catalog(change.clone()),
-                None if self.is_truncation_whole(&run.changes) => break,
-                None => Err(Interrupt::Failed(Error::Abort(Abort::StalePlan))),
-            };
-            match outcome {
-                Ok(()) => run.done += 1,
+            match self.schema_step(&mut run, output) {
+                Ok(true) => {}
+                Ok(false) => break,
                 Err(Interrupt::Wait(ticket)) => {
                     self.running = Some(Running::Schema(run));
                     return Err(Interrupt::Wait(ticket));
@@ -232,6 +192,24 @@ impl Session {
         }
         self.implicit_statements += 1;
         Ok(Completion::Tag(command_of(&plan).into()))
+    }
+
+    /// Does one more thing of a schema command; false: all is done.
+    fn schema_step(&mut self, run: &mut SchemaRun, output: &mut dyn Output) -> Flow<bool> {
+        if let Some(change) = run.changes.get(run.done) {
+            self.worker.change_catalog(change.clone())?;
+            run.done += 1;
+            return Ok(true);
+        }
+        if let Some(alteration) = &mut run.alteration {
+            let Some(changes) = self.alteration_step(alteration, output)? else { return Ok(false) };
+            (run.changes, run.done) = (changes, 0);
+            return Ok(true);
+        }
+        match self.is_truncation_whole(&run.changes) {
+            true => Ok(false),
+            false => Err(Interrupt::Failed(Error::Abort(Abort::StalePlan))),
+        }
     }
 
     /// Begins the statement again.

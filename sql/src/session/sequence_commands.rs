@@ -399,13 +399,7 @@ impl Session {
         if !shown.is_empty() && !drop.cascades {
             return Err(depended_upon(&dropped, &shown));
         }
-        match shown.as_slice() {
-            [] => {}
-            [(what, _)] => self.note(output, "00000", format!("drop cascades to {what}")),
-            several => {
-                self.note(output, "00000", format!("drop cascades to {} other objects", several.len()));
-            }
-        }
+        self.note_cascade(output, &shown.iter().map(|(what, _)| what).collect::<Vec<_>>());
         let mut changes: Vec<CatalogChange> = dependents
             .iter()
             .map(|default| CatalogChange::DropDefault { id: default.table.id(), column: default.column })

@@ -1,6 +1,7 @@
 //! Where a session stands in its transaction; the head of `session` shows the ways between.
 
 use hyades_engine::db::Savepoint;
+use hyades_types::deferred_checks::DeferredMark;
 
 use crate::settings::Snapshot;
 
@@ -19,4 +20,5 @@ pub(super) struct NamedSavepoint {
     pub(super) name: String,
     pub(super) savepoint: Savepoint,
     pub(super) settings: Snapshot,
+    pub(super) deferred: DeferredMark,
 }

@@ -43,6 +43,22 @@ impl Session {
         }
     }
 
+    /// What a DROP ... CASCADE drops besides.
+    pub(super) fn note_cascade<S: AsRef<str>>(&self, output: &mut dyn Output, dropped: &[S]) {
+        match dropped {
+            [] => {}
+            [only] => self.note(output, "00000", format!("drop cascades to {}", only.as_ref())),
+            several if self.environment.wants(Severity::Notice) => {
+                let message = format!("drop cascades to {} other objects", several.len());
+                let lines: Vec<String> =
+                    several.iter().map(|one| format!("drop cascades to {}", one.as_ref())).collect();
+                let notice = Notice::new("NOTICE", "00000", message);
+                output.notice(Notice { detail: Some(lines.join("\n")), ..notice });
+            }
+            _ => {}
+        }
+    }
+
     /// Makes sure that a transaction is open; refuses in a failed one.
     pub(super) fn open_transaction(&mut self) -> Result<()> {
         match self.state {
@@ -122,6 +138,7 @@ impl Session {
                     // ROLLBACK TO may still revive it, so it is kept open.
                     Some(last) => {
                         let durability = self.worker.rollback_to(last.savepoint);
+                        self.environment.deferred.go_back(&last.deferred);
                         self.note_durability(&durability);
                         self.note_taken_back();
                     }
@@ -147,6 +164,8 @@ impl Session {
     fn end(&mut self, is_committed: bool) {
         self.settle_own_changes();
         self.savepoints.clear();
+        self.checking = None;
+        self.environment.deferred.clear();
         self.settings.end_transaction(is_committed);
         self.refresh_environment();
     }
@@ -165,6 +184,13 @@ impl Session {
 
     /// Commits the implicit transaction or the block.
     pub(super) fn commit_transaction(&mut self) -> Flow<()> {
+        if let Err(interrupt) = self.check_deferred(true) {
+            if matches!(interrupt, Interrupt::Failed(_)) {
+                self.roll_back();
+                self.state = State::Idle;
+            }
+            return Err(interrupt);
+        }
         self.worker.note_draws(&mut self.environment);
         let tidied = self.tidy_temporaries();
         match tidied.and_then(|()| self.worker.commit()) {
@@ -246,6 +272,7 @@ impl Session {
                     name: name.clone(),
                     savepoint: self.worker.savepoint(),
                     settings: self.settings.snapshot(),
+                    deferred: self.environment.deferred.mark(),
                 };
                 self.savepoints.push(savepoint);
                 tag("SAVEPOINT")
@@ -279,6 +306,7 @@ impl Session {
         // A provisional answer, like that of every statement of the block.
         drop(self.worker.rollback_to(savepoint.savepoint));
         self.settings.roll_back_to(&savepoint.settings);
+        self.environment.deferred.go_back(&savepoint.deferred);
         self.note_taken_back();
         self.refresh_environment();
         // The savepoint itself stays.

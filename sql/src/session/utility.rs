@@ -49,10 +49,14 @@ impl Session {
                 if *name == "DISCARD SEQUENCES" {
                     self.environment.sequences.get_mut().forget();
                 }
-                if *name == "SET CONSTRAINTS" && self.state != State::Block {
+                tag(name)
+            }
+            Action::SetConstraints { names, is_deferred } => {
+                if self.state != State::Block && self.checking.is_none() {
                     self.warn(output, "25P01", "SET CONSTRAINTS can only be used in transaction blocks");
                 }
-                tag(name)
+                self.set_constraints(names, *is_deferred)?;
+                tag("SET CONSTRAINTS")
             }
             Action::Prepare { name, types, body, body_offset } => {
                 if self.named.contains_key(name) {

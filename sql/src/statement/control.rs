@@ -209,15 +209,18 @@ fn set(tokens: &mut Tokens<'_>) -> Result<Statement> {
         return Ok(Statement::SetTransaction(modes(tokens, true)?));
     }
     if tokens.accept("constraints") {
-        // There are no constraints that could be deferred.
+        let mut names = Vec::new();
         if !tokens.accept("all") {
-            tokens.qualified_name()?;
-            return unsupported("deferrable constraints are not supported yet");
+            names.push(tokens.qualified_name()?);
+            while tokens.accept_symbol(",") {
+                names.push(tokens.qualified_name()?);
+            }
         }
-        if !tokens.accept("deferred") {
+        let is_deferred = tokens.accept("deferred");
+        if !is_deferred {
             tokens.expect("immediate")?;
         }
-        return Ok(maintenance("SET CONSTRAINTS", Vec::new(), None));
+        return Ok(Statement::SetConstraints { names, is_deferred });
     }
     let (name, value) = set_target(tokens)?;
     Ok(Statement::Set { name, value, scope })

@@ -8,6 +8,9 @@
 //! * `*` has no alias.
 //! * sqlparser takes each operand for a type's name first and writes a message when it is none, which takes a
 //!   tenth of the time for a short query; plain names, numbers and strings are read at once here.
+//! * Where an operand may stand, sqlparser takes only SELECT and WITH for the beginning of a query. A query
+//!   in parentheses can also be VALUES or TABLE, and it can go on after one in parentheses of its own:
+//!   `((SELECT 1) UNION SELECT 2)`.
 //! * It is asked about every operator, and says there what the parser does as a guest
 //!   (`hyades_types::guest`).
 
@@ -21,6 +24,8 @@ use sqlparser::dialect::{Dialect, PostgreSqlDialect, Precedence};
 use sqlparser::keywords::Keyword;
 use sqlparser::parser::{Parser, ParserError};
 use sqlparser::tokenizer::Token;
+
+use super::names::is_reserved;
 
 /// See the module head.
 #[derive(Debug, Default)]
@@ -69,6 +74,115 @@ fn precise_interval(parser: &mut Parser<'_>) -> Option<Result<Expr, ParserError>
     })
 }
 
+/// Words that begin a query.
+const QUERY_WORDS: [Keyword; 4] = [Keyword::SELECT, Keyword::VALUES, Keyword::WITH, Keyword::TABLE];
+/// Words that come before an operand and are not reserved.
+const OPERATOR_WORDS: [Keyword; 6] =
+    [Keyword::BETWEEN, Keyword::LIKE, Keyword::ILIKE, Keyword::ESCAPE, Keyword::BY, Keyword::ZONE];
+/// Words that go on with a query after one in parentheses.
+const CONTINUING_WORDS: [Keyword; 8] = [
+    Keyword::UNION,
+    Keyword::INTERSECT,
+    Keyword::EXCEPT,
+    Keyword::ORDER,
+    Keyword::LIMIT,
+    Keyword::OFFSET,
+    Keyword::FETCH,
+    Keyword::FOR,
+];
+
+/// Whether the operand that comes next is a query that sqlparser would not see: see the module head. The
+/// arguments of a function are no queries, and their ORDER BY is the function's.
+fn is_unseen_query(parser: &Parser<'_>) -> bool {
+    let next = parser.index();
+    let opens_parentheses = next > 0 && parser.token_at(next - 1).token == Token::LParen;
+    let is_call = match &parser.token_at(next.wrapping_sub(2)).token {
+        Token::Word(word) if OPERATOR_WORDS.contains(&word.keyword) => false,
+        Token::Word(word) => word.quote_style.is_some() || !is_reserved(&word.value),
+        _ => false,
+    };
+    if !opens_parentheses || is_call {
+        return false;
+    }
+    match &parser.token_at(next).token {
+        Token::Word(word) => matches!(word.keyword, Keyword::VALUES | Keyword::TABLE),
+        Token::LParen => continues_after_parentheses(parser, next),
+        _ => false,
+    }
+}
+
+/// Whether the parentheses that open at this token hold a query, and a word after them goes on with it.
+fn continues_after_parentheses(parser: &Parser<'_>, opening: usize) -> bool {
+    let keyword = |index: usize| match &parser.token_at(index).token {
+        Token::Word(word) => word.keyword,
+        _ => Keyword::NoKeyword,
+    };
+    let mut index = opening;
+    while parser.token_at(index).token == Token::LParen {
+        index += 1;
+    }
+    if !QUERY_WORDS.contains(&keyword(index)) {
+        return false;
+    }
+    // The innermost parentheses hold a query, those around them too as long as what follows allows it.
+    let mut depth = index - opening;
+    let mut of_query = depth;
+    loop {
+        match &parser.token_at(index).token {
+            Token::EOF => return false,
+            Token::LParen => depth += 1,
+            Token::RParen => {
+                depth -= 1;
+                let goes_on = CONTINUING_WORDS.contains(&keyword(index + 1));
+                if depth == 0 {
+                    return goes_on;
+                }
+                if depth + 1 == of_query {
+                    if !goes_on && parser.token_at(index + 1).token != Token::RParen {
+                        return false;
+                    }
+                    of_query = depth;
+                }
+            }
+            _ => {}
+        }
+        index += 1;
+    }
+}
+
+/// How many tokens come before the list of `IN (...)` or `NOT IN (...)` that begins with parentheses and is
+/// no query. sqlparser takes the first operand of `IN ((SELECT 1), 2)` for the whole.
+fn list_with_parentheses(parser: &Parser<'_>) -> Option<usize> {
+    let first = parser.index();
+    let is_keyword = |index: usize, wanted: Keyword| match &parser.token_at(index).token {
+        Token::Word(word) => word.keyword == wanted && word.quote_style.is_none(),
+        _ => false,
+    };
+    let words = if is_keyword(first, Keyword::NOT) { 2 } else { 1 };
+    let opening = first + words;
+    let opens = |index: usize| parser.token_at(index).token == Token::LParen;
+    if !is_keyword(opening - 1, Keyword::IN) || !opens(opening) || !opens(opening + 1) {
+        return None;
+    }
+    let mut depth = 0;
+    for index in opening + 1.. {
+        match &parser.token_at(index).token {
+            Token::EOF => return None,
+            Token::LParen => depth += 1,
+            Token::RParen if depth > 1 => depth -= 1,
+            Token::RParen => {
+                return match &parser.token_at(index + 1).token {
+                    Token::RParen => None,
+                    Token::Word(word) if CONTINUING_WORDS.contains(&word.keyword) => None,
+                    _ => Some(words + 1),
+                };
+            }
+            _ => {}
+        }
+    }
+    None
+}
+
 impl Dialect for HyadesDialect {
     fn dialect(&self) -> TypeId {
         BASE.dialect()
@@ -107,6 +221,9 @@ impl Dialect for HyadesDialect {
     }
 
     fn parse_prefix(&self, parser: &mut Parser<'_>) -> Option<Result<Expr, ParserError>> {
+        if is_unseen_query(parser) {
+            return Some(parser.parse_query().map(Expr::Subquery));
+        }
         let [operand, behind] = parser.peek_tokens_ref();
         match &operand.token {
             Token::Number(..) | Token::SingleQuotedString(_) | Token::Placeholder(_) => {
@@ -115,6 +232,10 @@ impl Dialect for HyadesDialect {
             // sqlparser drops the precision of `interval(3) '1.2345 s'`.
             Token::Word(word) if word.keyword == Keyword::INTERVAL && behind.token == Token::LParen => {
                 precise_interval(parser)
+            }
+            // A column may have this name, a function may not.
+            Token::Word(word) if word.keyword == Keyword::VALUES && word.quote_style.is_none() => {
+                Some(parser.parse_identifier().map(Expr::Identifier))
             }
             // Whether it is a name depends on what stands behind it: `f(x)`, `f 'text'`, `f[] 'text'`.
             Token::Word(word)
@@ -144,6 +265,30 @@ impl Dialect for HyadesDialect {
             }
             _ => None,
         }
+    }
+
+    fn parse_infix(
+        &self,
+        parser: &mut Parser<'_>,
+        operand: &Expr,
+        _precedence: u8,
+    ) -> Option<Result<Expr, ParserError>> {
+        // sqlparser sees it only directly after an operand, not after `::type`.
+        if parser.parse_keyword(Keyword::COLLATE) {
+            let collated = parser
+                .parse_object_name(false)
+                .map(|collation| Expr::Collate { expr: Box::new(operand.clone()), collation });
+            return Some(collated);
+        }
+        let tokens_before = list_with_parentheses(parser)?;
+        for _ in 0..tokens_before {
+            parser.advance_token();
+        }
+        let list = parser.parse_comma_separated(Parser::parse_expr).and_then(|list| {
+            parser.expect_token(&Token::RParen)?;
+            Ok(Expr::InList { expr: Box::new(operand.clone()), list, negated: tokens_before == 3 })
+        });
+        Some(list)
     }
 
     fn prec_value(&self, precedence: Precedence) -> u8 {

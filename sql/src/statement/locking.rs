@@ -36,6 +36,14 @@ pub(crate) fn name_of(strength: Strength) -> &'static str {
     }
 }
 
+/// How a clause says that it does not wait.
+pub(crate) fn impatience_words(impatience: Impatience) -> &'static str {
+    match impatience {
+        Impatience::NoWait => " NOWAIT",
+        Impatience::SkipLocked => " SKIP LOCKED",
+    }
+}
+
 /// Rewrites the clauses that sqlparser cannot read.
 pub(super) fn pack(tokens: Vec<TokenWithSpan>) -> Vec<TokenWithSpan> {
     if !tokens.iter().any(|token| is_keyword(token, Keyword::FOR)) {

@@ -25,6 +25,11 @@ pub(crate) enum Statement {
     RollbackTo(String),
     SetTransaction(IsolationModes),
     SetSessionCharacteristics(IsolationModes),
+    /// No names: ALL.
+    SetConstraints {
+        names: Vec<QualifiedName>,
+        is_deferred: bool,
+    },
     Set {
         name: String,
         value: SetValue,
@@ -62,6 +67,8 @@ pub(crate) enum Statement {
         body_offset: u32,
     },
     CreateTableAs(Box<CreateTableAs>),
+    CreateView(Box<CreateView>),
+    DropView(DropView),
     /// DO: a block without a name.
     Do(Box<CreateRoutine>),
     CreateRoutine(Box<CreateRoutine>),
@@ -175,6 +182,28 @@ pub(crate) struct CreateTableAs {
 }
 
 #[derive(Clone, Debug)]
+pub(crate) struct CreateView {
+    pub(crate) name: QualifiedName,
+    /// Names of the first columns.
+    pub(crate) columns: Vec<String>,
+    pub(crate) options: Vec<(String, String)>,
+    pub(crate) query: String,
+    /// Characters in front of the query.
+    pub(crate) query_offset: u32,
+    pub(crate) or_replace: bool,
+    pub(crate) is_temporary: bool,
+    /// Its query may name the view itself.
+    pub(crate) is_recursive: bool,
+}
+
+#[derive(Clone, Debug)]
+pub(crate) struct DropView {
+    pub(crate) names: Vec<QualifiedName>,
+    pub(crate) if_exists: bool,
+    pub(crate) cascades: bool,
+}
+
+#[derive(Clone, Debug)]
 pub(crate) struct CreateRoutine {
     pub(crate) or_replace: bool,
     pub(crate) kind: RoutineKind,
@@ -195,6 +224,7 @@ pub(crate) struct DropRoutine {
     pub(crate) if_exists: bool,
     /// Names, each with the types of its arguments if they were given.
     pub(crate) names: Vec<(QualifiedName, Option<Vec<WrittenParameter>>)>,
+    pub(crate) cascades: bool,
 }
 
 /// A parameter as written; types are looked up when it is compiled.

@@ -3,18 +3,21 @@
 use hyades_types::error::{Error, Result, sqlstate};
 use hyades_types::guest;
 use sqlparser::ast::{
-    Expr, Function, FunctionArg, FunctionArgExpr, FunctionArguments, ObjectName, SetExpr, Spanned,
+    self, Expr, Function, FunctionArg, FunctionArgExpr, FunctionArguments, ObjectName, SetExpr, Spanned,
 };
 use sqlparser::parser::{Parser, ParserError};
 use sqlparser::tokenizer::{Location, Token, TokenWithSpan, Tokenizer, TokenizerError, Whitespace};
 
 use super::dialect::HyadesDialect;
+use super::element_target;
 use super::lexer::{Lexer, TokenKind, character_position, string_value, syntax_error, truncate_name};
 use super::locking;
 use super::names::{positional_behind_named, split_arguments};
 use super::parsed::Statement;
+use super::reference_syntax;
 use super::sequence_syntax;
 use super::split::{check_memory, too_deep};
+use super::substring_syntax;
 use super::table_as_syntax;
 
 /// How deep parentheses and subqueries may nest, as in PostgreSQL. The few forms that sqlparser tries anew on
@@ -36,9 +39,38 @@ pub(crate) fn parse(sql: &str) -> Result<Statement> {
     Ok(Statement::Query(Box::new(statement)))
 }
 
+/// `TRIM (BOTH FROM x)` without its FROM, which sqlparser knows only behind characters.
+fn without_idle_from(tokens: Vec<TokenWithSpan>) -> Vec<TokenWithSpan> {
+    use sqlparser::keywords::Keyword;
+    let keyword = |token: &Token| match token {
+        Token::Word(word) if word.quote_style.is_none() => Some(word.keyword),
+        _ => None,
+    };
+    let is_side = |token: &Token| {
+        keyword(token)
+            .is_some_and(|word| matches!(word, Keyword::BOTH | Keyword::LEADING | Keyword::TRAILING))
+    };
+    if !tokens.iter().any(|token| is_side(&token.token)) {
+        return tokens;
+    }
+    let mut is_behind_side = false;
+    let mut kept = Vec::with_capacity(tokens.len());
+    for token in tokens {
+        if is_behind_side && keyword(&token.token) == Some(Keyword::FROM) {
+            is_behind_side = false;
+            continue;
+        }
+        if !matches!(token.token, Token::Whitespace(_)) {
+            is_behind_side = is_side(&token.token);
+        }
+        kept.push(token);
+    }
+    kept
+}
+
 /// `SELECT ... INTO`, not in a subquery.
-fn selects_into(statement: &sqlparser::ast::Statement) -> bool {
-    let sqlparser::ast::Statement::Query(query) = statement else { return false };
+fn selects_into(statement: &ast::Statement) -> bool {
+    let ast::Statement::Query(query) = statement else { return false };
     matches!(query.body.as_ref(), SetExpr::Select(select) if select.into.is_some())
 }
 
@@ -67,7 +99,7 @@ pub(crate) fn parse_call(sql: &str) -> Result<CallSyntax> {
     let refuse = |what: &str| {
         Err(Error::input(sqlstate::FEATURE_NOT_SUPPORTED, format!("{what} in CALL are not supported yet")))
     };
-    let sqlparser::ast::Statement::Call(call) = statement else { return refuse("other statements") };
+    let ast::Statement::Call(call) = statement else { return refuse("other statements") };
     let arguments = match call.args {
         FunctionArguments::List(list) => list.args,
         FunctionArguments::None => return Err(error_at(sql, None)),
@@ -84,7 +116,7 @@ pub(crate) fn parse_call(sql: &str) -> Result<CallSyntax> {
 }
 
 /// Parses a type name.
-pub(crate) fn parse_type(sql: &str) -> Result<sqlparser::ast::DataType> {
+pub(crate) fn parse_type(sql: &str) -> Result<ast::DataType> {
     with_parser(sql, |parser| parser.parse_data_type())
 }
 
@@ -102,7 +134,12 @@ fn with_parser<T>(
         .tokenize_with_location()
         .map_err(|error| tokenizer_error(sql, &error))?;
     let tokens = table_as_syntax::spell_out(join_strings(sql, tokens));
+    let tokens = substring_syntax::respell(without_idle_from(tokens));
+    let tokens = element_target::pack(sql, tokens);
     let tokens = sequence_syntax::pack(sql, locking::pack(tokens));
+    let mut tokens = reference_syntax::pack(tokens);
+    // The parser would skip them at every look ahead.
+    tokens.retain(|token| !matches!(token.token, Token::Whitespace(_)));
     let mut parser =
         Parser::new(&dialect).with_recursion_limit(RECURSION_LIMIT).with_tokens_with_locations(tokens);
     let outcome = parse(&mut parser);
@@ -122,6 +159,15 @@ fn with_parser<T>(
             Err(error_at(sql, location))
         }
     }
+}
+
+/// `SELECT expression`, made by the binder and not written by anybody.
+pub(crate) fn select_of(expression: Expr) -> Result<ast::Query> {
+    let mut query = with_parser("SELECT NULL", |parser| parser.parse_query())?;
+    if let SetExpr::Select(select) = query.body.as_mut() {
+        select.projection = vec![ast::SelectItem::UnnamedExpr(expression)];
+    }
+    Ok(*query)
 }
 
 /// Strings with nothing but blanks and a line break between them are one string, as the standard has it.

@@ -366,9 +366,10 @@ pub(crate) fn drop_routine(sql: &str) -> Result<Option<Statement>> {
             break;
         }
     }
-    if !tokens.accept("cascade") {
+    let cascades = tokens.accept("cascade");
+    if !cascades {
         tokens.accept("restrict");
     }
     tokens.end()?;
-    Ok(Some(Statement::DropRoutine(DropRoutine { kind, if_exists, names })))
+    Ok(Some(Statement::DropRoutine(DropRoutine { kind, if_exists, names, cascades })))
 }

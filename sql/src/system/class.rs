@@ -20,6 +20,8 @@ pub(super) struct Class {
 pub(super) enum ClassKind {
     /// The place of its definition.
     Table(usize),
+    /// The place of its definition.
+    View(usize),
     /// The place of its table's definition.
     Index(usize, Index),
     Sequence,
@@ -96,7 +98,8 @@ pub(super) fn all(
         let table = table.id().0;
         let schema = schema_oid(&definition.name.schema);
         let name = definition.name.name.clone();
-        classes.push(Class { oid: table, schema, name, kind: ClassKind::Table(at) });
+        let kind = if definition.view.is_some() { ClassKind::View(at) } else { ClassKind::Table(at) };
+        classes.push(Class { oid: table, schema, name, kind });
         for index in indexes_of(table, definition) {
             let (oid, name) = (index.oid, index.name.clone());
             classes.push(Class { oid, schema, name, kind: ClassKind::Index(at, index) });
@@ -118,6 +121,7 @@ impl Class {
     pub(super) fn letter(&self) -> &'static str {
         match &self.kind {
             ClassKind::Table(_) => "r",
+            ClassKind::View(_) => "v",
             ClassKind::Index(..) => "i",
             ClassKind::Sequence => "S",
             ClassKind::System(relation) => relation.kind,
@@ -129,7 +133,7 @@ impl Class {
         match &self.kind {
             ClassKind::Table(_) => object_id::HEAP,
             ClassKind::Index(_, index) => method_oid(index.kind),
-            ClassKind::Sequence => 0,
+            ClassKind::Sequence | ClassKind::View(_) => 0,
             ClassKind::System(relation) => {
                 if relation.kind == "r" {
                     object_id::HEAP

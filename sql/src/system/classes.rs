@@ -34,7 +34,9 @@ fn columns_of<'a>(class: &'a Class, system: &'a System) -> Vec<Column<'a>> {
         definition: Some(column),
     };
     match &class.kind {
-        ClassKind::Table(at) => system.definitions[*at].columns.iter().map(of_table).collect(),
+        ClassKind::Table(at) | ClassKind::View(at) => {
+            system.definitions[*at].columns.iter().map(of_table).collect()
+        }
         ClassKind::Index(at, index) => {
             let columns = &system.definitions[*at].columns;
             let of_index = |column: &u16| {
@@ -86,7 +88,12 @@ fn class_row(system: &System, class: &Class) -> NamedRow {
         }
         ClassKind::Index(at, _) => (system.facts.tables[*at].row_count() as f32, false, false),
         ClassKind::Sequence => (1.0, false, false),
+        ClassKind::View(_) => (-1.0, false, false),
         ClassKind::System(_) => (-1.0, false, false),
+    };
+    let checks = match &class.kind {
+        ClassKind::Table(at) => system.definitions[*at].checks.len(),
+        _ => 0,
     };
     let is_stored = class.letter() != "v";
     let is_system = matches!(class.kind, ClassKind::System(_));
@@ -106,6 +113,7 @@ fn class_row(system: &System, class: &Class) -> NamedRow {
         ("relpersistence", text(if is_temporary(class, system) { "t" } else { "p" })),
         ("relkind", text(class.letter())),
         ("relnatts", int2(columns_of(class, system).len())),
+        ("relchecks", int2(checks)),
         ("relhasrules", truth(class.letter() == "v")),
         ("relhastriggers", truth(has_triggers)),
         ("relispopulated", truth(true)),
@@ -118,13 +126,17 @@ pub(super) fn attributes(system: &System) -> Vec<NamedRow> {
     let mut rows = Vec::new();
     for class in &system.classes {
         for (at, column) in columns_of(class, system).iter().enumerate() {
-            rows.push(attribute_row(class.oid, at, column));
+            let number = match class.kind {
+                ClassKind::Table(table) => system.definitions[table].column_number(at),
+                _ => u16::try_from(at + 1).unwrap_or(u16::MAX),
+            };
+            rows.push(attribute_row(class.oid, number, column));
         }
     }
     rows
 }
 
-fn attribute_row(relation: u32, at: usize, column: &Column<'_>) -> NamedRow {
+fn attribute_row(relation: u32, number: u16, column: &Column<'_>) -> NamedRow {
     let data_type = data_types::of(column.sql_type);
     let identity = column.definition.and_then(|definition| definition.identity);
     vec![
@@ -133,7 +145,7 @@ fn attribute_row(relation: u32, at: usize, column: &Column<'_>) -> NamedRow {
         ("atttypid", oid(column.sql_type.oid())),
         ("attstattarget", int4(-1)),
         ("attlen", int2(column.sql_type.length_bytes())),
-        ("attnum", int2(at + 1)),
+        ("attnum", int2(number)),
         ("attndims", int4(i32::from(matches!(column.sql_type, SqlType::Array(_))))),
         ("attcacheoff", int4(-1)),
         ("atttypmod", int4(column.sql_type.type_modifier())),
@@ -168,7 +180,7 @@ pub(super) fn defaults(system: &System) -> Vec<NamedRow> {
             rows.push(vec![
                 ("oid", oid(object_id::of_part(table, Part::Default, &column.name))),
                 ("adrelid", oid(table)),
-                ("adnum", int2(at + 1)),
+                ("adnum", int2(definition.column_number(at))),
                 ("adbin", row::or_null(system.default_of(column), text)),
             ]);
         }
@@ -196,7 +208,7 @@ pub(super) fn indexes(system: &System) -> Vec<NamedRow> {
             ("indisvalid", truth(true)),
             ("indisready", truth(true)),
             ("indislive", truth(true)),
-            ("indkey", column_numbers(&all)),
+            ("indkey", column_numbers(&system.definitions[*at], &all)),
             (
                 "indcollation",
                 row::oids(

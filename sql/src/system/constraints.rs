@@ -1,6 +1,8 @@
 //! Constraints and what depends on what: `pg_constraint`, `pg_depend`.
 
-use hyades_types::definition::{ForeignKey, IndexDefinition, PrimaryKey};
+use hyades_types::definition::{
+    CheckConstraint, Deferral, ForeignKey, IndexDefinition, KeyAction, PrimaryKey,
+};
 use hyades_types::value::Value;
 
 use super::class::{Index, indexes_of};
@@ -14,6 +16,7 @@ pub(super) enum Constraint<'a> {
     Primary(&'a PrimaryKey),
     Unique(&'a IndexDefinition),
     Foreign(&'a ForeignKey),
+    Check(&'a CheckConstraint),
 }
 
 impl Constraint<'_> {
@@ -22,6 +25,15 @@ impl Constraint<'_> {
             Constraint::Primary(key) => &key.name,
             Constraint::Unique(index) => &index.name,
             Constraint::Foreign(key) => &key.name,
+            Constraint::Check(check) => &check.name,
+        }
+    }
+
+    pub(super) fn is_not_valid(&self) -> bool {
+        match self {
+            Constraint::Primary(_) | Constraint::Unique(_) => false,
+            Constraint::Foreign(key) => key.is_not_valid,
+            Constraint::Check(check) => check.is_not_valid,
         }
     }
 
@@ -31,6 +43,7 @@ impl Constraint<'_> {
             Constraint::Primary(key) => key.columns.clone(),
             Constraint::Unique(index) => index.key_columns().collect(),
             Constraint::Foreign(key) => key.columns.clone(),
+            Constraint::Check(check) => check.columns.clone(),
         }
     }
 }
@@ -44,7 +57,8 @@ impl System {
             let uniques =
                 definition.indexes.iter().filter(|index| index.is_constraint).map(Constraint::Unique);
             let foreign = definition.foreign_keys.iter().map(Constraint::Foreign);
-            for constraint in primary.chain(uniques).chain(foreign) {
+            let checks = definition.checks.iter().map(Constraint::Check);
+            for constraint in primary.chain(uniques).chain(foreign).chain(checks) {
                 let own = object_id::of_part(table, Part::Constraint, constraint.name());
                 found.push((table, own, constraint));
             }
@@ -65,6 +79,12 @@ impl System {
 }
 
 impl System {
+    /// The number that the catalog shows of a column.
+    fn column_number(&self, table: u32, column: u16) -> i32 {
+        let definition = self.definition(table);
+        definition.map_or(0, |definition| i32::from(definition.column_number(usize::from(column))))
+    }
+
     /// Where a column of a foreign key stands in the unique key that it leads to.
     pub(super) fn place_in_unique(&self, key: &ForeignKey, at: usize) -> Option<usize> {
         let wanted = *key.parent_columns.get(at)?;
@@ -76,6 +96,27 @@ impl System {
         let index = self.unique_index(key.parent.0, &key.parent_columns);
         let definition = self.definition(key.parent.0)?;
         indexes_of(key.parent.0, definition).into_iter().find(|own| own.oid == index)
+    }
+}
+
+fn action_letter(action: KeyAction) -> &'static str {
+    match action {
+        KeyAction::NoAction => "a",
+        KeyAction::Restrict => "r",
+        KeyAction::Cascade => "c",
+        KeyAction::SetNull => "n",
+        KeyAction::SetDefault => "d",
+    }
+}
+
+/// An action as SQL writes it.
+pub(super) fn action_words(action: KeyAction) -> &'static str {
+    match action {
+        KeyAction::NoAction => "NO ACTION",
+        KeyAction::Restrict => "RESTRICT",
+        KeyAction::Cascade => "CASCADE",
+        KeyAction::SetNull => "SET NULL",
+        KeyAction::SetDefault => "SET DEFAULT",
     }
 }
 
@@ -91,32 +132,49 @@ fn constraint_row(system: &System, table: u32, own: u32, constraint: &Constraint
         Constraint::Primary(key) => ("p", system.unique_index(table, &key.columns)),
         Constraint::Unique(index) => ("u", index.id.0),
         Constraint::Foreign(key) => ("f", system.unique_index(key.parent.0, &key.parent_columns)),
+        Constraint::Check(_) => ("c", 0),
     };
-    let foreign = |is_there: &'static str| text(if letter == "f" { is_there } else { " " });
+    let foreign = |shown: fn(&ForeignKey) -> &'static str| {
+        text(if let Constraint::Foreign(key) = constraint { shown(key) } else { " " })
+    };
+    let holds =
+        |asked: fn(&ForeignKey) -> bool| truth(matches!(constraint, Constraint::Foreign(key) if asked(key)));
     let mut row = vec![
         ("oid", oid(own)),
         ("conname", text(constraint.name())),
         ("connamespace", oid(schema)),
         ("contype", text(letter)),
-        ("convalidated", truth(true)),
+        ("condeferrable", holds(|key| key.deferral != Deferral::Never)),
+        ("condeferred", holds(|key| key.deferral == Deferral::InitiallyDeferred)),
+        ("convalidated", truth(!constraint.is_not_valid())),
         ("conrelid", oid(table)),
         ("conindid", oid(index)),
         (
             "confrelid",
             oid(match constraint {
-                Constraint::Primary(_) | Constraint::Unique(_) => 0,
+                Constraint::Primary(_) | Constraint::Unique(_) | Constraint::Check(_) => 0,
                 Constraint::Foreign(key) => key.parent.0,
             }),
         ),
-        ("confupdtype", foreign("a")),
-        ("confdeltype", foreign("a")),
-        ("confmatchtype", foreign("s")),
+        ("confupdtype", foreign(|key| action_letter(key.on_update))),
+        ("confdeltype", foreign(|key| action_letter(key.on_delete))),
+        ("confmatchtype", foreign(|key| if key.is_full { "f" } else { "s" })),
         ("conislocal", truth(true)),
-        ("connoinherit", truth(true)),
-        ("conkey", column_numbers(&constraint.columns())),
+        ("connoinherit", truth(letter != "c")),
     ];
-    if let Constraint::Foreign(key) = constraint {
-        row.push(("confkey", column_numbers(&key.parent_columns)));
+    if let Some(definition) = system.definition(table) {
+        row.push(("conkey", column_numbers(definition, &constraint.columns())));
+    }
+    if let Constraint::Foreign(key) = constraint
+        && let Some(parent) = system.definition(key.parent.0)
+    {
+        row.push(("confkey", column_numbers(parent, &key.parent_columns)));
+    }
+    if let Constraint::Foreign(key) = constraint
+        && let Some(definition) = system.definition(table)
+        && !key.delete_columns.is_empty()
+    {
+        row.push(("confdelsetcols", column_numbers(definition, &key.delete_columns)));
     }
     row
 }
@@ -128,20 +186,22 @@ pub(super) fn dependencies(system: &System) -> Vec<NamedRow> {
     for sequence in &system.facts.sequences {
         if let Some(owner) = &sequence.definition.owner {
             let own = (PG_CLASS, object_id::of_sequence(sequence.id), 0);
-            let column = (PG_CLASS, owner.table.0, i32::from(owner.column) + 1);
+            let column = (PG_CLASS, owner.table.0, system.column_number(owner.table.0, owner.column));
             rows.push(dependency(own, column, if owner.is_identity { "i" } else { "a" }));
         }
     }
     for (table, definition) in system.tables() {
         for (at, column) in definition.columns.iter().enumerate().filter(|(_, column)| has_default(column)) {
             let own = (PG_ATTRDEF, object_id::of_part(table, Part::Default, &column.name), 0);
-            rows.push(dependency(own, (PG_CLASS, table, column_number(at)), "a"));
+            let number = i32::from(definition.column_number(at));
+            rows.push(dependency(own, (PG_CLASS, table, number), "a"));
         }
         for index in indexes_of(table, definition) {
             let own = (PG_CLASS, index.oid, 0);
             if !index.is_constraint {
                 for column in index.all_columns() {
-                    rows.push(dependency(own, (PG_CLASS, table, column_number(usize::from(column))), "a"));
+                    let column = (PG_CLASS, table, system.column_number(table, column));
+                    rows.push(dependency(own, column, "a"));
                 }
                 continue;
             }
@@ -151,21 +211,17 @@ pub(super) fn dependencies(system: &System) -> Vec<NamedRow> {
     }
     for (table, own, constraint) in system.constraints() {
         for column in constraint.columns() {
-            let column = (PG_CLASS, table, column_number(usize::from(column)));
+            let column = (PG_CLASS, table, system.column_number(table, column));
             rows.push(dependency((PG_CONSTRAINT, own, 0), column, "a"));
         }
         if let Constraint::Foreign(key) = constraint {
             for column in &key.parent_columns {
-                let column = (PG_CLASS, key.parent.0, column_number(usize::from(*column)));
+                let column = (PG_CLASS, key.parent.0, system.column_number(key.parent.0, *column));
                 rows.push(dependency((PG_CONSTRAINT, own, 0), column, "n"));
             }
         }
     }
     rows
-}
-
-fn column_number(at: usize) -> i32 {
-    i32::try_from(at + 1).unwrap_or(i32::MAX)
 }
 
 /// Relation of the catalog, number and part of an object.

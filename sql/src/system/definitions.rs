@@ -1,14 +1,14 @@
 //! Objects as the SQL that would make them, in PostgreSQL's words.
 
 use hyades_types::definition::{
-    ColumnDefinition, IndexColumn, IndexKind, ParameterMode, Returns, RoutineDefinition, RoutineKind,
-    RoutineParameter, TableDefinition,
+    ColumnDefinition, Deferral, IndexColumn, IndexKind, KeyAction, ParameterMode, Returns, RoutineDefinition,
+    RoutineKind, RoutineParameter, TableDefinition,
 };
 use hyades_types::system_type::SystemType;
 use hyades_types::value::SqlType;
 
 use super::class::Index;
-use super::constraints::Constraint;
+use super::constraints::{Constraint, action_words};
 use super::names::quoted;
 use super::snapshot::System;
 
@@ -139,11 +139,35 @@ impl System {
                 };
                 format!("UNIQUE{nulls} ({columns}){included}")
             }
+            Constraint::Check(check) => {
+                let not_valid = if check.is_not_valid { " NOT VALID" } else { "" };
+                format!("CHECK ({}){not_valid}", check.shown)
+            }
             Constraint::Foreign(key) => {
                 let Some(parent) = self.definition(key.parent.0) else { return String::new() };
                 let (name, parents) =
                     (self.shown_name(&parent.name), column_list(parent, &key.parent_columns));
-                format!("FOREIGN KEY ({columns}) REFERENCES {name}({parents})")
+                let mut shown = format!("FOREIGN KEY ({columns}) REFERENCES {name}({parents})");
+                if key.is_full {
+                    shown.push_str(" MATCH FULL");
+                }
+                for (word, action) in [("UPDATE", key.on_update), ("DELETE", key.on_delete)] {
+                    if action != KeyAction::NoAction {
+                        shown.push_str(&format!(" ON {word} {}", action_words(action)));
+                    }
+                }
+                if !key.delete_columns.is_empty() {
+                    shown.push_str(&format!(" ({})", column_list(table, &key.delete_columns)));
+                }
+                shown.push_str(match key.deferral {
+                    Deferral::Never => "",
+                    Deferral::InitiallyImmediate => " DEFERRABLE",
+                    Deferral::InitiallyDeferred => " DEFERRABLE INITIALLY DEFERRED",
+                });
+                if key.is_not_valid {
+                    shown.push_str(" NOT VALID");
+                }
+                shown
             }
         }
     }

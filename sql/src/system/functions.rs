@@ -29,6 +29,7 @@ impl System {
             }),
             Question::CollationIsVisible => truth(true),
             Question::IndexDefinition => self.index_text(oid, &arguments[1..]),
+            Question::ViewDefinition => self.view_definition(oid, arguments.get(1)),
             Question::ConstraintDefinition => self.constraint_text(oid),
             Question::RoutineSource => {
                 or_null(routine(), |definition| text(definitions::routine(definition)))
@@ -61,6 +62,18 @@ impl System {
                 let name = column.map(|column| &table.columns[usize::from(*column)].name);
                 text(name.map_or(String::new(), |name| super::names::quoted(name)))
             }
+        }
+    }
+
+    /// NULL for a relation that is no view, as in PostgreSQL; a number of columns to wrap at is pretty.
+    fn view_definition(&self, oid: u32, form: Option<&Value>) -> Value {
+        let is_pretty = match form {
+            Some(Value::Boolean(is_pretty)) => *is_pretty,
+            form => form.is_some(),
+        };
+        match self.class(oid).map(|class| &class.kind) {
+            Some(ClassKind::View(at)) => or_null(self.view_text(*at, is_pretty), text),
+            _ => Value::Null,
         }
     }
 

@@ -5,14 +5,14 @@ use std::sync::Arc;
 
 use hyades_engine::storage::stored_routine::Routine;
 use hyades_types::definition::{
-    ColumnDefinition, Identity, ParameterMode, Returns, RoutineKind, TableDefinition,
+    ColumnDefinition, Deferral, Identity, ParameterMode, Returns, RoutineKind, TableDefinition,
 };
 use hyades_types::search_path;
 use hyades_types::sequence::Sequence;
 use hyades_types::value::{SqlType, Value};
 
 use super::class::{Class, ClassKind};
-use super::constraints::Constraint;
+use super::constraints::{Constraint, action_words};
 use super::data_types;
 use super::definitions::default_shown;
 use super::object_id;
@@ -31,6 +31,9 @@ pub(super) fn rows_of(name: &str) -> fn(&System) -> Vec<NamedRow> {
     match name {
         "tables" => tables,
         "columns" => columns,
+        "views" => views,
+        "view_table_usage" => view_table_usage,
+        "view_column_usage" => view_column_usage,
         "schemata" => schemata,
         "table_constraints" => table_constraints,
         "key_column_usage" => key_column_usage,
@@ -114,11 +117,81 @@ fn tables(system: &System) -> Vec<NamedRow> {
             ("table_schema", text(system.schema_name(class.schema))),
             ("table_name", text(&class.name)),
             ("table_type", text(table_type)),
-            ("is_insertable_into", yes_or_no(is_table)),
+            ("is_insertable_into", yes_or_no(is_table || updatable_of(system, class).is_some())),
             ("is_typed", yes_or_no(false)),
         ]
     };
     shown.map(row).collect()
+}
+
+/// The columns of a view that can be changed through it, as those of the relation below.
+fn updatable_of<'s>(system: &'s System, class: &Class) -> Option<&'s [Option<u16>]> {
+    let ClassKind::View(at) = class.kind else { return None };
+    let base = system.definitions[at].view()?.base.as_ref()?;
+    base.columns.iter().any(Option::is_some).then_some(base.columns.as_slice())
+}
+
+/// `information_schema.views`
+fn views(system: &System) -> Vec<NamedRow> {
+    let mut rows = Vec::new();
+    for class in &system.classes {
+        let ClassKind::View(at) = class.kind else { continue };
+        let is_updatable = updatable_of(system, class).is_some();
+        rows.push(vec![
+            ("table_catalog", text(&system.facts.database)),
+            ("table_schema", text(system.schema_name(class.schema))),
+            ("table_name", text(&class.name)),
+            ("view_definition", or_null(system.view_text(at, false), text)),
+            ("check_option", text("NONE")),
+            ("is_updatable", yes_or_no(is_updatable)),
+            ("is_insertable_into", yes_or_no(is_updatable)),
+            ("is_trigger_updatable", yes_or_no(false)),
+            ("is_trigger_deletable", yes_or_no(false)),
+            ("is_trigger_insertable_into", yes_or_no(false)),
+        ]);
+    }
+    rows
+}
+
+/// What the rows of `view_table_usage` and `view_column_usage` begin with.
+fn usage_row(system: &System, view: &Class, table: u32) -> Option<NamedRow> {
+    let table = system.class(table)?;
+    Some(vec![
+        ("view_catalog", text(&system.facts.database)),
+        ("view_schema", text(system.schema_name(view.schema))),
+        ("view_name", text(&view.name)),
+        ("table_catalog", text(&system.facts.database)),
+        ("table_schema", text(system.schema_name(table.schema))),
+        ("table_name", text(&table.name)),
+    ])
+}
+
+/// `information_schema.view_table_usage`
+fn view_table_usage(system: &System) -> Vec<NamedRow> {
+    let mut rows = Vec::new();
+    for class in &system.classes {
+        let ClassKind::View(at) = class.kind else { continue };
+        let tables = system.definitions[at].view().map(|view| view.tables.as_slice()).unwrap_or_default();
+        rows.extend(tables.iter().filter_map(|table| usage_row(system, class, table.0)));
+    }
+    rows
+}
+
+/// `information_schema.view_column_usage`
+fn view_column_usage(system: &System) -> Vec<NamedRow> {
+    let mut rows = Vec::new();
+    for class in &system.classes {
+        let ClassKind::View(at) = class.kind else { continue };
+        let columns = system.definitions[at].view().map(|view| view.columns.as_slice()).unwrap_or_default();
+        for (table, column) in columns {
+            let definition = system.definition(table.0);
+            let name = definition.and_then(|definition| definition.columns.get(usize::from(*column)));
+            let (Some(mut row), Some(column)) = (usage_row(system, class, table.0), name) else { continue };
+            row.push(("column_name", text(&column.name)));
+            rows.push(row);
+        }
+    }
+    rows
 }
 
 /// `information_schema.columns`
@@ -126,7 +199,7 @@ fn columns(system: &System) -> Vec<NamedRow> {
     let mut rows = Vec::new();
     for class in &system.classes {
         match &class.kind {
-            ClassKind::Table(at) => {
+            ClassKind::Table(at) | ClassKind::View(at) => {
                 let definition = &system.definitions[*at];
                 for (at, column) in definition.columns.iter().enumerate() {
                     rows.push(column_row(system, class, at, column));
@@ -156,12 +229,13 @@ fn system_columns(system: &System, class: &Class, relation: &SystemRelation) -> 
 fn column_row(system: &System, class: &Class, at: usize, column: &ColumnDefinition) -> NamedRow {
     let measures = measures(column.sql_type);
     let default = if column.identity.is_some() { None } else { system.default_of(column) };
+    let number = system.definition(class.oid).map_or(at + 1, |table| usize::from(table.column_number(at)));
     let mut row = vec![
         ("table_catalog", text(&system.facts.database)),
         ("table_schema", text(system.schema_name(class.schema))),
         ("table_name", text(&class.name)),
         ("column_name", text(&column.name)),
-        ("ordinal_position", int4(at + 1)),
+        ("ordinal_position", int4(number)),
         ("column_default", or_null(default, text)),
         ("is_nullable", yes_or_no(column.is_nullable)),
         ("data_type", type_name(column.sql_type)),
@@ -174,13 +248,15 @@ fn column_row(system: &System, class: &Class, at: usize, column: &ColumnDefiniti
         ("udt_catalog", text(&system.facts.database)),
         ("udt_schema", text("pg_catalog")),
         ("udt_name", text(column.sql_type.catalog_name())),
-        ("dtd_identifier", text((at + 1).to_string())),
+        ("dtd_identifier", text(number.to_string())),
         ("is_self_referencing", yes_or_no(false)),
         ("is_identity", yes_or_no(column.identity.is_some())),
     ];
     row.extend(identity_columns(system, class.oid, at, column.identity));
     row.push(("is_generated", text("NEVER")));
-    row.push(("is_updatable", yes_or_no(class.letter() == "r")));
+    let is_of_table = |columns: &[Option<u16>]| columns.get(at).is_some_and(Option::is_some);
+    let is_updatable = class.letter() == "r" || updatable_of(system, class).is_some_and(is_of_table);
+    row.push(("is_updatable", yes_or_no(is_updatable)));
     row
 }
 
@@ -235,8 +311,8 @@ fn constraints(system: &System) -> Vec<(u32, &Arc<TableDefinition>, Constraint<'
 }
 
 /// The name of the constraint that PostgreSQL shows of a column that is NOT NULL.
-fn not_null_name(table: u32, at: usize) -> String {
-    format!("{}_{table}_{}_not_null", object_id::PUBLIC, at + 1)
+fn not_null_name(table: u32, number: u16) -> String {
+    format!("{}_{table}_{number}_not_null", object_id::PUBLIC)
 }
 
 /// Columns that are NOT NULL, with their tables.
@@ -244,35 +320,37 @@ fn not_nulls(system: &System) -> Vec<(&Arc<TableDefinition>, String, &ColumnDefi
     let mut found = Vec::new();
     for (own, table) in system.tables() {
         let columns = table.columns.iter().enumerate().filter(|(_, column)| !column.is_nullable);
-        found.extend(columns.map(|(at, column)| (table, not_null_name(own, at), column)));
+        found
+            .extend(columns.map(|(at, column)| (table, not_null_name(own, table.column_number(at)), column)));
     }
     found
 }
 
 /// `information_schema.table_constraints`
 fn table_constraints(system: &System) -> Vec<NamedRow> {
-    let row = |table: &TableDefinition, name: &str, kind: &str| {
+    let row = |table: &TableDefinition, name: &str, kind: &str, deferral: Deferral| {
         let mut row = named(system, CONSTRAINT, table, name);
         row.extend(named(system, TABLE, table, &table.name.name));
         row.extend([
             ("constraint_type", text(kind)),
-            ("is_deferrable", yes_or_no(false)),
-            ("initially_deferred", yes_or_no(false)),
+            ("is_deferrable", yes_or_no(deferral != Deferral::Never)),
+            ("initially_deferred", yes_or_no(deferral == Deferral::InitiallyDeferred)),
             ("enforced", yes_or_no(true)),
         ]);
         row
     };
     let mut rows = Vec::new();
     for (_, table, constraint) in constraints(system) {
-        let kind = match constraint {
-            Constraint::Primary(_) => "PRIMARY KEY",
-            Constraint::Unique(_) => "UNIQUE",
-            Constraint::Foreign(_) => "FOREIGN KEY",
+        let (kind, deferral) = match constraint {
+            Constraint::Primary(_) => ("PRIMARY KEY", Deferral::Never),
+            Constraint::Unique(_) => ("UNIQUE", Deferral::Never),
+            Constraint::Foreign(key) => ("FOREIGN KEY", key.deferral),
+            Constraint::Check(_) => ("CHECK", Deferral::Never),
         };
-        rows.push(row(table, constraint.name(), kind));
+        rows.push(row(table, constraint.name(), kind, deferral));
     }
     for (table, name, _) in not_nulls(system) {
-        rows.push(row(table, &name, "CHECK"));
+        rows.push(row(table, &name, "CHECK", Deferral::Never));
     }
     rows
 }
@@ -284,18 +362,28 @@ fn check_constraints(system: &System) -> Vec<NamedRow> {
         row.push(("check_clause", text(format!("{} IS NOT NULL", column.name))));
         row
     };
-    not_nulls(system).into_iter().map(row).collect()
+    let mut rows = Vec::new();
+    for (_, table, constraint) in constraints(system) {
+        if let Constraint::Check(check) = constraint {
+            let mut row = named(system, CONSTRAINT, table, &check.name);
+            row.push(("check_clause", text(format!("({})", check.shown))));
+            rows.push(row);
+        }
+    }
+    rows.extend(not_nulls(system).into_iter().map(row));
+    rows
 }
 
 /// `information_schema.key_column_usage`
 fn key_column_usage(system: &System) -> Vec<NamedRow> {
     let mut rows = Vec::new();
-    for (_, table, constraint) in constraints(system) {
+    let found = constraints(system).into_iter();
+    for (_, table, constraint) in found.filter(|(.., found)| !matches!(found, Constraint::Check(_))) {
         for (at, column) in constraint.columns().iter().enumerate() {
             let mut row = named(system, CONSTRAINT, table, constraint.name());
             row.extend(named(system, TABLE, table, &table.name.name));
             let in_unique = match &constraint {
-                Constraint::Primary(_) | Constraint::Unique(_) => None,
+                Constraint::Primary(_) | Constraint::Unique(_) | Constraint::Check(_) => None,
                 Constraint::Foreign(key) => system.place_in_unique(key, at),
             };
             row.extend([
@@ -316,7 +404,9 @@ fn used<'a>(
     constraint: &'a Constraint<'_>,
 ) -> Option<(&'a Arc<TableDefinition>, Vec<u16>)> {
     match constraint {
-        Constraint::Primary(_) | Constraint::Unique(_) => Some((table, constraint.columns())),
+        Constraint::Primary(_) | Constraint::Unique(_) | Constraint::Check(_) => {
+            Some((table, constraint.columns()))
+        }
         Constraint::Foreign(key) => Some((system.definition(key.parent.0)?, key.parent_columns.clone())),
     }
 }
@@ -360,9 +450,9 @@ fn referential_constraints(system: &System) -> Vec<NamedRow> {
         let columns = ["unique_constraint_catalog", "unique_constraint_schema", "unique_constraint_name"];
         row.extend(named(system, columns, parent, &unique.name));
         row.extend([
-            ("match_option", text("NONE")),
-            ("update_rule", text("NO ACTION")),
-            ("delete_rule", text("NO ACTION")),
+            ("match_option", text(if key.is_full { "FULL" } else { "NONE" })),
+            ("update_rule", text(action_words(key.on_update))),
+            ("delete_rule", text(action_words(key.on_delete))),
         ]);
         rows.push(row);
     }

@@ -3,6 +3,7 @@
 //! A row names its columns in their order. What it leaves out is NULL; but in a table, as PostgreSQL's
 //! catalogs have it, zero, false or empty where the column's type has a fixed width.
 
+use hyades_types::definition::TableDefinition;
 use hyades_types::system_type::SystemType;
 use hyades_types::value::{ArrayElement, Value};
 
@@ -33,9 +34,9 @@ pub(crate) fn int8(number: impl TryInto<i64>) -> Value {
     Value::BigInt(number.try_into().unwrap_or(i64::MAX))
 }
 
-/// Numbers of columns, which count from 1 where the engine counts from 0.
-pub(crate) fn column_numbers(columns: &[u16]) -> Value {
-    let numbers = columns.iter().map(|column| int2(i32::from(*column) + 1));
+/// Numbers of columns, which count from 1 where the engine counts from 0, dropped ones too.
+pub(crate) fn column_numbers(table: &TableDefinition, columns: &[u16]) -> Value {
+    let numbers = columns.iter().map(|column| int2(table.column_number(usize::from(*column))));
     Value::array(ArrayElement::SmallInt, numbers.collect())
 }
 

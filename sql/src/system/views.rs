@@ -4,7 +4,7 @@ use hyades_types::system_type::SystemType;
 use hyades_types::value::Value;
 
 use super::class::{ClassKind, indexes_of};
-use super::row::{NamedRow, int8, oid, text, truth};
+use super::row::{NamedRow, int8, oid, or_null, text, truth};
 use super::snapshot::System;
 
 /// `pg_tables`
@@ -29,6 +29,21 @@ pub(super) fn tables(system: &System) -> Vec<NamedRow> {
             ("hasrules", truth(false)),
             ("hastriggers", truth(definition.as_ref().is_some_and(has_keys))),
             ("rowsecurity", truth(false)),
+        ]);
+    }
+    rows
+}
+
+/// `pg_views`
+pub(super) fn views(system: &System) -> Vec<NamedRow> {
+    let mut rows = Vec::new();
+    for class in &system.classes {
+        let ClassKind::View(at) = class.kind else { continue };
+        rows.push(vec![
+            ("schemaname", text(system.schema_name(class.schema))),
+            ("viewname", text(&class.name)),
+            ("viewowner", text(&system.facts.user)),
+            ("definition", or_null(system.view_text(at, false), text)),
         ]);
     }
     rows
@@ -100,6 +115,7 @@ pub(super) fn activity(system: &System) -> Vec<NamedRow> {
 /// `pg_stat_user_tables`: nothing but rows is counted.
 pub(super) fn table_statistics(system: &System) -> Vec<NamedRow> {
     let tables = system.facts.tables.iter().zip(&system.definitions);
+    let tables = tables.filter(|(_, definition)| definition.view.is_none());
     let row = |(table, definition): (&std::sync::Arc<_>, &std::sync::Arc<_>)| {
         let table: &hyades_engine::storage::table::Table = table;
         let definition: &hyades_types::definition::TableDefinition = definition;

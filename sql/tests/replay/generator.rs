@@ -139,11 +139,47 @@ fn subject_of(name: &str, signature: &Signature) -> Subject {
         ("format", [_, values @ ..]) => format!("format('%s %s', {})", values.join(", ")),
         ("encode", _) => "encode({vy}, 'base64')".to_owned(),
         ("decode", _) => "decode(encode({vy}, 'hex'), 'hex')".to_owned(),
+        ("to_char", [number, _])
+            if ["{vn}", "{vi}", "{vl}", "{vd}", "({vd})::real"].contains(&number.as_str()) =>
+        {
+            format!("to_char({number}, '9990.99')")
+        }
+        ("to_number", _) => "to_number(({vn})::text, 'S9999999.9999')".to_owned(),
+        ("to_date", _) => "to_date(({va})::text, 'YYYY-MM-DD')".to_owned(),
+        ("to_timestamp", [_, _]) => "to_timestamp(({vs})::text, 'YYYY-MM-DD HH24:MI:SS')".to_owned(),
+        ("regexp_match" | "regexp_like" | "regexp_split_to_array", [text, pattern, _]) => {
+            format!("{name}({text}, {pattern}, 'i')")
+        }
+        ("regexp_replace", [_, _, _, rest @ ..]) => {
+            let more = ["", ", 1", ", 1, 2", ", 1, 2, 'i'"][rest.len()];
+            format!("regexp_replace({{vt}}, '[aeiou]', {{vt}}{more})")
+        }
+        ("regexp_count" | "regexp_instr" | "regexp_substr", [_, _, rest @ ..]) => {
+            let own = match name {
+                "regexp_count" => ["1", "'i'"].as_slice(),
+                "regexp_instr" => &["1", "2", "1", "'i'", "0"],
+                _ => &["1", "2", "'i'", "0"],
+            };
+            let more: String = own.iter().take(rest.len()).map(|one| format!(", {one}")).collect();
+            format!("{name}({{vt}}, '[a-z]'{more})")
+        }
+        ("substring", [text, pattern, escape]) if escape == "{vt}" => {
+            format!("substring({text}, {pattern}, '#')")
+        }
+        ("acosh", _) => "acosh(1 + abs({vd}))".to_owned(),
         ("to_char", [time, _]) => format!("to_char({time}, 'HH24:MI:SS.US')"),
         ("like_escape", _) => "like_escape({vt}, '#')".to_owned(),
         ("split_part", _) => "split_part({vt}, ' ', {vi})".to_owned(),
         _ => format!("{name}({})", arguments.join(", ")),
     };
+    if let TypePattern::Exact(SqlType::Array(element)) = signature.result {
+        let column = column_of(element.sql_type()).expect("no array of arrays");
+        return Subject {
+            template: format!("({template})[1]"),
+            column,
+            looks_at: signature.function.looks_at(),
+        };
+    }
     let column = match signature.result {
         TypePattern::Exact(sql_type) => column_of(sql_type).expect("no array"),
         TypePattern::Any | TypePattern::Common => named("vn"),
@@ -557,6 +593,26 @@ const CLAUSES: &[Clause] = &[
         format!(
             "begin insert into d{number} values (k, {e}); exception when foreign_key_violation then \
              get stacked diagnostics y_vt = pg_exception_detail; insert into sink (id, vt) values (k, y_vt); end;"
+        )
+    }),
+    ("actions of foreign keys", |g, m| {
+        let (n, number) = (g.number(&m, Variables), m.number);
+        m.setup.extend([
+            format!(
+                "create table q{number} (id int primary key, \
+                 up int references q{number} on delete cascade on update cascade)"
+            ),
+            format!(
+                "create table d{number} (id int primary key, v int default 1 \
+                 references q{number} on delete set default on update set null)"
+            ),
+            format!("insert into q{number} select g, nullif(g / 2, 0) from generate_series(1, 12) g"),
+            format!("insert into d{number} select g, g % 12 + 1 from generate_series(1, 24) g"),
+        ]);
+        format!(
+            "update q{number} set id = id + 20 where id % 3 = 0; delete from q{number} where id = k % 7 + 5; \
+             delete from q{number} where id = {n} and id > 1; \
+             insert into sink (id, c) select k, count(*) from d{number} where v is null;"
         )
     }),
     ("bounds of a loop", |g, m| {

@@ -60,7 +60,6 @@ create index on t (a) tablespace x;
 alter index t_a set (fillfactor = 70);
 alter table t add constraint x unique using index t_c;
 alter table t add constraint x unique (a) deferrable;
-alter table t drop constraint t_pkey;
 create table x (a int unique deferrable);
 -- Keys of several rows that a foreign key references.
 create table p (id int primary key, code int unique, other int unique);

@@ -169,12 +169,6 @@ begin
 end
 $$;
 
-create function slice(a int[]) returns int[] language plpgsql as $$
-begin
-    return a[1:2];
-end
-$$;
-
 create function creates() returns int language plpgsql as $$
 begin
     create table x (a int);

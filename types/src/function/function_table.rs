@@ -1,7 +1,8 @@
 //! The table of SQL's scalar functions. One row says all there is to say about a function:
 //!
 //! ```text
-//! Name: strict or sees_null, what it looks at, the module that computes it { "name" => (ARGUMENTS) -> RESULT, ...; }
+//! Name: strict or sees_null, what it looks at, the module that computes it { "name" => (ARGUMENTS) ->
+//! RESULT, ...; }
 //! ```
 //!
 //! A `strict` function is not run when an argument is NULL; its result is NULL. There is no default: what is
@@ -13,11 +14,12 @@
 //! `varchar` arguments pass as `text`. Functions without names are chosen by the compiler.
 
 use super::{
-    Call, LooksAt, Signature, TypePattern, array, bytes, concat, format, general, interval, make_time, math,
-    overlay, regular_expression, sequence, string, system, template, time, whole_number,
+    Call, LooksAt, Signature, TypePattern, array, array_search, array_subscript, bytes, concat, date_reading,
+    degrees, format, general, interval, make_time, math, overlay, pattern_matching, regular_expression,
+    sequence, string, system, template, time, whole_number,
 };
 use crate::system_type::SystemType;
-use crate::value::SqlType;
+use crate::value::{ArrayElement, SqlType};
 
 const BOOL: TypePattern = TypePattern::Exact(SqlType::Boolean);
 const INT2: TypePattern = TypePattern::Exact(SqlType::SmallInt);
@@ -27,6 +29,7 @@ const FLOAT4: TypePattern = TypePattern::Exact(SqlType::Real);
 const FLOAT8: TypePattern = TypePattern::Exact(SqlType::DoublePrecision);
 const NUMERIC: TypePattern = TypePattern::Exact(SqlType::Numeric(None));
 const TEXT: TypePattern = TypePattern::Exact(SqlType::Text);
+const TEXTS: TypePattern = TypePattern::Exact(SqlType::Array(ArrayElement::Text));
 const CHAR: TypePattern = TypePattern::Exact(SqlType::Char(0));
 const BYTEA: TypePattern = TypePattern::Exact(SqlType::Bytea);
 const DATE: TypePattern = TypePattern::Exact(SqlType::Date);
@@ -205,6 +208,51 @@ functions! {
     ArcTangent2: strict, NOTHING, math {
         "atan2" => (FLOAT8, FLOAT8) -> FLOAT8;
     }
+    SineDegrees: strict, NOTHING, degrees {
+        "sind" => (FLOAT8) -> FLOAT8;
+    }
+    CosineDegrees: strict, NOTHING, degrees {
+        "cosd" => (FLOAT8) -> FLOAT8;
+    }
+    TangentDegrees: strict, NOTHING, degrees {
+        "tand" => (FLOAT8) -> FLOAT8;
+    }
+    CotangentDegrees: strict, NOTHING, degrees {
+        "cotd" => (FLOAT8) -> FLOAT8;
+    }
+    ArcSineDegrees: strict, NOTHING, degrees {
+        "asind" => (FLOAT8) -> FLOAT8;
+    }
+    ArcCosineDegrees: strict, NOTHING, degrees {
+        "acosd" => (FLOAT8) -> FLOAT8;
+    }
+    ArcTangentDegrees: strict, NOTHING, degrees {
+        "atand" => (FLOAT8) -> FLOAT8;
+    }
+    HyperbolicSine: strict, NOTHING, degrees {
+        "sinh" => (FLOAT8) -> FLOAT8;
+    }
+    HyperbolicCosine: strict, NOTHING, degrees {
+        "cosh" => (FLOAT8) -> FLOAT8;
+    }
+    HyperbolicTangent: strict, NOTHING, degrees {
+        "tanh" => (FLOAT8) -> FLOAT8;
+    }
+    HyperbolicArcSine: strict, NOTHING, degrees {
+        "asinh" => (FLOAT8) -> FLOAT8;
+    }
+    HyperbolicArcCosine: strict, NOTHING, degrees {
+        "acosh" => (FLOAT8) -> FLOAT8;
+    }
+    HyperbolicArcTangent: strict, NOTHING, degrees {
+        "atanh" => (FLOAT8) -> FLOAT8;
+    }
+    Cotangent: strict, NOTHING, degrees {
+        "cot" => (FLOAT8) -> FLOAT8;
+    }
+    ArcTangent2Degrees: strict, NOTHING, degrees {
+        "atan2d" => (FLOAT8, FLOAT8) -> FLOAT8;
+    }
     Random: strict, CHANCE, general {
         "random" => () -> FLOAT8;
     }
@@ -378,6 +426,58 @@ functions! {
     MatchesPattern: strict, NOTHING, regular_expression {}
     /// `~*`
     MatchesPatternInAnyCase: strict, NOTHING, regular_expression {}
+    RegexpMatch: strict, NOTHING, pattern_matching {
+        "regexp_match" => (TEXT, TEXT) -> TEXTS, (TEXT, TEXT, TEXT) -> TEXTS;
+    }
+    /// A row of `regexp_matches` is a text here, which the compiler makes an array of.
+    RegexpMatches: strict, NOTHING, pattern_matching {}
+    RegexpLike: strict, NOTHING, pattern_matching {
+        "regexp_like" => (TEXT, TEXT) -> BOOL, (TEXT, TEXT, TEXT) -> BOOL;
+    }
+    RegexpCount: strict, NOTHING, pattern_matching {
+        "regexp_count" =>
+            (TEXT, TEXT) -> INT4,
+            (TEXT, TEXT, INT4) -> INT4,
+            (TEXT, TEXT, INT4, TEXT) -> INT4;
+    }
+    RegexpInstr: strict, NOTHING, pattern_matching {
+        "regexp_instr" =>
+            (TEXT, TEXT) -> INT4,
+            (TEXT, TEXT, INT4) -> INT4,
+            (TEXT, TEXT, INT4, INT4) -> INT4,
+            (TEXT, TEXT, INT4, INT4, INT4) -> INT4,
+            (TEXT, TEXT, INT4, INT4, INT4, TEXT) -> INT4,
+            (TEXT, TEXT, INT4, INT4, INT4, TEXT, INT4) -> INT4;
+    }
+    RegexpSubstr: strict, NOTHING, pattern_matching {
+        "regexp_substr" =>
+            (TEXT, TEXT) -> TEXT,
+            (TEXT, TEXT, INT4) -> TEXT,
+            (TEXT, TEXT, INT4, INT4) -> TEXT,
+            (TEXT, TEXT, INT4, INT4, TEXT) -> TEXT,
+            (TEXT, TEXT, INT4, INT4, TEXT, INT4) -> TEXT;
+    }
+    RegexpReplace: strict, NOTHING, pattern_matching {
+        "regexp_replace" =>
+            (TEXT, TEXT, TEXT) -> TEXT,
+            (TEXT, TEXT, TEXT, TEXT) -> TEXT,
+            (TEXT, TEXT, TEXT, INT4) -> TEXT,
+            (TEXT, TEXT, TEXT, INT4, INT4) -> TEXT,
+            (TEXT, TEXT, TEXT, INT4, INT4, TEXT) -> TEXT;
+    }
+    RegexpSplit: strict, NOTHING, pattern_matching {
+        "regexp_split_to_array" => (TEXT, TEXT) -> TEXTS, (TEXT, TEXT, TEXT) -> TEXTS;
+    }
+    /// `substring(text FROM pattern)`
+    SubstringByPattern: strict, NOTHING, pattern_matching {
+        "substring" => (TEXT, TEXT) -> TEXT;
+    }
+    /// `substring(text SIMILAR pattern ESCAPE escape)`
+    SubstringSimilar: strict, NOTHING, pattern_matching {
+        "substring" => (TEXT, TEXT, TEXT) -> TEXT;
+    }
+    /// `SIMILAR TO`
+    MatchesSimilar: strict, NOTHING, pattern_matching {}
     // Date and time
     /// `now()`, `current_timestamp`, `transaction_timestamp()`.
     Now: strict, TIMES, time {
@@ -426,12 +526,27 @@ functions! {
     ToTimestamp: strict, NOTHING, time {
         "to_timestamp" => (FLOAT8) -> TIMESTAMPTZ;
     }
+    /// By a template, as is `to_date`.
+    ReadTimestamp: strict, IDENTITY, date_reading {
+        "to_timestamp" => (TEXT, TEXT) -> TIMESTAMPTZ;
+    }
+    ToDate: strict, NOTHING, date_reading {
+        "to_date" => (TEXT, TEXT) -> DATE;
+    }
     /// By a template; the time zone's name is one of its parts.
     ToChar: strict, IDENTITY, template {
         "to_char" =>
             (TIMESTAMPTZ, TEXT) -> TEXT,
             (TIMESTAMP, TEXT) -> TEXT,
-            (INTERVAL, TEXT) -> TEXT;
+            (INTERVAL, TEXT) -> TEXT,
+            (NUMERIC, TEXT) -> TEXT,
+            (INT4, TEXT) -> TEXT,
+            (INT8, TEXT) -> TEXT,
+            (FLOAT4, TEXT) -> TEXT,
+            (FLOAT8, TEXT) -> TEXT;
+    }
+    ToNumber: strict, NOTHING, template {
+        "to_number" => (TEXT, TEXT) -> NUMERIC;
     }
     MakeDate: strict, NOTHING, make_time {
         "make_date" => (INT4, INT4, INT4) -> DATE;
@@ -486,6 +601,13 @@ functions! {
     MakeInterval: strict, NOTHING, interval {
         "make_interval" => (INT4, INT4, INT4, INT4, INT4, INT4, FLOAT8) -> INTERVAL;
     }
+    /// Whether periods overlap: start and end of each, in any order.
+    Overlaps: sees_null, NOTHING, interval {
+        "overlaps" =>
+            (TIMESTAMP, TIMESTAMP, TIMESTAMP, TIMESTAMP) -> BOOL,
+            (TIMESTAMPTZ, TIMESTAMPTZ, TIMESTAMPTZ, TIMESTAMPTZ) -> BOOL,
+            (TIME, TIME, TIME, TIME) -> BOOL;
+    }
     DateBin: strict, NOTHING, interval {
         "date_bin" =>
             (INTERVAL, TIMESTAMP, TIMESTAMP) -> TIMESTAMP,
@@ -501,8 +623,31 @@ functions! {
     ArrayAppend: sees_null, NOTHING, array {}
     ArrayPrepend: sees_null, NOTHING, array {}
     ArrayConcat: sees_null, NOTHING, array {}
-    ArrayPosition: sees_null, NOTHING, array {}
+    ArrayDimensions: strict, NOTHING, array {}
+    /// `array_dims`.
+    ArrayBounds: strict, NOTHING, array {}
+    /// An empty array that tells the element's type, the value, lengths, lower bounds if they are given.
     ArrayFill: sees_null, NOTHING, array {}
+    /// With or without the text that stands for NULL.
+    StringToArray: sees_null, NOTHING, array {
+        "string_to_array" => (TEXT, TEXT) -> TEXTS, (TEXT, TEXT, TEXT) -> TEXTS;
+    }
+    /// One dimension that counts from 1, whatever the array's are.
+    ArrayFlat: strict, NOTHING, array {}
+    /// `ARRAY[array, ...]`; the first argument is an empty array.
+    ArrayOfArrays: sees_null, NOTHING, array {}
+    ArrayPosition: sees_null, NOTHING, array_search {}
+    ArrayPositions: sees_null, NOTHING, array_search {}
+    ArrayRemove: sees_null, NOTHING, array_search {}
+    ArrayReplace: sees_null, NOTHING, array_search {}
+    ArrayTrim: strict, NOTHING, array_search {}
+    ArrayContains: strict, NOTHING, array_search {}
+    ArrayOverlaps: strict, NOTHING, array_search {}
+    /// Elements and slices: `array_subscript` says how the arguments stand.
+    ArraySubscript: strict, NOTHING, array_subscript {}
+    ArraySlice: sees_null, NOTHING, array_subscript {}
+    ArraySet: sees_null, NOTHING, array_subscript {}
+    ArraySetSlice: sees_null, NOTHING, array_subscript {}
     /// `value = ANY (array)`.
     EqualsAny: sees_null, NOTHING, array {}
     /// The same for an array in order, NULL last: looks only at a few of its elements. Only the compiler
@@ -566,6 +711,9 @@ functions! {
     }
     IndexDefinition: strict, CATALOG, system {
         "pg_get_indexdef" => (OID) -> TEXT, (OID, INT4, BOOL) -> TEXT;
+    }
+    ViewDefinition: strict, CATALOG, system {
+        "pg_get_viewdef" => (OID) -> TEXT, (OID, BOOL) -> TEXT, (OID, INT4) -> TEXT;
     }
     ConstraintDefinition: strict, CATALOG, system {
         "pg_get_constraintdef" => (OID) -> TEXT, (OID, BOOL) -> TEXT;

@@ -1,5 +1,8 @@
 //! Functions of intervals, and of times with them.
 
+use std::cmp::Ordering;
+
+use crate::compare;
 use crate::datetime::{
     self, MICROSECONDS_PER_DAY, MICROSECONDS_PER_HOUR, MICROSECONDS_PER_MINUTE, MICROSECONDS_PER_SECOND, Zone,
 };
@@ -19,12 +22,40 @@ pub(super) fn call(function: Function, arguments: &[Value], environment: &Enviro
             date_part(field, *interval).map(Value::Double)
         }
         (Function::IsFinite, [Value::Interval(_)]) => Ok(Value::Boolean(true)),
+        (Function::Overlaps, [start, end, other_start, other_end]) => {
+            let found = overlap((start, end), (other_start, other_end));
+            Ok(found.map_or(Value::Null, Value::Boolean))
+        }
         (
             Function::AddInterval | Function::SubtractInterval | Function::DateBin | Function::Timezone,
             arguments,
         ) => time_of(function, arguments, environment),
         _ => interval_of(function, arguments, environment).map(Value::Interval),
     }
+}
+
+/// Whether two periods overlap; None if that is not known.
+fn overlap(left: (&Value, &Value), right: (&Value, &Value)) -> Option<bool> {
+    // With the earlier time first, and without one last.
+    let in_order = |(start, end): (&'_ Value, &'_ Value)| -> Option<(Value, Option<Value>)> {
+        match (start.is_null(), end.is_null()) {
+            (true, true) => None,
+            (true, false) => Some((end.clone(), None)),
+            (false, true) => Some((start.clone(), None)),
+            (false, false) if compare::total(start, end).is_gt() => Some((end.clone(), Some(start.clone()))),
+            (false, false) => Some((start.clone(), Some(end.clone()))),
+        }
+    };
+    let ((start, end), (other_start, other_end)) = (in_order(left)?, in_order(right)?);
+    let (first_end, later_start, later_end) = match compare::total(&start, &other_start) {
+        Ordering::Greater => (other_end, start, end),
+        Ordering::Less => (end, other_start, other_end),
+        Ordering::Equal => return end.and(other_end).map(|_| true),
+    };
+    if compare::total(&later_start, &first_end?).is_lt() {
+        return Some(true);
+    }
+    later_end.map(|_| false)
 }
 
 /// Functions whose result is a time.

@@ -4,7 +4,7 @@ use std::f64::consts;
 
 use crate::environment::Environment;
 use crate::error::{Error, Result, sqlstate};
-use crate::value::{BigDecimal, SqlType, Value};
+use crate::value::{Numeric, SqlType, Value};
 use crate::{arithmetic, float, numeric};
 
 use super::{Function, mismatch};
@@ -61,7 +61,7 @@ fn absolute(number: &Value) -> Option<Result<Value>> {
         }
         Value::Real(number) => Ok(Value::Real(number.abs())),
         Value::Double(number) => Ok(Value::Double(number.abs())),
-        Value::Numeric(number) => Ok(Value::numeric(number.abs())),
+        Value::Numeric(number) => Ok(Value::numeric(numeric::absolute(number))),
         _ => return None,
     })
 }
@@ -121,7 +121,7 @@ fn out_of_range() -> Error {
     Error::input(sqlstate::NUMERIC_VALUE_OUT_OF_RANGE, "input is out of range")
 }
 
-fn decimal(function: Function, number: &BigDecimal) -> Option<Result<BigDecimal>> {
+fn decimal(function: Function, number: &Numeric) -> Option<Result<Numeric>> {
     Some(match function {
         Function::Ceiling => numeric::ceiling(number),
         Function::Floor => numeric::floor(number),

@@ -1,10 +1,16 @@
-//! `~` and `~*`: PostgreSQL's advanced regular expressions, translated for the engine of `fancy-regex`.
+//! PostgreSQL's advanced regular expressions, translated for the engine of `fancy-regex`; `~` and `~*`.
 //!
 //! What the dialects write differently: `\y`, `\Y`, `\m`, `\M` and `\Z`, a `[` inside of brackets, a `{` that
-//! begins no count, and that a dot is any character. Backtracking, which references back and looking around
-//! need, has a limit; everything else takes time in proportion to the text.
+//! begins no count, options before the expression (`(?i)`, `***=`), and that a dot is any character.
+//! Backtracking, which references back and looking around need, has a limit; everything else takes time in
+//! proportion to the text.
+//!
+//! Whether a text matches is the same in both dialects. Which part of it does may differ where alternatives
+//! begin alike (`a|ab`): the first that fits is taken here, the longest by PostgreSQL.
 
 use std::cell::RefCell;
+use std::iter::Peekable;
+use std::str::Chars;
 
 use fancy_regex::{Regex, RegexBuilder};
 
@@ -20,10 +26,96 @@ const LARGEST: usize = 4 << 20;
 /// Compiled expressions that a thread keeps.
 const MOST_KEPT: usize = 16;
 
+/// How an expression is to be read.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Options {
+    pub(super) is_any_case: bool,
+    /// Neither a dot nor `[^...]` is the end of a line.
+    pub(super) stops_at_lines: bool,
+    /// `^` and `$` are the ends of lines too.
+    pub(super) anchors_at_lines: bool,
+    /// Blanks and comments do not count.
+    pub(super) is_expanded: bool,
+    /// It is the text itself.
+    pub(super) is_literal: bool,
+    /// All matches, not only the first: of the function, not of the expression.
+    pub(super) is_global: bool,
+}
+
+impl Options {
+    /// From the letters that a function is given.
+    pub(super) fn of(letters: &str) -> Result<Options> {
+        let mut options = Options::default();
+        for letter in letters.chars() {
+            match letter {
+                'g' => options.is_global = true,
+                letter if options.take(letter) => {}
+                'b' => return Err(basic()),
+                _ => {
+                    let message = format!("invalid regular expression option: \"{letter}\"");
+                    return Err(Error::input(sqlstate::INVALID_PARAMETER_VALUE, message));
+                }
+            }
+        }
+        Ok(options)
+    }
+
+    /// Whether the letter is that of an option.
+    fn take(&mut self, letter: char) -> bool {
+        match letter {
+            'c' => self.is_any_case = false,
+            'e' => self.is_literal = false,
+            'i' => self.is_any_case = true,
+            'm' | 'n' => (self.stops_at_lines, self.anchors_at_lines) = (true, true),
+            'p' => (self.stops_at_lines, self.anchors_at_lines) = (true, false),
+            'q' => self.is_literal = true,
+            's' => (self.stops_at_lines, self.anchors_at_lines) = (false, false),
+            't' => self.is_expanded = false,
+            'w' => (self.stops_at_lines, self.anchors_at_lines) = (false, true),
+            'x' => self.is_expanded = true,
+            _ => return false,
+        }
+        true
+    }
+
+    /// Takes the options that stand before the expression, and returns the expression.
+    fn take_leading<'p>(&mut self, pattern: &'p str) -> Result<&'p str> {
+        if let Some(literal) = pattern.strip_prefix("***=") {
+            self.is_literal = true;
+            return Ok(literal);
+        }
+        if self.is_literal {
+            return Ok(pattern);
+        }
+        let pattern = pattern.strip_prefix("***:").unwrap_or(pattern);
+        let Some((letters, rest)) = pattern.strip_prefix("(?").and_then(|rest| rest.split_once(')')) else {
+            return Ok(pattern);
+        };
+        if letters.is_empty() || !letters.bytes().all(|letter| letter.is_ascii_lowercase()) {
+            return Ok(pattern);
+        }
+        for letter in letters.chars() {
+            if letter == 'b' {
+                return Err(basic());
+            }
+            if !self.take(letter) {
+                return Err(invalid("invalid embedded option"));
+            }
+        }
+        Ok(rest)
+    }
+}
+
+fn basic() -> Error {
+    let message = "basic regular expressions are not supported yet";
+    Error::input(sqlstate::FEATURE_NOT_SUPPORTED, message)
+        .with_hint("Write it as an advanced regular expression, with ( ) for \\( \\).")
+}
+
 /// A compiled expression, and what of.
 struct Kept {
     pattern: String,
-    is_any_case: bool,
+    options: Options,
     regex: Regex,
 }
 
@@ -40,24 +132,36 @@ pub(super) fn call(function: Function, arguments: &[Value], _environment: &Envir
 }
 
 fn matches(text: &str, pattern: &str, is_any_case: bool) -> Result<bool> {
+    let options = Options { is_any_case, ..Options::default() };
+    with_regex(pattern, options, |regex| regex.is_match(text).map_err(too_complex))
+}
+
+/// Does something with a compiled expression.
+pub(super) fn with_regex<T>(
+    pattern: &str,
+    options: Options,
+    run: impl FnOnce(&Regex) -> Result<T>,
+) -> Result<T> {
+    let known = KEPT.with_borrow_mut(|kept| {
+        let at = kept.iter().position(|one| one.options == options && one.pattern == pattern)?;
+        Some(kept.remove(at))
+    });
+    let one = match known {
+        Some(one) => one,
+        None => Kept { pattern: pattern.to_owned(), options, regex: compile(pattern, options)? },
+    };
+    let found = run(&one.regex);
     KEPT.with_borrow_mut(|kept| {
-        let known = kept.iter().position(|one| one.is_any_case == is_any_case && one.pattern == pattern);
-        let one = match known {
-            Some(at) => kept.remove(at),
-            None => {
-                if kept.len() >= MOST_KEPT {
-                    kept.remove(0);
-                }
-                Kept { pattern: pattern.to_owned(), is_any_case, regex: compile(pattern, is_any_case)? }
-            }
-        };
-        let found = one.regex.is_match(text);
+        if kept.len() >= MOST_KEPT {
+            kept.remove(0);
+        }
         kept.push(one);
-        found.map_err(|_| {
-            let message = "regular expression is too complex";
-            Error::input(sqlstate::PROGRAM_LIMIT_EXCEEDED, message)
-        })
-    })
+    });
+    found
+}
+
+pub(super) fn too_complex(_: fancy_regex::Error) -> Error {
+    Error::input(sqlstate::PROGRAM_LIMIT_EXCEEDED, "regular expression is too complex")
 }
 
 fn invalid(reason: &str) -> Error {
@@ -65,9 +169,23 @@ fn invalid(reason: &str) -> Error {
     Error::input(sqlstate::INVALID_REGULAR_EXPRESSION, message)
 }
 
-fn compile(pattern: &str, is_any_case: bool) -> Result<Regex> {
-    let flags = if is_any_case { "(?si)" } else { "(?s)" };
-    let translated = format!("{flags}{}", translate(pattern)?);
+fn compile(pattern: &str, mut options: Options) -> Result<Regex> {
+    let pattern = options.take_leading(pattern)?;
+    let mut translated = String::with_capacity(pattern.len() + 8);
+    for (letter, is_on) in [
+        ("i", options.is_any_case),
+        ("s", !options.stops_at_lines || options.is_literal),
+        ("m", options.anchors_at_lines),
+    ] {
+        if is_on {
+            translated.push_str(&format!("(?{letter})"));
+        }
+    }
+    if options.is_literal {
+        translated.push_str(&fancy_regex::escape(pattern));
+    } else {
+        translate(pattern, options, &mut translated)?;
+    }
     RegexBuilder::new(&translated).backtrack_limit(MOST_STEPS).delegate_size_limit(LARGEST).build().map_err(
         |error| match error {
             fancy_regex::Error::CompileError(_) => invalid("regular expression is too complex"),
@@ -76,14 +194,13 @@ fn compile(pattern: &str, is_any_case: bool) -> Result<Regex> {
     )
 }
 
-fn translate(pattern: &str) -> Result<String> {
-    let mut out = String::with_capacity(pattern.len() + 8);
+fn translate(pattern: &str, options: Options, out: &mut String) -> Result<()> {
     let mut characters = pattern.chars().peekable();
     let mut open = 0_u32;
     while let Some(character) = characters.next() {
         match character {
-            '\\' => escape(characters.next(), &mut out)?,
-            '[' => bracket(&mut characters, &mut out)?,
+            '\\' => escape(&mut characters, out)?,
+            '[' => bracket(&mut characters, options, out)?,
             '{' if !characters.peek().is_some_and(char::is_ascii_digit) => out.push_str("\\{"),
             '(' => {
                 open += 1;
@@ -93,36 +210,67 @@ fn translate(pattern: &str) -> Result<String> {
                 open = open.checked_sub(1).ok_or_else(|| invalid("parentheses () not balanced"))?;
                 out.push(')');
             }
+            '#' if options.is_expanded => while characters.next().is_some_and(|next| next != '\n') {},
+            blank if options.is_expanded && blank.is_ascii_whitespace() => {}
             other => out.push(other),
         }
     }
-    if open > 0 { Err(invalid("parentheses () not balanced")) } else { Ok(out) }
+    if open > 0 { Err(invalid("parentheses () not balanced")) } else { Ok(()) }
 }
 
 /// What stands behind a backslash.
-fn escape(character: Option<char>, out: &mut String) -> Result<()> {
-    let character = character.ok_or_else(|| invalid("invalid escape \\ sequence"))?;
+fn escape(characters: &mut Peekable<Chars<'_>>, out: &mut String) -> Result<()> {
+    let character = characters.next().ok_or_else(|| invalid("invalid escape \\ sequence"))?;
     match character {
         'y' => out.push_str("\\b"),
         'Y' => out.push_str("\\B"),
         'm' => out.push_str("\\b(?=\\w)"),
         'M' => out.push_str("\\b(?<=\\w)"),
         'Z' => out.push_str("\\z"),
+        'a' => out.push_str("\\x07"),
         'b' => out.push_str("\\x08"),
-        other => {
+        'B' => out.push_str("\\\\"),
+        'e' => out.push_str("\\x1B"),
+        '0' => out.push_str("\\x00"),
+        'x' => push_code(characters, usize::MAX, out)?,
+        'u' => push_code(characters, 4, out)?,
+        'U' => push_code(characters, 8, out)?,
+        other if other.is_ascii_alphanumeric() || other.is_ascii_punctuation() => {
             out.push('\\');
             out.push(other);
         }
+        other => out.push(other),
     }
     Ok(())
 }
 
+/// A character by its number in hexadecimal digits.
+fn push_code(characters: &mut Peekable<Chars<'_>>, most: usize, out: &mut String) -> Result<()> {
+    let mut code = 0_u32;
+    let mut digits = 0;
+    while digits < most
+        && let Some(digit) = characters.peek().and_then(|next| next.to_digit(16))
+    {
+        code = code.saturating_mul(16).saturating_add(digit);
+        digits += 1;
+        characters.next();
+    }
+    if digits == 0 || (most < usize::MAX && digits < most) || char::from_u32(code).is_none() {
+        return Err(invalid("invalid escape \\ sequence"));
+    }
+    out.push_str(&format!("\\x{{{code:X}}}"));
+    Ok(())
+}
+
 /// From behind `[` to its `]`.
-fn bracket(characters: &mut std::iter::Peekable<std::str::Chars<'_>>, out: &mut String) -> Result<()> {
+fn bracket(characters: &mut Peekable<Chars<'_>>, options: Options, out: &mut String) -> Result<()> {
     let unbalanced = || invalid("brackets [] not balanced");
     out.push('[');
     if characters.next_if_eq(&'^').is_some() {
         out.push('^');
+        if options.stops_at_lines {
+            out.push_str("\\n");
+        }
     }
     if characters.next_if_eq(&']').is_some() {
         out.push_str("\\]");
@@ -140,7 +288,7 @@ fn bracket(characters: &mut std::iter::Peekable<std::str::Chars<'_>>, out: &mut 
                 }
                 out.push_str(class(&name)?);
             }
-            '\\' => escape(characters.next(), out)?,
+            '\\' => escape(characters, out)?,
             special @ ('[' | '&' | '~') => {
                 out.push('\\');
                 out.push(special);

@@ -68,6 +68,7 @@ fn question_of(function: Function) -> Option<Question> {
         Function::RoutineIsVisible => Question::RoutineIsVisible,
         Function::CollationIsVisible => Question::CollationIsVisible,
         Function::IndexDefinition => Question::IndexDefinition,
+        Function::ViewDefinition => Question::ViewDefinition,
         Function::ConstraintDefinition => Question::ConstraintDefinition,
         Function::RoutineSource => Question::RoutineSource,
         Function::RoutineResult => Question::RoutineResult,

@@ -20,10 +20,16 @@ use crate::memory;
 use crate::value::Value;
 
 use super::time::{iso_weekday, iso_year_and_week};
-use super::{Function, mismatch};
+use super::{Function, mismatch, number_shown, number_template};
 
 pub(super) fn call(function: Function, arguments: &[Value], environment: &Environment) -> Result<Value> {
+    if let (Function::ToNumber, [Value::Text(text), Value::Text(template)]) = (function, arguments) {
+        return Ok(number_template::to_number(text, template)?.map_or(Value::Null, Value::numeric));
+    }
     let [value, Value::Text(template)] = arguments else { return Err(mismatch(function, arguments)) };
+    if let Some(shown) = number_shown::shown(value, template) {
+        return shown.map(Value::Text);
+    }
     let moment = match value {
         Value::Timestamp(time) => Moment::of_timestamp(*time),
         Value::TimestampTz(instant) => Moment::of_instant(*instant, environment)?,
@@ -37,7 +43,7 @@ pub(super) fn call(function: Function, arguments: &[Value], environment: &Enviro
     }
 }
 
-const MONTHS: [&str; 12] = [
+pub(super) const MONTHS: [&str; 12] = [
     "January",
     "February",
     "March",
@@ -51,9 +57,11 @@ const MONTHS: [&str; 12] = [
     "November",
     "December",
 ];
-const ROMAN_MONTHS: [&str; 12] = ["I", "II", "III", "IV", "V", "VI", "VII", "VIII", "IX", "X", "XI", "XII"];
+pub(super) const ROMAN_MONTHS: [&str; 12] =
+    ["I", "II", "III", "IV", "V", "VI", "VII", "VIII", "IX", "X", "XI", "XII"];
 /// From the first of ISO 8601 on.
-const WEEKDAYS: [&str; 7] = ["Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday"];
+pub(super) const WEEKDAYS: [&str; 7] =
+    ["Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday"];
 /// Of the longest month and weekday.
 const NAME_WIDTH: usize = 9;
 
@@ -73,7 +81,7 @@ const KEEP_DIGITS: [&str; 11] = ["HH", "HH12", "HH24", "MI", "SS", "MM", "CC", "
 
 /// How the letters of a field are written.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Letters {
+pub(super) enum Letters {
     Capital,
     Capitalized,
     Small,
@@ -92,7 +100,7 @@ struct Field {
 }
 
 /// The field that a text begins with, and how long it is.
-fn field_at(text: &str) -> Option<(&'static str, Letters, usize)> {
+pub(super) fn field_at(text: &str) -> Option<(&'static str, Letters, usize)> {
     let capitalized = CAPITALIZED.iter().find(|(written, _)| text.starts_with(written));
     if let Some((written, name)) = capitalized {
         return Some((name, Letters::Capitalized, written.len()));

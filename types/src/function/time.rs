@@ -9,7 +9,7 @@ use crate::datetime::{
 };
 use crate::environment::Environment;
 use crate::error::{Error, Result, sqlstate};
-use crate::value::{BigDecimal, Value};
+use crate::value::{BigDecimal, Numeric, Value};
 use crate::{numeric, text};
 
 use super::{Function, interval, mismatch};
@@ -49,13 +49,7 @@ pub(super) fn call(function: Function, arguments: &[Value], environment: &Enviro
         (Function::DateTrunc, [Value::Text(unit), Value::TimestampTz(time), Value::Text(zone)]) => {
             truncate_in_zone(unit, *time, &datetime::zone(zone)?.whole(zone)?)
         }
-        (Function::Extract, [Value::Text(field), time]) => match extract(field, time, environment)? {
-            Value::Double(_) => {
-                let message = "infinity is not supported for type numeric";
-                Err(Error::input(sqlstate::FEATURE_NOT_SUPPORTED, message))
-            }
-            number => Ok(number),
-        },
+        (Function::Extract, [Value::Text(field), time]) => extract(field, time, environment),
         (Function::DatePart, [Value::Text(field), time]) => {
             // A date has no hours of its own, but date_part takes it as its midnight.
             let time = match time {
@@ -64,7 +58,6 @@ pub(super) fn call(function: Function, arguments: &[Value], environment: &Enviro
             };
             Ok(match extract(field, &time, environment)? {
                 Value::Numeric(number) => Value::Double(as_double(field, &number)),
-                // The infinities of time: extract has none to answer with, a double does.
                 other => other,
             })
         }
@@ -172,11 +165,11 @@ pub(super) fn scaled(units: i64, scale: i64) -> Value {
 }
 
 /// PostgreSQL computes these two in floating point, and its rounding shows.
-fn as_double(field: &str, number: &BigDecimal) -> f64 {
-    let (units, _) = number.as_bigint_and_scale();
-    match (canonical(field), i64::try_from(&*units)) {
-        (Some("epoch"), Ok(microseconds)) => microseconds as f64 / 1e6,
-        (Some("second"), Ok(microseconds)) => {
+fn as_double(field: &str, number: &Numeric) -> f64 {
+    let units = number.finite().and_then(|number| i64::try_from(&*number.as_bigint_and_scale().0).ok());
+    match (canonical(field), units) {
+        (Some("epoch"), Some(microseconds)) => microseconds as f64 / 1e6,
+        (Some("second"), Some(microseconds)) => {
             (microseconds / MICROSECONDS_PER_SECOND) as f64
                 + (microseconds % MICROSECONDS_PER_SECOND) as f64 / 1e6
         }
@@ -255,12 +248,11 @@ fn extract_from_date(field: &str, days: i32) -> Result<Value> {
     }
 }
 
-/// Of an infinite time, what grows without bound is infinite (a double: `numeric` cannot say so here), the
-/// rest is NULL.
+/// Of an infinite time, what grows without bound is infinite, the rest is NULL.
 fn infinite_field(name: &str, is_positive: bool, unsupported: impl Fn() -> Error) -> Result<Value> {
     match name {
         "year" | "decade" | "century" | "millennium" | "julian" | "isoyear" | "epoch" => {
-            Ok(Value::Double(if is_positive { f64::INFINITY } else { f64::NEG_INFINITY }))
+            Ok(Value::numeric(if is_positive { Numeric::Infinity } else { Numeric::MinusInfinity }))
         }
         "microseconds" | "milliseconds" | "second" | "minute" | "hour" | "day" | "week" | "month"
         | "quarter" | "dow" | "isodow" | "doy" | "timezone" | "timezone_hour" | "timezone_minute" => {

@@ -2,7 +2,7 @@
 
 use crate::environment::Environment;
 use crate::error::{Error, Result, SqlState};
-use crate::value::{SqlType, Value};
+use crate::value::{BigDecimal, SqlType, Value};
 use crate::{arithmetic, numeric};
 
 use super::{Function, mismatch};
@@ -26,12 +26,16 @@ pub(super) fn call(function: Function, arguments: &[Value], _environment: &Envir
             let narrow = of_integers(function, *left, *right).and_then(|found| i64::try_from(found).ok());
             narrow.map(Value::BigInt).ok_or_else(|| arithmetic::out_of_range(SqlType::BigInt))
         }
-        (Function::Factorial, [Value::BigInt(number)]) => numeric::factorial(*number).map(Value::numeric),
+        (Function::Factorial, [Value::BigInt(number)]) => {
+            numeric::finite::factorial(*number).map(Value::numeric)
+        }
         (Function::Scale, [Value::Numeric(number)]) => {
-            Ok(Value::Integer(number.fractional_digit_count() as i32))
+            let scale = |number: &BigDecimal| Value::Integer(number.fractional_digit_count() as i32);
+            Ok(number.finite().map_or(Value::Null, scale))
         }
         (Function::MinimumScale, [Value::Numeric(number)]) => {
-            Ok(Value::Integer(numeric::least_scale(number)? as i32))
+            let Some(number) = number.finite() else { return Ok(Value::Null) };
+            Ok(Value::Integer(numeric::finite::least_scale(number)? as i32))
         }
         (Function::TrimScale, [Value::Numeric(number)]) => numeric::trim_scale(number).map(Value::numeric),
         (Function::WidthBucket, [number, first, last, Value::Integer(count)]) => {
@@ -75,13 +79,8 @@ fn width_bucket(number: &Value, first: &Value, last: &Value, count: i32) -> Resu
             }
             Ok(double_bucket(*number, *first, *last, count))
         }
-        (Value::Numeric(_), Value::Numeric(first), Value::Numeric(last))
-            if numeric::compare(first, last).is_eq() =>
-        {
-            refused("lower bound cannot equal upper bound")
-        }
         (Value::Numeric(number), Value::Numeric(first), Value::Numeric(last)) => {
-            numeric::bucket(number, first, last, count)
+            numeric::bucket(number, first, last, count)?.or_else(refused)
         }
         _ => Err(mismatch(Function::WidthBucket, &[number.clone(), first.clone(), last.clone()])),
     }

@@ -15,7 +15,7 @@ use bigdecimal::num_bigint::BigInt;
 
 use super::pieces::{is_blank, syntax, write_integer};
 use crate::error::{Error, Result, sqlstate};
-use crate::numeric;
+use crate::numeric::finite;
 use crate::value::{BigDecimal, SqlType, Value};
 
 /// Significant bits, and the exponent of the least number.
@@ -232,7 +232,7 @@ fn preferred<F: FromStr + PartialEq + Neg<Output = F>>(
     shortest: &str,
 ) -> Option<String> {
     let exact = Binary::decimal(binary.mantissa, binary.exponent);
-    if numeric::compare(&numeric::parse(shortest).ok()?.abs(), &exact).is_eq() {
+    if finite::compare(&finite::parse(shortest).ok()?.abs(), &exact).is_eq() {
         return None;
     }
     let is_power_of_two = binary.mantissa.is_power_of_two();
@@ -246,7 +246,7 @@ fn preferred<F: FromStr + PartialEq + Neg<Output = F>>(
         },
     ];
     let (unscaled, scale) = exact.as_bigint_and_scale();
-    let length = numeric::digit_text(&unscaled).len();
+    let length = finite::digit_text(&unscaled).len();
     let count = shortest.bytes().take_while(|byte| *byte != b'e').filter(u8::is_ascii_digit).count();
     (count..=length.min(17)).find_map(|count| {
         let dropped = length - count;
@@ -262,7 +262,7 @@ fn preferred<F: FromStr + PartialEq + Neg<Output = F>>(
             let text = format!("{digits}e{}", dropped as i64 - scale);
             let read: F = text.parse().ok()?;
             let is_same = read == number || -read == number;
-            let is_half_way = half_way.iter().any(|point| numeric::compare(point, &decimal).is_eq());
+            let is_half_way = half_way.iter().any(|point| finite::compare(point, &decimal).is_eq());
             (is_same && !is_half_way).then_some(text)
         })
     })

@@ -3,10 +3,7 @@
 use crate::error::{Error, sqlstate};
 use crate::value::SqlType;
 
-/// What C's `isspace` accepts.
-pub(crate) fn is_blank(character: char) -> bool {
-    matches!(character, ' ' | '\t' | '\n' | '\r' | '\x0b' | '\x0c')
-}
+pub(crate) use crate::numeric::finite::is_blank;
 
 pub(crate) fn syntax(sql_type: SqlType, text: &str) -> Error {
     let name = sql_type.base_name();

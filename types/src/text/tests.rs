@@ -42,12 +42,6 @@ fn modifiers_apply() {
 }
 
 #[test]
-fn numeric_has_no_special_values() {
-    assert_eq!(refused("NaN", SqlType::Numeric(None)).0, "0A000");
-    assert_eq!(refused("-Infinity", SqlType::Numeric(None)).0, "0A000");
-}
-
-#[test]
 fn text_has_no_zero() {
     let expected = ("22021", "invalid byte sequence for encoding \"UTF8\": 0x00".to_owned());
     assert_eq!(refused("a\0b", SqlType::Text), expected);

@@ -57,7 +57,9 @@ fn classes_of_types() {
         assert!(sql_type.is_same_base(sql_type.without_modifier()));
         assert_eq!(
             sql_type.length_bytes() < 0,
-            sql_type.is_text() || matches!(sql_type.catalog_name(), "numeric" | "bytea")
+            sql_type.is_text()
+                || sql_type.element().is_some()
+                || matches!(sql_type.catalog_name(), "numeric" | "bytea")
         );
         assert!(Value::Null.fits(sql_type));
     }

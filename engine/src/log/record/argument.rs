@@ -7,16 +7,19 @@
 //!   5 bigint: zigzag               11 date, 12 timestamp, 13 timestamptz: zigzag
 //!   6 real: 4 bytes               15 array: oid of its type, elements, whether each has its type's byte, elements
 //!  16 interval: months, days, microseconds, zigzag each    17 time: zigzag
+//!  18 array of other dimensions than one from 1: their number, of each length and lower bound (zigzag), then as 15
 //! ```
 //!
 //! The elements of an array are written without their types' bytes, unless one of them is NULL or they are
-//! booleans. All other numbers are varints. What is read is the very value that was written: the scale of a
+//! booleans. A numeric without bytes is no number: its scale says which of NaN (0) and the infinities (1, -1)
+//! it is. All other numbers are varints. What is read is the very value that was written: the scale of a
 //! numeric and the bits of a float count, because rows are made from them.
 
 use bigdecimal::num_bigint::BigInt;
 use compact_str::CompactString;
+use hyades_types::array_value::MOST_DIMENSIONS;
 use hyades_types::interval::Interval;
-use hyades_types::value::{ArrayElement, BigDecimal, SqlType, Value};
+use hyades_types::value::{ArrayElement, BigDecimal, Dimension, Numeric, SqlType, Value};
 
 use super::Malformed;
 use super::varint::{read_varint, unzigzag, write_varint, zigzag};
@@ -39,6 +42,12 @@ const UUID: u8 = 14;
 const ARRAY: u8 = 15;
 const INTERVAL: u8 = 16;
 const TIME: u8 = 17;
+const SHAPED_ARRAY: u8 = 18;
+
+/// Scales of what has no digits.
+const NAN: i64 = 0;
+const INFINITY: i64 = 1;
+const MINUS_INFINITY: i64 = -1;
 
 pub(super) fn write_argument(into: &mut Vec<u8>, value: &Value) {
     into.push(tag_of(value));
@@ -67,7 +76,8 @@ fn tag_of(value: &Value) -> u8 {
         Value::Timestamp(_) => TIMESTAMP,
         Value::TimestampTz(_) => TIMESTAMP_TZ,
         Value::Uuid(_) => UUID,
-        Value::Array(_) => ARRAY,
+        Value::Array(array) if array.is_plain() => ARRAY,
+        Value::Array(_) => SHAPED_ARRAY,
         Value::Interval(_) => INTERVAL,
         Value::Oid(_) | Value::Reference(_) => unreachable!("parameters have no types of the catalog"),
         Value::Time(_) => TIME,
@@ -85,9 +95,20 @@ fn write_content(into: &mut Vec<u8>, value: &Value) {
         Value::Real(number) => into.extend_from_slice(&number.to_le_bytes()),
         Value::Double(number) => into.extend_from_slice(&number.to_le_bytes()),
         Value::Numeric(number) => {
-            let (digits, scale) = number.as_bigint_and_scale();
-            integer(into, scale);
-            write_bytes(into, &digits.to_signed_bytes_le());
+            let mut special = |scale: i64| {
+                integer(into, scale);
+                write_bytes(into, &[]);
+            };
+            match &**number {
+                Numeric::Finite(number) => {
+                    let (digits, scale) = number.as_bigint_and_scale();
+                    integer(into, scale);
+                    write_bytes(into, &digits.to_signed_bytes_le());
+                }
+                Numeric::NaN => special(NAN),
+                Numeric::Infinity => special(INFINITY),
+                Numeric::MinusInfinity => special(MINUS_INFINITY),
+            }
         }
         Value::Text(text) => write_bytes(into, text.as_bytes()),
         Value::Bytea(bytes) => write_bytes(into, bytes),
@@ -104,6 +125,14 @@ fn write_content(into: &mut Vec<u8>, value: &Value) {
         // Never given: `tag_of`.
         Value::Oid(_) | Value::Reference(_) => {}
         Value::Array(array) => {
+            if !array.is_plain() {
+                let dimensions = array.dimensions();
+                write_varint(into, dimensions.len() as u64);
+                for dimension in dimensions.iter() {
+                    write_varint(into, dimension.length as u64);
+                    integer(into, i64::from(dimension.lower));
+                }
+            }
             write_varint(into, u64::from(SqlType::Array(array.element).oid()));
             write_varint(into, array.values.len() as u64);
             let is_tagged = array.values.iter().any(|value| tag_of(value) <= TRUE);
@@ -128,11 +157,42 @@ pub(super) fn read_argument(bytes: &[u8], offset: &mut usize) -> Result<Value, M
     let malformed = |reason| Malformed { offset: start, reason };
     let tag = *bytes.get(start).ok_or(malformed("an argument is missing"))?;
     *offset += 1;
-    if tag == ARRAY { read_array(bytes, offset) } else { read_content(tag, bytes, offset) }
+    match tag {
+        ARRAY => {
+            let (element, values) = read_array(bytes, offset)?;
+            Ok(Value::array(element, values))
+        }
+        SHAPED_ARRAY => {
+            let dimensions = read_dimensions(bytes, offset)?;
+            let (element, values) = read_array(bytes, offset)?;
+            let lengths = dimensions.iter().map(|dimension| dimension.length as usize);
+            if lengths.fold(1, usize::saturating_mul) != values.len() {
+                return Err(malformed("the dimensions of an array argument do not hold its elements"));
+            }
+            Ok(Value::shaped_array(element, &dimensions, values))
+        }
+        _ => read_content(tag, bytes, offset),
+    }
 }
 
-/// Reads an array behind its tag.
-fn read_array(bytes: &[u8], offset: &mut usize) -> Result<Value, Malformed> {
+fn read_dimensions(bytes: &[u8], offset: &mut usize) -> Result<Vec<Dimension>, Malformed> {
+    let start = *offset;
+    let malformed = || Malformed { offset: start, reason: "the dimensions of an array argument are wrong" };
+    let count = read_varint(bytes, offset)?;
+    if count > MOST_DIMENSIONS as u64 {
+        return Err(malformed());
+    }
+    let mut dimensions = Vec::new();
+    for _ in 0..count {
+        let length = i32::try_from(read_varint(bytes, offset)?).map_err(|_| malformed())?;
+        let lower = i32::try_from(read_integer(bytes, offset)?).map_err(|_| malformed())?;
+        dimensions.push(Dimension { lower, length });
+    }
+    Ok(dimensions)
+}
+
+/// Reads the elements of an array and what they are.
+fn read_array(bytes: &[u8], offset: &mut usize) -> Result<(ArrayElement, Vec<Value>), Malformed> {
     let start = *offset;
     let malformed = |reason| Malformed { offset: start, reason };
     let oid = u32::try_from(read_varint(bytes, offset)?).ok().and_then(|oid| SqlType::from_oid(oid, -1));
@@ -159,7 +219,7 @@ fn read_array(bytes: &[u8], offset: &mut usize) -> Result<Value, Malformed> {
         };
         values.push(read_content(tag, bytes, offset)?);
     }
-    Ok(Value::array(element, values))
+    Ok((element, values))
 }
 
 /// What the elements are, where they have no tags of their own.
@@ -173,13 +233,14 @@ fn tag_of_element(element: ArrayElement) -> u8 {
         ArrayElement::Real => REAL,
         ArrayElement::DoublePrecision => DOUBLE,
         ArrayElement::Numeric => NUMERIC,
-        ArrayElement::Text | ArrayElement::Varchar => TEXT,
+        ArrayElement::Text | ArrayElement::Varchar | ArrayElement::Char => TEXT,
+        ArrayElement::Bytea => BYTEA,
         ArrayElement::Date => DATE,
         ArrayElement::Timestamp => TIMESTAMP,
         ArrayElement::TimestampTz => TIMESTAMP_TZ,
         ArrayElement::Uuid => UUID,
         ArrayElement::Interval => INTERVAL,
-        ArrayElement::System(_) => NULL,
+        ArrayElement::System(_) | ArrayElement::Fitted(_) => NULL,
         ArrayElement::Time => TIME,
     }
 }
@@ -200,8 +261,13 @@ fn read_content(tag: u8, bytes: &[u8], offset: &mut usize) -> Result<Value, Malf
         DOUBLE => Value::Double(f64::from_le_bytes(read_fixed(bytes, offset)?)),
         NUMERIC => {
             let scale = read_integer(bytes, offset)?;
-            let digits = BigInt::from_signed_bytes_le(read_bytes(bytes, offset)?);
-            Value::numeric(BigDecimal::from_bigint(digits, scale))
+            let digits = read_bytes(bytes, offset)?;
+            Value::numeric(match scale {
+                NAN if digits.is_empty() => Numeric::NaN,
+                INFINITY if digits.is_empty() => Numeric::Infinity,
+                MINUS_INFINITY if digits.is_empty() => Numeric::MinusInfinity,
+                _ => BigDecimal::from_bigint(BigInt::from_signed_bytes_le(digits), scale).into(),
+            })
         }
         TEXT => {
             let text = std::str::from_utf8(read_bytes(bytes, offset)?);
@@ -256,8 +322,11 @@ mod tests {
         let numbers = array(ArrayElement::Integer, &[Value::Integer(1), Value::Integer(-70_000)]);
         let with_null = array(ArrayElement::Text, &[Value::Text("a".into()), Value::Null]);
         let booleans = array(ArrayElement::Boolean, &[Value::Boolean(true), Value::Boolean(false)]);
+        let shape = [Dimension { lower: -1, length: 2 }, Dimension { lower: 1, length: 1 }];
+        let bytes = [Value::Bytea([7][..].into()), Value::Null];
+        let shaped = Value::shaped_array(ArrayElement::Bytea, &shape, bytes.to_vec());
         let empty = array(ArrayElement::Uuid, &[]);
-        for (value, length) in [(numbers, 9), (with_null, 9), (booleans, 7), (empty, 5)] {
+        for (value, length) in [(numbers, 9), (with_null, 9), (booleans, 7), (empty, 5), (shaped, 14)] {
             let mut bytes = Vec::new();
             write_argument(&mut bytes, &value);
             assert_eq!(bytes.len(), length, "{value:?}");

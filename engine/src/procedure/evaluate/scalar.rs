@@ -118,12 +118,10 @@ fn element(array: &Expr, index: &Expr, places: &impl Places) -> Option<Scalar> {
     let Expr::Register(array) = array else { return None };
     let index = scalar(index, places)?;
     match places.register(*array)? {
-        Value::Array(array) if index.kind.is_integer() => {
-            match array.values.get((index.number as usize).wrapping_sub(1)) {
-                Some(value) => Scalar::of(value),
-                None => Some(Scalar::NULL),
-            }
-        }
+        Value::Array(array) if index.kind.is_integer() => match array.place(index.number) {
+            Some(place) => Scalar::of(&array.values[place]),
+            None => Some(Scalar::NULL),
+        },
         Value::Array(_) | Value::Null => Some(Scalar::NULL),
         _ => None,
     }

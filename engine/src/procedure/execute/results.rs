@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use hyades_types::deferred_checks::DeferrableCheck;
 use hyades_types::error::{Error, Result, sqlstate};
 use hyades_types::guest;
 use hyades_types::memory;
@@ -10,7 +11,7 @@ use hyades_types::value::Value;
 use super::values::weight;
 use crate::procedure::evaluate::evaluate;
 use crate::procedure::interpret::{Next, Run};
-use crate::procedure::ir::{Expr, Label, Procedure, Register, RowSlot, SpoolSlot, StageIndex};
+use crate::procedure::ir::{Expr, Instruction, Label, Procedure, Register, RowSlot, SpoolSlot, StageIndex};
 use crate::txn::{Access, Flow};
 
 impl<T: Access> Run<'_, T> {
@@ -87,6 +88,17 @@ impl<T: Access> Run<'_, T> {
     }
 
     #[inline(never)]
+    pub(crate) fn defer(&mut self, check: &DeferrableCheck, values: &[Expr], immediate: Label) -> Flow<Next> {
+        if !self.environment.deferred.is_deferred(check) {
+            return Ok(Next::Label(immediate));
+        }
+        let values = self.evaluated(values)?;
+        self.environment.deferred.add(check.clone(), values);
+        memory::check(0)?;
+        Ok(Next::Following)
+    }
+
+    #[inline(never)]
     pub(crate) fn next_spooled(
         &mut self,
         spool: SpoolSlot,
@@ -123,8 +135,17 @@ impl<T: Access> Run<'_, T> {
         Ok(Next::Following)
     }
 
+    /// The instructions that note a written row, and that refuse one which is noted.
+    pub(crate) fn written(&mut self, row: RowSlot, instruction: &Instruction) -> Flow<Next> {
+        match instruction {
+            Instruction::RefuseWritten { spool, .. } => self.refuse_written(*spool, row),
+            Instruction::NoteWritten { spool, .. } => self.note_written(*spool, row),
+            _ => Ok(Next::Following),
+        }
+    }
+
     #[inline(never)]
-    pub(crate) fn note_written(&mut self, spool: SpoolSlot, row: RowSlot) -> Flow<Next> {
+    fn note_written(&mut self, spool: SpoolSlot, row: RowSlot) -> Flow<Next> {
         let key = self.frame.rows[usize::from(row)].key.clone();
         self.frame.spools[usize::from(spool)].written.insert(key);
         memory::check(0)?;
@@ -132,7 +153,7 @@ impl<T: Access> Run<'_, T> {
     }
 
     #[inline(never)]
-    pub(crate) fn refuse_written(&mut self, spool: SpoolSlot, row: RowSlot) -> Flow<Next> {
+    fn refuse_written(&mut self, spool: SpoolSlot, row: RowSlot) -> Flow<Next> {
         if self.has_written(spool, row) {
             return Err(written_twice().into());
         }

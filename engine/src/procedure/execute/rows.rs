@@ -8,12 +8,13 @@ use crate::procedure::evaluate::evaluate;
 use crate::procedure::frame::Frame;
 use crate::procedure::interpret::{Next, Run};
 use crate::procedure::ir::{
-    Arbiter, CursorSlot, Direction, Expr, IndexNumber, Intent, Label, Procedure, RowSlot, ScanRange,
-    TableIndex, TableReference,
+    Arbiter, CursorSlot, Direction, Expr, IndexNumber, Instruction, Intent, Label, Procedure, RowSlot,
+    ScanRange, Strength, TableIndex, TableReference,
 };
 use crate::storage::row::RowPatch;
 use crate::txn::{Access, Chosen, Duplicate, Flow, Found, Insertion, Interrupt, RowInPlace};
 use hyades_types::error::{Error, sqlstate};
+use hyades_types::value::Value;
 
 impl<'r, T: Access> Run<'r, T> {
     #[inline(never)]
@@ -33,6 +34,26 @@ impl<'r, T: Access> Run<'r, T> {
         };
         self.frame.scratch.key = bytes;
         Ok(if found? { Next::Following } else { Next::Label(absent) })
+    }
+
+    /// The key under which a row is stored, and the row under such a key.
+    #[inline(never)]
+    pub(crate) fn stored_row(&mut self, procedure: &Procedure, instruction: &Instruction) -> Flow<Next> {
+        match instruction {
+            Instruction::RowKey { row, into } => {
+                let key = self.frame.rows[usize::from(*row)].key.as_slice().into();
+                self.frame.registers[usize::from(*into)] = Value::Bytea(key);
+                Ok(Next::Following)
+            }
+            Instruction::ReadKey { table, key, row, intent, absent } => {
+                let is_found = match evaluate(key, &self.context())? {
+                    Value::Bytea(key) => self.read_key(procedure.table(*table), &key, *intent, *row)?,
+                    _ => false,
+                };
+                Ok(if is_found { Next::Following } else { Next::Label(*absent) })
+            }
+            _ => Ok(Next::Following),
+        }
     }
 
     fn read_key(
@@ -180,6 +201,26 @@ impl<'r, T: Access> Run<'r, T> {
         })
     }
 
+    /// Makes a row without writing it, or refuses one.
+    #[inline(never)]
+    pub(crate) fn try_row(&mut self, procedure: &Procedure, instruction: &Instruction) -> Flow<Next> {
+        match instruction {
+            Instruction::MakeRow { table, values, row, is_partial } => {
+                self.build_row(procedure.table(*table), values, *row, !is_partial)?;
+                Ok(Next::Following)
+            }
+            Instruction::RefuseRow { table, row, constraint, is_stored } => {
+                let (reference, slot) = (procedure.table(*table), usize::from(*row));
+                self.settle(reference)?;
+                let in_place = self.rows_in_place.get(slot).copied().flatten();
+                let bytes = in_place.map_or(self.frame.rows[slot].bytes.as_slice(), |row| row.bytes);
+                let context = self.context();
+                Err(access::check_violation(reference, bytes, constraint, *is_stored, &context).into())
+            }
+            _ => Ok(Next::Following),
+        }
+    }
+
     #[inline(never)]
     pub(crate) fn insert(&mut self, reference: &TableReference, values: &[Expr], row: RowSlot) -> Flow<Next> {
         match self.insert_row(reference, values, row, None)? {
@@ -216,6 +257,37 @@ impl<'r, T: Access> Run<'r, T> {
         }
     }
 
+    /// The row slot gets the row of these values.
+    fn build_row(
+        &mut self,
+        reference: &TableReference,
+        values: &[Expr],
+        row: RowSlot,
+        checks_nulls: bool,
+    ) -> Flow<()> {
+        let mut bytes = std::mem::take(&mut self.frame.scratch.row);
+        let built = access::build_row(values, reference, checks_nulls, &self.context(), &mut bytes);
+        let buffer = &mut self.frame.rows[usize::from(row)];
+        if built.is_ok() {
+            std::mem::swap(&mut buffer.bytes, &mut bytes);
+        }
+        self.frame.scratch.row = bytes;
+        if let Err(error) = built {
+            self.settle(reference)?;
+            return Err(error.into());
+        }
+        self.set_row(row, None);
+        Ok(())
+    }
+
+    /// What is wrong with a new row is told only if the table is what the procedure was compiled against: it
+    /// waits for whoever is changing the table.
+    #[cold]
+    fn settle(&mut self, reference: &TableReference) -> Flow<()> {
+        let intent = Intent::newest(Strength::Write);
+        self.transaction.enter(&reference.table, reference.version, intent).map(drop)
+    }
+
     fn insert_row(
         &mut self,
         reference: &TableReference,
@@ -223,15 +295,7 @@ impl<'r, T: Access> Run<'r, T> {
         row: RowSlot,
         arbiter: IndexNumber,
     ) -> Flow<Insertion> {
-        let mut bytes = std::mem::take(&mut self.frame.scratch.row);
-        let built = access::build_row(values, reference, &self.context(), &mut bytes);
-        let buffer = &mut self.frame.rows[usize::from(row)];
-        if built.is_ok() {
-            std::mem::swap(&mut buffer.bytes, &mut bytes);
-        }
-        self.frame.scratch.row = bytes;
-        built?;
-        self.set_row(row, None);
+        self.build_row(reference, values, row, true)?;
         access::insert(self.transaction, reference, &mut self.frame.rows[usize::from(row)], arbiter)
     }
 
@@ -269,7 +333,7 @@ impl<'r, T: Access> Run<'r, T> {
             scratch.set.push((*column, evaluate(value, &context)?));
         }
         let old = in_place.map_or(self.frame.rows[slot].bytes.as_slice(), |row| row.bytes);
-        access::check_set(reference, old, &scratch.set)?;
+        access::check_set(reference, old, &scratch.set, &self.environment.time_zone)?;
         let keeps_length = reference.layout.patch(old, &scratch.set, &mut scratch.patch);
         let stays = keeps_length
             && !access::moves_row(reference, &scratch.set)

@@ -2,7 +2,10 @@
 
 use std::sync::Arc;
 
+use hyades_types::array_value::MOST_ELEMENTS;
+use hyades_types::environment::Environment;
 use hyades_types::error::{Error, Result, sqlstate};
+use hyades_types::function::{Function, call};
 use hyades_types::guest;
 use hyades_types::memory;
 use hyades_types::scalar::Scalar;
@@ -13,8 +16,6 @@ use crate::procedure::interpret::{Next, Run};
 use crate::procedure::ir::{Expr, Instruction, Label, Procedure, Register};
 use crate::txn::{Access, Flow};
 
-/// Longest array.
-const LONGEST_ARRAY: i64 = 1 << 24;
 /// Bytes that are copied in about ten nanoseconds.
 const BYTES_PER_UNIT: usize = 64;
 
@@ -110,17 +111,20 @@ impl<T: Access> Run<'_, T> {
     ) -> Flow<Next> {
         let context = self.context();
         let (index, value) = (evaluate(index, &context)?, evaluate(value, &context)?);
-        let array = &mut self.frame.registers[usize::from(array)];
-        if array.is_null() {
-            *array = Value::array(element, Vec::new());
+        // Out of its register, because what is looked up for the assignment stands beside it.
+        let mut taken = std::mem::take(&mut self.frame.registers[usize::from(array)]);
+        if taken.is_null() {
+            taken = Value::array(element, Vec::new());
         }
-        assign_element(array, &index, value)?;
+        let outcome = assign_element(&mut taken, &index, value, self.context().environment);
+        self.frame.registers[usize::from(array)] = taken;
+        outcome?;
         Ok(Next::Following)
     }
 }
 
 /// `array[index] := value`; what lies between the end (if there is one) and the index becomes NULL.
-fn assign_element(array: &mut Value, index: &Value, value: Value) -> Result<()> {
+fn assign_element(array: &mut Value, index: &Value, value: Value, environment: &Environment) -> Result<()> {
     let Value::Array(array) = array else {
         return Err(Error::input(sqlstate::INTERNAL_ERROR, "an element was assigned to what is no array"));
     };
@@ -131,16 +135,19 @@ fn assign_element(array: &mut Value, index: &Value, value: Value) -> Result<()> 
         ));
     };
     // The first element of an empty array has the subscript that it is given.
-    if index < 1 || (index > 1 && array.values.is_empty()) {
-        return Err(Error::input(
-            sqlstate::FEATURE_NOT_SUPPORTED,
-            "arrays with a lower bound other than 1 are not supported yet",
-        ));
+    if !array.is_plain() || index < 1 || (index > 1 && array.values.is_empty()) {
+        let index = i32::try_from(index).map_or(Value::Null, Value::Integer);
+        let arguments = [Value::Array(Arc::clone(array)), value, index];
+        let Value::Array(assigned) = call(Function::ArraySet, &arguments, environment)? else {
+            return Err(Error::input(sqlstate::INTERNAL_ERROR, "an assignment to an array gave none"));
+        };
+        *array = assigned;
+        return Ok(());
     }
-    if index > LONGEST_ARRAY {
+    if index > MOST_ELEMENTS as i64 {
         return Err(Error::input(
             sqlstate::PROGRAM_LIMIT_EXCEEDED,
-            format!("array size exceeds the maximum allowed ({LONGEST_ARRAY})"),
+            format!("array size exceeds the maximum allowed ({MOST_ELEMENTS})"),
         ));
     }
     let place = usize::try_from(index - 1).unwrap_or(usize::MAX);

@@ -11,10 +11,9 @@ use hyades_types::definition::{IndexDefinition, TableDefinition, TableId};
 use hyades_types::error::{Error, Result};
 use hyades_types::guest;
 
-use super::{Catalog, check_definition, corrupt, for_each_record};
-use crate::storage::row::RowLayout;
+use super::{Catalog, check_definition, corrupt, for_each_record, replace_definition};
 use crate::storage::secondary_index::SecondaryIndex;
-use crate::storage::table::{Table, TableState};
+use crate::storage::table::TableState;
 
 /// What it takes to make an entry, or to look at one, as work of a guest.
 const UNITS_PER_ENTRY: usize = 4;
@@ -55,11 +54,6 @@ impl Catalog {
     }
 }
 
-fn replace_definition(table: &Table, definition: TableDefinition, guard: &Guard) {
-    let state = table.state(guard).with_definition(definition);
-    table.replace_state(Arc::new(state), guard);
-}
-
 fn existing_index(definition: &TableDefinition, index: Option<TableId>) -> Result<()> {
     let is_there = match index {
         Some(id) => definition.index(id).is_some(),
@@ -96,36 +90,8 @@ impl TableState {
         Ok(state)
     }
 
-    /// Whether a row has the values that these columns of another table's row name, in the order of this
-    /// table's primary key, or of a unique index. Nobody changes the table meanwhile.
-    pub(super) fn has_parent(
-        &self,
-        index: Option<u16>,
-        layout: &RowLayout,
-        (row, columns): (&[u8], &[u16]),
-        guard: &Guard,
-    ) -> bool {
-        let mut key = Vec::new();
-        let Some(index) = index.and_then(|index| self.indexes().get(usize::from(index))) else {
-            layout.encode_key(row, columns, &mut key);
-            return self.index().get(&key, guard).is_some_and(|record| record.has_row());
-        };
-        for (place, column) in columns.iter().enumerate() {
-            index.append_value(place, &mut key, |out| layout.encode_key(row, &[*column], out));
-        }
-        let has_key = |row: &[u8]| {
-            let mut columns = Vec::new();
-            index.append_columns(self.layout(), row, &mut columns);
-            columns == key
-        };
-        let mut rows = index.rows_with(&key, guard).into_iter();
-        rows.any(|row| {
-            self.index().get(&row, guard).and_then(|record| record.row(guard)).is_some_and(has_key)
-        })
-    }
-
     /// Fails if two entries of the index have the same columns.
-    fn check_unique(&self, index: &SecondaryIndex, guard: &Guard) -> Result<()> {
+    pub(super) fn check_unique(&self, index: &SecondaryIndex, guard: &Guard) -> Result<()> {
         let (mut last, mut columns) = (Vec::new(), Vec::new());
         for_each_record(index.entries(), guard, |entry, _| {
             guest::spend_for(UNITS_PER_ENTRY)?;

@@ -59,7 +59,13 @@ impl Catalog {
         self.reserve_sequence_id(sequence.id);
         let snapshot = Arc::make_mut(&mut snapshot);
         let is_temporary = sequence.id.is_temporary();
-        snapshot.sequences.insert(sequence.id, Arc::clone(&sequence));
+        let old = snapshot.sequences.insert(sequence.id, Arc::clone(&sequence));
+        let old_name = old.map(|old| old.definition.name.clone()).filter(|old| *old != name);
+        if let Some(old_name) = old_name
+            && snapshot.sequences_by_name.get(&old_name).is_some_and(|named| named.id == sequence.id)
+        {
+            snapshot.sequences_by_name.remove(&old_name);
+        }
         snapshot.sequences_by_name.insert(name, sequence);
         self.count_shared_change(is_temporary);
         Ok(())

@@ -7,7 +7,7 @@ use hyades_types::environment::Environment;
 use hyades_types::function::{Function, TypePattern, call, lookup, names};
 use hyades_types::interval::Interval;
 use hyades_types::operator::BinaryOperator;
-use hyades_types::value::{SqlType, Value};
+use hyades_types::value::{ArrayElement, SqlType, Value};
 use hyades_types::{arithmetic, cast, datetime, numeric, text};
 
 use super::RowLayout;
@@ -125,13 +125,18 @@ fn samples(sql_type: SqlType) -> Vec<Value> {
         }
         SqlType::Uuid => vec![Value::Uuid([255; 16])],
         SqlType::Interval(_) => intervals(),
-        SqlType::Array(_) | SqlType::System(_) => Vec::new(),
+        SqlType::Array(element) => arrays(element),
+        SqlType::System(_) => Vec::new(),
     }
+}
+
+fn arrays(element: ArrayElement) -> Vec<Value> {
+    vec![Value::array(element, Vec::new()), Value::array(element, samples(element.sql_type()))]
 }
 
 /// Whether a row that has the value is one to recovery; says so otherwise.
 fn judge(value: &Value, sql_type: SqlType, what: &dyn Fn() -> String, refused: &mut String) {
-    if matches!(sql_type, SqlType::Array(_) | SqlType::System(_)) {
+    if matches!(sql_type, SqlType::System(_) | SqlType::Array(ArrayElement::System(_))) {
         return;
     }
     let layout = RowLayout::new(&[sql_type]);
@@ -173,7 +178,7 @@ fn combinations(choices: &[Vec<Value>]) -> Vec<Vec<Value>> {
 
 /// Numbers of so many digits that computing with two of them takes long.
 fn are_long(arguments: &[Value]) -> bool {
-    let is_long = |argument: &&Value| matches!(argument, Value::Numeric(number) if number.as_bigint_and_scale().0.bits() > 10_000);
+    let is_long = |argument: &&Value| matches!(argument, Value::Numeric(number) if number.finite().is_some_and(|number| number.as_bigint_and_scale().0.bits() > 10_000));
     arguments.iter().filter(is_long).count() > 1
 }
 

@@ -82,7 +82,8 @@ fn a_table_without_columns_has_empty_rows() {
 #[test]
 fn foreign_bytes_are_refused() {
     let types = [SqlType::Boolean, SqlType::Text, SqlType::Numeric(None), SqlType::Char(2)];
-    let values = [Value::Boolean(true), Value::text("ab"), Value::numeric(5.into()), Value::text("x ")];
+    let values =
+        [Value::Boolean(true), Value::text("ab"), Value::numeric(BigDecimal::from(5)), Value::text("x ")];
     let (layout, row) = encode(&types, &values);
     assert!(layout.check(&row).is_ok());
     let broken = |change: &dyn Fn(&mut Vec<u8>)| {

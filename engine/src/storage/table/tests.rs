@@ -32,6 +32,9 @@ pub(crate) fn definition(key: &[u16], index: IndexKind) -> TableDefinition {
         indexes: Vec::new(),
         foreign_keys: Vec::new(),
         referenced_by: Vec::new(),
+        view: None,
+        checks: Vec::new(),
+        dropped: Vec::new(),
     }
 }
 

@@ -2,13 +2,14 @@
 //!
 //! New and dropped names live in the transaction's list of names and reach the catalog at precommit.
 //! TRUNCATE, ADD PRIMARY KEY and foreign keys (those of both tables) replace the table's state at once, which
-//! the lock on the whole table hides; the former state waits in the undo list. Sequences: `sequence_change`.
+//! the lock on the whole table hides; the former state waits in the undo list. Sequences: `sequence_change`;
+//! foreign keys: `reference_change`.
 
 use std::sync::Arc;
 
 use crossbeam_epoch as epoch;
 use hyades_types::definition::{
-    CatalogChange, ForeignKey, RoutineDefinition, RoutineId, TableDefinition, TableId, TableName,
+    CatalogChange, RoutineDefinition, RoutineId, TableDefinition, TableId, TableName,
 };
 use hyades_types::error::{Abort, Error, sqlstate};
 use hyades_types::sequence::Sequence;
@@ -50,11 +51,13 @@ impl<P: Protocol> LockingTransaction<P> {
                 self.add_foreign_key(*id, foreign_key, &change)
             }
             CatalogChange::DropForeignKey { id, name } => self.drop_foreign_key(*id, name, &change),
+            CatalogChange::ValidateForeignKey { id, name } => self.validate_foreign_key(*id, name, &change),
             CatalogChange::CreateIndex { table, index } => self.create_index(*table, index, &change),
             CatalogChange::DropIndex { table, index } => self.drop_index(*table, *index, &change),
             CatalogChange::RenameIndex { table, index, name } => {
                 self.rename_index(*table, *index, name, &change)
             }
+            CatalogChange::ReplaceView { id, definition } => self.replace_view(*id, definition, &change),
             CatalogChange::CreateRoutine { id, definition, replaces } => {
                 self.create_routine(*id, definition, *replaces, &change)
             }
@@ -67,6 +70,10 @@ impl<P: Protocol> LockingTransaction<P> {
             }
             CatalogChange::DropSequence { id } => self.drop_sequence(*id, &change),
             CatalogChange::DropDefault { id, column } => self.drop_default(*id, *column, &change),
+            CatalogChange::AlterTable { id, definition, columns } => {
+                self.alter_table(*id, definition, columns.as_deref(), &change)
+            }
+            CatalogChange::RenameTable { id, name } => self.rename_table(*id, name, &change),
         }
     }
 
@@ -128,65 +135,6 @@ impl<P: Protocol> LockingTransaction<P> {
         Ok(())
     }
 
-    /// What the caller found out about the tables may have changed until they were locked: then it must look
-    /// again.
-    fn add_foreign_key(&mut self, id: TableId, foreign_key: &ForeignKey, change: &CatalogChange) -> Flow<()> {
-        let (child, parent) = (self.table_by_id(id)?, self.table_by_id(foreign_key.parent)?);
-        self.lock_everybody_out(&child)?;
-        self.lock_everybody_out(&parent)?;
-        let (definition, parent_definition) = (child.definition(), parent.definition());
-        let is_stale = child.is_dropped()
-            || parent.is_dropped()
-            || definition.foreign_key(&foreign_key.name).is_some()
-            || foreign_key.parent_key(&parent_definition).is_none();
-        if is_stale {
-            return Err(Error::Abort(Abort::StalePlan).into());
-        }
-        let guard = epoch::pin();
-        child.state(&guard).check_foreign_key(foreign_key, parent.state(&guard), &guard)?;
-        drop(guard);
-        let definitions = definition.add_foreign_key(&parent_definition, id, foreign_key);
-        self.replace_definitions((child, parent), definitions, change)
-    }
-
-    fn drop_foreign_key(&mut self, id: TableId, name: &str, change: &CatalogChange) -> Flow<()> {
-        let stale = || Interrupt::Failed(Error::Abort(Abort::StalePlan));
-        let child = self.table_by_id(id)?;
-        self.lock_everybody_out(&child)?;
-        let definition = child.definition();
-        let parent = definition.foreign_key(name).ok_or_else(stale)?.parent;
-        let parent = self.table_by_id(parent)?;
-        self.lock_everybody_out(&parent)?;
-        if child.is_dropped() {
-            return Err(stale());
-        }
-        let definitions = definition.drop_foreign_key(&parent.definition(), id, name);
-        self.replace_definitions((child, parent), definitions, change)
-    }
-
-    /// Both tables change, or neither: the change is noted once, before the first.
-    fn replace_definitions(
-        &mut self,
-        (child, parent): (Arc<Table>, Arc<Table>),
-        (child_definition, parent_definition): (TableDefinition, TableDefinition),
-        change: &CatalogChange,
-    ) -> Flow<()> {
-        let guard = epoch::pin();
-        let state = child.state(&guard).with_definition(child_definition);
-        let parent_state = parent.state(&guard).with_definition(parent_definition);
-        drop(guard);
-        self.replace_state(child, state, change)?;
-        let old = parent.replace_state(Arc::new(parent_state), &epoch::pin());
-        self.undo.push(Undo {
-            payload_bytes: self.payload.len(),
-            write_set: self.write_set,
-            key_bytes: self.keys.len(),
-            names: self.names.len(),
-            action: UndoAction::State { table: parent, old },
-        });
-        Ok(())
-    }
-
     fn create_table(
         &mut self,
         id: TableId,
@@ -197,11 +145,46 @@ impl<P: Protocol> LockingTransaction<P> {
         for index in &definition.indexes {
             self.lock_new_name(&TableName { name: index.name.clone(), ..definition.name.clone() })?;
         }
+        self.lock_used(definition)?;
         let table = Arc::new(Table::new(id, definition.clone()));
         self.lock_everybody_out(&table)?;
         self.note_change(UndoAction::Name, change)?;
         self.names.push(NameChange::CreatedTable(definition.name.clone(), table));
         Ok(())
+    }
+
+    /// What a view uses stays until it is there.
+    fn lock_used(&mut self, definition: &TableDefinition) -> Flow<()> {
+        let Some(view) = definition.view() else { return Ok(()) };
+        for used in &view.tables {
+            let used = self.table_by_id(*used).map_err(|_| Error::Abort(Abort::StalePlan))?;
+            self.lock_table_in(&used, LockMode::IntentRead)?;
+            if used.is_dropped() || self.has_dropped(&used) {
+                return Err(Error::Abort(Abort::StalePlan).into());
+            }
+        }
+        Ok(())
+    }
+
+    fn replace_view(
+        &mut self,
+        id: TableId,
+        definition: &TableDefinition,
+        change: &CatalogChange,
+    ) -> Flow<()> {
+        let view = self.table_by_id(id)?;
+        self.lock_everybody_out(&view)?;
+        self.lock_used(definition)?;
+        if view.is_dropped() || view.definition().view.is_none() {
+            return Err(Error::Abort(Abort::StalePlan).into());
+        }
+        self.replace_state(view, TableState::new(Arc::new(definition.clone())), change)
+    }
+
+    /// Whether a view that this transaction sees uses the table.
+    fn is_viewed(&self, id: TableId) -> bool {
+        let uses = |view: &Arc<Table>| view.definition().view().is_some_and(|view| view.uses_table(id));
+        self.visible_tables().iter().any(uses)
     }
 
     fn drop_table(&mut self, id: TableId, change: &CatalogChange) -> Flow<()> {
@@ -213,8 +196,8 @@ impl<P: Protocol> LockingTransaction<P> {
             return Err(undefined_table(&name).into());
         }
         let definition = table.definition();
-        if !definition.foreign_keys.is_empty() || !definition.referenced_by.is_empty() {
-            // The caller drops foreign keys first; this one has come since it looked.
+        if !definition.foreign_keys.is_empty() || !definition.referenced_by.is_empty() || self.is_viewed(id) {
+            // The caller drops foreign keys and views first; this one has come since it looked.
             return Err(Error::Abort(Abort::StalePlan).into());
         }
         self.note_change(UndoAction::Name, change)?;
@@ -284,6 +267,7 @@ impl<P: Protocol> LockingTransaction<P> {
         for change in std::mem::take(&mut self.names) {
             let published = match change {
                 NameChange::CreatedTable(_, table) => catalog.add(table),
+                NameChange::RenamedTable { from, to, table } => catalog.rename(&from, to, &table),
                 NameChange::DroppedTable(name) => {
                     if let Some(table) = catalog.by_name(&name) {
                         catalog.remove(table.id());
@@ -358,6 +342,7 @@ impl<P: Protocol> LockingTransaction<P> {
                 NameChange::DroppedRoutine(id) => routines.retain(|other| other.id != *id),
                 NameChange::CreatedTable(..)
                 | NameChange::DroppedTable(_)
+                | NameChange::RenamedTable { .. }
                 | NameChange::PutSequence(_)
                 | NameChange::DroppedSequence(..) => {}
             }
@@ -425,6 +410,8 @@ impl NameChange {
         match self {
             NameChange::CreatedTable(created, table) if created == name => Some(Some(table)),
             NameChange::DroppedTable(dropped) if dropped == name => Some(None),
+            NameChange::RenamedTable { to, table, .. } if to == name => Some(Some(table)),
+            NameChange::RenamedTable { from, .. } if from == name => Some(None),
             _ => None,
         }
     }
@@ -438,6 +425,7 @@ impl NameChange {
             }
             NameChange::CreatedRoutine { routine, .. } => routine.mark_dropped(),
             NameChange::DroppedTable(_)
+            | NameChange::RenamedTable { .. }
             | NameChange::DroppedRoutine(_)
             | NameChange::PutSequence(_)
             | NameChange::DroppedSequence(..) => {}

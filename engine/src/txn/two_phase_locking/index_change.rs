@@ -92,13 +92,13 @@ impl<P: Protocol> LockingTransaction<P> {
     }
 
     /// Locks a table whose definition is to change; what the caller knows of it may be old.
-    fn changing_table(&mut self, id: TableId) -> Flow<Arc<Table>> {
+    pub(super) fn changing_table(&mut self, id: TableId) -> Flow<Arc<Table>> {
         let table = self.table_by_id(id)?;
         self.lock_everybody_out(&table)?;
         if table.is_dropped() { Err(stale()) } else { Ok(table) }
     }
 
-    fn replace_definition(
+    pub(super) fn replace_definition(
         &mut self,
         table: &Arc<Table>,
         definition: TableDefinition,

@@ -63,6 +63,9 @@ fn create(shared: &Arc<TwoPhaseLocking<NoLog>>, indexes: Vec<IndexDefinition>) -
         indexes,
         foreign_keys: Vec::new(),
         referenced_by: Vec::new(),
+        view: None,
+        checks: Vec::new(),
+        dropped: Vec::new(),
     };
     let mut transaction = shared.transaction();
     transaction.begin();

@@ -70,16 +70,21 @@ impl<P: Protocol> LockingTransaction<P> {
 
     /// What the transaction has done to sequences and names, for its own functions to see.
     pub(super) fn own_sequences(&self) -> Vec<OwnSequence> {
-        self.names
-            .iter()
-            .filter_map(|change| match change {
-                NameChange::CreatedTable(name, _) => Some(OwnSequence::Table(name.clone(), true)),
-                NameChange::DroppedTable(name) => Some(OwnSequence::Table(name.clone(), false)),
-                NameChange::PutSequence(sequence) => Some(OwnSequence::Changed(Arc::clone(sequence))),
-                NameChange::DroppedSequence(id, name) => Some(OwnSequence::Dropped(*id, name.clone())),
-                NameChange::CreatedRoutine { .. } | NameChange::DroppedRoutine(_) => None,
-            })
-            .collect()
+        let mut own = Vec::new();
+        for change in &self.names {
+            match change {
+                NameChange::CreatedTable(name, _) => own.push(OwnSequence::Table(name.clone(), true)),
+                NameChange::DroppedTable(name) => own.push(OwnSequence::Table(name.clone(), false)),
+                NameChange::RenamedTable { from, to, .. } => {
+                    own.push(OwnSequence::Table(from.clone(), false));
+                    own.push(OwnSequence::Table(to.clone(), true));
+                }
+                NameChange::PutSequence(sequence) => own.push(OwnSequence::Changed(Arc::clone(sequence))),
+                NameChange::DroppedSequence(id, name) => own.push(OwnSequence::Dropped(*id, name.clone())),
+                NameChange::CreatedRoutine { .. } | NameChange::DroppedRoutine(_) => {}
+            }
+        }
+        own
     }
 
     fn sequence(&self, id: SequenceId) -> Option<Arc<Sequence>> {
@@ -118,7 +123,9 @@ impl<P: Protocol> LockingTransaction<P> {
                 _ => {}
             }
         }
-        self.shared.catalog.sequence_named(name)
+        // It may have been renamed meanwhile.
+        let named = self.shared.catalog.sequence_named(name)?;
+        self.sequence(named.id).filter(|sequence| sequence.definition.name == *name)
     }
 
     pub(super) fn create_sequence(
@@ -145,7 +152,13 @@ impl<P: Protocol> LockingTransaction<P> {
         restart: Option<SequenceState>,
         change: &CatalogChange,
     ) -> Flow<()> {
-        self.lock(Resource::name(&definition.name), LockMode::Write)?;
+        let sequence = self.sequence(id).ok_or_else(stale)?;
+        if sequence.definition.name == definition.name {
+            self.lock(Resource::name(&definition.name), LockMode::Write)?;
+        } else {
+            self.lock(Resource::name(&sequence.definition.name), LockMode::Write)?;
+            self.lock_new_name(&definition.name)?;
+        }
         let sequence = self.sequence(id).ok_or_else(stale)?;
         if sequence.definition.version.wrapping_add(1) != definition.version {
             return Err(stale());

@@ -70,6 +70,9 @@ fn create_table(shared: &Arc<TwoPhaseLocking<NoLog>>, name: &str, index: IndexKi
         indexes: Vec::new(),
         foreign_keys: Vec::new(),
         referenced_by: Vec::new(),
+        view: None,
+        checks: Vec::new(),
+        dropped: Vec::new(),
     };
     let mut transaction = shared.transaction();
     transaction.begin();

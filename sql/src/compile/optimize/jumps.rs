@@ -75,7 +75,7 @@ fn decided(condition: &Expr, register: Register, value: &Value) -> Option<bool> 
 
 fn is_error(instruction: &Instruction) -> bool {
     match instruction {
-        Instruction::Raise { .. } | Instruction::RaiseViolation(_) => true,
+        Instruction::Raise { .. } | Instruction::RaiseViolation(_) | Instruction::RefuseRow { .. } => true,
         Instruction::Report(report) => report.severity == Severity::Exception,
         _ => false,
     }

@@ -1,7 +1,7 @@
 //! Encoding and decoding of calls as a pair, how large they are, and decoding of bytes nobody encoded.
 
 use hyades_types::interval::Interval;
-use hyades_types::value::BigDecimal;
+use hyades_types::value::{BigDecimal, Numeric};
 use proptest::collection::vec;
 use proptest::prelude::*;
 
@@ -19,6 +19,8 @@ fn value() -> impl Strategy<Value = Value> {
         (-1e300_f64..1e300).prop_map(Value::Double),
         (any::<i128>(), -20_i64..20)
             .prop_map(|(digits, scale)| { Value::numeric(BigDecimal::from_bigint(digits.into(), scale)) }),
+        prop::sample::select(vec![Numeric::NaN, Numeric::Infinity, Numeric::MinusInfinity])
+            .prop_map(Value::numeric),
         ".{0,200}".prop_map(Value::text),
         vec(any::<u8>(), 0..300).prop_map(|bytes| Value::Bytea(bytes.into())),
         any::<i32>().prop_map(Value::Date),
@@ -34,7 +36,9 @@ fn value() -> impl Strategy<Value = Value> {
 /// The bits, not only the value: the scale of a numeric and the sign of a zero reach rows.
 fn bits(value: &Value) -> String {
     match value {
-        Value::Numeric(number) => format!("{:?}", number.as_bigint_and_scale()),
+        Value::Numeric(number) => {
+            format!("{number:?} {:?}", number.finite().map(BigDecimal::as_bigint_and_scale))
+        }
         Value::Double(number) => format!("{:x}", number.to_bits()),
         Value::Real(number) => format!("{:x}", number.to_bits()),
         other => format!("{other:?}"),
@@ -113,7 +117,7 @@ fn new_order_and_payment_are_small() {
         integer(7),
         integer(2_345),
         Value::Null,
-        "1234.56".parse().map(Value::numeric).expect("a number"),
+        "1234.56".parse::<BigDecimal>().map(Value::numeric).expect("a number"),
     ];
     let clock = CapturedClock { transaction_time: 850_000_000_000_000, statement_time: 850_000_000_000_000 };
     let captured = Captured { clock: Some(clock), ..Captured::default() };

@@ -1,4 +1,4 @@
-//! Square root, exponential, logarithm and power of `numeric`.
+//! Square root, exponential, logarithm and power of `numeric`; the deviation of many from their mean.
 //!
 //! PostgreSQL fixes how many places each result shows ([`square_root`] ... [`power`] say how); what is
 //! computed here with guard digits beyond that and then rounded agrees with it. Numbers in between are
@@ -15,8 +15,8 @@ use bigdecimal::num_traits::Zero;
 
 use super::{
     BigDecimal, GROUP_DIGITS, MAXIMUM_RESULT_SCALE, MINIMUM_SIGNIFICANT_DIGITS, checked, compare,
-    count_digits, division_by_zero, from_i64, leading_group, magnitude_exponent, multiply, overflow,
-    power_of_ten, quotient, significant_digits, spend, to_f64, to_i64, with_scale,
+    count_digits, division_by_zero, division_scale, from_i64, leading_group, magnitude_exponent, multiply,
+    overflow, power_of_ten, quotient, significant_digits, spend, to_f64, to_i64, with_scale,
 };
 use crate::error::{Error, Result, sqlstate};
 use crate::float;
@@ -31,16 +31,42 @@ fn power_error(message: &str) -> Error {
     Error::input(sqlstate::INVALID_ARGUMENT_FOR_POWER, message)
 }
 
+pub(crate) fn negative_root() -> Error {
+    power_error("cannot take square root of a negative number")
+}
+
+pub(crate) fn zero_to_negative_power() -> Error {
+    power_error("zero raised to a negative power is undefined")
+}
+
+pub(crate) fn complex_power() -> Error {
+    power_error("a negative number raised to a non-integer power yields a complex result")
+}
+
+/// Of a number that is not positive.
+pub(crate) fn logarithm_error(sign: i32) -> Error {
+    let number = if sign == 0 { "zero" } else { "a negative number" };
+    Error::input(sqlstate::INVALID_ARGUMENT_FOR_LOG, format!("cannot take logarithm of {number}"))
+}
+
 /// At least 16 significant digits, not fewer places than the argument.
 pub fn square_root(number: &BigDecimal) -> Result<BigDecimal> {
     spend(number, number)?;
     let (unscaled, old) = number.as_bigint_and_scale();
     if unscaled.sign() == Sign::Minus {
-        return Err(power_error("cannot take square root of a negative number"));
+        return Err(negative_root());
     }
     let place = leading_group(number).0;
     let whole_digits = place * GROUP_DIGITS / 2 + 1;
-    let scale = (MINIMUM_SIGNIFICANT_DIGITS - whole_digits).max(old).clamp(0, MAXIMUM_RESULT_SCALE);
+    square_root_to(
+        number,
+        (MINIMUM_SIGNIFICANT_DIGITS - whole_digits).max(old).clamp(0, MAXIMUM_RESULT_SCALE),
+    )
+}
+
+/// Of a number that is not negative, with so many places.
+pub(super) fn square_root_to(number: &BigDecimal, scale: i64) -> Result<BigDecimal> {
+    let (unscaled, old) = number.as_bigint_and_scale();
     // floor(sqrt(n * 10^2(scale+1))) carries one digit more than wanted, and a half in it is never exact
     // unless the root is.
     let shift = 2 * (scale + 1) - old;
@@ -117,13 +143,8 @@ pub fn logarithm(number: &BigDecimal) -> Result<BigDecimal> {
 
 fn logarithm_to(number: &BigDecimal, scale: i64) -> Result<BigDecimal> {
     match number.sign() {
-        Sign::NoSign => {
-            return Err(Error::input(sqlstate::INVALID_ARGUMENT_FOR_LOG, "cannot take logarithm of zero"));
-        }
-        Sign::Minus => {
-            let message = "cannot take logarithm of a negative number";
-            return Err(Error::input(sqlstate::INVALID_ARGUMENT_FOR_LOG, message));
-        }
+        Sign::NoSign => return Err(logarithm_error(0)),
+        Sign::Minus => return Err(logarithm_error(-1)),
         Sign::Plus => {}
     }
     let exponent = magnitude_exponent(number) - 1;
@@ -194,7 +215,7 @@ fn spend_for_series(number: &BigDecimal, scale: i64) -> Result<()> {
 /// `base` to the `exponent`.
 pub fn power(base: &BigDecimal, exponent: &BigDecimal) -> Result<BigDecimal> {
     if base.is_zero() && exponent.sign() == Sign::Minus {
-        return Err(power_error("zero raised to a negative power is undefined"));
+        return Err(zero_to_negative_power());
     }
     let is_whole = compare(exponent, &with_scale(exponent, 0)).is_eq();
     if is_whole && let Some(whole) = to_i64(exponent).and_then(|whole| i32::try_from(whole).ok()) {
@@ -206,7 +227,7 @@ pub fn power(base: &BigDecimal, exponent: &BigDecimal) -> Result<BigDecimal> {
         return Ok(BigDecimal::new(BigInt::zero(), MINIMUM_SIGNIFICANT_DIGITS));
     }
     if base.sign() == Sign::Minus && !is_whole {
-        return Err(power_error("a negative number raised to a non-integer power yields a complex result"));
+        return Err(complex_power());
     }
     let is_negative =
         base.sign() == Sign::Minus && with_scale(exponent, 0).as_bigint_and_scale().0.magnitude().bit(0);
@@ -283,4 +304,33 @@ fn rounded_product(left: &BigDecimal, right: &BigDecimal, significant: i64) -> B
         return BigDecimal::new(product, a_scale + b_scale);
     }
     BigDecimal::new(super::divide_rounded(&product, &power_of_ten(excess)), a_scale + b_scale - excess)
+}
+
+/// The square, which may have more digits than a numeric.
+pub fn square(number: &BigDecimal) -> Result<BigDecimal> {
+    spend(number, number)?;
+    Ok(number * number)
+}
+
+/// Of `count` numbers; those of a sample are divided by one less. `count` is 2 at least of a sample, else 1.
+/// `is_root`: the standard deviation.
+pub fn deviation(
+    (count, is_sample): (i64, bool),
+    sum: &BigDecimal,
+    squares: &BigDecimal,
+    is_root: bool,
+) -> Result<BigDecimal> {
+    let count = from_i64(count);
+    let numerator = &count * squares - square(sum)?;
+    if numerator.sign() != Sign::Plus {
+        return Ok(from_i64(0));
+    }
+    let other = if is_sample { &count - from_i64(1) } else { count.clone() };
+    let denominator = &count * other;
+    if denominator.sign() != Sign::Plus {
+        return Err(division_by_zero());
+    }
+    let scale = division_scale(&numerator, &denominator);
+    let variance = quotient(&numerator, &denominator, scale);
+    checked(if is_root { square_root_to(&variance, scale)? } else { variance })
 }

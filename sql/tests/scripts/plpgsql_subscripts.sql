@@ -1,4 +1,4 @@
--- Arrays that would begin with another subscript than 1.
+-- Arrays that begin with another subscript than 1.
 create function f(i int) returns int[] language plpgsql as $$ declare y int[]; begin y[i] := 5; return y; end $$;
 select f(1);
 select f(2);

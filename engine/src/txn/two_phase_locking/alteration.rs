@@ -1,0 +1,49 @@
+//! ALTER TABLE inside a transaction: the table's state is replaced at once, as by other changes of a table
+//! that is there (`catalog_change`).
+//!
+//! Whoever alters a table has locked it before it looked at its definition, and says what it is to be as a
+//! whole. A table that has another name keeps it to the transaction until that commits, as with a new one.
+
+use std::sync::Arc;
+
+use crossbeam_epoch as epoch;
+use hyades_types::definition::{CatalogChange, ColumnSource, TableDefinition, TableId};
+use hyades_types::error::{Abort, Error};
+
+use super::resource::Resource;
+use super::{LockingTransaction, NameChange};
+use crate::protocol::Protocol;
+use crate::txn::Flow;
+use crate::txn::lock_mode::LockMode;
+
+impl<P: Protocol> LockingTransaction<P> {
+    pub(super) fn alter_table(
+        &mut self,
+        id: TableId,
+        definition: &TableDefinition,
+        columns: Option<&[ColumnSource]>,
+        change: &CatalogChange,
+    ) -> Flow<()> {
+        let table = self.changing_table(id)?;
+        let guard = epoch::pin();
+        let state = table.state(&guard).altered(definition, columns, &guard)?;
+        drop(guard);
+        self.replace_state(table, state, change)
+    }
+
+    pub(super) fn rename_table(&mut self, id: TableId, name: &str, change: &CatalogChange) -> Flow<()> {
+        let table = self.changing_table(id)?;
+        let old = table.definition();
+        let renamed = old.with_name(name);
+        let (from, to) = (old.name.clone(), renamed.name.clone());
+        self.lock(Resource::name(&from), LockMode::Write)?;
+        self.lock_new_name(&to)?;
+        if table.definition().name != from {
+            return Err(Error::Abort(Abort::StalePlan).into());
+        }
+        let state = table.state(&epoch::pin()).with_definition(renamed);
+        self.replace_state(Arc::clone(&table), state, change)?;
+        self.names.push(NameChange::RenamedTable { from, to, table });
+        Ok(())
+    }
+}

@@ -1,0 +1,572 @@
+//! Queries and expressions as PostgreSQL's `pg_get_viewdef` and `pg_get_expr` print them.
+//!
+//! What is printed is the parser's tree, with the types that the binder finds: a [`Deparser`] goes through a
+//! query as binding does, binds FROM, and asks the binder for the type of every part of an expression it
+//! prints. So stars are columns, every column has its relation in front, every literal has its type, and
+//! conversions that were implied are written. Relations and routines are printed with their schemas, whatever
+//! the search path is: this is the form in which definitions are kept, and they mean the same for everybody.
+//! `system::shown_text` leaves out what a reader's path makes unnecessary.
+//!
+//! Files: this one (a query and its clauses), `from_items` (FROM), `expressions`, `calls` (functions and
+//! constructs like them).
+//!
+//! Invariant: what is printed, parsed and printed again is the same text. Who keeps a definition checks that.
+//!
+//! Reference: PostgreSQL's ruleutils.c. Indentation is that of its `PRETTYFLAG_INDENT`, parentheses are those
+//! of `PRETTYFLAG_PAREN` or of its absence.
+
+mod calls;
+mod expressions;
+mod from_items;
+
+use std::collections::BTreeSet;
+
+use hyades_types::definition::{TableId, TableName};
+use hyades_types::error::Result;
+use hyades_types::value::SqlType;
+use sqlparser::ast::{self, GroupByExpr, LimitClause, OrderByKind, Query, Select, SelectItem, SetExpr};
+
+use super::scope::{RelationKind, Scope, ScopeColumn};
+use super::select::clause_around;
+use super::{Binder, Place};
+use crate::statement::locking;
+use crate::statement::names::{fold, parts};
+use expressions::Shape;
+
+/// A name in quotes if it is a word that needs them.
+fn quoted(name: &str) -> String {
+    hyades_types::function::quoted_identifier(name).into_string()
+}
+
+/// What one level of a query is further in than the one around it.
+const STEP: i32 = 8;
+
+/// What a definition names.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Uses {
+    pub(crate) tables: BTreeSet<TableId>,
+    /// Columns of tables.
+    pub(crate) columns: BTreeSet<(TableId, u16)>,
+    /// Routines, each with the types of what a caller gives.
+    pub(crate) routines: Vec<(TableName, Vec<SqlType>)>,
+}
+
+/// The relations of a query, and the names that they are printed under.
+struct Level {
+    scope: Scope,
+    names: Vec<String>,
+}
+
+/// An item of a select list.
+struct Target {
+    name: String,
+    text: String,
+    shape: Shape,
+    is_column: bool,
+}
+
+/// See the module head.
+pub(crate) struct Deparser<'b, 'a> {
+    binder: &'b mut Binder<'a>,
+    /// As few parentheses as possible.
+    is_pretty: bool,
+    /// Columns have their relations in front.
+    has_prefixes: bool,
+    indent: i32,
+    /// The names of the columns of the query that is printed next, if they are not those that it gives them.
+    result_names: Option<Vec<String>>,
+    /// Innermost last.
+    levels: Vec<Level>,
+    uses: Uses,
+}
+
+impl Binder<'_> {
+    /// A query of a view whose columns have these names, bound for nothing else, and what it names.
+    pub(crate) fn shown_query(
+        &mut self,
+        query: &Query,
+        names: &[String],
+        is_pretty: bool,
+    ) -> Result<(String, Uses)> {
+        let mut deparser = Deparser::new(self, is_pretty, true);
+        deparser.result_names = Some(names.to_vec());
+        let text = deparser.query(query, 0, true)?;
+        Ok((text, deparser.uses))
+    }
+}
+
+impl<'b, 'a> Deparser<'b, 'a> {
+    fn new(binder: &'b mut Binder<'a>, is_pretty: bool, has_prefixes: bool) -> Deparser<'b, 'a> {
+        let (levels, uses) = (Vec::new(), Uses::default());
+        Deparser { binder, is_pretty, has_prefixes, indent: 0, result_names: None, levels, uses }
+    }
+
+    /// Begins a line with this word, `plus` characters further in than the level says.
+    fn line(&mut self, out: &mut String, word: &str, (before, after): (i32, i32), plus: usize) {
+        self.indent += before;
+        out.truncate(out.trim_end_matches(' ').len());
+        out.push('\n');
+        let blanks = usize::try_from(self.indent).unwrap_or(0) + plus;
+        out.extend(std::iter::repeat_n(' ', blanks));
+        out.push_str(word);
+        self.indent = (self.indent + after).max(0);
+    }
+
+    /// The same for a clause of a query.
+    fn clause(&mut self, out: &mut String, word: &str, plus: usize) {
+        self.line(out, word, (-STEP, STEP), plus);
+    }
+
+    /// The relations of a query can be named from now on.
+    fn push_level(&mut self, scope: Scope) {
+        let mut names: Vec<String> = Vec::with_capacity(scope.relations.len());
+        for relation in &scope.relations {
+            let is_taken = |name: &String| {
+                names.contains(name) || self.levels.iter().any(|level| level.names.contains(name))
+            };
+            let mut numbers = (1u32..).map(|number| format!("{}_{number}", relation.name));
+            let own = Some(relation.name.clone()).filter(|name| !is_taken(name));
+            let name = own.or_else(|| numbers.find(|name| !is_taken(name)));
+            names.push(name.unwrap_or_default());
+        }
+        self.levels.push(Level { scope, names });
+    }
+
+    /// A query that stands somewhere in the one at hand. `sees_around`: it can name its relations.
+    fn nested(&mut self, query: &Query, sees_around: bool, has_names: bool) -> Result<String> {
+        let saved = self.binder.go_inside(sees_around);
+        let text = self.query(query, self.indent, has_names);
+        self.binder.come_back(saved);
+        text
+    }
+
+    fn query(&mut self, query: &Query, indent: i32, has_names: bool) -> Result<String> {
+        let outer = std::mem::replace(&mut self.indent, indent);
+        let visible = self.binder.common_tables.len();
+        let levels = self.levels.len();
+        let text = self.query_here(query, has_names);
+        self.levels.truncate(levels);
+        self.binder.common_tables.truncate(visible);
+        self.indent = outer;
+        text
+    }
+
+    fn query_here(&mut self, query: &Query, has_names: bool) -> Result<String> {
+        let names = self.result_names.take();
+        if let Some(with) = &query.with {
+            self.binder.with_clause(with)?;
+        }
+        let mut out = String::new();
+        match query.body.as_ref() {
+            SetExpr::Select(select) => {
+                self.binder.scope = Scope::default();
+                self.binder.from(&select.from)?;
+                self.push_level(self.binder.scope.clone());
+                self.with(query, &mut out)?;
+                let targets = self.select(select, &mut out, (names, has_names))?;
+                self.order(query, &mut out, Some(&targets))?;
+            }
+            SetExpr::Query(inner) if clause_around(query).is_none() => {
+                self.result_names = names;
+                return self.query(inner, self.indent, has_names);
+            }
+            body => {
+                self.push_level(Scope::default());
+                self.with(query, &mut out)?;
+                match body {
+                    SetExpr::Values(values) => self.only_values(values, names, &mut out)?,
+                    body => {
+                        self.combined(body, &mut out, (names.as_ref(), has_names))?;
+                    }
+                }
+                self.order(query, &mut out, None)?;
+            }
+        }
+        self.limits(query, &mut out)?;
+        self.locks(query, &mut out)?;
+        Ok(out)
+    }
+
+    fn with(&mut self, query: &Query, out: &mut String) -> Result<()> {
+        let Some(with) = &query.with else { return Ok(()) };
+        self.indent += STEP;
+        out.push_str(if with.recursive { " WITH RECURSIVE " } else { " WITH " });
+        for (at, table) in with.cte_tables.iter().enumerate() {
+            if at > 0 {
+                out.push_str(", ");
+            }
+            out.push_str(&quoted(&fold(&table.alias.name)));
+            if !table.alias.columns.is_empty() {
+                let names = table.alias.columns.iter().map(|column| quoted(&fold(&column.name)));
+                out.push_str(&format!("({})", names.collect::<Vec<String>>().join(", ")));
+            }
+            out.push_str(match table.materialized {
+                None => " AS (",
+                Some(ast::CteAsMaterialized::Materialized) => " AS MATERIALIZED (",
+                Some(ast::CteAsMaterialized::NotMaterialized) => " AS NOT MATERIALIZED (",
+            });
+            self.line(out, "", (0, 0), 0);
+            let text = self.nested(&table.query, false, true)?;
+            out.push_str(&text);
+            self.line(out, "", (0, 0), 0);
+            out.push(')');
+        }
+        self.indent -= STEP;
+        self.line(out, "", (0, 0), 0);
+        Ok(())
+    }
+
+    fn select(
+        &mut self,
+        select: &Select,
+        out: &mut String,
+        (names, has_names): (Option<Vec<String>>, bool),
+    ) -> Result<Vec<Target>> {
+        self.indent += STEP;
+        out.push_str(" SELECT");
+        let targets = self.targets(&select.projection)?;
+        match &select.distinct {
+            None | Some(ast::Distinct::All) => {}
+            Some(ast::Distinct::Distinct) => out.push_str(" DISTINCT"),
+            Some(ast::Distinct::On(keys)) => {
+                let keys = keys.iter().map(|key| self.sort_key(key, Some(&targets), false));
+                let keys = keys.collect::<Result<Vec<String>>>()?;
+                out.push_str(&format!(" DISTINCT ON ({})", keys.join(", ")));
+            }
+        }
+        self.target_list(&targets, out, (&names.unwrap_or_default(), has_names));
+        self.printed_from(&select.from, out)?;
+        if let Some(selection) = &select.selection {
+            self.clause(out, " WHERE ", 1);
+            let condition = self.condition(selection)?;
+            out.push_str(&condition.text);
+        }
+        if let GroupByExpr::Expressions(keys, _) = &select.group_by
+            && !keys.is_empty()
+        {
+            self.clause(out, " GROUP BY ", 1);
+            let keys = keys.iter().map(|key| self.sort_key(key, Some(&targets), true));
+            out.push_str(&keys.collect::<Result<Vec<String>>>()?.join(", "));
+        }
+        if let Some(having) = &select.having {
+            self.clause(out, " HAVING ", 0);
+            let condition = self.condition(having)?;
+            out.push_str(&condition.text);
+        }
+        Ok(targets)
+    }
+
+    /// The select list with its stars spelled out.
+    fn targets(&mut self, items: &[SelectItem]) -> Result<Vec<Target>> {
+        let mut targets = Vec::with_capacity(items.len());
+        for item in items {
+            match item {
+                SelectItem::UnnamedExpr(expr) | SelectItem::ExprWithAlias { expr, .. } => {
+                    let name = match item {
+                        SelectItem::ExprWithAlias { alias, .. } => fold(alias),
+                        _ => super::select_list::column_name(expr),
+                    };
+                    let is_column =
+                        matches!(expr, ast::Expr::Identifier(_) | ast::Expr::CompoundIdentifier(_));
+                    let shown = self.expression(expr)?;
+                    let is_column = is_column && shown.shape == Shape::Simple && !shown.is_word;
+                    targets.push(Target { name, text: shown.text, shape: shown.shape, is_column });
+                }
+                SelectItem::Wildcard(_) => {
+                    for column in self.binder.scope.columns.clone() {
+                        targets.push(self.column_target(column));
+                    }
+                }
+                SelectItem::QualifiedWildcard(ast::SelectItemQualifiedWildcardKind::ObjectName(name), _) => {
+                    let relation = parts(name)?.last().map(|ident| fold(ident)).unwrap_or_default();
+                    let relation = self.binder.relation(&relation, Place::Unknown)?;
+                    for column in 0..self.binder.scope.relations[relation].columns.len() {
+                        targets.push(self.column_target(ScopeColumn::Of { relation, column }));
+                    }
+                }
+                _ => return self.binder.unsupported("this item of a select list is", Place::Unknown),
+            }
+        }
+        Ok(targets)
+    }
+
+    fn column_target(&mut self, column: ScopeColumn) -> Target {
+        let name = self.binder.scope.column_name(column).to_owned();
+        let text = self.column_text(self.levels.len() - 1, column);
+        Target { name, text, shape: Shape::Simple, is_column: true }
+    }
+
+    fn target_list(&mut self, targets: &[Target], out: &mut String, (names, has_names): (&[String], bool)) {
+        for (at, target) in targets.iter().enumerate() {
+            out.push_str(if at == 0 { " " } else { ", " });
+            let mut text = target.text.clone();
+            let name = names.get(at).unwrap_or(&target.name);
+            let own = target.text.rsplit('.').next().unwrap_or_default();
+            let is_named = match target.is_column {
+                true => own == quoted(name),
+                false => !has_names && name == "?column?",
+            };
+            if !is_named {
+                text.push_str(&format!(" AS {}", quoted(name)));
+            }
+            if text.starts_with('\n') {
+                out.truncate(out.trim_end_matches(' ').len());
+            } else if at > 0 {
+                self.clause(out, "", 4);
+            }
+            out.push_str(&text);
+        }
+    }
+
+    /// VALUES as a whole query; columns that have names of their own are those of a SELECT around it.
+    fn only_values(
+        &mut self,
+        values: &ast::Values,
+        names: Option<Vec<String>>,
+        out: &mut String,
+    ) -> Result<()> {
+        self.indent += STEP;
+        out.push(' ');
+        let text = self.values(values)?;
+        let names = names.unwrap_or_default();
+        let own = |at: usize| format!("column{}", at + 1);
+        if names.iter().enumerate().all(|(at, name)| *name == own(at)) {
+            out.push_str(&text);
+            return Ok(());
+        }
+        let columns = names.iter().enumerate().map(|(at, name)| {
+            let as_name = if *name == own(at) { String::new() } else { format!(" AS {}", quoted(name)) };
+            format!("\"*VALUES*\".{}{as_name}", own(at))
+        });
+        let columns = columns.collect::<Vec<String>>();
+        out.push_str("SELECT ");
+        for (at, column) in columns.iter().enumerate() {
+            if at > 0 {
+                out.push_str(", ");
+                self.clause(out, "", 4);
+            }
+            out.push_str(column);
+        }
+        self.clause(out, " FROM ", 2);
+        out.push_str(&format!("({text}) \"*VALUES*\""));
+        Ok(())
+    }
+
+    fn values(&mut self, values: &ast::Values) -> Result<String> {
+        let scope = std::mem::take(&mut self.binder.scope);
+        let (_, columns) = self.binder.values_rows(values)?;
+        self.binder.scope = scope;
+        let mut rows = Vec::with_capacity(values.rows.len());
+        for row in &values.rows {
+            let items = row.content.iter().zip(&columns);
+            let items = items.map(|(item, (_, sql_type))| Ok(self.expression_as(item, *sql_type)?.text));
+            rows.push(format!("({})", items.collect::<Result<Vec<String>>>()?.join(",")));
+        }
+        Ok(format!("VALUES {}", rows.join(", ")))
+    }
+
+    /// UNION, INTERSECT and EXCEPT.
+    fn combined(
+        &mut self,
+        body: &SetExpr,
+        out: &mut String,
+        (names, has_names): (Option<&Vec<String>>, bool),
+    ) -> Result<()> {
+        let SetExpr::SetOperation { op, set_quantifier, left, right } = body else {
+            self.result_names = names.cloned();
+            return self.side(body, out, has_names);
+        };
+        let is_all = *set_quantifier == ast::SetQuantifier::All;
+        let is_other = match unwrapped(left) {
+            SetExpr::SetOperation { op: inner, set_quantifier, .. } => {
+                (inner, *set_quantifier == ast::SetQuantifier::All) != (op, is_all)
+            }
+            _ => false,
+        };
+        let further = if is_other { STEP } else { 0 };
+        if is_other {
+            out.push('(');
+            self.line(out, "", (further, 0), 0);
+        }
+        self.combined(unwrapped(left), out, (names, has_names))?;
+        self.line(out, if is_other { ") " } else { "" }, (-further, 0), 0);
+        out.push_str(&format!("{op} "));
+        if is_all {
+            out.push_str("ALL ");
+        }
+        let right = unwrapped(right);
+        let is_nested = matches!(right, SetExpr::SetOperation { .. });
+        let further = if is_nested { STEP } else { 0 };
+        if is_nested {
+            out.push('(');
+        }
+        self.line(out, "", (further, 0), 0);
+        self.combined(right, out, (names, false))?;
+        self.indent -= further;
+        if is_nested {
+            self.line(out, ")", (0, 0), 0);
+        }
+        Ok(())
+    }
+
+    /// One side of UNION and its like.
+    fn side(&mut self, body: &SetExpr, out: &mut String, has_names: bool) -> Result<()> {
+        let whole = match body {
+            SetExpr::Query(query) => query.as_ref().clone(),
+            body => super::derived::query_of(body),
+        };
+        let needs_parentheses = clause_around(&whole).is_some();
+        let text = self.nested(&whole, false, has_names)?;
+        match needs_parentheses {
+            true => out.push_str(&format!("({text})")),
+            false => out.push_str(&text),
+        }
+        Ok(())
+    }
+
+    fn order(&mut self, query: &Query, out: &mut String, targets: Option<&[Target]>) -> Result<()> {
+        let Some(order_by) = &query.order_by else { return Ok(()) };
+        let OrderByKind::Expressions(keys) = &order_by.kind else { return Ok(()) };
+        self.clause(out, " ORDER BY ", 1);
+        let names = match targets {
+            Some(_) => Vec::new(),
+            None => self.binder.columns_of_body(&query.body)?,
+        };
+        let mut shown = Vec::with_capacity(keys.len());
+        for key in keys {
+            let mut text = match targets {
+                Some(_) => self.sort_key(&key.expr, targets, false)?,
+                None => self.column_number(&key.expr, &names)?,
+            };
+            text.push_str(order_words(key.options.asc == Some(false), key.options.nulls_first));
+            shown.push(text);
+        }
+        out.push_str(&shown.join(", "));
+        Ok(())
+    }
+
+    /// A key that sorts the rows of UNION and its like.
+    fn column_number(&mut self, key: &ast::Expr, names: &[String]) -> Result<String> {
+        if let ast::Expr::Identifier(ident) = key
+            && let Some(at) = names.iter().position(|name| *name == fold(ident))
+        {
+            return Ok((at + 1).to_string());
+        }
+        match super::select::ordinal(key) {
+            Some(number) => Ok(number.to_string()),
+            None => self.binder.unsupported("this key of ORDER BY in a view is", Place::of_expr(key)),
+        }
+    }
+
+    /// A key of ORDER BY, GROUP BY or DISTINCT ON: numbers and names of the select list are spelled out.
+    fn sort_key(
+        &mut self,
+        key: &ast::Expr,
+        targets: Option<&[Target]>,
+        prefers_columns: bool,
+    ) -> Result<String> {
+        let targets = targets.unwrap_or_default();
+        let number = super::select::ordinal(key).and_then(|number| usize::try_from(number).ok());
+        let target = match (number, key) {
+            (Some(number), _) => targets.get(number.wrapping_sub(1)),
+            (None, ast::Expr::Identifier(ident)) => {
+                let name = fold(ident);
+                let is_hidden = prefers_columns && self.binder.find_column(&name, Place::Unknown)?.is_some();
+                targets.iter().find(|target| target.name == name).filter(|_| !is_hidden)
+            }
+            _ => None,
+        };
+        let (text, shape, is_column) = match target {
+            Some(target) => (target.text.clone(), target.shape, target.is_column),
+            None => {
+                let shown = self.expression(key)?;
+                let is_column = matches!(key, ast::Expr::Identifier(_) | ast::Expr::CompoundIdentifier(_));
+                (shown.text, shown.shape, is_column)
+            }
+        };
+        let needs_parentheses = !is_column && (self.is_pretty || shape == Shape::Simple);
+        Ok(if needs_parentheses { format!("({text})") } else { text })
+    }
+
+    fn limits(&mut self, query: &Query, out: &mut String) -> Result<()> {
+        let (mut limit, mut offset) = (None, None);
+        if let Some(LimitClause::LimitOffset { limit: count, offset: first, .. }) = &query.limit_clause {
+            limit = count.as_ref();
+            offset = first.as_ref().map(|offset| &offset.value);
+        }
+        let one = ast::Expr::value(ast::Value::Number("1".to_owned(), false));
+        if let Some(fetch) = &query.fetch {
+            limit = Some(fetch.quantity.as_ref().unwrap_or(&one));
+        }
+        for (expr, word) in [(offset, " OFFSET "), (limit, " LIMIT ")] {
+            let Some(expr) = expr else { continue };
+            self.clause(out, word, 0);
+            let shown = self.expression_as_written(expr, SqlType::BigInt)?;
+            out.push_str(&shown.text);
+        }
+        Ok(())
+    }
+
+    fn locks(&mut self, query: &Query, out: &mut String) -> Result<()> {
+        for clause in &query.locks {
+            let clause = locking::unpack(clause);
+            let Some(level) = self.levels.last() else { return Ok(()) };
+            let tables: Vec<String> = match clause.tables.is_empty() {
+                false => clause.tables.clone(),
+                true => level.names.clone(),
+            };
+            for table in tables {
+                self.clause(out, &format!(" {}", locking::name_of(clause.strength)), 0);
+                out.push_str(&format!(" OF {}", quoted(&table)));
+                match clause.impatience {
+                    None => {}
+                    Some(impatience) => out.push_str(locking::impatience_words(impatience)),
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// How a column of a level is printed.
+    fn column_text(&mut self, level: usize, column: ScopeColumn) -> String {
+        let scope = &self.levels[level].scope;
+        let found = match column {
+            ScopeColumn::Of { relation, column } => Some((relation, column)),
+            ScopeColumn::Merged(at) => {
+                let wanted = &scope.merged[at].expr;
+                scope.relations.iter().enumerate().find_map(|(number, relation)| {
+                    let mut columns = 0..relation.columns.len();
+                    columns.find(|column| relation.column(*column) == *wanted).map(|column| (number, column))
+                })
+            }
+        };
+        let Some((relation, column)) = found else { return quoted(scope.column_name(column)) };
+        let shown = &scope.relations[relation];
+        if let RelationKind::Table { table, .. } = &shown.kind {
+            self.uses.columns.insert((table.id(), u16::try_from(column).unwrap_or(u16::MAX)));
+        }
+        let name = quoted(&shown.columns[column].0);
+        match self.has_prefixes {
+            true => format!("{}.{name}", quoted(&self.levels[level].names[relation])),
+            false => name,
+        }
+    }
+}
+
+/// The direction of a key, where it is not the usual one.
+pub(crate) fn order_words(is_descending: bool, nulls_first: Option<bool>) -> &'static str {
+    match (is_descending, nulls_first.unwrap_or(is_descending)) {
+        (false, false) => "",
+        (false, true) => " NULLS FIRST",
+        (true, true) => " DESC",
+        (true, false) => " DESC NULLS LAST",
+    }
+}
+
+/// The body without parentheses that mean nothing.
+fn unwrapped(body: &SetExpr) -> &SetExpr {
+    match body {
+        SetExpr::Query(query) if clause_around(query).is_none() => unwrapped(&query.body),
+        body => body,
+    }
+}

@@ -1,0 +1,450 @@
+//! Functions, and constructs with a grammar of their own, printed.
+
+use hyades_types::definition::RoutineKind;
+use hyades_types::error::Result;
+use hyades_types::operator::BinaryOperator;
+use hyades_types::value::SqlType;
+use sqlparser::ast::{
+    self, AccessExpr, DuplicateTreatment, Expr as Ast, FunctionArg, FunctionArgExpr, FunctionArgumentClause,
+    FunctionArguments, ObjectName, Subscript, TrimWhereField,
+};
+
+use super::super::aggregate::is_aggregate_name;
+use super::super::expression::row_items;
+use super::super::operator::{from_ast, shown_operands};
+use super::super::{Bound, Class, Place};
+use super::expressions::{Around, Shape, Shown};
+use super::{Deparser, order_words, quoted};
+use crate::statement::names::{fold, parts};
+
+/// How many blanks WHEN is further in than CASE.
+const WHEN: i32 = 4;
+
+impl Deparser<'_, '_> {
+    pub(super) fn construct(&mut self, node: &Ast) -> Result<Shown> {
+        match node {
+            Ast::Function(call) => self.function(call),
+            Ast::Case { operand, conditions, else_result, .. } => {
+                self.case(node, operand.as_deref(), conditions, else_result.as_deref())
+            }
+            Ast::Like { negated, any: false, expr, pattern, escape_char: None } => {
+                self.pattern(expr, if *negated { "!~~" } else { "~~" }, pattern)
+            }
+            Ast::ILike { negated, any: false, expr, pattern, escape_char: None } => {
+                self.pattern(expr, if *negated { "!~~*" } else { "~~*" }, pattern)
+            }
+            Ast::AtTimeZone { timestamp, time_zone } => {
+                let time = self.expression_as_written(timestamp, SqlType::TIMESTAMPTZ)?;
+                let zone = self.expression_as_written(time_zone, SqlType::Text)?;
+                let (time, zone) = (self.inside(time, Around::Cast), self.inside(zone, Around::Cast));
+                Ok(Shown::simple(format!("({time} AT TIME ZONE {zone})")))
+            }
+            Ast::Collate { expr, .. } => {
+                let inner = self.expression(expr)?;
+                let inner = self.inside(inner, Around::Test);
+                Ok(self.whole(format!("{inner} COLLATE \"C\""), Shape::Test))
+            }
+            Ast::Subquery(query) => {
+                let text = self.nested(query, true, false)?;
+                Ok(Shown { shape: Shape::Simple, ..Shown::simple(format!("({text})")) })
+            }
+            Ast::Exists { subquery, negated } => {
+                let text = self.nested(subquery, true, false)?;
+                Ok(self.negated(
+                    Shown { shape: Shape::Test, ..Shown::simple(format!("(EXISTS ({text}))")) },
+                    *negated,
+                ))
+            }
+            Ast::InSubquery { expr, subquery, negated } => {
+                let test = self.compared_with_query(expr, (BinaryOperator::Equal, "IN"), subquery)?;
+                Ok(self.negated(test, *negated))
+            }
+            Ast::AnyOp { left, compare_op, right, .. } => self.quantified(left, compare_op, "ANY", right),
+            Ast::AllOp { left, compare_op, right } => self.quantified(left, compare_op, "ALL", right),
+            Ast::Array(array) => {
+                let element = match self.bound(node)?.class {
+                    Class::Typed(SqlType::Array(element)) => element.sql_type(),
+                    _ => SqlType::Text,
+                };
+                let items = array.elem.iter().map(|item| Ok(self.expression_as(item, element)?.text));
+                let items = items.collect::<Result<Vec<String>>>()?;
+                Ok(Shown::simple(format!("ARRAY[{}]", items.join(", "))))
+            }
+            Ast::CompoundFieldAccess { root, access_chain } => self.element(root, access_chain),
+            other => self.worded(other),
+        }
+    }
+
+    /// Functions whose arguments have words between them.
+    fn worded(&mut self, node: &Ast) -> Result<Shown> {
+        match node {
+            Ast::Extract { field, expr, .. } => {
+                let field = field.to_string().to_ascii_lowercase();
+                let from = self.expression(expr)?.text;
+                Ok(Shown::simple(format!("EXTRACT({} FROM {from})", field.trim_matches('\''))))
+            }
+            Ast::Ceil { expr, .. } => self.call("ceil", &[expr]),
+            Ast::Floor { expr, .. } => self.call("floor", &[expr]),
+            Ast::Position { expr, r#in } => {
+                let (part, whole) =
+                    (self.expression_as(expr, SqlType::Text)?, self.expression_as(r#in, SqlType::Text)?);
+                Ok(Shown::simple(format!("POSITION(({}) IN ({}))", part.text, whole.text)))
+            }
+            Ast::Substring { expr, substring_from, substring_for, special, shorthand } => self.substring(
+                expr,
+                substring_from.as_deref(),
+                substring_for.as_deref(),
+                *special,
+                *shorthand,
+            ),
+            Ast::Trim { trim_where, trim_what, expr, trim_characters } => {
+                let word = match trim_where {
+                    Some(TrimWhereField::Leading) => "LEADING",
+                    Some(TrimWhereField::Trailing) => "TRAILING",
+                    Some(TrimWhereField::Both) | None => "BOTH",
+                };
+                let what = trim_what.as_deref().or(trim_characters.iter().flatten().next());
+                let what = match what {
+                    Some(what) => format!(" {}", self.expression_as(what, SqlType::Text)?.text),
+                    None => String::new(),
+                };
+                let inner = self.expression_as(expr, SqlType::Text)?.text;
+                Ok(Shown::simple(format!("TRIM({word}{what} FROM {inner})")))
+            }
+            Ast::Overlay { expr, overlay_what, overlay_from, overlay_for } => {
+                let inner = self.expression(expr)?.text;
+                let what = self.expression(overlay_what)?.text;
+                let from = self.expression(overlay_from)?.text;
+                let count = match overlay_for {
+                    Some(count) => format!(" FOR {}", self.expression(count)?.text),
+                    None => String::new(),
+                };
+                Ok(Shown::simple(format!("OVERLAY({inner} PLACING {what} FROM {from}{count})")))
+            }
+            other => {
+                let what = format!("{other} in a definition is");
+                self.binder.unsupported(&what, Place::of_expr(other))
+            }
+        }
+    }
+
+    fn negated(&mut self, test: Shown, is_negated: bool) -> Shown {
+        if !is_negated {
+            return test;
+        }
+        let test = self.inside(test, Around::Not);
+        self.whole(format!("NOT {test}"), Shape::Not)
+    }
+
+    fn element(&mut self, root: &Ast, chain: &[AccessExpr]) -> Result<Shown> {
+        let mut idents = match root {
+            Ast::Identifier(ident) => vec![ident.clone()],
+            Ast::CompoundIdentifier(idents) => idents.clone(),
+            _ => Vec::new(),
+        };
+        let mut rest = chain;
+        while let [AccessExpr::Dot(Ast::Identifier(ident)), behind @ ..] = rest {
+            idents.push(ident.clone());
+            rest = behind;
+        }
+        let array = match idents.as_slice() {
+            [] => format!("({})", self.expression(root)?.text),
+            [_] => self.expression(root)?.text,
+            _ => self.expression(&Ast::CompoundIdentifier(idents))?.text,
+        };
+        let [AccessExpr::Subscript(Subscript::Index { index })] = rest else {
+            return self.binder.unsupported("slices in a definition are", Place::Unknown);
+        };
+        let index = self.expression_as_written(index, SqlType::Integer)?.text;
+        Ok(Shown::simple(format!("{array}[{index}]")))
+    }
+
+    fn substring(
+        &mut self,
+        inner: &Ast,
+        from: Option<&Ast>,
+        count: Option<&Ast>,
+        is_call: bool,
+        is_short: bool,
+    ) -> Result<Shown> {
+        if is_call || is_short {
+            let name = if is_short { "substr" } else { "substring" };
+            let arguments: Vec<&Ast> = [Some(inner), from, count].into_iter().flatten().collect();
+            return self.call(name, &arguments);
+        }
+        let mut out = format!("SUBSTRING({}", self.expression_as_written(inner, SqlType::Text)?.text);
+        for (part, word) in [(from, " FROM "), (count, " FOR ")] {
+            if let Some(part) = part {
+                out.push_str(word);
+                out.push_str(&self.expression_as_written(part, SqlType::Integer)?.text);
+            }
+        }
+        out.push(')');
+        Ok(Shown::simple(out))
+    }
+
+    fn quantified(&mut self, left: &Ast, op: &ast::BinaryOperator, word: &str, right: &Ast) -> Result<Shown> {
+        let Some(operator) = from_ast(op) else {
+            return self.binder.unsupported("this operator in a definition is", Place::Unknown);
+        };
+        let symbol = operator.symbol();
+        if let Ast::Subquery(query) = right {
+            return match (operator, word) {
+                (BinaryOperator::Equal, "ANY") => self.compared_with_query(left, (operator, "IN"), query),
+                _ => {
+                    let words: &str = &format!("{symbol} {word}");
+                    self.compared_with_query(left, (operator, words), query)
+                }
+            };
+        }
+        let element = self.bound(right)?.known_type().and_then(SqlType::element);
+        let shown = match element {
+            Some(element) => {
+                let own = self.bound(left)?.known_type();
+                let types = shown_operands(operator, own, Some(element.sql_type()));
+                let to = types.map_or(element.sql_type(), |(to, _)| to);
+                self.expression_as(left, to)?
+            }
+            None => self.expression(left)?,
+        };
+        let array = match (element, self.bound(left)?.known_type()) {
+            (None, Some(own)) if own.element().is_none() => {
+                match hyades_types::value::ArrayElement::of(own) {
+                    Some(element) => self.expression_as(right, SqlType::Array(element))?,
+                    None => self.expression(right)?,
+                }
+            }
+            _ => self.expression(right)?,
+        };
+        let left = self.inside(shown, Around::Operator("", true));
+        Ok(self.whole(format!("{left} {symbol} {word} ({})", array.text), Shape::Quantified))
+    }
+
+    fn compared_with_query(
+        &mut self,
+        left: &Ast,
+        (operator, word): (BinaryOperator, &str),
+        query: &ast::Query,
+    ) -> Result<Shown> {
+        let columns = self.binder.types_of_nested(query)?;
+        let shown = match row_items(left) {
+            Some(items) => {
+                let items = items.iter().zip(&columns);
+                let items = items.map(|(item, column)| self.beside(item, operator, *column));
+                format!("({})", items.collect::<Result<Vec<String>>>()?.join(", "))
+            }
+            None => self.beside(left, operator, columns.first().copied().unwrap_or(SqlType::Text))?,
+        };
+        let text = self.nested(query, true, false)?;
+        Ok(Shown { shape: Shape::Test, ..Shown::simple(format!("({shown} {word} ({text}))")) })
+    }
+
+    /// The left side of a comparison with a value of this type.
+    fn beside(&mut self, left: &Ast, operator: BinaryOperator, right: SqlType) -> Result<String> {
+        let own = self.bound(left)?.known_type();
+        Ok(match shown_operands(operator, own, Some(right)) {
+            Some((to, _)) => self.expression_as(left, to)?.text,
+            None => self.expression(left)?.text,
+        })
+    }
+
+    fn case(
+        &mut self,
+        node: &Ast,
+        operand: Option<&Ast>,
+        conditions: &[ast::CaseWhen],
+        otherwise: Option<&Ast>,
+    ) -> Result<Shown> {
+        let to = self.bound(node)?.known_type().unwrap_or(SqlType::Text);
+        let mut out = String::new();
+        self.line(&mut out, "CASE", (0, WHEN), 0);
+        if let Some(operand) = operand {
+            out.push_str(&format!(" {}", self.expression(operand)?.text));
+        }
+        for when in conditions {
+            self.line(&mut out, "WHEN ", (0, 0), 0);
+            let condition = match operand {
+                None => self.condition(&when.condition)?,
+                Some(operand) => {
+                    let own = self.bound(operand)?.known_type();
+                    let other = self.bound(&when.condition)?.known_type();
+                    match shown_operands(BinaryOperator::Equal, own, other) {
+                        Some((_, to)) => self.expression_as(&when.condition, to)?,
+                        None => self.expression(&when.condition)?,
+                    }
+                }
+            };
+            let result = self.expression_as(&when.result, to)?;
+            out.push_str(&format!("{} THEN {}", condition.text, result.text));
+        }
+        self.line(&mut out, "ELSE ", (0, 0), 0);
+        match otherwise {
+            Some(otherwise) => {
+                let shown = self.expression_as(otherwise, to)?.text;
+                out.push_str(&shown);
+            }
+            None => out.push_str(&format!("NULL::{}", to.name())),
+        }
+        self.line(&mut out, "END", (-WHEN, 0), 0);
+        Ok(Shown::simple(out))
+    }
+
+    /// A call of a function of the catalogue.
+    fn call(&mut self, name: &str, arguments: &[&Ast]) -> Result<Shown> {
+        let bound = arguments.iter().map(|argument| self.bound(argument)).collect::<Result<Vec<Bound>>>()?;
+        let types = self.binder.shown_arguments(name, &bound);
+        let mut shown = Vec::with_capacity(arguments.len());
+        for (argument, to) in arguments.iter().zip(types) {
+            let text = match to {
+                Some(to) => self.expression_as(argument, to)?.text,
+                None => self.expression(argument)?.text,
+            };
+            shown.push(text);
+        }
+        let name = match name {
+            "greatest" | "least" | "coalesce" | "nullif" => name.to_uppercase(),
+            name => quoted(name),
+        };
+        Ok(Shown::simple(format!("{name}({})", shown.join(", "))))
+    }
+
+    fn function(&mut self, call: &ast::Function) -> Result<Shown> {
+        let idents: Vec<String> = parts(&call.name)?.into_iter().map(fold).collect();
+        let is_system = idents.len() == 1 || idents.first().is_some_and(|schema| schema == "pg_catalog");
+        let name = idents.last().cloned().unwrap_or_default();
+        if call.over.is_some() {
+            return self.binder.unsupported("window functions in a definition are", Place::of(&call.name));
+        }
+        let arguments = match &call.args {
+            FunctionArguments::None => {
+                return Ok(Shown { is_word: true, ..Shown::simple(name.to_uppercase()) });
+            }
+            FunctionArguments::Subquery(query) => {
+                let text = self.nested(query, true, false)?;
+                return Ok(Shown::simple(format!("ARRAY({text})")));
+            }
+            FunctionArguments::List(list) => list,
+        };
+        if is_system && is_aggregate_name(&name) {
+            return self.aggregate(&name, call, arguments);
+        }
+        if is_system
+            && matches!(name.as_str(), "current_timestamp" | "localtimestamp" | "localtime" | "current_time")
+        {
+            let precision = self.plain_arguments(&arguments.args)?;
+            let precision = precision.first().map(|precision| self.expression(precision)).transpose()?;
+            let precision = precision.map_or(String::new(), |precision| format!("({})", precision.text));
+            return Ok(Shown::simple(format!("{}{precision}", name.to_uppercase())));
+        }
+        if let Some(items) = row_items(&Ast::Function(call.clone())) {
+            let items = items.into_iter().map(|item| Ok(self.expression(item)?.text));
+            return Ok(Shown::simple(format!("ROW({})", items.collect::<Result<Vec<String>>>()?.join(", "))));
+        }
+        if let Some(shown) = self.routine(&idents, &arguments.args)? {
+            return Ok(Shown::simple(shown));
+        }
+        let arguments = self.plain_arguments(&arguments.args)?;
+        self.call(&name, &arguments)
+    }
+
+    fn plain_arguments<'n>(&self, arguments: &'n [FunctionArg]) -> Result<Vec<&'n Ast>> {
+        let plain: Option<Vec<&Ast>> = arguments
+            .iter()
+            .map(|argument| match argument {
+                FunctionArg::Unnamed(FunctionArgExpr::Expr(argument)) => Some(argument),
+                _ => None,
+            })
+            .collect();
+        match plain {
+            Some(plain) => Ok(plain),
+            None => self.binder.unsupported("arguments by name in a definition are", Place::Unknown),
+        }
+    }
+
+    /// A call of a function of one's own, with the conversions of its arguments.
+    fn routine(&mut self, idents: &[String], arguments: &[FunctionArg]) -> Result<Option<String>> {
+        let shown = idents.join(".");
+        let written = self.binder.written_arguments(arguments, &shown, Place::Unknown)?;
+        let chosen = self.binder.choose_routine(idents, &written, RoutineKind::Function, Place::Unknown)?;
+        let Some(chosen) = chosen else { return Ok(None) };
+        let definition = chosen.definition().clone();
+        let plain = self.plain_arguments(arguments)?;
+        let mut parts = Vec::with_capacity(plain.len());
+        for (argument, parameter) in plain.into_iter().zip(definition.inputs()) {
+            parts.push(self.expression_as(argument, parameter.sql_type.without_modifier())?.text);
+        }
+        let key = (definition.name.clone(), definition.identity());
+        if !self.uses.routines.contains(&key) {
+            self.uses.routines.push(key);
+        }
+        let (schema, name) = (quoted(&definition.name.schema), quoted(&definition.name.name));
+        Ok(Some(format!("{schema}.{name}({})", parts.join(", "))))
+    }
+
+    /// A function in FROM.
+    pub(super) fn called_in_from(&mut self, name: &ObjectName, arguments: &[FunctionArg]) -> Result<String> {
+        let idents: Vec<String> = parts(name)?.into_iter().map(fold).collect();
+        if let Some(shown) = self.routine(&idents, arguments)? {
+            return Ok(shown);
+        }
+        let own = idents.last().cloned().unwrap_or_default();
+        let plain = self.plain_arguments(arguments)?;
+        let bound = plain.iter().map(|argument| self.bound(argument)).collect::<Result<Vec<Bound>>>()?;
+        // Those of a series meet in one type.
+        let common = match own.as_str() {
+            "generate_series" if bound.iter().all(|one| one.known_type().is_none_or(SqlType::is_integer)) => {
+                let common = self.binder.common_type(&bound, "series")?;
+                Some(if common == SqlType::BigInt { common } else { SqlType::Integer })
+            }
+            _ => None,
+        };
+        let shown = plain.into_iter().map(|argument| match common {
+            Some(common) => Ok(self.expression_as(argument, common)?.text),
+            None => Ok(self.expression(argument)?.text),
+        });
+        Ok(format!("{}({})", quoted(&own), shown.collect::<Result<Vec<String>>>()?.join(", ")))
+    }
+
+    fn aggregate(
+        &mut self,
+        name: &str,
+        call: &ast::Function,
+        list: &ast::FunctionArgumentList,
+    ) -> Result<Shown> {
+        let distinct =
+            if list.duplicate_treatment == Some(DuplicateTreatment::Distinct) { "DISTINCT " } else { "" };
+        let is_star = matches!(list.args.as_slice(), [FunctionArg::Unnamed(FunctionArgExpr::Wildcard)]);
+        let mut shown = Vec::new();
+        if is_star {
+            shown.push("*".to_owned());
+        } else {
+            for argument in self.plain_arguments(&list.args)? {
+                let own = self.bound(argument)?.known_type();
+                let as_text = matches!(name, "min" | "max" | "string_agg")
+                    && matches!(own, None | Some(SqlType::Varchar(_)));
+                let text = match as_text {
+                    true => self.expression_as(argument, SqlType::Text)?.text,
+                    false => self.expression(argument)?.text,
+                };
+                shown.push(text);
+            }
+        }
+        let mut out = format!("{name}({distinct}{}", shown.join(", "));
+        for clause in &list.clauses {
+            let FunctionArgumentClause::OrderBy(keys) = clause else { continue };
+            let mut order = Vec::with_capacity(keys.len());
+            for key in keys {
+                let text = self.expression(&key.expr)?.text;
+                let words = order_words(key.options.asc == Some(false), key.options.nulls_first);
+                order.push(format!("{text}{words}"));
+            }
+            out.push_str(&format!(" ORDER BY {}", order.join(", ")));
+        }
+        out.push(')');
+        if let Some(filter) = &call.filter {
+            let filter = self.condition(filter)?;
+            out.push_str(&format!(" FILTER (WHERE {})", filter.text));
+        }
+        Ok(Shown::simple(out))
+    }
+}

@@ -1,0 +1,261 @@
+//! FROM, printed.
+//!
+//! The items are gone through in the order in which binding gives them their numbers in the scope.
+
+use hyades_types::error::Result;
+use sqlparser::ast::{
+    FunctionArg, Join, JoinConstraint, JoinOperator, ObjectName, TableAlias, TableFactor, TableFunctionArgs,
+    TableWithJoins,
+};
+
+use super::super::Place;
+use super::super::scope::{ScopeColumn, Visibility};
+use super::{Deparser, quoted};
+use crate::statement::names::{fold, parts};
+
+impl Deparser<'_, '_> {
+    pub(super) fn printed_from(&mut self, from: &[TableWithJoins], out: &mut String) -> Result<()> {
+        let mut number = 0;
+        for (at, joined) in from.iter().enumerate() {
+            if at == 0 {
+                self.clause(out, " FROM ", 2);
+                let text = self.joined(joined, &mut number)?;
+                out.push_str(&text);
+                continue;
+            }
+            out.push_str(", ");
+            let text = self.joined(joined, &mut number)?;
+            match text.starts_with('\n') {
+                true => out.truncate(out.trim_end_matches(' ').len()),
+                false => self.clause(out, "", 4),
+            }
+            out.push_str(&text);
+        }
+        Ok(())
+    }
+
+    fn joined(&mut self, joined: &TableWithJoins, number: &mut usize) -> Result<String> {
+        let first = *number;
+        let mut out = self.factor(&joined.relation, number)?;
+        for join in &joined.joins {
+            let (word, constraint) = words_of(join);
+            if !self.is_pretty {
+                out.insert(0, '(');
+            }
+            self.clause(&mut out, word, 4);
+            let is_nested =
+                self.is_pretty && matches!(join.relation, TableFactor::NestedJoin { alias: None, .. });
+            let right = self.factor(&join.relation, number)?;
+            out.push_str(&if is_nested { format!("({right})") } else { right });
+            let visible = first..*number;
+            match constraint {
+                JoinConstraint::On(condition) => {
+                    let saved = self.show_only(visible);
+                    let condition = self.condition(condition);
+                    self.binder.scope = saved;
+                    let condition = condition?.text;
+                    out.push_str(&match self.is_pretty {
+                        true => format!(" ON {condition}"),
+                        false => format!(" ON ({condition})"),
+                    });
+                }
+                JoinConstraint::Using(columns) => {
+                    let names = columns.iter().map(|name| {
+                        let idents = parts(name)?;
+                        Ok(idents.last().map(|ident| quoted(&fold(ident))).unwrap_or_default())
+                    });
+                    let names = names.collect::<Result<Vec<String>>>()?;
+                    out.push_str(&format!(" USING ({})", names.join(", ")));
+                }
+                JoinConstraint::Natural => {
+                    let names = self.natural_columns(visible);
+                    match names.is_empty() {
+                        true => out.push_str(" ON TRUE"),
+                        false => out.push_str(&format!(" USING ({})", names.join(", "))),
+                    }
+                }
+                JoinConstraint::None => {}
+            }
+            if !self.is_pretty {
+                out.push(')');
+            }
+        }
+        Ok(out)
+    }
+
+    /// Only these relations can be named, as in the condition of their join. Answers the scope before.
+    fn show_only(&mut self, relations: std::ops::Range<usize>) -> super::Scope {
+        let saved = self.binder.scope.clone();
+        let scope = &mut self.binder.scope;
+        let merged: Vec<ScopeColumn> =
+            scope.columns.iter().copied().filter(|column| matches!(column, ScopeColumn::Merged(_))).collect();
+        let merged_names: Vec<String> =
+            merged.iter().map(|column| scope.column_name(*column).to_owned()).collect();
+        scope.columns = merged;
+        for number in relations.clone() {
+            let relation = &scope.relations[number];
+            if relation.visibility != Visibility::Everywhere {
+                continue;
+            }
+            for (column, (name, _)) in relation.columns.iter().enumerate() {
+                if !merged_names.contains(name) {
+                    scope.columns.push(ScopeColumn::Of { relation: number, column });
+                }
+            }
+        }
+        scope.relations.truncate(relations.end);
+        scope.first_visible = relations.start;
+        saved
+    }
+
+    /// The columns that a NATURAL join makes one of: those that are merged and belong to the last relation.
+    fn natural_columns(&self, relations: std::ops::Range<usize>) -> Vec<String> {
+        let scope = &self.binder.scope;
+        let shown: Vec<&super::super::scope::Relation> = scope.relations[relations]
+            .iter()
+            .filter(|relation| relation.visibility != Visibility::InView)
+            .collect();
+        let Some((last, before)) = shown.split_last() else { return Vec::new() };
+        let is_common = |name: &&String| {
+            last.columns.iter().any(|(own, _)| own == *name)
+                && before.iter().any(|relation| relation.columns.iter().any(|(own, _)| own == *name))
+        };
+        let mut names: Vec<String> = Vec::new();
+        for name in scope.merged.iter().map(|merged| &merged.name).filter(is_common) {
+            if !names.contains(&quoted(name)) {
+                names.push(quoted(name));
+            }
+        }
+        names
+    }
+
+    /// What stands in a view has numbers, and is not printed.
+    fn factor(&mut self, factor: &TableFactor, number: &mut usize) -> Result<String> {
+        let text = self.factor_here(factor, number)?;
+        let relations = &self.binder.scope.relations;
+        while relations.get(*number).is_some_and(|inner| inner.visibility == Visibility::InView) {
+            *number += 1;
+        }
+        Ok(text)
+    }
+
+    fn factor_here(&mut self, factor: &TableFactor, number: &mut usize) -> Result<String> {
+        match factor {
+            TableFactor::NestedJoin { table_with_joins, alias } => {
+                let inner = self.joined(table_with_joins, number)?;
+                let Some(_) = alias else { return Ok(inner) };
+                let inner = if self.is_pretty { format!("({inner})") } else { inner };
+                let named = self.named(*number, true, alias.as_ref(), false);
+                *number += 1;
+                Ok(format!("{inner}{named}"))
+            }
+            TableFactor::Table { name, alias, args: None, .. } => {
+                let own = *number;
+                *number += 1;
+                let (text, base) = self.relation_text(name)?;
+                let is_said = alias.is_some() || self.level_name(own) != base;
+                Ok(format!("{text}{}", self.named(own, is_said, alias.as_ref(), false)))
+            }
+            TableFactor::Table {
+                name,
+                alias,
+                args: Some(TableFunctionArgs { args, .. }),
+                with_ordinality,
+                ..
+            }
+            | TableFactor::Function { name, args, alias, with_ordinality, .. } => {
+                self.function_item(name, args, alias.as_ref(), *with_ordinality, number)
+            }
+            TableFactor::UNNEST { array_exprs, alias, with_ordinality, .. } => {
+                let own = *number;
+                *number += 1;
+                let arrays = array_exprs.iter().map(|array| Ok(self.expression(array)?.text));
+                let arrays = arrays.collect::<Result<Vec<String>>>()?;
+                let ordinality = if *with_ordinality { " WITH ORDINALITY" } else { "" };
+                let word = if arrays.len() > 1 { "UNNEST" } else { "unnest" };
+                let named = self.named(own, true, alias.as_ref(), true);
+                Ok(format!("{word}({}){ordinality}{named}", arrays.join(", ")))
+            }
+            TableFactor::Derived { lateral, subquery, alias, .. } => {
+                let own = *number;
+                *number += 1;
+                let text = self.nested(subquery, *lateral, true)?;
+                let lateral = if *lateral { "LATERAL " } else { "" };
+                Ok(format!("{lateral}({text}){}", self.named(own, true, alias.as_ref(), false)))
+            }
+            _ => self.binder.unsupported("this item of FROM in a view is", Place::Unknown),
+        }
+    }
+
+    fn function_item(
+        &mut self,
+        name: &ObjectName,
+        arguments: &[FunctionArg],
+        alias: Option<&TableAlias>,
+        with_ordinality: bool,
+        number: &mut usize,
+    ) -> Result<String> {
+        let own = *number;
+        *number += 1;
+        let call = self.called_in_from(name, arguments)?;
+        let ordinality = if with_ordinality { " WITH ORDINALITY" } else { "" };
+        Ok(format!("{call}{ordinality}{}", self.named(own, true, alias, true)))
+    }
+
+    fn level_name(&self, relation: usize) -> String {
+        let names = self.levels.last().map(|level| level.names.as_slice()).unwrap_or_default();
+        names.get(relation).cloned().unwrap_or_default()
+    }
+
+    /// The name behind an item and those of its columns, where they are said.
+    fn named(
+        &self,
+        relation: usize,
+        is_said: bool,
+        alias: Option<&TableAlias>,
+        says_columns: bool,
+    ) -> String {
+        if !is_said {
+            return String::new();
+        }
+        let mut out = format!(" {}", quoted(&self.level_name(relation)));
+        let has_columns = alias.is_some_and(|alias| !alias.columns.is_empty());
+        if (has_columns || says_columns)
+            && let Some(level) = self.levels.last()
+        {
+            let columns = level.scope.relations[relation].columns.iter();
+            let columns: Vec<String> = columns.map(|(name, _)| quoted(name)).collect();
+            out.push_str(&format!("({})", columns.join(", ")));
+        }
+        out
+    }
+
+    /// A relation by its full name, and its name alone.
+    fn relation_text(&mut self, name: &ObjectName) -> Result<(String, String)> {
+        let idents: Vec<String> = parts(name)?.into_iter().map(fold).collect();
+        if let [single] = idents.as_slice()
+            && self.binder.common_tables.iter().any(|common| common.name == *single)
+        {
+            return Ok((quoted(single), single.clone()));
+        }
+        if let Some(relation) = self.binder.system_relation(name)? {
+            return Ok((format!("{}.{}", relation.schema, quoted(relation.name)), relation.name.to_owned()));
+        }
+        let table = self.binder.table(name)?;
+        self.uses.tables.insert(table.id());
+        let name = table.definition().name.clone();
+        Ok((format!("{}.{}", quoted(&name.schema), quoted(&name.name)), name.name))
+    }
+}
+
+fn words_of(join: &Join) -> (&'static str, &JoinConstraint) {
+    match &join.join_operator {
+        JoinOperator::Join(constraint) | JoinOperator::Inner(constraint) => (" JOIN ", constraint),
+        JoinOperator::Left(constraint) | JoinOperator::LeftOuter(constraint) => (" LEFT JOIN ", constraint),
+        JoinOperator::Right(constraint) | JoinOperator::RightOuter(constraint) => {
+            (" RIGHT JOIN ", constraint)
+        }
+        JoinOperator::FullOuter(constraint) => (" FULL JOIN ", constraint),
+        _ => (" CROSS JOIN ", &JoinConstraint::None),
+    }
+}

@@ -1,0 +1,313 @@
+//! Functions that give sets, in the select list: `SELECT name, unnest(tags) FROM ...`.
+//!
+//! Such a function becomes an item of FROM that comes after all others, so it is called for every row of them
+//! that satisfies WHERE, and what it gives is a column. DISTINCT, ORDER BY and LIMIT find the rows as they
+//! are then. Several functions go side by side, and those that have no more rows give NULL: each makes an
+//! array first, and one item counts through the longest.
+//!
+//! The name of the item is hidden: neither `*` nor anybody else sees it.
+//!
+//! Reference: PostgreSQL 15 documentation, section 38.5.9.
+
+use hyades_engine::procedure::ir::{Expr, Register};
+use hyades_types::definition::RoutineKind;
+use hyades_types::error::{Error, Result, sqlstate};
+use hyades_types::function::Function;
+use hyades_types::value::{ArrayElement, SqlType};
+use sqlparser::ast::{
+    self, Expr as Ast, FunctionArg, FunctionArguments, Ident, SelectItem, TableAlias, visit_expressions,
+};
+use std::ops::ControlFlow;
+
+use super::aggregation::AggregateMode;
+use super::scope::{Relation, RelationKind, Visibility};
+use super::tree::{Item, JoinGroup, Source};
+use super::{Binder, Bound, Place};
+use crate::statement::names::{fold, parts};
+use crate::statement::query::select_of;
+
+/// The functions of PostgreSQL that give sets.
+const SET_FUNCTIONS: [&str; 7] = [
+    "generate_series",
+    "generate_subscripts",
+    "pg_partition_ancestors",
+    "regexp_matches",
+    "regexp_split_to_table",
+    "string_to_table",
+    "unnest",
+];
+
+/// A name that nobody writes.
+const HIDDEN_NAME: &str = "?set?";
+
+const HINT: &str = "You might be able to move the set-returning function into a LATERAL FROM item.";
+
+/// The functions of one select list that give sets.
+#[derive(Default)]
+pub(super) struct SetCalls {
+    /// The only one needs no array.
+    is_single: bool,
+    items: Vec<Item>,
+    arrays: Vec<(Register, Expr)>,
+    /// The number of the row in them.
+    current: Option<Register>,
+    /// Calls that were bound, so that ORDER BY finds the one of the select list.
+    known: Vec<(ast::Function, Bound)>,
+    /// The select list is bound: what is equal to one of it is that one.
+    is_complete: bool,
+}
+
+impl SetCalls {
+    pub(super) fn is_empty(&self) -> bool {
+        self.items.is_empty() && self.arrays.is_empty()
+    }
+
+    /// How many there are.
+    fn count(&self) -> usize {
+        self.known.len()
+    }
+
+    pub(super) fn complete(&mut self) {
+        self.is_complete = true;
+    }
+}
+
+fn arguments_of(call: &ast::Function) -> impl Iterator<Item = &Ast> {
+    let list = match &call.args {
+        FunctionArguments::List(list) => list.args.as_slice(),
+        FunctionArguments::None | FunctionArguments::Subquery(_) => &[],
+    };
+    list.iter().filter_map(|argument| match argument {
+        FunctionArg::Unnamed(ast::FunctionArgExpr::Expr(argument)) => Some(argument),
+        _ => None,
+    })
+}
+
+impl Binder<'_> {
+    /// Whether a call is one of a function that gives a set.
+    fn is_set_call(&self, call: &ast::Function) -> bool {
+        let Ok(idents) = parts(&call.name) else { return false };
+        let names: Vec<String> = idents.into_iter().map(fold).collect();
+        match names.as_slice() {
+            [name] if SET_FUNCTIONS.contains(&name.as_str()) => true,
+            [schema, name] if schema == "pg_catalog" => SET_FUNCTIONS.contains(&name.as_str()),
+            names => self.candidates(names).iter().any(|candidate| {
+                let definition = candidate.definition();
+                definition.kind == RoutineKind::Function && definition.returns.is_set()
+            }),
+        }
+    }
+
+    fn has_set_call(&self, expr: &Ast) -> bool {
+        let found = visit_expressions(expr, |part| match part {
+            Ast::Function(call) if self.is_set_call(call) => ControlFlow::Break(()),
+            _ => ControlFlow::Continue(()),
+        });
+        found.is_break()
+    }
+
+    /// What a select list may call.
+    pub(super) fn set_calls_of(&self, items: &[SelectItem]) -> SetCalls {
+        let mut count = 0_usize;
+        for item in items {
+            let (SelectItem::UnnamedExpr(expr) | SelectItem::ExprWithAlias { expr, .. }) = item else {
+                continue;
+            };
+            // Not into queries, which have lists of their own, and not into what no such function may stand
+            // in.
+            let mut waiting = vec![expr];
+            while let Some(part) = waiting.pop() {
+                match part {
+                    Ast::Function(call) => {
+                        count += usize::from(self.is_set_call(call));
+                        waiting.extend(arguments_of(call));
+                    }
+                    Ast::BinaryOp { left, right, .. } => waiting.extend([&**left, &**right]),
+                    Ast::UnaryOp { expr, .. } | Ast::Nested(expr) | Ast::Cast { expr, .. } => {
+                        waiting.push(expr);
+                    }
+                    _ => {}
+                }
+            }
+        }
+        SetCalls { is_single: count < 2, ..SetCalls::default() }
+    }
+
+    /// Binds something that must not call such a function.
+    pub(super) fn without_set_calls<T>(
+        &mut self,
+        construct: &str,
+        bind: impl FnOnce(&mut Self) -> Result<T>,
+    ) -> Result<T> {
+        let count = |binder: &Self| binder.set_calls.as_ref().map_or(0, SetCalls::count);
+        let before = count(self);
+        let bound = bind(self)?;
+        if count(self) == before {
+            return Ok(bound);
+        }
+        let last = self.set_calls.as_ref().and_then(|calls| calls.known.last());
+        let place = last.map_or(Place::Unknown, |(_, bound)| bound.place);
+        let message = format!("set-returning functions are not allowed in {construct}");
+        let error = Error::input(sqlstate::FEATURE_NOT_SUPPORTED, message).with_hint(HINT);
+        Err(self.place(error, place))
+    }
+
+    /// A call of such a function; None of another.
+    pub(super) fn try_set_call(&mut self, call: &ast::Function, place: Place) -> Result<Option<Bound>> {
+        if !self.is_set_call(call) {
+            return Ok(None);
+        }
+        let Some(calls) = &self.set_calls else {
+            let clause = match self.aggregate_mode {
+                AggregateMode::Forbidden(clause) => clause,
+                _ => "in this context",
+            };
+            let message = format!("set-returning functions are not allowed {clause}");
+            return self.fail(sqlstate::FEATURE_NOT_SUPPORTED, message, place);
+        };
+        if self.aggregate_mode == AggregateMode::Nested {
+            let message = "aggregate function calls cannot contain set-returning function calls";
+            let error = Error::input(sqlstate::FEATURE_NOT_SUPPORTED, message).with_hint(HINT);
+            return Err(self.place(error, place));
+        }
+        if calls.is_complete
+            && let Some((_, known)) = calls.known.iter().find(|(known, _)| known == call)
+        {
+            return Ok(Some(known.clone()));
+        }
+        let FunctionArguments::List(list) = &call.args else {
+            return Err(self.no_function(&call.name.to_string(), "", place));
+        };
+        if arguments_of(call).any(|argument| self.has_set_call(argument)) {
+            let error = Error::input(
+                sqlstate::FEATURE_NOT_SUPPORTED,
+                "set-returning functions inside of each other are not supported yet",
+            )
+            .with_hint("Put the inner one into FROM.");
+            return Err(self.place(error, place));
+        }
+        if calls.is_single && !calls.is_empty() {
+            // One of them stands where nobody has looked for it.
+            return self.unsupported("several set-returning functions in such expressions are", place);
+        }
+        let bound = self.set_call(call, &list.args, place)?;
+        if let Some(calls) = &mut self.set_calls {
+            calls.known.push((call.clone(), bound.clone()));
+        }
+        Ok(Some(bound))
+    }
+
+    fn set_call(&mut self, call: &ast::Function, arguments: &[FunctionArg], place: Place) -> Result<Bound> {
+        let name = parts(&call.name)?.last().map(|ident| fold(ident)).unwrap_or_default();
+        let is_single = self.set_calls.as_ref().is_some_and(|calls| calls.is_single);
+        let array = match name.as_str() {
+            "unnest" | "regexp_matches" | "regexp_split_to_table" | "string_to_table" => {
+                let arguments = self.written_arguments(arguments, &name, place)?;
+                self.set_as_array(&name, arguments.bound, place)?
+            }
+            _ if is_single => return self.set_item_of(call, arguments, place),
+            _ => {
+                let query = select_of(Ast::Function(call.clone()))?;
+                (self.array_subquery(&query, place)?, None)
+            }
+        };
+        self.element_of_set(array, place)
+    }
+
+    /// What is unnested, and what its elements are read as.
+    pub(super) fn set_as_array(
+        &mut self,
+        name: &str,
+        mut arguments: Vec<Bound>,
+        place: Place,
+    ) -> Result<(Bound, Option<SqlType>)> {
+        match name {
+            "regexp_split_to_table" => Ok((self.call_of("regexp_split_to_array", arguments, place)?, None)),
+            "string_to_table" => Ok((self.call_of("string_to_array", arguments, place)?, None)),
+            "regexp_matches" => {
+                // Checked as its like, whose rows are arrays too.
+                self.call_of("regexp_match", arguments.clone(), place)?;
+                let texts = SqlType::Array(ArrayElement::Text);
+                let arguments = arguments.into_iter().map(|argument| self.coerce(argument, SqlType::Text));
+                let arguments = arguments.collect::<Result<Vec<Expr>>>()?;
+                let expr = Expr::Call { function: Function::RegexpMatches, arguments };
+                Ok((Bound::typed(expr, texts, place), Some(texts)))
+            }
+            _ if arguments.len() == 1 => Ok((arguments.remove(0), None)),
+            _ => Err(self.no_function_of(name, &arguments, place)),
+        }
+    }
+
+    /// The column of a function that stands for itself.
+    fn set_item_of(
+        &mut self,
+        call: &ast::Function,
+        arguments: &[FunctionArg],
+        place: Place,
+    ) -> Result<Bound> {
+        let alias =
+            TableAlias { explicit: true, name: Ident::new(HIDDEN_NAME), columns: Vec::new(), at: None };
+        let item = match self.set_item(&call.name, arguments, Some(&alias), false)? {
+            Some(item) => item,
+            None => self.series_item(&call.name, arguments, Some(&alias))?,
+        };
+        let number = item.relation;
+        self.scope.hide(number);
+        let relation = &self.scope.relations[number];
+        let [(_, sql_type)] = relation.columns.as_slice() else {
+            return self.unsupported("rows as values are", place);
+        };
+        let bound = Bound::typed(relation.column(0), *sql_type, place);
+        if let Some(calls) = &mut self.set_calls {
+            calls.items.push(item);
+        }
+        Ok(bound)
+    }
+
+    /// The current element of an array.
+    fn element_of_set(&mut self, (array, read_as): (Bound, Option<SqlType>), place: Place) -> Result<Bound> {
+        let Some(element) = array.known_type().and_then(SqlType::element) else {
+            return Err(self.no_function_of("unnest", &[array], place));
+        };
+        let known = self.set_calls.as_ref().and_then(|calls| calls.current);
+        let current = match known {
+            Some(current) => current,
+            None => self.new_register()?,
+        };
+        let register = self.new_register()?;
+        if let Some(calls) = &mut self.set_calls {
+            calls.current = Some(current);
+            // One after the other, whatever the dimensions are.
+            let flat = Expr::Call { function: Function::ArrayFlat, arguments: vec![array.expr] };
+            calls.arrays.push((register, flat));
+        }
+        let (array, index) = (Box::new(Expr::Register(register)), Box::new(Expr::Register(current)));
+        let expr = Expr::Element { array, index };
+        Ok(match read_as {
+            Some(to) => {
+                let expr = Expr::Cast { operand: Box::new(expr), to, explicit: true };
+                Bound::typed(expr, to, place)
+            }
+            None => Bound::typed(expr, element.sql_type(), place),
+        })
+    }
+
+    /// Puts the items of the functions behind those of FROM.
+    pub(super) fn append_set_calls(&mut self, calls: SetCalls, from: &mut JoinGroup) {
+        for item in calls.items {
+            from.append(JoinGroup::of(Item { is_last: true, ..item }));
+        }
+        let Some(current) = calls.current else { return };
+        let registers = calls.arrays.iter().map(|(register, _)| *register).collect();
+        self.scope.add(Relation {
+            name: HIDDEN_NAME.to_owned(),
+            columns: Vec::new(),
+            kind: RelationKind::Elements(registers, current),
+            visibility: Visibility::Hidden,
+        });
+        let series = Self::counting(calls.arrays, current);
+        let relation = self.scope.relations.len() - 1;
+        let item = Item::new(Source::Series(series), "unnest".to_owned(), relation);
+        from.append(JoinGroup::of(Item { is_last: true, ..item }));
+    }
+}

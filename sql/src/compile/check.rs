@@ -1,0 +1,468 @@
+//! CHECK constraints: what CREATE and ALTER TABLE make of them, and the tests that changes of rows carry.
+//!
+//! Where a table has such constraints, a row that is inserted or changed is made first in a row slot, looked
+//! at there, and then written as it stands:
+//!
+//! ```text
+//! row := (values)                  NOT NULL and lengths are checked, and generated columns computed
+//! unless not (condition) go to ok  once for each constraint, in the order of their names
+//! fail with row: constraint
+//! ok: insert row
+//! ```
+//!
+//! That is PostgreSQL's order: NOT NULL, then CHECK, then what is unique, then foreign keys.
+//!
+//! Reference: ExecConstraints of PostgreSQL's execMain.c, AddRelationNewConstraints of heap.c.
+
+use std::ops::ControlFlow;
+use std::sync::Arc;
+
+use hyades_engine::procedure::ir::{Expr, Instruction, Intent, RowSlot, Strength, TableIndex};
+use hyades_engine::storage::table::Table;
+use hyades_types::definition::{CheckConstraint, ColumnDefinition, TableDefinition, TableId};
+use hyades_types::error::{Error, Result, sqlstate};
+use hyades_types::value::SqlType;
+use sqlparser::ast::{self, ColumnOption, TableConstraint, visit_expressions, visit_expressions_mut};
+
+use super::level::{Level, Step};
+use super::{Compiler, access, unsupported};
+use crate::answer::Response;
+use crate::bind::aggregation::AggregateMode;
+use crate::bind::coerce::Context;
+use crate::bind::scope::{Relation, Scope};
+use crate::bind::tree::Source;
+use crate::bind::{BindContext, Binder, Bound, Place};
+use crate::expr::{self, NamedConditions};
+use crate::plan::{Action, Plan, Tag, WantedCheck};
+use crate::statement::names::{cut_name, fold, quoted};
+use crate::statement::query::{end_of, parse_expression};
+
+/// A column of a table that is altered, whose values are computed.
+#[derive(Clone, Debug)]
+pub(crate) enum Filling {
+    /// By its default.
+    Default(u16),
+    /// From another column, or by USING.
+    Converted { into: u16, from: u16, expr: Option<Box<ast::Expr>> },
+}
+
+/// Functions that give several rows.
+const SET_RETURNING: [&str; 6] = [
+    "generate_series",
+    "unnest",
+    "generate_subscripts",
+    "regexp_matches",
+    "regexp_split_to_table",
+    "string_to_table",
+];
+
+impl Binder<'_> {
+    /// Refuses what may not stand in an expression over the row of a table: `what` completes the message.
+    pub(crate) fn refuse_queries(&self, expr: &ast::Expr, what: &str) -> Result<()> {
+        let found = visit_expressions(expr, |part| {
+            let place = match part {
+                ast::Expr::Subquery(query) => Place::before(crate::bind::start_of_query(query)),
+                ast::Expr::Exists { .. } => Place::Unknown,
+                ast::Expr::InSubquery { expr, .. } => Place::OperatorAfter(end_of(expr)),
+                ast::Expr::Function(call) if matches!(call.args, ast::FunctionArguments::Subquery(_)) => {
+                    Place::of_expr(part)
+                }
+                ast::Expr::Function(call) => {
+                    let name = call.name.0.last().and_then(|part| part.as_ident()).map(fold);
+                    let is_set = name.is_some_and(|name| SET_RETURNING.contains(&name.as_str()));
+                    let kind = if call.over.is_some() {
+                        Some(("window functions are not allowed", sqlstate::WINDOWING_ERROR))
+                    } else if is_set {
+                        let message = "set-returning functions are not allowed";
+                        Some((message, sqlstate::FEATURE_NOT_SUPPORTED))
+                    } else {
+                        None
+                    };
+                    return match kind {
+                        Some((message, state)) => {
+                            let error = Error::input(state, format!("{message} in {what}s"));
+                            ControlFlow::Break(self.place(error, Place::of_expr(part)))
+                        }
+                        None => ControlFlow::Continue(()),
+                    };
+                }
+                _ => return ControlFlow::Continue(()),
+            };
+            let message = format!("cannot use subquery in {what}");
+            let error = Error::input(sqlstate::FEATURE_NOT_SUPPORTED, message);
+            ControlFlow::Break(self.place(error, place))
+        });
+        match found {
+            ControlFlow::Break(error) => Err(error),
+            ControlFlow::Continue(()) => Ok(()),
+        }
+    }
+
+    /// Binds something over the row of a table in this slot, where nothing else can be seen.
+    pub(crate) fn over_row<T>(
+        &mut self,
+        table: &Arc<Table>,
+        row: RowSlot,
+        bind: impl FnOnce(&mut Self) -> Result<T>,
+    ) -> Result<T> {
+        let scope = std::mem::replace(&mut self.scope, Scope::of(Relation::table(table, None, row)));
+        let names = self.names.take();
+        let mode = self.aggregate_mode;
+        let places = self.column_places.len();
+        let bound = bind(self);
+        self.column_places.truncate(places);
+        self.aggregate_mode = mode;
+        self.names = names;
+        self.scope = scope;
+        bound
+    }
+
+    /// A condition of a row.
+    fn check_condition(&mut self, table: &Arc<Table>, row: RowSlot, expr: &ast::Expr) -> Result<Expr> {
+        self.refuse_queries(expr, "check constraint")?;
+        self.over_row(table, row, |binder| {
+            binder.aggregate_mode = AggregateMode::Forbidden("in check constraints");
+            binder.condition_of(expr, "CHECK")
+        })
+    }
+
+    /// The values of a column in another type.
+    pub(crate) fn conversion(
+        &mut self,
+        table: &Arc<Table>,
+        row: RowSlot,
+        from: u16,
+        (to, using): (SqlType, Option<&ast::Expr>),
+    ) -> Result<Expr> {
+        let column = table.definition().columns[usize::from(from)].clone();
+        let (name, wanted) = (&column.name, to.name());
+        let Some(using) = using else {
+            let value = Expr::Column { row, column: from };
+            let bound = Bound::typed(value, column.sql_type, Place::Unknown);
+            return self.try_coerce(bound, to, Context::Assignment)?.ok_or_else(|| {
+                let message = format!("column \"{name}\" cannot be cast automatically to type {wanted}");
+                let hint = format!("You might need to specify \"USING {}::{wanted}\".", quoted(name));
+                Error::input(sqlstate::DATATYPE_MISMATCH, message).with_hint(hint)
+            });
+        };
+        self.refuse_queries(using, "transform expression")?;
+        self.over_row(table, row, |binder| {
+            binder.aggregate_mode = AggregateMode::Forbidden("in transform expressions");
+            let bound = binder.expression(using)?;
+            binder.try_coerce(bound, to, Context::Assignment)?.ok_or_else(|| {
+                let message = format!(
+                    "result of USING clause for column \"{name}\" cannot be cast automatically to type {wanted}"
+                );
+                Error::input(sqlstate::DATATYPE_MISMATCH, message)
+                    .with_hint("You might need to add an explicit cast.")
+            })
+        })
+    }
+
+    /// A constraint on a table, whose name is made up if none was given.
+    pub(crate) fn check_constraint(
+        &mut self,
+        table: &Arc<Table>,
+        known: &TableDefinition,
+        wanted: &WantedCheck,
+    ) -> Result<CheckConstraint> {
+        let row = self.new_row()?;
+        let condition = self.check_condition(table, row, &wanted.expr)?;
+        self.refuse_clock_literals(&condition, Place::of_expr(&wanted.expr))?;
+        let columns = columns_of(&condition, row);
+        let name = wanted.name.clone().unwrap_or_else(|| made_up_name(known, &columns));
+        Ok(CheckConstraint {
+            name,
+            expression: unqualified(&wanted.expr).to_string(),
+            shown: self.over_row(table, row, |binder| Ok(binder.shown_expression(&wanted.expr)))?,
+            columns,
+            is_not_valid: wanted.is_not_valid,
+        })
+    }
+}
+
+/// The expression with the names of columns alone: the table may get another one.
+fn unqualified(expr: &ast::Expr) -> ast::Expr {
+    let mut expr = expr.clone();
+    let _: ControlFlow<()> = visit_expressions_mut(&mut expr, |part| {
+        if let ast::Expr::CompoundIdentifier(idents) = part
+            && let Some(column) = idents.pop()
+        {
+            *part = ast::Expr::Identifier(column);
+        }
+        ControlFlow::Continue(())
+    });
+    expr
+}
+
+/// The columns that an expression over a row reads, each once.
+pub(crate) fn columns_of(whole: &Expr, row: RowSlot) -> Vec<u16> {
+    let columns = std::cell::RefCell::new(Vec::new());
+    expr::any(whole, &|part| {
+        if let Expr::Column { row: own, column } = part
+            && *own == row
+            && !columns.borrow().contains(column)
+        {
+            columns.borrow_mut().push(*column);
+        }
+        false
+    });
+    columns.into_inner()
+}
+
+/// `table_column_check` of a constraint on one column, else `table_check`, with a number behind it if that is
+/// taken.
+fn made_up_name(definition: &TableDefinition, columns: &[u16]) -> String {
+    let labels = std::iter::once("check".to_owned()).chain((1u32..).map(|number| format!("check{number}")));
+    let table = &definition.name.name;
+    let name = |label: String| match columns {
+        [column] => cut_name(table, &definition.columns[usize::from(*column)].name, &label),
+        _ => {
+            let room = 63 - label.len() - 1;
+            format!("{}_{label}", &table[..table.floor_char_boundary(room)])
+        }
+    };
+    labels.map(name).find(|name| !definition.has_constraint(name)).unwrap_or_default()
+}
+
+/// A CHECK clause; `name` is that of a column's constraint.
+pub(crate) fn wanted_check(
+    check: &ast::CheckConstraint,
+    name: Option<&ast::Ident>,
+    is_not_valid: bool,
+) -> Result<WantedCheck> {
+    if check.enforced.is_some() {
+        return unsupported("[NOT] ENFORCED is not supported");
+    }
+    let name = name.or(check.name.as_ref()).map(fold);
+    Ok(WantedCheck { name, expr: check.expr.clone(), is_not_valid })
+}
+
+impl Compiler<'_> {
+    /// The constraints of a new table: those of its columns, then its own.
+    pub(super) fn created_checks(
+        &mut self,
+        create: &ast::CreateTable,
+        definition: &mut TableDefinition,
+    ) -> Result<()> {
+        let mut wanted = Vec::new();
+        for column in &create.columns {
+            for option in &column.options {
+                if let ColumnOption::Check(check) = &option.option {
+                    wanted.push(wanted_check(check, option.name.as_ref(), false)?);
+                }
+            }
+        }
+        for constraint in &create.constraints {
+            if let TableConstraint::Check(check) = constraint {
+                wanted.push(wanted_check(check, None, false)?);
+            }
+        }
+        if wanted.is_empty() {
+            return Ok(());
+        }
+        let table = row_type(definition);
+        for wanted in &wanted {
+            let check = self.binder.check_constraint(&table, definition, wanted)?;
+            if definition.check(&check.name).is_some() {
+                let message = format!("check constraint \"{}\" already exists", check.name);
+                return Err(Error::input(sqlstate::DUPLICATE_OBJECT, message));
+            }
+            definition.checks.push(check);
+        }
+        Ok(())
+    }
+
+    /// An instruction that writes a row, with the tests of the row before it.
+    pub(super) fn checked(&mut self, instruction: Instruction) -> Result<Instruction> {
+        let (table, row) = match &instruction {
+            Instruction::Insert { table, row, .. }
+            | Instruction::InsertOr { table, row, .. }
+            | Instruction::Update { table, row, .. } => (*table, *row),
+            _ => return Ok(instruction),
+        };
+        let definition = self.code.definition(table);
+        if definition.checks.is_empty() {
+            return Ok(instruction);
+        }
+        let columns = 0..u16::try_from(definition.columns.len()).unwrap_or(u16::MAX);
+        let as_it_stands = |row: RowSlot| columns.clone().map(move |column| Expr::Column { row, column });
+        match instruction {
+            Instruction::Insert { values, .. } => {
+                self.make_row(table, values, row)?;
+                Ok(Instruction::Insert { table, values: as_it_stands(row).collect(), row })
+            }
+            Instruction::InsertOr { values, arbiter, duplicate, .. } => {
+                self.make_row(table, values, row)?;
+                let values = as_it_stands(row).collect();
+                Ok(Instruction::InsertOr { table, values, row, arbiter, duplicate })
+            }
+            Instruction::Update { set, .. } => {
+                let made = self.code.new_row()?;
+                let mut values: Vec<Expr> = as_it_stands(row).collect();
+                let mut changed: Vec<u16> = set.iter().map(|(column, _)| *column).collect();
+                for (column, value) in set {
+                    values[usize::from(column)] = value;
+                }
+                changed.sort_unstable();
+                self.make_row(table, values, made)?;
+                let set = changed.into_iter().map(|column| (column, Expr::Column { row: made, column }));
+                Ok(Instruction::Update { table, row, set: set.collect() })
+            }
+            other => Ok(other),
+        }
+    }
+
+    /// Makes a row, and fails unless it fulfils the constraints.
+    fn make_row(&mut self, table: TableIndex, values: Vec<Expr>, row: RowSlot) -> Result<()> {
+        self.code.push(Instruction::MakeRow { table, values, row, is_partial: false });
+        self.test_row(table, row, false, None)
+    }
+
+    /// Fails unless the row in a slot fulfils the constraints, or the one of this name.
+    fn test_row(
+        &mut self,
+        table: TableIndex,
+        row: RowSlot,
+        is_stored: bool,
+        only: Option<&str>,
+    ) -> Result<()> {
+        for (constraint, condition) in self.bound_checks(table, row)?.iter() {
+            if only.is_some_and(|only| only != constraint) {
+                continue;
+            }
+            let fulfilled = self.code.label();
+            // What is unknown is no violation.
+            self.code.jump_unless(Expr::Not(Box::new(condition.clone())), fulfilled);
+            let constraint = constraint.clone();
+            self.code.push(Instruction::RefuseRow { table, row, constraint, is_stored });
+            self.code.place(fulfilled);
+        }
+        Ok(())
+    }
+
+    fn bound_checks(&mut self, table: TableIndex, row: RowSlot) -> Result<NamedConditions> {
+        if let Some((_, known)) = self.checks.iter().find(|(of, _)| *of == (table, row)) {
+            return Ok(Arc::clone(known));
+        }
+        let (definition, named) = (self.code.definition(table), self.code.table_of(table));
+        let mut bound = Vec::with_capacity(definition.checks.len());
+        for check in &definition.checks {
+            let parsed = parse_expression(&check.expression)?;
+            let condition = self.binder.check_condition(&named, row, &parsed).map_err(without_position)?;
+            bound.push((check.name.clone(), condition));
+        }
+        bound.sort_by(|(one, _), (other, _)| one.cmp(other));
+        let bound: NamedConditions = bound.into();
+        self.checks.push(((table, row), Arc::clone(&bound)));
+        Ok(bound)
+    }
+
+    /// Values of a column that cannot be had from the old rows as they are.
+    fn filled(&mut self, table: &Arc<Table>, row: RowSlot, filling: &Filling) -> Result<(u16, Expr)> {
+        match filling {
+            Filling::Default(column) => {
+                let defaults = self.binder.defaults(table)?;
+                Ok((*column, defaults[usize::from(*column)].clone()))
+            }
+            Filling::Converted { into, from, expr } => {
+                let to = table.definition().columns[usize::from(*into)].sql_type;
+                let value = self.binder.conversion(table, row, *from, (to, expr.as_deref()))?;
+                Ok((*into, value))
+            }
+        }
+    }
+
+    /// A procedure that computes a column of all rows.
+    fn filling(&mut self, table: &Arc<Table>, filling: &Filling) -> Result<Plan> {
+        let row = self.code.new_row()?;
+        let index = self.code.table(table)?;
+        let set = vec![self.filled(table, row, filling)?];
+        self.over_all_rows(table, row, Strength::Write, |compiler| {
+            // Nobody has promised anything of rows that are half done.
+            compiler.code.push(Instruction::Update { table: index, row, set: set.clone() });
+            Ok(())
+        })
+    }
+
+    /// A procedure that does something to every row of a table that is locked.
+    fn over_all_rows(
+        &mut self,
+        table: &Arc<Table>,
+        row: RowSlot,
+        strength: Strength,
+        mut each: impl FnMut(&mut Compiler<'_>) -> Result<()>,
+    ) -> Result<Plan> {
+        let level = Level {
+            source: Source::Table { table: Arc::clone(table), row },
+            choice: access::choose(table, row, &[], &|_| true),
+            intent: Intent::newest(strength),
+            is_kept: true,
+            label: String::new(),
+        };
+        let end = self.code.label();
+        self.loops(&[Step::Loop(Box::new(level))], end, &mut |compiler, _| each(compiler))?;
+        self.code.place(end);
+        let procedure = self.finish_code("alter table", Vec::new())?;
+        Ok(Plan {
+            parameters: Vec::new(),
+            response: Response::NoData,
+            action: Action::Run(Box::new(self.direct_run(procedure, Tag::Select, None))),
+            command: "ALTER TABLE",
+            is_read_only: false,
+        })
+    }
+
+    /// A procedure that fails if a row of the table does not fulfil the constraint of this name.
+    fn validation(&mut self, table: &Arc<Table>, constraint: &str) -> Result<Plan> {
+        let row = self.code.new_row()?;
+        let index = self.code.table(table)?;
+        self.over_all_rows(table, row, Strength::Read, |compiler| {
+            compiler.test_row(index, row, true, Some(constraint))
+        })
+    }
+}
+
+/// Compiles what looks whether the rows of a table fulfil a constraint.
+pub(crate) fn compile_validation(
+    context: BindContext<'_>,
+    table: &Arc<Table>,
+    constraint: &str,
+) -> Result<Plan> {
+    Compiler::new("", context, &[], 0)?.validation(table, constraint)
+}
+
+/// Compiles what fills a column of a table that is altered.
+pub(crate) fn compile_filling(
+    context: BindContext<'_>,
+    table: &Arc<Table>,
+    filling: &Filling,
+) -> Result<Plan> {
+    Compiler::new("", context, &[], 0)?.filling(table, filling).map_err(without_position)
+}
+
+/// The text of a DEFAULT for a column that is there; `None` for NULL.
+pub(crate) fn compile_default(
+    context: BindContext<'_>,
+    column: &ColumnDefinition,
+    expr: &ast::Expr,
+) -> Result<Option<String>> {
+    let mut compiler = Compiler::new("", context, &[], 0)?;
+    compiler.default_text(expr, column.sql_type, &column.name).map_err(without_position)
+}
+
+/// A table that nobody sees, so that the columns of a definition can be named.
+pub(crate) fn row_type(definition: &TableDefinition) -> Arc<Table> {
+    Arc::new(Table::new(TableId(0), definition.clone()))
+}
+
+/// The text that it points into is not the statement's.
+pub(crate) fn without_position(error: Error) -> Error {
+    match error {
+        Error::Input(mut input) => {
+            input.position = None;
+            Error::Input(input)
+        }
+        other => other,
+    }
+}

@@ -1,0 +1,366 @@
+//! ALTER TABLE: the table is locked first, then action follows action, each a function of the table as the
+//! one before has left it.
+//!
+//! An action gives changes of the catalog, and perhaps something to run over the rows: a test whether they
+//! fulfil a new constraint. All of it is undone together when anything fails.
+//!
+//! Reference: PostgreSQL's tablecmds.c.
+
+use std::sync::Arc;
+
+use hyades_engine::db::{Flow, Interrupt};
+use hyades_engine::procedure::frame::{Message, RowSink};
+use hyades_engine::storage::table::Table;
+use hyades_types::definition::{CatalogChange, Identity, IndexKind, TableDefinition};
+use hyades_types::error::{Abort, Error, Result, sqlstate};
+use hyades_types::value::Value;
+use sqlparser::ast;
+
+use super::column_changes::column_of;
+use super::running::{AlterStep, Alteration};
+use super::{Notice, Output, Session};
+use crate::compile::schema::primary_key;
+use crate::plan::{AlterAction, SchemaCommand, WantedCheck, WantedSequence};
+use crate::statement::SequenceOptions;
+
+/// What is run over the rows of a table that is altered answers nothing; what its functions say is told.
+struct Told<'a>(&'a mut dyn Output);
+
+impl RowSink for Told<'_> {
+    fn row(&mut self, _values: &mut [Value]) -> Result<()> {
+        Ok(())
+    }
+
+    fn message(&mut self, message: Message) {
+        self.0.notice(Notice::of(message));
+    }
+}
+
+/// A table under another definition, its rows as they are.
+pub(super) fn altered(table: &Table, definition: TableDefinition) -> CatalogChange {
+    CatalogChange::AlterTable { id: table.id(), definition: Box::new(definition), columns: None }
+}
+
+impl Session {
+    pub(super) fn begun_alteration(
+        &self,
+        command: &SchemaCommand,
+        output: &mut dyn Output,
+    ) -> Result<Option<Box<Alteration>>> {
+        let SchemaCommand::AlterTable { table, if_exists, actions } = command else { return Ok(None) };
+        let table = self.altered_table(table, *if_exists, output)?;
+        Ok(table.map(|table| {
+            Box::new(Alteration {
+                name: table.definition().name.clone(),
+                table,
+                is_locked: false,
+                steps: actions.iter().cloned().map(AlterStep::Action).collect(),
+                again: false,
+                query: None,
+            })
+        }))
+    }
+
+    /// The changes that come next; `None`: there is nothing more to do.
+    pub(super) fn alteration_step(
+        &mut self,
+        alteration: &mut Alteration,
+        output: &mut dyn Output,
+    ) -> Flow<Option<Vec<CatalogChange>>> {
+        if !alteration.is_locked {
+            let table = &alteration.table;
+            self.worker.lock_table(table)?;
+            let is_there = self.table_by_id(table.id()).is_some_and(|now| Arc::ptr_eq(&now, table));
+            if !is_there || table.definition().name != alteration.name {
+                return Err(Interrupt::Failed(Error::Abort(Abort::StalePlan)));
+            }
+            alteration.is_locked = true;
+        }
+        // Every change makes another table of it.
+        if let Some(now) = self.table_by_id(alteration.table.id()) {
+            alteration.table = now;
+        }
+        if let Some(query) = &mut alteration.query {
+            self.worker.run(&mut query.frame, &mut self.environment, &mut Told(output))?;
+            if let Some(done) = alteration.query.take() {
+                self.keep_frame(done.frame);
+            }
+        }
+        let Some(step) = alteration.steps.pop_front() else { return Ok(None) };
+        self.changes_of_step(step, alteration, output).map(Some)
+    }
+
+    fn changes_of_step(
+        &mut self,
+        step: AlterStep,
+        alteration: &mut Alteration,
+        output: &mut dyn Output,
+    ) -> Flow<Vec<CatalogChange>> {
+        let table = Arc::clone(&alteration.table);
+        let plan = match step {
+            AlterStep::Action(action) => {
+                let changes = self.changes_of_action(&action, alteration, output);
+                let is_to_wait = matches!(changes, Err(Interrupt::Wait(_)));
+                if std::mem::take(&mut alteration.again) || is_to_wait {
+                    alteration.steps.push_front(AlterStep::Action(action));
+                }
+                return changes;
+            }
+            AlterStep::SetNotNull(column) => {
+                let mut definition = TableDefinition::clone(&table.definition());
+                definition.columns[usize::from(column)].is_nullable = false;
+                return Ok(vec![altered(&table, definition)]);
+            }
+            AlterStep::Become { definition, columns } => {
+                let (id, columns) = (table.id(), Some(columns));
+                return Ok(vec![CatalogChange::AlterTable { id, definition, columns }]);
+            }
+            AlterStep::Prove(constraint) => self.compile_validation(&table, &constraint)?,
+            AlterStep::Fill(filling) => self.compile_column_filling(&table, &filling)?,
+        };
+        self.worker.show_sequences(&mut self.environment);
+        alteration.query = Some(Box::new(self.start_query(Arc::new(plan), &[])?));
+        Ok(Vec::new())
+    }
+
+    /// What a view is made of is text that names tables and columns as they are.
+    fn refuse_under_views(&self, table: &Table, action: &AlterAction) -> Result<()> {
+        let definition = table.definition();
+        let (name, is_dropped) = match action {
+            AlterAction::DropColumn { name, .. } => (Some(name), true),
+            AlterAction::SetType { column: name, .. } => (Some(name), false),
+            AlterAction::RenameTable(_) | AlterAction::RenameColumn { .. } => (None, false),
+            _ => return Ok(()),
+        };
+        let column = name.and_then(|name| definition.column_index(name));
+        let column = column.and_then(|at| u16::try_from(at).ok());
+        for other in self.visible_tables() {
+            let view = other.definition();
+            let Some(made_of) = view.view.as_ref().filter(|view| view.uses_table(table.id())) else {
+                continue;
+            };
+            let uses_column = column.is_some_and(|column| made_of.uses_column(table.id(), column));
+            let (view, shown) = (&view.name.name, name.map_or("", String::as_str));
+            if uses_column && is_dropped {
+                let what = format!("column {shown} of table {}", definition.name.name);
+                let message = format!("cannot drop {what} because other objects depend on it");
+                return Err(Error::input(sqlstate::DEPENDENT_OBJECTS_STILL_EXIST, message)
+                    .with_detail(format!("view {view} depends on {what}"))
+                    .with_hint("Use DROP ... CASCADE to drop the dependent objects too."));
+            }
+            if uses_column {
+                let message = "cannot alter type of a column used by a view or rule";
+                return Err(Error::input(sqlstate::FEATURE_NOT_SUPPORTED, message)
+                    .with_detail(format!("rule _RETURN on view {view} depends on column \"{shown}\"")));
+            }
+            if name.is_none() || is_dropped {
+                let message = "renaming and dropping parts of a table that a view uses is not supported yet";
+                return Err(Error::input(sqlstate::FEATURE_NOT_SUPPORTED, message)
+                    .with_hint("Drop the view, and create it again."));
+            }
+        }
+        Ok(())
+    }
+
+    fn changes_of_action(
+        &mut self,
+        action: &AlterAction,
+        alteration: &mut Alteration,
+        output: &mut dyn Output,
+    ) -> Flow<Vec<CatalogChange>> {
+        let table = Arc::clone(&alteration.table);
+        self.refuse_under_views(&table, action)?;
+        let changes = match action {
+            AlterAction::AddPrimaryKey { name, columns } => added_key(&table, name.as_deref(), columns),
+            AlterAction::AddUnique(unique) => self.added_unique(&table, unique),
+            AlterAction::AddForeignKey(foreign_key) => self.added_foreign_key(&table, foreign_key),
+            AlterAction::AddCheck(wanted) => self.added_check(alteration, wanted),
+            AlterAction::ValidateConstraint(name) => validated(alteration, name),
+            AlterAction::DropConstraint { name, may_lack, cascades } => {
+                self.dropped_constraint(&table, (name, *may_lack, *cascades), output)
+            }
+            AlterAction::AddColumn { column, if_not_exists } => {
+                self.added_column(alteration, column, *if_not_exists, output)
+            }
+            AlterAction::DropColumn { name, may_lack, cascades } => {
+                return self.dropped_column(alteration, name, (*may_lack, *cascades), output);
+            }
+            AlterAction::SetType { column, sql_type, using } => {
+                self.retyped_column(alteration, column, *sql_type, using.as_deref())
+            }
+            AlterAction::SetDefault { column, default } => {
+                self.set_default(&table, column, default.as_deref())
+            }
+            AlterAction::SetNullable { column, is_nullable } => set_nullable(&table, column, *is_nullable),
+            AlterAction::AddIdentity { column, identity, options } => {
+                self.added_identity(&table, column, (*identity, options))
+            }
+            AlterAction::RenameTable(name) => self.renamed_table(&table, name),
+            AlterAction::RenameColumn { from, to } => self.renamed_column(&table, from, to),
+            AlterAction::RenameConstraint { from, to } => self.renamed_constraint(&table, from, to),
+            AlterAction::SetOwner(user) => self.set_owner(user),
+            AlterAction::Nothing => Ok(Vec::new()),
+        };
+        changes.map_err(Interrupt::Failed)
+    }
+
+    fn set_owner(&self, user: &str) -> Result<Vec<CatalogChange>> {
+        if self.environment.user == user {
+            return Ok(Vec::new());
+        }
+        let message = format!("role \"{user}\" does not exist");
+        Err(Error::input(sqlstate::UNDEFINED_OBJECT, message))
+    }
+
+    /// SET and DROP DEFAULT.
+    fn set_default(
+        &self,
+        table: &Arc<Table>,
+        name: &str,
+        default: Option<&ast::Expr>,
+    ) -> Result<Vec<CatalogChange>> {
+        let mut definition = TableDefinition::clone(&table.definition());
+        let at = usize::from(column_of(&definition, name)?);
+        if definition.columns[at].identity.is_some() {
+            let message =
+                format!("column \"{name}\" of relation \"{}\" is an identity column", definition.name.name);
+            let error = Error::input(sqlstate::SYNTAX_ERROR, message);
+            let hint = "Use ALTER TABLE ... ALTER COLUMN ... DROP IDENTITY instead.";
+            return Err(if default.is_none() { error.with_hint(hint) } else { error });
+        }
+        definition.columns[at].default = match default {
+            Some(default) => self.bound_default(&definition.columns[at], default)?,
+            None => None,
+        };
+        Ok(vec![altered(table, definition)])
+    }
+
+    /// ALTER COLUMN ... ADD GENERATED AS IDENTITY.
+    fn added_identity(
+        &self,
+        table: &Arc<Table>,
+        name: &str,
+        (identity, options): (Identity, &SequenceOptions),
+    ) -> Result<Vec<CatalogChange>> {
+        let mut definition = TableDefinition::clone(&table.definition());
+        let number = column_of(&definition, name)?;
+        let column = &mut definition.columns[usize::from(number)];
+        let state = sqlstate::OBJECT_NOT_IN_PREREQUISITE_STATE;
+        let refuse = |message: String| Err(Error::input(state, message));
+        let of = format!("column \"{name}\" of relation \"{}\"", definition.name.name);
+        if !column.sql_type.is_integer() {
+            let message = "identity column type must be smallint, integer, or bigint";
+            return Err(Error::input(sqlstate::INVALID_PARAMETER_VALUE, message));
+        }
+        if column.is_nullable {
+            return refuse(format!("{of} must be declared NOT NULL before identity can be added"));
+        }
+        if column.identity.is_some() {
+            return refuse(format!("{of} is already an identity column"));
+        }
+        if column.default.is_some() {
+            return refuse(format!("{of} already has a default value"));
+        }
+        column.identity = Some(identity);
+        let wanted = WantedSequence { column: number, is_identity: true, options: options.clone() };
+        let mut changes = self.created_for_columns(table.id(), &mut definition, &[wanted])?;
+        changes.push(altered(table, definition));
+        Ok(changes)
+    }
+
+    fn added_check(&self, alteration: &mut Alteration, wanted: &WantedCheck) -> Result<Vec<CatalogChange>> {
+        let mut definition = TableDefinition::clone(&alteration.table.definition());
+        if let Some(name) = wanted.name.as_ref().filter(|name| definition.has_constraint(name)) {
+            return Err(duplicate_constraint(&definition, name));
+        }
+        let check = self.bound_check(&alteration.table, wanted)?;
+        if !check.is_not_valid {
+            alteration.steps.push_front(AlterStep::Prove(check.name.clone()));
+        }
+        definition.checks.push(check);
+        Ok(vec![altered(&alteration.table, definition)])
+    }
+}
+
+/// 42710 of a constraint.
+pub(super) fn duplicate_constraint(definition: &TableDefinition, name: &str) -> Error {
+    let table = &definition.name.name;
+    let message = format!("constraint \"{name}\" for relation \"{table}\" already exists");
+    Error::input(sqlstate::DUPLICATE_OBJECT, message)
+}
+
+/// 42703 of a column.
+pub(super) fn no_column(definition: &TableDefinition, name: &str) -> Error {
+    let table = &definition.name.name;
+    let message = format!("column \"{name}\" of relation \"{table}\" does not exist");
+    Error::input(sqlstate::UNDEFINED_COLUMN, message)
+}
+
+/// SET and DROP NOT NULL.
+fn set_nullable(table: &Table, name: &str, is_nullable: bool) -> Result<Vec<CatalogChange>> {
+    let mut definition = TableDefinition::clone(&table.definition());
+    let number = column_of(&definition, name)?;
+    let is_key = definition.primary_key.as_ref().is_some_and(|key| key.columns.contains(&number));
+    let column = &mut definition.columns[usize::from(number)];
+    if is_nullable && column.identity.is_some() {
+        let message =
+            format!("column \"{name}\" of relation \"{}\" is an identity column", definition.name.name);
+        return Err(Error::input(sqlstate::SYNTAX_ERROR, message));
+    }
+    if is_nullable && is_key {
+        let message = format!("column \"{name}\" is in a primary key");
+        return Err(Error::input(sqlstate::INVALID_TABLE_DEFINITION, message));
+    }
+    if std::mem::replace(&mut column.is_nullable, is_nullable) == is_nullable {
+        return Ok(Vec::new());
+    }
+    Ok(vec![altered(table, definition)])
+}
+
+/// 42704 of a constraint.
+pub(super) fn no_constraint(definition: &TableDefinition, name: &str) -> Error {
+    let table = &definition.name.name;
+    let message = format!("constraint \"{name}\" of relation \"{table}\" does not exist");
+    Error::input(sqlstate::UNDEFINED_OBJECT, message)
+}
+
+fn validated(alteration: &mut Alteration, name: &str) -> Result<Vec<CatalogChange>> {
+    let mut definition = TableDefinition::clone(&alteration.table.definition());
+    if let Some(key) = definition.foreign_key(name) {
+        let (id, name) = (alteration.table.id(), name.to_owned());
+        let change = CatalogChange::ValidateForeignKey { id, name };
+        return Ok(if key.is_not_valid { vec![change] } else { Vec::new() });
+    }
+    let Some(check) = definition.checks.iter_mut().find(|check| check.name == name) else {
+        if !definition.has_constraint(name) {
+            return Err(no_constraint(&definition, name));
+        }
+        let table = &definition.name.name;
+        let message =
+            format!("constraint \"{name}\" of relation \"{table}\" is not a foreign key or check constraint");
+        return Err(Error::input(sqlstate::WRONG_OBJECT_TYPE, message));
+    };
+    if !std::mem::replace(&mut check.is_not_valid, false) {
+        return Ok(Vec::new());
+    }
+    alteration.steps.push_front(AlterStep::Prove(name.to_owned()));
+    Ok(vec![altered(&alteration.table, definition)])
+}
+
+fn added_key(table: &Table, name: Option<&str>, columns: &[String]) -> Result<Vec<CatalogChange>> {
+    let definition = table.definition();
+    if let Some(missing) = columns.iter().find(|column| definition.column_index(column).is_none()) {
+        return Err(Error::input(
+            sqlstate::UNDEFINED_COLUMN,
+            format!("column \"{missing}\" of relation \"{}\" does not exist", definition.name.name),
+        ));
+    }
+    if definition.primary_key.is_some() {
+        return Err(Error::input(
+            sqlstate::INVALID_TABLE_DEFINITION,
+            format!("multiple primary keys for table \"{}\" are not allowed", definition.name.name),
+        ));
+    }
+    let key = primary_key(&definition, name.map(str::to_owned), columns, IndexKind::Ordered)?;
+    Ok(vec![CatalogChange::AddPrimaryKey { id: table.id(), primary_key: key }])
+}

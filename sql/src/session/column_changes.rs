@@ -1,0 +1,370 @@
+//! ALTER TABLE ... ADD, DROP and ALTER COLUMN.
+//!
+//! Rows are written anew by the engine, each column from an old one or a constant
+//! (`CatalogChange::AlterTable`). Values that must be computed go into a column of their own first, which an
+//! UPDATE fills; then it takes its place. Columns behind one that is dropped move up, in everything that
+//! names them by their numbers: indexes, constraints, sequences, foreign keys of other tables.
+//!
+//! Reference: ATExecAddColumn, ATExecDropColumn, ATPrepAlterColumnType of PostgreSQL's tablecmds.c.
+
+use std::sync::Arc;
+
+use hyades_engine::db::Flow;
+use hyades_engine::procedure::ir::Expr;
+use hyades_engine::storage::table::Table;
+use hyades_types::cast::{self, CastContext};
+use hyades_types::definition::{
+    CatalogChange, ColumnDefinition, ColumnSource, ForeignKey, TableDefinition, TableId,
+};
+use hyades_types::error::{Error, Result, sqlstate};
+use hyades_types::text;
+use hyades_types::value::{SqlType, Value};
+use jiff::tz::TimeZone;
+use sqlparser::ast;
+
+use super::alteration::{altered, no_column};
+use super::running::{AlterStep, Alteration};
+use super::sequence_commands::DrawingDefault;
+use super::{Output, Session};
+use crate::compile::check::Filling;
+use crate::compile::unsupported;
+use crate::plan::NewColumn;
+
+/// PostgreSQL's limit.
+const MOST_COLUMNS: usize = 1600;
+
+/// The name of a column that is there only while its values are computed.
+const NEW_VALUES: &str = "........hyades.new........";
+
+/// All columns as they are.
+fn unchanged(definition: &TableDefinition) -> Vec<ColumnSource> {
+    (0u16..).zip(&definition.columns).map(|(number, _)| ColumnSource::Old(number)).collect()
+}
+
+fn rewritten(table: &Table, definition: TableDefinition, columns: Vec<ColumnSource>) -> CatalogChange {
+    CatalogChange::AlterTable { id: table.id(), definition: Box::new(definition), columns: Some(columns) }
+}
+
+/// The number of a column, or 42703.
+pub(super) fn column_of(definition: &TableDefinition, name: &str) -> Result<u16> {
+    let at = definition.column_index(name).and_then(|at| u16::try_from(at).ok());
+    at.ok_or_else(|| no_column(definition, name))
+}
+
+/// A number of a column when the one before `gone` is no longer there.
+fn moved(column: u16, gone: u16) -> u16 {
+    if column > gone { column - 1 } else { column }
+}
+
+fn constant_of(default: &Expr, sql_type: SqlType) -> Option<ColumnSource> {
+    match default {
+        Expr::Const(Value::Null) => Some(ColumnSource::Null),
+        Expr::Const(value) => {
+            let mut bytes = Vec::new();
+            text::write(value, sql_type, &TimeZone::UTC, &mut bytes);
+            String::from_utf8(bytes).ok().map(ColumnSource::Constant)
+        }
+        _ => None,
+    }
+}
+
+impl Session {
+    pub(super) fn added_column(
+        &self,
+        alteration: &mut Alteration,
+        new: &NewColumn,
+        if_not_exists: bool,
+        output: &mut dyn Output,
+    ) -> Result<Vec<CatalogChange>> {
+        let table = Arc::clone(&alteration.table);
+        let old = table.definition();
+        let column = &new.definition;
+        if old.column_index(&column.name).is_some() {
+            let (name, table) = (&column.name, &old.name.name);
+            let message = format!("column \"{name}\" of relation \"{table}\" already exists");
+            if !if_not_exists {
+                return Err(Error::input(sqlstate::DUPLICATE_COLUMN, message));
+            }
+            self.note(output, "42701", format!("{message}, skipping"));
+            alteration.forget_column(&column.name);
+            return Ok(Vec::new());
+        }
+        if old.columns.len() >= MOST_COLUMNS {
+            let message = format!("tables can have at most {MOST_COLUMNS} columns");
+            return Err(Error::input(sqlstate::TOO_MANY_COLUMNS, message));
+        }
+        let mut definition = TableDefinition::clone(&old);
+        let at = u16::try_from(definition.columns.len()).unwrap_or(u16::MAX);
+        definition.columns.push(column.clone());
+        let wanted: Vec<_> = new
+            .sequence
+            .clone()
+            .into_iter()
+            .map(|mut wanted| {
+                wanted.column = at;
+                wanted
+            })
+            .collect();
+        let mut changes = self.created_for_columns(table.id(), &mut definition, &wanted)?;
+        let constant = match (&column.default, wanted.is_empty()) {
+            (Some(_), true) => {
+                let defaults = self.bound_defaults(&definition)?;
+                constant_of(&defaults[usize::from(at)], column.sql_type)
+            }
+            (None, true) => Some(ColumnSource::Null),
+            (_, false) => None,
+        };
+        let mut columns = unchanged(&old);
+        if let Some(constant) = constant {
+            columns.push(constant);
+            changes.push(rewritten(&table, definition, columns));
+            return Ok(changes);
+        }
+        columns.push(ColumnSource::Null);
+        // NOT NULL follows when the values are there.
+        definition.columns[usize::from(at)].is_nullable = true;
+        changes.push(rewritten(&table, definition, columns));
+        if !column.is_nullable {
+            alteration.steps.push_front(AlterStep::SetNotNull(at));
+        }
+        alteration.steps.push_front(AlterStep::Fill(Filling::Default(at)));
+        Ok(changes)
+    }
+
+    /// What depends on the column goes first; then this comes again.
+    pub(super) fn dropped_column(
+        &mut self,
+        alteration: &mut Alteration,
+        name: &str,
+        (may_lack, cascades): (bool, bool),
+        output: &mut dyn Output,
+    ) -> Flow<Vec<CatalogChange>> {
+        let table = Arc::clone(&alteration.table);
+        let old = table.definition();
+        let Ok(gone) = column_of(&old, name) else {
+            if !may_lack {
+                return Err(no_column(&old, name).into());
+            }
+            let table = &old.name.name;
+            let message = format!("column \"{name}\" of relation \"{table}\" does not exist, skipping");
+            self.note(output, "00000", message);
+            return Ok(Vec::new());
+        };
+        if old.columns.len() == 1 {
+            return Ok(unsupported("tables without columns are not supported yet")?);
+        }
+        let mut children: Vec<Arc<Table>> = Vec::new();
+        for child in old.children() {
+            let Some(child) = self.table_by_id(child) else { continue };
+            self.worker.lock_table(&child)?;
+            children.push(child);
+        }
+        let what = format!("column {name} of table {}", old.name.name);
+        let mut freed = Vec::new();
+        let mut dependents = Vec::new();
+        for key in old.foreign_keys.iter().filter(|key| key.columns.contains(&gone)) {
+            freed.push(CatalogChange::DropForeignKey { id: table.id(), name: key.name.clone() });
+        }
+        for child in &children {
+            let definition = child.definition();
+            // Those of the table itself that have the column on their own side go without a word.
+            let is_freed = |key: &ForeignKey| child.id() == table.id() && key.columns.contains(&gone);
+            let keys = definition.foreign_keys.iter().filter(|key| key.parent == table.id());
+            for key in keys.filter(|key| key.parent_columns.contains(&gone) && !is_freed(key)) {
+                let name = key.name.clone();
+                dependents.push(format!("constraint {name} on table {}", definition.name.name));
+                freed.push(CatalogChange::DropForeignKey { id: child.id(), name });
+            }
+        }
+        for default in self.defaults_from_column(&table, gone)? {
+            dependents.push(default.dependence().0);
+            freed.push(CatalogChange::DropDefault { id: default.table.id(), column: default.column });
+        }
+        if !dependents.is_empty() {
+            self.tell_dependents(&what, &dependents, cascades, output)?;
+        }
+        if !freed.is_empty() {
+            alteration.again = true;
+            return Ok(freed);
+        }
+        let mut changes = self.without_sequences_of(&table, gone);
+        let mut columns = unchanged(&old);
+        columns.remove(usize::from(gone));
+        changes.push(rewritten(&table, without_column(table.id(), &old, gone), columns));
+        for child in children.into_iter().filter(|child| child.id() != table.id()) {
+            let mut definition = TableDefinition::clone(&child.definition());
+            for key in definition.foreign_keys.iter_mut().filter(|key| key.parent == table.id()) {
+                key.parent_columns.iter_mut().for_each(|column| *column = moved(*column, gone));
+            }
+            changes.push(altered(&child, definition));
+        }
+        Ok(changes)
+    }
+
+    /// 2BP01 of what others depend on, or the notice that they go too.
+    fn tell_dependents(
+        &self,
+        what: &str,
+        dependents: &[String],
+        cascades: bool,
+        output: &mut dyn Output,
+    ) -> Result<()> {
+        if !cascades {
+            let message = format!("cannot drop {what} because other objects depend on it");
+            let details: Vec<String> =
+                dependents.iter().map(|dependent| format!("{dependent} depends on {what}")).collect();
+            return Err(Error::input(sqlstate::DEPENDENT_OBJECTS_STILL_EXIST, message)
+                .with_detail(details.join("\n"))
+                .with_hint("Use DROP ... CASCADE to drop the dependent objects too."));
+        }
+        match dependents {
+            [dependent] => self.note(output, "00000", format!("drop cascades to {dependent}")),
+            several => {
+                self.note(output, "00000", format!("drop cascades to {} other objects", several.len()))
+            }
+        }
+        Ok(())
+    }
+
+    /// Defaults of other columns that draw from the sequences of this one.
+    fn defaults_from_column(&self, table: &Arc<Table>, gone: u16) -> Result<Vec<DrawingDefault>> {
+        let mut owned = self.owned_sequences(&[table.id()]);
+        owned.retain(|sequence| sequence.definition.owner.is_some_and(|owner| owner.column == gone));
+        let mut defaults = self.drawing_defaults(&owned, &[])?;
+        defaults.retain(|default| default.table.id() != table.id() || default.column != gone);
+        Ok(defaults)
+    }
+
+    /// The sequences that go with a column go too; those of columns behind it move with them.
+    fn without_sequences_of(&self, table: &Arc<Table>, gone: u16) -> Vec<CatalogChange> {
+        let mut changes = Vec::new();
+        for sequence in self.owned_sequences(&[table.id()]) {
+            let mut definition = sequence.definition.clone();
+            let Some(owner) = &mut definition.owner else { continue };
+            if owner.column == gone {
+                changes.push(CatalogChange::DropSequence { id: sequence.id });
+            } else if owner.column > gone {
+                owner.column -= 1;
+                definition.version = definition.version.wrapping_add(1);
+                changes.push(CatalogChange::AlterSequence { id: sequence.id, definition, restart: None });
+            }
+        }
+        changes
+    }
+
+    /// ALTER COLUMN ... TYPE.
+    pub(super) fn retyped_column(
+        &self,
+        alteration: &mut Alteration,
+        name: &str,
+        sql_type: SqlType,
+        using: Option<&ast::Expr>,
+    ) -> Result<Vec<CatalogChange>> {
+        let table = Arc::clone(&alteration.table);
+        let old = table.definition();
+        let at = column_of(&old, name)?;
+        let column = &old.columns[usize::from(at)];
+        check_retyping(column, sql_type)?;
+        if self.is_in_foreign_key(&old, table.id(), at) && !is_same_kind(column.sql_type, sql_type) {
+            return unsupported("changing the type of a column of a foreign key is not supported yet");
+        }
+        let computed = self.bound_conversion(&table, at, sql_type, using)?;
+        check_default(column, sql_type)?;
+        let mut definition = TableDefinition::clone(&old);
+        definition.columns[usize::from(at)].sql_type = sql_type;
+        self.rebind_checks(&mut definition, &|check| check.columns.contains(&at))?;
+        for check in definition.checks.iter().filter(|check| check.columns.contains(&at)) {
+            if !check.is_not_valid {
+                alteration.steps.push_front(AlterStep::Prove(check.name.clone()));
+            }
+        }
+        let mut columns = unchanged(&old);
+        if !computed {
+            return Ok(vec![rewritten(&table, definition, columns)]);
+        }
+        let mut wider = TableDefinition::clone(&old);
+        let new = u16::try_from(wider.columns.len()).unwrap_or(u16::MAX);
+        wider.columns.push(ColumnDefinition {
+            name: NEW_VALUES.to_owned(),
+            sql_type,
+            is_nullable: true,
+            default: None,
+            identity: None,
+        });
+        let mut kept = columns.clone();
+        columns.push(ColumnSource::Null);
+        kept[usize::from(at)] = ColumnSource::Old(new);
+        alteration.steps.push_front(AlterStep::Become { definition: Box::new(definition), columns: kept });
+        let expr = using.map(|using| Box::new(using.clone()));
+        alteration.steps.push_front(AlterStep::Fill(Filling::Converted { into: new, from: at, expr }));
+        Ok(vec![rewritten(&table, wider, columns)])
+    }
+
+    fn is_in_foreign_key(&self, definition: &TableDefinition, id: TableId, column: u16) -> bool {
+        let refers = definition.foreign_keys.iter().any(|key| {
+            key.columns.contains(&column) || key.parent == id && key.parent_columns.contains(&column)
+        });
+        let is_referenced = |child: &TableId| {
+            let child = self.table_by_id(*child);
+            child.is_some_and(|child| {
+                let keys = child.definition().foreign_keys.clone();
+                keys.iter().any(|key| key.parent == id && key.parent_columns.contains(&column))
+            })
+        };
+        refers || definition.referenced_by.iter().any(is_referenced)
+    }
+}
+
+/// Equal values of both types have equal keys.
+fn is_same_kind(one: SqlType, other: SqlType) -> bool {
+    let is_text = |sql_type| matches!(sql_type, SqlType::Text | SqlType::Varchar(_));
+    one == other || (is_text(one) && is_text(other))
+}
+
+fn check_retyping(column: &ColumnDefinition, sql_type: SqlType) -> Result<()> {
+    if column.identity.is_some() && !sql_type.is_integer() {
+        let message = "identity column type must be smallint, integer, or bigint";
+        return Err(Error::input(sqlstate::INVALID_PARAMETER_VALUE, message));
+    }
+    Ok(())
+}
+
+/// A default is a value of the old type, and is to be one of the new.
+fn check_default(column: &ColumnDefinition, sql_type: SqlType) -> Result<()> {
+    let is_allowed = column.sql_type.is_same_base(sql_type)
+        || cast::allowed(column.sql_type, sql_type).is_some_and(|weakest| weakest <= CastContext::Assignment);
+    if column.default.is_none() || is_allowed {
+        return Ok(());
+    }
+    let message = format!(
+        "default for column \"{}\" cannot be cast automatically to type {}",
+        column.name,
+        sql_type.name()
+    );
+    Err(Error::input(sqlstate::DATATYPE_MISMATCH, message))
+}
+
+/// The definition without a column and without what is on it.
+fn without_column(id: TableId, old: &TableDefinition, gone: u16) -> TableDefinition {
+    let mut definition = old.clone();
+    definition.dropped.push(old.column_number(usize::from(gone)));
+    definition.dropped.sort_unstable();
+    definition.columns.remove(usize::from(gone));
+    definition.primary_key = definition.primary_key.filter(|key| !key.columns.contains(&gone));
+    definition.indexes.retain(|index| !index.has_column(gone) && !index.included.contains(&gone));
+    definition.foreign_keys.retain(|key| !key.columns.contains(&gone));
+    definition.checks.retain(|check| !check.columns.contains(&gone));
+    let keys = definition.primary_key.iter_mut().flat_map(|key| &mut key.columns);
+    let indexes = definition.indexes.iter_mut();
+    let indexed = indexes
+        .flat_map(|index| index.columns.iter_mut().map(|key| &mut key.column).chain(&mut index.included));
+    let referring = definition.foreign_keys.iter_mut().flat_map(|key| {
+        let referenced = if key.parent == id { key.parent_columns.as_mut_slice() } else { &mut [] };
+        key.columns.iter_mut().chain(&mut key.delete_columns).chain(referenced)
+    });
+    let checked = definition.checks.iter_mut().flat_map(|check| &mut check.columns);
+    for column in keys.chain(indexed).chain(referring).chain(checked) {
+        *column = moved(*column, gone);
+    }
+    definition
+}

@@ -1,0 +1,121 @@
+//! ALTER TABLE ... RENAME: of the table, a column, a constraint.
+//!
+//! Conditions that name a column are kept as text, so they are written anew.
+
+use std::ops::ControlFlow;
+use std::sync::Arc;
+
+use hyades_engine::storage::table::Table;
+use hyades_types::definition::{CatalogChange, CheckConstraint, TableDefinition, TableName};
+use hyades_types::error::{Error, Result, sqlstate};
+use sqlparser::ast::{self, visit_expressions_mut};
+
+use super::Session;
+use super::alteration::{altered, duplicate_constraint};
+use crate::compile::check::row_type;
+use crate::plan::WantedCheck;
+use crate::statement::names::fold;
+use crate::statement::query::parse_expression;
+
+/// The expression with another name for a column.
+fn with_renamed_column(text: &str, from: &str, to: &str) -> Result<ast::Expr> {
+    let mut expr = parse_expression(text)?;
+    let _: ControlFlow<()> = visit_expressions_mut(&mut expr, |part| {
+        if let ast::Expr::Identifier(ident) = part
+            && fold(ident) == from
+        {
+            *ident = ast::Ident::with_quote('"', to);
+        }
+        ControlFlow::Continue(())
+    });
+    Ok(expr)
+}
+
+impl Session {
+    pub(super) fn renamed_table(&self, table: &Table, name: &str) -> Result<Vec<CatalogChange>> {
+        let full = TableName { name: name.to_owned(), ..table.definition().name.clone() };
+        if self.is_relation(&full) {
+            let message = format!("relation \"{name}\" already exists");
+            return Err(Error::input(sqlstate::DUPLICATE_TABLE, message));
+        }
+        Ok(vec![CatalogChange::RenameTable { id: table.id(), name: name.to_owned() }])
+    }
+
+    pub(super) fn renamed_column(
+        &self,
+        table: &Arc<Table>,
+        from: &str,
+        to: &str,
+    ) -> Result<Vec<CatalogChange>> {
+        let mut definition = TableDefinition::clone(&table.definition());
+        let Some(at) = definition.column_index(from) else {
+            let message = format!("column \"{from}\" does not exist");
+            return Err(Error::input(sqlstate::UNDEFINED_COLUMN, message));
+        };
+        if definition.column_index(to).is_some() {
+            let table = &definition.name.name;
+            let message = format!("column \"{to}\" of relation \"{table}\" already exists");
+            return Err(Error::input(sqlstate::DUPLICATE_COLUMN, message));
+        }
+        to.clone_into(&mut definition.columns[at].name);
+        let number = u16::try_from(at).unwrap_or(u16::MAX);
+        for check in &mut definition.checks {
+            if check.columns.contains(&number) {
+                check.expression = with_renamed_column(&check.expression, from, to)?.to_string();
+            }
+        }
+        self.rebind_checks(&mut definition, &|check| check.columns.contains(&number))?;
+        Ok(vec![altered(table, definition)])
+    }
+
+    pub(super) fn renamed_constraint(
+        &self,
+        table: &Arc<Table>,
+        from: &str,
+        to: &str,
+    ) -> Result<Vec<CatalogChange>> {
+        let mut definition = TableDefinition::clone(&table.definition());
+        if !definition.has_constraint(from) {
+            let table = &definition.name.name;
+            let message = format!("constraint \"{from}\" for table \"{table}\" does not exist");
+            return Err(Error::input(sqlstate::UNDEFINED_OBJECT, message));
+        }
+        let is_key = definition.primary_key.as_ref().is_some_and(|key| key.name == from);
+        let index = definition.index_named(from).map(|index| index.id);
+        if is_key || index.is_some() {
+            let full = TableName { name: to.to_owned(), ..definition.name.clone() };
+            if self.is_relation(&full) {
+                let message = format!("relation \"{to}\" already exists");
+                return Err(Error::input(sqlstate::DUPLICATE_TABLE, message));
+            }
+            return Ok(vec![CatalogChange::RenameIndex { table: table.id(), index, name: to.to_owned() }]);
+        }
+        if definition.has_constraint(to) {
+            return Err(duplicate_constraint(&definition, to));
+        }
+        let checks = definition.checks.iter_mut().map(|check| &mut check.name);
+        let keys = definition.foreign_keys.iter_mut().map(|key| &mut key.name);
+        for name in checks.chain(keys).filter(|name| *name == from) {
+            to.clone_into(name);
+        }
+        Ok(vec![altered(table, definition)])
+    }
+
+    /// Reads some conditions of a table anew, whose columns have changed.
+    pub(super) fn rebind_checks(
+        &self,
+        definition: &mut TableDefinition,
+        is_touched: &dyn Fn(&CheckConstraint) -> bool,
+    ) -> Result<()> {
+        let row = row_type(definition);
+        for check in definition.checks.iter_mut().filter(|check| is_touched(check)) {
+            let wanted = WantedCheck {
+                name: Some(check.name.clone()),
+                expr: Box::new(parse_expression(&check.expression)?),
+                is_not_valid: check.is_not_valid,
+            };
+            *check = self.bound_check(&row, &wanted)?;
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,100 @@
+//! Elements of arrays as targets of assignments: `SET a[1] = 2`, `SET a[1:2] = '{3,4}'`.
+//!
+//! sqlparser knows only names there. So the subscripts are packed into a second part of the name before it
+//! parses, behind a character that no statement can contain, and unpacked from there. Lines and blanks in
+//! front of them keep them in their place, so that errors point where they should.
+
+use hyades_types::error::Result;
+use sqlparser::ast::{AccessExpr, Expr, ObjectName, ObjectNamePart};
+use sqlparser::keywords::Keyword;
+use sqlparser::tokenizer::{Token, TokenWithSpan};
+
+use super::query::{byte_offset, parse_expression};
+
+const PACKED: char = '\0';
+
+/// Rewrites the targets that sqlparser cannot read.
+pub(super) fn pack(sql: &str, tokens: Vec<TokenWithSpan>) -> Vec<TokenWithSpan> {
+    let is_bracket = |token: &TokenWithSpan| token.token == Token::LBracket;
+    if !tokens.iter().any(|token| is_keyword(token, &[Keyword::SET])) || !tokens.iter().any(is_bracket) {
+        return tokens;
+    }
+    let mut packed = Vec::with_capacity(tokens.len());
+    // How deep parentheses are open, and how deep the SET list is that is being read.
+    let (mut depth, mut list) = (0_usize, None);
+    let mut at = 0;
+    while let Some(token) = tokens.get(at) {
+        at += 1;
+        packed.push(token.clone());
+        match token.token {
+            Token::LParen | Token::LBracket => depth += 1,
+            Token::RParen | Token::RBracket => depth = depth.saturating_sub(1),
+            _ => {}
+        }
+        if list.is_some_and(|list| depth < list)
+            || is_keyword(token, &[Keyword::WHERE, Keyword::FROM, Keyword::RETURNING])
+        {
+            list = None;
+        }
+        if is_keyword(token, &[Keyword::SET]) {
+            list = Some(depth);
+        } else if token.token != Token::Comma || list != Some(depth) {
+            continue;
+        }
+        // A target begins.
+        let Some(name) = next(&tokens, at) else { continue };
+        let Some((from, to)) = brackets(&tokens, name + 1) else { continue };
+        packed.extend(tokens[at..=name].iter().cloned());
+        let (first, last) = (tokens[from].span, tokens[to].span);
+        let text = sql.get(byte_offset(sql, first.start)..byte_offset(sql, last.end)).unwrap_or_default();
+        let (line, column) = (first.start.line as usize, first.start.column as usize);
+        let lines = "\n".repeat(line.saturating_sub(1));
+        let blanks = " ".repeat(column.saturating_sub(2));
+        let subscripts = Token::make_word(&format!("{PACKED}{lines}{blanks}x{text}"), Some('"'));
+        let parts = [Token::Period, subscripts];
+        packed.extend(parts.map(|token| TokenWithSpan { token, span: tokens[name].span }));
+        at = to + 1;
+    }
+    packed
+}
+
+fn is_keyword(token: &TokenWithSpan, keywords: &[Keyword]) -> bool {
+    matches!(&token.token, Token::Word(word) if word.quote_style.is_none() && keywords.contains(&word.keyword))
+}
+
+/// The place of the next token that is no blank.
+fn next(tokens: &[TokenWithSpan], from: usize) -> Option<usize> {
+    let blank = |token: &TokenWithSpan| matches!(token.token, Token::Whitespace(_));
+    tokens.get(from..)?.iter().position(|token| !blank(token)).map(|at| from + at)
+}
+
+/// The first and the last bracket of subscripts that begin here and are followed by `=`.
+fn brackets(tokens: &[TokenWithSpan], from: usize) -> Option<(usize, usize)> {
+    let first = next(tokens, from)?;
+    let mut last = None;
+    let mut begin = first;
+    while tokens[begin].token == Token::LBracket {
+        let mut depth = 0_usize;
+        let end = (begin..tokens.len()).find(|at| {
+            match tokens[*at].token {
+                Token::LBracket => depth += 1,
+                Token::RBracket => depth -= 1,
+                _ => {}
+            }
+            depth == 0
+        })?;
+        last = Some(end);
+        begin = next(tokens, end + 1)?;
+    }
+    (tokens[begin].token == Token::Eq).then_some((first, last?))
+}
+
+/// The subscripts of a target, if it has any.
+pub(crate) fn unpack(target: &ObjectName) -> Result<Option<Vec<AccessExpr>>> {
+    let Some(ObjectNamePart::Identifier(ident)) = target.0.last() else { return Ok(None) };
+    let Some(text) = ident.value.strip_prefix(PACKED) else { return Ok(None) };
+    Ok(match parse_expression(text)? {
+        Expr::CompoundFieldAccess { access_chain, .. } => Some(access_chain),
+        _ => None,
+    })
+}

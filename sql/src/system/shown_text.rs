@@ -1,0 +1,56 @@
+//! Kept definitions as their reader would write them: schemas left out where his path finds the same.
+//!
+//! What is kept names every relation and routine with its schema, and nothing else has one
+//! (`bind::deparse`). So a name in front of a point is a schema if there is such a relation or routine in it;
+//! else it is the relation of a column.
+
+use hyades_types::definition::TableName;
+
+use super::object_id;
+use super::snapshot::System;
+use crate::statement::lexer::TokenKind;
+use crate::statement::tokens::Tokens;
+
+impl System {
+    /// See the module head.
+    pub(super) fn unqualified(&self, kept: &str) -> String {
+        let Ok(mut tokens) = Tokens::new(kept) else { return kept.to_owned() };
+        let (mut shown, mut copied) = (String::with_capacity(kept.len()), 0);
+        let mut is_behind_point = false;
+        while tokens.peek().kind != TokenKind::End {
+            let start = tokens.peek().start;
+            if !is_behind_point && let Ok(name) = tokens.qualified_name() {
+                let Some(schema) = name.schema else { continue };
+                let is_call = tokens.peek().is_symbol("(");
+                let name = TableName { schema, name: name.name };
+                if self.needs_no_schema(&name, is_call) {
+                    let point = kept[start..].find('.').map_or(start, |at| start + at + 1);
+                    shown.push_str(&kept[copied..start]);
+                    copied = point;
+                }
+                continue;
+            }
+            is_behind_point = tokens.next().is_symbol(".");
+        }
+        shown.push_str(&kept[copied..]);
+        shown
+    }
+
+    fn needs_no_schema(&self, name: &TableName, is_call: bool) -> bool {
+        let schema = self.schema_oid(&name.schema);
+        if schema == 0 {
+            return false;
+        }
+        let is_there = match is_call {
+            true => self.facts.routines.iter().any(|routine| routine.definition.name == *name),
+            false => self.classes.iter().any(|class| class.schema == schema && class.name == name.name),
+        };
+        (is_there || schema == object_id::PG_CATALOG) && self.is_visible(schema, &name.name)
+    }
+
+    /// `pg_get_viewdef`
+    pub(super) fn view_text(&self, at: usize, is_pretty: bool) -> Option<String> {
+        let view = self.definitions[at].view()?;
+        Some(format!("{};", self.unqualified(if is_pretty { &view.pretty } else { &view.query })))
+    }
+}

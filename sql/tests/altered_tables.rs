@@ -1,0 +1,127 @@
+//! CHECK constraints and ALTER TABLE across crashes and clean stops: definitions, rows and what is refused
+//! are the same before and after, with calls logged as commands and as data.
+
+use std::sync::Arc;
+
+use hyades::engine::config::ProtocolKind;
+use hyades::{Config, Connection, Database};
+use hyades_sim::disk::SimulatedDisk;
+
+const PROTOCOLS: [ProtocolKind; 2] = [ProtocolKind::Taurus, ProtocolKind::Serial];
+
+fn config(disk: &SimulatedDisk, protocol: ProtocolKind) -> Config {
+    Config {
+        protocol,
+        segment_bytes: 1 << 20,
+        log_buffer_bytes: 1 << 20,
+        recovery_workers: 2,
+        disk: Arc::new(disk.clone()),
+        ..Config::new("/data")
+    }
+}
+
+fn run(connection: &mut Connection, sql: &str) {
+    connection.query(sql, &[]).unwrap_or_else(|error| panic!("{sql}: {error}"));
+}
+
+fn state(connection: &mut Connection, sql: &str) -> String {
+    connection.query(sql, &[]).expect_err(sql).sqlstate().0.to_owned()
+}
+
+/// Schema changes between changes of the rows, committed and rolled back.
+const WORK: &[&str] = &[
+    "create function small(i int) returns boolean language plpgsql as $$ begin return i < 1000; end $$",
+    "create table t (id int primary key, a int check (a > 0), b text, constraint s check (small(id)))",
+    "insert into t select i, i, 'b' || i from generate_series(1, 40) i",
+    "create procedure put(n int) language plpgsql as $$ begin insert into t (id, a) values (n, n); end $$",
+    "call put(50)",
+    "alter table t add constraint long check (length(b) > 2) not valid",
+    "update t set b = 'longer' where id < 20",
+    "begin",
+    "alter table t drop constraint t_a_check",
+    "insert into t (id, a) values (60, -1)",
+    "rollback",
+    "delete from t where length(b) < 3",
+    "alter table t validate constraint long",
+    "call put(51)",
+    "alter table t add column c int not null default 5, add column d timestamp default '2024-01-02 03:04:05.6'",
+    "call put(52)",
+    "alter table t add column e serial, drop column d",
+    "update t set c = 6 where id = 52",
+    "create table u (x int, t_id int references t, n numeric)",
+    "insert into u values (0, 50, 1.5), (0, 51, 2.5)",
+    "alter table u drop column x",
+    "begin",
+    "alter table t drop column b",
+    "insert into t (id, a, c) values (80, 80, 80)",
+    "alter table t rename a to z",
+    "rollback",
+    "alter table t rename column a to aa",
+    "drop procedure put",
+    "create procedure put(n int) language plpgsql as $$ begin insert into t (id, aa) values (n, n); end $$",
+    "call put(53)",
+    "alter table u alter n type text using n || '!', alter t_id set not null, add unique (n)",
+    "insert into u values (53, 'more')",
+    "alter table u rename to w",
+    "create table u (a int)",
+    "insert into u values (1)",
+    "alter table w add primary key (n)",
+    "alter table w drop constraint w_pkey",
+    "insert into w values (53, 'again')",
+    "alter table t alter aa type bigint, alter c set default 9",
+    "begin",
+    "alter table t rename to tt",
+    "alter table tt add column f text default 'f'",
+    "insert into tt (id, aa) values (90, 90)",
+    "alter table tt rename to t",
+    "commit",
+    "call put(54)",
+];
+
+/// What must be the same: the rows, and what the catalog shows.
+const LOOKS: &[&str] = &[
+    "select * from t order by id",
+    "select * from u",
+    "select * from w order by n",
+    "select string_agg(conname || pg_get_constraintdef(oid), ' ' order by conname) from pg_constraint",
+    "select string_agg(attname || attnum, ' ' order by attnum) from pg_attribute where attrelid = 't'::regclass",
+];
+
+fn seen(connection: &mut Connection) -> Vec<String> {
+    let look = |sql: &&str| {
+        format!("{:?}", connection.query(sql, &[]).unwrap_or_else(|error| panic!("{sql}: {error}")))
+    };
+    LOOKS.iter().map(look).collect()
+}
+
+#[test]
+fn altered_tables_are_recovered() {
+    for protocol in PROTOCOLS {
+        for is_crash in [false, true] {
+            for logging in ["data", "command"] {
+                let disk = SimulatedDisk::new(1);
+                let database = Database::open(config(&disk, protocol)).expect("an empty disk");
+                let mut connection = database.connect().expect("a connection");
+                run(&mut connection, &format!("set hyades.logging = {logging}"));
+                WORK.iter().for_each(|sql| run(&mut connection, sql));
+                let before = seen(&mut connection);
+                let found = if is_crash {
+                    disk.crash_now();
+                    disk.after_power_cut(1)
+                } else {
+                    drop(connection);
+                    database.shutdown().expect("a clean stop");
+                    disk
+                };
+                drop(database);
+                let database = Database::open(config(&found, protocol)).expect("it opens again");
+                let mut connection = database.connect().expect("a connection");
+                let way = format!("{protocol:?}, crash {is_crash}, {logging}");
+                assert_eq!(seen(&mut connection), before, "{way}");
+                assert_eq!(state(&mut connection, "insert into t (id, aa) values (70, 0)"), "23514", "{way}");
+                assert_eq!(state(&mut connection, "call put(1000)"), "23514", "{way}");
+                run(&mut connection, "call put(999)");
+            }
+        }
+    }
+}

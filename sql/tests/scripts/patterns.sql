@@ -1,0 +1,65 @@
+-- Functions of regular expressions
+create table w (id int primary key, t text);
+insert into w values (1, 'foobarbequebaz'), (2, 'the quick brown fox'), (3, ''), (4, null), (5, 'Größe 12 und 7,5'), (6, E'one\ntwo\nthree');
+select id, regexp_match(t, 'b[^b]+'), regexp_match(t, '(b[^b]+)(b[^b]+)'), regexp_match(t, 'O', 'i'), regexp_match(t, '(x)?(o)') from w order by id;
+select regexp_match('abc', 'B', 'g');
+select regexp_match('abc', 'B', 'z');
+select regexp_match('abc', null), regexp_match('abc', 'b', null), regexp_match('a.c', 'a.c', 'q'), regexp_match('abc', 'a b c', 'x'), regexp_match('abc', E'a #x\nb c', 'x');
+select regexp_match(E'a\nb', 'a.b'), regexp_match(E'a\nb', 'a.b', 'n'), regexp_match(E'a\nb', '^b', 'n'), regexp_match(E'a\nb', '^b'), regexp_match(E'a\nb', 'a[^x]b', 'p'), regexp_match(E'a\nb', 'a$', 'w'), regexp_match(E'a\nb', 'a.b', 'w');
+select regexp_match('ABC', '(?i)abc'), regexp_match('a+b', '***=a+b'), regexp_match('aXb', 'a\Bb'), regexp_match('a1', '\x61\d'), regexp_match('Ä', '\u00C4');
+select regexp_replace('foobarrbazz', E'(.)\\1', E'X\\&Y', 'g'), regexp_replace('1112223333', E'(\\d{3})(\\d{3})(\\d{4})', E'(\\1) \\2-\\3'), regexp_replace('foobarrbazz', E'(.)\\1', E'X\\\\Y', 'g'), regexp_replace('foobarrbazz', E'(.)\\1', E'X\\Y\\1Z\\'), regexp_replace('foobarrbazz', '(.)\1', 'X\\Y\1Z\'), regexp_replace('AAA   BBB   CCC   ', E'\\s+', ' ', 'g'), regexp_replace('AAA', '^|$', 'Z', 'g'), regexp_replace('AAA aaa', 'A+', 'Z', 'gi');
+select regexp_replace('AAA aaa', 'A+', 'Z', 'z');
+select regexp_replace('A PostgreSQL function', 'A|e|i|o|u', 'X', 1), regexp_replace('A PostgreSQL function', 'a|e|i|o|u', 'X', 1, 2), regexp_replace('A PostgreSQL function', 'a|e|i|o|u', 'X', 1, 0, 'i'), regexp_replace('A PostgreSQL function', 'a|e|i|o|u', 'X', 1, 1, 'i'), regexp_replace('A PostgreSQL function', 'a|e|i|o|u', 'X', 7, 2, 'i'), regexp_replace('A PostgreSQL function', 'a|e|i|o|u', 'X', 1, 9), regexp_replace('A PostgreSQL function', 'a|e|i|o|u', 'X', 7, 0, 'i'), regexp_replace('A PostgreSQL function', 'a|e|i|o|u', 'X', 1, 2, 'g'), regexp_replace('abc', 'b', 'x', 9), regexp_replace('äöü', 'ö', 'o', 3);
+select regexp_replace('A PostgreSQL function', 'a|e|i|o|u', 'X', -1, 0, 'i');
+select regexp_replace('A PostgreSQL function', 'a|e|i|o|u', 'X', 1, -1, 'i');
+select regexp_replace('A PostgreSQL function', 'a|e|i|o|u', 'X', '1');
+select id, regexp_count(t, 'o'), regexp_count(t, 'O', 3, 'i'), regexp_count(t, ''), regexp_like(t, 'B', 'i'), regexp_like(t, '^the') from w order by id;
+select regexp_count('abcabcabc', 'abc', 1), regexp_count('abcabcabc', 'abc', 3), regexp_count('abcabcabc', 'abc', 40), regexp_count('123123123123', '\d{3}', 3);
+select regexp_count('123123', '123', 0);
+select regexp_count('abc', 'b', 1, 'g');
+select regexp_like('abc', 'b', 'g');
+select regexp_instr('abcdefghi', 'd.f'), regexp_instr('abcdefghi', 'd.q'), regexp_instr('abcabcabc', 'a.c'), regexp_instr('abcabcabc', 'a.c', 2), regexp_instr('abcabcabc', 'a.c', 1, 3), regexp_instr('abcabcabc', 'a.c', 1, 4), regexp_instr('abcabcabc', 'A.C', 1, 2, 0, 'i'), regexp_instr('1234567890', '(123)(4(56)(78))', 1, 1, 0, 'i', 0), regexp_instr('1234567890', '(123)(4(56)(78))', 1, 1, 0, 'i', 3), regexp_instr('1234567890', '(123)(4(56)(78))', 1, 1, 0, 'i', 5), regexp_instr('1234567890', '(123)(4(56)(78))', 1, 1, 1, 'i', 4), regexp_instr('foo', 'foo(bar)?', 1, 1, 0, '', 1), regexp_instr('äöüb', 'b');
+select regexp_instr('abc', 'b', 0, 1);
+select regexp_instr('abc', 'b', 1, 0);
+select regexp_instr('abc', 'b', 1, 1, -1);
+select regexp_instr('abc', 'b', 1, 1, 2);
+select regexp_instr('abc', 'b', 1, 1, 0, 'g');
+select regexp_instr('abc', 'b', 1, 1, 0, '', -1);
+select regexp_substr('abcdefghi', 'd.f'), regexp_substr('abcdefghi', 'd.q') is null, regexp_substr('abcabcabc', 'a.c', 2, 2), regexp_substr('abcabcabc', 'A.C', 1, 3, 'i'), regexp_substr('1234567890', '(123)(4(56)(78))', 1, 1, 'i', 4), regexp_substr('1234567890', '(123)(4(56)(78))', 1, 1, 'i', 9) is null;
+select regexp_substr('abc', 'b', 0, 1);
+select regexp_substr('abc', 'b', 1, 1, 'g');
+select regexp_split_to_array('the quick brown fox', '\s+'), regexp_split_to_array('123456', ''), regexp_split_to_array('123456', '1'), regexp_split_to_array('123456', '6'), regexp_split_to_array('123456', '(?:)'), regexp_split_to_array('', 'x'), regexp_split_to_array('aXbxc', 'x', 'i'), regexp_split_to_array('abc', null);
+select regexp_split_to_array('thE', '\s', 'g');
+select regexp_split_to_array('thE', '\s', 'zippy');
+-- In FROM and in the select list
+select foo, length(foo) from regexp_split_to_table('the quick brown fox', '\s+') as foo;
+select * from regexp_split_to_table('123456', '.');
+select * from regexp_matches('foobarbequebazilbarfbonk', '(b[^b]+)(b[^b]+)', 'g');
+select m[1], m from regexp_matches('foobarbequebazilbarfbonk', '(b[^b]+)(b[^b]+)') as m;
+select * from regexp_matches('foobarbequebaz', 'nothing', 'g');
+select w.id, x.p from w, regexp_matches(w.t, '[a-z]o[a-z]', 'g') as x (p) order by id;
+select regexp_matches('foobarbequebaz', '(bar)(beque)');
+select id, regexp_matches(t, '\w+', 'g') from w order by id;
+select regexp_matches('foobarbequebaz', 'o', 'zippy');
+select regexp_matches('foobarbequebaz', '(x');
+select id, regexp_split_to_table(t, '[aeiou]') from w where id < 4 order by id;
+-- substring and SIMILAR TO
+select substring('abcdefg' from 'c.e'), substring('abcdefg' from 'b(.*)f'), substring('abcdefg' from 'x') is null, substring('foobar' from 'o(.)b'), substring('abc' from '(x)?b') is null;
+select 'abcdefg' similar to '_bcd%', 'abcdefg' similar to 'bcd%', 'abcdefg' similar to '_bcd#%' escape '#', 'abcd%' similar to '_bcd#%' escape '#', 'abc' similar to '(a|b)%', 'abc' not similar to 'x+', 'abc' similar to 'a', 'a.c' similar to 'a.c', 'abc' similar to 'a.c', 'abc' similar to null, null similar to 'a', 'ab]c' similar to 'ab[]x]c', 'abbb' similar to 'ab{3}';
+select 'abc' similar to 'a%' escape '##';
+select substring('abcdefg' from 'a#"(b_d)#"%' for '#'), substring('abcdefg' from '#"(b_d)#"%' for '#') is null, substring('abcdefg' from 'a#"%#"x|g' for '#'), substring('abcdefg' from 'a*#"%#"g*' for '#'), substring('abcdefg' from 'a#"%' for '#'), substring('abcdefg' from 'c_e' for '#') is null, substring('abc' from null for '#') is null;
+select substring('abcdefg' from 'a*#"%#"g*#"x' for '#');
+select id from w where t similar to '%(fox|baz)' order by id;
+select id from w where t ~ '^[[:alpha:]]+$' order by id;
+prepare r (text, text) as select regexp_replace($1, $2, '<\&>', 'g');
+execute r ('banana', 'an');
+execute r (null, 'an');
+deallocate r;
+create function words(line text) returns setof text language plpgsql as $$
+begin
+  return query select regexp_split_to_table(line, ' ');
+end $$;
+select words('to be or not');
+select id, words(t) from w where id < 4 order by 1, 2;
+drop function words;
+drop table w;

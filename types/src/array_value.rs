@@ -1,0 +1,311 @@
+//! What an array is: its elements' type, its dimensions, its elements.
+//!
+//! Elements stand one after the other whatever the dimensions are, the last subscript running fastest. Nearly
+//! all arrays have one dimension that counts from 1, so that form is kept without saying so: the shape is
+//! `None`, and an array of that form, or without elements, is never given another. Equal arrays are thereby
+//! equal field by field.
+//!
+//! Reference: PostgreSQL's `array.h`: at most six dimensions; an empty array has none.
+
+use std::ops::Deref;
+
+use serde::{Deserialize, Serialize};
+
+use crate::interval::IntervalModifier;
+use crate::system_type::{self, SystemType};
+use crate::value::{SqlType, Value};
+
+/// Most dimensions of an array.
+pub const MOST_DIMENSIONS: usize = 6;
+
+/// Most elements of an array.
+pub const MOST_ELEMENTS: usize = 0x07ff_ffff;
+
+/// The type of an array's elements: a [`SqlType`] that is no array, without modifiers but in
+/// [`ArrayElement::Fitted`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub enum ArrayElement {
+    Boolean,
+    SmallInt,
+    Integer,
+    BigInt,
+    Real,
+    DoublePrecision,
+    Numeric,
+    Text,
+    Varchar,
+    Date,
+    Timestamp,
+    TimestampTz,
+    Uuid,
+    Interval,
+    System(SystemType),
+    Time,
+    Char,
+    Bytea,
+    /// Of columns and variables; the arrays themselves know the type without its modifiers.
+    Fitted(FittedElement),
+}
+
+/// The type of elements that have a length or a precision.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub enum FittedElement {
+    Numeric(u16, i16),
+    Varchar(u32),
+    Char(u32),
+    Time(u8),
+    Timestamp(u8),
+    TimestampTz(u8),
+    Interval(IntervalModifier),
+}
+
+/// One dimension: its first subscript and how many there are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Dimension {
+    pub lower: i32,
+    pub length: i32,
+}
+
+impl Dimension {
+    /// The last subscript.
+    pub fn upper(self) -> i32 {
+        self.lower + (self.length - 1)
+    }
+}
+
+/// The values of an array, each of the element's type or NULL.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ArrayValue {
+    pub element: ArrayElement,
+    /// `None`: one dimension that counts from 1, or none if there are no elements.
+    shape: Option<Box<[Dimension]>>,
+    pub values: Vec<Value>,
+}
+
+/// The dimensions of an array, read as a slice. Of one that counts from 1 they are made when they are asked
+/// for, without a place on the heap.
+pub enum Dimensions<'a> {
+    Stored(&'a [Dimension]),
+    Plain([Dimension; 1]),
+}
+
+impl Deref for Dimensions<'_> {
+    type Target = [Dimension];
+
+    fn deref(&self) -> &[Dimension] {
+        match self {
+            Dimensions::Stored(dimensions) => dimensions,
+            Dimensions::Plain(dimensions) => dimensions,
+        }
+    }
+}
+
+impl ArrayValue {
+    /// Of one dimension that counts from 1.
+    pub fn new(element: ArrayElement, values: Vec<Value>) -> ArrayValue {
+        ArrayValue { element: element.without_modifier(), shape: None, values }
+    }
+
+    /// Of these dimensions, whose lengths make up the number of values.
+    pub fn shaped(element: ArrayElement, dimensions: &[Dimension], values: Vec<Value>) -> ArrayValue {
+        debug_assert!(
+            values.is_empty()
+                || dimensions.iter().map(|one| one.length as usize).product::<usize>() == values.len(),
+            "the dimensions hold the values"
+        );
+        let is_plain = values.is_empty() || matches!(dimensions, [one] if one.lower == 1);
+        let shape = if is_plain { None } else { Some(dimensions.into()) };
+        ArrayValue { element: element.without_modifier(), shape, values }
+    }
+
+    /// Whether it is empty or has one dimension that counts from 1.
+    #[inline]
+    pub fn is_plain(&self) -> bool {
+        self.shape.is_none()
+    }
+
+    /// None for an empty array.
+    pub fn dimensions(&self) -> Dimensions<'_> {
+        match &self.shape {
+            Some(dimensions) => Dimensions::Stored(dimensions),
+            None if self.values.is_empty() => Dimensions::Stored(&[]),
+            None => {
+                let length = i32::try_from(self.values.len()).unwrap_or(i32::MAX);
+                Dimensions::Plain([Dimension { lower: 1, length }])
+            }
+        }
+    }
+
+    /// Where the element of one subscript stands; `None` outside, and where one subscript does not suffice.
+    #[inline]
+    pub fn place(&self, subscript: i64) -> Option<usize> {
+        let lower = match self.shape.as_deref() {
+            None => 1,
+            Some([one]) => i64::from(one.lower),
+            Some(_) => return None,
+        };
+        let place = usize::try_from(subscript.checked_sub(lower)?).ok()?;
+        (place < self.values.len()).then_some(place)
+    }
+
+    /// Memory that a copy would take.
+    pub fn heap_bytes(&self) -> usize {
+        let own = size_of_val(self.values.as_slice());
+        match self.element {
+            ArrayElement::Text
+            | ArrayElement::Varchar
+            | ArrayElement::Char
+            | ArrayElement::Bytea
+            | ArrayElement::Numeric
+            | ArrayElement::System(_) => own + self.values.iter().map(Value::heap_bytes).sum::<usize>(),
+            _ => own,
+        }
+    }
+}
+
+impl ArrayElement {
+    /// Without modifiers; none for types of which there are no arrays here.
+    pub fn of(sql_type: SqlType) -> Option<ArrayElement> {
+        Some(match sql_type {
+            SqlType::Boolean => ArrayElement::Boolean,
+            SqlType::SmallInt => ArrayElement::SmallInt,
+            SqlType::Integer => ArrayElement::Integer,
+            SqlType::BigInt => ArrayElement::BigInt,
+            SqlType::Real => ArrayElement::Real,
+            SqlType::DoublePrecision => ArrayElement::DoublePrecision,
+            SqlType::Numeric(_) => ArrayElement::Numeric,
+            SqlType::Text => ArrayElement::Text,
+            SqlType::Varchar(_) => ArrayElement::Varchar,
+            SqlType::Char(_) => ArrayElement::Char,
+            SqlType::Bytea => ArrayElement::Bytea,
+            SqlType::Date => ArrayElement::Date,
+            SqlType::Time(_) => ArrayElement::Time,
+            SqlType::Timestamp(_) => ArrayElement::Timestamp,
+            SqlType::TimestampTz(_) => ArrayElement::TimestampTz,
+            SqlType::Uuid => ArrayElement::Uuid,
+            SqlType::Interval(_) => ArrayElement::Interval,
+            SqlType::System(system_type) if system_type.array_names().2 != 0 => {
+                ArrayElement::System(system_type)
+            }
+            SqlType::Array(_) | SqlType::System(_) => return None,
+        })
+    }
+
+    /// The same with the type's modifiers.
+    pub fn fitted(sql_type: SqlType) -> Option<ArrayElement> {
+        let fitted = match sql_type {
+            SqlType::Numeric(Some((precision, scale))) => FittedElement::Numeric(precision, scale),
+            SqlType::Varchar(Some(length)) => FittedElement::Varchar(length),
+            SqlType::Char(length) if length > 0 => FittedElement::Char(length),
+            SqlType::Time(Some(precision)) => FittedElement::Time(precision),
+            SqlType::Timestamp(Some(precision)) => FittedElement::Timestamp(precision),
+            SqlType::TimestampTz(Some(precision)) => FittedElement::TimestampTz(precision),
+            SqlType::Interval(modifier) if modifier != IntervalModifier::NONE => {
+                FittedElement::Interval(modifier)
+            }
+            other => return ArrayElement::of(other),
+        };
+        Some(ArrayElement::Fitted(fitted))
+    }
+
+    pub fn sql_type(self) -> SqlType {
+        match self {
+            ArrayElement::Boolean => SqlType::Boolean,
+            ArrayElement::SmallInt => SqlType::SmallInt,
+            ArrayElement::Integer => SqlType::Integer,
+            ArrayElement::BigInt => SqlType::BigInt,
+            ArrayElement::Real => SqlType::Real,
+            ArrayElement::DoublePrecision => SqlType::DoublePrecision,
+            ArrayElement::Numeric => SqlType::Numeric(None),
+            ArrayElement::Text => SqlType::Text,
+            ArrayElement::Varchar => SqlType::Varchar(None),
+            ArrayElement::Char => SqlType::Char(0),
+            ArrayElement::Bytea => SqlType::Bytea,
+            ArrayElement::Date => SqlType::Date,
+            ArrayElement::Time => SqlType::TIME,
+            ArrayElement::Timestamp => SqlType::TIMESTAMP,
+            ArrayElement::TimestampTz => SqlType::TIMESTAMPTZ,
+            ArrayElement::Uuid => SqlType::Uuid,
+            ArrayElement::Interval => SqlType::INTERVAL,
+            ArrayElement::System(system_type) => SqlType::System(system_type),
+            ArrayElement::Fitted(fitted) => match fitted {
+                FittedElement::Numeric(precision, scale) => SqlType::Numeric(Some((precision, scale))),
+                FittedElement::Varchar(length) => SqlType::Varchar(Some(length)),
+                FittedElement::Char(length) => SqlType::Char(length),
+                FittedElement::Time(precision) => SqlType::Time(Some(precision)),
+                FittedElement::Timestamp(precision) => SqlType::Timestamp(Some(precision)),
+                FittedElement::TimestampTz(precision) => SqlType::TimestampTz(Some(precision)),
+                FittedElement::Interval(modifier) => SqlType::Interval(modifier),
+            },
+        }
+    }
+
+    /// The same type without a length or a precision.
+    #[must_use]
+    pub fn without_modifier(self) -> ArrayElement {
+        match self {
+            ArrayElement::Fitted(fitted) => match fitted {
+                FittedElement::Numeric(..) => ArrayElement::Numeric,
+                FittedElement::Varchar(_) => ArrayElement::Varchar,
+                FittedElement::Char(_) => ArrayElement::Char,
+                FittedElement::Time(_) => ArrayElement::Time,
+                FittedElement::Timestamp(_) => ArrayElement::Timestamp,
+                FittedElement::TimestampTz(_) => ArrayElement::TimestampTz,
+                FittedElement::Interval(_) => ArrayElement::Interval,
+            },
+            other => other,
+        }
+    }
+
+    /// Name of the array type, its `pg_type.typname`, and its oid.
+    pub(crate) fn array_names(self) -> (&'static str, &'static str, u32) {
+        match self {
+            ArrayElement::Boolean => ("boolean[]", "_bool", 1000),
+            ArrayElement::SmallInt => ("smallint[]", "_int2", 1005),
+            ArrayElement::Integer => ("integer[]", "_int4", 1007),
+            ArrayElement::BigInt => ("bigint[]", "_int8", 1016),
+            ArrayElement::Real => ("real[]", "_float4", 1021),
+            ArrayElement::DoublePrecision => ("double precision[]", "_float8", 1022),
+            ArrayElement::Numeric => ("numeric[]", "_numeric", 1231),
+            ArrayElement::Text => ("text[]", "_text", 1009),
+            ArrayElement::Varchar => ("character varying[]", "_varchar", 1015),
+            ArrayElement::Char => ("character[]", "_bpchar", 1014),
+            ArrayElement::Bytea => ("bytea[]", "_bytea", 1001),
+            ArrayElement::Date => ("date[]", "_date", 1182),
+            ArrayElement::Timestamp => ("timestamp without time zone[]", "_timestamp", 1115),
+            ArrayElement::TimestampTz => ("timestamp with time zone[]", "_timestamptz", 1185),
+            ArrayElement::Uuid => ("uuid[]", "_uuid", 2951),
+            ArrayElement::Interval => ("interval[]", "_interval", 1187),
+            ArrayElement::System(system_type) => system_type.array_names(),
+            ArrayElement::Time => ("time without time zone[]", "_time", 1183),
+            ArrayElement::Fitted(_) => self.without_modifier().array_names(),
+        }
+    }
+
+    /// The element of the array type of this oid.
+    pub(crate) fn of_array_oid(oid: u32) -> Option<ArrayElement> {
+        let system = system_type::ALL.into_iter().map(ArrayElement::System);
+        PLAIN.into_iter().chain(system).find(|element| oid != 0 && element.array_names().2 == oid)
+    }
+}
+
+/// All but those of the catalog and those with modifiers.
+pub const PLAIN: [ArrayElement; 17] = [
+    ArrayElement::Boolean,
+    ArrayElement::SmallInt,
+    ArrayElement::Integer,
+    ArrayElement::BigInt,
+    ArrayElement::Real,
+    ArrayElement::DoublePrecision,
+    ArrayElement::Numeric,
+    ArrayElement::Text,
+    ArrayElement::Varchar,
+    ArrayElement::Char,
+    ArrayElement::Bytea,
+    ArrayElement::Date,
+    ArrayElement::Timestamp,
+    ArrayElement::TimestampTz,
+    ArrayElement::Uuid,
+    ArrayElement::Interval,
+    ArrayElement::Time,
+];

@@ -1,0 +1,115 @@
+//! Checks of constraints that wait for the end of a transaction, and what SET CONSTRAINTS has said.
+//!
+//! A check is a constraint, what it is to look at, and nothing else: whoever makes it later finds out what
+//! has become of the rows. It is kept by the session, since a statement that fails takes back only what it
+//! added itself: see [`DeferredChecks::mark`].
+
+use crate::definition::TableId;
+use crate::value::Value;
+
+/// What a deferred check of a foreign key is about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum CheckKind {
+    /// A referencing row, by the key under which it is stored, and the values of its columns.
+    Missing,
+    /// A key that is gone.
+    Removed,
+    /// A key that is another one now: the old one, then the new one.
+    Moved,
+}
+
+/// A constraint that can be deferred, and a kind of check of it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct DeferrableCheck {
+    /// The table that has the constraint.
+    pub table: TableId,
+    pub constraint: String,
+    pub kind: CheckKind,
+    pub is_initially_deferred: bool,
+}
+
+/// A check that waits.
+#[derive(Clone, Debug)]
+pub struct DeferredCheck {
+    pub check: DeferrableCheck,
+    pub values: Vec<Value>,
+    is_done: bool,
+}
+
+/// What SET CONSTRAINTS has said in this transaction, the latest last: of one constraint, or of all.
+type Modes = Vec<(Option<(TableId, String)>, bool)>;
+
+/// The state of a transaction's constraints.
+#[derive(Clone, Debug, Default)]
+pub struct DeferredChecks {
+    modes: Modes,
+    checks: Vec<DeferredCheck>,
+}
+
+/// A point to go back to.
+#[derive(Clone, Debug, Default)]
+pub struct DeferredMark {
+    modes: Modes,
+    checks: usize,
+}
+
+impl DeferredChecks {
+    /// Whether this check is to wait.
+    pub fn is_deferred(&self, check: &DeferrableCheck) -> bool {
+        let said = self.modes.iter().rev().find(|(constraint, _)| match constraint {
+            Some((table, name)) => *table == check.table && *name == check.constraint,
+            None => true,
+        });
+        said.map_or(check.is_initially_deferred, |(_, is_deferred)| *is_deferred)
+    }
+
+    /// SET CONSTRAINTS: of one that can be deferred, or (`None`) of all.
+    pub fn set(&mut self, constraint: Option<(TableId, String)>, is_deferred: bool) {
+        match &constraint {
+            None => self.modes.clear(),
+            Some(_) => self.modes.retain(|(known, _)| *known != constraint),
+        }
+        self.modes.push((constraint, is_deferred));
+    }
+
+    pub fn add(&mut self, check: DeferrableCheck, values: Vec<Value>) {
+        self.checks.push(DeferredCheck { check, values, is_done: false });
+    }
+
+    /// Whether a check waits for the end.
+    pub fn is_pending(&self) -> bool {
+        self.checks.iter().any(|check| !check.is_done)
+    }
+
+    /// The first check that waits, with its number; of those only that may not wait any longer, if it is not
+    /// the end.
+    pub fn next(&self, is_end: bool) -> Option<(usize, &DeferredCheck)> {
+        let mut checks = self.checks.iter().enumerate().filter(|(_, check)| !check.is_done);
+        checks.find(|(_, check)| is_end || !self.is_deferred(&check.check))
+    }
+
+    /// The check of this number has been made.
+    pub fn finish(&mut self, number: usize) {
+        if let Some(check) = self.checks.get_mut(number) {
+            check.is_done = true;
+        }
+    }
+
+    pub fn mark(&self) -> DeferredMark {
+        DeferredMark { modes: self.modes.clone(), checks: self.checks.len() }
+    }
+
+    /// Forgets what has been added since; what has been looked at since is looked at once more.
+    pub fn go_back(&mut self, mark: &DeferredMark) {
+        self.checks.truncate(mark.checks);
+        self.checks.iter_mut().for_each(|check| check.is_done = false);
+        self.modes.clone_from(&mark.modes);
+    }
+
+    /// The transaction is over.
+    pub fn clear(&mut self) {
+        self.checks.clear();
+        self.checks.shrink_to(64);
+        self.modes.clear();
+    }
+}

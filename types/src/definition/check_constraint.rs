@@ -1,0 +1,19 @@
+//! CHECK constraints: conditions that no row of a table may fail.
+
+use serde::{Deserialize, Serialize};
+
+/// A condition of every row, as its creator wrote it and as PostgreSQL would show it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct CheckConstraint {
+    /// Constraint name, unique among those of its table.
+    pub name: String,
+    /// The condition as SQL text; the SQL front end compiles it.
+    pub expression: String,
+    /// The same with its types and parentheses, for the catalog: `(a > 0)`.
+    pub shown: String,
+    /// The columns that it names, each once, in that order.
+    pub columns: Vec<u16>,
+    /// NOT VALID: rows that were there before it may fail it.
+    #[serde(default)]
+    pub is_not_valid: bool,
+}

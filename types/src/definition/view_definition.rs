@@ -1,0 +1,53 @@
+//! Definitions of views: relations whose rows a query gives whenever somebody asks.
+//!
+//! A view is a table that keeps no rows: its name, its number, its columns and the locks on them are those of
+//! a [`TableDefinition`](super::TableDefinition), which says by a [`ViewDefinition`] where rows come from.
+
+use serde::{Deserialize, Serialize};
+
+use super::relation::{TableId, TableName};
+use crate::value::SqlType;
+
+/// What CREATE VIEW says.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct ViewDefinition {
+    /// The query as PostgreSQL prints it, every relation and routine with its schema. It is what a statement
+    /// that names the view is compiled with.
+    pub query: String,
+    /// The same with few parentheses.
+    pub pretty: String,
+    /// The relations that the query names, each once.
+    pub tables: Vec<TableId>,
+    /// The columns of tables that it names.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub columns: Vec<(TableId, u16)>,
+    /// The routines that it calls, with the types of what they are given.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub routines: Vec<(TableName, Vec<SqlType>)>,
+    /// What is changed by who changes the view; none if it cannot be changed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub base: Option<ViewBase>,
+}
+
+/// The relation whose rows a view shows one by one.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ViewBase {
+    /// A table, or a view that has such a base itself.
+    pub relation: TableId,
+    /// For each column of the view, which one of the relation it is, if it is one.
+    pub columns: Vec<Option<u16>>,
+}
+
+impl ViewDefinition {
+    pub fn uses_table(&self, id: TableId) -> bool {
+        self.tables.contains(&id)
+    }
+
+    pub fn uses_column(&self, table: TableId, column: u16) -> bool {
+        self.columns.contains(&(table, column))
+    }
+
+    pub fn uses_routine(&self, name: &TableName, types: &[SqlType]) -> bool {
+        self.routines.iter().any(|(own, own_types)| own == name && own_types == types)
+    }
+}

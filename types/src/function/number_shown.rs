@@ -1,0 +1,406 @@
+//! `to_char` of numbers: the digits are made first, then written by the template.
+//!
+//! Digits that the template has no room for become `#`. A place without a digit is a blank, or nothing with
+//! `FM`; the sign goes before the first digit, or where the template says.
+//!
+//! Reference: PostgreSQL 15's `formatting.c` (`numeric_to_char` and its like, `NUM_processor`,
+//! `NUM_numpart_to_char`).
+
+use compact_str::CompactString;
+
+use super::number_template::{Anchor, Part, Template};
+use crate::error::Result;
+use crate::memory;
+use crate::numeric::{self, Numeric};
+use crate::value::{SqlType, Value};
+use crate::{arithmetic, cast, text};
+
+/// Significant digits that C promises of a float.
+const REAL_DIGITS: usize = 6;
+const DOUBLE_DIGITS: usize = 15;
+const LARGEST_ROMAN: i64 = 3999;
+
+/// The text of a number; None if it is of another type.
+pub(super) fn shown(value: &Value, template: &str) -> Option<Result<CompactString>> {
+    matches!(
+        value,
+        Value::Numeric(_) | Value::Integer(_) | Value::BigInt(_) | Value::Real(_) | Value::Double(_)
+    )
+    .then(|| write(value, template))
+}
+
+fn write(value: &Value, template: &str) -> Result<CompactString> {
+    if template.is_empty() {
+        return Ok(CompactString::default());
+    }
+    let mut template = Template::read(template)?;
+    if template.is_roman {
+        let number = roman(value)?;
+        return Ok(Writer::of_roman(&mut template, number).written());
+    }
+    if template.is_scientific {
+        return scientific(value, &template);
+    }
+    let digits = plain_digits(value, &mut template)?;
+    memory::check_value(digits.len() + template.parts.len())?;
+    Ok(Writer::new(&mut template, &digits).written())
+}
+
+/// The number's text with as many places as the template has; what it makes of `V` is done.
+fn plain_digits(value: &Value, template: &mut Template) -> Result<String> {
+    let multiplied = template.is_multiplied.then_some(i64::from(template.multiplied));
+    if multiplied.is_some() {
+        template.before += template.multiplied;
+    }
+    let whole = |number: String, behind: i32| {
+        let zeros = usize::try_from(behind).unwrap_or(0);
+        if zeros == 0 { number } else { format!("{number}.{:0<zeros$}", "") }
+    };
+    Ok(match value {
+        Value::Integer(number) => {
+            let factor = multiplied.map_or(1, |places| ten_to(places) as i32);
+            whole(number.wrapping_mul(factor).to_string(), template.behind)
+        }
+        Value::BigInt(number) => {
+            let factor = multiplied.map_or(1, |places| ten_to(places) as i64);
+            let product = number.checked_mul(factor);
+            let product = product.ok_or_else(|| arithmetic::out_of_range(SqlType::BigInt))?;
+            whole(product.to_string(), template.behind)
+        }
+        Value::Double(number) => {
+            let number = multiplied.map_or(*number, |places| number * ten_to(places));
+            float_digits(number, &format!("{:.0}", number.abs()), DOUBLE_DIGITS, template)
+        }
+        Value::Real(number) => {
+            let number = multiplied.map_or(*number, |places| number * ten_to(places) as f32);
+            float_digits(f64::from(number), &format!("{:.0}", number.abs()), REAL_DIGITS, template)
+        }
+        _ => {
+            let Value::Numeric(number) = value else { return Ok(String::new()) };
+            let product = match multiplied {
+                Some(places) => {
+                    let unit = numeric::power(&numeric::from_i64(10), &numeric::from_i64(places))?;
+                    numeric::multiply(number, &unit)?
+                }
+                None => (**number).clone(),
+            };
+            text_of(&numeric::round(&product, i64::from(template.behind))?)
+        }
+    })
+}
+
+/// The nearest number to a power of ten.
+fn ten_to(places: i64) -> f64 {
+    format!("1e{places}").parse().unwrap_or(f64::INFINITY)
+}
+
+fn text_of(number: &Numeric) -> String {
+    let value = Value::numeric(number.clone());
+    text::format(&value, &jiff::tz::TimeZone::UTC).to_string()
+}
+
+/// No more digits than the type is sure of.
+fn float_digits(number: f64, whole: &str, most: usize, template: &mut Template) -> String {
+    let before = if number.is_finite() { whole.len() } else { special_name(number).len() };
+    let room = most.saturating_sub(before).min(usize::try_from(template.behind).unwrap_or(0));
+    template.behind = room as i32;
+    match number.is_finite() {
+        true => format!("{number:.room$}"),
+        false if number < 0.0 => format!("-{}", special_name(number)),
+        false => special_name(number).to_owned(),
+    }
+}
+
+fn special_name(number: f64) -> &'static str {
+    if number.is_nan() { "NaN" } else { "Infinity" }
+}
+
+/// With `EEEE`; what stands before and behind in the template does not count.
+fn scientific(value: &Value, template: &Template) -> Result<CompactString> {
+    let places = usize::try_from(template.behind).unwrap_or(0);
+    let of_double = |number: f64| {
+        let text = format!("{number:.places$e}");
+        let (mantissa, exponent) = text.split_once('e').unwrap_or((&text, "0"));
+        let exponent: i32 = exponent.parse().unwrap_or(0);
+        format!("{mantissa}e{exponent:+03}")
+    };
+    let number = match value {
+        Value::Double(number) if number.is_finite() => of_double(*number),
+        Value::Real(number) if number.is_finite() => of_double(f64::from(*number)),
+        Value::Integer(number) => of_double(f64::from(*number)),
+        Value::BigInt(number) => numeric::finite::scientific(&numeric::finite::from_i64(*number), places),
+        Value::Numeric(number) => match number.finite() {
+            Some(number) => numeric::finite::scientific(number, places),
+            None => too_wide(template, 6),
+        },
+        _ => too_wide(template, 6),
+    };
+    let room = if number.starts_with(['-', ' ']) { "" } else { " " };
+    Ok(CompactString::from(format!("{room}{number}")))
+}
+
+/// For a number that the template has no room for.
+fn too_wide(template: &Template, more: i32) -> String {
+    let length = usize::try_from(template.before + template.behind + more).unwrap_or(0);
+    let mut signs = vec!['#'; length];
+    let point = usize::try_from(template.before).unwrap_or(0) + usize::from(more > 1);
+    if more > 1 {
+        signs[0] = ' ';
+    }
+    signs[point] = '.';
+    signs.into_iter().collect()
+}
+
+/// The number in Roman numerals, `#` if there is none.
+fn roman(value: &Value) -> Result<String> {
+    const ONES: [&str; 10] = ["", "I", "II", "III", "IV", "V", "VI", "VII", "VIII", "IX"];
+    const TENS: [&str; 10] = ["", "X", "XX", "XXX", "XL", "L", "LX", "LXX", "LXXX", "XC"];
+    const HUNDREDS: [&str; 10] = ["", "C", "CC", "CCC", "CD", "D", "DC", "DCC", "DCCC", "CM"];
+    let number = match value {
+        Value::Double(number) => number.round_ties_even() as i64,
+        Value::Real(number) => number.round_ties_even() as i64,
+        other => {
+            let whole = cast::cast(other.clone(), SqlType::Integer, true, &jiff::tz::TimeZone::UTC)?;
+            whole.as_i64().unwrap_or(0)
+        }
+    };
+    if !(1..=LARGEST_ROMAN).contains(&number) {
+        return Ok("#".repeat(15));
+    }
+    let digit = |unit: i64| usize::try_from(number / unit % 10).unwrap_or(0);
+    let thousands = "M".repeat(digit(1000));
+    Ok([&thousands, HUNDREDS[digit(100)], TENS[digit(10)], ONES[digit(1)]].concat())
+}
+
+/// A number that is being written by a template.
+struct Writer<'t> {
+    template: &'t Template,
+    /// Without its sign, with its point.
+    number: Vec<u8>,
+    is_negative: bool,
+    out: CompactString,
+    /// Where it ends, if not behind everything.
+    cut: Option<usize>,
+    /// How much of the number is written.
+    at: usize,
+    /// Digits that are there without `FM`: the last of those that say something, or the point.
+    last_relevant: Option<usize>,
+    /// Blanks that the number is shorter than the template.
+    blanks: i32,
+    /// Places of the template, and those that were gone through.
+    places: i32,
+    current: i32,
+    has_sign: bool,
+    is_inside: bool,
+    /// Bounds and signs as the number has them.
+    zero_start: i32,
+    is_bracketed: bool,
+    anchor: Option<Anchor>,
+}
+
+impl<'t> Writer<'t> {
+    fn of_roman(template: &'t mut Template, number: String) -> Writer<'t> {
+        *template = Template {
+            parts: std::mem::take(&mut template.parts),
+            is_unpadded: template.is_unpadded,
+            is_roman: true,
+            ..Template::default()
+        };
+        let mut writer = Writer::new(template, "");
+        writer.number = number.into_bytes();
+        writer
+    }
+
+    fn new(template: &'t mut Template, digits: &str) -> Writer<'t> {
+        let is_negative = digits.starts_with('-');
+        let mut number = digits.trim_start_matches('-').as_bytes().to_vec();
+        let before = number.iter().position(|byte| *byte == b'.').unwrap_or(number.len());
+        let blanks = (template.before - before as i32).max(0);
+        if before as i32 > template.before && !template.is_roman {
+            number = too_wide(template, 1).into_bytes();
+        }
+        let mut writer = Writer {
+            is_negative,
+            out: CompactString::default(),
+            cut: None,
+            at: 0,
+            last_relevant: None,
+            blanks,
+            places: template.behind + template.before - 1,
+            current: 0,
+            has_sign: false,
+            is_inside: false,
+            zero_start: template.zero_start - i32::from(template.zero_start > 0),
+            is_bracketed: template.is_bracketed,
+            anchor: template.anchor,
+            template,
+            number,
+        };
+        writer.place_sign();
+        writer.find_last_relevant();
+        if !writer.has_sign && writer.blanks == 0 {
+            writer.places += 1;
+        }
+        writer
+    }
+
+    fn place_sign(&mut self) {
+        let template = self.template;
+        if template.has_plus || template.has_minus {
+            self.has_sign = template.has_minus || !template.has_plus;
+            return;
+        }
+        if !self.is_negative && self.is_bracketed && template.is_unpadded {
+            self.is_bracketed = false;
+        }
+        self.has_sign = !self.is_negative && template.is_unpadded && self.anchor.is_none();
+        if self.anchor == Some(Anchor::Before) && template.before == template.digits_before_anchor {
+            self.anchor = Some(Anchor::Behind);
+        }
+    }
+
+    fn find_last_relevant(&mut self) {
+        if !self.template.is_unpadded || !self.template.has_point {
+            return;
+        }
+        let Some(point) = self.number.iter().position(|byte| *byte == b'.') else { return };
+        let last = self.number.iter().rposition(|byte| *byte != b'0').unwrap_or(point).max(point);
+        // What stands under a 0 of the template is written.
+        let kept = self.template.zero_end - self.blanks;
+        let kept = usize::try_from(kept).unwrap_or(0).min(self.number.len() - 1);
+        self.last_relevant = Some(last.max(kept));
+    }
+
+    fn written(mut self) -> CompactString {
+        for part in &self.template.parts {
+            self.write(*part);
+        }
+        self.out.truncate(self.cut.unwrap_or(usize::MAX));
+        self.out
+    }
+
+    fn write(&mut self, part: Part) {
+        let is_unpadded = self.template.is_unpadded;
+        match part {
+            Part::Nine | Part::Zero | Part::Point if self.template.is_roman => {}
+            Part::Nine | Part::Zero | Part::Point => self.write_place(part == Part::Zero),
+            Part::Group if self.is_inside => self.out.push(','),
+            Part::Group => self.push_blank(),
+            Part::Currency => self.out.push(' '),
+            Part::Roman(is_capital) => {
+                let number = String::from_utf8_lossy(&self.number).into_owned();
+                let number = if is_capital { number } else { number.to_ascii_lowercase() };
+                let width = if is_unpadded { 0 } else { 15 };
+                self.out.push_str(&format!("{number:>width$}"));
+            }
+            Part::Ordinal(is_capital) => self.write_ordinal(is_capital),
+            Part::Minus if self.is_negative => self.out.push('-'),
+            Part::Plus if !self.is_negative => self.out.push('+'),
+            Part::Minus | Part::Plus => self.push_blank(),
+            Part::Sign => self.out.push(self.sign()),
+            Part::Silent => {}
+            Part::Literal(character) => self.out.push(character),
+        }
+    }
+
+    fn sign(&self) -> char {
+        if self.is_negative { '-' } else { '+' }
+    }
+
+    /// Nothing with `FM`.
+    fn push_blank(&mut self) {
+        if !self.template.is_unpadded {
+            self.out.push(' ');
+        }
+    }
+
+    fn write_ordinal(&mut self, is_capital: bool) {
+        let template = self.template;
+        if template.is_roman || template.has_point || self.is_negative || self.number.first() == Some(&b'#') {
+            return;
+        }
+        let mut last = self.number.iter().rev();
+        let (last, is_teen) = (last.next(), last.next() == Some(&b'1'));
+        let end = match last {
+            Some(b'1') if !is_teen => "st",
+            Some(b'2') if !is_teen => "nd",
+            Some(b'3') if !is_teen => "rd",
+            _ => "th",
+        };
+        let end = if is_capital { end.to_ascii_uppercase() } else { end.to_owned() };
+        self.out.push_str(&end);
+    }
+
+    fn ends_in_point(&self) -> bool {
+        self.last_relevant.is_some_and(|last| self.number.get(last) == Some(&b'.'))
+    }
+
+    /// The zero before the point of a number below 1, for which the template has no 0.
+    fn is_idle_zero(&self) -> bool {
+        let template = self.template;
+        !template.has_zero && self.at == 0 && self.number.first() == Some(&b'0') && template.behind != 0
+    }
+
+    fn write_sign(&mut self) {
+        match self.anchor {
+            Some(Anchor::Behind) => return,
+            Some(Anchor::Before) => self.out.push(self.sign()),
+            None if self.is_bracketed => self.out.push(if self.is_negative { '<' } else { ' ' }),
+            None if self.is_negative => self.out.push('-'),
+            None => self.push_blank(),
+        }
+        self.has_sign = true;
+    }
+
+    fn write_place(&mut self, is_zero: bool) {
+        let template = self.template;
+        self.is_inside = false;
+        let begins = self.current >= self.blanks || (template.has_zero && self.zero_start == self.current);
+        if !self.has_sign && begins && (!self.is_idle_zero() || self.ends_in_point()) {
+            self.write_sign();
+        }
+        if self.current < self.blanks && (self.zero_start > self.current || !template.has_zero) {
+            self.push_blank();
+        } else if self.current < self.blanks {
+            self.out.push('0');
+            self.is_inside = true;
+        } else {
+            self.write_digit(is_zero);
+        }
+        let mut end = self.places + i32::from(self.blanks > 0) + i32::from(template.has_point);
+        if self.last_relevant == Some(self.at) {
+            end = self.current;
+        }
+        if self.current + 1 == end {
+            if self.has_sign && self.is_bracketed {
+                self.out.push(if self.is_negative { '>' } else { ' ' });
+            } else if self.anchor == Some(Anchor::Behind) {
+                self.out.push(self.sign());
+            }
+        }
+        self.current += 1;
+    }
+
+    fn write_digit(&mut self, is_zero: bool) {
+        // A float may have fewer digits than the template; PostgreSQL's text ends there.
+        let byte = self.number.get(self.at).copied().unwrap_or(0);
+        if byte == b'.' {
+            self.out.push('.');
+        } else if self.last_relevant.is_some_and(|last| self.at > last) && !is_zero {
+            // Zeros at the end are left out.
+        } else if self.is_idle_zero() {
+            if !self.template.is_unpadded {
+                self.out.push(' ');
+            } else if self.ends_in_point() {
+                self.out.push('0');
+            }
+        } else {
+            if byte == 0 {
+                self.cut = self.cut.or(Some(self.out.len()));
+            }
+            self.out.push(char::from(byte));
+            self.is_inside = true;
+        }
+        self.at += usize::from(byte != 0);
+    }
+}
