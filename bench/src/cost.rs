@@ -1,9 +1,14 @@
 //! What one call costs: the same calls again and again in one session, without logging and without company.
 //!
+//! `text_select` sends each SELECT as a text of its own with a number in it, as a client does that prepares
+//! nothing; the others are prepared once.
+//!
 //! The arguments are made before, so that what is counted between two points is the database's alone:
 //! preparing the frame, running the procedure, locking, committing. `bench/tests/cost.rs` counts allocations
 //! and holds them to ceilings; `cargo xtask cost` counts instructions (callgrind) through
 //! `bench/examples/cost.rs`.
+
+mod statements;
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -13,13 +18,15 @@ use hyades::session::{Prepared, Session, SessionOptions};
 use hyades::{Database, Error, Value};
 use hyades_engine::config::{Config, ProtocolKind};
 
+use self::statements::Statements;
 use crate::target::embedded::{Answer, EmbeddedConnection, value, wait};
 use crate::workload::tpcc::{Mix, Scale, Tpcc};
 use crate::workload::ycsb::Ycsb;
-use crate::workload::{Connection, Request, Workload};
+use crate::workload::{Call, Connection, Request, Workload};
 
 /// What can be measured.
-pub const NAMES: [&str; 3] = ["ycsb", "payment", "new_order"];
+pub const NAMES: [&str; 7] =
+    ["ycsb", "payment", "new_order", "point_select", "point_update", "tpcb", "text_select"];
 
 fn workload(name: &str) -> Result<Box<dyn Workload>> {
     let tpcc = |mix| Box::new(Tpcc { warehouses: 1, scale: Scale::SMALL, mix });
@@ -27,6 +34,9 @@ fn workload(name: &str) -> Result<Box<dyn Workload>> {
         "ycsb" => Box::new(Ycsb { rows: 2_000, accesses: 2, read_share: 0.5, theta: 0.6 }),
         "payment" => tpcc(Mix::Payment),
         "new_order" => tpcc(Mix::NewOrder),
+        "point_select" | "text_select" => Box::new(Statements::POINT_SELECT),
+        "point_update" => Box::new(Statements::POINT_UPDATE),
+        "tpcb" => Box::new(Statements::TPCB),
         other => bail!("there is no workload {other}: one of {}", NAMES.join(", ")),
     })
 }
@@ -36,6 +46,8 @@ pub struct Calls {
     session: Session,
     prepared: Vec<Arc<Prepared>>,
     calls: Vec<(usize, Vec<Value>)>,
+    /// What to send in the place of each call.
+    texts: Vec<String>,
     next: usize,
     answer: Answer,
     directory: PathBuf,
@@ -74,11 +86,13 @@ impl Calls {
             stream.next(&mut request);
             (request.call, request.arguments.iter().map(value).collect())
         });
-        let calls = calls.collect();
+        let calls: Vec<(usize, Vec<Value>)> = calls.collect();
+        let texts = if name == "text_select" { texts_of(workload.calls(), &calls) } else { Vec::new() };
         Ok(Calls {
             session,
             prepared,
             calls,
+            texts,
             next: 0,
             answer: Answer::default(),
             directory,
@@ -94,8 +108,12 @@ impl Calls {
         let mut refused = 0;
         for _ in 0..count {
             let (call, values) = self.calls.get(self.next).context("no more calls")?;
+            let (session, answer) = (&mut self.session, &mut self.answer);
+            let (prepared, values) = match self.texts.get(self.next) {
+                Some(text) => (&wait(|| session.prepare(text, &[]))?, [].as_slice()),
+                None => (&self.prepared[*call], values.as_slice()),
+            };
             self.next += 1;
-            let (session, prepared, answer) = (&mut self.session, &self.prepared[*call], &mut self.answer);
             let ran = wait(|| session.execute(prepared, values, answer))
                 .and_then(|_| wait(|| session.end_implicit()));
             match ran {
@@ -107,6 +125,20 @@ impl Calls {
         }
         Ok(refused)
     }
+}
+
+/// The statements with the values in the place of their parameters.
+fn texts_of(statements: &[Call], calls: &[(usize, Vec<Value>)]) -> Vec<String> {
+    let text = |(call, values): &(usize, Vec<Value>)| {
+        let mut text = statements[*call].sql.to_owned();
+        for (place, value) in values.iter().enumerate() {
+            if let Value::Integer(number) = value {
+                text = text.replace(&format!("${}", place + 1), &number.to_string());
+            }
+        }
+        text
+    };
+    calls.iter().map(text).collect()
 }
 
 impl Drop for Calls {

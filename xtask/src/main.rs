@@ -1,5 +1,5 @@
 //! Every developer command of Hyades: `cargo xtask
-//! ci|tidy|test|crash|hostile|bench|cost|fuzz|loom|procedures|promises`.
+//! ci|tidy|test|crash|hostile|bench|cost|fuzz|loom|procedures|promises|agree|clients`.
 //!
 //! Why here: a Rust program needs no shell dialect, is tested like the rest, and works from any directory of
 //! the checkout. One module per command; what several of them need stands in `tools` (processes, paths,
@@ -9,8 +9,10 @@
 //! Invariant: no command changes a tracked file, except that `procedures --record` writes what PostgreSQL
 //! answers; `fuzz` may add to its own corpus, which git ignores.
 
+mod agree;
 mod bench;
 mod ci;
+mod clients;
 mod cost;
 mod crash;
 mod fuzz;
@@ -51,6 +53,8 @@ enum Command {
     Hostile(hostile::Options),
     /// Measures Hyades next to PostgreSQL.
     Bench(bench::Options),
+    /// Runs drivers, ORMs and migration tools against the real server.
+    Clients(clients::Options),
     /// Counts instructions and allocations of one call, and holds them to ceilings.
     Cost(cost::Options),
     /// Feeds the decoders and the SQL entry with generated input.
@@ -59,6 +63,8 @@ enum Command {
     Procedures(procedures::Options),
     /// Calls every function in every clause and compares what EXPLAIN promises with what replay gives.
     Promises(promises::Options),
+    /// Runs random statements on Hyades and on PostgreSQL and compares what they give.
+    Agree(agree::Options),
     /// Checks small concurrent kernels under every interleaving.
     Loom(loom::Options),
     /// Times single durable writes of one sector (used by bench, which runs it in the chosen scheduling
@@ -75,10 +81,12 @@ fn main() -> ExitCode {
         Command::Crash(options) => crash::run(&options),
         Command::Hostile(options) => hostile::run(&options),
         Command::Bench(options) => bench::run(&options),
+        Command::Clients(options) => clients::run(&options),
         Command::Cost(options) => cost::run(&options),
         Command::Fuzz(options) => fuzz::run(&options),
         Command::Procedures(options) => procedures::run(&options),
         Command::Promises(options) => promises::run(&options),
+        Command::Agree(options) => agree::run(&options),
         Command::Loom(options) => loom::run(&options),
         Command::SyncProbe(options) => bench::sync_probe::run(&options),
     };

@@ -136,6 +136,8 @@ const LAYERS: &[(&str, &[&str])] = &[
             "crash",
             "hostile",
             "procedures",
+            "agree",
+            "clients",
             "test",
             "tidy",
             "ci",

@@ -1,0 +1,203 @@
+//! `cargo xtask clients`: the usual first work of drivers, ORMs and migration tools, each against a fresh
+//! server.
+//!
+//! The programs stand in `clients/`, a folder for each language; what they need comes from the registries of
+//! their languages and is put beside what cargo builds. A program fails when anything is not as its tool's
+//! users expect it; it finds the server by the environment (`PGHOST` and its like). `--peer postgres` runs
+//! them against PostgreSQL: they must all pass there.
+//!
+//! A language whose tools are not installed is left out, and said so.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::time::Duration;
+
+use anyhow::{Context, Result, bail};
+
+use crate::server::{Hyades, Instance, PASSWORD, PostgreSql, System, hyades_binary};
+use crate::tools;
+
+/// How long a server may take to start.
+const START_LIMIT: Duration = Duration::from_secs(60);
+/// Lines of a failed program that are shown.
+const SHOWN_LINES: usize = 12;
+
+#[derive(clap::Args)]
+pub(crate) struct Options {
+    /// Only programs whose name contains one of these: `python/with_django`, `node`.
+    names: Vec<String>,
+    /// A hyades binary; built if left out.
+    #[arg(long)]
+    server: Option<PathBuf>,
+    /// Run against another database, to check the programs themselves.
+    #[arg(long, value_enum)]
+    peer: Option<Peer>,
+}
+
+#[derive(Clone, Copy, clap::ValueEnum)]
+enum Peer {
+    Postgres,
+}
+
+/// A program, ready to be run.
+struct Client {
+    name: String,
+    command: Command,
+}
+
+/// A language: its folder, the tool that must be there, and how its programs are made ready.
+struct Language {
+    folder: &'static str,
+    tool: &'static str,
+    prepare: fn(&Path, &Path) -> Result<Vec<Client>>,
+}
+
+const LANGUAGES: [Language; 3] = [
+    Language { folder: "python", tool: "python3", prepare: python },
+    Language { folder: "node", tool: "npm", prepare: node },
+    Language { folder: "go", tool: "go", prepare: go },
+];
+
+pub(crate) fn run(options: &Options) -> Result<()> {
+    let system = match options.peer {
+        Some(Peer::Postgres) => System::PostgreSql(PostgreSql { settings: vec!["fsync=off".to_owned()] }),
+        None => System::Hyades(Hyades {
+            binary: hyades_binary(options.server.as_deref(), false)?,
+            protocol: "taurus".to_owned(),
+            logs: None,
+        }),
+    };
+    let is_wanted =
+        |name: &str| options.names.is_empty() || options.names.iter().any(|part| name.contains(part));
+    let (mut passed, mut failed) = (0, Vec::new());
+    for language in &LANGUAGES {
+        let names_another =
+            !options.names.is_empty() && !options.names.iter().any(|part| part.starts_with(language.folder));
+        if names_another {
+            continue;
+        }
+        if Command::new(language.tool).arg("--version").output().is_err() && language.tool != "go" {
+            println!("{}: left out, {} is not installed", language.folder, language.tool);
+            continue;
+        }
+        let source = tools::repository_root().join("clients").join(language.folder);
+        let built = tools::target_directory().join("clients").join(language.folder);
+        std::fs::create_dir_all(&built)?;
+        for mut client in (language.prepare)(&source, &built).with_context(|| language.folder.to_owned())? {
+            if !is_wanted(&client.name) {
+                continue;
+            }
+            match run_client(&system, &mut client.command)? {
+                None => {
+                    passed += 1;
+                    println!("{:<28} passed", client.name);
+                }
+                Some(output) => {
+                    println!("{:<28} FAILED\n{output}", client.name);
+                    failed.push(client.name);
+                }
+            }
+        }
+    }
+    println!("clients: {passed} passed, {} failed", failed.len());
+    if !failed.is_empty() {
+        bail!("clients failed: {}", failed.join(", "));
+    }
+    Ok(())
+}
+
+/// The last lines of what the program says, if it fails.
+fn run_client(system: &System, command: &mut Command) -> Result<Option<String>> {
+    let directory = tools::scratch_directory(None)?;
+    let instance = Instance::create(system.clone(), directory.path().join("server"), Vec::new())?;
+    let (mut server, _) = instance.start_ready(START_LIMIT)?;
+    let [_, host, _, port, _, user] = &instance.client_arguments()[..] else {
+        bail!("the harness names host, port and user");
+    };
+    command.envs([
+        ("PGHOST", host.as_str()),
+        ("PGPORT", port),
+        ("PGUSER", user),
+        ("PGDATABASE", system.database()),
+        ("PGPASSWORD", PASSWORD),
+        ("PGSSLMODE", "disable"),
+    ]);
+    let output = command.output().with_context(|| format!("cannot start `{}`", tools::display(command)))?;
+    let is_alive = server.is_running();
+    server.kill()?;
+    if output.status.success() && is_alive {
+        return Ok(None);
+    }
+    let said = [String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr)].concat();
+    let lines: Vec<&str> = said.lines().filter(|line| !line.trim().is_empty()).collect();
+    let mut shown = lines[lines.len().saturating_sub(SHOWN_LINES)..].join("\n");
+    if !is_alive {
+        shown.push_str("\nthe server has ended by itself\n");
+        shown.push_str(&server.log_tail());
+    }
+    Ok(Some(shown))
+}
+
+/// The programs of a folder, by name.
+fn programs(source: &Path, is_program: impl Fn(&Path) -> bool) -> Result<Vec<PathBuf>> {
+    let mut found = Vec::new();
+    for entry in std::fs::read_dir(source).with_context(|| format!("cannot read {}", source.display()))? {
+        let path = entry?.path();
+        if is_program(&path) {
+            found.push(path);
+        }
+    }
+    found.sort();
+    Ok(found)
+}
+
+fn has_extension(path: &Path, extension: &str) -> bool {
+    path.extension().is_some_and(|found| found == extension)
+}
+
+fn name_of(folder: &str, path: &Path) -> String {
+    format!("{folder}/{}", path.file_stem().unwrap_or_default().to_string_lossy())
+}
+
+fn python(source: &Path, built: &Path) -> Result<Vec<Client>> {
+    let interpreter = built.join("bin/python");
+    if !interpreter.is_file() {
+        tools::run(Command::new("python3").args(["-m", "venv"]).arg(built))?;
+    }
+    tools::run(
+        Command::new(&interpreter)
+            .args(["-m", "pip", "install", "--quiet", "--requirement"])
+            .arg(source.join("requirements.txt")),
+    )?;
+    let client = |path: PathBuf| {
+        let mut command = Command::new(&interpreter);
+        command.arg(&path);
+        Client { name: name_of("python", &path), command }
+    };
+    Ok(programs(source, |path| has_extension(path, "py"))?.into_iter().map(client).collect())
+}
+
+/// Programs find their packages beside themselves, so they are copied to where the packages are.
+fn node(source: &Path, built: &Path) -> Result<Vec<Client>> {
+    for path in programs(source, Path::is_file)? {
+        std::fs::copy(&path, built.join(path.file_name().unwrap_or_default()))?;
+    }
+    tools::run(
+        Command::new("npm").args(["install", "--silent", "--no-audit", "--no-fund"]).current_dir(built),
+    )?;
+    let client = |path: PathBuf| {
+        let mut command = Command::new("node");
+        command.arg(built.join(path.file_name().unwrap_or_default()));
+        Client { name: name_of("node", &path), command }
+    };
+    Ok(programs(source, |path| has_extension(path, "mjs"))?.into_iter().map(client).collect())
+}
+
+fn go(source: &Path, built: &Path) -> Result<Vec<Client>> {
+    tools::run(Command::new("go").args(["build", "-o"]).arg(built).arg("./...").current_dir(source))?;
+    let client = |path: PathBuf| {
+        let command = Command::new(built.join(path.file_name().unwrap_or_default()));
+        Client { name: name_of("go", &path), command }
+    };
+    Ok(programs(source, Path::is_dir)?.into_iter().map(client).collect())
+}
