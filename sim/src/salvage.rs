@@ -283,15 +283,7 @@ impl Subject {
             let block = &self.blocks[random.random_range(0..self.blocks.len())];
             let Block { path, offset, bytes, .. } = block.clone();
             return match random.random_range(0..10) {
-                0..4 => Damage::Bit {
-                    path,
-                    // Up to the end of the payload: zeroes behind it mean nothing.
-                    offset: offset
-                        + random.random_range(
-                            0..BLOCK_HEADER_BYTES as u64 + block.positions.end - block.positions.start,
-                        ),
-                    bit: random.random_range(0..8),
-                },
+                0..4 => self.bit_of(block, random),
                 4..6 => {
                     let sectors = bytes / SECTOR_BYTES as u64;
                     let sector = random.random_range(0..sectors) * SECTOR_BYTES as u64;
@@ -305,6 +297,34 @@ impl Subject {
                 },
             };
         }
+    }
+
+    /// A bit of the block, up to the end of the payload: the zeroes after it mean nothing.
+    fn bit_of(&self, block: &Block, random: &mut StdRng) -> Damage {
+        let bytes = BLOCK_HEADER_BYTES as u64 + block.positions.end - block.positions.start;
+        let offset = block.offset + random.random_range(0..bytes);
+        Damage::Bit { path: block.path.clone(), offset, bit: random.random_range(0..8) }
+    }
+
+    /// The last block of each log of the last run.
+    fn last_blocks(&self) -> BTreeMap<u32, &Block> {
+        let last_run = self.blocks.iter().map(|block| block.identity.incarnation).max();
+        let mut last: BTreeMap<u32, &Block> = BTreeMap::new();
+        for block in self.blocks.iter().filter(|block| Some(block.identity.incarnation) == last_run) {
+            let known = last.entry(block.identity.log).or_insert(block);
+            if known.positions.end < block.positions.end {
+                *known = block;
+            }
+        }
+        last
+    }
+
+    /// Whether a log of a killed process looks as if it had been killed before its last block was whole.
+    fn may_be_unseen(&self, damaged: &SimulatedDisk, damages: &[Damage]) -> bool {
+        let place = |block: &Block| (block.identity, block.positions.start);
+        let last: Vec<_> = self.last_blocks().into_values().map(place).collect();
+        let is_last = |block: &Block| last.contains(&place(block));
+        self.options.is_killed && self.changed_blocks(damaged, damages).into_iter().all(is_last)
     }
 
     /// The block with one of its calls changed, or all of them.
@@ -382,25 +402,31 @@ impl Subject {
         disk.replace(path, &bytes);
     }
 
+    /// The blocks whose bytes are wrong; those of calls that diverge are right.
+    fn changed_blocks(&self, damaged: &SimulatedDisk, damages: &[Damage]) -> Vec<&Block> {
+        let diverging = damages.iter().filter(|damage| matches!(damage, Damage::Diverges { .. }));
+        let whole = self.damaged(&diverging.cloned().collect::<Vec<_>>());
+        let mut contents: BTreeMap<PathBuf, (Vec<u8>, Vec<u8>)> = BTreeMap::new();
+        let mut is_changed = |block: &&Block| {
+            let (before, after) = contents.entry(block.path.clone()).or_insert_with(|| {
+                let content = |disk: &SimulatedDisk| disk.content(&block.path).unwrap_or_default();
+                (content(&whole), content(damaged))
+            });
+            let place = block.offset as usize..(block.offset + block.bytes) as usize;
+            before.get(place.clone()) != after.get(place)
+        };
+        self.blocks.iter().filter(|block| is_changed(block)).collect()
+    }
+
     /// Which transactions of the script have lost something of their log records.
     fn hit(&self, damaged: &SimulatedDisk, damages: &[Damage], salvage: &Salvage) -> BTreeSet<usize> {
         let condemned = salvage.damages.iter().filter(|damage| damage.is_record);
         let condemned: BTreeSet<_> =
             condemned.map(|damage| (damage.incarnation, damage.log, damage.position.0)).collect();
-        let diverging = damages.iter().filter(|damage| matches!(damage, Damage::Diverges { .. }));
-        let whole = self.damaged(&diverging.cloned().collect::<Vec<_>>());
         let mut lost: BTreeMap<(u64, usize), Vec<Range<u64>>> = BTreeMap::new();
-        let mut contents: BTreeMap<&Path, (Vec<u8>, Vec<u8>)> = BTreeMap::new();
-        for block in &self.blocks {
-            let (before, after) = contents.entry(&block.path).or_insert_with(|| {
-                let content = |disk: &SimulatedDisk| disk.content(&block.path).unwrap_or_default();
-                (content(&whole), content(damaged))
-            });
-            let place = block.offset as usize..(block.offset + block.bytes) as usize;
-            if before.get(place.clone()) != after.get(place) {
-                let log = (block.identity.incarnation, block.identity.log as usize);
-                lost.entry(log).or_default().push(block.positions.clone());
-            }
+        for block in self.changed_blocks(damaged, damages) {
+            let log = (block.identity.incarnation, block.identity.log as usize);
+            lost.entry(log).or_default().push(block.positions.clone());
         }
         let is_hit = |one: &&Logged| {
             condemned.contains(&(one.incarnation, one.log, one.end))
@@ -480,6 +506,17 @@ impl Subject {
         self.salvage_after(&damages).map_err(|wrong| self.accuse(&damages, &wrong))
     }
 
+    /// As [`Subject::damage_and_salvage`], with a bit changed in the last block of each log in turn.
+    ///
+    /// # Errors
+    /// What is wrong with what is kept.
+    pub fn damage_ends_and_salvage(&self, random: &mut StdRng) -> Result<(), String> {
+        self.last_blocks().into_values().try_for_each(|block| {
+            let damages = [self.bit_of(block, random)];
+            self.salvage_after(&damages).map(drop).map_err(|wrong| self.accuse(&damages, &wrong))
+        })
+    }
+
     /// As [`Subject::damage_and_salvage`], with bytes that were wrong already when their checksum was
     /// computed. Nobody can tell what the transactions in them were, so only this is judged: nothing breaks
     /// off, and what is kept is a database.
@@ -527,7 +564,7 @@ impl Subject {
     fn salvage_after(&self, damages: &[Damage]) -> Result<Outcome, String> {
         let (damaged, salvage, engine) = self.salvage_and_copy(damages)?;
         let observed = Observed::read(&*engine).map_err(|error| format!("cannot be read: {error}"))?;
-        if salvage.damages.is_empty() {
+        if salvage.damages.is_empty() && !self.may_be_unseen(&damaged, damages) {
             return Err("no damage was found".to_owned());
         }
         let condemned = salvage.damages.iter().filter(|damage| damage.is_record).count();
@@ -662,6 +699,17 @@ pub fn run(
         outcomes.push((format!("{:?} with {} logs, {how}", scenario.protocol, scenario.logs), sum));
     }
     Ok(outcomes)
+}
+
+/// Salvages databases whose logs are damaged in their last blocks.
+///
+/// # Errors
+/// The first that is wrong.
+pub fn run_at_ends(transactions: usize, seed: u64) -> Result<(), String> {
+    let mut random = StdRng::seed_from_u64(seed);
+    subjects(transactions, false, seed)?
+        .iter()
+        .try_for_each(|subject| subject.damage_ends_and_salvage(&mut random))
 }
 
 /// Salvages as many times as asked what was wrong before it was written.

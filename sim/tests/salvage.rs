@@ -5,7 +5,7 @@
 //! thousand large ones (the better part of an hour), and `--nocapture` shows what was kept.
 
 use hyades_engine::mutant::{Mutant, activate};
-use hyades_sim::salvage::{Outcome, run, run_miswritten};
+use hyades_sim::salvage::{Outcome, run, run_at_ends, run_miswritten};
 
 fn number(variable: &str, default: u64) -> u64 {
     std::env::var(variable).ok().and_then(|value| value.parse().ok()).unwrap_or(default)
@@ -27,6 +27,7 @@ fn nothing_is_kept_that_depends_on_the_damage() {
     assert!(total.kept * 4 > total.all && total.kept < total.all, "{total}");
 
     run(salvages, transactions, 3, seed).unwrap_or_else(|wrong| panic!("{wrong}"));
+    (0..8).try_for_each(|more| run_at_ends(300, seed + more)).unwrap_or_else(|wrong| panic!("{wrong}"));
     run_miswritten(5 * salvages, 200, seed).unwrap_or_else(|wrong| panic!("{wrong}"));
 
     activate(Some(Mutant::SalvageForgetsDropped));
