@@ -118,13 +118,15 @@ impl SlotNames for Names<'_> {
         for relation in &self.scope.relations {
             if let RelationKind::Elements(arrays, _) = &relation.kind
                 && let Some(at) = arrays.iter().position(|known| *known == register)
+                && let Some((column, _)) = relation.columns.get(at)
             {
-                return self.qualified(&relation.name, &relation.columns[at].0);
+                return self.qualified(&relation.name, column);
             }
             if let RelationKind::Registers(registers) | RelationKind::System(registers, _) = &relation.kind
                 && let Some(at) = registers.iter().position(|known| *known == register)
+                && let Some((column, _)) = relation.columns.get(at)
             {
-                return self.qualified(&relation.name, &relation.columns[at].0);
+                return self.qualified(&relation.name, column);
             }
         }
         format!("${}", u32::from(register) + 1)
@@ -135,8 +137,9 @@ impl SlotNames for Names<'_> {
         for relation in &self.scope.relations {
             if let RelationKind::View(values, _) = &relation.kind
                 && let Some(at) = values.iter().position(|value| *value == wanted)
+                && let Some((column, _)) = relation.columns.get(at)
             {
-                return self.qualified(&relation.name, &relation.columns[at].0);
+                return self.qualified(&relation.name, column);
             }
             if matches!(relation.kind, RelationKind::Table { row: its_row, .. } if its_row == row) {
                 let name = relation.columns.get(usize::from(column)).map_or("?", |(name, _)| name.as_str());

@@ -46,11 +46,18 @@ impl Binder<'_> {
 
     fn joined(&mut self, joined: &TableWithJoins) -> Result<JoinGroup> {
         let (first_relation, first_column) = (self.scope.relations.len(), self.scope.columns.len());
+        let before = self.self_references();
         let mut left = self.factor(&joined.relation)?;
         for join in &joined.joins {
             let (kind, constraint) = self.kind_of(join)?;
             let middle = self.scope.columns.len();
+            let in_left = self.self_references();
             let mut right = self.factor(&join.relation)?;
+            let extends_left = matches!(kind, Kind::Right | Kind::Full) && in_left > before;
+            let extends_right = matches!(kind, Kind::Left | Kind::Full) && self.self_references() > in_left;
+            if extends_left || extends_right {
+                return self.fail_in_outer_join();
+            }
             let on = self.join_condition(kind, constraint, Sides { first_relation, first_column, middle })?;
             left = match kind {
                 Kind::Inner => {

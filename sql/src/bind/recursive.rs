@@ -38,18 +38,21 @@ impl Binder<'_> {
         self.rename_columns(common, &mut columns)?;
         let is_distinct = *set_quantifier != SetQuantifier::All;
         let recursion = self.new_recursion(is_distinct)?;
-        self.refer_to_self(SelfReference::Working { recursion, columns: columns.clone(), reads: 0 });
+        self.refer_to_self(SelfReference::Working { recursion, columns: columns.clone(), reads: Vec::new() });
         let (right, right_columns) = self.branch(right)?;
         let reads = match self.common_tables.last().map(|common| &common.own) {
-            Some(SelfReference::Working { reads, .. }) => *reads,
+            Some(SelfReference::Working { reads, .. }) => reads.len(),
             _ => 0,
         };
-        self.refer_to_self(SelfReference::Hidden);
         // Enclosing queries do not depend on it.
         self.handed_over -= reads;
         if reads == 0 {
+            let clause =
+                clause_outside(&common.query).map(|(clause, place)| SelfReference::InClause(clause, place));
+            self.refer_to_self(clause.unwrap_or(SelfReference::Hidden));
             return self.plain_common(common);
         }
+        self.refer_to_self(SelfReference::Hidden);
         self.check_recursive(common)?;
         let right = self.step_of(common, (right, right_place), &right_columns, (&columns, left_place))?;
         let is_independent = self.handed_over == before;
@@ -89,22 +92,32 @@ impl Binder<'_> {
 
     /// What PostgreSQL refuses.
     fn check_recursive(&self, common: &CommonTable) -> Result<()> {
-        let query = &common.query;
-        let (limit, offset) = match &query.limit_clause {
-            Some(ast::LimitClause::LimitOffset { limit, offset, .. }) => {
-                (limit.as_ref(), offset.as_ref().map(|offset| &offset.value))
-            }
-            _ => (query.fetch.as_ref().and_then(|fetch| fetch.quantity.as_ref()), None),
-        };
-        let order = query.order_by.as_ref().and_then(|order| match &order.kind {
-            ast::OrderByKind::Expressions(keys) => keys.first().map(|key| &key.expr),
-            ast::OrderByKind::All(_) => None,
-        });
-        let clauses = [(order, "ORDER BY"), (offset, "OFFSET"), (limit, "LIMIT")];
-        let found = clauses.into_iter().find_map(|(expr, clause)| Some((expr?, clause)));
-        let Some((expr, clause)) = found else { return Ok(()) };
+        clause_outside(&common.query).map_or(Ok(()), |(clause, place)| self.fail_of_clause(clause, place))
+    }
+
+    fn fail_of_clause<T>(&self, clause: &str, place: Place) -> Result<T> {
         let message = format!("{clause} in a recursive query is not implemented");
-        self.fail(sqlstate::FEATURE_NOT_SUPPORTED, message, Place::of_expr(expr))
+        self.fail(sqlstate::FEATURE_NOT_SUPPORTED, message, place)
+    }
+
+    /// References of queries to themselves, so far.
+    pub(super) fn self_references(&self) -> usize {
+        let reads = |common: &CommonTable| match &common.own {
+            SelfReference::Working { reads, .. } => reads.len(),
+            _ => 0,
+        };
+        self.common_tables.iter().map(reads).sum()
+    }
+
+    /// The last reference is on a side of an outer join whose rows may be missing.
+    pub(super) fn fail_in_outer_join<T>(&self) -> Result<T> {
+        let last = self.common_tables.iter().rev().find_map(|common| match &common.own {
+            SelfReference::Working { reads, .. } => reads.last().map(|place| (&common.name, *place)),
+            _ => None,
+        });
+        let (name, place) = last.map_or(("", Place::Unknown), |(name, place)| (name.as_str(), place));
+        let message = format!("recursive reference to query \"{name}\" must not appear within an outer join");
+        self.fail(sqlstate::INVALID_RECURSION, message, place)
     }
 
     /// The right side with values of the left one's types.
@@ -123,7 +136,7 @@ impl Binder<'_> {
             let typed =
                 [*own, *sql_type].map(|sql_type| Bound::typed(Expr::Register(0), sql_type, Place::Unknown));
             let overall = self.common_type(&typed, "UNION")?;
-            if overall.without_modifier() != own.without_modifier() {
+            if overall != *own {
                 return Err(self.place(mismatch(&common.name, at, *own, overall), left_place));
             }
         }
@@ -140,8 +153,8 @@ impl Binder<'_> {
         let common = &mut self.common_tables[at];
         let (name, working, columns) = match &mut common.own {
             SelfReference::Working { recursion, columns, reads } => {
-                *reads += 1;
-                if *reads > 1 {
+                reads.push(place);
+                if reads.len() > 1 {
                     let message = format!(
                         "recursive reference to query \"{}\" must not appear more than once",
                         common.name
@@ -154,6 +167,10 @@ impl Binder<'_> {
                 let (message, place) = (message.clone(), elsewhere.unwrap_or(place));
                 return self.fail(sqlstate::INVALID_RECURSION, message, place);
             }
+            SelfReference::InClause(clause, elsewhere) => {
+                let (clause, place) = (*clause, *elsewhere);
+                return self.fail_of_clause(clause, place);
+            }
             SelfReference::Hidden => {
                 return self.unsupported("this reference of a query to itself is", place);
             }
@@ -165,6 +182,23 @@ impl Binder<'_> {
         let relation = self.add_relation(relation, alias, place)?;
         Ok(Item::new(Source::Working(working, derived.registers), label, relation))
     }
+}
+
+/// The first clause that concerns the rows of both sides, and where it stands.
+fn clause_outside(query: &ast::Query) -> Option<(&'static str, Place)> {
+    let (limit, offset) = match &query.limit_clause {
+        Some(ast::LimitClause::LimitOffset { limit, offset, .. }) => {
+            (limit.as_ref(), offset.as_ref().map(|offset| &offset.value))
+        }
+        _ => (query.fetch.as_ref().and_then(|fetch| fetch.quantity.as_ref()), None),
+    };
+    let order = query.order_by.as_ref().and_then(|order| match &order.kind {
+        ast::OrderByKind::Expressions(keys) => keys.first().map(|key| &key.expr),
+        ast::OrderByKind::All(_) => None,
+    });
+    let clauses = [(order, "ORDER BY"), (offset, "OFFSET"), (limit, "LIMIT")];
+    let found = clauses.into_iter().find_map(|(expr, clause)| Some((clause, Place::of_expr(expr?))));
+    found.or((!query.locks.is_empty()).then_some(("FOR UPDATE/SHARE", Place::Unknown)))
 }
 
 fn mismatch(name: &str, column: usize, own: SqlType, overall: SqlType) -> Error {

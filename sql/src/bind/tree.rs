@@ -334,10 +334,13 @@ pub(crate) enum SelfReference {
     Hidden,
     /// 42P19, with this message; at this place instead of the reference's.
     Refused(String, Option<Place>),
+    /// 0A000, at this place: a clause of the whole query, with this name.
+    InClause(&'static str, Place),
     Working {
         recursion: Recursion,
         columns: Vec<(String, SqlType)>,
-        reads: usize,
+        /// Where the references stand.
+        reads: Vec<Place>,
     },
 }
 

@@ -49,3 +49,36 @@ with recursive t as (
 select 1 n union select n from t limit 3)
 select 1;
 with recursive t(n, m) as (select 1 union all select n + 1 from t) select 1;
+-- clauses outside, references that may be missing
+WITH RECURSIVE x(n) AS (
+  SELECT 0 UNION SELECT 1 ORDER BY abs((SELECT n FROM x)))
+SELECT * FROM x;
+WITH RECURSIVE x(n) AS (
+  SELECT 1 UNION ALL SELECT n+1 FROM x FOR UPDATE)
+SELECT * FROM x;
+WITH RECURSIVE x(n) AS (
+  SELECT 1 UNION ALL SELECT x.n+1
+  FROM (VALUES (1)) y(a) LEFT JOIN x ON x.n = y.a)
+SELECT * FROM x;
+WITH RECURSIVE x(n) AS (
+  SELECT 1 UNION ALL SELECT x.n+1
+  FROM x RIGHT JOIN (VALUES (1)) y(a) ON x.n = y.a)
+SELECT * FROM x;
+WITH RECURSIVE x(n) AS (
+  SELECT 1 UNION ALL SELECT x.n+1
+  FROM x FULL JOIN (VALUES (1)) y(a) ON x.n = y.a)
+SELECT * FROM x;
+WITH RECURSIVE x(n) AS (
+  SELECT 1 UNION ALL SELECT x.n+1
+  FROM x LEFT JOIN (VALUES (1)) y(a) ON x.n = y.a
+  WHERE x.n < 3)
+SELECT * FROM x;
+WITH RECURSIVE foo(i) AS (
+  SELECT i::numeric(3,0) FROM (VALUES(1),(2)) t(i)
+  UNION ALL
+  SELECT (i+1)::numeric(10,0) FROM foo WHERE i < 10)
+SELECT * FROM foo;
+WITH RECURSIVE x(n) AS (
+  SELECT 'a'::varchar(3) UNION ALL
+  SELECT n::varchar(3) FROM x)
+SELECT * FROM x LIMIT 2;

@@ -27,7 +27,7 @@ pub fn fit_text(mut text: CompactString, to: SqlType, explicit: bool) -> Result<
         SqlType::Varchar(Some(limit)) => limit as usize,
         SqlType::Char(limit) if limit > 0 => limit as usize,
         SqlType::System(SystemType::Name) => return Ok(cut_to_bytes(text, LONGEST_NAME)),
-        SqlType::System(SystemType::Char) => return Ok(cut_to_bytes(text, 1)),
+        SqlType::System(SystemType::Char) => return Ok(one_byte(text)),
         _ => return Ok(text),
     };
     // No more bytes than the limit means no more characters.
@@ -44,6 +44,23 @@ pub fn fit_text(mut text: CompactString, to: SqlType, explicit: bool) -> Result<
         pad(&mut text, limit);
     }
     Ok(text)
+}
+
+/// What `"char"` keeps of a text: its first byte, or the byte that three octal digits after a backslash
+/// name. A byte that is no ASCII character stays in that form (PostgreSQL's `charin` and `charout`).
+fn one_byte(text: CompactString) -> CompactString {
+    let byte = match *text.as_bytes() {
+        [b'\\', high @ b'0'..=b'7', middle @ b'0'..=b'7', low @ b'0'..=b'7'] => {
+            (high - b'0') << 6 | (middle - b'0') << 3 | (low - b'0')
+        }
+        [first, ..] => first,
+        [] => 0,
+    };
+    match byte {
+        0 => CompactString::default(),
+        1..=127 => CompactString::from_iter([char::from(byte)]),
+        128.. => compact_str::format_compact!("\\{byte:o}"),
+    }
 }
 
 /// As many characters as have room in so many bytes.
