@@ -15,6 +15,7 @@ pub(crate) mod check;
 pub(crate) mod code;
 mod collected_change;
 pub(crate) mod copy;
+mod cursors;
 mod event_kinds;
 pub(crate) mod explained;
 pub(crate) mod foreign_key;

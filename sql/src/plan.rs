@@ -12,18 +12,18 @@ use hyades_engine::storage::stored_routine::Routine;
 use hyades_engine::storage::table::Table;
 use hyades_types::definition::{
     ColumnDefinition, Deferral, Identity, IndexKind, KeyAction, RoutineDefinition, RoutineKind,
-    TableDefinition, TableName,
+    TableDefinition, TableId, TableName,
 };
 use hyades_types::value::{ArrayElement, SqlType};
 use sqlparser::ast::{self, SetOperator};
 
-use crate::answer::Response;
+use crate::answer::{Response, ResultColumn};
 use crate::bind::aggregation::AggregateKind;
 use crate::bind::session_function::SessionCall;
 use crate::explain::PlanNode;
 use crate::statement::{
-    CopyOptions, DropIndex, DropSequence, DropView, IsolationModes, OnCommit, QualifiedName, RenameIndex,
-    SequenceOptions, SetValue, SettingScope,
+    CopyOptions, DeclareCursor, DropIndex, DropSequence, DropView, FetchCursor, IsolationModes, OnCommit,
+    QualifiedName, RenameIndex, SequenceOptions, SetValue, SettingScope,
 };
 
 /// A compiled statement.
@@ -83,13 +83,17 @@ pub(crate) enum Action {
         arguments: Vec<Expr>,
     },
     Deallocate(Option<String>),
+    Declare(Box<DeclarePlan>),
+    Fetch(FetchCursor),
+    /// No name: ALL.
+    CloseCursor(Option<String>),
 }
 
 #[derive(Debug)]
 pub(crate) enum TransactionCommand {
     Begin(IsolationModes),
-    Commit,
-    Rollback,
+    Commit { chains: bool },
+    Rollback { chains: bool },
     Savepoint(String),
     Release(String),
     RollbackTo(String),
@@ -412,6 +416,19 @@ pub(crate) struct SortKey {
     pub(crate) is_descending: bool,
     pub(crate) nulls_first: bool,
     pub(crate) is_char: bool,
+}
+
+/// DECLARE ... CURSOR: the query runs at once, and its rows are kept.
+#[derive(Debug)]
+pub(crate) struct DeclarePlan {
+    pub(crate) cursor: DeclareCursor,
+    pub(crate) run: RunPlan,
+    pub(crate) columns: Vec<ResultColumn>,
+    /// It may go backwards.
+    pub(crate) is_scrollable: bool,
+    /// The table whose rows the query shows one by one; the values of its primary key follow those of the
+    /// columns.
+    pub(crate) table: Option<TableId>,
 }
 
 #[derive(Debug)]

@@ -5,11 +5,11 @@
 //! sending anything to a client the caller awaits [`Session::pending_durability`] (architecture invariant 1).
 //!
 //! What a session is made of: `activity` (what others see of it), `prepared` (compiled statements and their
-//! cache), `state` (where it stands in its transaction), `running` (statements in progress), `copy_in`,
-//! `copy_out`, `routine_compiler`. What it does: `show`, `prepare`, `transaction` (the state machine), `run`
-//! (statements that run procedures), `routine_commands` (CALL, and changes to routines), `search_path` (what
-//! names mean), `schema` (DDL), `foreign_key`, `sequence_commands`, `view_commands`, `utility` (settings,
-//! EXPLAIN, PREPARE), `copy_feed` (with `copy_lines` and `copy_fields`).
+//! cache), `state` (where it stands in its transaction), `running` (statements in progress), `cursors`,
+//! `copy_in`, `copy_out`, `routine_compiler`. What it does: `show`, `prepare`, `transaction` (the state
+//! machine), `run` (statements that run procedures), `cursor_commands`, `routine_commands` (CALL, and changes
+//! to routines), `search_path` (what names mean), `schema` (DDL), `foreign_key`, `sequence_commands`,
+//! `view_commands`, `utility` (settings, EXPLAIN, PREPARE), `copy_feed` (with `copy_lines`, `copy_fields`).
 //!
 //! The state machine is PostgreSQL's:
 //!
@@ -30,6 +30,8 @@ mod copy_fields;
 mod copy_in;
 mod copy_lines;
 mod copy_out;
+mod cursor_commands;
+mod cursors;
 mod deferred;
 mod foreign_key;
 mod index_commands;
@@ -77,8 +79,9 @@ use crate::statement::split;
 pub use activity::Controller;
 use activity::{Activities, Activity};
 use copy_in::CopyIn;
+use cursors::Cursors;
 pub use prepared::Prepared;
-use prepared::StatementCache;
+use prepared::{NamedStatement, StatementCache};
 use running::Running;
 use search_path::Meaning;
 use state::{NamedSavepoint, State};
@@ -136,7 +139,8 @@ pub struct Session {
     transaction_number: i64,
     cache: StatementCache,
     /// Statements of SQL's PREPARE.
-    named: HashMap<String, Arc<Prepared>>,
+    named: HashMap<String, NamedStatement>,
+    cursors: Cursors,
     savepoints: Vec<NamedSavepoint>,
     /// The transaction has looked at data.
     has_queried: bool,
@@ -242,6 +246,7 @@ impl Database {
             transaction_number: 0,
             cache: StatementCache::default(),
             named: HashMap::new(),
+            cursors: Cursors::default(),
             savepoints: Vec::new(),
             has_queried: false,
             is_isolated: false,

@@ -7,6 +7,7 @@
 
 pub(crate) mod control;
 pub(crate) mod copy_syntax;
+pub(crate) mod cursor_syntax;
 mod dialect;
 pub(crate) mod element_target;
 mod index_syntax;
@@ -28,9 +29,9 @@ use hyades_types::error::Result;
 
 pub(crate) use parsed::{
     AlterSequence, CopyFormat, CopyOptions, CopySource, CopyStatement, CreateIndex, CreateRoutine,
-    CreateSequence, CreateTableAs, CreateView, DropIndex, DropRoutine, DropSequence, DropView, ForceQuote,
-    IndexKey, IsolationModes, OnCommit, Overriding, QualifiedName, RenameIndex, SequenceOptions, SetValue,
-    SettingScope, Statement, WrittenParameter, WrittenReturns,
+    CreateSequence, CreateTableAs, CreateView, DeclareCursor, DropIndex, DropRoutine, DropSequence, DropView,
+    FetchCursor, FetchDirection, ForceQuote, IndexKey, IsolationModes, OnCommit, Overriding, QualifiedName,
+    RenameIndex, SequenceOptions, SetValue, SettingScope, Statement, WrittenParameter, WrittenReturns,
 };
 
 use lexer::TokenKind;

@@ -201,7 +201,7 @@ impl Value {
     }
 
     /// Memory that a copy would take beside the value itself. Numbers are short.
-    pub(crate) fn heap_bytes(&self) -> usize {
+    pub fn heap_bytes(&self) -> usize {
         match self {
             Value::Text(text) => text.len(),
             Value::Bytea(bytes) => bytes.len(),

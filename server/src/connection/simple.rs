@@ -98,6 +98,7 @@ impl Connection<'_> {
         self.tell_notices();
         let prepared = prepared?;
         let start = self.answers.bytes.len();
+        let format = if prepared.is_binary() { Format::Binary } else { Format::Text };
         let out = &mut self.answers.bytes;
         let mut copy_columns = 0;
         match prepared.response() {
@@ -105,12 +106,13 @@ impl Connection<'_> {
                 backend::empty_query_response(out);
                 return Ok(());
             }
-            Response::Rows(columns) => backend::row_description(out, columns, |_| Format::Text),
+            Response::Rows(columns) => backend::row_description(out, columns, |_| format),
             Response::CopyIn { columns } => copy_columns = *columns,
             Response::NoData | Response::CopyOut { .. } => {}
         }
         let statement = Statement::new(prepared);
-        let portal = Portal { statement: Some(Arc::clone(&statement)), ..Portal::default() };
+        let result_formats = vec![format];
+        let portal = Portal { statement: Some(Arc::clone(&statement)), result_formats, ..Portal::default() };
         let outcome = self.run_statement(&portal).await;
         match outcome {
             Ok(finished) => {

@@ -27,6 +27,7 @@ use crate::bind::view_target::{ChangeTarget, ViewChange};
 use crate::bind::{Place, start_of, start_of_query};
 use crate::explain::PlanNode;
 use crate::expr;
+use crate::statement::cursor_syntax;
 use crate::statement::element_target;
 use crate::statement::names::{fold, parts};
 
@@ -102,7 +103,9 @@ impl Compiler<'_> {
             if relation.name == own_name { own_name } else { format!("{own_name} {}", relation.name) };
         let mut others = self.relations_beside(relation, clauses.from.unwrap_or_default())?;
         let beside = clauses.from.map(|_| places_of(&mut others)).transpose()?;
-        if let Some(selection) = clauses.selection {
+        if let Some(cursor) = clauses.selection.and_then(cursor_syntax::current_of) {
+            self.current_of(cursor, (&table, row), &mut conditions)?;
+        } else if let Some(selection) = clauses.selection {
             self.binder.aggregate_mode = AggregateMode::Forbidden("in WHERE");
             let condition = self.binder.condition_of(selection, "WHERE")?;
             expr::conjuncts(condition, &mut conditions);

@@ -36,8 +36,10 @@ impl Compiler<'_> {
                 let command = if *is_start { "START TRANSACTION" } else { "BEGIN" };
                 transaction(command, Transaction::Begin(modes.clone()))
             }
-            Statement::Commit => transaction("COMMIT", Transaction::Commit),
-            Statement::Rollback => transaction("ROLLBACK", Transaction::Rollback),
+            Statement::Commit { chains } => transaction("COMMIT", Transaction::Commit { chains: *chains }),
+            Statement::Rollback { chains } => {
+                transaction("ROLLBACK", Transaction::Rollback { chains: *chains })
+            }
             Statement::Savepoint(name) => transaction("SAVEPOINT", Transaction::Savepoint(name.clone())),
             Statement::Release(name) => transaction("RELEASE", Transaction::Release(name.clone())),
             Statement::RollbackTo(name) => transaction("ROLLBACK", Transaction::RollbackTo(name.clone())),
@@ -66,6 +68,14 @@ impl Compiler<'_> {
                     self.named_table(table)?;
                 }
                 Ok(self.simple(tag, Action::Maintenance { tag, refused_in_block: *refused_in_block }))
+            }
+            Statement::DeclareCursor(cursor) => self.declare_cursor(cursor),
+            Statement::Fetch(fetch) => {
+                let command = if fetch.is_move { "MOVE" } else { "FETCH" };
+                Ok(self.simple(command, Action::Fetch(fetch.clone())))
+            }
+            Statement::CloseCursor(name) => {
+                Ok(self.simple("CLOSE CURSOR", Action::CloseCursor(name.clone())))
             }
             Statement::Prepare { name, types, body, body_offset } => {
                 self.prepare(name, types, body, *body_offset)

@@ -179,6 +179,12 @@ impl Session {
         let mut plan = compile::compile(sql, context, declared, truncated)?;
         match &plan.action {
             Action::Execute { name, .. } => plan.response = self.named(name)?.response().clone(),
+            Action::Fetch(fetch) => {
+                let columns = self.cursors.columns(&fetch.name)?;
+                if !fetch.is_move {
+                    plan.response = Response::Rows(columns.to_vec());
+                }
+            }
             // Whatever is wrong with the body is said now.
             Action::Schema(SchemaCommand::CreateRoutine { definition, body_offset, .. }) => {
                 plpgsql::routine_body::compile(definition, &tables, When::Created(*body_offset))?;
@@ -197,7 +203,7 @@ impl Session {
     }
 
     pub(super) fn named(&self, name: &str) -> Result<&Arc<Prepared>> {
-        self.named.get(name).ok_or_else(|| {
+        self.named.get(name).map(|named| &named.prepared).ok_or_else(|| {
             Error::input(
                 sqlstate::INVALID_SQL_STATEMENT_NAME,
                 format!("prepared statement \"{name}\" does not exist"),
@@ -232,7 +238,9 @@ impl Session {
             }
         };
         self.check_failed(&plan)?;
+        let is_binary = matches!(&plan.action, Action::Fetch(fetch) if self.cursors.is_binary(&fetch.name));
         let prepared = Arc::new(Prepared {
+            is_binary,
             text: sql.to_owned(),
             parameter_types: plan.parameters.clone(),
             response: plan.response.clone(),

@@ -21,6 +21,8 @@ pub struct Prepared {
     pub(super) text: String,
     pub(super) parameter_types: Vec<SqlType>,
     pub(super) response: Response,
+    /// A FETCH from a binary cursor.
+    pub(super) is_binary: bool,
     /// And the stamp of the names that it was compiled under (`search_path`).
     pub(super) plan: Mutex<(Arc<Plan>, u64)>,
     /// It may be kept for as long as the session lives.
@@ -34,6 +36,12 @@ impl Prepared {
 
     pub fn response(&self) -> &Response {
         &self.response
+    }
+
+    /// Whether its rows are in the binary format where the client has asked for none: FETCH from a BINARY
+    /// cursor in a simple query.
+    pub fn is_binary(&self) -> bool {
+        self.is_binary
     }
 
     /// The text it was compiled from.
@@ -50,6 +58,15 @@ impl Prepared {
         let plan = self.plan.lock();
         (Arc::clone(&plan.0), plan.1 == stamp)
     }
+}
+
+/// A statement of SQL's PREPARE.
+pub(super) struct NamedStatement {
+    pub(super) prepared: Arc<Prepared>,
+    /// The text of PREPARE.
+    pub(super) text: String,
+    /// When that ran: microseconds, as in the clock of SQL.
+    pub(super) time: i64,
 }
 
 /// Slots of the memory for texts seen once.

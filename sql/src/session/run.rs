@@ -15,13 +15,15 @@ use hyades_types::text;
 use hyades_types::value::Value;
 
 use super::copy_out::CopyWriter;
+use super::cursors::KeptRows;
+use super::prepared::NamedStatement;
 use super::running::{QueryRun, Running};
 use super::state::State;
 use super::{Completion, Notice, Output, Prepared, Session};
 use crate::bind::session_function::{SessionCall, SessionFunction};
 use crate::evaluation;
 use crate::plan::{Action, Plan, RunPlan, Tag};
-use crate::system::snapshot::{Facts, SessionRows, System};
+use crate::system::snapshot::{Facts, SessionRows, ShownStatement, System};
 
 /// Frames that a session keeps.
 const MOST_SPARE_FRAMES: usize = 8;
@@ -30,15 +32,17 @@ const MOST_SPARE_FRAMES: usize = 8;
 struct Direct<'a> {
     output: &'a mut dyn Output,
     copy: Option<&'a mut CopyWriter>,
+    kept: Option<&'a mut KeptRows>,
     rows: &'a mut u64,
 }
 
 impl RowSink for Direct<'_> {
     fn row(&mut self, values: &mut [Value]) -> Result<()> {
         *self.rows += 1;
-        match &mut self.copy {
-            None => self.output.row(values)?,
-            Some(copy) => copy.row(values, self.output)?,
+        match (&mut self.copy, &mut self.kept) {
+            (Some(copy), _) => copy.row(values, self.output)?,
+            (_, Some(kept)) => kept.push(values)?,
+            _ => self.output.row(values)?,
         }
         memory::check(0)
     }
@@ -58,6 +62,7 @@ fn run_plan(plan: &Plan) -> Result<&RunPlan> {
     match &plan.action {
         Action::Run(run) => Ok(run),
         Action::CopyOut(copy) => Ok(&copy.run),
+        Action::Declare(declare) => Ok(&declare.run),
         _ => Err(Error::input(sqlstate::INTERNAL_ERROR, "the statement runs no procedure")),
     }
 }
@@ -132,6 +137,14 @@ impl Session {
                 let run = self.start_query(plan, parameters)?;
                 self.continue_query(statement, parameters, run, output)
             }
+            Action::Declare(declare) => {
+                self.check_declaration(declare)?;
+                self.open_transaction()?;
+                let run = self.start_query(Arc::clone(&plan), parameters)?;
+                self.continue_query(statement, parameters, run, output)
+            }
+            Action::Fetch(fetch) => self.fetch(fetch, &plan, output),
+            Action::CloseCursor(name) => self.close_cursor(name.as_deref()),
             Action::Call(_) => {
                 self.open_transaction()?;
                 self.execute_call(statement, plan, parameters, output)
@@ -148,7 +161,7 @@ impl Session {
                 self.start_copy_in(statement, plan)
             }
             Action::Execute { name, arguments } => self.execute_named(name, arguments, output),
-            _ => self.utility_command(&plan, output),
+            _ => self.utility_command(statement, &plan, output),
         }
     }
 
@@ -169,7 +182,8 @@ impl Session {
             Action::CopyOut(copy) => Some(CopyWriter::new(copy, self.environment.text_form())),
             _ => None,
         };
-        Ok(QueryRun { frame, copy, rows: 0, savepoint: self.worker.savepoint(), plan })
+        let kept = matches!(plan.action, Action::Declare(_)).then(KeptRows::default);
+        Ok(QueryRun { frame, copy, kept, rows: 0, savepoint: self.worker.savepoint(), plan })
     }
 
     /// Makes the catalog for a procedure that asks it: what there is as the transaction sees it now.
@@ -193,12 +207,27 @@ impl Session {
                 .collect(),
             routines: self.worker.routines(),
             settings: self.settings.show_all(),
+            cursors: self.cursors.shown(),
+            prepared_statements: self.shown_statements(),
             sessions: Arc::clone(&self.shared.activities) as Arc<dyn SessionRows>,
             path: Arc::clone(&self.meaning.path),
             user: self.environment.user.clone(),
             database: self.environment.database.clone(),
         });
         self.environment.catalog = Some(Arc::new(system));
+    }
+
+    /// Those of PREPARE.
+    fn shown_statements(&self) -> Vec<ShownStatement> {
+        let shown = |(name, named): (&String, &NamedStatement)| ShownStatement {
+            name: name.clone(),
+            statement: named.text.clone(),
+            prepared: named.time,
+            parameter_types: named.prepared.parameter_types.clone(),
+        };
+        let mut all: Vec<ShownStatement> = self.named.iter().map(shown).collect();
+        all.sort_by(|left, right| left.name.cmp(&right.name));
+        all
     }
 
     /// A frame at the start of this procedure.
@@ -260,6 +289,10 @@ impl Session {
                 let new = self.set_setting(name, value.as_str(), is_local.as_bool() == Some(true))?;
                 Ok(Value::text(new))
             }
+            (
+                SessionFunction::CursorKey,
+                [Value::Text(cursor), Value::Oid(table), Value::Text(name), Value::Integer(place)],
+            ) => self.cursors.key(cursor, (*table, name), usize::try_from(*place).unwrap_or(0)),
             _ => Ok(Value::Null),
         }
     }
@@ -273,11 +306,22 @@ impl Session {
         output: &mut dyn Output,
     ) -> Flow<Completion> {
         loop {
-            let mut sink = Direct { output: &mut *output, copy: run.copy.as_mut(), rows: &mut run.rows };
+            let mut sink = Direct {
+                output: &mut *output,
+                copy: run.copy.as_mut(),
+                kept: run.kept.as_mut(),
+                rows: &mut run.rows,
+            };
             match self.worker.run(&mut run.frame, &mut self.environment, &mut sink) {
                 Ok(()) => {
                     self.implicit_statements += 1;
-                    let completion = finish(&mut run, output)?;
+                    let completion = match (&run.plan.action, run.kept.take()) {
+                        (Action::Declare(declare), Some(rows)) => {
+                            self.open_cursor(declare, &statement.text, rows);
+                            "DECLARE CURSOR".to_owned()
+                        }
+                        _ => finish(&mut run, output)?,
+                    };
                     self.keep_frame(run.frame);
                     return Ok(Completion::Tag(completion.into()));
                 }
@@ -301,7 +345,7 @@ impl Session {
         mut run: QueryRun,
         output: &mut dyn Output,
     ) -> Flow<Completion> {
-        let mut sink = Direct { output: &mut *output, copy: None, rows: &mut run.rows };
+        let mut sink = Direct { output: &mut *output, copy: None, kept: None, rows: &mut run.rows };
         match self.worker.run(&mut run.frame, &mut self.environment, &mut sink) {
             Ok(()) => {
                 self.implicit_statements += 1;

@@ -9,6 +9,7 @@ use hyades_engine::storage::table::Table;
 use hyades_types::definition::{CatalogChange, ColumnSource, TableDefinition, TableName};
 
 use super::copy_out::CopyWriter;
+use super::cursors::KeptRows;
 use crate::compile::check::Filling;
 use crate::plan::{AlterAction, Plan};
 
@@ -26,6 +27,8 @@ pub(super) struct QueryRun {
     pub(super) plan: Arc<Plan>,
     pub(super) frame: Box<Frame>,
     pub(super) copy: Option<CopyWriter>,
+    /// Of DECLARE.
+    pub(super) kept: Option<KeptRows>,
     /// Rows answered.
     pub(super) rows: u64,
     pub(super) savepoint: Savepoint,

@@ -166,6 +166,7 @@ impl Session {
         self.savepoints.clear();
         self.checking = None;
         self.environment.deferred.clear();
+        self.cursors.end_transaction(is_committed);
         self.settings.end_transaction(is_committed);
         self.refresh_environment();
     }
@@ -213,8 +214,13 @@ impl Session {
     /// A failed transaction takes only what ends or revives it.
     pub(super) fn check_failed(&self, plan: &Plan) -> Result<()> {
         use TransactionCommand::{Commit, Rollback, RollbackTo};
-        let ends_it =
-            matches!(plan.action, Action::Empty | Action::Transaction(Commit | Rollback | RollbackTo(_)));
+        let ends =
+            |command: &TransactionCommand| matches!(command, Commit { .. } | Rollback { .. } | RollbackTo(_));
+        let ends_it = match &plan.action {
+            Action::Empty => true,
+            Action::Transaction(command) => ends(command),
+            _ => false,
+        };
         if self.state == State::Failed && !ends_it { Err(aborted()) } else { Ok(()) }
     }
 
@@ -255,8 +261,14 @@ impl Session {
                 self.state = State::Block;
                 tag(command_name)
             }
-            TransactionCommand::Commit => self.commit(output),
-            TransactionCommand::Rollback => {
+            TransactionCommand::Commit { chains } => {
+                let modes = self.chained(*chains, "COMMIT AND CHAIN")?;
+                let completion = self.commit(output)?;
+                self.chain(modes)?;
+                Ok(completion)
+            }
+            TransactionCommand::Rollback { chains } => {
+                let modes = self.chained(*chains, "ROLLBACK AND CHAIN")?;
                 if matches!(self.state, State::Idle | State::Implicit) {
                     self.warn(output, "25P01", "there is no transaction in progress");
                 }
@@ -264,6 +276,7 @@ impl Session {
                     self.roll_back();
                 }
                 self.state = State::Idle;
+                self.chain(modes)?;
                 tag("ROLLBACK")
             }
             TransactionCommand::Savepoint(name) => {
@@ -282,6 +295,7 @@ impl Session {
                 let at = self.savepoint(name)?;
                 self.settings.release(&self.savepoints[at].settings);
                 self.savepoints.truncate(at);
+                self.cursors.release(at);
                 tag("RELEASE")
             }
             TransactionCommand::RollbackTo(name) => {
@@ -306,6 +320,7 @@ impl Session {
         // A provisional answer, like that of every statement of the block.
         drop(self.worker.rollback_to(savepoint.savepoint));
         self.settings.roll_back_to(&savepoint.settings);
+        self.cursors.roll_back_to(at);
         self.environment.deferred.go_back(&savepoint.deferred);
         self.note_taken_back();
         self.refresh_environment();
@@ -336,6 +351,34 @@ impl Session {
                 tag("ROLLBACK")
             }
         }
+    }
+
+    /// AND CHAIN: the modes of the transaction that ends, for the one that follows.
+    fn chained(&self, chains: bool, command: &str) -> Result<Option<IsolationModes>> {
+        if !chains {
+            return Ok(None);
+        }
+        self.need_block(command)?;
+        let level = match self.settings.isolation() {
+            Isolation::Serializable => "serializable",
+            Isolation::RepeatableRead => "repeatable read",
+            Isolation::ReadCommitted => "read committed",
+        };
+        Ok(Some(IsolationModes {
+            level: Some(level),
+            read_only: Some(self.settings.is_read_only()),
+            deferrable: Some(self.settings.get_flag("transaction_deferrable")),
+        }))
+    }
+
+    /// Begins the transaction that follows.
+    fn chain(&mut self, modes: Option<IsolationModes>) -> Result<()> {
+        if let Some(modes) = modes {
+            self.begin();
+            self.state = State::Block;
+            self.set_modes(&modes)?;
+        }
+        Ok(())
     }
 
     fn need_block(&self, command: &str) -> Result<()> {

@@ -6,9 +6,11 @@ use hyades_engine::db::{Flow, Interrupt};
 use hyades_engine::procedure::ir::Expr;
 use hyades_types::cast;
 use hyades_types::error::{Error, Result, sqlstate};
+use hyades_types::function::now_us;
 use hyades_types::memory;
 use hyades_types::value::Value;
 
+use super::prepared::NamedStatement;
 use super::state::State;
 use super::transaction::{failed, tag};
 use super::{Completion, Output, Prepared, Session};
@@ -28,7 +30,12 @@ fn without_position(error: Error) -> Error {
 }
 
 impl Session {
-    pub(super) fn utility_command(&mut self, plan: &Plan, output: &mut dyn Output) -> Flow<Completion> {
+    pub(super) fn utility_command(
+        &mut self,
+        statement: &Arc<Prepared>,
+        plan: &Plan,
+        output: &mut dyn Output,
+    ) -> Flow<Completion> {
         match &plan.action {
             Action::Explain(lines) => {
                 for line in lines {
@@ -69,7 +76,8 @@ impl Session {
                 self.notices.clear();
                 // It stays.
                 memory::check(0)?;
-                self.named.insert(name.clone(), prepared);
+                let (text, time) = (statement.text.clone(), now_us());
+                self.named.insert(name.clone(), NamedStatement { prepared, text, time });
                 tag("PREPARE")
             }
             Action::Deallocate(None) => {
@@ -197,6 +205,7 @@ impl Session {
         }
         self.note_own_change();
         self.named.clear();
+        self.cursors.clear();
         self.cache.clear();
         self.environment.sequences.get_mut().forget();
         self.settings.reset_all();

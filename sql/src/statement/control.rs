@@ -6,6 +6,7 @@ use hyades_types::datetime;
 use hyades_types::error::{Error, Result, sqlstate};
 use hyades_types::interval::{IntervalFields, IntervalModifier};
 
+use super::cursor_syntax;
 use super::lexer::{Token, TokenKind, character_position, identifier_value, string_value};
 use super::names::quoted;
 use super::parsed::{IsolationModes, QualifiedName, SetValue, SettingScope, Statement};
@@ -37,10 +38,9 @@ pub(crate) fn parse(sql: &str, first: &str) -> Result<Statement> {
         "analyze" | "analyse" => analyze(&mut tokens)?,
         "discard" => discard(&mut tokens)?,
         "reindex" => super::index_syntax::reindex(&mut tokens)?,
-        "close" => {
-            tokens.expect("all")?;
-            maintenance("CLOSE CURSOR ALL", Vec::new(), None)
-        }
+        "close" => cursor_syntax::close(&mut tokens)?,
+        "declare" => return cursor_syntax::declare(&mut tokens),
+        "fetch" | "move" => cursor_syntax::fetch(&mut tokens, first == "move")?,
         "unlisten" => {
             if !tokens.accept_symbol("*") {
                 tokens.identifier()?;
@@ -66,19 +66,16 @@ pub(crate) fn parse(sql: &str, first: &str) -> Result<Statement> {
 
 /// A statement of PostgreSQL that is missing here, or no statement at all.
 fn unknown<T>(tokens: &Tokens<'_>, first: &str) -> Result<T> {
-    const MISSING: [&str; 17] = [
+    const MISSING: [&str; 14] = [
         "checkpoint",
         "cluster",
         "comment",
-        "declare",
-        "fetch",
         "grant",
         "import",
         "listen",
         "load",
         "lock",
         "merge",
-        "move",
         "notify",
         "reassign",
         "refresh",
@@ -158,15 +155,14 @@ fn isolation_level(tokens: &mut Tokens<'_>) -> Result<&'static str> {
     Ok("read uncommitted")
 }
 
-fn chain(tokens: &mut Tokens<'_>) -> Result<()> {
-    if tokens.accept("and") {
-        let is_refused = tokens.accept("no");
-        tokens.expect("chain")?;
-        if !is_refused {
-            return unsupported("AND CHAIN is not supported yet");
-        }
+/// Whether the same kind of transaction is to begin at once.
+fn chain(tokens: &mut Tokens<'_>) -> Result<bool> {
+    if !tokens.accept("and") {
+        return Ok(false);
     }
-    Ok(())
+    let is_refused = tokens.accept("no");
+    tokens.expect("chain")?;
+    Ok(!is_refused)
 }
 
 fn commit(tokens: &mut Tokens<'_>) -> Result<Statement> {
@@ -174,8 +170,7 @@ fn commit(tokens: &mut Tokens<'_>) -> Result<Statement> {
         return unsupported("two-phase commit is not supported yet");
     }
     work(tokens);
-    chain(tokens)?;
-    Ok(Statement::Commit)
+    Ok(Statement::Commit { chains: chain(tokens)? })
 }
 
 fn rollback(tokens: &mut Tokens<'_>, is_abort: bool) -> Result<Statement> {
@@ -187,8 +182,7 @@ fn rollback(tokens: &mut Tokens<'_>, is_abort: bool) -> Result<Statement> {
         tokens.accept("savepoint");
         return Ok(Statement::RollbackTo(tokens.identifier()?));
     }
-    chain(tokens)?;
-    Ok(Statement::Rollback)
+    Ok(Statement::Rollback { chains: chain(tokens)? })
 }
 
 fn set(tokens: &mut Tokens<'_>) -> Result<Statement> {

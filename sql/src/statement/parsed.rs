@@ -18,8 +18,13 @@ pub(crate) enum Statement {
         /// START TRANSACTION, which answers so.
         is_start: bool,
     },
-    Commit,
-    Rollback,
+    Commit {
+        /// AND CHAIN.
+        chains: bool,
+    },
+    Rollback {
+        chains: bool,
+    },
     Savepoint(String),
     Release(String),
     RollbackTo(String),
@@ -57,6 +62,10 @@ pub(crate) enum Statement {
         arguments: String,
     },
     Deallocate(Option<String>),
+    DeclareCursor(Box<DeclareCursor>),
+    Fetch(FetchCursor),
+    /// No name: ALL.
+    CloseCursor(Option<String>),
     Copy(Box<CopyStatement>),
     Explain {
         is_analyze: bool,
@@ -82,6 +91,37 @@ pub(crate) enum Statement {
     ReindexIndex(QualifiedName),
     Call,
     Query(Box<sqlparser::ast::Statement>),
+}
+
+/// DECLARE ... CURSOR.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct DeclareCursor {
+    pub(crate) name: String,
+    pub(crate) is_binary: bool,
+    pub(crate) is_insensitive: bool,
+    pub(crate) is_scroll: bool,
+    /// NO SCROLL.
+    pub(crate) is_forward: bool,
+    pub(crate) is_holdable: bool,
+    pub(crate) query: String,
+    pub(crate) query_offset: u32,
+}
+
+/// FETCH and MOVE.
+#[derive(Clone, Debug)]
+pub(crate) struct FetchCursor {
+    pub(crate) name: String,
+    pub(crate) direction: FetchDirection,
+    pub(crate) is_move: bool,
+}
+
+/// Where FETCH goes; `None` is ALL.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum FetchDirection {
+    Forward(Option<i64>),
+    Backward(Option<i64>),
+    Absolute(i64),
+    Relative(i64),
 }
 
 /// What BEGIN and SET TRANSACTION may say.

@@ -8,6 +8,7 @@ use sqlparser::ast::{
 use sqlparser::parser::{Parser, ParserError};
 use sqlparser::tokenizer::{Location, Token, TokenWithSpan, Tokenizer, TokenizerError, Whitespace};
 
+use super::cursor_syntax;
 use super::dialect::HyadesDialect;
 use super::element_target;
 use super::lexer::{Lexer, TokenKind, character_position, string_value, syntax_error, truncate_name};
@@ -137,7 +138,7 @@ fn with_parser<T>(
     let tokens = substring_syntax::respell(without_idle_from(tokens));
     let tokens = element_target::pack(sql, tokens);
     let tokens = sequence_syntax::pack(sql, locking::pack(tokens));
-    let mut tokens = reference_syntax::pack(tokens);
+    let mut tokens = cursor_syntax::pack(reference_syntax::pack(tokens));
     // The parser would skip them at every look ahead.
     tokens.retain(|token| !matches!(token.token, Token::Whitespace(_)));
     let mut parser =

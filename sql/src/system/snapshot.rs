@@ -9,6 +9,7 @@ use hyades_engine::storage::table::Table;
 use hyades_types::definition::TableDefinition;
 use hyades_types::search_path::SearchPath;
 use hyades_types::sequence::Sequence;
+use hyades_types::value::SqlType;
 
 use super::class::{self, Class};
 use super::cluster;
@@ -21,12 +22,34 @@ pub(crate) trait SessionRows: Send + Sync {
     fn rows(&self) -> Vec<NamedRow>;
 }
 
+/// A cursor for `pg_cursors`.
+pub(crate) struct ShownCursor {
+    pub(crate) name: String,
+    pub(crate) statement: String,
+    pub(crate) is_holdable: bool,
+    pub(crate) is_binary: bool,
+    pub(crate) is_scrollable: bool,
+    /// Microseconds, as in the clock of SQL.
+    pub(crate) created: i64,
+}
+
+/// A statement of PREPARE for `pg_prepared_statements`.
+pub(crate) struct ShownStatement {
+    pub(crate) name: String,
+    pub(crate) statement: String,
+    /// Microseconds, as in the clock of SQL.
+    pub(crate) prepared: i64,
+    pub(crate) parameter_types: Vec<SqlType>,
+}
+
 /// What a session knows.
 pub(crate) struct Facts {
     pub(crate) tables: Vec<Arc<Table>>,
     pub(crate) sequences: Vec<Arc<Sequence>>,
     pub(crate) routines: Vec<Arc<Routine>>,
     pub(crate) settings: Vec<Shown>,
+    pub(crate) cursors: Vec<ShownCursor>,
+    pub(crate) prepared_statements: Vec<ShownStatement>,
     pub(crate) sessions: Arc<dyn SessionRows>,
     pub(crate) path: Arc<SearchPath>,
     pub(crate) user: String,

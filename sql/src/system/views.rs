@@ -1,11 +1,11 @@
 //! The views of `pg_catalog`.
 
 use hyades_types::system_type::SystemType;
-use hyades_types::value::Value;
+use hyades_types::value::{ArrayElement, SqlType, Value};
 
 use super::class::{ClassKind, indexes_of};
 use super::row::{NamedRow, int8, oid, or_null, text, truth};
-use super::snapshot::System;
+use super::snapshot::{ShownCursor, ShownStatement, System};
 
 /// `pg_tables`
 pub(super) fn tables(system: &System) -> Vec<NamedRow> {
@@ -87,6 +87,40 @@ pub(super) fn sequences(system: &System) -> Vec<NamedRow> {
         ]);
     }
     rows
+}
+
+/// `pg_cursors`
+pub(super) fn cursors(system: &System) -> Vec<NamedRow> {
+    let row = |shown: &ShownCursor| {
+        vec![
+            ("name", text(&shown.name)),
+            ("statement", text(&shown.statement)),
+            ("is_holdable", truth(shown.is_holdable)),
+            ("is_binary", truth(shown.is_binary)),
+            ("is_scrollable", truth(shown.is_scrollable)),
+            ("creation_time", Value::TimestampTz(shown.created)),
+        ]
+    };
+    system.facts.cursors.iter().map(row).collect()
+}
+
+/// `pg_prepared_statements`: those of PREPARE.
+pub(super) fn prepared_statements(system: &System) -> Vec<NamedRow> {
+    let row = |shown: &ShownStatement| {
+        let reference =
+            |sql_type: &SqlType| SystemType::RegType.reference(sql_type.oid(), sql_type.base_name());
+        let types = shown.parameter_types.iter().map(reference).collect();
+        vec![
+            ("name", text(&shown.name)),
+            ("statement", text(&shown.statement)),
+            ("prepare_time", Value::TimestampTz(shown.prepared)),
+            ("parameter_types", Value::array(ArrayElement::System(SystemType::RegType), types)),
+            ("from_sql", truth(true)),
+            ("generic_plans", int8(0)),
+            ("custom_plans", int8(0)),
+        ]
+    };
+    system.facts.prepared_statements.iter().map(row).collect()
 }
 
 /// `pg_settings`

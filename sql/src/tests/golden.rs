@@ -122,8 +122,8 @@ fn run_step(session: &mut Session, step: &Step) -> Result<String, (String, Error
     let prepared = prepared.map_err(|error| (noticed.clone(), error))?;
     let mut head = String::new();
     if let Response::Rows(columns) = prepared.response() {
-        // psql cannot describe an EXECUTE.
-        let is_execute = step.sql.starts_with("execute");
+        // psql describes neither EXECUTE nor FETCH.
+        let is_execute = ["execute", "fetch"].iter().any(|word| step.sql.starts_with(word));
         let shown: Vec<String> = columns
             .iter()
             .map(|column| match is_execute {
@@ -158,7 +158,7 @@ fn run_step(session: &mut Session, step: &Step) -> Result<String, (String, Error
             // psql prints no tag behind rows and data.
             let is_silent = match prepared.response() {
                 Response::Rows(_) => {
-                    ["SELECT", "SHOW", "EXPLAIN", "CALL"].iter().any(|word| tag.starts_with(word))
+                    ["SELECT", "SHOW", "EXPLAIN", "CALL", "FETCH"].iter().any(|word| tag.starts_with(word))
                 }
                 Response::CopyOut { .. } => true,
                 _ => false,

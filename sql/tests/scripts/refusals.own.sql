@@ -15,8 +15,6 @@ lock table t;
 listen x;
 notify x;
 call f();
-declare c cursor for select 1;
-commit and chain;
 prepare transaction 'x';
 copy t from '/tmp/x';
 copy t from stdin with (format binary);

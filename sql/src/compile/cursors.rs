@@ -1,0 +1,177 @@
+//! Cursors: the query of DECLARE, and `WHERE CURRENT OF`.
+//!
+//! A cursor on the rows of one table also keeps their primary keys, behind the columns that it shows:
+//! `CURRENT OF` is the condition that the key is that of the row the cursor stands on.
+
+use std::sync::Arc;
+
+use hyades_engine::procedure::ir::{Expr, RowSlot};
+use hyades_engine::storage::table::Table;
+use hyades_types::error::{Error, Result, sqlstate};
+use hyades_types::operator::BinaryOperator;
+use hyades_types::value::Value;
+use sqlparser::ast::{self, GroupByExpr, Ident, SelectItem, SetExpr, TableFactor};
+
+use super::changing_with::changes_rows;
+use super::{Compiler, shifted, with_stack_for};
+use crate::bind::session_function::{SessionCall, SessionFunction};
+use crate::plan::{Action, DeclarePlan, Plan};
+use crate::statement::locking::{name_of, unpack};
+use crate::statement::names::{fold, parts};
+use crate::statement::{DeclareCursor, QualifiedName, Statement, cursor_syntax, query, split};
+
+impl Compiler<'_> {
+    pub(super) fn declare_cursor(&mut self, cursor: &DeclareCursor) -> Result<Plan> {
+        with_stack_for(&cursor.query, || self.declare(cursor))
+            .map_err(|error| shifted(error, cursor.query_offset))
+    }
+
+    fn declare(&self, cursor: &DeclareCursor) -> Result<Plan> {
+        let Statement::Query(statement) = query::parse(&cursor.query)? else {
+            let message = "SELECT ... INTO is not allowed here";
+            let error = Error::input(sqlstate::SYNTAX_ERROR, message);
+            return Err(match cursor_syntax::into_position(&cursor.query)? {
+                Some(position) => error.with_position(position),
+                None => error,
+            });
+        };
+        let ast::Statement::Query(query) = &*statement else {
+            return Err(Error::input(sqlstate::SYNTAX_ERROR, "a cursor is for a query"));
+        };
+        let plain = self.declared(cursor, query, None)?;
+        check_options(cursor, query)?;
+        let Some((table, query)) = self.keyed(query) else { return Ok(plain) };
+        // Aggregates and the like stand beside no key.
+        Ok(self.declared(cursor, &query, Some((&table, &plain))).unwrap_or(plain))
+    }
+
+    /// `keyed`: the table whose primary key follows the columns of the plan without it.
+    fn declared(
+        &self,
+        cursor: &DeclareCursor,
+        query: &ast::Query,
+        keyed: Option<(&Arc<Table>, &Plan)>,
+    ) -> Result<Plan> {
+        let text = cursor.query.as_str();
+        let parameters = split::survey(text)?.parameters;
+        let mut inner = Compiler::new(text, self.binder.context, &self.binder.parameter_types, parameters)?;
+        let compiled = inner.query(query)?;
+        let mut columns = compiled.columns.unwrap_or_default();
+        if let Some((_, Plan { action: Action::Declare(plain), .. })) = keyed {
+            columns.truncate(plain.columns.len());
+        }
+        let declare = DeclarePlan {
+            cursor: cursor.clone(),
+            run: compiled.run,
+            columns,
+            is_scrollable: !cursor.is_forward && query.locks.is_empty(),
+            table: keyed.map(|(table, _)| table.id()),
+        };
+        Ok(Plan {
+            parameters: inner.binder.finished_parameters()?,
+            is_read_only: query.locks.is_empty(),
+            ..self.simple("DECLARE CURSOR", Action::Declare(Box::new(declare)))
+        })
+    }
+
+    /// The query with the primary key of its table behind its columns, if it shows the rows of one table.
+    fn keyed(&self, query: &ast::Query) -> Option<(Arc<Table>, ast::Query)> {
+        let SetExpr::Select(select) = &*query.body else { return None };
+        let is_grouped = match &select.group_by {
+            GroupByExpr::All(_) => true,
+            GroupByExpr::Expressions(expressions, _) => !expressions.is_empty(),
+        };
+        if is_grouped || select.having.is_some() || select.distinct.is_some() {
+            return None;
+        }
+        let [from] = select.from.as_slice() else { return None };
+        let TableFactor::Table { name, alias, args: None, .. } = &from.relation else { return None };
+        if !from.joins.is_empty() {
+            return None;
+        }
+        let named = match parts(name).ok()?.as_slice() {
+            [name] => QualifiedName { schema: None, name: fold(name) },
+            [schema, name] => QualifiedName { schema: Some(fold(schema)), name: fold(name) },
+            _ => return None,
+        };
+        let is_common =
+            |with: &ast::With| with.cte_tables.iter().any(|table| fold(&table.alias.name) == named.name);
+        if query.with.as_ref().is_some_and(is_common) {
+            return None;
+        }
+        let table = self.named_table(&named).ok()?;
+        let definition = table.definition();
+        let key = definition.primary_key.as_ref()?;
+        let label = alias.as_ref().map_or_else(|| named.name.clone(), |alias| fold(&alias.name));
+        if alias.as_ref().is_some_and(|alias| !alias.columns.is_empty()) {
+            return None;
+        }
+        let mut query = query.clone();
+        let SetExpr::Select(select) = &mut *query.body else { return None };
+        for column in &key.columns {
+            let column = definition.columns.get(usize::from(*column))?;
+            let path = [label.as_str(), &column.name].map(|name| Ident::with_quote('"', name));
+            select.projection.push(SelectItem::UnnamedExpr(ast::Expr::CompoundIdentifier(path.into())));
+        }
+        Some((Arc::clone(&table), query))
+    }
+
+    /// `WHERE CURRENT OF cursor`.
+    pub(super) fn current_of(
+        &mut self,
+        cursor: &str,
+        (table, row): (&Arc<Table>, RowSlot),
+        conditions: &mut Vec<Expr>,
+    ) -> Result<()> {
+        let definition = table.definition();
+        let Some(key) = &definition.primary_key else {
+            let message = "WHERE CURRENT OF for a table without a primary key is not supported yet";
+            return Err(Error::input(sqlstate::FEATURE_NOT_SUPPORTED, message));
+        };
+        for (at, column) in key.columns.iter().enumerate() {
+            let into = self.binder.new_register()?;
+            let place = i32::try_from(at).unwrap_or(i32::MAX);
+            let arguments = vec![
+                Expr::Const(Value::text(cursor)),
+                Expr::Const(Value::Oid(table.id().0)),
+                Expr::Const(Value::text(definition.name.name.as_str())),
+                Expr::Const(Value::Integer(place)),
+            ];
+            let function = SessionFunction::CursorKey;
+            self.binder.session_calls.push(SessionCall { function, arguments, into });
+            conditions.push(Expr::Binary {
+                operator: BinaryOperator::Equal,
+                left: Box::new(Expr::Column { row, column: *column }),
+                right: Box::new(Expr::Register(into)),
+            });
+        }
+        Ok(())
+    }
+}
+
+/// Which options a query allows.
+fn check_options(cursor: &DeclareCursor, query: &ast::Query) -> Result<()> {
+    if changes_rows(query) {
+        let message = "DECLARE CURSOR must not contain data-modifying statements in WITH";
+        return Err(Error::input(sqlstate::FEATURE_NOT_SUPPORTED, message));
+    }
+    let Some(lock) = query.locks.first() else { return Ok(()) };
+    let lock = name_of(unpack(lock).strength);
+    let refused = |message: String, detail: &str| {
+        Err(Error::input(sqlstate::FEATURE_NOT_SUPPORTED, message).with_detail(detail))
+    };
+    if cursor.is_holdable {
+        let message = format!("DECLARE CURSOR WITH HOLD ... {lock} is not supported");
+        return refused(message, "Holdable cursors must be READ ONLY.");
+    }
+    if cursor.is_scroll {
+        let message = format!("DECLARE SCROLL CURSOR ... {lock} is not supported");
+        return refused(message, "Scrollable cursors must be READ ONLY.");
+    }
+    if cursor.is_insensitive {
+        let message = format!("DECLARE INSENSITIVE CURSOR ... {lock} is not valid");
+        return Err(Error::input(sqlstate::INVALID_CURSOR_DEFINITION, message)
+            .with_detail("Insensitive cursors must be READ ONLY."));
+    }
+    Ok(())
+}

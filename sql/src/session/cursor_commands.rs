@@ -1,0 +1,96 @@
+//! DECLARE, FETCH, MOVE and CLOSE.
+
+use hyades_engine::db::{Flow, Interrupt};
+use hyades_types::error::{Error, Result, sqlstate};
+
+use super::cursors::{Cursor, KeptRows, missing};
+use super::state::State;
+use super::transaction::tag;
+use super::{Completion, Output, Session};
+use crate::answer::Response;
+use crate::plan::{DeclarePlan, Plan};
+use crate::statement::FetchCursor;
+
+impl Session {
+    /// Whether a cursor may be declared now.
+    pub(super) fn check_declaration(&self, declare: &DeclarePlan) -> Result<()> {
+        let cursor = &declare.cursor;
+        if cursor.name.is_empty() {
+            let message = "invalid cursor name: must not be empty";
+            return Err(Error::input(sqlstate::INVALID_CURSOR_NAME, message));
+        }
+        if !cursor.is_holdable && self.state != State::Block && !self.is_in_list {
+            let message = "DECLARE CURSOR can only be used in transaction blocks";
+            return Err(Error::input(sqlstate::NO_ACTIVE_SQL_TRANSACTION, message));
+        }
+        if self.cursors.contains(&cursor.name) {
+            let message = format!("cursor \"{}\" already exists", cursor.name);
+            return Err(Error::input(sqlstate::DUPLICATE_CURSOR, message));
+        }
+        Ok(())
+    }
+
+    /// The query of a cursor has run.
+    pub(super) fn open_cursor(&mut self, declare: &DeclarePlan, statement: &str, rows: KeptRows) {
+        let cursor = &declare.cursor;
+        let bytes = rows.bytes();
+        let opened = Cursor {
+            statement: statement.to_owned(),
+            columns: declare.columns.clone(),
+            rows: rows.rows,
+            position: 0,
+            is_binary: cursor.is_binary,
+            is_scrollable: declare.is_scrollable,
+            is_holdable: cursor.is_holdable,
+            is_held: false,
+            level: self.savepoints.len(),
+            table: declare.table.map(|table| table.0),
+            created: self.environment.statement_time,
+            _charge: self.account.keep(bytes),
+        };
+        self.cursors.by_name.insert(cursor.name.clone(), opened);
+    }
+
+    pub(super) fn fetch(
+        &mut self,
+        fetch: &FetchCursor,
+        plan: &Plan,
+        output: &mut dyn Output,
+    ) -> Flow<Completion> {
+        let cursor = self.cursors.by_name.get_mut(&fetch.name).ok_or_else(|| missing(&fetch.name))?;
+        if let Response::Rows(columns) = &plan.response
+            && *columns != cursor.columns
+        {
+            let message = "cached plan must not change result type";
+            return Err(Interrupt::Failed(Error::input(sqlstate::FEATURE_NOT_SUPPORTED, message)));
+        }
+        let (places, is_descending) = cursor.go(fetch.direction, fetch.is_move)?;
+        let count = places.len();
+        if fetch.is_move {
+            return Ok(Completion::Tag(format!("MOVE {count}").into()));
+        }
+        let width = cursor.columns.len();
+        let mut show = |place: usize| -> Result<()> {
+            let Some(row) = cursor.rows.get(place) else { return Ok(()) };
+            let mut values = row.get(..width).unwrap_or_default().to_vec();
+            output.row(&mut values)
+        };
+        if is_descending {
+            places.rev().try_for_each(&mut show)?;
+        } else {
+            places.into_iter().try_for_each(&mut show)?;
+        }
+        Ok(Completion::Tag(format!("FETCH {count}").into()))
+    }
+
+    pub(super) fn close_cursor(&mut self, name: Option<&str>) -> Flow<Completion> {
+        let Some(name) = name else {
+            self.cursors.clear();
+            return tag("CLOSE CURSOR ALL");
+        };
+        match self.cursors.by_name.remove(name) {
+            Some(_) => tag("CLOSE CURSOR"),
+            None => Err(Interrupt::Failed(missing(name))),
+        }
+    }
+}
