@@ -49,6 +49,7 @@ pub fn create(engine: &Arc<dyn Engine>, accounts: u64, index: IndexKind) -> Resu
         is_nullable: false,
         default: None,
         identity: None,
+        generation: None,
     };
     let definition = TableDefinition {
         name: table_name(),

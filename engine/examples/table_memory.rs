@@ -112,6 +112,7 @@ fn accounts(index: IndexKind) -> Table {
         is_nullable: name != "aid",
         default: None,
         identity: None,
+        generation: None,
     };
     let definition = TableDefinition {
         name: TableName { schema: "public".into(), name: "pgbench_accounts".into() },

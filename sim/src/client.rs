@@ -33,6 +33,7 @@ fn definition(name: &str, value: SqlType, index: IndexKind) -> TableDefinition {
         is_nullable: false,
         default: None,
         identity: None,
+        generation: None,
     };
     TableDefinition {
         name: table_name(name),

@@ -54,6 +54,7 @@ pub fn table_definition() -> TableDefinition {
         is_nullable: false,
         default: None,
         identity: None,
+        generation: None,
     };
     TableDefinition {
         name: TableName { schema: "public".to_owned(), name: "t".to_owned() },

@@ -95,6 +95,7 @@ pub fn create_routines(engine: &dyn Engine) -> Result<()> {
             is_nullable: false,
             default: None,
             identity: None,
+            generation: None,
         }],
         primary_key: None::<PrimaryKey>,
         indexes: Vec::new(),

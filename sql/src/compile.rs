@@ -19,6 +19,7 @@ mod cursors;
 mod event_kinds;
 pub(crate) mod explained;
 pub(crate) mod foreign_key;
+pub(crate) mod generated;
 mod grouping;
 mod index_statements;
 pub(crate) mod insert;
@@ -55,7 +56,7 @@ use crate::answer::{Response, ResultColumn};
 use crate::bind::view_target::ThroughView;
 use crate::bind::{BindContext, Binder};
 use crate::explain::PlanNode;
-use crate::expr::NamedConditions;
+use crate::expr::{Draft, NamedConditions};
 use crate::plan::{Action, Plan, RunPlan, Tag};
 use crate::statement::{self, Statement, query, split};
 use changing_with::changes_rows;
@@ -137,6 +138,8 @@ pub(crate) struct Compiler<'a> {
     through: Option<ThroughView>,
     /// CHECK constraints of the tables whose rows are written, with their conditions, by table and row slot.
     pub(crate) checks: Vec<((TableIndex, RowSlot), NamedConditions)>,
+    /// The drafts of these rows, and what the generated columns of their tables compute over them.
+    pub(crate) computed: Vec<((TableIndex, RowSlot), Draft)>,
     /// What the statement has to look at when it is done.
     pub(crate) events: Events,
 }
@@ -152,9 +155,21 @@ impl<'a> Compiler<'a> {
         let code = Code::new(binder.slots(), Rc::clone(&binder.callees));
         let purpose = Purpose::Run;
         let draw_registers = Vec::new();
-        let (nested, through, checks, events) = (None, None, Vec::new(), Events::default());
+        let (nested, through, events) = (None, None, Events::default());
+        let (checks, computed) = (Vec::new(), Vec::new());
         let sink = Sink::Answer;
-        Ok(Compiler { binder, code, sink, nested, purpose, draw_registers, through, checks, events })
+        Ok(Compiler {
+            binder,
+            code,
+            sink,
+            nested,
+            purpose,
+            draw_registers,
+            through,
+            checks,
+            computed,
+            events,
+        })
     }
 
     pub(crate) fn statement(&mut self, statement: &Statement) -> Result<Plan> {

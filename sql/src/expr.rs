@@ -5,6 +5,14 @@ use std::sync::Arc;
 use hyades_engine::procedure::ir::{Expr, Register, RowSlot};
 use hyades_types::function::Volatility;
 
+/// A row without what is computed from it.
+#[derive(Clone)]
+pub(crate) struct Draft {
+    pub(crate) row: RowSlot,
+    /// The generated columns and their values.
+    pub(crate) computed: Arc<[(u16, Expr)]>,
+}
+
 /// Conditions with the names of what they belong to.
 pub(crate) type NamedConditions = Arc<[(String, Expr)]>;
 

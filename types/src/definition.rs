@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 use crate::value::SqlType;
 
 mod check_constraint;
+mod generation;
 mod index_definition;
 mod reference;
 mod relation;
@@ -16,6 +17,7 @@ mod sequence_definition;
 mod view_definition;
 
 pub use check_constraint::CheckConstraint;
+pub use generation::Generation;
 pub use index_definition::{IndexColumn, IndexDefinition};
 pub use reference::{Deferral, KeyAction, KeyComparison};
 pub use relation::{IndexKind, TableId, TableName};
@@ -35,6 +37,8 @@ pub struct ColumnDefinition {
     pub default: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub identity: Option<Identity>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub generation: Option<Generation>,
 }
 
 /// Who may say what stands in an identity column.
@@ -289,6 +293,16 @@ impl TableDefinition {
     pub fn column_number(&self, column: usize) -> u16 {
         let mut numbers = (1..u16::MAX).filter(|number| !self.dropped.contains(number));
         numbers.nth(column).unwrap_or(u16::MAX)
+    }
+
+    /// The generated columns that read, or are, one of these.
+    pub fn generated_from(&self, columns: &[u16]) -> Vec<u16> {
+        let is_affected = |(at, column): &(u16, &ColumnDefinition)| {
+            let reads =
+                |generation: &Generation| generation.columns.iter().any(|read| columns.contains(read));
+            column.generation.as_ref().is_some_and(|generation| reads(generation) || columns.contains(at))
+        };
+        (0u16..).zip(&self.columns).filter(is_affected).map(|(at, _)| at).collect()
     }
 
     pub fn check(&self, name: &str) -> Option<&CheckConstraint> {

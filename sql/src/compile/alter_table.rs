@@ -110,6 +110,7 @@ impl Compiler<'_> {
             }
         }
         let sequence = self.column_sequence(table, written, &mut definition, 0)?;
+        definition.generation = self.unread_generation(table, written)?;
         let column = Box::new(NewColumn { definition, sequence });
         actions.push(AlterAction::AddColumn { column, if_not_exists });
         actions.extend(keys.into_iter().map(|(name, columns)| AlterAction::AddPrimaryKey { name, columns }));

@@ -422,11 +422,11 @@ fn column_number(at: usize) -> u16 {
 }
 
 fn refuse_generated(column: &ColumnDefinition) -> Result<()> {
-    if column.identity != Some(Identity::Always) {
+    if column.identity != Some(Identity::Always) && column.generation.is_none() {
         return Ok(());
     }
     let message = format!("column \"{}\" can only be updated to DEFAULT", column.name);
-    Err(generated_always(message, &column.name))
+    Err(generated_always(message, column))
 }
 
 /// Where the values of these relations are.

@@ -21,7 +21,7 @@ use hyades_engine::procedure::ir::{Expr, Instruction, Intent, RowSlot, Strength,
 use hyades_engine::storage::table::Table;
 use hyades_types::definition::{CheckConstraint, ColumnDefinition, TableDefinition, TableId};
 use hyades_types::error::{Error, Result, sqlstate};
-use hyades_types::value::SqlType;
+use hyades_types::value::{SqlType, Value};
 use sqlparser::ast::{self, ColumnOption, TableConstraint, visit_expressions, visit_expressions_mut};
 
 use super::level::{Level, Step};
@@ -42,6 +42,8 @@ use crate::statement::query::{end_of, parse_expression};
 pub(crate) enum Filling {
     /// By its default.
     Default(u16),
+    /// By the expression that generates it.
+    Generated(u16),
     /// From another column, or by USING.
     Converted { into: u16, from: u16, expr: Option<Box<ast::Expr>> },
 }
@@ -182,7 +184,7 @@ impl Binder<'_> {
 }
 
 /// The expression with the names of columns alone: the table may get another one.
-fn unqualified(expr: &ast::Expr) -> ast::Expr {
+pub(super) fn unqualified(expr: &ast::Expr) -> ast::Expr {
     let mut expr = expr.clone();
     let _: ControlFlow<()> = visit_expressions_mut(&mut expr, |part| {
         if let ast::Expr::CompoundIdentifier(idents) = part
@@ -282,18 +284,25 @@ impl Compiler<'_> {
             _ => return Ok(instruction),
         };
         let definition = self.code.definition(table);
-        if definition.checks.is_empty() {
+        let all = 0..u16::try_from(definition.columns.len()).unwrap_or(u16::MAX);
+        let generated = match &instruction {
+            Instruction::Update { set, .. } => {
+                let changed: Vec<u16> = set.iter().map(|(column, _)| *column).collect();
+                definition.generated_from(&changed)
+            }
+            _ => definition.generated_from(&all.clone().collect::<Vec<u16>>()),
+        };
+        if definition.checks.is_empty() && generated.is_empty() {
             return Ok(instruction);
         }
-        let columns = 0..u16::try_from(definition.columns.len()).unwrap_or(u16::MAX);
-        let as_it_stands = |row: RowSlot| columns.clone().map(move |column| Expr::Column { row, column });
+        let as_it_stands = |row: RowSlot| all.clone().map(move |column| Expr::Column { row, column });
         match instruction {
             Instruction::Insert { values, .. } => {
-                self.make_row(table, values, row)?;
+                self.make_row(table, values, row, &generated)?;
                 Ok(Instruction::Insert { table, values: as_it_stands(row).collect(), row })
             }
             Instruction::InsertOr { values, arbiter, duplicate, .. } => {
-                self.make_row(table, values, row)?;
+                self.make_row(table, values, row, &generated)?;
                 let values = as_it_stands(row).collect();
                 Ok(Instruction::InsertOr { table, values, row, arbiter, duplicate })
             }
@@ -304,8 +313,10 @@ impl Compiler<'_> {
                 for (column, value) in set {
                     values[usize::from(column)] = value;
                 }
+                changed.extend(&generated);
                 changed.sort_unstable();
-                self.make_row(table, values, made)?;
+                changed.dedup();
+                self.make_row(table, values, made, &generated)?;
                 let set = changed.into_iter().map(|column| (column, Expr::Column { row: made, column }));
                 Ok(Instruction::Update { table, row, set: set.collect() })
             }
@@ -313,8 +324,26 @@ impl Compiler<'_> {
         }
     }
 
-    /// Makes a row, and fails unless it fulfils the constraints.
-    fn make_row(&mut self, table: TableIndex, values: Vec<Expr>, row: RowSlot) -> Result<()> {
+    /// Makes a row, computes these columns of it, and fails unless it fulfils the constraints.
+    fn make_row(
+        &mut self,
+        table: TableIndex,
+        mut values: Vec<Expr>,
+        row: RowSlot,
+        generated: &[u16],
+    ) -> Result<()> {
+        if !generated.is_empty() {
+            let draft = self.draft_of(table, row)?;
+            for column in generated {
+                values[usize::from(*column)] = Expr::Const(Value::Null);
+            }
+            let columns = 0..u16::try_from(values.len()).unwrap_or(u16::MAX);
+            self.code.push(Instruction::MakeRow { table, values, row: draft.row, is_partial: true });
+            values = columns.map(|column| Expr::Column { row: draft.row, column }).collect();
+            for (column, value) in draft.computed.iter().filter(|(column, _)| generated.contains(column)) {
+                values[usize::from(*column)] = value.clone();
+            }
+        }
         self.code.push(Instruction::MakeRow { table, values, row, is_partial: false });
         self.test_row(table, row, false, None)
     }
@@ -364,6 +393,13 @@ impl Compiler<'_> {
             Filling::Default(column) => {
                 let defaults = self.binder.defaults(table)?;
                 Ok((*column, defaults[usize::from(*column)].clone()))
+            }
+            Filling::Generated(column) => {
+                let (definition, at) = (table.definition(), usize::from(*column));
+                let generation = definition.columns[at].generation.as_ref();
+                let expression = generation.map_or("NULL", |generation| generation.expression.as_str());
+                let written = parse_expression(expression)?;
+                Ok((*column, self.binder.computed(table, row, &definition.columns[at], &written)?))
             }
             Filling::Converted { into, from, expr } => {
                 let to = table.definition().columns[usize::from(*into)].sql_type;

@@ -46,7 +46,8 @@ impl Compiler<'_> {
     fn copied_columns(&self, table: &Arc<Table>, columns: &[(String, u32)]) -> Result<Vec<usize>> {
         let definition = table.definition();
         if columns.is_empty() {
-            return Ok((0..definition.columns.len()).collect());
+            let is_given = |at: &usize| definition.columns[*at].generation.is_none();
+            return Ok((0..definition.columns.len()).filter(is_given).collect());
         }
         let mut numbers = Vec::with_capacity(columns.len());
         for (name, _) in columns {
@@ -55,6 +56,11 @@ impl Compiler<'_> {
                     format!("column \"{name}\" of relation \"{}\" does not exist", definition.name.name);
                 return self.binder.fail(sqlstate::UNDEFINED_COLUMN, message, Place::Unknown);
             };
+            if definition.columns[at].generation.is_some() {
+                let message = format!("column \"{name}\" is a generated column");
+                return Err(Error::input(sqlstate::INVALID_COLUMN_REFERENCE, message)
+                    .with_detail("Generated columns cannot be used in COPY."));
+            }
             if numbers.contains(&at) {
                 let message = format!("column \"{name}\" specified more than once");
                 return self.binder.fail(sqlstate::DUPLICATE_COLUMN, message, Place::Unknown);

@@ -11,7 +11,7 @@ use hyades_engine::procedure::ir::{
     Strength, TableIndex,
 };
 use hyades_engine::storage::table::Table;
-use hyades_types::definition::{Identity, TableDefinition};
+use hyades_types::definition::{ColumnDefinition, Identity, TableDefinition};
 use hyades_types::error::{Error, Result, sqlstate};
 use hyades_types::value::{SqlType, Value};
 use sqlparser::ast::{self, ConflictTarget, OnConflictAction, OnInsert, SetExpr, TableObject};
@@ -321,12 +321,12 @@ impl Compiler<'_> {
     fn takes_value(&self, target: &Target, at: usize) -> Result<bool> {
         let definition = target.table.definition();
         let column = &definition.columns[at];
+        let message = || format!("cannot insert a non-DEFAULT value into column \"{}\"", column.name);
         match (column.identity, target.overriding) {
+            _ if column.generation.is_some() => Err(generated_always(message(), column)),
             (Some(_), Some(Overriding::User)) => Ok(false),
             (Some(Identity::Always), None) => {
-                let message = format!("cannot insert a non-DEFAULT value into column \"{}\"", column.name);
-                Err(generated_always(message, &column.name)
-                    .with_hint("Use OVERRIDING SYSTEM VALUE to override."))
+                Err(generated_always(message(), column).with_hint("Use OVERRIDING SYSTEM VALUE to override."))
             }
             _ => Ok(true),
         }
@@ -649,10 +649,14 @@ fn output_types(target: &Target) -> Vec<SqlType> {
     target.outputs.iter().flatten().map(|output| output.sql_type).collect()
 }
 
-/// 428C9: a value for an identity column that takes none.
-pub(super) fn generated_always(message: String, column: &str) -> Error {
-    Error::input(sqlstate::GENERATED_ALWAYS, message)
-        .with_detail(format!("Column \"{column}\" is an identity column defined as GENERATED ALWAYS."))
+/// 428C9: a value for a column that takes none.
+pub(super) fn generated_always(message: String, column: &ColumnDefinition) -> Error {
+    let name = &column.name;
+    let detail = match column.generation {
+        Some(_) => format!("Column \"{name}\" is a generated column."),
+        None => format!("Column \"{name}\" is an identity column defined as GENERATED ALWAYS."),
+    };
+    Error::input(sqlstate::GENERATED_ALWAYS, message).with_detail(detail)
 }
 
 /// DEFAULT in the place of a value.

@@ -8,6 +8,7 @@ use sqlparser::ast::{
     self, ColumnOption, CreateTableOptions, HiveDistributionStyle, ObjectType, SqlOption, TableConstraint,
 };
 
+use super::generated::default_mismatch;
 use super::sequence_statements::serial_type;
 use super::storage_parameter::check_storage_parameter;
 use super::{Compiler, unsupported};
@@ -107,6 +108,7 @@ impl Compiler<'_> {
             let mut column = self.column_definition(written, &mut keys, &mut uniques)?;
             let table = &definition.name.name;
             sequences.extend(self.column_sequence(table, written, &mut column, number)?);
+            column.generation = self.unread_generation(table, written)?;
             definition.columns.push(column);
         }
         let mut foreign_keys = self.column_foreign_keys(create)?;
@@ -121,6 +123,7 @@ impl Compiler<'_> {
         }
         let index = self.table_options(create)?;
         self.set_primary_key(&mut definition, keys, index)?;
+        self.created_generations(create, &mut definition)?;
         self.created_checks(create, &mut definition)?;
         let if_not_exists = create.if_not_exists;
         let definition = Box::new(definition);
@@ -234,6 +237,7 @@ impl Compiler<'_> {
             is_nullable: true,
             default: None,
             identity: None,
+            generation: None,
         };
         for option in &column.options {
             let constraint = option.name.as_ref().map(fold);
@@ -254,7 +258,7 @@ impl Compiler<'_> {
                 ColumnOption::ForeignKey(_) => {}
                 // See `created_checks`.
                 ColumnOption::Check(_) => {}
-                // See `column_sequence`.
+                // See `column_sequence` and `unread_generation`.
                 ColumnOption::Generated { .. } | ColumnOption::Identity(_) => {}
                 ColumnOption::Collation(collation) => {
                     if !sql_type.is_text() {
@@ -300,12 +304,7 @@ impl Compiler<'_> {
             self.binder.refuse_clock_literals(coerced, Place::of_expr(expr))?;
         }
         if coerced.is_none() {
-            let message = format!(
-                "column \"{column}\" is of type {} but default expression is of type {from}",
-                sql_type.base_name()
-            );
-            return Err(Error::input(sqlstate::DATATYPE_MISMATCH, message)
-                .with_hint("You will need to rewrite or cast the expression."));
+            return Err(default_mismatch(column, sql_type, from));
         }
         let is_null = matches!(expr, ast::Expr::Value(value) if matches!(value.value, ast::Value::Null));
         Ok((!is_null).then(|| expr.to_string()))

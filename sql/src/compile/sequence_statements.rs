@@ -101,7 +101,7 @@ impl Compiler<'_> {
     }
 
     /// 42601, as PostgreSQL has it at the word GENERATED.
-    fn misdeclared<T>(&self, written: &ast::ColumnDef, message: String) -> Result<T> {
+    pub(super) fn misdeclared<T>(&self, written: &ast::ColumnDef, message: String) -> Result<T> {
         let error = Error::input(sqlstate::SYNTAX_ERROR, message);
         if serial_type(&written.data_type).is_some() {
             return Err(error);
@@ -118,16 +118,12 @@ impl Compiler<'_> {
             match &option.option {
                 ColumnOption::Default(_) => said.defaults += 1,
                 ColumnOption::Null => said.is_null = true,
-                ColumnOption::Generated { generation_expr: Some(_), .. } => {
-                    return unsupported("generated columns are not supported yet");
-                }
+                // See `unread_generation`.
+                ColumnOption::Generated { generation_expr: Some(_), .. } => {}
                 ColumnOption::Generated { generated_as, sequence_options, .. } => {
                     let identity = match generated_as {
-                        GeneratedAs::Always => Identity::Always,
                         GeneratedAs::ByDefault => Identity::ByDefault,
-                        GeneratedAs::ExpStored => {
-                            return unsupported("generated columns are not supported yet");
-                        }
+                        GeneratedAs::Always | GeneratedAs::ExpStored => Identity::Always,
                     };
                     let options = self.identity_options(sequence_options.as_deref())?;
                     if said.identity.replace((identity, options)).is_some() {

@@ -80,6 +80,7 @@ impl Compiler<'_> {
                 is_nullable: true,
                 default: None,
                 identity: None,
+                generation: None,
             });
         }
         if defined.is_empty() {

@@ -158,6 +158,7 @@ fn named_columns(names: &[String], columns: Vec<ResultColumn>) -> Result<Vec<Col
             is_nullable: true,
             default: None,
             identity: None,
+            generation: None,
         });
     }
     if defined.is_empty() {

@@ -228,6 +228,13 @@ impl Session {
             let hint = "Use ALTER TABLE ... ALTER COLUMN ... DROP IDENTITY instead.";
             return Err(if default.is_none() { error.with_hint(hint) } else { error });
         }
+        if definition.columns[at].generation.is_some() {
+            let message =
+                format!("column \"{name}\" of relation \"{}\" is a generated column", definition.name.name);
+            let error = Error::input(sqlstate::SYNTAX_ERROR, message);
+            let hint = "Use ALTER TABLE ... ALTER COLUMN ... DROP EXPRESSION instead.";
+            return Err(if default.is_none() { error.with_hint(hint) } else { error });
+        }
         definition.columns[at].default = match default {
             Some(default) => self.bound_default(&definition.columns[at], default)?,
             None => None,

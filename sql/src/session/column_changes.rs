@@ -26,7 +26,7 @@ use super::alteration::{altered, no_column};
 use super::running::{AlterStep, Alteration};
 use super::sequence_commands::DrawingDefault;
 use super::{Output, Session};
-use crate::compile::check::Filling;
+use crate::compile::check::{Filling, row_type};
 use crate::compile::unsupported;
 use crate::plan::NewColumn;
 
@@ -49,6 +49,14 @@ fn rewritten(table: &Table, definition: TableDefinition, columns: Vec<ColumnSour
 pub(super) fn column_of(definition: &TableDefinition, name: &str) -> Result<u16> {
     let at = definition.column_index(name).and_then(|at| u16::try_from(at).ok());
     at.ok_or_else(|| no_column(definition, name))
+}
+
+/// The names of the columns that are computed from this one.
+fn computed_from(definition: &TableDefinition, at: u16) -> Vec<String> {
+    let reads = |column: &&ColumnDefinition| {
+        column.generation.as_ref().is_some_and(|generation| generation.columns.contains(&at))
+    };
+    definition.columns.iter().filter(reads).map(|column| column.name.clone()).collect()
 }
 
 /// A number of a column when the one before `gone` is no longer there.
@@ -96,6 +104,11 @@ impl Session {
         let mut definition = TableDefinition::clone(&old);
         let at = u16::try_from(definition.columns.len()).unwrap_or(u16::MAX);
         definition.columns.push(column.clone());
+        if let Some(generation) = &column.generation {
+            let read =
+                self.bound_generation(&row_type(&definition), usize::from(at), &generation.expression)?;
+            definition.columns[usize::from(at)].generation = Some(read);
+        }
         let wanted: Vec<_> = new
             .sequence
             .clone()
@@ -111,8 +124,8 @@ impl Session {
                 let defaults = self.bound_defaults(&definition)?;
                 constant_of(&defaults[usize::from(at)], column.sql_type)
             }
-            (None, true) => Some(ColumnSource::Null),
-            (_, false) => None,
+            (None, true) if column.generation.is_none() => Some(ColumnSource::Null),
+            (None, true) | (_, false) => None,
         };
         let mut columns = unchanged(&old);
         if let Some(constant) = constant {
@@ -127,7 +140,8 @@ impl Session {
         if !column.is_nullable {
             alteration.steps.push_front(AlterStep::SetNotNull(at));
         }
-        alteration.steps.push_front(AlterStep::Fill(Filling::Default(at)));
+        let filling = if column.generation.is_some() { Filling::Generated(at) } else { Filling::Default(at) };
+        alteration.steps.push_front(AlterStep::Fill(filling));
         Ok(changes)
     }
 
@@ -153,12 +167,7 @@ impl Session {
         if old.columns.len() == 1 {
             return Ok(unsupported("tables without columns are not supported yet")?);
         }
-        let mut children: Vec<Arc<Table>> = Vec::new();
-        for child in old.children() {
-            let Some(child) = self.table_by_id(child) else { continue };
-            self.worker.lock_table(&child)?;
-            children.push(child);
-        }
+        let children = self.locked_children(&old)?;
         let what = format!("column {name} of table {}", old.name.name);
         let mut freed = Vec::new();
         let mut dependents = Vec::new();
@@ -180,8 +189,14 @@ impl Session {
             dependents.push(default.dependence().0);
             freed.push(CatalogChange::DropDefault { id: default.table.id(), column: default.column });
         }
+        let computed = computed_from(&old, gone);
+        dependents.extend(computed.iter().map(|name| format!("column {name} of table {}", old.name.name)));
         if !dependents.is_empty() {
             self.tell_dependents(&what, &dependents, cascades, output)?;
+        }
+        if !computed.is_empty() {
+            alteration.drop_columns(computed.into_iter().chain([name.to_owned()]));
+            return Ok(freed);
         }
         if !freed.is_empty() {
             alteration.again = true;
@@ -199,6 +214,17 @@ impl Session {
             changes.push(altered(&child, definition));
         }
         Ok(changes)
+    }
+
+    /// The tables whose foreign keys name this one.
+    fn locked_children(&mut self, definition: &TableDefinition) -> Flow<Vec<Arc<Table>>> {
+        let mut children: Vec<Arc<Table>> = Vec::new();
+        for child in definition.children() {
+            let Some(child) = self.table_by_id(child) else { continue };
+            self.worker.lock_table(&child)?;
+            children.push(child);
+        }
+        Ok(children)
     }
 
     /// 2BP01 of what others depend on, or the notice that they go too.
@@ -265,6 +291,16 @@ impl Session {
         let at = column_of(&old, name)?;
         let column = &old.columns[usize::from(at)];
         check_retyping(column, sql_type)?;
+        if let [other, ..] = computed_from(&old, at).as_slice() {
+            let message = "cannot alter type of a column used by a generated column";
+            let detail = format!("Column \"{name}\" is used by generated column \"{other}\".");
+            return Err(Error::input(sqlstate::FEATURE_NOT_SUPPORTED, message).with_detail(detail));
+        }
+        if column.generation.is_some() && using.is_some() {
+            let message = "cannot specify USING when altering type of generated column";
+            let detail = format!("Column \"{name}\" is a generated column.");
+            return Err(Error::input(sqlstate::INVALID_COLUMN_DEFINITION, message).with_detail(detail));
+        }
         if self.is_in_foreign_key(&old, table.id(), at) && !is_same_kind(column.sql_type, sql_type) {
             return unsupported("changing the type of a column of a foreign key is not supported yet");
         }
@@ -290,6 +326,7 @@ impl Session {
             is_nullable: true,
             default: None,
             identity: None,
+            generation: None,
         });
         let mut kept = columns.clone();
         columns.push(ColumnSource::Null);
@@ -363,7 +400,9 @@ fn without_column(id: TableId, old: &TableDefinition, gone: u16) -> TableDefinit
         key.columns.iter_mut().chain(&mut key.delete_columns).chain(referenced)
     });
     let checked = definition.checks.iter_mut().flat_map(|check| &mut check.columns);
-    for column in keys.chain(indexed).chain(referring).chain(checked) {
+    let generations = definition.columns.iter_mut().filter_map(|column| column.generation.as_mut());
+    let read = generations.flat_map(|generation| &mut generation.columns);
+    for column in keys.chain(indexed).chain(referring).chain(checked).chain(read) {
         *column = moved(*column, gone);
     }
     definition

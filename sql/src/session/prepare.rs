@@ -7,7 +7,7 @@ use hyades_engine::procedure::ir::{Expr, Procedure};
 use hyades_engine::storage::stored_routine::Routine;
 use hyades_engine::storage::table::Table;
 use hyades_types::definition::{
-    CheckConstraint, ColumnDefinition, SequenceId, TableDefinition, TableId, TableName,
+    CheckConstraint, ColumnDefinition, Generation, SequenceId, TableDefinition, TableId, TableName,
 };
 use hyades_types::environment::Severity;
 use hyades_types::error::{Error, Result, sqlstate};
@@ -27,6 +27,7 @@ use crate::compile::table_as::compile_filling;
 use crate::plan::{Action, Plan, RunPlan, SchemaCommand, Tag, WantedCheck};
 use crate::plpgsql;
 use crate::plpgsql::routine_body::When;
+use crate::statement::query::parse_expression;
 
 /// The tables as the session's transaction sees them.
 struct VisibleTables<'a> {
@@ -166,6 +167,18 @@ impl Session {
         let tables = VisibleTables { engine: self.shared.engine.as_ref(), worker: self.worker.as_ref() };
         let mut binder = Binder::new("", self.context(&tables), &[], 0)?;
         binder.check_constraint(table, &table.definition(), wanted).map_err(without_position)
+    }
+
+    /// What generates a column of a table that is there, read anew.
+    pub(super) fn bound_generation(
+        &self,
+        table: &Arc<Table>,
+        at: usize,
+        expression: &str,
+    ) -> Result<Generation> {
+        let tables = VisibleTables { engine: self.shared.engine.as_ref(), worker: self.worker.as_ref() };
+        let mut binder = Binder::new("", self.context(&tables), &[], 0)?;
+        binder.generation(table, at, &parse_expression(expression)?).map_err(without_position)
     }
 
     fn compile(

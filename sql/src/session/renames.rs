@@ -65,6 +65,17 @@ impl Session {
             }
         }
         self.rebind_checks(&mut definition, &|check| check.columns.contains(&number))?;
+        let mut rewritten = Vec::new();
+        for (other, column) in definition.columns.iter().enumerate() {
+            let Some(generation) = &column.generation else { continue };
+            if generation.columns.contains(&number) {
+                rewritten.push((other, with_renamed_column(&generation.expression, from, to)?.to_string()));
+            }
+        }
+        let row = row_type(&definition);
+        for (other, expression) in rewritten {
+            definition.columns[other].generation = Some(self.bound_generation(&row, other, &expression)?);
+        }
         Ok(vec![altered(table, definition)])
     }
 

@@ -73,6 +73,14 @@ pub(super) enum AlterStep {
 }
 
 impl Alteration {
+    /// Drops these columns next, in this order.
+    pub(super) fn drop_columns(&mut self, names: impl DoubleEndedIterator<Item = String>) {
+        for name in names.rev() {
+            let drop = AlterAction::DropColumn { name, may_lack: true, cascades: true };
+            self.steps.push_front(AlterStep::Action(drop));
+        }
+    }
+
     /// A column that was there already is not added, and its constraints are not either.
     pub(super) fn forget_column(&mut self, name: &str) {
         let is_of_column = |columns: &[String]| matches!(columns, [column] if column == name);

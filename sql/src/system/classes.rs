@@ -162,14 +162,19 @@ fn attribute_row(relation: u32, number: u16, column: &Column<'_>) -> NamedRow {
                 None => "",
             }),
         ),
+        (
+            "attgenerated",
+            text(if column.definition.is_some_and(|one| one.generation.is_some()) { "s" } else { "" }),
+        ),
         ("attislocal", truth(true)),
         ("attcollation", oid(data_type.map_or(0, |data_type| data_type.collation))),
     ]
 }
 
-/// Whether the column's default is one of its own: that of an identity column belongs to its sequence.
+/// Whether the column has a default of its own, or is generated: that of an identity column belongs to its
+/// sequence.
 pub(super) fn has_default(column: &ColumnDefinition) -> bool {
-    column.default.is_some() && column.identity.is_none()
+    column.generation.is_some() || column.default.is_some() && column.identity.is_none()
 }
 
 /// `pg_attrdef`

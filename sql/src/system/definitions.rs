@@ -79,8 +79,11 @@ fn literal(written: &str, sql_type: SqlType) -> String {
 }
 
 impl System {
-    /// The default of a column as PostgreSQL would show it: literals with their types.
+    /// The default of a column, or what it computes, as PostgreSQL would show it: literals with their types.
     pub(super) fn default_of(&self, column: &ColumnDefinition) -> Option<String> {
+        if let Some(generation) = &column.generation {
+            return Some(generation.shown.clone());
+        }
         let written = column.default.as_deref()?.trim();
         let sequence = written.strip_prefix("nextval('").and_then(|rest| rest.strip_suffix("'::regclass)"));
         if let Some(name) = sequence

@@ -220,6 +220,7 @@ fn system_columns(system: &System, class: &Class, relation: &SystemRelation) -> 
             is_nullable: relation.kind == "v" || sql_type.length_bytes() < 0,
             default: None,
             identity: None,
+            generation: None,
         };
         column_row(system, class, at, &column)
     };
@@ -228,7 +229,8 @@ fn system_columns(system: &System, class: &Class, relation: &SystemRelation) -> 
 
 fn column_row(system: &System, class: &Class, at: usize, column: &ColumnDefinition) -> NamedRow {
     let measures = measures(column.sql_type);
-    let default = if column.identity.is_some() { None } else { system.default_of(column) };
+    let is_own = column.identity.is_none() && column.generation.is_none();
+    let default = if is_own { system.default_of(column) } else { None };
     let number = system.definition(class.oid).map_or(at + 1, |table| usize::from(table.column_number(at)));
     let mut row = vec![
         ("table_catalog", text(&system.facts.database)),
@@ -253,7 +255,9 @@ fn column_row(system: &System, class: &Class, at: usize, column: &ColumnDefiniti
         ("is_identity", yes_or_no(column.identity.is_some())),
     ];
     row.extend(identity_columns(system, class.oid, at, column.identity));
-    row.push(("is_generated", text("NEVER")));
+    row.push(("is_generated", text(if column.generation.is_some() { "ALWAYS" } else { "NEVER" })));
+    let expression = column.generation.as_ref().map(|generation| generation.shown.as_str());
+    row.push(("generation_expression", or_null(expression, text)));
     let is_of_table = |columns: &[Option<u16>]| columns.get(at).is_some_and(Option::is_some);
     let is_updatable = class.letter() == "r" || updatable_of(system, class).is_some_and(is_of_table);
     row.push(("is_updatable", yes_or_no(is_updatable)));

@@ -20,6 +20,7 @@ pub(crate) fn definition(key: &[u16], index: IndexKind) -> TableDefinition {
         is_nullable: true,
         default: None,
         identity: None,
+        generation: None,
     };
     TableDefinition {
         name: TableName { schema: "public".into(), name: "t".into() },

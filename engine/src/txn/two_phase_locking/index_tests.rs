@@ -53,6 +53,7 @@ fn create(shared: &Arc<TwoPhaseLocking<NoLog>>, indexes: Vec<IndexDefinition>) -
         is_nullable,
         default: None,
         identity: None,
+        generation: None,
     };
     let name = TableName { schema: "public".to_owned(), name: "t".to_owned() };
     let primary_key = PrimaryKey { name: "t_pkey".to_owned(), columns: vec![0], index: IndexKind::Ordered };

@@ -62,6 +62,7 @@ fn create_table(shared: &Arc<TwoPhaseLocking<NoLog>>, name: &str, index: IndexKi
         is_nullable: false,
         default: None,
         identity: None,
+        generation: None,
     };
     let definition = TableDefinition {
         name: TableName { schema: "public".to_owned(), name: name.to_owned() },
