@@ -16,320 +16,43 @@
 //! else is weakened.
 
 mod choice;
+mod definition;
+mod number;
 mod path;
 mod time_zone;
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 
 use choice::{choice, date_style, encoding, limited, locale, parse_boolean, severity};
+use definition::{DEFINITIONS, Definition, Kind, definition};
 use hyades_engine::db::{Isolation, Logging};
 use hyades_types::environment::Severity;
 use hyades_types::error::{Error, Result, sqlstate};
 use hyades_types::memory;
 use jiff::tz::TimeZone;
 
-/// Which values a setting takes.
-#[derive(Clone, Copy, Debug)]
-enum Kind {
-    Text,
-    Boolean,
-    Integer {
-        minimum: i64,
-        maximum: i64,
-    },
-    /// Milliseconds; units are understood, shown as PostgreSQL shows them.
-    Milliseconds,
-    /// Kilobytes; units are understood.
-    Kilobytes,
-    Real,
-    Choice(&'static [&'static str]),
-    /// Values that work, and values that PostgreSQL has and that are refused.
-    Limited(&'static [&'static str], &'static [&'static str]),
-    /// The language of messages, and how numbers, money and times look.
-    Locale,
-    /// A list of schemas.
-    Path,
-    TimeZone,
-    DateStyle,
-    Encoding,
-    /// Cannot be changed.
-    Internal,
-}
-
-impl Kind {
-    /// PostgreSQL's word for it.
-    fn value_type(self) -> &'static str {
-        match self {
-            Kind::Boolean => "bool",
-            Kind::Integer { .. } | Kind::Milliseconds | Kind::Kilobytes => "integer",
-            Kind::Real => "real",
-            Kind::Choice(_) | Kind::Limited(..) => "enum",
-            _ => "string",
-        }
-    }
-}
-
-struct Definition {
-    /// As shown: `TimeZone`.
-    name: &'static str,
-    kind: Kind,
-    default: &'static str,
-    /// Told to the client with ParameterStatus when it changes.
-    is_reported: bool,
-    description: &'static str,
-}
-
-const fn define(
-    name: &'static str,
-    kind: Kind,
-    default: &'static str,
-    description: &'static str,
-) -> Definition {
-    Definition { name, kind, default, is_reported: false, description }
-}
-
-const fn report(
-    name: &'static str,
-    kind: Kind,
-    default: &'static str,
-    description: &'static str,
-) -> Definition {
-    Definition { name, kind, default, is_reported: true, description }
-}
-
-const LEVELS: Kind = Kind::Choice(&["serializable", "repeatable read", "read committed", "read uncommitted"]);
-const MESSAGE_LEVELS: Kind = Kind::Choice(&[
-    "debug5", "debug4", "debug3", "debug2", "debug1", "log", "notice", "warning", "error", "info", "fatal",
-    "panic",
-]);
-
 /// The version that clients parse; its leading number decides which catalog queries they send.
 pub const SERVER_VERSION: &str = concat!("15.0 (Hyades ", env!("CARGO_PKG_VERSION"), ")");
 
-/// Sorted by lower-case name: SHOW ALL prints this order, lookups search it.
-static DEFINITIONS: &[Definition] = &[
-    report(
-        "application_name",
-        Kind::Text,
-        "",
-        "Sets the application name to be reported in statistics and logs.",
-    ),
-    define(
-        "backslash_quote",
-        Kind::Limited(&["safe_encoding", "on"], &["off"]),
-        "safe_encoding",
-        "Sets whether \"\\'\" is allowed in string literals.",
-    ),
-    define("bytea_output", Kind::Limited(&["hex"], &["escape"]), "hex", "Sets the output format for bytea."),
-    define(
-        "check_function_bodies",
-        Kind::Boolean,
-        "on",
-        "Check routine bodies during CREATE FUNCTION and CREATE PROCEDURE.",
-    ),
-    report("client_encoding", Kind::Encoding, "UTF8", "Sets the client's character set encoding."),
-    define(
-        "client_min_messages",
-        MESSAGE_LEVELS,
-        "notice",
-        "Sets the message levels that are sent to the client.",
-    ),
-    report("DateStyle", Kind::DateStyle, "ISO, MDY", "Sets the display format for date and time values."),
-    define(
-        "deadlock_timeout",
-        Kind::Milliseconds,
-        "1s",
-        "Sets the time to wait on a lock before checking for deadlock.",
-    ),
-    define(
-        "default_table_access_method",
-        Kind::Limited(&["heap"], &[]),
-        "heap",
-        "Sets the default table access method for new tables.",
-    ),
-    define(
-        "default_tablespace",
-        Kind::Limited(&["", "pg_default"], &[]),
-        "",
-        "Sets the default tablespace to create tables and indexes in.",
-    ),
-    define(
-        "default_transaction_deferrable",
-        Kind::Boolean,
-        "off",
-        "Sets the default deferrable status of new transactions.",
-    ),
-    define(
-        "default_transaction_isolation",
-        LEVELS,
-        "read committed",
-        "Sets the transaction isolation level of each new transaction.",
-    ),
-    report(
-        "default_transaction_read_only",
-        Kind::Boolean,
-        "off",
-        "Sets the default read-only status of new transactions.",
-    ),
-    define("enable_hashjoin", Kind::Boolean, "on", "Enables the planner's use of hash join plans."),
-    define("enable_indexscan", Kind::Boolean, "on", "Enables the planner's use of index-scan plans."),
-    define("enable_mergejoin", Kind::Boolean, "on", "Enables the planner's use of merge join plans."),
-    define("enable_nestloop", Kind::Boolean, "on", "Enables the planner's use of nested-loop join plans."),
-    define("enable_seqscan", Kind::Boolean, "on", "Enables the planner's use of sequential-scan plans."),
-    define(
-        "escape_string_warning",
-        Kind::Boolean,
-        "on",
-        "Warn about backslash escapes in ordinary string literals.",
-    ),
-    define(
-        "extra_float_digits",
-        Kind::Integer { minimum: -15, maximum: 3 },
-        "1",
-        "Sets the number of digits displayed for floating-point values.",
-    ),
-    define("geqo", Kind::Boolean, "on", "Enables genetic query optimization."),
-    define(
-        "hyades.logging",
-        Kind::Choice(&["auto", "command", "data"]),
-        "auto",
-        "Sets whether calls of procedures are logged as commands or as what they write.",
-    ),
-    define(
-        "idle_in_transaction_session_timeout",
-        Kind::Milliseconds,
-        "0",
-        "Sets the maximum allowed idle time between queries, when in a transaction.",
-    ),
-    define(
-        "idle_session_timeout",
-        Kind::Milliseconds,
-        "0",
-        "Sets the maximum allowed idle time between queries, when not in a transaction.",
-    ),
-    report("in_hot_standby", Kind::Internal, "off", "Shows whether hot standby is currently active."),
-    report("integer_datetimes", Kind::Internal, "on", "Shows whether datetimes are integer based."),
-    report(
-        "IntervalStyle",
-        Kind::Limited(&["postgres"], &["postgres_verbose", "sql_standard", "iso_8601"]),
-        "postgres",
-        "Sets the display format for interval values.",
-    ),
-    report("is_superuser", Kind::Internal, "on", "Shows whether the current user is a superuser."),
-    define("jit", Kind::Boolean, "off", "Allow JIT compilation."),
-    define("lc_collate", Kind::Internal, "C", "Shows the collation order locale."),
-    define("lc_ctype", Kind::Internal, "C", "Shows the character classification and case conversion locale."),
-    define("lc_messages", Kind::Locale, "C", "Sets the language in which messages are displayed."),
-    define("lc_monetary", Kind::Locale, "C", "Sets the locale for formatting monetary amounts."),
-    define("lc_numeric", Kind::Locale, "C", "Sets the locale for formatting numbers."),
-    define("lc_time", Kind::Locale, "C", "Sets the locale for formatting date and time values."),
-    define(
-        "lock_timeout",
-        Kind::Milliseconds,
-        "0",
-        "Sets the maximum allowed duration of any wait for a lock.",
-    ),
-    define(
-        "log_statement",
-        Kind::Limited(&["none"], &["ddl", "mod", "all"]),
-        "none",
-        "Sets the type of statements logged.",
-    ),
-    define(
-        "maintenance_work_mem",
-        Kind::Kilobytes,
-        "64MB",
-        "Sets the maximum memory to be used for maintenance operations.",
-    ),
-    define("max_identifier_length", Kind::Internal, "63", "Shows the maximum identifier length."),
-    define("max_index_keys", Kind::Internal, "32", "Shows the maximum number of index keys."),
-    define(
-        "random_page_cost",
-        Kind::Real,
-        "4",
-        "Sets the planner's estimate of the cost of a nonsequentially fetched disk page.",
-    ),
-    define("role", Kind::Text, "none", "Sets the current role."),
-    define("row_security", Kind::Boolean, "on", "Enable row security."),
-    define(
-        "search_path",
-        Kind::Path,
-        "\"$user\", public",
-        "Sets the schema search order for names that are not schema-qualified.",
-    ),
-    report("server_encoding", Kind::Internal, "UTF8", "Shows the server (database) character set encoding."),
-    report("server_version", Kind::Internal, SERVER_VERSION, "Shows the server version."),
-    define("server_version_num", Kind::Internal, "150000", "Shows the server version as an integer."),
-    report("session_authorization", Kind::Text, "", "Sets the session user name."),
-    define("ssl", Kind::Internal, "off", "Enables SSL connections."),
-    report(
-        "standard_conforming_strings",
-        Kind::Limited(&["on"], &["off"]),
-        "on",
-        "Causes '...' strings to treat backslashes literally.",
-    ),
-    define(
-        "statement_timeout",
-        Kind::Milliseconds,
-        "0",
-        "Sets the maximum allowed duration of any statement.",
-    ),
-    define(
-        "synchronous_commit",
-        Kind::Choice(&["local", "remote_write", "remote_apply", "on", "off"]),
-        "on",
-        "Sets the current transaction's synchronization level.",
-    ),
-    define("synchronize_seqscans", Kind::Boolean, "on", "Enable synchronized sequential scans."),
-    define(
-        "tcp_keepalives_idle",
-        Kind::Integer { minimum: 0, maximum: 2_147_483_647 },
-        "0",
-        "Time between issuing TCP keepalives.",
-    ),
-    define(
-        "temp_buffers",
-        Kind::Kilobytes,
-        "8MB",
-        "Sets the maximum number of temporary buffers used by each session.",
-    ),
-    report(
-        "TimeZone",
-        Kind::TimeZone,
-        "UTC",
-        "Sets the time zone for displaying and interpreting time stamps.",
-    ),
-    define(
-        "transaction_deferrable",
-        Kind::Boolean,
-        "off",
-        "Whether to defer a read-only serializable transaction until it can be executed with no possible serialization failures.",
-    ),
-    define(
-        "transaction_isolation",
-        LEVELS,
-        "read committed",
-        "Sets the current transaction's isolation level.",
-    ),
-    define("transaction_read_only", Kind::Boolean, "off", "Sets the current transaction's read-only status."),
-    define("wal_level", Kind::Internal, "replica", "Sets the level of information written to the WAL."),
-    define("work_mem", Kind::Kilobytes, "4MB", "Sets the maximum memory to be used for query workspaces."),
-    define(
-        "xmloption",
-        Kind::Choice(&["content", "document"]),
-        "content",
-        "Sets whether XML data in implicit parsing and serialization operations is to be considered as documents or content fragments.",
-    ),
-];
-
-/// One line of SHOW ALL.
+/// One line of SHOW ALL and of `pg_settings`.
 pub(crate) struct Shown {
-    pub(crate) name: String,
+    pub(crate) name: &'static str,
+    /// As SHOW prints it.
     pub(crate) value: String,
-    pub(crate) default: &'static str,
+    /// In the setting's unit.
+    pub(crate) number: String,
+    pub(crate) unit: &'static str,
+    pub(crate) category: &'static str,
     pub(crate) description: &'static str,
     pub(crate) value_type: &'static str,
     pub(crate) context: &'static str,
+    pub(crate) source: &'static str,
+    /// Least and greatest value; empty for what is no number.
+    pub(crate) range: (&'static str, &'static str),
+    pub(crate) choices: Vec<&'static str>,
+    pub(crate) default: String,
+    /// What RESET goes back to.
+    pub(crate) reset: String,
 }
 
 /// The settings of one session. Keys are lower-case names.
@@ -346,6 +69,8 @@ pub(crate) struct Settings {
     /// What the end of the current transaction restores: SET LOCAL.
     local: Vec<(String, Option<String>)>,
     changed: Vec<String>,
+    /// Names with a dot that were ever set: they are empty when nothing is said of them.
+    custom: BTreeSet<String>,
     time_zone: TimeZone,
     synchronous_commit: bool,
     logging: Logging,
@@ -373,10 +98,6 @@ impl Snapshot {
     }
 }
 
-fn definition(lower: &str) -> Option<&'static Definition> {
-    DEFINITIONS.iter().find(|definition| definition.name.eq_ignore_ascii_case(lower))
-}
-
 /// The setting's name as SHOW heads its column.
 pub(crate) fn shown_name(name: &str) -> &str {
     definition(name).map_or(name, |definition| definition.name)
@@ -395,6 +116,7 @@ impl Settings {
                 .filter(|definition| definition.is_reported)
                 .map(|definition| definition.name.to_ascii_lowercase())
                 .collect(),
+            custom: BTreeSet::new(),
             time_zone: TimeZone::UTC,
             synchronous_commit: true,
             logging: Logging::Auto,
@@ -433,7 +155,10 @@ impl Settings {
             "transaction_isolation" => self.get("default_transaction_isolation"),
             "transaction_read_only" => self.get("default_transaction_read_only"),
             "transaction_deferrable" => self.get("default_transaction_deferrable"),
-            _ => definition(&lower).map(|definition| definition.default.to_owned()),
+            _ => match definition(&lower) {
+                Some(definition) => Some(definition.default.to_owned()),
+                None => self.custom.contains(&lower).then(String::new),
+            },
         }
     }
 
@@ -445,17 +170,47 @@ impl Settings {
     }
 
     pub(crate) fn show_all(&self) -> Vec<Shown> {
-        DEFINITIONS
-            .iter()
-            .map(|definition| Shown {
-                name: definition.name.to_owned(),
-                value: self.get(definition.name).unwrap_or_default(),
-                default: definition.default,
-                description: definition.description,
-                value_type: definition.kind.value_type(),
-                context: if matches!(definition.kind, Kind::Internal) { "internal" } else { "user" },
-            })
-            .collect()
+        let is_hidden = |name: &str| matches!(name, "role" | "session_authorization" | "is_superuser");
+        let shown = DEFINITIONS.iter().filter(|definition| !is_hidden(definition.name));
+        shown.map(|definition| self.shown(definition)).collect()
+    }
+
+    fn shown(&self, definition: &'static Definition) -> Shown {
+        let lower = definition.name.to_ascii_lowercase();
+        let value = self.get(&lower).unwrap_or_default();
+        let unit = definition.kind.unit();
+        let number = |value: &str| match definition.kind {
+            Kind::Integer { .. } => number::parse_integer(value, unit).map(|number| number.to_string()),
+            Kind::Real { .. } => number::parse_real(value, unit).map(number::general),
+            _ => Ok(value.to_owned()),
+        };
+        let number = |value: &str| number(value).unwrap_or_else(|_| value.to_owned());
+        let initial = self.initial.get(&lower);
+        let (context, source) = match &definition.kind {
+            Kind::Internal => ("internal", "default"),
+            _ if self.values.contains_key(&lower) => ("user", "session"),
+            _ => ("user", if initial.is_some() { "client" } else { "default" }),
+        };
+        let choices = match &definition.kind {
+            Kind::Choice(values) => values.iter().copied().filter(|value| !value.starts_with('~')).collect(),
+            Kind::Limited(values, refused) => values.iter().chain(refused).copied().collect(),
+            _ => Vec::new(),
+        };
+        Shown {
+            name: definition.name,
+            number: number(&value),
+            value,
+            unit: unit.name(),
+            category: definition.category,
+            description: definition.description,
+            value_type: definition.kind.value_type(),
+            context,
+            source,
+            range: definition.range,
+            choices,
+            default: number(definition.default),
+            reset: number(initial.map_or(definition.default, String::as_str)),
+        }
     }
 
     /// What they take.
@@ -521,8 +276,11 @@ impl Settings {
         let new = match (definition(&lower), value) {
             (Some(Definition { kind: Kind::Internal, .. }), _) => return Err(cannot_change(&lower)),
             (Some(definition), Some(value)) => Some(checked(definition, value)?),
-            (None, Some(value)) if lower.contains('.') => Some(value.to_owned()),
-            (None, _) if !lower.contains('.') && !self.initial.contains_key(&lower) => {
+            (None, value) if lower.contains('.') => {
+                self.add_custom(name, &lower)?;
+                value.map(str::to_owned)
+            }
+            (None, _) if !self.initial.contains_key(&lower) => {
                 return Err(unknown(name));
             }
             (None, Some(value)) => Some(value.to_owned()),
@@ -545,6 +303,32 @@ impl Settings {
         }
         self.put(lower.clone(), new);
         Ok(self.get(&lower).unwrap_or_default())
+    }
+
+    /// Somebody's own setting.
+    fn add_custom(&mut self, name: &str, lower: &str) -> Result<()> {
+        let refused = |detail: &str| {
+            let message = format!("invalid configuration parameter name \"{name}\"");
+            Err(Error::input(sqlstate::INVALID_NAME, message).with_detail(detail))
+        };
+        let is_simple = |part: &str| {
+            let is_first = |c: char| c.is_ascii_alphabetic() || c == '_' || !c.is_ascii();
+            part.starts_with(is_first) && part.chars().all(|c| is_first(c) || c.is_ascii_digit() || c == '$')
+        };
+        if !name.split('.').all(is_simple) {
+            return refused(
+                "Custom parameter names must be two or more simple identifiers separated by dots.",
+            );
+        }
+        if lower.starts_with("hyades.") {
+            return refused("\"hyades\" is a reserved prefix.");
+        }
+        if !self.custom.contains(lower) {
+            memory::check(lower.len())?;
+            self.bytes += lower.len();
+            self.custom.insert(lower.to_owned());
+        }
+        Ok(())
     }
 
     fn check_role(&self, lower: &str, value: Option<&str>) -> Result<()> {
@@ -727,8 +511,38 @@ fn invalid(definition: &Definition, value: &str) -> Error {
     )
 }
 
+fn hinted(definition: &Definition, value: &str, wrong: &number::Wrong) -> Error {
+    let error = invalid(definition, value);
+    match wrong {
+        number::Wrong::Syntax => error,
+        number::Wrong::Hint(hint) => error.with_hint(*hint),
+    }
+}
+
+fn out_of_range(definition: &Definition, number: &str) -> Error {
+    let unit = definition.kind.unit().name();
+    let space = if unit.is_empty() { "" } else { " " };
+    let (minimum, maximum) = definition.range;
+    Error::input(
+        sqlstate::INVALID_PARAMETER_VALUE,
+        format!(
+            "{number}{space}{unit} is outside the valid range for parameter \"{}\" ({minimum} .. {maximum})",
+            definition.name
+        ),
+    )
+}
+
 /// Checks a value and brings it into the form in which it is shown.
 fn checked(definition: &Definition, value: &str) -> Result<String> {
+    let shown = read(definition, value)?;
+    if definition.is_fixed && shown != definition.default {
+        let message = format!("{} = {shown} is not supported yet", definition.name);
+        return Err(Error::input(sqlstate::FEATURE_NOT_SUPPORTED, message));
+    }
+    Ok(shown)
+}
+
+fn read(definition: &Definition, value: &str) -> Result<String> {
     let wrong = || invalid(definition, value);
     match definition.kind {
         Kind::Text => Ok(value.to_owned()),
@@ -742,24 +556,24 @@ fn checked(definition: &Definition, value: &str) -> Result<String> {
             })?;
             Ok(if flag { "on" } else { "off" }.to_owned())
         }
-        Kind::Integer { minimum, maximum } => {
-            let number: i64 = value.trim().parse().map_err(|_| wrong())?;
+        Kind::Integer { minimum, maximum, unit } => {
+            let number =
+                number::parse_integer(value, unit).map_err(|wrong| hinted(definition, value, &wrong))?;
             if !(minimum..=maximum).contains(&number) {
-                return Err(Error::input(
-                    sqlstate::INVALID_PARAMETER_VALUE,
-                    format!(
-                        "{number} is outside the valid range for parameter \"{}\" ({minimum} .. {maximum})",
-                        definition.name
-                    ),
-                ));
+                return Err(out_of_range(definition, &number.to_string()));
             }
-            Ok(number.to_string())
+            Ok(number::shown_integer(number, unit))
         }
-        Kind::Milliseconds => with_unit(value, &TIME_UNITS).ok_or_else(wrong),
-        Kind::Kilobytes => with_unit(value, &MEMORY_UNITS).ok_or_else(wrong),
-        Kind::Real => value.trim().parse::<f64>().map(|number| number.to_string()).map_err(|_| wrong()),
-        Kind::Choice(choices) => choice(definition, choices, value),
-        Kind::Limited(choices, refused) => limited(definition, choices, refused, value),
+        Kind::Real { minimum, maximum, unit } => {
+            let number =
+                number::parse_real(value, unit).map_err(|wrong| hinted(definition, value, &wrong))?;
+            if !(minimum..=maximum).contains(&number) {
+                return Err(out_of_range(definition, &number::general(number)));
+            }
+            Ok(number::shown_real(number, unit))
+        }
+        Kind::Choice(ref choices) => choice(definition, choices, value),
+        Kind::Limited(ref choices, ref refused) => limited(definition, choices, refused, value),
         Kind::Locale => locale(definition, value),
         Kind::Path => match path::schemas(value) {
             Some(_) => Ok(value.to_owned()),
@@ -771,24 +585,4 @@ fn checked(definition: &Definition, value: &str) -> Result<String> {
         Kind::DateStyle => date_style(definition, value),
         Kind::Encoding => encoding(definition, value),
     }
-}
-
-/// Names of units and how many of the base unit they are, largest first.
-type Units = [(&'static str, i64); 5];
-const TIME_UNITS: Units = [("d", 86_400_000), ("h", 3_600_000), ("min", 60_000), ("s", 1000), ("ms", 1)];
-const MEMORY_UNITS: Units = [("TB", 1 << 30), ("GB", 1 << 20), ("MB", 1 << 10), ("kB", 1), ("B", 0)];
-
-fn with_unit(value: &str, units: &Units) -> Option<String> {
-    let value = value.trim();
-    let digits_end = value.find(|c: char| !c.is_ascii_digit()).unwrap_or(value.len());
-    let number: i64 = value[..digits_end].parse().ok()?;
-    let unit = value[digits_end..].trim();
-    let factor =
-        if unit.is_empty() { 1 } else { units.iter().find(|(name, factor)| *name == unit && *factor > 0)?.1 };
-    let base = number.checked_mul(factor)?;
-    if base == 0 {
-        return Some("0".to_owned());
-    }
-    let (name, factor) = units.iter().find(|(_, factor)| *factor > 0 && base % factor == 0)?;
-    Some(format!("{}{name}", base / factor))
 }

@@ -22,8 +22,12 @@ pub(super) fn parse_boolean(value: &str) -> Option<bool> {
 
 pub(super) fn choice(definition: &Definition, choices: &[&str], value: &str) -> Result<String> {
     let lower = value.trim().to_ascii_lowercase();
-    if let Some(found) = choices.iter().find(|choice| **choice == lower) {
-        return Ok((*found).to_owned());
+    for choice in choices {
+        let written = choice.trim_start_matches('~');
+        let (name, meant) = written.split_once('=').unwrap_or((written, written));
+        if name == lower {
+            return Ok(meant.to_owned());
+        }
     }
     // A choice of on and off also takes other spellings of booleans.
     if let Some(flag) = parse_boolean(&lower) {
@@ -32,7 +36,8 @@ pub(super) fn choice(definition: &Definition, choices: &[&str], value: &str) -> 
             return Ok(word.to_owned());
         }
     }
-    Err(invalid(definition, value).with_hint(format!("Available values: {}.", choices.join(", "))))
+    let told: Vec<&str> = choices.iter().copied().filter(|choice| !choice.starts_with('~')).collect();
+    Err(invalid(definition, value).with_hint(format!("Available values: {}.", told.join(", "))))
 }
 
 /// Of the values that PostgreSQL has, those that would change something and do not are refused as what is

@@ -257,7 +257,7 @@ fn set_target(tokens: &mut Tokens<'_>) -> Result<(String, SetValue)> {
     }
     let value = match name.as_str() {
         "search_path" => set_names(tokens)?,
-        _ => set_value(tokens)?,
+        _ => set_value_of(tokens, &name)?,
     };
     Ok((name, value))
 }
@@ -287,6 +287,27 @@ fn setting_name(tokens: &mut Tokens<'_>) -> Result<String> {
         name.push_str(&tokens.identifier()?);
     }
     Ok(name)
+}
+
+/// Settings that take a list.
+const LISTS: [&str; 6] = [
+    "datestyle",
+    "local_preload_libraries",
+    "session_preload_libraries",
+    "temp_tablespaces",
+    "wal_consistency_checking",
+    "restrict_nonsystem_relation_kind",
+];
+
+fn set_value_of(tokens: &mut Tokens<'_>, name: &str) -> Result<SetValue> {
+    let start = tokens.at;
+    let value = set_value(tokens)?;
+    let is_list = tokens.tokens[start..tokens.at].iter().any(|token| token.is_symbol(","));
+    if is_list && !LISTS.contains(&name) {
+        let message = format!("SET {name} takes only one argument");
+        return Err(Error::input(sqlstate::INVALID_PARAMETER_VALUE, message));
+    }
+    Ok(value)
 }
 
 fn set_value(tokens: &mut Tokens<'_>) -> Result<SetValue> {

@@ -4,7 +4,7 @@ use hyades_types::system_type::SystemType;
 use hyades_types::value::{ArrayElement, SqlType, Value};
 
 use super::class::{ClassKind, indexes_of};
-use super::row::{NamedRow, int8, oid, or_null, text, truth};
+use super::row::{NamedRow, int8, oid, or_null, text, texts, truth};
 use super::snapshot::{ShownCursor, ShownStatement, System};
 
 /// `pg_tables`
@@ -125,16 +125,23 @@ pub(super) fn prepared_statements(system: &System) -> Vec<NamedRow> {
 
 /// `pg_settings`
 pub(super) fn settings(system: &System) -> Vec<NamedRow> {
+    let said = |text: &'static str| if text.is_empty() { Value::Null } else { Value::text(text) };
     let row = |shown: &crate::settings::Shown| {
+        let choices = if shown.choices.is_empty() { Value::Null } else { texts(&shown.choices) };
         vec![
-            ("name", text(&shown.name)),
-            ("setting", text(&shown.value)),
+            ("name", text(shown.name)),
+            ("setting", text(&shown.number)),
+            ("unit", said(shown.unit)),
+            ("category", text(shown.category)),
             ("short_desc", text(shown.description)),
             ("context", text(shown.context)),
             ("vartype", text(shown.value_type)),
-            ("source", text(if shown.value == shown.default { "default" } else { "session" })),
-            ("boot_val", text(shown.default)),
-            ("reset_val", text(shown.default)),
+            ("source", text(shown.source)),
+            ("min_val", said(shown.range.0)),
+            ("max_val", said(shown.range.1)),
+            ("enumvals", choices),
+            ("boot_val", text(&shown.default)),
+            ("reset_val", text(&shown.reset)),
             ("pending_restart", truth(false)),
         ]
     };
