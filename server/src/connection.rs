@@ -445,9 +445,18 @@ impl<'a> Connection<'a> {
         if status == TransactionStatus::Idle {
             self.portals.clear();
         }
+        self.tell_notifications();
         backend::ready_for_query(&mut self.answers.bytes, status);
         self.answers.due = true;
         self.answers.ready += 1;
+    }
+
+    /// What other sessions have notified this one of.
+    fn tell_notifications(&mut self) {
+        for told in self.session.take_notifications() {
+            let out = &mut self.answers.bytes;
+            backend::notification_response(out, told.process, &told.channel, &told.payload);
+        }
     }
 
     /// Awaits durability, then writes all answers.
@@ -523,6 +532,11 @@ impl<'a> Connection<'a> {
                 self.end_with(&error);
                 self.send().await?;
                 return Ok(false);
+            }
+            // Between the messages of a batch nobody expects them.
+            if self.mode == Mode::Ready && self.answers.bytes.is_empty() && self.session.has_notifications() {
+                self.tell_notifications();
+                self.send().await?;
             }
             if self.input.capacity() - self.input.len() < READ_BYTES / 4 {
                 self.input.reserve(READ_BYTES);

@@ -50,6 +50,8 @@ pub(crate) fn environment(user: &str, database: &str) -> Environment {
         sequences: RefCell::default(),
         catalog: None,
         deferred: Default::default(),
+        notifications: RefCell::default(),
+        advisory_locks: None,
     }
 }
 

@@ -22,8 +22,8 @@ use crate::bind::aggregation::AggregateKind;
 use crate::bind::session_function::SessionCall;
 use crate::explain::PlanNode;
 use crate::statement::{
-    CopyOptions, DeclareCursor, DropIndex, DropSequence, DropView, FetchCursor, IsolationModes, OnCommit,
-    QualifiedName, RenameIndex, SequenceOptions, SetValue, SettingScope,
+    CopyOptions, DeclareCursor, DropIndex, DropSequence, DropView, FetchCursor, IsolationModes,
+    ListenStatement, OnCommit, QualifiedName, RenameIndex, SequenceOptions, SetValue, SettingScope,
 };
 
 /// A compiled statement.
@@ -83,6 +83,7 @@ pub(crate) enum Action {
         arguments: Vec<Expr>,
     },
     Deallocate(Option<String>),
+    Listen(ListenStatement),
     Declare(Box<DeclarePlan>),
     Fetch(FetchCursor),
     /// No name: ALL.

@@ -23,6 +23,7 @@
 //! ```
 
 pub(crate) mod activity;
+mod advisory_locks;
 mod alteration;
 mod column_changes;
 mod copy_feed;
@@ -35,6 +36,8 @@ mod cursors;
 mod deferred;
 mod foreign_key;
 mod index_commands;
+mod listen_commands;
+mod listeners;
 mod prepare;
 mod prepared;
 mod renames;
@@ -61,8 +64,7 @@ use hyades_engine::log::durable::Durability;
 use hyades_engine::procedure::compiled_routine::RoutineCompiler;
 use hyades_engine::procedure::frame::Frame;
 use hyades_engine::recovery::RecoveryReport;
-use hyades_types::deferred_checks::DeferredMark;
-use hyades_types::environment::Environment;
+use hyades_types::environment::{Environment, Gathered};
 use hyades_types::error::{Error, Result};
 use hyades_types::function::now_us;
 use hyades_types::guest;
@@ -78,8 +80,11 @@ use crate::settings::Settings;
 use crate::statement::split;
 pub use activity::Controller;
 use activity::{Activities, Activity};
+use advisory_locks::{AdvisoryTable, SessionLocks};
 use copy_in::CopyIn;
 use cursors::Cursors;
+pub use listeners::Delivered;
+use listeners::{ListenChange, Listeners, Mailbox};
 pub use prepared::Prepared;
 use prepared::{NamedStatement, StatementCache};
 use running::Running;
@@ -98,6 +103,8 @@ struct Shared {
     sessions: AtomicI32,
     transactions: AtomicI64,
     activities: Arc<Activities>,
+    advisory_locks: Arc<AdvisoryTable>,
+    listeners: Listeners,
 }
 
 /// What a client says about itself when it connects.
@@ -141,6 +148,9 @@ pub struct Session {
     /// Statements of SQL's PREPARE.
     named: HashMap<String, NamedStatement>,
     cursors: Cursors,
+    mailbox: Arc<Mailbox>,
+    /// LISTEN and UNLISTEN of the transaction.
+    listen_changes: Vec<ListenChange>,
     savepoints: Vec<NamedSavepoint>,
     /// The transaction has looked at data.
     has_queried: bool,
@@ -156,8 +166,8 @@ pub struct Session {
     running: Option<Running>,
     /// A check of a constraint that waits, at the end of the transaction or in SET CONSTRAINTS.
     checking: Option<Box<Frame>>,
-    /// What waited for the end of the transaction when the statement began.
-    deferred_before: DeferredMark,
+    /// What the transaction had gathered when the statement began.
+    gathered_before: Gathered,
     /// The prepared statement and values of the EXECUTE that waits.
     executing: Option<(Arc<Prepared>, Vec<Value>)>,
     copy: Option<Box<CopyIn>>,
@@ -185,6 +195,8 @@ impl Database {
                 sessions: AtomicI32::new(0),
                 transactions: AtomicI64::new(0),
                 activities: Arc::default(),
+                advisory_locks: Arc::default(),
+                listeners: Listeners::default(),
             }),
         }
     }
@@ -226,6 +238,8 @@ impl Database {
         environment.random = std::cell::RefCell::new(Random::unpredictable());
         environment.time_zone = settings.time_zone().clone();
         environment.sessions = Some(Arc::clone(&self.shared.activities) as Arc<dyn Sessions>);
+        let table = Arc::clone(&self.shared.advisory_locks);
+        environment.advisory_locks = Some(Arc::new(SessionLocks { table, session: process }));
         environment.sequences.get_mut().catalog = Some(self.shared.engine.sequence_catalog());
         let stop = Arc::clone(&environment.stop);
         let activity = Arc::new(Activity::new(&options.user, &options.database, process, stop));
@@ -247,6 +261,8 @@ impl Database {
             cache: StatementCache::default(),
             named: HashMap::new(),
             cursors: Cursors::default(),
+            mailbox: Arc::default(),
+            listen_changes: Vec::new(),
             savepoints: Vec::new(),
             has_queried: false,
             is_isolated: false,
@@ -255,7 +271,7 @@ impl Database {
             implicit_statements: 0,
             running: None,
             checking: None,
-            deferred_before: DeferredMark::default(),
+            gathered_before: Gathered::default(),
             executing: None,
             copy: None,
             spare_frames: Vec::new(),
@@ -507,10 +523,14 @@ impl Session {
 impl Drop for Session {
     fn drop(&mut self) {
         self.shared.activities.remove(self.number);
+        self.shared.listeners.remove(self.number);
         if self.worker.in_transaction() {
             // It may have much to undo, as a guest like any other.
             self.as_guest(|session| session.worker.rollback());
         }
         self.as_guest(Session::forget_temporaries);
+        if let Some(locks) = &self.environment.advisory_locks {
+            locks.end();
+        }
     }
 }

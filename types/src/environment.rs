@@ -3,8 +3,10 @@
 use std::cell::RefCell;
 use std::sync::Arc;
 
-use crate::deferred_checks::DeferredChecks;
+use crate::advisory::AdvisoryLocks;
+use crate::deferred_checks::{DeferredChecks, DeferredMark};
 use crate::guest::{Sessions, StopRequest};
+use crate::notifications::Notifications;
 use crate::random::Random;
 use crate::sequence::SessionSequences;
 use crate::system_catalog::SystemCatalog;
@@ -38,6 +40,17 @@ pub struct Environment {
     pub catalog: Option<Arc<dyn SystemCatalog>>,
     /// Checks of constraints that wait for the end of the transaction.
     pub deferred: DeferredChecks,
+    /// What others will be notified of when the transaction commits.
+    pub notifications: RefCell<Notifications>,
+    pub advisory_locks: Option<Arc<dyn AdvisoryLocks>>,
+}
+
+/// A point to go back to: what a transaction has gathered outside of its rows.
+#[derive(Clone, Debug, Default)]
+pub struct Gathered {
+    deferred: DeferredMark,
+    notifications: usize,
+    advisory_locks: usize,
 }
 
 impl Default for Environment {
@@ -57,11 +70,31 @@ impl Default for Environment {
             sequences: RefCell::default(),
             catalog: None,
             deferred: DeferredChecks::default(),
+            notifications: RefCell::default(),
+            advisory_locks: None,
         }
     }
 }
 
 impl Environment {
+    /// What the transaction has gathered so far.
+    pub fn mark(&self) -> Gathered {
+        Gathered {
+            deferred: self.deferred.mark(),
+            notifications: self.notifications.borrow().mark(),
+            advisory_locks: self.advisory_locks.as_ref().map_or(0, |locks| locks.mark()),
+        }
+    }
+
+    /// Gives up what it has gathered since.
+    pub fn go_back(&mut self, mark: &Gathered) {
+        self.deferred.go_back(&mark.deferred);
+        self.notifications.get_mut().go_back(mark.notifications);
+        if let Some(locks) = &self.advisory_locks {
+            locks.go_back(mark.advisory_locks);
+        }
+    }
+
     /// How values become texts.
     pub fn text_form(&self) -> TextForm<'_> {
         TextForm { time_zone: &self.time_zone, float_digits: self.float_digits }

@@ -174,6 +174,9 @@ pub enum Abort {
     Deadlock,
     /// The optimistic check of another concurrency control failed (40001).
     Serialization,
+    /// Somebody else has an advisory lock that the instruction wants: it runs again when that is granted.
+    /// Never leaves the interpreter.
+    MustWait,
     /// A table changed between compilation and execution: compile the statement again, then run it. Never
     /// reaches a client.
     StalePlan,
@@ -310,6 +313,7 @@ impl Error {
     pub fn sqlstate(&self) -> SqlState {
         match self {
             Error::Abort(Abort::Deadlock) => sqlstate::DEADLOCK_DETECTED,
+            Error::Abort(Abort::MustWait) => sqlstate::LOCK_NOT_AVAILABLE,
             Error::Abort(Abort::Serialization | Abort::StalePlan) => sqlstate::SERIALIZATION_FAILURE,
             Error::Input(input) => input.state,
             Error::Fatal(fatal) => fatal.state,
@@ -323,6 +327,9 @@ impl fmt::Display for Error {
             Error::Abort(Abort::Deadlock) => f.write_str("deadlock detected"),
             Error::Abort(Abort::Serialization) => {
                 f.write_str("could not serialize access due to concurrent update")
+            }
+            Error::Abort(Abort::MustWait) => {
+                f.write_str("advisory locks that must be waited for are not supported here")
             }
             Error::Abort(Abort::StalePlan) => f.write_str("a table changed while the statement was prepared"),
             Error::Input(input) => f.write_str(&input.message),

@@ -35,10 +35,12 @@ mod overlay;
 mod pattern_matching;
 mod regular_expression;
 mod sequence;
+mod session;
 mod string;
 mod system;
 mod template;
 mod time;
+mod type_patterns;
 mod whole_number;
 
 use std::collections::{HashMap, HashSet};
@@ -51,6 +53,7 @@ use crate::value::{SqlType, Value};
 
 pub use array::accumulated;
 pub use function_table::Function;
+pub use session::queue as queue_notification;
 pub use string::quoted_identifier;
 pub use time::now_us;
 

@@ -16,6 +16,7 @@
 //! * `definition`: tables and routines; `search_path`: where their names lead;
 //! * `system_type`, `system_catalog`: types of PostgreSQL's catalog, and what computations see of ours.
 
+pub mod advisory;
 pub mod arithmetic;
 pub mod array;
 pub mod array_value;
@@ -37,6 +38,7 @@ pub mod interval;
 pub mod key;
 pub mod like;
 pub mod memory;
+pub mod notifications;
 pub mod numeric;
 pub mod operator;
 pub mod random;

@@ -6,7 +6,7 @@
 use std::collections::HashSet;
 use std::sync::Arc;
 
-use hyades_types::deferred_checks::DeferredMark;
+use hyades_types::environment::Gathered;
 use hyades_types::environment::Severity;
 use hyades_types::error::{Error, SqlState};
 use hyades_types::value::Value;
@@ -55,7 +55,7 @@ pub(crate) struct Spool {
 pub(crate) struct Handler {
     pub(crate) label: Label,
     pub(crate) savepoint: Savepoint,
-    pub(crate) deferred: DeferredMark,
+    pub(crate) gathered: Gathered,
     /// Errors in hand when it was entered.
     pub(crate) errors: usize,
 }

@@ -10,7 +10,7 @@
 
 use crossbeam_epoch::{self as epoch, Guard};
 use hyades_types::environment::Environment;
-use hyades_types::error::Result;
+use hyades_types::error::{Abort, Error, Result};
 use hyades_types::guest;
 use hyades_types::memory;
 use hyades_types::random::Random;
@@ -22,6 +22,7 @@ use super::found_ahead::Ahead;
 use super::frame::{Frame, RowSink};
 use super::ir::{Instruction, Label, Procedure, Register, Replayability, RowSlot};
 use crate::storage::row::RowLayout;
+use crate::ticket::{Ticket, ticket};
 use crate::txn::{Access, Flow, Interrupt, RowInPlace};
 
 /// Instructions between two pins, and between two looks at what the outside wants.
@@ -142,6 +143,13 @@ impl<'r, T: Access> Run<'r, T> {
                     self.keep_rows();
                     return None;
                 }
+                Err(Interrupt::Failed(Error::Abort(Abort::MustWait))) => {
+                    self.keep_rows();
+                    if let Some(random) = self.random_before.take() {
+                        self.environment.random.replace(random);
+                    }
+                    return Some(Err(Interrupt::Wait(self.advisory_ticket())));
+                }
                 Err(Interrupt::Failed(error)) => {
                     // A handler may take back what was written in place.
                     self.keep_rows();
@@ -158,6 +166,15 @@ impl<'r, T: Access> Run<'r, T> {
                 }
             }
         }
+    }
+
+    /// Fires when the advisory lock that is waited for is granted.
+    fn advisory_ticket(&self) -> Ticket {
+        let (ticket, signal) = ticket();
+        if let Some(locks) = &self.environment.advisory_locks {
+            locks.when_granted(Box::new(move || signal.fire()));
+        }
+        ticket
     }
 
     /// Runs the active procedure until it returns or calls another.

@@ -188,6 +188,15 @@ pub fn parameter_description(out: &mut Vec<u8>, parameter_types: &[SqlType]) {
     });
 }
 
+/// What a session was notified of.
+pub fn notification_response(out: &mut Vec<u8>, process: i32, channel: &str, payload: &str) {
+    message(out, b'A', |body| {
+        put_i32(body, process);
+        put_string(body, channel);
+        put_string(body, payload);
+    });
+}
+
 /// Describes the columns of a result; `format` gives the format of the column at an index.
 pub fn row_description(out: &mut Vec<u8>, columns: &[ResultColumn], format: impl Fn(usize) -> Format) {
     message(out, b'T', |body| {

@@ -50,6 +50,10 @@ impl Controller for WorkerHost {
             guest::Stop::End => self.control.terminate(),
         }
     }
+
+    fn wake(&self) {
+        self.control.wake.notify_one();
+    }
 }
 
 fn hand_over_worker() {

@@ -14,6 +14,7 @@ mod lifecycle;
 mod log_command;
 mod log_files;
 mod memory;
+mod notifications;
 mod operation;
 mod procedures;
 mod process;

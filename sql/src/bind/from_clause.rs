@@ -261,6 +261,7 @@ impl Binder<'_> {
             shown,
             "unnest"
                 | "generate_subscripts"
+                | "pg_listening_channels"
                 | "pg_partition_ancestors"
                 | "regexp_split_to_table"
                 | "string_to_table"
@@ -285,7 +286,7 @@ impl Binder<'_> {
             ("generate_subscripts", [array, dimension]) if !with_ordinality => {
                 self.subscripts_item(array.clone(), dimension.clone(), alias, place).map(Some)
             }
-            ("regexp_split_to_table" | "string_to_table", _) => {
+            ("regexp_split_to_table" | "string_to_table" | "pg_listening_channels", _) => {
                 let (array, _) = self.set_as_array(shown, bound, place)?;
                 self.elements_item(shown, vec![array], alias, with_ordinality, place).map(Some)
             }

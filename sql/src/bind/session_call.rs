@@ -52,7 +52,6 @@ impl Binder<'_> {
                     return constant(first, NAME);
                 }
                 "pg_is_in_recovery" => return constant(Value::Boolean(false), SqlType::Boolean),
-                "pg_advisory_unlock_all" => return constant(Value::text(""), SqlType::Text),
                 _ => {}
             }
         }

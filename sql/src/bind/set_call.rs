@@ -21,15 +21,17 @@ use std::ops::ControlFlow;
 
 use super::aggregation::AggregateMode;
 use super::scope::{Relation, RelationKind, Visibility};
+use super::session_function::{SessionCall, SessionFunction};
 use super::tree::{Item, JoinGroup, Source};
 use super::{Binder, Bound, Place};
 use crate::statement::names::{fold, parts};
 use crate::statement::query::select_of;
 
 /// The functions of PostgreSQL that give sets.
-const SET_FUNCTIONS: [&str; 7] = [
+const SET_FUNCTIONS: [&str; 8] = [
     "generate_series",
     "generate_subscripts",
+    "pg_listening_channels",
     "pg_partition_ancestors",
     "regexp_matches",
     "regexp_split_to_table",
@@ -201,7 +203,11 @@ impl Binder<'_> {
         let name = parts(&call.name)?.last().map(|ident| fold(ident)).unwrap_or_default();
         let is_single = self.set_calls.as_ref().is_some_and(|calls| calls.is_single);
         let array = match name.as_str() {
-            "unnest" | "regexp_matches" | "regexp_split_to_table" | "string_to_table" => {
+            "unnest"
+            | "regexp_matches"
+            | "regexp_split_to_table"
+            | "string_to_table"
+            | "pg_listening_channels" => {
                 let arguments = self.written_arguments(arguments, &name, place)?;
                 self.set_as_array(&name, arguments.bound, place)?
             }
@@ -223,6 +229,13 @@ impl Binder<'_> {
     ) -> Result<(Bound, Option<SqlType>)> {
         match name {
             "regexp_split_to_table" => Ok((self.call_of("regexp_split_to_array", arguments, place)?, None)),
+            "pg_listening_channels" if arguments.is_empty() => {
+                let into = self.new_register()?;
+                let function = SessionFunction::ListeningChannels;
+                self.session_calls.push(SessionCall { function, arguments: Vec::new(), into });
+                let texts = SqlType::Array(ArrayElement::Text);
+                Ok((Bound::typed(Expr::Register(into), texts, place), None))
+            }
             "string_to_table" => Ok((self.call_of("string_to_array", arguments, place)?, None)),
             "regexp_matches" => {
                 // Checked as its like, whose rows are arrays too.
@@ -233,7 +246,7 @@ impl Binder<'_> {
                 let expr = Expr::Call { function: Function::RegexpMatches, arguments };
                 Ok((Bound::typed(expr, texts, place), Some(texts)))
             }
-            _ if arguments.len() == 1 => Ok((arguments.remove(0), None)),
+            "unnest" if arguments.len() == 1 => Ok((arguments.remove(0), None)),
             _ => Err(self.no_function_of(name, &arguments, place)),
         }
     }

@@ -8,7 +8,7 @@ use super::Compiler;
 use crate::answer::{Response, ResultColumn};
 use crate::bind::types;
 use crate::plan::{Action, Plan, SchemaCommand, SettingsCommand, TransactionCommand};
-use crate::statement::{QualifiedName, Statement, query};
+use crate::statement::{ListenStatement, QualifiedName, Statement, query};
 
 /// 42P01. PostgreSQL gives no position for commands that are not queries.
 pub(crate) fn no_table(name: &QualifiedName) -> Error {
@@ -68,6 +68,14 @@ impl Compiler<'_> {
                     self.named_table(table)?;
                 }
                 Ok(self.simple(tag, Action::Maintenance { tag, refused_in_block: *refused_in_block }))
+            }
+            Statement::Listen(listen) => {
+                let command = match listen {
+                    ListenStatement::Listen(_) => "LISTEN",
+                    ListenStatement::Unlisten(_) => "UNLISTEN",
+                    ListenStatement::Notify { .. } => "NOTIFY",
+                };
+                Ok(self.simple(command, Action::Listen(listen.clone())))
             }
             Statement::DeclareCursor(cursor) => self.declare_cursor(cursor),
             Statement::Fetch(fetch) => {

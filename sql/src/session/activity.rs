@@ -23,6 +23,8 @@ use crate::system::snapshot::SessionRows;
 /// Who carries out what others want of a session, where a flag for its statement is not enough.
 pub trait Controller: Send + Sync {
     fn stop(&self, stop: Stop);
+    /// Something has come for its client.
+    fn wake(&self) {}
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -118,6 +120,13 @@ impl Activity {
         self.statement_start.store(time, Ordering::Relaxed);
     }
 
+    /// Its connection looks up.
+    pub(super) fn wake(&self) {
+        if let Some(controller) = self.controller.get() {
+            controller.wake();
+        }
+    }
+
     fn stop(&self, stop: Stop) {
         match (self.controller.get(), stop) {
             (Some(controller), _) => controller.stop(stop),
@@ -192,6 +201,12 @@ impl Activities {
 
     pub(super) fn remove(&self, number: i32) {
         self.sessions.lock().remove(&number);
+    }
+
+    /// The process number of a session.
+    pub(super) fn process(&self, number: i32) -> i32 {
+        let sessions = self.sessions.lock();
+        sessions.get(&number).map_or(number, |activity| activity.process.load(Ordering::Relaxed))
     }
 
     fn all(&self) -> Vec<Arc<Activity>> {

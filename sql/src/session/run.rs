@@ -12,7 +12,7 @@ use hyades_engine::storage::stored_routine::Routine;
 use hyades_types::error::{Abort, Error, Result, sqlstate};
 use hyades_types::memory;
 use hyades_types::text;
-use hyades_types::value::Value;
+use hyades_types::value::{ArrayElement, Value};
 
 use super::copy_out::CopyWriter;
 use super::cursors::KeptRows;
@@ -23,7 +23,7 @@ use super::{Completion, Notice, Output, Prepared, Session};
 use crate::bind::session_function::{SessionCall, SessionFunction};
 use crate::evaluation;
 use crate::plan::{Action, Plan, RunPlan, Tag};
-use crate::system::snapshot::{Facts, SessionRows, ShownStatement, System};
+use crate::system::snapshot::{Facts, SessionRows, ShownLock, ShownStatement, System};
 
 /// Frames that a session keeps.
 const MOST_SPARE_FRAMES: usize = 8;
@@ -116,7 +116,7 @@ impl Session {
             Some(Running::Schema(run)) => return self.continue_schema(statement, run, output),
             None => {}
         }
-        self.deferred_before = self.environment.deferred.mark();
+        self.gathered_before = self.environment.mark();
         let sequences = self.environment.sequences.get_mut();
         sequences.begin_statement(self.settings.is_read_only());
         self.settle_names();
@@ -143,6 +143,7 @@ impl Session {
                 let run = self.start_query(Arc::clone(&plan), parameters)?;
                 self.continue_query(statement, parameters, run, output)
             }
+            Action::Listen(listen) => self.listen_command(listen),
             Action::Fetch(fetch) => self.fetch(fetch, &plan, output),
             Action::CloseCursor(name) => self.close_cursor(name.as_deref()),
             Action::Call(_) => {
@@ -207,6 +208,7 @@ impl Session {
                 .collect(),
             routines: self.worker.routines(),
             settings: self.settings.show_all(),
+            locks: self.shown_locks(),
             cursors: self.cursors.shown(),
             prepared_statements: self.shown_statements(),
             sessions: Arc::clone(&self.shared.activities) as Arc<dyn SessionRows>,
@@ -293,8 +295,20 @@ impl Session {
                 SessionFunction::CursorKey,
                 [Value::Text(cursor), Value::Oid(table), Value::Text(name), Value::Integer(place)],
             ) => self.cursors.key(cursor, (*table, name), usize::try_from(*place).unwrap_or(0)),
+            (SessionFunction::ListeningChannels, _) => {
+                let channels = self.listening_channels().into_iter().map(Value::text);
+                Ok(Value::array(ArrayElement::Text, channels.collect()))
+            }
             _ => Ok(Value::Null),
         }
+    }
+
+    /// The advisory locks of all sessions.
+    fn shown_locks(&self) -> Vec<ShownLock> {
+        let shown = self.shared.advisory_locks.shown().into_iter();
+        shown
+            .map(|lock| ShownLock { session: self.shared.activities.process(lock.session), ..lock })
+            .collect()
     }
 
     /// Steps on until the statement is done, fails or waits.
@@ -386,7 +400,7 @@ impl Session {
         output.restart();
         self.environment.stop.check()?;
         self.environment.sequences.get_mut().repeat_statement();
-        self.environment.deferred.go_back(&self.deferred_before);
+        self.environment.go_back(&self.gathered_before);
         // Nothing of this attempt is told to anybody: its durability does not matter.
         if self.is_alone() {
             drop(self.worker.rollback());

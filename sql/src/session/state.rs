@@ -1,7 +1,7 @@
 //! Where a session stands in its transaction; the head of `session` shows the ways between.
 
 use hyades_engine::db::Savepoint;
-use hyades_types::deferred_checks::DeferredMark;
+use hyades_types::environment::Gathered;
 
 use crate::settings::Snapshot;
 
@@ -20,5 +20,7 @@ pub(super) struct NamedSavepoint {
     pub(super) name: String,
     pub(super) savepoint: Savepoint,
     pub(super) settings: Snapshot,
-    pub(super) deferred: DeferredMark,
+    pub(super) gathered: Gathered,
+    /// How many LISTEN and UNLISTEN there were.
+    pub(super) listens: usize,
 }

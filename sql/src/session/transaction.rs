@@ -4,7 +4,7 @@ use std::sync::atomic::Ordering;
 
 use hyades_engine::db::{Flow, Interrupt, Isolation};
 use hyades_engine::log::durable::Durability;
-use hyades_types::environment::Severity;
+use hyades_types::environment::{Gathered, Severity};
 use hyades_types::error::{Error, Result, sqlstate};
 use hyades_types::function::now_us;
 
@@ -138,12 +138,14 @@ impl Session {
                     // ROLLBACK TO may still revive it, so it is kept open.
                     Some(last) => {
                         let durability = self.worker.rollback_to(last.savepoint);
-                        self.environment.deferred.go_back(&last.deferred);
+                        self.environment.go_back(&last.gathered);
+                        self.listen_changes.truncate(last.listens);
                         self.note_durability(&durability);
                         self.note_taken_back();
                     }
                     None => {
                         let durability = self.worker.rollback();
+                        self.environment.go_back(&Gathered::default());
                         self.note_durability(&durability);
                     }
                 }
@@ -166,6 +168,8 @@ impl Session {
         self.savepoints.clear();
         self.checking = None;
         self.environment.deferred.clear();
+        self.environment.go_back(&Gathered::default());
+        self.listen_changes.clear();
         self.cursors.end_transaction(is_committed);
         self.settings.end_transaction(is_committed);
         self.refresh_environment();
@@ -194,7 +198,7 @@ impl Session {
         }
         self.worker.note_draws(&mut self.environment);
         let tidied = self.tidy_temporaries();
-        match tidied.and_then(|()| self.worker.commit()) {
+        match tidied.and_then(|()| self.commit_and_notify()) {
             Ok(durability) => {
                 // The setting of this moment counts, before a SET LOCAL ends.
                 self.note_durability(&durability);
@@ -267,25 +271,15 @@ impl Session {
                 self.chain(modes)?;
                 Ok(completion)
             }
-            TransactionCommand::Rollback { chains } => {
-                let modes = self.chained(*chains, "ROLLBACK AND CHAIN")?;
-                if matches!(self.state, State::Idle | State::Implicit) {
-                    self.warn(output, "25P01", "there is no transaction in progress");
-                }
-                if self.state != State::Idle {
-                    self.roll_back();
-                }
-                self.state = State::Idle;
-                self.chain(modes)?;
-                tag("ROLLBACK")
-            }
+            TransactionCommand::Rollback { chains } => self.roll_back_all(*chains, output),
             TransactionCommand::Savepoint(name) => {
                 self.need_block("SAVEPOINT")?;
                 let savepoint = NamedSavepoint {
                     name: name.clone(),
                     savepoint: self.worker.savepoint(),
                     settings: self.settings.snapshot(),
-                    deferred: self.environment.deferred.mark(),
+                    gathered: self.environment.mark(),
+                    listens: self.listen_changes.len(),
                 };
                 self.savepoints.push(savepoint);
                 tag("SAVEPOINT")
@@ -313,6 +307,20 @@ impl Session {
         }
     }
 
+    /// ROLLBACK.
+    fn roll_back_all(&mut self, chains: bool, output: &mut dyn Output) -> Flow<Completion> {
+        let modes = self.chained(chains, "ROLLBACK AND CHAIN")?;
+        if matches!(self.state, State::Idle | State::Implicit) {
+            self.warn(output, "25P01", "there is no transaction in progress");
+        }
+        if self.state != State::Idle {
+            self.roll_back();
+        }
+        self.state = State::Idle;
+        self.chain(modes)?;
+        tag("ROLLBACK")
+    }
+
     fn roll_back_to(&mut self, name: &str) -> Result<()> {
         self.need_block("ROLLBACK TO SAVEPOINT")?;
         let at = self.savepoint(name)?;
@@ -321,7 +329,8 @@ impl Session {
         drop(self.worker.rollback_to(savepoint.savepoint));
         self.settings.roll_back_to(&savepoint.settings);
         self.cursors.roll_back_to(at);
-        self.environment.deferred.go_back(&savepoint.deferred);
+        self.environment.go_back(&savepoint.gathered);
+        self.listen_changes.truncate(savepoint.listens);
         self.note_taken_back();
         self.refresh_environment();
         // The savepoint itself stays.

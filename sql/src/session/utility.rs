@@ -206,6 +206,10 @@ impl Session {
         self.note_own_change();
         self.named.clear();
         self.cursors.clear();
+        self.unlisten_all();
+        if let Some(locks) = &self.environment.advisory_locks {
+            locks.release_all();
+        }
         self.cache.clear();
         self.environment.sequences.get_mut().forget();
         self.settings.reset_all();

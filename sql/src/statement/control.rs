@@ -9,7 +9,7 @@ use hyades_types::interval::{IntervalFields, IntervalModifier};
 use super::cursor_syntax;
 use super::lexer::{Token, TokenKind, character_position, identifier_value, string_value};
 use super::names::quoted;
-use super::parsed::{IsolationModes, QualifiedName, SetValue, SettingScope, Statement};
+use super::parsed::{IsolationModes, ListenStatement, QualifiedName, SetValue, SettingScope, Statement};
 use super::tokens::Tokens;
 
 fn unsupported<T>(sentence: impl Into<String>) -> Result<T> {
@@ -42,10 +42,15 @@ pub(crate) fn parse(sql: &str, first: &str) -> Result<Statement> {
         "declare" => return cursor_syntax::declare(&mut tokens),
         "fetch" | "move" => cursor_syntax::fetch(&mut tokens, first == "move")?,
         "unlisten" => {
-            if !tokens.accept_symbol("*") {
-                tokens.identifier()?;
-            }
-            maintenance("UNLISTEN", Vec::new(), None)
+            let is_all = tokens.accept_symbol("*");
+            let channel = if is_all { None } else { Some(tokens.identifier()?) };
+            Statement::Listen(ListenStatement::Unlisten(channel))
+        }
+        "listen" => Statement::Listen(ListenStatement::Listen(tokens.identifier()?)),
+        "notify" => {
+            let channel = tokens.identifier()?;
+            let payload = if tokens.accept_symbol(",") { tokens.string()? } else { String::new() };
+            Statement::Listen(ListenStatement::Notify { channel, payload })
         }
         "prepare" => return prepare(&mut tokens),
         "execute" => execute(&mut tokens)?,
@@ -66,17 +71,15 @@ pub(crate) fn parse(sql: &str, first: &str) -> Result<Statement> {
 
 /// A statement of PostgreSQL that is missing here, or no statement at all.
 fn unknown<T>(tokens: &Tokens<'_>, first: &str) -> Result<T> {
-    const MISSING: [&str; 14] = [
+    const MISSING: [&str; 12] = [
         "checkpoint",
         "cluster",
         "comment",
         "grant",
         "import",
-        "listen",
         "load",
         "lock",
         "merge",
-        "notify",
         "reassign",
         "refresh",
         "revoke",

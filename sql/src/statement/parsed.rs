@@ -62,6 +62,7 @@ pub(crate) enum Statement {
         arguments: String,
     },
     Deallocate(Option<String>),
+    Listen(ListenStatement),
     DeclareCursor(Box<DeclareCursor>),
     Fetch(FetchCursor),
     /// No name: ALL.
@@ -91,6 +92,18 @@ pub(crate) enum Statement {
     ReindexIndex(QualifiedName),
     Call,
     Query(Box<sqlparser::ast::Statement>),
+}
+
+/// LISTEN and its like.
+#[derive(Clone, Debug)]
+pub(crate) enum ListenStatement {
+    Listen(String),
+    /// `None`: all.
+    Unlisten(Option<String>),
+    Notify {
+        channel: String,
+        payload: String,
+    },
 }
 
 /// DECLARE ... CURSOR.

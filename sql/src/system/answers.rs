@@ -57,6 +57,7 @@ fn rows_of(name: &str) -> fn(&System) -> Vec<NamedRow> {
         "pg_database" => cluster::databases,
         "pg_extension" => cluster::extensions,
         "pg_language" => cluster::languages,
+        "pg_locks" => views::locks,
         "pg_namespace" => cluster::namespaces,
         "pg_tablespace" => cluster::tablespaces,
         "pg_indexes" => views::indexes,

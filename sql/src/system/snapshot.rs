@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use hyades_engine::storage::stored_routine::Routine;
 use hyades_engine::storage::table::Table;
+use hyades_types::advisory::AdvisoryKey;
 use hyades_types::definition::TableDefinition;
 use hyades_types::search_path::SearchPath;
 use hyades_types::sequence::Sequence;
@@ -20,6 +21,15 @@ use crate::settings::Shown;
 /// The sessions of the database, for `pg_stat_activity`.
 pub(crate) trait SessionRows: Send + Sync {
     fn rows(&self) -> Vec<NamedRow>;
+}
+
+/// An advisory lock for `pg_locks`.
+pub(crate) struct ShownLock {
+    pub(crate) key: AdvisoryKey,
+    /// The number of the session that has it, or waits for it.
+    pub(crate) session: i32,
+    pub(crate) is_shared: bool,
+    pub(crate) is_granted: bool,
 }
 
 /// A cursor for `pg_cursors`.
@@ -48,6 +58,7 @@ pub(crate) struct Facts {
     pub(crate) sequences: Vec<Arc<Sequence>>,
     pub(crate) routines: Vec<Arc<Routine>>,
     pub(crate) settings: Vec<Shown>,
+    pub(crate) locks: Vec<ShownLock>,
     pub(crate) cursors: Vec<ShownCursor>,
     pub(crate) prepared_statements: Vec<ShownStatement>,
     pub(crate) sessions: Arc<dyn SessionRows>,

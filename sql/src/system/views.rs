@@ -4,8 +4,9 @@ use hyades_types::system_type::SystemType;
 use hyades_types::value::{ArrayElement, SqlType, Value};
 
 use super::class::{ClassKind, indexes_of};
+use super::object_id;
 use super::row::{NamedRow, int8, oid, or_null, text, texts, truth};
-use super::snapshot::{ShownCursor, ShownStatement, System};
+use super::snapshot::{ShownCursor, ShownLock, ShownStatement, System};
 
 /// `pg_tables`
 pub(super) fn tables(system: &System) -> Vec<NamedRow> {
@@ -102,6 +103,24 @@ pub(super) fn cursors(system: &System) -> Vec<NamedRow> {
         ]
     };
     system.facts.cursors.iter().map(row).collect()
+}
+
+/// `pg_locks`: advisory locks only.
+pub(super) fn locks(system: &System) -> Vec<NamedRow> {
+    let row = |shown: &ShownLock| {
+        vec![
+            ("locktype", text("advisory")),
+            ("database", oid(object_id::DATABASE)),
+            ("classid", oid(shown.key.class)),
+            ("objid", oid(shown.key.object)),
+            ("objsubid", Value::SmallInt(if shown.key.is_pair { 2 } else { 1 })),
+            ("pid", Value::Integer(shown.session)),
+            ("mode", text(if shown.is_shared { "ShareLock" } else { "ExclusiveLock" })),
+            ("granted", truth(shown.is_granted)),
+            ("fastpath", truth(false)),
+        ]
+    };
+    system.facts.locks.iter().map(row).collect()
 }
 
 /// `pg_prepared_statements`: those of PREPARE.

@@ -286,8 +286,11 @@ struct Made<'m> {
 
 impl Generator {
     pub(crate) fn new(seed: u64) -> Generator {
-        // They would end the session that asks; `a_call_that_stops_sessions_is_data` has them.
-        let ends_sessions = |name: &&str| matches!(*name, "pg_cancel_backend" | "pg_terminate_backend");
+        // They would end the session that asks, or have it wait for another:
+        // `a_call_that_stops_sessions_is_data` has them.
+        let ends_sessions = |name: &&str| {
+            matches!(*name, "pg_cancel_backend" | "pg_terminate_backend") || name.contains("advisory")
+        };
         // `tests/sequences.rs` has these.
         let draws = |signature: &&Signature| signature.function.looks_at().sequences;
         // No column has their types; some are among the subjects written by hand.

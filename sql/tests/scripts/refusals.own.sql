@@ -12,8 +12,6 @@ select array[1];
 select a = any(array[1]) from t;
 merge into t using t u on true when matched then delete;
 lock table t;
-listen x;
-notify x;
 call f();
 prepare transaction 'x';
 copy t from '/tmp/x';

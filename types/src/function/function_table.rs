@@ -13,42 +13,12 @@
 //! (`GREATEST`, `CURRENT_TIMESTAMP`, `EXTRACT`, `POSITION`, `TRIM`) is listed under the word itself.
 //! `varchar` arguments pass as `text`. Functions without names are chosen by the compiler.
 
+use super::type_patterns::*;
 use super::{
-    Call, LooksAt, Signature, TypePattern, array, array_search, array_subscript, bytes, concat, date_reading,
-    degrees, format, general, interval, make_time, math, overlay, pattern_matching, regular_expression,
-    sequence, string, system, template, time, whole_number,
+    Call, LooksAt, Signature, array, array_search, array_subscript, bytes, concat, date_reading, degrees,
+    format, general, interval, make_time, math, overlay, pattern_matching, regular_expression, sequence,
+    session, string, system, template, time, whole_number,
 };
-use crate::system_type::SystemType;
-use crate::value::{ArrayElement, SqlType};
-
-const BOOL: TypePattern = TypePattern::Exact(SqlType::Boolean);
-const INT2: TypePattern = TypePattern::Exact(SqlType::SmallInt);
-const INT4: TypePattern = TypePattern::Exact(SqlType::Integer);
-const INT8: TypePattern = TypePattern::Exact(SqlType::BigInt);
-const FLOAT4: TypePattern = TypePattern::Exact(SqlType::Real);
-const FLOAT8: TypePattern = TypePattern::Exact(SqlType::DoublePrecision);
-const NUMERIC: TypePattern = TypePattern::Exact(SqlType::Numeric(None));
-const TEXT: TypePattern = TypePattern::Exact(SqlType::Text);
-const TEXTS: TypePattern = TypePattern::Exact(SqlType::Array(ArrayElement::Text));
-const CHAR: TypePattern = TypePattern::Exact(SqlType::Char(0));
-const BYTEA: TypePattern = TypePattern::Exact(SqlType::Bytea);
-const DATE: TypePattern = TypePattern::Exact(SqlType::Date);
-const TIMESTAMP: TypePattern = TypePattern::Exact(SqlType::TIMESTAMP);
-const TIMESTAMPTZ: TypePattern = TypePattern::Exact(SqlType::TIMESTAMPTZ);
-const TIME: TypePattern = TypePattern::Exact(SqlType::TIME);
-const INTERVAL: TypePattern = TypePattern::Exact(SqlType::INTERVAL);
-const UUID: TypePattern = TypePattern::Exact(SqlType::Uuid);
-const OID: TypePattern = TypePattern::Exact(SqlType::System(SystemType::Oid));
-const NAME: TypePattern = TypePattern::Exact(SqlType::System(SystemType::Name));
-const NODETREE: TypePattern = TypePattern::Exact(SqlType::System(SystemType::NodeTree));
-const REGCLASS: TypePattern = TypePattern::Exact(SqlType::System(SystemType::RegClass));
-const REGTYPE: TypePattern = TypePattern::Exact(SqlType::System(SystemType::RegType));
-const REGPROC: TypePattern = TypePattern::Exact(SqlType::System(SystemType::RegProc));
-const REGPROCEDURE: TypePattern = TypePattern::Exact(SqlType::System(SystemType::RegProcedure));
-const REGNAMESPACE: TypePattern = TypePattern::Exact(SqlType::System(SystemType::RegNamespace));
-const REGROLE: TypePattern = TypePattern::Exact(SqlType::System(SystemType::RegRole));
-const ANY: TypePattern = TypePattern::Any;
-const COMMON: TypePattern = TypePattern::Common;
 
 /// A row of the table.
 pub(super) struct Row {
@@ -670,6 +640,20 @@ functions! {
     TerminateBackend: strict, SESSIONS, general {
         "pg_terminate_backend" => (INT4) -> BOOL;
     }
+    // Advisory locks; a result of type void is an empty text
+    AdvisoryLock: strict, SESSIONS, session { "pg_advisory_lock" => (INT8) -> TEXT, (INT4, INT4) -> TEXT; }
+    AdvisoryLockShared: strict, SESSIONS, session { "pg_advisory_lock_shared" => (INT8) -> TEXT, (INT4, INT4) -> TEXT; }
+    AdvisoryTransactionLock: strict, SESSIONS, session { "pg_advisory_xact_lock" => (INT8) -> TEXT, (INT4, INT4) -> TEXT; }
+    AdvisoryTransactionLockShared: strict, SESSIONS, session { "pg_advisory_xact_lock_shared" => (INT8) -> TEXT, (INT4, INT4) -> TEXT; }
+    TryAdvisoryLock: strict, SESSIONS, session { "pg_try_advisory_lock" => (INT8) -> BOOL, (INT4, INT4) -> BOOL; }
+    TryAdvisoryLockShared: strict, SESSIONS, session { "pg_try_advisory_lock_shared" => (INT8) -> BOOL, (INT4, INT4) -> BOOL; }
+    TryAdvisoryTransactionLock: strict, SESSIONS, session { "pg_try_advisory_xact_lock" => (INT8) -> BOOL, (INT4, INT4) -> BOOL; }
+    TryAdvisoryTransactionLockShared: strict, SESSIONS, session { "pg_try_advisory_xact_lock_shared" => (INT8) -> BOOL, (INT4, INT4) -> BOOL; }
+    AdvisoryUnlock: strict, SESSIONS, session { "pg_advisory_unlock" => (INT8) -> BOOL, (INT4, INT4) -> BOOL; }
+    AdvisoryUnlockShared: strict, SESSIONS, session { "pg_advisory_unlock_shared" => (INT8) -> BOOL, (INT4, INT4) -> BOOL; }
+    AdvisoryUnlockAll: strict, SESSIONS, session { "pg_advisory_unlock_all" => () -> TEXT; }
+    /// `pg_notify`
+    Notify: sees_null, SESSIONS, session { "pg_notify" => (TEXT, TEXT) -> TEXT; }
 
     // Sequences; the compiler gives the number of the sequence, an integer, where the name is a
     // constant.

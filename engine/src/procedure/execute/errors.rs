@@ -93,8 +93,8 @@ impl<T: Access> Run<'_, T> {
     #[inline(never)]
     pub(crate) fn enter_block(&mut self, handler: Label) -> Flow<Next> {
         let savepoint = self.transaction.savepoint();
-        let (deferred, errors) = (self.environment.deferred.mark(), self.frame.errors.len());
-        self.frame.handlers.push(Handler { label: handler, savepoint, deferred, errors });
+        let (gathered, errors) = (self.environment.mark(), self.frame.errors.len());
+        self.frame.handlers.push(Handler { label: handler, savepoint, gathered, errors });
         Ok(Next::Following)
     }
 
@@ -160,7 +160,7 @@ impl<T: Access> Run<'_, T> {
                     self.environment.stop.withdraw();
                 }
                 self.transaction.rollback_to(handler.savepoint);
-                self.environment.deferred.go_back(&handler.deferred);
+                self.environment.go_back(&handler.gathered);
                 self.frame.errors.truncate(handler.errors);
                 self.frame.errors.push(Error::Input(error));
                 self.frame.next = handler.label;

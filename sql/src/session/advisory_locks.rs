@@ -1,0 +1,313 @@
+//! Advisory locks: who has which, and who waits.
+//!
+//! They are locks of sessions, not of the engine's transactions: no log knows of them, and what a session
+//! takes may outlive its transactions. One mutex guards them all; it is held for moments only. Whoever is
+//! about to wait looks for a circle of those who wait for advisory locks, and gets 40P01 if it closes one.
+//! Circles that also lead through locks of rows are not seen: `lock_timeout` ends those.
+//!
+//! Reference: PostgreSQL's lockfuncs.c and lock.c.
+
+use std::collections::{BTreeMap, HashMap, HashSet, VecDeque};
+use std::sync::Arc;
+
+use hyades_types::advisory::{AdvisoryKey, AdvisoryLocks, AdvisoryRequest};
+use hyades_types::error::{Abort, Error, Result, sqlstate};
+use parking_lot::Mutex;
+
+use crate::system::snapshot::ShownLock;
+
+/// How often a session has a lock: exclusively and shared, for itself and for its transaction.
+#[derive(Clone, Copy, Default)]
+struct Held {
+    counts: [[u32; 2]; 2],
+}
+
+impl Held {
+    fn count(&mut self, request: AdvisoryRequest) -> &mut u32 {
+        &mut self.counts[usize::from(request.is_shared)][usize::from(request.is_of_session)]
+    }
+
+    fn is_exclusive(&self) -> bool {
+        self.counts[0] != [0; 2]
+    }
+
+    fn is_shared(&self) -> bool {
+        self.counts[1] != [0; 2]
+    }
+
+    fn is_nothing(&self) -> bool {
+        !self.is_exclusive() && !self.is_shared()
+    }
+
+    /// Whether it is in the way of somebody else's request.
+    fn hinders(&self, is_shared: bool) -> bool {
+        self.is_exclusive() || !is_shared && self.is_shared()
+    }
+}
+
+#[derive(Default)]
+struct Entry {
+    holders: Vec<(i32, Held)>,
+    queue: VecDeque<(i32, AdvisoryRequest)>,
+}
+
+impl Entry {
+    fn held(&mut self, session: i32) -> &mut Held {
+        let at = self.holders.iter().position(|(holder, _)| *holder == session);
+        let at = at.unwrap_or_else(|| {
+            self.holders.push((session, Held::default()));
+            self.holders.len() - 1
+        });
+        &mut self.holders[at].1
+    }
+
+    fn is_free_for(&self, session: i32, is_shared: bool) -> bool {
+        self.holders.iter().all(|(holder, held)| *holder == session || !held.hinders(is_shared))
+    }
+
+    fn holds(&self, session: i32) -> Option<&Held> {
+        self.holders.iter().find(|(holder, _)| *holder == session).map(|(_, held)| held)
+    }
+}
+
+/// What a session waits for, or has been granted without having seen it yet.
+struct Wait {
+    request: AdvisoryRequest,
+    is_granted: bool,
+    wake: Option<Box<dyn FnOnce() + Send>>,
+}
+
+#[derive(Default)]
+struct State {
+    entries: HashMap<AdvisoryKey, Entry>,
+    waits: HashMap<i32, Wait>,
+    /// Locks of transactions, in the order in which they were taken.
+    of_transactions: HashMap<i32, Vec<AdvisoryRequest>>,
+}
+
+/// The advisory locks of a database.
+#[derive(Default)]
+pub(super) struct AdvisoryTable {
+    state: Mutex<State>,
+}
+
+impl State {
+    fn take(&mut self, session: i32, request: AdvisoryRequest) {
+        *self.entries.entry(request.key).or_default().held(session).count(request) += 1;
+        if !request.is_of_session {
+            self.of_transactions.entry(session).or_default().push(request);
+        }
+    }
+
+    /// Gives a lock up once; false if it is not there.
+    fn give_up(&mut self, session: i32, request: AdvisoryRequest) -> bool {
+        let Some(entry) = self.entries.get_mut(&request.key) else { return false };
+        let Some(at) = entry.holders.iter().position(|(holder, _)| *holder == session) else { return false };
+        let count = entry.holders[at].1.count(request);
+        if *count == 0 {
+            return false;
+        }
+        *count -= 1;
+        if entry.holders[at].1.is_nothing() {
+            entry.holders.swap_remove(at);
+        }
+        self.grant(request.key);
+        true
+    }
+
+    /// Gives a lock to those at the head of its queue who can have it.
+    fn grant(&mut self, key: AdvisoryKey) {
+        loop {
+            let Some(entry) = self.entries.get_mut(&key) else { return };
+            let Some((session, request)) = entry.queue.front().copied() else { break };
+            if !entry.is_free_for(session, request.is_shared) {
+                break;
+            }
+            entry.queue.pop_front();
+            self.take(session, request);
+            if let Some(wait) = self.waits.get_mut(&session) {
+                wait.is_granted = true;
+                if let Some(wake) = wait.wake.take() {
+                    wake();
+                }
+            }
+        }
+        if self.entries.get(&key).is_some_and(|entry| entry.holders.is_empty() && entry.queue.is_empty()) {
+            self.entries.remove(&key);
+        }
+    }
+
+    /// Whether those that `session` waits for wait for it.
+    fn is_in_circle(&self, session: i32) -> bool {
+        let mut reached = HashSet::new();
+        let mut stack = vec![session];
+        while let Some(waiter) = stack.pop() {
+            let Some(wait) = self.waits.get(&waiter).filter(|wait| !wait.is_granted) else { continue };
+            let Some(entry) = self.entries.get(&wait.request.key) else { continue };
+            let holders = entry.holders.iter().filter(|(_, held)| held.hinders(wait.request.is_shared));
+            let ahead = entry.queue.iter().take_while(|(other, _)| *other != waiter);
+            let ahead = ahead.filter(|(_, other)| !(other.is_shared && wait.request.is_shared));
+            for next in holders.map(|(holder, _)| *holder).chain(ahead.map(|(other, _)| *other)) {
+                if next == waiter {
+                    continue;
+                }
+                if next == session {
+                    return true;
+                }
+                if reached.insert(next) {
+                    stack.push(next);
+                }
+            }
+        }
+        false
+    }
+
+    /// Stops waiting; what was granted meanwhile is given up.
+    fn withdraw(&mut self, session: i32) {
+        let Some(wait) = self.waits.remove(&session) else { return };
+        if wait.is_granted {
+            if !wait.request.is_of_session
+                && let Some(taken) = self.of_transactions.get_mut(&session)
+            {
+                taken.pop();
+            }
+            self.give_up(session, wait.request);
+        } else if let Some(entry) = self.entries.get_mut(&wait.request.key) {
+            entry.queue.retain(|(waiter, _)| *waiter != session);
+            self.grant(wait.request.key);
+        }
+    }
+
+    /// Gives up what the transaction has taken since.
+    fn go_back(&mut self, session: i32, mark: usize) {
+        self.withdraw(session);
+        let Some(taken) = self.of_transactions.get_mut(&session) else { return };
+        for request in taken.split_off(mark.min(taken.len())) {
+            self.give_up(session, request);
+        }
+    }
+
+    fn release_all(&mut self, session: i32) {
+        let held: Vec<AdvisoryKey> = self
+            .entries
+            .iter()
+            .filter(|(_, entry)| entry.holds(session).is_some())
+            .map(|(key, _)| *key)
+            .collect();
+        for key in held {
+            for is_shared in [false, true] {
+                let request = AdvisoryRequest { key, is_shared, is_of_session: true };
+                while self.give_up(session, request) {}
+            }
+        }
+    }
+
+    fn acquire(&mut self, session: i32, request: AdvisoryRequest, waits: bool) -> Result<bool> {
+        if let Some(wait) = self.waits.get(&session) {
+            if wait.request == request && wait.is_granted {
+                self.waits.remove(&session);
+                return Ok(true);
+            }
+            if wait.request == request {
+                return Err(Error::Abort(Abort::MustWait));
+            }
+            self.withdraw(session);
+        }
+        let entry = self.entries.entry(request.key).or_default();
+        let is_free = entry.is_free_for(session, request.is_shared);
+        let is_first = entry.holds(session).is_some()
+            || entry.queue.iter().all(|(_, other)| other.is_shared && request.is_shared);
+        if is_free && is_first {
+            self.take(session, request);
+            return Ok(true);
+        }
+        if !waits {
+            return Ok(false);
+        }
+        // Whoever has it already passes those who wait for that.
+        if entry.holds(session).is_some() {
+            entry.queue.push_front((session, request));
+        } else {
+            entry.queue.push_back((session, request));
+        }
+        self.waits.insert(session, Wait { request, is_granted: false, wake: None });
+        if self.is_in_circle(session) {
+            self.withdraw(session);
+            return Err(Error::input(sqlstate::DEADLOCK_DETECTED, "deadlock detected"));
+        }
+        Err(Error::Abort(Abort::MustWait))
+    }
+}
+
+impl AdvisoryTable {
+    /// For `pg_locks`, ordered by session.
+    pub(super) fn shown(&self) -> Vec<ShownLock> {
+        let state = self.state.lock();
+        let mut all: BTreeMap<(i32, AdvisoryKey, bool), bool> = BTreeMap::new();
+        for (key, entry) in &state.entries {
+            for (session, held) in &entry.holders {
+                for (is_shared, has) in [(false, held.is_exclusive()), (true, held.is_shared())] {
+                    if has {
+                        all.insert((*session, *key, is_shared), true);
+                    }
+                }
+            }
+            for (session, request) in &entry.queue {
+                all.entry((*session, *key, request.is_shared)).or_insert(false);
+            }
+        }
+        let shown =
+            |((session, key, is_shared), is_granted)| ShownLock { key, session, is_shared, is_granted };
+        all.into_iter().map(shown).collect()
+    }
+}
+
+/// The locks as one session sees them.
+pub(super) struct SessionLocks {
+    pub(super) table: Arc<AdvisoryTable>,
+    pub(super) session: i32,
+}
+
+impl std::fmt::Debug for SessionLocks {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "advisory locks of session {}", self.session)
+    }
+}
+
+impl AdvisoryLocks for SessionLocks {
+    fn acquire(&self, request: AdvisoryRequest, waits: bool) -> Result<bool> {
+        self.table.state.lock().acquire(self.session, request, waits)
+    }
+
+    fn release(&self, key: AdvisoryKey, is_shared: bool) -> bool {
+        let request = AdvisoryRequest { key, is_shared, is_of_session: true };
+        self.table.state.lock().give_up(self.session, request)
+    }
+
+    fn release_all(&self) {
+        self.table.state.lock().release_all(self.session);
+    }
+
+    fn when_granted(&self, wake: Box<dyn FnOnce() + Send>) {
+        let mut state = self.table.state.lock();
+        match state.waits.get_mut(&self.session) {
+            Some(wait) if !wait.is_granted => wait.wake = Some(wake),
+            _ => wake(),
+        }
+    }
+
+    fn mark(&self) -> usize {
+        self.table.state.lock().of_transactions.get(&self.session).map_or(0, Vec::len)
+    }
+
+    fn go_back(&self, mark: usize) {
+        self.table.state.lock().go_back(self.session, mark);
+    }
+
+    fn end(&self) {
+        let mut state = self.table.state.lock();
+        state.go_back(self.session, 0);
+        state.of_transactions.remove(&self.session);
+        state.release_all(self.session);
+    }
+}

@@ -1,0 +1,79 @@
+//! LISTEN, UNLISTEN and NOTIFY, and what the end of a transaction does about them.
+
+use hyades_engine::db::Flow;
+use hyades_engine::log::durable::Durability;
+use hyades_types::function::queue_notification;
+
+use super::listeners::{Delivered, ListenChange};
+use super::transaction::tag;
+use super::{Completion, Session, TransactionStatus};
+use crate::statement::ListenStatement;
+
+impl Session {
+    pub(super) fn listen_command(&mut self, statement: &ListenStatement) -> Flow<Completion> {
+        self.open_transaction()?;
+        match statement {
+            ListenStatement::Listen(channel) => {
+                self.listen_changes.push(ListenChange::Listen(channel.clone()));
+                tag("LISTEN")
+            }
+            ListenStatement::Unlisten(channel) => {
+                self.listen_changes.push(match channel {
+                    Some(channel) => ListenChange::Unlisten(channel.clone()),
+                    None => ListenChange::UnlistenAll,
+                });
+                tag("UNLISTEN")
+            }
+            ListenStatement::Notify { channel, payload } => {
+                queue_notification(&self.environment, channel.clone(), payload.clone())?;
+                tag("NOTIFY")
+            }
+        }
+    }
+
+    /// Commits what the worker has, and tells others what the transaction notifies them of.
+    pub(super) fn commit_and_notify(&mut self) -> Flow<Durability> {
+        if self.environment.notifications.get_mut().mark() == 0 && self.listen_changes.is_empty() {
+            return self.worker.commit();
+        }
+        let notifications = self.environment.notifications.get_mut().all().to_vec();
+        let shared = std::sync::Arc::clone(&self.shared);
+        let _order = shared.listeners.one_at_a_time();
+        shared.listeners.check(&notifications)?;
+        let durability = self.worker.commit()?;
+        let changes = std::mem::take(&mut self.listen_changes);
+        if !changes.is_empty() {
+            shared.listeners.change(self.number, (&self.mailbox, &self.activity), changes);
+        }
+        shared.listeners.deliver(self.process, &notifications, &durability);
+        Ok(durability)
+    }
+
+    /// The channels that the session listens on.
+    pub(super) fn listening_channels(&self) -> Vec<String> {
+        self.shared.listeners.channels(self.number)
+    }
+
+    /// DISCARD ALL.
+    pub(super) fn unlisten_all(&mut self) {
+        self.listen_changes.push(ListenChange::UnlistenAll);
+    }
+
+    /// Whether [`Session::take_notifications`] has something to tell.
+    pub fn has_notifications(&self) -> bool {
+        self.transaction_status() == TransactionStatus::Idle && !self.mailbox.is_empty()
+    }
+
+    /// What others have notified this session of; nothing inside a transaction block. Like an answer, it goes
+    /// out when [`Session::pending_durability`] allows.
+    pub fn take_notifications(&mut self) -> Vec<Delivered> {
+        if !self.has_notifications() {
+            return Vec::new();
+        }
+        let delivered: Vec<Delivered> = self.mailbox.take().into();
+        for notification in &delivered {
+            self.durability.merge(&notification.durability);
+        }
+        delivered
+    }
+}

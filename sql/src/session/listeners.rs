@@ -1,0 +1,161 @@
+//! LISTEN and NOTIFY between the sessions of a database.
+//!
+//! Notifications come in the order of the commits that sent them: whoever commits with some holds a mutex
+//! until they are delivered. They are put into the mailbox of each session that listens, with what its client
+//! must wait for before it may be told: that their transaction is durable.
+//!
+//! Reference: PostgreSQL's async.c.
+
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::sync::Arc;
+
+use hyades_engine::log::durable::Durability;
+use hyades_types::error::{Error, Result, sqlstate};
+use hyades_types::notifications::Notification;
+use parking_lot::{Mutex, MutexGuard};
+
+use super::activity::Activity;
+
+/// What may wait for one session that does not fetch it.
+const MOST_BYTES: usize = 64 << 20;
+/// Of a notification besides its texts.
+const OWN_BYTES: usize = 128;
+
+/// A notification on its way to a client.
+#[derive(Clone)]
+pub struct Delivered {
+    /// Of the session that has sent it.
+    pub process: i32,
+    pub channel: String,
+    pub payload: String,
+    /// It must not be told before its transaction is durable.
+    pub(super) durability: Durability,
+}
+
+/// What has come for a session.
+#[derive(Default)]
+pub(super) struct Mailbox {
+    waiting: Mutex<(VecDeque<Delivered>, usize)>,
+}
+
+impl Mailbox {
+    pub(super) fn is_empty(&self) -> bool {
+        self.waiting.lock().0.is_empty()
+    }
+
+    pub(super) fn take(&self) -> VecDeque<Delivered> {
+        std::mem::take(&mut *self.waiting.lock()).0
+    }
+
+    fn put(&self, notification: Delivered) {
+        let mut waiting = self.waiting.lock();
+        waiting.1 += bytes(&notification.channel, &notification.payload);
+        waiting.0.push_back(notification);
+    }
+
+    fn is_full_with(&self, more: usize) -> bool {
+        self.waiting.lock().1 + more > MOST_BYTES
+    }
+}
+
+fn bytes(channel: &str, payload: &str) -> usize {
+    channel.len() + payload.len() + OWN_BYTES
+}
+
+struct Listener {
+    channels: BTreeSet<String>,
+    mailbox: Arc<Mailbox>,
+    activity: Arc<Activity>,
+}
+
+/// What LISTEN and UNLISTEN of a transaction will change.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum ListenChange {
+    Listen(String),
+    Unlisten(String),
+    UnlistenAll,
+}
+
+/// Who listens to what.
+#[derive(Default)]
+pub(super) struct Listeners {
+    by_session: Mutex<BTreeMap<i32, Listener>>,
+    /// Held while a transaction commits that notifies.
+    order: Mutex<()>,
+}
+
+impl Listeners {
+    /// Keeps others who notify from committing.
+    pub(super) fn one_at_a_time(&self) -> MutexGuard<'_, ()> {
+        self.order.lock()
+    }
+
+    /// Whether everybody has room for these.
+    pub(super) fn check(&self, notifications: &[Notification]) -> Result<()> {
+        for listener in self.by_session.lock().values() {
+            let heard = notifications.iter().filter(|sent| listener.channels.contains(&sent.channel));
+            let more = heard.map(|sent| bytes(&sent.channel, &sent.payload)).sum();
+            if listener.mailbox.is_full_with(more) {
+                let message = "too many notifications in the NOTIFY queue";
+                return Err(Error::input(sqlstate::PROGRAM_LIMIT_EXCEEDED, message));
+            }
+        }
+        Ok(())
+    }
+
+    pub(super) fn change(
+        &self,
+        session: i32,
+        (mailbox, activity): (&Arc<Mailbox>, &Arc<Activity>),
+        changes: Vec<ListenChange>,
+    ) {
+        let mut by_session = self.by_session.lock();
+        let listener = by_session.entry(session).or_insert_with(|| Listener {
+            channels: BTreeSet::new(),
+            mailbox: Arc::clone(mailbox),
+            activity: Arc::clone(activity),
+        });
+        for change in changes {
+            match change {
+                ListenChange::Listen(channel) => {
+                    listener.channels.insert(channel);
+                }
+                ListenChange::Unlisten(channel) => {
+                    listener.channels.remove(&channel);
+                }
+                ListenChange::UnlistenAll => listener.channels.clear(),
+            }
+        }
+        if listener.channels.is_empty() {
+            by_session.remove(&session);
+        }
+    }
+
+    pub(super) fn channels(&self, session: i32) -> Vec<String> {
+        let by_session = self.by_session.lock();
+        by_session.get(&session).map(|own| own.channels.iter().cloned().collect()).unwrap_or_default()
+    }
+
+    /// Puts these into the mailboxes of those who listen, and wakes them.
+    pub(super) fn deliver(&self, process: i32, notifications: &[Notification], durability: &Durability) {
+        for listener in self.by_session.lock().values() {
+            let mut is_told = false;
+            for sent in notifications.iter().filter(|sent| listener.channels.contains(&sent.channel)) {
+                is_told = true;
+                listener.mailbox.put(Delivered {
+                    process,
+                    channel: sent.channel.clone(),
+                    payload: sent.payload.clone(),
+                    durability: durability.clone(),
+                });
+            }
+            if is_told {
+                listener.activity.wake();
+            }
+        }
+    }
+
+    pub(super) fn remove(&self, session: i32) {
+        self.by_session.lock().remove(&session);
+    }
+}
