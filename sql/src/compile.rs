@@ -21,6 +21,7 @@ pub(crate) mod explained;
 pub(crate) mod foreign_key;
 pub(crate) mod generated;
 mod grouping;
+pub(crate) mod index_expressions;
 mod index_statements;
 pub(crate) mod insert;
 pub(crate) mod level;

@@ -141,9 +141,14 @@ impl SlotNames for Names<'_> {
             {
                 return self.qualified(&relation.name, column);
             }
-            if matches!(relation.kind, RelationKind::Table { row: its_row, .. } if its_row == row) {
-                let name = relation.columns.get(usize::from(column)).map_or("?", |(name, _)| name.as_str());
-                return self.qualified(&relation.name, name);
+            if let RelationKind::Table { table, row: its_row } = &relation.kind
+                && *its_row == row
+            {
+                return match relation.columns.get(usize::from(column)) {
+                    Some((name, _)) => self.qualified(&relation.name, name),
+                    // Only an index is on it.
+                    None => table.definition().key_name(column).to_owned(),
+                };
             }
         }
         format!("?{row}.{column}")

@@ -13,6 +13,15 @@ pub(crate) struct Draft {
     pub(crate) computed: Arc<[(u16, Expr)]>,
 }
 
+/// A column that is there for an index only.
+#[derive(Clone, Debug)]
+pub(crate) struct Computed {
+    pub(crate) column: u16,
+    /// What stands in it, where the conditions hold; NULL elsewhere.
+    pub(crate) value: Expr,
+    pub(crate) conditions: Vec<Expr>,
+}
+
 /// Conditions with the names of what they belong to.
 pub(crate) type NamedConditions = Arc<[(String, Expr)]>;
 

@@ -191,6 +191,8 @@ pub(crate) enum AlterAction {
         columns: Vec<String>,
     },
     AddUnique(WantedUnique),
+    /// CREATE INDEX of what rows must compute.
+    AddIndex(Box<WantedIndex>),
     AddForeignKey(WantedForeignKey),
     AddCheck(WantedCheck),
     ValidateConstraint(String),
@@ -288,12 +290,38 @@ pub(crate) struct WantedIndex {
     pub(crate) kind: IndexKind,
     pub(crate) if_not_exists: bool,
     pub(crate) is_concurrent: bool,
+    /// WHERE.
+    pub(crate) predicate: Option<Box<ast::Expr>>,
 }
 
-/// A column of an index, and its order there.
+impl WantedIndex {
+    /// Whether rows must compute what it is on.
+    pub(crate) fn is_computed(&self) -> bool {
+        let is_expression = |key: &WantedKey| matches!(key.indexed, WantedIndexed::Expression(..));
+        self.predicate.is_some() || self.keys.iter().any(is_expression)
+    }
+}
+
+/// What an index is on.
+#[derive(Clone, Debug)]
+pub(crate) enum WantedIndexed {
+    Column(String),
+    /// And what it is called in names that are made up.
+    Expression(Box<ast::Expr>, String),
+}
+
+impl WantedIndexed {
+    pub(crate) fn name(&self) -> &str {
+        match self {
+            WantedIndexed::Column(name) | WantedIndexed::Expression(_, name) => name,
+        }
+    }
+}
+
+/// What an index is on, and its order there.
 #[derive(Clone, Debug)]
 pub(crate) struct WantedKey {
-    pub(crate) column: String,
+    pub(crate) indexed: WantedIndexed,
     pub(crate) is_descending: bool,
     pub(crate) nulls_first: bool,
 }

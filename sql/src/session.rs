@@ -36,6 +36,7 @@ mod cursors;
 mod deferred;
 mod foreign_key;
 mod index_commands;
+mod index_expressions;
 mod listen_commands;
 mod listeners;
 mod prepare;

@@ -30,9 +30,9 @@ use hyades_types::error::Result;
 pub(crate) use parsed::{
     AlterSequence, CopyFormat, CopyOptions, CopySource, CopyStatement, CreateIndex, CreateRoutine,
     CreateSequence, CreateTableAs, CreateView, DeclareCursor, DropIndex, DropRoutine, DropSequence, DropView,
-    FetchCursor, FetchDirection, ForceQuote, IndexKey, IsolationModes, ListenStatement, OnCommit, Overriding,
-    QualifiedName, RenameIndex, SequenceOptions, SetValue, SettingScope, Statement, WrittenParameter,
-    WrittenReturns,
+    FetchCursor, FetchDirection, ForceQuote, IndexKey, IndexedWritten, IsolationModes, ListenStatement,
+    OnCommit, Overriding, QualifiedName, RenameIndex, SequenceOptions, SetValue, SettingScope, Statement,
+    WrittenParameter, WrittenReturns,
 };
 
 use lexer::TokenKind;

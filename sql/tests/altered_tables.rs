@@ -1,5 +1,6 @@
-//! CHECK constraints and ALTER TABLE across crashes and clean stops: definitions, rows and what is refused
-//! are the same before and after, with calls logged as commands and as data.
+//! CHECK constraints, generated columns, computed indexes and ALTER TABLE across crashes and clean stops:
+//! definitions, rows and what is refused are the same before and after, with calls logged as commands and as
+//! data.
 
 use std::sync::Arc;
 
@@ -76,6 +77,25 @@ const WORK: &[&str] = &[
     "alter table tt rename to t",
     "commit",
     "call put(54)",
+    "create table v (id int primary key, name text, n int, twice int generated always as (n * 2) stored)",
+    "insert into v (id, name, n) select i, 'N' || i, i from generate_series(1, 20) i",
+    "create unique index v_name on v (lower(name))",
+    "create unique index v_live on v (n) where id > 5",
+    "create procedure name(key int) language plpgsql as $$ begin \
+     insert into v (id, name, n) values (key, 'n' || key, key); \
+     update v set n = n + 1000 where lower(name) = 'n' || key; end $$",
+    "call name(50)",
+    "alter table v add column more text default 'm'",
+    "call name(51)",
+    "update v set name = upper(name), n = n + 100 where twice > 30",
+    "begin",
+    "drop index v_name",
+    "insert into v (id, name) values (60, 'n1')",
+    "rollback",
+    "create index v_sum on v ((n + twice)) where more is not null",
+    "drop procedure name",
+    "alter table v rename name to label",
+    "delete from v where n + twice = 30 and more is not null",
 ];
 
 /// What must be the same: the rows, and what the catalog shows.
@@ -83,6 +103,10 @@ const LOOKS: &[&str] = &[
     "select * from t order by id",
     "select * from u",
     "select * from w order by n",
+    "select * from v order by id",
+    "select id from v where lower(label) = 'n19'",
+    "select id from v where n + twice > 300 and more is not null order by id",
+    "select string_agg(indexdef, ' ' order by indexname) from pg_indexes where tablename = 'v'",
     "select string_agg(conname || pg_get_constraintdef(oid), ' ' order by conname) from pg_constraint",
     "select string_agg(attname || attnum, ' ' order by attnum) from pg_attribute where attrelid = 't'::regclass",
 ];
@@ -121,6 +145,11 @@ fn altered_tables_are_recovered() {
                 assert_eq!(state(&mut connection, "insert into t (id, aa) values (70, 0)"), "23514", "{way}");
                 assert_eq!(state(&mut connection, "call put(1000)"), "23514", "{way}");
                 run(&mut connection, "call put(999)");
+                let taken = "insert into v (id, label, n) values (70, 'n3', 5000)";
+                assert_eq!(state(&mut connection, taken), "23505", "{way}");
+                let live = "insert into v (id, label, n) values (70, 'new', 1150)";
+                assert_eq!(state(&mut connection, live), "23505", "{way}");
+                run(&mut connection, "insert into v (id, label, n) values (0, 'old', 1150)");
             }
         }
     }

@@ -17,7 +17,7 @@ mod sequence_definition;
 mod view_definition;
 
 pub use check_constraint::CheckConstraint;
-pub use generation::Generation;
+pub use generation::{Generation, IndexPredicate, Indexed};
 pub use index_definition::{IndexColumn, IndexDefinition};
 pub use reference::{Deferral, KeyAction, KeyComparison};
 pub use relation::{IndexKind, TableId, TableName};
@@ -39,6 +39,13 @@ pub struct ColumnDefinition {
     pub identity: Option<Identity>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub generation: Option<Generation>,
+}
+
+impl ColumnDefinition {
+    /// What the index is on that this column is for.
+    pub fn indexed(&self) -> Option<&Indexed> {
+        self.generation.as_ref().and_then(|generation| generation.indexed.as_ref())
+    }
 }
 
 /// Who may say what stands in an identity column.
@@ -317,8 +324,50 @@ impl TableDefinition {
             || self.index_named(name).is_some_and(|index| index.is_constraint)
     }
 
+    /// The number of the column that statements call by this name.
     pub fn column_index(&self, name: &str) -> Option<usize> {
-        self.columns.iter().position(|column| column.name == name)
+        self.visible_columns().iter().position(|column| column.name == name)
+    }
+
+    /// The columns that statements see: all but those at the end that only indexes are on.
+    pub fn visible_columns(&self) -> &[ColumnDefinition] {
+        let is_visible = |column: &ColumnDefinition| column.indexed().is_none();
+        let end = self.columns.iter().position(|column| !is_visible(column));
+        &self.columns[..end.unwrap_or(self.columns.len())]
+    }
+
+    /// The column that an index is on as it stands; `None` for an expression.
+    pub fn indexed_column(&self, key: u16) -> Option<u16> {
+        match self.columns.get(usize::from(key))?.indexed() {
+            None => Some(key),
+            Some(Indexed::Column(column)) => Some(*column),
+            Some(Indexed::Expression(_)) => None,
+        }
+    }
+
+    /// The columns that are there for this index only.
+    pub fn computed_for(&self, index: &IndexDefinition) -> Vec<u16> {
+        let is_hidden = |key: &u16| usize::from(*key) >= self.visible_columns().len();
+        index.key_columns().filter(is_hidden).collect()
+    }
+
+    /// Whether an index is on this column, or on something that is computed from it.
+    pub fn is_read_by(&self, index: &IndexDefinition, column: u16) -> bool {
+        let computes = |key: &u16| {
+            let generation = self.columns.get(usize::from(*key)).and_then(|key| key.generation.as_ref());
+            generation.is_some_and(|own| own.indexed.is_some() && own.columns.contains(&column))
+        };
+        let is_condition = index.predicate.as_ref().is_some_and(|own| own.columns.contains(&column));
+        let is_key = |key: u16| key == column || computes(&key);
+        is_condition || index.key_columns().any(is_key) || index.included.contains(&column)
+    }
+
+    /// What a key is on, as messages call it.
+    pub fn key_name(&self, key: u16) -> &str {
+        match self.indexed_column(key) {
+            Some(column) => &self.columns[usize::from(column)].name,
+            None => self.columns[usize::from(key)].generation.as_ref().map_or("", |own| own.shown.as_str()),
+        }
     }
 
     pub fn index(&self, id: TableId) -> Option<&IndexDefinition> {

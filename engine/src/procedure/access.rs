@@ -365,6 +365,7 @@ pub(super) fn check_violation(
     } else {
         let mut values = Vec::new();
         reference.layout.values(row, &mut values);
+        values.truncate(reference.definition.visible_columns().len());
         let shown = display_values(&reference.layout, &values, &context.environment.time_zone);
         let message = format!("new row for relation \"{table}\" violates check constraint \"{constraint}\"");
         Error::input(sqlstate::CHECK_VIOLATION, message)
@@ -380,6 +381,7 @@ fn null_violation(
     time_zone: &TimeZone,
 ) -> Error {
     let TableReference { definition, layout, .. } = reference;
+    let values = &values[..definition.visible_columns().len().min(values.len())];
     let (table, column) = (&definition.name.name, &definition.columns[column].name);
     let message =
         format!("null value in column \"{column}\" of relation \"{table}\" violates not-null constraint");
@@ -400,8 +402,7 @@ pub(super) fn duplicate_key(reference: &TableReference, duplicate: Duplicate, ro
         (None, Some(primary_key)) => (&primary_key.name, primary_key.columns.clone()),
         (None, None) => return Error::fatal(sqlstate::INTERNAL_ERROR, "a row number was given twice"),
     };
-    let names: Vec<&str> =
-        columns.iter().map(|column| definition.columns[usize::from(*column)].name.as_str()).collect();
+    let names: Vec<&str> = columns.iter().map(|column| definition.key_name(*column)).collect();
     let values: Vec<String> = columns
         .iter()
         .map(|column| {

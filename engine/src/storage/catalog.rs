@@ -432,8 +432,7 @@ impl TableState {
 
     /// `Key (a, b)=(1, x)`, as PostgreSQL's details of unique violations begin.
     pub fn describe_key(&self, columns: &[u16], row: &[u8], time_zone: &TimeZone) -> String {
-        let names: Vec<&str> =
-            columns.iter().map(|&column| &*self.definition().columns[usize::from(column)].name).collect();
+        let names: Vec<&str> = columns.iter().map(|&column| self.definition().key_name(column)).collect();
         let values: Vec<_> = columns
             .iter()
             .map(|&column| text::format(&self.layout().value(row, column), time_zone))

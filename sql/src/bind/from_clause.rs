@@ -119,7 +119,8 @@ impl Binder<'_> {
         let label =
             if relation.name == own_name { own_name } else { format!("{own_name} {}", relation.name) };
         let relation = self.add_relation(relation, alias, Place::of(name))?;
-        Ok(Item::new(Source::Table { table, row }, label, relation))
+        let computed = self.computed_for_indexes(&table, row)?;
+        Ok(Item::new(Source::Table { table, row, computed }, label, relation))
     }
 
     /// Whether a name without a schema means a temporary table, which come before those of the catalog.

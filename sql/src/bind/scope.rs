@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use hyades_engine::procedure::ir::{Expr, Register, RowSlot};
 use hyades_engine::storage::table::Table;
+use hyades_types::definition::ColumnDefinition;
 use hyades_types::value::SqlType;
 
 /// What stands behind a relation's columns.
@@ -36,6 +37,11 @@ pub(crate) enum Visibility {
     InView,
 }
 
+/// Names and types of columns.
+pub(crate) fn named_columns(columns: &[ColumnDefinition]) -> Vec<(String, SqlType)> {
+    columns.iter().map(|column| (column.name.clone(), column.sql_type)).collect()
+}
+
 /// One item of FROM.
 #[derive(Clone, Debug)]
 pub(crate) struct Relation {
@@ -52,7 +58,7 @@ impl Relation {
         let definition = table.definition();
         Relation {
             name: alias.unwrap_or_else(|| definition.name.name.clone()),
-            columns: definition.columns.iter().map(|column| (column.name.clone(), column.sql_type)).collect(),
+            columns: named_columns(definition.visible_columns()),
             kind: RelationKind::Table { table: Arc::clone(table), row },
             visibility: Visibility::Everywhere,
         }

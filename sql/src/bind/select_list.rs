@@ -10,7 +10,7 @@ use super::{Binder, Bound, Class, Place, types};
 use crate::statement::names::{fold, parts};
 
 /// The name PostgreSQL gives to an expression (`FigureColname`), and how sure it is of it.
-fn figure_name(expr: &ast::Expr) -> Option<(String, bool)> {
+pub(crate) fn figure_name(expr: &ast::Expr) -> Option<(String, bool)> {
     use ast::Expr as Ast;
     let sure = |name: &str| Some((name.to_owned(), true));
     match expr {

@@ -12,7 +12,7 @@ use hyades_types::value::{ArrayElement, SqlType};
 use super::aggregation::Aggregate;
 use super::bound::Place;
 use super::scope::Scope;
-use crate::expr;
+use crate::expr::{self, Computed};
 use sqlparser::ast;
 use sqlparser::ast::SetOperator;
 
@@ -44,6 +44,8 @@ pub(crate) enum Source {
     Table {
         table: Arc<Table>,
         row: RowSlot,
+        /// What its indexes are on besides columns.
+        computed: Arc<[Computed]>,
     },
     Series(Series),
     Routine(RoutineSource),

@@ -99,7 +99,7 @@ impl Binder<'_> {
         let (bound, _) = self.query_of(&table)?;
         let item = match bound.from.members.as_slice() {
             [JoinMember::Item(item)] => match &item.source {
-                Source::Table { table, row } => Some((Arc::clone(table), *row)),
+                Source::Table { table, row, .. } => Some((Arc::clone(table), *row)),
                 _ => None,
             },
             _ => None,

@@ -192,7 +192,7 @@ fn pass(action: &AlterAction) -> u8 {
         AlterAction::SetType { .. } => 1,
         AlterAction::AddColumn { .. } => 2,
         AlterAction::SetNullable { .. } | AlterAction::AddIdentity { .. } => 3,
-        AlterAction::AddPrimaryKey { .. } | AlterAction::AddUnique(_) => 4,
+        AlterAction::AddPrimaryKey { .. } | AlterAction::AddUnique(_) | AlterAction::AddIndex(_) => 4,
         AlterAction::AddForeignKey(_) | AlterAction::AddCheck(_) | AlterAction::SetDefault { .. } => 5,
         AlterAction::ValidateConstraint(_)
         | AlterAction::RenameTable(_)

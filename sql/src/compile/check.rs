@@ -430,7 +430,7 @@ impl Compiler<'_> {
         mut each: impl FnMut(&mut Compiler<'_>) -> Result<()>,
     ) -> Result<Plan> {
         let level = Level {
-            source: Source::Table { table: Arc::clone(table), row },
+            source: Source::Table { table: Arc::clone(table), row, computed: Arc::new([]) },
             choice: access::choose(table, row, &[], &|_| true),
             intent: Intent::newest(strength),
             is_kept: true,

@@ -482,7 +482,7 @@ impl Compiler<'_> {
         body: &mut dyn FnMut(&mut Compiler<'_>) -> Result<()>,
     ) -> Result<()> {
         let level = Level {
-            source: Source::Table { table: Arc::clone(table), row },
+            source: Source::Table { table: Arc::clone(table), row, computed: Arc::new([]) },
             choice: access::choose(table, row, conditions, &|_| true),
             intent: Intent::newest(strength),
             is_kept: true,

@@ -75,6 +75,7 @@ impl Binder<'_> {
             expression: unqualified(written).to_string(),
             shown: self.over_row(table, row, |binder| Ok(binder.shown_expression(written)))?,
             columns: columns_of(&value, row),
+            indexed: None,
         })
     }
 
@@ -102,7 +103,7 @@ impl Binder<'_> {
 }
 
 /// Whether a row always gives the same value, whatever the session, the clock and the other rows.
-fn is_immutable(value: &Expr, definition: &TableDefinition, row: RowSlot) -> bool {
+pub(super) fn is_immutable(value: &Expr, definition: &TableDefinition, row: RowSlot) -> bool {
     !expr::any(value, &|part| match part {
         Expr::Call { function, .. } => function.volatility() != Volatility::Immutable,
         Expr::Routine { .. } | Expr::Query { .. } => true,
@@ -154,7 +155,12 @@ impl Compiler<'_> {
         let what = match (expressions, defaults, identities) {
             (1, 0, 0) if serial_type(&column.data_type).is_none() => {
                 let expression = written.to_string();
-                return Ok(Some(Generation { expression, shown: String::new(), columns: Vec::new() }));
+                return Ok(Some(Generation {
+                    expression,
+                    shown: String::new(),
+                    columns: Vec::new(),
+                    indexed: None,
+                }));
             }
             (2.., ..) => "multiple generation clauses specified",
             (_, 0, 1..) => "both identity and generation expression specified",

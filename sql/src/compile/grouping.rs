@@ -64,7 +64,7 @@ impl Compiler<'_> {
         let mut sources = Vec::new();
         for_each_level(&bound.steps, &mut |level| sources.push(&level.source));
         for source in sources {
-            let Source::Table { table, row } = source else { continue };
+            let Source::Table { table, row, .. } = source else { continue };
             let definition = table.definition();
             let Some(primary_key) = &definition.primary_key else { continue };
             let column = |column: u16| Expr::Column { row: *row, column };

@@ -15,10 +15,11 @@ use sqlparser::ast::{
 use super::storage_parameter::check_index_parameter;
 use super::{Compiler, unsupported};
 use crate::bind::Place;
-use crate::plan::{Action, Plan, SchemaCommand, WantedIndex, WantedKey, WantedUnique};
+use crate::bind::select_list::figure_name;
+use crate::plan::{Action, Plan, SchemaCommand, WantedIndex, WantedIndexed, WantedKey, WantedUnique};
 use crate::statement::names::fold;
-use crate::statement::query::words_position;
-use crate::statement::{CreateIndex, DropIndex, QualifiedName, RenameIndex};
+use crate::statement::query::{parse_expression, words_position};
+use crate::statement::{CreateIndex, DropIndex, IndexKey, IndexedWritten, QualifiedName, RenameIndex};
 
 /// PostgreSQL's limit.
 const MOST_KEYS: usize = 32;
@@ -36,22 +37,31 @@ impl Compiler<'_> {
         for (name, value) in &create.parameters {
             check_index_parameter(name, value, kind)?;
         }
-        let key = |key: &crate::statement::IndexKey| {
+        let key = |key: &IndexKey| -> Result<WantedKey> {
             let is_descending = key.is_descending.unwrap_or(false);
             // Without a word NULLs are as if they were larger than everything.
             let nulls_first = key.nulls_first.unwrap_or(is_descending);
-            WantedKey { column: key.column.clone(), is_descending, nulls_first }
+            let indexed = match &key.indexed {
+                IndexedWritten::Column(name) => WantedIndexed::Column(name.clone()),
+                IndexedWritten::Expression(text) => wanted_expression(parse_expression(text)?),
+            };
+            Ok(WantedKey { indexed, is_descending, nulls_first })
         };
+        let predicate = create.predicate.as_deref().map(parse_expression).transpose()?.map(Box::new);
+        if predicate.is_some() && create.nulls_are_equal {
+            return unsupported("NULLS NOT DISTINCT in a partial index is not supported yet");
+        }
         let index = WantedIndex {
             name: create.name.clone(),
             table: create.table.clone(),
-            keys: create.keys.iter().map(key).collect(),
+            keys: create.keys.iter().map(key).collect::<Result<_>>()?,
             included: create.included.clone(),
             is_unique: create.is_unique,
             nulls_are_equal: create.nulls_are_equal,
             kind,
             if_not_exists: create.if_not_exists,
             is_concurrent: create.is_concurrent,
+            predicate,
         };
         Ok(self.index_plan("CREATE INDEX", SchemaCommand::CreateIndex(index)))
     }
@@ -123,6 +133,18 @@ impl Compiler<'_> {
             position: words_position(self.binder.sql, &["unique"], 0),
             is_of_new_table: false,
         })
+    }
+}
+
+/// An expression that is a column is one.
+fn wanted_expression(expr: ast::Expr) -> WantedIndexed {
+    match expr {
+        ast::Expr::Nested(inner) => wanted_expression(*inner),
+        ast::Expr::Identifier(ident) => WantedIndexed::Column(fold(&ident)),
+        other => {
+            let name = figure_name(&other).map_or_else(|| "expr".to_owned(), |(name, _)| name);
+            WantedIndexed::Expression(Box::new(other), name)
+        }
     }
 }
 

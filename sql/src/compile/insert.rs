@@ -23,7 +23,7 @@ use super::{CompiledQuery, Compiler};
 use crate::answer::ResultColumn;
 use crate::bind::aggregation::AggregateMode;
 use crate::bind::coerce::Context;
-use crate::bind::scope::{Relation, RelationKind, Scope, Visibility};
+use crate::bind::scope::{Relation, RelationKind, Scope, Visibility, named_columns};
 use crate::bind::select::clause_around;
 use crate::bind::tree::BoundDistinct;
 use crate::bind::tree::OutputColumn;
@@ -186,8 +186,7 @@ impl Compiler<'_> {
         let registers = (0..definition.columns.len())
             .map(|_| self.binder.new_register())
             .collect::<Result<Vec<Register>>>()?;
-        let columns =
-            definition.columns.iter().map(|column| (column.name.clone(), column.sql_type)).collect();
+        let columns = named_columns(definition.visible_columns());
         self.binder.scope.add(Relation {
             name: "excluded".to_owned(),
             columns,
@@ -471,7 +470,7 @@ impl Compiler<'_> {
             (_, false) => target.columns.clone(),
             // One that takes no value is an error when its value comes.
             (Some(through), true) => through.columns.iter().map_while(|column| *column).collect(),
-            (None, true) => (0..definition.columns.len()).collect(),
+            (None, true) => (0..definition.visible_columns().len()).collect(),
         };
         let hint = |at: usize| (definition.columns[at].sql_type, definition.columns[at].name.clone());
         self.binder.output_hints = hinted.into_iter().map(hint).collect();
@@ -641,7 +640,7 @@ fn value_room(target: &Target) -> usize {
     match (&target.through, target.columns.is_empty()) {
         (_, false) => target.columns.len(),
         (Some(through), true) => through.columns.len(),
-        (None, true) => target.defaults.len(),
+        (None, true) => target.table.definition().visible_columns().len(),
     }
 }
 

@@ -35,7 +35,7 @@ impl Compiler<'_> {
         let Some(level) = only_level(&bound.steps) else {
             return self.binder.unsupported("SKIP LOCKED in a join that sorts is", Place::Unknown);
         };
-        let Source::Table { table, row } = &level.source else {
+        let Source::Table { table, row, .. } = &level.source else {
             return self.binder.unsupported("SKIP LOCKED over a function is", Place::Unknown);
         };
         let row = *row;

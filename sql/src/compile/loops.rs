@@ -131,7 +131,7 @@ impl Compiler<'_> {
             Source::Working(working, registers) => {
                 self.working_rows((working, registers), filter, end, inner)
             }
-            Source::Table { table, row } => {
+            Source::Table { table, row, .. } => {
                 let (row, mut intent) = (*row, level.intent);
                 let table = self.code.table(table)?;
                 // Nothing is left to be chosen. (Under a lock on the key alone nobody may look at the row.)

@@ -20,6 +20,7 @@ use hyades_types::operator::BinaryOperator;
 use hyades_types::value::SqlType;
 
 use super::access::{self, Access, Choice};
+use super::index_expressions::with_computed;
 use super::level::{FullJoin, Kept, LeftJoin, Level, Step};
 use crate::bind::tree::{Item, JoinGroup, JoinMember, OuterJoin, Source};
 use crate::expr;
@@ -62,7 +63,10 @@ fn level(item: Item, choice: Choice) -> Level {
 
 fn choice(source: &Source, conditions: &[Expr], is_known: &dyn Fn(&Expr) -> bool) -> Choice {
     match source {
-        Source::Table { table, row } => access::choose(table, *row, conditions, is_known),
+        Source::Table { table, row, computed } if !computed.is_empty() => {
+            access::choose(table, *row, &with_computed(conditions, *row, computed), is_known)
+        }
+        Source::Table { table, row, .. } => access::choose(table, *row, conditions, is_known),
         _ => access::unsteered(conditions),
     }
 }
@@ -202,7 +206,7 @@ impl<'j> Order<'j> {
     fn add_item(&mut self, item: Item, group: usize) -> Member {
         let number = self.items.len();
         match &item.source {
-            Source::Table { table, row } => {
+            Source::Table { table, row, .. } => {
                 self.rows.push((*row, number));
                 self.tables.push((*row, Arc::clone(table)));
             }

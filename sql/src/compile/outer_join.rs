@@ -51,7 +51,7 @@ impl Compiler<'_> {
     fn parts_of(&mut self, level: &Level) -> Result<JoinedParts> {
         let registers = level.source.registers();
         let row = match &level.source {
-            Source::Table { table, row } => Some((self.code.table(table)?, *row)),
+            Source::Table { table, row, .. } => Some((self.code.table(table)?, *row)),
             _ => None,
         };
         Ok(JoinedParts {
@@ -97,7 +97,7 @@ impl Compiler<'_> {
     }
 
     fn make_source_absent(&mut self, source: &Source) -> Result<()> {
-        if let Source::Table { table, row } = source {
+        if let Source::Table { table, row, .. } = source {
             let table = self.code.table(table)?;
             self.code.push(Instruction::AbsentRow { table, row: *row });
         }

@@ -10,6 +10,7 @@ use hyades_types::value::SqlType;
 use super::{Compiler, unsupported};
 use crate::answer::{Response, ResultColumn};
 use crate::bind::routine_call::Chosen;
+use crate::bind::scope::named_columns;
 use crate::bind::{Place, types};
 use crate::expr;
 use crate::plan::{Action, CallPlan, Plan, SchemaCommand};
@@ -176,7 +177,7 @@ impl Compiler<'_> {
             return Err(Error::input(sqlstate::UNDEFINED_TABLE, message));
         };
         let definition = found.definition();
-        match definition.columns.iter().find(|known| known.name == *column) {
+        match definition.visible_columns().iter().find(|known| known.name == *column) {
             Some(column) => Ok(column.sql_type.without_modifier()),
             None => {
                 let message = format!("column \"{column}\" of relation \"{}\" does not exist", table.name);
@@ -192,7 +193,7 @@ impl Compiler<'_> {
         let (name, schema) = parts.split_last()?;
         let name = self.binder.meant(schema.last().copied(), name);
         let definition = self.binder.context.tables.table(&name)?.definition();
-        Some(definition.columns.iter().map(|column| (column.name.clone(), column.sql_type)).collect())
+        Some(named_columns(definition.visible_columns()))
     }
 
     fn written_returns(

@@ -236,7 +236,7 @@ fn use_scan_order(bound: &mut BoundSelect) -> bool {
         Some(Step::Loop(level)) => level,
         Some(Step::Left(_) | Step::Full(_)) => return false,
     };
-    let Source::Table { table, row } = &level.source else { return false };
+    let Source::Table { table, row, .. } = &level.source else { return false };
     if level.choice.is_single {
         return is_only;
     }

@@ -18,6 +18,7 @@ use super::sql_body::{self, IN_SQL};
 use super::tree::{Block, Declaration, DeclarationKind, Fragment, Path, Statement, StatementKind, Target};
 use crate::bind::aggregation::AggregateMode;
 use crate::bind::scope::Scope as Relations;
+use crate::bind::scope::named_columns;
 use crate::bind::visible_variables::{Found, Names, RecordState, Scalar, Scope, Variable};
 use crate::bind::{BindContext, Bound, Tables, types};
 use crate::compile::row_sink::report;
@@ -577,7 +578,7 @@ impl<'a> Routine<'a> {
         };
         let binder = &self.compiler.binder;
         let definition = binder.context.tables.table(&binder.meant(schema, name.trim()))?.definition();
-        Some(definition.columns.iter().map(|column| (column.name.clone(), column.sql_type)).collect())
+        Some(named_columns(definition.visible_columns()))
     }
 
     /// A variable that is to be assigned: where it is, or whose record it is.

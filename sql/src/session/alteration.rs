@@ -6,6 +6,7 @@
 //!
 //! Reference: PostgreSQL's tablecmds.c.
 
+use std::collections::VecDeque;
 use std::sync::Arc;
 
 use hyades_engine::db::{Flow, Interrupt};
@@ -47,14 +48,23 @@ impl Session {
         command: &SchemaCommand,
         output: &mut dyn Output,
     ) -> Result<Option<Box<Alteration>>> {
-        let SchemaCommand::AlterTable { table, if_exists, actions } = command else { return Ok(None) };
-        let table = self.altered_table(table, *if_exists, output)?;
+        let (table, steps) = match command {
+            SchemaCommand::AlterTable { table, if_exists, actions } => {
+                let table = self.altered_table(table, *if_exists, output)?;
+                (table, actions.iter().cloned().map(AlterStep::Action).collect())
+            }
+            SchemaCommand::CreateIndex(wanted) if wanted.is_computed() => {
+                let action = AlterAction::AddIndex(Box::new(wanted.clone()));
+                (self.table_to_index(wanted, output)?, VecDeque::from([AlterStep::Action(action)]))
+            }
+            _ => return Ok(None),
+        };
         Ok(table.map(|table| {
             Box::new(Alteration {
                 name: table.definition().name.clone(),
                 table,
                 is_locked: false,
-                steps: actions.iter().cloned().map(AlterStep::Action).collect(),
+                steps,
                 again: false,
                 query: None,
             })
@@ -115,6 +125,9 @@ impl Session {
                 let (id, columns) = (table.id(), Some(columns));
                 return Ok(vec![CatalogChange::AlterTable { id, definition, columns }]);
             }
+            AlterStep::Index(index) => {
+                return Ok(vec![CatalogChange::CreateIndex { table: table.id(), index: *index }]);
+            }
             AlterStep::Prove(constraint) => self.compile_validation(&table, &constraint)?,
             AlterStep::Fill(filling) => self.compile_column_filling(&table, &filling)?,
         };
@@ -173,6 +186,7 @@ impl Session {
         let changes = match action {
             AlterAction::AddPrimaryKey { name, columns } => added_key(&table, name.as_deref(), columns),
             AlterAction::AddUnique(unique) => self.added_unique(&table, unique),
+            AlterAction::AddIndex(wanted) => self.added_index(alteration, wanted),
             AlterAction::AddForeignKey(foreign_key) => self.added_foreign_key(&table, foreign_key),
             AlterAction::AddCheck(wanted) => self.added_check(alteration, wanted),
             AlterAction::ValidateConstraint(name) => validated(alteration, name),

@@ -14,7 +14,7 @@ use hyades_engine::procedure::ir::Expr;
 use hyades_engine::storage::table::Table;
 use hyades_types::cast::{self, CastContext};
 use hyades_types::definition::{
-    CatalogChange, ColumnDefinition, ColumnSource, ForeignKey, TableDefinition, TableId,
+    CatalogChange, ColumnDefinition, ColumnSource, ForeignKey, Indexed, TableDefinition, TableId,
 };
 use hyades_types::error::{Error, Result, sqlstate};
 use hyades_types::text;
@@ -37,11 +37,15 @@ const MOST_COLUMNS: usize = 1600;
 const NEW_VALUES: &str = "........hyades.new........";
 
 /// All columns as they are.
-fn unchanged(definition: &TableDefinition) -> Vec<ColumnSource> {
+pub(super) fn unchanged(definition: &TableDefinition) -> Vec<ColumnSource> {
     (0u16..).zip(&definition.columns).map(|(number, _)| ColumnSource::Old(number)).collect()
 }
 
-fn rewritten(table: &Table, definition: TableDefinition, columns: Vec<ColumnSource>) -> CatalogChange {
+pub(super) fn rewritten(
+    table: &Table,
+    definition: TableDefinition,
+    columns: Vec<ColumnSource>,
+) -> CatalogChange {
     CatalogChange::AlterTable { id: table.id(), definition: Box::new(definition), columns: Some(columns) }
 }
 
@@ -51,12 +55,52 @@ pub(super) fn column_of(definition: &TableDefinition, name: &str) -> Result<u16>
     at.ok_or_else(|| no_column(definition, name))
 }
 
+/// Puts a new column where statements see it last.
+fn insert_column(definition: &mut TableDefinition, column: ColumnDefinition) -> u16 {
+    let at = u16::try_from(definition.visible_columns().len()).unwrap_or(u16::MAX);
+    definition.columns.insert(usize::from(at), column);
+    // Only indexes are on the columns after it.
+    for key in definition.indexes.iter_mut().flat_map(|index| &mut index.columns) {
+        if key.column >= at {
+            key.column += 1;
+        }
+    }
+    at
+}
+
+/// A table without a column and the indexes that read it.
+fn without_indexed(table: &Table, gone: u16) -> CatalogChange {
+    let old = table.definition();
+    let (mut definition, mut columns) = (TableDefinition::clone(&old), vec![gone]);
+    for index in old.indexes.iter().filter(|index| old.is_read_by(index, gone)) {
+        definition.indexes.retain(|other| other.id != index.id);
+        columns.extend(old.computed_for(index));
+    }
+    without_columns(table, &definition, columns)
+}
+
+/// A table without some columns and what is on them.
+pub(super) fn without_columns(
+    table: &Table,
+    definition: &TableDefinition,
+    mut gone: Vec<u16>,
+) -> CatalogChange {
+    let (mut definition, mut columns) = (definition.clone(), unchanged(definition));
+    gone.sort_unstable();
+    gone.dedup();
+    for column in gone.into_iter().rev() {
+        columns.remove(usize::from(column));
+        definition = without_column(table.id(), &definition, column);
+    }
+    rewritten(table, definition, columns)
+}
+
 /// The names of the columns that are computed from this one.
 fn computed_from(definition: &TableDefinition, at: u16) -> Vec<String> {
     let reads = |column: &&ColumnDefinition| {
         column.generation.as_ref().is_some_and(|generation| generation.columns.contains(&at))
     };
-    definition.columns.iter().filter(reads).map(|column| column.name.clone()).collect()
+    definition.visible_columns().iter().filter(reads).map(|column| column.name.clone()).collect()
 }
 
 /// A number of a column when the one before `gone` is no longer there.
@@ -102,8 +146,7 @@ impl Session {
             return Err(Error::input(sqlstate::TOO_MANY_COLUMNS, message));
         }
         let mut definition = TableDefinition::clone(&old);
-        let at = u16::try_from(definition.columns.len()).unwrap_or(u16::MAX);
-        definition.columns.push(column.clone());
+        let at = insert_column(&mut definition, column.clone());
         if let Some(generation) = &column.generation {
             let read =
                 self.bound_generation(&row_type(&definition), usize::from(at), &generation.expression)?;
@@ -129,11 +172,11 @@ impl Session {
         };
         let mut columns = unchanged(&old);
         if let Some(constant) = constant {
-            columns.push(constant);
+            columns.insert(usize::from(at), constant);
             changes.push(rewritten(&table, definition, columns));
             return Ok(changes);
         }
-        columns.push(ColumnSource::Null);
+        columns.insert(usize::from(at), ColumnSource::Null);
         // NOT NULL follows when the values are there.
         definition.columns[usize::from(at)].is_nullable = true;
         changes.push(rewritten(&table, definition, columns));
@@ -203,9 +246,7 @@ impl Session {
             return Ok(freed);
         }
         let mut changes = self.without_sequences_of(&table, gone);
-        let mut columns = unchanged(&old);
-        columns.remove(usize::from(gone));
-        changes.push(rewritten(&table, without_column(table.id(), &old, gone), columns));
+        changes.push(without_indexed(&table, gone));
         for child in children.into_iter().filter(|child| child.id() != table.id()) {
             let mut definition = TableDefinition::clone(&child.definition());
             for key in definition.foreign_keys.iter_mut().filter(|key| key.parent == table.id()) {
@@ -296,6 +337,12 @@ impl Session {
             let detail = format!("Column \"{name}\" is used by generated column \"{other}\".");
             return Err(Error::input(sqlstate::FEATURE_NOT_SUPPORTED, message).with_detail(detail));
         }
+        if old.indexes.iter().any(|index| !index.has_column(at) && old.is_read_by(index, at)) {
+            let message =
+                "changing the type of a column that an index computes something of is not supported yet";
+            return Err(Error::input(sqlstate::FEATURE_NOT_SUPPORTED, message)
+                .with_hint("Drop the index, and create it again."));
+        }
         if column.generation.is_some() && using.is_some() {
             let message = "cannot specify USING when altering type of generated column";
             let detail = format!("Column \"{name}\" is a generated column.");
@@ -384,24 +431,33 @@ fn check_default(column: &ColumnDefinition, sql_type: SqlType) -> Result<()> {
 /// The definition without a column and without what is on it.
 fn without_column(id: TableId, old: &TableDefinition, gone: u16) -> TableDefinition {
     let mut definition = old.clone();
-    definition.dropped.push(old.column_number(usize::from(gone)));
-    definition.dropped.sort_unstable();
+    if old.columns[usize::from(gone)].indexed().is_none() {
+        definition.dropped.push(old.column_number(usize::from(gone)));
+        definition.dropped.sort_unstable();
+    }
     definition.columns.remove(usize::from(gone));
     definition.primary_key = definition.primary_key.filter(|key| !key.columns.contains(&gone));
     definition.indexes.retain(|index| !index.has_column(gone) && !index.included.contains(&gone));
     definition.foreign_keys.retain(|key| !key.columns.contains(&gone));
     definition.checks.retain(|check| !check.columns.contains(&gone));
     let keys = definition.primary_key.iter_mut().flat_map(|key| &mut key.columns);
-    let indexes = definition.indexes.iter_mut();
-    let indexed = indexes
-        .flat_map(|index| index.columns.iter_mut().map(|key| &mut key.column).chain(&mut index.included));
+    let indexed = definition.indexes.iter_mut().flat_map(|index| {
+        let conditions = index.predicate.iter_mut().flat_map(|predicate| &mut predicate.columns);
+        index.columns.iter_mut().map(|key| &mut key.column).chain(&mut index.included).chain(conditions)
+    });
     let referring = definition.foreign_keys.iter_mut().flat_map(|key| {
         let referenced = if key.parent == id { key.parent_columns.as_mut_slice() } else { &mut [] };
         key.columns.iter_mut().chain(&mut key.delete_columns).chain(referenced)
     });
     let checked = definition.checks.iter_mut().flat_map(|check| &mut check.columns);
     let generations = definition.columns.iter_mut().filter_map(|column| column.generation.as_mut());
-    let read = generations.flat_map(|generation| &mut generation.columns);
+    let read = generations.flat_map(|generation| {
+        let indexed = match &mut generation.indexed {
+            Some(Indexed::Column(column)) => Some(column),
+            _ => None,
+        };
+        generation.columns.iter_mut().chain(indexed)
+    });
     for column in keys.chain(indexed).chain(referring).chain(checked).chain(read) {
         *column = moved(*column, gone);
     }

@@ -15,16 +15,24 @@ use hyades_types::definition::{
 use hyades_types::error::{Error, Result, sqlstate};
 
 use super::alteration::{duplicate_constraint, no_constraint};
+use super::column_changes::without_columns;
 use super::view_commands::refuse_view;
 use super::{Output, Session};
 use crate::compile::unsupported;
 use crate::compile::utility::no_table;
-use crate::plan::{WantedIndex, WantedUnique};
+use crate::plan::{WantedIndex, WantedKey, WantedUnique};
 use crate::statement::names::cut_name;
 use crate::statement::{DropIndex, QualifiedName, RenameIndex};
 
 fn duplicate_relation(name: &str) -> Error {
     Error::input(sqlstate::DUPLICATE_TABLE, format!("relation \"{name}\" already exists"))
+}
+
+/// The number of a column that an index names, or 42703.
+pub(super) fn named_column(definition: &TableDefinition, name: &str) -> Result<u16> {
+    let at = definition.column_index(name).and_then(|at| u16::try_from(at).ok());
+    let message = || format!("column \"{name}\" does not exist");
+    at.ok_or_else(|| Error::input(sqlstate::UNDEFINED_COLUMN, message()))
 }
 
 /// The columns of an index in the name that is made up for it: each once, of several with the same name the
@@ -94,46 +102,62 @@ impl Session {
         wanted: &WantedIndex,
         output: &mut dyn Output,
     ) -> Result<Vec<CatalogChange>> {
+        let Some(table) = self.table_to_index(wanted, output)? else { return Ok(Vec::new()) };
+        let definition = table.definition();
+        let keys = wanted.keys.iter().map(|key| named_column(&definition, key.indexed.name()));
+        let index = self.new_index(&definition, wanted, &keys.collect::<Result<Vec<u16>>>()?)?;
+        Ok(vec![CatalogChange::CreateIndex { table: table.id(), index }])
+    }
+
+    /// The table of CREATE INDEX; `None`, with a notice, if there is such an index and need be none.
+    pub(super) fn table_to_index(
+        &self,
+        wanted: &WantedIndex,
+        output: &mut dyn Output,
+    ) -> Result<Option<Arc<Table>>> {
         if wanted.is_concurrent {
             self.refuse_in_block("CREATE INDEX CONCURRENTLY")?;
         }
         let table = self.table_of_index(&wanted.table)?;
-        let definition = table.definition();
+        let schema = table.definition().name.clone();
         if let Some(name) = &wanted.name
-            && self.is_relation(&TableName { name: name.clone(), ..definition.name.clone() })
+            && self.is_relation(&TableName { name: name.clone(), ..schema })
         {
             if !wanted.if_not_exists {
                 return Err(duplicate_relation(name));
             }
             self.note(output, "42P07", format!("relation \"{name}\" already exists, skipping"));
-            return Ok(Vec::new());
+            return Ok(None);
         }
-        let number = |column: &String| {
-            let at = definition.column_index(column).and_then(|at| u16::try_from(at).ok());
-            at.ok_or_else(|| {
-                Error::input(sqlstate::UNDEFINED_COLUMN, format!("column \"{column}\" does not exist"))
-            })
-        };
-        let mut columns = Vec::with_capacity(wanted.keys.len());
-        for key in &wanted.keys {
+        Ok(Some(table))
+    }
+
+    /// An index on these columns of a table.
+    pub(super) fn new_index(
+        &self,
+        definition: &TableDefinition,
+        wanted: &WantedIndex,
+        keys: &[u16],
+    ) -> Result<IndexDefinition> {
+        let column = |(key, column): (&WantedKey, &u16)| {
             let (is_descending, nulls_first) = (key.is_descending, key.nulls_first);
-            columns.push(IndexColumn { column: number(&key.column)?, is_descending, nulls_first });
-        }
-        let included = wanted.included.iter().map(number).collect::<Result<Vec<u16>>>()?;
-        let named: Vec<String> =
-            wanted.keys.iter().map(|key| key.column.clone()).chain(wanted.included.iter().cloned()).collect();
-        let made_up = || self.made_up_index(&definition, &named, "idx");
-        let index = IndexDefinition {
+            IndexColumn { column: *column, is_descending, nulls_first }
+        };
+        let names = wanted.keys.iter().map(|key| key.indexed.name().to_owned());
+        let named: Vec<String> = names.chain(wanted.included.iter().cloned()).collect();
+        let made_up = || self.made_up_index(definition, &named, "idx");
+        let included = wanted.included.iter().map(|name| named_column(definition, name));
+        Ok(IndexDefinition {
             id: self.new_table_id(&definition.name.schema),
             name: wanted.name.clone().unwrap_or_else(made_up),
-            columns,
-            included,
+            columns: wanted.keys.iter().zip(keys).map(column).collect(),
+            included: included.collect::<Result<_>>()?,
             is_unique: wanted.is_unique,
             nulls_are_equal: wanted.nulls_are_equal,
+            predicate: None,
             is_constraint: false,
             kind: wanted.kind,
-        };
-        Ok(vec![CatalogChange::CreateIndex { table: table.id(), index }])
+        })
     }
 
     fn table_of_index(&self, name: &QualifiedName) -> Result<Arc<Table>> {
@@ -205,6 +229,7 @@ impl Session {
             included: Vec::new(),
             is_unique: true,
             nulls_are_equal: unique.nulls_are_equal,
+            predicate: None,
             is_constraint: true,
             kind: IndexKind::Ordered,
         })
@@ -293,7 +318,12 @@ impl Session {
         let remaining = table.definition().without_index(index.id);
         let mut changes =
             self.without_references(table, &remaining, (what, &index.name, cascades), output)?;
-        changes.push(CatalogChange::DropIndex { table: table.id(), index: index.id });
+        let computed = table.definition().computed_for(index);
+        changes.push(if computed.is_empty() {
+            CatalogChange::DropIndex { table: table.id(), index: index.id }
+        } else {
+            without_columns(table, &remaining, computed)
+        });
         Ok(changes)
     }
 

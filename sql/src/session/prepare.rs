@@ -131,10 +131,16 @@ impl Session {
         check::compile_filling(self.context(&tables), table, filling)
     }
 
+    /// Binds something that is no part of a statement's text, so that its errors point at no place.
+    pub(super) fn with_binder<T>(&self, bind: impl FnOnce(&mut Binder<'_>) -> Result<T>) -> Result<T> {
+        let tables = VisibleTables { engine: self.shared.engine.as_ref(), worker: self.worker.as_ref() };
+        let mut binder = Binder::new("", self.context(&tables), &[], 0)?;
+        bind(&mut binder).map_err(without_position)
+    }
+
     /// What the columns of a definition get where no value is given.
     pub(super) fn bound_defaults(&self, definition: &TableDefinition) -> Result<Vec<Expr>> {
-        let tables = VisibleTables { engine: self.shared.engine.as_ref(), worker: self.worker.as_ref() };
-        Binder::new("", self.context(&tables), &[], 0)?.defaults(&row_type(definition))
+        self.with_binder(|binder| binder.defaults(&row_type(definition)))
     }
 
     /// The text of a default; `None` for NULL.
@@ -155,18 +161,15 @@ impl Session {
         to: SqlType,
         using: Option<&ast::Expr>,
     ) -> Result<bool> {
-        let tables = VisibleTables { engine: self.shared.engine.as_ref(), worker: self.worker.as_ref() };
-        let mut binder = Binder::new("", self.context(&tables), &[], 0)?;
-        let row = binder.new_row()?;
-        let value = binder.conversion(table, row, column, (to, using)).map_err(without_position)?;
-        Ok(value != Expr::Column { row, column })
+        self.with_binder(|binder| {
+            let row = binder.new_row()?;
+            Ok(binder.conversion(table, row, column, (to, using))? != Expr::Column { row, column })
+        })
     }
 
     /// A CHECK constraint of a table that is there.
     pub(super) fn bound_check(&self, table: &Arc<Table>, wanted: &WantedCheck) -> Result<CheckConstraint> {
-        let tables = VisibleTables { engine: self.shared.engine.as_ref(), worker: self.worker.as_ref() };
-        let mut binder = Binder::new("", self.context(&tables), &[], 0)?;
-        binder.check_constraint(table, &table.definition(), wanted).map_err(without_position)
+        self.with_binder(|binder| binder.check_constraint(table, &table.definition(), wanted))
     }
 
     /// What generates a column of a table that is there, read anew.
@@ -176,9 +179,8 @@ impl Session {
         at: usize,
         expression: &str,
     ) -> Result<Generation> {
-        let tables = VisibleTables { engine: self.shared.engine.as_ref(), worker: self.worker.as_ref() };
-        let mut binder = Binder::new("", self.context(&tables), &[], 0)?;
-        binder.generation(table, at, &parse_expression(expression)?).map_err(without_position)
+        let written = parse_expression(expression)?;
+        self.with_binder(|binder| binder.generation(table, at, &written))
     }
 
     fn compile(

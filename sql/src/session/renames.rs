@@ -18,7 +18,7 @@ use crate::statement::names::fold;
 use crate::statement::query::parse_expression;
 
 /// The expression with another name for a column.
-fn with_renamed_column(text: &str, from: &str, to: &str) -> Result<ast::Expr> {
+pub(super) fn with_renamed_column(text: &str, from: &str, to: &str) -> Result<ast::Expr> {
     let mut expr = parse_expression(text)?;
     let _: ControlFlow<()> = visit_expressions_mut(&mut expr, |part| {
         if let ast::Expr::Identifier(ident) = part
@@ -68,14 +68,16 @@ impl Session {
         let mut rewritten = Vec::new();
         for (other, column) in definition.columns.iter().enumerate() {
             let Some(generation) = &column.generation else { continue };
-            if generation.columns.contains(&number) {
+            if generation.indexed.is_none() && generation.columns.contains(&number) {
                 rewritten.push((other, with_renamed_column(&generation.expression, from, to)?.to_string()));
             }
         }
         let row = row_type(&definition);
         for (other, expression) in rewritten {
-            definition.columns[other].generation = Some(self.bound_generation(&row, other, &expression)?);
+            let read = self.bound_generation(&row, other, &expression)?;
+            definition.columns[other].generation = Some(read);
         }
+        self.rename_in_indexes(&mut definition, number, (from, to))?;
         Ok(vec![altered(table, definition)])
     }
 

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use hyades_engine::db::Savepoint;
 use hyades_engine::procedure::frame::Frame;
 use hyades_engine::storage::table::Table;
-use hyades_types::definition::{CatalogChange, ColumnSource, TableDefinition, TableName};
+use hyades_types::definition::{CatalogChange, ColumnSource, IndexDefinition, TableDefinition, TableName};
 
 use super::copy_out::CopyWriter;
 use super::cursors::KeptRows;
@@ -63,6 +63,8 @@ pub(super) enum AlterStep {
     Prove(String),
     /// A column is computed.
     Fill(Filling),
+    /// An index whose columns are computed.
+    Index(Box<IndexDefinition>),
     /// The column of this number takes no NULL.
     SetNotNull(u16),
     /// The definition and the columns that an action leads to.

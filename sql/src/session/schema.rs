@@ -40,6 +40,8 @@ impl Session {
                 self.created_view(definition, *or_replace, output)
             }
             SchemaCommand::DropView(drop) => self.dropped_views(drop, output),
+            // See `begun_alteration`.
+            SchemaCommand::CreateIndex(wanted) if wanted.is_computed() => Ok(Vec::new()),
             SchemaCommand::CreateIndex(wanted) => self.created_index(wanted, output),
             SchemaCommand::DropIndex(drop) => self.dropped_indexes(drop, output),
             SchemaCommand::RenameIndex(rename) => self.renamed_index(rename, output),

@@ -3,7 +3,9 @@
 use hyades_types::error::{Error, Result, sqlstate};
 
 use super::lexer::TokenKind;
-use super::parsed::{CreateIndex, DropIndex, IndexKey, QualifiedName, RenameIndex, Statement};
+use super::parsed::{
+    CreateIndex, DropIndex, IndexKey, IndexedWritten, QualifiedName, RenameIndex, Statement,
+};
 use super::tokens::Tokens;
 
 fn unsupported<T>(what: &str) -> Result<T> {
@@ -45,9 +47,7 @@ pub(crate) fn create(sql: &str) -> Result<Option<Statement>> {
     if tokens.accept("tablespace") {
         return unsupported("tablespaces are");
     }
-    if tokens.accept("where") {
-        return unsupported("partial indexes are");
-    }
+    let predicate = if tokens.accept("where") { Some(tokens.take_rest()) } else { None };
     tokens.end()?;
     Ok(Some(Statement::CreateIndex(Box::new(CreateIndex {
         name,
@@ -60,6 +60,7 @@ pub(crate) fn create(sql: &str) -> Result<Option<Statement>> {
         nulls_are_equal,
         if_not_exists,
         is_concurrent,
+        predicate,
     }))))
 }
 
@@ -150,12 +151,23 @@ fn in_parentheses<'a, T>(
     Ok(items)
 }
 
-/// A column of an index.
+/// What an index is on: a column, a call, or an expression in parentheses.
 fn key(tokens: &mut Tokens<'_>) -> Result<IndexKey> {
-    if tokens.peek().is_symbol("(") || tokens.peek_at(1).is_symbol("(") {
-        return unsupported("indexes on expressions are");
-    }
-    let column = tokens.identifier()?;
+    let start = tokens.peek().start;
+    let indexed = if tokens.peek().is_symbol("(") {
+        tokens.parentheses()?;
+        IndexedWritten::Expression(tokens.text_from(start))
+    } else {
+        let QualifiedName { schema, name } = tokens.qualified_name()?;
+        if tokens.peek().is_symbol("(") {
+            tokens.parentheses()?;
+            IndexedWritten::Expression(tokens.text_from(start))
+        } else if schema.is_some() {
+            return tokens.error();
+        } else {
+            IndexedWritten::Column(name)
+        }
+    };
     if tokens.accept("collate") {
         let QualifiedName { name, .. } = tokens.qualified_name()?;
         if !matches!(name.to_ascii_lowercase().as_str(), "c" | "posix" | "default") {
@@ -176,7 +188,7 @@ fn key(tokens: &mut Tokens<'_>) -> Result<IndexKey> {
     } else {
         None
     };
-    Ok(IndexKey { column, is_descending, nulls_first })
+    Ok(IndexKey { indexed, is_descending, nulls_first })
 }
 
 /// Texts are compared byte by byte, as these classes say; others would change the order.

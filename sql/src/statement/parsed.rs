@@ -365,12 +365,22 @@ pub(crate) struct CreateIndex {
     pub(crate) nulls_are_equal: bool,
     pub(crate) if_not_exists: bool,
     pub(crate) is_concurrent: bool,
+    /// WHERE: its text.
+    pub(crate) predicate: Option<String>,
 }
 
-/// A column of an index, `None` where nothing is said.
+/// What an index is on.
+#[derive(Clone, Debug)]
+pub(crate) enum IndexedWritten {
+    Column(String),
+    /// Its text.
+    Expression(String),
+}
+
+/// What an index is on and how it is ordered, `None` where nothing is said.
 #[derive(Clone, Debug)]
 pub(crate) struct IndexKey {
-    pub(crate) column: String,
+    pub(crate) indexed: IndexedWritten,
     pub(crate) is_descending: Option<bool>,
     pub(crate) nulls_first: Option<bool>,
 }

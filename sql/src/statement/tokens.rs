@@ -110,6 +110,37 @@ impl<'a> Tokens<'a> {
         if self.peek().kind == TokenKind::End { Ok(()) } else { self.error() }
     }
 
+    /// Goes beyond the parenthesis that closes the one that is next.
+    pub(crate) fn parentheses(&mut self) -> Result<()> {
+        let mut depth = 0_usize;
+        loop {
+            let token = self.next();
+            match token.kind {
+                TokenKind::End => return self.error(),
+                _ if token.is_symbol("(") => depth += 1,
+                _ if token.is_symbol(")") => depth -= 1,
+                _ => {}
+            }
+            if depth == 0 {
+                return Ok(());
+            }
+        }
+    }
+
+    /// The text from this byte up to the next token.
+    pub(crate) fn text_from(&self, start: usize) -> String {
+        self.sql[start..self.peek().start].trim_end().to_owned()
+    }
+
+    /// The text from the next token on, without the semicolon; nothing is left then.
+    pub(crate) fn take_rest(&mut self) -> String {
+        let (rest, _) = self.rest();
+        while self.peek().kind != TokenKind::End {
+            self.next();
+        }
+        rest
+    }
+
     /// The text from the next token on, without the semicolon, and its 0-based character offset.
     pub(super) fn rest(&self) -> (String, u32) {
         let start = self.peek().start;

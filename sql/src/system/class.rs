@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use hyades_engine::storage::table::Table;
-use hyades_types::definition::{IndexColumn, IndexKind, TableDefinition};
+use hyades_types::definition::{IndexColumn, IndexKind, IndexPredicate, TableDefinition};
 use hyades_types::sequence::Sequence;
 
 use super::object_id::{self, Part};
@@ -39,6 +39,7 @@ pub(super) struct Index {
     pub(super) is_primary: bool,
     pub(super) is_unique: bool,
     pub(super) nulls_are_equal: bool,
+    pub(super) predicate: Option<IndexPredicate>,
     /// Whether a constraint of its name makes it.
     pub(super) is_constraint: bool,
 }
@@ -47,6 +48,13 @@ impl Index {
     /// The columns that it orders by, then those that it includes.
     pub(super) fn all_columns(&self) -> Vec<u16> {
         self.columns.iter().map(|key| key.column).chain(self.included.iter().copied()).collect()
+    }
+
+    /// What it is on besides columns.
+    pub(super) fn expressions(&self, table: &TableDefinition) -> Option<String> {
+        let keys = self.columns.iter().filter(|key| table.indexed_column(key.column).is_none());
+        let shown: Vec<&str> = keys.map(|key| table.key_name(key.column)).collect();
+        (!shown.is_empty()).then(|| shown.join(", "))
     }
 }
 
@@ -61,6 +69,7 @@ pub(super) fn indexes_of(table: u32, definition: &TableDefinition) -> Vec<Index>
         is_primary: true,
         is_unique: true,
         nulls_are_equal: false,
+        predicate: None,
         is_constraint: true,
     });
     let others = definition.indexes.iter().map(|index| Index {
@@ -72,6 +81,7 @@ pub(super) fn indexes_of(table: u32, definition: &TableDefinition) -> Vec<Index>
         is_primary: false,
         is_unique: index.is_unique,
         nulls_are_equal: index.nulls_are_equal,
+        predicate: index.predicate.clone(),
         is_constraint: index.is_constraint,
     });
     primary.chain(others).collect()

@@ -35,7 +35,7 @@ fn columns_of<'a>(class: &'a Class, system: &'a System) -> Vec<Column<'a>> {
     };
     match &class.kind {
         ClassKind::Table(at) | ClassKind::View(at) => {
-            system.definitions[*at].columns.iter().map(of_table).collect()
+            system.definitions[*at].visible_columns().iter().map(of_table).collect()
         }
         ClassKind::Index(at, index) => {
             let columns = &system.definitions[*at].columns;
@@ -181,7 +181,8 @@ pub(super) fn has_default(column: &ColumnDefinition) -> bool {
 pub(super) fn defaults(system: &System) -> Vec<NamedRow> {
     let mut rows = Vec::new();
     for (table, definition) in system.tables() {
-        for (at, column) in definition.columns.iter().enumerate().filter(|(_, column)| has_default(column)) {
+        let columns = definition.visible_columns().iter().enumerate();
+        for (at, column) in columns.filter(|(_, column)| has_default(column)) {
             rows.push(vec![
                 ("oid", oid(object_id::of_part(table, Part::Default, &column.name))),
                 ("adrelid", oid(table)),
@@ -226,6 +227,8 @@ pub(super) fn indexes(system: &System) -> Vec<NamedRow> {
                 "indoption",
                 Value::array(ArrayElement::SmallInt, index.columns.iter().map(option_of).collect()),
             ),
+            ("indexprs", row::or_null(index.expressions(&system.definitions[*at]), text)),
+            ("indpred", row::or_null(index.predicate.as_ref(), |predicate| text(&predicate.shown))),
         ]);
     }
     rows

@@ -191,7 +191,9 @@ pub(super) fn dependencies(system: &System) -> Vec<NamedRow> {
         }
     }
     for (table, definition) in system.tables() {
-        for (at, column) in definition.columns.iter().enumerate().filter(|(_, column)| has_default(column)) {
+        for (at, column) in
+            definition.visible_columns().iter().enumerate().filter(|(_, column)| has_default(column))
+        {
             let own = (PG_ATTRDEF, object_id::of_part(table, Part::Default, &column.name), 0);
             let number = i32::from(definition.column_number(at));
             rows.push(dependency(own, (PG_CLASS, table, number), "a"));

@@ -18,9 +18,19 @@ fn column_list(table: &TableDefinition, columns: &[u16]) -> String {
     names.collect::<Vec<String>>().join(", ")
 }
 
+/// What an index is on: a column, a call, or another expression in parentheses.
+pub(super) fn indexed_name(table: &TableDefinition, key: u16) -> String {
+    let name = table.key_name(key);
+    match table.indexed_column(key) {
+        Some(_) => quoted(name),
+        None if name.ends_with(')') && !name.starts_with('(') => name.to_owned(),
+        None => format!("({name})"),
+    }
+}
+
 /// A column of an index with what is unusual of its order.
 fn ordered(table: &TableDefinition, key: &IndexColumn) -> String {
-    let name = quoted(&table.columns[usize::from(key.column)].name);
+    let name = indexed_name(table, key.column);
     let order = match (key.is_descending, key.nulls_first) {
         (false, false) => "",
         (false, true) => " NULLS FIRST",
@@ -121,6 +131,9 @@ impl System {
         }
         if index.nulls_are_equal {
             shown.push_str(" NULLS NOT DISTINCT");
+        }
+        if let Some(predicate) = &index.predicate {
+            shown.push_str(&format!(" WHERE {}", predicate.shown));
         }
         shown
     }

@@ -201,7 +201,7 @@ fn columns(system: &System) -> Vec<NamedRow> {
         match &class.kind {
             ClassKind::Table(at) | ClassKind::View(at) => {
                 let definition = &system.definitions[*at];
-                for (at, column) in definition.columns.iter().enumerate() {
+                for (at, column) in definition.visible_columns().iter().enumerate() {
                     rows.push(column_row(system, class, at, column));
                 }
             }

@@ -36,7 +36,8 @@ pub(crate) fn int8(number: impl TryInto<i64>) -> Value {
 
 /// Numbers of columns, which count from 1 where the engine counts from 0, dropped ones too.
 pub(crate) fn column_numbers(table: &TableDefinition, columns: &[u16]) -> Value {
-    let numbers = columns.iter().map(|column| int2(table.column_number(usize::from(*column))));
+    let number = |column: u16| table.column_number(usize::from(column));
+    let numbers = columns.iter().map(|column| int2(table.indexed_column(*column).map_or(0, number)));
     Value::array(ArrayElement::SmallInt, numbers.collect())
 }
 

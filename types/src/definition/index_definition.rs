@@ -5,6 +5,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::generation::IndexPredicate;
 use super::relation::{IndexKind, TableId};
 
 /// What CREATE INDEX says, or a UNIQUE constraint.
@@ -23,6 +24,9 @@ pub struct IndexDefinition {
     /// NULLS NOT DISTINCT: two rows with NULL in the same column are equal there.
     #[serde(default)]
     pub nulls_are_equal: bool,
+    /// WHERE: its columns are NULL in all rows but these.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub predicate: Option<IndexPredicate>,
     /// It belongs to a UNIQUE constraint of the same name.
     #[serde(default)]
     pub is_constraint: bool,

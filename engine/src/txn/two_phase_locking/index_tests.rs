@@ -37,6 +37,7 @@ fn index(id: u32, is_unique: bool) -> IndexDefinition {
         included: Vec::new(),
         is_unique,
         nulls_are_equal: false,
+        predicate: None,
         is_constraint: false,
         kind: IndexKind::Ordered,
     }

@@ -1,0 +1,187 @@
+//! Indexes on expressions, and indexes on some of the rows.
+//!
+//! Both are indexes on columns that rows compute (`hyades_types::definition::Indexed`): `lower(name)` for an
+//! expression, `CASE WHEN condition THEN name END` where the index has a WHERE. A statement's conditions are
+//! looked through for what such a column computes:
+//!
+//! ```text
+//! lower(name) = 'x'             becomes   column = 'x'
+//! name = 'x' AND condition      becomes   name = 'x' AND condition AND column = 'x'
+//! ```
+//!
+//! and from then on the index is found as any other. The second needs the index's condition among those of
+//! the statement.
+//!
+//! Reference: predicate_implied_by of PostgreSQL's predtest.c, of which this does the simplest part.
+
+use std::sync::Arc;
+
+use hyades_engine::procedure::ir::{Expr, RowSlot};
+use hyades_engine::storage::table::Table;
+use hyades_types::definition::{IndexPredicate, Indexed};
+use hyades_types::error::{Error, Result, sqlstate};
+use hyades_types::function::Function;
+use hyades_types::value::SqlType;
+use sqlparser::ast;
+
+use super::check::{columns_of, unqualified};
+use super::generated::is_immutable;
+use crate::bind::Binder;
+use crate::bind::aggregation::AggregateMode;
+use crate::expr::{self, Computed};
+use crate::statement::names::quoted;
+use crate::statement::query::parse_expression;
+
+/// What an index may compute from a row.
+pub(crate) struct IndexedValue {
+    pub(crate) sql_type: SqlType,
+    pub(crate) expression: String,
+    pub(crate) shown: String,
+    pub(crate) columns: Vec<u16>,
+}
+
+impl IndexedValue {
+    /// A column as it stands.
+    pub(crate) fn of_column(name: &str, number: u16, sql_type: SqlType) -> IndexedValue {
+        let (expression, shown) = (quoted(name), quoted(name));
+        IndexedValue { sql_type, expression, shown, columns: vec![number] }
+    }
+}
+
+impl Binder<'_> {
+    /// An expression that an index is to be on.
+    pub(crate) fn indexed_value(&mut self, table: &Arc<Table>, written: &ast::Expr) -> Result<IndexedValue> {
+        self.refuse_queries(written, "index expression")?;
+        let row = self.new_row()?;
+        let (value, sql_type) = self.over_row(table, row, |binder| {
+            binder.aggregate_mode = AggregateMode::Forbidden("in index expressions");
+            let bound = binder.expression(written)?;
+            let sql_type = bound.known_type().unwrap_or(SqlType::Text);
+            Ok((binder.coerce(bound, sql_type)?, sql_type))
+        })?;
+        if !is_immutable(&value, &table.definition(), row) {
+            let message = "functions in index expression must be marked IMMUTABLE";
+            return Err(Error::input(sqlstate::INVALID_OBJECT_DEFINITION, message));
+        }
+        Ok(IndexedValue {
+            sql_type,
+            expression: unqualified(written).to_string(),
+            shown: self.over_row(table, row, |binder| Ok(binder.shown_expression(written)))?,
+            columns: columns_of(&value, row),
+        })
+    }
+
+    /// The WHERE of an index.
+    pub(crate) fn index_predicate(
+        &mut self,
+        table: &Arc<Table>,
+        written: &ast::Expr,
+    ) -> Result<IndexPredicate> {
+        self.refuse_queries(written, "index predicate")?;
+        let row = self.new_row()?;
+        let condition = self.over_row(table, row, |binder| {
+            binder.aggregate_mode = AggregateMode::Forbidden("in index predicates");
+            binder.condition_of(written, "WHERE")
+        })?;
+        if !is_immutable(&condition, &table.definition(), row) {
+            let message = "functions in index predicate must be marked IMMUTABLE";
+            return Err(Error::input(sqlstate::INVALID_OBJECT_DEFINITION, message));
+        }
+        Ok(IndexPredicate {
+            expression: unqualified(written).to_string(),
+            shown: self.over_row(table, row, |binder| Ok(binder.shown_expression(written)))?,
+            columns: columns_of(&condition, row),
+        })
+    }
+
+    /// What the columns that only indexes are on compute from the row in a slot.
+    pub(crate) fn computed_for_indexes(
+        &mut self,
+        table: &Arc<Table>,
+        row: RowSlot,
+    ) -> Result<Arc<[Computed]>> {
+        let definition = table.definition();
+        let mut computed = Vec::new();
+        for index in &definition.indexes {
+            for column in definition.computed_for(index) {
+                let value = match definition.columns[usize::from(column)].indexed() {
+                    Some(Indexed::Column(column)) => Expr::Column { row, column: *column },
+                    Some(Indexed::Expression(text)) => self.value_over(table, row, text)?,
+                    None => continue,
+                };
+                let conditions = match &index.predicate {
+                    Some(predicate) => {
+                        let mut conditions = Vec::new();
+                        let whole = self.value_over(table, row, &predicate.expression)?;
+                        expr::conjuncts(whole, &mut conditions);
+                        conditions
+                    }
+                    None => Vec::new(),
+                };
+                computed.push(Computed { column, value, conditions });
+            }
+        }
+        Ok(computed.into())
+    }
+
+    fn value_over(&mut self, table: &Arc<Table>, row: RowSlot, text: &str) -> Result<Expr> {
+        let written = parse_expression(text)?;
+        self.over_row(table, row, |binder| {
+            let bound = binder.expression(&written)?;
+            let sql_type = bound.known_type().unwrap_or(SqlType::Text);
+            binder.coerce(bound, sql_type)
+        })
+    }
+}
+
+/// The text of a column that is NULL in the rows that an index leaves out.
+pub(crate) fn only_where(predicate: &IndexPredicate, value: &str) -> String {
+    format!("CASE WHEN {} THEN {value} END", predicate.expression)
+}
+
+/// Conditions of a row in terms of the columns that indexes are on.
+pub(super) fn with_computed(conditions: &[Expr], row: RowSlot, computed: &[Computed]) -> Vec<Expr> {
+    let mut all = conditions.to_vec();
+    for Computed { column, value, conditions: wanted } in computed {
+        if wanted.is_empty() || !wanted.iter().all(|wanted| is_implied(wanted, conditions)) {
+            continue;
+        }
+        for condition in conditions {
+            let mut other = condition.clone();
+            read_instead(&mut other, value, &Expr::Column { row, column: *column });
+            if other != *condition && !wanted.contains(condition) {
+                all.push(other);
+            }
+        }
+    }
+    for Computed { column, value, .. } in computed.iter().filter(|one| one.conditions.is_empty()) {
+        for condition in &mut all {
+            read_instead(condition, value, &Expr::Column { row, column: *column });
+        }
+    }
+    all
+}
+
+fn read_instead(condition: &mut Expr, value: &Expr, column: &Expr) {
+    expr::replace(condition, &mut |part| (part == value).then(|| column.clone()));
+}
+
+/// Whether rows that satisfy the conditions satisfy this one.
+fn is_implied(wanted: &Expr, conditions: &[Expr]) -> bool {
+    let compares = |condition: &Expr, value: &Expr| match condition {
+        Expr::Binary { left, right, operator } => {
+            operator.is_comparison() && (**left == *value || **right == *value)
+        }
+        Expr::InList { operand, .. } => **operand == *value,
+        Expr::Call { function: Function::EqualsAny, arguments } => arguments.first() == Some(value),
+        _ => false,
+    };
+    let is_not_null = match wanted {
+        Expr::Not(inner) => match &**inner {
+            Expr::IsNull(value) => conditions.iter().any(|condition| compares(condition, value)),
+            _ => false,
+        },
+        _ => false,
+    };
+    is_not_null || conditions.contains(wanted)
+}
