@@ -13,7 +13,7 @@ use std::time::Duration;
 
 use hyades_types::definition::{CatalogChange, RoutineId, SequenceId, TableId, TableName};
 use hyades_types::environment::Environment;
-use hyades_types::error::{Error, Result, sqlstate};
+use hyades_types::error::{Abort, Error, Result, sqlstate};
 use hyades_types::memory::Limits;
 use hyades_types::sequence::{Sequence, SequenceCatalog};
 use hyades_types::value::Value;
@@ -501,7 +501,10 @@ impl<P: Protocol, T: Transaction<P>> Work for DatabaseWorker<P, T> {
         self.show_sequences(environment);
         self.transaction.resume_statement();
         let outcome = interpret::run(&mut self.transaction, frame, environment, sink);
-        if !matches!(outcome, Err(Interrupt::Wait(_))) {
+        let goes_on = |stop: &Interrupt| {
+            matches!(stop, Interrupt::Failed(Error::Abort(Abort::Suspended)) | Interrupt::Wait(_))
+        };
+        if !outcome.as_ref().is_err_and(goes_on) {
             self.transaction.end_statement();
         }
         self.note_draws(environment);

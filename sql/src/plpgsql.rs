@@ -10,9 +10,11 @@
 //! logged as a command).
 
 mod control;
+pub(crate) mod dynamic;
 mod elements;
 mod exception;
 mod parse;
+mod parse_dynamic;
 mod parse_raise;
 mod query;
 mod raise;

@@ -42,6 +42,7 @@ mod listeners;
 mod prepare;
 mod prepared;
 mod renames;
+mod requests;
 mod routine_commands;
 mod routine_compiler;
 mod run;

@@ -43,6 +43,8 @@ pub struct Environment {
     /// What others will be notified of when the transaction commits.
     pub notifications: RefCell<Notifications>,
     pub advisory_locks: Option<Arc<dyn AdvisoryLocks>>,
+    /// Whether procedures may commit and roll back: the statement is a CALL that is all of its transaction.
+    pub may_end_transactions: bool,
 }
 
 /// A point to go back to: what a transaction has gathered outside of its rows.
@@ -72,6 +74,7 @@ impl Default for Environment {
             deferred: DeferredChecks::default(),
             notifications: RefCell::default(),
             advisory_locks: None,
+            may_end_transactions: false,
         }
     }
 }

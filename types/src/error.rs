@@ -94,6 +94,7 @@ pub mod sqlstate {
         INVALID_PASSWORD = "28P01";
         DEPENDENT_OBJECTS_STILL_EXIST = "2BP01";
         INVALID_CURSOR_STATE = "24000";
+        INVALID_TRANSACTION_TERMINATION = "2D000";
         INVALID_CURSOR_NAME = "34000";
         INVALID_CURSOR_DEFINITION = "42P11";
         DUPLICATE_CURSOR = "42P03";
@@ -177,6 +178,8 @@ pub enum Abort {
     /// Somebody else has an advisory lock that the instruction wants: it runs again when that is granted.
     /// Never leaves the interpreter.
     MustWait,
+    /// The session is asked to do something before the run goes on. Never leaves the session.
+    Suspended,
     /// A table changed between compilation and execution: compile the statement again, then run it. Never
     /// reaches a client.
     StalePlan,
@@ -314,6 +317,7 @@ impl Error {
         match self {
             Error::Abort(Abort::Deadlock) => sqlstate::DEADLOCK_DETECTED,
             Error::Abort(Abort::MustWait) => sqlstate::LOCK_NOT_AVAILABLE,
+            Error::Abort(Abort::Suspended) => sqlstate::FEATURE_NOT_SUPPORTED,
             Error::Abort(Abort::Serialization | Abort::StalePlan) => sqlstate::SERIALIZATION_FAILURE,
             Error::Input(input) => input.state,
             Error::Fatal(fatal) => fatal.state,
@@ -330,6 +334,9 @@ impl fmt::Display for Error {
             }
             Error::Abort(Abort::MustWait) => {
                 f.write_str("advisory locks that must be waited for are not supported here")
+            }
+            Error::Abort(Abort::Suspended) => {
+                f.write_str("routines that run dynamic statements are not supported here")
             }
             Error::Abort(Abort::StalePlan) => f.write_str("a table changed while the statement was prepared"),
             Error::Input(input) => f.write_str(&input.message),

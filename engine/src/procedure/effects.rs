@@ -13,8 +13,8 @@ use smallvec::{SmallVec, smallvec};
 
 use super::deep::with_stack;
 use super::ir::{
-    Callee, Expr, IndexNumber, Instruction, JoinStep, Label, Procedure, Register, RowSlot, ScanBound, Sight,
-    TableIndex,
+    Callee, Expr, IndexNumber, Instruction, JoinStep, Label, Procedure, Register, Report, RowSlot, ScanBound,
+    Sight, TableIndex,
 };
 
 /// What an instruction does besides evaluating its expressions.
@@ -129,6 +129,12 @@ fn row_of(into: Register, width: u16) -> std::ops::Range<Register> {
     into..into.saturating_add(width)
 }
 
+impl Effects {
+    fn looking_at(registers: SmallVec<[Register; 2]>) -> Effects {
+        Effects { reads: Registers::These(registers), ..Effects::default() }
+    }
+}
+
 impl Instruction {
     /// See [`Effects`].
     pub fn effects(&self) -> Effects {
@@ -137,6 +143,7 @@ impl Instruction {
                 Effects::setting([*into])
             }
             Instruction::Call { into, .. } => Effects::setting(into.iter().copied()).and_barrier(),
+            Instruction::Dynamic(dynamic) => Effects::setting([dynamic.count]).and_barrier(),
             Instruction::RowKey { row, into } => Effects::setting([*into]).reading(*row),
             Instruction::TakeCount { found, count } => Effects::setting(found.iter().chain(count).copied()),
             Instruction::NextSpooled { into, width, .. } => {
@@ -150,9 +157,7 @@ impl Instruction {
                 Effects::on(*table, TableUse::Point).filling(*row)
             }
             // It asks for memory of the tables' rows, which nobody can tell.
-            Instruction::LookAhead { variable, last, .. } => {
-                Effects { reads: Registers::These(smallvec![*variable, *last]), ..Effects::default() }
-            }
+            Instruction::LookAhead { variable, last, .. } => Effects::looking_at(smallvec![*variable, *last]),
             Instruction::OpenScan { table, range, .. } => Effects::on(*table, TableUse::Scan(range.index)),
             Instruction::NextRow { row, .. }
             | Instruction::AbsentRow { row, .. }
@@ -169,12 +174,12 @@ impl Instruction {
             Instruction::NoteWritten { row, .. }
             | Instruction::RefuseWritten { row, .. }
             | Instruction::SkipWritten { row, .. } => Effects::nothing().reading(*row),
-            Instruction::Report(report) => {
-                Effects { falls_through: report.severity != Severity::Exception, ..Effects::default() }
-            }
+            Instruction::Report(report) => report.effects(),
             // It is told from the registers how many rows are wanted.
             Instruction::OpenStage { .. } => Effects { reads: Registers::All, ..Effects::default() },
-            Instruction::EnterBlock { .. } | Instruction::LeaveBlock => Effects::barrier(),
+            Instruction::EnterBlock { .. } | Instruction::LeaveBlock | Instruction::EndTransaction { .. } => {
+                Effects::barrier()
+            }
             Instruction::ForNext { counter, last, variable, .. } => {
                 Effects::setting([*variable]).sometimes([*counter, *last])
             }
@@ -225,6 +230,12 @@ impl Instruction {
     }
 }
 
+impl Report {
+    fn effects(&self) -> Effects {
+        Effects { falls_through: self.severity != Severity::Exception, ..Effects::default() }
+    }
+}
+
 impl JoinStep {
     fn effects(&self) -> Effects {
         match self {
@@ -240,9 +251,7 @@ impl JoinStep {
                     ..Effects::setting(parts.registers().chain([*position])).sometimes([*position])
                 }
             }
-            JoinStep::Note { position } => {
-                Effects { reads: Registers::These(smallvec![*position]), ..Effects::default() }
-            }
+            JoinStep::Note { position } => Effects::looking_at(smallvec![*position]),
         }
     }
 }
@@ -289,6 +298,7 @@ impl Procedure {
             Instruction::ReadPoint { intent, .. }
             | Instruction::ReadKey { intent, .. }
             | Instruction::OpenScan { intent, .. } => intent.sight == Sight::Snapshot,
+            Instruction::Dynamic(_) | Instruction::EndTransaction { .. } => false,
             other => !matches!(other.effects().table, Some((_, TableUse::Write))),
         };
         let callee_looks = |callee: &Callee| match callee {
@@ -296,6 +306,16 @@ impl Procedure {
             Callee::Procedure { procedure, .. } => procedure.only_looks(),
         };
         self.code.iter().all(looks) && self.callees.iter().all(callee_looks)
+    }
+
+    /// Whether it, or what it calls, ends transactions.
+    pub fn ends_transactions(&self) -> bool {
+        let ends = |instruction: &Instruction| matches!(instruction, Instruction::EndTransaction { .. });
+        let callee_ends = |callee: &Callee| match callee {
+            Callee::Current => false,
+            Callee::Procedure { procedure, .. } => procedure.ends_transactions(),
+        };
+        self.code.iter().any(ends) || self.callees.iter().any(callee_ends)
     }
 }
 
@@ -322,6 +342,11 @@ macro_rules! visit_expressions {
             | Instruction::Call { arguments: values, .. } => values.$iter().for_each($visit),
             Instruction::LookAhead { reads, .. } => reads.$iter().flat_map(|(_, key)| key).for_each($visit),
             Instruction::Update { set, .. } => set.$iter().for_each(|(_, value)| $visit(value)),
+            Instruction::Dynamic(dynamic) => {
+                let dynamic = &$($mutable)? **dynamic;
+                $visit(&$($mutable)? dynamic.text);
+                dynamic.arguments.$iter().for_each($visit);
+            }
             Instruction::Raise { message, .. } => $visit(message),
             Instruction::RaiseViolation(violation) => $visit(&$($mutable)? violation.detail),
             Instruction::SetElement { index, value, .. } => {
@@ -372,6 +397,7 @@ macro_rules! visit_expressions {
             | Instruction::FinishStage { .. }
             | Instruction::ReadCatalog { .. }
             | Instruction::EnterBlock { .. }
+            | Instruction::EndTransaction { .. }
             | Instruction::LeaveBlock
             | Instruction::MatchError { .. }
             | Instruction::ErrorField { .. }
@@ -429,6 +455,8 @@ macro_rules! visit_labels {
             | Instruction::RaiseViolation(_)
             | Instruction::Report(_)
             | Instruction::Call { .. }
+            | Instruction::Dynamic(_)
+            | Instruction::EndTransaction { .. }
             | Instruction::ResetCount
             | Instruction::TakeCount { .. }
             | Instruction::OpenSpool { .. }

@@ -9,10 +9,10 @@ use std::sync::Arc;
 use hyades_types::environment::Gathered;
 use hyades_types::environment::Severity;
 use hyades_types::error::{Error, SqlState};
-use hyades_types::value::Value;
+use hyades_types::value::{SqlType, Value};
 
 use super::buffers::{RowBuffer, Scratch};
-use super::ir::{Label, Procedure, SpoolSlot, StageRun};
+use super::ir::{DynamicRows, Label, Procedure, SpoolSlot, StageRun};
 use super::join_table::JoinTable;
 use crate::local_arc::LocalArc;
 use crate::storage::row::RowLayout;
@@ -102,6 +102,19 @@ pub struct Frame {
     /// Of the statement that has called another procedure ([`Access::snapshot_time`](crate::txn::Access)).
     pub(crate) snapshot_time: Option<u64>,
     pub(crate) calls: Option<Box<Calls>>,
+    /// What the run waits for its session to do.
+    pub request: Option<Request>,
+    /// What became of [`Request::Compile`].
+    pub compiled: Option<hyades_types::Result<Arc<Procedure>>>,
+}
+
+/// Of a run that has stopped with [`Abort::Suspended`](hyades_types::error::Abort::Suspended).
+#[derive(Clone, Debug)]
+pub enum Request {
+    /// A statement of SQL, with the types of its parameters, into [`Frame::compiled`].
+    Compile { text: String, types: Vec<SqlType>, rows: Option<DynamicRows> },
+    /// The end of the transaction, and the beginning of the next.
+    EndTransaction { commits: bool },
 }
 
 impl Frame {
@@ -126,6 +139,8 @@ impl Frame {
             emits_to: None,
             snapshot_time: None,
             calls: None,
+            request: None,
+            compiled: None,
             procedure,
         };
         frame.fit();
@@ -140,6 +155,8 @@ impl Frame {
         self.handlers.clear();
         self.errors.clear();
         self.emits_to = None;
+        self.request = None;
+        self.compiled = None;
     }
 
     /// Back to the outermost procedure, when a run is given up in the middle of a call.

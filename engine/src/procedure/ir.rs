@@ -52,6 +52,27 @@ pub type StageIndex = u16;
 /// An index into [`Procedure::callees`].
 pub type CalleeIndex = u16;
 
+/// A statement that is known only when it runs.
+#[derive(Clone, Debug, PartialEq)]
+pub struct DynamicStatement {
+    pub text: Expr,
+    /// Its parameters, `$1` and so on.
+    pub arguments: Vec<Expr>,
+    pub types: Vec<SqlType>,
+    /// What is made of its rows; `None`: nobody wants them.
+    pub rows: Option<(SpoolSlot, DynamicRows)>,
+    /// Takes how many rows there were, or were changed, as a `bigint`.
+    pub count: Register,
+}
+
+/// The rows that are wanted of such a statement.
+#[derive(Clone, Debug, PartialEq)]
+pub struct DynamicRows {
+    pub types: Vec<SqlType>,
+    /// The statement must have such columns; else they are converted, left out, or NULL.
+    pub is_exact: bool,
+}
+
 /// A compiled procedure, immutable and shared by all sessions.
 #[derive(Debug, Default)]
 pub struct Procedure {
@@ -378,6 +399,12 @@ pub enum Instruction {
         arguments: Vec<Expr>,
         into: Vec<Register>,
         rows: Option<SpoolSlot>,
+    },
+    /// Runs a text as a statement of SQL (EXECUTE).
+    Dynamic(Box<DynamicStatement>),
+    /// COMMIT or ROLLBACK of a procedure: ends the transaction and begins the next one.
+    EndTransaction {
+        commits: bool,
     },
     /// Takes the count: whether it is above zero, and the count itself as a `bigint`.
     TakeCount {

@@ -18,9 +18,9 @@ use std::fmt;
 pub use expression::{SlotNames, conditions, shown};
 
 use super::ir::{
-    Arbiter, Callee, CalleeIndex, Condition, Direction, Expr, Impatience, Instruction, Intent, JoinSlot,
-    JoinStep, JoinedParts, Label, Procedure, Register, RowSlot, ScanBound, ScanRange, SpoolSlot, Strength,
-    TableIndex,
+    Arbiter, Callee, CalleeIndex, Condition, Direction, DynamicStatement, Expr, Impatience, Instruction,
+    Intent, JoinSlot, JoinStep, JoinedParts, Label, Procedure, Register, RowSlot, ScanBound, ScanRange,
+    SpoolSlot, Strength, TableIndex,
 };
 use expression::list;
 
@@ -186,15 +186,15 @@ fn line(instruction: &Instruction, names: &Names<'_>) -> String {
         Do::FinishStage { stage, spool } => format!("spool{spool} += rows of stage{stage}"),
         Do::ReadCatalog { relation, spool } => format!("spool{spool} += rows of catalog relation {relation}"),
         Do::Call { callee, arguments, into, rows } => names.call(*callee, arguments, into, *rows),
+        Do::Dynamic(dynamic) => names.dynamic(dynamic),
+        Do::EndTransaction { commits } => format!("end the transaction, committing: {commits}"),
         Do::Return => "return".to_owned(),
         Do::Raise { state, message } => format!("fail with {state}: {}", names.expr(message)),
         Do::RaiseViolation(broken) => format!("fail with {}: constraint {}", broken.state, broken.constraint),
         Do::Report(report) => format!("raise {:?}: {}", report.severity, names.expr(&report.message)),
         Do::EnterBlock { handler } => format!("enter a block, its handler at {handler}"),
         Do::LeaveBlock => "leave the block".to_owned(),
-        Do::MatchError { conditions, otherwise } => {
-            format!("unless the error is {} go to {otherwise}", alternatives(conditions))
-        }
+        Do::MatchError { conditions, otherwise: to } => match_error(conditions, *to),
         Do::ErrorField { field, into } => format!("{} := error.{field:?}", names.register(*into)),
         Do::Rethrow => "fail with the same error".to_owned(),
         Do::ForgetError => "forget the error".to_owned(),
@@ -206,6 +206,10 @@ fn line(instruction: &Instruction, names: &Names<'_>) -> String {
         }
         Do::SetElement { array, index, value, .. } => names.set_element(*array, index, value),
     }
+}
+
+fn match_error(conditions: &[Condition], otherwise: Label) -> String {
+    format!("unless the error is {} go to {otherwise}", alternatives(conditions))
 }
 
 impl Names<'_> {
@@ -364,6 +368,10 @@ impl Names<'_> {
         let found = found.map(|found| format!("{} := count > 0", self.register(found)));
         let count = count.map(|count| format!("{} := count", self.register(count)));
         found.into_iter().chain(count).collect::<Vec<_>>().join(", ")
+    }
+
+    fn dynamic(&self, dynamic: &DynamicStatement) -> String {
+        format!("execute {} with ({})", self.expr(&dynamic.text), self.list(&dynamic.arguments))
     }
 
     fn call(

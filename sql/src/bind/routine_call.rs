@@ -279,6 +279,14 @@ impl Binder<'_> {
         })
     }
 
+    /// Whether a routine that code calls ends transactions.
+    pub(crate) fn ends_transactions(&self, callee: CalleeIndex) -> bool {
+        match self.callees.borrow().get(usize::from(callee)).map(|entry| &entry.callee) {
+            Some(Callee::Procedure { procedure, .. }) => procedure.ends_transactions(),
+            _ => false,
+        }
+    }
+
     /// A call of a function in an expression, if there is one of that name.
     pub(crate) fn try_routine(
         &mut self,

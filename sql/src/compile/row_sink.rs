@@ -29,6 +29,8 @@ pub(crate) enum Wanted {
     Record(usize),
     /// RETURN QUERY: of these types.
     Returned(Vec<SqlType>),
+    /// EXECUTE: of these types, to which they are converted; what is missing is NULL.
+    Converted(Vec<SqlType>),
     /// PERFORM.
     Nothing,
     Spool(SpoolSlot),
@@ -62,6 +64,8 @@ pub(crate) enum Sink {
         types: Vec<SqlType>,
     },
     Returned,
+    /// From these types to those.
+    Converted(Vec<SqlType>, Vec<SqlType>),
     Discard(Register),
     Spool(SpoolSlot),
     Stage(StageIndex),
@@ -103,6 +107,12 @@ pub(crate) fn report(state: SqlState, message: &str, hint: Option<&str>) -> Inst
     }))
 }
 
+/// What a function gets that ends the transaction, or calls who does.
+pub(crate) fn invalid_termination() -> Instruction {
+    let message = "invalid transaction termination";
+    report(sqlstate::INVALID_TRANSACTION_TERMINATION, message, None)
+}
+
 impl Compiler<'_> {
     /// The columns of the rows that will be emitted, and whether there is at most one row.
     pub(crate) fn describe(&mut self, columns: Vec<(String, SqlType)>, is_single: bool) -> Result<()> {
@@ -116,6 +126,7 @@ impl Compiler<'_> {
                 self.check_returned(&wanted, &types)?;
                 Sink::Returned
             }
+            Wanted::Converted(wanted) => Sink::Converted(types, wanted),
             Wanted::Nothing => Sink::Discard(self.binder.new_register()?),
             Wanted::Spool(spool) => Sink::Spool(spool),
             Wanted::Value => {
@@ -226,6 +237,17 @@ impl Compiler<'_> {
             Sink::Returned => {
                 self.code.push(Instruction::Emit { values });
                 self.code.push(Instruction::CountRow);
+            }
+            Sink::Converted(types, wanted) => {
+                let mut values = values.into_iter().zip(types);
+                let mut converted = Vec::with_capacity(wanted.len());
+                for to in wanted {
+                    converted.push(match values.next() {
+                        Some((value, from)) => self.assigned(value, from, to)?,
+                        None => Expr::Const(Value::Null),
+                    });
+                }
+                self.code.push(Instruction::Emit { values: converted });
             }
             Sink::Spool(spool) => self.code.push(Instruction::Spool { spool, values }),
             Sink::Stage(stage) => self.code.push(Instruction::FeedStage { stage, values }),

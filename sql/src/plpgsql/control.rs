@@ -6,7 +6,7 @@ use hyades_types::function::Function;
 use hyades_types::operator::BinaryOperator;
 use hyades_types::value::{SqlType, Value};
 
-use super::routine_body::{Around, Destination, Routine, kind_name};
+use super::routine_body::{Around, Destination, Routine};
 use super::tree::{Fragment, Path, Statement, StatementKind};
 use crate::bind::visible_variables::{RecordState, Scalar, Scope, Variable};
 use crate::bind::{Bound, Place};
@@ -14,9 +14,9 @@ use crate::compile::row_sink::report;
 
 impl<'a> Routine<'a> {
     pub(super) fn statement(&mut self, statement: &'a Statement) -> Result<()> {
-        self.at = (statement.line, kind_name(&statement.kind));
+        self.at = (statement.line, statement.kind.name());
         if !matches!(statement.kind, StatementKind::Block(_)) {
-            self.compiler.code.line(statement.line, kind_name(&statement.kind));
+            self.compiler.code.line(statement.line, statement.kind.name());
         }
         match &statement.kind {
             StatementKind::Block(block) => self.block(block),
@@ -47,6 +47,17 @@ impl<'a> Routine<'a> {
             StatementKind::Perform(query) => self.perform(query),
             StatementKind::Sql { text, into } => self.sql(text, into.as_ref()),
             StatementKind::Call(call) => self.call(call),
+            StatementKind::Execute { query, into, using } => self.execute(query, into.as_ref(), using),
+            StatementKind::ForExecute { label, targets, query, using, body } => {
+                self.for_execute(label.as_ref(), targets, (query, using), body)
+            }
+            StatementKind::ReturnExecute { query, using } => {
+                self.return_execute(query, using, statement.start)
+            }
+            StatementKind::EndTransaction { commits } => {
+                self.end_transaction(*commits);
+                Ok(())
+            }
             StatementKind::GetDiagnostics { is_stacked, items } => self.diagnostics(*is_stacked, items),
             StatementKind::Null => Ok(()),
         }

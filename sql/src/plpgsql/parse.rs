@@ -146,7 +146,7 @@ impl<'a> Parser<'a> {
         Ok(Path { parts, start })
     }
 
-    fn paths(&mut self) -> Result<Vec<Path>> {
+    pub(super) fn paths(&mut self) -> Result<Vec<Path>> {
         let mut paths = vec![self.path()?];
         while self.accept_symbol(",") {
             paths.push(self.path()?);
@@ -448,11 +448,9 @@ impl<'a> Parser<'a> {
             }
             "get" => self.diagnostics()?,
             "call" => StatementKind::Call(self.fragment(&[";"])?),
-            "execute" => return self.unsupported("EXECUTE (dynamic SQL) is", start),
+            "execute" => self.execute()?,
             "open" | "fetch" | "move" | "close" => return self.unsupported("cursors are", start),
-            "commit" | "rollback" => {
-                return self.unsupported(&format!("{} in a routine is", word.to_ascii_uppercase()), start);
-            }
+            "commit" | "rollback" => self.end_transaction()?,
             "do" => return self.unsupported("DO is", start),
             "select" | "insert" | "update" | "delete" | "with" | "values" | "table" => return self.sql(),
             "create" | "drop" | "alter" | "truncate" | "copy" | "set" | "reset" | "show" | "vacuum"
@@ -592,8 +590,10 @@ impl<'a> Parser<'a> {
         self.expect("for")?;
         let targets = self.paths()?;
         self.expect("in")?;
-        if self.peek().is_word("execute") {
-            return self.unsupported("EXECUTE (dynamic SQL) is", self.peek().start);
+        if self.accept("execute") {
+            let (query, using) = self.dynamic("loop")?;
+            let body = self.loop_body(label.clone())?;
+            return Ok(StatementKind::ForExecute { label, targets, query, using, body });
         }
         let is_reverse = self.accept("reverse");
         let is_query = ["select", "insert", "update", "delete", "with", "values"]
@@ -672,8 +672,9 @@ impl<'a> Parser<'a> {
             return Ok(StatementKind::ReturnNext(value));
         }
         if self.accept("query") {
-            if self.peek().is_word("execute") {
-                return self.unsupported("EXECUTE (dynamic SQL) is", self.peek().start);
+            if self.accept("execute") {
+                let (query, using) = self.dynamic(";")?;
+                return Ok(StatementKind::ReturnExecute { query, using });
             }
             return Ok(StatementKind::ReturnQuery(self.fragment(&[";"])?));
         }

@@ -17,7 +17,7 @@ use super::tree::{Fragment, Into, Path, Statement};
 use crate::bind::Place;
 use crate::bind::visible_variables::{Found, RecordState};
 use crate::compile::level::Step;
-use crate::compile::row_sink::{Nested, Sink, Then, Wanted, report};
+use crate::compile::row_sink::{Nested, Sink, Then, Wanted, invalid_termination, report};
 use crate::statement::names::fold;
 use crate::statement::{self, query as parser};
 
@@ -73,12 +73,12 @@ impl<'a> Routine<'a> {
         Ok(self.close())
     }
 
-    fn open(&mut self, wanted: Wanted, then: Then) {
+    pub(super) fn open(&mut self, wanted: Wanted, then: Then) {
         self.compiler.sink = Sink::Pending(wanted);
         self.compiler.nested = Some(Nested { then, is_single: false, columns: Vec::new(), value: None });
     }
 
-    fn close(&mut self) -> Nested {
+    pub(super) fn close(&mut self) -> Nested {
         self.compiler.sink = Sink::Answer;
         self.compiler.nested.take().unwrap_or(Nested {
             then: Then::Continue,
@@ -139,7 +139,7 @@ impl<'a> Routine<'a> {
     }
 
     /// The variables of INTO or of a FOR loop.
-    fn destinations(&mut self, targets: &[Path]) -> Result<(Wanted, Vec<(Register, String)>)> {
+    pub(super) fn destinations(&mut self, targets: &[Path]) -> Result<(Wanted, Vec<(Register, String)>)> {
         let mut slots = Vec::with_capacity(targets.len());
         let mut not_null = Vec::new();
         for target in targets {
@@ -166,7 +166,7 @@ impl<'a> Routine<'a> {
         Ok((Wanted::Variables(slots), not_null))
     }
 
-    fn slots_of(&mut self, wanted: &Wanted) -> Vec<Register> {
+    pub(super) fn slots_of(&mut self, wanted: &Wanted) -> Vec<Register> {
         match wanted {
             Wanted::Variables(slots) => slots.iter().map(|(register, _)| *register).collect(),
             Wanted::Record(record) => match &self.names().records[*record].state {
@@ -349,21 +349,44 @@ impl<'a> Routine<'a> {
                 self.for_spool(label, wanted, (spool, nested), body, flag)?;
             }
         }
+        self.after_loop(&taken, flag);
+        Ok(())
+    }
+
+    /// What follows a loop over rows.
+    pub(super) fn after_loop(&mut self, taken: &Wanted, flag: Option<Register>) {
         self.take_loop_flag(flag);
         // Without a row the variables become NULL.
         let end = self.compiler.code.label();
         if let Some(flag) = flag {
             self.compiler.code.jump_unless(Expr::Not(Box::new(Expr::Register(flag))), end);
         }
-        for register in self.slots_of(&taken) {
+        for register in self.slots_of(taken) {
             self.compiler.code.evaluate(register, Expr::Const(Value::Null));
         }
         self.compiler.code.place(end);
+    }
+
+    /// The statement of an EXECUTE, which is all of this routine.
+    pub(super) fn nested_text(
+        &mut self,
+        text: &'a str,
+        statement: &ast::Statement,
+        wanted: Wanted,
+    ) -> Result<()> {
+        self.begin_text(text)?;
+        self.open(wanted, Then::Continue);
+        self.compiler.code.push(Instruction::BeginStatement);
+        let place = self.compiler.code.reserve();
+        self.compiler.nested_statement(statement)?;
+        let before = self.compiler.end_events()?;
+        self.compiler.code.fill(place, before);
+        self.close();
         Ok(())
     }
 
     /// Loops over rows that are kept already.
-    fn for_spool(
+    pub(super) fn for_spool(
         &mut self,
         label: Option<&String>,
         wanted: Wanted,
@@ -514,6 +537,9 @@ impl<'a> Routine<'a> {
             .routine_arguments(&chosen, &arguments, true)
             .map_err(|error| placed(self, error))?;
         let callee = self.compiler.binder.callee(&chosen)?;
+        if self.is_atomic && self.compiler.binder.ends_transactions(callee) {
+            self.compiler.code.push(invalid_termination());
+        }
         self.compiler.code.push(Instruction::Call { callee, arguments: values, into, rows: None });
         for (scalar, value, name) in after {
             self.compiler.code.evaluate(scalar.register, value);

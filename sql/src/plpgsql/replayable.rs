@@ -23,6 +23,11 @@ fn objection(procedure: &Procedure, instruction: &Instruction) -> Option<&'stati
     if instruction.looks_at().clock {
         return Some("it asks for the time of day while it runs");
     }
+    match instruction {
+        Instruction::Dynamic(_) => return Some("it runs statements that are known only then (EXECUTE)"),
+        Instruction::EndTransaction { .. } => return Some("it ends transactions itself"),
+        _ => {}
+    }
     if instruction.looks_at().sessions {
         return Some("it acts on other sessions");
     }

@@ -15,7 +15,7 @@ use sqlparser::ast;
 
 use super::parse;
 use super::sql_body::{self, IN_SQL};
-use super::tree::{Block, Declaration, DeclarationKind, Fragment, Path, Statement, StatementKind, Target};
+use super::tree::{Block, Declaration, DeclarationKind, Fragment, Path, Statement, Target};
 use crate::bind::aggregation::AggregateMode;
 use crate::bind::scope::Scope as Relations;
 use crate::bind::scope::named_columns;
@@ -47,6 +47,8 @@ pub(super) struct Routine<'a> {
     pub(super) compiler: Compiler<'a>,
     pub(super) definition: Arc<RoutineDefinition>,
     body: &'a str,
+    /// It can never end a transaction.
+    pub(super) is_atomic: bool,
     /// Characters in front of the body in the text that errors point into.
     offset: u32,
     pub(super) around: Vec<Around>,
@@ -112,20 +114,8 @@ fn compile_body(definition: &RoutineDefinition, tables: &dyn Tables, when: When)
     let path = SearchPath::new(vec![PUBLIC.to_owned()], tables.temporary_schema());
     let context = BindContext { tables, time_zone: &zone, database: "", path: &path };
     let body = Body::parse(definition).map_err(|error| shifted(error, offset))?;
-    let compiler = Compiler::new(&definition.body, context, &[], 0)?;
-    let mut routine = Routine {
-        compiler,
-        definition: Arc::new(definition.clone()),
-        body: &definition.body,
-        offset,
-        around: Vec::new(),
-        blocks: 0,
-        handlers: 0,
-        found: None,
-        row_count: None,
-        result: None,
-        at: (1, "statement block"),
-    };
+    let mut routine = Routine::new(definition, context, offset)?;
+    routine.is_atomic &= !matches!(when, When::Anonymous(_));
     let results = routine.parameters()?;
     let compiled = match &body {
         Body::Block(block) => routine.block(block),
@@ -155,6 +145,44 @@ fn mentions(text: &str, word: &str) -> bool {
 }
 
 impl<'a> Routine<'a> {
+    fn new(definition: &'a RoutineDefinition, context: BindContext<'a>, offset: u32) -> Result<Routine<'a>> {
+        Ok(Routine {
+            compiler: Compiler::new(&definition.body, context, &[], 0)?,
+            definition: Arc::new(definition.clone()),
+            body: &definition.body,
+            is_atomic: definition.kind == RoutineKind::Function,
+            offset,
+            around: Vec::new(),
+            blocks: 0,
+            handlers: 0,
+            found: None,
+            row_count: None,
+            result: None,
+            at: (1, "statement block"),
+        })
+    }
+
+    /// A routine that is one statement and sees no names but its parameters; its result is how many
+    /// rows there were, or were changed.
+    pub(super) fn of_statement(
+        definition: &RoutineDefinition,
+        tables: &dyn Tables,
+        fill: impl for<'r> FnOnce(&mut Routine<'r>, &'r RoutineDefinition) -> Result<()>,
+    ) -> Result<Procedure> {
+        let zone = jiff::tz::TimeZone::UTC;
+        let path = SearchPath::new(vec![PUBLIC.to_owned()], tables.temporary_schema());
+        let context = BindContext { tables, time_zone: &zone, database: "", path: &path };
+        let mut routine = Routine::new(definition, context, 0)?;
+        routine.parameters()?;
+        let count = routine.compiler.binder.new_register()?;
+        (routine.found, routine.row_count) = (None, None);
+        routine.names().scopes.iter_mut().for_each(|scope| scope.variables.clear());
+        routine.compiler.code.push(Instruction::ResetCount);
+        fill(&mut routine, definition)?;
+        routine.compiler.code.push(Instruction::TakeCount { found: None, count: Some(count) });
+        routine.finish(vec![count], When::Called)
+    }
+
     /// An error of the body with where in the routine it is.
     fn explained(&self, error: Error, when: When) -> Error {
         let Error::Input(mut input) = error else { return error };
@@ -340,9 +368,13 @@ impl<'a> Routine<'a> {
 
     /// Turns the binder to a fragment.
     pub(super) fn begin(&mut self, fragment: &'a Fragment) -> Result<()> {
-        split::survey(&fragment.text)?;
+        self.begin_text(&fragment.text)
+    }
+
+    pub(super) fn begin_text(&mut self, text: &'a str) -> Result<()> {
+        split::survey(text)?;
         let binder = &mut self.compiler.binder;
-        binder.sql = &fragment.text;
+        binder.sql = text;
         binder.scope = Relations::default();
         binder.aggregates.clear();
         binder.column_places.clear();
@@ -740,32 +772,4 @@ enum Declared {
 pub(super) enum Destination {
     Scalar(Scalar),
     Record(usize),
-}
-
-/// What a statement is called in the context of errors.
-pub(super) fn kind_name(kind: &StatementKind) -> &'static str {
-    match kind {
-        StatementKind::Block(_) => "statement block",
-        StatementKind::Assign { .. } => "assignment",
-        StatementKind::If { .. } => "IF",
-        StatementKind::Case { .. } => "CASE",
-        StatementKind::Loop { .. } => "LOOP",
-        StatementKind::While { .. } => "WHILE",
-        StatementKind::ForInteger { .. } => "FOR with integer loop variable",
-        StatementKind::ForQuery { .. } => "FOR over SELECT rows",
-        StatementKind::ForEach { .. } => "FOREACH over array",
-        StatementKind::Exit { is_continue: false, .. } => "EXIT",
-        StatementKind::Exit { .. } => "CONTINUE",
-        StatementKind::Return(_) => "RETURN",
-        StatementKind::ReturnNext(_) => "RETURN NEXT",
-        StatementKind::ReturnQuery(_) => "RETURN QUERY",
-        StatementKind::Raise(_) => "RAISE",
-        StatementKind::Assert { .. } => "ASSERT",
-        StatementKind::Perform(_) => "PERFORM",
-        StatementKind::Sql { .. } => "SQL statement",
-        StatementKind::Call(_) => "CALL",
-        StatementKind::GetDiagnostics { is_stacked: true, .. } => "GET STACKED DIAGNOSTICS",
-        StatementKind::GetDiagnostics { .. } => "GET DIAGNOSTICS",
-        StatementKind::Null => "NULL",
-    }
 }

@@ -137,6 +137,26 @@ pub(crate) enum StatementKind {
         into: Option<Into>,
     },
     Call(Fragment),
+    Execute {
+        query: Fragment,
+        into: Option<Into>,
+        using: Vec<Fragment>,
+    },
+    ForExecute {
+        label: Option<String>,
+        targets: Vec<Path>,
+        query: Fragment,
+        using: Vec<Fragment>,
+        body: Vec<Statement>,
+    },
+    ReturnExecute {
+        query: Fragment,
+        using: Vec<Fragment>,
+    },
+    /// COMMIT and ROLLBACK.
+    EndTransaction {
+        commits: bool,
+    },
     GetDiagnostics {
         is_stacked: bool,
         items: Vec<(Path, String, usize)>,
@@ -154,4 +174,39 @@ pub(crate) struct Raise {
     pub(crate) condition: Option<(String, usize)>,
     /// Lower-case option names and their values.
     pub(crate) options: Vec<(String, Fragment, usize)>,
+}
+
+impl StatementKind {
+    /// What it is called in the context of errors.
+    pub(super) fn name(&self) -> &'static str {
+        match self {
+            StatementKind::Block(_) => "statement block",
+            StatementKind::Assign { .. } => "assignment",
+            StatementKind::If { .. } => "IF",
+            StatementKind::Case { .. } => "CASE",
+            StatementKind::Loop { .. } => "LOOP",
+            StatementKind::While { .. } => "WHILE",
+            StatementKind::ForInteger { .. } => "FOR with integer loop variable",
+            StatementKind::ForQuery { .. } => "FOR over SELECT rows",
+            StatementKind::ForEach { .. } => "FOREACH over array",
+            StatementKind::Exit { is_continue: false, .. } => "EXIT",
+            StatementKind::Exit { .. } => "CONTINUE",
+            StatementKind::Return(_) => "RETURN",
+            StatementKind::ReturnNext(_) => "RETURN NEXT",
+            StatementKind::ReturnQuery(_) => "RETURN QUERY",
+            StatementKind::Raise(_) => "RAISE",
+            StatementKind::Assert { .. } => "ASSERT",
+            StatementKind::Perform(_) => "PERFORM",
+            StatementKind::Sql { .. } => "SQL statement",
+            StatementKind::Call(_) => "CALL",
+            StatementKind::GetDiagnostics { is_stacked: true, .. } => "GET STACKED DIAGNOSTICS",
+            StatementKind::GetDiagnostics { .. } => "GET DIAGNOSTICS",
+            StatementKind::Null => "NULL",
+            StatementKind::Execute { .. } => "EXECUTE",
+            StatementKind::ForExecute { .. } => "FOR over EXECUTE statement",
+            StatementKind::ReturnExecute { .. } => "RETURN QUERY",
+            StatementKind::EndTransaction { commits: true } => "COMMIT",
+            StatementKind::EndTransaction { commits: false } => "ROLLBACK",
+        }
+    }
 }

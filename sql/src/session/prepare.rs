@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use hyades_engine::db::{Engine, Worker};
-use hyades_engine::procedure::ir::{Expr, Procedure};
+use hyades_engine::procedure::ir::{DynamicRows, Expr, Procedure};
 use hyades_engine::storage::stored_routine::Routine;
 use hyades_engine::storage::table::Table;
 use hyades_types::definition::{
@@ -181,6 +181,17 @@ impl Session {
     ) -> Result<Generation> {
         let written = parse_expression(expression)?;
         self.with_binder(|binder| binder.generation(table, at, &written))
+    }
+
+    /// Compiles the text of an EXECUTE in a routine.
+    pub(super) fn compile_dynamic(
+        &self,
+        text: &str,
+        types: &[SqlType],
+        rows: Option<&DynamicRows>,
+    ) -> Result<Procedure> {
+        let tables = VisibleTables { engine: self.shared.engine.as_ref(), worker: self.worker.as_ref() };
+        plpgsql::dynamic::compile(text, types, rows, &tables)
     }
 
     fn compile(

@@ -69,7 +69,8 @@ impl Session {
             };
             self.worker.begin_call(&call.routine, &frame.procedure, arguments, &self.environment, logging);
         }
-        Ok(CallRun { plan, frame, savepoint })
+        self.environment.may_end_transactions = self.is_alone() && !self.is_in_list;
+        Ok(CallRun { plan, frame, savepoint, is_past_end: false })
     }
 
     /// Starts a call, and again with a new plan when the old one does not fit any more.
@@ -97,7 +98,14 @@ impl Session {
         mut run: CallRun,
         output: &mut dyn Output,
     ) -> Flow<Completion> {
-        match self.worker.run(&mut run.frame, &mut self.environment, &mut CallSink(output)) {
+        let outcome = match self.run_call(&mut run, output) {
+            // What stands behind a COMMIT cannot begin again.
+            Err(Interrupt::Failed(Error::Abort(abort))) if run.is_past_end => {
+                return Err(Error::Abort(abort).into());
+            }
+            outcome => outcome,
+        };
+        match outcome {
             Ok(()) => {
                 self.implicit_statements += 1;
                 let procedure = run.frame.procedure.clone();
@@ -122,6 +130,19 @@ impl Session {
                 self.execute_call(statement, plan, parameters, output)
             }
             Err(failed) => Err(failed),
+        }
+    }
+
+    /// Runs on, and does what the procedure asks for.
+    fn run_call(&mut self, run: &mut CallRun, output: &mut dyn Output) -> Flow<()> {
+        loop {
+            if self.attend(&mut run.frame)? {
+                (run.is_past_end, run.savepoint) = (true, self.worker.savepoint());
+            }
+            match self.worker.run(&mut run.frame, &mut self.environment, &mut CallSink(&mut *output)) {
+                Err(Interrupt::Failed(Error::Abort(Abort::Suspended))) => {}
+                outcome => return outcome,
+            }
         }
     }
 

@@ -184,7 +184,9 @@ impl Session {
             _ => None,
         };
         let kept = matches!(plan.action, Action::Declare(_)).then(KeptRows::default);
-        Ok(QueryRun { frame, copy, kept, rows: 0, savepoint: self.worker.savepoint(), plan })
+        self.environment.may_end_transactions = run.tag == Tag::Do && self.is_alone() && !self.is_in_list;
+        let savepoint = self.worker.savepoint();
+        Ok(QueryRun { frame, copy, kept, rows: 0, savepoint, is_past_end: false, plan })
     }
 
     /// Makes the catalog for a procedure that asks it: what there is as the transaction sees it now.
@@ -320,6 +322,15 @@ impl Session {
         output: &mut dyn Output,
     ) -> Flow<Completion> {
         loop {
+            match self.attend(&mut run.frame) {
+                Ok(false) => {}
+                Ok(true) => (run.is_past_end, run.savepoint) = (true, self.worker.savepoint()),
+                Err(Interrupt::Wait(ticket)) => {
+                    self.running = Some(Running::Query(Box::new(run)));
+                    return Err(Interrupt::Wait(ticket));
+                }
+                Err(failed) => return Err(failed),
+            }
             let mut sink = Direct {
                 output: &mut *output,
                 copy: run.copy.as_mut(),
@@ -343,7 +354,8 @@ impl Session {
                     self.running = Some(Running::Query(Box::new(run)));
                     return Err(Interrupt::Wait(ticket));
                 }
-                Err(Interrupt::Failed(Error::Abort(abort))) if self.may_retry(abort) => {
+                Err(Interrupt::Failed(Error::Abort(Abort::Suspended))) => {}
+                Err(Interrupt::Failed(Error::Abort(abort))) if !run.is_past_end && self.may_retry(abort) => {
                     let plan = self.undo_for_retry(statement, abort, run.savepoint, output)?;
                     run = self.start_query(plan.unwrap_or(run.plan), parameters)?;
                 }

@@ -32,6 +32,8 @@ pub(super) struct QueryRun {
     /// Rows answered.
     pub(super) rows: u64,
     pub(super) savepoint: Savepoint,
+    /// It has ended a transaction: it cannot begin again.
+    pub(super) is_past_end: bool,
 }
 
 /// DDL in progress.
@@ -100,4 +102,6 @@ pub(super) struct CallRun {
     pub(super) plan: Arc<Plan>,
     pub(super) frame: Box<Frame>,
     pub(super) savepoint: Savepoint,
+    /// It has ended a transaction: it cannot begin again.
+    pub(super) is_past_end: bool,
 }

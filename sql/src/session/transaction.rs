@@ -155,7 +155,7 @@ impl Session {
     }
 
     /// Ends the worker's transaction, if it has one, and what goes with it.
-    fn roll_back(&mut self) {
+    pub(super) fn roll_back(&mut self) {
         if self.worker.in_transaction() {
             let durability = self.worker.rollback();
             self.note_durability(&durability);

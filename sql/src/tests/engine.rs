@@ -13,7 +13,7 @@ use hyades_engine::db::{
 use hyades_engine::local_arc::LocalArc;
 use hyades_engine::log::durable::Durability;
 use hyades_engine::procedure::compiled_routine::CatalogView;
-use hyades_engine::procedure::frame::{Frame, RowSink};
+use hyades_engine::procedure::frame::{Frame, Request, RowSink};
 use hyades_engine::procedure::ir::Procedure;
 use hyades_engine::recovery::RecoveryReport;
 use hyades_engine::storage::stored_routine::Routine;
@@ -47,6 +47,7 @@ struct TestWorker {
     trouble: Trouble,
     calls: u64,
     was_stale: bool,
+    is_past_end: bool,
     inner: Box<dyn Worker>,
 }
 
@@ -63,7 +64,13 @@ impl TestEngine {
 
 impl Engine for TestEngine {
     fn worker(&self) -> Box<dyn Worker> {
-        Box::new(TestWorker { trouble: self.trouble, calls: 0, was_stale: false, inner: self.inner.worker() })
+        Box::new(TestWorker {
+            trouble: self.trouble,
+            calls: 0,
+            was_stale: false,
+            is_past_end: false,
+            inner: self.inner.worker(),
+        })
     }
     fn table(&self, name: &TableName) -> Option<Arc<Table>> {
         self.inner.table(name)
@@ -138,8 +145,11 @@ impl Work for TestWorker {
 
     fn run(&mut self, frame: &mut Frame, environment: &mut Environment, sink: &mut dyn RowSink) -> Flow<()> {
         self.wait()?;
-        self.inner.run(frame, environment, sink)?;
-        if self.trouble == Trouble::StalePlans && !self.was_stale {
+        let outcome = self.inner.run(frame, environment, sink);
+        // What has ended a transaction cannot begin again.
+        self.is_past_end |= matches!(frame.request, Some(Request::EndTransaction { .. }));
+        outcome?;
+        if self.trouble == Trouble::StalePlans && !self.was_stale && !std::mem::take(&mut self.is_past_end) {
             self.was_stale = true;
             return Err(Error::Abort(Abort::StalePlan).into());
         }

@@ -90,6 +90,31 @@ fn a_call_that_stops_sessions_is_data() {
 }
 
 #[test]
+fn a_call_whose_statements_are_known_late_is_data() {
+    let insert = "execute 'insert into l values (1, $1, now(), $2)' using 7, 'x';";
+    let create = procedure("", insert);
+    let (logging, before, after) =
+        across_a_crash(&[TABLES[0], TABLES[2], create.as_str()], "select * from l order by id");
+    assert_eq!(logging, "data (it runs statements that are known only then (EXECUTE))");
+    assert_eq!(before, after);
+}
+
+#[test]
+fn a_call_that_ends_transactions_is_data() {
+    let create = procedure(
+        "",
+        "insert into l values (1, 1, now(), 'kept'); commit; insert into l values (2, 1, now(), 'lost'); rollback; \
+         insert into l values (3, 1, now(), 'last');",
+    );
+    let (logging, before, after) =
+        across_a_crash(&[TABLES[0], TABLES[2], create.as_str()], "select * from l order by id");
+    assert_eq!(logging, "data (it ends transactions itself)");
+    assert_eq!(before, after);
+    let shown = before.join("\n");
+    assert!(shown.contains("kept") && shown.contains("last") && !shown.contains("lost"), "{shown}");
+}
+
+#[test]
 fn numbers_that_no_row_may_hold_fail_their_statement() {
     let disk = SimulatedDisk::new(2);
     let database = Database::open(config(&disk)).expect("an empty disk");

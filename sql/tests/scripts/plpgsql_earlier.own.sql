@@ -141,31 +141,12 @@ begin
 end
 $$;
 
-create function dynamic() returns int language plpgsql as $$
-begin
-    execute 'select 1';
-    return 1;
-end
-$$;
-
 create function cursors() returns int language plpgsql as $$
 declare
     c cursor for select 1;
 begin
     open c;
     return 1;
-end
-$$;
-
-create procedure commits() language plpgsql as $$
-begin
-    commit;
-end
-$$;
-
-create procedure rolls_back() language plpgsql as $$
-begin
-    rollback;
 end
 $$;
 
@@ -179,7 +160,6 @@ $$;
 create function anonymous_record() returns record language plpgsql as $$ begin return null; end $$;
 
 create function variadic_one(variadic a int[]) returns int language plpgsql as $$ begin return 1; end $$;
-
 
 create function trigger_function() returns trigger language plpgsql as $$ begin return null; end $$;
 

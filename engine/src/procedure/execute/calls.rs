@@ -11,9 +11,9 @@ use hyades_types::error::{Abort, Error, sqlstate};
 use hyades_types::value::Value;
 
 use crate::procedure::evaluate::evaluate;
-use crate::procedure::frame::{Calls, Frame};
+use crate::procedure::frame::{Calls, Frame, Request};
 use crate::procedure::interpret::{Next, Run};
-use crate::procedure::ir::{Callee, CalleeIndex, Expr, Instruction, Procedure, SpoolSlot};
+use crate::procedure::ir::{Callee, CalleeIndex, DynamicStatement, Expr, Instruction, Procedure, SpoolSlot};
 use crate::txn::{Access, Flow};
 
 /// Deepest nesting of calls.
@@ -32,13 +32,22 @@ impl<T: Access> Run<'_, T> {
         rows: Option<SpoolSlot>,
     ) -> Flow<Next> {
         let current = self.frame.procedure.clone();
-        let procedure = match &procedure.callees[usize::from(callee)] {
+        let callee = match &procedure.callees[usize::from(callee)] {
             Callee::Current => current.shared(),
             Callee::Procedure { routine, .. } if routine.is_dropped() => {
                 return Err(Error::Abort(Abort::StalePlan).into());
             }
             Callee::Procedure { procedure, .. } => procedure,
         };
+        self.enter(callee, arguments, rows)
+    }
+
+    fn enter(
+        &mut self,
+        procedure: &Arc<Procedure>,
+        arguments: &[Expr],
+        rows: Option<SpoolSlot>,
+    ) -> Flow<Next> {
         let calls = self.frame.calls.get_or_insert_default();
         if calls.callers.len() >= DEEPEST_CALL {
             return Err(Error::input(sqlstate::STATEMENT_TOO_COMPLEX, "stack depth limit exceeded")
@@ -65,6 +74,54 @@ impl<T: Access> Run<'_, T> {
             calls.callers.push(frame);
         }
         Ok(Next::Call)
+    }
+
+    /// What the session does for it.
+    #[inline(never)]
+    pub(crate) fn asked_of_session(&mut self, instruction: &Instruction) -> Flow<Next> {
+        match instruction {
+            Instruction::Dynamic(dynamic) => self.dynamic(dynamic),
+            Instruction::EndTransaction { commits } => self.end_transaction(*commits),
+            _ => Ok(Next::Following),
+        }
+    }
+
+    /// EXECUTE: the session compiles the text, and then it is called.
+    fn dynamic(&mut self, dynamic: &DynamicStatement) -> Flow<Next> {
+        let rows = dynamic.rows.as_ref().map(|(spool, _)| *spool);
+        if let Some(compiled) = self.frame.compiled.take() {
+            return self.enter(&compiled?, &dynamic.arguments, rows);
+        }
+        let text = match evaluate(&dynamic.text, &self.context())? {
+            Value::Null => {
+                let message = "query string argument of EXECUTE is null";
+                return Err(Error::input(sqlstate::NULL_VALUE_NOT_ALLOWED, message).into());
+            }
+            Value::Text(text) => text.to_string(),
+            other => return Err(Error::input(sqlstate::INTERNAL_ERROR, format!("{other:?}")).into()),
+        };
+        let rows = dynamic.rows.as_ref().map(|(_, rows)| rows.clone());
+        self.frame.request = Some(Request::Compile { text, types: dynamic.types.clone(), rows });
+        Err(Error::Abort(Abort::Suspended).into())
+    }
+
+    /// COMMIT and ROLLBACK: the session does it.
+    fn end_transaction(&mut self, commits: bool) -> Flow<Next> {
+        let refused =
+            |message: &str| Err(Error::input(sqlstate::INVALID_TRANSACTION_TERMINATION, message).into());
+        if !self.environment.may_end_transactions {
+            return refused("invalid transaction termination");
+        }
+        let callers = self.frame.calls.iter().flat_map(|calls| &calls.callers);
+        if !self.frame.handlers.is_empty() || callers.into_iter().any(|frame| !frame.handlers.is_empty()) {
+            return refused(match commits {
+                true => "cannot commit while a subtransaction is active",
+                false => "cannot roll back while a subtransaction is active",
+            });
+        }
+        self.frame.next += 1;
+        self.frame.request = Some(Request::EndTransaction { commits });
+        Err(Error::Abort(Abort::Suspended).into())
     }
 
     /// Makes the caller's frame the active one; false when there is none.
@@ -94,6 +151,17 @@ impl<T: Access> Run<'_, T> {
                 self.frame.registers[usize::from(*target)] =
                     std::mem::take(&mut callee.registers[usize::from(*result)]);
             }
+        }
+        if let Some(Instruction::Dynamic(dynamic)) = procedure.code.get(self.frame.next as usize) {
+            let count = match (&dynamic.rows, callee.procedure.results.first()) {
+                (None, Some(result)) => std::mem::take(&mut callee.registers[usize::from(*result)]),
+                (Some((spool, _)), _) => {
+                    let rows = self.frame.spools[usize::from(*spool)].rows.len();
+                    Value::BigInt(i64::try_from(rows).unwrap_or(i64::MAX))
+                }
+                (None, None) => Value::Null,
+            };
+            self.frame.registers[usize::from(dynamic.count)] = count;
         }
         self.frame.next += 1;
         self.keep_spare(callee);

@@ -17,15 +17,23 @@ use crate::procedure::conditions;
 use crate::procedure::evaluate::evaluate;
 use crate::procedure::frame::{Frame, Handler, Message};
 use crate::procedure::interpret::{Next, Run};
-use crate::procedure::ir::{Condition, ErrorField, Expr, Label, Register, Report, SQL_STATEMENT, Violation};
+use crate::procedure::ir::{
+    Condition, ErrorField, Expr, Instruction, Label, Register, Report, SQL_STATEMENT, Violation,
+};
 use crate::txn::{Access, Flow};
 
 /// Of the calls that an error leaves, so many are told one by one.
 const MOST_CONTEXT_LINES: usize = 50;
 
 impl<T: Access> Run<'_, T> {
+    /// A fixed error, or a broken constraint.
     #[inline(never)]
-    pub(crate) fn raise(&self, state: &'static str, message: &Expr) -> Flow<Next> {
+    pub(crate) fn raise(&self, instruction: &Instruction) -> Flow<Next> {
+        let (state, message) = match instruction {
+            Instruction::Raise { state, message } => (*state, message),
+            Instruction::RaiseViolation(violation) => return self.raise_violation(violation),
+            _ => return Ok(Next::Following),
+        };
         let message = match evaluate(message, &self.context())? {
             Value::Text(text) => text.to_string(),
             other => format!("{other:?}"),
@@ -33,8 +41,7 @@ impl<T: Access> Run<'_, T> {
         Err(Error::input(SqlState(state), message).into())
     }
 
-    #[inline(never)]
-    pub(crate) fn raise_violation(&self, violation: &Violation) -> Flow<Next> {
+    fn raise_violation(&self, violation: &Violation) -> Flow<Next> {
         let detail = evaluate(&violation.detail, &self.context())?;
         Err(Error::input(SqlState(violation.state), &violation.message)
             .with_detail(detail.as_str().unwrap_or_default())

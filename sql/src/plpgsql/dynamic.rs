@@ -1,0 +1,247 @@
+//! EXECUTE: statements whose text is known only when they run; COMMIT and ROLLBACK.
+//!
+//! The text is compiled by the session as a small procedure of its own, which the routine then calls: its
+//! parameters are the values of USING, its rows go to a spool of the routine. So it sees none of the
+//! routine's variables. What it does is unknown to whoever logs the call.
+
+use hyades_engine::procedure::ir::{DynamicRows, DynamicStatement, Expr, Instruction, Procedure, Register};
+use hyades_types::definition::{
+    ParameterMode, Returns, RoutineDefinition, RoutineKind, RoutineParameter, TableName,
+};
+use hyades_types::error::{Error, Result, sqlstate};
+use hyades_types::operator::BinaryOperator;
+use hyades_types::value::{SqlType, Value};
+
+use super::query::is_select;
+use super::routine_body::Routine;
+use super::tree::{Fragment, Into, Path, Statement};
+use crate::bind::Tables;
+use crate::bind::visible_variables::RecordState;
+use crate::compile::row_sink::{Nested, Then, Wanted, invalid_termination, report};
+use crate::statement;
+
+/// Compiles the text of an EXECUTE.
+///
+/// # Errors
+/// Those of the statement, and 0A000 for statements that EXECUTE does not run.
+pub(crate) fn compile(
+    text: &str,
+    types: &[SqlType],
+    rows: Option<&DynamicRows>,
+    tables: &dyn Tables,
+) -> Result<Procedure> {
+    let parameter = |sql_type: &SqlType| RoutineParameter {
+        name: None,
+        mode: ParameterMode::In,
+        sql_type: *sql_type,
+        default: None,
+    };
+    let columns = |rows: &DynamicRows| rows.types.iter().map(|own| (String::new(), *own)).collect();
+    let definition = RoutineDefinition {
+        name: TableName { schema: "pg_catalog".to_owned(), name: "execute".to_owned() },
+        kind: RoutineKind::Procedure,
+        language: "plpgsql".to_owned(),
+        parameters: types.iter().map(parameter).collect(),
+        returns: rows.map_or(Returns::Nothing, |rows| Returns::SetOfRow(columns(rows))),
+        is_strict: false,
+        body: text.to_owned(),
+    };
+    let wanted = match rows {
+        None => Wanted::Nothing,
+        Some(rows) if rows.is_exact => Wanted::Returned(rows.types.clone()),
+        Some(rows) => Wanted::Converted(rows.types.clone()),
+    };
+    Routine::of_statement(&definition, tables, |routine, definition| {
+        let statement = match statement::parse(text)? {
+            statement::Statement::Query(statement) => *statement,
+            other => return Err(refused(&other)),
+        };
+        if rows.is_some() && !is_select(&statement) && !super::query::has_returning(&statement) {
+            let message = "INTO used with a command that cannot return data";
+            return Err(Error::input(sqlstate::SYNTAX_ERROR, message));
+        }
+        routine.nested_text(&definition.body, &statement, wanted)
+    })
+    .map_err(without_position)
+}
+
+fn refused(statement: &statement::Statement) -> Error {
+    use statement::Statement;
+    let message = match statement {
+        Statement::Begin { .. }
+        | Statement::Commit { .. }
+        | Statement::Rollback { .. }
+        | Statement::Savepoint(_)
+        | Statement::Release(_)
+        | Statement::RollbackTo(_) => "EXECUTE of transaction commands is not implemented",
+        Statement::CreateTableAs(create) if create.is_into => "EXECUTE of SELECT ... INTO is not implemented",
+        _ => "EXECUTE of this statement is not supported yet in PL/pgSQL",
+    };
+    Error::input(sqlstate::FEATURE_NOT_SUPPORTED, message)
+}
+
+/// A place in the text is none in the client's statement.
+fn without_position(error: Error) -> Error {
+    match error {
+        Error::Input(mut input) => {
+            input.position = None;
+            Error::Input(input)
+        }
+        other => other,
+    }
+}
+
+impl<'a> Routine<'a> {
+    /// EXECUTE up to its rows; gives the register of their number.
+    fn dynamic(
+        &mut self,
+        query: &'a Fragment,
+        using: &'a [Fragment],
+        rows: Option<(u16, DynamicRows)>,
+    ) -> Result<Register> {
+        let text = self.value(query, SqlType::Text)?;
+        let (mut arguments, mut types) = (Vec::new(), Vec::new());
+        for value in using {
+            let bound = self.bind(value)?;
+            let sql_type = bound.known_type().unwrap_or(SqlType::Text).without_modifier();
+            types.push(sql_type);
+            let value = self.converted(bound, sql_type).map_err(|error| self.placed(error, value))?;
+            arguments.push(value);
+        }
+        let count = self.compiler.binder.new_register()?;
+        let dynamic = DynamicStatement { text, arguments, types, rows, count };
+        self.compiler.code.push(Instruction::Dynamic(Box::new(dynamic)));
+        if let Some(row_count) = self.row_count {
+            self.compiler.code.evaluate(row_count, Expr::Register(count));
+        }
+        Ok(count)
+    }
+
+    /// The columns that variables or a record take.
+    fn columns_of(&mut self, wanted: &Wanted, targets: &[Path]) -> Result<Vec<(String, SqlType)>> {
+        match wanted {
+            Wanted::Variables(slots) => {
+                Ok(slots.iter().map(|(_, sql_type)| (String::new(), *sql_type)).collect())
+            }
+            Wanted::Record(record) => match &self.names().records[*record].state {
+                RecordState::Known(columns) => {
+                    Ok(columns.iter().map(|(name, sql_type, _)| (name.clone(), *sql_type)).collect())
+                }
+                _ => {
+                    let start = targets.first().map_or(0, |target| target.start);
+                    self.unsupported("a record without columns of its own as the target of EXECUTE is", start)
+                }
+            },
+            _ => Ok(Vec::new()),
+        }
+    }
+
+    pub(super) fn execute(
+        &mut self,
+        query: &'a Fragment,
+        into: Option<&'a Into>,
+        using: &'a [Fragment],
+    ) -> Result<()> {
+        let Some(into) = into else { return self.dynamic(query, using, None).map(drop) };
+        let (wanted, not_null) = self.destinations(&into.targets)?;
+        let columns = self.columns_of(&wanted, &into.targets)?;
+        let spool = self.compiler.code.new_spool()?;
+        self.compiler.code.push(Instruction::OpenSpool { spool });
+        let types = columns.iter().map(|(_, sql_type)| *sql_type).collect();
+        let count = self.dynamic(query, using, Some((spool, DynamicRows { types, is_exact: false })))?;
+        if into.is_strict {
+            let is = |operator, number| Expr::Binary {
+                operator,
+                left: Box::new(Expr::Register(count)),
+                right: Box::new(Expr::Const(Value::BigInt(number))),
+            };
+            let (some, one) = (self.compiler.code.label(), self.compiler.code.label());
+            self.compiler.code.jump_unless(is(BinaryOperator::Equal, 0), some);
+            self.compiler.code.push(report(sqlstate::NO_DATA_FOUND, "query returned no rows", None));
+            self.compiler.code.place(some);
+            self.compiler.code.jump_unless(is(BinaryOperator::Greater, 1), one);
+            self.compiler.code.push(report(
+                sqlstate::TOO_MANY_ROWS,
+                "query returned more than one row",
+                None,
+            ));
+            self.compiler.code.place(one);
+        }
+        let done = self.compiler.code.label();
+        let slots = self.slots_of(&wanted);
+        self.open(wanted, Then::Leave(done));
+        let width = columns.len();
+        self.compiler.describe(columns, false)?;
+        self.compiler.for_spooled(spool, width, &mut |compiler, values, _| compiler.emit(values))?;
+        self.close();
+        for register in slots {
+            self.compiler.code.evaluate(register, Expr::Const(Value::Null));
+        }
+        self.compiler.code.place(done);
+        for (register, name) in not_null {
+            self.refuse_null(register, &name);
+        }
+        Ok(())
+    }
+
+    pub(super) fn for_execute(
+        &mut self,
+        label: Option<&String>,
+        targets: &'a [Path],
+        (query, using): (&'a Fragment, &'a [Fragment]),
+        body: &'a [Statement],
+    ) -> Result<()> {
+        let (wanted, _) = self.destinations(targets)?;
+        let columns = self.columns_of(&wanted, targets)?;
+        let flag = self.compiler.binder.new_register()?;
+        self.compiler.code.evaluate(flag, Expr::Const(Value::Boolean(false)));
+        let spool = self.compiler.code.new_spool()?;
+        self.compiler.code.push(Instruction::OpenSpool { spool });
+        let types = columns.iter().map(|(_, sql_type)| *sql_type).collect();
+        self.dynamic(query, using, Some((spool, DynamicRows { types, is_exact: false })))?;
+        let nested = Nested { then: Then::Continue, is_single: false, columns, value: None };
+        self.for_spool(label, wanted.clone(), (spool, nested), body, Some(flag))?;
+        self.after_loop(&wanted, Some(flag));
+        Ok(())
+    }
+
+    pub(super) fn return_execute(
+        &mut self,
+        query: &'a Fragment,
+        using: &'a [Fragment],
+        start: usize,
+    ) -> Result<()> {
+        if !self.is_set() {
+            let message = "cannot use RETURN QUERY in a non-SETOF function";
+            return self.fail(sqlstate::DATATYPE_MISMATCH, message, start);
+        }
+        let types = self.returned_types();
+        let width = types.len();
+        let spool = self.compiler.code.new_spool()?;
+        self.compiler.code.push(Instruction::OpenSpool { spool });
+        let count = self.dynamic(query, using, Some((spool, DynamicRows { types, is_exact: true })))?;
+        self.compiler.for_spooled(spool, width, &mut |compiler, values, _| {
+            compiler.code.push(Instruction::Emit { values });
+            Ok(())
+        })?;
+        if let Some(found) = self.found {
+            self.compiler.code.evaluate(
+                found,
+                Expr::Binary {
+                    operator: BinaryOperator::Greater,
+                    left: Box::new(Expr::Register(count)),
+                    right: Box::new(Expr::Const(Value::BigInt(0))),
+                },
+            );
+        }
+        Ok(())
+    }
+
+    /// COMMIT and ROLLBACK.
+    pub(super) fn end_transaction(&mut self, commits: bool) {
+        self.compiler.code.push(match self.is_atomic {
+            false => Instruction::EndTransaction { commits },
+            true => invalid_termination(),
+        });
+    }
+}
