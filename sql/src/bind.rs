@@ -29,6 +29,7 @@ pub(crate) mod expression;
 pub(crate) mod from_clause;
 pub(crate) mod function_call;
 mod join;
+mod json_expression;
 mod missing;
 pub(crate) mod operator;
 mod ordered_set;

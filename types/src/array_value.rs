@@ -43,6 +43,8 @@ pub enum ArrayElement {
     Time,
     Char,
     Bytea,
+    Json,
+    Jsonb,
     /// Of columns and variables; the arrays themselves know the type without its modifiers.
     Fitted(FittedElement),
 }
@@ -157,6 +159,8 @@ impl ArrayValue {
             | ArrayElement::Char
             | ArrayElement::Bytea
             | ArrayElement::Numeric
+            | ArrayElement::Json
+            | ArrayElement::Jsonb
             | ArrayElement::System(_) => own + self.values.iter().map(Value::heap_bytes).sum::<usize>(),
             _ => own,
         }
@@ -183,6 +187,8 @@ impl ArrayElement {
             SqlType::Timestamp(_) => ArrayElement::Timestamp,
             SqlType::TimestampTz(_) => ArrayElement::TimestampTz,
             SqlType::Uuid => ArrayElement::Uuid,
+            SqlType::Json => ArrayElement::Json,
+            SqlType::Jsonb => ArrayElement::Jsonb,
             SqlType::Interval(_) => ArrayElement::Interval,
             SqlType::System(system_type) if system_type.array_names().2 != 0 => {
                 ArrayElement::System(system_type)
@@ -226,6 +232,8 @@ impl ArrayElement {
             ArrayElement::Timestamp => SqlType::TIMESTAMP,
             ArrayElement::TimestampTz => SqlType::TIMESTAMPTZ,
             ArrayElement::Uuid => SqlType::Uuid,
+            ArrayElement::Json => SqlType::Json,
+            ArrayElement::Jsonb => SqlType::Jsonb,
             ArrayElement::Interval => SqlType::INTERVAL,
             ArrayElement::System(system_type) => SqlType::System(system_type),
             ArrayElement::Fitted(fitted) => match fitted {
@@ -275,6 +283,8 @@ impl ArrayElement {
             ArrayElement::Timestamp => ("timestamp without time zone[]", "_timestamp", 1115),
             ArrayElement::TimestampTz => ("timestamp with time zone[]", "_timestamptz", 1185),
             ArrayElement::Uuid => ("uuid[]", "_uuid", 2951),
+            ArrayElement::Json => ("json[]", "_json", 199),
+            ArrayElement::Jsonb => ("jsonb[]", "_jsonb", 3807),
             ArrayElement::Interval => ("interval[]", "_interval", 1187),
             ArrayElement::System(system_type) => system_type.array_names(),
             ArrayElement::Time => ("time without time zone[]", "_time", 1183),
@@ -290,7 +300,7 @@ impl ArrayElement {
 }
 
 /// All but those of the catalog and those with modifiers.
-pub const PLAIN: [ArrayElement; 17] = [
+pub const PLAIN: [ArrayElement; 19] = [
     ArrayElement::Boolean,
     ArrayElement::SmallInt,
     ArrayElement::Integer,
@@ -308,4 +318,6 @@ pub const PLAIN: [ArrayElement; 17] = [
     ArrayElement::Uuid,
     ArrayElement::Interval,
     ArrayElement::Time,
+    ArrayElement::Json,
+    ArrayElement::Jsonb,
 ];

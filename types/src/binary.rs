@@ -1,8 +1,8 @@
 //! PostgreSQL's binary wire forms of values (format code 1 of Bind and RowDescription, and binary COPY).
 //!
-//! Integers, floats, dates and timestamps are big-endian; text and bytea are their bytes; uuid its 16 bytes;
-//! boolean one byte; interval its microseconds, days and months. numeric:
-//!
+//! Integers, floats, dates and timestamps are big-endian; text and bytea are their bytes; uuid its 16
+//! bytes; json its text, jsonb a byte 1 (the version) and its text; boolean one byte; interval its
+//! microseconds, days and months. numeric:
 //! ```text
 //! +---------+--------+------+--------+------------------------+
 //! | ndigits | weight | sign | dscale | ndigits * u16 (0-9999) |
@@ -16,6 +16,7 @@
 
 use bigdecimal::num_bigint::Sign;
 use compact_str::{CompactString, ToCompactString};
+use jiff::tz::TimeZone;
 
 use crate::error::{Error, Result, sqlstate};
 use crate::interval::Interval;
@@ -23,7 +24,7 @@ use crate::numeric::{Numeric, finite};
 use crate::system_type::SystemType;
 use crate::text::{check_text, fit_text};
 use crate::value::{SqlType, Value};
-use crate::{array, datetime, numeric};
+use crate::{array, datetime, json, numeric, text};
 
 const NUMERIC_POSITIVE: u16 = 0x0000;
 const NUMERIC_NEGATIVE: u16 = 0x4000;
@@ -34,6 +35,7 @@ const NUMERIC_MINUS_INFINITY: u16 = 0xf000;
 const INFINITE_SCALE: u16 = 0x20;
 const NUMERIC_HEADER_BYTES: usize = 8;
 const GROUP_DIGITS: usize = 4;
+const JSONB_VERSION: u8 = 1;
 
 fn wrong(message: &str) -> Error {
     Error::input(sqlstate::INVALID_BINARY_REPRESENTATION, message)
@@ -61,9 +63,7 @@ pub fn read(bytes: &[u8], sql_type: SqlType) -> Result<Value> {
             })
         }
         SqlType::Text | SqlType::Varchar(_) | SqlType::Char(_) => {
-            let text = std::str::from_utf8(bytes).map_err(|error| invalid_utf8(bytes, error))?;
-            check_text(text)?;
-            Value::Text(fit_text(CompactString::from(text), sql_type, false)?)
+            Value::Text(fit_text(CompactString::from(plain_text(bytes)?), sql_type, false)?)
         }
         SqlType::Bytea => Value::Bytea(bytes.into()),
         SqlType::Date => {
@@ -87,10 +87,29 @@ pub fn read(bytes: &[u8], sql_type: SqlType) -> Result<Value> {
             Value::TimestampTz(datetime::round_timestamp(read_timestamp(bytes)?, precision)?)
         }
         SqlType::Uuid => Value::Uuid(fixed(bytes)?),
+        SqlType::Json => text::parse(plain_text(bytes)?, sql_type, &TimeZone::UTC)?,
+        SqlType::Jsonb => match bytes.split_first() {
+            Some((&JSONB_VERSION, text)) => text::parse(plain_text(text)?, sql_type, &TimeZone::UTC)?,
+            Some((version, _)) => {
+                return Err(Error::input(
+                    sqlstate::INTERNAL_ERROR,
+                    format!("unsupported jsonb version number {version}"),
+                ));
+            }
+            None => {
+                return Err(Error::input(sqlstate::PROTOCOL_VIOLATION, "no data left in message"));
+            }
+        },
         SqlType::Interval(modifier) => Value::Interval(read_interval(bytes)?.fit(modifier)),
         SqlType::Array(element) => array::read_binary(bytes, element, |item| read(item, element.sql_type()))?,
         SqlType::System(system_type) => read_system(bytes, system_type)?,
     })
+}
+
+fn plain_text(bytes: &[u8]) -> Result<&str> {
+    let text = std::str::from_utf8(bytes).map_err(|error| invalid_utf8(bytes, error))?;
+    check_text(text)?;
+    Ok(text)
 }
 
 fn read_interval(bytes: &[u8]) -> Result<Interval> {
@@ -202,6 +221,11 @@ pub fn write(value: &Value, out: &mut Vec<u8>) {
         Value::Text(text) => out.extend_from_slice(text.as_bytes()),
         Value::Bytea(bytes) => out.extend_from_slice(bytes),
         Value::Uuid(bytes) => out.extend_from_slice(bytes),
+        Value::Json(text) => out.extend_from_slice(text.as_bytes()),
+        Value::Jsonb(value) => {
+            out.push(JSONB_VERSION);
+            json::write_jsonb(value.root(), out);
+        }
         Value::Interval(interval) => {
             out.extend_from_slice(&interval.microseconds.to_be_bytes());
             out.extend_from_slice(&interval.days.to_be_bytes());

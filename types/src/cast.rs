@@ -19,7 +19,7 @@ use crate::interval::{Interval, IntervalModifier};
 use crate::system_type::SystemType;
 use crate::text::{Reading, fit_text};
 use crate::value::{ArrayElement, Numeric, Precision, SqlType, Value};
-use crate::{arithmetic, datetime, numeric, text};
+use crate::{arithmetic, datetime, json, numeric, text};
 
 /// When a cast may be applied; a later one includes the earlier.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -73,6 +73,8 @@ pub fn allowed(from: SqlType, to: SqlType) -> Option<CastContext> {
             Some(Assignment)
         }
         (SqlType::Time(_), SqlType::Interval(_)) => Some(Implicit),
+        (SqlType::Json, SqlType::Jsonb) | (SqlType::Jsonb, SqlType::Json) => Some(Assignment),
+        (SqlType::Jsonb, _) if to == SqlType::Boolean || to.is_numeric() => Some(Explicit),
         _ => None,
     }
 }
@@ -140,6 +142,9 @@ pub fn cast<'a>(value: Value, to: SqlType, explicit: bool, reading: impl Into<Re
             | SqlType::TimestampTz(_)
             | SqlType::Interval(_),
         ) => datetime_cast(&value, to, tz),
+        (Value::Json(text), SqlType::Jsonb) => json::Jsonb::parse(text).map(Value::Jsonb),
+        (Value::Jsonb(_), SqlType::Json) => Ok(Value::Json(text::format(&value, tz).as_str().into())),
+        (Value::Jsonb(jsonb), _) if to == SqlType::Boolean || to.is_numeric() => from_jsonb(jsonb, to),
         _ if value.fits(to) && to == to.without_modifier() => Ok(value),
         (Value::Array(array), SqlType::Array(element)) => {
             let cast_one = |value: &Value| match value {
@@ -202,6 +207,24 @@ fn from_integer(number: i64, to: SqlType) -> Result<Value> {
         SqlType::Numeric(modifier) => return fit_numeric(numeric::from_i64(number), modifier),
         _ => Value::BigInt(number),
     })
+}
+
+/// A scalar that stands alone.
+fn from_jsonb(value: &json::Jsonb, to: SqlType) -> Result<Value> {
+    let kind = match value.root().node() {
+        json::Node::Boolean(truth) if to == SqlType::Boolean => return Ok(Value::Boolean(truth)),
+        json::Node::Number(text) if to.is_numeric() => {
+            return from_numeric(Value::numeric(json::number(text)), to);
+        }
+        json::Node::Null => "null",
+        json::Node::Boolean(_) => "boolean",
+        json::Node::Number(_) => "numeric",
+        json::Node::String(_) => "string",
+        json::Node::Array(_) => "array",
+        json::Node::Object(_) => "object",
+    };
+    let message = format!("cannot cast jsonb {kind} to type {}", to.base_name());
+    Err(Error::input(sqlstate::INVALID_PARAMETER_VALUE, message))
 }
 
 /// Rounds half to even, as the processor does.

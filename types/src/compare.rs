@@ -10,8 +10,8 @@
 
 use std::cmp::Ordering;
 
-use crate::numeric;
 use crate::value::{ArrayElement, ArrayValue, Dimension, SqlType, Value};
+use crate::{json, numeric};
 
 /// The order of two values of one type; NULLs are equal and greater than all else (callers that sort decide
 /// NULLS FIRST before they ask). Values of different types are in no useful order, but in the same one every
@@ -35,6 +35,9 @@ pub fn total(left: &Value, right: &Value) -> Ordering {
         (Value::Array(a), Value::Array(b)) => array_order(a, b),
         (Value::Oid(a), Value::Oid(b)) => a.cmp(b),
         (Value::Reference(a), Value::Reference(b)) => a.oid.cmp(&b.oid),
+        (Value::Jsonb(a), Value::Jsonb(b)) => json::compare(a.root(), b.root()),
+        // The type has no order; its texts have.
+        (Value::Json(a), Value::Json(b)) => a.cmp(b),
         (a, b) => rank(a).cmp(&rank(b)),
     }
 }

@@ -12,9 +12,9 @@
 //! are wrapped, which ignores trailing blanks as SQL wants.
 //!
 //! Modules that compute: `array`, `array_search`, `array_subscript`, `bytes`, `concat`, `date_reading`,
-//! `degrees`, `format`, `general`, `interval`, `make_time`, `math`, `number_shown`, `number_template`,
-//! `overlay`, `pattern_matching`, `regular_expression`, `sequence`, `string`, `system` (what asks the
-//! catalog), `template`, `time`, `whole_number`.
+//! `degrees`, `format`, `general`, `interval`, `json_access`, `json_build`, `json_change`, `make_time`,
+//! `math`, `number_shown`, `number_template`, `overlay`, `pattern_matching`, `regular_expression`,
+//! `sequence`, `string`, `system` (what asks the catalog), `template`, `time`, `whole_number`.
 
 mod array;
 mod array_search;
@@ -27,6 +27,9 @@ mod format;
 mod function_table;
 mod general;
 mod interval;
+mod json_access;
+mod json_build;
+mod json_change;
 mod make_time;
 mod math;
 mod number_shown;
@@ -160,7 +163,7 @@ impl Signature {
 type Call = fn(Function, &[Value], &Environment) -> Result<Value>;
 
 impl Function {
-    fn row(self) -> &'static function_table::Row {
+    fn row(self) -> &'static type_patterns::Row {
         &function_table::TABLE[self as usize]
     }
 
@@ -236,7 +239,7 @@ fn weight(arguments: &[Value]) -> Weight {
     for argument in arguments {
         match argument {
             Value::Null => weight.has_null = true,
-            Value::Text(_) | Value::Bytea(_) => {
+            Value::Text(_) | Value::Bytea(_) | Value::Json(_) | Value::Jsonb(_) => {
                 weight.units += argument.heap_bytes() / BYTES_PER_UNIT;
             }
             Value::Array(array) => weight.units += array.values.len(),

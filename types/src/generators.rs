@@ -11,7 +11,7 @@ use crate::value::{ArrayElement, BigDecimal, Dimension, Numeric, SqlType, Value}
 use crate::{datetime, text};
 
 /// All types, with and without modifiers.
-pub const TYPES: [SqlType; 26] = [
+pub const TYPES: [SqlType; 29] = [
     SqlType::Boolean,
     SqlType::SmallInt,
     SqlType::Integer,
@@ -38,6 +38,9 @@ pub const TYPES: [SqlType; 26] = [
     SqlType::Array(ArrayElement::Numeric),
     SqlType::Array(ArrayElement::Fitted(FittedElement::Char(3))),
     SqlType::Array(ArrayElement::Bytea),
+    SqlType::Json,
+    SqlType::Jsonb,
+    SqlType::Array(ArrayElement::Jsonb),
 ];
 
 pub fn any_type() -> impl Strategy<Value = SqlType> {
@@ -65,6 +68,22 @@ fn any_numeric() -> impl Strategy<Value = Numeric> {
 fn any_text() -> impl Strategy<Value = CompactString> {
     let characters = prop::sample::select(vec!['a', 'b', ' ', '\x01', 'é', '漢', '😀', '~']);
     prop::collection::vec(characters, 0..40).prop_map(|characters| characters.into_iter().collect())
+}
+
+/// A text in JSON.
+fn any_json() -> impl Strategy<Value = String> {
+    let scalars = ["null", "true", "false", "0", "-1.50", "1e2", "12345678901234567890", "\"\"", "\"é\\n\""];
+    let leaf = prop::sample::select(scalars.map(str::to_owned).to_vec());
+    leaf.prop_recursive(4, 24, 4, |inner| {
+        let key = prop::sample::select(vec!["a", "b", "bb", "é", ""]);
+        let members = prop::collection::vec((key, inner.clone()), 0..4).prop_map(|members| {
+            let each: Vec<String> =
+                members.iter().map(|(key, value)| format!("\"{key}\": {value}")).collect();
+            format!("{{{}}}", each.join(","))
+        });
+        let items = prop::collection::vec(inner, 0..4).prop_map(|items| format!("[{}]", items.join(" , ")));
+        prop_oneof![members, items]
+    })
 }
 
 /// A value of the type, as a column would hold it; never NULL.
@@ -108,6 +127,9 @@ pub fn any_value(sql_type: SqlType) -> BoxedStrategy<Value> {
             .prop_map(Value::TimestampTz)
             .boxed(),
         SqlType::Uuid => any::<[u8; 16]>().prop_map(Value::Uuid).boxed(),
+        SqlType::Json | SqlType::Jsonb => any_json()
+            .prop_map(move |text| text::parse(&text, sql_type, &jiff::tz::TimeZone::UTC).unwrap_or_default())
+            .boxed(),
         SqlType::Interval(modifier) => {
             let near = (-3..3, -90..90, -3_i64..3)
                 .prop_map(|(months, days, hours)| (months, days, hours * 3_600_000_000));

@@ -14,6 +14,7 @@
 //! | text, varchar, char(n), bytea | content with 00 written 00 FF, then 00 00; char(n) without its trailing blanks |
 //! | array | each element as 01 and its encoding, or as 02 if NULL; 00; number of dimensions, 1 byte; the lengths if there are several, and the lower bounds, as integers |
 //! | numeric | 1 sign byte (negative 00, zero 01, positive 02, NaN 03), then unless zero or NaN: 3 bytes exponent to base 100, base-100 digits + 1, 00; of a negative number these are complemented; infinities have the exponent FF FF FF and no digits |
+//! | jsonb | as text, of bytes that `json` makes: kinds, counts, keys and scalars in the order in which they are compared |
 //!
 //! Every encoding is prefix-free, so concatenation orders composite keys column by column. Equal numbers of
 //! different scale (1.0, 1.00) encode equally, and so do equal intervals (1 month, 30 days). NULL has no
@@ -22,6 +23,7 @@
 //! References: the "memcomparable format" of MyRocks; SQLite4's key encoding for the numbers.
 
 use crate::compare::trim_blanks;
+use crate::json;
 use crate::numeric::{Numeric, finite};
 use crate::scalar::{Scalar, ScalarKind};
 use crate::value::{ArrayValue, SqlType, Value};
@@ -106,6 +108,9 @@ pub fn encode(value: &Value, sql_type: SqlType, out: &mut Vec<u8>) {
         Value::Oid(oid) => out.extend_from_slice(&oid.to_be_bytes()),
         Value::Reference(reference) => out.extend_from_slice(&reference.oid.to_be_bytes()),
         Value::Array(array) => encode_array(array, out),
+        Value::Jsonb(value) => json::encode_key(value.root(), out),
+        // Not of an index, but of a group: equal texts are equal.
+        Value::Json(text) => encode_bytes(text.as_bytes(), out),
     }
 }
 
@@ -216,7 +221,7 @@ pub fn encode_bytes(bytes: &[u8], out: &mut Vec<u8>) {
 
 /// The value is 0.d1 d2 d3 ... times 100 to the exponent, d1 not 0 and the last digit not 0: a canonical form
 /// whatever the scale. A digit is written plus one, so that the end (00) sorts before every further digit.
-fn encode_numeric(number: &Numeric, out: &mut Vec<u8>) {
+pub(crate) fn encode_numeric(number: &Numeric, out: &mut Vec<u8>) {
     let number = match number {
         Numeric::Finite(number) => number,
         Numeric::Infinity => {

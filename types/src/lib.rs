@@ -8,6 +8,7 @@
 //!   results and errors;
 //! * `numeric`, `datetime`, `interval`: the decimal numbers, the calendar and the spans of time that those
 //!   share; `array_value`, `array`: arrays and their forms;
+//! * `json`: the types json and jsonb;
 //! * `float`: elementary functions; `random`: random numbers; both the same on every machine, and
 //!   `foundations` says of which version;
 //! * `environment`: what a computation may look at; `guest`, `memory`: how much it may take;
@@ -35,6 +36,7 @@ pub mod function;
 pub mod generators;
 pub mod guest;
 pub mod interval;
+pub mod json;
 pub mod key;
 pub mod like;
 pub mod memory;

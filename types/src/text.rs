@@ -16,7 +16,7 @@ use jiff::tz::TimeZone;
 
 use crate::error::{Error, Result, sqlstate};
 use crate::value::{ArrayValue, SqlType, Value};
-use crate::{array, datetime, numeric};
+use crate::{array, datetime, json, numeric};
 use pieces::{is_blank, syntax};
 
 pub use conventions::{Reading, TextForm};
@@ -75,6 +75,11 @@ pub fn parse<'a>(text: &str, sql_type: SqlType, reading: impl Into<Reading<'a>>)
             datetime::round_timestamp(instant, precision).map(Value::TimestampTz)
         }
         SqlType::Uuid => parse_uuid(text),
+        SqlType::Json => {
+            json::validate(text)?;
+            Ok(Value::Json(text.into()))
+        }
+        SqlType::Jsonb => json::Jsonb::parse(text).map(Value::Jsonb),
         SqlType::Interval(modifier) => datetime::parse_interval(text, modifier).map(Value::Interval),
         SqlType::Array(element) => {
             array::parse(text, element, |item| parse(item, element.sql_type(), reading))
@@ -249,6 +254,8 @@ pub fn write(value: &Value, sql_type: SqlType, tz: &TimeZone, out: &mut Vec<u8>)
             }
         }
         Value::Interval(interval) => datetime::write_interval(*interval, out),
+        Value::Json(text) => out.extend_from_slice(text.as_bytes()),
+        Value::Jsonb(value) => json::write_jsonb(value.root(), out),
         Value::Array(array) => {
             write_array(array, sql_type, TextForm { time_zone: tz, float_digits: 1 }, out);
         }

@@ -16,6 +16,7 @@ use compact_str::CompactString;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use crate::interval::{Interval, IntervalModifier, MAXIMUM_PRECISION};
+use crate::json::Jsonb;
 use crate::system_type::{Reference, SystemType};
 
 pub use crate::array_value::{ArrayElement, ArrayValue, Dimension};
@@ -57,6 +58,8 @@ pub enum SqlType {
     System(SystemType),
     /// Of day, without time zone.
     Time(Precision),
+    Json,
+    Jsonb,
 }
 
 impl Serialize for SqlType {
@@ -122,6 +125,9 @@ pub enum Value {
     Oid(u32),
     /// `regclass` and its like.
     Reference(Box<Reference>),
+    /// As it was written.
+    Json(Arc<str>),
+    Jsonb(Jsonb),
 }
 
 const _: () = assert!(size_of::<Value>() <= 32);
@@ -161,6 +167,8 @@ impl PartialEq for Value {
             (Value::Array(a), Value::Array(b)) => a == b,
             (Value::Oid(a), Value::Oid(b)) => a == b,
             (Value::Reference(a), Value::Reference(b)) => a == b,
+            (Value::Json(a), Value::Json(b)) => a == b,
+            (Value::Jsonb(a), Value::Jsonb(b)) => a == b,
             _ => false,
         }
     }
@@ -197,6 +205,8 @@ impl Value {
             Value::Array(array) => Value::Array(Arc::clone(array)),
             Value::Oid(oid) => Value::Oid(*oid),
             Value::Reference(reference) => Value::Reference(reference.clone()),
+            Value::Json(text) => Value::Json(Arc::clone(text)),
+            Value::Jsonb(value) => Value::Jsonb(value.clone()),
         }
     }
 
@@ -205,6 +215,8 @@ impl Value {
         match self {
             Value::Text(text) => text.len(),
             Value::Bytea(bytes) => bytes.len(),
+            Value::Json(text) => text.len(),
+            Value::Jsonb(value) => value.as_bytes().len(),
             Value::Reference(_) => size_of::<Reference>(),
             _ => 0,
         }
@@ -214,9 +226,13 @@ impl Value {
     #[inline]
     pub fn discard(self) {
         match self {
-            Value::Text(_) | Value::Numeric(_) | Value::Bytea(_) | Value::Array(_) | Value::Reference(_) => {
-                drop(self)
-            }
+            Value::Text(_)
+            | Value::Numeric(_)
+            | Value::Bytea(_)
+            | Value::Array(_)
+            | Value::Reference(_)
+            | Value::Json(_)
+            | Value::Jsonb(_) => drop(self),
             other => std::mem::forget(other),
         }
     }
@@ -225,9 +241,13 @@ impl Value {
     #[inline(always)]
     pub fn put(&mut self, value: Value) {
         match self {
-            Value::Text(_) | Value::Numeric(_) | Value::Bytea(_) | Value::Array(_) | Value::Reference(_) => {
-                *self = value
-            }
+            Value::Text(_)
+            | Value::Numeric(_)
+            | Value::Bytea(_)
+            | Value::Array(_)
+            | Value::Reference(_)
+            | Value::Json(_)
+            | Value::Jsonb(_) => *self = value,
             _ => std::mem::forget(std::mem::replace(self, value)),
         }
     }
@@ -263,6 +283,8 @@ impl SqlType {
             SqlType::Timestamp(_) => "timestamp without time zone",
             SqlType::TimestampTz(_) => "timestamp with time zone",
             SqlType::Uuid => "uuid",
+            SqlType::Json => "json",
+            SqlType::Jsonb => "jsonb",
             SqlType::Interval(_) => "interval",
             SqlType::Array(element) => element.array_names().0,
             SqlType::System(system_type) => system_type.shown(),
@@ -311,6 +333,8 @@ impl SqlType {
             SqlType::Timestamp(_) => "timestamp",
             SqlType::TimestampTz(_) => "timestamptz",
             SqlType::Uuid => "uuid",
+            SqlType::Json => "json",
+            SqlType::Jsonb => "jsonb",
             SqlType::Interval(_) => "interval",
             SqlType::Array(element) => element.array_names().1,
             SqlType::System(system_type) => system_type.catalog_name(),
@@ -336,6 +360,8 @@ impl SqlType {
             SqlType::Timestamp(_) => 1114,
             SqlType::TimestampTz(_) => 1184,
             SqlType::Uuid => 2950,
+            SqlType::Json => 114,
+            SqlType::Jsonb => 3802,
             SqlType::Interval(_) => 1186,
             SqlType::Array(element) => element.array_names().2,
             SqlType::System(system_type) => system_type.oid(),
@@ -360,6 +386,8 @@ impl SqlType {
             | SqlType::Varchar(_)
             | SqlType::Char(_)
             | SqlType::Bytea
+            | SqlType::Json
+            | SqlType::Jsonb
             | SqlType::Array(_) => -1,
         }
     }
@@ -395,6 +423,7 @@ impl SqlType {
             21 => SqlType::SmallInt,
             23 => SqlType::Integer,
             25 => SqlType::Text,
+            114 => SqlType::Json,
             700 => SqlType::Real,
             701 => SqlType::DoublePrecision,
             1042 => SqlType::Char(length.unwrap_or(0)),
@@ -409,6 +438,7 @@ impl SqlType {
                 (((packed >> 16) & 0xffff) as u16, (scale ^ 1024) - 1024)
             })),
             2950 => SqlType::Uuid,
+            3802 => SqlType::Jsonb,
             _ => match SystemType::from_oid(oid) {
                 Some(system_type) => SqlType::System(system_type),
                 None => {
@@ -518,6 +548,8 @@ impl Value {
             Value::Timestamp(_) => SqlType::TIMESTAMP,
             Value::TimestampTz(_) => SqlType::TIMESTAMPTZ,
             Value::Uuid(_) => SqlType::Uuid,
+            Value::Json(_) => SqlType::Json,
+            Value::Jsonb(_) => SqlType::Jsonb,
             Value::Interval(_) => SqlType::INTERVAL,
             Value::Array(array) => SqlType::Array(array.element),
             Value::Oid(_) => SqlType::System(SystemType::Oid),

@@ -6,8 +6,8 @@
 //!  | fixed part     | null bitmap          | variable part                    |
 //!  +----------------+----------------------+----------------------------------+
 //!    one slot per     ceil(columns/8)        numeric, text, varchar, char and
-//!    column, in       bytes; bit c%8 of      bytea and array contents, in column
-//!    column order     byte c/8 set: column     order
+//!    column, in       bytes; bit c%8 of      bytea, json, jsonb and array
+//!    column order     byte c/8 set: column     contents, in column order
 //!                     c is NULL
 //! ```
 //! * The slot of a fixed-width column is its value, little-endian: boolean 1 byte (0 or 1), smallint 2,
@@ -19,6 +19,7 @@
 //!   restore; a pgbench `filler char(84)` costs 4 bytes, in memory and in the log.
 //! * numeric: `u16` (bit 15: negative; bits 0-13: scale), then the unscaled magnitude, little-endian without
 //!   high zero bytes. With bit 14 there is no magnitude: 4000 and C000 are the infinities, 4001 is NaN.
+//! * json: its text. jsonb: the form of `hyades_types::json`.
 //! * arrays: see `array_content`.
 //!
 //! No slot is aligned and nothing depends on addresses, so rows are copied with memcpy and compare equal byte
@@ -40,6 +41,7 @@ use bigdecimal::num_bigint::{BigInt, Sign};
 use compact_str::CompactString;
 use hyades_types::error::{Error, Result, sqlstate};
 use hyades_types::interval::Interval;
+use hyades_types::json::{self, Jsonb};
 use hyades_types::scalar::{Scalar, ScalarKind};
 use hyades_types::value::{BigDecimal, Numeric, SqlType, Value};
 use hyades_types::{compare, datetime, key, numeric, text};
@@ -484,7 +486,9 @@ fn write_fixed(value: &Value, slot: &mut [u8]) {
         | Value::Bytea(_)
         | Value::Array(_)
         | Value::Oid(_)
-        | Value::Reference(_) => {
+        | Value::Reference(_)
+        | Value::Json(_)
+        | Value::Jsonb(_) => {
             unreachable!("a variable value for a fixed column: the compiler must have cast it")
         }
     }
@@ -500,6 +504,8 @@ fn append_content(sql_type: SqlType, value: &Value, out: &mut Vec<u8>) {
             out.extend_from_slice(text.as_bytes());
         }
         (Value::Bytea(bytes), SqlType::Bytea) => out.extend_from_slice(bytes),
+        (Value::Json(text), SqlType::Json) => out.extend_from_slice(text.as_bytes()),
+        (Value::Jsonb(value), SqlType::Jsonb) => out.extend_from_slice(value.as_bytes()),
         (Value::Numeric(number), SqlType::Numeric(_)) => append_numeric(number, out),
         (Value::Array(array), SqlType::Array(element)) => array_content::append(element, array, out),
         (value, sql_type) => {
@@ -578,6 +584,8 @@ fn read(sql_type: SqlType, bytes: &[u8]) -> Value {
             Value::Text(text)
         }
         SqlType::Bytea => Value::Bytea(bytes.into()),
+        SqlType::Json => Value::Json(text(bytes).as_str().into()),
+        SqlType::Jsonb => Value::Jsonb(Jsonb::from_bytes(bytes)),
     }
 }
 
@@ -621,7 +629,9 @@ fn is_fit(sql_type: SqlType, value: &Value) -> bool {
             | Value::Interval(_)
             | Value::Array(_)
             | Value::Oid(_)
-            | Value::Reference(_),
+            | Value::Reference(_)
+            | Value::Json(_)
+            | Value::Jsonb(_),
             _,
         ) => true,
     }
@@ -701,6 +711,8 @@ fn is_content_of(sql_type: SqlType, bytes: &[u8]) -> bool {
         }
         SqlType::Time(_) => datetime::is_valid_time(i64::from_le_bytes(array(bytes))),
         SqlType::Array(element) => array_content::is_array(element, bytes),
+        SqlType::Json => plain_text().is_some_and(|text| json::validate(text).is_ok()),
+        SqlType::Jsonb => Jsonb::is_canonical(bytes),
         SqlType::Timestamp(_) | SqlType::TimestampTz(_) => {
             let time = i64::from_le_bytes(array(bytes));
             datetime::is_valid_timestamp(time) || datetime::is_infinite_timestamp(time)

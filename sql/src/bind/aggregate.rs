@@ -11,6 +11,7 @@ use sqlparser::ast::{
 use super::aggregation::{Aggregate, AggregateKind, AggregateMode, AggregateOrder, OrderedSet, Statistic};
 use super::bound::no_parameter_type;
 use super::coerce::{Category, category};
+use super::json_expression::json_aggregate;
 use super::{AGGREGATE_PLACEHOLDER, Binder, Bound, Class, Place};
 use crate::expr;
 
@@ -48,6 +49,7 @@ fn kind_of(name: &str) -> Option<AggregateKind> {
         "mode" => AggregateKind::OrderedSet(OrderedSet::Mode),
         // The element is known with the argument.
         "array_agg" => AggregateKind::ArrayAgg(ArrayElement::Text),
+        _ if json_aggregate(name).is_some() => AggregateKind::ArrayAgg(ArrayElement::Text),
         _ => return None,
     })
 }
@@ -80,7 +82,9 @@ pub(super) fn types(kind: AggregateKind, argument: SqlType) -> Option<(SqlType, 
             _ => return None,
         },
         AggregateKind::Minimum | AggregateKind::Maximum => match category(argument) {
-            Category::Boolean | Category::Uuid | Category::Bytea => return None,
+            Category::Boolean | Category::Uuid | Category::Bytea | Category::Json | Category::Jsonb => {
+                return None;
+            }
             Category::String if !matches!(argument, SqlType::Char(_)) => (Text, Text),
             _ => (argument, argument),
         },
@@ -146,6 +150,7 @@ impl Binder<'_> {
         self.aggregate_mode = AggregateMode::Allowed;
         let aggregate = aggregate?;
         let result = aggregate.result;
+        let item = aggregate.arguments.first().cloned();
         let number = match self.aggregates.iter().position(|known| *known == aggregate) {
             Some(number) => number,
             None => {
@@ -157,7 +162,8 @@ impl Binder<'_> {
         let Some(offset) = offset else {
             return self.fail(sqlstate::PROGRAM_LIMIT_EXCEEDED, "too many aggregates in one query", place);
         };
-        Ok(Some(Bound::typed(Expr::Register(AGGREGATE_PLACEHOLDER + offset), result, place)))
+        let bound = Bound::typed(Expr::Register(AGGREGATE_PLACEHOLDER + offset), result, place);
+        Ok(Some(self.json_result(name, bound, item.as_ref(), place)))
     }
 
     fn aggregate(
@@ -192,7 +198,13 @@ impl Binder<'_> {
             None => None,
         };
         let is_distinct = list.duplicate_treatment == Some(DuplicateTreatment::Distinct);
-        let mut aggregate = self.aggregate_arguments(name, kind, list, place)?;
+        let mut aggregate = match json_aggregate(name) {
+            Some(_) => {
+                let item = self.json_item(name, list, place)?;
+                self.aggregate_of(name, kind, item, place)?
+            }
+            None => self.aggregate_arguments(name, kind, list, place)?,
+        };
         aggregate.is_distinct = is_distinct;
         aggregate.filter = filter;
         self.refuse_outer_aggregate(&aggregate, place)?;
@@ -300,6 +312,7 @@ impl Binder<'_> {
     pub(super) fn aggregate_order(&mut self, key: &OrderByExpr) -> Result<AggregateOrder> {
         let bound = self.expression(&key.expr)?;
         let (expr, sql_type) = self.known_or_text(bound)?;
+        self.check_order(sql_type, Place::of_expr(&key.expr))?;
         let is_descending = key.options.asc == Some(false);
         let nulls_first = key.options.nulls_first.unwrap_or(is_descending);
         Ok(AggregateOrder { expr, sql_type, is_descending, nulls_first })

@@ -11,6 +11,7 @@ use sqlparser::ast::{self, AccessExpr, Subscript};
 
 use super::coerce::{cast, is_implicit};
 use super::expression::boolean;
+use super::json_expression::shared_symbol;
 use super::operator::{comparison_type, from_ast};
 use super::{Binder, Bound, Class, Place};
 use crate::evaluation;
@@ -65,6 +66,9 @@ impl Binder<'_> {
             [ident] => self.column(ident)?,
             idents => self.qualified_column(idents)?,
         };
+        if array.known_type() == Some(SqlType::Jsonb) && !rest.is_empty() {
+            return self.json_subscript(array, rest);
+        }
         let Some(element) = array.known_type().and_then(element_of) else {
             let message = format!(
                 "cannot subscript type {} because it does not support subscripting",
@@ -411,6 +415,9 @@ impl Binder<'_> {
     ) -> Result<Bound> {
         let place = Place::OperatorAfter(end_of(left));
         let (left, right) = (self.expression(left)?, self.expression(right)?);
+        if let Some(symbol) = shared_symbol(operator, &left, &right) {
+            return self.operator_of(symbol, [left, right], place);
+        }
         let shown = format!("{} {operator} {}", left.type_name(), right.type_name());
         let element =
             |side: &Bound| side.known_type().and_then(element_of).map(ArrayElement::without_modifier);

@@ -28,6 +28,8 @@ pub(crate) enum Category {
     Uuid,
     Array,
     Interval,
+    Json,
+    Jsonb,
 }
 
 pub(crate) fn category(sql_type: SqlType) -> Category {
@@ -45,6 +47,8 @@ pub(crate) fn category(sql_type: SqlType) -> Category {
         }
         SqlType::Bytea => Category::Bytea,
         SqlType::Uuid => Category::Uuid,
+        SqlType::Json => Category::Json,
+        SqlType::Jsonb => Category::Jsonb,
         SqlType::Array(_) => Category::Array,
         SqlType::Interval(_) => Category::Interval,
         SqlType::System(_) if sql_type.is_text() => Category::String,

@@ -8,7 +8,7 @@ use hyades_types::definition::TableName;
 use hyades_types::error::{Error, Result, sqlstate};
 use sqlparser::ast::{Ident, ObjectName};
 
-use super::scope::{MergedColumn, RelationKind, ScopeColumn, Visibility};
+use super::scope::{MergedColumn, Relation, RelationKind, ScopeColumn, Visibility};
 use super::{Binder, Bound, Place};
 use crate::statement::names::{fold, is_reserved, parts};
 
@@ -84,10 +84,25 @@ impl Binder<'_> {
                 if let Some(outer) = self.find_outer_column(&name, place)? {
                     return Ok(outer);
                 }
+                if let Some(element) = self.element_of_relation(&name, place) {
+                    return Ok(element);
+                }
                 self.refuse_reserved(ident)?;
                 self.fail(sqlstate::UNDEFINED_COLUMN, format!("column \"{name}\" does not exist"), place)
             }
         }
+    }
+
+    /// The name of a function in FROM that gives single values means the value, whatever its column is
+    /// called.
+    fn element_of_relation(&mut self, name: &str, place: Place) -> Option<Bound> {
+        let is_one = |relation: &Relation| {
+            relation.name == name
+                && relation.columns.len() == 1
+                && matches!(relation.kind, RelationKind::Elements(..))
+        };
+        let (number, _) = self.scope.named().find(|(_, relation)| is_one(relation))?;
+        Some(self.column_of(number, 0, place))
     }
 
     fn yields_to_columns(&self) -> bool {
@@ -161,8 +176,7 @@ impl Binder<'_> {
                 self.fail(sqlstate::AMBIGUOUS_ALIAS, message, place)
             }
             (None, _) => {
-                let is_outside_view =
-                    |relation: &&super::scope::Relation| relation.visibility != Visibility::InView;
+                let is_outside_view = |relation: &&Relation| relation.visibility != Visibility::InView;
                 let mut relations = self.scope.relations.iter().filter(is_outside_view);
                 let hidden = relations.find(|relation| match &relation.kind {
                     RelationKind::Table { table, .. } | RelationKind::View(_, table) => {

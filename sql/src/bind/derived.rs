@@ -327,7 +327,7 @@ impl Binder<'_> {
             SetQuantifier::None | SetQuantifier::Distinct => false,
             _ => return self.unsupported(&format!("{word} BY NAME is"), Place::Unknown),
         };
-        let place = first_output(right);
+        let (left_place, place) = (first_output(left), first_output(right));
         let (left, left_columns) = self.branch(left)?;
         let (right, right_columns) = self.branch(right)?;
         if left_columns.len() != right_columns.len() {
@@ -348,6 +348,9 @@ impl Binder<'_> {
                     self.common_type(&typed, &word)?
                 }
             };
+            if !is_all {
+                self.check_equality(common, left_place)?;
+            }
             columns.push((name.clone(), common));
         }
         let left = self.retyped(left, &left_columns, &columns)?;

@@ -10,6 +10,7 @@ use hyades_types::operator::BinaryOperator;
 use hyades_types::value::{SqlType, Value};
 use sqlparser::ast;
 
+use super::json_expression::{shared_symbol, symbol_of};
 use super::operator::from_ast;
 use super::{Binder, Bound, Class, DEEPEST_EXPRESSION, Place, start_of, types};
 use crate::evaluation;
@@ -220,6 +221,9 @@ impl Binder<'_> {
             }
             _ => {}
         }
+        if let Some(symbol) = symbol_of(op) {
+            return self.json_operation(left, symbol, right);
+        }
         let place = Place::OperatorAfter(end_of(left));
         let Some(operator) = from_ast(op) else {
             return self.fail(
@@ -233,6 +237,9 @@ impl Binder<'_> {
         }
         let left = self.expression(left)?;
         let right = self.expression(right)?;
+        if let Some(symbol) = shared_symbol(op, &left, &right) {
+            return self.operator_of(symbol, [left, right], place);
+        }
         if operator == BinaryOperator::Concat
             && [&left, &right].iter().any(|side| matches!(side.known_type(), Some(SqlType::Array(_))))
             && let Some(bound) = self.array_concat(left.clone(), right.clone(), place)?
@@ -616,6 +623,17 @@ pub(super) fn custom_operator(symbol: &str) -> Option<ast::BinaryOperator> {
         "!~" => Ast::PGRegexNotMatch,
         "~*" => Ast::PGRegexIMatch,
         "!~*" => Ast::PGRegexNotIMatch,
+        "->" => Ast::Arrow,
+        "->>" => Ast::LongArrow,
+        "#>" => Ast::HashArrow,
+        "#>>" => Ast::HashLongArrow,
+        "#-" => Ast::HashMinus,
+        "?" => Ast::Question,
+        "?|" => Ast::QuestionPipe,
+        "?&" => Ast::QuestionAnd,
+        "@>" => Ast::AtArrow,
+        "<@" => Ast::ArrowAt,
+        "||" => Ast::StringConcat,
         _ => return None,
     })
 }

@@ -14,6 +14,7 @@ use sqlparser::ast::{
 use sqlparser::tokenizer::Span;
 
 use super::scope::{Relation, RelationKind, Scope, Visibility};
+use super::set_call::SET_FUNCTIONS;
 use super::tree::{
     Branch, DerivedTable, Item, JoinGroup, QueryBody, RoutineSource, Series, Source, Subquery, SubqueryKind,
 };
@@ -65,6 +66,7 @@ impl Binder<'_> {
                 let place = array_exprs.first().map_or(Place::Unknown, Place::of_expr);
                 let arrays = array_exprs.iter().map(|array| self.expression(array));
                 let arrays = arrays.collect::<Result<Vec<Bound>>>()?;
+                let arrays = arrays.into_iter().map(|array| ("", array)).collect();
                 self.elements_item("unnest", arrays, alias.as_ref(), *with_ordinality, place)
             }
             _ => self.unsupported("this item of FROM is", Place::Unknown),
@@ -270,7 +272,8 @@ impl Binder<'_> {
         if shown == "regexp_matches" && !with_ordinality {
             return self.matches_item(arguments, alias, place).map(Some);
         }
-        if !is_known {
+        let is_of_json = shown.starts_with("json") && SET_FUNCTIONS.contains(&shown);
+        if !is_known && !is_of_json {
             return Ok(None);
         }
         let written: Option<Vec<Ast>> = arguments
@@ -283,13 +286,22 @@ impl Binder<'_> {
         let Some(written) = written else { return Err(self.no_function(shown, "*", place)) };
         let bound = written.iter().map(|item| self.expression(item)).collect::<Result<Vec<Bound>>>()?;
         match (shown, bound.as_slice()) {
-            ("unnest", [_, ..]) => self.elements_item(shown, bound, alias, with_ordinality, place).map(Some),
+            ("unnest", [_, ..]) => {
+                let arrays = bound.into_iter().map(|array| ("", array)).collect();
+                self.elements_item(shown, arrays, alias, with_ordinality, place).map(Some)
+            }
             ("generate_subscripts", [array, dimension]) if !with_ordinality => {
                 self.subscripts_item(array.clone(), dimension.clone(), alias, place).map(Some)
             }
             ("regexp_split_to_table" | "string_to_table" | "pg_listening_channels", _) => {
                 let (array, _) = self.set_as_array(shown, bound, place)?;
-                self.elements_item(shown, vec![array], alias, with_ordinality, place).map(Some)
+                self.elements_item(shown, vec![("", array)], alias, with_ordinality, place).map(Some)
+            }
+            _ if is_of_json => {
+                let Some(arrays) = self.json_set(shown, &bound, place)? else {
+                    return Err(self.no_function_of(shown, &bound, place));
+                };
+                self.elements_item(shown, arrays, alias, with_ordinality, place).map(Some)
             }
             // There are no partitions, so nothing has ancestors.
             ("pg_partition_ancestors", [relation]) => {
@@ -297,7 +309,7 @@ impl Binder<'_> {
                 let element = ArrayElement::System(SystemType::RegClass);
                 let none = Expr::Const(Value::array(element, Vec::new()));
                 let none = Bound::typed(none, SqlType::Array(element), place);
-                self.elements_item("relid", vec![none], alias, with_ordinality, place).map(Some)
+                self.elements_item("relid", vec![("", none)], alias, with_ordinality, place).map(Some)
             }
             _ => Err(self.no_function_of(shown, &bound, place)),
         }
@@ -388,11 +400,12 @@ impl Binder<'_> {
         Ok(Item::new(Source::Series(series), name, relation))
     }
 
-    /// The elements of arrays side by side: a series that counts those of the longest.
+    /// The elements of arrays side by side: a series that counts those of the longest. Columns that have no
+    /// name of their own have the function's.
     fn elements_item(
         &mut self,
         function: &str,
-        bound: Vec<Bound>,
+        bound: Vec<(&str, Bound)>,
         alias: Option<&TableAlias>,
         with_ordinality: bool,
         place: Place,
@@ -402,13 +415,14 @@ impl Binder<'_> {
         // An alias of the function is also the name of its only column.
         let column = if bound.len() == 1 { name.clone() } else { function.to_owned() };
         let (mut registers, mut columns, mut arrays) = (Vec::new(), Vec::new(), Vec::new());
-        for array in bound {
+        for (given, array) in bound {
             let Some(element) = array.known_type().and_then(SqlType::element) else {
                 return Err(self.no_function_of(function, &[array], place));
             };
             let register = self.new_register()?;
             registers.push(register);
-            columns.push((column.clone(), element.sql_type()));
+            let column = if given.is_empty() { column.clone() } else { given.to_owned() };
+            columns.push((column, element.sql_type()));
             // Elements are taken one after the other, whatever the dimensions are.
             let flat = Expr::Call { function: Function::ArrayFlat, arguments: vec![array.expr] };
             arrays.push((register, flat));

@@ -156,6 +156,9 @@ impl Binder<'_> {
         if let Some(bound) = self.try_array_call(name, &arguments, place)? {
             return Ok(bound);
         }
+        if let Some(bound) = self.try_json_call(name, &arguments, place)? {
+            return Ok(bound);
+        }
         if lookup(name).is_empty() {
             let arguments = Arguments { bound: arguments.clone(), names: Vec::new() };
             let found = self.try_routine(&[name.to_owned()], &arguments, place)?;
@@ -177,6 +180,31 @@ impl Binder<'_> {
         let shown: Vec<&str> = arguments.iter().map(Bound::type_name).collect();
         let shown = shown.join(", ");
         let signature = self.choose(name, &arguments, &shown, place)?;
+        self.apply(signature, name, arguments, place)
+    }
+
+    /// An operator that stands in the list of functions under its symbol.
+    pub(super) fn operator_of(&mut self, symbol: &str, sides: [Bound; 2], place: Place) -> Result<Bound> {
+        let shown = format!("{} {symbol} {}", sides[0].type_name(), sides[1].type_name());
+        let signature = match self.choose(symbol, &sides, "", place) {
+            Ok(signature) => signature,
+            Err(error) if error.sqlstate() == sqlstate::AMBIGUOUS_FUNCTION => {
+                return Err(self.ambiguous_operator(&shown, place));
+            }
+            Err(_) => return Err(self.no_operator(&shown, place)),
+        };
+        let start = sides[0].place;
+        self.apply(signature, symbol, sides.into(), start)
+    }
+
+    /// A call of this overload.
+    fn apply(
+        &mut self,
+        signature: &Signature,
+        name: &str,
+        arguments: Vec<Bound>,
+        place: Place,
+    ) -> Result<Bound> {
         let common = self.common_argument(signature, &arguments, name)?;
         let mut coerced = Vec::with_capacity(arguments.len());
         for (at, argument) in arguments.into_iter().enumerate() {

@@ -103,7 +103,8 @@ pub(crate) fn comparison_type(left: SqlType, right: SqlType) -> Option<SqlType> 
             (SqlType::TimestampTz(_), _) | (_, SqlType::TimestampTz(_)) => SqlType::TIMESTAMPTZ,
             _ => SqlType::TIMESTAMP,
         },
-        Category::Boolean | Category::Bytea | Category::Uuid => left,
+        Category::Boolean | Category::Bytea | Category::Uuid | Category::Jsonb => left,
+        Category::Json => return None,
         Category::Interval => SqlType::INTERVAL,
         Category::Array if left.is_same_base(right) => left.without_modifier(),
         Category::Array => return None,
@@ -311,7 +312,7 @@ impl Binder<'_> {
         self.place(error, place)
     }
 
-    fn ambiguous_operator(&self, shown: &str, place: Place) -> Error {
+    pub(super) fn ambiguous_operator(&self, shown: &str, place: Place) -> Error {
         let error = Error::input(sqlstate::AMBIGUOUS_FUNCTION, format!("operator is not unique: {shown}"))
             .with_hint(
                 "Could not choose a best candidate operator. You might need to add explicit type casts.",

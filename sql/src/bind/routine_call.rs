@@ -209,6 +209,7 @@ impl Binder<'_> {
             self.place(positional_behind_named(), place)
         })?;
         let bound = exprs.into_iter().map(|argument| match argument {
+            Some(argument) if Self::takes_rows(name) => self.json_argument(argument),
             Some(argument) => self.expression(argument),
             None => Err(self.no_function(name, "*", place)),
         });

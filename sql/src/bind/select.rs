@@ -138,6 +138,7 @@ impl Binder<'_> {
                     place,
                 );
             }
+            self.check_equality(key.1, place)?;
             if !keys.iter().any(|(known, _)| *known == key.0) {
                 keys.push(key);
             }
@@ -167,6 +168,7 @@ impl Binder<'_> {
         let place = Place::of_expr(&key.expr);
         let first = self.column_places.len();
         let (target, sql_type) = self.target(&key.expr, outputs, "ORDER BY")?;
+        self.check_order(sql_type, place)?;
         let is_descending = key.options.asc == Some(false);
         Ok(OrderKey {
             target,
@@ -220,7 +222,12 @@ impl Binder<'_> {
     fn distinct_clause(&mut self, select: &Select, outputs: &[OutputColumn]) -> Result<BoundDistinct> {
         match &select.distinct {
             None | Some(ast::Distinct::All) => Ok(BoundDistinct::No),
-            Some(ast::Distinct::Distinct) => Ok(BoundDistinct::Rows),
+            Some(ast::Distinct::Distinct) => {
+                for output in outputs {
+                    self.check_equality(output.sql_type, output.place)?;
+                }
+                Ok(BoundDistinct::Rows)
+            }
             Some(ast::Distinct::On(expressions)) => expressions
                 .iter()
                 .map(|expression| self.target(expression, outputs, "DISTINCT ON"))

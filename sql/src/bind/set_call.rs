@@ -28,9 +28,19 @@ use crate::statement::names::{fold, parts};
 use crate::statement::query::select_of;
 
 /// The functions of PostgreSQL that give sets.
-const SET_FUNCTIONS: [&str; 8] = [
+pub(super) const SET_FUNCTIONS: [&str; 18] = [
     "generate_series",
     "generate_subscripts",
+    "json_array_elements",
+    "json_array_elements_text",
+    "json_each",
+    "json_each_text",
+    "json_object_keys",
+    "jsonb_array_elements",
+    "jsonb_array_elements_text",
+    "jsonb_each",
+    "jsonb_each_text",
+    "jsonb_object_keys",
     "pg_listening_channels",
     "pg_partition_ancestors",
     "regexp_matches",
@@ -211,6 +221,10 @@ impl Binder<'_> {
                 let arguments = self.written_arguments(arguments, &name, place)?;
                 self.set_as_array(&name, arguments.bound, place)?
             }
+            json if json.starts_with("json") => {
+                let arguments = self.written_arguments(arguments, json, place)?;
+                self.set_as_array(json, arguments.bound, place)?
+            }
             _ if is_single => return self.set_item_of(call, arguments, place),
             _ => {
                 let query = select_of(Ast::Function(call.clone()))?;
@@ -247,6 +261,11 @@ impl Binder<'_> {
                 Ok((Bound::typed(expr, texts, place), Some(texts)))
             }
             "unnest" if arguments.len() == 1 => Ok((arguments.remove(0), None)),
+            json if json.starts_with("json") => match self.json_set(json, &arguments, place)?.as_deref() {
+                Some([(_, array)]) => Ok((array.clone(), None)),
+                Some(_) => self.unsupported("rows as values are", place),
+                None => Err(self.no_function_of(name, &arguments, place)),
+            },
             _ => Err(self.no_function_of(name, &arguments, place)),
         }
     }

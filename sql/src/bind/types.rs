@@ -39,6 +39,8 @@ pub(crate) fn resolve(data_type: &DataType) -> Result<SqlType> {
         }
         DataType::Time(..) => return unsupported("time with time zone"),
         DataType::Uuid => SqlType::Uuid,
+        DataType::JSON => SqlType::Json,
+        DataType::JSONB => SqlType::Jsonb,
         DataType::Interval { fields, precision } => {
             let fields = fields.as_ref().map(|fields| fields.to_string());
             interval(fields.as_deref(), *precision)?
@@ -105,13 +107,14 @@ fn custom(name: &str, modifiers: &[String]) -> Result<SqlType> {
         "timestamp" => SqlType::TIMESTAMP,
         "timestamptz" => SqlType::TIMESTAMPTZ,
         "uuid" => SqlType::Uuid,
+        "json" => SqlType::Json,
+        "jsonb" => SqlType::Jsonb,
         "interval" => SqlType::INTERVAL,
         // Without quotes it is `character(1)`, which the parser knows.
         "char" if !name.contains('"') && base == folded => SqlType::Char(1),
         _ if let Some(system_type) = SystemType::from_name(base) => SqlType::System(system_type),
-        "json" | "jsonb" | "timetz" | "money" | "inet" | "cidr" | "macaddr" | "xml" | "point"
-        | "tsvector" | "tsquery" | "bit" | "varbit" | "refcursor" | "void" | "record" | "hstore"
-        | "citext" => {
+        "timetz" | "money" | "inet" | "cidr" | "macaddr" | "xml" | "point" | "tsvector" | "tsquery"
+        | "bit" | "varbit" | "refcursor" | "void" | "record" | "hstore" | "citext" => {
             return unsupported(base);
         }
         _ => {

@@ -3,7 +3,7 @@
 use hyades_types::definition::{ColumnDefinition, IndexKind, PrimaryKey, TableDefinition, TableName};
 use hyades_types::error::{Error, Result, sqlstate};
 use hyades_types::search_path::TEMPORARY;
-use hyades_types::value::SqlType;
+use hyades_types::value::{ArrayElement, SqlType};
 use sqlparser::ast::{
     self, ColumnOption, CreateTableOptions, HiveDistributionStyle, ObjectType, SqlOption, TableConstraint,
 };
@@ -155,6 +155,7 @@ impl Compiler<'_> {
             let key =
                 primary_key(definition, constraint, &columns, index).map_err(|error| place_at(error, 0))?;
             for column in &key.columns {
+                check_ordered(definition.columns[usize::from(*column)].sql_type)?;
                 definition.columns[usize::from(*column)].is_nullable = false;
             }
             definition.primary_key = Some(key);
@@ -406,6 +407,22 @@ fn on_commit(create: &ast::CreateTable, definition: &TableDefinition) -> Result<
         Some(ast::OnCommit::DeleteRows) => OnCommit::DeleteRows,
         Some(ast::OnCommit::Drop) => OnCommit::Drop,
     })
+}
+
+/// Whether values of the type can be in an index.
+pub(crate) fn check_ordered(sql_type: SqlType) -> Result<()> {
+    match sql_type {
+        SqlType::Json => {
+            let message = "data type json has no default operator class for access method \"btree\"";
+            let hint = "You must specify an operator class for the index or define a default operator class for the data type.";
+            Err(Error::input(sqlstate::UNDEFINED_OBJECT, message).with_hint(hint))
+        }
+        SqlType::Array(ArrayElement::Json) => {
+            let message = "could not identify a comparison function for type json";
+            Err(Error::input(sqlstate::UNDEFINED_FUNCTION, message))
+        }
+        _ => Ok(()),
+    }
 }
 
 /// The primary key on these columns; its name is made up if none was given.

@@ -20,7 +20,7 @@ use sqlparser::ast;
 use super::column_changes::column_of;
 use super::running::{AlterStep, Alteration};
 use super::{Notice, Output, Session};
-use crate::compile::schema::primary_key;
+use crate::compile::schema::{check_ordered, primary_key};
 use crate::plan::{AlterAction, SchemaCommand, WantedCheck, WantedSequence};
 use crate::statement::SequenceOptions;
 
@@ -383,5 +383,8 @@ fn added_key(table: &Table, name: Option<&str>, columns: &[String]) -> Result<Ve
         ));
     }
     let key = primary_key(&definition, name.map(str::to_owned), columns, IndexKind::Ordered)?;
+    for column in &key.columns {
+        check_ordered(definition.columns[usize::from(*column)].sql_type)?;
+    }
     Ok(vec![CatalogChange::AddPrimaryKey { id: table.id(), primary_key: key }])
 }

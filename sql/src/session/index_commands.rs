@@ -18,6 +18,7 @@ use super::alteration::{duplicate_constraint, no_constraint};
 use super::column_changes::without_columns;
 use super::view_commands::refuse_view;
 use super::{Output, Session};
+use crate::compile::schema::check_ordered;
 use crate::compile::unsupported;
 use crate::compile::utility::no_table;
 use crate::plan::{WantedIndex, WantedKey, WantedUnique};
@@ -139,6 +140,9 @@ impl Session {
         wanted: &WantedIndex,
         keys: &[u16],
     ) -> Result<IndexDefinition> {
+        for number in keys {
+            check_ordered(definition.columns[usize::from(*number)].sql_type)?;
+        }
         let column = |(key, column): (&WantedKey, &u16)| {
             let (is_descending, nulls_first) = (key.is_descending, key.nulls_first);
             IndexColumn { column: *column, is_descending, nulls_first }
@@ -488,7 +492,10 @@ fn unique_columns(definition: &TableDefinition, unique: &WantedUnique) -> Result
                 let message = format!("column \"{column}\" appears twice in unique constraint");
                 return Err(placed(Error::input(sqlstate::DUPLICATE_COLUMN, message)));
             }
-            Some(at) => columns.push(at),
+            Some(at) => {
+                check_ordered(definition.columns[usize::from(at)].sql_type)?;
+                columns.push(at);
+            }
         }
     }
     Ok(columns)

@@ -50,7 +50,7 @@ impl Session {
             keys.push(u16::try_from(definition.columns.len()).unwrap_or(u16::MAX));
             definition.columns.push(column);
         }
-        let mut index = self.new_index(&old, wanted, &keys)?;
+        let mut index = self.new_index(&definition, wanted, &keys)?;
         index.predicate = predicate;
         let mut columns = unchanged(&old);
         columns.resize(definition.columns.len(), ColumnSource::Null);

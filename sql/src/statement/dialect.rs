@@ -11,6 +11,7 @@
 //! * Where an operand may stand, sqlparser takes only SELECT and WITH for the beginning of a query. A query
 //!   in parentheses can also be VALUES or TABLE, and it can go on after one in parentheses of its own:
 //!   `((SELECT 1) UNION SELECT 2)`.
+//! * `?` is an operator of jsonb, not a parameter.
 //! * It is asked about every operator, and says there what the parser does as a guest
 //!   (`hyades_types::guest`).
 
@@ -19,7 +20,7 @@ use std::cell::RefCell;
 
 use hyades_types::error::Error;
 use hyades_types::guest;
-use sqlparser::ast::{Expr, Interval};
+use sqlparser::ast::{BinaryOperator, Expr, Interval};
 use sqlparser::dialect::{Dialect, PostgreSqlDialect, Precedence};
 use sqlparser::keywords::Keyword;
 use sqlparser::parser::{Parser, ParserError};
@@ -150,6 +151,25 @@ fn continues_after_parentheses(parser: &Parser<'_>, opening: usize) -> bool {
     }
 }
 
+fn is_question(token: &Token) -> bool {
+    matches!(token, Token::Placeholder(name) if name == "?")
+}
+
+/// The operators `?`, `?|` and `?&`.
+fn existence(parser: &mut Parser<'_>, left: &Expr, precedence: u8) -> Result<Expr, ParserError> {
+    parser.advance_token();
+    let op = match parser.peek_token_no_skip().token {
+        Token::Pipe => BinaryOperator::QuestionPipe,
+        Token::Ampersand => BinaryOperator::QuestionAnd,
+        _ => BinaryOperator::Question,
+    };
+    if op != BinaryOperator::Question {
+        parser.advance_token();
+    }
+    let right = Box::new(parser.parse_subexpr(precedence)?);
+    Ok(Expr::BinaryOp { left: Box::new(left.clone()), op, right })
+}
+
 /// How many tokens come before the list of `IN (...)` or `NOT IN (...)` that begins with parentheses and is
 /// no query. sqlparser takes the first operand of `IN ((SELECT 1), 2)` for the whole.
 fn list_with_parentheses(parser: &Parser<'_>) -> Option<usize> {
@@ -217,6 +237,9 @@ impl Dialect for HyadesDialect {
             *self.stopped.borrow_mut() = Some(error);
             return Some(Err(ParserError::ParserError("stopped".to_owned())));
         }
+        if is_question(&parser.peek_token_ref().token) {
+            return Some(Ok(BASE.prec_value(Precedence::PgOther)));
+        }
         BASE.get_next_precedence(parser)
     }
 
@@ -271,8 +294,11 @@ impl Dialect for HyadesDialect {
         &self,
         parser: &mut Parser<'_>,
         operand: &Expr,
-        _precedence: u8,
+        precedence: u8,
     ) -> Option<Result<Expr, ParserError>> {
+        if is_question(&parser.peek_token_ref().token) {
+            return Some(existence(parser, operand, precedence));
+        }
         // sqlparser sees it only directly after an operand, not after `::type`.
         if parser.parse_keyword(Keyword::COLLATE) {
             let collated = parser

@@ -193,7 +193,7 @@ fn type_row(data_type: &DataType) -> NamedRow {
 }
 
 /// The default operator classes of B-trees: number, name, family, type, and the type that keys have.
-const OPERATOR_CLASSES: [(u32, &str, u32, u32, u32); 17] = [
+const OPERATOR_CLASSES: [(u32, &str, u32, u32, u32); 18] = [
     (1978, "int4_ops", 1976, 23, 0),
     (1979, "int2_ops", 1976, 21, 0),
     (1981, "oid_ops", 1989, 26, 0),
@@ -211,6 +211,7 @@ const OPERATOR_CLASSES: [(u32, &str, u32, u32, u32); 17] = [
     (10_012, "float4_ops", 1970, 700, 0),
     (10_028, "name_ops", 1994, 19, 2275),
     (10_065, "uuid_ops", 2968, 2950, 0),
+    (10_088, "jsonb_ops", 4033, 3802, 0),
 ];
 
 /// That by which a key of this type is ordered.

@@ -13,7 +13,7 @@ use rand::rngs::StdRng;
 use rand::{RngExt, SeedableRng};
 
 /// Columns of `src` and `sink`, which variables are named after: name, type, a value.
-const COLUMNS: [(&str, &str, &str); 13] = [
+const COLUMNS: [(&str, &str, &str); 15] = [
     ("vb", "boolean", "true"),
     ("vi", "int", "2"),
     ("vl", "bigint", "3"),
@@ -27,6 +27,8 @@ const COLUMNS: [(&str, &str, &str); 13] = [
     ("vu", "uuid", "'00000000-0000-4000-8000-00000000000f'"),
     ("vv", "interval", "'1 mon 2 days 03:04:05.5'"),
     ("vo", "time", "'23:45:01.25'"),
+    ("vj", "json", "'{\"a\": [1, 2.50]}'"),
+    ("vx", "jsonb", "'{\"Straße\": 1.50, \"b\": [null]}'"),
 ];
 
 /// What every database of a round begins with.
@@ -39,11 +41,11 @@ pub(crate) fn tables() -> Vec<String> {
         format!("create table sink (id int primary key, c bigint, {columns})"),
         "insert into src values \
          (1, true, 1, 10, 0.5, 1.5, 'abc', '\\x01', '2024-01-31', '2024-01-31 23:30', '2024-01-31 23:30+00', \
-          '00000000-0000-4000-8000-000000000001', '1 day', '00:00'), \
+          '00000000-0000-4000-8000-000000000001', '1 day', '00:00', '[1, \"x\"]', '{\"a\": {\"b\": 1e2}}'), \
          (2, false, 2, 20, 0.125, 2, 'Ärger x', '\\x02ff', '1999-12-31', '1999-12-31 12:00', '2024-10-27 00:30+00', \
-          '00000000-0000-4000-8000-000000000002', '-1 mon 12:00', '24:00'), \
+          '00000000-0000-4000-8000-000000000002', '-1 mon 12:00', '24:00', '\"\\u00e9\"', '[true, 1.0, \"abc\"]'), \
          (3, null, 3, 30, 0.75, 0.25, '', '\\x', '2038-01-19', '2038-01-19 03:14:07.5', '2038-01-19 03:14:07+00', \
-          '00000000-0000-4000-8000-000000000003', '2 hours', '12:34:56.789')"
+          '00000000-0000-4000-8000-000000000003', '2 hours', '12:34:56.789', '{}', 'null')"
             .to_owned(),
     ]
 }
@@ -99,6 +101,8 @@ fn column_of(sql_type: SqlType) -> Option<usize> {
         SqlType::Uuid => "vu",
         SqlType::Interval(_) => "vv",
         SqlType::Time(_) => "vo",
+        SqlType::Json => "vj",
+        SqlType::Jsonb => "vx",
         SqlType::Array(_) | SqlType::System(_) => return None,
     };
     COLUMNS.iter().position(|(column, _, _)| *column == name)
@@ -113,6 +117,7 @@ fn argument(pattern: TypePattern) -> String {
     match pattern {
         TypePattern::Exact(SqlType::SmallInt) => "({vi})::smallint".to_owned(),
         TypePattern::Exact(SqlType::Real) => "({vd})::real".to_owned(),
+        TypePattern::Exact(SqlType::Array(_)) => "array[{vt}, {vt}]".to_owned(),
         TypePattern::Exact(SqlType::Char(_)) => "({vt})::char(9)".to_owned(),
         TypePattern::Exact(sql_type) => format!("{{{}}}", COLUMNS[column_of(sql_type).expect("no array")].0),
         TypePattern::Any => "{vz}".to_owned(),
@@ -166,6 +171,10 @@ fn subject_of(name: &str, signature: &Signature) -> Subject {
         ("substring", [text, pattern, escape]) if escape == "{vt}" => {
             format!("substring({text}, {pattern}, '#')")
         }
+        ("jsonb_set_lax", _) => "jsonb_set_lax({vx}, array[{vt}], {vx}, {vb}, 'delete_key')".to_owned(),
+        (symbol, [left, right]) if !symbol.starts_with(|first: char| first.is_ascii_alphabetic()) => {
+            format!("({left} {symbol} {right})")
+        }
         ("acosh", _) => "acosh(1 + abs({vd}))".to_owned(),
         ("to_char", [time, _]) => format!("to_char({time}, 'HH24:MI:SS.US')"),
         ("like_escape", _) => "like_escape({vt}, '#')".to_owned(),
@@ -202,6 +211,28 @@ const OF_TIMES: [(&str, &str, LooksAt); 13] = [
     ("(- {vv})", "vv", LooksAt::NOTHING),
     ("({vv})::text", "vt", LooksAt::NOTHING),
     ("({va} - '2020-01-01'::date)", "vi", LooksAt::NOTHING),
+];
+
+/// What makes JSON of values, or values of JSON.
+const OF_JSON: [(&str, &str, LooksAt); 10] = [
+    ("({vx} > {vx})", "vb", LooksAt::NOTHING),
+    ("to_json({vz})", "vj", LooksAt::IDENTITY),
+    ("to_jsonb(array[{vz}, {vz}])", "vx", LooksAt::IDENTITY),
+    ("to_jsonb({vt})", "vx", LooksAt::IDENTITY),
+    ("array_to_json(array[{vj}])", "vj", LooksAt::IDENTITY),
+    ("({vj})::jsonb", "vx", LooksAt::NOTHING),
+    ("({vx})::json", "vj", LooksAt::NOTHING),
+    ("({vx})[{vt}]", "vx", LooksAt::NOTHING),
+    (
+        "(select jsonb_object_agg(key, value) from jsonb_each(case when jsonb_typeof({vx}) = 'object' then {vx} end))",
+        "vx",
+        LooksAt::IDENTITY,
+    ),
+    (
+        "(select json_agg(e order by e::text) from json_array_elements(to_json(array[{vd}, {vd}])) e)",
+        "vj",
+        LooksAt::IDENTITY,
+    ),
 ];
 
 /// What is no function of the catalogue: template, column, what it looks at.
@@ -260,6 +291,7 @@ fn others() -> Vec<Subject> {
     ]
     .into_iter()
     .chain(OF_TIMES)
+    .chain(OF_JSON)
     .map(|(template, column, looks_at)| Subject {
         template: template.to_owned(),
         column: named(column),
@@ -404,6 +436,7 @@ impl Generator {
             "vi" | "vl" => format!("({expression}) % 2 = 0"),
             "vd" | "vn" => format!("({expression}) < 0.6"),
             "vt" => format!("length({expression}) % 2 = 0"),
+            "vj" => format!("length(({expression})::text) % 2 = 0"),
             _ => format!("({expression}) > {value}::{sql_type}"),
         }
     }

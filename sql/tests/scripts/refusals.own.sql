@@ -1,5 +1,5 @@
 create table t (a int primary key, b int);
-create table u (a json);
+create table u (a xml);
 create table u (a time with time zone);
 create schema s;
 create user x;
@@ -26,9 +26,9 @@ select $1;
 select $0;
 select $1 + $2;
 select pg_catalog.parse_ident('a');
-select json_agg(a) from t;
+select xmlelement(a) from t;
 select current_time;
-select * from json_each('{}');
+select * from json_to_recordset('[]');
 select * from nosuchfunction(1);
 select row(1, 2);
 create function uses_missing() returns text language plpgsql as $$ begin return normalize('a'); end $$;

@@ -17,7 +17,8 @@ const PG_CAST: &str = "\
     int4 numeric i;int4 float4 i;int4 int2 a;numeric int8 a;numeric float8 i;numeric int4 a;numeric float4 i;\
     numeric int2 a;float4 int8 a;float4 float8 i;float4 int4 a;float4 numeric a;float4 int2 a;int2 int8 i;int2 float8 i;\
     int2 int4 i;int2 numeric i;int2 float4 i;timestamptz date a;timestamptz timestamp a;timestamp date a;\
-    timestamp timestamptz i;interval time a;time interval i;timestamp time a;timestamptz time a";
+    timestamp timestamptz i;interval time a;time interval i;timestamp time a;timestamptz time a;\
+    json jsonb a;jsonb json a;jsonb bool e;jsonb numeric e;jsonb int2 e;jsonb int4 e;jsonb int8 e;jsonb float4 e;jsonb float8 e";
 
 #[test]
 fn casts_are_those_of_postgresql() {

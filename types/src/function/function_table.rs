@@ -15,55 +15,10 @@
 
 use super::type_patterns::*;
 use super::{
-    Call, LooksAt, Signature, array, array_search, array_subscript, bytes, concat, date_reading, degrees,
-    format, general, interval, make_time, math, overlay, pattern_matching, regular_expression, sequence,
-    session, string, system, template, time, whole_number,
+    LooksAt, Signature, array, array_search, array_subscript, bytes, concat, date_reading, degrees, format,
+    general, interval, json_access, json_build, json_change, make_time, math, overlay, pattern_matching,
+    regular_expression, sequence, session, string, system, template, time, whole_number,
 };
-
-/// A row of the table.
-pub(super) struct Row {
-    pub(super) is_strict: bool,
-    pub(super) looks_at: LooksAt,
-    pub(super) call: Call,
-    /// Names, each with its overloads.
-    pub(super) overloads: &'static [(&'static [&'static str], &'static [Signature])],
-}
-
-macro_rules! is_strict {
-    (strict) => {
-        true
-    };
-    (sees_null) => {
-        false
-    };
-}
-
-macro_rules! functions {
-    ($($(#[$about:meta])* $function:ident: $strictness:ident, $looks_at:ident, $module:ident {
-        $($($name:literal)|+ => $(($($argument:ident),* $(; $variadic:literal)?) -> $result:ident),+;)*
-    })+) => {
-        /// A scalar function, chosen by the compiler from name and argument types.
-        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-        pub enum Function {
-            $($(#[$about])* $function,)+
-        }
-
-        /// In the order of [`Function`].
-        pub(super) static TABLE: &[Row] = &[
-            $(Row {
-                is_strict: is_strict!($strictness),
-                looks_at: LooksAt::$looks_at,
-                call: $module::call,
-                overloads: &[$((&[$($name),+], &[$(Signature {
-                    function: Function::$function,
-                    arguments: &[$($argument),*],
-                    is_variadic: false $(|| $variadic)?,
-                    result: $result,
-                }),+])),*],
-            },)+
-        ];
-    };
-}
 
 functions! {
     // Numbers
@@ -625,6 +580,75 @@ functions! {
     EqualsSorted: strict, NOTHING, array {}
     /// The elements that are not NULL, in order, each once. Only the compiler calls it.
     ArrayDistinct: strict, NOTHING, array {}
+    // JSON; operators are listed under their symbols
+    JsonGet: strict, NOTHING, json_access {
+        "->" => (JSON, TEXT) -> JSON, (JSON, INT4) -> JSON, (JSONB, TEXT) -> JSONB, (JSONB, INT4) -> JSONB;
+    }
+    JsonGetText: strict, NOTHING, json_access {
+        "->>" => (JSON, TEXT) -> TEXT, (JSON, INT4) -> TEXT, (JSONB, TEXT) -> TEXT, (JSONB, INT4) -> TEXT;
+    }
+    JsonPath: strict, NOTHING, json_access {
+        "#>" => (JSON, TEXTS) -> JSON, (JSONB, TEXTS) -> JSONB;
+        "json_extract_path" => (JSON, TEXT; true) -> JSON;
+        "jsonb_extract_path" => (JSONB, TEXT; true) -> JSONB;
+    }
+    JsonPathText: strict, NOTHING, json_access {
+        "#>>" => (JSON, TEXTS) -> TEXT, (JSONB, TEXTS) -> TEXT;
+        "json_extract_path_text" => (JSON, TEXT; true) -> TEXT;
+        "jsonb_extract_path_text" => (JSONB, TEXT; true) -> TEXT;
+    }
+    JsonContains: strict, NOTHING, json_access { "@>" | "jsonb_contains" => (JSONB, JSONB) -> BOOL; }
+    JsonContained: strict, NOTHING, json_access { "<@" | "jsonb_contained" => (JSONB, JSONB) -> BOOL; }
+    JsonExists: strict, NOTHING, json_access { "?" | "jsonb_exists" => (JSONB, TEXT) -> BOOL; }
+    JsonExistsAny: strict, NOTHING, json_access { "?|" | "jsonb_exists_any" => (JSONB, TEXTS) -> BOOL; }
+    JsonExistsAll: strict, NOTHING, json_access { "?&" | "jsonb_exists_all" => (JSONB, TEXTS) -> BOOL; }
+    JsonTypeof: strict, NOTHING, json_access { "json_typeof" => (JSON) -> TEXT; "jsonb_typeof" => (JSONB) -> TEXT; }
+    JsonArrayLength: strict, NOTHING, json_access { "json_array_length" => (JSON) -> INT4; "jsonb_array_length" => (JSONB) -> INT4; }
+    // What functions that give sets of a json give, as an array. Only the compiler calls them.
+    JsonItems: strict, NOTHING, json_access {}
+    JsonItemsText: strict, NOTHING, json_access {}
+    JsonObjectKeys: strict, NOTHING, json_access {}
+    JsonEachKeys: strict, NOTHING, json_access {}
+    JsonEachValues: strict, NOTHING, json_access {}
+    JsonEachValuesText: strict, NOTHING, json_access {}
+    JsonConcat: strict, NOTHING, json_change { "||" | "jsonb_concat" => (JSONB, JSONB) -> JSONB; }
+    JsonDelete: strict, NOTHING, json_change {
+        "-" | "jsonb_delete" => (JSONB, TEXT) -> JSONB, (JSONB, INT4) -> JSONB, (JSONB, TEXTS) -> JSONB;
+    }
+    JsonDeletePath: strict, NOTHING, json_change { "#-" | "jsonb_delete_path" => (JSONB, TEXTS) -> JSONB; }
+    JsonSet: strict, NOTHING, json_change {
+        "jsonb_set" => (JSONB, TEXTS, JSONB) -> JSONB, (JSONB, TEXTS, JSONB, BOOL) -> JSONB;
+    }
+    JsonSetLax: sees_null, NOTHING, json_change {
+        "jsonb_set_lax" => (JSONB, TEXTS, JSONB, BOOL, TEXT) -> JSONB;
+    }
+    JsonInsert: strict, NOTHING, json_change {
+        "jsonb_insert" => (JSONB, TEXTS, JSONB) -> JSONB, (JSONB, TEXTS, JSONB, BOOL) -> JSONB;
+    }
+    JsonStripNulls: strict, NOTHING, json_change { "json_strip_nulls" => (JSON) -> JSON; "jsonb_strip_nulls" => (JSONB) -> JSONB; }
+    JsonPretty: strict, NOTHING, json_change { "jsonb_pretty" => (JSONB) -> TEXT; }
+    ToJson: strict, IDENTITY, json_build {}
+    ToJsonb: strict, IDENTITY, json_build {}
+    ArrayToJson: strict, IDENTITY, json_build {}
+    JsonBuildArray: sees_null, IDENTITY, json_build { "json_build_array" => () -> JSON, (ANY; true) -> JSON; }
+    JsonbBuildArray: sees_null, IDENTITY, json_build { "jsonb_build_array" => () -> JSONB, (ANY; true) -> JSONB; }
+    JsonBuildObject: sees_null, IDENTITY, json_build { "json_build_object" => () -> JSON, (ANY; true) -> JSON; }
+    JsonbBuildObject: sees_null, IDENTITY, json_build {
+        "jsonb_build_object" => () -> JSONB, (ANY; true) -> JSONB;
+    }
+    JsonObject: strict, NOTHING, json_build { "json_object" => (TEXTS) -> JSON, (TEXTS, TEXTS) -> JSON; }
+    JsonbObject: strict, NOTHING, json_build { "jsonb_object" => (TEXTS) -> JSONB, (TEXTS, TEXTS) -> JSONB; }
+    /// `"key" : value`, of which an aggregate makes an object. Only the compiler calls this and what follows.
+    JsonMember: sees_null, IDENTITY, json_build {}
+    /// Of an array of what the rows have, and whether a new line begins before each but the first.
+    JsonOfRows: strict, IDENTITY, json_build {}
+    JsonbOfRows: strict, IDENTITY, json_build {}
+    /// An array or a row, as such an item.
+    JsonOfStructure: strict, IDENTITY, json_build {}
+    /// Names and values of columns in turn.
+    JsonRow: sees_null, IDENTITY, json_build {}
+    JsonOfMembers: strict, NOTHING, json_build {}
+    JsonbOfMembers: strict, NOTHING, json_build {}
     // Others
     GenRandomUuid: strict, CHANCE, general {
         "gen_random_uuid" => () -> UUID;

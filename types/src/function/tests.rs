@@ -7,6 +7,7 @@ use crate::datetime;
 use crate::environment::Environment;
 use crate::error::sqlstate;
 use crate::interval::Interval;
+use crate::json::Jsonb;
 use crate::random::Random;
 use crate::system_type::SystemType;
 use crate::value::{BigDecimal, Numeric, SqlType, Value};
@@ -64,6 +65,9 @@ fn every_signature_is_computed() {
         TypePattern::Exact(SqlType::System(system_type)) if system_type.is_reference() => {
             system_type.reference(1, "name")
         }
+        TypePattern::Exact(SqlType::Json) => Value::Json("{\"day\": 1}".into()),
+        TypePattern::Exact(SqlType::Jsonb) => Value::Jsonb(Jsonb::parse("[\"day\", 1]").unwrap()),
+        TypePattern::Exact(SqlType::Array(element)) => Value::array(*element, vec![Value::text("0")]),
         TypePattern::Exact(sql_type) => {
             assert!(sql_type.is_text(), "{sql_type:?}");
             Value::text("day")

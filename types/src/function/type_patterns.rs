@@ -1,6 +1,7 @@
-//! Short names of types, for `function_table`.
+//! How rows of `function_table` are written down: short names of types, what a row consists of, and the macro
+//! that makes the table.
 
-use super::TypePattern;
+use super::{Call, LooksAt, Signature, TypePattern};
 use crate::system_type::SystemType;
 use crate::value::{ArrayElement, SqlType};
 
@@ -30,5 +31,54 @@ pub(super) const REGPROC: TypePattern = TypePattern::Exact(SqlType::System(Syste
 pub(super) const REGPROCEDURE: TypePattern = TypePattern::Exact(SqlType::System(SystemType::RegProcedure));
 pub(super) const REGNAMESPACE: TypePattern = TypePattern::Exact(SqlType::System(SystemType::RegNamespace));
 pub(super) const REGROLE: TypePattern = TypePattern::Exact(SqlType::System(SystemType::RegRole));
+pub(super) const JSON: TypePattern = TypePattern::Exact(SqlType::Json);
+pub(super) const JSONB: TypePattern = TypePattern::Exact(SqlType::Jsonb);
 pub(super) const ANY: TypePattern = TypePattern::Any;
 pub(super) const COMMON: TypePattern = TypePattern::Common;
+
+/// A row of the table.
+pub(super) struct Row {
+    pub(super) is_strict: bool,
+    pub(super) looks_at: LooksAt,
+    pub(super) call: Call,
+    /// Names, each with its overloads.
+    pub(super) overloads: &'static [(&'static [&'static str], &'static [Signature])],
+}
+
+macro_rules! is_strict {
+    (strict) => {
+        true
+    };
+    (sees_null) => {
+        false
+    };
+}
+
+macro_rules! functions {
+    ($($(#[$about:meta])* $function:ident: $strictness:ident, $looks_at:ident, $module:ident {
+        $($($name:literal)|+ => $(($($argument:ident),* $(; $variadic:literal)?) -> $result:ident),+;)*
+    })+) => {
+        /// A scalar function, chosen by the compiler from name and argument types.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+        pub enum Function {
+            $($(#[$about])* $function,)+
+        }
+
+        /// In the order of [`Function`].
+        pub(super) static TABLE: &[Row] = &[
+            $(Row {
+                is_strict: is_strict!($strictness),
+                looks_at: LooksAt::$looks_at,
+                call: $module::call,
+                overloads: &[$((&[$($name),+], &[$(Signature {
+                    function: Function::$function,
+                    arguments: &[$($argument),*],
+                    is_variadic: false $(|| $variadic)?,
+                    result: $result,
+                }),+])),*],
+            },)+
+        ];
+    };
+}
+
+pub(super) use {functions, is_strict};

@@ -7,6 +7,7 @@
 //!   5 bigint: zigzag               11 date, 12 timestamp, 13 timestamptz: zigzag
 //!   6 real: 4 bytes               15 array: oid of its type, elements, whether each has its type's byte, elements
 //!  16 interval: months, days, microseconds, zigzag each    17 time: zigzag
+//!  19 json: bytes, text                20 jsonb: bytes, its own form
 //!  18 array of other dimensions than one from 1: their number, of each length and lower bound (zigzag), then as 15
 //! ```
 //!
@@ -19,6 +20,7 @@ use bigdecimal::num_bigint::BigInt;
 use compact_str::CompactString;
 use hyades_types::array_value::MOST_DIMENSIONS;
 use hyades_types::interval::Interval;
+use hyades_types::json::Jsonb;
 use hyades_types::value::{ArrayElement, BigDecimal, Dimension, Numeric, SqlType, Value};
 
 use super::Malformed;
@@ -43,6 +45,8 @@ const ARRAY: u8 = 15;
 const INTERVAL: u8 = 16;
 const TIME: u8 = 17;
 const SHAPED_ARRAY: u8 = 18;
+const JSON: u8 = 19;
+const JSONB: u8 = 20;
 
 /// Scales of what has no digits.
 const NAN: i64 = 0;
@@ -81,6 +85,8 @@ fn tag_of(value: &Value) -> u8 {
         Value::Interval(_) => INTERVAL,
         Value::Oid(_) | Value::Reference(_) => unreachable!("parameters have no types of the catalog"),
         Value::Time(_) => TIME,
+        Value::Json(_) => JSON,
+        Value::Jsonb(_) => JSONB,
     }
 }
 
@@ -117,6 +123,8 @@ fn write_content(into: &mut Vec<u8>, value: &Value) {
             integer(into, *microseconds)
         }
         Value::Uuid(bytes) => into.extend_from_slice(bytes),
+        Value::Json(text) => write_bytes(into, text.as_bytes()),
+        Value::Jsonb(value) => write_bytes(into, value.as_bytes()),
         Value::Interval(interval) => {
             integer(into, i64::from(interval.months));
             integer(into, i64::from(interval.days));
@@ -239,6 +247,8 @@ fn tag_of_element(element: ArrayElement) -> u8 {
         ArrayElement::Timestamp => TIMESTAMP,
         ArrayElement::TimestampTz => TIMESTAMP_TZ,
         ArrayElement::Uuid => UUID,
+        ArrayElement::Json => JSON,
+        ArrayElement::Jsonb => JSONB,
         ArrayElement::Interval => INTERVAL,
         ArrayElement::System(_) | ArrayElement::Fitted(_) => NULL,
         ArrayElement::Time => TIME,
@@ -279,6 +289,17 @@ fn read_content(tag: u8, bytes: &[u8], offset: &mut usize) -> Result<Value, Malf
         TIMESTAMP => Value::Timestamp(read_integer(bytes, offset)?),
         TIMESTAMP_TZ => Value::TimestampTz(read_integer(bytes, offset)?),
         UUID => Value::Uuid(read_fixed(bytes, offset)?),
+        JSON => {
+            let text = std::str::from_utf8(read_bytes(bytes, offset)?);
+            Value::Json(text.map_err(|_| malformed("a json argument is no UTF-8"))?.into())
+        }
+        JSONB => {
+            let content = read_bytes(bytes, offset)?;
+            if !Jsonb::is_canonical(content) {
+                return Err(malformed("a jsonb argument is in no form of that type"));
+            }
+            Value::Jsonb(Jsonb::from_bytes(content))
+        }
         INTERVAL => Value::Interval(Interval {
             months: read_integer(bytes, offset)?.try_into().map_err(out_of_range)?,
             days: read_integer(bytes, offset)?.try_into().map_err(out_of_range)?,

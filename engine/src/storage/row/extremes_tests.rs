@@ -35,6 +35,8 @@ fn column_types() -> Vec<SqlType> {
         SqlType::Timestamp(Some(3)),
         SqlType::Uuid,
         SqlType::INTERVAL,
+        SqlType::Json,
+        SqlType::Jsonb,
     ]
 }
 
@@ -57,6 +59,14 @@ fn numbers() -> Vec<Value> {
 fn intervals() -> Vec<Value> {
     let parts = [(0, 0, 0), (i32::MAX, i32::MAX, i64::MAX), (i32::MIN, i32::MIN, i64::MIN), (1, -1, 1)];
     parts.map(|(months, days, time)| Value::Interval(Interval::new(months, days, time))).to_vec()
+}
+
+/// Of json or jsonb.
+fn documents(sql_type: SqlType) -> Vec<Value> {
+    let long = format!("{{\"{0}\": \"{0}\", \"a\": [1.50, -1e100, null, {{}}, []]}}", "é".repeat(300));
+    ["null", "\"\"", "[]", " { } ", "-0.0", "[[1, \"\\u00e9\"], true]", &long]
+        .map(|text| text::parse(text, sql_type, &jiff::tz::TimeZone::UTC).expect(text))
+        .to_vec()
 }
 
 /// The ends of a type, what lies next to them, and what is peculiar.
@@ -124,6 +134,7 @@ fn samples(sql_type: SqlType) -> Vec<Value> {
             texts.map(|time| text::parse(time, sql_type, &jiff::tz::TimeZone::UTC).expect(time)).to_vec()
         }
         SqlType::Uuid => vec![Value::Uuid([255; 16])],
+        SqlType::Json | SqlType::Jsonb => documents(sql_type),
         SqlType::Interval(_) => intervals(),
         SqlType::Array(element) => arrays(element),
         SqlType::System(_) => Vec::new(),

@@ -1,0 +1,311 @@
+//! Operators and functions of json and jsonb whose types or arguments have rules of their own: operators,
+//! subscripts, what takes values of any type, whole rows, and aggregates.
+//!
+//! An aggregate of JSON is `array_agg` of what the rows give, and a function that makes JSON of the array:
+//! DISTINCT, ORDER BY and FILTER are those of every aggregate.
+
+use hyades_engine::procedure::ir::Expr;
+use hyades_types::error::{Error, Result, sqlstate};
+use hyades_types::function::Function;
+use hyades_types::value::{ArrayElement, SqlType, Value};
+use sqlparser::ast::{self, AccessExpr, BinaryOperator as Ast, Subscript};
+
+use super::bound::no_parameter_type;
+use super::{Binder, Bound, Class, Place};
+use crate::evaluation;
+use crate::statement::names::fold;
+use crate::statement::query::end_of;
+
+fn is_jsonb(bound: &Bound) -> bool {
+    bound.known_type() == Some(SqlType::Jsonb)
+}
+
+fn is_json(sql_type: SqlType) -> bool {
+    matches!(sql_type, SqlType::Json | SqlType::Array(ArrayElement::Json))
+}
+
+/// The symbol of an operator that only JSON has.
+pub(super) fn symbol_of(operator: &Ast) -> Option<&'static str> {
+    Some(match operator {
+        Ast::Arrow => "->",
+        Ast::LongArrow => "->>",
+        Ast::HashArrow => "#>",
+        Ast::HashLongArrow => "#>>",
+        Ast::HashMinus => "#-",
+        Ast::Question => "?",
+        Ast::QuestionPipe => "?|",
+        Ast::QuestionAnd => "?&",
+        _ => return None,
+    })
+}
+
+/// The symbol of an operator that takes these sides for JSON, and others for something else.
+pub(super) fn shared_symbol(operator: &Ast, left: &Bound, right: &Bound) -> Option<&'static str> {
+    let is_open = |side: &Bound| side.known_type().is_none() || is_jsonb(side);
+    let is_one = is_jsonb(left) || is_jsonb(right);
+    Some(match operator {
+        Ast::AtArrow if is_one => "@>",
+        Ast::ArrowAt if is_one => "<@",
+        Ast::StringConcat if is_one && is_open(left) && is_open(right) => "||",
+        Ast::Minus if is_jsonb(left) => "-",
+        _ => return None,
+    })
+}
+
+/// The aggregates of JSON: what makes the result of the array, its type, and whether they take a key, too.
+pub(super) fn json_aggregate(name: &str) -> Option<(Function, SqlType, bool)> {
+    Some(match name {
+        "json_agg" => (Function::JsonOfRows, SqlType::Json, false),
+        "jsonb_agg" => (Function::JsonbOfRows, SqlType::Jsonb, false),
+        "json_object_agg" => (Function::JsonOfMembers, SqlType::Json, true),
+        "jsonb_object_agg" => (Function::JsonbOfMembers, SqlType::Jsonb, true),
+        _ => return None,
+    })
+}
+
+fn call(function: Function, arguments: Vec<Expr>) -> Expr {
+    evaluation::fold_if_constant(Expr::Call { function, arguments })
+}
+
+impl Binder<'_> {
+    /// 42883 for what cannot be told apart: the texts of json.
+    pub(super) fn check_equality(&self, sql_type: SqlType, place: Place) -> Result<()> {
+        match is_json(sql_type) {
+            true => {
+                let message =
+                    format!("could not identify an equality operator for type {}", sql_type.base_name());
+                self.fail(sqlstate::UNDEFINED_FUNCTION, message, place)
+            }
+            false => Ok(()),
+        }
+    }
+
+    /// The same for what has no order.
+    pub(super) fn check_order(&self, sql_type: SqlType, place: Place) -> Result<()> {
+        if !is_json(sql_type) {
+            return Ok(());
+        }
+        let message = format!("could not identify an ordering operator for type {}", sql_type.base_name());
+        let error = Error::input(sqlstate::UNDEFINED_FUNCTION, message)
+            .with_hint("Use an explicit ordering operator or modify the query.");
+        Err(self.place(error, place))
+    }
+
+    /// An operator that only JSON has.
+    pub(super) fn json_operation(
+        &mut self,
+        left: &ast::Expr,
+        symbol: &str,
+        right: &ast::Expr,
+    ) -> Result<Bound> {
+        let place = Place::OperatorAfter(end_of(left));
+        let sides = [self.expression(left)?, self.expression(right)?];
+        self.operator_of(symbol, sides, place)
+    }
+
+    /// `jsonb['key'][0]`.
+    pub(super) fn json_subscript(&mut self, whole: Bound, chain: &[AccessExpr]) -> Result<Bound> {
+        let place = whole.place;
+        let mut arguments = vec![whole.expr];
+        for access in chain {
+            let AccessExpr::Subscript(Subscript::Index { index }) = access else {
+                let place = match access {
+                    AccessExpr::Subscript(Subscript::Slice { lower_bound, upper_bound, .. }) => {
+                        upper_bound.as_ref().or(lower_bound.as_ref()).map_or(place, Place::of_expr)
+                    }
+                    _ => place,
+                };
+                let message = "jsonb subscript does not support slices";
+                return self.fail(sqlstate::DATATYPE_MISMATCH, message, place);
+            };
+            let index = self.expression(index)?;
+            let place = index.place;
+            arguments.push(match index.known_type() {
+                Some(SqlType::SmallInt | SqlType::Integer) => {
+                    self.coerce_explicitly(index, SqlType::Text, place)?.expr
+                }
+                Some(sql_type) if !sql_type.is_text() => {
+                    let message = format!("subscript type {} is not supported", sql_type.base_name());
+                    let error = Error::input(sqlstate::DATATYPE_MISMATCH, message)
+                        .with_hint("jsonb subscript must be coercible to either integer or text.");
+                    return Err(self.place(error, place));
+                }
+                _ => self.coerce(index, SqlType::Text)?,
+            });
+        }
+        Ok(Bound::typed(call(Function::JsonPath, arguments), SqlType::Jsonb, place))
+    }
+
+    /// An argument of a function of JSON: a name that no column has may be a relation's, and means its row.
+    pub(super) fn json_argument(&mut self, argument: &ast::Expr) -> Result<Bound> {
+        let ast::Expr::Identifier(ident) = argument else { return self.expression(argument) };
+        let (name, place) = (fold(ident), Place::at(ident.span.start));
+        if self.find_column(&name, place)?.is_some() {
+            return self.expression(argument);
+        }
+        let named = self.scope.named().find(|(_, relation)| relation.name == name);
+        let Some((number, relation)) = named.map(|(number, relation)| (number, relation.columns.clone()))
+        else {
+            return self.expression(argument);
+        };
+        let mut members = Vec::new();
+        for (column, (name, _)) in relation.iter().enumerate() {
+            members.push(Expr::Const(Value::text(name.as_str())));
+            members.push(self.column_of(number, column, place).expr);
+        }
+        let row = Expr::Call { function: Function::JsonRow, arguments: members };
+        Ok(Bound::typed(row, SqlType::Json, place))
+    }
+
+    /// Whether the function takes rows.
+    pub(super) fn takes_rows(name: &str) -> bool {
+        matches!(
+            name,
+            "row_to_json"
+                | "to_json"
+                | "to_jsonb"
+                | "json_build_array"
+                | "jsonb_build_array"
+                | "json_build_object"
+                | "jsonb_build_object"
+        ) || json_aggregate(name).is_some()
+    }
+
+    /// Functions that make JSON of a value of any type.
+    pub(super) fn try_json_call(
+        &mut self,
+        name: &str,
+        arguments: &[Bound],
+        place: Place,
+    ) -> Result<Option<Bound>> {
+        let is_array = |bound: &Bound| matches!(bound.known_type(), Some(SqlType::Array(_)));
+        let is_row = |bound: &Bound| matches!(bound.expr, Expr::Call { function: Function::JsonRow, .. });
+        let (function, result) = match (name, arguments) {
+            ("row_to_json", [row]) if is_row(row) => return Ok(Some(row.clone())),
+            ("row_to_json", [_]) => return self.unsupported("rows as values are", place),
+            ("to_json", [row]) if is_row(row) => return Ok(Some(row.clone())),
+            ("to_json", [array]) if is_array(array) => (Function::ArrayToJson, SqlType::Json),
+            ("array_to_json", [array]) if is_array(array) => (Function::ArrayToJson, SqlType::Json),
+            ("array_to_json", [array, lines])
+                if is_array(array) && matches!(lines.known_type(), None | Some(SqlType::Boolean)) =>
+            {
+                (Function::ArrayToJson, SqlType::Json)
+            }
+            ("to_json", [_]) => (Function::ToJson, SqlType::Json),
+            ("to_jsonb", [_]) => (Function::ToJsonb, SqlType::Jsonb),
+            _ => return Ok(None),
+        };
+        let value = match arguments[0].class {
+            Class::Typed(_) => arguments[0].expr.clone(),
+            Class::Parameter(number) => return Err(no_parameter_type(number)),
+            _ => {
+                let message = "could not determine polymorphic type because input has type unknown";
+                return self.fail(sqlstate::DATATYPE_MISMATCH, message, Place::Unknown);
+            }
+        };
+        let mut given = vec![value];
+        if let Some(lines) = arguments.get(1) {
+            given.push(self.coerce(lines.clone(), SqlType::Boolean)?);
+        }
+        Ok(Some(Bound::typed(call(function, given), result, place)))
+    }
+
+    /// What an aggregate of JSON collects of each row.
+    pub(super) fn json_item(
+        &mut self,
+        name: &str,
+        list: &ast::FunctionArgumentList,
+        place: Place,
+    ) -> Result<Bound> {
+        let has_key = json_aggregate(name).is_some_and(|(_, _, has_key)| has_key);
+        let mut arguments = Vec::with_capacity(list.args.len());
+        for argument in &list.args {
+            let ast::FunctionArg::Unnamed(ast::FunctionArgExpr::Expr(argument)) = argument else {
+                return Err(self.no_function(name, "*", place));
+            };
+            arguments.push(self.json_argument(argument)?);
+        }
+        let mut known = Vec::with_capacity(arguments.len());
+        for argument in &arguments {
+            known.push(match argument.class {
+                Class::Typed(_) => argument.clone(),
+                Class::Parameter(number) => return Err(no_parameter_type(number)),
+                _ if !has_key => {
+                    let message = "could not determine polymorphic type because input has type unknown";
+                    return self.fail(sqlstate::DATATYPE_MISMATCH, message, Place::Unknown);
+                }
+                _ => Bound::typed(self.coerce(argument.clone(), SqlType::Text)?, SqlType::Text, place),
+            });
+        }
+        Ok(match (known.as_slice(), has_key) {
+            ([value], false) => {
+                let is_row = matches!(value.expr, Expr::Call { function: Function::JsonRow, .. });
+                if is_row || matches!(value.known_type(), Some(SqlType::Array(_))) {
+                    let item = call(Function::JsonOfStructure, vec![value.expr.clone()]);
+                    return Ok(Bound::typed(item, SqlType::Json, place));
+                }
+                value.clone()
+            }
+            ([key, value], true) => {
+                let member = call(Function::JsonMember, vec![key.expr.clone(), value.expr.clone()]);
+                Bound::typed(member, SqlType::Json, place)
+            }
+            _ => return Err(self.no_function_of(name, &arguments, place)),
+        })
+    }
+
+    /// The result of an aggregate of JSON, of the array that it collects from `item`.
+    pub(super) fn json_result(&self, name: &str, array: Bound, item: Option<&Expr>, place: Place) -> Bound {
+        let Some((function, result, has_key)) = json_aggregate(name) else { return array };
+        let mut arguments = vec![array.expr];
+        if !has_key {
+            let has_lines = matches!(item, Some(Expr::Call { function: Function::JsonOfStructure, .. }));
+            arguments.push(Expr::Const(Value::Boolean(has_lines)));
+        }
+        Bound::typed(Expr::Call { function, arguments }, result, place)
+    }
+
+    /// The arrays of which a function that takes a JSON value apart gives the elements, with their names.
+    pub(super) fn json_set(
+        &mut self,
+        name: &str,
+        arguments: &[Bound],
+        place: Place,
+    ) -> Result<Option<Vec<(&'static str, Bound)>>> {
+        let (own, kind) = match name.strip_prefix("jsonb_") {
+            Some(kind) => (SqlType::Jsonb, kind),
+            None => match name.strip_prefix("json_") {
+                Some(kind) => (SqlType::Json, kind),
+                None => return Ok(None),
+            },
+        };
+        let element = if own == SqlType::Jsonb { ArrayElement::Jsonb } else { ArrayElement::Json };
+        let columns: &[(&str, Function, ArrayElement)] = match kind {
+            "array_elements" => &[("value", Function::JsonItems, element)],
+            "array_elements_text" => &[("value", Function::JsonItemsText, ArrayElement::Text)],
+            "object_keys" => &[("", Function::JsonObjectKeys, ArrayElement::Text)],
+            "each" => &[
+                ("key", Function::JsonEachKeys, ArrayElement::Text),
+                ("value", Function::JsonEachValues, element),
+            ],
+            "each_text" => &[
+                ("key", Function::JsonEachKeys, ArrayElement::Text),
+                ("value", Function::JsonEachValuesText, ArrayElement::Text),
+            ],
+            _ => return Ok(None),
+        };
+        let [argument] = arguments else { return Err(self.no_function_of(name, arguments, place)) };
+        if argument.known_type().is_some_and(|known| known != own) {
+            return Err(self.no_function_of(name, arguments, place));
+        }
+        let value = self.coerce(argument.clone(), own)?;
+        if columns.len() > 1 && crate::expr::is_volatile(&value) {
+            return self.unsupported(&format!("{name} of a value that changes with every look is"), place);
+        }
+        let arrays = columns.iter().map(|(column, function, element)| {
+            let array = Expr::Call { function: *function, arguments: vec![value.clone()] };
+            (*column, Bound::typed(array, SqlType::Array(*element), place))
+        });
+        Ok(Some(arrays.collect()))
+    }
+}

@@ -1,0 +1,373 @@
+//! Functions that take json and jsonb values apart: fields, elements, paths, keys, containment.
+//!
+//! A json is searched in its text, a jsonb in its bytes; a [`Part`] is either. The last of several members of
+//! a json with the same key counts, except where all of them are listed.
+//!
+//! Reference: `jsonfuncs.c` and `jsonb_op.c` of PostgreSQL 15.
+
+use std::borrow::Cow;
+
+use compact_str::CompactString;
+
+use super::{Function, mismatch};
+use crate::environment::Environment;
+use crate::error::{Error, Result, sqlstate};
+use crate::guest;
+use crate::json::{ItemKind, Jsonb, Node, RawNode, Tape, compare, write_jsonb};
+use crate::memory;
+use crate::value::{ArrayElement, Value};
+
+/// A node of a json or a jsonb.
+#[derive(Clone, Copy)]
+enum Part<'a> {
+    Text(&'a Tape<'a>, usize),
+    Binary(RawNode<'a>),
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    Null,
+    Boolean,
+    Number,
+    String,
+    Array,
+    Object,
+}
+
+impl<'a> Part<'a> {
+    fn kind(self) -> Kind {
+        match self {
+            Part::Text(tape, number) => match tape.items[number].kind {
+                ItemKind::Null => Kind::Null,
+                ItemKind::False | ItemKind::True => Kind::Boolean,
+                ItemKind::Number => Kind::Number,
+                ItemKind::String | ItemKind::Key => Kind::String,
+                ItemKind::Array => Kind::Array,
+                ItemKind::Object => Kind::Object,
+            },
+            Part::Binary(node) => match node.node() {
+                Node::Null => Kind::Null,
+                Node::Boolean(_) => Kind::Boolean,
+                Node::Number(_) => Kind::Number,
+                Node::String(_) => Kind::String,
+                Node::Array(_) => Kind::Array,
+                Node::Object(_) => Kind::Object,
+            },
+        }
+    }
+
+    fn is_scalar(self) -> bool {
+        !matches!(self.kind(), Kind::Array | Kind::Object)
+    }
+
+    /// The items of an array; none of anything else.
+    fn items(self) -> Vec<Part<'a>> {
+        match self {
+            Part::Text(tape, number) if self.kind() == Kind::Array => {
+                tape.children(number).map(|child| Part::Text(tape, child)).collect()
+            }
+            Part::Binary(node) => match node.node() {
+                Node::Array(items) => items.map(Part::Binary).collect(),
+                _ => Vec::new(),
+            },
+            Part::Text(..) => Vec::new(),
+        }
+    }
+
+    /// The members of an object; none of anything else.
+    fn members(self) -> Vec<(Cow<'a, [u8]>, Part<'a>)> {
+        match self {
+            Part::Text(tape, number) if self.kind() == Kind::Object => {
+                let mut children = tape.children(number);
+                let mut members = Vec::new();
+                while let (Some(key), Some(value)) = (children.next(), children.next()) {
+                    let key = match tape.content(key) {
+                        Cow::Borrowed(key) => Cow::Borrowed(key.as_bytes()),
+                        Cow::Owned(key) => Cow::Owned(key.into_bytes()),
+                    };
+                    members.push((key, Part::Text(tape, value)));
+                }
+                members
+            }
+            Part::Binary(node) => match node.node() {
+                Node::Object(members) => {
+                    members.map(|(key, value)| (Cow::Borrowed(key), Part::Binary(value))).collect()
+                }
+                _ => Vec::new(),
+            },
+            Part::Text(..) => Vec::new(),
+        }
+    }
+
+    fn field(self, key: &str) -> Option<Part<'a>> {
+        match self {
+            Part::Binary(node) => match node.node() {
+                Node::Object(members) => members.find(key.as_bytes()).map(Part::Binary),
+                _ => None,
+            },
+            Part::Text(..) => {
+                let found = self.members().into_iter().rfind(|(own, _)| **own == *key.as_bytes());
+                found.map(|(_, value)| value)
+            }
+        }
+    }
+
+    /// Counted from the end if it is negative.
+    fn element(self, index: i64) -> Option<Part<'a>> {
+        if self.kind() != Kind::Array {
+            return None;
+        }
+        let mut items = self.items();
+        let index = if index < 0 { index + items.len() as i64 } else { index };
+        let index = usize::try_from(index).ok().filter(|index| *index < items.len())?;
+        Some(items.swap_remove(index))
+    }
+
+    /// As a value of the type it is a part of.
+    fn value(self) -> Value {
+        match self {
+            Part::Text(tape, number) => Value::Json(tape.source(number).into()),
+            Part::Binary(node) => Value::Jsonb(Jsonb::from_bytes(node.bytes())),
+        }
+    }
+
+    /// As a text: a string without its quotes, NULL for null.
+    fn text(self) -> Value {
+        let bytes = |bytes: &[u8]| Value::Text(CompactString::from_utf8_lossy(bytes));
+        match self {
+            _ if self.kind() == Kind::Null => Value::Null,
+            Part::Text(tape, number) if self.kind() == Kind::String => Value::text(tape.content(number)),
+            Part::Text(tape, number) => Value::text(tape.source(number)),
+            Part::Binary(node) => match node.node() {
+                Node::String(content) | Node::Number(content) => bytes(content),
+                _ => {
+                    let mut shown = Vec::new();
+                    write_jsonb(node, &mut shown);
+                    bytes(&shown)
+                }
+            },
+        }
+    }
+
+    fn given(self, as_text: bool) -> Value {
+        if as_text { self.text() } else { self.value() }
+    }
+
+    /// What a path leads to.
+    fn at(self, path: &[&str]) -> Option<Part<'a>> {
+        path.iter().try_fold(self, |part, step| match part.kind() {
+            Kind::Object => part.field(step),
+            Kind::Array => part.element(index(step)?),
+            _ => None,
+        })
+    }
+}
+
+/// An integer as C's `strtol` reads it, all of the text.
+pub(super) fn index(text: &str) -> Option<i64> {
+    let digits = text.trim_start_matches(|blank: char| matches!(blank, ' ' | '\t'..='\r'));
+    let digits =
+        if digits.starts_with("+-") { return None } else { digits.strip_prefix('+').unwrap_or(digits) };
+    digits.parse::<i32>().ok().map(i64::from)
+}
+
+/// The texts of a path; None if one of them is NULL.
+fn path_of(arguments: &[Value]) -> Option<Vec<&str>> {
+    match arguments {
+        [Value::Array(array)] => array.values.iter().map(Value::as_str).collect(),
+        texts => texts.iter().map(Value::as_str).collect(),
+    }
+}
+
+pub(super) fn call(function: Function, arguments: &[Value], _: &Environment) -> Result<Value> {
+    match arguments {
+        [Value::Json(text), rest @ ..] => {
+            let resolves = !matches!(function, Function::JsonTypeof | Function::JsonArrayLength);
+            let tape = Tape::parse(text, resolves)?;
+            taken(function, Part::Text(&tape, 0), rest).unwrap_or_else(|| Err(mismatch(function, arguments)))
+        }
+        [Value::Jsonb(left), Value::Jsonb(right)] => Ok(match function {
+            Function::JsonContains => Value::Boolean(contains(left.root(), right.root())?),
+            Function::JsonContained => Value::Boolean(contains(right.root(), left.root())?),
+            _ => return Err(mismatch(function, arguments)),
+        }),
+        [Value::Jsonb(value), rest @ ..] => taken(function, Part::Binary(value.root()), rest)
+            .unwrap_or_else(|| Err(mismatch(function, arguments))),
+        _ => Err(mismatch(function, arguments)),
+    }
+}
+
+/// What the function finds; None if it cannot be given such arguments.
+fn taken(function: Function, whole: Part<'_>, rest: &[Value]) -> Option<Result<Value>> {
+    let found = |part: Option<Part<'_>>, as_text: bool| part.map_or(Value::Null, |part| part.given(as_text));
+    Some(Ok(match (function, rest) {
+        (Function::JsonGet | Function::JsonGetText, [Value::Text(key)]) => {
+            found(whole.field(key), function == Function::JsonGetText)
+        }
+        (Function::JsonGet | Function::JsonGetText, [Value::Integer(index)]) => {
+            // A scalar alone is stored as an array by PostgreSQL, and shows it here.
+            let is_stored_scalar = matches!(whole, Part::Binary(_)) && whole.is_scalar();
+            let part = match is_stored_scalar {
+                true => Some(whole).filter(|_| matches!(index, 0 | -1)),
+                false => whole.element(i64::from(*index)),
+            };
+            found(part, function == Function::JsonGetText)
+        }
+        (Function::JsonPath | Function::JsonPathText, path) => {
+            let part = path_of(path).and_then(|path| whole.at(&path));
+            found(part, function == Function::JsonPathText)
+        }
+        (Function::JsonExists, [Value::Text(key)]) => Value::Boolean(has(whole, key)),
+        (Function::JsonExistsAny | Function::JsonExistsAll, [Value::Array(keys)]) => {
+            let mut tests = keys.values.iter().filter_map(Value::as_str).map(|key| has(whole, key));
+            Value::Boolean(match function {
+                Function::JsonExistsAny => tests.any(|has| has),
+                _ => tests.all(|has| has),
+            })
+        }
+        (Function::JsonTypeof, []) => Value::text(match whole.kind() {
+            Kind::Null => "null",
+            Kind::Boolean => "boolean",
+            Kind::Number => "number",
+            Kind::String => "string",
+            Kind::Array => "array",
+            Kind::Object => "object",
+        }),
+        (Function::JsonArrayLength, []) => return Some(array_length(whole)),
+        (Function::JsonItems | Function::JsonItemsText, []) => return Some(items(function, whole)),
+        (Function::JsonObjectKeys | Function::JsonEachKeys, []) => return Some(keys(function, whole)),
+        (Function::JsonEachValues | Function::JsonEachValuesText, []) => {
+            let as_text = function == Function::JsonEachValuesText;
+            let values = whole.members().into_iter().map(|(_, value)| value);
+            return Some(listed(values, whole, as_text));
+        }
+        _ => return None,
+    }))
+}
+
+fn wrong(message: impl Into<String>) -> Error {
+    Error::input(sqlstate::INVALID_PARAMETER_VALUE, message)
+}
+
+fn prefix(whole: Part<'_>) -> &'static str {
+    if matches!(whole, Part::Text(..)) { "json" } else { "jsonb" }
+}
+
+/// Whether it is a key of an object, a string in an array, or the string itself.
+fn has(whole: Part<'_>, key: &str) -> bool {
+    match whole.kind() {
+        Kind::Object => whole.field(key).is_some(),
+        Kind::Array => whole
+            .items()
+            .into_iter()
+            .any(|item| item.kind() == Kind::String && item.text() == Value::text(key)),
+        Kind::String => whole.text() == Value::text(key),
+        _ => false,
+    }
+}
+
+fn array_length(whole: Part<'_>) -> Result<Value> {
+    match whole.kind() {
+        Kind::Array => Ok(Value::Integer(i32::try_from(whole.items().len()).unwrap_or(i32::MAX))),
+        Kind::Object => Err(wrong("cannot get array length of a non-array")),
+        _ => Err(wrong("cannot get array length of a scalar")),
+    }
+}
+
+fn listed<'a>(parts: impl Iterator<Item = Part<'a>>, whole: Part<'a>, as_text: bool) -> Result<Value> {
+    let mut values = Vec::new();
+    for part in parts {
+        let value = part.given(as_text);
+        memory::check(size_of::<Value>() + value.heap_bytes())?;
+        values.push(value);
+    }
+    let element = match whole {
+        _ if as_text => ArrayElement::Text,
+        Part::Text(..) => ArrayElement::Json,
+        Part::Binary(_) => ArrayElement::Jsonb,
+    };
+    Ok(Value::array(element, values))
+}
+
+fn items(function: Function, whole: Part<'_>) -> Result<Value> {
+    let as_text = function == Function::JsonItemsText;
+    let is_binary = matches!(whole, Part::Binary(_));
+    let suffix = if as_text { "_text" } else { "" };
+    match whole.kind() {
+        Kind::Array => listed(whole.items().into_iter(), whole, as_text),
+        Kind::Object if is_binary => Err(wrong("cannot extract elements from an object")),
+        Kind::Object => Err(wrong(format!("cannot call json_array_elements{suffix} on a non-array"))),
+        _ if is_binary => Err(wrong("cannot extract elements from a scalar")),
+        _ => Err(wrong(format!("cannot call json_array_elements{suffix} on a scalar"))),
+    }
+}
+
+fn keys(function: Function, whole: Part<'_>) -> Result<Value> {
+    let is_each = function == Function::JsonEachKeys;
+    let is_binary = matches!(whole, Part::Binary(_));
+    match whole.kind() {
+        Kind::Object => {
+            let keys = whole.members().into_iter();
+            let keys = keys.map(|(key, _)| Value::Text(CompactString::from_utf8_lossy(&key)));
+            Ok(Value::array(ArrayElement::Text, keys.collect()))
+        }
+        _ if is_each && is_binary => Err(wrong("cannot call jsonb_each on a non-object")),
+        Kind::Array if is_each => Err(wrong("cannot deconstruct an array as an object")),
+        _ if is_each => Err(wrong("cannot deconstruct a scalar")),
+        Kind::Array => Err(wrong(format!("cannot call {}_object_keys on an array", prefix(whole)))),
+        _ => Err(wrong(format!("cannot call {}_object_keys on a scalar", prefix(whole)))),
+    }
+}
+
+/// `@>`: every member and item of the right value is somewhere at its place in the left one. An array alone
+/// contains a scalar alone.
+fn contains(left: RawNode<'_>, right: RawNode<'_>) -> Result<bool> {
+    match (left.node(), right.is_container()) {
+        (Node::Array(mut items), false) => Ok(items.any(|item| compare(item, right).is_eq())),
+        _ => contains_part(left, right),
+    }
+}
+
+/// Pairs that must all hold wait in a list; for an item that is a container one of several may, so each is
+/// tried for itself.
+fn contains_part(left: RawNode<'_>, right: RawNode<'_>) -> Result<bool> {
+    let mut waiting = vec![(left, right)];
+    while let Some((left, right)) = waiting.pop() {
+        match (left.node(), right.node()) {
+            (Node::Object(members), Node::Object(wanted)) => {
+                for (key, value) in wanted {
+                    let Some(own) = members.find(key) else { return Ok(false) };
+                    waiting.push((own, value));
+                }
+            }
+            (Node::Array(items), Node::Array(wanted)) => {
+                for value in wanted {
+                    guest::spend_for(items.count)?;
+                    let is_there = match value.is_container() {
+                        false => {
+                            items.into_iter().any(|item| !item.is_container() && compare(item, value).is_eq())
+                        }
+                        true => {
+                            let mut is_there = false;
+                            for item in items.filter(|item| item.is_container()) {
+                                is_there =
+                                    stacker::maybe_grow(64 << 10, 1 << 20, || contains_part(item, value))?;
+                                if is_there {
+                                    break;
+                                }
+                            }
+                            is_there
+                        }
+                    };
+                    if !is_there {
+                        return Ok(false);
+                    }
+                }
+            }
+            _ if left.is_container() || right.is_container() => return Ok(false),
+            _ if compare(left, right).is_ne() => return Ok(false),
+            _ => {}
+        }
+    }
+    Ok(true)
+}

@@ -1,0 +1,65 @@
+//! The types json and jsonb: what their values are, how they are read, printed and compared.
+//!
+//! A `json` keeps its text, which has passed [`validate`]. A `jsonb` is a [`Jsonb`]: bytes in a form of its
+//! own, which rows and log records carry as they are:
+//!
+//! ```text
+//!   node:   tag, then
+//!     0 null, 1 false, 2 true
+//!     3 number, 4 string: length, content        length: 1 byte, or FF and u32
+//!     5 array:  u32 bytes of the items, u32 number of items, items (nodes)
+//!     6 object: u32 bytes of the members, u32 number of members, members: length, key, node
+//! ```
+//! * A number is the text of a finite numeric as PostgreSQL prints it, which keeps its scale.
+//! * The members of an object are in the order of their keys, by length and then by bytes, each key once.
+//! * Numbers are little-endian. The form is canonical, so equal bytes are what PostgreSQL prints alike.
+//! * Nothing nests deeper than 10,000 arrays and objects (`depth`).
+//!
+//! Why not a crate: PostgreSQL's messages, its order and the scale of its numerics are part of the types, and
+//! no parser of JSON keeps them; a flat form is copied out of a row and searched without being built up.
+//!
+//! Whoever walks through a value does it without recursion, because its depth is up to whoever sent it.
+//!
+//! Reference: `jsonapi.c`, `jsonb.c` and `jsonb_util.c` of PostgreSQL 15.
+
+mod builder;
+mod depth;
+mod lexer;
+mod node;
+mod order;
+mod shown;
+mod stored;
+mod tape;
+
+use crate::error::Result;
+
+pub(crate) use builder::Builder;
+pub(crate) use node::{Event, Events, Items, Members, Node, RawNode};
+pub(crate) use order::{compare, encode_key, number};
+pub(crate) use shown::{write_escaped, write_indented, write_jsonb};
+pub use stored::Jsonb;
+pub(crate) use tape::{ItemKind, Tape};
+
+impl Jsonb {
+    /// From a JSON text.
+    ///
+    /// # Errors
+    /// 22P02, 22P05 for U+0000, 22003 for a number out of the range of numeric, 54001.
+    pub fn parse(text: &str) -> Result<Jsonb> {
+        let tape = Tape::parse(text, true)?;
+        let mut builder = Builder::default();
+        builder.tape(&tape)?;
+        builder.finish()
+    }
+}
+
+/// Checks that a text is JSON, as the type json does: escapes are looked at, and not what they stand for.
+///
+/// # Errors
+/// 22P02, 54001.
+pub fn validate(text: &str) -> Result<()> {
+    Tape::parse(text, false).map(|_| ())
+}
+
+#[cfg(test)]
+mod tests;
