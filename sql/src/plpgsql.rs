@@ -10,10 +10,12 @@
 //! logged as a command).
 
 mod control;
+mod cursor;
 pub(crate) mod dynamic;
 mod elements;
 mod exception;
 mod parse;
+mod parse_cursor;
 mod parse_dynamic;
 mod parse_raise;
 mod query;

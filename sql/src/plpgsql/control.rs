@@ -54,6 +54,14 @@ impl<'a> Routine<'a> {
             StatementKind::ReturnExecute { query, using } => {
                 self.return_execute(query, using, statement.start)
             }
+            StatementKind::Open { cursor, arguments } => self.open_cursor(cursor, arguments, statement.start),
+            StatementKind::Fetch { cursor, targets } => {
+                self.fetch(cursor, targets.as_deref(), statement.start)
+            }
+            StatementKind::Close { cursor } => self.close_cursor(cursor, statement.start),
+            StatementKind::ForCursor { label, targets, cursor, arguments, body } => {
+                self.for_cursor(label.as_ref(), targets, (cursor, arguments), body)
+            }
             StatementKind::EndTransaction { commits } => {
                 self.end_transaction(*commits);
                 Ok(())

@@ -65,6 +65,15 @@ impl<'a> Parser<'a> {
         self.tokens[(self.at + ahead).min(self.tokens.len() - 1)]
     }
 
+    /// A place to come back to.
+    pub(super) fn place(&self) -> usize {
+        self.at
+    }
+
+    pub(super) fn go_to(&mut self, place: usize) {
+        self.at = place;
+    }
+
     pub(super) fn next(&mut self) -> Token<'a> {
         let token = self.peek();
         self.at = (self.at + 1).min(self.tokens.len() - 1);
@@ -308,7 +317,10 @@ impl<'a> Parser<'a> {
             return Ok(Declaration { name, start, line, kind });
         }
         let is_constant = self.accept("constant");
-        if self.peek().is_word("cursor") || self.peek().is_word("refcursor") {
+        if let Some(cursor) = self.cursor_declaration()? {
+            return Ok(Declaration { name, start, line, kind: DeclarationKind::Cursor(cursor) });
+        }
+        if self.peek().is_word("refcursor") {
             return self.unsupported("cursors are", self.peek().start);
         }
         let type_name = self.fragment(&[";", ":=", "=", "default", "not", "collate"])?;
@@ -449,7 +461,7 @@ impl<'a> Parser<'a> {
             "get" => self.diagnostics()?,
             "call" => StatementKind::Call(self.fragment(&[";"])?),
             "execute" => self.execute()?,
-            "open" | "fetch" | "move" | "close" => return self.unsupported("cursors are", start),
+            "open" | "fetch" | "move" | "close" => self.cursor_statement(word)?,
             "commit" | "rollback" => self.end_transaction()?,
             "do" => return self.unsupported("DO is", start),
             "select" | "insert" | "update" | "delete" | "with" | "values" | "table" => return self.sql(),
@@ -594,6 +606,10 @@ impl<'a> Parser<'a> {
             let (query, using) = self.dynamic("loop")?;
             let body = self.loop_body(label.clone())?;
             return Ok(StatementKind::ForExecute { label, targets, query, using, body });
+        }
+        if let Some((cursor, arguments)) = self.cursor_of_loop() {
+            let body = self.loop_body(label.clone())?;
+            return Ok(StatementKind::ForCursor { label, targets, cursor, arguments, body });
         }
         let is_reverse = self.accept("reverse");
         let is_query = ["select", "insert", "update", "delete", "with", "values"]

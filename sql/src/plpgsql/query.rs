@@ -106,7 +106,7 @@ impl<'a> Routine<'a> {
         }
     }
 
-    fn set_found(&mut self, is_found: bool) {
+    pub(super) fn set_found(&mut self, is_found: bool) {
         if let Some(found) = self.found {
             self.compiler.code.evaluate(found, Expr::Const(Value::Boolean(is_found)));
         }

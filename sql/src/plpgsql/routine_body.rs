@@ -15,7 +15,7 @@ use sqlparser::ast;
 
 use super::parse;
 use super::sql_body::{self, IN_SQL};
-use super::tree::{Block, Declaration, DeclarationKind, Fragment, Path, Statement, Target};
+use super::tree::{Block, BoundCursor, Declaration, DeclarationKind, Fragment, Path, Statement, Target};
 use crate::bind::aggregation::AggregateMode;
 use crate::bind::scope::Scope as Relations;
 use crate::bind::scope::named_columns;
@@ -55,6 +55,7 @@ pub(super) struct Routine<'a> {
     /// Exception blocks that are open here, and handlers.
     pub(super) blocks: usize,
     pub(super) handlers: usize,
+    pub(super) cursors: Vec<BoundCursor<'a>>,
     /// FOUND and the row count, where the body asks for them.
     pub(super) found: Option<Register>,
     pub(super) row_count: Option<Register>,
@@ -155,6 +156,7 @@ impl<'a> Routine<'a> {
             around: Vec::new(),
             blocks: 0,
             handlers: 0,
+            cursors: Vec::new(),
             found: None,
             row_count: None,
             result: None,
@@ -430,6 +432,7 @@ impl<'a> Routine<'a> {
 
     pub(super) fn block(&mut self, block: &'a Block) -> Result<()> {
         self.names().scopes.push(Scope { label: block.label.clone(), variables: Vec::new() });
+        let cursors = self.cursors.len();
         for declaration in &block.declarations {
             self.declare(declaration)?;
         }
@@ -448,6 +451,7 @@ impl<'a> Routine<'a> {
         }
         self.around.pop();
         self.compiler.code.place(exit);
+        self.cursors.truncate(cursors);
         self.names().scopes.pop();
         Ok(())
     }
@@ -463,6 +467,9 @@ impl<'a> Routine<'a> {
             return self.fail(sqlstate::SYNTAX_ERROR, message, declaration.start);
         }
         self.compiler.code.line(declaration.line, "during statement block local variable initialization");
+        if let DeclarationKind::Cursor(cursor) = &declaration.kind {
+            return self.declare_cursor(&declaration.name, cursor);
+        }
         let DeclarationKind::Variable { type_name, is_constant, is_not_null, default } = &declaration.kind
         else {
             let DeclarationKind::Alias(path) = &declaration.kind else { return Ok(()) };

@@ -1,5 +1,8 @@
 //! The syntax tree of a PL/pgSQL body. SQL in it stays text until it is compiled.
 
+use hyades_engine::procedure::ir::Register;
+use hyades_types::value::SqlType;
+
 /// A piece of SQL. `text` is as long as it was in the body: what does not belong to it (INTO) is blanked out,
 /// so that positions stay right.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -48,8 +51,27 @@ pub(crate) enum DeclarationKind {
         is_not_null: bool,
         default: Option<Fragment>,
     },
+    Cursor(CursorDeclaration),
     /// `name ALIAS FOR other`.
     Alias(Path),
+}
+
+/// A bound cursor: names and types of its parameters, and its query.
+#[derive(Clone, Debug)]
+pub(crate) struct CursorDeclaration {
+    pub(crate) parameters: Vec<(String, Fragment)>,
+    pub(crate) query: Fragment,
+}
+
+/// A cursor that the text at hand can use.
+#[derive(Clone)]
+pub(super) struct BoundCursor<'a> {
+    pub(super) name: String,
+    pub(super) query: &'a Fragment,
+    pub(super) parameters: Vec<(String, Register, SqlType)>,
+    pub(super) columns: Vec<(String, SqlType)>,
+    pub(super) spool: u16,
+    pub(super) is_open: Register,
 }
 
 #[derive(Clone, Debug)]
@@ -153,6 +175,25 @@ pub(crate) enum StatementKind {
         query: Fragment,
         using: Vec<Fragment>,
     },
+    Open {
+        cursor: String,
+        arguments: Vec<Fragment>,
+    },
+    /// No targets: MOVE.
+    Fetch {
+        cursor: String,
+        targets: Option<Vec<Path>>,
+    },
+    Close {
+        cursor: String,
+    },
+    ForCursor {
+        label: Option<String>,
+        targets: Vec<Path>,
+        cursor: String,
+        arguments: Vec<Fragment>,
+        body: Vec<Statement>,
+    },
     /// COMMIT and ROLLBACK.
     EndTransaction {
         commits: bool,
@@ -202,6 +243,11 @@ impl StatementKind {
             StatementKind::GetDiagnostics { is_stacked: true, .. } => "GET STACKED DIAGNOSTICS",
             StatementKind::GetDiagnostics { .. } => "GET DIAGNOSTICS",
             StatementKind::Null => "NULL",
+            StatementKind::Open { .. } => "OPEN",
+            StatementKind::Fetch { targets: Some(_), .. } => "FETCH",
+            StatementKind::Fetch { .. } => "MOVE",
+            StatementKind::Close { .. } => "CLOSE",
+            StatementKind::ForCursor { .. } => "FOR over cursor",
             StatementKind::Execute { .. } => "EXECUTE",
             StatementKind::ForExecute { .. } => "FOR over EXECUTE statement",
             StatementKind::ReturnExecute { .. } => "RETURN QUERY",

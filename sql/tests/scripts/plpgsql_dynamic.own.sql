@@ -14,6 +14,8 @@ create procedure pd_record() language plpgsql as $$ declare r record; begin exec
 create procedure pd_ddl() language plpgsql as $$ begin execute 'create table pd2 (a int)'; end $$;
 call pd_ddl();
 create procedure pd_chain() language plpgsql as $$ begin commit and chain; end $$;
+create procedure pd_ref() language plpgsql as $$ declare c refcursor; begin open c for select 1; end $$;
+create procedure pd_back() language plpgsql as $$ declare c cursor for select 1; x int; begin fetch last from c into x; end $$;
 drop function pd_calls;
 drop procedure pd_dynamic, pd_commits, pd_plain, pd_outer, pd_ddl;
 drop table pd;

@@ -141,15 +141,6 @@ begin
 end
 $$;
 
-create function cursors() returns int language plpgsql as $$
-declare
-    c cursor for select 1;
-begin
-    open c;
-    return 1;
-end
-$$;
-
 create function creates() returns int language plpgsql as $$
 begin
     create table x (a int);

@@ -1,0 +1,191 @@
+//! Bound cursors: `c CURSOR FOR query`, OPEN, FETCH, MOVE, CLOSE, FOR over one.
+//!
+//! OPEN runs the query and keeps its rows in a spool, FETCH takes the next one. So a cursor sees the rows as
+//! they were when it was opened, which is what PostgreSQL promises, and a COMMIT leaves it alone.
+
+use hyades_engine::procedure::ir::{Expr, Instruction, Register};
+use hyades_types::error::{Error, Result, sqlstate};
+use hyades_types::value::{SqlType, Value};
+use sqlparser::ast;
+
+use super::routine_body::Routine;
+use super::tree::{BoundCursor, CursorDeclaration, Fragment, Path, Statement};
+use crate::bind::types;
+use crate::bind::visible_variables::{RecordState, Scalar, Scope, Variable};
+use crate::compile::Compiler;
+use crate::compile::row_sink::{Nested, Then, Wanted, report};
+use crate::statement::query as parser;
+
+impl<'a> Routine<'a> {
+    pub(super) fn declare_cursor(&mut self, name: &str, declaration: &'a CursorDeclaration) -> Result<()> {
+        let mut parameters = Vec::new();
+        for (name, type_name) in &declaration.parameters {
+            let sql_type = parser::parse_type(&type_name.text)
+                .and_then(|parsed| types::resolve_stored(&parsed))
+                .map_err(|error| self.placed(error, type_name))?;
+            parameters.push((name.clone(), self.compiler.binder.new_register()?, sql_type));
+        }
+        let query = &declaration.query;
+        self.see_parameters(&parameters);
+        let columns = self.cursor_columns(query);
+        self.names().scopes.pop();
+        let is_open = self.compiler.binder.new_register()?;
+        self.compiler.code.evaluate(is_open, Expr::Const(Value::Boolean(false)));
+        let spool = self.compiler.code.new_spool()?;
+        let (name, columns) = (name.to_owned(), columns?);
+        self.cursors.push(BoundCursor { name, query, parameters, columns, spool, is_open });
+        Ok(())
+    }
+
+    /// The query of a cursor sees its parameters before all others.
+    fn see_parameters(&mut self, parameters: &[(String, Register, SqlType)]) {
+        let variable = |(name, register, sql_type): &(String, Register, SqlType)| {
+            (name.clone(), Variable::Scalar(Scalar::new(*register, *sql_type)))
+        };
+        let variables = parameters.iter().map(variable).collect();
+        self.names().scopes.push(Scope { label: None, variables });
+    }
+
+    /// The query is compiled for its columns alone.
+    fn cursor_columns(&mut self, query: &'a Fragment) -> Result<Vec<(String, SqlType)>> {
+        let ast::Statement::Query(select) = self.parsed(query)? else {
+            return self.unsupported("a cursor for a statement that is no query is", query.start);
+        };
+        let binder = &self.compiler.binder;
+        let (names, current) = (binder.names.clone(), binder.current.clone());
+        let mut inner = Compiler::new(&query.text, binder.context, &[], 0)?;
+        (inner.binder.names, inner.binder.current) = (names, current);
+        let compiled = inner.query(&select).map_err(|error| self.placed(error, query))?;
+        let columns = compiled.columns.unwrap_or_default();
+        Ok(columns.into_iter().map(|column| (column.name, column.sql_type)).collect())
+    }
+
+    fn bound_cursor(&self, name: &str, start: usize) -> Result<BoundCursor<'a>> {
+        match self.cursors.iter().rev().find(|cursor| cursor.name == name) {
+            Some(cursor) => Ok(cursor.clone()),
+            None => self.fail(sqlstate::SYNTAX_ERROR, format!("\"{name}\" is not a known cursor"), start),
+        }
+    }
+
+    /// An error unless the cursor is open, or closed, as it should be.
+    fn expect_cursor(&mut self, cursor: &BoundCursor<'a>, is_open: bool) {
+        let fine = self.compiler.code.label();
+        let flag = Expr::Register(cursor.is_open);
+        let is_wrong = if is_open { Expr::Not(Box::new(flag)) } else { flag };
+        self.compiler.code.jump_unless(is_wrong, fine);
+        let name = &cursor.name;
+        self.compiler.code.push(match is_open {
+            true => {
+                let message = format!("cursor \"{name}\" does not exist");
+                report(sqlstate::INVALID_CURSOR_NAME, &message, None)
+            }
+            false => {
+                let message = format!("cursor \"{name}\" already in use");
+                report(sqlstate::DUPLICATE_CURSOR, &message, None)
+            }
+        });
+        self.compiler.code.place(fine);
+    }
+
+    fn set_open(&mut self, cursor: &BoundCursor<'a>, is_open: bool) {
+        self.compiler.code.evaluate(cursor.is_open, Expr::Const(Value::Boolean(is_open)));
+    }
+
+    pub(super) fn open_cursor(&mut self, name: &str, arguments: &'a [Fragment], start: usize) -> Result<()> {
+        let cursor = self.bound_cursor(name, start)?;
+        self.expect_cursor(&cursor, false);
+        if arguments.len() != cursor.parameters.len() {
+            let message = match (arguments.len(), cursor.parameters.len()) {
+                (_, 0) => format!("cursor \"{name}\" has no arguments"),
+                (0, _) => format!("cursor \"{name}\" has arguments"),
+                (given, wanted) if given < wanted => format!("not enough arguments for cursor \"{name}\""),
+                _ => format!("too many arguments for cursor \"{name}\""),
+            };
+            return self.fail(sqlstate::SYNTAX_ERROR, message, start);
+        }
+        for (argument, (_, register, sql_type)) in arguments.iter().zip(&cursor.parameters) {
+            let value = self.value(argument, *sql_type)?;
+            self.compiler.code.evaluate(*register, value);
+        }
+        let statement = self.parsed(cursor.query)?;
+        self.compiler.code.push(Instruction::OpenSpool { spool: cursor.spool });
+        self.see_parameters(&cursor.parameters);
+        let opened = self.nested(cursor.query, &statement, Wanted::Spool(cursor.spool), Then::Continue);
+        self.names().scopes.pop();
+        opened?;
+        self.set_open(&cursor, true);
+        Ok(())
+    }
+
+    /// FETCH; without targets MOVE.
+    pub(super) fn fetch(&mut self, name: &str, targets: Option<&'a [Path]>, start: usize) -> Result<()> {
+        let cursor = self.bound_cursor(name, start)?;
+        self.expect_cursor(&cursor, true);
+        let (wanted, not_null) = match targets {
+            Some(targets) => self.destinations(targets)?,
+            None => (Wanted::Variables(Vec::new()), Vec::new()),
+        };
+        let (found, done) = (self.compiler.code.label(), self.compiler.code.label());
+        let taken = wanted.clone();
+        self.open(wanted, Then::Leave(found));
+        let width = cursor.columns.len();
+        self.compiler.describe(cursor.columns.clone(), false)?;
+        self.compiler.for_spooled(cursor.spool, width, &mut |compiler, values, _| compiler.emit(values))?;
+        self.close();
+        for register in self.slots_of(&taken) {
+            self.compiler.code.evaluate(register, Expr::Const(Value::Null));
+        }
+        self.set_found(false);
+        self.compiler.code.jump(done);
+        self.compiler.code.place(found);
+        self.set_found(true);
+        self.compiler.code.place(done);
+        for (register, name) in not_null {
+            self.refuse_null(register, &name);
+        }
+        Ok(())
+    }
+
+    pub(super) fn close_cursor(&mut self, name: &str, start: usize) -> Result<()> {
+        let cursor = self.bound_cursor(name, start)?;
+        self.expect_cursor(&cursor, true);
+        self.compiler.code.push(Instruction::OpenSpool { spool: cursor.spool });
+        self.set_open(&cursor, false);
+        Ok(())
+    }
+
+    /// FOR over a cursor: the record is the loop's own.
+    pub(super) fn for_cursor(
+        &mut self,
+        label: Option<&String>,
+        targets: &'a [Path],
+        (name, arguments): (&str, &'a [Fragment]),
+        body: &'a [Statement],
+    ) -> Result<()> {
+        let start = targets.first().map_or(0, |target| target.start);
+        let [Path { parts, .. }] = targets else {
+            let message = "cursor FOR loop must have only one target variable";
+            return self.fail(sqlstate::SYNTAX_ERROR, message, start);
+        };
+        let Some(record_name) = parts.first() else {
+            return Err(Error::input(sqlstate::SYNTAX_ERROR, "FOR"));
+        };
+        self.open_cursor(name, arguments, start)?;
+        let cursor = self.bound_cursor(name, start)?;
+        self.names().scopes.push(Scope::default());
+        let record = self.names().new_record(RecordState::Unassigned, false);
+        self.names().add(record_name, Variable::Record(record));
+        let wanted = Wanted::Record(record);
+        self.compiler.record_slots(record, &cursor.columns)?;
+        let flag = self.compiler.binder.new_register()?;
+        self.compiler.code.evaluate(flag, Expr::Const(Value::Boolean(false)));
+        let columns = cursor.columns.clone();
+        let nested = Nested { then: Then::Continue, is_single: false, columns, value: None };
+        self.for_spool(label, wanted, (cursor.spool, nested), body, Some(flag))?;
+        self.take_loop_flag(Some(flag));
+        self.names().scopes.pop();
+        self.compiler.code.push(Instruction::OpenSpool { spool: cursor.spool });
+        self.set_open(&cursor, false);
+        Ok(())
+    }
+}
