@@ -261,10 +261,10 @@ impl Binder<'_> {
         }
         let Ok(signature) = self.choose(name, arguments, "", Place::Unknown) else { return natural() };
         let common = self.common_argument(signature, arguments, name).ok();
-        let wanted = arguments.iter().enumerate().map(|(at, argument)| match pattern(signature, at) {
+        let wanted = (0..arguments.len()).map(|at| match pattern(signature, at) {
             TypePattern::Exact(wanted) => Some(wanted),
             TypePattern::Common => common,
-            TypePattern::Any => as_they_are(argument),
+            TypePattern::Any => None,
         });
         wanted.collect()
     }

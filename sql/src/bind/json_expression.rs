@@ -39,6 +39,11 @@ pub(super) fn symbol_of(operator: &Ast) -> Option<&'static str> {
     })
 }
 
+/// Whether the operator takes JSON, and other types too.
+pub(super) fn is_shared(operator: &Ast) -> bool {
+    matches!(operator, Ast::AtArrow | Ast::ArrowAt | Ast::StringConcat | Ast::Minus)
+}
+
 /// The symbol of an operator that takes these sides for JSON, and others for something else.
 pub(super) fn shared_symbol(operator: &Ast, left: &Bound, right: &Bound) -> Option<&'static str> {
     let is_open = |side: &Bound| side.known_type().is_none() || is_jsonb(side);

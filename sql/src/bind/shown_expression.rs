@@ -15,8 +15,9 @@ use hyades_types::{memory, text};
 use sqlparser::ast;
 
 use super::coerce::{Category, category};
+use super::json_expression::{is_shared, shared_symbol, symbol_of};
 use super::operator::{from_ast, signature, type_beside};
-use super::{Binder, Bound, Class};
+use super::{Binder, Bound, Class, Place};
 use crate::evaluation;
 use crate::statement::names::{fold, quoted};
 
@@ -192,11 +193,37 @@ impl Binder<'_> {
             Ast::PGRegexIMatch => "~*",
             Ast::PGRegexNotIMatch => "!~*",
             other => {
+                if symbol_of(other).is_some() || is_shared(other) {
+                    let sides = [self.bound_part(left)?, self.bound_part(right)?];
+                    let symbol = symbol_of(other).or_else(|| shared_symbol(other, &sides[0], &sides[1]));
+                    if let Some(symbol) = symbol {
+                        return self.json_part(left, symbol, right, &sides);
+                    }
+                }
                 let operator = from_ast(other)?;
                 return self.compared(left, operator, right, operator.symbol());
             }
         };
         self.matched(left, symbol, right)
+    }
+
+    /// An operator of JSON.
+    fn json_part(
+        &mut self,
+        left: &ast::Expr,
+        symbol: &'static str,
+        right: &ast::Expr,
+        sides: &[Bound; 2],
+    ) -> Option<Part> {
+        let place = Place::Unknown;
+        let result = self.operator_of(symbol, sides.clone(), place).ok()?.known_type()?;
+        let types = self.shown_arguments(symbol, sides);
+        let mut shown = Vec::with_capacity(2);
+        for (side, to) in [left, right].into_iter().zip(types) {
+            let part = self.part(side)?;
+            shown.push(self.as_type(&part, to?)?);
+        }
+        Some(Part::typed(format!("({} {symbol} {})", shown[0], shown[1]), result))
     }
 
     /// Two operands of an operator, each as the operator takes it.

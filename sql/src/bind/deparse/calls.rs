@@ -13,7 +13,7 @@ use super::super::aggregate::is_aggregate_name;
 use super::super::expression::row_items;
 use super::super::operator::{from_ast, shown_operands};
 use super::super::{Bound, Class, Place};
-use super::expressions::{Around, Shape, Shown};
+use super::expressions::{Around, Shape, Shown, quoted_literal};
 use super::{Deparser, order_words, quoted};
 use crate::statement::names::{fold, parts};
 
@@ -294,10 +294,12 @@ impl Deparser<'_, '_> {
         let bound = arguments.iter().map(|argument| self.bound(argument)).collect::<Result<Vec<Bound>>>()?;
         let types = self.binder.shown_arguments(name, &bound);
         let mut shown = Vec::with_capacity(arguments.len());
-        for (argument, to) in arguments.iter().zip(types) {
-            let text = match to {
-                Some(to) => self.expression_as(argument, to)?.text,
-                None => self.expression(argument)?.text,
+        for ((argument, to), bound) in arguments.iter().zip(types).zip(&bound) {
+            let text = match (to, &bound.class) {
+                (Some(to), _) => self.expression_as(argument, to)?.text,
+                // What takes anything takes it without a type.
+                (None, Class::Literal(literal)) => quoted_literal(literal),
+                (None, _) => self.expression(argument)?.text,
             };
             shown.push(text);
         }

@@ -8,6 +8,7 @@ use sqlparser::ast::{self, Expr as Ast};
 
 use super::super::aggregation::AggregateMode;
 use super::super::expression::{row_items, signed_digits};
+use super::super::json_expression::{is_shared, shared_symbol, symbol_of};
 use super::super::operator::{from_ast, shown_operands};
 use super::super::scope::ScopeColumn;
 use super::super::{Bound, Class, Place, types};
@@ -375,6 +376,9 @@ impl Deparser<'_, '_> {
             }
             _ => {}
         }
+        if let Some(shown) = self.json_operator(left, op, right)? {
+            return Ok(shown);
+        }
         let Some(operator) = from_ast(op) else {
             return self.binder.unsupported("this operator in a definition is", Place::Unknown);
         };
@@ -382,6 +386,30 @@ impl Deparser<'_, '_> {
             return self.rows(&left, operator, &right);
         }
         self.operator(left, (operator, operator.symbol()), right)
+    }
+
+    /// An operator of JSON; None of others.
+    fn json_operator(&mut self, left: &Ast, op: &ast::BinaryOperator, right: &Ast) -> Result<Option<Shown>> {
+        if symbol_of(op).is_none() && !is_shared(op) {
+            return Ok(None);
+        }
+        if row_items(left).is_some() || row_items(right).is_some() {
+            return Ok(None);
+        }
+        let sides = [self.bound(left)?, self.bound(right)?];
+        let symbol = symbol_of(op).or_else(|| shared_symbol(op, &sides[0], &sides[1]));
+        let Some(symbol) = symbol else { return Ok(None) };
+        let mut shown = Vec::with_capacity(2);
+        for ((side, to), is_left) in
+            [left, right].into_iter().zip(self.binder.shown_arguments(symbol, &sides)).zip([true, false])
+        {
+            let side = match to {
+                Some(to) => self.expression_as(side, to)?,
+                None => self.expression(side)?,
+            };
+            shown.push(self.inside(side, Around::Operator(symbol, is_left)));
+        }
+        Ok(Some(self.whole(format!("{} {symbol} {}", shown[0], shown[1]), Shape::Operator(symbol))))
     }
 
     fn rows(&mut self, left: &[&Ast], operator: BinaryOperator, right: &[&Ast]) -> Result<Shown> {
