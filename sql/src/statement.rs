@@ -13,6 +13,7 @@ pub(crate) mod element_target;
 mod index_syntax;
 pub(crate) mod lexer;
 pub(crate) mod locking;
+mod missing;
 pub(crate) mod names;
 mod parsed;
 pub(crate) mod query;
@@ -39,6 +40,10 @@ use lexer::TokenKind;
 
 /// Parses one statement; a semicolon may end it, nothing may follow that.
 pub(crate) fn parse(sql: &str) -> Result<Statement> {
+    parse_whole(sql).map_err(|error| missing::named(sql, error))
+}
+
+fn parse_whole(sql: &str) -> Result<Statement> {
     let mut lexer = lexer::Lexer::new(sql);
     let mut first = lexer.next()?;
     while first.is_symbol(";") {
