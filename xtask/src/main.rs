@@ -1,5 +1,5 @@
 //! Every developer command of Hyades: `cargo xtask
-//! ci|tidy|test|crash|hostile|bench|cost|fuzz|loom|procedures|promises|agree|clients`.
+//! ci|tidy|test|crash|hostile|bench|cost|fuzz|loom|procedures|promises|agree|clients|regression`.
 //!
 //! Why here: a Rust program needs no shell dialect, is tested like the rest, and works from any directory of
 //! the checkout. One module per command; what several of them need stands in `tools` (processes, paths,
@@ -7,7 +7,7 @@
 //! and reading the real pgbench).
 //!
 //! Invariant: no command changes a tracked file, except that `procedures --record` writes what PostgreSQL
-//! answers; `fuzz` may add to its own corpus, which git ignores.
+//! answers and `regression --write` what it counted; `fuzz` may add to its own corpus, which git ignores.
 
 mod agree;
 mod bench;
@@ -21,6 +21,7 @@ mod loom;
 mod pgbench;
 mod procedures;
 mod promises;
+mod regression;
 mod server;
 mod test;
 mod tidy;
@@ -65,6 +66,8 @@ enum Command {
     Promises(promises::Options),
     /// Runs random statements on Hyades and on PostgreSQL and compares what they give.
     Agree(agree::Options),
+    /// Runs PostgreSQL's regression files on Hyades and on PostgreSQL and counts what agrees.
+    Regression(regression::Options),
     /// Checks small concurrent kernels under every interleaving.
     Loom(loom::Options),
     /// Times single durable writes of one sector (used by bench, which runs it in the chosen scheduling
@@ -87,6 +90,7 @@ fn main() -> ExitCode {
         Command::Procedures(options) => procedures::run(&options),
         Command::Promises(options) => promises::run(&options),
         Command::Agree(options) => agree::run(&options),
+        Command::Regression(options) => regression::run(&options),
         Command::Loom(options) => loom::run(&options),
         Command::SyncProbe(options) => bench::sync_probe::run(&options),
     };

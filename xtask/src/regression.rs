@@ -1,0 +1,193 @@
+//! `cargo xtask regression --source DIR`: PostgreSQL's own regression files on PostgreSQL and on Hyades,
+//! statement by statement.
+//!
+//! `xtask/regression/pgregress.py` runs them; this counts what it found. A statement agrees when both give
+//! the same rows, the same command tag or the same SQLSTATE; EXPLAIN and what PostgreSQL itself answers now
+//! one way, now another, are left out. Two kinds are told apart: what Hyades refuses, which is missing work,
+//! and what it answers otherwise, which is wrong. Each wrong answer must stand in
+//! `xtask/regression/reasons.txt`, or the command fails:
+//!
+//! ```text
+//! file:line of PostgreSQL 15.18 | why
+//! ```
+//!
+//! `--write` puts the figures into `docs/regression.md`.
+//!
+//! The files belong to PostgreSQL's source (Debian: `apt-get source postgresql-15`) and are not kept here.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt::Write as _;
+use std::net::TcpListener;
+use std::path::PathBuf;
+use std::process::Command;
+use std::time::Duration;
+
+use anyhow::{Context, Result, bail};
+use serde_json::Value;
+
+use crate::server::{Instance, PASSWORD, PostgreSql, System, hyades_binary};
+use crate::tools;
+
+const START_LIMIT: Duration = Duration::from_secs(60);
+const PROGRAM: &str = "xtask/regression/pgregress.py";
+const REASONS: &str = "xtask/regression/reasons.txt";
+const REPORT: &str = "docs/regression.md";
+
+/// What the files of a tier are to reach, in percent of their statements.
+const TIERS: [(&str, u64); 2] = [("1", 70), ("2", 40)];
+
+#[derive(clap::Args)]
+pub(crate) struct Options {
+    /// PostgreSQL's unpacked source.
+    #[arg(long)]
+    source: PathBuf,
+    /// A hyades binary; built if left out.
+    #[arg(long)]
+    server: Option<PathBuf>,
+    /// Writes docs/regression.md.
+    #[arg(long)]
+    write: bool,
+}
+
+/// Statements by what came of them.
+#[derive(Clone, Copy, Default)]
+struct Count {
+    all: u64,
+    agree: u64,
+    /// That give rows on PostgreSQL.
+    queries: u64,
+    agreeing_queries: u64,
+    refused: u64,
+    wrong: u64,
+}
+
+impl Count {
+    fn add(&mut self, other: Count) {
+        self.all += other.all;
+        self.agree += other.agree;
+        self.queries += other.queries;
+        self.agreeing_queries += other.agreeing_queries;
+        self.refused += other.refused;
+        self.wrong += other.wrong;
+    }
+
+    /// Counts a statement; whether its answer is wrong, or there is none.
+    fn see(&mut self, record: &Value) -> bool {
+        let verdict = record["verdict"].as_str().unwrap_or_default();
+        if matches!(verdict, "explain" | "unstable" | "skipped") {
+            return false;
+        }
+        let sql = record["sql"].as_str().unwrap_or_default().trim_start().to_ascii_lowercase();
+        let begins = |word: &&str| sql.starts_with(word);
+        let gives_rows = ["select", "values", "table", "with", "("].iter().any(begins)
+            && !matches!(verdict, "error" | "other_error" | "tag");
+        let agrees = matches!(verdict, "rows" | "tag" | "error");
+        let is_wrong =
+            matches!(verdict, "wrong" | "order" | "accepted" | "hang" | "timeout" | "lost" | "crash");
+        self.add(Count {
+            all: 1,
+            agree: u64::from(agrees),
+            queries: u64::from(gives_rows),
+            agreeing_queries: u64::from(gives_rows && agrees),
+            refused: u64::from(matches!(verdict, "refused" | "other_error" | "follow" | "accepted_follow")),
+            wrong: u64::from(is_wrong),
+        });
+        is_wrong
+    }
+}
+
+fn percent(part: u64, all: u64) -> f64 {
+    part as f64 * 100.0 / all.max(1) as f64
+}
+
+pub(crate) fn run(options: &Options) -> Result<()> {
+    let binary = hyades_binary(options.server.as_deref(), false)?;
+    let scratch = tools::scratch_directory(None)?;
+    let system = System::PostgreSql(PostgreSql { settings: vec!["fsync=off".to_owned()] });
+    let peer = Instance::create(system, scratch.path().join("peer"), Vec::new())?;
+    let (mut server, _) = peer.start_ready(START_LIMIT)?;
+    let [_, host, _, port, _, user] = &peer.client_arguments()[..] else {
+        bail!("the harness names host, port and user");
+    };
+    let reasons = reasons()?;
+    let (mut unexplained, mut seen) = (Vec::new(), BTreeSet::new());
+    let mut report = String::from(HEAD);
+    for (tier, wanted) in TIERS {
+        let found = scratch.path().join(format!("tier-{tier}.json"));
+        let mut command = Command::new("python3");
+        command.arg(tools::repository_root().join(PROGRAM)).env("PGPASSWORD", PASSWORD);
+        command.args(["--pg", &format!("{host}:{port}"), "--user", user, "--tier", tier, "--quiet"]);
+        command.args(["--port", &free_port()?.to_string()]);
+        command.arg("--bin").arg(&binary).arg("--src").arg(&options.source).arg("--json").arg(&found);
+        tools::output_of(&mut command)?;
+        let records: BTreeMap<String, Vec<Value>> = serde_json::from_slice(&std::fs::read(&found)?)?;
+        let mut sum = Count::default();
+        writeln!(report, "\n## Tier {tier}: at least {wanted} % are wanted\n\n{TABLE}")?;
+        for (file, statements) in &records {
+            let mut count = Count::default();
+            for statement in statements {
+                if !count.see(statement) {
+                    continue;
+                }
+                let place = format!("{file}:{}", statement["line"]);
+                if !reasons.contains_key(&place) {
+                    unexplained.push(format!("{place} {}: {}", statement["verdict"], statement["sql"]));
+                }
+                seen.insert(place);
+            }
+            report.push_str(&line(file, count));
+            sum.add(count);
+        }
+        report.push_str(&line("all", sum));
+    }
+    server.kill()?;
+    report.push_str("\n## Answers that differ, and why\n\n| statement | why |\n|---|---|\n");
+    for (place, reason) in reasons.iter().filter(|(place, _)| seen.contains(*place)) {
+        writeln!(report, "| {place} | {reason} |")?;
+    }
+    print!("{report}");
+    if options.write {
+        std::fs::write(tools::repository_root().join(REPORT), &report)?;
+    }
+    if !unexplained.is_empty() {
+        bail!("answers that differ without a reason in {REASONS}:\n{}", unexplained.join("\n"));
+    }
+    Ok(())
+}
+
+const HEAD: &str = "# PostgreSQL's regression files on Hyades
+
+Written by `cargo xtask regression --source DIR --write` (`xtask/src/regression.rs` says what is counted). A statement agrees when it
+gives the same rows, command tag or SQLSTATE as PostgreSQL 15; *refused* ones fail here only, or otherwise, or meet a table that an earlier one
+could not make; *differ* are answers that are not PostgreSQL's: each stands at the end with its reason.
+";
+
+const TABLE: &str = "| file | statements | agree | % | queries | agree | % | refused | differ |\n|---|---|---|---|---|---|---|---|---|";
+
+fn line(name: &str, count: Count) -> String {
+    let Count { all, agree, queries, agreeing_queries, refused, wrong } = count;
+    format!(
+        "| {name} | {all} | {agree} | {:.1} | {queries} | {agreeing_queries} | {:.1} | {refused} | {wrong} |\n",
+        percent(agree, all),
+        percent(agreeing_queries, queries)
+    )
+}
+
+/// Places of statements and why their answers differ.
+fn reasons() -> Result<BTreeMap<String, String>> {
+    let path = tools::repository_root().join(REASONS);
+    let text = std::fs::read_to_string(&path).with_context(|| format!("cannot read {}", path.display()))?;
+    let mut reasons = BTreeMap::new();
+    for line in text.lines().filter(|line| !line.trim().is_empty() && !line.starts_with('#')) {
+        let (places, reason) = line.split_once('|').with_context(|| format!("no reason: {line}"))?;
+        for place in places.split_whitespace() {
+            reasons.insert(place.to_owned(), reason.trim().to_owned());
+        }
+    }
+    Ok(reasons)
+}
+
+/// A port that nobody listens on now.
+fn free_port() -> Result<u16> {
+    Ok(TcpListener::bind(("127.0.0.1", 0))?.local_addr()?.port())
+}
