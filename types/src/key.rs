@@ -51,8 +51,7 @@ pub struct KeyLayout {
 
 impl KeyLayout {
     pub fn new(types: &[SqlType]) -> KeyLayout {
-        let fixed_width =
-            types.iter().map(|sql_type| usize::try_from(sql_type.length_bytes()).ok()).sum::<Option<usize>>();
+        let fixed_width = types.iter().map(|sql_type| sql_type.stored_bytes()).sum::<Option<usize>>();
         KeyLayout { types: types.into(), fixed_width }
     }
 
@@ -152,7 +151,7 @@ fn encode_other_scalar(scalar: Scalar, out: &mut Vec<u8>) {
 /// Where the encoding of a value of this type ends that begins at the start of these bytes; `None` if they
 /// are too few. `mask`: what each byte was combined with by exclusive or.
 pub fn encoded_length(sql_type: SqlType, bytes: &[u8], mask: u8) -> Option<usize> {
-    if let Ok(length) = usize::try_from(sql_type.length_bytes()) {
+    if let Some(length) = sql_type.stored_bytes() {
         return (length <= bytes.len()).then_some(length);
     }
     let byte = |at: usize| bytes.get(at).map(|byte| byte ^ mask);

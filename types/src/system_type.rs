@@ -74,6 +74,11 @@ pub struct Reference {
 }
 
 impl SystemType {
+    /// Whether columns may be of this type.
+    pub fn is_stored(self) -> bool {
+        matches!(self, SystemType::Oid | SystemType::Name | SystemType::Char)
+    }
+
     fn naming(self) -> Naming {
         let of = |shown, name, oid, shown_array, array_name, array_oid, length| Naming {
             shown,

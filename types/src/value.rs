@@ -392,6 +392,12 @@ impl SqlType {
         }
     }
 
+    /// Bytes of each value where it is stored, in rows and keys; `None` if it depends on the value. A name is
+    /// as long as it is, whatever the catalog says.
+    pub fn stored_bytes(self) -> Option<usize> {
+        if self.is_text() { None } else { usize::try_from(self.length_bytes()).ok() }
+    }
+
     /// `pg_attribute.atttypmod`: the modifiers in PostgreSQL's encoding, -1 for none.
     pub fn type_modifier(self) -> i32 {
         let of_length =

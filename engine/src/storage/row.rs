@@ -43,6 +43,7 @@ use hyades_types::error::{Error, Result, sqlstate};
 use hyades_types::interval::Interval;
 use hyades_types::json::{self, Jsonb};
 use hyades_types::scalar::{Scalar, ScalarKind};
+use hyades_types::system_type::SystemType;
 use hyades_types::value::{BigDecimal, Numeric, SqlType, Value};
 use hyades_types::{compare, datetime, key, numeric, text};
 
@@ -87,7 +88,7 @@ impl RowLayout {
         let mut slot = 0;
         let mut previous = None;
         let columns = types.iter().map(|&sql_type| {
-            let width = usize::try_from(sql_type.length_bytes()).unwrap_or(0);
+            let width = sql_type.stored_bytes().unwrap_or(0);
             let kind = ScalarKind::of(sql_type);
             let column = Column { sql_type, slot, width, kind, previous: previous.filter(|_| width == 0) };
             if width == 0 {
@@ -476,6 +477,7 @@ fn write_fixed(value: &Value, slot: &mut [u8]) {
         Value::Real(number) => slot.copy_from_slice(&number.to_le_bytes()),
         Value::Double(number) => slot.copy_from_slice(&number.to_le_bytes()),
         Value::Uuid(bytes) => slot.copy_from_slice(bytes),
+        Value::Oid(number) => slot.copy_from_slice(&number.to_le_bytes()),
         Value::Interval(interval) => {
             slot[..8].copy_from_slice(&interval.microseconds.to_le_bytes());
             slot[8..12].copy_from_slice(&interval.days.to_le_bytes());
@@ -485,7 +487,6 @@ fn write_fixed(value: &Value, slot: &mut [u8]) {
         | Value::Text(_)
         | Value::Bytea(_)
         | Value::Array(_)
-        | Value::Oid(_)
         | Value::Reference(_)
         | Value::Json(_)
         | Value::Jsonb(_) => {
@@ -500,7 +501,7 @@ fn append_content(sql_type: SqlType, value: &Value, out: &mut Vec<u8>) {
         (Value::Text(text), SqlType::Char(length)) if length > 0 => {
             out.extend_from_slice(text.trim_end_matches(' ').as_bytes());
         }
-        (Value::Text(text), SqlType::Text | SqlType::Varchar(_) | SqlType::Char(_)) => {
+        (Value::Text(text), SqlType::Text | SqlType::Varchar(_) | SqlType::Char(_) | SqlType::System(_)) => {
             out.extend_from_slice(text.as_bytes());
         }
         (Value::Bytea(bytes), SqlType::Bytea) => out.extend_from_slice(bytes),
@@ -575,7 +576,9 @@ fn read(sql_type: SqlType, bytes: &[u8]) -> Value {
             microseconds: i64::from_le_bytes(array(&bytes[..8])),
         }),
         SqlType::Array(element) => array_content::read_array(element, bytes),
-        SqlType::System(_) => unreachable!("no column holds types of the catalog: CREATE TABLE refuses them"),
+        SqlType::System(SystemType::Oid) => Value::Oid(u32::from_le_bytes(array(bytes))),
+        SqlType::System(system_type) if system_type.is_text() => Value::Text(text(bytes)),
+        SqlType::System(_) => unreachable!("no column holds this type of the catalog: it is refused"),
         SqlType::Numeric(_) => Value::numeric(read_numeric(bytes)),
         SqlType::Text | SqlType::Varchar(_) => Value::Text(text(bytes)),
         SqlType::Char(length) => {
@@ -688,6 +691,7 @@ fn is_content_of(sql_type: SqlType, bytes: &[u8]) -> bool {
         SqlType::Boolean => bytes[0] <= 1,
         SqlType::Text => plain_text().is_some(),
         SqlType::Varchar(None) | SqlType::Char(0) => plain_text().is_some(),
+        SqlType::System(system_type) if system_type.is_text() => plain_text().is_some(),
         SqlType::Varchar(Some(length)) => {
             plain_text().is_some_and(|text| text.chars().count() <= length as usize)
         }

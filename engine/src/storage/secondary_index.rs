@@ -56,7 +56,7 @@ struct EntryColumn {
 
 impl EntryColumn {
     fn fixed_width(self) -> Option<usize> {
-        usize::try_from(self.sql_type.length_bytes()).ok()
+        self.sql_type.stored_bytes()
     }
 }
 

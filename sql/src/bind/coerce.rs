@@ -266,8 +266,12 @@ impl Binder<'_> {
         what: &str,
     ) -> Result<SqlType> {
         let mut chosen: Option<SqlType> = None;
+        let mut is_literal = false;
         for item in items {
-            let Class::Typed(sql_type) = item.class else { continue };
+            let Class::Typed(sql_type) = item.class else {
+                is_literal |= matches!(item.class, Class::Literal(_));
+                continue;
+            };
             let Some(current) = chosen else {
                 chosen = Some(sql_type);
                 continue;
@@ -290,6 +294,8 @@ impl Binder<'_> {
             // Different lengths leave the type without a length.
             chosen = Some(winner.without_modifier());
         }
-        Ok(chosen.unwrap_or(SqlType::Text))
+        let chosen = chosen.unwrap_or(SqlType::Text);
+        // A literal has no length, so the type has none.
+        Ok(if is_literal { chosen.without_modifier() } else { chosen })
     }
 }

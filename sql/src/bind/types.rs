@@ -62,7 +62,15 @@ pub(crate) fn resolve(data_type: &DataType) -> Result<SqlType> {
     })
 }
 
-/// The type of a column, a parameter or a variable: those of the catalog are only for expressions.
+/// The type of a column: some of the catalog's are only for expressions.
+pub(crate) fn resolve_column(data_type: &DataType) -> Result<SqlType> {
+    match resolve(data_type)? {
+        SqlType::System(system_type) if system_type.is_stored() => Ok(SqlType::System(system_type)),
+        _ => resolve_stored(data_type),
+    }
+}
+
+/// The type of a parameter or a variable: those of the catalog are not for them.
 pub(crate) fn resolve_stored(data_type: &DataType) -> Result<SqlType> {
     match resolve(data_type)? {
         SqlType::System(system_type) => unsupported(system_type.catalog_name()),

@@ -229,7 +229,7 @@ impl Compiler<'_> {
         let sql_type = match serial_type(&column.data_type) {
             Some(sql_type) => sql_type,
             None => {
-                types::resolve_stored(&column.data_type).map_err(|error| self.binder.place(error, place))?
+                types::resolve_column(&column.data_type).map_err(|error| self.binder.place(error, place))?
             }
         };
         let mut definition = ColumnDefinition {

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use hyades_engine::storage::table::Table;
 use hyades_types::definition::{ColumnDefinition, TableDefinition};
 use hyades_types::error::{Result, sqlstate};
+use hyades_types::value::SqlType;
 use sqlparser::ast;
 
 use super::{Compiler, shifted, unsupported, with_stack_for};
@@ -73,6 +74,12 @@ impl Compiler<'_> {
             if defined.iter().any(|known| known.name == name) {
                 let message = format!("column \"{name}\" specified more than once");
                 return self.binder.fail(sqlstate::DUPLICATE_COLUMN, message, Place::Unknown);
+            }
+            if let SqlType::System(system_type) = column.sql_type
+                && !system_type.is_stored()
+            {
+                let message = format!("columns of type {} are not supported yet", system_type.catalog_name());
+                return unsupported(message);
             }
             defined.push(ColumnDefinition {
                 name,

@@ -19,6 +19,7 @@ use super::{Output, Session};
 use crate::compile::unsupported;
 use crate::compile::utility::no_table;
 use crate::plan::{WantedForeignKey, WantedSequence, WantedUnique};
+use crate::statement::names::cut_name;
 
 fn column_of(definition: &TableDefinition, name: &str) -> Result<u16> {
     let at = definition.column_index(name).and_then(|at| u16::try_from(at).ok());
@@ -34,10 +35,10 @@ fn columns_of(definition: &TableDefinition, names: &[String]) -> Result<Vec<u16>
 
 /// `table_column_column_fkey`, with a number behind it if that is taken.
 fn made_up_name(definition: &TableDefinition, columns: &[String]) -> String {
-    let base = format!("{}_{}_fkey", definition.name.name, columns.join("_"));
-    let numbered = (1u32..).map(|number| format!("{base}{number}"));
-    let mut names = std::iter::once(base.clone()).chain(numbered);
-    names.find(|name| !definition.has_constraint(name)).unwrap_or(base)
+    let (table, columns) = (&definition.name.name, columns.join("_"));
+    let labels = std::iter::once("fkey".to_owned()).chain((1u32..).map(|number| format!("fkey{number}")));
+    let mut names = labels.map(|label| cut_name(table, &columns, &label));
+    names.find(|name| !definition.has_constraint(name)).unwrap_or_default()
 }
 
 /// The columns of the parent's key that the foreign key names: the primary key, or one that is unique.

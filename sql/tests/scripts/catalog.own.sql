@@ -1,6 +1,6 @@
 -- The catalog where it differs from PostgreSQL's on purpose.
 create table t (id int primary key);
-create table stored (a oid);
+create table stored (a xid);
 create table stored (a regclass[]);
 create function f(a name) returns int language plpgsql as $$ begin return 1; end $$;
 create function f() returns int language plpgsql as $$ declare n name; begin return 1; end $$;

@@ -23,7 +23,7 @@ const HAS_LOWER_BOUNDS: u8 = 0b1000;
 const HAS_NULLS: u8 = 0b1_0000;
 
 fn width(sql_type: SqlType) -> usize {
-    usize::try_from(sql_type.length_bytes()).unwrap_or(0)
+    sql_type.stored_bytes().unwrap_or(0)
 }
 
 pub(super) fn append(element: ArrayElement, value: &ArrayValue, out: &mut Vec<u8>) {
