@@ -115,6 +115,20 @@ fn a_call_that_ends_transactions_is_data() {
 }
 
 #[test]
+fn a_call_with_a_cursor_is_a_command() {
+    let create = procedure(
+        "c cursor (least int) for select id, v from t where v >= least order by id; i int; n int;",
+        "open c(5); fetch c into i, n; insert into l values (i, n, now(), 'fetched'); close c; \
+         for r in c(15) loop insert into l values (r.id + 10, r.v, now(), 'loop'); end loop;",
+    );
+    let setup = [TABLES[0], TABLES[1], TABLES[2], create.as_str()];
+    let (logging, before, after) = across_a_crash(&setup, "select * from l order by id");
+    assert!(logging.starts_with("command"), "{logging}");
+    assert_eq!(before, after);
+    assert_eq!(before.len(), 2);
+}
+
+#[test]
 fn numbers_that_no_row_may_hold_fail_their_statement() {
     let disk = SimulatedDisk::new(2);
     let database = Database::open(config(&disk)).expect("an empty disk");
