@@ -193,8 +193,14 @@ impl Binder<'_> {
 
     /// The arguments of a CALL.
     pub(crate) fn call_arguments(&mut self, call: &CallSyntax) -> Result<Arguments> {
+        let before = self.subqueries.len();
         let bound = call.arguments.iter().map(|argument| self.expression(argument));
-        Ok(Arguments { bound: bound.collect::<Result<_>>()?, names: call.names.clone() })
+        let bound = bound.collect::<Result<_>>()?;
+        if self.subqueries.len() > before {
+            let message = "cannot use subquery in CALL argument";
+            return Err(Error::input(sqlstate::FEATURE_NOT_SUPPORTED, message));
+        }
+        Ok(Arguments { bound, names: call.names.clone() })
     }
 
     /// The arguments of a call inside an expression.

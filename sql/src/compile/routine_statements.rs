@@ -304,10 +304,6 @@ impl Compiler<'_> {
         };
         let chosen = Chosen::Stored(Arc::clone(&routine));
         let arguments = self.binder.routine_arguments(&chosen, &arguments, true)?;
-        if !self.binder.subqueries.is_empty() {
-            let message = "cannot use subquery in CALL argument";
-            return self.binder.fail(sqlstate::FEATURE_NOT_SUPPORTED, message, Place::Unknown);
-        }
         let calls_function =
             |argument: &Expr| expr::any(argument, &|part| matches!(part, Expr::Routine { .. }));
         if arguments.iter().any(calls_function) || !self.binder.session_calls.is_empty() {

@@ -133,7 +133,11 @@ impl System {
             shown.push_str(" NULLS NOT DISTINCT");
         }
         if let Some(predicate) = &index.predicate {
-            shown.push_str(&format!(" WHERE {}", predicate.shown));
+            let whole = predicate.shown.as_str();
+            let inner = whole.strip_prefix('(').and_then(|rest| rest.strip_suffix(')'));
+            // Short definitions have no parentheses around a single condition.
+            let inner = inner.filter(|inner| !with_schema && !inner.contains(['(', ')']));
+            shown.push_str(&format!(" WHERE {}", inner.unwrap_or(whole)));
         }
         shown
     }
