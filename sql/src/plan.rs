@@ -391,7 +391,11 @@ pub(crate) struct Combination {
 
 /// ARRAY (SELECT ...): the elements of one array come in.
 #[derive(Debug)]
-pub(crate) struct ArrayOf(pub(crate) ArrayElement);
+pub(crate) struct ArrayOf {
+    pub(crate) element: ArrayElement,
+    /// They come out in order, each once, NULL last: for IN (SELECT ...), which looks for values.
+    pub(crate) is_set: bool,
+}
 
 /// DISTINCT, ORDER BY, OFFSET and LIMIT over the rows that a procedure feeds, in this order.
 #[derive(Clone, Debug, Default)]

@@ -213,6 +213,16 @@ impl Binder<'_> {
                 return self.unsupported("this clause of an aggregate is", place);
             };
             aggregate.order = keys.iter().map(|key| self.aggregate_order(key)).collect::<Result<_>>()?;
+            for (key, order) in keys.iter().zip(&mut aggregate.order) {
+                // The same subquery is another one each time it is bound.
+                let is_same = |argument: &&FunctionArg| matches!(argument, FunctionArg::Unnamed(FunctionArgExpr::Expr(expr)) if *expr == key.expr);
+                let same = list.args.iter().zip(&aggregate.arguments).find(|(written, _)| is_same(written));
+                if let Some((_, argument)) = same
+                    && expr::any(argument, &|part| matches!(part, Expr::Query { .. }))
+                {
+                    order.expr = argument.clone();
+                }
+            }
         }
         if is_distinct && aggregate.order.iter().any(|key| !aggregate.arguments.contains(&key.expr)) {
             let message = "in an aggregate with DISTINCT, ORDER BY expressions must appear in argument list";

@@ -81,13 +81,16 @@ impl Binder<'_> {
             Some(items) => self.row_in_subquery(&items, query, place)?,
             None => {
                 let (left, array) = self.found_values(BinaryOperator::Equal, left, query, place)?;
-                Expr::Call { function: Function::EqualsAny, arguments: vec![left, array] }
+                let is_set = matches!(&array, Expr::Query { outer, .. } if outer.is_empty());
+                let function = if is_set { Function::EqualsSorted } else { Function::EqualsAny };
+                Expr::Call { function, arguments: vec![left, array] }
             }
         };
         Ok(boolean(if is_negated { Expr::Not(Box::new(test)) } else { test }, place))
     }
 
-    /// The left side of a comparison with each value of a subquery, and those values as an array.
+    /// The left side of a comparison with each value of a subquery, and those values as an array: one in
+    /// order, where it is made once and only asked what it has.
     pub(super) fn found_values(
         &mut self,
         operator: BinaryOperator,
@@ -109,7 +112,9 @@ impl Binder<'_> {
         };
         nested.query.outputs[0].expr = found;
         nested.query.outputs[0].sql_type = element.sql_type();
-        Ok((left, self.add_nested(nested, SubqueryKind::Array(element))))
+        let is_set = operator == BinaryOperator::Equal && nested.captured.is_empty();
+        let kind = if is_set { SubqueryKind::Set(element) } else { SubqueryKind::Array(element) };
+        Ok((left, self.add_nested(nested, kind)))
     }
 
     /// `(a, b) IN (SELECT x, y ...)`: the values on the left are handed to the subquery, whose rows are

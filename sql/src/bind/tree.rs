@@ -266,6 +266,8 @@ pub(crate) enum SubqueryKind {
     Exists,
     /// The values, as an array.
     Array(ArrayElement),
+    /// The same in order, each value once: for IN, where it is made once for all rows.
+    Set(ArrayElement),
     /// They are kept, so that they can be gone through.
     Rows,
     /// They are the first rows of a recursive query.

@@ -406,13 +406,15 @@ impl Conditions<'_> {
                         Access::PointArray { index, before, array, narrows: narrows(wide) }
                     }
                 }
-                Expr::Call { function: Function::EqualsAny, arguments } => match arguments.as_slice() {
-                    [operand, array] if self.is_usable(array) => {
-                        let wide = compared_as(operand)?;
-                        Access::PointArray { index, before, array: array.clone(), narrows: narrows(wide) }
+                Expr::Call { function: Function::EqualsAny | Function::EqualsSorted, arguments } => {
+                    match arguments.as_slice() {
+                        [operand, array] if self.is_usable(array) => {
+                            let wide = compared_as(operand)?;
+                            Access::PointArray { index, before, array: array.clone(), narrows: narrows(wide) }
+                        }
+                        _ => return None,
                     }
-                    _ => return None,
-                },
+                }
                 _ => return None,
             };
             Some((access, at))

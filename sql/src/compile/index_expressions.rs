@@ -173,7 +173,9 @@ fn is_implied(wanted: &Expr, conditions: &[Expr]) -> bool {
             operator.is_comparison() && (**left == *value || **right == *value)
         }
         Expr::InList { operand, .. } => **operand == *value,
-        Expr::Call { function: Function::EqualsAny, arguments } => arguments.first() == Some(value),
+        Expr::Call { function: Function::EqualsAny | Function::EqualsSorted, arguments } => {
+            arguments.first() == Some(value)
+        }
         _ => false,
     };
     let is_not_null = match wanted {

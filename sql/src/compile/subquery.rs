@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use hyades_engine::procedure::ir::{Expr, Instruction, Register, SpoolSlot};
 use hyades_types::error::{Result, sqlstate};
-use hyades_types::value::{ArrayElement, SqlType, Value};
+use hyades_types::value::{SqlType, Value};
 use sqlparser::ast::SetOperator;
 
 use super::Compiler;
@@ -45,7 +45,12 @@ impl Compiler<'_> {
                 self.value_of(branch, Wanted::Variables(row)).map(|register| (register, None))
             }
             SubqueryKind::Exists => self.existence_of(branch).map(|register| (register, None)),
-            SubqueryKind::Array(element) => self.array_of(branch, element).map(|register| (register, None)),
+            SubqueryKind::Array(element) => {
+                self.array_of(branch, ArrayOf { element, is_set: false }).map(|register| (register, None))
+            }
+            SubqueryKind::Set(element) => {
+                self.array_of(branch, ArrayOf { element, is_set: true }).map(|register| (register, None))
+            }
             SubqueryKind::Rows => self.rows_of(branch).map(|(register, spool)| (register, Some(spool))),
             SubqueryKind::Start(recursion) => self.first_rows(branch, recursion),
             SubqueryKind::Step(recursion) => self.more_rows(branch, recursion),
@@ -173,12 +178,12 @@ impl Compiler<'_> {
         Ok(result)
     }
 
-    fn array_of(&mut self, branch: Branch, element: ArrayElement) -> Result<Register> {
+    fn array_of(&mut self, branch: Branch, array: ArrayOf) -> Result<Register> {
         let stage = self.code.new_stage()?;
         self.code.push(Instruction::OpenStage { stage });
         self.sink = Sink::Stage(stage);
         self.branch(branch)?;
-        self.code.set_stage(stage, Arc::new(ArrayOf(element)));
+        self.code.set_stage(stage, Arc::new(array));
         let spool = self.code.new_spool()?;
         let into = self.binder.new_register()?;
         let end = self.code.label();

@@ -3,21 +3,22 @@
 use std::sync::Arc;
 
 use hyades_engine::procedure::ir::{Stage, StageRun};
+use hyades_types::compare;
 use hyades_types::environment::Environment;
 use hyades_types::error::Result;
-use hyades_types::value::{ArrayElement, Value};
+use hyades_types::value::Value;
 
 use super::Row;
 use crate::plan::ArrayOf;
 
 struct Elements {
-    element: ArrayElement,
+    array: Arc<ArrayOf>,
     values: Vec<Value>,
 }
 
 impl Stage for ArrayOf {
     fn start(self: Arc<Self>, _registers: &[Value]) -> Box<dyn StageRun> {
-        Box::new(Elements { element: self.0, values: Vec::new() })
+        Box::new(Elements { array: self, values: Vec::new() })
     }
 }
 
@@ -28,6 +29,11 @@ impl StageRun for Elements {
     }
 
     fn finish(&mut self, _environment: &Environment) -> Result<Vec<Row>> {
-        Ok(vec![vec![Value::array(self.element, std::mem::take(&mut self.values))]])
+        let mut values = std::mem::take(&mut self.values);
+        if self.array.is_set {
+            values.sort_unstable_by(compare::total);
+            values.dedup_by(|one, other| compare::total(one, other).is_eq());
+        }
+        Ok(vec![vec![Value::array(self.array.element, values)]])
     }
 }

@@ -290,7 +290,7 @@ fn any_sorted(wanted: &Value, values: &[Value]) -> Value {
         _ => (values, false),
     };
     if wanted.is_null() {
-        return Value::Null;
+        return if values.is_empty() && !has_null { Value::Boolean(false) } else { Value::Null };
     }
     match values.binary_search_by(|value| compare::total(value, wanted)) {
         Ok(_) => Value::Boolean(true),

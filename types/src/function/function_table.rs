@@ -577,7 +577,7 @@ functions! {
     EqualsAny: sees_null, NOTHING, array {}
     /// The same for an array in order, NULL last: looks only at a few of its elements. Only the compiler
     /// calls it.
-    EqualsSorted: strict, NOTHING, array {}
+    EqualsSorted: sees_null, NOTHING, array {}
     /// The elements that are not NULL, in order, each once. Only the compiler calls it.
     ArrayDistinct: strict, NOTHING, array {}
     // JSON; operators are listed under their symbols
