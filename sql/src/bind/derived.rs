@@ -139,7 +139,7 @@ impl Binder<'_> {
         self.add_derived(derived, alias, name).map(JoinGroup::of)
     }
 
-    fn add_derived(
+    pub(super) fn add_derived(
         &mut self,
         (derived, relation): (DerivedTable, Relation),
         alias: Option<&TableAlias>,
@@ -222,7 +222,7 @@ impl Binder<'_> {
     }
 
     /// The same of a query that sees what stands before it in FROM; what it reads of that.
-    fn lateral_rows_of(&mut self, query: &ast::Query) -> Result<(u16, Columns, Vec<Expr>)> {
+    pub(super) fn lateral_rows_of(&mut self, query: &ast::Query) -> Result<(u16, Columns, Vec<Expr>)> {
         let Nested { query, scope, captured } = self.bind_nested(query)?;
         let columns = columns_of(&query);
         let (expressions, outer): (Vec<Expr>, Vec<Register>) = captured.into_iter().unzip();

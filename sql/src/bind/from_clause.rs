@@ -3,7 +3,7 @@
 use hyades_engine::procedure::ir::{Expr, Register};
 use hyades_types::definition::{Returns, RoutineDefinition, RoutineKind};
 use hyades_types::error::{Result, sqlstate};
-use hyades_types::function::{Function, lookup};
+use hyades_types::function::Function;
 use hyades_types::operator::BinaryOperator;
 use hyades_types::system_type::SystemType;
 use hyades_types::value::{ArrayElement, SqlType, Value};
@@ -13,6 +13,7 @@ use sqlparser::ast::{
 };
 use sqlparser::tokenizer::Span;
 
+use super::aggregate::is_aggregate_name;
 use super::scope::{Relation, RelationKind, Scope, Visibility};
 use super::set_call::SET_FUNCTIONS;
 use super::tree::{
@@ -20,7 +21,7 @@ use super::tree::{
 };
 use super::{Binder, Bound, Place};
 use crate::statement::names::{fold, parts};
-use crate::statement::query::select_of;
+use crate::statement::query::{parse_expression, select_of};
 use crate::system::relation::{self, SystemRelation};
 
 impl Binder<'_> {
@@ -450,6 +451,37 @@ impl Binder<'_> {
         Series { start: one.clone(), stop, step: one, sql_type: SqlType::Integer, current, arrays }
     }
 
+    /// A function that gives one value: a query of one row.
+    fn value_item(
+        &mut self,
+        name: &ObjectName,
+        arguments: &[FunctionArg],
+        own_name: String,
+        alias: Option<&TableAlias>,
+    ) -> Result<Item> {
+        if is_aggregate_name(&own_name) {
+            let message = "aggregate functions are not allowed in functions in FROM";
+            return self.fail(sqlstate::GROUPING_ERROR, message, Place::of(name));
+        }
+        let mut call = parse_expression("f()")?;
+        if let Ast::Function(function) = &mut call {
+            function.name = name.clone();
+            if let FunctionArguments::List(list) = &mut function.args {
+                list.args = arguments.to_vec();
+            }
+        }
+        let (query, mut columns, outer) = self.lateral_rows_of(&select_of(call)?)?;
+        let alias_name = alias.map(|alias| self.alias(&alias.name)).transpose()?;
+        let own_name = alias_name.unwrap_or(own_name);
+        // An alias of the function is also the name of its only column.
+        for column in &mut columns {
+            column.0.clone_from(&own_name);
+        }
+        let (mut derived, relation) = self.derived_relation(query, columns, own_name.clone())?;
+        derived.outer = outer;
+        self.add_derived((derived, relation), alias, own_name)
+    }
+
     /// A function of one's own.
     fn routine_item(
         &mut self,
@@ -460,14 +492,12 @@ impl Binder<'_> {
         let place = Place::of(name);
         let parts: Vec<String> = parts(name)?.into_iter().map(fold).collect();
         let shown = parts.join(".");
+        let written = arguments;
         let arguments = self.written_arguments(arguments, &shown, place)?;
         let own = parts.last().cloned().unwrap_or_default();
         let chosen = self.choose_routine(&parts, &arguments, RoutineKind::Function, place)?;
         let Some(chosen) = chosen else {
-            if !lookup(&own).is_empty() {
-                return self.unsupported(&format!("function {shown} in FROM is"), place);
-            }
-            return Err(self.no_function_of(&shown, &arguments.bound, place));
+            return self.value_item(name, written, own, alias);
         };
         let definition = chosen.definition().clone();
         let alias_name = alias.map(|alias| self.alias(&alias.name)).transpose()?;
