@@ -30,7 +30,7 @@ const migrations = [
     up: async (run) => run.schema.alterTable("member", (table) => {
       table.string("note").defaultTo("none");
       table.renameColumn("pay", "salary");
-      table.check("?? >= 0", ["salary"], "paid");
+      table.check("salary >= 0", undefined, "paid");
     }),
     down: async (run) => run.schema.alterTable("member", (table) => {
       table.dropChecks("paid");
