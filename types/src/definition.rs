@@ -302,14 +302,18 @@ impl TableDefinition {
         numbers.nth(column).unwrap_or(u16::MAX)
     }
 
-    /// The generated columns that read, or are, one of these.
+    /// The generated columns that read, or are, one of these. What an index computes may read another
+    /// generated column, which stands before it.
     pub fn generated_from(&self, columns: &[u16]) -> Vec<u16> {
-        let is_affected = |(at, column): &(u16, &ColumnDefinition)| {
-            let reads =
-                |generation: &Generation| generation.columns.iter().any(|read| columns.contains(read));
-            column.generation.as_ref().is_some_and(|generation| reads(generation) || columns.contains(at))
-        };
-        (0u16..).zip(&self.columns).filter(is_affected).map(|(at, _)| at).collect()
+        let (mut changed, mut generated) = (columns.to_vec(), Vec::new());
+        for (at, column) in (0u16..).zip(&self.columns) {
+            let Some(generation) = &column.generation else { continue };
+            if changed.contains(&at) || generation.columns.iter().any(|read| changed.contains(read)) {
+                changed.push(at);
+                generated.push(at);
+            }
+        }
+        generated
     }
 
     pub fn check(&self, name: &str) -> Option<&CheckConstraint> {

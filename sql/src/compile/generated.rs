@@ -191,11 +191,19 @@ impl Compiler<'_> {
         }
         let (definition, named) = (self.code.definition(table), self.code.table_of(table));
         let draft = self.code.new_row()?;
-        let mut computed = Vec::new();
+        let mut computed: Vec<(u16, Expr)> = Vec::new();
         for (at, column) in (0u16..).zip(&definition.columns) {
             let Some(generation) = &column.generation else { continue };
             let written = parse_expression(&generation.expression)?;
-            let value = self.binder.computed(&named, draft, column, &written).map_err(without_position)?;
+            let value = self.binder.computed(&named, draft, column, &written);
+            let mut value = value.map_err(without_position)?;
+            // The draft has no generated columns: what an index computes of one computes that too.
+            expr::replace(&mut value, &mut |part| match part {
+                Expr::Column { row, column } if *row == draft => {
+                    computed.iter().find(|(known, _)| known == column).map(|(_, known)| known.clone())
+                }
+                _ => None,
+            });
             computed.push((at, value));
         }
         let draft = Draft { row: draft, computed: computed.into() };
