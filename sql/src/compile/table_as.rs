@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use hyades_engine::storage::table::Table;
 use hyades_types::definition::{ColumnDefinition, TableDefinition};
-use hyades_types::error::{Result, sqlstate};
+use hyades_types::error::{Error, Result, sqlstate};
 use hyades_types::value::SqlType;
 use sqlparser::ast;
 
@@ -68,31 +68,38 @@ impl Compiler<'_> {
             let message = "too many column names were specified";
             return self.binder.fail(sqlstate::SYNTAX_ERROR, message, Place::Unknown);
         }
-        let mut defined: Vec<ColumnDefinition> = Vec::with_capacity(columns.len());
-        for (at, column) in columns.into_iter().enumerate() {
-            let name = names.get(at).cloned().unwrap_or(column.name);
-            if defined.iter().any(|known| known.name == name) {
-                let message = format!("column \"{name}\" specified more than once");
-                return self.binder.fail(sqlstate::DUPLICATE_COLUMN, message, Place::Unknown);
-            }
-            if let SqlType::System(system_type) = column.sql_type
-                && !system_type.is_stored()
-            {
-                let message = format!("columns of type {} are not supported yet", system_type.catalog_name());
-                return unsupported(message);
-            }
-            defined.push(ColumnDefinition {
-                name,
-                sql_type: column.sql_type,
-                is_nullable: true,
-                default: None,
-                identity: None,
-                generation: None,
-            });
+        let is_refused = |column: &ResultColumn| match column.sql_type {
+            SqlType::System(system_type) if !system_type.is_stored() => Some(system_type.catalog_name()),
+            _ => None,
+        };
+        if let Some(name) = columns.iter().find_map(is_refused) {
+            return unsupported(format!("columns of type {name} are not supported yet"));
         }
+        let defined = named_results(names, columns)?;
         if defined.is_empty() {
             return unsupported("tables without columns are not supported yet");
         }
         Ok(defined)
     }
+}
+
+/// Columns like those of a query; the first have names of their own.
+pub(super) fn named_results(names: &[String], columns: Vec<ResultColumn>) -> Result<Vec<ColumnDefinition>> {
+    let mut defined: Vec<ColumnDefinition> = Vec::with_capacity(columns.len());
+    for (at, column) in columns.into_iter().enumerate() {
+        let name = names.get(at).cloned().unwrap_or(column.name);
+        if defined.iter().any(|known| known.name == name) {
+            let message = format!("column \"{name}\" specified more than once");
+            return Err(Error::input(sqlstate::DUPLICATE_COLUMN, message));
+        }
+        defined.push(ColumnDefinition {
+            name,
+            sql_type: column.sql_type,
+            is_nullable: true,
+            default: None,
+            identity: None,
+            generation: None,
+        });
+    }
+    Ok(defined)
 }

@@ -9,6 +9,7 @@ use hyades_types::definition::{ColumnDefinition, TableDefinition, ViewDefinition
 use hyades_types::error::{Error, Result, sqlstate};
 use sqlparser::ast;
 
+use super::table_as::named_results;
 use super::{Compiler, shifted, unsupported, with_stack_for};
 use crate::answer::ResultColumn;
 use crate::bind::deparse::Uses;
@@ -145,22 +146,7 @@ fn named_columns(names: &[String], columns: Vec<ResultColumn>) -> Result<Vec<Col
     if names.len() > columns.len() {
         return invalid("CREATE VIEW specifies more column names than columns");
     }
-    let mut defined: Vec<ColumnDefinition> = Vec::with_capacity(columns.len());
-    for (at, column) in columns.into_iter().enumerate() {
-        let name = names.get(at).cloned().unwrap_or(column.name);
-        if defined.iter().any(|known| known.name == name) {
-            let message = format!("column \"{name}\" specified more than once");
-            return Err(Error::input(sqlstate::DUPLICATE_COLUMN, message));
-        }
-        defined.push(ColumnDefinition {
-            name,
-            sql_type: column.sql_type,
-            is_nullable: true,
-            default: None,
-            identity: None,
-            generation: None,
-        });
-    }
+    let defined = named_results(names, columns)?;
     if defined.is_empty() {
         return unsupported("views without columns are not supported yet");
     }

@@ -2,32 +2,10 @@
 //! definitions, rows and what is refused are the same before and after, with calls logged as commands and as
 //! data.
 
-use std::sync::Arc;
-
-use hyades::engine::config::ProtocolKind;
-use hyades::{Config, Connection, Database};
+use hyades::{Connection, Database};
 use hyades_sim::disk::SimulatedDisk;
 
-const PROTOCOLS: [ProtocolKind; 2] = [ProtocolKind::Taurus, ProtocolKind::Serial];
-
-fn config(disk: &SimulatedDisk, protocol: ProtocolKind) -> Config {
-    Config {
-        protocol,
-        segment_bytes: 1 << 20,
-        log_buffer_bytes: 1 << 20,
-        recovery_workers: 2,
-        disk: Arc::new(disk.clone()),
-        ..Config::new("/data")
-    }
-}
-
-fn run(connection: &mut Connection, sql: &str) {
-    connection.query(sql, &[]).unwrap_or_else(|error| panic!("{sql}: {error}"));
-}
-
-fn state(connection: &mut Connection, sql: &str) -> String {
-    connection.query(sql, &[]).expect_err(sql).sqlstate().0.to_owned()
-}
+use crate::harness::{PROTOCOLS, config, run, state};
 
 /// Schema changes between changes of the rows, committed and rolled back.
 const WORK: &[&str] = &[

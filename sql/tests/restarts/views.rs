@@ -1,36 +1,11 @@
 //! Views across stops and crashes: their definitions are recovered, calls that read them are replayed with
 //! the definitions that they had then, and nobody drops what a view uses beside somebody who makes one of it.
 
-use std::sync::Arc;
-
+use hyades::Database;
 use hyades::engine::config::ProtocolKind;
-use hyades::{Config, Connection, Database};
 use hyades_sim::disk::SimulatedDisk;
 
-const PROTOCOLS: [ProtocolKind; 2] = [ProtocolKind::Taurus, ProtocolKind::Serial];
-
-fn config(disk: &SimulatedDisk, protocol: ProtocolKind) -> Config {
-    Config {
-        protocol,
-        segment_bytes: 1 << 20,
-        log_buffer_bytes: 1 << 20,
-        recovery_workers: 2,
-        disk: Arc::new(disk.clone()),
-        ..Config::new("/data")
-    }
-}
-
-fn run(connection: &mut Connection, sql: &str) {
-    connection.query(sql, &[]).unwrap_or_else(|error| panic!("{sql}: {error}"));
-}
-
-fn number(connection: &mut Connection, sql: &str) -> i64 {
-    connection.query(sql, &[]).unwrap_or_else(|error| panic!("{sql}: {error}"))[0][0].as_i64().unwrap_or(-1)
-}
-
-fn state(connection: &mut Connection, sql: &str) -> String {
-    connection.query(sql, &[]).expect_err(sql).sqlstate().0.to_owned()
-}
+use crate::harness::{PROTOCOLS, config, number, run, state};
 
 /// Views that are made, changed through, replaced, dropped and rolled back, and calls that read one of them
 /// while it means different things.
