@@ -24,12 +24,16 @@ pub enum Response {
     /// Only a command tag.
     NoData,
     Rows(Vec<ResultColumn>),
-    CopyIn {
-        columns: usize,
-    },
-    CopyOut {
-        columns: usize,
-    },
+    CopyIn(CopyColumns),
+    CopyOut(CopyColumns),
+}
+
+/// The columns of COPY's data.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct CopyColumns {
+    pub count: usize,
+    /// They are in binary form, otherwise in text or CSV.
+    pub is_binary: bool,
 }
 
 /// How a statement ended.
@@ -90,7 +94,7 @@ impl Notice {
 /// until the durability of the answer is known.
 pub trait Output {
     fn row(&mut self, values: &mut [Value]) -> Result<()>;
-    /// One line of COPY TO data.
+    /// One row of COPY TO data.
     fn copy_data(&mut self, bytes: &[u8]) -> Result<()>;
     fn notice(&mut self, notice: Notice);
     /// Forget the rows of the statement that is running: it is being retried unseen.

@@ -9,7 +9,8 @@
 //! `copy_in`, `copy_out`, `routine_compiler`. What it does: `show`, `prepare`, `transaction` (the state
 //! machine), `run` (statements that run procedures), `cursor_commands`, `routine_commands` (CALL, and changes
 //! to routines), `search_path` (what names mean), `schema` (DDL), `foreign_key`, `sequence_commands`,
-//! `view_commands`, `utility` (settings, EXPLAIN, PREPARE), `copy_feed` (with `copy_lines`, `copy_fields`).
+//! `view_commands`, `utility` (settings, EXPLAIN, PREPARE), `copy_feed` (with `copy_lines`, `copy_fields` and
+//! `copy_binary` over `copy_incoming`).
 //!
 //! The state machine is PostgreSQL's:
 //!
@@ -26,9 +27,11 @@ pub(crate) mod activity;
 mod advisory_locks;
 mod alteration;
 mod column_changes;
+mod copy_binary;
 mod copy_feed;
 mod copy_fields;
 mod copy_in;
+mod copy_incoming;
 mod copy_lines;
 mod copy_out;
 mod cursor_commands;
@@ -76,7 +79,7 @@ use hyades_types::random::Random;
 use hyades_types::text::Reading;
 use hyades_types::value::{SqlType, Value};
 
-pub use crate::answer::{Completion, Notice, Output, Response, ResultColumn, TransactionStatus};
+pub use crate::answer::{Completion, CopyColumns, Notice, Output, Response, ResultColumn, TransactionStatus};
 use crate::evaluation;
 use crate::settings::Settings;
 use crate::statement::split;

@@ -2,6 +2,7 @@
 
 mod connection;
 mod copy;
+mod copy_binary;
 mod engine;
 mod golden;
 mod limits;

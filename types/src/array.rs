@@ -10,6 +10,8 @@
 //! are.
 
 use crate::array_value::{Dimension, MOST_DIMENSIONS, MOST_ELEMENTS};
+use crate::binary::bytes;
+use crate::binary::bytes::wrong;
 use crate::error::{Error, Result, sqlstate};
 use crate::memory;
 use crate::text::pieces::is_blank;
@@ -36,8 +38,10 @@ pub(crate) fn too_many_dimensions(count: usize) -> Error {
 pub(crate) fn element_count(dimensions: &[Dimension]) -> Result<usize> {
     let mut count = usize::from(!dimensions.is_empty());
     for dimension in dimensions {
-        count = count.saturating_mul(usize::try_from(dimension.length).unwrap_or(0));
-        if count > MOST_ELEMENTS {
+        // A length below zero is one that has overflowed.
+        let length = usize::try_from(dimension.length).unwrap_or(usize::MAX);
+        count = count.saturating_mul(length);
+        if count > MOST_ELEMENTS || length > MOST_ELEMENTS {
             return Err(limit(format!("array size exceeds the maximum allowed ({MOST_ELEMENTS})")));
         }
     }
@@ -406,43 +410,31 @@ fn write_element(
     out.push(b'"');
 }
 
-fn wrong() -> Error {
-    wrong_binary("incorrect binary data format".to_owned())
-}
-
-fn wrong_binary(message: String) -> Error {
-    Error::input(sqlstate::INVALID_BINARY_REPRESENTATION, message)
-}
-
 /// Takes a big-endian `i32` off the front.
 fn take(bytes: &mut &[u8]) -> Result<i32> {
-    let missing = || Error::input(sqlstate::PROTOCOL_VIOLATION, "insufficient data left in message");
-    let (first, rest) = bytes.split_first_chunk::<4>().ok_or_else(missing)?;
-    *bytes = rest;
-    Ok(i32::from_be_bytes(*first))
+    bytes::take(bytes).map(i32::from_be_bytes)
 }
 
-/// An array from its binary form; `read_item` reads an element from its own.
+/// Takes an array in its binary form off the front; `read_item` does the same with an element.
 ///
 /// # Errors
 /// 22P03, 08P01, 42804, 54000 and those of the elements.
 pub(super) fn read_binary(
-    bytes: &[u8],
+    rest: &mut &[u8],
     element: ArrayElement,
-    read_item: impl Fn(&[u8]) -> Result<Value>,
+    read_item: impl Fn(&mut &[u8]) -> Result<Value>,
 ) -> Result<Value> {
-    let mut rest = bytes;
-    let (count, flags, oid) = (take(&mut rest)?, take(&mut rest)?, take(&mut rest)?);
+    let count = take(rest)?;
     let Ok(count) = usize::try_from(count) else {
-        return Err(wrong_binary(format!("invalid number of dimensions: {count}")));
+        return Err(wrong(format!("invalid number of dimensions: {count}")));
     };
     if count > MOST_DIMENSIONS {
         return Err(too_many_dimensions(count));
     }
-    if !matches!(flags, 0 | 1) {
-        return Err(wrong_binary("invalid array flags".to_owned()));
+    if !matches!(take(rest)?, 0 | 1) {
+        return Err(wrong("invalid array flags"));
     }
-    let wanted = element.sql_type();
+    let (oid, wanted) = (take(rest)?, element.sql_type());
     if u32::try_from(oid) != Ok(wanted.oid()) {
         let found = u32::try_from(oid).ok().and_then(|oid| crate::value::SqlType::from_oid(oid, -1));
         let message = format!(
@@ -456,25 +448,27 @@ pub(super) fn read_binary(
     }
     let mut dimensions = Vec::with_capacity(count);
     for _ in 0..count {
-        dimensions.push(Dimension { length: take(&mut rest)?, lower: take(&mut rest)? });
-    }
-    if dimensions.iter().any(|dimension| dimension.length < 0) {
-        return Err(wrong());
+        dimensions.push(Dimension { length: take(rest)?, lower: take(rest)? });
     }
     let mut values = Vec::new();
-    for _ in 0..element_count(&dimensions)? {
-        let Ok(length) = usize::try_from(take(&mut rest)?) else {
+    for number in 1..=element_count(&dimensions)? {
+        let length = take(rest)?;
+        if length == -1 {
             values.push(Value::Null);
             continue;
+        }
+        let parts = usize::try_from(length).ok().and_then(|length| rest.split_at_checked(length));
+        let Some((mut item, behind)) = parts else {
+            return Err(wrong("insufficient data left in message"));
         };
-        let missing =
-            || Error::input(sqlstate::INVALID_BINARY_REPRESENTATION, "insufficient data left in message");
-        let (item, behind) = rest.split_at_checked(length).ok_or_else(missing)?;
-        values.push(read_item(item)?);
+        values.push(read_item(&mut item)?);
+        if !item.is_empty() {
+            return Err(wrong(format!("improper binary format in array element {number}")));
+        }
         memory::check(0)?;
-        rest = behind;
+        *rest = behind;
     }
-    if rest.is_empty() { Ok(Value::shaped_array(element, &dimensions, values)) } else { Err(wrong()) }
+    Ok(Value::shaped_array(element, &dimensions, values))
 }
 
 /// Appends the binary form; `write_item` appends an element's.
@@ -528,7 +522,7 @@ mod tests {
             text::write(&value, sql_type, &TimeZone::UTC, &mut shown);
             assert_eq!(String::from_utf8(shown).unwrap(), literal);
             let mut bytes = Vec::new();
-            binary::write(&value, &mut bytes);
+            binary::write(&value, sql_type, &mut bytes);
             assert_eq!(binary::read(&bytes, sql_type).unwrap(), value);
             for length in 0..bytes.len() {
                 assert!(binary::read(&bytes[..length], sql_type).is_err());

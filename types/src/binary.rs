@@ -1,4 +1,5 @@
 //! PostgreSQL's binary wire forms of values (format code 1 of Bind and RowDescription, and binary COPY).
+//! What is too short for its type and what is too long are different errors, as they are there.
 //!
 //! Integers, floats, dates and timestamps are big-endian; text and bytea are their bytes; uuid its 16
 //! bytes; json its text, jsonb a byte 1 (the version) and its text; boolean one byte; interval its
@@ -14,15 +15,18 @@
 //!
 //! Reference: the `*send` and `*recv` functions of PostgreSQL 15.
 
+pub(crate) mod bytes;
+
 use bigdecimal::num_bigint::Sign;
 use compact_str::{CompactString, ToCompactString};
 use jiff::tz::TimeZone;
 
+use self::bytes::{take, wrong};
 use crate::error::{Error, Result, sqlstate};
 use crate::interval::Interval;
 use crate::numeric::{Numeric, finite};
 use crate::system_type::SystemType;
-use crate::text::{check_text, fit_text};
+use crate::text::{LONGEST_NAME, check_text, fit_text, meant_byte, shown_byte};
 use crate::value::{SqlType, Value};
 use crate::{array, datetime, json, numeric, text};
 
@@ -33,107 +37,118 @@ const NUMERIC_INFINITY: u16 = 0xd000;
 const NUMERIC_MINUS_INFINITY: u16 = 0xf000;
 /// What PostgreSQL writes as the scale of an infinity.
 const INFINITE_SCALE: u16 = 0x20;
-const NUMERIC_HEADER_BYTES: usize = 8;
 const GROUP_DIGITS: usize = 4;
 const JSONB_VERSION: u8 = 1;
-
-fn wrong(message: &str) -> Error {
-    Error::input(sqlstate::INVALID_BINARY_REPRESENTATION, message)
-}
-
-fn fixed<const LENGTH: usize>(bytes: &[u8]) -> Result<[u8; LENGTH]> {
-    bytes.try_into().map_err(|_| wrong("incorrect binary data format"))
-}
 
 /// A value of this type from its binary form; never from NULL, which has none. Modifiers apply as in
 /// [`text::parse`](super::text::parse).
 pub fn read(bytes: &[u8], sql_type: SqlType) -> Result<Value> {
+    let mut rest = bytes;
+    let value = read_from(&mut rest, sql_type)?;
+    if rest.is_empty() { Ok(value) } else { Err(wrong("incorrect binary data format")) }
+}
+
+/// Reads a value off the front of what is all its own. Only types of fixed size leave anything.
+fn read_from(rest: &mut &[u8], sql_type: SqlType) -> Result<Value> {
     Ok(match sql_type {
-        SqlType::Boolean => Value::Boolean(fixed::<1>(bytes)?[0] != 0),
-        SqlType::SmallInt => Value::SmallInt(i16::from_be_bytes(fixed(bytes)?)),
-        SqlType::Integer => Value::Integer(i32::from_be_bytes(fixed(bytes)?)),
-        SqlType::BigInt => Value::BigInt(i64::from_be_bytes(fixed(bytes)?)),
-        SqlType::Real => Value::Real(f32::from_be_bytes(fixed(bytes)?)),
-        SqlType::DoublePrecision => Value::Double(f64::from_be_bytes(fixed(bytes)?)),
+        SqlType::Boolean => Value::Boolean(take_byte(rest)? != 0),
+        SqlType::SmallInt => Value::SmallInt(i16::from_be_bytes(take(rest)?)),
+        SqlType::Integer => Value::Integer(i32::from_be_bytes(take(rest)?)),
+        SqlType::BigInt => Value::BigInt(i64::from_be_bytes(take(rest)?)),
+        SqlType::Real => Value::Real(f32::from_be_bytes(take(rest)?)),
+        SqlType::DoublePrecision => Value::Double(f64::from_be_bytes(take(rest)?)),
         SqlType::Numeric(modifier) => {
-            let number = read_numeric(bytes)?;
+            let number = read_numeric(rest)?;
             Value::numeric(match modifier {
                 Some((precision, scale)) => numeric::apply_modifier(&number, precision, scale)?,
                 None => number,
             })
         }
         SqlType::Text | SqlType::Varchar(_) | SqlType::Char(_) => {
-            Value::Text(fit_text(CompactString::from(plain_text(bytes)?), sql_type, false)?)
+            Value::Text(fit_text(CompactString::from(plain_text(rest)?), sql_type, false)?)
         }
-        SqlType::Bytea => Value::Bytea(bytes.into()),
+        SqlType::Bytea => Value::Bytea(std::mem::take(rest).into()),
         SqlType::Date => {
-            let days = i32::from_be_bytes(fixed(bytes)?);
+            let days = i32::from_be_bytes(take(rest)?);
             if !datetime::is_infinite_date(days) && !datetime::is_valid_date(days) {
                 return Err(Error::input(sqlstate::DATETIME_FIELD_OVERFLOW, "date out of range"));
             }
             Value::Date(days)
         }
         SqlType::Time(precision) => {
-            let time = i64::from_be_bytes(fixed(bytes)?);
+            let time = i64::from_be_bytes(take(rest)?);
             if !datetime::is_valid_time(time) {
                 return Err(Error::input(sqlstate::DATETIME_FIELD_OVERFLOW, "time out of range"));
             }
             Value::Time(datetime::round_time(time, precision))
         }
         SqlType::Timestamp(precision) => {
-            Value::Timestamp(datetime::round_timestamp(read_timestamp(bytes)?, precision)?)
+            Value::Timestamp(datetime::round_timestamp(read_timestamp(rest)?, precision)?)
         }
         SqlType::TimestampTz(precision) => {
-            Value::TimestampTz(datetime::round_timestamp(read_timestamp(bytes)?, precision)?)
+            Value::TimestampTz(datetime::round_timestamp(read_timestamp(rest)?, precision)?)
         }
-        SqlType::Uuid => Value::Uuid(fixed(bytes)?),
-        SqlType::Json => text::parse(plain_text(bytes)?, sql_type, &TimeZone::UTC)?,
-        SqlType::Jsonb => match bytes.split_first() {
-            Some((&JSONB_VERSION, text)) => text::parse(plain_text(text)?, sql_type, &TimeZone::UTC)?,
-            Some((version, _)) => {
-                return Err(Error::input(
-                    sqlstate::INTERNAL_ERROR,
-                    format!("unsupported jsonb version number {version}"),
-                ));
+        SqlType::Uuid => Value::Uuid(take(rest)?),
+        SqlType::Json => text::parse(plain_text(rest)?, sql_type, &TimeZone::UTC)?,
+        SqlType::Jsonb => {
+            let [version] = take(rest)?;
+            if version != JSONB_VERSION {
+                let message = format!("unsupported jsonb version number {version}");
+                return Err(Error::input(sqlstate::INTERNAL_ERROR, message));
             }
-            None => {
-                return Err(Error::input(sqlstate::PROTOCOL_VIOLATION, "no data left in message"));
-            }
-        },
-        SqlType::Interval(modifier) => Value::Interval(read_interval(bytes)?.fit(modifier)),
-        SqlType::Array(element) => array::read_binary(bytes, element, |item| read(item, element.sql_type()))?,
-        SqlType::System(system_type) => read_system(bytes, system_type)?,
+            text::parse(plain_text(rest)?, sql_type, &TimeZone::UTC)?
+        }
+        SqlType::Interval(modifier) => Value::Interval(read_interval(rest)?.fit(modifier)),
+        SqlType::Array(element) => {
+            array::read_binary(rest, element, |item| read_from(item, element.sql_type()))?
+        }
+        SqlType::System(system_type) => read_system(rest, system_type)?,
     })
 }
 
-fn plain_text(bytes: &[u8]) -> Result<&str> {
+fn take_byte(rest: &mut &[u8]) -> Result<u8> {
+    let none_left = |_| Error::input(sqlstate::PROTOCOL_VIOLATION, "no data left in message");
+    take(rest).map(|[byte]| byte).map_err(none_left)
+}
+
+/// All the rest.
+fn plain_text<'a>(rest: &mut &'a [u8]) -> Result<&'a str> {
+    let bytes = std::mem::take(rest);
     let text = std::str::from_utf8(bytes).map_err(|error| invalid_utf8(bytes, error))?;
     check_text(text)?;
     Ok(text)
 }
 
-fn read_interval(bytes: &[u8]) -> Result<Interval> {
+fn read_interval(rest: &mut &[u8]) -> Result<Interval> {
     // One number: the parts are written from the highest byte on.
-    let all = u128::from_be_bytes(fixed(bytes)?);
+    let all = u128::from_be_bytes(take(rest)?);
     Ok(Interval { months: all as i32, days: (all >> 32) as i32, microseconds: (all >> 64) as i64 })
 }
 
-fn read_system(bytes: &[u8], system_type: SystemType) -> Result<Value> {
+fn read_system(rest: &mut &[u8], system_type: SystemType) -> Result<Value> {
+    match system_type {
+        SystemType::Char => return Ok(Value::Text(shown_byte(take_byte(rest)?))),
+        SystemType::Name if rest.len() > LONGEST_NAME => {
+            return Err(Error::input(sqlstate::NAME_TOO_LONG, "identifier too long")
+                .with_detail(format!("Identifier must be less than {} characters.", LONGEST_NAME + 1)));
+        }
+        _ => {}
+    }
     if system_type.is_text() {
-        return read(bytes, SqlType::Text);
+        return read_from(rest, SqlType::Text);
     }
     if let Some(element) = system_type.element() {
-        return read(bytes, SqlType::Array(element));
+        return read_from(rest, SqlType::Array(element));
     }
-    let oid = u32::from_be_bytes(fixed(bytes)?);
+    let oid = u32::from_be_bytes(take(rest)?);
     if system_type.is_number() {
         return Ok(Value::Oid(oid));
     }
     Ok(system_type.reference(oid, oid.to_compact_string()))
 }
 
-fn read_timestamp(bytes: &[u8]) -> Result<i64> {
-    let microseconds = i64::from_be_bytes(fixed(bytes)?);
+fn read_timestamp(rest: &mut &[u8]) -> Result<i64> {
+    let microseconds = i64::from_be_bytes(take(rest)?);
     if !datetime::is_infinite_timestamp(microseconds) && !datetime::is_valid_timestamp(microseconds) {
         return Err(Error::input(sqlstate::DATETIME_FIELD_OVERFLOW, "timestamp out of range"));
     }
@@ -154,27 +169,22 @@ pub fn invalid_utf8(bytes: &[u8], error: std::str::Utf8Error) -> Error {
     Error::input(sqlstate::CHARACTER_NOT_IN_REPERTOIRE, message)
 }
 
-fn read_numeric(bytes: &[u8]) -> Result<Numeric> {
-    let (header, groups) = bytes
-        .split_at_checked(NUMERIC_HEADER_BYTES)
-        .ok_or_else(|| wrong("insufficient data left in message"))?;
-    let field = |index: usize| u16::from_be_bytes([header[index * 2], header[index * 2 + 1]]);
-    let (count, weight, sign, scale) =
-        (usize::from(field(0)), field(1) as i16, field(2), i64::from(field(3)));
-    if groups.len() != count * 2 {
-        return Err(wrong("incorrect binary data format"));
-    }
+fn read_numeric(rest: &mut &[u8]) -> Result<Numeric> {
+    let count = usize::from(u16::from_be_bytes(take(rest)?));
+    let weight = i16::from_be_bytes(take(rest)?);
+    let sign = u16::from_be_bytes(take(rest)?);
     match sign {
         NUMERIC_POSITIVE | NUMERIC_NEGATIVE => {}
         NUMERIC_NAN | NUMERIC_INFINITY | NUMERIC_MINUS_INFINITY => {}
         _ => return Err(wrong("invalid sign in external \"numeric\" value")),
     }
+    let scale = i64::from(u16::from_be_bytes(take(rest)?));
     if scale > numeric::MAXIMUM_SCALE {
         return Err(wrong("invalid scale in external \"numeric\" value"));
     }
     let mut digits = finite::DigitBuffer::new();
-    for group in groups.chunks_exact(2) {
-        let group = u16::from_be_bytes([group[0], group[1]]);
+    for _ in 0..count {
+        let group = u16::from_be_bytes(take(rest)?);
         if group > 9999 {
             return Err(wrong("invalid digit in external \"numeric\" value"));
         }
@@ -202,8 +212,9 @@ fn read_numeric(bytes: &[u8]) -> Result<Numeric> {
     Ok(Numeric::Finite(finite::with_scale(&number, scale)))
 }
 
-/// Appends the binary form (without a length before it). NULL, which has none, appends nothing.
-pub fn write(value: &Value, out: &mut Vec<u8>) {
+/// Appends the binary form (without a length before it). NULL, which has none, appends nothing. `sql_type` is
+/// the column's type.
+pub fn write(value: &Value, sql_type: SqlType, out: &mut Vec<u8>) {
     match value {
         Value::Null => {}
         Value::Boolean(truth) => out.push(u8::from(*truth)),
@@ -218,6 +229,7 @@ pub fn write(value: &Value, out: &mut Vec<u8>) {
         Value::Real(number) => out.extend_from_slice(&number.to_be_bytes()),
         Value::Double(number) => out.extend_from_slice(&number.to_be_bytes()),
         Value::Numeric(number) => write_numeric(number, out),
+        Value::Text(text) if sql_type == SqlType::System(SystemType::Char) => out.push(meant_byte(text)),
         Value::Text(text) => out.extend_from_slice(text.as_bytes()),
         Value::Bytea(bytes) => out.extend_from_slice(bytes),
         Value::Uuid(bytes) => out.extend_from_slice(bytes),
@@ -231,7 +243,9 @@ pub fn write(value: &Value, out: &mut Vec<u8>) {
             out.extend_from_slice(&interval.days.to_be_bytes());
             out.extend_from_slice(&interval.months.to_be_bytes());
         }
-        Value::Array(array) => array::write_binary(array, out, write),
+        Value::Array(array) => array::write_binary(array, out, |item, out| {
+            write(item, array.element.sql_type(), out);
+        }),
         Value::Oid(oid) => out.extend_from_slice(&oid.to_be_bytes()),
         Value::Reference(reference) => out.extend_from_slice(&reference.oid.to_be_bytes()),
     }

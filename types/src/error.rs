@@ -107,6 +107,7 @@ pub mod sqlstate {
         INSUFFICIENT_PRIVILEGE = "42501";
         SYNTAX_ERROR = "42601";
         INVALID_NAME = "42602";
+        NAME_TOO_LONG = "42622";
         DUPLICATE_COLUMN = "42701";
         WINDOWING_ERROR = "42P20";
         DUPLICATE_OBJECT = "42710";

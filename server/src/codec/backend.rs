@@ -3,7 +3,7 @@
 //! Every function appends one complete message; none fails. Strings from users may hold a zero byte only in
 //! theory (SQL text cannot carry one); it is cut there, so that a message never loses its shape.
 
-use hyades::session::{Notice, ResultColumn, TransactionStatus};
+use hyades::session::{CopyColumns, Notice, ResultColumn, TransactionStatus};
 use hyades::types::binary;
 use hyades::types::error::InputError;
 use hyades::types::text;
@@ -155,22 +155,23 @@ pub fn command_complete(out: &mut Vec<u8>, tag: &str) {
     message(out, b'C', |body| put_string(body, tag));
 }
 
-/// Asks for data in text format.
-pub fn copy_in_response(out: &mut Vec<u8>, columns: usize) {
-    copy_response(out, b'G', columns);
+/// Asks for data.
+pub fn copy_in_response(out: &mut Vec<u8>, data: CopyColumns) {
+    copy_response(out, b'G', data);
 }
 
-/// Announces data in text format.
-pub fn copy_out_response(out: &mut Vec<u8>, columns: usize) {
-    copy_response(out, b'H', columns);
+/// Announces data.
+pub fn copy_out_response(out: &mut Vec<u8>, data: CopyColumns) {
+    copy_response(out, b'H', data);
 }
 
-fn copy_response(out: &mut Vec<u8>, kind: u8, columns: usize) {
+fn copy_response(out: &mut Vec<u8>, kind: u8, data: CopyColumns) {
+    let format = i16::from(data.is_binary);
     message(out, kind, |body| {
-        body.push(0);
-        put_count(body, columns);
-        for _ in 0..columns {
-            put_i16(body, 0);
+        body.push(u8::from(data.is_binary));
+        put_count(body, data.count);
+        for _ in 0..data.count {
+            put_i16(body, format);
         }
     });
 }
@@ -236,7 +237,7 @@ pub fn data_row(
         out.extend_from_slice(&[0; 4]);
         match format(index) {
             Format::Text => text::write_as(value, sql_type, form, out),
-            Format::Binary => binary::write(value, out),
+            Format::Binary => binary::write(value, sql_type, out),
         }
         patch_length(out, value_start, 0);
     }

@@ -1,6 +1,6 @@
 //! The decoders against well-formed messages, every truncation of them, and arbitrary bytes.
 
-use hyades::session::{ResultColumn, TransactionStatus};
+use hyades::session::{CopyColumns, ResultColumn, TransactionStatus};
 use hyades::types::error::SqlState;
 use hyades::{Error, SqlType, Value, sqlstate};
 use hyades_types::text::TextForm;
@@ -171,8 +171,8 @@ fn every_answer_is_one_whole_message() {
     backend::no_data(&mut out);
     backend::portal_suspended(&mut out);
     backend::empty_query_response(&mut out);
-    backend::copy_in_response(&mut out, 2);
-    backend::copy_out_response(&mut out, 2);
+    backend::copy_in_response(&mut out, CopyColumns { count: 2, is_binary: false });
+    backend::copy_out_response(&mut out, CopyColumns { count: 2, is_binary: true });
     backend::copy_data(&mut out, b"1\t2\n");
     backend::copy_done(&mut out);
     backend::command_complete(&mut out, "SELECT 1\0hidden");
@@ -180,6 +180,8 @@ fn every_answer_is_one_whole_message() {
     let kinds: Vec<u8> = answers(&out).iter().map(|(kind, _)| *kind).collect();
     assert_eq!(kinds, b"RRKvS123nsIGHdcCZ");
     let all = answers(&out);
+    assert_eq!(all[11].1, [0, 0, 2, 0, 0, 0, 0]);
+    assert_eq!(all[12].1, [1, 0, 2, 0, 1, 0, 1]);
     assert_eq!(all[15].1, b"SELECT 1\0");
     assert_eq!(all[16].1, b"E");
 }

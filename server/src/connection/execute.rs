@@ -4,7 +4,7 @@
 //! held; the rows beyond the limit move to the portal and are handed out by the following Executes. As in
 //! PostgreSQL a portal is suspended whenever the limit was reached, even if no row is left.
 
-use hyades::session::{Completion, Notice, Output, Response, ResultColumn, TransactionStatus};
+use hyades::session::{Completion, CopyColumns, Notice, Output, Response, ResultColumn, TransactionStatus};
 use hyades::types::guest;
 use hyades::types::memory;
 use hyades::types::text::TextForm;
@@ -76,6 +76,8 @@ pub(super) struct Finished {
     rows: u64,
     /// Where they begin.
     rows_start: usize,
+    /// Of COPY.
+    copied: CopyColumns,
 }
 
 impl Connection<'_> {
@@ -89,18 +91,19 @@ impl Connection<'_> {
             && self.statements.deallocate(name)
         {
             let completion = Completion::Tag("DEALLOCATE".into());
-            return Ok(Finished { completion, rows: 0, rows_start: self.answers.bytes.len() });
+            let rows_start = self.answers.bytes.len();
+            return Ok(Finished { completion, rows: 0, rows_start, copied: CopyColumns::default() });
         }
         let prepared = &statement.prepared;
         let start = self.answers.bytes.len();
-        let columns = match prepared.response() {
-            Response::Rows(columns) => &columns[..],
-            Response::CopyOut { columns } => {
-                backend::copy_out_response(&mut self.answers.bytes, *columns);
-                &[]
-            }
-            _ => &[],
-        };
+        let mut copied = CopyColumns::default();
+        let mut columns = &[][..];
+        match prepared.response() {
+            Response::Rows(result) => columns = result,
+            Response::CopyIn(data) => copied = *data,
+            Response::CopyOut(data) => backend::copy_out_response(&mut self.answers.bytes, *data),
+            Response::Empty | Response::NoData => {}
+        }
         let rows_start = self.answers.bytes.len();
         let before = self.session.transaction_status();
         let mut rows = 0;
@@ -122,7 +125,7 @@ impl Connection<'_> {
             match outcome {
                 Ok(completion) => {
                     self.after_statement(&completion, before);
-                    return Ok(Finished { completion, rows, rows_start });
+                    return Ok(Finished { completion, rows, rows_start, copied });
                 }
                 Err(interrupt) => {
                     if let Err(error) = self.settle(interrupt).await {
@@ -184,12 +187,11 @@ impl Connection<'_> {
                 backend::empty_query_response(&mut self.answers.bytes);
                 return Ok(());
             }
-            Some(Response::CopyIn { columns }) => {
-                let columns = *columns;
+            Some(Response::CopyIn(_)) => {
                 let _timer = self.start_timer();
                 let finished = self.run_statement(portal).await?;
                 portal.progress = Progress::Done { tag: "".into() };
-                self.finish_statement(&finished, columns, false);
+                self.finish_statement(&finished, false);
                 return Ok(());
             }
             _ => {}
@@ -203,7 +205,7 @@ impl Connection<'_> {
                 self.hand_out(portal, Some(limit));
             }
             _ => {
-                self.finish_statement(&finished, 0, false);
+                self.finish_statement(&finished, false);
                 if let Completion::Tag(tag) = finished.completion {
                     portal.progress = Progress::Done { tag };
                 }
@@ -213,7 +215,7 @@ impl Connection<'_> {
     }
 
     /// Completes a statement that has run, or begins its COPY.
-    pub(super) fn finish_statement(&mut self, finished: &Finished, copy_columns: usize, simple: bool) {
+    pub(super) fn finish_statement(&mut self, finished: &Finished, simple: bool) {
         let out = &mut self.answers.bytes;
         match &finished.completion {
             Completion::Tag(tag) => {
@@ -223,7 +225,7 @@ impl Connection<'_> {
                 backend::command_complete(out, tag);
             }
             Completion::CopyIn => {
-                backend::copy_in_response(out, copy_columns);
+                backend::copy_in_response(out, finished.copied);
                 self.answers.due = true;
                 self.mode = Mode::CopyIn { simple };
             }

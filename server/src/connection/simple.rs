@@ -100,15 +100,13 @@ impl Connection<'_> {
         let start = self.answers.bytes.len();
         let format = if prepared.is_binary() { Format::Binary } else { Format::Text };
         let out = &mut self.answers.bytes;
-        let mut copy_columns = 0;
         match prepared.response() {
             Response::Empty => {
                 backend::empty_query_response(out);
                 return Ok(());
             }
             Response::Rows(columns) => backend::row_description(out, columns, |_| format),
-            Response::CopyIn { columns } => copy_columns = *columns,
-            Response::NoData | Response::CopyOut { .. } => {}
+            Response::NoData | Response::CopyIn(_) | Response::CopyOut(_) => {}
         }
         let statement = Statement::new(prepared);
         let result_formats = vec![format];
@@ -116,7 +114,7 @@ impl Connection<'_> {
         let outcome = self.run_statement(&portal).await;
         match outcome {
             Ok(finished) => {
-                self.finish_statement(&finished, copy_columns, true);
+                self.finish_statement(&finished, true);
                 Ok(())
             }
             Err(error) => {

@@ -222,6 +222,42 @@ fn copy_in_both_protocols() {
     assert_eq!(answers[1].body, b"1\tone\n");
 }
 
+/// As PostgreSQL cuts it: a message for each row, the header in the first, the end apart.
+#[test]
+fn binary_copy() {
+    let (_server, mut client) = server_with_numbers();
+    let header = b"PGCOPY\n\xff\r\n\0\0\0\0\0\0\0\0\0";
+    let row = b"\0\x02\0\0\0\x04\0\0\0\x01\0\0\0\x03one";
+    let answers =
+        client.query("copy (select * from numbers where id in (1, 4) order by id) to stdout binary");
+    assert_eq!(kinds(&answers), "HdddcCZ");
+    assert_eq!(answers[0].body, [1, 0, 2, 0, 1, 0, 1]);
+    assert_eq!(answers[1].body, [&header[..], row].concat());
+    assert_eq!(answers[2].body, b"\0\x02\0\0\0\x04\0\0\0\x04\xff\xff\xff\xff");
+    assert_eq!(answers[3].body, [0xff, 0xff]);
+    let answers = client.query("copy (select 1 where false) to stdout binary");
+    assert_eq!(kinds(&answers), "HdcCZ");
+    assert_eq!(answers[1].body, [&header[..], &[0xff, 0xff]].concat());
+    client.query("delete from numbers");
+    client.send(&[query("copy numbers from stdin binary; select count(*) from numbers")]);
+    let answer = client.answer();
+    assert_eq!((answer.kind, &answer.body[..]), (b'G', &[1, 0, 2, 0, 1, 0, 1][..]));
+    let answers = client.ask(&[
+        message(b'd', &header[..9]),
+        message(b'd', &[&header[9..], &row[..7]].concat()),
+        message(b'd', &row[7..]),
+        message(b'c', b""),
+    ]);
+    assert_eq!(kinds(&answers), "CTDCZ");
+    assert_eq!(answers[0].tag(), "COPY 1");
+    client.send(&[parse("", "copy numbers from stdin binary"), bind("", "", &[]), execute("", 0), sync()]);
+    assert_eq!([client.answer().kind, client.answer().kind, client.answer().kind], *b"12G");
+    let answers = client.ask(&[message(b'd', header), message(b'd', b"\0\x01"), message(b'c', b""), sync()]);
+    assert_eq!((kinds(&answers).as_str(), state(&answers).as_str()), ("EZ", "22P04"));
+    assert_eq!(answers[0].field(b'W').as_deref(), Some("COPY numbers, line 1"));
+    assert_eq!(client.query("select * from numbers").len(), 4);
+}
+
 #[test]
 fn a_copy_can_fail_in_every_way() {
     let (_server, mut client) = server_with_numbers();

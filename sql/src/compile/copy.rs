@@ -9,11 +9,11 @@ use sqlparser::ast;
 
 use super::changing_with::changes_rows;
 use super::{CompiledQuery, Compiler, shifted};
-use crate::answer::Response;
+use crate::answer::{CopyColumns, Response};
 use crate::bind::Place;
 use crate::plan::{Action, CopyInPlan, CopyOutPlan, Plan};
-use crate::statement::ForceQuote;
-use crate::statement::{CopyOptions, CopySource, CopyStatement, QualifiedName, Statement, query};
+use crate::statement::{CopyFormat, CopyOptions, CopySource, CopyStatement, ForceQuote};
+use crate::statement::{QualifiedName, Statement, query};
 
 impl Compiler<'_> {
     pub(crate) fn copy(&mut self, copy: &CopyStatement) -> Result<Plan> {
@@ -91,7 +91,7 @@ impl Compiler<'_> {
             .collect();
         Ok(Plan {
             parameters: Vec::new(),
-            response: Response::CopyIn { columns: numbers.len() },
+            response: Response::CopyIn(copied(numbers.len(), options)),
             action: Action::CopyIn(Box::new(CopyInPlan { table, columns, options: options.clone(), insert })),
             command: "COPY FROM",
             is_read_only: false,
@@ -120,7 +120,7 @@ impl Compiler<'_> {
             .collect();
         Ok(Plan {
             parameters: Vec::new(),
-            response: Response::CopyOut { columns: columns.len() },
+            response: Response::CopyOut(copied(columns.len(), options)),
             action: Action::CopyOut(Box::new(CopyOutPlan {
                 run: compiled.run,
                 columns,
@@ -145,6 +145,10 @@ impl Compiler<'_> {
             _ => self.binder.unsupported("COPY of this statement is", Place::Unknown),
         }
     }
+}
+
+fn copied(count: usize, options: &CopyOptions) -> CopyColumns {
+    CopyColumns { count, is_binary: options.format == CopyFormat::Binary }
 }
 
 fn quoted(name: &str) -> String {

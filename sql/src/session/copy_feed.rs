@@ -4,22 +4,24 @@ use std::sync::Arc;
 
 use hyades_engine::db::{Flow, Interrupt};
 use hyades_engine::procedure::frame::{Frame, RowSink};
-use hyades_types::binary::invalid_utf8;
+use hyades_types::binary::{self, invalid_utf8};
 use hyades_types::error::{Abort, Error, Result, sqlstate};
 use hyades_types::guest;
 use hyades_types::memory;
 use hyades_types::text;
-use hyades_types::value::Value;
+use hyades_types::value::{SqlType, Value};
 
+use super::copy_binary::{BinaryRows, Part};
 use super::copy_fields::{split_csv, split_text};
-use super::copy_in::CopyIn;
+use super::copy_in::{CopyIn, Data};
 use super::copy_lines::Lines;
 use super::transaction::failed;
 use super::{Completion, Prepared, Session};
 use crate::plan::{Action, CopyInPlan, Plan};
+use crate::statement::CopyFormat;
 
-/// What a line of COPY costs, and what a unit of that reads.
-const UNITS_PER_LINE: usize = 10;
+/// What a row of COPY costs, and what a unit of that reads.
+const UNITS_PER_ROW: usize = 10;
 const BYTES_PER_UNIT: usize = 4;
 
 struct Nothing;
@@ -58,11 +60,15 @@ impl Session {
             statement: Arc::clone(statement),
             line: Vec::new(),
             savepoint: self.worker.savepoint(),
-            lines: Lines::new(&copy.options),
+            data: match copy.options.format {
+                CopyFormat::Binary => Data::Binary(BinaryRows::new()),
+                _ => Data::Lines(Lines::new(&copy.options)),
+            },
             is_taken: false,
             is_row_pending: false,
             frame: Frame::new(Arc::clone(&copy.insert)),
             fields: Vec::new(),
+            read_fields: 0,
             line_number: 0,
             skips_header: copy.options.has_header,
             rows: 0,
@@ -83,10 +89,13 @@ impl Session {
             if let Err(error) = memory::check(bytes.len() * 2) {
                 return self.copy_interrupted(copy, error.into());
             }
-            copy.lines.take(bytes);
+            match &mut copy.data {
+                Data::Lines(lines) => lines.take(bytes),
+                Data::Binary(rows) => rows.take(bytes),
+            }
             copy.is_taken = true;
         }
-        match self.as_guest(|session| session.copy_lines(&mut copy, false)) {
+        match self.as_guest(|session| session.copy_rows(&mut copy, false)) {
             Ok(()) => {
                 copy.is_taken = false;
                 self.copy = Some(copy);
@@ -104,7 +113,7 @@ impl Session {
         let Some(mut copy) = self.copy.take() else {
             return failed(sqlstate::PROTOCOL_VIOLATION, "unexpected message type 0x63 outside COPY");
         };
-        match self.as_guest(|session| session.copy_lines(&mut copy, true)) {
+        match self.as_guest(|session| session.copy_rows(&mut copy, true)) {
             Ok(()) => {
                 self.implicit_statements += 1;
                 Ok(Completion::Tag(format!("COPY {}", copy.rows).into()))
@@ -128,15 +137,18 @@ impl Session {
                 let name = copy_plan(&copy.plan)
                     .map(|plan| plan.table.definition().name.name.clone())
                     .unwrap_or_default();
-                let context = format!("COPY {name}, line {}", copy.line_number);
                 self.fail_transaction();
-                Err(Interrupt::Failed(with_context(error, context)))
+                let error = match copy.line_number {
+                    0 => error,
+                    line => with_context(error, format!("COPY {name}, line {line}")),
+                };
+                Err(Interrupt::Failed(error))
             }
         }
     }
 
-    /// Inserts the rows of all whole lines, and with `is_last` of what is left.
-    fn copy_lines(&mut self, copy: &mut CopyIn, is_last: bool) -> Flow<()> {
+    /// Inserts all rows that are whole, and with `is_last` what is left.
+    fn copy_rows(&mut self, copy: &mut CopyIn, is_last: bool) -> Flow<()> {
         let mut plan = Arc::clone(&copy.plan);
         loop {
             if copy.is_row_pending {
@@ -148,9 +160,7 @@ impl Session {
                         self.environment.sequences.get_mut().repeat_statement();
                         plan = self.recompile(&copy.statement)?;
                         copy.plan = Arc::clone(&plan);
-                        let line = std::mem::take(&mut copy.line);
-                        self.read_row(copy, copy_plan(&plan)?, &line)?;
-                        copy.line = line;
+                        self.repeat_row(copy, copy_plan(&plan)?)?;
                         continue;
                     }
                     Err(interrupt) => return Err(interrupt),
@@ -158,23 +168,94 @@ impl Session {
                 copy.is_row_pending = false;
                 copy.rows += 1;
             }
-            let lines = match copy.lines.next(is_last) {
+            let is_there = match copy.data {
+                Data::Lines(_) => self.next_line(copy, copy_plan(&plan)?, is_last)?,
+                Data::Binary(_) => self.next_binary_row(copy, copy_plan(&plan)?, is_last)?,
+            };
+            if !is_there {
+                return Ok(());
+            }
+            copy.is_row_pending = true;
+        }
+    }
+
+    /// The row in the frame once more, for the table as it is now.
+    fn repeat_row(&self, copy: &mut CopyIn, plan: &CopyInPlan) -> Result<()> {
+        if let Data::Binary(rows) = &mut copy.data {
+            rows.repeat_row();
+            copy.line_number -= 1;
+            return self.next_binary_row(copy, plan, true).map(|_| ());
+        }
+        let line = std::mem::take(&mut copy.line);
+        self.read_row(copy, plan, &line)?;
+        copy.line = line;
+        Ok(())
+    }
+
+    /// The next row that is whole goes into the frame.
+    fn next_line(&self, copy: &mut CopyIn, plan: &CopyInPlan, is_last: bool) -> Result<bool> {
+        loop {
+            let Data::Lines(lines) = &mut copy.data else { return Ok(false) };
+            let lines = match lines.next(is_last) {
                 Ok(Some(lines)) => lines,
-                Ok(None) => return Ok(()),
+                Ok(None) => return Ok(false),
                 Err(error) => {
                     copy.line_number += 1;
-                    return Err(error.into());
+                    return Err(error);
                 }
             };
             copy.line_number += lines.count;
-            guest::spend_for(UNITS_PER_LINE + lines.text.len() / BYTES_PER_UNIT)?;
+            guest::spend_for(UNITS_PER_ROW + lines.text.len() / BYTES_PER_UNIT)?;
             if copy.skips_header {
                 copy.skips_header = false;
                 continue;
             }
-            self.read_row(copy, copy_plan(&plan)?, &lines.text)?;
+            self.read_row(copy, plan, &lines.text)?;
             copy.line = lines.text;
-            copy.is_row_pending = true;
+            return Ok(true);
+        }
+    }
+
+    /// The fields that have come go into the frame's registers, up to the end of a row; whether that has
+    /// come.
+    fn next_binary_row(&self, copy: &mut CopyIn, plan: &CopyInPlan, is_last: bool) -> Result<bool> {
+        let Data::Binary(rows) = &mut copy.data else { return Ok(false) };
+        let columns = &plan.columns;
+        loop {
+            let column = columns.get(copy.read_fields).filter(|_| rows.is_in_row());
+            let of_column = |error: Error, line: u64| match column {
+                Some((name, _)) => {
+                    let table = &plan.table.definition().name.name;
+                    with_context(error, format!("COPY {table}, line {line}, column {name}"))
+                }
+                None => error,
+            };
+            let part = rows.next(is_last).map_err(|error| of_column(error, copy.line_number))?;
+            match (part, column) {
+                (Part::Row(count), _) => {
+                    copy.line_number += 1;
+                    if usize::try_from(count).ok() != Some(columns.len()) {
+                        let expected = columns.len();
+                        return Err(bad_format(format!("row field count is {count}, expected {expected}")));
+                    }
+                    copy.frame.switch(&plan.insert);
+                    copy.read_fields = 0;
+                }
+                (Part::Field(field), Some((_, sql_type))) => {
+                    copy.frame.registers[copy.read_fields] =
+                        binary_value(field, *sql_type).map_err(|error| of_column(error, copy.line_number))?;
+                    copy.read_fields += 1;
+                }
+                (Part::Trailer, _) => {
+                    copy.line_number += 1;
+                    continue;
+                }
+                _ => return Ok(false),
+            }
+            if copy.read_fields == columns.len() {
+                guest::spend_for(UNITS_PER_ROW + rows.row_length() / BYTES_PER_UNIT)?;
+                return Ok(true);
+            }
         }
     }
 
@@ -189,8 +270,8 @@ impl Session {
         // Fields and values.
         memory::check(line.len() * 2)?;
         match plan.options.format {
-            crate::statement::CopyFormat::Text => split_text(line, &plan.options, &mut copy.fields)?,
-            crate::statement::CopyFormat::Csv => split_csv(line, &plan.options, &mut copy.fields)?,
+            CopyFormat::Csv => split_csv(line, &plan.options, &mut copy.fields)?,
+            _ => split_text(line, &plan.options, &mut copy.fields)?,
         }
         if copy.fields.len() > plan.columns.len() {
             return Err(whole_line(copy, bad_format("extra data after last expected column")));
@@ -211,6 +292,13 @@ impl Session {
         }
         Ok(())
     }
+}
+
+/// A field of binary data.
+fn binary_value(field: Option<&[u8]>, sql_type: SqlType) -> Result<Value> {
+    let Some(bytes) = field else { return Ok(Value::Null) };
+    memory::check(bytes.len() * 2)?;
+    binary::read(bytes, sql_type)
 }
 
 /// Names the place in the data, unless it is named already.

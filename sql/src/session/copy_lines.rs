@@ -5,18 +5,12 @@
 
 use hyades_types::error::{Error, Result, sqlstate};
 
+use super::copy_incoming::Incoming;
 use crate::statement::{CopyFormat, CopyOptions};
 
-/// Longest row that is accepted.
-const LONGEST_ROW_BYTES: usize = 1 << 30;
-
-/// The bytes that have come and not been used.
+/// The data, looked through for the end of the next row.
 pub(super) struct Lines {
-    bytes: Vec<u8>,
-    /// Where the next row begins.
-    start: usize,
-    /// How far the bytes have been looked at for the end of the next row.
-    seen: usize,
+    incoming: Incoming,
     is_csv: bool,
     quote: u8,
     escape: u8,
@@ -35,9 +29,7 @@ pub(super) struct RowLines {
 impl Lines {
     pub(super) fn new(options: &CopyOptions) -> Lines {
         Lines {
-            bytes: Vec::new(),
-            start: 0,
-            seen: 0,
+            incoming: Incoming::default(),
             is_csv: options.format == CopyFormat::Csv,
             quote: options.quote,
             escape: options.escape,
@@ -48,14 +40,9 @@ impl Lines {
     }
 
     pub(super) fn take(&mut self, bytes: &[u8]) {
-        if self.is_ended {
-            return;
+        if !self.is_ended {
+            self.incoming.take(bytes);
         }
-        // What has been used is dropped before it becomes much.
-        self.bytes.drain(..self.start);
-        self.seen -= self.start;
-        self.start = 0;
-        self.bytes.extend_from_slice(bytes);
     }
 
     /// The next row, if it is whole (or the last one).
@@ -63,62 +50,62 @@ impl Lines {
         if self.is_ended {
             return Ok(None);
         }
-        while self.seen < self.bytes.len() {
-            let byte = self.bytes[self.seen];
+        let incoming = &mut self.incoming;
+        while incoming.seen < incoming.bytes.len() {
+            let byte = incoming.bytes[incoming.seen];
             if self.is_csv && self.is_in_quotes && byte == self.escape && self.escape != self.quote {
-                if self.seen + 1 >= self.bytes.len() && !is_last {
+                if incoming.seen + 1 >= incoming.bytes.len() && !is_last {
                     return self.incomplete();
                 }
-                self.seen += 2;
+                incoming.seen += 2;
                 continue;
             }
             if self.is_csv && byte == self.quote {
                 self.is_in_quotes = !self.is_in_quotes;
             }
             if byte == b'\\' && !self.is_csv {
-                if self.seen + 1 >= self.bytes.len() && !is_last {
+                if incoming.seen + 1 >= incoming.bytes.len() && !is_last {
                     return self.incomplete();
                 }
-                self.inner_lines += u64::from(self.bytes.get(self.seen + 1) == Some(&b'\n'));
-                self.seen += 2;
+                self.inner_lines += u64::from(incoming.bytes.get(incoming.seen + 1) == Some(&b'\n'));
+                incoming.seen += 2;
                 continue;
             }
             if byte == b'\n' {
                 if self.is_in_quotes {
                     self.inner_lines += 1;
                 } else {
-                    let end = self.seen;
-                    self.seen += 1;
+                    let end = incoming.seen;
+                    incoming.seen += 1;
                     return Ok(self.row(end));
                 }
             }
-            self.seen += 1;
+            incoming.seen += 1;
         }
-        self.seen = self.seen.min(self.bytes.len());
-        if is_last && self.start < self.bytes.len() {
+        incoming.seen = incoming.seen.min(incoming.bytes.len());
+        if is_last && incoming.start < incoming.bytes.len() {
             if self.is_in_quotes {
                 return Err(Error::input(sqlstate::BAD_COPY_FILE_FORMAT, "unterminated CSV quoted field"));
             }
-            return Ok(self.row(self.bytes.len()));
+            let end = incoming.bytes.len();
+            return Ok(self.row(end));
         }
         self.incomplete()
     }
 
     fn incomplete(&self) -> Result<Option<RowLines>> {
-        if self.bytes.len() - self.start > LONGEST_ROW_BYTES {
-            return Err(Error::input(sqlstate::PROGRAM_LIMIT_EXCEEDED, "a row of COPY data is too long"));
-        }
-        Ok(None)
+        self.incoming.check_length().map(|()| None)
     }
 
     /// Takes out the row that ends here.
     fn row(&mut self, end: usize) -> Option<RowLines> {
-        let mut text = self.bytes[self.start..end].to_vec();
+        let incoming = &mut self.incoming;
+        let mut text = incoming.bytes[incoming.start..end].to_vec();
         if text.last() == Some(&b'\r') {
             text.pop();
         }
-        self.start = self.seen.max(end).min(self.bytes.len());
-        self.seen = self.start;
+        incoming.start = incoming.seen.max(end).min(incoming.bytes.len());
+        incoming.seen = incoming.start;
         let count = std::mem::take(&mut self.inner_lines) + 1;
         if text == b"\\." {
             self.is_ended = true;

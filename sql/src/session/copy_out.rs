@@ -1,23 +1,26 @@
-//! COPY TO STDOUT: rows as lines of text or CSV.
+//! COPY TO STDOUT: rows as lines of text or CSV, or in binary form.
 
+use hyades_types::binary;
 use hyades_types::error::Result;
 use hyades_types::text;
 use hyades_types::text::TextForm;
 use hyades_types::value::{SqlType, Value};
 use jiff::tz::TimeZone;
 
+use super::copy_binary::{NULL_LENGTH, SIGNATURE, TRAILER};
 use crate::answer::Output;
 use crate::plan::CopyOutPlan;
 use crate::statement::{CopyFormat, CopyOptions};
 
-/// Writes lines, each handed on as a chunk of its own: clients are promised one CopyData message for each
-/// row. See the documentation of COPY for both formats.
+/// Writes rows, each handed on as a chunk of its own: clients are promised one CopyData message for each
+/// row. See the documentation of COPY for the formats.
 pub(super) struct CopyWriter {
     options: CopyOptions,
     types: Vec<SqlType>,
     force_quote: Vec<bool>,
     time_zone: TimeZone,
     float_digits: i8,
+    /// What is handed on next.
     line: Vec<u8>,
     field: Vec<u8>,
     header: Option<Vec<String>>,
@@ -26,19 +29,27 @@ pub(super) struct CopyWriter {
 impl CopyWriter {
     pub(super) fn new(plan: &CopyOutPlan, form: TextForm<'_>) -> CopyWriter {
         let names = || plan.columns.iter().map(|(name, _)| name.clone()).collect();
+        // As in PostgreSQL, the header of binary data stands before the first row in its message.
+        let line = match plan.options.format {
+            CopyFormat::Binary => [&SIGNATURE[..], &[0; 8]].concat(),
+            _ => Vec::new(),
+        };
         CopyWriter {
             options: plan.options.clone(),
             types: plan.columns.iter().map(|(_, sql_type)| *sql_type).collect(),
             force_quote: plan.force_quote.clone(),
             time_zone: form.time_zone.clone(),
             float_digits: form.float_digits,
-            line: Vec::new(),
+            line,
             field: Vec::new(),
             header: plan.options.has_header.then(names),
         }
     }
 
     pub(super) fn row(&mut self, values: &mut [Value], output: &mut dyn Output) -> Result<()> {
+        if self.options.format == CopyFormat::Binary {
+            return self.binary_row(values, output);
+        }
         self.write_header(output)?;
         for (at, value) in values.iter().enumerate() {
             if at > 0 {
@@ -52,19 +63,39 @@ impl CopyWriter {
             let form = TextForm { time_zone: &self.time_zone, float_digits: self.float_digits };
             text::write_as(value, self.types[at], form, &mut self.field);
             match self.options.format {
-                CopyFormat::Text => escape_text(&self.field, self.options.delimiter, &mut self.line),
                 CopyFormat::Csv => {
                     let is_only = values.len() == 1;
                     let quotes = self.force_quote.get(at).copied().unwrap_or(false);
                     quote_csv(&self.field, &self.options, quotes, is_only, &mut self.line);
                 }
+                _ => escape_text(&self.field, self.options.delimiter, &mut self.line),
             }
         }
         self.end_line(output)
     }
 
+    fn binary_row(&mut self, values: &[Value], output: &mut dyn Output) -> Result<()> {
+        let count = i16::try_from(values.len()).unwrap_or(i16::MAX);
+        self.line.extend_from_slice(&count.to_be_bytes());
+        for (value, sql_type) in values.iter().zip(&self.types) {
+            let at = self.line.len();
+            self.line.extend_from_slice(&NULL_LENGTH.to_be_bytes());
+            if !value.is_null() {
+                binary::write(value, *sql_type, &mut self.line);
+                let start = at + size_of_val(&NULL_LENGTH);
+                let length = i32::try_from(self.line.len() - start).unwrap_or(i32::MAX);
+                self.line[at..start].copy_from_slice(&length.to_be_bytes());
+            }
+        }
+        self.hand_on(output)
+    }
+
     fn end_line(&mut self, output: &mut dyn Output) -> Result<()> {
         self.line.push(b'\n');
+        self.hand_on(output)
+    }
+
+    fn hand_on(&mut self, output: &mut dyn Output) -> Result<()> {
         let handed_on = output.copy_data(&self.line);
         self.line.clear();
         handed_on
@@ -77,17 +108,21 @@ impl CopyWriter {
                 self.line.push(self.options.delimiter);
             }
             match self.options.format {
-                CopyFormat::Text => escape_text(name.as_bytes(), self.options.delimiter, &mut self.line),
                 CopyFormat::Csv => {
                     quote_csv(name.as_bytes(), &self.options, false, names.len() == 1, &mut self.line);
                 }
+                _ => escape_text(name.as_bytes(), self.options.delimiter, &mut self.line),
             }
         }
         self.end_line(output)
     }
 
-    /// Writes the header of a result without rows.
+    /// Writes the header of a result without rows, and what stands after the last one.
     pub(super) fn finish(&mut self, output: &mut dyn Output) -> Result<()> {
+        if self.options.format == CopyFormat::Binary {
+            self.line.extend_from_slice(&TRAILER.to_be_bytes());
+            return self.hand_on(output);
+        }
         self.write_header(output)
     }
 }

@@ -12,12 +12,26 @@ use super::tokens::Tokens;
 #[derive(Default)]
 struct RawOptions {
     format: Option<CopyFormat>,
+    freeze: Option<bool>,
     delimiter: Option<String>,
     null: Option<String>,
-    header: bool,
+    header: Option<bool>,
     quote: Option<String>,
     escape: Option<String>,
-    force_quote: ForceQuote,
+    force_quote: Option<ForceQuote>,
+    /// It has been checked.
+    encoding: Option<()>,
+}
+
+/// Notes an option, which may be given once.
+fn note<T>(slot: &mut Option<T>, value: T, position: u32) -> Result<()> {
+    match slot.replace(value) {
+        None => Ok(()),
+        Some(_) => {
+            Err(Error::input(sqlstate::SYNTAX_ERROR, "conflicting or redundant options")
+                .with_position(position))
+        }
+    }
 }
 
 fn unsupported<T>(sentence: impl Into<String>) -> Result<T> {
@@ -31,7 +45,10 @@ pub(crate) fn parse(sql: &str) -> Result<Statement> {
     tokens.expect("copy")?;
     let mut raw = RawOptions::default();
     if tokens.accept("binary") {
-        return unsupported("COPY in binary format is not supported yet");
+        raw.format = Some(CopyFormat::Binary);
+    }
+    if raw.format.is_some() && tokens.peek().is_symbol("(") {
+        return tokens.error();
     }
     let source = source(&mut tokens)?;
     let is_from = if tokens.accept("from") {
@@ -60,7 +77,7 @@ pub(crate) fn parse(sql: &str) -> Result<Statement> {
         return unsupported("COPY ... WHERE is not supported yet");
     }
     tokens.end()?;
-    let options = check(raw)?;
+    let options = check(raw, is_from)?;
     Ok(Statement::Copy(Box::new(CopyStatement { source, is_from, options })))
 }
 
@@ -104,17 +121,21 @@ fn modern_options(tokens: &mut Tokens<'_>, raw: &mut RawOptions) -> Result<()> {
         let position = character_position(tokens.sql, tokens.peek().start);
         let name = tokens.identifier()?;
         match name.as_str() {
-            "format" => raw.format = Some(format(&value(tokens)?, position)?),
-            "delimiter" => raw.delimiter = Some(value(tokens)?),
-            "null" => raw.null = Some(value(tokens)?),
-            "header" => raw.header = boolean(tokens)?,
-            "quote" => raw.quote = Some(value(tokens)?),
-            "escape" => raw.escape = Some(value(tokens)?),
-            "freeze" => {
-                boolean(tokens)?;
+            "format" => {
+                let format = format(&value(tokens)?, position);
+                // That it is given twice is seen before it is looked at.
+                let known = *format.as_ref().unwrap_or(&CopyFormat::Text);
+                note(&mut raw.format, known, position)?;
+                format?;
             }
-            "encoding" => encoding(&value(tokens)?)?,
-            "force_quote" => raw.force_quote = force_quote(tokens)?,
+            "delimiter" => note(&mut raw.delimiter, value(tokens)?, position)?,
+            "null" => note(&mut raw.null, value(tokens)?, position)?,
+            "header" => note(&mut raw.header, boolean(tokens, &name)?, position)?,
+            "quote" => note(&mut raw.quote, value(tokens)?, position)?,
+            "escape" => note(&mut raw.escape, value(tokens)?, position)?,
+            "freeze" => note(&mut raw.freeze, boolean(tokens, &name)?, position)?,
+            "encoding" => note(&mut raw.encoding, encoding(&value(tokens)?)?, position)?,
+            "force_quote" => note(&mut raw.force_quote, force_quote(tokens)?, position)?,
             "force_not_null" | "force_null" => {
                 return unsupported(format!("COPY option {name} is not supported yet"));
             }
@@ -159,7 +180,7 @@ fn value(tokens: &mut Tokens<'_>) -> Result<String> {
     Ok(value)
 }
 
-fn boolean(tokens: &mut Tokens<'_>) -> Result<bool> {
+fn boolean(tokens: &mut Tokens<'_>, option: &str) -> Result<bool> {
     if tokens.peek().is_symbol(",") || tokens.peek().is_symbol(")") {
         return Ok(true);
     }
@@ -167,7 +188,12 @@ fn boolean(tokens: &mut Tokens<'_>) -> Result<bool> {
     match text.to_ascii_lowercase().as_str() {
         "true" | "on" | "1" => Ok(true),
         "false" | "off" | "0" => Ok(false),
-        _ => Err(Error::input(sqlstate::SYNTAX_ERROR, "header requires a Boolean value")),
+        "match" if option == "header" => unsupported("COPY option HEADER MATCH is not supported yet"),
+        _ => {
+            let or_match = if option == "header" { " or \"match\"" } else { "" };
+            let message = format!("{option} requires a Boolean value{or_match}");
+            Err(Error::input(sqlstate::SYNTAX_ERROR, message))
+        }
     }
 }
 
@@ -175,7 +201,7 @@ fn format(name: &str, position: u32) -> Result<CopyFormat> {
     match name {
         "text" => Ok(CopyFormat::Text),
         "csv" => Ok(CopyFormat::Csv),
-        "binary" => unsupported("COPY in binary format is not supported yet"),
+        "binary" => Ok(CopyFormat::Binary),
         _ => Err(Error::input(
             sqlstate::INVALID_PARAMETER_VALUE,
             format!("COPY format \"{name}\" not recognized"),
@@ -196,28 +222,25 @@ fn encoding(name: &str) -> Result<()> {
 fn old_options(tokens: &mut Tokens<'_>, raw: &mut RawOptions, has_with: bool) -> Result<()> {
     let mut needs_one = has_with;
     loop {
+        let position = character_position(tokens.sql, tokens.peek().start);
         if tokens.accept("binary") {
-            return unsupported("COPY in binary format is not supported yet");
+            note(&mut raw.format, CopyFormat::Binary, position)?;
         } else if tokens.accept("csv") {
-            raw.format = Some(CopyFormat::Csv);
+            note(&mut raw.format, CopyFormat::Csv, position)?;
         } else if tokens.accept("header") {
-            raw.header = true;
+            note(&mut raw.header, true, position)?;
         } else if tokens.accept("freeze") {
-            // Rows are always visible at commit; there is nothing to freeze.
+            note(&mut raw.freeze, true, position)?;
         } else if tokens.accept("delimiter") || tokens.accept("delimiters") {
-            tokens.accept("as");
-            raw.delimiter = Some(tokens.string()?);
+            note(&mut raw.delimiter, old_value(tokens)?, position)?;
         } else if tokens.accept("null") {
-            tokens.accept("as");
-            raw.null = Some(tokens.string()?);
+            note(&mut raw.null, old_value(tokens)?, position)?;
         } else if tokens.accept("quote") {
-            tokens.accept("as");
-            raw.quote = Some(tokens.string()?);
+            note(&mut raw.quote, old_value(tokens)?, position)?;
         } else if tokens.accept("escape") {
-            tokens.accept("as");
-            raw.escape = Some(tokens.string()?);
+            note(&mut raw.escape, old_value(tokens)?, position)?;
         } else if tokens.accept("encoding") {
-            encoding(&tokens.string()?)?;
+            note(&mut raw.encoding, encoding(&tokens.string()?)?, position)?;
         } else if tokens.peek().is_word("force") {
             return unsupported("COPY ... FORCE is only supported as option force_quote in parentheses");
         } else if needs_one {
@@ -227,6 +250,11 @@ fn old_options(tokens: &mut Tokens<'_>, raw: &mut RawOptions, has_with: bool) ->
         }
         needs_one = false;
     }
+}
+
+fn old_value(tokens: &mut Tokens<'_>) -> Result<String> {
+    tokens.accept("as");
+    tokens.string()
 }
 
 fn invalid<T>(message: &str) -> Result<T> {
@@ -244,9 +272,16 @@ fn single_byte(text: &str, what: &str) -> Result<u8> {
     }
 }
 
-fn check(raw: RawOptions) -> Result<CopyOptions> {
+fn check(raw: RawOptions, is_from: bool) -> Result<CopyOptions> {
     let format = raw.format.unwrap_or(CopyFormat::Text);
     let is_csv = format == CopyFormat::Csv;
+    let is_binary = format == CopyFormat::Binary;
+    for (word, is_given) in [("DELIMITER", raw.delimiter.is_some()), ("NULL", raw.null.is_some())] {
+        if is_binary && is_given {
+            let message = format!("cannot specify {word} in BINARY mode");
+            return Err(Error::input(sqlstate::SYNTAX_ERROR, message));
+        }
+    }
     let default_delimiter = if is_csv { "," } else { "\t" };
     let delimiter = single_byte(raw.delimiter.as_deref().unwrap_or(default_delimiter), "delimiter")?;
     if matches!(delimiter, b'\r' | b'\n') {
@@ -259,22 +294,29 @@ fn check(raw: RawOptions) -> Result<CopyOptions> {
     if !is_csv && (b"\\.abcdefghijklmnopqrstuvwxyz0123456789".contains(&delimiter)) {
         return invalid(&format!("COPY delimiter cannot be \"{}\"", char::from(delimiter)));
     }
+    let has_header = raw.header.unwrap_or(false);
+    if is_binary && has_header {
+        return refuse("cannot specify HEADER in BINARY mode");
+    }
     if !is_csv && raw.quote.is_some() {
         return refuse("COPY quote available only in CSV mode");
+    }
+    let quote = single_byte(raw.quote.as_deref().unwrap_or("\""), "quote")?;
+    if is_csv && delimiter == quote {
+        return invalid("COPY delimiter and quote must be different");
     }
     if !is_csv && raw.escape.is_some() {
         return refuse("COPY escape available only in CSV mode");
     }
-    if !is_csv && raw.force_quote != ForceQuote::None {
-        return refuse("COPY force quote available only in CSV mode");
-    }
-    let quote = single_byte(raw.quote.as_deref().unwrap_or("\""), "quote")?;
     let escape = match raw.escape {
         Some(escape) => single_byte(&escape, "escape")?,
         None => quote,
     };
-    if is_csv && delimiter == quote {
-        return invalid("COPY delimiter and quote must be different");
+    if !is_csv && raw.force_quote.is_some() {
+        return refuse("COPY force quote available only in CSV mode");
+    }
+    if is_from && raw.force_quote.is_some() {
+        return refuse("COPY force quote only available using COPY TO");
     }
     if null.as_bytes().contains(&delimiter) {
         return refuse("COPY delimiter must not appear in the NULL specification");
@@ -282,13 +324,6 @@ fn check(raw: RawOptions) -> Result<CopyOptions> {
     if is_csv && null.as_bytes().contains(&quote) {
         return refuse("CSV quote character must not appear in the NULL specification");
     }
-    Ok(CopyOptions {
-        format,
-        delimiter,
-        null,
-        has_header: raw.header,
-        quote,
-        escape,
-        force_quote: raw.force_quote,
-    })
+    let force_quote = raw.force_quote.unwrap_or_default();
+    Ok(CopyOptions { format, delimiter, null, has_header, quote, escape, force_quote })
 }

@@ -197,6 +197,7 @@ pub(crate) struct CopyOptions {
 pub(crate) enum CopyFormat {
     Text,
     Csv,
+    Binary,
 }
 
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

@@ -160,7 +160,7 @@ fn run_step(session: &mut Session, step: &Step) -> Result<String, (String, Error
                 Response::Rows(_) => {
                     ["SELECT", "SHOW", "EXPLAIN", "CALL", "FETCH"].iter().any(|word| tag.starts_with(word))
                 }
-                Response::CopyOut { .. } => true,
+                Response::CopyOut(_) => true,
                 _ => false,
             };
             if !is_silent {

@@ -15,7 +15,7 @@ lock table t;
 call f();
 prepare transaction 'x';
 copy t from '/tmp/x';
-copy t from stdin with (format binary);
+copy t from stdin with (header match);
 \.
 copy t to stdout where a = 1;
 select pg_catalog.set_config('search_path', '', false);

@@ -5,12 +5,13 @@ use proptest::prelude::*;
 
 use super::{read, write};
 use crate::generators::{TYPES, any_type, any_value, is_identical};
+use crate::system_type::SystemType;
 use crate::text;
-use crate::value::{SqlType, Value};
+use crate::value::{ArrayElement, SqlType, Value};
 
-fn bytes(value: &Value) -> Vec<u8> {
+fn bytes(value: &Value, sql_type: SqlType) -> Vec<u8> {
     let mut out = Vec::new();
-    write(value, &mut out);
+    write(value, sql_type, &mut out);
     out
 }
 
@@ -36,26 +37,36 @@ fn numerics_are_those_of_postgresql() {
     ];
     for (number, expected) in expected {
         let value = text::parse(number, SqlType::Numeric(None), &TimeZone::UTC).unwrap();
-        let hexadecimal: String = bytes(&value).iter().map(|byte| format!("{byte:02x}")).collect();
+        let hexadecimal: String =
+            bytes(&value, SqlType::Numeric(None)).iter().map(|byte| format!("{byte:02x}")).collect();
         assert_eq!(hexadecimal, expected, "{number}");
     }
 }
 
 #[test]
 fn big_endian() {
-    assert_eq!(bytes(&Value::Integer(258)), [0, 0, 1, 2]);
-    assert_eq!(bytes(&Value::Double(1.0)), [0x3f, 0xf0, 0, 0, 0, 0, 0, 0]);
-    assert_eq!(bytes(&Value::Boolean(true)), [1]);
-    assert!(bytes(&Value::Null).is_empty());
+    assert_eq!(bytes(&Value::Integer(258), SqlType::Integer), [0, 0, 1, 2]);
+    assert_eq!(bytes(&Value::Double(1.0), SqlType::DoublePrecision), [0x3f, 0xf0, 0, 0, 0, 0, 0, 0]);
+    assert_eq!(bytes(&Value::Boolean(true), SqlType::Boolean), [1]);
+    assert!(bytes(&Value::Null, SqlType::Integer).is_empty());
 }
 
 #[test]
 fn bad_bytes_are_refused() {
     let format = ("22P03", "incorrect binary data format".to_owned());
-    assert_eq!(refused(&[1, 2, 3], SqlType::Integer), format);
+    let short = ("08P01", "insufficient data left in message".to_owned());
+    assert_eq!(refused(&[1, 2, 3], SqlType::Integer), short);
     assert_eq!(refused(&[1; 5], SqlType::Integer), format);
-    assert_eq!(refused(&[], SqlType::Boolean), format);
-    assert_eq!(refused(&[0, 1, 0, 0, 0, 0, 0, 0], SqlType::Numeric(None)), format);
+    assert_eq!(refused(&[], SqlType::Boolean), ("08P01", "no data left in message".to_owned()));
+    assert_eq!(refused(&[1; 2], SqlType::Boolean), format);
+    assert_eq!(refused(&[1; 15], SqlType::Uuid), short);
+    assert_eq!(refused(&[1; 17], SqlType::Uuid), format);
+    assert_eq!(refused(&[], SqlType::Jsonb), short);
+    assert_eq!(refused(b"\x02{}", SqlType::Jsonb).1, "unsupported jsonb version number 2");
+    assert_eq!(refused(&[0, 1, 0, 0, 0, 0, 0, 0], SqlType::Numeric(None)), short);
+    assert_eq!(refused(&[0, 0, 0, 0, 0, 0, 0, 0, 0], SqlType::Numeric(None)), format);
+    let long_name = ("42622", "identifier too long".to_owned());
+    assert_eq!(refused(&[b'a'; 64], SqlType::System(SystemType::Name)), long_name);
     let number =
         |sign: [u8; 2], scale: [u8; 2], digit: [u8; 2]| [&[0, 1, 0, 0], &sign[..], &scale, &digit].concat();
     let message = |part: &str| ("22P03", format!("invalid {part} in external \"numeric\" value"));
@@ -79,6 +90,40 @@ fn bad_bytes_are_refused() {
     assert_eq!(refused(&(i64::MAX - 1).to_be_bytes(), SqlType::TIMESTAMP).0, "22008");
 }
 
+#[test]
+fn bytes_of_arrays_are_checked() {
+    let array = |numbers: &[i32]| -> Vec<u8> { numbers.iter().flat_map(|it| it.to_be_bytes()).collect() };
+    let of_integers = |numbers: &[i32]| refused(&array(numbers), SqlType::Array(ArrayElement::Integer));
+    let refused_as = |state, message: &str| (state, message.to_owned());
+    assert_eq!(of_integers(&[-1]), refused_as("22P03", "invalid number of dimensions: -1"));
+    assert_eq!(of_integers(&[1]), refused_as("08P01", "insufficient data left in message"));
+    assert_eq!(of_integers(&[1, 2, 23]), refused_as("22P03", "invalid array flags"));
+    let too_large = refused_as("54000", "array size exceeds the maximum allowed (134217727)");
+    assert_eq!(of_integers(&[1, 0, 23, -1, 1]), too_large);
+    assert_eq!(of_integers(&[1, 0, 23, i32::MAX, 1]), too_large);
+    let lower = refused_as("54000", "array lower bound is too large: 2147483647");
+    assert_eq!(of_integers(&[1, 0, 23, 1, i32::MAX]), lower);
+    let item = refused_as("22P03", "insufficient data left in message");
+    assert_eq!(of_integers(&[1, 0, 23, 1, 1, -2]), item);
+    assert_eq!(of_integers(&[1, 0, 23, 1, 1, 4]), item);
+    let wrong_item = refused_as("22P03", "improper binary format in array element 2");
+    assert_eq!(of_integers(&[1, 0, 23, 2, 1, 4, 7, 8, 7, 7]), wrong_item);
+    assert_eq!(of_integers(&[1, 0, 23, 1, 1, 4, 7, 7]), refused_as("22P03", "incorrect binary data format"));
+}
+
+/// One byte each, whatever their text is.
+#[test]
+fn single_byte_characters() {
+    let sql_type = SqlType::System(SystemType::Char);
+    for (byte, shown) in [(0, ""), (b'a', "a"), (0o201, "\\201"), (b'\\', "\\")] {
+        let value = read(&[byte], sql_type).unwrap();
+        assert_eq!(value, Value::text(shown));
+        assert_eq!(bytes(&value, sql_type), [byte]);
+    }
+    assert_eq!(refused(b"ab", sql_type).0, "22P03");
+    assert_eq!(refused(b"", sql_type), ("08P01", "no data left in message".to_owned()));
+}
+
 /// Digits beyond the scale are cut off; a number may also begin with zero groups.
 #[test]
 fn odd_numerics_are_read() {
@@ -96,7 +141,7 @@ proptest! {
     fn what_is_written_reads_back(
         (sql_type, value) in any_type().prop_flat_map(|sql_type| (Just(sql_type), any_value(sql_type)))
     ) {
-        let read = read(&bytes(&value), sql_type).unwrap();
+        let read = read(&bytes(&value, sql_type), sql_type).unwrap();
         prop_assert!(is_identical(&read, &value), "{read:?} {value:?}");
     }
 

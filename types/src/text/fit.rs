@@ -7,7 +7,7 @@ use crate::system_type::SystemType;
 use crate::value::SqlType;
 
 /// Bytes of a name.
-const LONGEST_NAME: usize = 63;
+pub(crate) const LONGEST_NAME: usize = 63;
 
 /// Text may hold any character but U+0000.
 pub(crate) fn check_text(text: &str) -> Result<()> {
@@ -27,7 +27,7 @@ pub fn fit_text(mut text: CompactString, to: SqlType, explicit: bool) -> Result<
         SqlType::Varchar(Some(limit)) => limit as usize,
         SqlType::Char(limit) if limit > 0 => limit as usize,
         SqlType::System(SystemType::Name) => return Ok(cut_to_bytes(text, LONGEST_NAME)),
-        SqlType::System(SystemType::Char) => return Ok(one_byte(text)),
+        SqlType::System(SystemType::Char) => return Ok(shown_byte(meant_byte(&text))),
         _ => return Ok(text),
     };
     // No more bytes than the limit means no more characters.
@@ -47,15 +47,20 @@ pub fn fit_text(mut text: CompactString, to: SqlType, explicit: bool) -> Result<
 }
 
 /// What `"char"` keeps of a text: its first byte, or the byte that three octal digits after a backslash
-/// name. A byte that is no ASCII character stays in that form (PostgreSQL's `charin` and `charout`).
-fn one_byte(text: CompactString) -> CompactString {
-    let byte = match *text.as_bytes() {
+/// name (PostgreSQL's `charin`).
+pub(crate) fn meant_byte(text: &str) -> u8 {
+    match *text.as_bytes() {
         [b'\\', high @ b'0'..=b'7', middle @ b'0'..=b'7', low @ b'0'..=b'7'] => {
             (high - b'0') << 6 | (middle - b'0') << 3 | (low - b'0')
         }
         [first, ..] => first,
         [] => 0,
-    };
+    }
+}
+
+/// The text of a `"char"`. A byte that is no ASCII character is shown as three octal digits after a backslash
+/// (PostgreSQL's `charout`).
+pub(crate) fn shown_byte(byte: u8) -> CompactString {
     match byte {
         0 => CompactString::default(),
         1..=127 => CompactString::from_iter([char::from(byte)]),
