@@ -33,5 +33,5 @@ const tables = await database.getQueryInterface().showAllTables();
 assert.ok(tables.length >= 2);
 const description = await database.getQueryInterface().describeTable("stays");
 assert.equal(description.note.type, "TEXT");
-await database.drop();
+await database.drop({});
 await database.close();

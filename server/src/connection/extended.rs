@@ -1,7 +1,8 @@
 //! The extended protocol: prepared statements and portals.
 //!
 //! Errors found here, before the session sees them, are passed through [`Session::abandon`], because they
-//! fail the transaction like any other error. What is kept between messages stands in `portals`.
+//! fail the transaction like any other error. What is kept between messages stands in `portals`. The cursors
+//! of SQL are described and closed as portals, as clients do that declare one and fetch from it by SQL.
 //!
 //! [`Session::abandon`]: hyades::Session::abandon
 
@@ -15,7 +16,7 @@ use hyades::{Error, Result, SqlType, sqlstate};
 use super::Connection;
 use super::portals::{Portal, format_of, no_portal};
 use crate::codec::backend;
-use crate::codec::frontend::{Bind, Target, TypeIds};
+use crate::codec::frontend::{Bind, Format, Target, TypeIds};
 use crate::codec::types::{Declared, declared};
 
 const DUPLICATE_CURSOR: SqlState = SqlState("42P03");
@@ -110,6 +111,12 @@ impl Connection<'_> {
                 backend::parameter_description(out, statement.prepared.parameter_types());
                 (statement, &[][..])
             }
+            Target::Portal if !self.portals.contains(name) => {
+                let (columns, is_binary) = self.session.cursor_columns(name).ok_or_else(|| no_portal(name))?;
+                let format = if is_binary { Format::Binary } else { Format::Text };
+                backend::row_description(out, columns, |_| format);
+                return Ok(());
+            }
             Target::Portal => {
                 let portal = self.portals.get(name)?;
                 let statement = portal.statement.as_ref().ok_or_else(|| no_portal(name))?;
@@ -128,7 +135,10 @@ impl Connection<'_> {
     pub(super) fn close(&mut self, target: Target, name: &str) {
         match target {
             Target::Statement => self.statements.remove(name),
-            Target::Portal => self.portals.remove(name),
+            Target::Portal => {
+                self.portals.remove(name);
+                self.session.drop_cursor(name);
+            }
         }
         backend::close_complete(&mut self.answers.bytes);
     }

@@ -138,6 +138,10 @@ impl Portals {
         found.filter(|portal| portal.statement.is_some()).ok_or_else(|| no_portal(name))
     }
 
+    pub(super) fn contains(&self, name: &str) -> bool {
+        self.get(name).is_ok()
+    }
+
     /// Takes a portal out while it runs.
     pub(super) fn take(&mut self, name: &str) -> Result<Portal> {
         let portal = if name.is_empty() {

@@ -1,7 +1,7 @@
 //! SQL's cursors over the protocol, and procedures that end transactions.
 
 use crate::process::Server;
-use crate::raw::{Answer, Client, bind, describe, execute, kinds, parse, state, sync};
+use crate::raw::{Answer, Client, bind, close, describe, execute, kinds, parse, state, sync};
 
 fn rows(answers: &[Answer]) -> Vec<Vec<Option<String>>> {
     answers.iter().filter(|answer| answer.kind == b'D').map(Answer::columns).collect()
@@ -44,6 +44,24 @@ fn a_cursor_is_fetched_in_parts() {
     // Several statements in one text are a transaction block too.
     let answers = client.query("declare d cursor for select a from t order by a; fetch 2 in d; close d");
     assert_eq!(kinds(&answers), "CTDDCCZ");
+}
+
+/// As psycopg does it with a named cursor.
+#[test]
+fn a_cursor_is_described_and_closed_as_a_portal() {
+    let (_server, mut client) = server_with_rows();
+    client.query("begin");
+    client.query("declare c cursor for select a from t order by a");
+    client.query("declare b binary cursor for select a from t order by a");
+    let answers = client.ask(&[describe('P', "c"), describe('P', "b"), sync()]);
+    assert_eq!(kinds(&answers), "TTZ");
+    // The format is said last.
+    assert_eq!(answers[0].body[..], [&answers[1].body[..answers[1].body.len() - 1], &[0]].concat());
+    assert_eq!(answers[1].body.last(), Some(&1));
+    assert_eq!(kinds(&client.ask(&[close('P', "c"), close('P', "none"), sync()])), "33Z");
+    assert_eq!(state(&client.query("fetch c")), "34000");
+    client.query("rollback");
+    assert_eq!(state(&client.ask(&[describe('P', "b"), sync()])), "34000");
 }
 
 #[test]

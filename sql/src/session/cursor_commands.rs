@@ -7,7 +7,7 @@ use super::cursors::{Cursor, KeptRows, missing};
 use super::state::State;
 use super::transaction::tag;
 use super::{Completion, Output, Session};
-use crate::answer::Response;
+use crate::answer::{Response, ResultColumn};
 use crate::plan::{DeclarePlan, Plan};
 use crate::statement::FetchCursor;
 
@@ -81,6 +81,17 @@ impl Session {
             places.into_iter().try_for_each(&mut show)?;
         }
         Ok(Completion::Tag(format!("FETCH {count}").into()))
+    }
+
+    /// The columns of an open cursor, and whether its rows are fetched in binary form.
+    pub fn cursor_columns(&self, name: &str) -> Option<(&[ResultColumn], bool)> {
+        let cursor = self.cursors.by_name.get(name)?;
+        Some((&cursor.columns, cursor.is_binary))
+    }
+
+    /// Closes a cursor, if it is open.
+    pub fn drop_cursor(&mut self, name: &str) {
+        self.cursors.by_name.remove(name);
     }
 
     pub(super) fn close_cursor(&mut self, name: Option<&str>) -> Flow<Completion> {
