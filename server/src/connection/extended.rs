@@ -112,7 +112,8 @@ impl Connection<'_> {
                 (statement, &[][..])
             }
             Target::Portal if !self.portals.contains(name) => {
-                let (columns, is_binary) = self.session.cursor_columns(name).ok_or_else(|| no_portal(name))?;
+                let (columns, is_binary) =
+                    self.session.cursor_columns(name).ok_or_else(|| no_portal(name))?;
                 let format = if is_binary { Format::Binary } else { Format::Text };
                 backend::row_description(out, columns, |_| format);
                 return Ok(());

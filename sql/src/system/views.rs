@@ -1,5 +1,6 @@
 //! The views of `pg_catalog`.
 
+use hyades_engine::storage::table::Table;
 use hyades_types::system_type::SystemType;
 use hyades_types::value::{ArrayElement, SqlType, Value};
 
@@ -174,17 +175,25 @@ pub(super) fn activity(system: &System) -> Vec<NamedRow> {
 
 /// `pg_stat_user_tables`: nothing but rows is counted.
 pub(super) fn table_statistics(system: &System) -> Vec<NamedRow> {
-    let tables = system.facts.tables.iter().zip(&system.definitions);
-    let tables = tables.filter(|(_, definition)| definition.view.is_none());
-    let row = |(table, definition): (&std::sync::Arc<_>, &std::sync::Arc<_>)| {
-        let table: &hyades_engine::storage::table::Table = table;
-        let definition: &hyades_types::definition::TableDefinition = definition;
-        vec![
-            ("relid", oid(table.id().0)),
-            ("schemaname", text(&definition.name.schema)),
-            ("relname", text(&definition.name.name)),
-            ("n_live_tup", int8(table.row_count())),
-        ]
+    let row = |table: &Table| {
+        let mut row = table_names(table);
+        row.push(("n_live_tup", int8(table.row_count())));
+        row
     };
-    tables.map(row).collect()
+    counted_tables(system).map(row).collect()
+}
+
+/// `pg_statio_user_tables`: no blocks are counted, for there are none.
+pub(super) fn table_reads(system: &System) -> Vec<NamedRow> {
+    counted_tables(system).map(table_names).collect()
+}
+
+fn counted_tables(system: &System) -> impl Iterator<Item = &Table> {
+    let tables = system.facts.tables.iter().zip(&system.definitions);
+    tables.filter(|(_, definition)| definition.view.is_none()).map(|(table, _)| table.as_ref())
+}
+
+fn table_names(table: &Table) -> NamedRow {
+    let name = &table.definition().name;
+    vec![("relid", oid(table.id().0)), ("schemaname", text(&name.schema)), ("relname", text(&name.name))]
 }
