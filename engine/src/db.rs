@@ -36,6 +36,7 @@ use crate::protocol::{Append, AppendProgress, Protocol};
 use crate::recovery::{Recovered, RecoveryReport, recover};
 use crate::storage::catalog::{Catalog, CatalogView};
 use crate::storage::stored_routine::Routine;
+use crate::storage::stored_type::StoredType;
 use crate::storage::table::Table;
 use crate::txn::two_phase_locking::TwoPhaseLocking;
 use crate::txn::{Caretaker, Control, Rest, Transaction};
@@ -172,6 +173,10 @@ pub trait Schema {
     fn sequences(&self) -> Vec<Arc<Sequence>>;
     /// A sequence id never used before, for [`CatalogChange::CreateSequence`].
     fn new_sequence_id(&self) -> SequenceId;
+    /// All types as this transaction sees them.
+    fn types(&self) -> Vec<Arc<StoredType>>;
+    /// The number of a type, never used before, and that of the type of its arrays.
+    fn new_type_ids(&self) -> (u32, u32);
 }
 
 /// Opens or creates the database in `config.data_directory`: recovers what its logs hold, begins a new
@@ -663,5 +668,13 @@ impl<P: Protocol, T: Transaction<P>> Schema for DatabaseWorker<P, T> {
 
     fn new_sequence_id(&self) -> SequenceId {
         self.transaction.new_sequence_id()
+    }
+
+    fn types(&self) -> Vec<Arc<StoredType>> {
+        self.transaction.types()
+    }
+
+    fn new_type_ids(&self) -> (u32, u32) {
+        self.transaction.new_type_ids()
     }
 }

@@ -19,6 +19,7 @@ use std::sync::Arc;
 use hyades_types::definition::{
     CatalogChange, RoutineDefinition, RoutineId, SequenceDefinition, SequenceId, TableDefinition, TableId,
 };
+use hyades_types::enumeration::EnumType;
 use hyades_types::error::{Error, Result, sqlstate};
 
 use crate::disk::{Disk, RealDisk};
@@ -341,6 +342,12 @@ impl Schema {
                 CatalogChange::CreateSequence { id, definition }
                 | CatalogChange::AlterSequence { id, definition, .. } => {
                     self.sequences.insert(id, definition);
+                }
+                CatalogChange::AlterType { definition } => {
+                    let enum_type = EnumType::new(definition);
+                    for definition in self.tables.values_mut() {
+                        *definition = definition.with_type(enum_type);
+                    }
                 }
                 // What remains does not change how rows are read.
                 _ => {}

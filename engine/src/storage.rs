@@ -22,5 +22,6 @@ mod row_count;
 pub mod scan_batch;
 pub mod secondary_index;
 pub mod stored_routine;
+pub mod stored_type;
 pub mod table;
 mod versions;

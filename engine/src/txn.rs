@@ -26,6 +26,7 @@ use crate::storage::catalog::{Catalog, CatalogView};
 use crate::storage::record::Record;
 use crate::storage::scan_batch::ScanBatch;
 use crate::storage::stored_routine::Routine;
+use crate::storage::stored_type::StoredType;
 use crate::storage::table::{Table, TableState};
 use crate::ticket::Ticket;
 
@@ -575,7 +576,13 @@ pub trait Transaction<P: Protocol>: Access + CatalogView {
     /// All sequences as this transaction sees them.
     fn sequences(&self) -> Vec<Arc<Sequence>>;
 
-    /// What this transaction has changed of them, and of the names they share; usually nothing.
+    /// The number of a type, never used before, and that of the type of its arrays.
+    fn new_type_ids(&self) -> (u32, u32);
+
+    /// All types as this transaction sees them.
+    fn types(&self) -> Vec<Arc<StoredType>>;
+
+    /// What this transaction has changed of the sequences, and of the names they share; usually nothing.
     fn own_sequences(&self) -> Vec<OwnSequence>;
 
     /// Numbers were drawn for it: its log record is to tell so, even if it tells nothing else.

@@ -25,7 +25,8 @@ mod column;
 mod defaults;
 pub(crate) mod deparse;
 pub(crate) mod derived;
-pub(crate) mod expression;
+pub(crate) mod enum_call;
+mod expression;
 pub(crate) mod from_clause;
 pub(crate) mod function_call;
 mod join;
@@ -61,8 +62,10 @@ use std::sync::Arc;
 
 use hyades_engine::procedure::ir::{JoinSlot, Procedure, Register, RowSlot, SpoolSlot, TableReference};
 use hyades_engine::storage::stored_routine::Routine;
+use hyades_engine::storage::stored_type::StoredType;
 use hyades_engine::storage::table::Table;
 use hyades_types::definition::{RoutineDefinition, TableId, TableName};
+use hyades_types::enumeration::EnumType;
 use hyades_types::error::{Error, Result, sqlstate};
 use hyades_types::search_path::SearchPath;
 use hyades_types::sequence::Sequence;
@@ -79,6 +82,7 @@ use callee::CalleeEntry;
 use scope::Scope;
 use session_function::SessionCall;
 use tree::{CommonTable, Subquery, Surroundings};
+use types::NamedTypes;
 
 /// The tables a statement can see.
 pub(crate) trait Tables {
@@ -86,6 +90,7 @@ pub(crate) trait Tables {
     fn by_id(&self, id: TableId) -> Option<Arc<Table>>;
     fn routines_named(&self, name: &TableName) -> Vec<Arc<Routine>>;
     fn sequence(&self, name: &TableName) -> Option<Arc<Sequence>>;
+    fn type_named(&self, name: &TableName) -> Option<Arc<StoredType>>;
     fn procedure(&self, routine: &Routine) -> Result<Arc<Procedure>>;
     /// The schema of the session's temporary relations, if it has had any.
     fn temporary_schema(&self) -> Option<String>;
@@ -108,6 +113,26 @@ impl BindContext<'_> {
         self.path.find(schema, name, |name| {
             self.tables.table(name).is_some() || self.tables.sequence(name).is_some()
         })
+    }
+}
+
+impl NamedTypes for Binder<'_> {
+    fn named_type(&self, schema: Option<&str>, name: &str) -> Option<EnumType> {
+        let BindContext { tables, path, .. } = self.context;
+        let name = path.find(schema, name, |name| tables.type_named(name).is_some());
+        tables.type_named(&name).map(|stored| self.used_type(stored))
+    }
+}
+
+impl Binder<'_> {
+    /// Notes that the statement depends on what the type is now.
+    pub(crate) fn used_type(&self, stored: Arc<StoredType>) -> EnumType {
+        let enum_type = stored.enum_type;
+        let mut types = self.types.borrow_mut();
+        if !types.iter().any(|known| Arc::ptr_eq(known, &stored)) {
+            types.push(stored);
+        }
+        enum_type
     }
 }
 
@@ -147,6 +172,9 @@ impl Slots {
         Slots::next(&self.rows)
     }
 }
+
+/// Enum types that a procedure is compiled with.
+pub(crate) type UsedTypes = Rc<RefCell<Vec<Arc<StoredType>>>>;
 
 /// See the module head.
 pub(crate) struct Binder<'a> {
@@ -195,6 +223,8 @@ pub(crate) struct Binder<'a> {
     pub(crate) current: Option<Arc<RoutineDefinition>>,
     /// Routines that the statement calls, shared with the code.
     pub(crate) callees: Rc<RefCell<Vec<CalleeEntry>>>,
+    /// Enum types that the statement names, shared with the code.
+    pub(crate) types: UsedTypes,
     depth: usize,
     /// The statement says COLLATE somewhere.
     has_collation: bool,
@@ -249,6 +279,7 @@ impl<'a> Binder<'a> {
             beside: Vec::new(),
             current: None,
             callees: Rc::default(),
+            types: Rc::default(),
             depth: 0,
             has_collation: false,
         })

@@ -58,7 +58,7 @@ use crate::bind::view_target::ThroughView;
 use crate::bind::{BindContext, Binder};
 use crate::explain::PlanNode;
 use crate::expr::{Draft, NamedConditions};
-use crate::plan::{Action, Plan, RunPlan, Tag};
+use crate::plan::{Action, Plan, RunPlan, SchemaCommand, Tag};
 use crate::statement::{self, Statement, query, split};
 use changing_with::changes_rows;
 use code::Code;
@@ -153,7 +153,7 @@ impl<'a> Compiler<'a> {
         parameters: u16,
     ) -> Result<Compiler<'a>> {
         let binder = Binder::new(sql, context, declared, parameters)?;
-        let code = Code::new(binder.slots(), Rc::clone(&binder.callees));
+        let code = Code::new(binder.slots(), Rc::clone(&binder.callees), Rc::clone(&binder.types));
         let purpose = Purpose::Run;
         let draw_registers = Vec::new();
         let (nested, through, events) = (None, None, Events::default());
@@ -192,6 +192,17 @@ impl<'a> Compiler<'a> {
             Statement::CreateSequence(create) => self.create_sequence(create),
             Statement::AlterSequence(alter) => Ok(self.alter_sequence(alter)),
             Statement::DropSequence(drop) => Ok(self.drop_sequence(drop)),
+            Statement::CreateType(create) => {
+                let name = self.created_name(&create.name, None)?;
+                let labels = create.labels.clone();
+                Ok(self.schema_plan("CREATE TYPE", SchemaCommand::CreateType { name, labels }))
+            }
+            Statement::AlterType(alter) => {
+                Ok(self.schema_plan("ALTER TYPE", SchemaCommand::AlterType(alter.clone())))
+            }
+            Statement::DropType(drop) => {
+                Ok(self.schema_plan("DROP TYPE", SchemaCommand::DropType(drop.clone())))
+            }
             Statement::CreateIndex(create) => self.create_index(create),
             Statement::DropIndex(drop) => self.drop_index(drop),
             Statement::RenameIndex(rename) => Ok(self.rename_index(rename)),
@@ -266,7 +277,7 @@ impl<'a> Compiler<'a> {
         self.code.add_views(std::mem::take(&mut self.binder.views));
         let code = std::mem::replace(
             &mut self.code,
-            Code::new(self.binder.slots(), Rc::clone(&self.binder.callees)),
+            Code::new(self.binder.slots(), Rc::clone(&self.binder.callees), Rc::clone(&self.binder.types)),
         );
         code.finish(name, parameters, registers, output).map(Arc::new)
     }

@@ -22,8 +22,9 @@ use crate::bind::aggregation::AggregateKind;
 use crate::bind::session_function::SessionCall;
 use crate::explain::PlanNode;
 use crate::statement::{
-    CopyOptions, DeclareCursor, DropIndex, DropSequence, DropView, FetchCursor, IsolationModes,
-    ListenStatement, OnCommit, QualifiedName, RenameIndex, SequenceOptions, SetValue, SettingScope,
+    AlterType, CopyOptions, DeclareCursor, DropIndex, DropSequence, DropType, DropView, FetchCursor,
+    IsolationModes, ListenStatement, OnCommit, QualifiedName, RenameIndex, SequenceOptions, SetValue,
+    SettingScope,
 };
 
 /// A compiled statement.
@@ -169,6 +170,12 @@ pub(crate) enum SchemaCommand {
         options: SequenceOptions,
     },
     DropSequence(DropSequence),
+    CreateType {
+        name: TableName,
+        labels: Vec<String>,
+    },
+    AlterType(AlterType),
+    DropType(DropType),
     CreateRoutine {
         definition: Box<RoutineDefinition>,
         /// Characters of the statement before the body.
@@ -376,9 +383,9 @@ pub(crate) struct RunPlan {
 }
 
 impl RunPlan {
-    /// Whether a view in it is not what it was when it was compiled.
-    pub(crate) fn has_stale_views(&self) -> bool {
-        self.procedure.has_views && !self.procedure.is_current()
+    /// Whether a view or a type in it is not what it was when it was compiled.
+    pub(crate) fn has_stale_unopened(&self) -> bool {
+        self.procedure.uses_unopened && !self.procedure.is_current()
     }
 }
 

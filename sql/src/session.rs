@@ -56,6 +56,7 @@ mod sequence_commands;
 mod show;
 mod state;
 mod transaction;
+mod type_commands;
 mod utility;
 mod view_commands;
 
@@ -77,7 +78,7 @@ use hyades_types::guest::{Guest, Host, Sessions, StopRequest, Visit};
 use hyades_types::memory::{Account, Charge, Limits};
 use hyades_types::random::Random;
 use hyades_types::text::Reading;
-use hyades_types::value::{SqlType, Value};
+use hyades_types::value::{ArrayElement, SqlType, Value};
 
 pub use crate::answer::{Completion, CopyColumns, Notice, Output, Response, ResultColumn, TransactionStatus};
 use crate::evaluation;
@@ -511,6 +512,13 @@ impl Session {
     /// The session's time zone, for text forms of timestamptz.
     pub fn time_zone(&self) -> jiff::tz::TimeZone {
         self.settings.time_zone().clone()
+    }
+
+    /// The type that a user has made and that has this `pg_type.oid`.
+    pub fn user_type(&self, oid: u32) -> Option<SqlType> {
+        let enums = self.worker.types().into_iter().map(|stored| stored.enum_type);
+        let mut types = enums.flat_map(|one| [SqlType::Enum(one), SqlType::Array(ArrayElement::Enum(one))]);
+        types.find(|sql_type| sql_type.oid() == oid)
     }
 
     /// The number that `pg_backend_pid()` answers and a cancel request names.

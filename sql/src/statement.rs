@@ -24,16 +24,17 @@ pub(crate) mod split;
 mod substring_syntax;
 mod table_as_syntax;
 pub(crate) mod tokens;
+pub(crate) mod type_syntax;
 mod view_syntax;
 
 use hyades_types::error::Result;
 
 pub(crate) use parsed::{
-    AlterSequence, CopyFormat, CopyOptions, CopySource, CopyStatement, CreateIndex, CreateRoutine,
-    CreateSequence, CreateTableAs, CreateView, DeclareCursor, DropIndex, DropRoutine, DropSequence, DropView,
-    FetchCursor, FetchDirection, ForceQuote, IndexKey, IndexedWritten, IsolationModes, ListenStatement,
-    OnCommit, Overriding, QualifiedName, RenameIndex, SequenceOptions, SetValue, SettingScope, Statement,
-    WrittenParameter, WrittenReturns,
+    AlterSequence, AlterType, CopyFormat, CopyOptions, CopySource, CopyStatement, CreateIndex, CreateRoutine,
+    CreateSequence, CreateTableAs, CreateView, DeclareCursor, DropIndex, DropRoutine, DropSequence, DropType,
+    DropView, FetchCursor, FetchDirection, ForceQuote, IndexKey, IndexedWritten, IsolationModes,
+    ListenStatement, OnCommit, Overriding, QualifiedName, RenameIndex, SequenceOptions, SetValue,
+    SettingScope, Statement, TypeAction, WrittenParameter, WrittenReturns,
 };
 
 use lexer::TokenKind;
@@ -67,12 +68,12 @@ fn parse_whole(sql: &str) -> Result<Statement> {
             (Some(drop), _) | (_, Some(drop)) => Ok(drop),
             _ => match (index_syntax::drop_index(sql)?, view_syntax::drop_view(sql)?) {
                 (Some(drop), _) | (_, Some(drop)) => Ok(drop),
-                _ => query::parse(sql),
+                _ => type_syntax::drop_type(sql)?.map_or_else(|| query::parse(sql), Ok),
             },
         },
         "alter" => match (sequence_syntax::alter(sql)?, index_syntax::alter(sql)?) {
             (Some(alter), _) | (_, Some(alter)) => Ok(alter),
-            _ => query::parse(sql),
+            _ => type_syntax::alter(sql)?.map_or_else(|| query::parse(sql), Ok),
         },
         "do" => routine_syntax::anonymous_block(sql),
         "call" => query::parse_call(sql).map(|_| Statement::Call),
@@ -89,6 +90,11 @@ fn create(sql: &str, first: lexer::Token<'_>) -> Result<Statement> {
             Some(create) => Ok(create),
             None => query::parse(sql),
         };
+    }
+    if first.is_word("type")
+        && let Some(create) = type_syntax::create(sql)?
+    {
+        return Ok(create);
     }
     if let Some(view) = view_syntax::create(sql)? {
         return Ok(view);

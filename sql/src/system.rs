@@ -27,4 +27,5 @@ mod routines;
 pub(crate) mod row;
 mod shown_text;
 pub(crate) mod snapshot;
+mod user_types;
 mod views;

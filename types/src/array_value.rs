@@ -11,6 +11,7 @@ use std::ops::Deref;
 
 use serde::{Deserialize, Serialize};
 
+use crate::enumeration::EnumType;
 use crate::interval::IntervalModifier;
 use crate::system_type::{self, SystemType};
 use crate::value::{SqlType, Value};
@@ -45,6 +46,7 @@ pub enum ArrayElement {
     Bytea,
     Json,
     Jsonb,
+    Enum(EnumType),
     /// Of columns and variables; the arrays themselves know the type without its modifiers.
     Fitted(FittedElement),
 }
@@ -193,6 +195,7 @@ impl ArrayElement {
             SqlType::System(system_type) if system_type.array_names().2 != 0 => {
                 ArrayElement::System(system_type)
             }
+            SqlType::Enum(enum_type) => ArrayElement::Enum(enum_type),
             SqlType::Array(_) | SqlType::System(_) => return None,
         })
     }
@@ -236,6 +239,7 @@ impl ArrayElement {
             ArrayElement::Jsonb => SqlType::Jsonb,
             ArrayElement::Interval => SqlType::INTERVAL,
             ArrayElement::System(system_type) => SqlType::System(system_type),
+            ArrayElement::Enum(enum_type) => SqlType::Enum(enum_type),
             ArrayElement::Fitted(fitted) => match fitted {
                 FittedElement::Numeric(precision, scale) => SqlType::Numeric(Some((precision, scale))),
                 FittedElement::Varchar(length) => SqlType::Varchar(Some(length)),
@@ -287,6 +291,7 @@ impl ArrayElement {
             ArrayElement::Jsonb => ("jsonb[]", "_jsonb", 3807),
             ArrayElement::Interval => ("interval[]", "_interval", 1187),
             ArrayElement::System(system_type) => system_type.array_names(),
+            ArrayElement::Enum(enum_type) => enum_type.array_names(),
             ArrayElement::Time => ("time without time zone[]", "_time", 1183),
             ArrayElement::Fitted(_) => self.without_modifier().array_names(),
         }
@@ -299,7 +304,7 @@ impl ArrayElement {
     }
 }
 
-/// All but those of the catalog and those with modifiers.
+/// All but those of the catalog, those with modifiers, and enums.
 pub const PLAIN: [ArrayElement; 19] = [
     ArrayElement::Boolean,
     ArrayElement::SmallInt,

@@ -103,6 +103,7 @@ fn read_from(rest: &mut &[u8], sql_type: SqlType) -> Result<Value> {
             array::read_binary(rest, element, |item| read_from(item, element.sql_type()))?
         }
         SqlType::System(system_type) => read_system(rest, system_type)?,
+        SqlType::Enum(enum_type) => Value::Enum(enum_type.parse(plain_text(rest)?)?),
     })
 }
 
@@ -248,6 +249,7 @@ pub fn write(value: &Value, sql_type: SqlType, out: &mut Vec<u8>) {
         }),
         Value::Oid(oid) => out.extend_from_slice(&oid.to_be_bytes()),
         Value::Reference(reference) => out.extend_from_slice(&reference.oid.to_be_bytes()),
+        Value::Enum(value) => out.extend_from_slice(value.label().as_bytes()),
     }
 }
 

@@ -36,6 +36,7 @@ pub fn total(left: &Value, right: &Value) -> Ordering {
         (Value::Oid(a), Value::Oid(b)) => a.cmp(b),
         (Value::Reference(a), Value::Reference(b)) => a.oid.cmp(&b.oid),
         (Value::Jsonb(a), Value::Jsonb(b)) => json::compare(a.root(), b.root()),
+        (Value::Enum(a), Value::Enum(b)) => a.position.cmp(&b.position),
         // The type has no order; its texts have.
         (Value::Json(a), Value::Json(b)) => a.cmp(b),
         (a, b) => rank(a).cmp(&rank(b)),

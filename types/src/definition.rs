@@ -5,6 +5,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::enumeration::{EnumDefinition, EnumType};
 use crate::value::SqlType;
 
 mod check_constraint;
@@ -240,6 +241,16 @@ pub enum CatalogChange {
         id: TableId,
         name: String,
     },
+    CreateType {
+        definition: EnumDefinition,
+    },
+    /// The whole new definition, which every table with columns of the type gets.
+    AlterType {
+        definition: EnumDefinition,
+    },
+    DropType {
+        id: u32,
+    },
 }
 
 /// What a column of an altered table has in the rows that were there before.
@@ -273,7 +284,11 @@ impl CatalogChange {
             CatalogChange::CreateSequence { id, .. }
             | CatalogChange::AlterSequence { id, .. }
             | CatalogChange::DropSequence { id } => id.is_temporary(),
-            CatalogChange::CreateRoutine { .. } | CatalogChange::DropRoutine { .. } => false,
+            CatalogChange::CreateRoutine { .. }
+            | CatalogChange::DropRoutine { .. }
+            | CatalogChange::CreateType { .. }
+            | CatalogChange::AlterType { .. }
+            | CatalogChange::DropType { .. } => false,
         }
     }
 }
@@ -294,6 +309,27 @@ impl TableDefinition {
     pub fn with_name(&self, name: &str) -> TableDefinition {
         let name = TableName { name: name.to_owned(), ..self.name.clone() };
         TableDefinition { name, ..self.clone() }
+    }
+
+    /// The enum types of its columns, or of their arrays' elements.
+    pub fn types(&self) -> impl Iterator<Item = EnumType> {
+        self.columns.iter().filter_map(|column| column.sql_type.enum_type())
+    }
+
+    /// Whether a column, or the query of a view, is of this type.
+    pub fn uses_type(&self, enum_type: EnumType) -> bool {
+        let is_in_query = |view: &ViewDefinition| view.types.contains(&enum_type.definition().id);
+        self.types().any(|own| own == enum_type) || self.view().is_some_and(is_in_query)
+    }
+
+    /// The same with what the type is now.
+    #[must_use]
+    pub fn with_type(&self, enum_type: EnumType) -> TableDefinition {
+        let mut definition = self.clone();
+        for column in &mut definition.columns {
+            column.sql_type = column.sql_type.with_enum_type(enum_type);
+        }
+        definition
     }
 
     /// The number of a column in the catalog: from 1, those of dropped columns left out.

@@ -57,7 +57,6 @@ use crate::value::{SqlType, Value};
 pub use array::accumulated;
 pub use function_table::Function;
 pub use session::queue as queue_notification;
-pub use string::quoted_identifier;
 pub use time::now_us;
 
 /// Bytes of text that a function looks at in about ten nanoseconds.

@@ -6,11 +6,12 @@ use compact_str::CompactString;
 use proptest::prelude::*;
 
 use crate::array_value::FittedElement;
+use crate::enumeration::{EnumDefinition, EnumType};
 use crate::interval::Interval;
 use crate::value::{ArrayElement, BigDecimal, Dimension, Numeric, SqlType, Value};
 use crate::{datetime, text};
 
-/// All types, with and without modifiers.
+/// All types but enums, with and without modifiers.
 pub const TYPES: [SqlType; 29] = [
     SqlType::Boolean,
     SqlType::SmallInt,
@@ -44,7 +45,22 @@ pub const TYPES: [SqlType; 29] = [
 ];
 
 pub fn any_type() -> impl Strategy<Value = SqlType> {
-    prop::sample::select(TYPES.to_vec())
+    let weekday = weekday();
+    let enums = [SqlType::Enum(weekday), SqlType::Array(ArrayElement::Enum(weekday))];
+    prop::sample::select([&TYPES, &enums[..]].concat())
+}
+
+/// An enum whose labels are not in the order of their texts.
+fn weekday() -> EnumType {
+    let labels = ["mon", "tue", "wed", "thu"].map(str::to_owned);
+    EnumType::new(EnumDefinition {
+        id: 16_384,
+        array_id: 16_385,
+        schema: "public".to_owned(),
+        name: "weekday".to_owned(),
+        labels: EnumDefinition::numbered(&labels).unwrap_or_default(),
+        version: 0,
+    })
 }
 
 /// Numbers near each other and near the powers of ten, of many scales.
@@ -138,6 +154,9 @@ pub fn any_value(sql_type: SqlType) -> BoxedStrategy<Value> {
                     Value::Interval(Interval::new(months, days, time).fit(modifier))
                 })
                 .boxed()
+        }
+        SqlType::Enum(enum_type) => {
+            prop::sample::select(enum_type.values().map(Value::Enum).collect::<Vec<_>>()).boxed()
         }
         SqlType::Array(element) => any_array(element),
         SqlType::System(system_type) if system_type.is_text() => {

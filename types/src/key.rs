@@ -108,6 +108,7 @@ pub fn encode(value: &Value, sql_type: SqlType, out: &mut Vec<u8>) {
         Value::Reference(reference) => out.extend_from_slice(&reference.oid.to_be_bytes()),
         Value::Array(array) => encode_array(array, out),
         Value::Jsonb(value) => json::encode_key(value.root(), out),
+        Value::Enum(value) => out.extend_from_slice(&value.position.to_be_bytes()),
         // Not of an index, but of a group: equal texts are equal.
         Value::Json(text) => encode_bytes(text.as_bytes(), out),
     }

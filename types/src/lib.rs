@@ -8,9 +8,10 @@
 //!   results and errors;
 //! * `numeric`, `datetime`, `interval`: the decimal numbers, the calendar and the spans of time that those
 //!   share; `array_value`, `array`: arrays and their forms;
-//! * `json`: the types json and jsonb;
+//! * `json`: the types json and jsonb; `enumeration`: enum types;
 //! * `float`: elementary functions; `random`: random numbers; both the same on every machine, and
 //!   `foundations` says of which version;
+//! * `identifier`: names as SQL writes them;
 //! * `environment`: what a computation may look at; `guest`, `memory`: how much it may take;
 //! * `scalar`: the values that fit a machine word, for the interpreter; `key`: order-preserving bytes for
 //!   indexes;
@@ -27,6 +28,7 @@ pub mod compare;
 pub mod datetime;
 pub mod deferred_checks;
 pub mod definition;
+pub mod enumeration;
 pub mod environment;
 pub mod error;
 pub mod float;
@@ -35,6 +37,7 @@ pub mod function;
 #[cfg(any(test, feature = "generators"))]
 pub mod generators;
 pub mod guest;
+pub mod identifier;
 pub mod interval;
 pub mod json;
 pub mod key;

@@ -85,6 +85,7 @@ pub fn parse<'a>(text: &str, sql_type: SqlType, reading: impl Into<Reading<'a>>)
             array::parse(text, element, |item| parse(item, element.sql_type(), reading))
         }
         SqlType::System(system_type) => system::parse(text, system_type, reading),
+        SqlType::Enum(enum_type) => enum_type.parse(text).map(Value::Enum),
     }
 }
 
@@ -261,6 +262,7 @@ pub fn write(value: &Value, sql_type: SqlType, tz: &TimeZone, out: &mut Vec<u8>)
         }
         Value::Oid(oid) => write_integer(i64::from(*oid), out),
         Value::Reference(reference) => out.extend_from_slice(reference.shown.as_bytes()),
+        Value::Enum(value) => out.extend_from_slice(value.label().as_bytes()),
     }
 }
 

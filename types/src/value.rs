@@ -15,6 +15,7 @@ use std::sync::Arc;
 use compact_str::CompactString;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
+use crate::enumeration::{EnumType, EnumValue};
 use crate::interval::{Interval, IntervalModifier, MAXIMUM_PRECISION};
 use crate::json::Jsonb;
 use crate::system_type::{Reference, SystemType};
@@ -60,6 +61,7 @@ pub enum SqlType {
     Time(Precision),
     Json,
     Jsonb,
+    Enum(EnumType),
 }
 
 impl Serialize for SqlType {
@@ -128,6 +130,7 @@ pub enum Value {
     /// As it was written.
     Json(Arc<str>),
     Jsonb(Jsonb),
+    Enum(EnumValue),
 }
 
 const _: () = assert!(size_of::<Value>() <= 32);
@@ -169,6 +172,7 @@ impl PartialEq for Value {
             (Value::Reference(a), Value::Reference(b)) => a == b,
             (Value::Json(a), Value::Json(b)) => a == b,
             (Value::Jsonb(a), Value::Jsonb(b)) => a == b,
+            (Value::Enum(a), Value::Enum(b)) => a == b,
             _ => false,
         }
     }
@@ -207,6 +211,7 @@ impl Value {
             Value::Reference(reference) => Value::Reference(reference.clone()),
             Value::Json(text) => Value::Json(Arc::clone(text)),
             Value::Jsonb(value) => Value::Jsonb(value.clone()),
+            Value::Enum(value) => Value::Enum(*value),
         }
     }
 
@@ -288,6 +293,7 @@ impl SqlType {
             SqlType::Interval(_) => "interval",
             SqlType::Array(element) => element.array_names().0,
             SqlType::System(system_type) => system_type.shown(),
+            SqlType::Enum(enum_type) => enum_type.shown(),
         }
     }
 
@@ -338,6 +344,7 @@ impl SqlType {
             SqlType::Interval(_) => "interval",
             SqlType::Array(element) => element.array_names().1,
             SqlType::System(system_type) => system_type.catalog_name(),
+            SqlType::Enum(enum_type) => &enum_type.definition().name,
         }
     }
 
@@ -365,6 +372,7 @@ impl SqlType {
             SqlType::Interval(_) => 1186,
             SqlType::Array(element) => element.array_names().2,
             SqlType::System(system_type) => system_type.oid(),
+            SqlType::Enum(enum_type) => enum_type.definition().id,
         }
     }
 
@@ -381,6 +389,7 @@ impl SqlType {
             | SqlType::TimestampTz(_) => 8,
             SqlType::Uuid | SqlType::Interval(_) => 16,
             SqlType::System(system_type) => system_type.length_bytes(),
+            SqlType::Enum(_) => 4,
             SqlType::Numeric(_)
             | SqlType::Text
             | SqlType::Varchar(_)
@@ -395,7 +404,12 @@ impl SqlType {
     /// Bytes of each value where it is stored, in rows and keys; `None` if it depends on the value. A name is
     /// as long as it is, whatever the catalog says.
     pub fn stored_bytes(self) -> Option<usize> {
-        if self.is_text() { None } else { usize::try_from(self.length_bytes()).ok() }
+        match self {
+            // Its position among the labels.
+            SqlType::Enum(_) => Some(size_of::<u64>()),
+            _ if self.is_text() => None,
+            _ => usize::try_from(self.length_bytes()).ok(),
+        }
     }
 
     /// `pg_attribute.atttypmod`: the modifiers in PostgreSQL's encoding, -1 for none.
@@ -479,6 +493,7 @@ impl SqlType {
                 return own.without_modifier() == other.without_modifier();
             }
             (SqlType::System(own), SqlType::System(other)) => return own == other,
+            (SqlType::Enum(own), SqlType::Enum(other)) => return own == other,
             _ => {}
         }
         std::mem::discriminant(&self) == std::mem::discriminant(&other)
@@ -504,6 +519,26 @@ impl SqlType {
     /// An object's number, shown as such or by the object's name.
     pub fn is_oid(self) -> bool {
         matches!(self, SqlType::System(own) if own.is_number() || own.is_reference())
+    }
+
+    /// The enum type that it is, or that its elements are of.
+    pub fn enum_type(self) -> Option<EnumType> {
+        match self {
+            SqlType::Enum(enum_type) | SqlType::Array(ArrayElement::Enum(enum_type)) => Some(enum_type),
+            _ => None,
+        }
+    }
+
+    /// The same with another definition of its enum type, if it has this one.
+    #[must_use]
+    pub fn with_enum_type(self, enum_type: EnumType) -> SqlType {
+        match self {
+            SqlType::Enum(own) if own == enum_type => SqlType::Enum(enum_type),
+            SqlType::Array(ArrayElement::Enum(own)) if own == enum_type => {
+                SqlType::Array(ArrayElement::Enum(enum_type))
+            }
+            other => other,
+        }
     }
 
     /// What an array or a vector consists of.
@@ -560,6 +595,7 @@ impl Value {
             Value::Array(array) => SqlType::Array(array.element),
             Value::Oid(_) => SqlType::System(SystemType::Oid),
             Value::Reference(reference) => SqlType::System(reference.system_type),
+            Value::Enum(value) => SqlType::Enum(value.enum_type),
         })
     }
 

@@ -106,6 +106,10 @@ fn write<P: Protocol>(protocol: &P, catalog: &Catalog) -> Result<()> {
         progress: AppendProgress::default(),
         worker: 0,
     };
+    for stored in catalog.types() {
+        let definition = stored.enum_type.definition().clone();
+        writer.operations.change_catalog(&CatalogChange::CreateType { definition })?;
+    }
     let tables = catalog.tables();
     for table in &tables {
         let definition = (*table.definition()).clone();

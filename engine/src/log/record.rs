@@ -37,6 +37,7 @@ mod tests;
 
 use std::fmt;
 
+pub(crate) use argument::label_meant;
 pub use command::Command;
 pub use operation::{Operation, Operations, OperationsWriter};
 use varint::{read_varint, write_varint};

@@ -13,6 +13,7 @@ use hyades_types::sequence::Sequence;
 
 use super::ir::{Callee, Procedure};
 use crate::storage::stored_routine::Routine;
+use crate::storage::stored_type::StoredType;
 use crate::storage::table::Table;
 
 pub use crate::storage::catalog::CatalogView;
@@ -108,6 +109,14 @@ impl CatalogView for Permanent<'_> {
         self.0.sequence_named(name)
     }
 
+    fn type_named(&self, name: &TableName) -> Option<Arc<StoredType>> {
+        self.0.type_named(name)
+    }
+
+    fn type_by_id(&self, id: u32) -> Option<Arc<StoredType>> {
+        self.0.type_by_id(id)
+    }
+
     fn catalog_version(&self) -> Option<u64> {
         self.0.catalog_version()
     }
@@ -128,9 +137,10 @@ impl Procedure {
             })
     }
 
-    /// Whether its tables, and those of what it calls, are still as they were when it was compiled.
+    /// Whether its tables and types, and those of what it calls, are still as they were when it was compiled.
     pub fn is_current(&self) -> bool {
         self.tables.iter().all(|used| used.table.version() == used.version && !used.table.is_dropped())
+            && self.types.iter().all(|used| !used.is_superseded())
             && self.callees.iter().all(|callee| match callee {
                 Callee::Current => true,
                 Callee::Procedure { procedure, routine } => !routine.is_dropped() && procedure.is_current(),

@@ -30,6 +30,7 @@ use hyades_types::value::{ArrayElement, SqlType, Value};
 use super::deep::with_stack;
 use crate::storage::row::RowLayout;
 use crate::storage::stored_routine::Routine;
+use crate::storage::stored_type::StoredType;
 use crate::storage::table::Table;
 
 /// A register number.
@@ -97,9 +98,11 @@ pub struct Procedure {
     pub results: Vec<Register>,
     /// Whether a run of it asks the catalog: then the environment must have one.
     pub asks_catalog: bool,
-    /// Whether views stand among its tables, or those of what it calls. No run opens them, so whoever starts
-    /// one looks whether they are what they were.
-    pub has_views: bool,
+    /// Enum types that its source names.
+    pub types: Vec<Arc<StoredType>>,
+    /// Whether it, or what it calls, uses views or types. No run opens them, so whoever starts one looks
+    /// whether they are what they were.
+    pub uses_unopened: bool,
     /// Names without a schema that its source has as relations: temporary ones of a session may take them.
     pub open_names: Vec<String>,
     /// Where the code of a statement begins, and what the statement is; by label. Empty for what has no body.

@@ -22,8 +22,8 @@ use hyades_types::random::Random;
 use hyades_types::value::Value;
 use jiff::tz::TimeZone;
 
-use crate::log::record::Command;
 use crate::log::record::command::Captured;
+use crate::log::record::{Command, label_meant};
 use crate::mutant::{self, Mutant};
 use crate::procedure::compiled_routine::RoutineCompiler;
 use crate::procedure::frame::{Frame, RowSink};
@@ -131,6 +131,12 @@ impl CommandReplay {
             return Err(place.diverged(routine, "it has more arguments than the routine takes"));
         }
         command.arguments_to(&mut frame.registers).map_err(malformed)?;
+        for (register, parameter) in frame.registers.iter_mut().zip(&procedure.parameters) {
+            if parameter.enum_type().is_some() {
+                *register = label_meant(register, *parameter)
+                    .ok_or_else(|| place.diverged(routine, "an argument is no label of its enum"))?;
+            }
+        }
         let outcome = interpret::run(&mut self.access, frame, &mut self.environment, &mut Nobody);
         match outcome {
             Ok(()) => {}

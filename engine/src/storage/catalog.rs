@@ -21,6 +21,8 @@
 //! | DropSequence | it is gone, for itself | forget that | [`Catalog::remove_sequence`] |
 //! | DropDefault | [`TableState::with_definition`], `replace_state` | the same with the old | nothing |
 //! | AlterTable | [`TableState::altered`], `replace_state` | the same with the old | nothing |
+//! | Create, AlterType | [`TableState::with_types`] of all tables that use it, `replace_state` | the same with the old | [`Catalog::put_type`] |
+//! | DropType | it is gone, for itself | forget that | [`Catalog::remove_type`] |
 //! | RenameTable | [`TableState::with_definition`], `replace_state` | the same with the old | [`Catalog::rename`] |
 //!
 //! Replay does all of it at once by [`Catalog::apply`], through the same functions.
@@ -52,6 +54,7 @@ use super::primary_index::PrimaryIndex;
 use super::record::Record;
 use super::scan_batch::{ScanBatch, ScanDirection};
 use super::stored_routine::Routine;
+use super::stored_type::StoredType;
 use super::table::{Table, TableState};
 
 mod alteration;
@@ -59,8 +62,10 @@ mod indexes;
 mod references;
 mod routines;
 mod sequences;
+mod types;
 
 pub use routines::duplicate_routine;
+pub use types::duplicate_type;
 
 /// Ids below this one are left to system tables and functions.
 const FIRST_ID: u32 = 16_384;
@@ -85,6 +90,8 @@ pub trait CatalogView {
     /// The routines of this name, which differ in the types of their inputs.
     fn routines_named(&self, name: &TableName) -> Vec<Arc<Routine>>;
     fn sequence_named(&self, name: &TableName) -> Option<Arc<Sequence>>;
+    fn type_named(&self, name: &TableName) -> Option<Arc<StoredType>>;
+    fn type_by_id(&self, id: u32) -> Option<Arc<StoredType>>;
     /// Which version of the committed catalog this is; `None` if the transaction has changed something
     /// itself. Temporary relations do not count.
     fn catalog_version(&self) -> Option<u64>;
@@ -115,6 +122,14 @@ impl CatalogView for Catalog {
         Catalog::sequence_named(self, name)
     }
 
+    fn type_named(&self, name: &TableName) -> Option<Arc<StoredType>> {
+        self.tables.read().types_by_name.get(name).map(Arc::clone)
+    }
+
+    fn type_by_id(&self, id: u32) -> Option<Arc<StoredType>> {
+        self.tables.read().types.get(&id).map(Arc::clone)
+    }
+
     fn catalog_version(&self) -> Option<u64> {
         Some(self.version())
     }
@@ -130,6 +145,8 @@ struct Snapshot {
     former_routines: HashMap<RoutineId, String>,
     sequences: HashMap<SequenceId, Arc<Sequence>>,
     sequences_by_name: HashMap<TableName, Arc<Sequence>>,
+    types: HashMap<u32, Arc<StoredType>>,
+    types_by_name: HashMap<TableName, Arc<StoredType>>,
 }
 
 impl Default for Catalog {
@@ -316,6 +333,9 @@ impl Catalog {
                 self.apply_alter_table(*id, definition, columns.as_deref(), guard)
             }
             CatalogChange::RenameTable { id, name } => self.apply_rename_table(*id, name, guard),
+            CatalogChange::CreateType { definition } => self.apply_create_type(definition),
+            CatalogChange::AlterType { definition } => self.apply_alter_type(definition, guard),
+            CatalogChange::DropType { id } => self.apply_drop_type(*id),
         }
     }
 

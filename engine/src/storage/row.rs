@@ -39,6 +39,7 @@ mod patch;
 
 use bigdecimal::num_bigint::{BigInt, Sign};
 use compact_str::CompactString;
+use hyades_types::enumeration::EnumValue;
 use hyades_types::error::{Error, Result, sqlstate};
 use hyades_types::interval::Interval;
 use hyades_types::json::{self, Jsonb};
@@ -478,6 +479,7 @@ fn write_fixed(value: &Value, slot: &mut [u8]) {
         Value::Double(number) => slot.copy_from_slice(&number.to_le_bytes()),
         Value::Uuid(bytes) => slot.copy_from_slice(bytes),
         Value::Oid(number) => slot.copy_from_slice(&number.to_le_bytes()),
+        Value::Enum(value) => slot.copy_from_slice(&value.position.to_le_bytes()),
         Value::Interval(interval) => {
             slot[..8].copy_from_slice(&interval.microseconds.to_le_bytes());
             slot[8..12].copy_from_slice(&interval.days.to_le_bytes());
@@ -589,6 +591,9 @@ fn read(sql_type: SqlType, bytes: &[u8]) -> Value {
         SqlType::Bytea => Value::Bytea(bytes.into()),
         SqlType::Json => Value::Json(text(bytes).as_str().into()),
         SqlType::Jsonb => Value::Jsonb(Jsonb::from_bytes(bytes)),
+        SqlType::Enum(enum_type) => {
+            Value::Enum(EnumValue { enum_type, position: u64::from_le_bytes(array(bytes)) })
+        }
     }
 }
 
@@ -634,7 +639,8 @@ fn is_fit(sql_type: SqlType, value: &Value) -> bool {
             | Value::Oid(_)
             | Value::Reference(_)
             | Value::Json(_)
-            | Value::Jsonb(_),
+            | Value::Jsonb(_)
+            | Value::Enum(_),
             _,
         ) => true,
     }
@@ -720,6 +726,9 @@ fn is_content_of(sql_type: SqlType, bytes: &[u8]) -> bool {
         SqlType::Timestamp(_) | SqlType::TimestampTz(_) => {
             let time = i64::from_le_bytes(array(bytes));
             datetime::is_valid_timestamp(time) || datetime::is_infinite_timestamp(time)
+        }
+        SqlType::Enum(enum_type) => {
+            EnumValue { enum_type, position: u64::from_le_bytes(array(bytes)) }.is_valid()
         }
         _ => true,
     }

@@ -52,24 +52,29 @@ pub struct TableState {
     row_count: Arc<RowCount>,
 }
 
+/// How the rows of a table are laid out.
+fn row_layout(definition: &TableDefinition) -> RowLayout {
+    // A view keeps no rows, and its columns may have types that no row can.
+    let stored = if definition.view.is_some() { &[] } else { definition.columns.as_slice() };
+    RowLayout::new(&stored.iter().map(|column| column.sql_type).collect::<Vec<SqlType>>())
+}
+
 impl TableState {
     /// A table without rows. Panics if the primary key names a column that does not exist (`storage::catalog`
     /// checks definitions that come from outside).
     pub fn new(definition: Arc<TableDefinition>) -> TableState {
-        // A view keeps no rows, and its columns may have types that no row can.
-        let stored = if definition.view.is_some() { &[] } else { definition.columns.as_slice() };
-        let types: Vec<SqlType> = stored.iter().map(|column| column.sql_type).collect();
         let (key_columns, kind) = match &definition.primary_key {
             Some(key) => (key.columns.clone(), key.index),
             None => (Vec::new(), IndexKind::Ordered),
         };
-        let key_types: Vec<SqlType> = key_columns.iter().map(|&column| types[usize::from(column)]).collect();
+        let key_type = |column: &u16| definition.columns[usize::from(*column)].sql_type;
+        let key_types: Vec<SqlType> = key_columns.iter().map(key_type).collect();
         let key_layout = KeyLayout::new(&key_types);
         let width = match definition.primary_key {
             Some(_) => key_layout.fixed_width(),
             None => Some(ROW_NUMBER_BYTES),
         };
-        let layout = RowLayout::new(&types);
+        let layout = row_layout(&definition);
         let indexes = definition.indexes.iter();
         TableState {
             indexes: indexes.map(|index| SecondaryIndex::new(index, &layout, width)).collect(),
@@ -104,6 +109,13 @@ impl TableState {
             next_row_number: Arc::clone(&self.next_row_number),
             row_count: Arc::clone(&self.row_count),
         }
+    }
+
+    /// The same under a definition whose enum types have other labels, or other names.
+    #[must_use]
+    pub fn with_types(&self, definition: TableDefinition) -> TableState {
+        let layout = row_layout(&definition);
+        TableState { layout, ..self.with_definition(definition) }
     }
 
     pub fn definition(&self) -> &Arc<TableDefinition> {

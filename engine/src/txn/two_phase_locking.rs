@@ -51,7 +51,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use crossbeam_epoch::{self as epoch, Guard};
-use hyades_types::definition::{CatalogChange, RoutineId, SequenceId, TableId, TableName};
+use hyades_types::definition::{CatalogChange, RoutineId, SequenceId, TableId};
 use hyades_types::error::{Abort, Error};
 use hyades_types::guest;
 use hyades_types::sequence::{Draw, OwnSequence, Sequence};
@@ -65,6 +65,7 @@ use crate::storage::history::{Handle, Histories, HistoryWriter, Snapshot};
 use crate::storage::primary_index::Finger;
 use crate::storage::record::Record;
 use crate::storage::stored_routine::Routine;
+use crate::storage::stored_type::StoredType;
 use crate::storage::table::{Table, TableState};
 use crate::txn::cursor;
 use crate::txn::lock_mode::LockMode;
@@ -74,6 +75,7 @@ use crate::txn::{
     Access, Chosen, Cursor, Duplicate, Flow, Found, FoundAhead, Insertion, Intent, Interrupt, Isolation,
     NewRow, Savepoint, Sight, Transaction,
 };
+use catalog_change::NameChange;
 
 mod alteration;
 mod catalog_change;
@@ -98,6 +100,7 @@ mod table_lock;
 mod table_use;
 #[cfg(all(test, not(loom)))]
 mod tests;
+mod type_change;
 
 use index_entries::NewEntries;
 use modes::row_mode;
@@ -174,25 +177,6 @@ enum AtOnce {
     New,
     Held,
     Refused,
-}
-
-/// What a transaction has done to the names that all see; see `catalog_change`.
-enum NameChange {
-    CreatedTable(TableName, Arc<Table>),
-    DroppedTable(TableName),
-    RenamedTable {
-        from: TableName,
-        to: TableName,
-        table: Arc<Table>,
-    },
-    CreatedRoutine {
-        routine: Arc<Routine>,
-        replaces: Option<RoutineId>,
-    },
-    DroppedRoutine(RoutineId),
-    /// Created or altered.
-    PutSequence(Arc<Sequence>),
-    DroppedSequence(SequenceId, TableName),
 }
 
 /// The transaction's payload begins with so many bytes of a call.
@@ -716,6 +700,14 @@ impl<P: Protocol> Transaction<P> for LockingTransaction<P> {
 
     fn sequences(&self) -> Vec<Arc<Sequence>> {
         self.visible_sequences()
+    }
+
+    fn new_type_ids(&self) -> (u32, u32) {
+        self.shared.catalog.new_type_ids()
+    }
+
+    fn types(&self) -> Vec<Arc<StoredType>> {
+        self.visible_types()
     }
 
     fn own_sequences(&self) -> Vec<OwnSequence> {

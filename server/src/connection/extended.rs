@@ -59,6 +59,10 @@ impl Connection<'_> {
                 Declared::Inferred => None,
                 Declared::Type(sql_type) => Some(sql_type),
                 Declared::Unsupported => {
+                    if let Some(sql_type) = self.session.user_type(object_id) {
+                        parameter_types.push(Some(sql_type));
+                        continue;
+                    }
                     let message = format!("parameters of the type with OID {object_id} are not supported");
                     return Err(Error::input(sqlstate::FEATURE_NOT_SUPPORTED, message));
                 }
@@ -84,14 +88,14 @@ impl Connection<'_> {
     fn try_bind(&mut self, bind: &Bind<'_>) -> Result<()> {
         let statement = Arc::clone(self.statements.get(bind.statement)?);
         if bind.portal.is_empty() {
-            return self.portals.unnamed.bind(statement, bind, self.session.reading());
+            return self.portals.unnamed.bind(statement, bind, &self.session);
         }
         if self.portals.named.contains_key(bind.portal) {
             let message = format!("cursor \"{}\" already exists", bind.portal);
             return Err(Error::input(DUPLICATE_CURSOR, message));
         }
         let mut portal = Portal::default();
-        portal.bind(statement, bind, self.session.reading())?;
+        portal.bind(statement, bind, &self.session)?;
         self.portals.named.insert(bind.portal.to_owned(), portal);
         Ok(())
     }

@@ -6,7 +6,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use foldhash::fast::RandomState;
-use hyades::session::{Prepared, Response};
+use hyades::session::{Prepared, Response, Session};
 use hyades::types::memory;
 use hyades::types::text::Reading;
 use hyades::types::{binary, text};
@@ -193,10 +193,11 @@ impl Portal {
         &mut self,
         statement: Arc<Statement>,
         bind: &Bind<'_>,
-        reading: Reading<'_>,
+        session: &Session,
     ) -> Result<()> {
         self.close();
-        let types = statement.prepared.parameter_types();
+        let types = session.parameter_types(&statement.prepared);
+        let reading = session.reading();
         let columns = match statement.prepared.response() {
             Response::Rows(columns) => columns.len(),
             _ => 0,
@@ -204,7 +205,7 @@ impl Portal {
         check_counts(bind, types.len(), columns)?;
         self.result_formats.clear();
         self.result_formats.extend(bind.result_formats.iter());
-        for (index, (bytes, sql_type)) in bind.parameters.iter().zip(types).enumerate() {
+        for (index, (bytes, sql_type)) in bind.parameters.iter().zip(types.iter()).enumerate() {
             self.parameters.push(match bytes {
                 Some(bytes) => {
                     memory::check(bytes.len())?;

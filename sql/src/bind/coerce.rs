@@ -30,6 +30,7 @@ pub(crate) enum Category {
     Interval,
     Json,
     Jsonb,
+    Enum,
 }
 
 pub(crate) fn category(sql_type: SqlType) -> Category {
@@ -49,6 +50,7 @@ pub(crate) fn category(sql_type: SqlType) -> Category {
         SqlType::Uuid => Category::Uuid,
         SqlType::Json => Category::Json,
         SqlType::Jsonb => Category::Jsonb,
+        SqlType::Enum(_) => Category::Enum,
         SqlType::Array(_) => Category::Array,
         SqlType::Interval(_) => Category::Interval,
         SqlType::System(_) if sql_type.is_text() => Category::String,

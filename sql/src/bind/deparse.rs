@@ -16,7 +16,7 @@
 //! of `PRETTYFLAG_PAREN` or of its absence.
 
 mod calls;
-mod expressions;
+pub(crate) mod expressions;
 mod from_items;
 
 use std::collections::BTreeSet;
@@ -35,7 +35,7 @@ use expressions::Shape;
 
 /// A name in quotes if it is a word that needs them.
 fn quoted(name: &str) -> String {
-    hyades_types::function::quoted_identifier(name).into_string()
+    hyades_types::identifier::quoted_identifier(name).into_string()
 }
 
 /// What one level of a query is further in than the one around it.

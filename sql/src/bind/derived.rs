@@ -19,7 +19,7 @@ use super::tree::{
     BoundCommonTable, BoundDistinct, BoundQuery, Branch, CommonTable, DerivedTable, Item, JoinGroup,
     OutputColumn, QueryBody, SelfReference, Source, Subquery, SubqueryKind,
 };
-use super::{Binder, Bound, Place};
+use super::{Binder, Bound, Class, Place};
 use crate::statement::names::fold;
 
 /// Names and types of columns.
@@ -328,6 +328,7 @@ impl Binder<'_> {
             _ => return self.unsupported(&format!("{word} BY NAME is"), Place::Unknown),
         };
         let (left_place, place) = (first_output(left), first_output(right));
+        let (left_body, right_body) = (left, right);
         let (left, left_columns) = self.branch(left)?;
         let (right, right_columns) = self.branch(right)?;
         if left_columns.len() != right_columns.len() {
@@ -338,16 +339,20 @@ impl Binder<'_> {
         for (at, ((name, left_type), (_, right_type))) in left_columns.iter().zip(&right_columns).enumerate()
         {
             // A NULL that has become something else than text has a type of its own.
-            let is_unknown = |branch, sql_type: SqlType| is_null(branch, at) && sql_type == SqlType::Text;
-            let common = match [is_unknown(&left, *left_type), is_unknown(&right, *right_type)] {
-                [true, false] => *right_type,
-                [false, true] => *left_type,
-                _ => {
-                    let typed = [*left_type, *right_type]
-                        .map(|sql_type| Bound::typed(Expr::Register(0), sql_type, place));
-                    self.common_type(&typed, &word)?
-                }
+            let is_unknown = |branch, body, sql_type: SqlType| {
+                sql_type == SqlType::Text && (is_null(branch, at) || is_literal(body, at))
             };
+            let common =
+                match [is_unknown(&left, left_body, *left_type), is_unknown(&right, right_body, *right_type)]
+                {
+                    [true, false] => *right_type,
+                    [false, true] => *left_type,
+                    _ => {
+                        let typed = [*left_type, *right_type]
+                            .map(|sql_type| Bound::typed(Expr::Register(0), sql_type, place));
+                        self.common_type(&typed, &word)?
+                    }
+                };
             if !is_all {
                 self.check_equality(common, left_place)?;
             }
@@ -361,24 +366,32 @@ impl Binder<'_> {
 
     /// The branch with values of these types.
     pub(super) fn retyped(&mut self, mut branch: Branch, from: &Columns, to: &Columns) -> Result<Branch> {
-        let mut convert = |expr: &mut Expr, at: usize| -> Result<()> {
+        let mut convert = |expr: &mut Expr, at: usize, place: Place| -> Result<()> {
             let (from, to) = (from[at].1, to[at].1);
             if from != to && *expr != Expr::Const(Value::Null) {
                 let whole = std::mem::replace(expr, Expr::Register(0));
-                *expr = self.coerce(Bound::typed(whole, from, Place::Unknown), to)?;
+                // It is a literal: other texts become nothing else.
+                let class = match &whole {
+                    Expr::Const(Value::Text(text)) if from == SqlType::Text => {
+                        Class::Literal(text.to_string())
+                    }
+                    _ => Class::Typed(from),
+                };
+                *expr = self.coerce(Bound { expr: whole, class, place }, to)?;
             }
             Ok(())
         };
         match &mut branch.body {
             QueryBody::Select(query) => {
                 for (at, output) in query.outputs.iter_mut().enumerate() {
-                    convert(&mut output.expr, at)?;
+                    convert(&mut output.expr, at, output.place)?;
                     output.sql_type = to[at].1;
                 }
             }
             QueryBody::Values(rows) => {
                 for row in rows {
-                    row.iter_mut().enumerate().try_for_each(|(at, value)| convert(value, at))?;
+                    let mut values = row.iter_mut().enumerate();
+                    values.try_for_each(|(at, value)| convert(value, at, Place::Unknown))?;
                 }
             }
             // Nothing combines it with another: it stands in FROM.
@@ -454,6 +467,25 @@ fn is_null(branch: &Branch, column: usize) -> bool {
         }
         QueryBody::Values(_) | QueryBody::System(_) => false,
         QueryBody::Both { sides, .. } => sides.iter().all(|side| is_null(side, column)),
+    }
+}
+
+/// Whether a column of these rows is written as a text without a type.
+fn is_literal(body: &SetExpr, column: usize) -> bool {
+    match body {
+        SetExpr::Select(select) => match select.projection.get(column) {
+            Some(ast::SelectItem::UnnamedExpr(expr) | ast::SelectItem::ExprWithAlias { expr, .. }) => {
+                let has_all = select.projection.iter().take(column).all(|item| {
+                    matches!(item, ast::SelectItem::UnnamedExpr(_) | ast::SelectItem::ExprWithAlias { .. })
+                });
+                let is_text =
+                    |value: &ast::ValueWithSpan| matches!(value.value, ast::Value::SingleQuotedString(_));
+                has_all && matches!(expr, ast::Expr::Value(value) if is_text(value))
+            }
+            _ => false,
+        },
+        SetExpr::Query(query) => is_literal(&query.body, column),
+        _ => false,
     }
 }
 

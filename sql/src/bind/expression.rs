@@ -89,7 +89,7 @@ impl Binder<'_> {
             } => self.converted(inner, data_type, *kind == ast::CastKind::DoubleColon),
             Ast::TypedString(typed) => {
                 let place = Place::of(&typed.value);
-                let to = types::resolve(&typed.data_type).map_err(|error| self.place(error, place))?;
+                let to = types::resolve(&typed.data_type, self).map_err(|error| self.place(error, place))?;
                 let bound = self.literal(&typed.value)?;
                 self.coerce_explicitly(bound, to, place)
             }
@@ -252,7 +252,7 @@ impl Binder<'_> {
     /// `CAST (inner AS type)`, `inner::type`.
     fn converted(&mut self, inner: &ast::Expr, data_type: &ast::DataType, is_infix: bool) -> Result<Bound> {
         let end = end_of(inner);
-        let to = types::resolve(data_type).map_err(|error| self.place(error, Place::TypeAfter(end)))?;
+        let to = types::resolve(data_type, self).map_err(|error| self.place(error, Place::TypeAfter(end)))?;
         if let (ast::Expr::Array(array), SqlType::Array(element)) = (inner, to) {
             return self.array_of_type(&array.elem, element, Place::of_expr(inner));
         }

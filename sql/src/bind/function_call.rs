@@ -156,6 +156,9 @@ impl Binder<'_> {
         if let Some(bound) = self.try_array_call(name, &arguments, place)? {
             return Ok(bound);
         }
+        if let Some(bound) = self.try_enum_call(name, &arguments, place)? {
+            return Ok(bound);
+        }
         if let Some(bound) = self.try_json_call(name, &arguments, place)? {
             return Ok(bound);
         }

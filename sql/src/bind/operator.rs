@@ -104,6 +104,7 @@ pub(crate) fn comparison_type(left: SqlType, right: SqlType) -> Option<SqlType> 
             _ => SqlType::TIMESTAMP,
         },
         Category::Boolean | Category::Bytea | Category::Uuid | Category::Jsonb => left,
+        Category::Enum => (left == right).then_some(left)?,
         Category::Json => return None,
         Category::Interval => SqlType::INTERVAL,
         Category::Array if left.is_same_base(right) => left.without_modifier(),

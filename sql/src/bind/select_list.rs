@@ -1,7 +1,6 @@
 //! The select list and RETURNING: expansion of `*`, names of columns.
 
 use hyades_types::error::{Error, Result, sqlstate};
-use hyades_types::value::SqlType;
 use sqlparser::ast::{self, SelectItem, SelectItemQualifiedWildcardKind, TrimWhereField};
 
 use super::scope::ScopeColumn;
@@ -66,11 +65,7 @@ fn subquery_name(query: &ast::Query) -> Option<String> {
 
 /// What a conversion gives its name to; that of an array has the elements' type.
 fn type_name(data_type: &ast::DataType) -> Option<(String, bool)> {
-    let to = match types::resolve(data_type).ok()? {
-        SqlType::Array(element) => element.sql_type(),
-        other => other,
-    };
-    Some((to.catalog_name().to_owned(), false))
+    Some((types::called(data_type)?, false))
 }
 
 pub(super) fn column_name(expr: &ast::Expr) -> String {

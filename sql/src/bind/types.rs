@@ -1,10 +1,16 @@
 //! Type names of SQL text to [`SqlType`].
 
+use hyades_types::enumeration::EnumType;
 use hyades_types::error::{Error, Result, sqlstate};
 use hyades_types::interval::{self, IntervalFields, IntervalModifier};
 use hyades_types::system_type::SystemType;
 use hyades_types::value::{ArrayElement, Precision, SqlType};
-use sqlparser::ast::{ArrayElemTypeDef, CharacterLength, DataType, ExactNumberInfo, Interval, TimezoneInfo};
+use sqlparser::ast::{
+    ArrayElemTypeDef, CharacterLength, DataType, ExactNumberInfo, Interval, ObjectName, TimezoneInfo,
+};
+
+use crate::statement::names::{fold, parts};
+use crate::statement::query;
 
 /// PostgreSQL's limit on n in `char(n)` and `varchar(n)`.
 const LONGEST_CHARACTER_TYPE: u64 = 10_485_760;
@@ -13,8 +19,27 @@ fn unsupported<T>(name: &str) -> Result<T> {
     Err(Error::input(sqlstate::FEATURE_NOT_SUPPORTED, format!("type {name} is not supported yet")))
 }
 
+/// The types of the catalog, as whoever names one sees them.
+pub(crate) trait NamedTypes {
+    fn named_type(&self, schema: Option<&str>, name: &str) -> Option<EnumType>;
+}
+
+/// None but those that there are from the start.
+struct BuiltIn;
+
+impl NamedTypes for BuiltIn {
+    fn named_type(&self, _schema: Option<&str>, _name: &str) -> Option<EnumType> {
+        None
+    }
+}
+
+/// The built-in type of this name, as a statement writes it.
+pub(crate) fn built_in(name: &str) -> Option<SqlType> {
+    resolve(&query::parse_type(name).ok()?, &BuiltIn).ok()
+}
+
 /// The type a column or a cast names.
-pub(crate) fn resolve(data_type: &DataType) -> Result<SqlType> {
+pub(crate) fn resolve(data_type: &DataType, types: &dyn NamedTypes) -> Result<SqlType> {
     Ok(match data_type {
         DataType::Boolean | DataType::Bool => SqlType::Boolean,
         DataType::SmallInt(None) | DataType::Int2(None) => SqlType::SmallInt,
@@ -46,9 +71,15 @@ pub(crate) fn resolve(data_type: &DataType) -> Result<SqlType> {
             interval(fields.as_deref(), *precision)?
         }
         DataType::Regclass => SqlType::System(SystemType::RegClass),
-        DataType::Custom(name, modifiers) => custom(&name.to_string(), modifiers)?,
+        DataType::Custom(name, modifiers) => match named(name, types)? {
+            Some(sql_type) => sql_type,
+            None => custom(&name.to_string(), modifiers).map_err(|error| match error.sqlstate() {
+                sqlstate::UNDEFINED_OBJECT => undefined(&written(name)),
+                _ => error,
+            })?,
+        },
         DataType::Array(ArrayElemTypeDef::SquareBracket(element, _)) => {
-            match resolve(element)? {
+            match resolve(element, types)? {
                 // The number of dimensions is no part of the type.
                 array @ SqlType::Array(_) => array,
                 element => match ArrayElement::fitted(element) {
@@ -63,16 +94,16 @@ pub(crate) fn resolve(data_type: &DataType) -> Result<SqlType> {
 }
 
 /// The type of a column: some of the catalog's are only for expressions.
-pub(crate) fn resolve_column(data_type: &DataType) -> Result<SqlType> {
-    match resolve(data_type)? {
+pub(crate) fn resolve_column(data_type: &DataType, types: &dyn NamedTypes) -> Result<SqlType> {
+    match resolve(data_type, types)? {
         SqlType::System(system_type) if system_type.is_stored() => Ok(SqlType::System(system_type)),
-        _ => resolve_stored(data_type),
+        _ => resolve_stored(data_type, types),
     }
 }
 
 /// The type of a parameter or a variable: those of the catalog are not for them.
-pub(crate) fn resolve_stored(data_type: &DataType) -> Result<SqlType> {
-    match resolve(data_type)? {
+pub(crate) fn resolve_stored(data_type: &DataType, types: &dyn NamedTypes) -> Result<SqlType> {
+    match resolve(data_type, types)? {
         SqlType::System(system_type) => unsupported(system_type.catalog_name()),
         SqlType::Array(ArrayElement::System(system_type)) => unsupported(system_type.array_names().0),
         other => Ok(other),
@@ -81,10 +112,56 @@ pub(crate) fn resolve_stored(data_type: &DataType) -> Result<SqlType> {
 
 /// Of an array type: the elements' type, if it has a length or a precision, which the type of the array does
 /// not keep.
-pub(crate) fn fitted_element(data_type: &DataType) -> Result<Option<SqlType>> {
+pub(crate) fn fitted_element(data_type: &DataType, types: &dyn NamedTypes) -> Result<Option<SqlType>> {
     let DataType::Array(ArrayElemTypeDef::SquareBracket(element, _)) = data_type else { return Ok(None) };
-    let element = resolve(element)?;
+    let element = resolve(element, types)?;
     Ok((element != element.without_modifier()).then_some(element))
+}
+
+/// An enum type of the catalog, or the type of its arrays by its own name. Built-in types are found first, as
+/// `pg_catalog` is searched first.
+fn named(name: &ObjectName, types: &dyn NamedTypes) -> Result<Option<SqlType>> {
+    let parts: Vec<String> = parts(name)?.into_iter().map(fold).collect();
+    let (schema, name) = match parts.as_slice() {
+        [name] => (None, name.as_str()),
+        [schema, name] => (Some(schema.as_str()), name.as_str()),
+        _ => return Ok(None),
+    };
+    if schema.is_none() && is_built_in(name) {
+        return Ok(None);
+    }
+    if let Some(enum_type) = types.named_type(schema, name) {
+        return Ok(Some(SqlType::Enum(enum_type)));
+    }
+    let element = name.strip_prefix('_').and_then(|element| types.named_type(schema, element));
+    Ok(element.map(|element| SqlType::Array(ArrayElement::Enum(element))))
+}
+
+/// The name as it was written, words without quotes in lower case.
+fn written(name: &ObjectName) -> String {
+    let parts = parts(name).unwrap_or_default().into_iter().map(fold);
+    parts.collect::<Vec<String>>().join(".")
+}
+
+fn undefined(name: &str) -> Error {
+    Error::input(sqlstate::UNDEFINED_OBJECT, format!("type \"{name}\" does not exist"))
+}
+
+/// Whether a type of this name is in `pg_catalog`, here or in PostgreSQL.
+fn is_built_in(name: &str) -> bool {
+    let is_unknown = |error: &Error| error.sqlstate() == sqlstate::UNDEFINED_OBJECT;
+    !custom(name, &[]).is_err_and(|error| is_unknown(&error))
+}
+
+/// The last part of the name, as a column is called that is converted to the type.
+pub(crate) fn called(data_type: &DataType) -> Option<String> {
+    match (resolve(data_type, &BuiltIn), data_type) {
+        (Ok(SqlType::Array(element)), _) => Some(element.sql_type().catalog_name().to_owned()),
+        (Ok(sql_type), _) => Some(sql_type.catalog_name().to_owned()),
+        (Err(_), DataType::Custom(name, _)) => parts(name).ok()?.last().map(|last| fold(last)),
+        (Err(_), DataType::Array(ArrayElemTypeDef::SquareBracket(element, _))) => called(element),
+        (Err(_), _) => None,
+    }
 }
 
 /// Names that sqlparser does not know as types.
@@ -126,10 +203,7 @@ fn custom(name: &str, modifiers: &[String]) -> Result<SqlType> {
             return unsupported(base);
         }
         _ => {
-            return Err(Error::input(
-                sqlstate::UNDEFINED_OBJECT,
-                format!("type \"{folded}\" does not exist"),
-            ));
+            return Err(undefined(&folded));
         }
     })
 }

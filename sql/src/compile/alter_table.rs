@@ -150,7 +150,7 @@ impl Compiler<'_> {
             }
             Do::DropDefault => AlterAction::SetDefault { column, default: None },
             Do::SetDataType { data_type, using, .. } => {
-                let sql_type = types::resolve_column(data_type)?;
+                let sql_type = types::resolve_column(data_type, &self.binder)?;
                 AlterAction::SetType { column, sql_type, using: using.clone().map(Box::new) }
             }
             Do::AddGenerated { generated_as, sequence_options } => {

@@ -14,8 +14,8 @@ use hyades_types::definition::{TableDefinition, TableId};
 use hyades_types::error::{Error, Result, sqlstate};
 use hyades_types::value::{SqlType, Value};
 
-use crate::bind::Slots;
 use crate::bind::callee::CalleeEntry;
+use crate::bind::{Slots, UsedTypes};
 
 /// A procedure under construction. Labels in instructions are numbers into `labels` until [`Code::finish`].
 #[derive(Default)]
@@ -29,6 +29,7 @@ pub(crate) struct Code {
     stages: Vec<Option<Arc<dyn Stage>>>,
     /// Routines that are called, shared with the binder.
     callees: Rc<RefCell<Vec<CalleeEntry>>>,
+    types: UsedTypes,
     lines: Vec<Line>,
     /// Code of subqueries, by their numbers.
     fragments: Vec<Fragment>,
@@ -82,8 +83,8 @@ fn too_large() -> Error {
 }
 
 impl Code {
-    pub(crate) fn new(slots: Rc<Slots>, callees: Rc<RefCell<Vec<CalleeEntry>>>) -> Code {
-        Code { slots, callees, ..Code::default() }
+    pub(crate) fn new(slots: Rc<Slots>, callees: Rc<RefCell<Vec<CalleeEntry>>>, types: UsedTypes) -> Code {
+        Code { slots, callees, types, ..Code::default() }
     }
 
     pub(crate) fn label(&mut self) -> Label {
@@ -466,14 +467,16 @@ impl Code {
             stages: self.stages.into_iter().flatten().collect(),
             callees: self.callees.borrow().iter().map(|entry| entry.callee.clone()).collect(),
             lines: self.lines,
+            types: self.types.take(),
             ..Procedure::default()
         };
         procedure.asks_catalog = procedure.looks_at_catalog();
         let is_view = |used: &TableReference| used.definition.view.is_some();
-        procedure.has_views = procedure.tables.iter().any(is_view)
+        procedure.uses_unopened = !procedure.types.is_empty()
+            || procedure.tables.iter().any(is_view)
             || procedure.callees.iter().any(|callee| match callee {
                 Callee::Current => false,
-                Callee::Procedure { procedure, .. } => procedure.has_views,
+                Callee::Procedure { procedure, .. } => procedure.uses_unopened,
             });
         Ok(procedure)
     }

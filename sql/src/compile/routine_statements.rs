@@ -160,7 +160,8 @@ impl Compiler<'_> {
     /// A type's name, `table.column%TYPE` too. Lengths and precisions do not count in a signature.
     fn written_type(&self, name: &str) -> Result<SqlType> {
         let Some((column, suffix)) = name.rsplit_once('%') else {
-            let stored = query::parse_type(name).and_then(|parsed| types::resolve_stored(&parsed))?;
+            let stored =
+                query::parse_type(name).and_then(|parsed| types::resolve_stored(&parsed, &self.binder))?;
             return Ok(stored.without_modifier());
         };
         let parts: Vec<String> = column.split('.').map(|part| part.trim().to_ascii_lowercase()).collect();

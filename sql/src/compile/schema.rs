@@ -228,9 +228,8 @@ impl Compiler<'_> {
         let place = Place::OperatorAfter(column.name.span.end);
         let sql_type = match serial_type(&column.data_type) {
             Some(sql_type) => sql_type,
-            None => {
-                types::resolve_column(&column.data_type).map_err(|error| self.binder.place(error, place))?
-            }
+            None => types::resolve_column(&column.data_type, &self.binder)
+                .map_err(|error| self.binder.place(error, place))?,
         };
         let mut definition = ColumnDefinition {
             name: name.clone(),

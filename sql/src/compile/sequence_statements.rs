@@ -43,19 +43,19 @@ impl Compiler<'_> {
         let name = self.created_relation(&create.name, None, create.is_temporary)?;
         let (if_not_exists, options) = (create.if_not_exists, create.options.clone());
         let command = SchemaCommand::CreateSequence { name, if_not_exists, options };
-        Ok(self.sequence_plan("CREATE SEQUENCE", command))
+        Ok(self.schema_plan("CREATE SEQUENCE", command))
     }
 
     pub(crate) fn alter_sequence(&self, alter: &AlterSequence) -> Plan {
         let (name, if_exists, options) = (alter.name.clone(), alter.if_exists, alter.options.clone());
-        self.sequence_plan("ALTER SEQUENCE", SchemaCommand::AlterSequence { name, if_exists, options })
+        self.schema_plan("ALTER SEQUENCE", SchemaCommand::AlterSequence { name, if_exists, options })
     }
 
     pub(crate) fn drop_sequence(&self, drop: &DropSequence) -> Plan {
-        self.sequence_plan("DROP SEQUENCE", SchemaCommand::DropSequence(drop.clone()))
+        self.schema_plan("DROP SEQUENCE", SchemaCommand::DropSequence(drop.clone()))
     }
 
-    fn sequence_plan(&self, command: &'static str, schema: SchemaCommand) -> Plan {
+    pub(super) fn schema_plan(&self, command: &'static str, schema: SchemaCommand) -> Plan {
         Plan { is_read_only: false, ..self.simple(command, Action::Schema(schema)) }
     }
 

@@ -113,7 +113,7 @@ impl Compiler<'_> {
                 None
             } else {
                 // PostgreSQL drops lengths and precisions of parameters.
-                Some(types::resolve(&query::parse_type(name)?)?.without_modifier())
+                Some(types::resolve(&query::parse_type(name)?, &self.binder)?.without_modifier())
             });
         }
         let (name, body) = (name.to_owned(), body.to_owned());

@@ -49,7 +49,9 @@ fn printed(
 
 /// The definition of a view of this query.
 pub(crate) fn view_of(text: &str, context: BindContext<'_>, names: &[String]) -> Result<ViewDefinition> {
-    let (query, uses) = printed(text, context, names, false)?;
+    let mut binder = Binder::new(text, context, &[], 0)?;
+    let (query, uses) = binder.shown_query(&parsed_query(text)?, names, false)?;
+    let types = binder.types.take().iter().map(|stored| stored.id()).collect();
     let (pretty, _) = printed(text, context, names, true)?;
     // What is printed must mean the same: then it is printed the same.
     let again = printed(&query, context, names, false).ok().filter(|(again, _)| *again == query);
@@ -65,6 +67,7 @@ pub(crate) fn view_of(text: &str, context: BindContext<'_>, names: &[String]) ->
         tables: uses.tables.into_iter().collect(),
         columns: uses.columns.into_iter().collect(),
         routines: uses.routines,
+        types,
     })
 }
 

@@ -21,7 +21,7 @@ impl<'a> Routine<'a> {
         let mut parameters = Vec::new();
         for (name, type_name) in &declaration.parameters {
             let sql_type = parser::parse_type(&type_name.text)
-                .and_then(|parsed| types::resolve_stored(&parsed))
+                .and_then(|parsed| types::resolve_stored(&parsed, &self.compiler.binder))
                 .map_err(|error| self.placed(error, type_name))?;
             parameters.push((name.clone(), self.compiler.binder.new_register()?, sql_type));
         }

@@ -568,8 +568,11 @@ impl<'a> Routine<'a> {
         if let Some(name) = without("type") {
             return self.copied_type(&name, fragment.start);
         }
-        let resolve =
-            |parsed| Ok(Declared::Scalar(types::resolve_stored(&parsed)?, types::fitted_element(&parsed)?));
+        let binder = &self.compiler.binder;
+        let resolve = |parsed| {
+            let element = types::fitted_element(&parsed, binder)?;
+            Ok(Declared::Scalar(types::resolve_stored(&parsed, binder)?, element))
+        };
         match query::parse_type(text).and_then(resolve) {
             Ok(declared) => Ok(declared),
             Err(error) => match self.table_columns(text) {

@@ -218,7 +218,7 @@ impl Session {
         changes.map_err(Interrupt::Failed)
     }
 
-    fn set_owner(&self, user: &str) -> Result<Vec<CatalogChange>> {
+    pub(super) fn set_owner(&self, user: &str) -> Result<Vec<CatalogChange>> {
         if self.environment.user == user {
             return Ok(Vec::new());
         }

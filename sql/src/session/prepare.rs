@@ -5,6 +5,7 @@ use std::sync::Arc;
 use hyades_engine::db::{Engine, Worker};
 use hyades_engine::procedure::ir::{DynamicRows, Expr, Procedure};
 use hyades_engine::storage::stored_routine::Routine;
+use hyades_engine::storage::stored_type::StoredType;
 use hyades_engine::storage::table::Table;
 use hyades_types::definition::{
     CheckConstraint, ColumnDefinition, Generation, SequenceId, TableDefinition, TableId, TableName,
@@ -50,6 +51,10 @@ impl Tables for VisibleTables<'_> {
 
     fn procedure(&self, routine: &Routine) -> Result<Arc<Procedure>> {
         self.worker.procedure(routine)
+    }
+
+    fn type_named(&self, name: &TableName) -> Option<Arc<StoredType>> {
+        self.worker.catalog_view().type_named(name)
     }
 
     fn temporary_schema(&self) -> Option<String> {
@@ -289,7 +294,8 @@ impl Session {
 
     /// Compiles again after a table changed.
     pub(super) fn recompile(&self, prepared: &Arc<Prepared>) -> Result<Arc<Plan>> {
-        let declared: Vec<Option<SqlType>> = prepared.parameter_types.iter().copied().map(Some).collect();
+        let declared: Vec<Option<SqlType>> =
+            self.parameter_types(prepared).iter().copied().map(Some).collect();
         let plan = Arc::new(self.compile(&prepared.text, &declared, &mut Vec::new())?);
         if plan.response != prepared.response && !same_columns(&plan.response, &prepared.response) {
             return Err(Error::input(

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use hyades_engine::procedure::compiled_routine::{CatalogView, RoutineCompiler};
 use hyades_engine::procedure::ir::Procedure;
 use hyades_engine::storage::stored_routine::Routine;
+use hyades_engine::storage::stored_type::StoredType;
 use hyades_engine::storage::table::Table;
 use hyades_types::definition::{RoutineDefinition, TableId, TableName};
 use hyades_types::error::Result;
@@ -44,6 +45,10 @@ impl Tables for CatalogTables<'_> {
 
     fn sequence(&self, name: &TableName) -> Option<Arc<Sequence>> {
         self.view.sequence_named(name)
+    }
+
+    fn type_named(&self, name: &TableName) -> Option<Arc<StoredType>> {
+        self.view.type_named(name)
     }
 
     fn temporary_schema(&self) -> Option<String> {

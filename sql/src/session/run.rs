@@ -125,7 +125,7 @@ impl Session {
         self.environment.stop.check()?;
         let (mut plan, is_fresh) = statement.plan_under(self.meaning.stamp);
         self.check_state(&plan)?;
-        if !is_fresh || matches!(&plan.action, Action::Run(run) if run.has_stale_views()) {
+        if !is_fresh || matches!(&plan.action, Action::Run(run) if run.has_stale_unopened()) {
             plan = self.recompile(statement)?;
         }
         self.copy = None;
@@ -209,6 +209,7 @@ impl Session {
                 .filter(|sequence| self.shows(&sequence.definition.name))
                 .collect(),
             routines: self.worker.routines(),
+            types: self.worker.types(),
             settings: self.settings.show_all(),
             locks: self.shown_locks(),
             cursors: self.cursors.shown(),

@@ -55,6 +55,9 @@ impl Session {
                 self.altered_sequence(name, *if_exists, options, output)
             }
             SchemaCommand::DropSequence(drop) => self.dropped_sequences(drop, output),
+            SchemaCommand::CreateType { name, labels } => self.created_type(name, labels),
+            SchemaCommand::AlterType(alter) => self.altered_type(alter, output),
+            SchemaCommand::DropType(drop) => self.dropped_types(drop, output),
             SchemaCommand::Drop { tables, if_exists, cascades } => {
                 let dropped = self.existing_tables(tables, *if_exists, output)?;
                 self.dropped(&dropped, *cascades, output)
@@ -103,6 +106,7 @@ impl Session {
         if self.is_there(&definition.name, if_not_exists, output)? {
             return Ok(Vec::new());
         }
+        self.check_row_type_name(&definition.name)?;
         let changes = match command {
             SchemaCommand::Create { foreign_keys, sequences, uniques, .. } => {
                 self.created(&definition, foreign_keys, sequences, uniques)?

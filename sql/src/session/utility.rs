@@ -225,7 +225,7 @@ impl Session {
         output: &mut dyn Output,
     ) -> Flow<Completion> {
         let prepared = Arc::clone(self.named(name)?);
-        let types = prepared.parameter_types();
+        let types = self.parameter_types(&prepared);
         if types.len() != arguments.len() {
             let error = Error::input(
                 sqlstate::SYNTAX_ERROR,
@@ -241,7 +241,7 @@ impl Session {
         // now() among the arguments is that of the statement's transaction.
         self.open_transaction()?;
         let mut values = Vec::with_capacity(arguments.len());
-        for (argument, sql_type) in arguments.iter().zip(types) {
+        for (argument, sql_type) in arguments.iter().zip(types.iter()) {
             let value = evaluation::evaluate(argument, &[], &self.environment)?;
             values.push(self.as_parameter(value, *sql_type)?);
         }
@@ -268,7 +268,7 @@ impl Session {
 
     /// Brings values to the types of a statement's parameters.
     pub(crate) fn fitted_parameters(&self, prepared: &Prepared, values: &[Value]) -> Result<Vec<Value>> {
-        let types = prepared.parameter_types();
+        let types = self.parameter_types(prepared);
         if types.len() != values.len() {
             return Err(Error::input(
                 sqlstate::PROTOCOL_VIOLATION,
@@ -277,7 +277,7 @@ impl Session {
         }
         values
             .iter()
-            .zip(types)
+            .zip(types.iter())
             .map(|(value, sql_type)| self.as_parameter(value.clone(), *sql_type))
             .collect()
     }

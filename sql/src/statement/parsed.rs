@@ -1,6 +1,7 @@
 //! What parsing a statement comes to: a [`Statement`] and its parts. Names and types are not looked up yet.
 
 use hyades_types::definition::{ParameterMode, RoutineKind};
+use hyades_types::enumeration::LabelPlace;
 
 /// A possibly qualified name.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -86,6 +87,9 @@ pub(crate) enum Statement {
     CreateSequence(Box<CreateSequence>),
     AlterSequence(Box<AlterSequence>),
     DropSequence(DropSequence),
+    CreateType(CreateType),
+    AlterType(AlterType),
+    DropType(DropType),
     CreateIndex(Box<CreateIndex>),
     DropIndex(DropIndex),
     RenameIndex(RenameIndex),
@@ -338,6 +342,34 @@ pub(crate) struct AlterSequence {
 
 #[derive(Clone, Debug)]
 pub(crate) struct DropSequence {
+    pub(crate) names: Vec<QualifiedName>,
+    pub(crate) if_exists: bool,
+    pub(crate) cascades: bool,
+}
+
+/// CREATE TYPE ... AS ENUM.
+#[derive(Clone, Debug)]
+pub(crate) struct CreateType {
+    pub(crate) name: QualifiedName,
+    pub(crate) labels: Vec<String>,
+}
+
+#[derive(Clone, Debug)]
+pub(crate) struct AlterType {
+    pub(crate) name: QualifiedName,
+    pub(crate) action: TypeAction,
+}
+
+#[derive(Clone, Debug)]
+pub(crate) enum TypeAction {
+    AddValue { label: String, if_not_exists: bool, place: LabelPlace },
+    RenameValue { from: String, to: String },
+    Rename(String),
+    SetOwner(String),
+}
+
+#[derive(Clone, Debug)]
+pub(crate) struct DropType {
     pub(crate) names: Vec<QualifiedName>,
     pub(crate) if_exists: bool,
     pub(crate) cascades: bool,

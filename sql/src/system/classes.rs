@@ -138,6 +138,7 @@ pub(super) fn attributes(system: &System) -> Vec<NamedRow> {
 
 fn attribute_row(relation: u32, number: u16, column: &Column<'_>) -> NamedRow {
     let data_type = data_types::of(column.sql_type);
+    let data_type = data_type.as_deref();
     let identity = column.definition.and_then(|definition| definition.identity);
     vec![
         ("attrelid", oid(relation)),

@@ -1,29 +1,35 @@
-//! Data types: `pg_type`, `pg_opclass`, and the names of types in texts.
+//! Data types: what `pg_type` says of them, `pg_opclass`, and the names of types in texts.
 //!
-//! Shown are the types that Hyades has, their arrays, and the pseudo-types. PostgreSQL has more; what it says
+//! Shown are the types that Hyades has, those that users have made (`user_types`), their arrays, and the
+//! pseudo-types. PostgreSQL has more; what it says
 //! of all of them is in `types.txt`.
 
+use std::borrow::Cow;
 use std::collections::HashMap;
 use std::sync::LazyLock;
 
-use hyades_types::value::SqlType;
+use hyades_types::enumeration::EnumType;
+use hyades_types::value::{ArrayElement, SqlType};
 
 use super::object_id;
 use super::row::{self, NamedRow, int2, int4, oid, text, truth};
 
 /// A type as PostgreSQL has it.
+#[derive(Clone)]
 pub(super) struct DataType {
     pub(super) oid: u32,
     pub(super) name: &'static str,
     length: i16,
     pub(super) is_by_value: bool,
-    /// `b` of a base type, `p` of a pseudo-type.
+    /// Its schema's, by name.
+    pub(super) schema: &'static str,
+    /// `b` of a base type, `e` of an enum, `p` of a pseudo-type.
     kind: &'static str,
     category: &'static str,
     is_preferred: bool,
     delimiter: &'static str,
     element: u32,
-    array: u32,
+    pub(super) array: u32,
     /// Those that read, print and take modifiers, in the order of `pg_type`, with their numbers.
     functions: Vec<(&'static str, u32)>,
     pub(super) alignment: &'static str,
@@ -33,6 +39,9 @@ pub(super) struct DataType {
 
 /// The pseudo-type `anyarray`.
 const ANY_ARRAY: u32 = 2277;
+
+/// The pseudo-type `anyenum`.
+const ANY_ENUM: u32 = 3500;
 
 /// So many functions follow `typarray`.
 const FUNCTIONS: usize = 7;
@@ -69,6 +78,7 @@ fn parsed(line: &'static str) -> Option<DataType> {
     Some(DataType {
         oid,
         name,
+        schema: "pg_catalog",
         length,
         is_by_value,
         kind,
@@ -90,6 +100,84 @@ impl DataType {
         self.kind == "p" || SqlType::from_oid(self.oid, -1).is_some()
     }
 
+    /// An enum type.
+    pub(super) fn of_enum(enum_type: EnumType) -> DataType {
+        let definition = enum_type.definition();
+        DataType {
+            oid: definition.id,
+            name: &definition.name,
+            schema: &definition.schema,
+            length: 4,
+            is_by_value: true,
+            kind: "e",
+            category: "E",
+            is_preferred: false,
+            delimiter: ",",
+            element: 0,
+            array: definition.array_id,
+            functions: ENUM_FUNCTIONS.to_vec(),
+            alignment: "i",
+            storage: "p",
+            collation: 0,
+        }
+    }
+
+    /// The type of its arrays: as PostgreSQL has that of `text`, but for the names.
+    pub(super) fn of_enum_array(enum_type: EnumType) -> Option<DataType> {
+        let definition = enum_type.definition();
+        let (_, name, oid) = enum_type.array_names();
+        let array = by_oid(SqlType::Array(ArrayElement::Text).oid())?;
+        Some(DataType {
+            oid,
+            name,
+            schema: &definition.schema,
+            element: definition.id,
+            collation: 0,
+            ..array.clone()
+        })
+    }
+
+    /// The row of `pg_type`: of a type in this schema, the type of whose arrays has this number.
+    pub(super) fn row(&self, schema: u32, array: u32) -> NamedRow {
+        let mut row = vec![
+            ("oid", oid(self.oid)),
+            ("typname", text(self.name)),
+            ("typnamespace", oid(schema)),
+            ("typowner", oid(object_id::OWNER)),
+            ("typlen", int2(self.length)),
+            ("typbyval", truth(self.is_by_value)),
+            ("typtype", text(self.kind)),
+            ("typcategory", text(self.category)),
+            ("typispreferred", truth(self.is_preferred)),
+            ("typisdefined", truth(true)),
+            ("typdelim", text(self.delimiter)),
+        ];
+        const NAMES: [&str; FUNCTIONS + 1] = [
+            "typsubscript",
+            "typinput",
+            "typoutput",
+            "typreceive",
+            "typsend",
+            "typmodin",
+            "typmodout",
+            "typanalyze",
+        ];
+        for (name, called) in NAMES.into_iter().zip(&self.functions) {
+            row.push((name, row::function(*called)));
+            if name == "typsubscript" {
+                row.push(("typelem", oid(self.element)));
+                row.push(("typarray", oid(array)));
+            }
+        }
+        row.extend([
+            ("typalign", text(self.alignment)),
+            ("typstorage", text(self.storage)),
+            ("typtypmod", int4(-1)),
+            ("typcollation", oid(self.collation)),
+        ]);
+        row
+    }
+
     /// As `format_type` calls it.
     pub(super) fn shown(&self) -> String {
         match SqlType::from_oid(self.oid, -1) {
@@ -104,11 +192,32 @@ impl DataType {
 }
 
 /// What PostgreSQL says of this type.
-pub(super) fn of(sql_type: SqlType) -> Option<&'static DataType> {
-    BY_OID.get(&sql_type.oid()).copied()
+pub(super) fn of(sql_type: SqlType) -> Option<Cow<'static, DataType>> {
+    match sql_type {
+        SqlType::Enum(enum_type) => Some(Cow::Owned(DataType::of_enum(enum_type))),
+        SqlType::Array(ArrayElement::Enum(enum_type)) => DataType::of_enum_array(enum_type).map(Cow::Owned),
+        _ => BY_OID.get(&sql_type.oid()).map(|data_type| Cow::Borrowed(*data_type)),
+    }
 }
 
-/// The type of this number, if it is shown.
+/// Those that read and print enums, as [`DataType`] has them.
+const ENUM_FUNCTIONS: [(&str, u32); FUNCTIONS + 1] = [
+    ("-", 0),
+    ("enum_in", 3506),
+    ("enum_out", 3507),
+    ("enum_recv", 3532),
+    ("enum_send", 3533),
+    ("-", 0),
+    ("-", 0),
+    ("-", 0),
+];
+
+/// The built-in types that are shown.
+pub(super) fn built_in() -> impl Iterator<Item = &'static DataType> {
+    ALL.iter().filter(|data_type| data_type.is_there())
+}
+
+/// The built-in type of this number, if it is shown.
 pub(super) fn by_oid(oid: u32) -> Option<&'static DataType> {
     BY_OID.get(&oid).copied().filter(|data_type| data_type.is_there())
 }
@@ -126,7 +235,7 @@ pub(super) fn named(name: &str) -> Option<SqlType> {
     }
 }
 
-/// The type that a text names as SQL does: `int4`, `integer`, `character varying(20)`, `text[]`.
+/// The built-in type that a text names.
 pub(super) fn written(name: &str) -> Option<&'static DataType> {
     let lower = name.trim().to_ascii_lowercase();
     let lower = lower.strip_prefix("pg_catalog.").unwrap_or(&lower);
@@ -142,58 +251,11 @@ pub(super) fn written(name: &str) -> Option<&'static DataType> {
         "char" | "nchar" => "bpchar",
         other => other,
     });
-    ALL.iter()
-        .filter(|data_type| data_type.is_there())
-        .find(|data_type| data_type.name == base || data_type.shown() == base)
-}
-
-/// `pg_type`
-pub(super) fn types() -> Vec<NamedRow> {
-    ALL.iter().filter(|data_type| data_type.is_there()).map(type_row).collect()
-}
-
-fn type_row(data_type: &DataType) -> NamedRow {
-    let mut row = vec![
-        ("oid", oid(data_type.oid)),
-        ("typname", text(data_type.name)),
-        ("typnamespace", oid(object_id::PG_CATALOG)),
-        ("typowner", oid(object_id::OWNER)),
-        ("typlen", int2(data_type.length)),
-        ("typbyval", truth(data_type.is_by_value)),
-        ("typtype", text(data_type.kind)),
-        ("typcategory", text(data_type.category)),
-        ("typispreferred", truth(data_type.is_preferred)),
-        ("typisdefined", truth(true)),
-        ("typdelim", text(data_type.delimiter)),
-    ];
-    const NAMES: [&str; FUNCTIONS + 1] = [
-        "typsubscript",
-        "typinput",
-        "typoutput",
-        "typreceive",
-        "typsend",
-        "typmodin",
-        "typmodout",
-        "typanalyze",
-    ];
-    for (name, called) in NAMES.into_iter().zip(&data_type.functions) {
-        row.push((name, row::function(*called)));
-        if name == "typsubscript" {
-            row.push(("typelem", oid(data_type.element)));
-            row.push(("typarray", oid(by_oid(data_type.array).map_or(0, |array| array.oid))));
-        }
-    }
-    row.extend([
-        ("typalign", text(data_type.alignment)),
-        ("typstorage", text(data_type.storage)),
-        ("typtypmod", int4(-1)),
-        ("typcollation", oid(data_type.collation)),
-    ]);
-    row
+    built_in().find(|data_type| data_type.name == base || data_type.shown() == base)
 }
 
 /// The default operator classes of B-trees: number, name, family, type, and the type that keys have.
-const OPERATOR_CLASSES: [(u32, &str, u32, u32, u32); 18] = [
+const OPERATOR_CLASSES: [(u32, &str, u32, u32, u32); 19] = [
     (1978, "int4_ops", 1976, 23, 0),
     (1979, "int2_ops", 1976, 21, 0),
     (1981, "oid_ops", 1989, 26, 0),
@@ -208,6 +270,7 @@ const OPERATOR_CLASSES: [(u32, &str, u32, u32, u32); 18] = [
     (10_003, "bool_ops", 424, 16, 0),
     (10_004, "bpchar_ops", 426, 1042, 0),
     (10_006, "bytea_ops", 428, 17, 0),
+    (10_073, "enum_ops", 3522, ANY_ENUM, 0),
     (10_012, "float4_ops", 1970, 700, 0),
     (10_028, "name_ops", 1994, 19, 2275),
     (10_065, "uuid_ops", 2968, 2950, 0),
@@ -219,6 +282,7 @@ pub(super) fn operator_class(sql_type: SqlType) -> u32 {
     let wanted = match sql_type {
         SqlType::Varchar(_) => SqlType::Text.oid(),
         SqlType::Array(_) => ANY_ARRAY,
+        SqlType::Enum(_) => ANY_ENUM,
         other => other.oid(),
     };
     OPERATOR_CLASSES.iter().find(|class| class.3 == wanted).map_or(0, |class| class.0)

@@ -1,13 +1,13 @@
 //! The functions of SQL that look at the catalog.
 
 use hyades_types::system_catalog::Question;
-use hyades_types::system_type::SystemType;
-use hyades_types::value::{SqlType, Value};
+use hyades_types::value::Value;
 
 use super::class::ClassKind;
+use super::names::quoted;
 use super::row::{or_null, text, truth};
 use super::snapshot::System;
-use super::{data_types, definitions, object_id};
+use super::{definitions, object_id};
 
 impl System {
     pub(super) fn answer_question(&self, question: Question, arguments: &[Value]) -> Value {
@@ -15,7 +15,7 @@ impl System {
         let Some(oid) = number else { return Value::Null };
         let routine = || self.routine(oid).map(|routine| &routine.definition);
         match question {
-            Question::FormatType => text(format_type(oid, arguments.get(1))),
+            Question::FormatType => text(self.format_type(oid, arguments.get(1))),
             Question::UserById => text(match oid {
                 object_id::OWNER => self.facts.user.clone(),
                 other => format!("unknown (OID={other})"),
@@ -23,7 +23,9 @@ impl System {
             Question::TableIsVisible => {
                 or_null(self.class(oid), |class| truth(self.is_visible(class.schema, &class.name)))
             }
-            Question::TypeIsVisible => or_null(data_types::by_oid(oid), |_| truth(true)),
+            Question::TypeIsVisible => {
+                or_null(self.sql_type(oid, -1), |sql_type| truth(self.is_type_visible(sql_type)))
+            }
             Question::RoutineIsVisible => or_null(routine(), |definition| {
                 truth(self.is_visible(self.schema_oid(&definition.name.schema), &definition.name.name))
             }),
@@ -60,7 +62,7 @@ impl System {
                 let columns = index.all_columns();
                 let column = usize::try_from(column - 1).ok().and_then(|column| columns.get(column));
                 let name = column.map(|column| &table.columns[usize::from(*column)].name);
-                text(name.map_or(String::new(), |name| super::names::quoted(name)))
+                text(name.map_or(String::new(), |name| quoted(name)))
             }
         }
     }
@@ -89,19 +91,5 @@ fn number_of(value: &Value) -> Option<u32> {
         Value::Oid(oid) => Some(*oid),
         Value::Reference(reference) => Some(reference.oid),
         _ => None,
-    }
-}
-
-/// Without a modifier at all, a type is called by its name alone.
-fn format_type(oid: u32, modifier: Option<&Value>) -> String {
-    let modifier = modifier.and_then(Value::as_i64).and_then(|modifier| i32::try_from(modifier).ok());
-    let Some(data_type) = data_types::by_oid(oid) else {
-        return if oid == 0 { "-" } else { "???" }.to_owned();
-    };
-    match (SqlType::from_oid(oid, modifier.unwrap_or(-1)), modifier) {
-        (Some(SqlType::System(SystemType::Char)), _) => data_type.shown(),
-        (Some(sql_type), Some(_)) => sql_type.name().into_owned(),
-        (Some(sql_type), None) => sql_type.base_name().to_owned(),
-        (None, _) => data_type.shown(),
     }
 }

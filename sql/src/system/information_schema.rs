@@ -13,7 +13,6 @@ use hyades_types::value::{SqlType, Value};
 
 use super::class::{Class, ClassKind};
 use super::constraints::{Constraint, action_words};
-use super::data_types;
 use super::definitions::default_shown;
 use super::object_id;
 use super::relation::SystemRelation;
@@ -99,7 +98,11 @@ fn measures(sql_type: SqlType) -> Measures {
 }
 
 fn type_name(sql_type: SqlType) -> Value {
-    text(if matches!(sql_type, SqlType::Array(_)) { "ARRAY" } else { sql_type.base_name() })
+    text(match sql_type {
+        SqlType::Array(_) => "ARRAY",
+        SqlType::Enum(_) => "USER-DEFINED",
+        _ => sql_type.base_name(),
+    })
 }
 
 /// `information_schema.tables`
@@ -502,7 +505,8 @@ fn routine_row(system: &System, routine: &Routine) -> NamedRow {
     let definition = &routine.definition;
     let database = || text(&system.facts.database);
     let is_function = definition.kind == RoutineKind::Function;
-    let given = if is_function { data_types::by_oid(result_type(definition)) } else { None };
+    let given = if is_function { system.data_type(result_type(definition)) } else { None };
+    let given = given.as_deref();
     vec![
         ("specific_catalog", database()),
         ("specific_schema", text(&definition.name.schema)),

@@ -8,11 +8,11 @@ use hyades_types::sequence::{no_relation, written_name};
 use hyades_types::system_type::SystemType;
 
 use super::snapshot::System;
-use super::{data_types, object_id, relation};
+use super::{object_id, relation};
 
 /// The name in quotes if it needs them.
 pub(super) fn quoted(name: &str) -> String {
-    hyades_types::function::quoted_identifier(name).to_string()
+    hyades_types::identifier::quoted_identifier(name).to_string()
 }
 
 fn undefined(state: hyades_types::error::SqlState, what: &str, name: &str) -> Error {
@@ -56,7 +56,7 @@ impl System {
         }
         let shown = match system_type {
             SystemType::RegClass => self.class(oid).map(|class| self.shown_in(class.schema, &class.name)),
-            SystemType::RegType => data_types::by_oid(oid).map(data_types::DataType::shown),
+            SystemType::RegType => self.type_text(oid),
             SystemType::RegNamespace => {
                 self.schemas.iter().find(|(own, _)| *own == oid).map(|(_, name)| quoted(name))
             }
@@ -69,17 +69,17 @@ impl System {
     }
 
     fn signature(&self, definition: &RoutineDefinition) -> String {
-        let types: Vec<&str> = definition.inputs().map(|parameter| parameter.sql_type.base_name()).collect();
+        let types: Vec<String> =
+            definition.inputs().map(|parameter| self.shown_type(parameter.sql_type)).collect();
         format!("{}({})", self.shown_name(&definition.name), types.join(","))
     }
 
     pub(super) fn find_object(&self, system_type: SystemType, text: &str) -> Result<u32> {
         match system_type {
             SystemType::RegClass => self.find_class(text),
-            SystemType::RegType => match data_types::written(text) {
-                Some(data_type) => Ok(data_type.oid),
-                None => Err(undefined(sqlstate::UNDEFINED_OBJECT, "type", text)),
-            },
+            SystemType::RegType => {
+                self.written_type(text).ok_or_else(|| undefined(sqlstate::UNDEFINED_OBJECT, "type", text))
+            }
             SystemType::RegNamespace => {
                 let (_, name) = written_name(text)?;
                 match self.schema_oid(self.facts.path.schema(&name)) {
@@ -135,7 +135,7 @@ impl System {
         };
         let wanted = arguments.map(|(list, _)| {
             let items = list.split(',').map(str::trim).filter(|item| !item.is_empty());
-            items.map(|item| data_types::written(item).map(|data_type| data_type.oid)).collect::<Vec<_>>()
+            items.map(|item| self.written_type(item)).collect::<Vec<_>>()
         });
         let fits = |definition: &RoutineDefinition| match &wanted {
             None => true,

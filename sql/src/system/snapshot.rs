@@ -5,6 +5,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use hyades_engine::storage::stored_routine::Routine;
+use hyades_engine::storage::stored_type::StoredType;
 use hyades_engine::storage::table::Table;
 use hyades_types::advisory::AdvisoryKey;
 use hyades_types::definition::TableDefinition;
@@ -57,6 +58,7 @@ pub(crate) struct Facts {
     pub(crate) tables: Vec<Arc<Table>>,
     pub(crate) sequences: Vec<Arc<Sequence>>,
     pub(crate) routines: Vec<Arc<Routine>>,
+    pub(crate) types: Vec<Arc<StoredType>>,
     pub(crate) settings: Vec<Shown>,
     pub(crate) locks: Vec<ShownLock>,
     pub(crate) cursors: Vec<ShownCursor>,

@@ -17,6 +17,7 @@ use hyades_engine::procedure::frame::{Frame, Request, RowSink};
 use hyades_engine::procedure::ir::Procedure;
 use hyades_engine::recovery::RecoveryReport;
 use hyades_engine::storage::stored_routine::Routine;
+use hyades_engine::storage::stored_type::StoredType;
 use hyades_engine::storage::table::Table;
 use hyades_engine::ticket::ticket;
 use hyades_sim::disk::SimulatedDisk;
@@ -264,6 +265,14 @@ impl Schema for TestWorker {
 
     fn new_sequence_id(&self) -> SequenceId {
         self.inner.new_sequence_id()
+    }
+
+    fn types(&self) -> Vec<Arc<StoredType>> {
+        self.inner.types()
+    }
+
+    fn new_type_ids(&self) -> (u32, u32) {
+        self.inner.new_type_ids()
     }
 }
 

@@ -103,7 +103,7 @@ fn column_of(sql_type: SqlType) -> Option<usize> {
         SqlType::Time(_) => "vo",
         SqlType::Json => "vj",
         SqlType::Jsonb => "vx",
-        SqlType::Array(_) | SqlType::System(_) => return None,
+        SqlType::Array(_) | SqlType::System(_) | SqlType::Enum(_) => return None,
     };
     COLUMNS.iter().position(|(column, _, _)| *column == name)
 }

@@ -2,10 +2,7 @@
 //! definitions, rows and what is refused are the same before and after, with calls logged as commands and as
 //! data.
 
-use hyades::{Connection, Database};
-use hyades_sim::disk::SimulatedDisk;
-
-use crate::harness::{PROTOCOLS, config, run, state};
+use crate::harness::{across_ends, run, state};
 
 /// Schema changes between changes of the rows, committed and rolled back.
 const WORK: &[&str] = &[
@@ -89,46 +86,16 @@ const LOOKS: &[&str] = &[
     "select string_agg(attname || attnum, ' ' order by attnum) from pg_attribute where attrelid = 't'::regclass",
 ];
 
-fn seen(connection: &mut Connection) -> Vec<String> {
-    let look = |sql: &&str| {
-        format!("{:?}", connection.query(sql, &[]).unwrap_or_else(|error| panic!("{sql}: {error}")))
-    };
-    LOOKS.iter().map(look).collect()
-}
-
 #[test]
 fn altered_tables_are_recovered() {
-    for protocol in PROTOCOLS {
-        for is_crash in [false, true] {
-            for logging in ["data", "command"] {
-                let disk = SimulatedDisk::new(1);
-                let database = Database::open(config(&disk, protocol)).expect("an empty disk");
-                let mut connection = database.connect().expect("a connection");
-                run(&mut connection, &format!("set hyades.logging = {logging}"));
-                WORK.iter().for_each(|sql| run(&mut connection, sql));
-                let before = seen(&mut connection);
-                let found = if is_crash {
-                    disk.crash_now();
-                    disk.after_power_cut(1)
-                } else {
-                    drop(connection);
-                    database.shutdown().expect("a clean stop");
-                    disk
-                };
-                drop(database);
-                let database = Database::open(config(&found, protocol)).expect("it opens again");
-                let mut connection = database.connect().expect("a connection");
-                let way = format!("{protocol:?}, crash {is_crash}, {logging}");
-                assert_eq!(seen(&mut connection), before, "{way}");
-                assert_eq!(state(&mut connection, "insert into t (id, aa) values (70, 0)"), "23514", "{way}");
-                assert_eq!(state(&mut connection, "call put(1000)"), "23514", "{way}");
-                run(&mut connection, "call put(999)");
-                let taken = "insert into v (id, label, n) values (70, 'n3', 5000)";
-                assert_eq!(state(&mut connection, taken), "23505", "{way}");
-                let live = "insert into v (id, label, n) values (70, 'new', 1150)";
-                assert_eq!(state(&mut connection, live), "23505", "{way}");
-                run(&mut connection, "insert into v (id, label, n) values (0, 'old', 1150)");
-            }
-        }
-    }
+    across_ends(WORK, LOOKS, |connection, way| {
+        assert_eq!(state(connection, "insert into t (id, aa) values (70, 0)"), "23514", "{way}");
+        assert_eq!(state(connection, "call put(1000)"), "23514", "{way}");
+        run(connection, "call put(999)");
+        let taken = "insert into v (id, label, n) values (70, 'n3', 5000)";
+        assert_eq!(state(connection, taken), "23505", "{way}");
+        let live = "insert into v (id, label, n) values (70, 'new', 1150)";
+        assert_eq!(state(connection, live), "23505", "{way}");
+        run(connection, "insert into v (id, label, n) values (0, 'old', 1150)");
+    });
 }

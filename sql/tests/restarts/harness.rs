@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use hyades::engine::config::ProtocolKind;
-use hyades::{Config, Connection};
+use hyades::{Config, Connection, Database};
 use hyades_sim::disk::SimulatedDisk;
 
 pub(crate) const PROTOCOLS: [ProtocolKind; 2] = [ProtocolKind::Taurus, ProtocolKind::Serial];
@@ -30,4 +30,44 @@ pub(crate) fn number(connection: &mut Connection, sql: &str) -> i64 {
 
 pub(crate) fn state(connection: &mut Connection, sql: &str) -> String {
     connection.query(sql, &[]).expect_err(sql).sqlstate().0.to_owned()
+}
+
+/// What these queries show.
+fn seen(connection: &mut Connection, looks: &[&str]) -> Vec<String> {
+    let look = |sql: &&str| {
+        format!("{:?}", connection.query(sql, &[]).unwrap_or_else(|error| panic!("{sql}: {error}")))
+    };
+    looks.iter().map(look).collect()
+}
+
+/// Does the work in a database of either protocol, with calls logged as commands and as data, ends it by a
+/// crash or a clean stop, and opens it again: the queries must show the same as before, and then `then` goes
+/// on. It is told which of the ways it was.
+pub(crate) fn across_ends(work: &[&str], looks: &[&str], then: impl Fn(&mut Connection, &str)) {
+    for protocol in PROTOCOLS {
+        for is_crash in [false, true] {
+            for logging in ["data", "command"] {
+                let disk = SimulatedDisk::new(1);
+                let database = Database::open(config(&disk, protocol)).expect("an empty disk");
+                let mut connection = database.connect().expect("a connection");
+                run(&mut connection, &format!("set hyades.logging = {logging}"));
+                work.iter().for_each(|sql| run(&mut connection, sql));
+                let before = seen(&mut connection, looks);
+                let found = if is_crash {
+                    disk.crash_now();
+                    disk.after_power_cut(1)
+                } else {
+                    drop(connection);
+                    database.shutdown().expect("a clean stop");
+                    disk
+                };
+                drop(database);
+                let database = Database::open(config(&found, protocol)).expect("it opens again");
+                let mut connection = database.connect().expect("a connection");
+                let way = format!("{protocol:?}, crash {is_crash}, {logging}");
+                assert_eq!(seen(&mut connection, looks), before, "{way}");
+                then(&mut connection, &way);
+            }
+        }
+    }
 }

@@ -10,6 +10,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::definition::TableName;
+use crate::enumeration::EnumType;
 use crate::value::SqlType;
 
 /// Identifies one version of a routine for ever; never reused. CREATE OR REPLACE makes a new one, so the id
@@ -115,6 +116,43 @@ impl RoutineDefinition {
     /// Parameters that the caller gives, in order.
     pub fn inputs(&self) -> impl Iterator<Item = &RoutineParameter> {
         self.parameters.iter().filter(|parameter| parameter.mode.is_input())
+    }
+
+    /// Whether what it is given or gives back is of this type.
+    pub fn uses_type(&self, enum_type: EnumType) -> bool {
+        self.types().any(|own| own.enum_type() == Some(enum_type))
+    }
+
+    /// The same with what the type is now.
+    #[must_use]
+    pub fn with_type(&self, enum_type: EnumType) -> RoutineDefinition {
+        let mut definition = self.clone();
+        let parameters = definition.parameters.iter_mut().map(|parameter| &mut parameter.sql_type);
+        let returned: Vec<&mut SqlType> = match &mut definition.returns {
+            Returns::Value(sql_type) | Returns::SetOf(sql_type) => vec![sql_type],
+            Returns::Table(columns) | Returns::SetOfRow(columns) => {
+                columns.iter_mut().map(|(_, sql_type)| sql_type).collect()
+            }
+            Returns::Nothing | Returns::Record | Returns::SetOfRecord => Vec::new(),
+        };
+        for sql_type in parameters.chain(returned) {
+            *sql_type = sql_type.with_enum_type(enum_type);
+        }
+        definition
+    }
+
+    /// The types in its signature.
+    pub fn types(&self) -> impl Iterator<Item = SqlType> {
+        let columns: &[(String, SqlType)] = match &self.returns {
+            Returns::Table(columns) | Returns::SetOfRow(columns) => columns,
+            _ => &[],
+        };
+        let value = match self.returns {
+            Returns::Value(sql_type) | Returns::SetOf(sql_type) => Some(sql_type),
+            _ => None,
+        };
+        let parameters = self.parameters.iter().map(|parameter| parameter.sql_type);
+        parameters.chain(columns.iter().map(|(_, sql_type)| *sql_type)).chain(value)
     }
 
     /// Whether both cannot exist at once.

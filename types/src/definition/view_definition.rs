@@ -24,6 +24,9 @@ pub struct ViewDefinition {
     /// The routines that it calls, with the types of what they are given.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub routines: Vec<(TableName, Vec<SqlType>)>,
+    /// The numbers of the enum types that it names.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub types: Vec<u32>,
     /// What is changed by who changes the view; none if it cannot be changed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub base: Option<ViewBase>,

@@ -3,13 +3,16 @@
 //! ```text
 //!   0 NULL                          7 double precision: 8 bytes        14 uuid: 16 bytes
 //!   1 false, 2 true                 8 numeric: scale (zigzag), bytes, signed integer, low byte first
-//!   3 smallint, 4 integer,          9 text, 10 bytea: bytes, content
+//!   3 smallint, 4 integer,          9 text (enums: their labels), 10 bytea: bytes, content
 //!   5 bigint: zigzag               11 date, 12 timestamp, 13 timestamptz: zigzag
 //!   6 real: 4 bytes               15 array: oid of its type, elements, whether each has its type's byte, elements
 //!  16 interval: months, days, microseconds, zigzag each    17 time: zigzag
 //!  19 json: bytes, text                20 jsonb: bytes, its own form
 //!  18 array of other dimensions than one from 1: their number, of each length and lower bound (zigzag), then as 15
 //! ```
+//!
+//! What a label means is the replaying catalog's business: the parameter's type says which enum it is of
+//! ([`label_meant`]).
 //!
 //! The elements of an array are written without their types' bytes, unless one of them is NULL or they are
 //! booleans. A numeric without bytes is no number: its scale says which of NaN (0) and the infinities (1, -1)
@@ -74,7 +77,7 @@ fn tag_of(value: &Value) -> u8 {
         Value::Real(_) => REAL,
         Value::Double(_) => DOUBLE,
         Value::Numeric(_) => NUMERIC,
-        Value::Text(_) => TEXT,
+        Value::Text(_) | Value::Enum(_) => TEXT,
         Value::Bytea(_) => BYTEA,
         Value::Date(_) => DATE,
         Value::Timestamp(_) => TIMESTAMP,
@@ -117,6 +120,7 @@ fn write_content(into: &mut Vec<u8>, value: &Value) {
             }
         }
         Value::Text(text) => write_bytes(into, text.as_bytes()),
+        Value::Enum(value) => write_bytes(into, value.label().as_bytes()),
         Value::Bytea(bytes) => write_bytes(into, bytes),
         Value::Date(days) => integer(into, i64::from(*days)),
         Value::Time(microseconds) | Value::Timestamp(microseconds) | Value::TimestampTz(microseconds) => {
@@ -141,7 +145,11 @@ fn write_content(into: &mut Vec<u8>, value: &Value) {
                     integer(into, i64::from(dimension.lower));
                 }
             }
-            write_varint(into, u64::from(SqlType::Array(array.element).oid()));
+            let element = match array.element {
+                ArrayElement::Enum(_) => ArrayElement::Text,
+                element => element,
+            };
+            write_varint(into, u64::from(SqlType::Array(element).oid()));
             write_varint(into, array.values.len() as u64);
             let is_tagged = array.values.iter().any(|value| tag_of(value) <= TRUE);
             into.push(u8::from(is_tagged));
@@ -158,6 +166,19 @@ fn write_content(into: &mut Vec<u8>, value: &Value) {
 fn write_bytes(into: &mut Vec<u8>, bytes: &[u8]) {
     write_varint(into, bytes.len() as u64);
     into.extend_from_slice(bytes);
+}
+
+/// The argument that was written, for a parameter of this type; `None` if it has no such label.
+pub(crate) fn label_meant(argument: &Value, parameter: SqlType) -> Option<Value> {
+    match (argument, parameter) {
+        (Value::Text(label), SqlType::Enum(enum_type)) => enum_type.parse(label).ok().map(Value::Enum),
+        (Value::Array(array), SqlType::Array(element @ ArrayElement::Enum(_))) => {
+            let meant = |label: &Value| label_meant(label, element.sql_type());
+            let values = array.values.iter().map(meant).collect::<Option<Vec<Value>>>()?;
+            Some(Value::shaped_array(element, &array.dimensions(), values))
+        }
+        (other, _) => Some(other.clone()),
+    }
 }
 
 pub(super) fn read_argument(bytes: &[u8], offset: &mut usize) -> Result<Value, Malformed> {
@@ -241,7 +262,7 @@ fn tag_of_element(element: ArrayElement) -> u8 {
         ArrayElement::Real => REAL,
         ArrayElement::DoublePrecision => DOUBLE,
         ArrayElement::Numeric => NUMERIC,
-        ArrayElement::Text | ArrayElement::Varchar | ArrayElement::Char => TEXT,
+        ArrayElement::Text | ArrayElement::Varchar | ArrayElement::Char | ArrayElement::Enum(_) => TEXT,
         ArrayElement::Bytea => BYTEA,
         ArrayElement::Date => DATE,
         ArrayElement::Timestamp => TIMESTAMP,

@@ -58,6 +58,18 @@ impl Catalog {
         Ok(())
     }
 
+    /// Publishes a routine in place of that of the same id: its types have changed, and nothing else.
+    pub fn retype_routine(&self, routine: Arc<Routine>) {
+        let mut snapshot = self.tables.write();
+        let snapshot = Arc::make_mut(&mut snapshot);
+        snapshot.remove_routine(routine.id);
+        snapshot.former_routines.remove(&routine.id);
+        let named = snapshot.routines_by_name.entry(routine.definition.name.clone()).or_default();
+        named.push(Arc::clone(&routine));
+        snapshot.routines.insert(routine.id, routine);
+        self.count_change();
+    }
+
     /// Takes a routine out and marks it dropped; whoever runs it now may go on.
     pub fn remove_routine(&self, id: RoutineId) -> Option<Arc<Routine>> {
         let mut snapshot = self.tables.write();

@@ -25,6 +25,7 @@ impl<P: Protocol> LockingTransaction<P> {
         change: &CatalogChange,
     ) -> Flow<()> {
         let table = self.changing_table(id)?;
+        self.lock_types(definition)?;
         let guard = epoch::pin();
         let state = table.state(&guard).altered(definition, columns, &guard)?;
         drop(guard);

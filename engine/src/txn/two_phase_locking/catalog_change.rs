@@ -9,21 +9,47 @@ use std::sync::Arc;
 
 use crossbeam_epoch as epoch;
 use hyades_types::definition::{
-    CatalogChange, RoutineDefinition, RoutineId, TableDefinition, TableId, TableName,
+    CatalogChange, RoutineDefinition, RoutineId, SequenceId, TableDefinition, TableId, TableName,
 };
 use hyades_types::error::{Abort, Error, sqlstate};
 use hyades_types::sequence::Sequence;
+use hyades_types::value::SqlType;
 
 use super::purge_queue::Queue;
 use super::resource::{Resource, TABLE_STRIPES};
-use super::{LockingTransaction, NameChange, Undo, UndoAction};
+use super::{LockingTransaction, Undo, UndoAction};
 use crate::mutant::{self, Mutant};
 use crate::protocol::Protocol;
 use crate::storage::catalog::{CatalogView, duplicate_routine};
 use crate::storage::stored_routine::Routine;
+use crate::storage::stored_type::StoredType;
 use crate::storage::table::{Table, TableState};
 use crate::txn::lock_mode::LockMode;
 use crate::txn::{Flow, Interrupt};
+
+/// What a transaction has done to the names that all see, published when it commits.
+pub(super) enum NameChange {
+    CreatedTable(TableName, Arc<Table>),
+    DroppedTable(TableName),
+    RenamedTable {
+        from: TableName,
+        to: TableName,
+        table: Arc<Table>,
+    },
+    CreatedRoutine {
+        routine: Arc<Routine>,
+        replaces: Option<RoutineId>,
+    },
+    DroppedRoutine(RoutineId),
+    /// Of the same id, with other definitions of its types.
+    RetypedRoutine(Arc<Routine>),
+    /// Created or altered.
+    PutSequence(Arc<Sequence>),
+    DroppedSequence(SequenceId, TableName),
+    /// Created or altered.
+    PutType(Arc<StoredType>),
+    DroppedType(u32),
+}
 
 impl<P: Protocol> LockingTransaction<P> {
     pub(super) fn apply_catalog_change(&mut self, change: CatalogChange) -> Flow<()> {
@@ -74,6 +100,9 @@ impl<P: Protocol> LockingTransaction<P> {
                 self.alter_table(*id, definition, columns.as_deref(), &change)
             }
             CatalogChange::RenameTable { id, name } => self.rename_table(*id, name, &change),
+            CatalogChange::CreateType { definition } => self.create_type(definition, &change),
+            CatalogChange::AlterType { definition } => self.alter_type(definition, &change),
+            CatalogChange::DropType { id } => self.drop_type(*id, &change),
         }
     }
 
@@ -108,6 +137,9 @@ impl<P: Protocol> LockingTransaction<P> {
         change: &CatalogChange,
     ) -> Flow<()> {
         self.lock(Resource::routine_name(&definition.name), LockMode::Write)?;
+        for enum_type in definition.types().filter_map(SqlType::enum_type) {
+            self.lock_type(enum_type)?;
+        }
         let named = self.routines_named(&definition.name);
         let existing = named.iter().find(|other| other.definition.is_same_routine(definition));
         match (existing, replaces) {
@@ -146,6 +178,7 @@ impl<P: Protocol> LockingTransaction<P> {
             self.lock_new_name(&TableName { name: index.name.clone(), ..definition.name.clone() })?;
         }
         self.lock_used(definition)?;
+        self.lock_types(definition)?;
         let table = Arc::new(Table::new(id, definition.clone()));
         self.lock_everybody_out(&table)?;
         self.note_change(UndoAction::Name, change)?;
@@ -175,6 +208,7 @@ impl<P: Protocol> LockingTransaction<P> {
         let view = self.table_by_id(id)?;
         self.lock_everybody_out(&view)?;
         self.lock_used(definition)?;
+        self.lock_types(definition)?;
         if view.is_dropped() || view.definition().view.is_none() {
             return Err(Error::Abort(Abort::StalePlan).into());
         }
@@ -276,6 +310,10 @@ impl<P: Protocol> LockingTransaction<P> {
                     Ok(())
                 }
                 NameChange::CreatedRoutine { routine, replaces } => catalog.add_routine(routine, replaces),
+                NameChange::RetypedRoutine(routine) => {
+                    catalog.retype_routine(routine);
+                    Ok(())
+                }
                 NameChange::DroppedRoutine(id) => {
                     catalog.remove_routine(id);
                     Ok(())
@@ -285,9 +323,14 @@ impl<P: Protocol> LockingTransaction<P> {
                     catalog.remove_sequence(id);
                     Ok(())
                 }
+                NameChange::PutType(stored) => catalog.put_type(stored),
+                NameChange::DroppedType(id) => {
+                    catalog.remove_type(id);
+                    Ok(())
+                }
             };
             if let Err(error) = published {
-                tracing::error!(%error, "a table, sequence or routine could not be published");
+                tracing::error!(%error, "a table, sequence, routine or type could not be published");
             }
         }
         // Definitions may have changed under their names.
@@ -339,12 +382,18 @@ impl<P: Protocol> LockingTransaction<P> {
                     routines.retain(|other| Some(other.id) != *replaces);
                     routines.push(Arc::clone(routine));
                 }
+                NameChange::RetypedRoutine(routine) => {
+                    routines.retain(|other| other.id != routine.id);
+                    routines.push(Arc::clone(routine));
+                }
                 NameChange::DroppedRoutine(id) => routines.retain(|other| other.id != *id),
                 NameChange::CreatedTable(..)
                 | NameChange::DroppedTable(_)
                 | NameChange::RenamedTable { .. }
                 | NameChange::PutSequence(_)
-                | NameChange::DroppedSequence(..) => {}
+                | NameChange::DroppedSequence(..)
+                | NameChange::PutType(_)
+                | NameChange::DroppedType(_) => {}
             }
         }
         routines
@@ -366,7 +415,9 @@ impl<P: Protocol> CatalogView for LockingTransaction<P> {
     fn routine(&self, id: RoutineId) -> Option<Arc<Routine>> {
         for change in self.names.iter().rev() {
             match change {
-                NameChange::CreatedRoutine { routine, .. } if routine.id == id => {
+                NameChange::CreatedRoutine { routine, .. } | NameChange::RetypedRoutine(routine)
+                    if routine.id == id =>
+                {
                     return Some(Arc::clone(routine));
                 }
                 NameChange::CreatedRoutine { replaces: Some(gone), .. }
@@ -393,6 +444,17 @@ impl<P: Protocol> CatalogView for LockingTransaction<P> {
 
     fn sequence_named(&self, name: &TableName) -> Option<Arc<Sequence>> {
         self.find_sequence(name)
+    }
+
+    fn type_named(&self, name: &TableName) -> Option<Arc<StoredType>> {
+        self.find_type(name)
+    }
+
+    fn type_by_id(&self, id: u32) -> Option<Arc<StoredType>> {
+        if !self.changes_shared_catalog {
+            return self.shared.catalog.type_by_id(id);
+        }
+        self.visible_types().into_iter().find(|stored| stored.id() == id)
     }
 
     fn catalog_version(&self) -> Option<u64> {
@@ -423,12 +485,16 @@ impl NameChange {
                 table.mark_dropped();
                 purge.discard_rows(&table);
             }
-            NameChange::CreatedRoutine { routine, .. } => routine.mark_dropped(),
+            NameChange::CreatedRoutine { routine, .. } | NameChange::RetypedRoutine(routine) => {
+                routine.mark_dropped();
+            }
+            NameChange::PutType(stored) => stored.mark_superseded(),
             NameChange::DroppedTable(_)
             | NameChange::RenamedTable { .. }
             | NameChange::DroppedRoutine(_)
             | NameChange::PutSequence(_)
-            | NameChange::DroppedSequence(..) => {}
+            | NameChange::DroppedSequence(..)
+            | NameChange::DroppedType(_) => {}
         }
     }
 }

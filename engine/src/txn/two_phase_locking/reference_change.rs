@@ -11,7 +11,7 @@ use hyades_types::error::{Abort, Error};
 
 use super::{LockingTransaction, Undo, UndoAction};
 use crate::protocol::Protocol;
-use crate::storage::table::Table;
+use crate::storage::table::{Table, TableState};
 use crate::txn::{Flow, Interrupt};
 
 fn stale() -> Interrupt {
@@ -92,9 +92,13 @@ impl<P: Protocol> LockingTransaction<P> {
 
     /// The table at the other end changes with the one whose change was noted, or not at all.
     fn follow_definition(&mut self, table: Arc<Table>, definition: TableDefinition) {
-        let guard = epoch::pin();
-        let state = table.state(&guard).with_definition(definition);
-        let old = table.replace_state(Arc::new(state), &guard);
+        let state = table.state(&epoch::pin()).with_definition(definition);
+        self.follow_state(table, state);
+    }
+
+    /// Replaces the state of a table by what another change, which is logged, makes of it.
+    pub(super) fn follow_state(&mut self, table: Arc<Table>, state: TableState) {
+        let old = table.replace_state(Arc::new(state), &epoch::pin());
         self.undo.push(Undo {
             payload_bytes: self.payload.len(),
             write_set: self.write_set,

@@ -22,6 +22,8 @@ enum Kind {
     RoutineName = 7,
     Definition = 8,
     Value = 9,
+    TypeName = 10,
+    Type = 11,
 }
 
 fn hash(kind: Kind, table: TableId, bytes: &[u8]) -> Resource {
@@ -71,6 +73,15 @@ impl Resource {
 
     pub(super) fn name(name: &TableName) -> Resource {
         named(Kind::Name, name)
+    }
+
+    pub(super) fn type_name(name: &TableName) -> Resource {
+        named(Kind::TypeName, name)
+    }
+
+    /// Held by those who make something of this type, and by those who change it.
+    pub(super) fn type_itself(id: u32) -> Resource {
+        hash(Kind::Type, TableId(id), &[])
     }
 
     pub(super) fn routine_name(name: &TableName) -> Resource {

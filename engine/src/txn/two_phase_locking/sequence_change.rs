@@ -81,7 +81,11 @@ impl<P: Protocol> LockingTransaction<P> {
                 }
                 NameChange::PutSequence(sequence) => own.push(OwnSequence::Changed(Arc::clone(sequence))),
                 NameChange::DroppedSequence(id, name) => own.push(OwnSequence::Dropped(*id, name.clone())),
-                NameChange::CreatedRoutine { .. } | NameChange::DroppedRoutine(_) => {}
+                NameChange::CreatedRoutine { .. }
+                | NameChange::DroppedRoutine(_)
+                | NameChange::RetypedRoutine(_)
+                | NameChange::PutType(_)
+                | NameChange::DroppedType(_) => {}
             }
         }
         own

@@ -186,7 +186,7 @@ impl Deparser<'_, '_> {
                 Ok(self.whole(format!("{symbol} {inner}"), Shape::Operator("")))
             }
             Ast::Cast { expr, data_type, .. } => {
-                let to = types::resolve(data_type)?;
+                let to = types::resolve(data_type, self.binder)?;
                 match self.bound_or_empty_array(expr)? {
                     None => Ok(Shown::simple(format!("ARRAY[]::{}", to.name()))),
                     Some(Class::Literal(literal)) => self.constant(&literal, to),
@@ -542,7 +542,7 @@ fn is_literal(node: &Ast) -> bool {
 }
 
 /// A text as a literal.
-pub(super) fn quoted_literal(text: &str) -> String {
+pub(crate) fn quoted_literal(text: &str) -> String {
     let escape = if text.contains('\\') { "E" } else { "" };
     format!("{escape}'{}'", text.replace('\'', "''").replace('\\', "\\\\"))
 }

@@ -1,0 +1,117 @@
+//! The types of the catalog, and the changes to them, as `storage::catalog` does it for tables.
+//!
+//! A table keeps the definitions of the types of its columns with its own. ALTER TYPE therefore gives every
+//! table that has such columns the new definition, and every routine with such parameters; rows stay as they
+//! are (`hyades_types::enumeration`).
+
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
+use crossbeam_epoch::Guard;
+use hyades_types::definition::TableName;
+use hyades_types::enumeration::{EnumDefinition, EnumType};
+use hyades_types::error::{Error, Result, sqlstate};
+
+use super::{Catalog, CatalogView, corrupt};
+use crate::storage::stored_routine::Routine;
+use crate::storage::stored_type::StoredType;
+
+impl Catalog {
+    /// The number of a type, never used before, and that of the type of its arrays.
+    pub fn new_type_ids(&self) -> (u32, u32) {
+        let id = self.next_table_id.fetch_add(2, Ordering::Relaxed);
+        (id, id + 1)
+    }
+
+    /// All committed types, ordered by schema and name.
+    pub fn types(&self) -> Vec<Arc<StoredType>> {
+        let snapshot = self.snapshot();
+        let mut types: Vec<Arc<StoredType>> = snapshot.types.values().map(Arc::clone).collect();
+        types.sort_by_cached_key(|stored| stored.name());
+        types
+    }
+
+    /// Publishes a new type, or what has become of one. 42710 if another one has its name.
+    pub fn put_type(&self, stored: Arc<StoredType>) -> Result<()> {
+        let (id, name) = (stored.id(), stored.name());
+        let mut snapshot = self.tables.write();
+        if snapshot.types_by_name.get(&name).is_some_and(|other| other.id() != id) {
+            return Err(duplicate_type(&name));
+        }
+        let array_id = stored.enum_type.definition().array_id;
+        self.next_table_id.fetch_max(array_id.max(id).saturating_add(1), Ordering::Relaxed);
+        let snapshot = Arc::make_mut(&mut snapshot);
+        if let Some(old) = snapshot.types.insert(id, Arc::clone(&stored)) {
+            old.mark_superseded();
+            snapshot.types_by_name.remove(&old.name());
+        }
+        snapshot.types_by_name.insert(name, stored);
+        self.count_change();
+        Ok(())
+    }
+
+    pub fn remove_type(&self, id: u32) -> Option<Arc<StoredType>> {
+        let mut snapshot = self.tables.write();
+        if !snapshot.types.contains_key(&id) {
+            return None;
+        }
+        let snapshot = Arc::make_mut(&mut snapshot);
+        let stored = snapshot.types.remove(&id)?;
+        stored.mark_superseded();
+        snapshot.types_by_name.remove(&stored.name());
+        self.count_change();
+        Some(stored)
+    }
+
+    pub(super) fn apply_create_type(&self, definition: &EnumDefinition) -> Result<()> {
+        check_enum(definition)?;
+        if self.type_by_id(definition.id).is_some() {
+            return Err(Error::corrupt(format!("type id {} is used twice", definition.id)));
+        }
+        self.put_type(Arc::new(StoredType::new(EnumType::new(definition.clone())))).map_err(corrupt)
+    }
+
+    pub(super) fn apply_alter_type(&self, definition: &EnumDefinition, guard: &Guard) -> Result<()> {
+        check_enum(definition)?;
+        self.existing_type(definition.id)?;
+        let enum_type = EnumType::new(definition.clone());
+        for table in self.tables() {
+            let old = table.definition();
+            if old.uses_type(enum_type) {
+                let state = table.state(guard).with_types(old.with_type(enum_type));
+                table.replace_state(Arc::new(state), guard);
+            }
+        }
+        for routine in self.routines() {
+            if routine.definition.uses_type(enum_type) {
+                let definition = routine.definition.with_type(enum_type);
+                self.retype_routine(Arc::new(Routine::new(routine.id, definition)));
+            }
+        }
+        self.put_type(Arc::new(StoredType::new(enum_type))).map_err(corrupt)
+    }
+
+    pub(super) fn apply_drop_type(&self, id: u32) -> Result<()> {
+        self.existing_type(id)?;
+        self.remove_type(id);
+        Ok(())
+    }
+
+    fn existing_type(&self, id: u32) -> Result<Arc<StoredType>> {
+        self.type_by_id(id)
+            .ok_or_else(|| Error::corrupt(format!("the log changes type {id}, which does not exist")))
+    }
+}
+
+/// Labels are looked for by their positions, so these must ascend.
+fn check_enum(definition: &EnumDefinition) -> Result<()> {
+    if definition.labels.is_sorted_by(|one, other| one.position < other.position) {
+        return Ok(());
+    }
+    Err(Error::corrupt(format!("the labels of type {} are not in order", definition.id)))
+}
+
+/// `type "mood" already exists`.
+pub fn duplicate_type(name: &TableName) -> Error {
+    Error::input(sqlstate::DUPLICATE_OBJECT, format!("type \"{}\" already exists", name.name))
+}

@@ -1,0 +1,303 @@
+//! CREATE, ALTER and DROP TYPE in a session, and what depends on types.
+//!
+//! As with foreign keys everything here looks at definitions that are not locked yet; the engine looks again.
+//!
+//! Reference: DefineEnum and AlterEnum of PostgreSQL's typecmds.c, AddEnumLabel and RenameEnumLabel of
+//! pg_enum.c.
+
+use std::borrow::Cow;
+use std::sync::Arc;
+
+use hyades_engine::storage::catalog::duplicate_type;
+use hyades_engine::storage::stored_routine::Routine;
+use hyades_engine::storage::stored_type::StoredType;
+use hyades_engine::storage::table::Table;
+use hyades_types::definition::{CatalogChange, TableDefinition, TableName};
+use hyades_types::enumeration::{EnumDefinition, EnumType};
+use hyades_types::error::{Error, Result, sqlstate};
+use hyades_types::value::SqlType;
+
+use super::alteration::altered;
+use super::{Output, Prepared, Session};
+use crate::bind::deparse::expressions::quoted_literal;
+use crate::bind::types;
+use crate::statement::{AlterType, DropType, QualifiedName, TypeAction};
+
+/// 42704 of a type that is not there.
+fn no_type(name: &QualifiedName) -> Error {
+    let shown = match &name.schema {
+        Some(schema) => format!("{schema}.{}", name.name),
+        None => name.name.clone(),
+    };
+    Error::input(sqlstate::UNDEFINED_OBJECT, format!("type \"{shown}\" does not exist"))
+}
+
+/// What depends on a type: columns of tables, views and routines.
+struct Dependents {
+    columns: Vec<(Arc<Table>, String)>,
+    views: Vec<Arc<Table>>,
+    routines: Vec<Arc<Routine>>,
+}
+
+impl Dependents {
+    /// Each as messages call it.
+    fn shown(&self) -> Vec<String> {
+        let columns = self
+            .columns
+            .iter()
+            .map(|(table, column)| format!("column {column} of table {}", table.definition().name.name));
+        let views = self.views.iter().map(|view| format!("view {}", view.definition().name.name));
+        let routines = self.routines.iter().map(|routine| {
+            let definition = &routine.definition;
+            format!("{} {}", definition.kind.word(), definition.signature().replace(", ", ","))
+        });
+        columns.chain(views).chain(routines).collect()
+    }
+}
+
+impl Session {
+    /// The types of a statement's parameters as they are now.
+    pub fn parameter_types<'p>(&self, prepared: &'p Prepared) -> Cow<'p, [SqlType]> {
+        let types = prepared.parameter_types();
+        if types.iter().all(|sql_type| sql_type.enum_type().is_none()) {
+            return Cow::Borrowed(types);
+        }
+        let view = self.worker.catalog_view();
+        let current = |sql_type: &SqlType| {
+            let stored = sql_type.enum_type().and_then(|own| view.type_by_id(own.definition().id));
+            stored.map_or(*sql_type, |stored| sql_type.with_enum_type(stored.enum_type))
+        };
+        Cow::Owned(types.iter().map(current).collect())
+    }
+
+    fn stored_type(&self, name: &QualifiedName) -> Option<Arc<StoredType>> {
+        let view = self.worker.catalog_view();
+        let full = self
+            .search_path()
+            .find(name.schema.as_deref(), &name.name, |name| view.type_named(name).is_some());
+        view.type_named(&full)
+    }
+
+    /// The enum type that ALTER TYPE is about. 42809 if it is of another kind.
+    fn altered_enum(&self, name: &QualifiedName) -> Result<Arc<StoredType>> {
+        if let Some(stored) = self.stored_type(name) {
+            return Ok(stored);
+        }
+        let built_in = types::built_in(&name.name).filter(|_| name.schema.is_none());
+        if built_in.is_some() || self.table(&self.meant(name)).is_some() {
+            let shown = built_in.map_or_else(|| name.name.clone(), |known| known.base_name().to_owned());
+            let message = format!("{shown} is not an enum");
+            return Err(Error::input(sqlstate::WRONG_OBJECT_TYPE, message));
+        }
+        Err(no_type(name))
+    }
+
+    pub(super) fn created_type(&self, name: &TableName, labels: &[String]) -> Result<Vec<CatalogChange>> {
+        self.check_type_name(name)?;
+        let (id, array_id) = self.worker.new_type_ids();
+        let definition = EnumDefinition {
+            id,
+            array_id,
+            schema: name.schema.clone(),
+            name: name.name.clone(),
+            labels: EnumDefinition::numbered(labels)?,
+            version: 0,
+        };
+        Ok(vec![CatalogChange::CreateType { definition }])
+    }
+
+    /// A table has a type of its rows of the same name.
+    fn check_type_name(&self, name: &TableName) -> Result<()> {
+        let is_taken = self.worker.catalog_view().type_named(name).is_some() || self.table(name).is_some();
+        if is_taken { Err(duplicate_type(name)) } else { Ok(()) }
+    }
+
+    /// 42710 for the name of a new table that a type has.
+    pub(super) fn check_row_type_name(&self, name: &TableName) -> Result<()> {
+        if self.worker.catalog_view().type_named(name).is_none() {
+            return Ok(());
+        }
+        Err(duplicate_type(name).with_hint(
+            "A relation has an associated type of the same name, so you must use a name that doesn't conflict \
+             with any existing type.",
+        ))
+    }
+
+    pub(super) fn altered_type(
+        &self,
+        alter: &AlterType,
+        output: &mut dyn Output,
+    ) -> Result<Vec<CatalogChange>> {
+        let stored = self.altered_enum(&alter.name)?;
+        let mut definition = stored.enum_type.definition().clone();
+        match &alter.action {
+            TypeAction::AddValue { label, if_not_exists, place } => {
+                if *if_not_exists && definition.has_label(label) {
+                    let message = format!("enum label \"{label}\" already exists, skipping");
+                    self.note(output, "42710", message);
+                    return Ok(Vec::new());
+                }
+                definition.add_label(label, place)?;
+            }
+            TypeAction::RenameValue { from, to } => {
+                definition.rename_label(from, to)?;
+                definition.version += 1;
+                let changes = self.renamed_defaults(EnumType::new(definition.clone()), from, to)?;
+                return Ok(std::iter::once(CatalogChange::AlterType { definition }).chain(changes).collect());
+            }
+            TypeAction::Rename(name) => {
+                let full = TableName { schema: definition.schema.clone(), name: name.clone() };
+                self.check_type_name(&full)?;
+                for table in self.tables_of_type(stored.enum_type) {
+                    let written = &stored.enum_type.definition().name;
+                    refuse_written(&table.definition(), written, "RENAME")?;
+                }
+                name.clone_into(&mut definition.name);
+            }
+            TypeAction::SetOwner(user) => return self.set_owner(user),
+        }
+        definition.version += 1;
+        Ok(vec![CatalogChange::AlterType { definition }])
+    }
+
+    /// The tables and views that use a type.
+    fn tables_of_type(&self, enum_type: EnumType) -> Vec<Arc<Table>> {
+        let mut tables = self.visible_tables();
+        tables.retain(|table| table.definition().uses_type(enum_type));
+        tables
+    }
+
+    /// Gives the columns that have a label as their default its other name. `enum_type` is the type as it
+    /// will be.
+    fn renamed_defaults(&self, enum_type: EnumType, from: &str, to: &str) -> Result<Vec<CatalogChange>> {
+        let (from, to) = (quoted_literal(from), quoted_literal(to));
+        let forms = [from.clone(), format!("{from}::{}", enum_type.shown())];
+        let mut changes = Vec::new();
+        for table in self.tables_of_type(enum_type) {
+            let mut definition = table.definition().with_type(enum_type);
+            let mut is_changed = false;
+            for column in &mut definition.columns {
+                let is_label = column.default.as_ref().is_some_and(|default| forms.contains(default));
+                if is_label && column.sql_type == SqlType::Enum(enum_type) {
+                    column.default = Some(to.clone());
+                    is_changed = true;
+                }
+            }
+            refuse_written(&definition, &from, "RENAME VALUE")?;
+            if is_changed {
+                changes.push(altered(&table, definition));
+            }
+        }
+        Ok(changes)
+    }
+
+    fn dependents_of_type(&self, stored: &StoredType) -> Dependents {
+        let enum_type = stored.enum_type;
+        let mut columns = Vec::new();
+        let mut views = Vec::new();
+        for table in self.tables_of_type(enum_type) {
+            let definition = table.definition();
+            if definition.view().is_some() {
+                views.push(table);
+                continue;
+            }
+            let own = definition.columns.iter().filter(|one| one.sql_type.enum_type() == Some(enum_type));
+            columns.extend(own.map(|column| (Arc::clone(&table), column.name.clone())));
+        }
+        let mut routines = self.worker.routines();
+        routines.retain(|routine| routine.definition.uses_type(enum_type));
+        Dependents { columns, views, routines }
+    }
+
+    pub(super) fn dropped_types(
+        &mut self,
+        drop: &DropType,
+        output: &mut dyn Output,
+    ) -> Result<Vec<CatalogChange>> {
+        let mut changes = Vec::new();
+        for name in &drop.names {
+            let Some(stored) = self.stored_type(name) else {
+                self.check_missing_type(name, drop.if_exists, output)?;
+                continue;
+            };
+            let dropped = CatalogChange::DropType { id: stored.id() };
+            if changes.contains(&dropped) {
+                continue;
+            }
+            let dependents = self.dependents_of_type(&stored);
+            let shown = dependents.shown();
+            let name = stored.enum_type.shown();
+            if !shown.is_empty() && !drop.cascades {
+                let lines: Vec<String> =
+                    shown.iter().map(|one| format!("{one} depends on type {name}")).collect();
+                let message = format!("cannot drop type {name} because other objects depend on it");
+                return Err(Error::input(sqlstate::DEPENDENT_OBJECTS_STILL_EXIST, message)
+                    .with_detail(lines.join("\n"))
+                    .with_hint("Use DROP ... CASCADE to drop the dependent objects too."));
+            }
+            if let Some((table, column)) = dependents.columns.first() {
+                let table = &table.definition().name.name;
+                let message = format!(
+                    "DROP TYPE ... CASCADE is not supported yet for column {column} of table {table}"
+                );
+                return Err(Error::input(sqlstate::FEATURE_NOT_SUPPORTED, message)
+                    .with_hint(format!("Use ALTER TABLE {table} DROP COLUMN {column} first.")));
+            }
+            self.note_cascade(output, &shown);
+            changes.extend(Session::drops_of(dependents.views));
+            let routines = dependents.routines.iter();
+            changes.extend(routines.map(|routine| CatalogChange::DropRoutine { id: routine.id }));
+            changes.push(dropped);
+        }
+        Ok(changes)
+    }
+
+    /// DROP TYPE of what is no enum type.
+    fn check_missing_type(
+        &self,
+        name: &QualifiedName,
+        if_exists: bool,
+        output: &mut dyn Output,
+    ) -> Result<()> {
+        if let Some(built_in) = types::built_in(&name.name).filter(|_| name.schema.is_none()) {
+            let message = format!(
+                "cannot drop type {} because it is required by the database system",
+                built_in.base_name()
+            );
+            return Err(Error::input(sqlstate::DEPENDENT_OBJECTS_STILL_EXIST, message));
+        }
+        if self.table(&self.meant(name)).is_some() {
+            let table = &name.name;
+            let message = format!("cannot drop type {table} because table {table} requires it");
+            return Err(Error::input(sqlstate::DEPENDENT_OBJECTS_STILL_EXIST, message)
+                .with_hint(format!("You can drop table {table} instead.")));
+        }
+        let missing = no_type(name);
+        if !if_exists {
+            return Err(missing);
+        }
+        self.note(output, "00000", format!("{missing}, skipping"));
+        Ok(())
+    }
+}
+
+/// Definitions are kept as text: what stands there is not renamed.
+fn refuse_written(definition: &TableDefinition, written: &str, action: &str) -> Result<()> {
+    if !texts_of(definition).any(|text| text.contains(written)) {
+        return Ok(());
+    }
+    let relation = &definition.name.name;
+    let message =
+        format!("ALTER TYPE ... {action} is not supported yet where relation \"{relation}\" says {written}");
+    Err(Error::input(sqlstate::FEATURE_NOT_SUPPORTED, message)
+        .with_hint("Drop the default, constraint, index or view first, and make it again afterwards."))
+}
+
+/// Everything in a definition that is kept as text.
+fn texts_of(definition: &TableDefinition) -> impl Iterator<Item = &str> {
+    let defaults = definition.columns.iter().filter_map(|column| column.default.as_deref());
+    let generations = definition.columns.iter().filter_map(|column| column.generation.as_ref());
+    let checks = definition.checks.iter().map(|check| check.expression.as_str());
+    let view = definition.view().map(|view| view.query.as_str());
+    defaults.chain(generations.map(|generation| generation.expression.as_str())).chain(checks).chain(view)
+}

@@ -1,0 +1,115 @@
+//! CREATE, ALTER and DROP TYPE, of enum types; the other kinds of types are refused by their names.
+
+use hyades_types::enumeration::LabelPlace;
+use hyades_types::error::{Error, Result, sqlstate};
+
+use super::parsed::{AlterType, CreateType, DropType, Statement, TypeAction};
+use super::tokens::Tokens;
+
+fn unsupported<T>(what: &str) -> Result<T> {
+    Err(Error::input(sqlstate::FEATURE_NOT_SUPPORTED, format!("{what} not supported yet")))
+}
+
+/// The statement after its first two words, `None` if the second is not TYPE.
+fn begin<'a>(sql: &'a str, word: &str) -> Result<Option<Tokens<'a>>> {
+    let mut tokens = Tokens::new(sql)?;
+    while tokens.accept_symbol(";") {}
+    tokens.expect(word)?;
+    Ok(tokens.accept("type").then_some(tokens))
+}
+
+/// `CREATE TYPE name AS ENUM (...)`.
+pub(crate) fn create(sql: &str) -> Result<Option<Statement>> {
+    let Some(mut tokens) = begin(sql, "create")? else { return Ok(None) };
+    let name = tokens.qualified_name()?;
+    if !tokens.accept("as") {
+        return unsupported("base types and shell types are");
+    }
+    if tokens.peek().is_symbol("(") {
+        return unsupported("composite types are");
+    }
+    if tokens.peek().is_word("range") {
+        return unsupported("range types are");
+    }
+    tokens.expect("enum")?;
+    tokens.expect_symbol("(")?;
+    let mut labels = Vec::new();
+    if !tokens.accept_symbol(")") {
+        labels.push(tokens.string()?);
+        while tokens.accept_symbol(",") {
+            labels.push(tokens.string()?);
+        }
+        tokens.expect_symbol(")")?;
+    }
+    tokens.end()?;
+    Ok(Some(Statement::CreateType(CreateType { name, labels })))
+}
+
+/// `ALTER TYPE`.
+pub(crate) fn alter(sql: &str) -> Result<Option<Statement>> {
+    let Some(mut tokens) = begin(sql, "alter")? else { return Ok(None) };
+    let name = tokens.qualified_name()?;
+    let action = if tokens.accept("add") {
+        if tokens.peek().is_word("attribute") {
+            return unsupported("composite types are");
+        }
+        tokens.expect("value")?;
+        added_value(&mut tokens)?
+    } else if tokens.accept("rename") {
+        if tokens.accept("value") {
+            let from = tokens.string()?;
+            tokens.expect("to")?;
+            TypeAction::RenameValue { from, to: tokens.string()? }
+        } else if tokens.peek().is_word("attribute") {
+            return unsupported("composite types are");
+        } else {
+            tokens.expect("to")?;
+            TypeAction::Rename(tokens.identifier()?)
+        }
+    } else if tokens.accept("owner") {
+        tokens.expect("to")?;
+        TypeAction::SetOwner(tokens.identifier()?)
+    } else if tokens.peek().is_word("set") && tokens.peek_at(1).is_symbol("(") {
+        return unsupported("base types and shell types are");
+    } else {
+        return tokens.error();
+    };
+    tokens.end()?;
+    Ok(Some(Statement::AlterType(AlterType { name, action })))
+}
+
+fn added_value(tokens: &mut Tokens<'_>) -> Result<TypeAction> {
+    let if_not_exists = tokens.accept("if");
+    if if_not_exists {
+        tokens.expect("not")?;
+        tokens.expect("exists")?;
+    }
+    let label = tokens.string()?;
+    let place = if tokens.accept("before") {
+        LabelPlace::Before(tokens.string()?)
+    } else if tokens.accept("after") {
+        LabelPlace::After(tokens.string()?)
+    } else {
+        LabelPlace::Last
+    };
+    Ok(TypeAction::AddValue { label, if_not_exists, place })
+}
+
+/// `DROP TYPE`.
+pub(crate) fn drop_type(sql: &str) -> Result<Option<Statement>> {
+    let Some(mut tokens) = begin(sql, "drop")? else { return Ok(None) };
+    let if_exists = tokens.accept("if");
+    if if_exists {
+        tokens.expect("exists")?;
+    }
+    let mut names = vec![tokens.qualified_name()?];
+    while tokens.accept_symbol(",") {
+        names.push(tokens.qualified_name()?);
+    }
+    let cascades = tokens.accept("cascade");
+    if !cascades {
+        tokens.accept("restrict");
+    }
+    tokens.end()?;
+    Ok(Some(Statement::DropType(DropType { names, if_exists, cascades })))
+}

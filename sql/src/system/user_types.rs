@@ -1,0 +1,133 @@
+//! Types as the catalog shows them, those that users have made with those that there are from the start:
+//! `pg_type`, `pg_enum`, `format_type` and `regtype`.
+
+use std::borrow::Cow;
+
+use hyades_types::definition::TableName;
+use hyades_types::enumeration::EnumType;
+use hyades_types::sequence::written_name;
+use hyades_types::system_type::SystemType;
+use hyades_types::value::{ArrayElement, SqlType, Value};
+
+use super::data_types::{self, DataType, by_oid, of, written};
+use super::names::quoted;
+use super::object_id::{self, Part};
+use super::row::{NamedRow, oid, text};
+use super::snapshot::System;
+
+impl System {
+    /// The type of this number.
+    pub(super) fn sql_type(&self, oid: u32, modifier: i32) -> Option<SqlType> {
+        let enums = self.facts.types.iter().map(|stored| stored.enum_type);
+        let mut own = enums.flat_map(|one| [SqlType::Enum(one), SqlType::Array(ArrayElement::Enum(one))]);
+        SqlType::from_oid(oid, modifier).or_else(|| own.find(|one| one.oid() == oid))
+    }
+
+    /// What the catalog says of the type of this number, if it is shown.
+    pub(super) fn data_type(&self, oid: u32) -> Option<Cow<'static, DataType>> {
+        match by_oid(oid) {
+            Some(data_type) => Some(Cow::Borrowed(data_type)),
+            None => of(self.sql_type(oid, -1)?),
+        }
+    }
+
+    /// As `format_type` calls it: with its schema where the name alone means something else.
+    pub(super) fn shown_type(&self, sql_type: SqlType) -> String {
+        let Some(enum_type) = sql_type.enum_type() else { return sql_type.base_name().to_owned() };
+        let definition = enum_type.definition();
+        let full = TableName { schema: definition.schema.clone(), name: definition.name.clone() };
+        let meant = self.facts.path.find(None, &definition.name, |name| self.type_named(name).is_some());
+        let name = match meant == full {
+            true => quoted(&definition.name),
+            false => format!("{}.{}", quoted(&definition.schema), quoted(&definition.name)),
+        };
+        match sql_type {
+            SqlType::Array(_) => format!("{name}[]"),
+            _ => name,
+        }
+    }
+
+    fn type_named(&self, name: &TableName) -> Option<EnumType> {
+        let found = self.facts.types.iter().find(|stored| stored.name() == *name);
+        found.map(|stored| stored.enum_type)
+    }
+
+    /// The number of the type that a text names as SQL does: `int4`, `integer`, `character varying(20)`,
+    /// `text[]`, `mood`.
+    pub(super) fn written_type(&self, text: &str) -> Option<u32> {
+        if let Some(data_type) = written(text) {
+            return Some(data_type.oid);
+        }
+        let (name, is_array) = match text.trim().strip_suffix("[]") {
+            Some(element) => (element.trim_end_matches("[]"), true),
+            None => (text.trim(), false),
+        };
+        let (schema, name) = written_name(name).ok()?;
+        let find = |name: &str| {
+            let full = self.facts.path.find(schema.as_deref(), name, |name| self.type_named(name).is_some());
+            self.type_named(&full)
+        };
+        match find(&name) {
+            Some(enum_type) if is_array => Some(enum_type.definition().array_id),
+            Some(enum_type) => Some(enum_type.definition().id),
+            None => find(name.strip_prefix('_')?).map(|enum_type| enum_type.definition().array_id),
+        }
+    }
+
+    /// `pg_enum`
+    pub(super) fn enum_rows(&self) -> Vec<NamedRow> {
+        let mut rows = Vec::new();
+        for stored in &self.facts.types {
+            let definition = stored.enum_type.definition();
+            for (at, label) in (1u16..).zip(&definition.labels) {
+                let number = object_id::of_part(definition.id, Part::Label, &label.position.to_string());
+                rows.push(vec![
+                    ("oid", oid(number)),
+                    ("enumtypid", oid(definition.id)),
+                    ("enumsortorder", Value::Real(f32::from(at))),
+                    ("enumlabel", text(&label.label)),
+                ]);
+            }
+        }
+        rows
+    }
+
+    /// `pg_type`
+    pub(super) fn type_rows(&self) -> Vec<NamedRow> {
+        let own = self.facts.types.iter().map(|stored| stored.enum_type);
+        let own = own.flat_map(|one| [Some(DataType::of_enum(one)), DataType::of_enum_array(one)]).flatten();
+        let row = |data_type: DataType| {
+            let array = self.data_type(data_type.array).map_or(0, |array| array.oid);
+            data_type.row(self.schema_oid(data_type.schema), array)
+        };
+        data_types::built_in().cloned().chain(own).map(row).collect()
+    }
+
+    /// Without a modifier at all, a type is called by its name alone.
+    pub(super) fn format_type(&self, oid: u32, modifier: Option<&Value>) -> String {
+        let modifier = modifier.and_then(Value::as_i64).and_then(|modifier| i32::try_from(modifier).ok());
+        match (self.sql_type(oid, modifier.unwrap_or(-1)), modifier) {
+            (Some(SqlType::System(SystemType::Char)), _) => self.type_text(oid).unwrap_or_default(),
+            (Some(sql_type), _) if sql_type.enum_type().is_some() => self.shown_type(sql_type),
+            (Some(sql_type), Some(_)) => sql_type.name().into_owned(),
+            (Some(sql_type), None) => sql_type.base_name().to_owned(),
+            (None, _) if oid == 0 => "-".to_owned(),
+            (None, _) => self.type_text(oid).unwrap_or_else(|| "???".to_owned()),
+        }
+    }
+
+    /// The type of this number as `regtype` shows it.
+    pub(super) fn type_text(&self, oid: u32) -> Option<String> {
+        match self.sql_type(oid, -1) {
+            Some(sql_type) if sql_type.enum_type().is_some() => Some(self.shown_type(sql_type)),
+            _ => by_oid(oid).map(DataType::shown),
+        }
+    }
+
+    /// Whether the type is found without its schema.
+    pub(super) fn is_type_visible(&self, sql_type: SqlType) -> bool {
+        let Some(enum_type) = sql_type.enum_type() else { return true };
+        let definition = enum_type.definition();
+        self.shown_type(SqlType::Enum(enum_type)) == quoted(&definition.name)
+    }
+}

@@ -1,0 +1,23 @@
+-- Types that Hyades does not have, and changes of types that it refuses.
+CREATE TYPE comp AS (a int, b text);
+CREATE TYPE r AS RANGE (subtype = int4);
+CREATE TYPE shell;
+CREATE TYPE mood AS ENUM ('sad', 'sad');
+CREATE TYPE mood AS ENUM ('sad', 'ok');
+ALTER TYPE mood ADD ATTRIBUTE a int;
+CREATE TABLE t (m mood DEFAULT 'sad', n int CHECK (n > 0));
+ALTER TYPE mood RENAME VALUE 'sad' TO 'blue';
+INSERT INTO t DEFAULT VALUES;
+SELECT * FROM t;
+ALTER TYPE mood RENAME VALUE 'ok' TO 'fine';
+ALTER TABLE t ADD CONSTRAINT c CHECK (m <> 'fine'::mood);
+ALTER TYPE mood RENAME VALUE 'fine' TO 'well';
+ALTER TYPE mood RENAME TO feeling;
+ALTER TABLE t DROP CONSTRAINT c;
+ALTER TYPE mood RENAME VALUE 'fine' TO 'well';
+ALTER TYPE mood RENAME TO feeling;
+SELECT * FROM t;
+ALTER TYPE feeling OWNER TO nobody;
+DROP TYPE feeling CASCADE;
+ALTER TABLE t DROP COLUMN m;
+DROP TYPE feeling;

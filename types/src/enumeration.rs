@@ -1,0 +1,320 @@
+//! Enum types: a list of labels in an order of their creator's.
+//!
+//! A type is a handle on its definition, which is never changed and never freed: [`EnumType`] is copied like
+//! any other type, and a value knows its label without asking a catalog. ALTER TYPE makes another definition
+//! of the same number. Definitions that are equal are kept once in the process, so what a program leaks is
+//! bounded by the types it creates.
+//!
+//! A label is identified by its *position*, a number that it keeps for ever: rows and keys hold positions,
+//! which are in the order of the labels. Positions are far apart, and a label that comes between two others
+//! takes the middle. PostgreSQL uses floating-point numbers in the same way and renumbers when there is no
+//! room (AddEnumLabel in pg_enum.c).
+
+use std::collections::HashMap;
+use std::fmt;
+use std::hash::{Hash, Hasher};
+use std::sync::LazyLock;
+
+use parking_lot::Mutex;
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+use crate::error::{Error, Result, sqlstate};
+use crate::identifier::quoted_identifier;
+
+/// Most bytes of a label, as of any name.
+const LONGEST_LABEL: usize = 63;
+/// Between the positions of labels that are created one after the other.
+const STRIDE: u64 = 1 << 32;
+/// The first label's position: there is as much room before it as after it.
+const FIRST: u64 = 1 << 63;
+
+/// What CREATE TYPE ... AS ENUM says.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct EnumDefinition {
+    /// `pg_type.oid`; never given to another type.
+    pub id: u32,
+    /// `pg_type.oid` of the type of its arrays.
+    pub array_id: u32,
+    pub schema: String,
+    pub name: String,
+    /// In order; their positions ascend.
+    pub labels: Vec<EnumLabel>,
+    /// How often it has been altered: who alters it says so by the next number, and is refused if somebody
+    /// else has altered it meanwhile.
+    pub version: u32,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct EnumLabel {
+    pub position: u64,
+    pub label: String,
+}
+
+/// Where ALTER TYPE ... ADD VALUE puts a label.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum LabelPlace {
+    Last,
+    Before(String),
+    After(String),
+}
+
+/// An enum type. Two are the same if they have the same number.
+#[derive(Clone, Copy)]
+pub struct EnumType(&'static Interned);
+
+/// A definition with the names that are derived from it.
+struct Interned {
+    definition: EnumDefinition,
+    shown: String,
+    shown_array: String,
+    array_name: String,
+}
+
+/// A value of an enum type.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct EnumValue {
+    pub enum_type: EnumType,
+    pub position: u64,
+}
+
+static INTERNED: LazyLock<Mutex<HashMap<EnumDefinition, EnumType>>> = LazyLock::new(Mutex::default);
+
+impl EnumDefinition {
+    /// Checks and numbers the labels of a new type. 22023 for one that is too long, 42710 for one that is
+    /// given twice.
+    pub fn numbered(labels: &[String]) -> Result<Vec<EnumLabel>> {
+        let mut numbered: Vec<EnumLabel> = Vec::with_capacity(labels.len());
+        let mut position = FIRST;
+        for label in labels {
+            check_label(label)?;
+            if numbered.iter().any(|other| other.label == *label) {
+                let message = format!("enum label \"{label}\" used more than once");
+                return Err(Error::input(sqlstate::DUPLICATE_OBJECT, message));
+            }
+            numbered.push(EnumLabel { position, label: label.clone() });
+            position += STRIDE;
+        }
+        Ok(numbered)
+    }
+
+    /// Adds a label. 42710 if it is there already, 22023 if the label that it is to stand beside is not.
+    pub fn add_label(&mut self, label: &str, place: &LabelPlace) -> Result<()> {
+        check_label(label)?;
+        if self.has_label(label) {
+            let message = format!("enum label \"{label}\" already exists");
+            return Err(Error::input(sqlstate::DUPLICATE_OBJECT, message));
+        }
+        let at = match place {
+            LabelPlace::Last => self.labels.len(),
+            LabelPlace::Before(neighbour) => self.label_index(neighbour)?,
+            LabelPlace::After(neighbour) => self.label_index(neighbour)? + 1,
+        };
+        let before = at.checked_sub(1).map(|before| self.labels[before].position);
+        let after = self.labels.get(at).map(|after| after.position);
+        let position = match (before, after) {
+            (None, None) => Some(FIRST),
+            (Some(before), None) => before.checked_add(STRIDE),
+            (None, Some(after)) => after.checked_sub(STRIDE),
+            (Some(before), Some(after)) => {
+                Some(before + (after - before) / 2).filter(|middle| *middle != before)
+            }
+        };
+        let Some(position) = position else {
+            let message = format!("there is no room for another label of enum {} at this place", self.name);
+            return Err(Error::input(sqlstate::PROGRAM_LIMIT_EXCEEDED, message));
+        };
+        self.labels.insert(at, EnumLabel { position, label: label.to_owned() });
+        Ok(())
+    }
+
+    /// Gives a label another name. 22023 if it is not there, 42710 if the other one is.
+    pub fn rename_label(&mut self, from: &str, to: &str) -> Result<()> {
+        check_label(to)?;
+        let at = self.label_index(from)?;
+        if self.has_label(to) {
+            let message = format!("enum label \"{to}\" already exists");
+            return Err(Error::input(sqlstate::DUPLICATE_OBJECT, message));
+        }
+        to.clone_into(&mut self.labels[at].label);
+        Ok(())
+    }
+
+    pub fn has_label(&self, label: &str) -> bool {
+        self.labels.iter().any(|other| other.label == label)
+    }
+
+    fn label_index(&self, label: &str) -> Result<usize> {
+        self.labels.iter().position(|other| other.label == label).ok_or_else(|| {
+            let message = format!("\"{label}\" is not an existing enum label");
+            Error::input(sqlstate::INVALID_PARAMETER_VALUE, message)
+        })
+    }
+}
+
+fn check_label(label: &str) -> Result<()> {
+    if label.len() <= LONGEST_LABEL {
+        return Ok(());
+    }
+    let message = format!("invalid enum label \"{label}\"");
+    Err(Error::input(sqlstate::INVALID_NAME, message)
+        .with_detail(format!("Labels must be {LONGEST_LABEL} bytes or less.")))
+}
+
+impl EnumType {
+    /// The type of this definition.
+    pub fn new(definition: EnumDefinition) -> EnumType {
+        let mut interned = INTERNED.lock();
+        if let Some(known) = interned.get(&definition) {
+            return *known;
+        }
+        let name = quoted_identifier(&definition.name);
+        let shown = match definition.schema.as_str() {
+            "public" => name.to_string(),
+            schema => format!("{}.{name}", quoted_identifier(schema)),
+        };
+        let kept = Interned {
+            shown_array: format!("{shown}[]"),
+            shown,
+            array_name: format!("_{}", definition.name),
+            definition: definition.clone(),
+        };
+        let enum_type = EnumType(Box::leak(Box::new(kept)));
+        interned.insert(definition, enum_type);
+        enum_type
+    }
+
+    pub fn definition(self) -> &'static EnumDefinition {
+        &self.0.definition
+    }
+
+    /// The name as `format_type` shows it.
+    pub fn shown(self) -> &'static str {
+        &self.0.shown
+    }
+
+    /// Of the array type: how it is shown, its `pg_type.typname`, and its oid.
+    pub fn array_names(self) -> (&'static str, &'static str, u32) {
+        (&self.0.shown_array, &self.0.array_name, self.0.definition.array_id)
+    }
+
+    /// The value that a text means. 22P02 if there is no such label.
+    pub fn parse(self, text: &str) -> Result<EnumValue> {
+        let labels = &self.definition().labels;
+        let found = labels.iter().find(|label| label.label == text);
+        let position = found.map(|label| label.position).ok_or_else(|| {
+            let message = format!("invalid input value for enum {}: \"{text}\"", self.shown());
+            Error::input(sqlstate::INVALID_TEXT_REPRESENTATION, message)
+        })?;
+        Ok(EnumValue { enum_type: self, position })
+    }
+
+    /// All values, in order.
+    pub fn values(self) -> impl DoubleEndedIterator<Item = EnumValue> {
+        let labels = self.definition().labels.iter();
+        labels.map(move |label| EnumValue { enum_type: self, position: label.position })
+    }
+}
+
+impl EnumValue {
+    /// Empty where the type has no label at this position, which values never have.
+    pub fn label(self) -> &'static str {
+        self.place().map_or("", |at| self.enum_type.definition().labels[at].label.as_str())
+    }
+
+    /// Whether the type has a label at this position.
+    pub fn is_valid(self) -> bool {
+        self.place().is_some()
+    }
+
+    fn place(self) -> Option<usize> {
+        let labels = &self.enum_type.definition().labels;
+        labels.binary_search_by_key(&self.position, |label| label.position).ok()
+    }
+}
+
+impl PartialEq for EnumType {
+    fn eq(&self, other: &EnumType) -> bool {
+        self.definition().id == other.definition().id
+    }
+}
+
+impl Eq for EnumType {}
+
+impl Hash for EnumType {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        self.definition().id.hash(state);
+    }
+}
+
+impl fmt::Debug for EnumType {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.shown())
+    }
+}
+
+impl Serialize for EnumType {
+    fn serialize<S: Serializer>(&self, serializer: S) -> std::result::Result<S::Ok, S::Error> {
+        self.definition().serialize(serializer)
+    }
+}
+
+impl<'de> Deserialize<'de> for EnumType {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> std::result::Result<EnumType, D::Error> {
+        EnumDefinition::deserialize(deserializer).map(EnumType::new)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    //! Labels keep their positions whatever comes between them.
+
+    use super::*;
+
+    fn definition(labels: &[&str]) -> EnumDefinition {
+        let labels: Vec<String> = labels.iter().map(|&label| label.to_owned()).collect();
+        EnumDefinition {
+            id: 16_400,
+            array_id: 16_401,
+            schema: "public".to_owned(),
+            name: "mood".to_owned(),
+            labels: EnumDefinition::numbered(&labels).expect("distinct labels"),
+            version: 0,
+        }
+    }
+
+    fn labels(definition: &EnumDefinition) -> Vec<&str> {
+        definition.labels.iter().map(|label| label.label.as_str()).collect()
+    }
+
+    #[test]
+    fn labels_come_where_they_are_wanted_and_the_others_stay() {
+        let mut mood = definition(&["sad", "happy"]);
+        let before = EnumType::new(mood.clone()).parse("happy").expect("a label");
+        mood.add_label("ok", &LabelPlace::Before("happy".to_owned())).expect("room");
+        mood.add_label("awful", &LabelPlace::Before("sad".to_owned())).expect("room");
+        mood.add_label("fine", &LabelPlace::After("ok".to_owned())).expect("room");
+        mood.add_label("ecstatic", &LabelPlace::Last).expect("room");
+        assert_eq!(labels(&mood), ["awful", "sad", "ok", "fine", "happy", "ecstatic"]);
+        assert!(mood.labels.is_sorted_by(|one, other| one.position < other.position));
+        mood.rename_label("happy", "glad").expect("a label");
+        let after = EnumType::new(mood).parse("glad").expect("a label");
+        assert_eq!((before, before.label(), after.label()), (after, "happy", "glad"));
+    }
+
+    #[test]
+    fn a_place_without_room_is_refused_and_nothing_is_changed() {
+        let mut mood = definition(&["a", "b"]);
+        let mut added = 0;
+        while mood.add_label(&format!("n{added}"), &LabelPlace::After("a".to_owned())).is_ok() {
+            added += 1;
+        }
+        assert_eq!((added, mood.labels.len()), (32, 34));
+        mood.add_label("last", &LabelPlace::Last).expect("there is room at the end");
+    }
+
+    #[test]
+    fn equal_definitions_are_kept_once() {
+        let (one, other) = (EnumType::new(definition(&["a"])), EnumType::new(definition(&["a"])));
+        assert!(std::ptr::eq(one.0, other.0));
+    }
+}
