@@ -48,11 +48,11 @@ const PARTS: u32 = 1 << 31;
 /// A part of a table, or of a type, with a number of its own.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Part {
+    /// Of an enum, by its position.
+    Label = 0,
     Index = 1,
     Constraint = 2,
     Default = 3,
-    /// Of an enum, by its position.
-    Label = 4,
 }
 
 /// Of the schema of temporary relations that has this name.
@@ -71,6 +71,6 @@ pub(super) fn of_routine(id: RoutineId) -> u32 {
 
 /// Of the part of this name of a table.
 pub(super) fn of_part(table: u32, part: Part, name: &str) -> u32 {
-    let seed = u64::from(table) << 3 | part as u64;
+    let seed = u64::from(table) << 2 | part as u64;
     PARTS | (xxh3_64_with_seed(name.as_bytes(), seed) as u32)
 }
