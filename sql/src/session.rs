@@ -93,6 +93,7 @@ pub use listeners::Delivered;
 use listeners::{ListenChange, Listeners, Mailbox};
 pub use prepared::Prepared;
 use prepared::{NamedStatement, StatementCache};
+use requests::SchemaRequests;
 use running::Running;
 use search_path::Meaning;
 use state::{NamedSavepoint, State};
@@ -176,6 +177,7 @@ pub struct Session {
     gathered_before: Gathered,
     /// The prepared statement and values of the EXECUTE that waits.
     executing: Option<(Arc<Prepared>, Vec<Value>)>,
+    schema_requests: SchemaRequests,
     copy: Option<Box<CopyIn>>,
     /// Frames of procedures that ran lately, the latest last: to run one of them again needs no new memory.
     #[allow(clippy::vec_box)] // They move out and in again with every statement.
@@ -279,6 +281,7 @@ impl Database {
             checking: None,
             gathered_before: Gathered::default(),
             executing: None,
+            schema_requests: SchemaRequests::default(),
             copy: None,
             spare_frames: Vec::new(),
             account,

@@ -47,6 +47,7 @@ impl<'a> Routine<'a> {
             StatementKind::Perform(query) => self.perform(query),
             StatementKind::Sql { text, into } => self.sql(text, into.as_ref()),
             StatementKind::Call(call) => self.call(call),
+            StatementKind::ChangeSchema(statement) => self.change_schema(statement),
             StatementKind::Execute { query, into, using } => self.execute(query, into.as_ref(), using),
             StatementKind::ForExecute { label, targets, query, using, body } => {
                 self.for_execute(label.as_ref(), targets, (query, using), body)

@@ -2,7 +2,8 @@
 //!
 //! The text is compiled by the session as a small procedure of its own, which the routine then calls: its
 //! parameters are the values of USING, its rows go to a spool of the routine. So it sees none of the
-//! routine's variables. What it does is unknown to whoever logs the call.
+//! routine's variables. What it does is unknown to whoever logs the call. Changes of the schema are such
+//! texts too, which the session runs itself (`session::requests`).
 
 use hyades_engine::procedure::ir::{DynamicRows, DynamicStatement, Expr, Instruction, Procedure, Register};
 use hyades_types::definition::{
@@ -234,6 +235,19 @@ impl<'a> Routine<'a> {
                 },
             );
         }
+        Ok(())
+    }
+
+    /// A change of the schema: the session runs its text, which has no variables.
+    ///
+    /// # Errors
+    /// Those of its syntax; whatever else is wrong with it is said when it runs.
+    pub(super) fn change_schema(&mut self, text: &Fragment) -> Result<()> {
+        statement::parse(&text.text).map_err(|error| self.placed(error, text))?;
+        let count = self.compiler.binder.new_register()?;
+        let text = Expr::Const(Value::text(text.text.as_str()));
+        let dynamic = DynamicStatement { text, arguments: Vec::new(), types: Vec::new(), rows: None, count };
+        self.compiler.code.push(Instruction::Dynamic(Box::new(dynamic)));
         Ok(())
     }
 

@@ -159,6 +159,8 @@ pub(crate) enum StatementKind {
         into: Option<Into>,
     },
     Call(Fragment),
+    /// CREATE, ALTER, DROP and TRUNCATE.
+    ChangeSchema(Fragment),
     Execute {
         query: Fragment,
         into: Option<Into>,
@@ -238,7 +240,7 @@ impl StatementKind {
             StatementKind::Raise(_) => "RAISE",
             StatementKind::Assert { .. } => "ASSERT",
             StatementKind::Perform(_) => "PERFORM",
-            StatementKind::Sql { .. } => "SQL statement",
+            StatementKind::Sql { .. } | StatementKind::ChangeSchema(_) => "SQL statement",
             StatementKind::Call(_) => "CALL",
             StatementKind::GetDiagnostics { is_stacked: true, .. } => "GET STACKED DIAGNOSTICS",
             StatementKind::GetDiagnostics { .. } => "GET DIAGNOSTICS",

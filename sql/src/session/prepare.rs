@@ -199,7 +199,7 @@ impl Session {
         plpgsql::dynamic::compile(text, types, rows, &tables)
     }
 
-    fn compile(
+    pub(super) fn compile(
         &self,
         sql: &str,
         declared: &[Option<SqlType>],

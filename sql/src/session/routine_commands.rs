@@ -136,7 +136,7 @@ impl Session {
     /// Runs on, and does what the procedure asks for.
     fn run_call(&mut self, run: &mut CallRun, output: &mut dyn Output) -> Flow<()> {
         loop {
-            if self.attend(&mut run.frame)? {
+            if self.attend(&mut run.frame, output)? {
                 (run.is_past_end, run.savepoint) = (true, self.worker.savepoint());
             }
             match self.worker.run(&mut run.frame, &mut self.environment, &mut CallSink(&mut *output)) {

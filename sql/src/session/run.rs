@@ -129,6 +129,7 @@ impl Session {
             plan = self.recompile(statement)?;
         }
         self.copy = None;
+        self.forget_schema_requests();
         self.note_query(&plan);
         match &plan.action {
             Action::Empty => Ok(Completion::Tag("".into())),
@@ -323,7 +324,7 @@ impl Session {
         output: &mut dyn Output,
     ) -> Flow<Completion> {
         loop {
-            match self.attend(&mut run.frame) {
+            match self.attend(&mut run.frame, output) {
                 Ok(false) => {}
                 Ok(true) => (run.is_past_end, run.savepoint) = (true, self.worker.savepoint()),
                 Err(Interrupt::Wait(ticket)) => {
@@ -412,6 +413,9 @@ impl Session {
     ) -> Result<Option<Arc<Plan>>> {
         output.restart();
         self.environment.stop.check()?;
+        if abort == Abort::StalePlan {
+            self.check_own_staleness()?;
+        }
         self.environment.sequences.get_mut().repeat_statement();
         self.environment.go_back(&self.gathered_before);
         // Nothing of this attempt is told to anybody: its durability does not matter.

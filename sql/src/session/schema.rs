@@ -201,7 +201,7 @@ impl Session {
     }
 
     /// Does one more thing of a schema command; false: all is done.
-    fn schema_step(&mut self, run: &mut SchemaRun, output: &mut dyn Output) -> Flow<bool> {
+    pub(super) fn schema_step(&mut self, run: &mut SchemaRun, output: &mut dyn Output) -> Flow<bool> {
         if let Some(change) = run.changes.get(run.done) {
             self.worker.change_catalog(change.clone())?;
             run.done += 1;

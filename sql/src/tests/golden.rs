@@ -44,12 +44,12 @@ fn steps(script: &str) -> Vec<Step> {
         }
         sql.push_str(line);
         let statement = sql.trim_end();
-        let is_quoted = ["create", "do"].iter().any(|word| statement.starts_with(word))
+        let lower = statement.to_lowercase();
+        let is_quoted = ["create", "do"].iter().any(|word| lower.starts_with(word))
             && statement.matches("$$").count() % 2 == 1;
         if is_quoted || !statement.ends_with(';') {
             continue;
         }
-        let lower = statement.to_lowercase();
         let data = (lower.starts_with("copy") && lower.contains("from stdin")).then(|| {
             let rows = lines.by_ref().take_while(|line| *line != "\\.");
             rows.fold(String::new(), |data, line| data + line + "\n")

@@ -71,6 +71,13 @@ const WORK: &[&str] = &[
     "drop procedure name",
     "alter table v rename name to label",
     "delete from v where n + twice = 30 and more is not null",
+    "create procedure grow(i int) language plpgsql as $$ begin \
+     execute format('alter table v add column extra_%s int default %s', i, i); \
+     begin alter table v add primary key (n); exception when invalid_table_definition then null; end; \
+     execute 'update v set more = $1 where id > 10' using 'grown'; end $$",
+    "call grow(1)",
+    "call grow(2)",
+    "do $$ begin drop procedure grow; create table made (a int); execute 'insert into made values (7)'; end $$",
 ];
 
 /// What must be the same: the rows, and what the catalog shows.
@@ -79,6 +86,7 @@ const LOOKS: &[&str] = &[
     "select * from u",
     "select * from w order by n",
     "select * from v order by id",
+    "select * from made",
     "select id from v where lower(label) = 'n19'",
     "select id from v where n + twice > 300 and more is not null order by id",
     "select string_agg(indexdef, ' ' order by indexname) from pg_indexes where tablename = 'v'",

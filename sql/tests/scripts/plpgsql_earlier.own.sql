@@ -141,12 +141,6 @@ begin
 end
 $$;
 
-create function creates() returns int language plpgsql as $$
-begin
-    create table x (a int);
-    return 1;
-end
-$$;
 
 create function anonymous_record() returns record language plpgsql as $$ begin return null; end $$;
 
