@@ -560,6 +560,17 @@ pub fn written_name(text: &str) -> Result<(Option<String>, String)> {
     }
 }
 
+/// The same of a text that may say the database too, which must be this one.
+///
+/// # Errors
+/// As [`relation_name`].
+pub fn written_name_in(text: &str, database: &str) -> Result<(Option<String>, String)> {
+    match name_parts(text)?.as_slice() {
+        [first, schema, name] if first == database => Ok((Some(schema.clone()), name.clone())),
+        _ => written_name(text),
+    }
+}
+
 /// As PostgreSQL's `SplitIdentifierString`, with dots between.
 fn name_parts(text: &str) -> Result<Vec<String>> {
     let invalid = || Error::input(sqlstate::INVALID_NAME, "invalid name syntax");

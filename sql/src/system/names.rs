@@ -4,7 +4,7 @@ use compact_str::{CompactString, ToCompactString};
 use hyades_types::definition::{RoutineDefinition, TableName};
 use hyades_types::error::{Error, Result, sqlstate};
 use hyades_types::function::lookup;
-use hyades_types::sequence::{no_relation, written_name};
+use hyades_types::sequence::{no_relation, written_name, written_name_in};
 use hyades_types::system_type::SystemType;
 
 use super::snapshot::System;
@@ -108,7 +108,7 @@ impl System {
     }
 
     fn find_class(&self, text: &str) -> Result<u32> {
-        let (schema, name) = written_name(text)?;
+        let (schema, name) = written_name_in(text, &self.facts.database)?;
         let path = &self.facts.path;
         let find = |schema: &str| {
             let schema = self.schema_oid(schema);
