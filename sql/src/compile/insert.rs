@@ -16,7 +16,6 @@ use hyades_types::error::{Error, Result, sqlstate};
 use hyades_types::value::{SqlType, Value};
 use sqlparser::ast::{self, ConflictTarget, OnConflictAction, OnInsert, SetExpr, TableObject};
 
-use super::level::any_level;
 use super::row_sink::Sink;
 use super::select::{BoundSelect, described};
 use super::{CompiledQuery, Compiler};
@@ -27,7 +26,6 @@ use crate::bind::scope::{Relation, RelationKind, Scope, Visibility, named_column
 use crate::bind::select::clause_around;
 use crate::bind::tree::BoundDistinct;
 use crate::bind::tree::OutputColumn;
-use crate::bind::tree::Source;
 use crate::bind::view_target::{ChangeTarget, ThroughView, ViewChange, unsupported_through};
 use crate::bind::{Binder, Bound, Class, Place};
 use crate::explain::PlanNode;
@@ -474,6 +472,7 @@ impl Compiler<'_> {
         };
         let hint = |at: usize| (definition.columns[at].sql_type, definition.columns[at].name.clone());
         self.binder.output_hints = hinted.into_iter().map(hint).collect();
+        let before = self.binder.tables_read.len();
         let mut bound = self.bind_query(query)?;
         self.binder.output_hints.clear();
         let extra = bound.outputs.get(value_room(&target)).or(bound.outputs.last());
@@ -488,10 +487,7 @@ impl Compiler<'_> {
             output.expr = self.binder.assign(value, column.sql_type, &column.name)?;
             output.sql_type = column.sql_type;
         }
-        let reads_target = any_level(
-            &bound.steps,
-            |level| matches!(&level.source, Source::Table { table, .. } if Arc::ptr_eq(table, &target.table)),
-        );
+        let reads_target = self.binder.tables_read[before..].contains(&target.table.id());
         let is_simple = !bound.is_grouped()
             && matches!(bound.distinct, BoundDistinct::No)
             && bound.order.is_empty()
