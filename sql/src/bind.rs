@@ -201,6 +201,8 @@ pub(crate) struct Binder<'a> {
     pub(crate) captured: Option<Captured>,
     /// The subqueries of the procedure, in the order of their numbers.
     pub(crate) subqueries: Vec<Subquery>,
+    /// Whether what is bound may run when the statement has changed rows already.
+    pub(crate) sees_changes: bool,
     /// The queries of WITH that can be seen, innermost last.
     pub(crate) common_tables: Vec<CommonTable>,
     /// The tables in FROM and those whose rows are changed, as they come.
@@ -268,6 +270,7 @@ impl<'a> Binder<'a> {
             names: None,
             captured: None,
             subqueries: Vec::new(),
+            sees_changes: false,
             common_tables: Vec::new(),
             tables_read: Vec::new(),
             views: Vec::new(),

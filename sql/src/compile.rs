@@ -24,6 +24,7 @@ mod grouping;
 pub(crate) mod index_expressions;
 mod index_statements;
 pub(crate) mod insert;
+mod lasting_join;
 pub(crate) mod level;
 pub(crate) mod locking;
 pub(crate) mod loops;
@@ -143,6 +144,13 @@ pub(crate) struct Compiler<'a> {
     pub(crate) computed: Vec<((TableIndex, RowSlot), Draft)>,
     /// What the statement has to look at when it is done.
     pub(crate) events: Events,
+    /// Of a subquery that runs for every row around it: where the values of that row are.
+    outer: Vec<Register>,
+    /// Registers that must be NULL when the statement begins.
+    marks: Vec<Register>,
+    is_in_subquery: bool,
+    /// Descriptions of the subqueries so far, for EXPLAIN.
+    subplans: Vec<(String, PlanNode)>,
 }
 
 impl<'a> Compiler<'a> {
@@ -170,6 +178,10 @@ impl<'a> Compiler<'a> {
             checks,
             computed,
             events,
+            outer: Vec::new(),
+            marks: Vec::new(),
+            is_in_subquery: false,
+            subplans: Vec::new(),
         })
     }
 

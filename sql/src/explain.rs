@@ -14,6 +14,8 @@ pub(crate) struct PlanNode {
     /// `Index Cond` and the like, with their text.
     pub(crate) details: Vec<(&'static str, String)>,
     pub(crate) children: Vec<PlanNode>,
+    /// Queries in its expressions, with the names that these have there.
+    pub(crate) subplans: Vec<(String, PlanNode)>,
     /// Lines of the procedures that it runs.
     pub(crate) program: Vec<String>,
 }
@@ -76,6 +78,12 @@ impl PlanNode {
         for child in &self.children {
             child.write(depth + 1, lines);
         }
+        for (name, plan) in &self.subplans {
+            lines.push(format!("{:indent$}{name}", ""));
+            let mut of_plan = Vec::new();
+            plan.write(depth + 1, &mut of_plan);
+            lines.extend(of_plan.into_iter().map(|line| format!("  {line}")));
+        }
     }
 
     fn to_json(&self) -> serde_json::Value {
@@ -84,8 +92,14 @@ impl PlanNode {
         for (label, text) in &self.details {
             object.insert((*label).to_owned(), json!(text));
         }
-        if !self.children.is_empty() {
-            let children: Vec<_> = self.children.iter().map(PlanNode::to_json).collect();
+        let subplan = |(name, plan): &(String, PlanNode)| {
+            let mut plan = plan.to_json();
+            plan["Subplan Name"] = json!(name);
+            plan
+        };
+        let children = self.children.iter().map(PlanNode::to_json);
+        let children: Vec<_> = children.chain(self.subplans.iter().map(subplan)).collect();
+        if !children.is_empty() {
             object.insert("Plans".to_owned(), json!(children));
         }
         if !self.program.is_empty() {

@@ -3,7 +3,9 @@
 use std::sync::Arc;
 
 use hyades_engine::procedure::ir::{Expr, Register, RowSlot};
-use hyades_types::function::Volatility;
+use hyades_types::function::{Function, Volatility};
+use hyades_types::operator::BinaryOperator;
+use hyades_types::value::SqlType;
 
 /// A row without what is computed from it.
 #[derive(Clone)]
@@ -73,6 +75,37 @@ pub(crate) fn is_volatile(expr: &Expr) -> bool {
         Expr::Call { function, .. } => function.volatility() == Volatility::Volatile,
         Expr::Routine { .. } => true,
         _ => false,
+    })
+}
+
+/// Whether the expression has a value whatever the row is.
+pub(crate) fn never_fails(expr: &Expr) -> bool {
+    !any(expr, &|part| match part {
+        Expr::Const(_) | Expr::Column { .. } | Expr::Register(_) | Expr::IsNull(_) | Expr::Not(_) => false,
+        Expr::And(..) | Expr::Or(..) | Expr::InList { .. } | Expr::NotDistinct(..) => false,
+        // What is converted without being asked for is widened.
+        Expr::Cast { to, explicit, .. } => {
+            let is_wide = matches!(
+                to,
+                SqlType::BigInt
+                    | SqlType::Integer
+                    | SqlType::DoublePrecision
+                    | SqlType::Numeric(None)
+                    | SqlType::Text
+            );
+            *explicit || !is_wide
+        }
+        Expr::Binary { operator, .. } => !matches!(
+            operator,
+            BinaryOperator::Equal
+                | BinaryOperator::NotEqual
+                | BinaryOperator::Less
+                | BinaryOperator::LessEqual
+                | BinaryOperator::Greater
+                | BinaryOperator::GreaterEqual
+        ),
+        Expr::Call { function, .. } => *function != Function::CharToText,
+        _ => true,
     })
 }
 

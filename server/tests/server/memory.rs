@@ -107,6 +107,28 @@ fn a_statement_that_wants_more_than_its_connection_has_is_refused() {
     assert!(most < before + 200, "{before} MiB before, {most} MiB at most");
 }
 
+/// The first row around looks through the table; for the second the rows would be kept.
+#[test]
+fn rows_that_a_subquery_keeps_count() {
+    let server = server_with_tables(&SMALL);
+    let mut client = Client::connect(&server);
+    for first in [1, 11, 21, 31] {
+        let last = first + 9;
+        client.query(&format!(
+            "insert into rows select g, repeat('x', 500000) from generate_series({first}, {last}) g"
+        ));
+    }
+    let kept = |last: u32| {
+        format!(
+            "select count(*) from generate_series(1, {last}) g, lateral (select g::text as t) x
+             where exists (select 1 from rows where filler = t)"
+        )
+    };
+    assert_eq!(kinds(&client.query(&kept(1))), "TDCZ");
+    assert_out_of_memory(&client.query(&kept(2)), "connection", "kept rows");
+    assert_eq!(kinds(&client.query("select count(*) from rows")), "TDCZ");
+}
+
 #[test]
 fn results_of_all_portals_count() {
     let server = server_with_tables(&SMALL);

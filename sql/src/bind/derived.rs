@@ -228,13 +228,25 @@ impl Binder<'_> {
         let (expressions, outer): (Vec<Expr>, Vec<Register>) = captured.into_iter().unzip();
         let branch = Branch { body: QueryBody::Select(Box::new(query)), scope };
         let is_independent = outer.is_empty();
-        let number = self.add_subquery(Subquery { branch, kind: SubqueryKind::Rows, is_independent, outer });
+        let number = self.add_subquery(Subquery {
+            branch,
+            kind: SubqueryKind::Rows,
+            is_independent,
+            sees_changes: false,
+            outer,
+        });
         Ok((number, columns, expressions))
     }
 
     fn keep_rows(&mut self, branch: Branch, before: usize) -> u16 {
         let is_independent = self.handed_over == before;
-        self.add_subquery(Subquery { branch, kind: SubqueryKind::Rows, is_independent, outer: Vec::new() })
+        self.add_subquery(Subquery {
+            branch,
+            kind: SubqueryKind::Rows,
+            is_independent,
+            sees_changes: false,
+            outer: Vec::new(),
+        })
     }
 
     /// Binds something with a scope of its own.

@@ -155,7 +155,13 @@ impl Binder<'_> {
         let Some(relation) = self.system_relation(name)? else { return Ok(None) };
         let branch = Branch { body: QueryBody::System(relation.oid), scope: Scope::default() };
         let kind = SubqueryKind::Rows;
-        let query = self.add_subquery(Subquery { branch, kind, is_independent: true, outer: Vec::new() });
+        let query = self.add_subquery(Subquery {
+            branch,
+            kind,
+            is_independent: true,
+            sees_changes: false,
+            outer: Vec::new(),
+        });
         let registers =
             relation.columns.iter().map(|_| self.new_register()).collect::<Result<Vec<Register>>>()?;
         let alias_name = alias.map(|alias| self.alias(&alias.name)).transpose()?;

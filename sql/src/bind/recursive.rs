@@ -60,12 +60,14 @@ impl Binder<'_> {
             branch: left,
             kind: SubqueryKind::Start(recursion),
             is_independent,
+            sees_changes: false,
             outer: Vec::new(),
         });
         let step = self.add_subquery(Subquery {
             branch: right,
             kind: SubqueryKind::Step(recursion),
             is_independent: false,
+            sees_changes: false,
             outer: Vec::new(),
         });
         Ok(BoundCommonTable { query, columns, recursion: Some((step, recursion)) })

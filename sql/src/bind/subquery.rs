@@ -210,13 +210,13 @@ impl Binder<'_> {
         let (expressions, outer): (Vec<Expr>, Vec<Register>) = captured.into_iter().unzip();
         let branch = Branch { body: QueryBody::Select(Box::new(query)), scope };
         let is_independent = outer.is_empty();
-        let query = self.add_subquery(Subquery { branch, kind, is_independent, outer });
+        let query = self.add_subquery(Subquery { branch, kind, is_independent, sees_changes: false, outer });
         Expr::Query { query, outer: expressions }
     }
 
     /// Gives a subquery its number.
     pub(crate) fn add_subquery(&mut self, subquery: Subquery) -> u16 {
-        self.subqueries.push(subquery);
+        self.subqueries.push(Subquery { sees_changes: self.sees_changes, ..subquery });
         u16::try_from(self.subqueries.len() - 1).unwrap_or(u16::MAX)
     }
 

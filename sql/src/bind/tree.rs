@@ -278,6 +278,13 @@ pub(crate) enum SubqueryKind {
     Any(RowTest),
 }
 
+impl SubqueryKind {
+    /// Whether it stands in an expression, not in FROM.
+    pub(crate) fn is_in_expression(&self) -> bool {
+        !matches!(self, SubqueryKind::Rows | SubqueryKind::Start(_) | SubqueryKind::Step(_))
+    }
+}
+
 /// A condition over the rows of a subquery.
 #[derive(Clone, Debug)]
 pub(crate) struct RowTest {
@@ -355,6 +362,8 @@ pub(crate) struct Subquery {
     pub(crate) kind: SubqueryKind,
     /// Whether it reads nothing of the queries around it: then it runs at most once in a statement.
     pub(crate) is_independent: bool,
+    /// Whether it may run when the statement has changed rows already.
+    pub(crate) sees_changes: bool,
     /// Where the values from around it are handed over, in the order of [`Expr::Query`]'s parts.
     pub(crate) outer: Vec<Register>,
 }

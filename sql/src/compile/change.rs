@@ -111,10 +111,10 @@ impl Compiler<'_> {
             expr::conjuncts(condition, &mut conditions);
         }
         self.binder.aggregate_mode = AggregateMode::Forbidden("in RETURNING");
-        let outputs = match clauses.returning {
-            Some(items) => Some(self.binder.outputs(items)?),
-            None => None,
-        };
+        self.binder.sees_changes = true;
+        let outputs = clauses.returning.map(|items| self.binder.outputs(items)).transpose();
+        self.binder.sees_changes = false;
+        let outputs = outputs?;
         let wanted =
             conditions.iter().filter(|condition| expr::reads(condition, row, &[])).cloned().collect();
         let computed = self.binder.computed_for_indexes(&table, row)?;
@@ -123,7 +123,7 @@ impl Compiler<'_> {
             Item { intent: Intent::chosen(Strength::Write, None), ..Item::new(source, label.clone(), 0) };
         let mut from = JoinGroup { conditions, ..JoinGroup::of(item) };
         from.append(others);
-        let (steps, constant) = order::steps(from, &mut || self.code.new_join())?;
+        let (steps, constant) = order::steps(from, self)?;
         Ok(Changed { table, row, steps, constant, wanted, beside, outputs, label })
     }
 
@@ -250,7 +250,7 @@ impl Compiler<'_> {
         }
     }
 
-    pub(super) fn explain_change(&self, changed: &Changed, change: &Change) -> Option<PlanNode> {
+    pub(super) fn explain_change(&mut self, changed: &Changed, change: &Change) -> Option<PlanNode> {
         self.explained(|compiler| {
             PlanNode::new(format!("{} on {}", change.verb(), changed.label))
                 .over(compiler.explain_steps(&changed.steps))

@@ -137,6 +137,7 @@ impl Compiler<'_> {
             branch: Branch { body, scope: Scope::default() },
             kind: SubqueryKind::Rows,
             is_independent: true,
+            sees_changes: false,
             outer: Vec::new(),
         });
         self.code.add_kept(spool);

@@ -134,6 +134,12 @@ impl Code {
         self.fragments.push(Fragment { instructions, first_label: self.labels.len(), labels, result });
     }
 
+    /// Whether the query runs once in a statement.
+    pub(crate) fn runs_once(&self, query: u16) -> bool {
+        let fragment = self.fragments.get(usize::from(query));
+        fragment.is_some_and(|fragment| fragment.result.done.is_some())
+    }
+
     /// Puts the code here that keeps a query's rows; returns where they are.
     pub(crate) fn kept_rows(&mut self, query: u16, outer: &[Expr]) -> Option<SpoolSlot> {
         let outer = outer.iter().map(|value| self.lowered(value.clone())).collect();

@@ -6,7 +6,7 @@ use hyades_types::error::Result;
 use hyades_types::value::SqlType;
 
 use super::access::Access;
-use super::level::{Level, Step, only_level};
+use super::level::{Kept, Level, Step, only_level};
 use super::select::BoundSelect;
 use super::{Compiler, Purpose, compile_for, shifted};
 use crate::answer::{Response, ResultColumn};
@@ -50,8 +50,21 @@ impl Compiler<'_> {
     }
 
     /// The description of a plan, made only for EXPLAIN.
-    pub(crate) fn explained(&self, describe: impl FnOnce(&Self) -> PlanNode) -> Option<PlanNode> {
-        (self.purpose == Purpose::Explain).then(|| describe(self))
+    pub(crate) fn explained(&mut self, describe: impl FnOnce(&Self) -> PlanNode) -> Option<PlanNode> {
+        if self.purpose != Purpose::Explain {
+            return None;
+        }
+        let mut node = describe(self);
+        if !self.is_in_subquery {
+            node.subplans.append(&mut self.subplans);
+        }
+        Some(node)
+    }
+
+    /// The description of a subquery in an expression, for that of its statement.
+    pub(super) fn note_subplan(&mut self, plan: Option<PlanNode>) {
+        let name = format!("SubPlan {}", self.code.fragment_count() + 1);
+        self.subplans.extend(plan.map(|plan| (name, plan)));
     }
 
     fn names(&self) -> Names<'_> {
@@ -60,6 +73,9 @@ impl Compiler<'_> {
 
     fn explain_level(&self, level: &Level) -> PlanNode {
         let names = self.names();
+        if let Some(kept) = level.kept() {
+            return self.explain_kept(PlanNode::new("Hash Join"), level, kept);
+        }
         let steering = conditions(&level.choice.steering, &names);
         let filter = conditions(&level.choice.filter, &names);
         let node = match &level.source {
@@ -137,17 +153,19 @@ impl Compiler<'_> {
     }
 
     fn explain_join(&self, kind: &str, outer: PlanNode, level: &Level) -> PlanNode {
-        let names = self.names();
         let join = if kind.is_empty() { "" } else { "Join" };
         let Some(kept) = level.kept() else {
             let title = format!("Nested Loop {kind}{join}");
             return PlanNode::new(title.trim_end()).over(outer).over(self.explain_level(level));
         };
+        self.explain_kept(PlanNode::new(format!("Hash {kind}Join")).over(outer), level, kept)
+    }
+
+    fn explain_kept(&self, join: PlanNode, level: &Level, kept: &Kept) -> PlanNode {
+        let names = self.names();
         let reading = self.explain_level(&Level { choice: kept.build.clone(), ..level.clone() });
-        PlanNode::new(format!("Hash {kind}Join"))
-            .with("Hash Cond", conditions(&level.choice.steering, &names))
+        join.with("Hash Cond", conditions(&level.choice.steering, &names))
             .with("Join Filter", conditions(&level.choice.filter, &names))
-            .over(outer)
             .over(PlanNode::new("Hash").over(reading))
     }
 

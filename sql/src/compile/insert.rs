@@ -133,6 +133,7 @@ impl Compiler<'_> {
         let defaults = self.binder.defaults(&table)?;
         self.binder.scope = Scope::of(relation);
         let mut excluded = None;
+        self.binder.sees_changes = true;
         let conflict = match &insert.on {
             None => Conflict::Fail,
             Some(OnInsert::OnConflict(on)) => self.conflict(on, (&table, row), &mut excluded)?,
@@ -150,6 +151,7 @@ impl Compiler<'_> {
             Some(items) => Some(self.binder.outputs(items)?),
             None => None,
         };
+        self.binder.sees_changes = false;
         let written = None;
         let has_identity = definition.columns.iter().any(|column| column.identity.is_some());
         let overriding = if has_identity { overriding(self.binder.sql)? } else { None };

@@ -2,10 +2,11 @@
 //!
 //! Each level finds the rows of one relation, given those of the levels before it. Where neither a key nor a
 //! range leads to them but they are equal to something known, they are read once, before the loops, into a
-//! join table that finds them by that (a hash join). An outer join is a step whose inner loops run for every
-//! row of those before it; where they find nothing, the steps after it see a row of NULLs instead.
+//! join table that finds them by that (a hash join); `lasting_join` is about those of subqueries. An outer
+//! join is a step whose inner loops run for every row of those before it; where they find nothing, the steps
+//! after it see a row of NULLs instead.
 
-use hyades_engine::procedure::ir::{Expr, Intent, JoinSlot};
+use hyades_engine::procedure::ir::{Expr, Intent, JoinSlot, Register};
 
 use super::access::{Access, Choice};
 use crate::bind::tree::Source;
@@ -60,6 +61,20 @@ pub(crate) struct Kept {
     pub(crate) key: Vec<Expr>,
     /// and those that they are looked for with.
     pub(crate) probe: Vec<Expr>,
+    pub(crate) reading: Reading,
+}
+
+/// When the rows of a join table are read.
+#[derive(Clone, Debug)]
+pub(crate) enum Reading {
+    /// Before the loops, each time these run.
+    EachTime,
+    /// Before the loops, the first time in a statement that they run. The register, NULL until then, says
+    /// that it has happened.
+    Once(Register),
+    /// The second time in a statement that the loops run, for which the register counts: NULL, false, then
+    /// true. The first time the rows are gone through in this way: there may be no second time.
+    SecondTime(Register, Box<Choice>),
 }
 
 impl Level {

@@ -12,7 +12,7 @@ use hyades_types::value::{SqlType, Value};
 
 use super::Compiler;
 use super::access::{Access, narrowed};
-use super::level::{Level, Step};
+use super::level::{Level, Reading, Step};
 use crate::bind::tree::{DerivedTable, RoutineSource, Series, Source};
 use crate::evaluation;
 
@@ -122,7 +122,10 @@ impl Compiler<'_> {
     pub(super) fn level(&mut self, level: &Level, end: Label, inner: &mut Body<'_>) -> Result<()> {
         let filter = &level.choice.filter;
         if let Some(kept) = level.kept() {
-            return self.probe(level, kept, end, inner);
+            return match &kept.reading {
+                Reading::SecondTime(mark, first) => self.second_time(level, kept, (*mark, first), end, inner),
+                _ => self.probe(level, kept, end, inner),
+            };
         }
         match &level.source {
             Source::Series(series) => self.series(series, filter, end, inner),

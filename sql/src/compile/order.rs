@@ -21,29 +21,40 @@ use hyades_types::value::SqlType;
 
 use super::access::{self, Access, Choice};
 use super::index_expressions::with_computed;
-use super::level::{FullJoin, Kept, LeftJoin, Level, Step};
+use super::level::{FullJoin, Kept, LeftJoin, Level, Reading, Step};
 use crate::bind::tree::{Item, JoinGroup, JoinMember, OuterJoin, Source};
 use crate::expr;
 
 /// What it takes to look at an item, as work of a guest.
 const UNITS_PER_ITEM: usize = 2;
 
+/// What is around the loops.
+pub(crate) trait Around {
+    fn new_join(&mut self) -> Result<JoinSlot>;
+
+    /// A register that is NULL when the statement begins.
+    fn new_mark(&mut self) -> Result<Register>;
+
+    /// Where the loops find what is different each time that they run in a statement; empty if they run once.
+    fn outer(&self) -> &[Register];
+
+    /// Whether the rows of this are the same each time.
+    fn is_lasting(&self, source: &Source) -> bool;
+}
+
 /// Orders the items into loops and gives each condition to the first loop that can check it. Conditions that
-/// read no item come back. `new_join` gives slots for join tables.
-pub(crate) fn steps(
-    from: JoinGroup,
-    new_join: &mut dyn FnMut() -> Result<JoinSlot>,
-) -> Result<(Vec<Step>, Vec<Expr>)> {
+/// read no item come back.
+pub(crate) fn steps(from: JoinGroup, around: &mut dyn Around) -> Result<(Vec<Step>, Vec<Expr>)> {
     let JoinGroup { members, conditions } = from;
     if members.is_empty() {
         return Ok((Vec::new(), conditions));
     }
     let members = match <[JoinMember; 1]>::try_from(members) {
-        Ok([JoinMember::Item(only)]) => return Ok(single(only, conditions)),
+        Ok([JoinMember::Item(only)]) if around.outer().is_empty() => return Ok(single(only, conditions)),
         Ok(join) => join.into(),
         Err(several) => several,
     };
-    let mut order = Order::new(JoinGroup { members, conditions }, new_join);
+    let mut order = Order::new(JoinGroup { members, conditions }, around);
     let steps = order.steps(0)?;
     Ok((steps, order.constant))
 }
@@ -107,8 +118,11 @@ enum Member {
     },
 }
 
-struct Order<'j> {
-    new_join: &'j mut dyn FnMut() -> Result<JoinSlot>,
+/// Whether a condition compares a relation with what is known beside it: both sides.
+type Equality<'f, 'a> = dyn Fn(&Order<'a>, &Expr) -> Option<(Expr, Expr)> + 'f;
+
+struct Order<'a> {
+    around: &'a mut dyn Around,
     groups: Vec<Group>,
     /// In the order of FROM; `None` once placed.
     items: Vec<Option<Item>>,
@@ -138,10 +152,10 @@ fn item_of(items: &[(u16, usize)], slot: u16) -> Option<usize> {
     Some(items[at].1)
 }
 
-impl<'j> Order<'j> {
-    fn new(from: JoinGroup, new_join: &'j mut dyn FnMut() -> Result<JoinSlot>) -> Order<'j> {
+impl<'a> Order<'a> {
+    fn new(from: JoinGroup, around: &'a mut dyn Around) -> Order<'a> {
         let mut order = Order {
-            new_join,
+            around,
             groups: Vec::new(),
             items: Vec::new(),
             group_of: Vec::new(),
@@ -403,7 +417,7 @@ impl<'j> Order<'j> {
     }
 
     /// Reading all rows once, and finding them by values, if that is better than what was chosen: if they
-    /// were gone through again for every row of another relation.
+    /// were gone through again for every row of another relation, or each time that the loops run.
     fn kept_instead(
         &mut self,
         number: usize,
@@ -412,21 +426,55 @@ impl<'j> Order<'j> {
         own: &[Expr],
     ) -> Result<Option<Choice>> {
         let is_lateral = !self.depends[number].is_empty();
+        if is_lateral || item.intent != Intent::READ {
+            return Ok(None);
+        }
+        if let Some(lasting) = self.lasting_instead(&item.source, chosen, own)? {
+            return Ok(Some(lasting));
+        }
         // A function is called once.
         let is_called = matches!(item.source, Source::Routine(_)) && self.has_loop;
-        if is_lateral
-            || item.intent != Intent::READ
-            || (!is_called && (self.is_single || self.is_steered(chosen)))
-        {
+        if !is_called && (self.is_single || self.is_steered(chosen)) {
             return Ok(None);
         }
         let (own, others): (Vec<Expr>, Vec<Expr>) = own
             .iter()
             .cloned()
             .partition(|condition| self.reads_only(&item.source, condition) && !expr::is_volatile(condition));
-        let kept = self.kept(&item.source, &own, others)?;
+        let kept = self
+            .kept(&item.source, &own, others, &|order, condition| order.equality(&item.source, condition))?;
         let is_found = matches!(&kept.access, Access::Kept(kept) if !kept.key.is_empty());
         Ok((is_found || is_called).then_some(kept))
+    }
+
+    /// The same, for as long as the statement runs.
+    fn lasting_instead(&mut self, source: &Source, chosen: &Choice, own: &[Expr]) -> Result<Option<Choice>> {
+        let is_steered = self.is_steered(chosen) || chosen.steering.iter().any(|part| self.reads_outer(part));
+        let is_volatile = || own.iter().any(expr::is_volatile);
+        if self.around.outer().is_empty() || !self.around.is_lasting(source) || is_steered || is_volatile() {
+            return Ok(None);
+        }
+        let (own, others): (Vec<Expr>, Vec<Expr>) = own.iter().cloned().partition(|condition| {
+            self.reads_only(source, condition) && !self.reads_outer(condition) && expr::never_fails(condition)
+        });
+        if !others.iter().any(|condition| self.lasting_equality(source, condition).is_some()) {
+            return Ok(None);
+        }
+        let mut choice =
+            self.kept(source, &own, others, &|order, condition| order.lasting_equality(source, condition))?;
+        if let Access::Kept(kept) = &mut choice.access {
+            let mark = self.around.new_mark()?;
+            kept.reading = match self.is_single {
+                true => Reading::SecondTime(mark, Box::new(chosen.clone())),
+                false => Reading::Once(mark),
+            };
+        }
+        Ok(Some(choice))
+    }
+
+    fn reads_outer(&self, value: &Expr) -> bool {
+        let outer = self.around.outer();
+        expr::any(value, &|part| matches!(part, Expr::Register(register) if outer.contains(register)))
     }
 
     /// Whether the access goes by what the loops before it make known, or finds few rows.
@@ -441,11 +489,17 @@ impl<'j> Order<'j> {
     }
 
     /// A join table of the rows for which `own` holds, found by the equalities among the other conditions.
-    fn kept(&mut self, source: &Source, own: &[Expr], others: Vec<Expr>) -> Result<Choice> {
+    fn kept(
+        &mut self,
+        source: &Source,
+        own: &[Expr],
+        others: Vec<Expr>,
+        equality: &Equality<'_, 'a>,
+    ) -> Result<Choice> {
         let build = choice(source, own, &|value| !source.is_read_by(value));
         let (mut key, mut probe, mut steering, mut filter) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
         for condition in others {
-            match self.equality(source, &condition) {
+            match equality(self, &condition) {
                 Some((inside, outside)) => {
                     key.push(inside);
                     probe.push(outside);
@@ -454,13 +508,33 @@ impl<'j> Order<'j> {
                 None => filter.push(condition),
             }
         }
-        let join = (self.new_join)()?;
-        let access = Access::Kept(Box::new(Kept { join, build, key, probe }));
+        let join = self.around.new_join()?;
+        let access = Access::Kept(Box::new(Kept { join, build, key, probe, reading: Reading::EachTime }));
         Ok(Choice { access, steering, filter, equal_columns: Vec::new(), is_single: false })
     }
 
     /// `value of this relation = value of the others`.
     fn equality(&self, source: &Source, condition: &Expr) -> Option<(Expr, Expr)> {
+        self.sides_of(source, condition, &|outside| !self.reads(outside).is_empty())
+    }
+
+    /// The same with values from around the loops too, where the rows are read once: computing a side must
+    /// not fail, since it may be computed for rows that are not looked at otherwise.
+    fn lasting_equality(&self, source: &Source, condition: &Expr) -> Option<(Expr, Expr)> {
+        let reads_around = |outside: &Expr| self.reads_outer(outside) || !self.reads(outside).is_empty();
+        let sides = self.sides_of(source, condition, &reads_around)?;
+        let is_safe =
+            expr::never_fails(&sides.0) && expr::never_fails(&sides.1) && !self.reads_outer(&sides.0);
+        is_safe.then_some(sides)
+    }
+
+    /// The value of this relation, and the other one, which reads what it should.
+    fn sides_of(
+        &self,
+        source: &Source,
+        condition: &Expr,
+        reads_others: &dyn Fn(&Expr) -> bool,
+    ) -> Option<(Expr, Expr)> {
         let Expr::Binary { operator: BinaryOperator::Equal, left, right } = condition else { return None };
         if expr::is_volatile(condition) {
             return None;
@@ -472,7 +546,7 @@ impl<'j> Order<'j> {
             false => side.clone(),
         };
         let is_pair = |inside: &Expr, outside: &Expr| {
-            self.reads_only(source, inside) && !source.is_read_by(outside) && !self.reads(outside).is_empty()
+            self.reads_only(source, inside) && !source.is_read_by(outside) && reads_others(outside)
         };
         if is_pair(left, right) {
             Some((compared(left), compared(right)))
@@ -518,7 +592,8 @@ impl<'j> Order<'j> {
         let Some(item) = self.take(item) else {
             return Err(Error::input(sqlstate::INTERNAL_ERROR, "an item of FROM has two loops"));
         };
-        let choice = self.kept(&item.source, &own, on)?;
+        let choice =
+            self.kept(&item.source, &own, on, &|order, condition| order.equality(&item.source, condition))?;
         let reads_both =
             |condition: &Expr| item.source.is_read_by(condition) && !self.reads_only(&item.source, condition);
         if choice.steering.is_empty() && choice.filter.iter().any(reads_both) {

@@ -8,19 +8,19 @@ use hyades_types::error::Result;
 use hyades_types::value::Value;
 
 use super::Compiler;
-use super::level::{FullJoin, Kept, LeftJoin, Level, Step, for_each_level};
+use super::level::{FullJoin, Kept, LeftJoin, Level, Reading, Step, for_each_level};
 use super::loops::Body;
 use crate::bind::tree::Source;
 
-fn truth(truth: bool) -> Expr {
+pub(super) fn truth(truth: bool) -> Expr {
     Expr::Const(Value::Boolean(truth))
 }
 
-fn is_null(register: Register) -> Expr {
+pub(super) fn is_null(register: Register) -> Expr {
     Expr::IsNull(Box::new(Expr::Register(register)))
 }
 
-fn not(condition: Expr) -> Expr {
+pub(super) fn not(condition: Expr) -> Expr {
     Expr::Not(Box::new(condition))
 }
 
@@ -29,10 +29,21 @@ impl Compiler<'_> {
     pub(super) fn build_joins(&mut self, steps: &[Step]) -> Result<()> {
         let mut levels = Vec::new();
         for_each_level(steps, &mut |level| levels.extend(level.kept().map(|kept| (level, kept))));
-        levels.into_iter().try_for_each(|(level, kept)| self.build_join(level, kept))
+        levels.into_iter().try_for_each(|(level, kept)| match &kept.reading {
+            Reading::EachTime => self.build_join(level, kept),
+            Reading::Once(mark) => {
+                let is_there = self.code.label();
+                self.code.jump_unless(is_null(*mark), is_there);
+                self.build_join(level, kept)?;
+                self.code.evaluate(*mark, truth(true));
+                self.code.place(is_there);
+                Ok(())
+            }
+            Reading::SecondTime(..) => Ok(()),
+        })
     }
 
-    fn build_join(&mut self, level: &Level, kept: &Kept) -> Result<()> {
+    pub(super) fn build_join(&mut self, level: &Level, kept: &Kept) -> Result<()> {
         let parts = self.parts_of(level)?;
         let reading = Level { choice: kept.build.clone(), ..level.clone() };
         self.code.push(Instruction::Join { join: kept.join, step: JoinStep::Open });
@@ -78,7 +89,13 @@ impl Compiler<'_> {
     }
 
     /// Up to the inside of that loop; returns the label that leads to the next row.
-    fn probing(&mut self, level: &Level, kept: &Kept, position: Register, end: Label) -> Result<Label> {
+    pub(super) fn probing(
+        &mut self,
+        level: &Level,
+        kept: &Kept,
+        position: Register,
+        end: Label,
+    ) -> Result<Label> {
         let (parts, again) = (self.parts_of(level)?, self.code.label());
         self.code.evaluate(position, Expr::Const(Value::Null));
         self.code.place(again);

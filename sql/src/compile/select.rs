@@ -77,7 +77,7 @@ impl Compiler<'_> {
 
     /// Decides in which order FROM is gone through, and how.
     pub(crate) fn plan_query(&mut self, bound: BoundQuery) -> Result<BoundSelect> {
-        let (steps, constant) = order::steps(bound.from, &mut || self.code.new_join())?;
+        let (steps, constant) = order::steps(bound.from, self)?;
         let mut planned = BoundSelect {
             steps,
             constant,

@@ -1,7 +1,8 @@
 //! Code of subqueries: compiled once, placed wherever an expression needs the value.
 //!
 //! A subquery that reads nothing of the query around it runs at most once in a statement, when its value is
-//! first needed (PostgreSQL's InitPlan); another runs each time.
+//! first needed (PostgreSQL's InitPlan); another runs each time, though it need not read everything each time
+//! (`lasting_join`).
 
 use std::sync::Arc;
 
@@ -29,12 +30,16 @@ impl Compiler<'_> {
             if let Some(done) = done {
                 self.code.evaluate(done, Expr::Const(Value::Boolean(false)));
             }
+            self.forget_kept();
         }
         Ok(())
     }
 
     fn fragment(&mut self, subquery: Subquery, done: Option<Register>) -> Result<Fragment> {
-        let Subquery { branch, kind, is_independent: _, outer } = subquery;
+        let around = self.begin_repeated(&subquery);
+        let was_in_subquery = std::mem::replace(&mut self.is_in_subquery, true);
+        let Subquery { branch, kind, outer, .. } = subquery;
+        let (described, is_shown) = (self.subplans.len(), kind.is_in_expression());
         let start = self.code.begin_fragment();
         let sink = std::mem::take(&mut self.sink);
         let nested = self.nested.take();
@@ -58,6 +63,11 @@ impl Compiler<'_> {
         };
         self.nested = nested;
         self.sink = sink;
+        self.end_repeated(around);
+        self.is_in_subquery = was_in_subquery;
+        if !is_shown {
+            self.subplans.truncate(described);
+        }
         let (result, spool) = compiled?;
         Ok(self.code.end_fragment(start, FragmentResult { outer, result, spool, done }))
     }
@@ -70,7 +80,8 @@ impl Compiler<'_> {
                 let scope = std::mem::replace(&mut self.binder.scope, scope);
                 let compiled = self.plan_query(*query).and_then(|planned| self.select_run(planned));
                 self.binder.scope = scope;
-                compiled.map(drop)
+                self.note_subplan(compiled?.explain);
+                Ok(())
             }
             QueryBody::Values(rows) => rows.into_iter().try_for_each(|row| self.emit(row)),
             QueryBody::Both { operator: SetOperator::Union, is_all: true, sides } => {

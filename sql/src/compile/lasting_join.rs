@@ -1,0 +1,118 @@
+//! Join tables that last as long as their statement: for subqueries that run for every row around them.
+//!
+//! `WHERE i.x = o.y` in a subquery says which rows of `i` a row of the query around it is about. Where no
+//! index leads to them, they would be looked for among all rows again for every `o`. So the rows of `i` are
+//! kept under `i.x` once, and found there: what EXISTS becomes is a semi-join by hashing, what NOT EXISTS
+//! becomes an anti-join, and the value of a subquery is found in the same way wherever it stands.
+//!
+//! The first time the subquery runs in a statement the rows are gone through as they are: it may be the only
+//! time. From the second time on they are found in the join table.
+//!
+//! Invariants:
+//! 1. What is kept does not depend on the row around: conditions that read it are part of the key or checked
+//!    on what is found.
+//! 2. A condition that may fail or is volatile is evaluated for the rows that are found and no others.
+//! 3. The rows do not change while the statement runs: what sees changes of its own statement (RETURNING)
+//!    keeps nothing, and neither does a statement that calls a function that changes anything.
+
+use hyades_engine::procedure::ir::{Callee, Expr, JoinSlot, Label, Register};
+use hyades_types::error::Result;
+use hyades_types::value::Value;
+
+use super::Compiler;
+use super::access::Choice;
+use super::level::{Kept, Level};
+use super::loops::Body;
+use super::order::Around;
+use super::outer_join::{is_null, not, truth};
+use crate::bind::tree::{Source, Subquery, SubqueryKind};
+
+impl Around for Compiler<'_> {
+    fn new_join(&mut self) -> Result<JoinSlot> {
+        self.code.new_join()
+    }
+
+    fn new_mark(&mut self) -> Result<Register> {
+        let mark = self.binder.new_register()?;
+        self.marks.push(mark);
+        Ok(mark)
+    }
+
+    fn outer(&self) -> &[Register] {
+        &self.outer
+    }
+
+    fn is_lasting(&self, source: &Source) -> bool {
+        match source {
+            Source::Table { .. } => true,
+            Source::Query(derived) => derived.recursion.is_none() && self.code.runs_once(derived.query),
+            Source::Series(_) | Source::Routine(_) | Source::Working(..) => false,
+        }
+    }
+}
+
+impl Compiler<'_> {
+    /// The code that follows is that of a subquery; gives what is to be put back when it is done.
+    pub(super) fn begin_repeated(&mut self, subquery: &Subquery) -> Vec<Register> {
+        let is_step = matches!(subquery.kind, SubqueryKind::Start(_) | SubqueryKind::Step(_));
+        let may_last = !is_step && !subquery.sees_changes && self.calls_only_look();
+        let outer = if may_last { subquery.outer.clone() } else { Vec::new() };
+        std::mem::replace(&mut self.outer, outer)
+    }
+
+    pub(super) fn end_repeated(&mut self, before: Vec<Register>) {
+        self.outer = before;
+    }
+
+    /// Where the statement begins: nothing is kept yet.
+    pub(super) fn forget_kept(&mut self) {
+        for mark in std::mem::take(&mut self.marks) {
+            self.code.evaluate(mark, Expr::Const(Value::Null));
+        }
+    }
+
+    fn calls_only_look(&self) -> bool {
+        self.binder.callees.borrow().iter().all(|entry| match &entry.callee {
+            Callee::Current => false,
+            Callee::Procedure { procedure, .. } => procedure.only_looks(),
+        })
+    }
+
+    /// The loop over rows that are kept from the second time on. Both ways to find them share what is inside
+    /// the loop.
+    pub(super) fn second_time(
+        &mut self,
+        level: &Level,
+        kept: &Kept,
+        (mark, first): (Register, &Choice),
+        end: Label,
+        inner: &mut Body<'_>,
+    ) -> Result<()> {
+        let (position, is_scan) = (self.binder.new_register()?, self.binder.new_register()?);
+        let (again, kept_now, scan, body) =
+            (self.code.label(), self.code.label(), self.code.label(), self.code.label());
+        self.code.jump_unless(is_null(mark), again);
+        self.code.evaluate(mark, truth(false));
+        self.code.jump(scan);
+        self.code.place(again);
+        self.code.jump_unless(not(Expr::Register(mark)), kept_now);
+        self.build_join(level, kept)?;
+        self.code.evaluate(mark, truth(true));
+        self.code.place(kept_now);
+        self.code.evaluate(is_scan, truth(false));
+        let next_kept = self.probing(level, kept, position, end)?;
+        self.code.jump(body);
+        self.code.place(scan);
+        self.code.evaluate(is_scan, truth(true));
+        let scanned = Level { choice: first.clone(), ..level.clone() };
+        self.level(&scanned, end, &mut |compiler, next_scanned| {
+            compiler.code.place(body);
+            let next = compiler.code.label();
+            inner(compiler, next)?;
+            compiler.code.place(next);
+            compiler.code.jump_unless(Expr::Register(is_scan), next_kept);
+            compiler.code.jump(next_scanned);
+            Ok(())
+        })
+    }
+}

@@ -1,0 +1,20 @@
+-- How subqueries that run for every row find their rows.
+create table eo (a int primary key, b int, c int);
+create table ei (a int primary key, b int, c int);
+explain select a from eo where exists (select 1 from ei where ei.b = eo.b);
+explain select a from eo where not exists (select 1 from ei where ei.b = eo.b and ei.c > 1 and ei.c < eo.c);
+explain select a from eo where exists (select 1 from ei where ei.a = eo.b);
+explain select a from eo where exists (select 1 from ei where ei.b = eo.b and random() < 2);
+explain select a from eo where exists (select 1 from ei where ei.b < eo.b);
+explain select a from eo where b in (select ei.b from ei where ei.c = eo.c);
+explain select a from eo where b in (select ei.b from ei);
+explain select a, (select count(*) from ei where ei.b = eo.b) from eo;
+explain select a from eo where exists (select 1 from ei join eo e2 on e2.c = ei.c where ei.b = eo.b);
+explain select * from eo, lateral (select ei.c from ei where ei.b = eo.b limit 1) x;
+explain update eo set c = 1 where exists (select 1 from ei where ei.b = eo.b);
+explain delete from eo where not exists (select 1 from ei where ei.b = eo.b) returning (select count(*) from ei where ei.b = eo.b);
+explain insert into eo select a, b from ei where not exists (select 1 from eo where eo.b = ei.b);
+explain (format json) select a from eo where exists (select 1 from ei where ei.b = eo.b);
+create index ei_b on ei (b);
+explain select a from eo where exists (select 1 from ei where ei.b = eo.b);
+drop table eo, ei;
