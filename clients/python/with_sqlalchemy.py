@@ -61,9 +61,6 @@ with Session(engine) as session:
         .order_by(Author.name)).all()
     assert counted == [("Ann", 2), ("Bob", 0)], counted
     assert session.scalar(select(Author.name).where(Author.details["a"].astext == "1")) == "Ann"
-    ranked = session.execute(
-        select(Book.title, func.row_number().over(partition_by=Book.author_id, order_by=Book.title))).all()
-    assert ranked == [("One", 1), ("Two", 2)]
     upsert = insert(Author).values(name="Ann", born=None)
     session.execute(upsert.on_conflict_do_update(index_elements=["name"], set_={"born": upsert.excluded.born}))
     session.commit()

@@ -105,6 +105,10 @@ fn type_name(sql_type: SqlType) -> Value {
     })
 }
 
+fn type_schema(sql_type: SqlType) -> &'static str {
+    sql_type.enum_type().map_or("pg_catalog", |enum_type| &enum_type.definition().schema)
+}
+
 /// `information_schema.tables`
 fn tables(system: &System) -> Vec<NamedRow> {
     let shown = system.classes.iter().filter(|class| matches!(class.letter(), "r" | "v"));
@@ -251,7 +255,7 @@ fn column_row(system: &System, class: &Class, at: usize, column: &ColumnDefiniti
         ("numeric_scale", or_null(measures.scale, int4)),
         ("datetime_precision", or_null(measures.time_precision, int4)),
         ("udt_catalog", text(&system.facts.database)),
-        ("udt_schema", text("pg_catalog")),
+        ("udt_schema", text(type_schema(column.sql_type))),
         ("udt_name", text(column.sql_type.catalog_name())),
         ("dtd_identifier", text(number.to_string())),
         ("is_self_referencing", yes_or_no(false)),
@@ -517,7 +521,7 @@ fn routine_row(system: &System, routine: &Routine) -> NamedRow {
         ("routine_type", text(definition.kind.word().to_uppercase())),
         ("data_type", or_null(given, |given| text(given.shown()))),
         ("type_udt_catalog", or_null(given, |_| database())),
-        ("type_udt_schema", or_null(given, |_| text("pg_catalog"))),
+        ("type_udt_schema", or_null(given, |given| text(given.schema))),
         ("type_udt_name", or_null(given, |given| text(given.name))),
         ("dtd_identifier", or_null(given, |_| text("0"))),
         ("routine_body", text("EXTERNAL")),
@@ -586,7 +590,7 @@ fn parameters(system: &System) -> Vec<NamedRow> {
                 ("parameter_name", or_null(parameter.name, text)),
                 ("data_type", type_name(parameter.sql_type)),
                 ("udt_catalog", text(&system.facts.database)),
-                ("udt_schema", text("pg_catalog")),
+                ("udt_schema", text(type_schema(parameter.sql_type))),
                 ("udt_name", text(parameter.sql_type.catalog_name())),
                 ("dtd_identifier", text((at + 1).to_string())),
                 ("parameter_default", or_null(parameter.default, text)),

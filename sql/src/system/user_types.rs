@@ -63,6 +63,10 @@ impl System {
             None => (text.trim(), false),
         };
         let (schema, name) = written_name(name).ok()?;
+        if schema.as_deref() == Some("pg_catalog") {
+            let found = data_types::built_in().find(|data_type| data_type.name == name)?;
+            return Some(if is_array { found.array } else { found.oid });
+        }
         let find = |name: &str| {
             let full = self.facts.path.find(schema.as_deref(), name, |name| self.type_named(name).is_some());
             self.type_named(&full)

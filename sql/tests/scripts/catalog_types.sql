@@ -71,3 +71,4 @@ select count(*) from pg_trigger;
 select * from pg_inherits;
 select * from pg_catalog.pg_nothing;
 select t.typname, count(*) from pg_attribute a join pg_type t on t.oid = a.atttypid where a.attrelid = 'pg_index'::regclass and a.attnum > 0 group by t.typname order by 1;
+select '"pg_catalog"."int4"'::regtype, '"pg_catalog"."text"[]'::regtype, 'pg_catalog."_int4"'::regtype;

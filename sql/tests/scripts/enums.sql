@@ -130,7 +130,7 @@ CREATE TABLE size (a int);
 CREATE TYPE limits AS ENUM ('a');
 -- The catalog
 SELECT typname, typtype, typcategory, typlen, typbyval, typelem = 0 AS no_element, typarray <> 0 AS has_array FROM pg_type WHERE typname IN ('mood', '_mood') ORDER BY 1;
-SELECT column_name, data_type, udt_name FROM information_schema.columns WHERE table_name = 'person' ORDER BY ordinal_position;
+SELECT column_name, data_type, udt_schema, udt_name FROM information_schema.columns WHERE table_name = 'person' ORDER BY ordinal_position;
 SELECT format_type('mood'::regtype, NULL), format_type('mood[]'::regtype, -1), 'mood[]'::regtype, '_mood'::regtype, to_regtype('mood'), to_regtype('nope');
 DROP FUNCTION better(mood);
 DROP TABLE person, limits CASCADE;
