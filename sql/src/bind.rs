@@ -29,6 +29,7 @@ pub(crate) mod enum_call;
 mod expression;
 pub(crate) mod from_clause;
 pub(crate) mod function_call;
+mod group_by;
 mod join;
 mod json_expression;
 mod missing;

@@ -433,6 +433,8 @@ pub(crate) struct Grouping {
     pub(crate) keys: usize,
     /// Without GROUP BY there is one group, even of no rows.
     pub(crate) is_grouped: bool,
+    /// Grouping sets: a row goes to a group of each, whose other keys are NULL. None: all keys are one set.
+    pub(crate) sets: Vec<Vec<usize>>,
     pub(crate) calls: Vec<AggregateCall>,
 }
 

@@ -112,7 +112,7 @@ pub(super) fn types(kind: AggregateKind, argument: SqlType) -> Option<(SqlType, 
             _ if argument.is_numeric() => (DoublePrecision, DoublePrecision),
             _ => return None,
         },
-        AggregateKind::OrderedSet(_) => (argument, argument),
+        AggregateKind::OrderedSet(_) | AggregateKind::Grouping => (argument, argument),
     })
 }
 
@@ -124,6 +124,9 @@ impl Binder<'_> {
         call: &Function,
         place: Place,
     ) -> Result<Option<Bound>> {
+        if let Some(bound) = self.try_grouping_call(name, call, place)? {
+            return Ok(Some(bound));
+        }
         let Some(kind) = kind_of(name) else {
             if call.filter.is_some() {
                 let message = format!("FILTER specified, but {name} is not an aggregate function");
@@ -149,8 +152,14 @@ impl Binder<'_> {
         let aggregate = self.aggregate(name, kind, call, place);
         self.aggregate_mode = AggregateMode::Allowed;
         let aggregate = aggregate?;
-        let result = aggregate.result;
         let item = aggregate.arguments.first().cloned();
+        let bound = self.aggregate_result(aggregate, place)?;
+        Ok(Some(self.json_result(name, bound, item.as_ref(), place)))
+    }
+
+    /// What stands for the result of the aggregate, which is computed once wherever it is written.
+    pub(super) fn aggregate_result(&mut self, aggregate: Aggregate, place: Place) -> Result<Bound> {
+        let result = aggregate.result;
         let number = match self.aggregates.iter().position(|known| *known == aggregate) {
             Some(number) => number,
             None => {
@@ -162,8 +171,7 @@ impl Binder<'_> {
         let Some(offset) = offset else {
             return self.fail(sqlstate::PROGRAM_LIMIT_EXCEEDED, "too many aggregates in one query", place);
         };
-        let bound = Bound::typed(Expr::Register(AGGREGATE_PLACEHOLDER + offset), result, place);
-        Ok(Some(self.json_result(name, bound, item.as_ref(), place)))
+        Ok(Bound::typed(Expr::Register(AGGREGATE_PLACEHOLDER + offset), result, place))
     }
 
     fn aggregate(

@@ -30,6 +30,8 @@ pub(crate) enum AggregateKind {
     ArrayOfArrays(ArrayElement),
     Statistic(Statistic),
     OrderedSet(OrderedSet),
+    /// Which keys of the group are left out by its grouping set.
+    Grouping,
 }
 
 /// What is computed of one number, or of pairs of y and x.

@@ -245,7 +245,7 @@ impl<'b, 'a> Deparser<'b, 'a> {
             && !keys.is_empty()
         {
             self.clause(out, " GROUP BY ", 1);
-            let keys = keys.iter().map(|key| self.sort_key(key, Some(&targets), true));
+            let keys = keys.iter().map(|key| self.grouping_item(key, &targets));
             out.push_str(&keys.collect::<Result<Vec<String>>>()?.join(", "));
         }
         if let Some(having) = &select.having {
@@ -456,6 +456,32 @@ impl<'b, 'a> Deparser<'b, 'a> {
             Some(number) => Ok(number.to_string()),
             None => self.binder.unsupported("this key of ORDER BY in a view is", Place::of_expr(key)),
         }
+    }
+
+    /// An item of GROUP BY.
+    fn grouping_item(&mut self, item: &ast::Expr, targets: &[Target]) -> Result<String> {
+        let (word, lists) = match item {
+            ast::Expr::GroupingSets(lists) => ("GROUPING SETS ", lists),
+            ast::Expr::Rollup(lists) => ("ROLLUP", lists),
+            ast::Expr::Cube(lists) => ("CUBE", lists),
+            ast::Expr::Tuple(items) => return self.grouping_list(items, targets, true),
+            key => return self.sort_key(key, Some(targets), true),
+        };
+        let in_parentheses = matches!(item, ast::Expr::GroupingSets(_));
+        let lists =
+            lists.iter().map(|list| self.grouping_list(list, targets, in_parentheses || list.len() != 1));
+        Ok(format!("{word}({})", lists.collect::<Result<Vec<String>>>()?.join(", ")))
+    }
+
+    fn grouping_list(
+        &mut self,
+        list: &[ast::Expr],
+        targets: &[Target],
+        in_parentheses: bool,
+    ) -> Result<String> {
+        let keys = list.iter().map(|key| self.sort_key(key, Some(targets), true));
+        let keys = keys.collect::<Result<Vec<String>>>()?.join(", ");
+        Ok(if in_parentheses { format!("({keys})") } else { keys })
     }
 
     /// A key of ORDER BY, GROUP BY or DISTINCT ON: numbers and names of the select list are spelled out.

@@ -3,7 +3,7 @@
 use hyades_engine::procedure::ir::Expr;
 use hyades_types::error::{Error, Result, sqlstate};
 use hyades_types::value::{SqlType, Value};
-use sqlparser::ast::{self, GroupByExpr, LimitClause, OrderByExpr, OrderByKind, Query, Select, SetExpr};
+use sqlparser::ast::{self, LimitClause, OrderByExpr, OrderByKind, Query, Select, SetExpr};
 
 use super::aggregation::AggregateMode;
 use super::tree::OutputColumn;
@@ -62,7 +62,8 @@ impl Binder<'_> {
         let set_calls = self.set_calls.take().filter(|calls| !calls.is_empty());
         self.aggregate_mode = AggregateMode::Forbidden("in LIMIT");
         let limits = self.limits(query)?;
-        let aggregates = std::mem::take(&mut self.aggregates);
+        let mut aggregates = std::mem::take(&mut self.aggregates);
+        self.settle_grouping_calls(group.as_ref(), &mut aggregates)?;
         if let Some(calls) = set_calls {
             if group.is_some() || !aggregates.is_empty() {
                 let error = Error::input(
@@ -94,59 +95,13 @@ impl Binder<'_> {
         Ok(())
     }
 
-    /// GROUP BY: numbers and names of the select list are understood; a column goes before a name of the
-    /// list.
-    fn group(
-        &mut self,
-        group_by: &GroupByExpr,
-        outputs: &[OutputColumn],
-    ) -> Result<Option<Vec<(Expr, SqlType)>>> {
-        let GroupByExpr::Expressions(expressions, modifiers) = group_by else {
-            return self.unsupported("GROUP BY ALL is", Place::Unknown);
-        };
-        if !modifiers.is_empty() {
-            return self.unsupported("grouping sets are", Place::Unknown);
-        }
-        if expressions.is_empty() {
-            return Ok(None);
-        }
-        self.aggregate_mode = AggregateMode::Forbidden("in GROUP BY");
-        let mut keys: Vec<(Expr, SqlType)> = Vec::new();
-        for expression in expressions {
-            let place = Place::of_expr(expression);
-            let of_output = |output: &OutputColumn| (output.expr.clone(), output.sql_type);
-            let key = if let Some(number) = ordinal(expression) {
-                of_output(&outputs[self.output_number(number, outputs.len(), "GROUP BY", place)?])
-            } else if let ast::Expr::Identifier(ident) = expression {
-                let name = fold(ident);
-                match (self.find_column(&name, place)?, outputs.iter().find(|output| output.name == name)) {
-                    (None, Some(output)) => of_output(output),
-                    (Some(column), _) => self.known_or_text(column)?,
-                    (None, None) => {
-                        let column = self.column(ident)?;
-                        self.known_or_text(column)?
-                    }
-                }
-            } else {
-                let bound = self.expression(expression)?;
-                self.known_or_text(bound)?
-            };
-            if crate::expr::any(&key.0, &is_aggregate) {
-                return self.fail(
-                    sqlstate::GROUPING_ERROR,
-                    "aggregate functions are not allowed in GROUP BY",
-                    place,
-                );
-            }
-            self.check_equality(key.1, place)?;
-            if !keys.iter().any(|(known, _)| *known == key.0) {
-                keys.push(key);
-            }
-        }
-        Ok(Some(keys))
-    }
-
-    fn output_number(&self, number: i64, count: usize, clause: &str, place: Place) -> Result<usize> {
+    pub(super) fn output_number(
+        &self,
+        number: i64,
+        count: usize,
+        clause: &str,
+        place: Place,
+    ) -> Result<usize> {
         match usize::try_from(number) {
             Ok(number) if (1..=count).contains(&number) => Ok(number - 1),
             _ => {

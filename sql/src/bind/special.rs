@@ -96,7 +96,7 @@ impl Binder<'_> {
             Ast::RLike { .. } => "regular expressions are",
             Ast::Tuple(_) => "rows as values are",
             Ast::JsonAccess { .. } => "type json is",
-            Ast::GroupingSets(_) | Ast::Cube(_) | Ast::Rollup(_) => "grouping sets are",
+            Ast::GroupingSets(_) | Ast::Cube(_) | Ast::Rollup(_) => "grouping sets in grouping sets are",
             other => {
                 let message = format!("{other} is not supported yet");
                 return self.fail(sqlstate::FEATURE_NOT_SUPPORTED, message, place);

@@ -239,13 +239,21 @@ pub(crate) enum OrderTarget {
 pub(crate) struct BoundQuery {
     pub(crate) from: JoinGroup,
     pub(crate) outputs: Vec<OutputColumn>,
-    pub(crate) group: Option<Vec<(Expr, SqlType)>>,
+    pub(crate) group: Option<GroupBy>,
     pub(crate) having: Option<Expr>,
     pub(crate) having_places: (usize, usize),
     pub(crate) order: Vec<OrderKey>,
     pub(crate) distinct: BoundDistinct,
     pub(crate) limits: Limits,
     pub(crate) aggregates: Vec<Aggregate>,
+}
+
+/// GROUP BY.
+#[derive(Clone, Debug)]
+pub(crate) struct GroupBy {
+    pub(crate) keys: Vec<(Expr, SqlType)>,
+    /// Grouping sets, each as the places of its keys; none for a plain GROUP BY, which is by all keys.
+    pub(crate) sets: Vec<Vec<usize>>,
 }
 
 #[derive(Clone, Debug)]

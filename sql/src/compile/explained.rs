@@ -177,7 +177,7 @@ impl Compiler<'_> {
         if bound.is_grouped() {
             let title = if bound.group.is_some() { "HashAggregate" } else { "Aggregate" };
             let keys = bound.group.as_ref().map(|keys| {
-                let keys: Vec<String> = keys.iter().map(|(key, _)| shown(key, &names)).collect();
+                let keys: Vec<String> = keys.keys.iter().map(|(key, _)| shown(key, &names)).collect();
                 keys.join(", ")
             });
             node = PlanNode::new(title).with("Group Key", keys).over(node);

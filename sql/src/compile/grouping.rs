@@ -7,8 +7,8 @@ use hyades_types::value::{SqlType, Value};
 use super::Compiler;
 use super::level::for_each_level;
 use super::select::BoundSelect;
-use crate::bind::aggregation::Aggregate;
-use crate::bind::tree::{OrderTarget, Source};
+use crate::bind::aggregation::{Aggregate, AggregateKind};
+use crate::bind::tree::{GroupBy, OrderTarget, Source};
 use crate::bind::{AGGREGATE_PLACEHOLDER, GROUP_PLACEHOLDER, Place};
 use crate::expr;
 use crate::plan::{AggregateCall, SortKey};
@@ -25,8 +25,8 @@ impl Compiler<'_> {
     /// The keys of the groups; replaces them in the other clauses and refuses columns that are neither keys
     /// nor aggregated.
     pub(super) fn group_keys(&mut self, bound: &mut BoundSelect) -> Result<Vec<(Expr, SqlType)>> {
-        let mut keys = bound.group.clone().unwrap_or_default();
-        self.add_dependent_keys(bound, &mut keys);
+        self.add_dependent_keys(bound);
+        let keys = bound.group.as_ref().map(|group| group.keys.clone()).unwrap_or_default();
         let replace_keys = |expr: &mut Expr| {
             expr::replace(expr, &mut |part| {
                 let is_key = !matches!(part, Expr::Const(_));
@@ -60,7 +60,10 @@ impl Compiler<'_> {
     }
 
     /// Whoever groups by a primary key may name the table's other columns: they become keys too.
-    fn add_dependent_keys(&self, bound: &BoundSelect, keys: &mut Vec<(Expr, SqlType)>) {
+    /// With grouping sets the primary key must be in all of them.
+    fn add_dependent_keys(&self, bound: &mut BoundSelect) {
+        let Some(mut group) = bound.group.take() else { return };
+        let GroupBy { keys, sets } = &mut group;
         let mut sources = Vec::new();
         for_each_level(&bound.steps, &mut |level| sources.push(&level.source));
         for source in sources {
@@ -69,7 +72,11 @@ impl Compiler<'_> {
             let Some(primary_key) = &definition.primary_key else { continue };
             let column = |column: u16| Expr::Column { row: *row, column };
             let is_key = |keys: &[(Expr, SqlType)], expr: &Expr| keys.iter().any(|(key, _)| key == expr);
-            if !primary_key.columns.iter().all(|key| is_key(keys, &column(*key))) {
+            let is_in_all = |expr: &Expr| {
+                let at = keys.iter().position(|(key, _)| key == expr);
+                at.is_some_and(|at| sets.iter().all(|set| set.contains(&at)))
+            };
+            if !primary_key.columns.iter().all(|key| is_in_all(&column(*key))) {
                 continue;
             }
             for (number, defined) in definition.columns.iter().enumerate() {
@@ -83,9 +90,11 @@ impl Compiler<'_> {
                         });
                 if is_used && !is_key(keys, &expr) {
                     keys.push((expr, defined.sql_type));
+                    sets.iter_mut().for_each(|set| set.push(keys.len() - 1));
                 }
             }
         }
+        bound.group = Some(group);
     }
 
     fn refuse_ungrouped(&self, expr: &Expr, places: (usize, usize)) -> Result<()> {
@@ -143,7 +152,10 @@ impl Compiler<'_> {
                 });
                 fed.len() - 1
             };
-            let arguments = aggregate.arguments.iter().map(&mut add).collect();
+            let arguments = match aggregate.kind {
+                AggregateKind::Grouping => Vec::new(),
+                _ => aggregate.arguments.iter().map(&mut add).collect(),
+            };
             let order = aggregate
                 .order
                 .iter()
@@ -169,6 +181,23 @@ impl Compiler<'_> {
         }
         Ok(layout)
     }
+}
+
+/// The results of a group with the values of GROUPING in the place of the number of its set.
+pub(super) fn with_grouping_calls(
+    mut results: Vec<Expr>,
+    aggregates: &[Aggregate],
+    keys: usize,
+) -> Vec<Expr> {
+    for (aggregate, result) in aggregates.iter().zip(&mut results[keys..]) {
+        if aggregate.kind == AggregateKind::Grouping
+            && let Some(masks) = aggregate.arguments.first()
+        {
+            let index = Box::new(std::mem::replace(result, Expr::Const(Value::Null)));
+            *result = Expr::Element { array: Box::new(masks.clone()), index };
+        }
+    }
+    results
 }
 
 fn find(expr: &Expr, wanted: &dyn Fn(&Expr) -> bool, found: &mut Option<Expr>) {

@@ -18,7 +18,7 @@ use crate::bind::aggregation::Aggregate;
 use crate::bind::select::clause_around;
 use crate::bind::tree::OutputColumn;
 use crate::bind::tree::Source;
-use crate::bind::tree::{BoundDistinct, BoundQuery, Limits, OrderKey, OrderTarget};
+use crate::bind::tree::{BoundDistinct, BoundQuery, GroupBy, Limits, OrderKey, OrderTarget};
 use crate::explain::PlanNode;
 use crate::plan::Tag;
 use crate::statement::locking::{name_of, unpack};
@@ -29,7 +29,7 @@ pub(crate) struct BoundSelect {
     /// Conditions that read no row.
     pub(crate) constant: Vec<Expr>,
     pub(crate) outputs: Vec<OutputColumn>,
-    pub(crate) group: Option<Vec<(Expr, SqlType)>>,
+    pub(crate) group: Option<GroupBy>,
     pub(crate) having: Option<Expr>,
     pub(crate) having_places: (usize, usize),
     pub(crate) order: Vec<OrderKey>,

@@ -11,7 +11,7 @@ use hyades_types::error::{Result, sqlstate};
 use hyades_types::value::SqlType;
 
 use super::Compiler;
-use super::grouping::with_results;
+use super::grouping::{with_grouping_calls, with_results};
 use super::row_sink::Sink;
 use super::select::{BoundSelect, described};
 use crate::bind::Place;
@@ -95,7 +95,9 @@ impl Compiler<'_> {
     ) -> Result<()> {
         let mut fed: Vec<Expr> = keys.iter().map(|(key, _)| key.clone()).collect();
         let layout = self.aggregate_layout(&bound.aggregates, &mut fed)?;
-        let grouping = Grouping { keys: keys.len(), is_grouped: bound.group.is_some(), calls: layout.calls };
+        let sets = bound.group.as_ref().map(|group| group.sets.clone()).unwrap_or_default();
+        let grouping =
+            Grouping { keys: keys.len(), is_grouped: bound.group.is_some(), sets, calls: layout.calls };
         let width = keys.len() + grouping.calls.len();
         let spool = self.through(Arc::new(grouping), &mut |compiler| {
             compiler.rows(bound, &mut |compiler, _| {
@@ -106,6 +108,7 @@ impl Compiler<'_> {
             })
         })?;
         self.for_spooled(spool, width, &mut |compiler, results, next| {
+            let results = with_grouping_calls(results, &bound.aggregates, keys.len());
             let result = |expr: &Expr| with_results(expr.clone(), &results, keys.len());
             let having: Vec<Expr> = bound.having.iter().map(result).collect();
             compiler.check(&having, next);

@@ -42,7 +42,9 @@ fn overflow(sql_type: SqlType) -> Error {
 impl Accumulator {
     pub(super) fn new(call: &AggregateCall) -> Accumulator {
         match call.kind {
-            AggregateKind::CountRows | AggregateKind::Count => Accumulator::Count(0),
+            AggregateKind::CountRows | AggregateKind::Count | AggregateKind::Grouping => {
+                Accumulator::Count(0)
+            }
             AggregateKind::Sum | AggregateKind::Average => match call.argument_type {
                 SqlType::SmallInt | SqlType::Integer | SqlType::BigInt => Accumulator::Whole(0, 0),
                 SqlType::Real => Accumulator::Real(0.0, 0),

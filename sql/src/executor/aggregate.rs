@@ -1,6 +1,7 @@
 //! Aggregation: one [`Group`] for each distinct key, one [`Accumulator`] for each aggregate of a group.
 //!
-//! Groups come out in the order in which their first row came in.
+//! Groups come out in the order in which their first row came in. With grouping sets every row goes to a
+//! group of each set, and a set without keys has its one group even if no row came.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
@@ -14,10 +15,13 @@ use hyades_types::value::Value;
 
 use super::accumulator::Accumulator;
 use super::{Row, grouping_bytes, sort};
+use crate::bind::aggregation::AggregateKind;
 use crate::plan::{Grouping, SortKey};
 
 #[derive(Debug)]
 struct Group {
+    /// The number of its grouping set, from 1.
+    set: i32,
     keys: Row,
     accumulators: Vec<Accumulator>,
     /// For DISTINCT aggregates: the arguments seen.
@@ -35,8 +39,9 @@ struct GroupingRun {
 }
 
 impl Group {
-    fn new(grouping: &Grouping, keys: Row) -> Group {
+    fn new(grouping: &Grouping, set: usize, keys: Row) -> Group {
         Group {
+            set: i32::try_from(set).unwrap_or(i32::MAX) + 1,
             keys,
             accumulators: grouping.calls.iter().map(Accumulator::new).collect(),
             seen: grouping.calls.iter().map(|_| HashSet::new()).collect(),
@@ -85,7 +90,10 @@ impl Group {
                 guest::spend(1)?;
                 accumulator.add(call.kind, &values[..call.arguments.len()])?;
             }
-            row.push(accumulator.result(call)?);
+            row.push(match call.kind {
+                AggregateKind::Grouping => Value::Integer(self.set),
+                _ => accumulator.result(call)?,
+            });
         }
         Ok(row)
     }
@@ -98,35 +106,67 @@ impl Stage for Grouping {
     }
 }
 
+impl GroupingRun {
+    /// The place of the group with this key, which `keys` makes if it is a new one.
+    fn group_of_key(&mut self, set: usize, keys: impl FnOnce() -> Row) -> usize {
+        if let Some(at) = self.by_key.get(&self.key_bytes) {
+            return *at;
+        }
+        self.groups.push(Group::new(&self.grouping, set, keys()));
+        self.by_key.insert(self.key_bytes.clone(), self.groups.len() - 1);
+        self.groups.len() - 1
+    }
+
+    /// To a group of each set.
+    fn feed_sets(&mut self, values: &mut [Value]) -> Result<()> {
+        let grouping = Arc::clone(&self.grouping);
+        for (number, set) in grouping.sets.iter().enumerate() {
+            self.key_bytes.clear();
+            self.key_bytes.extend_from_slice(&number.to_le_bytes());
+            for key in set {
+                grouping_bytes(&values[*key..=*key], &mut self.key_bytes);
+            }
+            let at = self.group_of_key(number, || {
+                let mut keys = vec![Value::Null; grouping.keys];
+                set.iter().for_each(|key| keys[*key] = values[*key].clone());
+                keys
+            });
+            self.groups[at].add(&grouping, values)?;
+        }
+        Ok(())
+    }
+}
+
 impl StageRun for GroupingRun {
     /// The first values are the keys.
     fn feed(&mut self, values: &mut [Value]) -> Result<()> {
         let grouping = Arc::clone(&self.grouping);
+        if !grouping.sets.is_empty() {
+            return self.feed_sets(values);
+        }
         let at = if grouping.keys == 0 {
             if self.groups.is_empty() {
-                self.groups.push(Group::new(&grouping, Row::new()));
+                self.groups.push(Group::new(&grouping, 0, Row::new()));
             }
             0
         } else {
             self.key_bytes.clear();
             grouping_bytes(&values[..grouping.keys], &mut self.key_bytes);
-            match self.by_key.get(&self.key_bytes) {
-                Some(at) => *at,
-                None => {
-                    let keys = values[..grouping.keys].iter_mut().map(std::mem::take).collect();
-                    self.groups.push(Group::new(&grouping, keys));
-                    self.by_key.insert(self.key_bytes.clone(), self.groups.len() - 1);
-                    self.groups.len() - 1
-                }
-            }
+            self.group_of_key(0, || values[..grouping.keys].iter_mut().map(std::mem::take).collect())
         };
         self.groups[at].add(&grouping, values)
     }
 
     fn finish(&mut self, _environment: &Environment) -> Result<Vec<Row>> {
         let mut groups = std::mem::take(&mut self.groups);
-        if groups.is_empty() && !self.grouping.is_grouped {
-            groups.push(Group::new(&self.grouping, Row::new()));
+        if groups.is_empty() {
+            let grouping = &self.grouping;
+            let without_keys = grouping.sets.iter().enumerate().filter(|(_, set)| set.is_empty());
+            let keys = vec![Value::Null; grouping.keys];
+            groups.extend(without_keys.map(|(number, _)| Group::new(grouping, number, keys.clone())));
+            if !grouping.is_grouped {
+                groups.push(Group::new(grouping, 0, Row::new()));
+            }
         }
         groups
             .into_iter()

@@ -15,7 +15,6 @@ create cast (int as text) with function f(int);
 create statistics s on a, b from t;
 create text search configuration c (copy = english);
 alter routine f() rename to g;
-select a from t group by grouping sets ((a), ());
 select * from rows from (generate_series(1, 2));
 select count(variadic array[1, 2]);
 create table x (c int, exclude using gist (c with =));

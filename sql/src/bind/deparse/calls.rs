@@ -304,7 +304,7 @@ impl Deparser<'_, '_> {
             shown.push(text);
         }
         let name = match name {
-            "greatest" | "least" | "coalesce" | "nullif" => name.to_uppercase(),
+            "greatest" | "least" | "coalesce" | "nullif" | "grouping" => name.to_uppercase(),
             name => quoted(name),
         };
         Ok(Shown::simple(format!("{name}({})", shown.join(", "))))
