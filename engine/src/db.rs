@@ -69,6 +69,8 @@ pub trait Engine: Send + Sync {
     fn sequences(&self) -> Vec<Arc<Sequence>>;
     /// Grows with every committed change of the catalog that others can see.
     fn catalog_version(&self) -> u64;
+    /// Grows with every committed change of the schemas.
+    fn schema_version(&self) -> u64;
     /// Writes out and syncs what is buffered, stops the loggers. Transactions that try to commit afterwards
     /// fail.
     fn shutdown(&self) -> Result<()>;
@@ -141,6 +143,8 @@ pub trait Schema {
     fn change_catalog(&mut self, change: CatalogChange) -> Flow<()>;
     /// Locks a whole table, for bulk loads: row locks are then skipped.
     fn lock_table(&mut self, table: &Arc<Table>) -> Flow<()>;
+    /// Keeps everybody from making, moving and dropping anything in a schema.
+    fn lock_schema(&mut self, name: &str) -> Flow<()>;
     /// The table of this name as this transaction sees it (its own uncommitted schema changes included).
     fn table(&self, name: &TableName) -> Option<Arc<Table>>;
     fn tables(&self) -> Vec<Arc<Table>>;
@@ -157,7 +161,7 @@ pub trait Schema {
     fn logging_choice(&self, routine: &Routine, logging: Logging) -> LoggingChoice;
     /// Tables and routines as this transaction sees them, for a compiler.
     fn catalog_view(&self) -> &dyn CatalogView;
-    /// A table id never used before, for [`CatalogChange::CreateTable`].
+    /// A table id never used before, for [`CatalogChange::CreateTable`]; or the number of a schema.
     fn new_table_id(&self) -> TableId;
     /// The id of a temporary table, or of an index of one.
     fn new_temporary_table_id(&self) -> TableId;
@@ -362,6 +366,10 @@ impl<P: Protocol, C: Control<P>> Engine for Database<P, C> {
 
     fn catalog_version(&self) -> u64 {
         self.catalog.version()
+    }
+
+    fn schema_version(&self) -> u64 {
+        self.catalog.schema_version()
     }
 
     fn shutdown(&self) -> Result<()> {
@@ -596,6 +604,10 @@ impl<P: Protocol, T: Transaction<P>> Schema for DatabaseWorker<P, T> {
     fn lock_table(&mut self, table: &Arc<Table>) -> Flow<()> {
         self.log_as_data();
         self.transaction.lock_table(table)
+    }
+
+    fn lock_schema(&mut self, name: &str) -> Flow<()> {
+        self.transaction.lock_schema(name)
     }
 
     fn table(&self, name: &TableName) -> Option<Arc<Table>> {

@@ -326,9 +326,9 @@ impl Schema {
                 CatalogChange::AlterTable { id, definition, .. } => {
                     self.tables.insert(id, *definition);
                 }
-                CatalogChange::RenameTable { id, name } => {
+                CatalogChange::RenameTable { id, name, schema } => {
                     if let Some(definition) = self.tables.get_mut(&id) {
-                        definition.name.name = name;
+                        *definition = definition.with_name(&name, schema.as_deref());
                     }
                 }
                 CatalogChange::AddPrimaryKey { id, primary_key } => {

@@ -549,6 +549,9 @@ pub trait Transaction<P: Protocol>: Access + CatalogView {
 
     fn lock_table(&mut self, table: &Arc<Table>) -> Flow<()>;
 
+    /// Keeps everybody from making, moving and dropping anything in a schema.
+    fn lock_schema(&mut self, name: &str) -> Flow<()>;
+
     fn change_catalog(&mut self, change: CatalogChange) -> Flow<()>;
 
     /// All tables as this transaction sees them.

@@ -56,6 +56,7 @@ fn definition(of: &str, types: &[SqlType], body: &str) -> RoutineDefinition {
         returns: Returns::Nothing,
         language: "plpgsql".to_owned(),
         body: body.to_owned(),
+        path: None,
         is_strict: false,
     }
 }

@@ -79,6 +79,7 @@ pub fn definition(name: &str, parameters: usize, body: &str) -> RoutineDefinitio
         returns: Returns::Nothing,
         language: "test".to_owned(),
         body: body.to_owned(),
+        path: None,
         is_strict: false,
     }
 }

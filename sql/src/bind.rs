@@ -68,7 +68,7 @@ use hyades_engine::storage::table::Table;
 use hyades_types::definition::{RoutineDefinition, TableId, TableName};
 use hyades_types::enumeration::EnumType;
 use hyades_types::error::{Error, Result, sqlstate};
-use hyades_types::search_path::SearchPath;
+use hyades_types::search_path::{SearchPath, is_system};
 use hyades_types::sequence::Sequence;
 use hyades_types::value::SqlType;
 use sqlparser::ast;
@@ -93,6 +93,8 @@ pub(crate) trait Tables {
     fn sequence(&self, name: &TableName) -> Option<Arc<Sequence>>;
     fn type_named(&self, name: &TableName) -> Option<Arc<StoredType>>;
     fn procedure(&self, routine: &Routine) -> Result<Arc<Procedure>>;
+    /// Whether a schema of this name has been created.
+    fn has_schema(&self, name: &str) -> bool;
     /// The schema of the session's temporary relations, if it has had any.
     fn temporary_schema(&self) -> Option<String>;
 }
@@ -104,11 +106,17 @@ pub(crate) struct BindContext<'a> {
     /// For literals of `timestamptz`.
     pub(crate) time_zone: &'a jiff::tz::TimeZone,
     pub(crate) database: &'a str,
-    /// For names without a schema. A routine's body sees `public`, whoever calls it.
+    /// For names without a schema. A routine's body has the path of who created it, whoever calls it.
     pub(crate) path: &'a SearchPath,
 }
 
 impl BindContext<'_> {
+    /// Whether there is a schema that is called so here.
+    pub(crate) fn has_schema(&self, name: &str) -> bool {
+        let own = self.path.schema(name);
+        is_system(own) || self.tables.has_schema(own) || self.path.temporary() == Some(own)
+    }
+
     /// The relation that a name means; if there is none, the name that messages are about.
     pub(crate) fn meant(&self, schema: Option<&str>, name: &str) -> TableName {
         self.path.find(schema, name, |name| {
@@ -228,6 +236,8 @@ pub(crate) struct Binder<'a> {
     pub(crate) callees: Rc<RefCell<Vec<CalleeEntry>>>,
     /// Enum types that the statement names, shared with the code.
     pub(crate) types: UsedTypes,
+    /// Routines that expressions call.
+    pub(crate) called: Vec<Arc<Routine>>,
     depth: usize,
     /// The statement says COLLATE somewhere.
     has_collation: bool,
@@ -284,6 +294,7 @@ impl<'a> Binder<'a> {
             current: None,
             callees: Rc::default(),
             types: Rc::default(),
+            called: Vec::new(),
             depth: 0,
             has_collation: false,
         })

@@ -37,6 +37,7 @@ pub(crate) mod referential_events;
 pub(crate) mod routine_statements;
 pub(crate) mod row_sink;
 pub(crate) mod schema;
+pub(crate) mod schema_statements;
 pub(crate) mod select;
 mod sequence_statements;
 pub(crate) mod stages;
@@ -201,6 +202,10 @@ impl<'a> Compiler<'a> {
             Statement::Do(block) => self.anonymous_block(block),
             Statement::CreateRoutine(create) => self.create_routine(create),
             Statement::DropRoutine(drop) => self.drop_routine(drop),
+            Statement::CreateSchema(create) => self.create_schema(create),
+            Statement::DropSchema(drop) => Ok(self.drop_schema(drop)),
+            Statement::AlterSchema(alter) => Ok(self.alter_schema(alter)),
+            Statement::SetSchema(set) => self.set_schema(set),
             Statement::CreateSequence(create) => self.create_sequence(create),
             Statement::AlterSequence(alter) => Ok(self.alter_sequence(alter)),
             Statement::DropSequence(drop) => Ok(self.drop_sequence(drop)),

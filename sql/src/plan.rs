@@ -22,9 +22,9 @@ use crate::bind::aggregation::AggregateKind;
 use crate::bind::session_function::SessionCall;
 use crate::explain::PlanNode;
 use crate::statement::{
-    AlterType, CopyOptions, DeclareCursor, DropIndex, DropSequence, DropType, DropView, FetchCursor,
-    IsolationModes, ListenStatement, OnCommit, QualifiedName, RenameIndex, SequenceOptions, SetValue,
-    SettingScope,
+    AlterType, CopyOptions, DeclareCursor, DropIndex, DropSchema, DropSequence, DropType, DropView,
+    FetchCursor, IsolationModes, ListenStatement, Moved, OnCommit, QualifiedName, RenameIndex, SchemaElement,
+    SequenceOptions, SetValue, SettingScope,
 };
 
 /// A compiled statement.
@@ -158,6 +158,29 @@ pub(crate) enum SchemaCommand {
         cascades: bool,
         /// RESTART IDENTITY.
         restarts: bool,
+    },
+    CreateSchema {
+        name: String,
+        /// AUTHORIZATION.
+        owner: Option<String>,
+        if_not_exists: bool,
+        elements: Vec<SchemaElement>,
+    },
+    DropSchema(DropSchema),
+    RenameSchema {
+        name: String,
+        to: String,
+    },
+    /// Everything belongs to whoever asks.
+    OwnSchema {
+        name: String,
+        owner: String,
+    },
+    SetSchema {
+        moved: Moved<Vec<SqlType>>,
+        name: QualifiedName,
+        if_exists: bool,
+        schema: String,
     },
     CreateSequence {
         name: TableName,

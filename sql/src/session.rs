@@ -9,8 +9,8 @@
 //! `copy_in`, `copy_out`, `routine_compiler`. What it does: `show`, `prepare`, `transaction` (the state
 //! machine), `run` (statements that run procedures), `cursor_commands`, `routine_commands` (CALL, and changes
 //! to routines), `search_path` (what names mean), `schema` (DDL), `foreign_key`, `sequence_commands`,
-//! `view_commands`, `utility` (settings, EXPLAIN, PREPARE), `copy_feed` (with `copy_lines`, `copy_fields` and
-//! `copy_binary` over `copy_incoming`).
+//! `schema_commands` (with `moves`, `dependents`), `view_commands`, `utility` (settings, EXPLAIN, PREPARE),
+//! `copy_feed` (with `copy_lines`, `copy_fields` and `copy_binary` over `copy_incoming`).
 //!
 //! The state machine is PostgreSQL's:
 //!
@@ -37,11 +37,13 @@ mod copy_out;
 mod cursor_commands;
 mod cursors;
 mod deferred;
+mod dependents;
 mod foreign_key;
 mod index_commands;
 mod index_expressions;
 mod listen_commands;
 mod listeners;
+mod moves;
 mod prepare;
 mod prepared;
 mod renames;
@@ -51,6 +53,7 @@ mod routine_compiler;
 mod run;
 mod running;
 mod schema;
+mod schema_commands;
 mod search_path;
 mod sequence_commands;
 mod show;

@@ -2,8 +2,9 @@
 //!
 //! The first keyword decides. Transaction control, settings, COPY, maintenance and prepared statements have
 //! few words and PostgreSQL forms that sqlparser lacks, so they are parsed here (`control`, `copy_syntax`,
-//! `routine_syntax`, `sequence_syntax`, `table_as_syntax`, `index_syntax`, `view_syntax`); the rest goes
-//! through sqlparser (`query`), whose errors are turned into PostgreSQL's `syntax error at or near`.
+//! `routine_syntax`, `sequence_syntax`, `schema_syntax`, `table_as_syntax`, `index_syntax`, `view_syntax`).
+//! The rest goes through sqlparser (`query`), whose errors are turned into PostgreSQL's `syntax error at or
+//! near`.
 
 pub(crate) mod control;
 pub(crate) mod copy_syntax;
@@ -11,6 +12,7 @@ pub(crate) mod cursor_syntax;
 mod dialect;
 pub(crate) mod element_target;
 mod index_syntax;
+pub(crate) mod kept_names;
 pub(crate) mod lexer;
 pub(crate) mod locking;
 mod missing;
@@ -19,6 +21,7 @@ mod parsed;
 pub(crate) mod query;
 pub(crate) mod reference_syntax;
 pub(crate) mod routine_syntax;
+mod schema_syntax;
 pub(crate) mod sequence_syntax;
 pub(crate) mod split;
 mod substring_syntax;
@@ -30,11 +33,12 @@ mod view_syntax;
 use hyades_types::error::Result;
 
 pub(crate) use parsed::{
-    AlterSequence, AlterType, CopyFormat, CopyOptions, CopySource, CopyStatement, CreateIndex, CreateRoutine,
-    CreateSequence, CreateTableAs, CreateView, DeclareCursor, DropIndex, DropRoutine, DropSequence, DropType,
-    DropView, FetchCursor, FetchDirection, ForceQuote, IndexKey, IndexedWritten, IsolationModes,
-    ListenStatement, OnCommit, Overriding, QualifiedName, RenameIndex, SequenceOptions, SetValue,
-    SettingScope, Statement, TypeAction, WrittenParameter, WrittenReturns,
+    AlterSchema, AlterSequence, AlterType, CopyFormat, CopyOptions, CopySource, CopyStatement, CreateIndex,
+    CreateRoutine, CreateSchema, CreateSequence, CreateTableAs, CreateView, DeclareCursor, DropIndex,
+    DropRoutine, DropSchema, DropSequence, DropType, DropView, FetchCursor, FetchDirection, ForceQuote,
+    IndexKey, IndexedWritten, IsolationModes, ListenStatement, Moved, OnCommit, Overriding, QualifiedName,
+    RenameIndex, SchemaElement, SequenceOptions, SetSchema, SetValue, SettingScope, Statement, TypeAction,
+    WrittenParameter, WrittenReturns,
 };
 
 use lexer::TokenKind;
@@ -64,23 +68,40 @@ fn parse_whole(sql: &str) -> Result<Statement> {
             next => Err(lexer::syntax_error(sql, &next)),
         },
         "create" => create(sql, lexer.next()?),
-        "drop" => match (routine_syntax::drop_routine(sql)?, sequence_syntax::drop_sequence(sql)?) {
-            (Some(drop), _) | (_, Some(drop)) => Ok(drop),
-            _ => match (index_syntax::drop_index(sql)?, view_syntax::drop_view(sql)?) {
-                (Some(drop), _) | (_, Some(drop)) => Ok(drop),
-                _ => type_syntax::drop_type(sql)?.map_or_else(|| query::parse(sql), Ok),
-            },
-        },
-        "alter" => match (sequence_syntax::alter(sql)?, index_syntax::alter(sql)?) {
-            (Some(alter), _) | (_, Some(alter)) => Ok(alter),
-            _ => type_syntax::alter(sql)?.map_or_else(|| query::parse(sql), Ok),
-        },
+        "drop" => first_of(
+            sql,
+            &[
+                routine_syntax::drop_routine,
+                sequence_syntax::drop_sequence,
+                index_syntax::drop_index,
+                view_syntax::drop_view,
+                schema_syntax::drop_schema,
+                type_syntax::drop_type,
+            ],
+        ),
+        "alter" => first_of(
+            sql,
+            &[schema_syntax::alter, sequence_syntax::alter, index_syntax::alter, type_syntax::alter],
+        ),
         "do" => routine_syntax::anonymous_block(sql),
         "call" => query::parse_call(sql).map(|_| Statement::Call),
         "select" | "insert" | "update" | "with" | "values" | "table" | "truncate" => query::parse(sql),
         "copy" => copy_syntax::parse(sql),
         _ => control::parse(sql, &word),
     }
+}
+
+/// Parses a statement if it is one of its own.
+type OwnParser = fn(&str) -> Result<Option<Statement>>;
+
+/// The statement of the first of these parsers that knows it; else sqlparser's.
+fn first_of(sql: &str, parsers: &[OwnParser]) -> Result<Statement> {
+    for parse in parsers {
+        if let Some(statement) = parse(sql)? {
+            return Ok(statement);
+        }
+    }
+    query::parse(sql)
 }
 
 /// CREATE of anything.
@@ -95,6 +116,9 @@ fn create(sql: &str, first: lexer::Token<'_>) -> Result<Statement> {
         && let Some(create) = type_syntax::create(sql)?
     {
         return Ok(create);
+    }
+    if let Some(schema) = schema_syntax::create(sql)? {
+        return Ok(schema);
     }
     if let Some(view) = view_syntax::create(sql)? {
         return Ok(view);

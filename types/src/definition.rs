@@ -21,7 +21,7 @@ pub use check_constraint::CheckConstraint;
 pub use generation::{Generation, IndexPredicate, Indexed};
 pub use index_definition::{IndexColumn, IndexDefinition};
 pub use reference::{Deferral, KeyAction, KeyComparison};
-pub use relation::{IndexKind, TableId, TableName};
+pub use relation::{IndexKind, SchemaId, TableId, TableName};
 pub use routine_definition::{
     ParameterMode, Returns, RoutineDefinition, RoutineId, RoutineKind, RoutineParameter,
 };
@@ -237,8 +237,24 @@ pub enum CatalogChange {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         columns: Option<Vec<ColumnSource>>,
     },
+    /// `schema`: where it goes, if it does not stay in its own.
     RenameTable {
         id: TableId,
+        name: String,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        schema: Option<String>,
+    },
+    CreateSchema {
+        id: SchemaId,
+        name: String,
+    },
+    /// Nothing is left in it.
+    DropSchema {
+        id: SchemaId,
+    },
+    /// What is in it is moved by changes of its own.
+    RenameSchema {
+        id: SchemaId,
         name: String,
     },
     CreateType {
@@ -288,7 +304,10 @@ impl CatalogChange {
             | CatalogChange::DropRoutine { .. }
             | CatalogChange::CreateType { .. }
             | CatalogChange::AlterType { .. }
-            | CatalogChange::DropType { .. } => false,
+            | CatalogChange::DropType { .. }
+            | CatalogChange::CreateSchema { .. }
+            | CatalogChange::DropSchema { .. }
+            | CatalogChange::RenameSchema { .. } => false,
         }
     }
 }
@@ -304,11 +323,11 @@ impl TableDefinition {
         definition
     }
 
-    /// The same under another name.
+    /// The same under another name, and perhaps in another schema.
     #[must_use]
-    pub fn with_name(&self, name: &str) -> TableDefinition {
-        let name = TableName { name: name.to_owned(), ..self.name.clone() };
-        TableDefinition { name, ..self.clone() }
+    pub fn with_name(&self, name: &str, schema: Option<&str>) -> TableDefinition {
+        let schema = schema.unwrap_or(&self.name.schema).to_owned();
+        TableDefinition { name: TableName { schema, name: name.to_owned() }, ..self.clone() }
     }
 
     /// The enum types of its columns, or of their arrays' elements.

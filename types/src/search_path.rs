@@ -14,6 +14,11 @@ pub const TEMPORARY: &str = "pg_temp";
 /// The schema where tables are made unless something else is said.
 pub const PUBLIC: &str = "public";
 
+/// Whether a schema is one of those that hold the catalog, which are always there.
+pub fn is_system(schema: &str) -> bool {
+    matches!(schema, "pg_catalog" | "information_schema" | "pg_toast")
+}
+
 /// The schemas that names are looked up in.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SearchPath {
@@ -65,6 +70,14 @@ impl SearchPath {
     /// The schemas in which routines are looked up: never that of temporary relations.
     pub fn searched_for_routines(&self) -> impl Iterator<Item = &str> {
         self.named().filter(|schema| *schema != "pg_catalog" && Some(*schema) != self.temporary())
+    }
+
+    /// The same with this schema before all others.
+    #[must_use]
+    pub fn with_first(&self, schema: &str) -> SearchPath {
+        let mut schemas = vec![schema.to_owned()];
+        schemas.extend(self.schemas.iter().filter(|other| *other != schema).cloned());
+        SearchPath { temporary: self.temporary.clone(), schemas }
     }
 
     /// Where something new goes whose name has no schema. It may be [`TEMPORARY`].

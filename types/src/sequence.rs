@@ -236,6 +236,7 @@ pub enum Relation {
 pub trait SequenceCatalog: Send + Sync + fmt::Debug {
     fn sequence(&self, id: SequenceId) -> Option<Arc<Sequence>>;
     fn relation(&self, name: &TableName) -> Option<Relation>;
+    fn has_schema(&self, name: &str) -> bool;
 }
 
 /// A sequence that was drawn from, and how far it has come at least.
@@ -261,6 +262,8 @@ pub enum OwnSequence {
     Dropped(SequenceId, TableName),
     /// A table has come, or gone, under this name.
     Table(TableName, bool),
+    /// There is a schema of this name.
+    Schema(String),
 }
 
 /// Numbers that one statement drew one after the other.
@@ -411,8 +414,13 @@ impl SessionSequences {
         match self.relation(&name) {
             Some(Relation::Sequence(sequence)) => Ok(sequence),
             Some(Relation::Table) => Err(not_a_sequence(&name.name)),
-            None => Err(no_relation(text)),
+            None => Err(no_relation(text, |schema| self.has_schema(schema))),
         }
+    }
+
+    fn has_schema(&self, name: &str) -> bool {
+        let is_made = |own: &OwnSequence| matches!(own, OwnSequence::Schema(own) if own == name);
+        self.own.iter().any(is_made) || self.catalog.as_ref().is_some_and(|catalog| catalog.has_schema(name))
     }
 
     fn relation(&self, name: &TableName) -> Option<Relation> {
@@ -514,10 +522,10 @@ pub fn not_a_sequence(name: &str) -> Error {
 }
 
 /// `relation "t" does not exist`, of a name as a text has it; or its schema does not.
-pub fn no_relation(text: &str) -> Error {
+pub fn no_relation(text: &str, has_schema: impl Fn(&str) -> bool) -> Error {
     let parts = name_parts(text).unwrap_or_else(|_| vec![text.to_owned()]);
     if let [schema, _] = parts.as_slice()
-        && !matches!(schema.as_str(), "public" | "pg_catalog")
+        && !has_schema(schema)
     {
         let message = format!("schema \"{schema}\" does not exist");
         return Error::input(sqlstate::INVALID_SCHEMA_NAME, message);

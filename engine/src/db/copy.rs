@@ -23,7 +23,7 @@ use crate::log::manifest::{Manifest, lock_data_directory};
 use crate::log::record::OperationsWriter;
 use crate::protocol::list::{WithProtocol, with_protocol};
 use crate::protocol::{Append, AppendProgress, CommitPayload, Protocol};
-use crate::storage::catalog::Catalog;
+use crate::storage::catalog::{Catalog, CatalogView};
 use crate::storage::scan_batch::{ScanBatch, ScanDirection};
 use crate::storage::table::Table;
 
@@ -111,6 +111,9 @@ fn write<P: Protocol>(protocol: &P, catalog: &Catalog) -> Result<()> {
         writer.operations.change_catalog(&CatalogChange::CreateType { definition })?;
     }
     let tables = catalog.tables();
+    for change in catalog.schemas().changes() {
+        writer.operations.change_catalog(&change)?;
+    }
     for table in &tables {
         let definition = (*table.definition()).clone();
         writer.operations.change_catalog(&CatalogChange::CreateTable { id: table.id(), definition })?;

@@ -16,7 +16,7 @@ use crate::storage::stored_routine::Routine;
 use crate::storage::stored_type::StoredType;
 use crate::storage::table::Table;
 
-pub use crate::storage::catalog::CatalogView;
+pub use crate::storage::catalog::{CatalogView, Schemas};
 
 /// Turns source text into procedures. Must give the same procedure for the same definition and catalog:
 /// logged calls are replayed through it.
@@ -115,6 +115,10 @@ impl CatalogView for Permanent<'_> {
 
     fn type_by_id(&self, id: u32) -> Option<Arc<StoredType>> {
         self.0.type_by_id(id)
+    }
+
+    fn schemas(&self) -> Arc<Schemas> {
+        self.0.schemas()
     }
 
     fn catalog_version(&self) -> Option<u64> {

@@ -1,4 +1,4 @@
-//! The catalog: which tables, sequences and routines exist, and the schema changes.
+//! The catalog: which schemas, tables, sequences and routines exist, and the schema changes.
 //!
 //! [`Catalog`] holds the *committed* tables as an immutable snapshot that a change copies and exchanges:
 //! looking a table up costs a reference count, and schema changes are rare. What a running transaction has
@@ -24,6 +24,8 @@
 //! | Create, AlterType | [`TableState::with_types`] of all tables that use it, `replace_state` | the same with the old | [`Catalog::put_type`] |
 //! | DropType | it is gone, for itself | forget that | [`Catalog::remove_type`] |
 //! | RenameTable | [`TableState::with_definition`], `replace_state` | the same with the old | [`Catalog::rename`] |
+//! | Create, RenameSchema | its name is there, for itself | forget that | [`Catalog::put_schema`] |
+//! | DropSchema | its name is gone, for itself | forget that | [`Catalog::remove_schema`] |
 //!
 //! Replay does all of it at once by [`Catalog::apply`], through the same functions.
 //!
@@ -61,10 +63,12 @@ mod alteration;
 mod indexes;
 mod references;
 mod routines;
+mod schemas;
 mod sequences;
 mod types;
 
 pub use routines::duplicate_routine;
+pub use schemas::{Schemas, duplicate_schema};
 pub use types::duplicate_type;
 
 /// Ids below this one are left to system tables and functions.
@@ -73,11 +77,11 @@ const FIRST_ID: u32 = 16_384;
 /// The committed tables, sequences and routines of one database, by name and by number.
 pub struct Catalog {
     tables: RwLock<Arc<Snapshot>>,
-    next_table_id: AtomicU32,
-    next_routine_id: AtomicU32,
-    next_sequence_id: AtomicU32,
+    /// Of everything, so that ids tell what is older.
+    next_id: AtomicU32,
     next_temporary: AtomicU32,
     version: AtomicU64,
+    schema_version: AtomicU64,
 }
 
 /// Tables and routines as somebody sees them: everybody ([`Catalog`]), a running transaction with its own
@@ -92,6 +96,8 @@ pub trait CatalogView {
     fn sequence_named(&self, name: &TableName) -> Option<Arc<Sequence>>;
     fn type_named(&self, name: &TableName) -> Option<Arc<StoredType>>;
     fn type_by_id(&self, id: u32) -> Option<Arc<StoredType>>;
+    /// The schemas by their names, those of temporary relations left out.
+    fn schemas(&self) -> Arc<Schemas>;
     /// Which version of the committed catalog this is; `None` if the transaction has changed something
     /// itself. Temporary relations do not count.
     fn catalog_version(&self) -> Option<u64>;
@@ -130,6 +136,10 @@ impl CatalogView for Catalog {
         self.tables.read().types.get(&id).map(Arc::clone)
     }
 
+    fn schemas(&self) -> Arc<Schemas> {
+        Arc::clone(&self.tables.read().schemas)
+    }
+
     fn catalog_version(&self) -> Option<u64> {
         Some(self.version())
     }
@@ -147,6 +157,7 @@ struct Snapshot {
     sequences_by_name: HashMap<TableName, Arc<Sequence>>,
     types: HashMap<u32, Arc<StoredType>>,
     types_by_name: HashMap<TableName, Arc<StoredType>>,
+    schemas: Arc<Schemas>,
 }
 
 impl Default for Catalog {
@@ -156,15 +167,14 @@ impl Default for Catalog {
 }
 
 impl Catalog {
-    /// No tables.
+    /// No tables, and no schema but `public`.
     pub fn new() -> Catalog {
         Catalog {
             tables: RwLock::default(),
-            next_table_id: AtomicU32::new(FIRST_ID),
-            next_routine_id: AtomicU32::new(FIRST_ID),
-            next_sequence_id: AtomicU32::new(FIRST_ID),
+            next_id: AtomicU32::new(FIRST_ID),
             next_temporary: AtomicU32::new(0),
             version: AtomicU64::new(0),
+            schema_version: AtomicU64::new(0),
         }
     }
 
@@ -187,7 +197,15 @@ impl Catalog {
 
     /// A table id never used before.
     pub fn new_table_id(&self) -> TableId {
-        TableId(self.next_table_id.fetch_add(1, Ordering::Relaxed))
+        TableId(self.new_id())
+    }
+
+    fn new_id(&self) -> u32 {
+        self.next_id.fetch_add(1, Ordering::Relaxed)
+    }
+
+    fn reserve_id(&self, id: u32) {
+        self.next_id.fetch_max(id.saturating_add(1), Ordering::Relaxed);
     }
 
     /// The id of a temporary table, or of an index of one.
@@ -201,7 +219,7 @@ impl Catalog {
         if id.is_temporary() {
             return;
         }
-        self.next_table_id.fetch_max(id.0.saturating_add(1), Ordering::Relaxed);
+        self.reserve_id(id.0);
     }
 
     fn snapshot(&self) -> Arc<Snapshot> {
@@ -332,7 +350,12 @@ impl Catalog {
             CatalogChange::AlterTable { id, definition, columns } => {
                 self.apply_alter_table(*id, definition, columns.as_deref(), guard)
             }
-            CatalogChange::RenameTable { id, name } => self.apply_rename_table(*id, name, guard),
+            CatalogChange::RenameTable { id, name, schema } => {
+                self.apply_rename_table(*id, (name, schema.as_deref()), guard)
+            }
+            CatalogChange::CreateSchema { id, name } => self.apply_create_schema(*id, name),
+            CatalogChange::DropSchema { id } => self.apply_drop_schema(*id),
+            CatalogChange::RenameSchema { id, name } => self.apply_rename_schema(*id, name),
             CatalogChange::CreateType { definition } => self.apply_create_type(definition),
             CatalogChange::AlterType { definition } => self.apply_alter_type(definition, guard),
             CatalogChange::DropType { id } => self.apply_drop_type(*id),

@@ -21,6 +21,7 @@
 //!                   IntentWrite
 //!                   Read, NoKeyWrite, Write    whole-table scans, bulk loads, DDL: on all stripes
 //! name              Write                      CREATE and DROP of tables and routines
+//! schema            IntentWrite, Write         CREATE and DROP in it; of it (`schema_change`)
 //! definition stripe Read, Write                readers at snapshots, on the stripe of their worker; DDL: on all
 //! catalog stripe    Read                       calls logged as commands, on the stripe of their worker
 //!                   IntentWrite                schema changes other than TRUNCATE: on all stripes
@@ -75,7 +76,6 @@ use crate::txn::{
     Access, Chosen, Cursor, Duplicate, Flow, Found, FoundAhead, Insertion, Intent, Interrupt, Isolation,
     NewRow, Savepoint, Sight, Transaction,
 };
-use catalog_change::NameChange;
 
 mod alteration;
 mod catalog_change;
@@ -88,12 +88,14 @@ mod locked_insert;
 mod locking_control;
 mod logged_call;
 mod modes;
+mod name_change;
 mod purge;
 mod purge_queue;
 mod reference_change;
 mod resource;
 mod row_lock;
 mod scan;
+mod schema_change;
 mod sequence_change;
 mod snapshot;
 mod table_lock;
@@ -104,6 +106,7 @@ mod type_change;
 
 use index_entries::NewEntries;
 use modes::row_mode;
+use name_change::NameChange;
 pub use purge::Purger;
 use purge_queue::Purgeable;
 use resource::Resource;
@@ -655,6 +658,10 @@ impl<P: Protocol> Transaction<P> for LockingTransaction<P> {
 
     fn lock_table(&mut self, table: &Arc<Table>) -> Flow<()> {
         self.lock_everybody_out(table)
+    }
+
+    fn lock_schema(&mut self, name: &str) -> Flow<()> {
+        self.lock_schema_alone(name)
     }
 
     fn change_catalog(&mut self, change: CatalogChange) -> Flow<()> {

@@ -37,6 +37,7 @@ fn definition(body: &str) -> RoutineDefinition {
         returns: Returns::Nothing,
         language: "test".to_owned(),
         body: body.to_owned(),
+        path: None,
         is_strict: false,
     }
 }

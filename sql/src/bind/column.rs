@@ -11,6 +11,7 @@ use sqlparser::ast::{Ident, ObjectName};
 use super::scope::{MergedColumn, Relation, RelationKind, ScopeColumn, Visibility};
 use super::{Binder, Bound, Place};
 use crate::statement::names::{fold, is_reserved, parts};
+use crate::system::relation;
 
 impl Binder<'_> {
     /// The relation that a name means, and notes the name if it may mean another one to others.
@@ -37,6 +38,14 @@ impl Binder<'_> {
             }
         };
         Ok((name, place))
+    }
+
+    /// 3F000 of a schema that is not there.
+    pub(crate) fn check_schema(&self, schema: &str, place: Place) -> Result<()> {
+        if self.context.has_schema(schema) {
+            return Ok(());
+        }
+        self.fail(sqlstate::INVALID_SCHEMA_NAME, format!("schema \"{schema}\" does not exist"), place)
     }
 
     /// sqlparser takes some of PostgreSQL's reserved words for names.
@@ -138,18 +147,48 @@ impl Binder<'_> {
                 (true, true) => {}
             }
         }
-        let (table, column) = match folded.as_slice() {
-            [table, column] | [_, table, column] => (table, column),
+        let (schema, table, column) = match folded.as_slice() {
+            [table, column] => (None, table, column),
+            [schema, table, column] => (Some(schema), table, column),
+            [database, schema, table, column] if *database == self.context.database => {
+                (Some(schema), table, column)
+            }
             _ => {
                 let message =
                     format!("improper qualified name (too many dotted names): {}", folded.join("."));
                 return self.fail(sqlstate::SYNTAX_ERROR, message, place);
             }
         };
+        if let Some(schema) = schema {
+            self.check_schema_of(schema, table, place)?;
+        }
         if let Some(outer) = self.find_outer_qualified((table, column), place)? {
             return Ok(outer);
         }
         self.column_of_relation(table, column, place)
+    }
+
+    /// 42P01 if what is called so in FROM is not the relation of this schema.
+    fn check_schema_of(&self, schema: &str, name: &str, place: Place) -> Result<()> {
+        let named = self.scope.named().find(|(_, relation)| relation.name == name);
+        let Some((_, relation)) = named else { return Ok(()) };
+        let is_meant = match &relation.kind {
+            RelationKind::Table { table, .. } | RelationKind::View(_, table) => {
+                let own = &table.definition().name;
+                own.schema == self.context.path.schema(schema) && own.name == name
+            }
+            RelationKind::System(..) => relation::find(schema, name).is_some(),
+            _ => false,
+        };
+        if is_meant {
+            return Ok(());
+        }
+        let message = format!("invalid reference to FROM-clause entry for table \"{name}\"");
+        let hint = format!(
+            "There is an entry for table \"{name}\", but it cannot be referenced from this part of the query."
+        );
+        let error = Error::input(sqlstate::UNDEFINED_TABLE, message).with_hint(hint);
+        Err(self.place(error, place))
     }
 
     /// A column of a relation of this scope.

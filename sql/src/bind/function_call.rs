@@ -96,6 +96,7 @@ impl Binder<'_> {
             [schema, name] if fold(schema) == "pg_catalog" => fold(name),
             [schema, name] => {
                 let parts = [fold(schema), fold(name)];
+                self.check_schema(&parts[0], place)?;
                 let arguments = self.arguments(&call.args, &parts.join("."), place)?;
                 return match self.try_routine(&parts, &arguments, place)? {
                     Some(bound) => Ok(bound),

@@ -12,6 +12,7 @@ use sqlparser::ast::FunctionArg;
 use super::callee::CalleeEntry;
 use super::coerce::{Category, category, is_implicit, is_preferred};
 use super::{Binder, Bound, Class, Place};
+use crate::statement::kept_names::{NameOf, respelled_expression};
 use crate::statement::names::{positional_behind_named, split_arguments};
 use crate::statement::query::{CallSyntax, parse_expression};
 
@@ -265,6 +266,23 @@ impl Binder<'_> {
         bound.map(|bound| Bound { place: Place::Unknown, ..bound })
     }
 
+    /// The text of an expression as it is kept: what it has been bound to is named with its schema, so that
+    /// it means the same to everybody.
+    pub(crate) fn kept_text(&self, text: &str) -> String {
+        let respell = |of: NameOf, schema: Option<&str>, name: &str| match (of, schema) {
+            (_, Some(_)) => None,
+            (NameOf::Routine, None) => {
+                let mut called = self.called.iter().map(|routine| &routine.definition.name);
+                called.find(|called| called.name == name).cloned()
+            }
+            (NameOf::Relation, None) => {
+                let full = self.meant(None, name);
+                self.context.tables.sequence(&full).is_some().then_some(full)
+            }
+        };
+        respelled_expression(text, &respell).ok().flatten().unwrap_or_else(|| text.to_owned())
+    }
+
     /// The number by which code calls it.
     pub(crate) fn callee(&mut self, chosen: &Chosen) -> Result<CalleeIndex> {
         let callee = match chosen {
@@ -311,6 +329,9 @@ impl Binder<'_> {
             };
             return self.unsupported(what, place);
         };
+        if let Chosen::Stored(routine) = &chosen {
+            self.called.push(Arc::clone(routine));
+        }
         let arguments = self.routine_arguments(&chosen, arguments, false)?;
         let callee = self.callee(&chosen)?;
         let expr = Expr::Routine { callee, arguments };

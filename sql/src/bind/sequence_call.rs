@@ -95,7 +95,7 @@ impl Binder<'_> {
             Some(sequence) => Ok(sequence.id),
             // PostgreSQL finds that out when it runs.
             None if self.context.tables.table(&name).is_some() => Err(not_a_sequence(&name.name)),
-            None => Err(self.place(no_relation(text), place)),
+            None => Err(self.place(no_relation(text, |schema| self.context.has_schema(schema)), place)),
         }
     }
 }

@@ -120,7 +120,12 @@ impl Binder<'_> {
     }
 
     /// A condition of a row.
-    fn check_condition(&mut self, table: &Arc<Table>, row: RowSlot, expr: &ast::Expr) -> Result<Expr> {
+    pub(crate) fn check_condition(
+        &mut self,
+        table: &Arc<Table>,
+        row: RowSlot,
+        expr: &ast::Expr,
+    ) -> Result<Expr> {
         self.refuse_queries(expr, "check constraint")?;
         self.over_row(table, row, |binder| {
             binder.aggregate_mode = AggregateMode::Forbidden("in check constraints");
@@ -173,10 +178,11 @@ impl Binder<'_> {
         self.refuse_clock_literals(&condition, Place::of_expr(&wanted.expr))?;
         let columns = columns_of(&condition, row);
         let name = wanted.name.clone().unwrap_or_else(|| made_up_name(known, &columns));
+        let shown = self.over_row(table, row, |binder| Ok(binder.shown_expression(&wanted.expr)))?;
         Ok(CheckConstraint {
             name,
-            expression: unqualified(&wanted.expr).to_string(),
-            shown: self.over_row(table, row, |binder| Ok(binder.shown_expression(&wanted.expr)))?,
+            expression: self.kept_text(&unqualified(&wanted.expr).to_string()),
+            shown: self.kept_text(&shown),
             columns,
             is_not_valid: wanted.is_not_valid,
         })

@@ -3,8 +3,11 @@
 use std::sync::Arc;
 
 use hyades_engine::procedure::ir::Expr;
-use hyades_types::definition::{ParameterMode, Returns, RoutineDefinition, RoutineKind, RoutineParameter};
+use hyades_types::definition::{
+    ParameterMode, Returns, RoutineDefinition, RoutineKind, RoutineParameter, TableName,
+};
 use hyades_types::error::{Error, Result, sqlstate};
+use hyades_types::search_path::PUBLIC;
 use hyades_types::value::SqlType;
 
 use super::{Compiler, unsupported};
@@ -23,7 +26,8 @@ const MOST_PARAMETERS: usize = 100;
 
 impl Compiler<'_> {
     pub(crate) fn create_routine(&mut self, create: &CreateRoutine) -> Result<Plan> {
-        let definition = self.routine_definition(create)?;
+        let name = self.created_name(&create.name, None)?;
+        let definition = self.routine_definition(create, name)?;
         match definition.language.as_str() {
             "plpgsql" | "sql" => {}
             "c" | "internal" => {
@@ -52,7 +56,8 @@ impl Compiler<'_> {
     /// DO: its block is compiled by the session.
     pub(super) fn anonymous_block(&mut self, block: &CreateRoutine) -> Result<Plan> {
         // It is a function that returns void.
-        let written = self.routine_definition(block)?;
+        let name = TableName { schema: String::new(), name: block.name.name.clone() };
+        let written = self.routine_definition(block, name)?;
         let definition = Box::new(RoutineDefinition { kind: RoutineKind::Function, ..written });
         match definition.language.as_str() {
             "plpgsql" => {}
@@ -73,7 +78,16 @@ impl Compiler<'_> {
         })
     }
 
-    fn routine_definition(&mut self, create: &CreateRoutine) -> Result<RoutineDefinition> {
+    /// The path that names of a body are looked up in: what SET says, or that of who creates it.
+    fn path_of_body(&self, written: Option<&[String]>) -> Option<Vec<String>> {
+        let path: Vec<String> = match written {
+            Some(written) => written.to_vec(),
+            None => self.binder.context.path.named().map(str::to_owned).collect(),
+        };
+        (path != [PUBLIC]).then_some(path)
+    }
+
+    fn routine_definition(&mut self, create: &CreateRoutine, name: TableName) -> Result<RoutineDefinition> {
         let parameters = self.written_parameters(&create.parameters)?;
         let mut seen_default = false;
         for (parameter, written) in parameters.iter().zip(&create.parameters) {
@@ -107,13 +121,14 @@ impl Compiler<'_> {
             known.push(name);
         }
         Ok(RoutineDefinition {
-            name: self.created_name(&create.name, None)?,
+            name,
             kind: create.kind,
             parameters,
             returns,
             language: create.language.clone(),
             body: create.body.clone(),
             is_strict: create.is_strict,
+            path: self.path_of_body(create.path.as_deref()),
         })
     }
 
@@ -149,12 +164,8 @@ impl Compiler<'_> {
                 );
             }
         }
-        Ok(RoutineParameter {
-            name: written.name.clone(),
-            sql_type,
-            mode: written.mode,
-            default: written.default.clone(),
-        })
+        let default = written.default.as_ref().map(|default| self.binder.kept_text(default));
+        Ok(RoutineParameter { name: written.name.clone(), sql_type, mode: written.mode, default })
     }
 
     /// A type's name, `table.column%TYPE` too. Lengths and precisions do not count in a signature.
@@ -270,15 +281,7 @@ impl Compiler<'_> {
     pub(crate) fn drop_routine(&mut self, drop: &DropRoutine) -> Result<Plan> {
         let mut names = Vec::with_capacity(drop.names.len());
         for (name, arguments) in &drop.names {
-            let types = match arguments {
-                None => None,
-                Some(written) => {
-                    let inputs = written.iter().filter(|written| written.mode.is_input());
-                    let types = inputs.map(|written| self.written_type(&written.type_name));
-                    Some(types.collect::<Result<Vec<SqlType>>>()?)
-                }
-            };
-            names.push((name.clone(), types));
+            names.push((name.clone(), self.signature(arguments.as_deref())?));
         }
         let command = match drop.kind {
             Some(RoutineKind::Procedure) => "DROP PROCEDURE",
@@ -290,6 +293,13 @@ impl Compiler<'_> {
             command,
             SchemaCommand::DropRoutine { kind, if_exists, names, cascades: drop.cascades },
         ))
+    }
+
+    /// The types of the inputs by which a routine is told from others of its name, if they are given.
+    pub(super) fn signature(&self, arguments: Option<&[WrittenParameter]>) -> Result<Option<Vec<SqlType>>> {
+        let Some(written) = arguments else { return Ok(None) };
+        let inputs = written.iter().filter(|written| written.mode.is_input());
+        inputs.map(|written| self.written_type(&written.type_name)).collect::<Result<_>>().map(Some)
     }
 
     /// CALL.

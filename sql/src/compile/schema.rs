@@ -2,7 +2,7 @@
 
 use hyades_types::definition::{ColumnDefinition, IndexKind, PrimaryKey, TableDefinition, TableName};
 use hyades_types::error::{Error, Result, sqlstate};
-use hyades_types::search_path::TEMPORARY;
+use hyades_types::search_path::{TEMPORARY, is_system};
 use hyades_types::value::{ArrayElement, SqlType};
 use sqlparser::ast::{
     self, ColumnOption, CreateTableOptions, HiveDistributionStyle, ObjectType, SqlOption, TableConstraint,
@@ -17,7 +17,6 @@ use crate::bind::aggregation::AggregateMode;
 use crate::bind::coerce::Context;
 use crate::bind::{Place, types};
 use crate::plan::{Action, Plan, SchemaCommand, WantedUnique};
-use crate::statement::names::DEFAULT_SCHEMA;
 use crate::statement::names::{fold, parts};
 use crate::statement::query::{self, loose_default, words_position};
 use crate::statement::{OnCommit, QualifiedName};
@@ -206,15 +205,19 @@ impl Compiler<'_> {
                 let message = "cannot create temporary routines";
                 Err(Error::input(sqlstate::FEATURE_NOT_SUPPORTED, message))
             }
-            Some(schema) if schema == DEFAULT_SCHEMA => {
-                Ok(TableName { schema: schema.to_owned(), name: name.name.clone() })
-            }
             Some("pg_catalog") => {
                 let message = format!("permission denied to create \"pg_catalog.{}\"", name.name);
                 Err(Error::input(sqlstate::INSUFFICIENT_PRIVILEGE, message)
                     .with_detail("System catalog modifications are currently disallowed."))
             }
-            Some(schema) => no_schema(&format!("schema \"{schema}\" does not exist")),
+            Some(schema) if !self.binder.context.has_schema(schema) => {
+                no_schema(&format!("schema \"{schema}\" does not exist"))
+            }
+            Some(schema) if is_system(schema) => {
+                let message = format!("permission denied for schema {schema}");
+                Err(Error::input(sqlstate::INSUFFICIENT_PRIVILEGE, message))
+            }
+            Some(schema) => Ok(TableName { schema: schema.to_owned(), name: name.name.clone() }),
         }
     }
 
@@ -307,7 +310,7 @@ impl Compiler<'_> {
             return Err(default_mismatch(column, sql_type, from));
         }
         let is_null = matches!(expr, ast::Expr::Value(value) if matches!(value.value, ast::Value::Null));
-        Ok((!is_null).then(|| expr.to_string()))
+        Ok((!is_null).then(|| self.binder.kept_text(&expr.to_string())))
     }
 
     pub(super) fn table_constraint(

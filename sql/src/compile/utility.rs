@@ -12,11 +12,7 @@ use crate::statement::{ListenStatement, QualifiedName, Statement, query};
 
 /// 42P01. PostgreSQL gives no position for commands that are not queries.
 pub(crate) fn no_table(name: &QualifiedName) -> Error {
-    let shown = match &name.schema {
-        Some(schema) => format!("{schema}.{}", name.name),
-        None => name.name.clone(),
-    };
-    Error::input(sqlstate::UNDEFINED_TABLE, format!("relation \"{shown}\" does not exist"))
+    Error::input(sqlstate::UNDEFINED_TABLE, format!("relation \"{}\" does not exist", name.shown()))
 }
 
 fn text_column(name: &str) -> ResultColumn {

@@ -29,7 +29,7 @@ pub(crate) fn compile(
     text: &str,
     types: &[SqlType],
     rows: Option<&DynamicRows>,
-    tables: &dyn Tables,
+    (tables, path): (&dyn Tables, Vec<String>),
 ) -> Result<Procedure> {
     let parameter = |sql_type: &SqlType| RoutineParameter {
         name: None,
@@ -44,6 +44,7 @@ pub(crate) fn compile(
         language: "plpgsql".to_owned(),
         parameters: types.iter().map(parameter).collect(),
         returns: rows.map_or(Returns::Nothing, |rows| Returns::SetOfRow(columns(rows))),
+        path: Some(path),
         is_strict: false,
         body: text.to_owned(),
     };

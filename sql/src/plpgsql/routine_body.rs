@@ -9,7 +9,6 @@ use std::sync::Arc;
 use hyades_engine::procedure::ir::{Expr, Instruction, Label, Procedure, Register};
 use hyades_types::definition::{ParameterMode, Returns, RoutineDefinition, RoutineKind};
 use hyades_types::error::{Error, Result, SqlState, sqlstate};
-use hyades_types::search_path::{PUBLIC, SearchPath};
 use hyades_types::value::{SqlType, Value};
 use sqlparser::ast;
 
@@ -112,7 +111,7 @@ fn compile_body(definition: &RoutineDefinition, tables: &dyn Tables, when: When)
         When::Called => 0,
     };
     let zone = jiff::tz::TimeZone::UTC;
-    let path = SearchPath::new(vec![PUBLIC.to_owned()], tables.temporary_schema());
+    let path = definition.search_path(tables.temporary_schema());
     let context = BindContext { tables, time_zone: &zone, database: "", path: &path };
     let body = Body::parse(definition).map_err(|error| shifted(error, offset))?;
     let mut routine = Routine::new(definition, context, offset)?;
@@ -172,7 +171,7 @@ impl<'a> Routine<'a> {
         fill: impl for<'r> FnOnce(&mut Routine<'r>, &'r RoutineDefinition) -> Result<()>,
     ) -> Result<Procedure> {
         let zone = jiff::tz::TimeZone::UTC;
-        let path = SearchPath::new(vec![PUBLIC.to_owned()], tables.temporary_schema());
+        let path = definition.search_path(tables.temporary_schema());
         let context = BindContext { tables, time_zone: &zone, database: "", path: &path };
         let mut routine = Routine::new(definition, context, 0)?;
         routine.parameters()?;

@@ -23,6 +23,7 @@ use jiff::tz::TimeZone;
 use sqlparser::ast;
 
 use super::alteration::{altered, no_column};
+use super::dependents::Object;
 use super::running::{AlterStep, Alteration};
 use super::sequence_commands::DrawingDefault;
 use super::{Output, Session};
@@ -211,7 +212,8 @@ impl Session {
             return Ok(unsupported("tables without columns are not supported yet")?);
         }
         let children = self.locked_children(&old)?;
-        let what = format!("column {name} of table {}", old.name.name);
+        let of_table = format!("of table {}", self.shown(&old.name));
+        let what = format!("column {name} {of_table}");
         let mut freed = Vec::new();
         let mut dependents = Vec::new();
         for key in old.foreign_keys.iter().filter(|key| key.columns.contains(&gone)) {
@@ -224,16 +226,16 @@ impl Session {
             let keys = definition.foreign_keys.iter().filter(|key| key.parent == table.id());
             for key in keys.filter(|key| key.parent_columns.contains(&gone) && !is_freed(key)) {
                 let name = key.name.clone();
-                dependents.push(format!("constraint {name} on table {}", definition.name.name));
+                dependents.push(self.described(&Object::Constraint(Arc::clone(child), name.clone())));
                 freed.push(CatalogChange::DropForeignKey { id: child.id(), name });
             }
         }
         for default in self.defaults_from_column(&table, gone)? {
-            dependents.push(default.dependence().0);
+            dependents.push(self.described(&Object::Default(Arc::clone(&default.table), default.column)));
             freed.push(CatalogChange::DropDefault { id: default.table.id(), column: default.column });
         }
         let computed = computed_from(&old, gone);
-        dependents.extend(computed.iter().map(|name| format!("column {name} of table {}", old.name.name)));
+        dependents.extend(computed.iter().map(|name| format!("column {name} {of_table}")));
         if !dependents.is_empty() {
             self.tell_dependents(&what, &dependents, cascades, output)?;
         }

@@ -14,10 +14,9 @@ use hyades_types::definition::{CatalogChange, ForeignKey, KeyComparison, TableDe
 use hyades_types::error::{Error, Result, sqlstate};
 use hyades_types::search_path;
 
-use super::view_commands::kind_of;
+use super::dependents::Object;
 use super::{Output, Session};
 use crate::compile::unsupported;
-use crate::compile::utility::no_table;
 use crate::plan::{WantedForeignKey, WantedSequence, WantedUnique};
 use crate::statement::names::cut_name;
 
@@ -165,7 +164,7 @@ impl Session {
         if parent == child.name {
             return resolve(child, (id, child), wanted);
         }
-        let parent = self.table(&parent).ok_or_else(|| no_table(&wanted.parent))?;
+        let parent = self.table(&parent).ok_or_else(|| self.no_relation(&wanted.parent))?;
         if parent.definition().view.is_some() {
             let message = format!("referenced relation \"{}\" is not a table", parent.definition().name.name);
             return Err(Error::input(sqlstate::WRONG_OBJECT_TYPE, message));
@@ -204,57 +203,15 @@ impl Session {
         Ok(vec![CatalogChange::AddForeignKey { id: table.id(), foreign_key }])
     }
 
-    /// DROP TABLE: first the foreign keys from and to the tables, then the tables and the sequences that go
-    /// with them.
+    /// DROP TABLE and DROP VIEW.
     pub(super) fn dropped(
         &self,
         tables: &[Arc<Table>],
         cascades: bool,
         output: &mut dyn Output,
     ) -> Result<Vec<CatalogChange>> {
-        let is_dropped = |id: TableId| tables.iter().any(|table| table.id() == id);
-        let mut changes = Vec::new();
-        // What a cascade drops, and the detail that says so.
-        let mut dependents: Vec<(String, String)> = Vec::new();
-        for table in tables {
-            let definition = table.definition();
-            for foreign_key in &definition.foreign_keys {
-                let name = foreign_key.name.clone();
-                changes.push(CatalogChange::DropForeignKey { id: table.id(), name });
-            }
-            let children = definition.children().into_iter().filter(|child| !is_dropped(*child));
-            for child in children.filter_map(|child| self.table_by_id(child)) {
-                let child_definition = child.definition();
-                let keys = child_definition.foreign_keys.iter();
-                for foreign_key in keys.filter(|key| key.parent == table.id()) {
-                    let name = foreign_key.name.clone();
-                    let what = format!("constraint {name} on table {}", child_definition.name.name);
-                    let detail = format!("{what} depends on table {}", definition.name.name);
-                    dependents.push((what, detail));
-                    changes.push(CatalogChange::DropForeignKey { id: child.id(), name });
-                }
-            }
-        }
-        let views = self.views_of(tables);
-        for (view, used) in &views {
-            let what = format!("view {}", view.definition().name.name);
-            let detail = format!("{what} depends on {used}");
-            dependents.push((what, detail));
-        }
-        let ids: Vec<TableId> = tables.iter().map(|table| table.id()).collect();
-        let sequences = self.owned_sequences(&ids);
-        for default in self.drawing_defaults(&sequences, &ids)? {
-            dependents.push(default.dependence());
-            changes.push(CatalogChange::DropDefault { id: default.table.id(), column: default.column });
-        }
-        let views = views.into_iter().map(|(view, _)| view);
-        changes.extend(Session::drops_of(views.chain(tables.iter().cloned())));
-        changes.extend(sequences.iter().map(|sequence| CatalogChange::DropSequence { id: sequence.id }));
-        if !dependents.is_empty() && !cascades {
-            return Err(depended_upon(tables, &dependents));
-        }
-        self.note_cascade(output, &dependents.iter().map(|(what, _)| what).collect::<Vec<_>>());
-        Ok(changes)
+        let tables: Vec<Object> = tables.iter().map(|table| Object::Relation(Arc::clone(table))).collect();
+        self.dropped_objects(&tables, cascades, output)
     }
 
     /// TRUNCATE: no table may be emptied under rows that refer to it.
@@ -303,19 +260,4 @@ impl Session {
             _ => true,
         })
     }
-}
-
-fn depended_upon(tables: &[Arc<Table>], dependents: &[(String, String)]) -> Error {
-    let message = match tables {
-        [table] => {
-            let definition = table.definition();
-            let (kind, name) = (kind_of(&definition), &definition.name.name);
-            format!("cannot drop {kind} {name} because other objects depend on it")
-        }
-        _ => "cannot drop desired object(s) because other objects depend on them".to_owned(),
-    };
-    let details: Vec<&str> = dependents.iter().map(|(_, detail)| detail.as_str()).collect();
-    Error::input(sqlstate::DEPENDENT_OBJECTS_STILL_EXIST, message)
-        .with_detail(details.join("\n"))
-        .with_hint("Use DROP ... CASCADE to drop the dependent objects too.")
 }

@@ -20,7 +20,6 @@ use super::view_commands::refuse_view;
 use super::{Output, Session};
 use crate::compile::schema::check_ordered;
 use crate::compile::unsupported;
-use crate::compile::utility::no_table;
 use crate::plan::{WantedIndex, WantedKey, WantedUnique};
 use crate::statement::names::cut_name;
 use crate::statement::{DropIndex, QualifiedName, RenameIndex};
@@ -175,7 +174,7 @@ impl Session {
             return Ok(table);
         }
         if !self.is_relation(&full) {
-            return Err(no_table(name));
+            return Err(self.no_relation(name));
         }
         if self.is_index(&full) {
             let message = format!("\"{}\" is an index", full.name);
@@ -269,7 +268,7 @@ impl Session {
                 self.note(output, "00000", message);
                 Ok(None)
             }
-            None => Err(no_table(name)),
+            None => Err(self.no_relation(name)),
             Some(table) => {
                 refuse_view(&table, "ADD CONSTRAINT")?;
                 Ok(Some(table))
@@ -401,7 +400,7 @@ impl Session {
         for name in &drop.names {
             let full = self.meant(name);
             let Some(Found { table, index }) = self.index_named(&full) else {
-                self.no_index(&full, drop.if_exists, output)?;
+                self.no_index(name, drop.if_exists, output)?;
                 continue;
             };
             let definition = table.definition();
@@ -420,19 +419,15 @@ impl Session {
     }
 
     /// There is no such index to drop; that may be all right.
-    fn no_index(&self, name: &TableName, if_exists: bool, output: &mut dyn Output) -> Result<()> {
-        if self.is_relation(name) {
-            let kind = if self.table(name).is_some() { "TABLE" } else { "SEQUENCE" };
+    fn no_index(&self, name: &QualifiedName, if_exists: bool, output: &mut dyn Output) -> Result<()> {
+        let full = self.meant(name);
+        if self.is_relation(&full) {
+            let kind = if self.table(&full).is_some() { "TABLE" } else { "SEQUENCE" };
             let message = format!("\"{}\" is not an index", name.name);
             return Err(Error::input(sqlstate::WRONG_OBJECT_TYPE, message)
                 .with_hint(format!("Use DROP {kind} to remove a {}.", kind.to_ascii_lowercase())));
         }
-        let message = format!("index \"{}\" does not exist", name.name);
-        if !if_exists {
-            return Err(Error::input(sqlstate::UNDEFINED_OBJECT, message));
-        }
-        self.note(output, "00000", format!("{message}, skipping"));
-        Ok(())
+        self.nothing_to_drop(("index", sqlstate::UNDEFINED_OBJECT), name, if_exists, output)
     }
 
     /// ALTER INDEX ... RENAME TO.
@@ -447,7 +442,7 @@ impl Session {
                 return unsupported("ALTER INDEX of what is no index is not supported");
             }
             if !rename.if_exists {
-                return Err(no_table(&rename.index));
+                return Err(self.no_relation(&rename.index));
             }
             self.note(output, "00000", format!("relation \"{}\" does not exist, skipping", full.name));
             return Ok(Vec::new());
@@ -468,7 +463,7 @@ impl Session {
             let message = format!("\"{}\" is not an index", full.name);
             return Err(Error::input(sqlstate::WRONG_OBJECT_TYPE, message));
         }
-        Err(no_table(name))
+        Err(self.no_relation(name))
     }
 }
 

@@ -57,6 +57,10 @@ impl Tables for VisibleTables<'_> {
         self.worker.catalog_view().type_named(name)
     }
 
+    fn has_schema(&self, name: &str) -> bool {
+        self.worker.catalog_view().schemas().get(name).is_some()
+    }
+
     fn temporary_schema(&self) -> Option<String> {
         self.worker.catalog_view().temporary_schema().map(str::to_owned)
     }
@@ -196,7 +200,8 @@ impl Session {
         rows: Option<&DynamicRows>,
     ) -> Result<Procedure> {
         let tables = VisibleTables { engine: self.shared.engine.as_ref(), worker: self.worker.as_ref() };
-        plpgsql::dynamic::compile(text, types, rows, &tables)
+        let path = self.search_path().named().map(str::to_owned).collect();
+        plpgsql::dynamic::compile(text, types, rows, (&tables, path))
     }
 
     pub(super) fn compile(

@@ -38,7 +38,7 @@ impl Session {
             let message = format!("relation \"{name}\" already exists");
             return Err(Error::input(sqlstate::DUPLICATE_TABLE, message));
         }
-        Ok(vec![CatalogChange::RenameTable { id: table.id(), name: name.to_owned() }])
+        Ok(vec![CatalogChange::RenameTable { id: table.id(), name: name.to_owned(), schema: None }])
     }
 
     pub(super) fn renamed_column(

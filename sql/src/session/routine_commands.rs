@@ -11,8 +11,10 @@ use hyades_types::definition::{CatalogChange, RoutineDefinition, RoutineKind, Ta
 use hyades_types::error::{Abort, Error, Result, sqlstate};
 use hyades_types::value::{SqlType, Value};
 
+use super::dependents::Object;
 use super::run::check_parameters;
 use super::running::{CallRun, Running};
+use super::schema_commands::no_schema;
 use super::state::State;
 use super::{Completion, Notice, Output, Prepared, Session};
 use crate::evaluation;
@@ -36,6 +38,29 @@ fn call_plan(plan: &Plan) -> Result<&CallPlan> {
     match &plan.action {
         Action::Call(call) => Ok(call),
         _ => Err(Error::input(sqlstate::INTERNAL_ERROR, "the statement calls nothing")),
+    }
+}
+
+/// A routine that is not there.
+pub(super) struct MissingRoutine {
+    word: &'static str,
+    name: String,
+    /// The types of its arguments, if they are given.
+    types: Option<Vec<&'static str>>,
+}
+
+impl MissingRoutine {
+    fn shown(&self) -> String {
+        let types = self.types.as_ref().map_or(String::new(), |types| types.join(", "));
+        format!("{} {}({types})", self.word, self.name)
+    }
+
+    pub(super) fn error(&self) -> Error {
+        let message = match self.types {
+            Some(_) => format!("{} does not exist", self.shown()),
+            None => format!("could not find a {} named \"{}\"", self.word, self.name),
+        };
+        Error::input(sqlstate::UNDEFINED_FUNCTION, message)
     }
 }
 
@@ -249,6 +274,40 @@ impl Session {
         known
     }
 
+    /// The only routine that a statement can mean.
+    pub(super) fn find_routine(
+        &self,
+        (kind, types): (Option<RoutineKind>, Option<&[SqlType]>),
+        name: &QualifiedName,
+    ) -> Result<std::result::Result<Arc<Routine>, MissingRoutine>> {
+        let word = kind.map_or("routine", RoutineKind::word);
+        let known = self.routines_meant(name);
+        let fitting: Vec<&Arc<Routine>> = known
+            .iter()
+            .filter(|routine| match types {
+                Some(types) => routine.definition.identity() == *types,
+                None => kind.is_none_or(|kind| routine.definition.kind == kind),
+            })
+            .collect();
+        match fitting.as_slice() {
+            [only] if kind.is_some_and(|kind| only.definition.kind != kind) => {
+                let message = format!("{} is not a {word}", only.definition.signature());
+                Err(Error::input(sqlstate::WRONG_OBJECT_TYPE, message))
+            }
+            [only] => Ok(Ok(Arc::clone(only))),
+            [] => {
+                let name = name.shown();
+                let types = types.map(|types| types.iter().map(|one| one.base_name()).collect());
+                Ok(Err(MissingRoutine { word, name, types }))
+            }
+            _ => {
+                let message = format!("{word} name \"{}\" is not unique", name.shown());
+                Err(Error::input(sqlstate::AMBIGUOUS_FUNCTION, message)
+                    .with_hint(format!("Specify the argument list to select the {word} unambiguously.")))
+            }
+        }
+    }
+
     /// What DROP of routines changes.
     pub(super) fn dropped_routines(
         &mut self,
@@ -257,51 +316,24 @@ impl Session {
         cascades: bool,
         output: &mut dyn Output,
     ) -> Result<Vec<CatalogChange>> {
-        let word = kind.map_or("routine", RoutineKind::word);
         let mut dropped: Vec<Arc<Routine>> = Vec::with_capacity(names.len());
         for (name, types) in names {
-            let known = self.routines_meant(name);
-            let shown = match types {
-                Some(types) => {
-                    let types: Vec<&str> = types.iter().map(|sql_type| sql_type.base_name()).collect();
-                    format!("{}({})", name.name, types.join(", "))
+            if let Some(schema) = name.schema.as_deref().filter(|schema| !self.has_schema(schema)) {
+                if !if_exists {
+                    return Err(no_schema(schema));
                 }
-                None => format!("{}()", name.name),
-            };
-            let fitting: Vec<&Arc<Routine>> = known
-                .iter()
-                .filter(|routine| match types {
-                    Some(types) => routine.definition.identity() == *types,
-                    None => kind.is_none_or(|kind| routine.definition.kind == kind),
-                })
-                .collect();
-            match (fitting.as_slice(), types) {
-                ([only], _) if kind.is_some_and(|kind| only.definition.kind != kind) => {
-                    let message = format!("{} is not a {word}", only.definition.signature());
-                    return Err(Error::input(sqlstate::WRONG_OBJECT_TYPE, message));
+                self.note(output, "00000", format!("schema \"{schema}\" does not exist, skipping"));
+                continue;
+            }
+            match self.find_routine((kind, types.as_deref()), name)? {
+                Ok(routine) => dropped.push(routine),
+                Err(missing) if if_exists => {
+                    self.note(output, "00000", format!("{} does not exist, skipping", missing.shown()));
                 }
-                ([only], _) => dropped.push(Arc::clone(only)),
-                ([], _) if if_exists => {
-                    self.note(output, "00000", format!("{word} {shown} does not exist, skipping"));
-                }
-                ([], Some(_)) => {
-                    let message = format!("{word} {shown} does not exist");
-                    return Err(Error::input(sqlstate::UNDEFINED_FUNCTION, message));
-                }
-                ([], None) => {
-                    let message = format!("could not find a {word} named \"{}\"", name.name);
-                    return Err(Error::input(sqlstate::UNDEFINED_FUNCTION, message));
-                }
-                _ => {
-                    let message = format!("{word} name \"{}\" is not unique", name.name);
-                    return Err(Error::input(sqlstate::AMBIGUOUS_FUNCTION, message).with_hint(format!(
-                        "Specify the argument list to select the {word} unambiguously."
-                    )));
-                }
+                Err(missing) => return Err(missing.error()),
             }
         }
-        let mut changes = self.drops_of_callers(&dropped, cascades, output)?;
-        changes.extend(dropped.iter().map(|routine| CatalogChange::DropRoutine { id: routine.id }));
-        Ok(changes)
+        let dropped: Vec<Object> = dropped.into_iter().map(Object::Routine).collect();
+        self.dropped_objects(&dropped, cascades, output)
     }
 }

@@ -51,6 +51,10 @@ impl Tables for CatalogTables<'_> {
         self.view.type_named(name)
     }
 
+    fn has_schema(&self, name: &str) -> bool {
+        self.view.schemas().get(name).is_some()
+    }
+
     fn temporary_schema(&self) -> Option<String> {
         self.view.temporary_schema().map(str::to_owned)
     }

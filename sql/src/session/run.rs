@@ -217,6 +217,7 @@ impl Session {
             prepared_statements: self.shown_statements(),
             sessions: Arc::clone(&self.shared.activities) as Arc<dyn SessionRows>,
             path: Arc::clone(&self.meaning.path),
+            schemas: self.schemas(),
             user: self.environment.user.clone(),
             database: self.environment.database.clone(),
         });

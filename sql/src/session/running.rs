@@ -12,6 +12,7 @@ use super::copy_out::CopyWriter;
 use super::cursors::KeptRows;
 use crate::compile::check::Filling;
 use crate::plan::{AlterAction, Plan};
+use crate::statement::{DropSchema, SchemaElement};
 
 /// A statement in progress.
 pub(super) enum Running {
@@ -42,7 +43,32 @@ pub(super) struct SchemaRun {
     pub(super) done: usize,
     /// Of ALTER TABLE: what follows when the changes are made.
     pub(super) alteration: Option<Box<Alteration>>,
+    /// What is to be locked before anybody looks what changes.
+    pub(super) late: Option<LateChange>,
+    /// Of CREATE SCHEMA: what is created in it then.
+    pub(super) inside: Option<Box<Inside>>,
     pub(super) savepoint: Savepoint,
+}
+
+/// A change of schemas, which are locked first.
+pub(super) enum LateChange {
+    Drop(DropSchema),
+    Rename { name: String, to: String },
+}
+
+impl LateChange {
+    pub(super) fn schemas(&self) -> Vec<String> {
+        match self {
+            LateChange::Drop(drop) => drop.names.clone(),
+            LateChange::Rename { name, to } => vec![name.clone(), to.clone()],
+        }
+    }
+}
+
+/// What is left to be created inside a new schema.
+pub(super) struct Inside {
+    pub(super) schema: String,
+    pub(super) elements: VecDeque<SchemaElement>,
 }
 
 /// ALTER TABLE in progress.

@@ -8,15 +8,11 @@ use hyades_types::definition::{CatalogChange, TableId, TableName};
 use hyades_types::error::{Abort, Error, Result, sqlstate};
 
 use super::running::{QueryRun, Running, SchemaRun};
+use super::schema_commands::late_change;
 use super::view_commands::wrong_kind;
 use super::{Completion, Output, Prepared, Session};
-use crate::compile::utility::no_table;
 use crate::plan::{Action, Plan, SchemaCommand};
 use crate::statement::QualifiedName;
-
-fn shown(name: &QualifiedName) -> String {
-    name.name.clone()
-}
 
 impl Session {
     pub(super) fn start_schema(
@@ -28,10 +24,16 @@ impl Session {
         let savepoint = self.worker.savepoint();
         let changes = self.changes(command, output)?;
         let alteration = self.begun_alteration(command, output)?;
-        Ok(SchemaRun { changes, done: 0, alteration, savepoint })
+        let inside = self.inside_of(command, &changes);
+        let late = late_change(command);
+        Ok(SchemaRun { changes, done: 0, alteration, late, inside, savepoint })
     }
 
-    fn changes(&mut self, command: &SchemaCommand, output: &mut dyn Output) -> Result<Vec<CatalogChange>> {
+    pub(super) fn changes(
+        &mut self,
+        command: &SchemaCommand,
+        output: &mut dyn Output,
+    ) -> Result<Vec<CatalogChange>> {
         match command {
             SchemaCommand::Create { .. } | SchemaCommand::CreateAs { .. } => {
                 self.created_table(command, output)
@@ -46,6 +48,15 @@ impl Session {
             SchemaCommand::DropIndex(drop) => self.dropped_indexes(drop, output),
             SchemaCommand::RenameIndex(rename) => self.renamed_index(rename, output),
             SchemaCommand::Reindex(name) => self.reindexed(name),
+            SchemaCommand::CreateSchema { name, owner, if_not_exists, .. } => {
+                self.created_schema(name, owner.as_deref(), *if_not_exists, output)
+            }
+            // See `late_change`.
+            SchemaCommand::DropSchema(_) | SchemaCommand::RenameSchema { .. } => Ok(Vec::new()),
+            SchemaCommand::OwnSchema { name, owner } => self.owned_schema(name, owner),
+            SchemaCommand::SetSchema { moved, name, if_exists, schema } => {
+                self.moved(moved, name, (*if_exists, schema), output)
+            }
             SchemaCommand::DiscardTemporaries => self.discarded_temporaries(),
             SchemaCommand::CreateSequence { name, if_not_exists, options } => {
                 let name = self.own_name(name);
@@ -85,7 +96,7 @@ impl Session {
                 Err(Error::input(sqlstate::WRONG_OBJECT_TYPE, message))
             }
             Some(table) => Ok(table),
-            None => Err(no_table(name)),
+            None => Err(self.no_relation(name)),
         }
     }
 
@@ -151,13 +162,8 @@ impl Session {
                         tables.push(table);
                     }
                 }
-                None if if_exists => {
-                    let message = format!("table \"{}\" does not exist, skipping", shown(name));
-                    self.note(output, "00000", message);
-                }
                 None => {
-                    let message = format!("table \"{}\" does not exist", shown(name));
-                    return Err(Error::input(sqlstate::UNDEFINED_TABLE, message));
+                    self.nothing_to_drop(("table", sqlstate::UNDEFINED_TABLE), name, if_exists, output)?;
                 }
             }
         }
@@ -202,14 +208,33 @@ impl Session {
 
     /// Does one more thing of a schema command; false: all is done.
     pub(super) fn schema_step(&mut self, run: &mut SchemaRun, output: &mut dyn Output) -> Flow<bool> {
+        let schema = run.inside.as_ref().map(|inside| inside.schema.clone());
+        self.with_first_schema(schema.as_deref(), |session| session.step_in_schema(run, output))
+    }
+
+    fn step_in_schema(&mut self, run: &mut SchemaRun, output: &mut dyn Output) -> Flow<bool> {
         if let Some(change) = run.changes.get(run.done) {
             self.worker.change_catalog(change.clone())?;
             run.done += 1;
             return Ok(true);
         }
+        if let Some(late) = &run.late {
+            late.schemas().iter().try_for_each(|schema| self.worker.lock_schema(schema))?;
+            (run.changes, run.done) = (self.changes_of_schemas(late, output)?, 0);
+            run.late = None;
+            return Ok(true);
+        }
         if let Some(alteration) = &mut run.alteration {
-            let Some(changes) = self.alteration_step(alteration, output)? else { return Ok(false) };
-            (run.changes, run.done) = (changes, 0);
+            if let Some(changes) = self.alteration_step(alteration, output)? {
+                (run.changes, run.done) = (changes, 0);
+                return Ok(true);
+            }
+            run.alteration = None;
+        }
+        if let Some(inside) = &mut run.inside
+            && let Some((changes, alteration)) = self.begun_element(inside, output)?
+        {
+            (run.changes, run.done, run.alteration) = (changes, 0, alteration);
             return Ok(true);
         }
         match self.is_truncation_whole(&run.changes) {

@@ -8,12 +8,16 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use hyades_engine::db::Flow;
-use hyades_types::definition::{CatalogChange, SequenceId, TableDefinition, TableId, TableName};
+use hyades_types::definition::{
+    CatalogChange, RoutineDefinition, SequenceId, TableDefinition, TableId, TableName,
+};
 use hyades_types::error::Result;
-use hyades_types::search_path::{self, SearchPath, TEMPORARY};
+use hyades_types::search_path::{self, SearchPath, TEMPORARY, is_system};
 use hyades_types::value::Value;
 
 use super::{Notice, Output, Session};
+use crate::statement::kept_names::full_name;
+use crate::statement::names::quoted;
 use crate::statement::{OnCommit, QualifiedName};
 
 /// The stamp of the path that sessions begin with.
@@ -28,6 +32,8 @@ pub(super) struct Meaning {
     /// The version of the catalog, and the session's own changes, that it is for; if they count.
     seen: (u64, u64),
     own_changes: u64,
+    /// The version of the schemas, and the session's own changes, that the path is for.
+    schemas: (u64, u64),
     /// Whether the transaction has made such changes.
     has_changed: bool,
     /// The session's temporary relations stand here, if it has had any.
@@ -43,6 +49,7 @@ impl Default for Meaning {
             stamp: DEFAULT_STAMP,
             seen: (0, 0),
             own_changes: 0,
+            schemas: (0, 0),
             has_changed: false,
             temporary: None,
             at_commit: Vec::new(),
@@ -51,7 +58,7 @@ impl Default for Meaning {
 }
 
 /// Tells nobody.
-struct Unsaid;
+pub(super) struct Unsaid;
 
 impl Output for Unsaid {
     fn row(&mut self, _values: &mut [Value]) -> Result<()> {
@@ -72,6 +79,11 @@ impl Session {
     /// Sees to it that names mean what they mean now.
     #[inline]
     pub(super) fn settle_names(&mut self) {
+        let schemas = (self.shared.engine.schema_version(), self.meaning.own_changes);
+        if self.meaning.schemas != schemas {
+            self.meaning.schemas = schemas;
+            self.refresh_path();
+        }
         if !self.meaning.path.is_plain() {
             self.settle_open_names();
         }
@@ -87,9 +99,15 @@ impl Session {
 
     /// The path follows the setting, and what there is.
     pub(super) fn refresh_path(&mut self) {
-        let schemas = self.settings.search_path();
-        let is_there = |schema: &String| matches!(schema.as_str(), TEMPORARY | "public" | "pg_catalog");
-        let schemas = schemas.into_iter().filter(is_there).collect();
+        let known = self.schemas();
+        let is_there =
+            |schema: &String| schema == TEMPORARY || is_system(schema) || known.get(schema).is_some();
+        let mut schemas: Vec<String> = Vec::new();
+        for schema in self.settings.search_path().into_iter().filter(is_there) {
+            if !schemas.contains(&schema) {
+                schemas.push(schema);
+            }
+        }
         let path = SearchPath::new(schemas, self.meaning.temporary.clone());
         if path == *self.meaning.path {
             return;
@@ -128,6 +146,40 @@ impl Session {
     /// The relation that a name means; if there is none, the name that messages are about.
     pub(super) fn meant(&self, name: &QualifiedName) -> TableName {
         self.search_path().find(name.schema.as_deref(), &name.name, |name| self.is_relation(name))
+    }
+
+    /// A relation's name as messages have it: with its schema if it is not found without.
+    pub(super) fn shown(&self, name: &TableName) -> String {
+        let is_found = self.search_path().find(None, &name.name, |name| self.is_relation(name)) == *name;
+        if is_found { quoted(&name.name) } else { full_name(name) }
+    }
+
+    /// The same of a routine, with the types of what it is given.
+    pub(super) fn shown_signature(&self, definition: &RoutineDefinition) -> String {
+        let name = &definition.name;
+        let types = definition.identity();
+        let hides = |schema: &&str| {
+            let other = TableName { schema: (*schema).to_owned(), name: name.name.clone() };
+            self.worker.routines_named(&other).iter().any(|one| one.definition.identity() == types)
+        };
+        let is_found = self.search_path().searched_for_routines().find(hides) == Some(&name.schema);
+        let types: Vec<String> = types.iter().map(|sql_type| sql_type.name().into_owned()).collect();
+        let shown = if is_found { quoted(&name.name) } else { full_name(name) };
+        format!("{shown}({})", types.join(","))
+    }
+
+    /// Does something with this schema, if there is one, before all others of the path.
+    pub(super) fn with_first_schema<T>(
+        &mut self,
+        schema: Option<&str>,
+        act: impl FnOnce(&mut Session) -> T,
+    ) -> T {
+        let Some(schema) = schema else { return act(self) };
+        let before = Arc::clone(&self.meaning.path);
+        self.meaning.path = Arc::new(before.with_first(schema));
+        let outcome = act(self);
+        self.meaning.path = before;
+        outcome
     }
 
     /// A new relation's name, the schema of temporary relations with its real name.

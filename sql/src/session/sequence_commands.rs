@@ -16,8 +16,8 @@ use hyades_types::error::{Error, Result, sqlstate};
 use hyades_types::sequence::{Sequence, not_a_sequence, relation_name};
 use hyades_types::value::{SqlType, Value};
 
+use super::dependents::Object;
 use super::{Output, Session};
-use crate::compile::utility::no_table;
 use crate::plan::WantedSequence;
 use crate::statement::names::{cut_name, quoted};
 use crate::statement::{DropSequence, QualifiedName, SequenceOptions};
@@ -146,18 +146,7 @@ fn drawing(name: &TableName) -> String {
 pub(super) struct DrawingDefault {
     pub(super) table: Arc<Table>,
     pub(super) column: u16,
-    sequence: Arc<Sequence>,
-}
-
-impl DrawingDefault {
-    /// As messages call it, and the whole sentence of a detail.
-    pub(super) fn dependence(&self) -> (String, String) {
-        let definition = self.table.definition();
-        let column = &definition.columns[usize::from(self.column)].name;
-        let what = format!("default value for column {column} of table {}", definition.name.name);
-        let detail = format!("{what} depends on sequence {}", self.sequence.definition.name.name);
-        (what, detail)
-    }
+    pub(super) sequence: Arc<Sequence>,
 }
 
 impl Session {
@@ -262,7 +251,7 @@ impl Session {
         };
         let name = QualifiedName { schema, name: name.clone() };
         let full = self.meant(&name);
-        let table = self.table(&full).ok_or_else(|| no_table(&name))?;
+        let table = self.table(&full).ok_or_else(|| self.no_relation(&name))?;
         let at = table.definition().column_index(column).and_then(|at| u16::try_from(at).ok());
         let Some(at) = at else {
             let message = format!("column \"{column}\" of relation \"{}\" does not exist", full.name);
@@ -288,7 +277,7 @@ impl Session {
                 self.note(output, "00000", message);
                 return Ok(Vec::new());
             }
-            return Err(no_table(name));
+            return Err(self.no_relation(name));
         };
         let old = &sequence.definition;
         let mut definition = defined(old.clone(), options, true)?;
@@ -381,32 +370,17 @@ impl Session {
                 None if self.table(&full).is_some() => {
                     return Err(not_a_sequence(&full.name).with_hint("Use DROP TABLE to remove a table."));
                 }
-                None if drop.if_exists => {
-                    let message = format!("sequence \"{}\" does not exist, skipping", name.name);
-                    self.note(output, "00000", message);
-                }
                 None => {
-                    let message = format!("sequence \"{}\" does not exist", name.name);
-                    return Err(Error::input(sqlstate::UNDEFINED_TABLE, message));
+                    let sequence = ("sequence", sqlstate::UNDEFINED_TABLE);
+                    self.nothing_to_drop(sequence, name, drop.if_exists, output)?;
                 }
             }
         }
         for sequence in &dropped {
             self.refuse_identity(sequence)?;
         }
-        let dependents = self.drawing_defaults(&dropped, &[])?;
-        let shown: Vec<(String, String)> = dependents.iter().map(DrawingDefault::dependence).collect();
-        if !shown.is_empty() && !drop.cascades {
-            return Err(depended_upon(&dropped, &shown));
-        }
-        self.note_cascade(output, &shown.iter().map(|(what, _)| what).collect::<Vec<_>>());
-        let mut changes: Vec<CatalogChange> = dependents
-            .iter()
-            .map(|default| CatalogChange::DropDefault { id: default.table.id(), column: default.column })
-            .collect();
-        changes.dedup();
-        changes.extend(dropped.iter().map(|sequence| CatalogChange::DropSequence { id: sequence.id }));
-        Ok(changes)
+        let dropped: Vec<Object> = dropped.into_iter().map(Object::Sequence).collect();
+        self.dropped_objects(&dropped, drop.cascades, output)
     }
 
     fn refuse_identity(&self, sequence: &Sequence) -> Result<()> {
@@ -414,8 +388,9 @@ impl Session {
         let Some(table) = self.table_by_id(owner.table) else { return Ok(()) };
         let definition = table.definition();
         let column = definition.columns.get(usize::from(owner.column)).map(|column| column.name.clone());
-        let what = format!("column {} of table {}", column.unwrap_or_default(), definition.name.name);
-        let name = &sequence.definition.name.name;
+        let table = self.shown(&definition.name);
+        let what = format!("column {} of table {table}", column.unwrap_or_default());
+        let name = self.shown(&sequence.definition.name);
         let message = format!("cannot drop sequence {name} because {what} requires it");
         Err(Error::input(sqlstate::DEPENDENT_OBJECTS_STILL_EXIST, message)
             .with_hint(format!("You can drop {what} instead.")))
@@ -425,7 +400,7 @@ impl Session {
     pub(super) fn serial_sequence(&self, table: &str, column: &str) -> Result<Value> {
         let name = relation_name(table, self.search_path(), |name| self.is_relation(name))?;
         let Some(found) = self.table(&name) else {
-            return Err(hyades_types::sequence::no_relation(table));
+            return Err(hyades_types::sequence::no_relation(table, |schema| self.has_schema(schema)));
         };
         let Some(at) = found.definition().column_index(column) else {
             let message = format!("column \"{column}\" of relation \"{}\" does not exist", name.name);
@@ -439,18 +414,4 @@ impl Session {
             Value::text(format!("{}.{}", quoted(&name.schema), quoted(&name.name)))
         }))
     }
-}
-
-fn depended_upon(dropped: &[Arc<Sequence>], dependents: &[(String, String)]) -> Error {
-    let message = match dropped {
-        [sequence] => {
-            let name = &sequence.definition.name.name;
-            format!("cannot drop sequence {name} because other objects depend on it")
-        }
-        _ => "cannot drop desired object(s) because other objects depend on them".to_owned(),
-    };
-    let details: Vec<&str> = dependents.iter().map(|(_, detail)| detail.as_str()).collect();
-    Error::input(sqlstate::DEPENDENT_OBJECTS_STILL_EXIST, message)
-        .with_detail(details.join("\n"))
-        .with_hint("Use DROP ... CASCADE to drop the dependent objects too.")
 }

@@ -9,7 +9,6 @@ use std::borrow::Cow;
 use std::sync::Arc;
 
 use hyades_engine::storage::catalog::duplicate_type;
-use hyades_engine::storage::stored_routine::Routine;
 use hyades_engine::storage::stored_type::StoredType;
 use hyades_engine::storage::table::Table;
 use hyades_types::definition::{CatalogChange, TableDefinition, TableName};
@@ -18,6 +17,7 @@ use hyades_types::error::{Error, Result, sqlstate};
 use hyades_types::value::SqlType;
 
 use super::alteration::altered;
+use super::dependents::Object;
 use super::{Output, Prepared, Session};
 use crate::bind::deparse::expressions::quoted_literal;
 use crate::bind::types;
@@ -30,29 +30,6 @@ fn no_type(name: &QualifiedName) -> Error {
         None => name.name.clone(),
     };
     Error::input(sqlstate::UNDEFINED_OBJECT, format!("type \"{shown}\" does not exist"))
-}
-
-/// What depends on a type: columns of tables, views and routines.
-struct Dependents {
-    columns: Vec<(Arc<Table>, String)>,
-    views: Vec<Arc<Table>>,
-    routines: Vec<Arc<Routine>>,
-}
-
-impl Dependents {
-    /// Each as messages call it.
-    fn shown(&self) -> Vec<String> {
-        let columns = self
-            .columns
-            .iter()
-            .map(|(table, column)| format!("column {column} of table {}", table.definition().name.name));
-        let views = self.views.iter().map(|view| format!("view {}", view.definition().name.name));
-        let routines = self.routines.iter().map(|routine| {
-            let definition = &routine.definition;
-            format!("{} {}", definition.kind.word(), definition.signature().replace(", ", ","))
-        });
-        columns.chain(views).chain(routines).collect()
-    }
 }
 
 impl Session {
@@ -154,7 +131,7 @@ impl Session {
                 }
                 name.clone_into(&mut definition.name);
             }
-            TypeAction::SetOwner(user) => return self.set_owner(user),
+            TypeAction::SetOwner(user) => return self.check_owner(user).map(|()| Vec::new()),
         }
         definition.version += 1;
         Ok(vec![CatalogChange::AlterType { definition }])
@@ -191,63 +168,32 @@ impl Session {
         Ok(changes)
     }
 
-    fn dependents_of_type(&self, stored: &StoredType) -> Dependents {
-        let enum_type = stored.enum_type;
-        let mut columns = Vec::new();
-        let mut views = Vec::new();
-        for table in self.tables_of_type(enum_type) {
-            let definition = table.definition();
-            if definition.view().is_some() {
-                views.push(table);
-                continue;
-            }
-            let own = definition.columns.iter().filter(|one| one.sql_type.enum_type() == Some(enum_type));
-            columns.extend(own.map(|column| (Arc::clone(&table), column.name.clone())));
-        }
-        let mut routines = self.worker.routines();
-        routines.retain(|routine| routine.definition.uses_type(enum_type));
-        Dependents { columns, views, routines }
-    }
-
     pub(super) fn dropped_types(
         &mut self,
         drop: &DropType,
         output: &mut dyn Output,
     ) -> Result<Vec<CatalogChange>> {
-        let mut changes = Vec::new();
+        let mut dropped: Vec<Object> = Vec::new();
         for name in &drop.names {
-            let Some(stored) = self.stored_type(name) else {
-                self.check_missing_type(name, drop.if_exists, output)?;
-                continue;
-            };
-            let dropped = CatalogChange::DropType { id: stored.id() };
-            if changes.contains(&dropped) {
-                continue;
+            match self.stored_type(name) {
+                Some(stored) => dropped.push(Object::Type(stored)),
+                None => self.check_missing_type(name, drop.if_exists, output)?,
             }
-            let dependents = self.dependents_of_type(&stored);
-            let shown = dependents.shown();
-            let name = stored.enum_type.shown();
-            if !shown.is_empty() && !drop.cascades {
-                let lines: Vec<String> =
-                    shown.iter().map(|one| format!("{one} depends on type {name}")).collect();
-                let message = format!("cannot drop type {name} because other objects depend on it");
-                return Err(Error::input(sqlstate::DEPENDENT_OBJECTS_STILL_EXIST, message)
-                    .with_detail(lines.join("\n"))
-                    .with_hint("Use DROP ... CASCADE to drop the dependent objects too."));
+        }
+        self.dropped_objects(&dropped, drop.cascades, output)
+    }
+
+    /// ALTER SCHEMA ... RENAME: the types in it.
+    pub(super) fn types_moved_with_schema(&self, from: &str, to: &str) -> Result<Vec<CatalogChange>> {
+        let mut changes = Vec::new();
+        for stored in self.worker.types().iter().filter(|stored| stored.name().schema == from) {
+            let mut definition = stored.enum_type.definition().clone();
+            for table in self.tables_of_type(stored.enum_type) {
+                refuse_written(&table.definition(), &definition.name, "RENAME of its schema")?;
             }
-            if let Some((table, column)) = dependents.columns.first() {
-                let table = &table.definition().name.name;
-                let message = format!(
-                    "DROP TYPE ... CASCADE is not supported yet for column {column} of table {table}"
-                );
-                return Err(Error::input(sqlstate::FEATURE_NOT_SUPPORTED, message)
-                    .with_hint(format!("Use ALTER TABLE {table} DROP COLUMN {column} first.")));
-            }
-            self.note_cascade(output, &shown);
-            changes.extend(Session::drops_of(dependents.views));
-            let routines = dependents.routines.iter();
-            changes.extend(routines.map(|routine| CatalogChange::DropRoutine { id: routine.id }));
-            changes.push(dropped);
+            to.clone_into(&mut definition.schema);
+            definition.version += 1;
+            changes.push(CatalogChange::AlterType { definition });
         }
         Ok(changes)
     }

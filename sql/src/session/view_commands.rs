@@ -6,7 +6,6 @@
 
 use std::sync::Arc;
 
-use hyades_engine::storage::stored_routine::Routine;
 use hyades_engine::storage::table::Table;
 use hyades_types::definition::{CatalogChange, TableDefinition, TableId};
 use hyades_types::error::{Error, Result, sqlstate};
@@ -127,79 +126,13 @@ impl Session {
                     return Err(Error::input(sqlstate::WRONG_OBJECT_TYPE, message)
                         .with_hint(format!("Use {command} to remove {word}.")));
                 }
-                None if drop.if_exists => {
-                    let message = format!("view \"{}\" does not exist, skipping", name.name);
-                    self.note(output, "00000", message);
-                }
                 None => {
-                    let message = format!("view \"{}\" does not exist", name.name);
-                    return Err(Error::input(sqlstate::UNDEFINED_TABLE, message));
+                    let view = ("view", sqlstate::UNDEFINED_TABLE);
+                    self.nothing_to_drop(view, name, drop.if_exists, output)?;
                 }
             }
         }
         self.dropped(&views, drop.cascades, output)
-    }
-
-    /// The views that use these relations, and those that use them in turn, each with what it depends on;
-    /// those that others use come first.
-    pub(super) fn views_of(&self, tables: &[Arc<Table>]) -> Vec<(Arc<Table>, String)> {
-        let all: Vec<Arc<Table>> =
-            self.visible_tables().into_iter().filter(|table| table.definition().view.is_some()).collect();
-        let mut found: Vec<(Arc<Table>, String)> = Vec::new();
-        let mut used: Vec<Arc<Table>> = tables.to_vec();
-        let mut at = 0;
-        while let Some(table) = used.get(at).cloned() {
-            at += 1;
-            let mut views: Vec<&Arc<Table>> = all
-                .iter()
-                .filter(|view| view.definition().view().is_some_and(|view| view.uses_table(table.id())))
-                .collect();
-            views.sort_by_key(|view| view.id());
-            for view in views {
-                if used.iter().any(|known| known.id() == view.id()) {
-                    continue;
-                }
-                let definition = table.definition();
-                found.push((Arc::clone(view), format!("{} {}", kind_of(&definition), definition.name.name)));
-                used.push(Arc::clone(view));
-            }
-        }
-        found
-    }
-
-    /// The changes that drop the views that call these routines, and those that use them.
-    pub(super) fn drops_of_callers(
-        &self,
-        routines: &[Arc<Routine>],
-        cascades: bool,
-        output: &mut dyn Output,
-    ) -> Result<Vec<CatalogChange>> {
-        let mut callers: Vec<(Arc<Table>, String)> = Vec::new();
-        for routine in routines {
-            let called = &routine.definition;
-            let calls = |table: &Arc<Table>| {
-                let definition = table.definition();
-                definition.view().is_some_and(|view| view.uses_routine(&called.name, &called.identity()))
-            };
-            let used = format!("{} {}", called.kind.word(), called.signature());
-            let views = self.visible_tables().into_iter().filter(calls);
-            callers.extend(views.map(|view| (view, used.replace(", ", ","))));
-        }
-        let views: Vec<Arc<Table>> = callers.iter().map(|(view, _)| Arc::clone(view)).collect();
-        callers.extend(self.views_of(&views));
-        let shown = |view: &Arc<Table>| format!("view {}", view.definition().name.name);
-        if let (Some((_, first)), false) = (callers.first(), cascades) {
-            let message = match routines {
-                [_] => format!("cannot drop {first} because other objects depend on it"),
-                _ => "cannot drop desired object(s) because other objects depend on them".to_owned(),
-            };
-            let lines = callers.iter().map(|(view, used)| format!("{} depends on {used}", shown(view)));
-            return Err(Error::input(sqlstate::DEPENDENT_OBJECTS_STILL_EXIST, message)
-                .with_detail(lines.collect::<Vec<String>>().join("\n"))
-                .with_hint("Use DROP ... CASCADE to drop the dependent objects too."));
-        }
-        self.note_cascade(output, &callers.iter().map(|(view, _)| shown(view)).collect::<Vec<String>>());
-        Ok(Session::drops_of(callers.into_iter().map(|(view, _)| view)))
     }
 
     /// The changes that drop views, and perhaps tables: those that use others before them.

@@ -12,27 +12,15 @@ fn unsupported<T>(what: &str) -> Result<T> {
     Err(Error::input(sqlstate::FEATURE_NOT_SUPPORTED, format!("{what} not supported yet")))
 }
 
-/// The statement behind its first word.
-fn begin<'a>(sql: &'a str, word: &str) -> Result<Tokens<'a>> {
-    let mut tokens = Tokens::new(sql)?;
-    while tokens.accept_symbol(";") {}
-    tokens.expect(word)?;
-    Ok(tokens)
-}
-
 /// `CREATE [UNIQUE] INDEX`; `None` for another CREATE.
 pub(crate) fn create(sql: &str) -> Result<Option<Statement>> {
-    let mut tokens = begin(sql, "create")?;
+    let mut tokens = Tokens::after(sql, "create")?;
     let is_unique = tokens.accept("unique");
     if !tokens.accept("index") {
         return if is_unique { tokens.error() } else { Ok(None) };
     }
     let is_concurrent = tokens.accept("concurrently");
-    let if_not_exists = tokens.accept("if");
-    if if_not_exists {
-        tokens.expect("not")?;
-        tokens.expect("exists")?;
-    }
+    let if_not_exists = tokens.if_not_exists()?;
     let is_named = if_not_exists || !tokens.peek().is_word("on");
     let name = if is_named { Some(tokens.identifier()?) } else { None };
     tokens.expect("on")?;
@@ -66,31 +54,28 @@ pub(crate) fn create(sql: &str) -> Result<Option<Statement>> {
 
 /// `DROP INDEX`; `None` for another DROP.
 pub(crate) fn drop_index(sql: &str) -> Result<Option<Statement>> {
-    let mut tokens = begin(sql, "drop")?;
+    let mut tokens = Tokens::after(sql, "drop")?;
     if !tokens.accept("index") {
         return Ok(None);
     }
     let is_concurrent = tokens.accept("concurrently");
-    let if_exists = if_exists(&mut tokens)?;
+    let if_exists = tokens.if_exists()?;
     let mut names = vec![tokens.qualified_name()?];
     while tokens.accept_symbol(",") {
         names.push(tokens.qualified_name()?);
     }
-    let cascades = tokens.accept("cascade");
-    if !cascades {
-        tokens.accept("restrict");
-    }
+    let cascades = tokens.drop_behavior();
     tokens.end()?;
     Ok(Some(Statement::DropIndex(DropIndex { names, if_exists, cascades, is_concurrent })))
 }
 
 /// `ALTER INDEX`; `None` for another ALTER.
 pub(crate) fn alter(sql: &str) -> Result<Option<Statement>> {
-    let mut tokens = begin(sql, "alter")?;
+    let mut tokens = Tokens::after(sql, "alter")?;
     if !tokens.accept("index") {
         return Ok(None);
     }
-    let if_exists = if_exists(&mut tokens)?;
+    let if_exists = tokens.if_exists()?;
     let index = tokens.qualified_name()?;
     if !tokens.accept("rename") {
         let what = tokens.peek().text.to_ascii_uppercase();
@@ -128,14 +113,6 @@ pub(super) fn reindex(tokens: &mut Tokens<'_>) -> Result<Statement> {
         }
         _ => tokens.error(),
     }
-}
-
-fn if_exists(tokens: &mut Tokens<'_>) -> Result<bool> {
-    let is_there = tokens.accept("if");
-    if is_there {
-        tokens.expect("exists")?;
-    }
-    Ok(is_there)
 }
 
 fn in_parentheses<'a, T>(

@@ -13,7 +13,6 @@ const MISSING: &[(&str, &str)] = &[
     ("attach partition", "ATTACH PARTITION"),
     ("detach partition", "DETACH PARTITION"),
     ("alter constraint", "ALTER CONSTRAINT"),
-    ("set schema", "SET SCHEMA"),
     ("set unlogged", "SET UNLOGGED"),
     ("set logged", "SET LOGGED"),
     ("set statistics", "SET STATISTICS"),

@@ -3,9 +3,6 @@
 use hyades_types::error::{Error, Result, sqlstate};
 use sqlparser::ast::{self, FunctionArg, FunctionArgExpr, Ident, ObjectName, ObjectNamePart};
 
-/// The schema that unqualified names mean.
-pub(crate) const DEFAULT_SCHEMA: &str = "public";
-
 /// The words that PostgreSQL reserves.
 const RESERVED_WORDS: &str = "\
     all analyse analyze and any array as asc asymmetric both case cast check collate column constraint \

@@ -10,6 +10,16 @@ pub(crate) struct QualifiedName {
     pub(crate) name: String,
 }
 
+impl QualifiedName {
+    /// As it was written.
+    pub(crate) fn shown(&self) -> String {
+        match &self.schema {
+            Some(schema) => format!("{schema}.{}", self.name),
+            None => self.name.clone(),
+        }
+    }
+}
+
 /// One parsed statement.
 #[derive(Clone, Debug)]
 pub(crate) enum Statement {
@@ -84,6 +94,10 @@ pub(crate) enum Statement {
     Do(Box<CreateRoutine>),
     CreateRoutine(Box<CreateRoutine>),
     DropRoutine(DropRoutine),
+    CreateSchema(Box<CreateSchema>),
+    DropSchema(DropSchema),
+    AlterSchema(AlterSchema),
+    SetSchema(Box<SetSchema>),
     CreateSequence(Box<CreateSequence>),
     AlterSequence(Box<AlterSequence>),
     DropSequence(DropSequence),
@@ -273,6 +287,8 @@ pub(crate) struct CreateRoutine {
     /// Characters in front of the body.
     pub(crate) body_offset: u32,
     pub(crate) is_strict: bool,
+    /// SET search_path.
+    pub(crate) path: Option<Vec<String>>,
 }
 
 #[derive(Clone, Debug)]
@@ -285,8 +301,63 @@ pub(crate) struct DropRoutine {
     pub(crate) cascades: bool,
 }
 
-/// A parameter as written; types are looked up when it is compiled.
 #[derive(Clone, Debug)]
+pub(crate) struct CreateSchema {
+    /// Left out: that of the owner.
+    pub(crate) name: Option<String>,
+    /// AUTHORIZATION.
+    pub(crate) owner: Option<String>,
+    pub(crate) if_not_exists: bool,
+    /// In the order in which they are created.
+    pub(crate) elements: Vec<SchemaElement>,
+}
+
+/// A statement inside CREATE SCHEMA.
+#[derive(Clone, Debug)]
+pub(crate) struct SchemaElement {
+    pub(crate) text: String,
+    /// Characters in front of it.
+    pub(crate) offset: u32,
+    pub(crate) rank: u8,
+}
+
+#[derive(Clone, Debug)]
+pub(crate) struct DropSchema {
+    pub(crate) names: Vec<String>,
+    pub(crate) if_exists: bool,
+    pub(crate) cascades: bool,
+}
+
+#[derive(Clone, Debug)]
+pub(crate) enum AlterSchema {
+    Rename { name: String, to: String },
+    Owner { name: String, to: String },
+}
+
+/// SET SCHEMA.
+#[derive(Clone, Debug)]
+pub(crate) struct SetSchema {
+    pub(crate) moved: Moved<Vec<WrittenParameter>>,
+    pub(crate) name: QualifiedName,
+    pub(crate) if_exists: bool,
+    pub(crate) schema: String,
+}
+
+/// What goes to another schema, as the statement calls it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Moved<A> {
+    Table,
+    View,
+    Sequence,
+    Routine {
+        /// `None`: ROUTINE.
+        kind: Option<RoutineKind>,
+        arguments: Option<A>,
+    },
+}
+
+/// A parameter as written; types are looked up when it is compiled.
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct WrittenParameter {
     pub(crate) name: Option<String>,
     pub(crate) mode: ParameterMode,

@@ -16,9 +16,7 @@ fn unsupported<T>(what: &str) -> Result<T> {
 
 /// `CREATE ...` if it creates a routine.
 pub(crate) fn create(sql: &str) -> Result<Option<Statement>> {
-    let mut tokens = Tokens::new(sql)?;
-    while tokens.accept_symbol(";") {}
-    tokens.expect("create")?;
+    let mut tokens = Tokens::after(sql, "create")?;
     let or_replace = tokens.peek().is_word("or") && tokens.peek_at(1).is_word("replace");
     if or_replace {
         tokens.next();
@@ -43,6 +41,7 @@ pub(crate) fn create(sql: &str) -> Result<Option<Statement>> {
         body: String::new(),
         body_offset: 0,
         is_strict: false,
+        path: None,
     };
     let mut has_body = false;
     while tokens.peek().kind != TokenKind::End && !tokens.peek().is_symbol(";") {
@@ -61,9 +60,7 @@ pub(crate) fn create(sql: &str) -> Result<Option<Statement>> {
 
 /// `DO`: the language may stand on either side of the block.
 pub(crate) fn anonymous_block(sql: &str) -> Result<Statement> {
-    let mut tokens = Tokens::new(sql)?;
-    while tokens.accept_symbol(";") {}
-    tokens.expect("do")?;
+    let mut tokens = Tokens::after(sql, "do")?;
     let mut block = CreateRoutine {
         or_replace: false,
         kind: RoutineKind::Procedure,
@@ -74,6 +71,7 @@ pub(crate) fn anonymous_block(sql: &str) -> Result<Statement> {
         body: String::new(),
         body_offset: 0,
         is_strict: false,
+        path: None,
     };
     let mut has_body = false;
     while tokens.peek().kind != TokenKind::End && !tokens.peek().is_symbol(";") {
@@ -155,6 +153,11 @@ fn option(tokens: &mut Tokens<'_>, create: &mut CreateRoutine) -> Result<bool> {
             }
             tokens.expect("invoker")?;
         }
+        "set" if tokens.peek_at(1).is_word("search_path") => {
+            tokens.next();
+            tokens.next();
+            create.path = Some(search_path(tokens)?);
+        }
         "set" | "window" | "transform" | "support" => {
             return unsupported(&format!("{} for a routine is", word.to_ascii_uppercase()));
         }
@@ -162,6 +165,24 @@ fn option(tokens: &mut Tokens<'_>, create: &mut CreateRoutine) -> Result<bool> {
         _ => return tokens.error(),
     }
     Ok(false)
+}
+
+/// What SET search_path sets.
+fn search_path(tokens: &mut Tokens<'_>) -> Result<Vec<String>> {
+    if !tokens.accept("to") {
+        tokens.expect_symbol("=")?;
+    }
+    let mut schemas = Vec::new();
+    loop {
+        let schema = match tokens.peek().kind {
+            TokenKind::String => tokens.string()?,
+            _ => tokens.identifier()?,
+        };
+        schemas.extend(Some(schema).filter(|schema| !schema.is_empty()));
+        if !tokens.accept_symbol(",") {
+            return Ok(schemas);
+        }
+    }
 }
 
 /// The text of a body.
@@ -339,11 +360,14 @@ fn default(tokens: &mut Tokens<'_>) -> Result<String> {
     Ok(tokens.sql[start..end].to_owned())
 }
 
+/// The arguments by which a routine is told from others of its name, if they are given.
+pub(super) fn signature(tokens: &mut Tokens<'_>) -> Result<Option<Vec<WrittenParameter>>> {
+    if tokens.peek().is_symbol("(") { parameters(tokens).map(Some) } else { Ok(None) }
+}
+
 /// `DROP ...` if it drops routines.
 pub(crate) fn drop_routine(sql: &str) -> Result<Option<Statement>> {
-    let mut tokens = Tokens::new(sql)?;
-    while tokens.accept_symbol(";") {}
-    tokens.expect("drop")?;
+    let mut tokens = Tokens::after(sql, "drop")?;
     let kind = if tokens.accept("procedure") {
         Some(RoutineKind::Procedure)
     } else if tokens.accept("function") {
@@ -353,23 +377,17 @@ pub(crate) fn drop_routine(sql: &str) -> Result<Option<Statement>> {
     } else {
         return Ok(None);
     };
-    let if_exists = tokens.accept("if");
-    if if_exists {
-        tokens.expect("exists")?;
-    }
+    let if_exists = tokens.if_exists()?;
     let mut names = Vec::new();
     loop {
         let name = tokens.qualified_name()?;
-        let arguments = if tokens.peek().is_symbol("(") { Some(parameters(&mut tokens)?) } else { None };
+        let arguments = signature(&mut tokens)?;
         names.push((name, arguments));
         if !tokens.accept_symbol(",") {
             break;
         }
     }
-    let cascades = tokens.accept("cascade");
-    if !cascades {
-        tokens.accept("restrict");
-    }
+    let cascades = tokens.drop_behavior();
     tokens.end()?;
     Ok(Some(Statement::DropRoutine(DropRoutine { kind, if_exists, names, cascades })))
 }

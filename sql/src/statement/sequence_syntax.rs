@@ -16,34 +16,18 @@ fn unsupported<T>(what: &str) -> Result<T> {
 
 /// The statement behind its first word, `None` if that is not followed by SEQUENCE.
 fn begin<'a>(sql: &'a str, word: &str) -> Result<Option<Tokens<'a>>> {
-    let mut tokens = Tokens::new(sql)?;
-    while tokens.accept_symbol(";") {}
-    tokens.expect(word)?;
+    let mut tokens = Tokens::after(sql, word)?;
     Ok(tokens.accept("sequence").then_some(tokens))
-}
-
-fn if_exists(tokens: &mut Tokens<'_>) -> Result<bool> {
-    let is_there = tokens.accept("if");
-    if is_there {
-        tokens.expect("exists")?;
-    }
-    Ok(is_there)
 }
 
 /// `CREATE SEQUENCE`.
 pub(crate) fn create(sql: &str) -> Result<Option<Statement>> {
-    let mut tokens = Tokens::new(sql)?;
-    while tokens.accept_symbol(";") {}
-    tokens.expect("create")?;
+    let mut tokens = Tokens::after(sql, "create")?;
     let is_temporary = tokens.persistence();
     if !tokens.accept("sequence") {
         return Ok(None);
     }
-    let if_not_exists = tokens.accept("if");
-    if if_not_exists {
-        tokens.expect("not")?;
-        tokens.expect("exists")?;
-    }
+    let if_not_exists = tokens.if_not_exists()?;
     let name = tokens.qualified_name()?;
     let options = options(&mut tokens, true)?;
     tokens.end()?;
@@ -54,7 +38,7 @@ pub(crate) fn create(sql: &str) -> Result<Option<Statement>> {
 /// `ALTER SEQUENCE`.
 pub(crate) fn alter(sql: &str) -> Result<Option<Statement>> {
     let Some(mut tokens) = begin(sql, "alter")? else { return Ok(None) };
-    let if_exists = if_exists(&mut tokens)?;
+    let if_exists = tokens.if_exists()?;
     let name = tokens.qualified_name()?;
     for (word, what) in [
         ("rename", "ALTER SEQUENCE ... RENAME is"),
@@ -76,15 +60,12 @@ pub(crate) fn alter(sql: &str) -> Result<Option<Statement>> {
 /// `DROP SEQUENCE`.
 pub(crate) fn drop_sequence(sql: &str) -> Result<Option<Statement>> {
     let Some(mut tokens) = begin(sql, "drop")? else { return Ok(None) };
-    let if_exists = if_exists(&mut tokens)?;
+    let if_exists = tokens.if_exists()?;
     let mut names = vec![tokens.qualified_name()?];
     while tokens.accept_symbol(",") {
         names.push(tokens.qualified_name()?);
     }
-    let cascades = tokens.accept("cascade");
-    if !cascades {
-        tokens.accept("restrict");
-    }
+    let cascades = tokens.drop_behavior();
     tokens.end()?;
     Ok(Some(Statement::DropSequence(DropSequence { names, if_exists, cascades })))
 }

@@ -27,6 +27,14 @@ impl<'a> Tokens<'a> {
         }
     }
 
+    /// Those after the first word of a statement.
+    pub(super) fn after(sql: &'a str, word: &str) -> Result<Tokens<'a>> {
+        let mut tokens = Tokens::new(sql)?;
+        while tokens.accept_symbol(";") {}
+        tokens.expect(word)?;
+        Ok(tokens)
+    }
+
     pub(crate) fn peek(&self) -> Token<'a> {
         self.peek_at(0)
     }
@@ -102,6 +110,34 @@ impl<'a> Tokens<'a> {
             return Ok(QualifiedName { schema: Some(first), name });
         }
         Ok(QualifiedName { schema: None, name: first })
+    }
+
+    /// IF EXISTS.
+    pub(super) fn if_exists(&mut self) -> Result<bool> {
+        let is_there = self.accept("if");
+        if is_there {
+            self.expect("exists")?;
+        }
+        Ok(is_there)
+    }
+
+    /// IF NOT EXISTS.
+    pub(super) fn if_not_exists(&mut self) -> Result<bool> {
+        let is_there = self.accept("if");
+        if is_there {
+            self.expect("not")?;
+            self.expect("exists")?;
+        }
+        Ok(is_there)
+    }
+
+    /// CASCADE, or RESTRICT, which may be left out.
+    pub(super) fn drop_behavior(&mut self) -> bool {
+        let cascades = self.accept("cascade");
+        if !cascades {
+            self.accept("restrict");
+        }
+        cascades
     }
 
     /// Only semicolons may be left.

@@ -13,9 +13,7 @@ fn unsupported<T>(what: &str) -> Result<T> {
 
 /// `CREATE VIEW`; `None` if something else is created.
 pub(crate) fn create(sql: &str) -> Result<Option<Statement>> {
-    let mut tokens = Tokens::new(sql)?;
-    while tokens.accept_symbol(";") {}
-    tokens.expect("create")?;
+    let mut tokens = Tokens::after(sql, "create")?;
     let or_replace = tokens.accept("or") && tokens.accept("replace");
     let is_temporary = tokens.persistence();
     let is_recursive = tokens.accept("recursive");
@@ -84,24 +82,16 @@ fn without_check_option(query: &str) -> Result<String> {
 
 /// `DROP VIEW`; `None` for another DROP.
 pub(crate) fn drop_view(sql: &str) -> Result<Option<Statement>> {
-    let mut tokens = Tokens::new(sql)?;
-    while tokens.accept_symbol(";") {}
-    tokens.expect("drop")?;
+    let mut tokens = Tokens::after(sql, "drop")?;
     if !tokens.accept("view") {
         return Ok(None);
     }
-    let if_exists = tokens.accept("if");
-    if if_exists {
-        tokens.expect("exists")?;
-    }
+    let if_exists = tokens.if_exists()?;
     let mut names = vec![tokens.qualified_name()?];
     while tokens.accept_symbol(",") {
         names.push(tokens.qualified_name()?);
     }
-    let cascades = tokens.accept("cascade");
-    if !cascades {
-        tokens.accept("restrict");
-    }
+    let cascades = tokens.drop_behavior();
     tokens.end()?;
     Ok(Some(Statement::DropView(DropView { names, if_exists, cascades })))
 }

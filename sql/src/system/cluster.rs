@@ -2,6 +2,7 @@
 //!
 //! Hyades has no roles: whoever asks is the one who owns everything.
 
+use hyades_engine::procedure::compiled_routine::Schemas;
 use hyades_types::search_path::SearchPath;
 use hyades_types::value::Value;
 
@@ -14,18 +15,23 @@ const UTF8: i32 = 6;
 /// The tablespace of a database.
 const PG_DEFAULT: u32 = 1663;
 
-/// The schemas that are there from the start: number and name.
-const SCHEMAS: [(u32, &str); 4] = [
+/// The schemas of the catalog: number and name.
+const SCHEMAS: [(u32, &str); 3] = [
     (object_id::PG_TOAST, "pg_toast"),
     (PG_CATALOG, "pg_catalog"),
-    (object_id::PUBLIC, "public"),
     (object_id::INFORMATION_SCHEMA, "information_schema"),
 ];
 
-/// All schemas: those that are there from the start, and that of the session's temporary relations.
-pub(super) fn schemas(path: &SearchPath) -> Vec<(u32, String)> {
+/// All schemas: those of the catalog, those that were created, in the order of their numbers, and that of the
+/// session's temporary relations.
+pub(super) fn schemas(path: &SearchPath, created: &Schemas) -> Vec<(u32, String)> {
     let own = path.temporary().map(|name| (object_id::of_temporary_schema(name), name.to_owned()));
-    SCHEMAS.into_iter().map(|(oid, name)| (oid, name.to_owned())).chain(own).collect()
+    let of_catalog = SCHEMAS.into_iter().map(|(oid, name)| (oid, name.to_owned()));
+    let created = created.iter().map(|(name, id)| (id.0, name.to_owned()));
+    let mut all: Vec<(u32, String)> = of_catalog.chain(created).collect();
+    all.sort_unstable();
+    all.extend(own);
+    all
 }
 
 /// `pg_namespace`

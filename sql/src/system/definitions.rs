@@ -95,14 +95,16 @@ impl System {
             return Some(generation.shown.clone());
         }
         let written = column.default.as_deref()?.trim();
-        let sequence = written.strip_prefix("nextval('").and_then(|rest| rest.strip_suffix("'::regclass)"));
+        let drawn = written.strip_prefix("nextval('");
+        let sequence = drawn
+            .and_then(|rest| rest.strip_suffix("'::regclass)").or_else(|| rest.strip_suffix("'::REGCLASS)")));
         if let Some(name) = sequence
             && let Ok(oid) = self.find_object(SystemType::RegClass, &name.replace("''", "'"))
         {
             let shown = self.shown_object(SystemType::RegClass, oid).replace('\'', "''");
             return Some(format!("nextval('{shown}'::regclass)"));
         }
-        Some(default_shown(written, column.sql_type))
+        Some(self.unqualified(&default_shown(written, column.sql_type)))
     }
 
     /// `CREATE INDEX`; the table with its schema, or as it would be found.
@@ -161,7 +163,7 @@ impl System {
             }
             Constraint::Check(check) => {
                 let not_valid = if check.is_not_valid { " NOT VALID" } else { "" };
-                format!("CHECK ({}){not_valid}", check.shown)
+                format!("CHECK ({}){not_valid}", self.unqualified(&check.shown))
             }
             Constraint::Foreign(key) => {
                 let Some(parent) = self.definition(key.parent.0) else { return String::new() };

@@ -26,9 +26,9 @@ impl System {
             Question::TypeIsVisible => {
                 or_null(self.sql_type(oid, -1), |sql_type| truth(self.is_type_visible(sql_type)))
             }
-            Question::RoutineIsVisible => or_null(routine(), |definition| {
-                truth(self.is_visible(self.schema_oid(&definition.name.schema), &definition.name.name))
-            }),
+            Question::RoutineIsVisible => {
+                or_null(routine(), |definition| truth(self.is_routine_visible(definition)))
+            }
             Question::CollationIsVisible => truth(true),
             Question::IndexDefinition => self.index_text(oid, &arguments[1..]),
             Question::ViewDefinition => self.view_definition(oid, arguments.get(1)),
@@ -38,7 +38,8 @@ impl System {
             }
             Question::RoutineResult => or_null(routine().and_then(definitions::result), text),
             Question::RoutineArguments => {
-                or_null(routine(), |definition| text(definitions::arguments(definition, true)))
+                let shown = |definition| self.unqualified(&definitions::arguments(definition, true));
+                or_null(routine(), |definition| text(shown(definition)))
             }
             Question::RoutineIdentity => {
                 or_null(routine(), |definition| text(definitions::arguments(definition, false)))

@@ -322,8 +322,8 @@ fn constraints(system: &System) -> Vec<(u32, &Arc<TableDefinition>, Constraint<'
 }
 
 /// The name of the constraint that PostgreSQL shows of a column that is NOT NULL.
-fn not_null_name(table: u32, number: u16) -> String {
-    format!("{}_{table}_{number}_not_null", object_id::PUBLIC)
+fn not_null_name(schema: u32, table: u32, number: u16) -> String {
+    format!("{schema}_{table}_{number}_not_null")
 }
 
 /// Columns that are NOT NULL, with their tables.
@@ -331,8 +331,9 @@ fn not_nulls(system: &System) -> Vec<(&Arc<TableDefinition>, String, &ColumnDefi
     let mut found = Vec::new();
     for (own, table) in system.tables() {
         let columns = table.columns.iter().enumerate().filter(|(_, column)| !column.is_nullable);
-        found
-            .extend(columns.map(|(at, column)| (table, not_null_name(own, table.column_number(at)), column)));
+        let schema = system.schema_oid(&table.name.schema);
+        let name = |at| not_null_name(schema, own, table.column_number(at));
+        found.extend(columns.map(|(at, column)| (table, name(at), column)));
     }
     found
 }
@@ -377,7 +378,7 @@ fn check_constraints(system: &System) -> Vec<NamedRow> {
     for (_, table, constraint) in constraints(system) {
         if let Constraint::Check(check) = constraint {
             let mut row = named(system, CONSTRAINT, table, &check.name);
-            row.push(("check_clause", text(format!("({})", check.shown))));
+            row.push(("check_clause", text(format!("({})", system.unqualified(&check.shown)))));
             rows.push(row);
         }
     }

@@ -9,6 +9,7 @@ use hyades_types::system_type::SystemType;
 
 use super::snapshot::System;
 use super::{object_id, relation};
+use crate::statement::kept_names::full_name;
 
 /// The name in quotes if it needs them.
 pub(super) fn quoted(name: &str) -> String {
@@ -37,6 +38,28 @@ impl System {
             && !path.searched().take_while(|schema| *schema != own).any(hides)
     }
 
+    /// The same of a routine.
+    pub(super) fn is_routine_visible(&self, definition: &RoutineDefinition) -> bool {
+        let is_here = |schema: &&str| {
+            self.facts.routines.iter().any(|routine| {
+                let other = &routine.definition;
+                other.name.schema == **schema
+                    && other.name.name == definition.name.name
+                    && other.identity() == definition.identity()
+            })
+        };
+        let first = self.facts.path.searched_for_routines().find(is_here);
+        first == Some(definition.name.schema.as_str())
+    }
+
+    /// The name of a routine, with its schema only if it must.
+    fn shown_routine(&self, definition: &RoutineDefinition) -> String {
+        match self.is_routine_visible(definition) {
+            true => quoted(&definition.name.name),
+            false => full_name(&definition.name),
+        }
+    }
+
     /// With its schema only if it must.
     fn shown_in(&self, schema: u32, name: &str) -> String {
         if self.is_visible(schema, name) {
@@ -61,7 +84,7 @@ impl System {
                 self.schemas.iter().find(|(own, _)| *own == oid).map(|(_, name)| quoted(name))
             }
             SystemType::RegRole => (oid == object_id::OWNER).then(|| quoted(&self.facts.user)),
-            SystemType::RegProc => self.routine(oid).map(|routine| self.shown_name(&routine.definition.name)),
+            SystemType::RegProc => self.routine(oid).map(|routine| self.shown_routine(&routine.definition)),
             SystemType::RegProcedure => self.routine(oid).map(|routine| self.signature(&routine.definition)),
             _ => None,
         };
@@ -71,7 +94,7 @@ impl System {
     fn signature(&self, definition: &RoutineDefinition) -> String {
         let types: Vec<String> =
             definition.inputs().map(|parameter| self.shown_type(parameter.sql_type)).collect();
-        format!("{}({})", self.shown_name(&definition.name), types.join(","))
+        format!("{}({})", self.shown_routine(definition), types.join(","))
     }
 
     pub(super) fn find_object(&self, system_type: SystemType, text: &str) -> Result<u32> {
@@ -122,7 +145,9 @@ impl System {
                 first.or_else(|| path.searched().find_map(find))
             }
         };
-        found.map(|class| class.oid).ok_or_else(|| no_relation(text))
+        found
+            .map(|class| class.oid)
+            .ok_or_else(|| no_relation(text, |schema| self.schema_oid(path.schema(schema)) != 0))
     }
 
     /// A routine of this name; with these types of arguments, and then as it was written whole.

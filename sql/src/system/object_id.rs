@@ -4,7 +4,7 @@
 //! | objects | numbers |
 //! |---|---|
 //! | what PostgreSQL has | below 16384 |
-//! | tables | their ids, from 16384; temporary ones from 2^29 |
+//! | tables, schemas | their ids, from 16384; temporary ones from 2^29 |
 //! | schemas of temporary relations | their numbers below 2^30 |
 //! | sequences | their ids above 2^30 |
 //! | routines | their ids above 3 * 2^29 |
@@ -18,7 +18,6 @@ use xxhash_rust::xxh3::xxh3_64_with_seed;
 /// Schemas.
 pub(super) const PG_CATALOG: u32 = 11;
 pub(super) const PG_TOAST: u32 = 99;
-pub(super) const PUBLIC: u32 = 2200;
 pub(super) const INFORMATION_SCHEMA: u32 = 13_207;
 
 /// The role that owns everything: whoever asks.

@@ -41,10 +41,13 @@ impl System {
         if schema == 0 {
             return false;
         }
-        let is_there = match is_call {
-            true => self.facts.routines.iter().any(|routine| routine.definition.name == *name),
-            false => self.classes.iter().any(|class| class.schema == schema && class.name == name.name),
-        };
+        if is_call {
+            let routines = self.facts.routines.iter();
+            let mut named = routines.filter(|routine| routine.definition.name == *name).peekable();
+            return named.peek().is_some()
+                && named.all(|routine| self.is_routine_visible(&routine.definition));
+        }
+        let is_there = self.classes.iter().any(|class| class.schema == schema && class.name == name.name);
         (is_there || schema == object_id::PG_CATALOG) && self.is_visible(schema, &name.name)
     }
 

@@ -4,6 +4,7 @@ use std::collections::HashMap;
 use std::fmt;
 use std::sync::Arc;
 
+use hyades_engine::procedure::compiled_routine::Schemas;
 use hyades_engine::storage::stored_routine::Routine;
 use hyades_engine::storage::stored_type::StoredType;
 use hyades_engine::storage::table::Table;
@@ -65,6 +66,7 @@ pub(crate) struct Facts {
     pub(crate) prepared_statements: Vec<ShownStatement>,
     pub(crate) sessions: Arc<dyn SessionRows>,
     pub(crate) path: Arc<SearchPath>,
+    pub(crate) schemas: Arc<Schemas>,
     pub(crate) user: String,
     pub(crate) database: String,
 }
@@ -85,7 +87,7 @@ impl System {
     pub(crate) fn new(facts: Facts) -> System {
         let definitions: Vec<Arc<TableDefinition>> =
             facts.tables.iter().map(|table| table.definition()).collect();
-        let schemas = cluster::schemas(&facts.path);
+        let schemas = cluster::schemas(&facts.path, &facts.schemas);
         let classes = class::all(&facts.tables, &facts.sequences, &definitions, &schemas);
         let by_oid = classes.iter().enumerate().map(|(at, class)| (class.oid, at)).collect();
         System { facts, definitions, classes, schemas, by_oid }

@@ -91,6 +91,9 @@ impl Engine for TestEngine {
     fn catalog_version(&self) -> u64 {
         self.inner.catalog_version()
     }
+    fn schema_version(&self) -> u64 {
+        self.inner.schema_version()
+    }
     fn shutdown(&self) -> Result<()> {
         self.inner.shutdown()
     }
@@ -273,6 +276,10 @@ impl Schema for TestWorker {
 
     fn new_type_ids(&self) -> (u32, u32) {
         self.inner.new_type_ids()
+    }
+
+    fn lock_schema(&mut self, name: &str) -> Flow<()> {
+        self.inner.lock_schema(name)
     }
 }
 

@@ -67,6 +67,7 @@ struct Answer {
     types: Vec<hyades_types::value::SqlType>,
     rows: usize,
     float_digits: i8,
+    in_full: bool,
 }
 
 impl Output for Answer {
@@ -95,6 +96,9 @@ impl Output for Answer {
     }
     fn notice(&mut self, notice: Notice) {
         writeln!(self.text, "{}: {}", notice.severity, notice.message).expect("writing to a string");
+        if let Some(detail) = notice.detail.filter(|_| self.in_full) {
+            writeln!(self.text, "DETAIL: {detail}").expect("writing to a string");
+        }
     }
     fn restart(&mut self) {
         self.text.clear();
@@ -113,8 +117,8 @@ pub(super) fn done<T>(mut call: impl FnMut() -> Flow<T>) -> Result<T, Error> {
     }
 }
 
-fn run_step(session: &mut Session, step: &Step) -> Result<String, (String, Error)> {
-    let mut answer = Answer { float_digits: session.float_digits(), ..Answer::default() };
+fn run_step(session: &mut Session, step: &Step, in_full: bool) -> Result<String, (String, Error)> {
+    let mut answer = Answer { float_digits: session.float_digits(), in_full, ..Answer::default() };
     let prepared = done(|| session.prepare(&step.sql, &[]));
     let mut noticed = Answer::default();
     session.take_notices().into_iter().for_each(|notice| noticed.notice(notice));
@@ -177,18 +181,18 @@ fn run_step(session: &mut Session, step: &Step) -> Result<String, (String, Error
     }
 }
 
-/// `in_routine`: with what only the scripts about routines compare.
-fn shown_error(error: &Error, in_routine: bool) -> String {
+/// `in_full`: with details and contexts.
+fn shown_error(error: &Error, in_full: bool) -> String {
     let Error::Input(input) = error else { return format!("ERROR {}: {error}\n", error.sqlstate()) };
     let place = input.position.map_or_else(String::new, |position| format!(" at {position}"));
     let mut text = format!("ERROR {}{place}: {}\n", input.state, input.message);
-    if let Some(detail) = input.detail.as_ref().filter(|_| in_routine) {
+    if let Some(detail) = input.detail.as_ref().filter(|_| in_full) {
         writeln!(text, "DETAIL: {detail}").expect("writing to a string");
     }
     if let Some(hint) = &input.hint {
         writeln!(text, "HINT: {hint}").expect("writing to a string");
     }
-    if in_routine {
+    if in_full {
         text.push_str(&shown_context(input.context.as_deref().unwrap_or_default()));
     }
     text
@@ -200,7 +204,7 @@ fn shown_context(context: &str) -> String {
     lines.map(|line| format!("CONTEXT: {line}\n")).collect()
 }
 
-fn run_script(script: &str, trouble: Trouble, in_routine: bool) -> String {
+fn run_script(script: &str, trouble: Trouble, in_full: bool) -> String {
     let database = Database::with_engine(Arc::new(TestEngine::with(trouble)));
     let options =
         SessionOptions { user: "hyades".to_owned(), database: "hyades".to_owned(), parameters: Vec::new() };
@@ -208,17 +212,17 @@ fn run_script(script: &str, trouble: Trouble, in_routine: bool) -> String {
     let mut text = String::new();
     for step in steps(script) {
         writeln!(text, "> {}", step.sql).expect("writing to a string");
-        let outcome = run_step(&mut session, &step);
+        let outcome = run_step(&mut session, &step, in_full);
         let ended = done(|| session.end_implicit());
         match outcome {
             Ok(answer) => text.push_str(&answer),
             Err((notices, error)) => {
                 text.push_str(&notices);
-                text.push_str(&shown_error(&error, in_routine));
+                text.push_str(&shown_error(&error, in_full));
             }
         }
         if let Err(error) = ended {
-            text.push_str(&shown_error(&error, in_routine));
+            text.push_str(&shown_error(&error, in_full));
         }
         text.push('\n');
     }
@@ -236,8 +240,10 @@ fn scripts() -> Vec<PathBuf> {
     found
 }
 
-fn is_about_routines(path: &Path) -> bool {
-    path.file_name().is_some_and(|name| name.to_string_lossy().starts_with("plpgsql_"))
+/// Whether details and contexts are compared too.
+fn is_in_full(path: &Path) -> bool {
+    let name = path.file_name().map(|name| name.to_string_lossy());
+    name.is_some_and(|name| ["plpgsql_", "schema"].iter().any(|start| name.starts_with(start)))
 }
 
 #[test]
@@ -294,7 +300,7 @@ fn check_scripts(trouble: Trouble) {
             continue;
         }
         let script = std::fs::read_to_string(&path).expect("a readable script");
-        let answer = run_script(&script, trouble, is_about_routines(&path));
+        let answer = run_script(&script, trouble, is_in_full(&path));
         let expected_path = path.with_extension("expected");
         let Ok(expected) = std::fs::read_to_string(&expected_path) else {
             assert!(path.to_string_lossy().ends_with(".own.sql"), "{} is not recorded", path.display());
@@ -311,7 +317,7 @@ pub(super) fn compare(path: &Path, answer: &str, expected: &str, wrong: &mut Str
     let got: Vec<&str> = answer.split("\n> ").collect();
     let want: Vec<&str> = expected.split("\n> ").collect();
     for (got, want) in got.iter().zip(&want) {
-        let is_same = got == want || (is_about_routines(path) && without_place(got, want) == *want);
+        let is_same = got == want || (is_in_full(path) && without_place(got, want) == *want);
         if !is_same {
             writeln!(wrong, "{}:\n--- PostgreSQL\n{want}\n--- Hyades\n{got}\n", path.display())
                 .expect("writing to a string");
@@ -364,8 +370,23 @@ fn generated_procedures_answer_as_postgresql_does() {
     assert!(wrong.is_empty(), "\n{wrong}");
 }
 
+/// How the lines of a message begin that are not the rest of the one before.
+const FIELDS: [&str; 11] = [
+    "HINT:  ",
+    "CONTEXT:  ",
+    "QUERY:  ",
+    "LOCATION:  ",
+    "LINE ",
+    "SCHEMA NAME:  ",
+    "TABLE NAME:  ",
+    "COLUMN NAME:  ",
+    "CONSTRAINT NAME:  ",
+    "DATATYPE NAME:  ",
+    "NOTICE:  ",
+];
+
 /// Turns psql's verbose error into one line: `ERROR 42703 at 8: message`.
-fn recorded_error(lines: &[&str], sql: &str, in_routine: bool) -> String {
+fn recorded_error(lines: &[&str], sql: &str, in_full: bool) -> String {
     let mut text = String::new();
     let mut position = None;
     // Then the place is one in a statement of a routine.
@@ -379,18 +400,20 @@ fn recorded_error(lines: &[&str], sql: &str, in_routine: bool) -> String {
         let before: usize = sql.lines().take(number - 1).map(|line| line.chars().count() + 1).sum();
         position = Some(before + caret + 1 - prefix);
     }
-    for line in lines {
+    for (at, line) in lines.iter().enumerate() {
         if let Some(rest) = line.strip_prefix("ERROR:  ") {
             let (state, message) = rest.split_once(": ").unwrap_or((rest, ""));
             let place = position.map_or_else(String::new, |position| format!(" at {position}"));
             writeln!(text, "ERROR {state}{place}: {message}").expect("writing to a string");
         } else if let Some(hint) = line.strip_prefix("HINT:  ").filter(|_| text.contains("ERROR")) {
             writeln!(text, "HINT: {hint}").expect("writing to a string");
-        } else if let Some(detail) =
-            line.strip_prefix("DETAIL:  ").filter(|_| in_routine && text.contains("ERROR"))
-        {
+        } else if let Some(detail) = line.strip_prefix("DETAIL:  ").filter(|_| in_full) {
             writeln!(text, "DETAIL: {detail}").expect("writing to a string");
-        } else if in_routine && text.contains("ERROR") {
+            let is_more = |line: &&&str| !FIELDS.iter().any(|field| line.starts_with(field));
+            for more in lines.get(at + 1..).unwrap_or_default().iter().take_while(is_more) {
+                writeln!(text, "{more}").expect("writing to a string");
+            }
+        } else if in_full && text.contains("ERROR") {
             text.push_str(&shown_context(line.strip_prefix("CONTEXT:  ").unwrap_or(line)));
         } else if let Some(rest) =
             ["NOTICE:  ", "WARNING:  ", "INFO:  "].iter().find_map(|word| line.strip_prefix(word))
@@ -428,12 +451,12 @@ fn psql_input(steps: &[Step]) -> String {
 
 fn record(path: &Path, arguments: &str) {
     let script = std::fs::read_to_string(path).expect("a readable script");
-    let text = recorded(&script, arguments, is_about_routines(path));
+    let text = recorded(&script, arguments, is_in_full(path));
     std::fs::write(path.with_extension("expected"), text).expect("a writable folder");
 }
 
 /// What PostgreSQL answers to a script.
-fn recorded(script: &str, arguments: &str, in_routine: bool) -> String {
+fn recorded(script: &str, arguments: &str, in_full: bool) -> String {
     let steps = steps(script);
     let input = std::env::temp_dir().join(format!("hyades-golden-{}.psql", std::process::id()));
     std::fs::write(&input, psql_input(&steps)).expect("a writable folder");
@@ -461,7 +484,7 @@ fn recorded(script: &str, arguments: &str, in_routine: bool) -> String {
                 _ => line,
             })
             .collect();
-        let said = recorded_error(&error_lines, &step.sql, in_routine);
+        let said = recorded_error(&error_lines, &step.sql, in_full);
         let error_at = said.find("ERROR").unwrap_or(said.len());
         let (notices, errors) = said.split_at(error_at);
         let columns: Vec<String> = types

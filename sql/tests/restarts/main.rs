@@ -3,5 +3,6 @@
 mod altered_tables;
 mod enum_types;
 mod harness;
+mod schemas;
 mod temporary_relations;
 mod views;

@@ -2,7 +2,6 @@
 create table t (a int primary key, b int);
 alter table t attach partition p for values in (1);
 alter table t alter constraint t_a deferrable;
-alter table t set schema other;
 alter table t set unlogged;
 alter table t alter a set statistics 3;
 alter table t alter a drop identity;

@@ -2,7 +2,6 @@
 create unlogged sequence s;
 create sequence s;
 alter sequence s rename to t;
-alter sequence s set schema other;
 alter sequence s owner to somebody;
 alter sequence s set logged;
 select * from s;

@@ -19,6 +19,15 @@ impl TableId {
     }
 }
 
+/// Identifies a schema for ever; never reused.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+pub struct SchemaId(pub u32);
+
+impl SchemaId {
+    /// That of `public`, which is there from the beginning.
+    pub const PUBLIC: SchemaId = SchemaId(2200);
+}
+
 /// Schema and name of a table, sequence or routine, both as stored (folded to lower case unless quoted).
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct TableName {

@@ -11,6 +11,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::definition::TableName;
 use crate::enumeration::EnumType;
+use crate::search_path::{PUBLIC, SearchPath};
 use crate::value::SqlType;
 
 /// Identifies one version of a routine for ever; never reused. CREATE OR REPLACE makes a new one, so the id
@@ -105,6 +106,9 @@ pub struct RoutineDefinition {
     /// NULL for an argument gives NULL without a run.
     #[serde(default)]
     pub is_strict: bool,
+    /// The schemas in which names of the body are looked up; `None`: `public` alone.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub path: Option<Vec<String>>,
 }
 
 impl RoutineDefinition {
@@ -153,6 +157,12 @@ impl RoutineDefinition {
         };
         let parameters = self.parameters.iter().map(|parameter| parameter.sql_type);
         parameters.chain(columns.iter().map(|(_, sql_type)| *sql_type)).chain(value)
+    }
+
+    /// Where names of the body lead, for a caller with these temporary relations.
+    pub fn search_path(&self, temporary: Option<String>) -> SearchPath {
+        let schemas = self.path.clone().unwrap_or_else(|| vec![PUBLIC.to_owned()]);
+        SearchPath::new(schemas, temporary)
     }
 
     /// Whether both cannot exist at once.

@@ -36,10 +36,15 @@ impl Catalog {
         Ok(())
     }
 
-    pub(super) fn apply_rename_table(&self, id: TableId, name: &str, guard: &Guard) -> Result<()> {
+    pub(super) fn apply_rename_table(
+        &self,
+        id: TableId,
+        (name, schema): (&str, Option<&str>),
+        guard: &Guard,
+    ) -> Result<()> {
         let table = self.existing(id)?;
         let old = table.definition();
-        let renamed = old.with_name(name);
+        let renamed = old.with_name(name, schema);
         let new = renamed.name.clone();
         let state = table.state(guard).with_definition(renamed);
         table.replace_state(Arc::new(state), guard);

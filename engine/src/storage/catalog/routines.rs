@@ -11,12 +11,12 @@ use crate::storage::stored_routine::Routine;
 impl Catalog {
     /// A routine id never used before.
     pub fn new_routine_id(&self) -> RoutineId {
-        RoutineId(self.next_routine_id.fetch_add(1, std::sync::atomic::Ordering::Relaxed))
+        RoutineId(self.new_id())
     }
 
     /// Keeps ids up to this one from being given out; for ids read from logs and checkpoints.
     pub fn reserve_routine_id(&self, id: RoutineId) {
-        self.next_routine_id.fetch_max(id.0.saturating_add(1), std::sync::atomic::Ordering::Relaxed);
+        self.reserve_id(id.0);
     }
 
     /// All committed routines, ordered by schema, name and id.

@@ -20,7 +20,7 @@ use super::{Catalog, corrupt, duplicate_table};
 impl Catalog {
     /// A sequence id never used before.
     pub fn new_sequence_id(&self) -> SequenceId {
-        SequenceId(self.next_sequence_id.fetch_add(1, Ordering::Relaxed))
+        SequenceId(self.new_id())
     }
 
     /// The id of a temporary sequence.
@@ -33,7 +33,7 @@ impl Catalog {
         if id.is_temporary() {
             return;
         }
-        self.next_sequence_id.fetch_max(id.0.saturating_add(1), Ordering::Relaxed);
+        self.reserve_id(id.0);
     }
 
     /// All committed sequences, ordered by schema and name.
@@ -150,6 +150,10 @@ impl SequenceCatalog for Catalog {
         let tables = self.tables.read();
         let sequence = tables.sequences_by_name.get(name).map(Arc::clone).map(Relation::Sequence);
         sequence.or_else(|| tables.by_name.contains_key(name).then_some(Relation::Table))
+    }
+
+    fn has_schema(&self, name: &str) -> bool {
+        self.tables.read().schemas.get(name).is_some()
     }
 }
 

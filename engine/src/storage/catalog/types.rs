@@ -19,7 +19,7 @@ use crate::storage::stored_type::StoredType;
 impl Catalog {
     /// The number of a type, never used before, and that of the type of its arrays.
     pub fn new_type_ids(&self) -> (u32, u32) {
-        let id = self.next_table_id.fetch_add(2, Ordering::Relaxed);
+        let id = self.next_id.fetch_add(2, Ordering::Relaxed);
         (id, id + 1)
     }
 
@@ -39,7 +39,7 @@ impl Catalog {
             return Err(duplicate_type(&name));
         }
         let array_id = stored.enum_type.definition().array_id;
-        self.next_table_id.fetch_max(array_id.max(id).saturating_add(1), Ordering::Relaxed);
+        self.reserve_id(array_id.max(id));
         let snapshot = Arc::make_mut(&mut snapshot);
         if let Some(old) = snapshot.types.insert(id, Arc::clone(&stored)) {
             old.mark_superseded();

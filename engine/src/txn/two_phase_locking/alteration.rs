@@ -7,7 +7,7 @@
 use std::sync::Arc;
 
 use crossbeam_epoch as epoch;
-use hyades_types::definition::{CatalogChange, ColumnSource, TableDefinition, TableId};
+use hyades_types::definition::{CatalogChange, ColumnSource, TableDefinition, TableId, TableName};
 use hyades_types::error::{Abort, Error};
 
 use super::resource::Resource;
@@ -32,13 +32,26 @@ impl<P: Protocol> LockingTransaction<P> {
         self.replace_state(table, state, change)
     }
 
-    pub(super) fn rename_table(&mut self, id: TableId, name: &str, change: &CatalogChange) -> Flow<()> {
+    /// Another name, and perhaps another schema, to which the table's indexes go along.
+    pub(super) fn rename_table(
+        &mut self,
+        id: TableId,
+        (name, schema): (&str, Option<&str>),
+        change: &CatalogChange,
+    ) -> Flow<()> {
         let table = self.changing_table(id)?;
         let old = table.definition();
-        let renamed = old.with_name(name);
+        let renamed = old.with_name(name, schema);
         let (from, to) = (old.name.clone(), renamed.name.clone());
+        self.lock_schema_of(&from.schema)?;
         self.lock(Resource::name(&from), LockMode::Write)?;
         self.lock_new_name(&to)?;
+        if from.schema != to.schema {
+            let indexes = renamed.indexes.iter().map(|index| &index.name);
+            for name in indexes.chain(renamed.primary_key.iter().map(|key| &key.name)) {
+                self.lock_new_name(&TableName { schema: to.schema.clone(), name: name.clone() })?;
+            }
+        }
         if table.definition().name != from {
             return Err(Error::Abort(Abort::StalePlan).into());
         }

@@ -3,53 +3,28 @@
 //! New and dropped names live in the transaction's list of names and reach the catalog at precommit.
 //! TRUNCATE, ADD PRIMARY KEY and foreign keys (those of both tables) replace the table's state at once, which
 //! the lock on the whole table hides; the former state waits in the undo list. Sequences: `sequence_change`;
-//! foreign keys: `reference_change`.
+//! foreign keys: `reference_change`; schemas: `schema_change`.
 
 use std::sync::Arc;
 
 use crossbeam_epoch as epoch;
 use hyades_types::definition::{
-    CatalogChange, RoutineDefinition, RoutineId, SequenceId, TableDefinition, TableId, TableName,
+    CatalogChange, RoutineDefinition, RoutineId, TableDefinition, TableId, TableName,
 };
 use hyades_types::error::{Abort, Error, sqlstate};
 use hyades_types::sequence::Sequence;
 use hyades_types::value::SqlType;
 
-use super::purge_queue::Queue;
 use super::resource::{Resource, TABLE_STRIPES};
-use super::{LockingTransaction, Undo, UndoAction};
+use super::{LockingTransaction, NameChange, Undo, UndoAction};
 use crate::mutant::{self, Mutant};
 use crate::protocol::Protocol;
-use crate::storage::catalog::{CatalogView, duplicate_routine};
+use crate::storage::catalog::{CatalogView, Schemas, duplicate_routine};
 use crate::storage::stored_routine::Routine;
 use crate::storage::stored_type::StoredType;
 use crate::storage::table::{Table, TableState};
 use crate::txn::lock_mode::LockMode;
 use crate::txn::{Flow, Interrupt};
-
-/// What a transaction has done to the names that all see, published when it commits.
-pub(super) enum NameChange {
-    CreatedTable(TableName, Arc<Table>),
-    DroppedTable(TableName),
-    RenamedTable {
-        from: TableName,
-        to: TableName,
-        table: Arc<Table>,
-    },
-    CreatedRoutine {
-        routine: Arc<Routine>,
-        replaces: Option<RoutineId>,
-    },
-    DroppedRoutine(RoutineId),
-    /// Of the same id, with other definitions of its types.
-    RetypedRoutine(Arc<Routine>),
-    /// Created or altered.
-    PutSequence(Arc<Sequence>),
-    DroppedSequence(SequenceId, TableName),
-    /// Created or altered.
-    PutType(Arc<StoredType>),
-    DroppedType(u32),
-}
 
 impl<P: Protocol> LockingTransaction<P> {
     pub(super) fn apply_catalog_change(&mut self, change: CatalogChange) -> Flow<()> {
@@ -99,7 +74,12 @@ impl<P: Protocol> LockingTransaction<P> {
             CatalogChange::AlterTable { id, definition, columns } => {
                 self.alter_table(*id, definition, columns.as_deref(), &change)
             }
-            CatalogChange::RenameTable { id, name } => self.rename_table(*id, name, &change),
+            CatalogChange::RenameTable { id, name, schema } => {
+                self.rename_table(*id, (name, schema.as_deref()), &change)
+            }
+            CatalogChange::CreateSchema { id, name } => self.create_schema(*id, name, &change),
+            CatalogChange::DropSchema { id } => self.drop_schema(*id, &change),
+            CatalogChange::RenameSchema { id, name } => self.rename_schema(*id, name, &change),
             CatalogChange::CreateType { definition } => self.create_type(definition, &change),
             CatalogChange::AlterType { definition } => self.alter_type(definition, &change),
             CatalogChange::DropType { id } => self.drop_type(*id, &change),
@@ -136,13 +116,25 @@ impl<P: Protocol> LockingTransaction<P> {
         replaces: Option<RoutineId>,
         change: &CatalogChange,
     ) -> Flow<()> {
+        self.lock_schema_for(&definition.name.schema)?;
         self.lock(Resource::routine_name(&definition.name), LockMode::Write)?;
         for enum_type in definition.types().filter_map(SqlType::enum_type) {
             self.lock_type(enum_type)?;
         }
+        // It may have had another name.
+        let replaced = replaces.and_then(|id| self.routine(id));
+        if let Some(old) = replaced.as_ref().filter(|old| old.definition.name != definition.name) {
+            self.lock_schema_of(&old.definition.name.schema)?;
+            self.lock(Resource::routine_name(&old.definition.name), LockMode::Write)?;
+        }
+        let is_renamed = |id| {
+            let old = self.routine(id);
+            old.is_some_and(|old| !old.definition.is_same_routine(definition))
+        };
         let named = self.routines_named(&definition.name);
         let existing = named.iter().find(|other| other.definition.is_same_routine(definition));
         match (existing, replaces) {
+            (None, Some(replaced)) if is_renamed(replaced) => {}
             (None, None) => {}
             (Some(existing), Some(replaced)) if existing.id == replaced => {}
             (Some(_), None) => return Err(duplicate_routine(definition).into()),
@@ -158,6 +150,7 @@ impl<P: Protocol> LockingTransaction<P> {
     fn drop_routine(&mut self, id: RoutineId, change: &CatalogChange) -> Flow<()> {
         let stale = || Interrupt::Failed(Error::Abort(Abort::StalePlan));
         let routine = self.routine(id).ok_or_else(stale)?;
+        self.lock_schema_of(&routine.definition.name.schema)?;
         self.lock(Resource::routine_name(&routine.definition.name), LockMode::Write)?;
         if self.routine(id).is_none() {
             return Err(stale());
@@ -224,10 +217,14 @@ impl<P: Protocol> LockingTransaction<P> {
     fn drop_table(&mut self, id: TableId, change: &CatalogChange) -> Flow<()> {
         let table = self.table_by_id(id)?;
         let name = table.definition().name.clone();
+        self.lock_schema_of(&name.schema)?;
         self.lock(Resource::name(&name), LockMode::Write)?;
         self.lock_everybody_out(&table)?;
         if table.is_dropped() {
             return Err(undefined_table(&name).into());
+        }
+        if table.definition().name != name {
+            return Err(Error::Abort(Abort::StalePlan).into());
         }
         let definition = table.definition();
         if !definition.foreign_keys.is_empty() || !definition.referenced_by.is_empty() || self.is_viewed(id) {
@@ -318,6 +315,11 @@ impl<P: Protocol> LockingTransaction<P> {
                     catalog.remove_routine(id);
                     Ok(())
                 }
+                NameChange::PutSchema(id, name) => catalog.put_schema(id, &name),
+                NameChange::DroppedSchema(id) => {
+                    catalog.remove_schema(id);
+                    Ok(())
+                }
                 NameChange::PutSequence(sequence) => self.publish_sequence(&sequence, token),
                 NameChange::DroppedSequence(id, _) => {
                     catalog.remove_sequence(id);
@@ -330,7 +332,7 @@ impl<P: Protocol> LockingTransaction<P> {
                 }
             };
             if let Err(error) = published {
-                tracing::error!(%error, "a table, sequence, routine or type could not be published");
+                tracing::error!(%error, "a change of the catalog could not be published");
             }
         }
         // Definitions may have changed under their names.
@@ -393,7 +395,9 @@ impl<P: Protocol> LockingTransaction<P> {
                 | NameChange::PutSequence(_)
                 | NameChange::DroppedSequence(..)
                 | NameChange::PutType(_)
-                | NameChange::DroppedType(_) => {}
+                | NameChange::DroppedType(_)
+                | NameChange::PutSchema(..)
+                | NameChange::DroppedSchema(_) => {}
             }
         }
         routines
@@ -457,45 +461,16 @@ impl<P: Protocol> CatalogView for LockingTransaction<P> {
         self.visible_types().into_iter().find(|stored| stored.id() == id)
     }
 
+    fn schemas(&self) -> Arc<Schemas> {
+        self.visible_schemas()
+    }
+
     fn catalog_version(&self) -> Option<u64> {
         (!self.changes_shared_catalog).then(|| self.shared.catalog.version())
     }
 
     fn temporary_schema(&self) -> Option<&str> {
         self.temporary_schema.as_deref()
-    }
-}
-
-impl NameChange {
-    /// What has become of the table of this name: `Some(None)` if it was dropped.
-    fn of_table(&self, name: &TableName) -> Option<Option<&Arc<Table>>> {
-        match self {
-            NameChange::CreatedTable(created, table) if created == name => Some(Some(table)),
-            NameChange::DroppedTable(dropped) if dropped == name => Some(None),
-            NameChange::RenamedTable { to, table, .. } if to == name => Some(Some(table)),
-            NameChange::RenamedTable { from, .. } if from == name => Some(None),
-            _ => None,
-        }
-    }
-
-    /// It was rolled back.
-    pub(super) fn forget(self, purge: &Queue) {
-        match self {
-            NameChange::CreatedTable(_, table) => {
-                table.mark_dropped();
-                purge.discard_rows(&table);
-            }
-            NameChange::CreatedRoutine { routine, .. } | NameChange::RetypedRoutine(routine) => {
-                routine.mark_dropped();
-            }
-            NameChange::PutType(stored) => stored.mark_superseded(),
-            NameChange::DroppedTable(_)
-            | NameChange::RenamedTable { .. }
-            | NameChange::DroppedRoutine(_)
-            | NameChange::PutSequence(_)
-            | NameChange::DroppedSequence(..)
-            | NameChange::DroppedType(_) => {}
-        }
     }
 }
 

@@ -24,6 +24,7 @@ fn stale() -> Interrupt {
 impl<P: Protocol> LockingTransaction<P> {
     /// Locks the name of a relation that is to be; 42P07 if there is one.
     pub(super) fn lock_new_name(&mut self, name: &TableName) -> Flow<()> {
+        self.lock_schema_for(&name.schema)?;
         self.lock(Resource::name(name), LockMode::Write)?;
         let is_index = |table: &Arc<Table>| {
             let definition = table.definition();

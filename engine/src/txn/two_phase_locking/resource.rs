@@ -24,6 +24,7 @@ enum Kind {
     Value = 9,
     TypeName = 10,
     Type = 11,
+    Schema = 12,
 }
 
 fn hash(kind: Kind, table: TableId, bytes: &[u8]) -> Resource {
@@ -69,6 +70,11 @@ impl Resource {
     /// Held by those who rely on what names mean, and by those who change it.
     pub(super) fn catalog_stripe(worker: u64) -> Resource {
         hash(Kind::Catalog, TableId(0), &[(worker % TABLE_STRIPES) as u8])
+    }
+
+    /// Held by those who make something in a schema, and by those who drop or rename it.
+    pub(super) fn schema(name: &str) -> Resource {
+        hash(Kind::Schema, TableId(0), name.as_bytes())
     }
 
     pub(super) fn name(name: &TableName) -> Resource {

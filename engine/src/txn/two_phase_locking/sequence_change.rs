@@ -18,7 +18,6 @@ use super::resource::Resource;
 use super::{LockingTransaction, NameChange, UndoAction};
 use crate::mutant::{self, Mutant};
 use crate::protocol::Protocol;
-use crate::storage::catalog::{CatalogView, duplicate_table};
 use crate::txn::lock_mode::LockMode;
 use crate::txn::{Flow, Interrupt};
 
@@ -81,8 +80,10 @@ impl<P: Protocol> LockingTransaction<P> {
                 }
                 NameChange::PutSequence(sequence) => own.push(OwnSequence::Changed(Arc::clone(sequence))),
                 NameChange::DroppedSequence(id, name) => own.push(OwnSequence::Dropped(*id, name.clone())),
+                NameChange::PutSchema(_, name) => own.push(OwnSequence::Schema(name.clone())),
                 NameChange::CreatedRoutine { .. }
                 | NameChange::DroppedRoutine(_)
+                | NameChange::DroppedSchema(_)
                 | NameChange::RetypedRoutine(_)
                 | NameChange::PutType(_)
                 | NameChange::DroppedType(_) => {}
@@ -138,11 +139,7 @@ impl<P: Protocol> LockingTransaction<P> {
         definition: &SequenceDefinition,
         change: &CatalogChange,
     ) -> Flow<()> {
-        let name = &definition.name;
-        self.lock(Resource::name(name), LockMode::Write)?;
-        if self.table(name).is_some() || self.find_sequence(name).is_some() {
-            return Err(duplicate_table(name).into());
-        }
+        self.lock_new_name(&definition.name)?;
         self.note_change(UndoAction::Name, change)?;
         let sequence = Sequence::new(id, definition.clone()).into_private();
         self.names.push(NameChange::PutSequence(Arc::new(sequence)));
@@ -160,6 +157,7 @@ impl<P: Protocol> LockingTransaction<P> {
         if sequence.definition.name == definition.name {
             self.lock(Resource::name(&definition.name), LockMode::Write)?;
         } else {
+            self.lock_schema_of(&sequence.definition.name.schema)?;
             self.lock(Resource::name(&sequence.definition.name), LockMode::Write)?;
             self.lock_new_name(&definition.name)?;
         }
@@ -176,6 +174,7 @@ impl<P: Protocol> LockingTransaction<P> {
     pub(super) fn drop_sequence(&mut self, id: SequenceId, change: &CatalogChange) -> Flow<()> {
         let sequence = self.sequence(id).ok_or_else(stale)?;
         let name = sequence.definition.name.clone();
+        self.lock_schema_of(&name.schema)?;
         self.lock(Resource::name(&name), LockMode::Write)?;
         if self.sequence(id).is_none() {
             return Err(stale());
@@ -196,14 +195,5 @@ impl<P: Protocol> LockingTransaction<P> {
             sequence.note_logged(sequence.state());
         }
         self.shared.catalog.put_sequence(Arc::new(sequence.published(mark)))
-    }
-}
-
-impl NameChange {
-    fn sequence(&self) -> Option<&Arc<Sequence>> {
-        match self {
-            NameChange::PutSequence(sequence) => Some(sequence),
-            _ => None,
-        }
     }
 }

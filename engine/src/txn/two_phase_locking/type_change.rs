@@ -83,6 +83,7 @@ impl<P: Protocol> LockingTransaction<P> {
     }
 
     fn lock_new_type_name(&mut self, name: &TableName) -> Flow<()> {
+        self.lock_schema_for(&name.schema)?;
         self.lock(Resource::type_name(name), LockMode::Write)?;
         if self.type_named(name).is_some() {
             return Err(duplicate_type(name).into());
@@ -93,6 +94,7 @@ impl<P: Protocol> LockingTransaction<P> {
     /// The type as it is under a lock that nobody else has.
     fn lock_changed_type(&mut self, id: u32) -> Flow<Arc<StoredType>> {
         let name = self.type_by_id(id).ok_or_else(stale)?.name();
+        self.lock_schema_of(&name.schema)?;
         self.lock(Resource::type_name(&name), LockMode::Write)?;
         self.lock(Resource::type_itself(id), LockMode::Write)?;
         self.type_by_id(id).filter(|stored| stored.name() == name).ok_or_else(stale)

@@ -1,0 +1,81 @@
+//! What a transaction has done to names: a list that its own look-ups read from the end, that a savepoint
+//! cuts off, and that a commit makes everybody's, in order.
+
+use std::sync::Arc;
+
+use hyades_types::definition::{RoutineId, SchemaId, SequenceId, TableName};
+use hyades_types::sequence::Sequence;
+
+use super::purge_queue::Queue;
+use crate::storage::stored_routine::Routine;
+use crate::storage::stored_type::StoredType;
+use crate::storage::table::Table;
+
+/// What a transaction has done to the names that all see, published when it commits.
+pub(super) enum NameChange {
+    CreatedTable(TableName, Arc<Table>),
+    DroppedTable(TableName),
+    RenamedTable {
+        from: TableName,
+        to: TableName,
+        table: Arc<Table>,
+    },
+    CreatedRoutine {
+        routine: Arc<Routine>,
+        replaces: Option<RoutineId>,
+    },
+    DroppedRoutine(RoutineId),
+    /// Of the same id, with other definitions of its types.
+    RetypedRoutine(Arc<Routine>),
+    /// Created or altered.
+    PutSequence(Arc<Sequence>),
+    DroppedSequence(SequenceId, TableName),
+    /// Created or altered.
+    PutType(Arc<StoredType>),
+    DroppedType(u32),
+    /// Created or renamed.
+    PutSchema(SchemaId, String),
+    DroppedSchema(SchemaId),
+}
+
+impl NameChange {
+    /// What has become of the table of this name: `Some(None)` if it was dropped.
+    pub(super) fn of_table(&self, name: &TableName) -> Option<Option<&Arc<Table>>> {
+        match self {
+            NameChange::CreatedTable(created, table) if created == name => Some(Some(table)),
+            NameChange::DroppedTable(dropped) if dropped == name => Some(None),
+            NameChange::RenamedTable { to, table, .. } if to == name => Some(Some(table)),
+            NameChange::RenamedTable { from, .. } if from == name => Some(None),
+            _ => None,
+        }
+    }
+
+    /// It was rolled back.
+    pub(super) fn forget(self, purge: &Queue) {
+        match self {
+            NameChange::CreatedTable(_, table) => {
+                table.mark_dropped();
+                purge.discard_rows(&table);
+            }
+            NameChange::CreatedRoutine { routine, .. } | NameChange::RetypedRoutine(routine) => {
+                routine.mark_dropped();
+            }
+            NameChange::PutType(stored) => stored.mark_superseded(),
+            NameChange::DroppedTable(_)
+            | NameChange::RenamedTable { .. }
+            | NameChange::DroppedRoutine(_)
+            | NameChange::PutSequence(_)
+            | NameChange::DroppedSequence(..)
+            | NameChange::DroppedType(_)
+            | NameChange::PutSchema(..)
+            | NameChange::DroppedSchema(_) => {}
+        }
+    }
+
+    pub(super) fn sequence(&self) -> Option<&Arc<Sequence>> {
+        match self {
+            NameChange::PutSequence(sequence) => Some(sequence),
+            _ => None,
+        }
+    }
+}

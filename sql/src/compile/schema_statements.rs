@@ -1,0 +1,62 @@
+//! CREATE, ALTER and DROP SCHEMA, and SET SCHEMA.
+//!
+//! Reference: CreateSchemaCommand of PostgreSQL's schemacmds.c.
+
+use hyades_types::definition::RoutineKind;
+use hyades_types::error::{Error, Result, sqlstate};
+
+use super::Compiler;
+use crate::plan::{Plan, SchemaCommand};
+use crate::statement::{AlterSchema, CreateSchema, DropSchema, Moved, SetSchema};
+
+/// Names that PostgreSQL keeps for itself.
+pub(crate) fn refuse_reserved_schema(name: &str) -> Result<()> {
+    if !name.starts_with("pg_") {
+        return Ok(());
+    }
+    Err(Error::input(sqlstate::RESERVED_NAME, format!("unacceptable schema name \"{name}\""))
+        .with_detail("The prefix \"pg_\" is reserved for system schemas."))
+}
+
+impl Compiler<'_> {
+    pub(super) fn create_schema(&self, create: &CreateSchema) -> Result<Plan> {
+        let name = create.name.as_ref().or(create.owner.as_ref()).cloned().unwrap_or_default();
+        let (owner, if_not_exists) = (create.owner.clone(), create.if_not_exists);
+        let elements = create.elements.clone();
+        Ok(self.schema_plan(
+            "CREATE SCHEMA",
+            SchemaCommand::CreateSchema { name, owner, if_not_exists, elements },
+        ))
+    }
+
+    pub(super) fn drop_schema(&self, drop: &DropSchema) -> Plan {
+        self.schema_plan("DROP SCHEMA", SchemaCommand::DropSchema(drop.clone()))
+    }
+
+    pub(super) fn alter_schema(&self, alter: &AlterSchema) -> Plan {
+        let command = match alter.clone() {
+            AlterSchema::Rename { name, to } => SchemaCommand::RenameSchema { name, to },
+            AlterSchema::Owner { name, to } => SchemaCommand::OwnSchema { name, owner: to },
+        };
+        self.schema_plan("ALTER SCHEMA", command)
+    }
+
+    pub(super) fn set_schema(&self, set: &SetSchema) -> Result<Plan> {
+        let (command, moved) = match &set.moved {
+            Moved::Table => ("ALTER TABLE", Moved::Table),
+            Moved::View => ("ALTER VIEW", Moved::View),
+            Moved::Sequence => ("ALTER SEQUENCE", Moved::Sequence),
+            Moved::Routine { kind, arguments } => {
+                let arguments = self.signature(arguments.as_deref())?;
+                let command = match kind {
+                    Some(RoutineKind::Function) => "ALTER FUNCTION",
+                    Some(RoutineKind::Procedure) => "ALTER PROCEDURE",
+                    None => "ALTER ROUTINE",
+                };
+                (command, Moved::Routine { kind: *kind, arguments })
+            }
+        };
+        let (name, if_exists, schema) = (set.name.clone(), set.if_exists, set.schema.clone());
+        Ok(self.schema_plan(command, SchemaCommand::SetSchema { moved, name, if_exists, schema }))
+    }
+}

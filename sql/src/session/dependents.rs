@@ -1,0 +1,421 @@
+//! What depends on what, where many things go at once: the order in which PostgreSQL finds the dependents of
+//! something, and in which it tells of them.
+//!
+//! An object's dependents are visited from the newest to the oldest, each with its own before it; then they
+//! are told of from the end. What goes with another object in any case (a table's own constraints, defaults
+//! and sequences) is not told of.
+//!
+//! Reference: findDependentObjects and reportDependentObjects of PostgreSQL's dependency.c.
+
+use std::cell::OnceCell;
+use std::sync::Arc;
+
+use hyades_engine::storage::stored_routine::Routine;
+use hyades_engine::storage::stored_type::StoredType;
+use hyades_engine::storage::table::Table;
+use hyades_types::definition::{CatalogChange, SchemaId, TableDefinition};
+use hyades_types::error::{Error, Result, sqlstate};
+use hyades_types::sequence::Sequence;
+
+use super::sequence_commands::DrawingDefault;
+use super::view_commands::kind_of;
+use super::{Output, Session};
+use crate::statement::query::parse_expression;
+
+/// Something that others depend on, or that depends on others.
+#[derive(Clone)]
+pub(super) enum Object {
+    Schema(SchemaId, String),
+    /// A table or view.
+    Relation(Arc<Table>),
+    Sequence(Arc<Sequence>),
+    Routine(Arc<Routine>),
+    Type(Arc<StoredType>),
+    /// The one with this number, which cannot stay without its type.
+    Column(Arc<Table>, u16),
+    /// The foreign key or condition of this name.
+    Constraint(Arc<Table>, String),
+    /// Of the column with this number.
+    Default(Arc<Table>, u16),
+}
+
+impl Object {
+    /// The newest has the greatest; parts of a table come after it.
+    fn age(&self) -> (u32, usize) {
+        match self {
+            Object::Schema(id, _) => (id.0, 0),
+            Object::Relation(table) => (table.id().0, 0),
+            Object::Sequence(sequence) => (sequence.id.0, 0),
+            Object::Routine(routine) => (routine.id.0, 0),
+            Object::Type(stored) => (stored.id(), 0),
+            Object::Default(table, column) | Object::Column(table, column) => {
+                (table.id().0, 1 + usize::from(*column))
+            }
+            Object::Constraint(table, name) => {
+                let definition = table.definition();
+                let names = definition.checks.iter().map(|check| &check.name);
+                let mut names = names.chain(definition.foreign_keys.iter().map(|key| &key.name));
+                let at = names.position(|own| own == name).unwrap_or(0);
+                (table.id().0, 1 + usize::from(u16::MAX) + at)
+            }
+        }
+    }
+
+    fn is(&self, other: &Object) -> bool {
+        match (self, other) {
+            (Object::Schema(one, _), Object::Schema(other, _)) => one == other,
+            (Object::Relation(one), Object::Relation(other)) => one.id() == other.id(),
+            (Object::Sequence(one), Object::Sequence(other)) => one.id == other.id,
+            (Object::Routine(one), Object::Routine(other)) => one.id == other.id,
+            (Object::Constraint(one, name), Object::Constraint(other, other_name)) => {
+                one.id() == other.id() && name == other_name
+            }
+            (Object::Type(one), Object::Type(other)) => one.id() == other.id(),
+            (Object::Default(one, column), Object::Default(other, other_column))
+            | (Object::Column(one, column), Object::Column(other, other_column)) => {
+                one.id() == other.id() && column == other_column
+            }
+            _ => false,
+        }
+    }
+}
+
+/// An object that goes.
+struct Target {
+    object: Object,
+    /// It goes with something else in any case, or was named.
+    is_silent: bool,
+    /// What it was found to depend on.
+    on: String,
+}
+
+/// What goes when objects are dropped.
+struct Dependents<'a> {
+    session: &'a Session,
+    tables: Vec<Arc<Table>>,
+    sequences: Vec<Arc<Sequence>>,
+    routines: Vec<Arc<Routine>>,
+    types: Vec<Arc<StoredType>>,
+    /// Those that draw from sequences, once they have been looked for.
+    defaults: OnceCell<Vec<DrawingDefault>>,
+    /// Dependents stand before what they depend on.
+    targets: Vec<Target>,
+}
+
+impl<'a> Dependents<'a> {
+    fn new(session: &'a Session) -> Dependents<'a> {
+        Dependents {
+            session,
+            tables: session.visible_tables(),
+            sequences: session.worker.sequences(),
+            routines: session.worker.routines(),
+            types: session.worker.types(),
+            defaults: OnceCell::new(),
+            targets: Vec::new(),
+        }
+    }
+
+    fn visit(&mut self, object: &Object, is_silent: bool, on: String) -> Result<()> {
+        if let Some(known) = self.targets.iter_mut().find(|target| target.object.is(object)) {
+            known.is_silent |= is_silent;
+            return Ok(());
+        }
+        let shown = self.session.described(object);
+        let mut dependents = self.dependents_of(object)?;
+        dependents.sort_by_key(|(dependent, _)| std::cmp::Reverse(dependent.age()));
+        for (dependent, is_part) in dependents {
+            self.visit(&dependent, is_part, shown.clone())?;
+        }
+        // It may have been reached in a circle.
+        if !self.targets.iter().any(|target| target.object.is(object)) {
+            self.targets.push(Target { object: object.clone(), is_silent, on });
+        }
+        Ok(())
+    }
+
+    /// What depends on an object, and whether it is a part of it.
+    fn dependents_of(&self, object: &Object) -> Result<Vec<(Object, bool)>> {
+        let mut found = Vec::new();
+        match object {
+            Object::Schema(_, name) => self.contents(name, &mut found),
+            Object::Relation(table) => self.dependents_of_table(table, &mut found),
+            Object::Sequence(sequence) => {
+                let drawing = self.defaults()?.iter().filter(|default| default.sequence.id == sequence.id);
+                found.extend(drawing.map(|one| (Object::Default(Arc::clone(&one.table), one.column), false)));
+            }
+            Object::Routine(routine) => {
+                for table in &self.tables {
+                    self.session.callers_in(table, routine, &mut found);
+                }
+            }
+            Object::Type(stored) => self.dependents_of_type(stored, &mut found),
+            Object::Constraint(..) | Object::Default(..) | Object::Column(..) => {}
+        }
+        Ok(found)
+    }
+
+    fn defaults(&self) -> Result<&[DrawingDefault]> {
+        if let Some(known) = self.defaults.get() {
+            return Ok(known);
+        }
+        let found = self.session.drawing_defaults(&self.sequences, &[])?;
+        Ok(self.defaults.get_or_init(|| found))
+    }
+
+    fn contents(&self, schema: &str, found: &mut Vec<(Object, bool)>) {
+        let tables = self.tables.iter().filter(|table| table.definition().name.schema == schema);
+        found.extend(tables.map(|table| (Object::Relation(Arc::clone(table)), false)));
+        let sequences = self.sequences.iter().filter(|one| one.definition.name.schema == schema);
+        found.extend(sequences.map(|sequence| (Object::Sequence(Arc::clone(sequence)), false)));
+        let routines = self.routines.iter().filter(|one| one.definition.name.schema == schema);
+        found.extend(routines.map(|routine| (Object::Routine(Arc::clone(routine)), false)));
+        let types = self.types.iter().filter(|stored| stored.name().schema == schema);
+        found.extend(types.map(|stored| (Object::Type(Arc::clone(stored)), false)));
+    }
+
+    fn dependents_of_type(&self, stored: &StoredType, found: &mut Vec<(Object, bool)>) {
+        for table in &self.tables {
+            let definition = table.definition();
+            if definition.view().is_some() {
+                if definition.uses_type(stored.enum_type) {
+                    found.push((Object::Relation(Arc::clone(table)), false));
+                }
+                continue;
+            }
+            let columns = (0u16..).zip(&definition.columns);
+            let own = columns.filter(|(_, column)| column.sql_type.enum_type() == Some(stored.enum_type));
+            found.extend(own.map(|(at, _)| (Object::Column(Arc::clone(table), at), false)));
+        }
+        let routines = self.routines.iter();
+        let routines = routines.filter(|routine| routine.definition.uses_type(stored.enum_type));
+        found.extend(routines.map(|routine| (Object::Routine(Arc::clone(routine)), false)));
+    }
+
+    fn dependents_of_table(&self, table: &Arc<Table>, found: &mut Vec<(Object, bool)>) {
+        for key in &table.definition().foreign_keys {
+            found.push((Object::Constraint(Arc::clone(table), key.name.clone()), true));
+        }
+        let is_owned = |sequence: &&Arc<Sequence>| {
+            sequence.definition.owner.is_some_and(|owner| owner.table == table.id())
+        };
+        let owned = self.sequences.iter().filter(is_owned);
+        found.extend(owned.map(|sequence| (Object::Sequence(Arc::clone(sequence)), true)));
+        let children = table.definition().children();
+        for other in &self.tables {
+            let definition = other.definition();
+            if definition.view().is_some_and(|view| view.uses_table(table.id())) {
+                found.push((Object::Relation(Arc::clone(other)), false));
+            }
+            if other.id() != table.id() && children.contains(&other.id()) {
+                let keys = definition.foreign_keys.iter().filter(|key| key.parent == table.id());
+                found
+                    .extend(keys.map(|key| (Object::Constraint(Arc::clone(other), key.name.clone()), false)));
+            }
+        }
+    }
+
+    /// Whether it goes with its table anyway.
+    fn is_part_of_target(&self, object: &Object) -> bool {
+        let (Object::Default(table, _) | Object::Column(table, _) | Object::Constraint(table, _)) = object
+        else {
+            return false;
+        };
+        self.targets.iter().any(|target| target.object.is(&Object::Relation(Arc::clone(table))))
+    }
+
+    /// 0A000 of a column that would go while its table stays.
+    fn refuse_columns(&self) -> Result<()> {
+        let stays = |target: &&Target| {
+            matches!(target.object, Object::Column(..)) && !self.is_part_of_target(&target.object)
+        };
+        let Some(Target { object: Object::Column(table, column), .. }) = self.targets.iter().find(stays)
+        else {
+            return Ok(());
+        };
+        let definition = table.definition();
+        let column = &definition.columns[usize::from(*column)].name;
+        let table = self.session.shown(&definition.name);
+        let message = format!("DROP ... CASCADE is not supported yet for column {column} of table {table}");
+        Err(Error::input(sqlstate::FEATURE_NOT_SUPPORTED, message)
+            .with_hint(format!("Use ALTER TABLE {table} DROP COLUMN {column} first.")))
+    }
+
+    /// What else goes than what was named: its description, and the sentence that says why.
+    fn reported(&self) -> Vec<(String, String)> {
+        let is_told = |target: &&Target| !target.is_silent && !self.is_part_of_target(&target.object);
+        let told = self.targets.iter().rev().filter(is_told);
+        told.map(|target| {
+            let shown = self.session.described(&target.object);
+            let sentence = format!("{shown} depends on {}", target.on);
+            (shown, sentence)
+        })
+        .collect()
+    }
+}
+
+/// 2BP01: the only object dropped, or several, cannot go while others depend on it.
+fn blocked(only: &str, count: usize, reported: &[(String, String)]) -> Error {
+    let message = match count {
+        1 => format!("cannot drop {only} because other objects depend on it"),
+        _ => "cannot drop desired object(s) because other objects depend on them".to_owned(),
+    };
+    let details: Vec<&str> = reported.iter().map(|(_, sentence)| sentence.as_str()).collect();
+    Error::input(sqlstate::DEPENDENT_OBJECTS_STILL_EXIST, message)
+        .with_detail(details.join("\n"))
+        .with_hint("Use DROP ... CASCADE to drop the dependent objects too.")
+}
+
+/// The changes that drop all of these, and nothing else: everything that depends on them is among them.
+fn drops_of(objects: &[Object]) -> Vec<CatalogChange> {
+    let tables: Vec<Arc<Table>> = objects
+        .iter()
+        .filter_map(|object| match object {
+            Object::Relation(table) => Some(Arc::clone(table)),
+            _ => None,
+        })
+        .collect();
+    let goes = |table: &Table| tables.iter().any(|own| own.id() == table.id());
+    let (mut keys, mut defaults, mut rest, mut types) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
+    let mut altered_tables: Vec<(Arc<Table>, TableDefinition)> = Vec::new();
+    for object in objects {
+        match object {
+            Object::Constraint(table, name) if table.definition().foreign_key(name).is_some() => {
+                keys.push(CatalogChange::DropForeignKey { id: table.id(), name: name.clone() });
+            }
+            Object::Constraint(table, _) | Object::Default(table, _) if goes(table) => {}
+            Object::Constraint(table, name) => {
+                let known = altered_tables.iter().position(|(other, _)| other.id() == table.id());
+                let at = known.unwrap_or_else(|| {
+                    altered_tables.push((Arc::clone(table), TableDefinition::clone(&table.definition())));
+                    altered_tables.len() - 1
+                });
+                altered_tables[at].1.checks.retain(|check| check.name != *name);
+            }
+            Object::Default(table, column) => {
+                defaults.push(CatalogChange::DropDefault { id: table.id(), column: *column });
+            }
+            Object::Sequence(sequence) => rest.push(CatalogChange::DropSequence { id: sequence.id }),
+            Object::Routine(routine) => rest.push(CatalogChange::DropRoutine { id: routine.id }),
+            Object::Type(stored) => types.push(CatalogChange::DropType { id: stored.id() }),
+            Object::Schema(..) | Object::Relation(_) | Object::Column(..) => {}
+        }
+    }
+    let schemas = objects.iter().filter_map(|object| match object {
+        Object::Schema(id, _) => Some(CatalogChange::DropSchema { id: *id }),
+        _ => None,
+    });
+    // A definition is changed as a whole before parts of it are.
+    let altered = altered_tables.into_iter().map(|(table, definition)| CatalogChange::AlterTable {
+        id: table.id(),
+        definition: Box::new(definition),
+        columns: None,
+    });
+    let mut changes: Vec<CatalogChange> = altered.collect();
+    changes.extend(keys);
+    changes.extend(defaults);
+    changes.extend(Session::drops_of(tables));
+    changes.extend(rest);
+    changes.extend(types);
+    changes.extend(schemas);
+    changes
+}
+
+impl Session {
+    /// The changes that drop these objects, and what depends on them if that goes too.
+    pub(super) fn dropped_objects(
+        &self,
+        named: &[Object],
+        cascades: bool,
+        output: &mut dyn Output,
+    ) -> Result<Vec<CatalogChange>> {
+        let mut dependents = Dependents::new(self);
+        for object in named {
+            dependents.visit(object, true, String::new())?;
+        }
+        let reported = dependents.reported();
+        if !reported.is_empty() && !cascades {
+            let only = named.first().map(|first| self.described(first)).unwrap_or_default();
+            return Err(blocked(&only, named.len(), &reported));
+        }
+        dependents.refuse_columns()?;
+        self.note_cascade(output, &reported.iter().map(|(what, _)| what).collect::<Vec<_>>());
+        let objects: Vec<Object> = dependents.targets.into_iter().map(|target| target.object).collect();
+        Ok(drops_of(&objects))
+    }
+
+    /// The texts of a table that call a routine: the query of a view, defaults and conditions.
+    fn callers_in(&self, table: &Arc<Table>, routine: &Arc<Routine>, found: &mut Vec<(Object, bool)>) {
+        let (definition, called) = (table.definition(), &routine.definition);
+        if let Some(view) = definition.view() {
+            if view.uses_routine(&called.name, &called.identity()) {
+                found.push((Object::Relation(Arc::clone(table)), false));
+            }
+            return;
+        }
+        let is_named = |text: &str| text.contains(&called.name.name);
+        let calls = |text: &str| {
+            let called = self.called_in(text, Some(table));
+            called.is_ok_and(|called| called.iter().any(|one| one.id == routine.id))
+        };
+        for (at, column) in (0u16..).zip(&definition.columns) {
+            if column.default.as_ref().is_some_and(|text| is_named(text) && calls(text)) {
+                found.push((Object::Default(Arc::clone(table), at), false));
+            }
+        }
+        for check in definition.checks.iter().filter(|check| is_named(&check.expression)) {
+            if calls(&check.expression) {
+                found.push((Object::Constraint(Arc::clone(table), check.name.clone()), false));
+            }
+        }
+    }
+
+    /// The routines that an expression calls, perhaps over the row of a table.
+    pub(super) fn called_in(&self, text: &str, table: Option<&Arc<Table>>) -> Result<Vec<Arc<Routine>>> {
+        self.with_binder(|binder| {
+            let parsed = parse_expression(text)?;
+            match table {
+                Some(table) => {
+                    let row = binder.new_row()?;
+                    binder.over_row(table, row, |binder| binder.expression(&parsed))?;
+                }
+                None => {
+                    binder.expression(&parsed)?;
+                }
+            }
+            Ok(std::mem::take(&mut binder.called))
+        })
+    }
+
+    /// A table or view as messages call it.
+    pub(super) fn described_table(&self, table: &Arc<Table>) -> String {
+        let definition = table.definition();
+        format!("{} {}", kind_of(&definition), self.shown(&definition.name))
+    }
+
+    /// An object as PostgreSQL's messages call it: with its schema if it is not found without.
+    pub(super) fn described(&self, object: &Object) -> String {
+        match object {
+            Object::Schema(_, name) => format!("schema {name}"),
+            Object::Relation(table) => self.described_table(table),
+            Object::Sequence(sequence) => format!("sequence {}", self.shown(&sequence.definition.name)),
+            Object::Routine(routine) => {
+                // As PostgreSQL calls procedures too.
+                format!("function {}", self.shown_signature(&routine.definition))
+            }
+            Object::Type(stored) => format!("type {}", stored.enum_type.shown()),
+            Object::Column(table, column) => {
+                let definition = table.definition();
+                let column = &definition.columns[usize::from(*column)].name;
+                format!("column {column} of table {}", self.shown(&definition.name))
+            }
+            Object::Constraint(table, name) => {
+                format!("constraint {name} on table {}", self.shown(&table.definition().name))
+            }
+            Object::Default(table, column) => {
+                let definition = table.definition();
+                let column = &definition.columns[usize::from(*column)].name;
+                format!("default value for column {column} of table {}", self.shown(&definition.name))
+            }
+        }
+    }
+}

@@ -1,0 +1,181 @@
+//! Names of relations and routines inside kept texts (queries of views, conditions, defaults), put in another
+//! spelling where they stand.
+//!
+//! The text is parsed, and each name is exchanged at its place in the text, so that the rest of it stays as
+//! it was printed. A name of a relation also stands in a literal that is read as a `regclass`.
+
+use std::ops::{ControlFlow, Range};
+
+use hyades_types::definition::TableName;
+use hyades_types::error::Result;
+use hyades_types::sequence::written_name;
+use sqlparser::ast::{
+    self, Expr, Function, FunctionArg, FunctionArgExpr, FunctionArguments, ObjectName, TableFactor, Value,
+    ValueWithSpan, Visit, Visitor,
+};
+
+use super::names::{fold, parts, quoted};
+use super::query::{self, byte_offset};
+
+/// What a name is one of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum NameOf {
+    Relation,
+    Routine,
+}
+
+/// Says what a name, with its schema if that is written, is to be instead.
+pub(crate) type Respell<'a> = dyn Fn(NameOf, Option<&str>, &str) -> Option<TableName> + 'a;
+
+/// A query with names in another spelling; `None` if there is none to change.
+pub(crate) fn respelled_query(text: &str, respell: &Respell<'_>) -> Result<Option<String>> {
+    let statement = query::parse(text)?;
+    let super::Statement::Query(parsed) = &statement else { return Ok(None) };
+    Ok(exchanged(text, &**parsed, respell))
+}
+
+/// The same of an expression.
+pub(crate) fn respelled_expression(text: &str, respell: &Respell<'_>) -> Result<Option<String>> {
+    Ok(exchanged(text, &query::parse_expression(text)?, respell))
+}
+
+fn exchanged(text: &str, parsed: &impl Visit, respell: &Respell<'_>) -> Option<String> {
+    let mut found = Found { text, respell, pieces: Vec::new() };
+    let _ = parsed.visit(&mut found);
+    if found.pieces.is_empty() {
+        return None;
+    }
+    found.pieces.sort_by_key(|(range, _)| range.start);
+    found.pieces.dedup();
+    let (mut out, mut copied) = (String::with_capacity(text.len()), 0);
+    for (range, piece) in found.pieces {
+        out.push_str(&text[copied..range.start]);
+        out.push_str(&piece);
+        copied = range.end;
+    }
+    out.push_str(&text[copied..]);
+    Some(out)
+}
+
+/// A name as it is written in full.
+pub(crate) fn full_name(name: &TableName) -> String {
+    format!("{}.{}", quoted(&name.schema), quoted(&name.name))
+}
+
+/// The literal that is read as this relation.
+pub(crate) fn relation_literal(name: &TableName) -> String {
+    format!("'{}'", full_name(name).replace('\'', "''"))
+}
+
+struct Found<'a> {
+    text: &'a str,
+    respell: &'a Respell<'a>,
+    /// What stands in the place of these bytes.
+    pieces: Vec<(Range<usize>, String)>,
+}
+
+impl Found<'_> {
+    fn name(&mut self, of: NameOf, name: &ObjectName) {
+        let Ok(idents) = parts(name) else { return };
+        let folded: Vec<String> = idents.iter().map(|ident| fold(ident)).collect();
+        let (schema, own) = match folded.as_slice() {
+            [own] => (None, own),
+            [schema, own] => (Some(schema.as_str()), own),
+            _ => return,
+        };
+        let Some(new) = (self.respell)(of, schema, own) else { return };
+        let (Some(first), Some(last)) = (idents.first(), idents.last()) else { return };
+        let range = byte_offset(self.text, first.span.start)..byte_offset(self.text, last.span.end);
+        self.pieces.push((range, full_name(&new)));
+    }
+
+    /// A literal that names a relation.
+    fn literal(&mut self, literal: &Expr, suffix: &str) {
+        let Some((written, span)) = string_of(literal) else { return };
+        let Ok((schema, own)) = written_name(written) else { return };
+        let Some(new) = (self.respell)(NameOf::Relation, schema.as_deref(), &own) else { return };
+        let range = byte_offset(self.text, span.start)..byte_offset(self.text, span.end);
+        self.pieces.push((range, relation_literal(&new) + suffix));
+    }
+
+    fn call(&mut self, call: &Function) {
+        self.name(NameOf::Routine, &call.name);
+        let own = parts(&call.name).ok().and_then(|parts| parts.last().map(|ident| fold(ident)));
+        let takes_sequence = matches!(own.as_deref(), Some("nextval" | "currval" | "setval"));
+        if let FunctionArguments::List(list) = &call.args
+            && let Some(FunctionArg::Unnamed(FunctionArgExpr::Expr(first))) = list.args.first()
+            && takes_sequence
+        {
+            self.literal(first, "::regclass");
+        }
+    }
+}
+
+fn string_of(expr: &Expr) -> Option<(&str, sqlparser::tokenizer::Span)> {
+    match expr {
+        Expr::Value(ValueWithSpan { value: Value::SingleQuotedString(text), span }) => Some((text, *span)),
+        _ => None,
+    }
+}
+
+/// Whether this type is `regclass`.
+fn is_regclass(data_type: &ast::DataType) -> bool {
+    let name = data_type.to_string().to_ascii_lowercase();
+    name.strip_prefix("pg_catalog.").unwrap_or(&name) == "regclass"
+}
+
+impl Visitor for Found<'_> {
+    type Break = ();
+
+    fn pre_visit_table_factor(&mut self, factor: &TableFactor) -> ControlFlow<()> {
+        match factor {
+            TableFactor::Table { name, args: None, .. } => self.name(NameOf::Relation, name),
+            TableFactor::Table { name, .. } | TableFactor::Function { name, .. } => {
+                self.name(NameOf::Routine, name);
+            }
+            _ => {}
+        }
+        ControlFlow::Continue(())
+    }
+
+    fn pre_visit_expr(&mut self, expr: &Expr) -> ControlFlow<()> {
+        match expr {
+            Expr::Function(call) => self.call(call),
+            Expr::Cast { expr: operand, data_type, .. } if is_regclass(data_type) => {
+                self.literal(operand, "");
+            }
+            _ => {}
+        }
+        ControlFlow::Continue(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    //! Names in all the places where they stand.
+
+    use super::*;
+
+    fn moved(of: NameOf, schema: Option<&str>, name: &str) -> Option<TableName> {
+        let is_meant = schema == Some("s") && (of == NameOf::Routine) == name.starts_with('f');
+        is_meant.then(|| TableName { schema: "New".to_owned(), name: name.to_owned() })
+    }
+
+    #[test]
+    fn names_are_exchanged_where_they_stand() {
+        let query = "SELECT s.a, s.f(t.b) AS f\n   FROM (s.t s JOIN LATERAL s.f(1) g(x) ON (true))";
+        let wanted =
+            "SELECT s.a, \"New\".f(t.b) AS f\n   FROM (\"New\".t s JOIN LATERAL \"New\".f(1) g(x) ON (true))";
+        assert_eq!(respelled_query(query, &moved).expect("it is a query").as_deref(), Some(wanted));
+        assert_eq!(respelled_query("SELECT t.a FROM u.t", &moved).expect("it is a query"), None);
+    }
+
+    #[test]
+    fn literals_name_relations_too() {
+        let drawn = |text: &str| respelled_expression(text, &moved).expect("it is an expression");
+        assert_eq!(drawn("nextval('s.q'::regclass)").as_deref(), Some("nextval('\"New\".q'::regclass)"));
+        assert_eq!(drawn("nextval('s.q')").as_deref(), Some("nextval('\"New\".q'::regclass)"));
+        assert_eq!(drawn("s.f('s.q')").as_deref(), Some("\"New\".f('s.q')"));
+        assert_eq!(drawn("nextval('q')"), None);
+    }
+}

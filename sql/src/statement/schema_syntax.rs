@@ -1,0 +1,150 @@
+//! CREATE, ALTER and DROP SCHEMA, and SET SCHEMA, which moves something to another one.
+//!
+//! What is created inside CREATE SCHEMA stays text, one piece for each statement: each is parsed and compiled
+//! when its turn comes, with the new schema in front of the search path.
+
+use hyades_types::definition::RoutineKind;
+use hyades_types::error::{Error, Result, sqlstate};
+
+use super::lexer::{TokenKind, character_position};
+use super::parsed::{AlterSchema, CreateSchema, DropSchema, Moved, SchemaElement, SetSchema, Statement};
+use super::routine_syntax::signature;
+use super::tokens::Tokens;
+
+fn unsupported<T>(what: &str) -> Result<T> {
+    Err(Error::input(sqlstate::FEATURE_NOT_SUPPORTED, format!("{what} not supported yet")))
+}
+
+/// The statement after its first word, `None` if that is not followed by SCHEMA.
+fn begin<'a>(sql: &'a str, word: &str) -> Result<Option<Tokens<'a>>> {
+    let mut tokens = Tokens::after(sql, word)?;
+    Ok(tokens.accept("schema").then_some(tokens))
+}
+
+/// `CREATE SCHEMA`.
+pub(super) fn create(sql: &str) -> Result<Option<Statement>> {
+    let Some(mut tokens) = begin(sql, "create")? else { return Ok(None) };
+    let if_not_exists = tokens.if_not_exists()?;
+    let name = if tokens.peek().is_word("authorization") { None } else { Some(tokens.identifier()?) };
+    let owner = if tokens.accept("authorization") { Some(tokens.identifier()?) } else { None };
+    let elements = elements(&mut tokens)?;
+    if let (true, Some(first)) = (if_not_exists, elements.first()) {
+        let message = "CREATE SCHEMA IF NOT EXISTS cannot include schema elements";
+        let error = Error::input(sqlstate::FEATURE_NOT_SUPPORTED, message);
+        return Err(error.with_position(first.offset + 1));
+    }
+    let mut ordered = elements;
+    ordered.sort_by_key(|element| element.rank);
+    let create = CreateSchema { name, owner, if_not_exists, elements: ordered };
+    Ok(Some(Statement::CreateSchema(Box::new(create))))
+}
+
+/// What is created inside: each piece reaches up to the next CREATE outside of parentheses.
+fn elements(tokens: &mut Tokens<'_>) -> Result<Vec<SchemaElement>> {
+    let mut elements = Vec::new();
+    while tokens.peek().is_word("create") {
+        let start = tokens.peek().start;
+        let rank = rank(tokens)?;
+        loop {
+            let token = tokens.peek();
+            let is_next = ["create", "grant"].iter().any(|word| token.is_word(word));
+            if token.kind == TokenKind::End || token.is_symbol(";") || is_next {
+                break;
+            }
+            if token.is_symbol("(") {
+                tokens.parentheses()?;
+            } else {
+                tokens.next();
+            }
+        }
+        let offset = character_position(tokens.sql, start) - 1;
+        elements.push(SchemaElement { text: tokens.text_from(start), offset, rank });
+    }
+    if tokens.peek().is_word("grant") {
+        return unsupported("GRANT in CREATE SCHEMA is");
+    }
+    tokens.end()?;
+    Ok(elements)
+}
+
+/// The turn of an element: sequences first, then tables, views and indexes, as in PostgreSQL.
+fn rank(tokens: &mut Tokens<'_>) -> Result<u8> {
+    tokens.expect("create")?;
+    if tokens.accept("or") {
+        tokens.expect("replace")?;
+    }
+    tokens.persistence();
+    let recursive = tokens.accept("recursive");
+    for (rank, word) in [(0, "sequence"), (1, "table"), (2, "view"), (3, "unique"), (3, "index")] {
+        if tokens.peek().is_word(word) && (!recursive || word == "view") {
+            return Ok(rank);
+        }
+    }
+    if tokens.peek().is_word("trigger") {
+        return unsupported("CREATE TRIGGER is");
+    }
+    tokens.error()
+}
+
+/// `DROP SCHEMA`.
+pub(super) fn drop_schema(sql: &str) -> Result<Option<Statement>> {
+    let Some(mut tokens) = begin(sql, "drop")? else { return Ok(None) };
+    let if_exists = tokens.if_exists()?;
+    let mut names = vec![tokens.identifier()?];
+    while tokens.accept_symbol(",") {
+        names.push(tokens.identifier()?);
+    }
+    let cascades = tokens.drop_behavior();
+    tokens.end()?;
+    Ok(Some(Statement::DropSchema(DropSchema { names, if_exists, cascades })))
+}
+
+/// `ALTER SCHEMA`, and `ALTER ... SET SCHEMA` of anything.
+pub(super) fn alter(sql: &str) -> Result<Option<Statement>> {
+    let Some(mut tokens) = begin(sql, "alter")? else { return set_schema(sql) };
+    let name = tokens.identifier()?;
+    let alter = if tokens.accept("rename") {
+        tokens.expect("to")?;
+        AlterSchema::Rename { name, to: tokens.identifier()? }
+    } else {
+        tokens.expect("owner")?;
+        tokens.expect("to")?;
+        AlterSchema::Owner { name, to: tokens.identifier()? }
+    };
+    tokens.end()?;
+    Ok(Some(Statement::AlterSchema(alter)))
+}
+
+fn set_schema(sql: &str) -> Result<Option<Statement>> {
+    let mut tokens = Tokens::after(sql, "alter")?;
+    let relations = [("table", Moved::Table), ("view", Moved::View), ("sequence", Moved::Sequence)];
+    let routines = [
+        ("function", Some(RoutineKind::Function)),
+        ("procedure", Some(RoutineKind::Procedure)),
+        ("routine", None),
+    ];
+    let word = tokens.peek().text.to_ascii_lowercase();
+    let relation = relations.into_iter().find(|(own, _)| *own == word).map(|(_, moved)| moved);
+    let routine = routines.into_iter().find(|(own, _)| *own == word).map(|(_, kind)| kind);
+    if relation.is_none() && routine.is_none() {
+        return Ok(None);
+    }
+    tokens.next();
+    let if_exists = relation.is_some() && tokens.peek().is_word("if") && tokens.if_exists()?;
+    if relation == Some(Moved::Table) {
+        tokens.accept("only");
+    }
+    let Ok(name) = tokens.qualified_name() else { return Ok(None) };
+    let moved = match (relation, routine) {
+        (Some(relation), _) => relation,
+        (None, kind) => Moved::Routine { kind: kind.flatten(), arguments: signature(&mut tokens)? },
+    };
+    if !tokens.peek().is_word("set") || !tokens.peek_at(1).is_word("schema") {
+        return Ok(None);
+    }
+    tokens.next();
+    tokens.next();
+    let schema = tokens.identifier()?;
+    tokens.end()?;
+    Ok(Some(Statement::SetSchema(Box::new(SetSchema { moved, name, if_exists, schema }))))
+}
