@@ -86,6 +86,9 @@ fn a_statement_that_wants_more_than_its_connection_has_is_refused() {
         format!("select {}", long("(", 1_000_000)),
         format!("select 1 where 1 in ({}1)", long("1,", 1_000_000)),
         format!("select {}1", long("1,", 1_000_000)),
+        format!("select {}(id > 1){} from rows", long("(", 60), long(" between false and true)", 60)),
+        format!("select {}id{} from rows", long("case ", 40), long(" when 1 then 2 when 3 then 4 end", 40)),
+        format!("select {}id{} from rows", long("nullif(", 60), long(", 1)", 60)),
         "insert into rows values (0, '')".to_owned(),
         format!("insert into rows values {}(1, '')", long("(0, ''),", 100_000)),
     ];

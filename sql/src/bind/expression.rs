@@ -6,6 +6,7 @@ use hyades_engine::procedure::ir::{Deep, Expr};
 use hyades_types::error::{Error, Result, sqlstate};
 use hyades_types::function::Function;
 use hyades_types::guest;
+use hyades_types::memory;
 use hyades_types::operator::BinaryOperator;
 use hyades_types::value::{SqlType, Value};
 use sqlparser::ast;
@@ -36,6 +37,8 @@ impl Binder<'_> {
         let bound = stacker::maybe_grow(RED_ZONE_BYTES, STACK_SEGMENT_BYTES, || self.expression_inner(node));
         self.depth -= 1;
         let mut bound = bound?;
+        // Where a part stands twice (BETWEEN, CASE over a value), each level doubles what is in it.
+        memory::check(0)?;
         if self.has_collation {
             self.check_collations(node)?;
         }
