@@ -9,7 +9,7 @@
 pub(crate) mod control;
 pub(crate) mod copy_syntax;
 pub(crate) mod cursor_syntax;
-mod dialect;
+pub(crate) mod dialect;
 pub(crate) mod element_target;
 mod index_syntax;
 pub(crate) mod kept_names;

@@ -7,6 +7,7 @@ use hyades_types::error::{Result, sqlstate};
 use sqlparser::ast;
 
 use super::{Binder, Bound, Place};
+use crate::statement::dialect::symmetric_bound;
 use crate::statement::query::end_of;
 
 /// An explicit collation: its name as it is shown, and where it stands.
@@ -55,7 +56,7 @@ fn meeting(expr: &ast::Expr) -> Vec<&ast::Expr> {
         Ast::Like { expr: left, pattern: right, .. } | Ast::ILike { expr: left, pattern: right, .. } => {
             vec![left, right]
         }
-        Ast::Between { expr, low, high, .. } => vec![expr, low, high],
+        Ast::Between { expr, low, high, .. } => vec![expr, symmetric_bound(low).unwrap_or(low), high],
         Ast::InList { expr, list, .. } => std::iter::once(expr.as_ref()).chain(list).collect(),
         Ast::Case { conditions, else_result, .. } => {
             let results = conditions.iter().map(|when| &when.result);

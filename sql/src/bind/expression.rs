@@ -16,6 +16,7 @@ use super::operator::from_ast;
 use super::{Binder, Bound, Class, DEEPEST_EXPRESSION, Place, start_of, types};
 use crate::evaluation;
 use crate::expr;
+use crate::statement::dialect::symmetric_bound;
 use crate::statement::query::end_of;
 use crate::statement::split::too_deep;
 
@@ -448,6 +449,13 @@ impl Binder<'_> {
         high: &ast::Expr,
         is_negated: bool,
     ) -> Result<Bound> {
+        if let Some(low) = symmetric_bound(low) {
+            let one = self.between(inner, low, high, is_negated)?;
+            let other = self.between(inner, high, low, is_negated)?;
+            let (one, other) = (Box::new(one.expr), Box::new(other.expr));
+            let test = if is_negated { Expr::And(one, other) } else { Expr::Or(one, other) };
+            return Ok(boolean(test, Place::of_expr(inner)));
+        }
         let place = Place::OperatorAfter(end_of(inner));
         let operand = self.expression(inner)?;
         let low = self.expression(low)?;

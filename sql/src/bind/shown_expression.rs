@@ -19,6 +19,7 @@ use super::json_expression::{is_shared, shared_symbol, symbol_of};
 use super::operator::{from_ast, signature, type_beside};
 use super::{Binder, Bound, Class, Place};
 use crate::evaluation;
+use crate::statement::dialect::symmetric_bound;
 use crate::statement::names::{fold, quoted};
 
 /// A part of an expression: how it is shown, and what is known of its type.
@@ -92,13 +93,7 @@ impl Binder<'_> {
                 Some(Part::truth(format!("(NOT {})", test.shown)))
             }
             Ast::Between { expr: inner, negated, low, high } => {
-                let (first, second, word) = match negated {
-                    false => (BinaryOperator::GreaterEqual, BinaryOperator::LessEqual, "AND"),
-                    true => (BinaryOperator::Less, BinaryOperator::Greater, "OR"),
-                };
-                let low = self.compared(inner, first, low, first.symbol())?;
-                let high = self.compared(inner, second, high, second.symbol())?;
-                Some(Part::truth(format!("({} {word} {})", low.shown, high.shown)))
+                self.shown_between(inner, low, high, *negated)
             }
             Ast::InList { expr: inner, list, negated } => self.listed(inner, list, *negated),
             Ast::Like { negated, any: false, expr: inner, pattern, escape_char: None } => {
@@ -350,6 +345,28 @@ impl Binder<'_> {
             _ => part.cast(to),
         };
         Some(Part::typed(shown, to))
+    }
+
+    fn shown_between(
+        &mut self,
+        inner: &ast::Expr,
+        low: &ast::Expr,
+        high: &ast::Expr,
+        is_negated: bool,
+    ) -> Option<Part> {
+        let (first, second, word) = match is_negated {
+            false => (BinaryOperator::GreaterEqual, BinaryOperator::LessEqual, "AND"),
+            true => (BinaryOperator::Less, BinaryOperator::Greater, "OR"),
+        };
+        if let Some(low) = symmetric_bound(low) {
+            let one = self.shown_between(inner, low, high, is_negated)?;
+            let other = self.shown_between(inner, high, low, is_negated)?;
+            let word = if is_negated { "AND" } else { "OR" };
+            return Some(Part::truth(format!("({} {word} {})", one.shown, other.shown)));
+        }
+        let low = self.compared(inner, first, low, first.symbol())?;
+        let high = self.compared(inner, second, high, second.symbol())?;
+        Some(Part::truth(format!("({} {word} {})", low.shown, high.shown)))
     }
 
     fn case_part(

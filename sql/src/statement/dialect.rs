@@ -12,6 +12,7 @@
 //!   in parentheses can also be VALUES or TABLE, and it can go on after one in parentheses of its own:
 //!   `((SELECT 1) UNION SELECT 2)`.
 //! * `?` is an operator of jsonb, not a parameter.
+//! * BETWEEN SYMMETRIC is a BETWEEN whose first bound is marked.
 //! * It is asked about every operator, and says there what the parser does as a guest
 //!   (`hyades_types::guest`).
 
@@ -20,7 +21,8 @@ use std::cell::RefCell;
 
 use hyades_types::error::Error;
 use hyades_types::guest;
-use sqlparser::ast::{BinaryOperator, Expr, Interval};
+use sqlparser::ast::helpers::attached_token::AttachedToken;
+use sqlparser::ast::{BinaryOperator, Expr, Ident, Interval};
 use sqlparser::dialect::{Dialect, PostgreSqlDialect, Precedence};
 use sqlparser::keywords::Keyword;
 use sqlparser::parser::{Parser, ParserError};
@@ -170,6 +172,44 @@ fn existence(parser: &mut Parser<'_>, left: &Expr, precedence: u8) -> Result<Exp
     Ok(Expr::BinaryOp { left: Box::new(left.clone()), op, right })
 }
 
+/// Marks the first bound of `BETWEEN SYMMETRIC`.
+const SYMMETRIC: &str = "symmetric";
+
+/// The first bound of a BETWEEN without its mark, if it has one: the bounds stand in any order then.
+pub(crate) fn symmetric_bound(low: &Expr) -> Option<&Expr> {
+    match low {
+        Expr::Prefixed { prefix, value } if prefix.value == SYMMETRIC => Some(value),
+        _ => None,
+    }
+}
+
+/// `[NOT] BETWEEN SYMMETRIC a AND b`, or with ASYMMETRIC, which changes nothing: sqlparser does not know
+/// these. None, with nothing read, if it is something else.
+fn between(parser: &mut Parser<'_>, operand: &Expr) -> Option<Result<Expr, ParserError>> {
+    let negated = matches!(&parser.peek_token_ref().token, Token::Word(word) if word.keyword == Keyword::NOT);
+    let words = usize::from(negated);
+    let unquoted = |at: usize| match &parser.peek_nth_token_ref(at).token {
+        Token::Word(word) if word.quote_style.is_none() => Some(word),
+        _ => None,
+    };
+    let is_between = unquoted(words).is_some_and(|word| word.keyword == Keyword::BETWEEN);
+    let word = unquoted(words + 1).filter(|_| is_between)?.value.to_ascii_lowercase();
+    if word != SYMMETRIC && word != "asymmetric" {
+        return None;
+    }
+    (0..words + 2).for_each(|_| parser.advance_token());
+    let parsed = parser.parse_between(operand.clone(), negated).map(|mut parsed| {
+        if let Expr::Between { low, .. } = &mut parsed
+            && word == SYMMETRIC
+        {
+            let value = std::mem::replace(low, Box::new(Expr::Wildcard(AttachedToken::empty())));
+            **low = Expr::Prefixed { prefix: Ident::new(SYMMETRIC), value };
+        }
+        parsed
+    });
+    Some(parsed)
+}
+
 /// How many tokens come before the list of `IN (...)` or `NOT IN (...)` that begins with parentheses and is
 /// no query. sqlparser takes the first operand of `IN ((SELECT 1), 2)` for the whole.
 fn list_with_parentheses(parser: &Parser<'_>) -> Option<usize> {
@@ -305,6 +345,9 @@ impl Dialect for HyadesDialect {
                 .parse_object_name(false)
                 .map(|collation| Expr::Collate { expr: Box::new(operand.clone()), collation });
             return Some(collated);
+        }
+        if let Some(parsed) = between(parser, operand) {
+            return Some(parsed);
         }
         let tokens_before = list_with_parentheses(parser)?;
         for _ in 0..tokens_before {

@@ -14,6 +14,7 @@ use super::super::scope::ScopeColumn;
 use super::super::{Bound, Class, Place, types};
 use super::Deparser;
 use crate::evaluation;
+use crate::statement::dialect::symmetric_bound;
 use crate::statement::names::fold;
 
 /// What a printed expression is, for parentheses around it.
@@ -318,6 +319,11 @@ impl Deparser<'_, '_> {
     }
 
     fn between(&mut self, inner: &Ast, low: &Ast, high: &Ast, is_negated: bool) -> Result<Shown> {
+        if let Some(low) = symmetric_bound(low) {
+            let one = self.between(inner, low, high, is_negated)?;
+            let other = self.between(inner, high, low, is_negated)?;
+            return Ok(self.joined_conditions(vec![one, other], is_negated));
+        }
         let (first, second) = match is_negated {
             false => (BinaryOperator::GreaterEqual, BinaryOperator::LessEqual),
             true => (BinaryOperator::Less, BinaryOperator::Greater),

@@ -1,0 +1,22 @@
+-- BETWEEN whose bounds may stand in any order.
+create table bs (a int primary key, b int, check (b between symmetric 10 and 0));
+insert into bs values (1, 1), (2, 5), (3, 9), (4, null);
+insert into bs values (5, 11);
+select 5 between symmetric 6 and 1, 5 between asymmetric 6 and 1, 5 not between symmetric 6 and 1, 7 not between symmetric 6 and 1;
+select 5 between symmetric null and 1, 5 between symmetric null and 7, 5 not between symmetric 1 and null, null between symmetric 1 and 2;
+select a from bs where b between symmetric 9 and 5 order by a;
+select a from bs where b not between symmetric 6 and 1 and a > 0 or a between symmetric 4 and 4 order by a;
+select a from bs where not b between symmetric 6 and 1 order by a;
+select 'b' between symmetric 'c' and 'a', date '2024-01-02' between symmetric '2024-01-03' and '2024-01-01';
+select a, b between symmetric a and a + 3 as between from bs order by a;
+create view bsv as select a from bs where b between symmetric 9 and 5 and a not between symmetric 1 and 2;
+select * from bsv order by a;
+select pg_get_viewdef('bsv'::regclass);
+select pg_get_viewdef('bsv'::regclass, true);
+select pg_get_constraintdef(oid) from pg_constraint where conname = 'bs_b_check';
+prepare p (int, int) as select a from bs where b between symmetric $1 and $2 order by a;
+execute p (9, 5);
+select 1 between symmetric 'x' and 2;
+select 1 between symmetric 2;
+drop view bsv;
+drop table bs;
