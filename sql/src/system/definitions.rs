@@ -40,6 +40,12 @@ fn ordered(table: &TableDefinition, key: &IndexColumn) -> String {
     format!("{name}{order}")
 }
 
+/// A single condition without its parentheses, which short definitions leave out.
+fn single_condition(shown: &str) -> Option<&str> {
+    let inner = shown.strip_prefix('(').and_then(|rest| rest.strip_suffix(')'));
+    inner.filter(|inner| !inner.contains(['(', ')']))
+}
+
 /// An expression as PostgreSQL would show it as a default of this type.
 pub(super) fn default_shown(written: &str, sql_type: SqlType) -> String {
     let is_literal = written.len() > 1
@@ -136,9 +142,7 @@ impl System {
         }
         if let Some(predicate) = &index.predicate {
             let whole = predicate.shown.as_str();
-            let inner = whole.strip_prefix('(').and_then(|rest| rest.strip_suffix(')'));
-            // Short definitions have no parentheses around a single condition.
-            let inner = inner.filter(|inner| !with_schema && !inner.contains(['(', ')']));
+            let inner = single_condition(whole).filter(|_| !with_schema);
             shown.push_str(&format!(" WHERE {}", inner.unwrap_or(whole)));
         }
         shown
@@ -149,6 +153,7 @@ impl System {
         &self,
         table: &TableDefinition,
         constraint: &Constraint<'_>,
+        is_pretty: bool,
     ) -> String {
         let columns = column_list(table, &constraint.columns());
         match constraint {
@@ -163,7 +168,9 @@ impl System {
             }
             Constraint::Check(check) => {
                 let not_valid = if check.is_not_valid { " NOT VALID" } else { "" };
-                format!("CHECK ({}){not_valid}", self.unqualified(&check.shown))
+                let whole = self.unqualified(&check.shown);
+                let inner = single_condition(&whole).filter(|_| is_pretty);
+                format!("CHECK ({}){not_valid}", inner.unwrap_or(&whole))
             }
             Constraint::Foreign(key) => {
                 let Some(parent) = self.definition(key.parent.0) else { return String::new() };

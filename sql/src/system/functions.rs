@@ -32,7 +32,10 @@ impl System {
             Question::CollationIsVisible => truth(true),
             Question::IndexDefinition => self.index_text(oid, &arguments[1..]),
             Question::ViewDefinition => self.view_definition(oid, arguments.get(1)),
-            Question::ConstraintDefinition => self.constraint_text(oid),
+            Question::ConstraintDefinition => {
+                let is_pretty = arguments.get(1).and_then(Value::as_bool) == Some(true);
+                self.constraint_text(oid, is_pretty)
+            }
             Question::RoutineSource => {
                 or_null(routine(), |definition| text(definitions::routine(definition)))
             }
@@ -80,10 +83,12 @@ impl System {
         }
     }
 
-    fn constraint_text(&self, oid: u32) -> Value {
+    fn constraint_text(&self, oid: u32, is_pretty: bool) -> Value {
         let found = self.constraints().into_iter().find(|(_, own, _)| *own == oid);
         let Some((table, _, constraint)) = found else { return Value::Null };
-        or_null(self.definition(table), |table| text(self.constraint_definition(table, &constraint)))
+        or_null(self.definition(table), |table| {
+            text(self.constraint_definition(table, &constraint, is_pretty))
+        })
     }
 }
 

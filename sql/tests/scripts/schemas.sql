@@ -143,3 +143,8 @@ drop schema s cascade;
 select count(*) from pg_class where relname in ('t_pkey', 'child', 'w');
 select * from s.t;
 drop schema "Quoted Name" cascade;
+-- As psql asks for it.
+create table checked (a text check (a <> ''), b int check (b > 0 and b < 9));
+select pg_get_constraintdef(oid, true), pg_get_constraintdef(oid, false) from pg_constraint where conrelid = 'checked'::regclass and conname = 'checked_a_check';
+select pg_get_ruledef(0::oid, true);
+drop table checked;

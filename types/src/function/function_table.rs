@@ -722,6 +722,7 @@ functions! {
     }
     ViewDefinition: strict, CATALOG, system {
         "pg_get_viewdef" => (OID) -> TEXT, (OID, BOOL) -> TEXT, (OID, INT4) -> TEXT;
+        "pg_get_ruledef" => (OID) -> TEXT, (OID, BOOL) -> TEXT;
     }
     ConstraintDefinition: strict, CATALOG, system {
         "pg_get_constraintdef" => (OID) -> TEXT, (OID, BOOL) -> TEXT;
