@@ -205,7 +205,7 @@ impl<'a> Compiler<'a> {
             Statement::CreateSchema(create) => self.create_schema(create),
             Statement::DropSchema(drop) => Ok(self.drop_schema(drop)),
             Statement::AlterSchema(alter) => Ok(self.alter_schema(alter)),
-            Statement::SetSchema(set) => self.set_schema(set),
+            Statement::Move(change) => self.moved(change),
             Statement::CreateSequence(create) => self.create_sequence(create),
             Statement::AlterSequence(alter) => Ok(self.alter_sequence(alter)),
             Statement::DropSequence(drop) => Ok(self.drop_sequence(drop)),

@@ -23,8 +23,8 @@ use crate::bind::session_function::SessionCall;
 use crate::explain::PlanNode;
 use crate::statement::{
     AlterType, CopyOptions, DeclareCursor, DropIndex, DropSchema, DropSequence, DropType, DropView,
-    FetchCursor, IsolationModes, ListenStatement, Moved, OnCommit, QualifiedName, RenameIndex, SchemaElement,
-    SequenceOptions, SetValue, SettingScope,
+    FetchCursor, IsolationModes, ListenStatement, Moved, MovedTo, OnCommit, QualifiedName, RenameIndex,
+    SchemaElement, SequenceOptions, SetValue, SettingScope,
 };
 
 /// A compiled statement.
@@ -176,11 +176,12 @@ pub(crate) enum SchemaCommand {
         name: String,
         owner: String,
     },
-    SetSchema {
+    /// SET SCHEMA and OWNER TO.
+    Move {
         moved: Moved<Vec<SqlType>>,
         name: QualifiedName,
         if_exists: bool,
-        schema: String,
+        to: MovedTo,
     },
     CreateSequence {
         name: TableName,

@@ -36,9 +36,9 @@ pub(crate) use parsed::{
     AlterSchema, AlterSequence, AlterType, CopyFormat, CopyOptions, CopySource, CopyStatement, CreateIndex,
     CreateRoutine, CreateSchema, CreateSequence, CreateTableAs, CreateView, DeclareCursor, DropIndex,
     DropRoutine, DropSchema, DropSequence, DropType, DropView, FetchCursor, FetchDirection, ForceQuote,
-    IndexKey, IndexedWritten, IsolationModes, ListenStatement, Moved, OnCommit, Overriding, QualifiedName,
-    RenameIndex, SchemaElement, SequenceOptions, SetSchema, SetValue, SettingScope, Statement, TypeAction,
-    WrittenParameter, WrittenReturns,
+    IndexKey, IndexedWritten, IsolationModes, ListenStatement, Move, Moved, MovedTo, OnCommit, Overriding,
+    QualifiedName, RenameIndex, SchemaElement, SequenceOptions, SetValue, SettingScope, Statement,
+    TypeAction, WrittenParameter, WrittenReturns,
 };
 
 use lexer::TokenKind;

@@ -78,13 +78,14 @@ impl Compiler<'_> {
         })
     }
 
-    /// The path that names of a body are looked up in: what SET says, or that of who creates it.
+    /// The path that names of a body are looked up in: what SET says, or that of who creates it. One without
+    /// schemas says nothing: what pg_dump writes is restored under it.
     fn path_of_body(&self, written: Option<&[String]>) -> Option<Vec<String>> {
         let path: Vec<String> = match written {
             Some(written) => written.to_vec(),
             None => self.binder.context.path.named().map(str::to_owned).collect(),
         };
-        (path != [PUBLIC]).then_some(path)
+        (path != [PUBLIC] && !path.is_empty()).then_some(path)
     }
 
     fn routine_definition(&mut self, create: &CreateRoutine, name: TableName) -> Result<RoutineDefinition> {

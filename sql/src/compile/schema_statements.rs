@@ -7,7 +7,7 @@ use hyades_types::error::{Error, Result, sqlstate};
 
 use super::Compiler;
 use crate::plan::{Plan, SchemaCommand};
-use crate::statement::{AlterSchema, CreateSchema, DropSchema, Moved, SetSchema};
+use crate::statement::{AlterSchema, CreateSchema, DropSchema, Move, Moved};
 
 /// Names that PostgreSQL keeps for itself.
 pub(crate) fn refuse_reserved_schema(name: &str) -> Result<()> {
@@ -41,8 +41,8 @@ impl Compiler<'_> {
         self.schema_plan("ALTER SCHEMA", command)
     }
 
-    pub(super) fn set_schema(&self, set: &SetSchema) -> Result<Plan> {
-        let (command, moved) = match &set.moved {
+    pub(super) fn moved(&self, change: &Move) -> Result<Plan> {
+        let (command, moved) = match &change.moved {
             Moved::Table => ("ALTER TABLE", Moved::Table),
             Moved::View => ("ALTER VIEW", Moved::View),
             Moved::Sequence => ("ALTER SEQUENCE", Moved::Sequence),
@@ -56,7 +56,7 @@ impl Compiler<'_> {
                 (command, Moved::Routine { kind: *kind, arguments })
             }
         };
-        let (name, if_exists, schema) = (set.name.clone(), set.if_exists, set.schema.clone());
-        Ok(self.schema_plan(command, SchemaCommand::SetSchema { moved, name, if_exists, schema }))
+        let (name, if_exists, to) = (change.name.clone(), change.if_exists, change.to.clone());
+        Ok(self.schema_plan(command, SchemaCommand::Move { moved, name, if_exists, to }))
     }
 }

@@ -23,7 +23,7 @@ use super::schema_commands::no_schema;
 use super::{Output, Session};
 use crate::compile::unsupported;
 use crate::statement::kept_names::{NameOf, respelled_expression, respelled_query};
-use crate::statement::{Moved, QualifiedName};
+use crate::statement::{Moved, MovedTo, QualifiedName};
 
 /// What goes to another schema.
 #[derive(Default)]
@@ -124,10 +124,10 @@ impl Session {
         &self,
         moved: &Moved<Vec<SqlType>>,
         name: &QualifiedName,
-        (if_exists, schema): (bool, &str),
+        (if_exists, to): (bool, &MovedTo),
         output: &mut dyn Output,
     ) -> Result<Vec<CatalogChange>> {
-        let mut moving = Moving { to: self.search_path().schema(schema).to_owned(), ..Moving::default() };
+        let mut moving = Moving::default();
         match moved {
             Moved::Routine { kind, arguments } => {
                 let routine = self.routine_meant((*kind, arguments.as_deref()), name)?;
@@ -139,6 +139,16 @@ impl Session {
                     return Ok(Vec::new());
                 }
             }
+        }
+        let schema = match to {
+            MovedTo::Schema(schema) => schema,
+            MovedTo::Owner(owner) => return self.check_owner(owner).map(|()| Vec::new()),
+        };
+        moving.to = self.search_path().schema(schema).to_owned();
+        if let [sequence] = moving.sequences.as_slice()
+            && moving.relations.is_empty()
+        {
+            self.refuse_owned(sequence)?;
         }
         if !self.has_schema(schema) {
             return Err(no_schema(schema));
@@ -191,7 +201,6 @@ impl Session {
             if *kind == Moved::View {
                 return refused(format!("\"{}\" is not a view", full.name));
             }
-            self.refuse_owned(&sequence)?;
             moving.sequences.push(sequence);
             return Ok(true);
         }

@@ -54,8 +54,8 @@ impl Session {
             // See `late_change`.
             SchemaCommand::DropSchema(_) | SchemaCommand::RenameSchema { .. } => Ok(Vec::new()),
             SchemaCommand::OwnSchema { name, owner } => self.owned_schema(name, owner),
-            SchemaCommand::SetSchema { moved, name, if_exists, schema } => {
-                self.moved(moved, name, (*if_exists, schema), output)
+            SchemaCommand::Move { moved, name, if_exists, to } => {
+                self.moved(moved, name, (*if_exists, to), output)
             }
             SchemaCommand::DiscardTemporaries => self.discarded_temporaries(),
             SchemaCommand::CreateSequence { name, if_not_exists, options } => {

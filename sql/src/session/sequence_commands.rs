@@ -8,6 +8,7 @@
 
 use std::sync::Arc;
 
+use hyades_engine::storage::catalog::duplicate_table;
 use hyades_engine::storage::table::Table;
 use hyades_types::definition::{
     CatalogChange, SequenceDefinition, SequenceOwner, TableDefinition, TableId, TableName,
@@ -188,7 +189,13 @@ impl Session {
                 name: cut_name(&definition.name.name, &column.name, &label),
             });
             let mut free = names.filter(|name| !taken.contains(name) && !self.is_relation(name));
-            let Some(name) = free.next() else { continue };
+            let Some(mut name) = free.next() else { continue };
+            if let Some(wanted) = &options.name {
+                name.name.clone_from(&wanted.name);
+                if self.is_relation(&name) {
+                    return Err(duplicate_table(&name));
+                }
+            }
             taken.push(name.clone());
             let mut new = defined(blank(name, column.sql_type), options, false)?;
             new.owner = Some(SequenceOwner { table: id, column: number, is_identity });

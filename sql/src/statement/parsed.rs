@@ -97,7 +97,7 @@ pub(crate) enum Statement {
     CreateSchema(Box<CreateSchema>),
     DropSchema(DropSchema),
     AlterSchema(AlterSchema),
-    SetSchema(Box<SetSchema>),
+    Move(Box<Move>),
     CreateSequence(Box<CreateSequence>),
     AlterSequence(Box<AlterSequence>),
     DropSequence(DropSequence),
@@ -334,13 +334,20 @@ pub(crate) enum AlterSchema {
     Owner { name: String, to: String },
 }
 
-/// SET SCHEMA.
+/// SET SCHEMA and OWNER TO.
 #[derive(Clone, Debug)]
-pub(crate) struct SetSchema {
+pub(crate) struct Move {
     pub(crate) moved: Moved<Vec<WrittenParameter>>,
     pub(crate) name: QualifiedName,
     pub(crate) if_exists: bool,
-    pub(crate) schema: String,
+    pub(crate) to: MovedTo,
+}
+
+/// The schema that something goes to, or the role that it is to belong to.
+#[derive(Clone, Debug)]
+pub(crate) enum MovedTo {
+    Schema(String),
+    Owner(String),
 }
 
 /// What goes to another schema, as the statement calls it.
@@ -392,6 +399,8 @@ pub(crate) struct SequenceOptions {
     pub(crate) restart: Option<Option<i64>>,
     pub(crate) cache: Option<i64>,
     pub(crate) cycles: Option<bool>,
+    /// SEQUENCE NAME of an identity column.
+    pub(crate) name: Option<QualifiedName>,
     /// The parts of the name behind OWNED BY.
     pub(crate) owner: Option<Vec<String>>,
 }

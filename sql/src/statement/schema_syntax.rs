@@ -7,7 +7,7 @@ use hyades_types::definition::RoutineKind;
 use hyades_types::error::{Error, Result, sqlstate};
 
 use super::lexer::{TokenKind, character_position};
-use super::parsed::{AlterSchema, CreateSchema, DropSchema, Moved, SchemaElement, SetSchema, Statement};
+use super::parsed::{AlterSchema, CreateSchema, DropSchema, Move, Moved, MovedTo, SchemaElement, Statement};
 use super::routine_syntax::signature;
 use super::tokens::Tokens;
 
@@ -99,9 +99,9 @@ pub(super) fn drop_schema(sql: &str) -> Result<Option<Statement>> {
     Ok(Some(Statement::DropSchema(DropSchema { names, if_exists, cascades })))
 }
 
-/// `ALTER SCHEMA`, and `ALTER ... SET SCHEMA` of anything.
+/// `ALTER SCHEMA`, and `ALTER ... SET SCHEMA` and `OWNER TO` of anything.
 pub(super) fn alter(sql: &str) -> Result<Option<Statement>> {
-    let Some(mut tokens) = begin(sql, "alter")? else { return set_schema(sql) };
+    let Some(mut tokens) = begin(sql, "alter")? else { return moved(sql) };
     let name = tokens.identifier()?;
     let alter = if tokens.accept("rename") {
         tokens.expect("to")?;
@@ -115,7 +115,7 @@ pub(super) fn alter(sql: &str) -> Result<Option<Statement>> {
     Ok(Some(Statement::AlterSchema(alter)))
 }
 
-fn set_schema(sql: &str) -> Result<Option<Statement>> {
+fn moved(sql: &str) -> Result<Option<Statement>> {
     let mut tokens = Tokens::after(sql, "alter")?;
     let relations = [("table", Moved::Table), ("view", Moved::View), ("sequence", Moved::Sequence)];
     let routines = [
@@ -139,12 +139,21 @@ fn set_schema(sql: &str) -> Result<Option<Statement>> {
         (Some(relation), _) => relation,
         (None, kind) => Moved::Routine { kind: kind.flatten(), arguments: signature(&mut tokens)? },
     };
-    if !tokens.peek().is_word("set") || !tokens.peek_at(1).is_word("schema") {
+    let next = [tokens.peek(), tokens.peek_at(1)];
+    let to = if next[0].is_word("set") && next[1].is_word("schema") {
+        MovedTo::Schema
+    } else if next[0].is_word("owner") && next[1].is_word("to") {
+        MovedTo::Owner
+    } else {
+        return Ok(None);
+    };
+    tokens.next();
+    tokens.next();
+    let to = to(tokens.identifier()?);
+    // One action of several of ALTER TABLE is read with the others.
+    if tokens.peek().is_symbol(",") {
         return Ok(None);
     }
-    tokens.next();
-    tokens.next();
-    let schema = tokens.identifier()?;
     tokens.end()?;
-    Ok(Some(Statement::SetSchema(Box::new(SetSchema { moved, name, if_exists, schema }))))
+    Ok(Some(Statement::Move(Box::new(Move { moved, name, if_exists, to }))))
 }

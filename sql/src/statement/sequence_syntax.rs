@@ -140,7 +140,11 @@ fn option(tokens: &mut Tokens<'_>, options: &mut SequenceOptions, is_statement: 
             put(&mut options.owner, parts)
         }
         "logged" | "unlogged" => return unsupported(&format!("{} sequences are", word.to_ascii_uppercase())),
-        "sequence" => return unsupported("SEQUENCE NAME is"),
+        "sequence" => {
+            tokens.expect("name")?;
+            let name = tokens.qualified_name()?;
+            put(&mut options.name, name)
+        }
         _ => return tokens.error(),
     })
 }

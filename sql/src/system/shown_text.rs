@@ -48,6 +48,9 @@ impl System {
                 && named.all(|routine| self.is_routine_visible(&routine.definition));
         }
         let is_there = self.classes.iter().any(|class| class.schema == schema && class.name == name.name);
+        if self.is_visible_type(name) {
+            return true;
+        }
         (is_there || schema == object_id::PG_CATALOG) && self.is_visible(schema, &name.name)
     }
 

@@ -47,6 +47,12 @@ impl System {
         }
     }
 
+    /// Whether the name is that of a type, which is found without the schema.
+    pub(super) fn is_visible_type(&self, name: &TableName) -> bool {
+        let named = self.type_named(name);
+        named.is_some_and(|enum_type| self.is_type_visible(SqlType::Enum(enum_type)))
+    }
+
     fn type_named(&self, name: &TableName) -> Option<EnumType> {
         let found = self.facts.types.iter().find(|stored| stored.name() == *name);
         found.map(|stored| stored.enum_type)

@@ -13,7 +13,7 @@ use super::super::aggregate::is_aggregate_name;
 use super::super::expression::row_items;
 use super::super::operator::{from_ast, shown_operands};
 use super::super::{Bound, Class, Place};
-use super::expressions::{Around, Shape, Shown, quoted_literal};
+use super::expressions::{Around, Shape, Shown, quoted_literal, written_type};
 use super::{Deparser, order_words, quoted};
 use crate::statement::names::{fold, parts};
 
@@ -283,7 +283,7 @@ impl Deparser<'_, '_> {
                 let shown = self.expression_as(otherwise, to)?.text;
                 out.push_str(&shown);
             }
-            None => out.push_str(&format!("NULL::{}", to.name())),
+            None => out.push_str(&format!("NULL::{}", written_type(to))),
         }
         self.line(&mut out, "END", (-WHEN, 0), 0);
         Ok(Shown::simple(out))

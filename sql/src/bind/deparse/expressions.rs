@@ -1,6 +1,9 @@
 //! Expressions, printed: columns, constants, operators and conversions.
 
+use std::borrow::Cow;
+
 use hyades_types::error::Result;
+use hyades_types::identifier::quoted_identifier;
 use hyades_types::operator::BinaryOperator;
 use hyades_types::text;
 use hyades_types::value::SqlType;
@@ -108,7 +111,7 @@ impl Deparser<'_, '_> {
         let bound = self.bound(node)?;
         match bound.class {
             Class::Literal(literal) => self.constant(&literal, to),
-            Class::Null => Ok(Shown::simple(format!("NULL::{}", to.name()))),
+            Class::Null => Ok(Shown::simple(format!("NULL::{}", written_type(to)))),
             Class::Parameter(_) => self.expression(node),
             Class::Typed(from) if from == to || from.without_modifier() == to => self.expression(node),
             Class::Typed(_) => self.cast(node, to),
@@ -129,7 +132,7 @@ impl Deparser<'_, '_> {
             true => self.inside(inner, Around::Cast),
             false => format!("({})", inner.text),
         };
-        Ok(Shown::simple(format!("{inner}::{}", to.name())))
+        Ok(Shown::simple(format!("{inner}::{}", written_type(to))))
     }
 
     /// A constant of this type.
@@ -146,7 +149,7 @@ impl Deparser<'_, '_> {
             SqlType::Boolean => if value == "t" { "true" } else { "false" }.to_owned(),
             SqlType::Integer if !value.starts_with('-') => value,
             SqlType::Numeric(_) if to == base && value.contains('.') && !value.starts_with('-') => value,
-            _ => format!("{}::{}", quoted_literal(&value), to.name()),
+            _ => format!("{}::{}", quoted_literal(&value), written_type(to)),
         }))
     }
 
@@ -189,15 +192,15 @@ impl Deparser<'_, '_> {
             Ast::Cast { expr, data_type, .. } => {
                 let to = types::resolve(data_type, self.binder)?;
                 match self.bound_or_empty_array(expr)? {
-                    None => Ok(Shown::simple(format!("ARRAY[]::{}", to.name()))),
+                    None => Ok(Shown::simple(format!("ARRAY[]::{}", written_type(to)))),
                     Some(Class::Literal(literal)) => self.constant(&literal, to),
-                    Some(Class::Null) => Ok(Shown::simple(format!("NULL::{}", to.name()))),
+                    Some(Class::Null) => Ok(Shown::simple(format!("NULL::{}", written_type(to)))),
                     Some(Class::Typed(from)) if from == to => self.expression(expr),
                     // `1.5::numeric(10,2)`
                     Some(Class::Typed(from)) if from == to.without_modifier() && is_literal(expr) => {
                         let inner = self.expression(expr)?.text;
                         let bare = inner.split("::").next().unwrap_or_default();
-                        Ok(Shown::simple(format!("{bare}::{}", to.name())))
+                        Ok(Shown::simple(format!("{bare}::{}", written_type(to))))
                     }
                     Some(_) => self.cast(expr, to),
                 }
@@ -545,6 +548,17 @@ fn is_literal(node: &Ast) -> bool {
         Ast::Value(_) => true,
         node => signed_digits(node).is_some(),
     }
+}
+
+/// The name of a type that means it under every search path.
+pub(super) fn written_type(sql_type: SqlType) -> Cow<'static, str> {
+    let Some(enum_type) = sql_type.enum_type() else { return sql_type.name() };
+    let definition = enum_type.definition();
+    let name = format!("{}.{}", quoted_identifier(&definition.schema), quoted_identifier(&definition.name));
+    Cow::Owned(match sql_type {
+        SqlType::Array(_) => format!("{name}[]"),
+        _ => name,
+    })
 }
 
 /// A text as a literal.
