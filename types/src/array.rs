@@ -17,6 +17,9 @@ use crate::memory;
 use crate::text::pieces::is_blank;
 use crate::value::{ArrayElement, ArrayValue, Value};
 
+/// PostgreSQL's first object number that does not mean the same everywhere.
+const FIRST_OWN_OID: u32 = 10_000;
+
 fn malformed(literal: &str, detail: &str) -> Error {
     Error::input(sqlstate::INVALID_TEXT_REPRESENTATION, format!("malformed array literal: \"{literal}\""))
         .with_detail(detail)
@@ -435,7 +438,9 @@ pub(super) fn read_binary(
         return Err(wrong("invalid array flags"));
     }
     let (oid, wanted) = (take(rest)?, element.sql_type());
-    if u32::try_from(oid) != Ok(wanted.oid()) {
+    // Types of one's own have other numbers elsewhere.
+    let is_built_in = |oid: u32| oid < FIRST_OWN_OID;
+    if oid.cast_unsigned() != wanted.oid() && is_built_in(oid.cast_unsigned()) && is_built_in(wanted.oid()) {
         let found = u32::try_from(oid).ok().and_then(|oid| crate::value::SqlType::from_oid(oid, -1));
         let message = format!(
             "binary data has array element type {} ({}) instead of expected {} ({})",

@@ -103,6 +103,10 @@ fn bytes_of_arrays_are_checked() {
     assert_eq!(of_integers(&[1, 0, 23, i32::MAX, 1]), too_large);
     let lower = refused_as("54000", "array lower bound is too large: 2147483647");
     assert_eq!(of_integers(&[1, 0, 23, 1, i32::MAX]), lower);
+    let mismatch = "binary data has array element type 25 (text) instead of expected 23 (integer)";
+    assert_eq!(of_integers(&[0, 0, 25]), refused_as("42804", mismatch));
+    // The number of a type of one's own says nothing.
+    assert!(read(&array(&[0, 0, 16_500]), SqlType::Array(ArrayElement::Integer)).is_ok());
     let item = refused_as("22P03", "insufficient data left in message");
     assert_eq!(of_integers(&[1, 0, 23, 1, 1, -2]), item);
     assert_eq!(of_integers(&[1, 0, 23, 1, 1, 4]), item);
