@@ -6,6 +6,8 @@ use hyades_engine::procedure::ir::Expr;
 use hyades_engine::storage::table::Table;
 use hyades_types::definition::TableName;
 use hyades_types::error::{Error, Result, sqlstate};
+use hyades_types::system_type::SystemType;
+use hyades_types::value::{SqlType, Value};
 use sqlparser::ast::{Ident, ObjectName};
 
 use super::scope::{MergedColumn, Relation, RelationKind, ScopeColumn, Visibility};
@@ -95,6 +97,19 @@ impl Binder<'_> {
                 }
                 if let Some(element) = self.element_of_relation(&name, place) {
                     return Ok(element);
+                }
+                let only = self.scope.named().map(|(number, _)| number).collect::<Vec<usize>>();
+                match only.as_slice() {
+                    [relation] => {
+                        if let Some(number) = self.system_column(*relation, &name, place)? {
+                            return Ok(number);
+                        }
+                    }
+                    [_, _, ..] if name == "tableoid" => {
+                        let message = "column reference \"tableoid\" is ambiguous";
+                        return self.fail(sqlstate::AMBIGUOUS_COLUMN, message, place);
+                    }
+                    _ => {}
                 }
                 self.refuse_reserved(ident)?;
                 self.fail(sqlstate::UNDEFINED_COLUMN, format!("column \"{name}\" does not exist"), place)
@@ -198,10 +213,38 @@ impl Binder<'_> {
         match found {
             Some(found) => Ok(self.column_of(relation, found, place)),
             None => {
+                if let Some(number) = self.system_column(relation, column, place)? {
+                    return Ok(number);
+                }
                 let message = format!("column {table}.{column} does not exist");
                 self.fail(sqlstate::UNDEFINED_COLUMN, message, place)
             }
         }
+    }
+
+    /// `tableoid`: the number of the relation, NULL where an outer join has found no row of it, which a column
+    /// that is never NULL tells.
+    fn system_column(&mut self, relation: usize, name: &str, place: Place) -> Result<Option<Bound>> {
+        if name != "tableoid" {
+            return Ok(None);
+        }
+        let (number, sure) = match &self.scope.relations[relation].kind {
+            RelationKind::Table { table, .. } => {
+                let definition = table.definition();
+                (table.id().0, definition.columns.iter().position(|column| !column.is_nullable))
+            }
+            RelationKind::System(_, number) => (*number, Some(0)),
+            _ => return Ok(None),
+        };
+        let Some(sure) = sure else {
+            return self.unsupported("tableoid of a table without a NOT NULL column is", place);
+        };
+        let sure = self.column_of(relation, sure, place).expr;
+        let expr = Expr::Case {
+            branches: vec![(Expr::IsNull(Box::new(sure)), Expr::Const(Value::Null))],
+            otherwise: Box::new(Expr::Const(Value::Oid(number))),
+        };
+        Ok(Some(Bound::typed(expr, SqlType::System(SystemType::Oid), place)))
     }
 
     /// The number of the relation of this name.

@@ -25,6 +25,9 @@ use crate::statement::{OnCommit, QualifiedName};
 const MOST_COLUMNS: usize = 1600;
 const MOST_KEY_COLUMNS: usize = 32;
 
+/// Columns that every table has in PostgreSQL.
+const SYSTEM_COLUMNS: [&str; 6] = ["tableoid", "cmax", "xmax", "cmin", "xmin", "ctid"];
+
 impl Compiler<'_> {
     pub(crate) fn schema(&mut self, statement: &ast::Statement) -> Result<Plan> {
         let (command, schema) = match statement {
@@ -228,6 +231,10 @@ impl Compiler<'_> {
         uniques: &mut Vec<WantedUnique>,
     ) -> Result<ColumnDefinition> {
         let name = fold(&column.name);
+        if SYSTEM_COLUMNS.contains(&name.as_str()) {
+            let message = format!("column name \"{name}\" conflicts with a system column name");
+            return self.binder.fail(sqlstate::DUPLICATE_COLUMN, message, Place::Unknown);
+        }
         let place = Place::OperatorAfter(column.name.span.end);
         let sql_type = match serial_type(&column.data_type) {
             Some(sql_type) => sql_type,
