@@ -222,8 +222,8 @@ impl Binder<'_> {
         }
     }
 
-    /// `tableoid`: the number of the relation, NULL where an outer join has found no row of it, which a column
-    /// that is never NULL tells.
+    /// `tableoid`: the number of the relation, NULL where an outer join has found no row of it, which a
+    /// column that is never NULL tells.
     fn system_column(&mut self, relation: usize, name: &str, place: Place) -> Result<Option<Bound>> {
         if name != "tableoid" {
             return Ok(None);
