@@ -209,6 +209,7 @@ impl<'a> Compiler<'a> {
             Statement::CreateSequence(create) => self.create_sequence(create),
             Statement::AlterSequence(alter) => Ok(self.alter_sequence(alter)),
             Statement::DropSequence(drop) => Ok(self.drop_sequence(drop)),
+            Statement::Comment(comment) => self.comment(comment),
             Statement::CreateType(create) => {
                 let name = self.created_name(&create.name, None)?;
                 let labels = create.labels.clone();

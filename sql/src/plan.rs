@@ -22,9 +22,9 @@ use crate::bind::aggregation::AggregateKind;
 use crate::bind::session_function::SessionCall;
 use crate::explain::PlanNode;
 use crate::statement::{
-    AlterType, CopyOptions, DeclareCursor, DropIndex, DropSchema, DropSequence, DropType, DropView,
-    FetchCursor, IsolationModes, ListenStatement, Moved, MovedTo, OnCommit, QualifiedName, RenameIndex,
-    SchemaElement, SequenceOptions, SetValue, SettingScope,
+    AlterType, Commented, CopyOptions, DeclareCursor, DropIndex, DropSchema, DropSequence, DropType,
+    DropView, FetchCursor, IsolationModes, ListenStatement, Moved, MovedTo, OnCommit, QualifiedName,
+    RenameIndex, SchemaElement, SequenceOptions, SetValue, SettingScope,
 };
 
 /// A compiled statement.
@@ -199,6 +199,11 @@ pub(crate) enum SchemaCommand {
         labels: Vec<String>,
     },
     AlterType(AlterType),
+    Comment {
+        on: Commented<Vec<SqlType>>,
+        name: QualifiedName,
+        text: Option<String>,
+    },
     DropType(DropType),
     CreateRoutine {
         definition: Box<RoutineDefinition>,

@@ -27,6 +27,7 @@ pub(crate) mod activity;
 mod advisory_locks;
 mod alteration;
 mod column_changes;
+mod comment_commands;
 mod copy_binary;
 mod copy_feed;
 mod copy_fields;

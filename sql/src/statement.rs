@@ -6,6 +6,7 @@
 //! The rest goes through sqlparser (`query`), whose errors are turned into PostgreSQL's `syntax error at or
 //! near`.
 
+mod comment_syntax;
 pub(crate) mod control;
 pub(crate) mod copy_syntax;
 pub(crate) mod cursor_syntax;
@@ -33,12 +34,12 @@ mod view_syntax;
 use hyades_types::error::Result;
 
 pub(crate) use parsed::{
-    AlterSchema, AlterSequence, AlterType, CopyFormat, CopyOptions, CopySource, CopyStatement, CreateIndex,
-    CreateRoutine, CreateSchema, CreateSequence, CreateTableAs, CreateView, DeclareCursor, DropIndex,
-    DropRoutine, DropSchema, DropSequence, DropType, DropView, FetchCursor, FetchDirection, ForceQuote,
-    IndexKey, IndexedWritten, IsolationModes, ListenStatement, Move, Moved, MovedTo, OnCommit, Overriding,
-    QualifiedName, RenameIndex, SchemaElement, SequenceOptions, SetValue, SettingScope, Statement,
-    TypeAction, WrittenParameter, WrittenReturns,
+    AlterSchema, AlterSequence, AlterType, Comment, Commented, CopyFormat, CopyOptions, CopySource,
+    CopyStatement, CreateIndex, CreateRoutine, CreateSchema, CreateSequence, CreateTableAs, CreateView,
+    DeclareCursor, DropIndex, DropRoutine, DropSchema, DropSequence, DropType, DropView, FetchCursor,
+    FetchDirection, ForceQuote, IndexKey, IndexedWritten, IsolationModes, ListenStatement, Move, Moved,
+    MovedTo, OnCommit, Overriding, QualifiedName, RenameIndex, SchemaElement, SequenceOptions, SetValue,
+    SettingScope, Statement, TypeAction, WrittenParameter, WrittenReturns,
 };
 
 use lexer::TokenKind;
@@ -87,6 +88,7 @@ fn parse_whole(sql: &str) -> Result<Statement> {
         "call" => query::parse_call(sql).map(|_| Statement::Call),
         "select" | "insert" | "update" | "with" | "values" | "table" | "truncate" => query::parse(sql),
         "copy" => copy_syntax::parse(sql),
+        "comment" => comment_syntax::parse(sql),
         _ => control::parse(sql, &word),
     }
 }

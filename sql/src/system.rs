@@ -15,6 +15,7 @@ mod answers;
 mod class;
 mod classes;
 mod cluster;
+mod comments;
 mod constraints;
 mod data_types;
 mod definitions;

@@ -9,6 +9,7 @@ use crate::enumeration::{EnumDefinition, EnumType};
 use crate::value::SqlType;
 
 mod check_constraint;
+mod comment;
 mod generation;
 mod index_definition;
 mod reference;
@@ -18,6 +19,7 @@ mod sequence_definition;
 mod view_definition;
 
 pub use check_constraint::CheckConstraint;
+pub use comment::{CommentPart, CommentTarget};
 pub use generation::{Generation, IndexPredicate, Indexed};
 pub use index_definition::{IndexColumn, IndexDefinition};
 pub use reference::{Deferral, KeyAction, KeyComparison};
@@ -257,6 +259,12 @@ pub enum CatalogChange {
         id: SchemaId,
         name: String,
     },
+    /// `None`: there is no comment any more.
+    Comment {
+        on: CommentTarget,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        text: Option<String>,
+    },
     CreateType {
         definition: EnumDefinition,
     },
@@ -300,6 +308,7 @@ impl CatalogChange {
             CatalogChange::CreateSequence { id, .. }
             | CatalogChange::AlterSequence { id, .. }
             | CatalogChange::DropSequence { id } => id.is_temporary(),
+            CatalogChange::Comment { on, .. } => on.object >= SequenceId::FIRST_TEMPORARY,
             CatalogChange::CreateRoutine { .. }
             | CatalogChange::DropRoutine { .. }
             | CatalogChange::CreateType { .. }

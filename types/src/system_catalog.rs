@@ -52,4 +52,6 @@ pub enum Question {
     /// Without.
     RoutineIdentity,
     IsPublishable,
+    /// The comment on an object: of the catalog of this name, or on the column of this number.
+    Description,
 }

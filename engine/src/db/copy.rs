@@ -127,6 +127,10 @@ fn write<P: Protocol>(protocol: &P, catalog: &Catalog) -> Result<()> {
         writer.operations.change_catalog(&CatalogChange::CreateSequence { id, definition })?;
         writer.operations.sequence(id, sequence.state());
     }
+    for (on, text) in catalog.comments().iter() {
+        let (on, text) = (on.clone(), Some(text.to_string()));
+        writer.operations.change_catalog(&CatalogChange::Comment { on, text })?;
+    }
     writer.commit(true)?;
     for table in &tables {
         writer.copy_rows(table)?;

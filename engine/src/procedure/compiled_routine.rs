@@ -16,7 +16,7 @@ use crate::storage::stored_routine::Routine;
 use crate::storage::stored_type::StoredType;
 use crate::storage::table::Table;
 
-pub use crate::storage::catalog::{CatalogView, Schemas};
+pub use crate::storage::catalog::{CatalogView, Comments, Schemas};
 
 /// Turns source text into procedures. Must give the same procedure for the same definition and catalog:
 /// logged calls are replayed through it.
@@ -119,6 +119,10 @@ impl CatalogView for Permanent<'_> {
 
     fn schemas(&self) -> Arc<Schemas> {
         self.0.schemas()
+    }
+
+    fn comments(&self) -> Arc<Comments> {
+        self.0.comments()
     }
 
     fn catalog_version(&self) -> Option<u64> {

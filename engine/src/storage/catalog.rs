@@ -25,6 +25,7 @@
 //! | DropType | it is gone, for itself | forget that | [`Catalog::remove_type`] |
 //! | RenameTable | [`TableState::with_definition`], `replace_state` | the same with the old | [`Catalog::rename`] |
 //! | Create, RenameSchema | its name is there, for itself | forget that | [`Catalog::put_schema`] |
+//! | Comment | a list | forget that | [`Catalog::put_comment`] |
 //! | DropSchema | its name is gone, for itself | forget that | [`Catalog::remove_schema`] |
 //!
 //! Replay does all of it at once by [`Catalog::apply`], through the same functions.
@@ -60,6 +61,7 @@ use super::stored_type::StoredType;
 use super::table::{Table, TableState};
 
 mod alteration;
+mod comments;
 mod indexes;
 mod references;
 mod routines;
@@ -67,6 +69,8 @@ mod schemas;
 mod sequences;
 mod types;
 
+pub use comments::Comments;
+pub(crate) use comments::put_comment;
 pub use routines::duplicate_routine;
 pub use schemas::{Schemas, duplicate_schema};
 pub use types::duplicate_type;
@@ -98,6 +102,7 @@ pub trait CatalogView {
     fn type_by_id(&self, id: u32) -> Option<Arc<StoredType>>;
     /// The schemas by their names, those of temporary relations left out.
     fn schemas(&self) -> Arc<Schemas>;
+    fn comments(&self) -> Arc<Comments>;
     /// Which version of the committed catalog this is; `None` if the transaction has changed something
     /// itself. Temporary relations do not count.
     fn catalog_version(&self) -> Option<u64>;
@@ -140,6 +145,10 @@ impl CatalogView for Catalog {
         Arc::clone(&self.tables.read().schemas)
     }
 
+    fn comments(&self) -> Arc<Comments> {
+        Catalog::comments(self)
+    }
+
     fn catalog_version(&self) -> Option<u64> {
         Some(self.version())
     }
@@ -158,6 +167,7 @@ struct Snapshot {
     types: HashMap<u32, Arc<StoredType>>,
     types_by_name: HashMap<TableName, Arc<StoredType>>,
     schemas: Arc<Schemas>,
+    comments: Arc<Comments>,
 }
 
 impl Default for Catalog {
@@ -271,6 +281,7 @@ impl Catalog {
         let snapshot = Arc::make_mut(&mut tables);
         snapshot.by_id.remove(&id);
         snapshot.by_name.remove(&table.definition().name);
+        snapshot.forget_comments(id.0);
         self.count_shared_change(id.is_temporary());
         Some(table)
     }
@@ -356,6 +367,10 @@ impl Catalog {
             CatalogChange::CreateSchema { id, name } => self.apply_create_schema(*id, name),
             CatalogChange::DropSchema { id } => self.apply_drop_schema(*id),
             CatalogChange::RenameSchema { id, name } => self.apply_rename_schema(*id, name),
+            CatalogChange::Comment { on, text } => {
+                self.put_comment(on, text.as_deref().map(Arc::from).as_ref());
+                Ok(())
+            }
             CatalogChange::CreateType { definition } => self.apply_create_type(definition),
             CatalogChange::AlterType { definition } => self.apply_alter_type(definition, guard),
             CatalogChange::DropType { id } => self.apply_drop_type(*id),

@@ -79,6 +79,7 @@ use crate::txn::{
 
 mod alteration;
 mod catalog_change;
+mod comment_change;
 mod escalation;
 mod index_change;
 mod index_entries;

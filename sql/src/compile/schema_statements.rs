@@ -7,7 +7,7 @@ use hyades_types::error::{Error, Result, sqlstate};
 
 use super::Compiler;
 use crate::plan::{Plan, SchemaCommand};
-use crate::statement::{AlterSchema, CreateSchema, DropSchema, Move, Moved};
+use crate::statement::{AlterSchema, Comment, Commented, CreateSchema, DropSchema, Move, Moved};
 
 /// Names that PostgreSQL keeps for itself.
 pub(crate) fn refuse_reserved_schema(name: &str) -> Result<()> {
@@ -39,6 +39,24 @@ impl Compiler<'_> {
             AlterSchema::Owner { name, to } => SchemaCommand::OwnSchema { name, owner: to },
         };
         self.schema_plan("ALTER SCHEMA", command)
+    }
+
+    pub(super) fn comment(&self, comment: &Comment) -> Result<Plan> {
+        let on = match comment.on.clone() {
+            Commented::Table => Commented::Table,
+            Commented::View => Commented::View,
+            Commented::Index => Commented::Index,
+            Commented::Sequence => Commented::Sequence,
+            Commented::Type => Commented::Type,
+            Commented::Schema => Commented::Schema,
+            Commented::Column(column) => Commented::Column(column),
+            Commented::Constraint(constraint) => Commented::Constraint(constraint),
+            Commented::Routine { kind, arguments } => {
+                Commented::Routine { kind, arguments: self.signature(arguments.as_deref())? }
+            }
+        };
+        let (name, text) = (comment.name.clone(), comment.text.clone());
+        Ok(self.schema_plan("COMMENT", SchemaCommand::Comment { on, name, text }))
     }
 
     pub(super) fn moved(&self, change: &Move) -> Result<Plan> {

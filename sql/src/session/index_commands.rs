@@ -48,13 +48,13 @@ fn joined(columns: &[String]) -> String {
 }
 
 /// An index that has been found by its name: its table, and its number unless it is the primary key's.
-struct Found {
-    table: Arc<Table>,
-    index: Option<TableId>,
+pub(super) struct Found {
+    pub(super) table: Arc<Table>,
+    pub(super) index: Option<TableId>,
 }
 
 impl Session {
-    fn index_named(&self, name: &TableName) -> Option<Found> {
+    pub(super) fn index_named(&self, name: &TableName) -> Option<Found> {
         self.visible_tables().into_iter().find_map(|table| {
             let definition = table.definition();
             if definition.name.schema != name.schema {

@@ -366,7 +366,7 @@ impl Session {
     }
 
     /// The routine that a statement names.
-    fn routine_meant(
+    pub(super) fn routine_meant(
         &self,
         wanted: (Option<RoutineKind>, Option<&[SqlType]>),
         name: &QualifiedName,

@@ -211,6 +211,7 @@ impl Session {
                 .collect(),
             routines: self.worker.routines(),
             types: self.worker.types(),
+            comments: self.worker.catalog_view().comments(),
             settings: self.settings.show_all(),
             locks: self.shown_locks(),
             cursors: self.cursors.shown(),

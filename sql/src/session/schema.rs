@@ -68,6 +68,7 @@ impl Session {
             SchemaCommand::DropSequence(drop) => self.dropped_sequences(drop, output),
             SchemaCommand::CreateType { name, labels } => self.created_type(name, labels),
             SchemaCommand::AlterType(alter) => self.altered_type(alter, output),
+            SchemaCommand::Comment { on, name, text } => self.commented(on, name, text.as_deref()),
             SchemaCommand::DropType(drop) => self.dropped_types(drop, output),
             SchemaCommand::Drop { tables, if_exists, cascades } => {
                 let dropped = self.existing_tables(tables, *if_exists, output)?;

@@ -24,7 +24,7 @@ use crate::bind::types;
 use crate::statement::{AlterType, DropType, QualifiedName, TypeAction};
 
 /// 42704 of a type that is not there.
-fn no_type(name: &QualifiedName) -> Error {
+pub(super) fn no_type(name: &QualifiedName) -> Error {
     let shown = match &name.schema {
         Some(schema) => format!("{schema}.{}", name.name),
         None => name.name.clone(),
@@ -47,7 +47,7 @@ impl Session {
         Cow::Owned(types.iter().map(current).collect())
     }
 
-    fn stored_type(&self, name: &QualifiedName) -> Option<Arc<StoredType>> {
+    pub(super) fn stored_type(&self, name: &QualifiedName) -> Option<Arc<StoredType>> {
         let view = self.worker.catalog_view();
         let full = self
             .search_path()

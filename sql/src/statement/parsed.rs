@@ -101,6 +101,7 @@ pub(crate) enum Statement {
     CreateSequence(Box<CreateSequence>),
     AlterSequence(Box<AlterSequence>),
     DropSequence(DropSequence),
+    Comment(Box<Comment>),
     CreateType(CreateType),
     AlterType(AlterType),
     DropType(DropType),
@@ -425,6 +426,34 @@ pub(crate) struct DropSequence {
     pub(crate) names: Vec<QualifiedName>,
     pub(crate) if_exists: bool,
     pub(crate) cascades: bool,
+}
+
+/// COMMENT ON.
+#[derive(Clone, Debug)]
+pub(crate) struct Comment {
+    pub(crate) on: Commented<Vec<WrittenParameter>>,
+    /// The table's, where the comment is on a part of it.
+    pub(crate) name: QualifiedName,
+    /// `None`: takes the comment away.
+    pub(crate) text: Option<String>,
+}
+
+/// What a comment is on, as the statement calls it.
+#[derive(Clone, Debug)]
+pub(crate) enum Commented<A> {
+    Table,
+    View,
+    Index,
+    Sequence,
+    Type,
+    Schema,
+    Column(String),
+    Constraint(String),
+    Routine {
+        /// `None`: ROUTINE.
+        kind: Option<RoutineKind>,
+        arguments: Option<A>,
+    },
 }
 
 /// CREATE TYPE ... AS ENUM.

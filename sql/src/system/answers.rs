@@ -48,6 +48,7 @@ fn rows_of(name: &str) -> fn(&System) -> Vec<NamedRow> {
         "pg_constraint" => constraints::constraints,
         "pg_depend" => constraints::dependencies,
         "pg_proc" => routines::routines,
+        "pg_description" => System::description_rows,
         "pg_type" => System::type_rows,
         "pg_enum" => System::enum_rows,
         "pg_opclass" => |_| data_types::operator_classes(),

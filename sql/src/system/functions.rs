@@ -47,6 +47,7 @@ impl System {
             Question::RoutineIdentity => {
                 or_null(routine(), |definition| text(definitions::arguments(definition, false)))
             }
+            Question::Description => self.description(oid, arguments.get(1)),
             Question::IsPublishable => {
                 truth(self.class(oid).is_some_and(|class| matches!(class.kind, ClassKind::Table(_))))
             }

@@ -39,6 +39,9 @@ pub(super) const PLPGSQL: u32 = 13_563;
 pub(super) const PG_CLASS: u32 = 1259;
 pub(super) const PG_ATTRDEF: u32 = 2604;
 pub(super) const PG_CONSTRAINT: u32 = 2606;
+pub(super) const PG_TYPE: u32 = 1247;
+pub(super) const PG_PROC: u32 = 1255;
+pub(super) const PG_NAMESPACE: u32 = 2615;
 
 const SEQUENCES: u32 = 1 << 30;
 const ROUTINES: u32 = 3 << 29;

@@ -5,6 +5,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use hyades_engine::procedure::compiled_routine::Schemas;
+use hyades_engine::storage::catalog::Comments;
 use hyades_engine::storage::stored_routine::Routine;
 use hyades_engine::storage::stored_type::StoredType;
 use hyades_engine::storage::table::Table;
@@ -60,6 +61,7 @@ pub(crate) struct Facts {
     pub(crate) sequences: Vec<Arc<Sequence>>,
     pub(crate) routines: Vec<Arc<Routine>>,
     pub(crate) types: Vec<Arc<StoredType>>,
+    pub(crate) comments: Arc<Comments>,
     pub(crate) settings: Vec<Shown>,
     pub(crate) locks: Vec<ShownLock>,
     pub(crate) cursors: Vec<ShownCursor>,

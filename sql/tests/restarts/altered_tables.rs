@@ -69,6 +69,11 @@ const WORK: &[&str] = &[
     "rollback",
     "create index v_sum on v ((n + twice)) where more is not null",
     "drop procedure name",
+    "comment on table t is 'of t'",
+    "comment on column t.id is 'its key'",
+    "comment on index v_live is 'partial'",
+    "comment on table w is 'gone'",
+    "comment on table w is null",
     "alter table v rename name to label",
     "delete from v where n + twice = 30 and more is not null",
     "create procedure grow(i int) language plpgsql as $$ begin \
@@ -83,6 +88,7 @@ const WORK: &[&str] = &[
 /// What must be the same: the rows, and what the catalog shows.
 const LOOKS: &[&str] = &[
     "select * from t order by id",
+    "select obj_description('t'::regclass), col_description('t'::regclass, 1), obj_description('v_live'::regclass)",
     "select * from u",
     "select * from w order by n",
     "select * from v order by id",

@@ -746,8 +746,8 @@ functions! {
         "pg_get_triggerdef" => (OID) -> TEXT, (OID, BOOL) -> TEXT;
         "pg_get_partkeydef" | "pg_get_partition_constraintdef" => (OID) -> TEXT;
     }
-    /// There are no comments on objects.
-    NoDescription: strict, NOTHING, system {
+    /// The comment on an object.
+    Description: strict, CATALOG, system {
         "obj_description" => (OID) -> TEXT, (OID, NAME) -> TEXT;
         "col_description" => (OID, INT4) -> TEXT;
         "shobj_description" => (OID, NAME) -> TEXT;

@@ -19,7 +19,7 @@ const UNITS: [(&str, u64); 6] =
 pub(super) fn call(function: Function, arguments: &[Value], environment: &Environment) -> Result<Value> {
     match (function, arguments) {
         (Function::ExpressionText, [text, ..]) => Ok(text.clone()),
-        (Function::NoDefinition | Function::NoDescription, _) => Ok(Value::Null),
+        (Function::NoDefinition, _) => Ok(Value::Null),
         (Function::TablespaceLocation, _) => Ok(Value::text("")),
         (Function::HasAnyPrivilege, _) => Ok(Value::Boolean(true)),
         (Function::EncodingName, [Value::Integer(encoding)]) => Ok(Value::text(match *encoding {
@@ -75,6 +75,7 @@ fn question_of(function: Function) -> Option<Question> {
         Function::RoutineArguments => Question::RoutineArguments,
         Function::RoutineIdentity => Question::RoutineIdentity,
         Function::IsPublishable => Question::IsPublishable,
+        Function::Description => Question::Description,
         _ => return None,
     })
 }

@@ -47,6 +47,7 @@ impl Catalog {
         let snapshot = Arc::make_mut(&mut snapshot);
         if let Some(replaced) = replaces {
             snapshot.remove_routine(replaced);
+            snapshot.hand_on_comments(replaced.0, routine.id.0);
         }
         snapshot
             .routines_by_name
@@ -76,7 +77,9 @@ impl Catalog {
         if !snapshot.routines.contains_key(&id) {
             return None;
         }
-        let removed = Arc::make_mut(&mut snapshot).remove_routine(id);
+        let snapshot = Arc::make_mut(&mut snapshot);
+        let removed = snapshot.remove_routine(id);
+        snapshot.forget_comments(id.0);
         self.count_change();
         removed
     }

@@ -93,6 +93,7 @@ impl Catalog {
         let mut snapshot = self.tables.write();
         let snapshot = Arc::make_mut(&mut snapshot);
         Arc::make_mut(&mut snapshot.schemas).remove(id);
+        snapshot.forget_comments(id.0);
         self.count_schema_change();
     }
 

@@ -79,6 +79,7 @@ impl Catalog {
         let snapshot = Arc::make_mut(&mut snapshot);
         let sequence = snapshot.sequences.remove(&id)?;
         snapshot.sequences_by_name.remove(&sequence.definition.name);
+        snapshot.forget_comments(id.0);
         self.count_shared_change(id.is_temporary());
         Some(sequence)
     }

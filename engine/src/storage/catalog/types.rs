@@ -59,6 +59,7 @@ impl Catalog {
         let stored = snapshot.types.remove(&id)?;
         stored.mark_superseded();
         snapshot.types_by_name.remove(&stored.name());
+        snapshot.forget_comments(id);
         self.count_change();
         Some(stored)
     }

@@ -19,7 +19,7 @@ use super::resource::{Resource, TABLE_STRIPES};
 use super::{LockingTransaction, NameChange, Undo, UndoAction};
 use crate::mutant::{self, Mutant};
 use crate::protocol::Protocol;
-use crate::storage::catalog::{CatalogView, Schemas, duplicate_routine};
+use crate::storage::catalog::{CatalogView, Comments, Schemas, duplicate_routine};
 use crate::storage::stored_routine::Routine;
 use crate::storage::stored_type::StoredType;
 use crate::storage::table::{Table, TableState};
@@ -80,6 +80,7 @@ impl<P: Protocol> LockingTransaction<P> {
             CatalogChange::CreateSchema { id, name } => self.create_schema(*id, name, &change),
             CatalogChange::DropSchema { id } => self.drop_schema(*id, &change),
             CatalogChange::RenameSchema { id, name } => self.rename_schema(*id, name, &change),
+            CatalogChange::Comment { on, text } => self.comment(on, text.as_deref(), &change),
             CatalogChange::CreateType { definition } => self.create_type(definition, &change),
             CatalogChange::AlterType { definition } => self.alter_type(definition, &change),
             CatalogChange::DropType { id } => self.drop_type(*id, &change),
@@ -316,6 +317,10 @@ impl<P: Protocol> LockingTransaction<P> {
                     Ok(())
                 }
                 NameChange::PutSchema(id, name) => catalog.put_schema(id, &name),
+                NameChange::Comment(on, text) => {
+                    catalog.put_comment(&on, text.as_ref());
+                    Ok(())
+                }
                 NameChange::DroppedSchema(id) => {
                     catalog.remove_schema(id);
                     Ok(())
@@ -397,7 +402,8 @@ impl<P: Protocol> LockingTransaction<P> {
                 | NameChange::PutType(_)
                 | NameChange::DroppedType(_)
                 | NameChange::PutSchema(..)
-                | NameChange::DroppedSchema(_) => {}
+                | NameChange::DroppedSchema(_)
+                | NameChange::Comment(..) => {}
             }
         }
         routines
@@ -463,6 +469,10 @@ impl<P: Protocol> CatalogView for LockingTransaction<P> {
 
     fn schemas(&self) -> Arc<Schemas> {
         self.visible_schemas()
+    }
+
+    fn comments(&self) -> Arc<Comments> {
+        self.visible_comments()
     }
 
     fn catalog_version(&self) -> Option<u64> {

@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use hyades_types::definition::{RoutineId, SchemaId, SequenceId, TableName};
+use hyades_types::definition::{CommentTarget, RoutineId, SchemaId, SequenceId, TableName};
 use hyades_types::sequence::Sequence;
 
 use super::purge_queue::Queue;
@@ -36,6 +36,7 @@ pub(super) enum NameChange {
     /// Created or renamed.
     PutSchema(SchemaId, String),
     DroppedSchema(SchemaId),
+    Comment(CommentTarget, Option<Arc<str>>),
 }
 
 impl NameChange {
@@ -68,7 +69,8 @@ impl NameChange {
             | NameChange::DroppedSequence(..)
             | NameChange::DroppedType(_)
             | NameChange::PutSchema(..)
-            | NameChange::DroppedSchema(_) => {}
+            | NameChange::DroppedSchema(_)
+            | NameChange::Comment(..) => {}
         }
     }
 

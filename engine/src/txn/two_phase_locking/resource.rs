@@ -25,6 +25,7 @@ enum Kind {
     TypeName = 10,
     Type = 11,
     Schema = 12,
+    Comments = 13,
 }
 
 fn hash(kind: Kind, table: TableId, bytes: &[u8]) -> Resource {
@@ -75,6 +76,11 @@ impl Resource {
     /// Held by those who make something in a schema, and by those who drop or rename it.
     pub(super) fn schema(name: &str) -> Resource {
         hash(Kind::Schema, TableId(0), name.as_bytes())
+    }
+
+    /// Held by those who comment on the object of this id, or on a part of it.
+    pub(super) fn comments(object: u32) -> Resource {
+        hash(Kind::Comments, TableId(object), &[])
     }
 
     pub(super) fn name(name: &TableName) -> Resource {

@@ -86,7 +86,8 @@ impl<P: Protocol> LockingTransaction<P> {
                 | NameChange::DroppedSchema(_)
                 | NameChange::RetypedRoutine(_)
                 | NameChange::PutType(_)
-                | NameChange::DroppedType(_) => {}
+                | NameChange::DroppedType(_)
+                | NameChange::Comment(..) => {}
             }
         }
         own

@@ -1,0 +1,37 @@
+//! Comments that a transaction makes.
+
+use std::sync::Arc;
+
+use hyades_types::definition::{CatalogChange, CommentTarget};
+
+use super::resource::Resource;
+use super::{LockingTransaction, NameChange, UndoAction};
+use crate::protocol::Protocol;
+use crate::storage::catalog::{Comments, put_comment};
+use crate::txn::Flow;
+use crate::txn::lock_mode::LockMode;
+
+impl<P: Protocol> LockingTransaction<P> {
+    /// Two who comment on one object come one after the other, in the log too.
+    pub(super) fn comment(
+        &mut self,
+        on: &CommentTarget,
+        text: Option<&str>,
+        change: &CatalogChange,
+    ) -> Flow<()> {
+        self.lock(Resource::comments(on.object), LockMode::Write)?;
+        self.note_change(UndoAction::Name, change)?;
+        self.names.push(NameChange::Comment(on.clone(), text.map(Arc::from)));
+        Ok(())
+    }
+
+    pub(super) fn visible_comments(&self) -> Arc<Comments> {
+        let mut comments = self.shared.catalog.comments();
+        for change in &self.names {
+            if let NameChange::Comment(on, text) = change {
+                put_comment(Arc::make_mut(&mut comments), on, text.as_ref());
+            }
+        }
+        comments
+    }
+}

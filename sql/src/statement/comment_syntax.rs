@@ -1,0 +1,93 @@
+//! COMMENT ON.
+
+use hyades_types::definition::RoutineKind;
+use hyades_types::error::{Error, Result, sqlstate};
+
+use super::parsed::{Comment, Commented, QualifiedName, Statement};
+use super::routine_syntax::signature;
+use super::tokens::Tokens;
+
+/// Objects that PostgreSQL has and that cannot be made here, or have no comments.
+const MISSING: [&str; 22] = [
+    "access",
+    "aggregate",
+    "cast",
+    "collation",
+    "conversion",
+    "database",
+    "domain",
+    "event",
+    "extension",
+    "foreign",
+    "language",
+    "large",
+    "materialized",
+    "operator",
+    "policy",
+    "publication",
+    "role",
+    "rule",
+    "statistics",
+    "tablespace",
+    "trigger",
+    "text",
+];
+
+/// `COMMENT ON object IS text`.
+pub(super) fn parse(sql: &str) -> Result<Statement> {
+    let mut tokens = Tokens::after(sql, "comment")?;
+    tokens.expect("on")?;
+    let word = tokens.peek().text.to_ascii_lowercase();
+    if MISSING.contains(&word.as_str()) {
+        let message = format!("COMMENT ON {} is not supported yet", word.to_ascii_uppercase());
+        return Err(Error::input(sqlstate::FEATURE_NOT_SUPPORTED, message));
+    }
+    let kind = match word.as_str() {
+        "table" => Commented::Table,
+        "view" => Commented::View,
+        "index" => Commented::Index,
+        "sequence" => Commented::Sequence,
+        "type" => Commented::Type,
+        "schema" => Commented::Schema,
+        "column" => Commented::Column(String::new()),
+        "constraint" => Commented::Constraint(String::new()),
+        "function" => Commented::Routine { kind: Some(RoutineKind::Function), arguments: None },
+        "procedure" => Commented::Routine { kind: Some(RoutineKind::Procedure), arguments: None },
+        "routine" => Commented::Routine { kind: None, arguments: None },
+        _ => return tokens.error(),
+    };
+    tokens.next();
+    let (on, name) = match kind {
+        Commented::Column(_) => column(&mut tokens)?,
+        Commented::Constraint(_) => {
+            let constraint = tokens.identifier()?;
+            tokens.expect("on")?;
+            (Commented::Constraint(constraint), tokens.qualified_name()?)
+        }
+        Commented::Routine { kind, .. } => {
+            let name = tokens.qualified_name()?;
+            (Commented::Routine { kind, arguments: signature(&mut tokens)? }, name)
+        }
+        other => (other, tokens.qualified_name()?),
+    };
+    tokens.expect("is")?;
+    let text = if tokens.accept("null") { None } else { Some(tokens.string()?) };
+    tokens.end()?;
+    // An empty comment is none.
+    let text = text.filter(|text| !text.is_empty());
+    Ok(Statement::Comment(Box::new(Comment { on, name, text })))
+}
+
+/// `table.column` or `schema.table.column`.
+fn column(
+    tokens: &mut Tokens<'_>,
+) -> Result<(Commented<Vec<super::parsed::WrittenParameter>>, QualifiedName)> {
+    let first = tokens.qualified_name()?;
+    if !tokens.accept_symbol(".") {
+        let Some(table) = first.schema else {
+            return Err(Error::input(sqlstate::SYNTAX_ERROR, "column name must be qualified"));
+        };
+        return Ok((Commented::Column(first.name), QualifiedName { schema: None, name: table }));
+    }
+    Ok((Commented::Column(tokens.identifier()?), first))
+}
