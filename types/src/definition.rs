@@ -321,6 +321,40 @@ impl CatalogChange {
     }
 }
 
+impl CatalogChange {
+    /// The tables that are there and that it changes; those with columns of a type that it changes left out.
+    pub fn changed_tables(&self) -> Vec<TableId> {
+        match self {
+            CatalogChange::DropTable { id }
+            | CatalogChange::Truncate { id }
+            | CatalogChange::AddPrimaryKey { id, .. }
+            | CatalogChange::DropForeignKey { id, .. }
+            | CatalogChange::ValidateForeignKey { id, .. }
+            | CatalogChange::CreateIndex { table: id, .. }
+            | CatalogChange::DropIndex { table: id, .. }
+            | CatalogChange::RenameIndex { table: id, .. }
+            | CatalogChange::ReplaceView { id, .. }
+            | CatalogChange::DropDefault { id, .. }
+            | CatalogChange::AlterTable { id, .. }
+            | CatalogChange::RenameTable { id, .. } => vec![*id],
+            CatalogChange::AddForeignKey { id, foreign_key } => vec![*id, foreign_key.parent],
+            CatalogChange::CreateTable { .. }
+            | CatalogChange::CreateSequence { .. }
+            | CatalogChange::AlterSequence { .. }
+            | CatalogChange::DropSequence { .. }
+            | CatalogChange::CreateRoutine { .. }
+            | CatalogChange::DropRoutine { .. }
+            | CatalogChange::CreateType { .. }
+            | CatalogChange::AlterType { .. }
+            | CatalogChange::DropType { .. }
+            | CatalogChange::CreateSchema { .. }
+            | CatalogChange::DropSchema { .. }
+            | CatalogChange::RenameSchema { .. }
+            | CatalogChange::Comment { .. } => Vec::new(),
+        }
+    }
+}
+
 impl TableDefinition {
     /// The same without the DEFAULT of this column.
     #[must_use]

@@ -14,6 +14,7 @@ use std::collections::HashMap;
 use std::fmt;
 use std::hash::{Hash, Hasher};
 use std::sync::LazyLock;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use parking_lot::Mutex;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
@@ -39,9 +40,13 @@ pub struct EnumDefinition {
     pub name: String,
     /// In order; their positions ascend.
     pub labels: Vec<EnumLabel>,
-    /// How often it has been altered: who alters it says so by the next number, and is refused if somebody
-    /// else has altered it meanwhile.
-    pub version: u32,
+    /// Drawn anew with every change, so that no two definitions are the same, not even one that was rolled
+    /// back and one that took its place.
+    pub version: u64,
+    /// The version that it was made of: who alters a type is refused if somebody else has altered it
+    /// meanwhile.
+    #[serde(default)]
+    pub previous: u64,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -68,6 +73,7 @@ struct Interned {
     shown: String,
     shown_array: String,
     array_name: String,
+    is_void: AtomicBool,
 }
 
 /// A value of an enum type.
@@ -139,6 +145,16 @@ impl EnumDefinition {
         Ok(())
     }
 
+    /// A version that no other definition has.
+    pub fn new_version() -> u64 {
+        rand::random()
+    }
+
+    /// The next definition is made of this one.
+    pub fn begin_change(&mut self) {
+        self.previous = std::mem::replace(&mut self.version, EnumDefinition::new_version());
+    }
+
     pub fn has_label(&self, label: &str) -> bool {
         self.labels.iter().any(|other| other.label == label)
     }
@@ -176,11 +192,21 @@ impl EnumType {
             shown_array: format!("{shown}[]"),
             shown,
             array_name: format!("_{}", definition.name),
+            is_void: AtomicBool::new(false),
             definition: definition.clone(),
         };
         let enum_type = EnumType(Box::leak(Box::new(kept)));
         interned.insert(definition, enum_type);
         enum_type
+    }
+
+    /// The definition was rolled back: its values are no longer to be stored.
+    pub fn mark_void(self) {
+        self.0.is_void.store(true, Ordering::Release);
+    }
+
+    pub fn is_void(self) -> bool {
+        self.0.is_void.load(Ordering::Acquire)
     }
 
     pub fn definition(self) -> &'static EnumDefinition {
@@ -279,6 +305,7 @@ mod tests {
             name: "mood".to_owned(),
             labels: EnumDefinition::numbered(&labels).expect("distinct labels"),
             version: 0,
+            previous: 0,
         }
     }
 

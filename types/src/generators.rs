@@ -60,6 +60,7 @@ fn weekday() -> EnumType {
         name: "weekday".to_owned(),
         labels: EnumDefinition::numbered(&labels).unwrap_or_default(),
         version: 0,
+        previous: 0,
     })
 }
 

@@ -615,6 +615,21 @@ impl Value {
         }
     }
 
+    /// The same of an enum as its type, this one, is now.
+    #[must_use]
+    pub fn with_current_enum(self, sql_type: SqlType) -> Value {
+        match (self, sql_type) {
+            (Value::Enum(value), SqlType::Enum(enum_type)) => Value::Enum(EnumValue { enum_type, ..value }),
+            (Value::Array(array), SqlType::Array(element @ ArrayElement::Enum(_))) => {
+                let values = array.values.iter();
+                let values =
+                    values.map(|value| value.clone().with_current_enum(element.sql_type())).collect();
+                Value::shaped_array(element, &array.dimensions(), values)
+            }
+            (other, _) => other,
+        }
+    }
+
     /// The value of a `smallint`, `integer` or `bigint`.
     pub fn as_i64(&self) -> Option<i64> {
         match *self {

@@ -6,6 +6,7 @@
 use std::collections::HashSet;
 use std::sync::Arc;
 
+use hyades_types::definition::TableId;
 use hyades_types::environment::Gathered;
 use hyades_types::environment::Severity;
 use hyades_types::error::{Error, SqlState};
@@ -145,6 +146,13 @@ impl Frame {
         };
         frame.fit();
         frame
+    }
+
+    /// Whether the table is one of those that the run is on its way with: of the procedure, of its callers,
+    /// or of what they call.
+    pub fn uses_table(&self, table: TableId) -> bool {
+        let callers = self.calls.iter().flat_map(|calls| &calls.callers);
+        self.procedure.uses_table(table) || callers.into_iter().any(|frame| frame.procedure.uses_table(table))
     }
 
     /// Back to the first instruction, for the next run; registers keep their values.

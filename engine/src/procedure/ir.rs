@@ -19,7 +19,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use hyades_types::deferred_checks::DeferrableCheck;
-use hyades_types::definition::TableDefinition;
+use hyades_types::definition::{TableDefinition, TableId};
 use hyades_types::environment::{Environment, Severity};
 use hyades_types::error::SqlState;
 use hyades_types::function::Function;
@@ -110,6 +110,15 @@ pub struct Procedure {
 }
 
 impl Procedure {
+    /// Whether it, or what it calls, uses the table.
+    pub fn uses_table(&self, table: TableId) -> bool {
+        self.tables.iter().any(|used| used.table.id() == table)
+            || self.callees.iter().any(|callee| match callee {
+                Callee::Current => false,
+                Callee::Procedure { procedure, .. } => procedure.uses_table(table),
+            })
+    }
+
     /// A table that it uses.
     #[inline]
     pub fn table(&self, index: TableIndex) -> &TableReference {

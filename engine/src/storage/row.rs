@@ -624,6 +624,9 @@ fn is_fit(sql_type: SqlType, value: &Value) -> bool {
         }
         (Value::Text(text), _) => is_fit_text(sql_type, text.as_bytes()),
         (Value::Array(array), SqlType::Array(element)) => array_content::is_fit_array(element, array),
+        (Value::Enum(value), SqlType::Enum(enum_type)) => {
+            !value.enum_type.is_void() && EnumValue { enum_type, ..*value }.is_valid()
+        }
         (
             Value::Null
             | Value::Boolean(_)

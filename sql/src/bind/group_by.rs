@@ -57,6 +57,9 @@ impl Binder<'_> {
                 ast::Expr::GroupingSets(lists) => self.key_lists(lists, outputs, &mut keys)?,
                 ast::Expr::Rollup(lists) => {
                     let parts = self.key_lists(lists, outputs, &mut keys)?;
+                    if parts.len() >= MOST_SETS {
+                        return self.too_many_sets();
+                    }
                     (0..=parts.len()).rev().map(|length| parts[..length].concat()).collect()
                 }
                 ast::Expr::Cube(lists) => {
@@ -80,8 +83,7 @@ impl Binder<'_> {
             let is_one = matches!(expression, ast::Expr::Tuple(items) if !items.is_empty());
             is_plain &= is_one || !is_sets(expression);
             if own.len().saturating_mul(sets.len()) > MOST_SETS {
-                let message = format!("too many grouping sets present (maximum {MOST_SETS})");
-                return self.fail(sqlstate::STATEMENT_TOO_COMPLEX, message, Place::Unknown);
+                return self.too_many_sets();
             }
             sets = product(&sets, &own);
         }
@@ -90,6 +92,11 @@ impl Binder<'_> {
             set.dedup();
         }
         Ok(Some(GroupBy { keys, sets: if is_plain { Vec::new() } else { sets } }))
+    }
+
+    fn too_many_sets<T>(&self) -> Result<T> {
+        let message = format!("too many grouping sets present (maximum {MOST_SETS})");
+        self.fail(sqlstate::STATEMENT_TOO_COMPLEX, message, Place::Unknown)
     }
 
     fn key_lists(

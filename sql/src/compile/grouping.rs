@@ -27,7 +27,16 @@ impl Compiler<'_> {
     pub(super) fn group_keys(&mut self, bound: &mut BoundSelect) -> Result<Vec<(Expr, SqlType)>> {
         self.add_dependent_keys(bound);
         let keys = bound.group.as_ref().map(|group| group.keys.clone()).unwrap_or_default();
+        let has_sets = bound.group.as_ref().is_some_and(|group| !group.sets.is_empty());
         let replace_keys = |expr: &mut Expr| {
+            // A constant is a key as a whole only: sets that leave it out have NULL there.
+            if has_sets
+                && matches!(expr, Expr::Const(_))
+                && let Some(at) = keys.iter().position(|(key, _)| key == expr)
+            {
+                *expr = Expr::Register(GROUP_PLACEHOLDER + Register::try_from(at).unwrap_or_default());
+                return;
+            }
             expr::replace(expr, &mut |part| {
                 let is_key = !matches!(part, Expr::Const(_));
                 let at = keys.iter().position(|(key, _)| is_key && key == part)?;

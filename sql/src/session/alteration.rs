@@ -18,6 +18,7 @@ use hyades_types::value::Value;
 use sqlparser::ast;
 
 use super::column_changes::column_of;
+use super::run::unattended;
 use super::running::{AlterStep, Alteration};
 use super::{Notice, Output, Session};
 use crate::compile::schema::{check_ordered, primary_key};
@@ -91,7 +92,8 @@ impl Session {
             alteration.table = now;
         }
         if let Some(query) = &mut alteration.query {
-            self.worker.run(&mut query.frame, &mut self.environment, &mut Told(output))?;
+            let outcome = self.worker.run(&mut query.frame, &mut self.environment, &mut Told(output));
+            outcome.map_err(unattended)?;
             if let Some(done) = alteration.query.take() {
                 self.keep_frame(done.frame);
             }

@@ -15,6 +15,7 @@ use super::copy_binary::{BinaryRows, Part};
 use super::copy_fields::{split_csv, split_text};
 use super::copy_in::{CopyIn, Data};
 use super::copy_lines::Lines;
+use super::run::unattended;
 use super::transaction::failed;
 use super::{Completion, Prepared, Session};
 use crate::plan::{Action, CopyInPlan, Plan};
@@ -152,7 +153,8 @@ impl Session {
         let mut plan = Arc::clone(&copy.plan);
         loop {
             if copy.is_row_pending {
-                match self.worker.run(&mut copy.frame, &mut self.environment, &mut Nothing) {
+                let outcome = self.worker.run(&mut copy.frame, &mut self.environment, &mut Nothing);
+                match outcome.map_err(unattended) {
                     Ok(()) => {}
                     // From the first row on the table is locked against changes.
                     Err(Interrupt::Failed(Error::Abort(Abort::StalePlan))) if copy.rows == 0 => {

@@ -17,6 +17,7 @@ use hyades_types::error::{Abort, Error, Result, sqlstate};
 use hyades_types::value::Value;
 
 use super::Session;
+use super::run::unattended;
 use crate::compile::referential_events::compile_check;
 use crate::statement::QualifiedName;
 
@@ -58,7 +59,8 @@ impl Session {
                     frame
                 }
             };
-            match self.worker.run(&mut frame, &mut self.environment, &mut Nothing) {
+            let outcome = self.worker.run(&mut frame, &mut self.environment, &mut Nothing);
+            match outcome.map_err(unattended) {
                 Ok(()) => {
                     self.environment.deferred.finish(number);
                     self.keep_frame(frame);

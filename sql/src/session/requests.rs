@@ -1,21 +1,24 @@
 //! What a procedure asks of its session in the middle of its run: to compile the text of an EXECUTE, to
 //! change the schema, to end the transaction and begin the next.
 //!
-//! A routine knows the tables that it uses as they were when it was compiled. If it changes one itself and
-//! goes on to use it, its plan is stale, and what is stale is done again from the beginning, where it would
-//! become stale again: the second time that is an error.
+//! A routine, and the statement that calls it, know the tables that they use as they were when they were
+//! compiled, and do not look again once they have begun. So a routine cannot change those (55006), as in
+//! PostgreSQL it cannot change what an active query uses.
 
 use std::sync::Arc;
 
 use hyades_engine::db::{Flow, Interrupt};
 use hyades_engine::procedure::frame::{Frame, Request};
 use hyades_engine::procedure::ir::{Instruction, Procedure};
+use hyades_types::definition::CatalogChange;
+use hyades_types::enumeration::EnumType;
 use hyades_types::error::{Abort, Error, Result, sqlstate};
 
 use super::running::SchemaRun;
 use super::state::State;
 use super::{Output, Session};
 use crate::plan::{Action, SchemaCommand};
+use crate::statement::tokens::Tokens;
 
 /// The first words of statements that change the schema.
 const SCHEMA_WORDS: [&str; 6] = ["create", "alter", "drop", "truncate", "comment", "reindex"];
@@ -26,13 +29,19 @@ pub(super) struct SchemaRequests {
     /// The one that waits.
     run: Option<SchemaRun>,
     has_changed: bool,
-    was_stale: bool,
+}
+
+impl SchemaRequests {
+    /// The statement is done again from the beginning.
+    pub(super) fn withdraw(&mut self) {
+        self.run = None;
+    }
 }
 
 /// A text's first word is one of those that change the schema.
 fn may_change_schema(text: &str) -> bool {
-    let word: String = text.trim_start().chars().take_while(char::is_ascii_alphabetic).collect();
-    SCHEMA_WORDS.iter().any(|known| word.eq_ignore_ascii_case(known))
+    let first = Tokens::new(text).map(|tokens| tokens.peek());
+    first.is_ok_and(|first| SCHEMA_WORDS.iter().any(|known| first.is_word(known)))
 }
 
 /// What is called in place of a statement that is done.
@@ -46,8 +55,14 @@ impl Session {
     pub(super) fn attend(&mut self, frame: &mut Frame, output: &mut dyn Output) -> Flow<bool> {
         let Some(request) = frame.request.clone() else { return Ok(false) };
         let has_ended = match request {
-            Request::Compile { text, .. } if may_change_schema(&text) => {
-                let changed = self.change_schema_within(&text, output)?;
+            Request::Compile { text, rows, .. } if may_change_schema(&text) => {
+                let changed = match rows {
+                    None => self.change_schema_within(&text, frame, output)?,
+                    Some(_) => Err(Error::input(
+                        sqlstate::SYNTAX_ERROR,
+                        "INTO used with a command that cannot return data",
+                    )),
+                };
                 frame.compiled = Some(changed.map(|()| done()));
                 false
             }
@@ -79,7 +94,12 @@ impl Session {
     }
 
     /// Runs a change of the schema; the inner error is the routine's to handle.
-    fn change_schema_within(&mut self, text: &str, output: &mut dyn Output) -> Flow<Result<()>> {
+    fn change_schema_within(
+        &mut self,
+        text: &str,
+        frame: &Frame,
+        output: &mut dyn Output,
+    ) -> Flow<Result<()>> {
         let begun = match self.schema_requests.run.take() {
             Some(run) => Ok(run),
             None => self.begin_change_within(text, output),
@@ -89,6 +109,10 @@ impl Session {
             Err(error) => return Ok(Err(error)),
         };
         loop {
+            if let Some(error) = self.in_use(&run, frame) {
+                drop(self.worker.rollback_to(run.savepoint));
+                return Ok(Err(error));
+            }
             match self.schema_step(&mut run, output) {
                 Ok(true) => {}
                 Ok(false) => break,
@@ -116,6 +140,29 @@ impl Session {
         Ok(Ok(()))
     }
 
+    /// 55006 if the next change is of a table that the statement, or a routine that it runs, is on its way
+    /// with: their plans hold the table as it was, and look no further once they have begun.
+    fn in_use(&self, run: &SchemaRun, frame: &Frame) -> Option<Error> {
+        let change = run.changes.get(run.done)?;
+        let mut changed = change.changed_tables();
+        if let CatalogChange::AlterType { definition } = change {
+            let enum_type = EnumType::new(definition.clone());
+            let tables = self.visible_tables();
+            changed.extend(
+                tables.iter().filter(|one| one.definition().uses_type(enum_type)).map(|one| one.id()),
+            );
+        }
+        let used = changed.into_iter().find(|table| frame.uses_table(*table))?;
+        let name = self.table_by_id(used).map(|table| table.definition().name.name.clone());
+        let message = format!(
+            "cannot change table \"{}\" because it is being used by active queries in this session",
+            name.unwrap_or_default()
+        );
+        Some(Error::input(sqlstate::OBJECT_IN_USE, message).with_hint(
+            "A routine uses every table that its body names outside of EXECUTE, from its beginning to its end.",
+        ))
+    }
+
     fn begin_change_within(&mut self, text: &str, output: &mut dyn Output) -> Result<SchemaRun> {
         let plan = self.compile(text, &[], &mut Vec::new())?;
         match &plan.action {
@@ -139,24 +186,5 @@ impl Session {
             self.note_taken_back();
         }
         self.schema_requests = SchemaRequests::default();
-    }
-
-    /// The statement is to be done again, its plan being stale.
-    ///
-    /// # Errors
-    /// 0A000 if it makes its plan stale itself.
-    pub(super) fn check_own_staleness(&mut self) -> Result<()> {
-        // What is done again begins anew.
-        self.schema_requests.run = None;
-        if !std::mem::take(&mut self.schema_requests.has_changed) {
-            return Ok(());
-        }
-        if !std::mem::replace(&mut self.schema_requests.was_stale, true) {
-            return Ok(());
-        }
-        let message =
-            "a routine that changes a table and uses it afterwards is not supported yet in PL/pgSQL";
-        Err(Error::input(sqlstate::FEATURE_NOT_SUPPORTED, message)
-            .with_hint("Use EXECUTE for the statements that follow the change."))
     }
 }

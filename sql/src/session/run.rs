@@ -333,6 +333,11 @@ impl Session {
                     self.running = Some(Running::Query(Box::new(run)));
                     return Err(Interrupt::Wait(ticket));
                 }
+                Err(Interrupt::Failed(Error::Abort(abort))) if !run.is_past_end && self.may_retry(abort) => {
+                    let plan = self.undo_for_retry(statement, abort, run.savepoint, output)?;
+                    run = self.start_query(plan.unwrap_or(run.plan), parameters)?;
+                    continue;
+                }
                 Err(failed) => return Err(failed),
             }
             let mut sink = Direct {
@@ -376,7 +381,8 @@ impl Session {
         output: &mut dyn Output,
     ) -> Flow<Completion> {
         let mut sink = Direct { output: &mut *output, copy: None, kept: None, rows: &mut run.rows };
-        match self.worker.run(&mut run.frame, &mut self.environment, &mut sink) {
+        let outcome = self.worker.run(&mut run.frame, &mut self.environment, &mut sink);
+        match outcome.map_err(unattended) {
             Ok(()) => {
                 self.implicit_statements += 1;
                 let completion = command_tag(Tag::Select, run.frame.affected, 0);
@@ -397,7 +403,7 @@ impl Session {
 
     /// Whether a conflict can be hidden from the client.
     pub(super) fn may_retry(&self, abort: Abort) -> bool {
-        abort == Abort::StalePlan || self.is_alone()
+        abort == Abort::StalePlan || (self.is_alone() && abort != Abort::Suspended)
     }
 
     /// Whether the statement that runs is all of its transaction so far.
@@ -415,9 +421,7 @@ impl Session {
     ) -> Result<Option<Arc<Plan>>> {
         output.restart();
         self.environment.stop.check()?;
-        if abort == Abort::StalePlan {
-            self.check_own_staleness()?;
-        }
+        self.schema_requests.withdraw();
         self.environment.sequences.get_mut().repeat_statement();
         self.environment.go_back(&self.gathered_before);
         // Nothing of this attempt is told to anybody: its durability does not matter.
@@ -431,6 +435,18 @@ impl Session {
             Abort::StalePlan => self.recompile(statement).map(Some),
             _ => Ok(None),
         }
+    }
+}
+
+/// 0A000 of a run that asks for its session where that does not attend to it: computing rows for DDL, COPY
+/// and deferred constraints.
+pub(super) fn unattended(interrupt: Interrupt) -> Interrupt {
+    match interrupt {
+        Interrupt::Failed(Error::Abort(Abort::Suspended)) => {
+            let message = "routines that run dynamic statements are not supported here";
+            Interrupt::Failed(Error::input(sqlstate::FEATURE_NOT_SUPPORTED, message))
+        }
+        other => other,
     }
 }
 

@@ -78,7 +78,8 @@ impl Session {
             schema: name.schema.clone(),
             name: name.name.clone(),
             labels: EnumDefinition::numbered(labels)?,
-            version: 0,
+            version: EnumDefinition::new_version(),
+            previous: 0,
         };
         Ok(vec![CatalogChange::CreateType { definition }])
     }
@@ -118,7 +119,7 @@ impl Session {
             }
             TypeAction::RenameValue { from, to } => {
                 definition.rename_label(from, to)?;
-                definition.version += 1;
+                definition.begin_change();
                 let changes = self.renamed_defaults(EnumType::new(definition.clone()), from, to)?;
                 return Ok(std::iter::once(CatalogChange::AlterType { definition }).chain(changes).collect());
             }
@@ -133,7 +134,7 @@ impl Session {
             }
             TypeAction::SetOwner(user) => return self.check_owner(user).map(|()| Vec::new()),
         }
-        definition.version += 1;
+        definition.begin_change();
         Ok(vec![CatalogChange::AlterType { definition }])
     }
 
@@ -192,7 +193,7 @@ impl Session {
                 refuse_written(&table.definition(), &definition.name, "RENAME of its schema")?;
             }
             to.clone_into(&mut definition.schema);
-            definition.version += 1;
+            definition.begin_change();
             changes.push(CatalogChange::AlterType { definition });
         }
         Ok(changes)

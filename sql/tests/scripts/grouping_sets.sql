@@ -35,3 +35,5 @@ SELECT * FROM v WHERE g = 3;
 CREATE VIEW w AS SELECT brand, count(*) FROM items GROUP BY brand, GROUPING SETS ((size), (size, sales), ()), CUBE ((brand, size), sales);
 SELECT pg_get_viewdef('w'::regclass, true);
 SELECT count(*) FROM w;
+SELECT * FROM (SELECT 'tot' AS l, brand, count(*) AS n FROM items GROUP BY ROLLUP (l, brand)) x ORDER BY 1, 2, 3;
+SELECT * FROM (SELECT 5 AS five, size, count(*) AS n FROM items GROUP BY GROUPING SETS ((1), (2))) x ORDER BY 1, 2, 3;

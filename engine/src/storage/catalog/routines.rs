@@ -62,6 +62,9 @@ impl Catalog {
     /// Publishes a routine in place of that of the same id: its types have changed, and nothing else.
     pub fn retype_routine(&self, routine: Arc<Routine>) {
         let mut snapshot = self.tables.write();
+        if !snapshot.routines.contains_key(&routine.id) {
+            return;
+        }
         let snapshot = Arc::make_mut(&mut snapshot);
         snapshot.remove_routine(routine.id);
         snapshot.former_routines.remove(&routine.id);

@@ -61,7 +61,10 @@ impl NameChange {
             NameChange::CreatedRoutine { routine, .. } | NameChange::RetypedRoutine(routine) => {
                 routine.mark_dropped();
             }
-            NameChange::PutType(stored) => stored.mark_superseded(),
+            NameChange::PutType(stored) => {
+                stored.mark_superseded();
+                stored.enum_type.mark_void();
+            }
             NameChange::DroppedTable(_)
             | NameChange::RenamedTable { .. }
             | NameChange::DroppedRoutine(_)

@@ -37,7 +37,7 @@ impl<P: Protocol> LockingTransaction<P> {
     pub(super) fn alter_type(&mut self, definition: &EnumDefinition, change: &CatalogChange) -> Flow<()> {
         let enum_type = EnumType::new(definition.clone());
         let old = self.lock_changed_type(definition.id)?;
-        if old.enum_type.definition().version + 1 != definition.version {
+        if old.enum_type.definition().version != definition.previous {
             return Err(stale());
         }
         let stored = Arc::new(StoredType::new(enum_type));
@@ -52,10 +52,13 @@ impl<P: Protocol> LockingTransaction<P> {
         for table in &users {
             self.lock_everybody_out(table)?;
         }
-        let mut routines = self.visible_routines();
-        routines.retain(|routine| routine.definition.uses_type(enum_type));
-        for routine in &routines {
-            self.lock(Resource::routine_name(&routine.definition.name), LockMode::Write)?;
+        let mut routines = Vec::new();
+        for routine in self.visible_routines() {
+            if routine.definition.uses_type(enum_type) {
+                self.lock(Resource::routine_name(&routine.definition.name), LockMode::Write)?;
+                // It may have gone while the lock was waited for.
+                routines.extend(CatalogView::routine(self, routine.id));
+            }
         }
         self.note_change(UndoAction::Name, change)?;
         for table in users {
