@@ -86,10 +86,12 @@ impl Session {
             }
         }
         // What a client has bound, or EXECUTE computed, may be of an earlier version of its type.
-        let types: Vec<SqlType> = frame.procedure.parameters.clone();
-        for (at, sql_type) in types.iter().enumerate().filter(|(_, one)| one.enum_type().is_some()) {
-            let value = std::mem::take(&mut frame.registers[at]).with_current_enum(*sql_type);
-            frame.set_register(at, value);
+        for at in 0..frame.procedure.parameters.len() {
+            let sql_type = frame.procedure.parameters[at];
+            if sql_type.enum_type().is_some() {
+                let value = std::mem::take(&mut frame.registers[at]).with_current_enum(sql_type);
+                frame.set_register(at, value);
+            }
         }
         if self.is_alone() {
             let arguments = &frame.registers[..call.arguments.len()];
